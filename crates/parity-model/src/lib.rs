@@ -1,0 +1,16 @@
+//! The domain's words: what a spec says, what a case is, what happened when it ran, and what that means.
+//!
+//! Pure: no IO, no candle, no clock, no environment. Everything that crosses a process boundary or lands in a file is
+//! defined here and is `serde`-serialisable. Running cases is `parity-exec`'s job, judging them `parity-oracle`'s,
+//! rendering them `parity-report`'s.
+
+pub mod dtype;
+pub mod outcome;
+pub mod record;
+pub mod tensor;
+pub mod verdict;
+
+pub use dtype::DType;
+pub use outcome::{Outcome, Refusal};
+pub use tensor::HostTensor;
+pub use verdict::{Metrics, Verdict};

@@ -1,0 +1,86 @@
+//! The record of a run: everything a report is rendered from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Metrics, Verdict};
+
+/// Version of the JSON layout; bumped when a reader of the old one would misread the new one.
+pub const RECORD_VERSION: u32 = 1;
+
+/// One run: provenance and a line per case and backend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// [`RECORD_VERSION`].
+    pub version: u32,
+    /// `parity`'s own version.
+    pub parity_version: String,
+    /// candle-core's version.
+    pub candle_version: String,
+    /// Commit of the working tree, where known; `-dirty` appended when it differs from the commit.
+    pub commit: Option<String>,
+    /// Start of the run, RFC 3339, UTC.
+    pub started: String,
+    /// Wall time, seconds.
+    pub seconds: f64,
+    /// Seed the inputs derive from.
+    pub seed: u64,
+    /// The backend whose values the others are blamed against when there is no oracle.
+    pub reference: String,
+    /// The backends that ran, reference first.
+    pub backends: Vec<BackendInfo>,
+    /// Cases planned, each to run once on every backend.
+    pub planned: usize,
+    /// One per case, in plan order.
+    pub cases: Vec<CaseRecord>,
+}
+
+/// Which device stands behind a backend's column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackendInfo {
+    /// `cpu`, `cuda`, `rocm`.
+    pub backend: String,
+    /// Device name, e.g. `software AMD GPU`.
+    pub device: String,
+    /// `host`, `hardware`, `isa` (code object executed by the software GPU) or `model` (host model of a library).
+    pub level: String,
+    /// The driver and its version, e.g. `rocm-soft 0.1.0`.
+    pub driver: String,
+    /// Instruction-set target, e.g. `gfx1100`; empty where it means nothing.
+    pub target: String,
+}
+
+/// What became of one case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseRecord {
+    /// The case's id: its filter and its repro.
+    pub id: String,
+    /// Op family, e.g. `unary`.
+    pub family: String,
+    /// Op name, e.g. `exp`.
+    pub op: String,
+    /// Dtype of the (first) input.
+    pub dtype: String,
+    /// Layout of every argument, comma separated.
+    pub layout: String,
+    /// Value set.
+    pub values: String,
+    /// Where the limit comes from, e.g. `1 ULP: ocml exp 1 (LLVM libc conformance)`.
+    pub limit: String,
+    /// One per backend, in [`RunRecord::backends`]' order.
+    pub results: Vec<CaseResult>,
+}
+
+/// One case on one backend.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseResult {
+    /// The judgement.
+    pub verdict: Verdict,
+    /// Error against the oracle, when a value came back.
+    pub vs_oracle: Option<Metrics>,
+    /// Error against the reference backend, when both gave a value; absent for the reference itself.
+    pub vs_reference: Option<Metrics>,
+    /// Why, in one line, for anything but a pass: the backend's words, or the known failure's reason.
+    pub note: Option<String>,
+    /// Time the case took on the backend, milliseconds, transfers included.
+    pub millis: f64,
+}

@@ -1,0 +1,125 @@
+//! What an outcome means. Matched without `_` everywhere, so that a new verdict is looked at in every place.
+
+use serde::{Deserialize, Serialize};
+
+/// The judgement on one case on one backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The value is within the limit of the oracle's (of the reference's where there is no oracle).
+    Pass,
+    /// The value is outside the limit, or shape or dtype differ.
+    Mismatch,
+    /// This backend is within the limit of the oracle, and the reference is not: the reference is wrong.
+    ReferenceSuspect,
+    /// Reference and backend refuse alike.
+    ErrorParity,
+    /// The backend has no implementation, and the reference has one.
+    Unsupported,
+    /// The worker process died.
+    Crash,
+    /// The case ran out of time.
+    Timeout,
+    /// Two runs of the same case gave different bits.
+    Nondeterministic,
+    /// The value was computed by a CPU fallback, and fallbacks were refused.
+    Fallback,
+    /// The case failed as `known-failures.toml` says, for the reason given there.
+    KnownFailure,
+    /// The case passed although `known-failures.toml` lists it.
+    UnexpectedPass,
+    /// The output is all constant or mostly zero although the inputs are not: a pass would prove nothing.
+    Untrusted,
+    /// Planned and never executed.
+    NotRun,
+}
+
+impl Verdict {
+    /// Every verdict, in the order summaries show them.
+    pub const ALL: [Verdict; 13] = [
+        Verdict::Pass,
+        Verdict::ErrorParity,
+        Verdict::ReferenceSuspect,
+        Verdict::KnownFailure,
+        Verdict::Mismatch,
+        Verdict::Unsupported,
+        Verdict::Crash,
+        Verdict::Timeout,
+        Verdict::Nondeterministic,
+        Verdict::Fallback,
+        Verdict::UnexpectedPass,
+        Verdict::Untrusted,
+        Verdict::NotRun,
+    ];
+
+    /// The word tables and JSON use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Mismatch => "mismatch",
+            Verdict::ReferenceSuspect => "reference-suspect",
+            Verdict::ErrorParity => "error-parity",
+            Verdict::Unsupported => "unsupported",
+            Verdict::Crash => "crash",
+            Verdict::Timeout => "timeout",
+            Verdict::Nondeterministic => "nondeterministic",
+            Verdict::Fallback => "fallback",
+            Verdict::KnownFailure => "known-failure",
+            Verdict::UnexpectedPass => "unexpected-pass",
+            Verdict::Untrusted => "untrusted",
+            Verdict::NotRun => "not-run",
+        }
+    }
+
+    /// Whether one such verdict makes the run fail.
+    ///
+    /// `ReferenceSuspect` on a backend does not: the reference's own column carries the mismatch, and that one fails.
+    pub const fn fails_run(self) -> bool {
+        match self {
+            Verdict::Pass | Verdict::ErrorParity | Verdict::ReferenceSuspect | Verdict::KnownFailure => false,
+            Verdict::Mismatch
+            | Verdict::Unsupported
+            | Verdict::Crash
+            | Verdict::Timeout
+            | Verdict::Nondeterministic
+            | Verdict::Fallback
+            | Verdict::UnexpectedPass
+            | Verdict::Untrusted
+            | Verdict::NotRun => true,
+        }
+    }
+}
+
+/// How far a value is from the expected one, at its worst element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Elements compared.
+    pub elements: usize,
+    /// Elements outside the limit.
+    pub outside: usize,
+    /// Largest error in units in the last place of the output dtype; infinite when NaN or infinity disagree.
+    pub max_ulp: f64,
+    /// Largest absolute error; infinite when NaN or infinity disagree.
+    pub max_abs: f64,
+    /// Largest error as a fraction of its limit: 1 and below is inside.
+    pub limit_used: f64,
+    /// The worst element; absent when every element is exact.
+    pub worst: Option<Worst>,
+}
+
+/// The worst element of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worst {
+    /// Index per dimension.
+    pub index: Vec<usize>,
+    /// Input values at the element, as printed decimals (one per argument).
+    pub inputs: Vec<String>,
+    /// Expected value, as a printed decimal.
+    pub expected: String,
+    /// Value found, as a printed decimal.
+    pub got: String,
+    /// Error in ULP of the output dtype.
+    pub ulp: f64,
+    /// The limit at this element, in words (`1 ULP`, `exact`).
+    pub limit: String,
+}

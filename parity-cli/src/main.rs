@@ -1,0 +1,2 @@
+//! The `parity` command.
+fn main() {}
