@@ -1,0 +1,1 @@
+//! The repository's invariants, as tests: see `tests/`. ARCHITECTURE.md says why each one stands.
