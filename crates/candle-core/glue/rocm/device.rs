@@ -1,0 +1,102 @@
+//! [`RocmDevice`]: candle's handle on one ROCm device.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Mutex, PoisonError},
+};
+
+use super::{RocmError, RocmStorage, dtype};
+use crate::{CpuStorage, DType, DeviceLocation, Error, Result, Shape, WithDType};
+
+/// One ROCm device. Clones share it, and so do all devices of one ordinal: tensors that candle finds at one
+/// [`DeviceLocation`] can always meet in an op.
+#[derive(Clone)]
+pub struct RocmDevice {
+    backend: rocm_backend::Device,
+}
+
+impl RocmDevice {
+    /// The device as the backend knows it: its name, target and driver, and memory beside candle's.
+    pub fn backend(&self) -> &rocm_backend::Device {
+        &self.backend
+    }
+
+    pub(super) fn upload(&self, host: &CpuStorage) -> Result<RocmStorage> {
+        let (dtype, bytes) = dtype::to_bytes(host)?;
+        Ok(self.storage(self.backend.upload(dtype, &bytes)?))
+    }
+
+    fn storage(&self, buffer: rocm_backend::Buffer) -> RocmStorage {
+        RocmStorage::new(buffer, self.clone())
+    }
+
+    fn not_implemented(&self, op: &'static str) -> Error {
+        Error::Rocm(RocmError::NotImplemented { op }).bt()
+    }
+}
+
+impl fmt::Debug for RocmDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RocmDevice({})", self.backend.ordinal())
+    }
+}
+
+impl crate::backend::BackendDevice for RocmDevice {
+    type Storage = RocmStorage;
+
+    fn new(ordinal: usize) -> Result<Self> {
+        static OPEN: Mutex<BTreeMap<usize, rocm_backend::Device>> = Mutex::new(BTreeMap::new());
+        // Entries are only ever added whole, so a panic elsewhere cannot have left a broken one.
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let backend = match open.get(&ordinal) {
+            Some(backend) => backend.clone(),
+            None => {
+                let backend = rocm_backend::Device::new(ordinal)?;
+                open.insert(ordinal, backend.clone());
+                backend
+            }
+        };
+        Ok(RocmDevice { backend })
+    }
+
+    fn location(&self) -> DeviceLocation {
+        DeviceLocation::Rocm {
+            gpu_id: self.backend.ordinal(),
+        }
+    }
+
+    fn same_device(&self, other: &Self) -> bool {
+        self.backend.same(&other.backend)
+    }
+
+    fn zeros_impl(&self, shape: &Shape, dtype: DType) -> Result<RocmStorage> {
+        Ok(self.storage(
+            self.backend
+                .zeros(dtype::to_backend(dtype)?, shape.elem_count())?,
+        ))
+    }
+
+    unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<RocmStorage> {
+        Ok(self.storage(
+            self.backend
+                .uninit(dtype::to_backend(dtype)?, shape.elem_count())?,
+        ))
+    }
+
+    fn storage_from_slice<T: WithDType>(&self, elements: &[T]) -> Result<RocmStorage> {
+        self.upload(&T::to_cpu_storage(elements))
+    }
+
+    fn storage_from_cpu_storage(&self, host: &CpuStorage) -> Result<RocmStorage> {
+        self.upload(host)
+    }
+
+    fn storage_from_cpu_storage_owned(&self, host: CpuStorage) -> Result<RocmStorage> {
+        self.upload(&host)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(self.backend.synchronize()?)
+    }
+}

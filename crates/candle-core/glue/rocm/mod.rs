@@ -1,0 +1,27 @@
+//! candle's ROCm device: [`RocmDevice`] and [`RocmStorage`] over the `rocm_backend` crate.
+//!
+//! Kernels, memory and the choice of a driver are `rocm_backend`'s. What is here translates: candle's layouts and
+//! dtypes one way, results and errors the other. An op with no ROCm implementation is an error that says so; a
+//! custom op with none runs on the CPU, and [`fallbacks`] tells that it did.
+
+mod device;
+mod dtype;
+mod error;
+mod fallback;
+mod storage;
+
+pub use device::RocmDevice;
+pub use error::RocmError;
+pub(crate) use fallback::on_cpu;
+pub use fallback::{fallbacks, reset_fallbacks};
+pub use storage::RocmStorage;
+
+/// Whether [`crate::Device::rocm_if_available`] gives a ROCm device: an AMD GPU is there, or `ROCM_DRIVER=soft` asks for
+/// the software one. A program that can do without a GPU is better off on the CPU than on an unwished emulator.
+pub(crate) fn is_available() -> bool {
+    let wanted = |driver: &rocm_backend::DriverInfo| match driver.kind() {
+        rocm_backend::DriverKind::System => true,
+        rocm_backend::DriverKind::Soft => std::env::var_os("ROCM_DRIVER").is_some_and(|name| name == "soft"),
+    };
+    rocm_backend::driver().is_ok_and(wanted) && rocm_backend::Device::count().is_ok_and(|count| count > 0)
+}

@@ -1,0 +1,267 @@
+//! `Device::Rocm` as a user of candle meets it: on the device there is, which may be the software one.
+//!
+//! What the kernels compute is parity's business; here it is that candle reaches them, and what it says when it cannot.
+#![expect(
+    unexpected_cfgs,
+    reason = "candle's test_device! asks for candle's own features"
+)]
+
+use std::{env, process::Command};
+
+use candle_core::{
+    CpuStorage, CustomOp1, CustomOp2, DType, Device, DeviceLocation, InplaceOp1, Layout, Result, RocmError,
+    Shape, Tensor,
+    quantized::{GgmlDType, QTensor},
+    rocm, test_device,
+};
+use float8::F8E4M3;
+use half::{bf16, f16};
+
+fn gpu() -> Result<Device> {
+    Device::new_rocm(0)
+}
+
+fn unsupported(error: &candle_core::Error) -> bool {
+    RocmError::of(error).is_some_and(RocmError::is_unsupported)
+}
+
+#[test]
+fn the_device_is_rocm_and_nothing_else() -> Result<()> {
+    let gpu = gpu()?;
+    assert!(gpu.is_rocm() && !gpu.is_cpu() && !gpu.is_cuda() && !gpu.is_metal());
+    assert_eq!(gpu.location(), DeviceLocation::Rocm { gpu_id: 0 });
+    assert!(gpu.as_rocm_device().is_ok());
+    assert!(
+        gpu.as_metal_device()
+            .unwrap_err()
+            .to_string()
+            .contains("got rocm")
+    );
+    assert!(
+        Device::Cpu
+            .as_rocm_device()
+            .unwrap_err()
+            .to_string()
+            .contains("expected a rocm device, got cpu")
+    );
+    Ok(())
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_an_error() {
+    assert!(Device::new_rocm(4096).is_err());
+}
+
+#[test]
+fn two_handles_of_one_ordinal_are_one_device() -> Result<()> {
+    let (a, b) = (gpu()?, gpu()?);
+    assert!(a.same_device(&b));
+    let sum = (Tensor::new(&[1f32, 2.], &a)? + Tensor::new(&[10f32, 20.], &b)?)?;
+    assert_eq!(sum.to_vec1::<f32>()?, [11., 22.]);
+    Ok(())
+}
+
+#[test]
+fn every_dtype_survives_the_way_to_the_device_and_back() -> Result<()> {
+    fn check<T: candle_core::WithDType>(elements: &[T]) -> Result<()> {
+        let there = Tensor::new(elements, &gpu()?)?;
+        assert_eq!(there.dtype(), T::DTYPE);
+        assert_eq!(there.to_device(&Device::Cpu)?.to_vec1::<T>()?, elements);
+        assert_eq!(
+            there.copy()?.to_vec1::<T>()?,
+            elements,
+            "a copy of {:?}",
+            T::DTYPE
+        );
+        Ok(())
+    }
+    check(&[0u8, 1, 255])?;
+    check(&[0u32, 1, u32::MAX])?;
+    check(&[i16::MIN, -1, i16::MAX])?;
+    check(&[i32::MIN, -1, i32::MAX])?;
+    check(&[i64::MIN, -1, i64::MAX])?;
+    check(&[bf16::MIN, bf16::NEG_ZERO, bf16::MIN_POSITIVE_SUBNORMAL])?;
+    check(&[f16::MIN, f16::NEG_ZERO, f16::MIN_POSITIVE_SUBNORMAL])?;
+    check(&[f32::MIN, -0., f32::from_bits(1), f32::INFINITY])?;
+    check(&[f64::MIN, -0., f64::from_bits(1), f64::INFINITY])?;
+    check(&[
+        F8E4M3::from_bits(0),
+        F8E4M3::from_bits(0x7e),
+        F8E4M3::from_bits(0xfe),
+    ])
+}
+
+#[test]
+fn candles_placeholder_dtypes_are_refused() -> Result<()> {
+    for dtype in [DType::F4, DType::F6E2M3, DType::F6E3M2, DType::F8E8M0] {
+        let error = Tensor::zeros(2, dtype, &gpu()?).unwrap_err();
+        assert!(unsupported(&error), "{dtype:?}: {error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_strided_view_reaches_the_kernels_as_it_is() -> Result<()> {
+    let x = Tensor::arange(0f32, 12., &Device::Cpu)?.reshape((3, 4))?;
+    let y = Tensor::new(&[[1f32], [10.], [100.]], &Device::Cpu)?;
+    let f = |x: &Tensor, y: &Tensor| -> Result<Vec<Vec<f32>>> {
+        let view = x.narrow(1, 1, 2)?;
+        (view.affine(2., 1.)? + y.broadcast_as((3, 2))?)?
+            .t()?
+            .contiguous()?
+            .to_vec2()
+    };
+    assert_eq!(f(&x.to_device(&gpu()?)?, &y.to_device(&gpu()?)?)?, f(&x, &y)?);
+    Ok(())
+}
+
+#[test]
+fn an_op_that_is_not_there_says_which_and_for_what_dtype() -> Result<()> {
+    let x = Tensor::zeros((2, 2), DType::F32, &gpu()?)?;
+    let error = x.matmul(&x).unwrap_err();
+    assert!(unsupported(&error), "{error}");
+    let text = RocmError::of(&error).map(ToString::to_string);
+    assert_eq!(text.as_deref(), Some("matmul is not implemented on rocm for f32"));
+    Ok(())
+}
+
+#[test]
+fn the_rocm_error_is_found_under_context_and_not_in_others() -> Result<()> {
+    let error = gpu()?
+        .set_seed(1)
+        .unwrap_err()
+        .context("while seeding")
+        .with_path("a/path");
+    assert!(unsupported(&error), "{error}");
+    assert!(RocmError::of(&candle_core::Error::msg("no such thing")).is_none());
+    Ok(())
+}
+
+#[test]
+fn quantizing_on_the_device_is_an_error_and_no_panic() -> Result<()> {
+    let x = Tensor::zeros((4, 32), DType::F32, &gpu()?)?;
+    let error = QTensor::quantize(&x, GgmlDType::Q4_0).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("not implemented on rocm"), "{error}");
+    Ok(())
+}
+
+/// Custom ops that know the CPU only. Each test has names of its own: the counts are the process's.
+struct Doubles(&'static str);
+
+fn doubled(host: &CpuStorage, layout: &Layout) -> Result<Vec<f32>> {
+    let (start, end) = layout
+        .contiguous_offsets()
+        .ok_or_else(|| candle_core::Error::msg("not contiguous"))?;
+    Ok(host.as_slice::<f32>()?[start..end]
+        .iter()
+        .map(|x| 2. * x)
+        .collect())
+}
+
+impl CustomOp1 for Doubles {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn cpu_fwd(&self, host: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        Ok((CpuStorage::F32(doubled(host, layout)?), layout.shape().clone()))
+    }
+}
+
+impl CustomOp2 for Doubles {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn cpu_fwd(
+        &self,
+        _: &CpuStorage,
+        _: &Layout,
+        host: &CpuStorage,
+        l: &Layout,
+    ) -> Result<(CpuStorage, Shape)> {
+        Ok((CpuStorage::F32(doubled(host, l)?), l.shape().clone()))
+    }
+}
+
+impl InplaceOp1 for Doubles {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn cpu_fwd(&self, host: &mut CpuStorage, layout: &Layout) -> Result<()> {
+        *host = CpuStorage::F32(doubled(host, layout)?);
+        Ok(())
+    }
+}
+
+fn fallbacks_of(op: &str) -> u64 {
+    rocm::fallbacks()
+        .into_iter()
+        .find(|(name, _)| *name == op)
+        .map_or(0, |(_, count)| count)
+}
+
+#[test]
+fn a_custom_op_without_rocm_code_runs_on_the_cpu_and_is_counted() -> Result<()> {
+    let x = Tensor::new(&[1f32, 2., 3.], &gpu()?)?;
+    let y = x.apply_op1_no_bwd(&Doubles("one"))?;
+    assert!(y.device().is_rocm());
+    assert_eq!(y.to_vec1::<f32>()?, [2., 4., 6.]);
+    assert_eq!(
+        x.apply_op2_no_bwd(&y, &Doubles("two"))?.to_vec1::<f32>()?,
+        [4., 8., 12.]
+    );
+    x.inplace_op1(&Doubles("in place"))?;
+    x.inplace_op1(&Doubles("in place"))?;
+    assert_eq!(x.to_vec1::<f32>()?, [4., 8., 12.]);
+    assert_eq!(
+        ["one", "two", "in place", "never"].map(fallbacks_of),
+        [1, 1, 2, 0]
+    );
+    Ok(())
+}
+
+#[test]
+fn an_op_on_cpu_tensors_is_no_fallback() -> Result<()> {
+    Tensor::new(&[1f32], &Device::Cpu)?.apply_op1_no_bwd(&Doubles("on the cpu"))?;
+    assert_eq!(fallbacks_of("on the cpu"), 0);
+    Ok(())
+}
+
+/// Runs in a process of its own, in which the environment refuses fallbacks.
+#[test]
+fn a_fallback_can_be_refused() -> Result<()> {
+    const NAME: &str = "a_fallback_can_be_refused";
+    if env::var_os("ROCM_FALLBACK").is_none() {
+        let child = Command::new(env::current_exe()?)
+            .args(["--exact", NAME])
+            .env("ROCM_FALLBACK", "refuse")
+            .status()?;
+        assert!(child.success());
+        return Ok(());
+    }
+    let error = Tensor::new(&[1f32], &gpu()?)?
+        .apply_op1_no_bwd(&Doubles("refused"))
+        .unwrap_err();
+    assert!(unsupported(&error), "{error}");
+    assert!(error.to_string().contains("ROCM_FALLBACK=refuse"), "{error}");
+    assert_eq!(fallbacks_of("refused"), 0);
+    Ok(())
+}
+
+fn shows_its_device(device: &Device) -> Result<()> {
+    let text = Tensor::new(&[1f32], device)?.to_string();
+    assert_eq!(text.contains("rocm:0"), device.is_rocm(), "{text}");
+    Ok(())
+}
+
+// With five names, as pull request 3801 has it, and with upstream's four.
+test_device!(
+    shows_its_device,
+    shown_on_cpu,
+    shown_on_cuda,
+    shown_on_metal,
+    shown_on_rocm
+);
+test_device!(shows_its_device, also_on_cpu, also_on_cuda, also_on_metal);
