@@ -1,1 +1,34 @@
-//! Being written.
+//! A ROCm backend for tensor libraries: HIP devices, device memory and element-wise kernels behind safe Rust.
+//!
+//! It knows shapes, strides and dtypes, and nothing of candle: the candle glue lies in `crates/candle-core`.
+//!
+//! - [`driver`] decides, once a process, who answers the HIP calls: a real `libamdhip64`, or the software GPU.
+//! - [`Device`] and [`Buffer`] own what lives on the GPU; [`View`] says how a kernel walks a buffer.
+//! - [`ops`] runs kernels. Every view is checked against its buffer before a kernel may touch it.
+//!
+//! `unsafe` stands in `hip/` only; `extern "C"` and assembly in `hip/sys.rs` only.
+#![deny(unsafe_code)]
+
+mod buffer;
+mod device;
+mod driver;
+mod dtype;
+mod error;
+mod hip;
+mod kernel;
+mod module;
+pub mod ops;
+mod scalar;
+mod view;
+
+pub use buffer::Buffer;
+pub use device::{Device, DeviceInfo, MemoryInfo};
+pub use driver::{Attempt, DriverInfo, DriverKind, Level, driver};
+pub use dtype::DType;
+pub use error::Error;
+pub use hip::event::Event;
+pub use scalar::Scalar;
+pub use view::View;
+
+/// What this crate's functions return.
+pub type Result<T> = std::result::Result<T, Error>;

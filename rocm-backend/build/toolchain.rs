@@ -1,0 +1,211 @@
+//! Finds the compiler, its linker and AMD's device libraries; says what is missing, where it was looked for, and what
+//! to install. Never runs a compilation.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Code object version 5 and `--no-gpu-bundle-output` as we use them need this release.
+const OLDEST_CLANG: u32 = 17;
+const NEWEST_CLANG: u32 = 22;
+
+const INSTALL: &str = "\
+To install what the kernels are compiled with (no GPU and no ROCm runtime are needed):
+    Debian, Ubuntu   apt install clang-19 lld-19 llvm-19 rocm-device-libs
+    Fedora           dnf install clang lld llvm rocm-device-libs
+    Arch             pacman -S clang lld llvm rocm-device-libs
+    ROCm             the rocm-llvm package (it installs /opt/rocm/llvm/bin/clang++)
+Or name your own: ROCM_CLANG=/path/to/clang++ ROCM_DEVICE_LIB_PATH=/path/to/amdgcn/bitcode";
+
+/// Where distributions put `ocml.bc`; a `*` stands for any one folder name.
+const DEVICE_LIB_DIRS: &[&str] = &[
+    "/usr/lib/*/amdgcn/bitcode",                  // Debian, Ubuntu: x86_64-linux-gnu
+    "/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode", // Debian, Ubuntu: rocm-device-libs-17, -21
+    "/opt/rocm/amdgcn/bitcode",                   // Arch, AMD's packages
+    "/opt/rocm/lib/llvm/lib/clang/*/lib/amdgcn/bitcode", // AMD's packages, newer
+    "/usr/lib64/rocm/llvm/lib/clang/*/lib/amdgcn/bitcode", // Fedora, newer
+    "/usr/lib64/rocm/llvm/lib/clang/*/amdgcn/bitcode", // Fedora
+    "/usr/lib/clang/*/lib/amdgcn/bitcode",        // Fedora, older
+    "/usr/lib/clang/*/amdgcn/bitcode",            // Fedora, older still
+    "/usr/lib/amdgcn/bitcode",
+    "/usr/share/amdgcn/bitcode",
+    "/opt/rocm-*/amdgcn/bitcode",
+];
+
+/// What a compilation needs.
+#[derive(Debug)]
+pub struct Toolchain {
+    /// The compiler driver.
+    pub clang: PathBuf,
+    /// The first line of `--version`: part of every result's cache key.
+    pub version: String,
+    /// `ocml.bc` (math) and `ockl.bc` (work-item queries), in linking order.
+    pub device_libs: [PathBuf; 2],
+}
+
+impl Toolchain {
+    /// Looks everything up. The error is for the user, complete.
+    pub fn find() -> Result<Toolchain, String> {
+        let (clang, version) = find_clang()?;
+        let device_libs = find_device_libs(&clang)?;
+        Ok(Toolchain {
+            clang,
+            version,
+            device_libs,
+        })
+    }
+
+    /// The files whose change makes every code object stale.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.clang]
+            .into_iter()
+            .chain(&self.device_libs)
+            .map(PathBuf::as_path)
+    }
+}
+
+/// The compiler and its version: `ROCM_CLANG` or nothing else if that is set, else the first usable candidate.
+fn find_clang() -> Result<(PathBuf, String), String> {
+    let candidates: Vec<PathBuf> = match env::var_os("ROCM_CLANG") {
+        Some(path) => vec![path.into()],
+        None => (OLDEST_CLANG..=19)
+            .rev()
+            .chain(20..=NEWEST_CLANG)
+            .map(|major| format!("clang++-{major}"))
+            .chain(
+                [
+                    "clang++",
+                    "/opt/rocm/llvm/bin/clang++",
+                    "/opt/rocm/lib/llvm/bin/clang++",
+                ]
+                .map(String::from),
+            )
+            .map(PathBuf::from)
+            .collect(),
+    };
+    let mut tried = String::new();
+    for clang in candidates {
+        match on_path(&clang).and_then(|clang| Ok((probe_clang(&clang)?, clang))) {
+            Ok((version, clang)) => return Ok((clang, version)),
+            Err(reason) => tried += &format!("    {}: {reason}\n", clang.display()),
+        }
+    }
+    Err(format!(
+        "rocm-backend compiles its GPU kernels and needs clang++ {OLDEST_CLANG} or newer with the amdgcn target, and lld.\nTried:\n{tried}{INSTALL}"
+    ))
+}
+
+/// The file that a program's name stands for.
+fn on_path(program: &Path) -> Result<PathBuf, String> {
+    let dirs = env::var_os("PATH").unwrap_or_default();
+    let mut files = match program.components().count() {
+        1 => env::split_paths(&dirs).map(|dir| dir.join(program)).collect(),
+        _ => vec![program.to_owned()],
+    };
+    files.retain(|file| file.is_file());
+    files.into_iter().next().ok_or_else(|| "not found".to_owned())
+}
+
+/// Whether this clang can do the work; if not, why.
+fn probe_clang(clang: &Path) -> Result<String, String> {
+    let version = output_of(clang, "--version")?
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    let release = output_of(clang, "-dumpversion")?;
+    let major: u32 = release
+        .split('.')
+        .next()
+        .and_then(|major| major.trim().parse().ok())
+        .unwrap_or(0);
+    if major < OLDEST_CLANG {
+        return Err(format!("release {} is too old", release.trim()));
+    }
+    if !output_of(clang, "-print-targets")?.contains("amdgcn") {
+        return Err("built without the amdgcn target".into());
+    }
+    // The driver links code objects with `lld`; it prints the bare name back when it finds none.
+    let lld = output_of(clang, "-print-prog-name=lld")?;
+    if !Path::new(lld.trim()).is_absolute() {
+        return Err(format!(
+            "has no lld beside it or on PATH (on Debian and Ubuntu: apt install lld-{major})"
+        ));
+    }
+    Ok(version)
+}
+
+fn output_of(program: &Path, argument: &str) -> Result<String, String> {
+    let output = Command::new(program)
+        .arg(argument)
+        .output()
+        .map_err(|error| format!("cannot be run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "`{argument}` failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The device libraries: `ROCM_DEVICE_LIB_PATH` or nothing else if that is set, else the compiler's own, else the
+/// distribution's.
+fn find_device_libs(clang: &Path) -> Result<[PathBuf; 2], String> {
+    let patterns: Vec<PathBuf> = match env::var_os("ROCM_DEVICE_LIB_PATH") {
+        Some(path) => vec![path.into()],
+        None => {
+            let resources = PathBuf::from(output_of(clang, "-print-resource-dir")?.trim());
+            ["amdgcn/bitcode", "lib/amdgcn/bitcode"]
+                .map(|dir| resources.join(dir))
+                .into_iter()
+                .chain(DEVICE_LIB_DIRS.iter().map(PathBuf::from))
+                .collect()
+        }
+    };
+    for dir in patterns.iter().flat_map(|pattern| expand(pattern)) {
+        let libs = ["ocml.bc", "ockl.bc"].map(|name| dir.join(name));
+        if libs.iter().all(|lib| lib.is_file()) {
+            return Ok(libs);
+        }
+    }
+    let tried: String = patterns
+        .iter()
+        .map(|pattern| format!("    {}\n", pattern.display()))
+        .collect();
+    Err(format!(
+        "rocm-backend compiles its GPU kernels and needs AMD's device libraries, ocml.bc and ockl.bc.\nLooked in:\n{tried}{INSTALL}"
+    ))
+}
+
+/// The existing folders that a pattern stands for; the last by name first, because that is the newest version.
+fn expand(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.components() {
+        let part = part.as_os_str().to_string_lossy();
+        found = match part.split_once('*') {
+            None => found.into_iter().map(|dir| dir.join(&*part)).collect(),
+            Some((prefix, suffix)) => found
+                .iter()
+                .flat_map(|dir| matching_entries(dir, prefix, suffix))
+                .collect(),
+        };
+    }
+    found.retain(|dir| dir.is_dir());
+    found
+}
+
+fn matching_entries(dir: &Path, prefix: &str, suffix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let mut matching: Vec<PathBuf> = entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.len() >= prefix.len() + suffix.len() && name.starts_with(prefix) && name.ends_with(suffix)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    matching.sort();
+    matching.reverse();
+    matching
+}

@@ -1,0 +1,85 @@
+// Everything that depends on the compiler or the device: attributes, thread indices, math-library entry points.
+// Freestanding: no HIP header is needed, and none of the names below clashes with one. Not here: what a dtype is
+// (dtype.h), which result an operation has (numeric.h), how a tensor is walked (layout.h).
+#pragma once
+
+#ifndef __global__
+#define __global__ __attribute__((global))
+#endif
+#ifndef __device__
+#define __device__ __attribute__((device))
+#endif
+
+#define PARITY_FN static inline __device__ __attribute__((always_inline))
+#define PARITY_MEMBER inline __device__ __attribute__((always_inline))
+
+// AMD's device libraries: ocml is the math library, ockl the work-item queries. Both are bitcode, inlined at compile time.
+extern "C" {
+#define PARITY_OCML1(name) \
+    __device__ __attribute__((const)) float __ocml_##name##_f32(float); \
+    __device__ __attribute__((const)) double __ocml_##name##_f64(double);
+PARITY_OCML1(exp)
+PARITY_OCML1(log)
+PARITY_OCML1(sin)
+PARITY_OCML1(cos)
+PARITY_OCML1(tanh)
+PARITY_OCML1(erf)
+PARITY_OCML1(ncdf)
+#undef PARITY_OCML1
+__device__ __attribute__((const)) float __ocml_pow_f32(float, float);
+__device__ __attribute__((const)) double __ocml_pow_f64(double, double);
+__device__ __attribute__((const)) __SIZE_TYPE__ __ockl_get_num_groups(unsigned);
+__device__ __attribute__((const)) __SIZE_TYPE__ __ockl_get_local_size(unsigned);
+}
+
+namespace parity {
+
+using size_t = __SIZE_TYPE__;
+
+// A one-dimensional launch: this thread's first element, and the distance to its next one. Both are 64 bits wide
+// before they are multiplied, so that a grid of more than 2^32 threads is right.
+PARITY_FN size_t first_index() {
+    return size_t(__builtin_amdgcn_workgroup_id_x()) * __ockl_get_local_size(0) + __builtin_amdgcn_workitem_id_x();
+}
+PARITY_FN size_t index_step() {
+    return __ockl_get_num_groups(0) * __ockl_get_local_size(0);
+}
+
+// The math functions, overloaded on the width in which they are evaluated. sqrt, fma and the roundings (and the
+// operators, division among them) are correctly rounded instruction sequences; the transcendental ones are ocml's.
+namespace device_math {
+
+#define PARITY_MATH1(name, entry32, entry64) \
+    PARITY_FN float name(float x) { return entry32(x); } \
+    PARITY_FN double name(double x) { return entry64(x); }
+#define PARITY_MATH2(name, entry32, entry64) \
+    PARITY_FN float name(float x, float y) { return entry32(x, y); } \
+    PARITY_FN double name(double x, double y) { return entry64(x, y); }
+PARITY_MATH1(exp, __ocml_exp_f32, __ocml_exp_f64)
+PARITY_MATH1(log, __ocml_log_f32, __ocml_log_f64)
+PARITY_MATH1(sin, __ocml_sin_f32, __ocml_sin_f64)
+PARITY_MATH1(cos, __ocml_cos_f32, __ocml_cos_f64)
+PARITY_MATH1(tanh, __ocml_tanh_f32, __ocml_tanh_f64)
+PARITY_MATH1(erf, __ocml_erf_f32, __ocml_erf_f64)
+PARITY_MATH1(normcdf, __ocml_ncdf_f32, __ocml_ncdf_f64)
+PARITY_MATH1(abs, __builtin_fabsf, __builtin_fabs)
+PARITY_MATH1(sqrt, __builtin_sqrtf, __builtin_sqrt)
+PARITY_MATH1(floor, __builtin_floorf, __builtin_floor)
+PARITY_MATH1(ceil, __builtin_ceilf, __builtin_ceil)
+PARITY_MATH1(round, __builtin_roundf, __builtin_round) // half away from zero
+PARITY_MATH2(pow, __ocml_pow_f32, __ocml_pow_f64)
+PARITY_MATH2(max_number, __builtin_fmaxf, __builtin_fmax) // a NaN operand loses; +0 beats -0
+PARITY_MATH2(min_number, __builtin_fminf, __builtin_fmin)
+#undef PARITY_MATH1
+#undef PARITY_MATH2
+// Hides where a value came from. Without it the compiler narrows an f32 division whose operands and result are f16 to
+// an f16 one, which on AMD is not correctly rounded (a reciprocal has 0.51 ulp).
+PARITY_FN float pinned(float x) {
+    asm("" : "+v"(x));
+    return x;
+}
+PARITY_FN float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+PARITY_FN double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+} // namespace device_math
+} // namespace parity

@@ -1,0 +1,96 @@
+// How a kernel walks its tensors: a grid-stride loop over the elements of the result, and the way from an element's
+// number to its place in a strided operand. Not here: what is computed on the way (numeric.h).
+//
+// `info` is candle's: `num_dims` sizes, then one set of `num_dims` strides for each operand, all in elements, 64 bits
+// each. Null means that every operand is contiguous. Elements are numbered in row-major order.
+#pragma once
+#include "dtype.h"
+
+namespace parity {
+
+// Element number -> position in each of `Operands` tensors of one shape.
+template <unsigned Operands> struct Walk {
+    size_t num_dims;
+    const size_t *info;
+    bool is_plain;  // every operand is contiguous: the number is the position
+    bool is_narrow; // every number fits 32 bits, where division costs a tenth
+
+    PARITY_MEMBER Walk(size_t numel, size_t num_dims, const size_t *info)
+        : num_dims(num_dims), info(info), is_plain(true), is_narrow(numel >> 32 == 0) {
+        if (info == nullptr) {
+            return;
+        }
+        size_t packed = 1;
+        for (size_t d = num_dims; d-- > 0;) {
+            for (unsigned k = 0; k < Operands; ++k) {
+                is_plain &= info[d] <= 1 || stride(k, d) == packed;
+            }
+            packed *= info[d];
+        }
+    }
+
+    PARITY_MEMBER size_t stride(unsigned operand, size_t d) const { return info[(operand + 1) * num_dims + d]; }
+
+    PARITY_MEMBER void locate(size_t number, size_t (&at)[Operands]) const {
+        if (is_plain) {
+            for (unsigned k = 0; k < Operands; ++k) {
+                at[k] = number;
+            }
+        } else if (is_narrow) {
+            locate_strided<u32>(u32(number), at);
+        } else {
+            locate_strided<size_t>(number, at);
+        }
+    }
+
+  private:
+    template <typename Number> PARITY_MEMBER void locate_strided(Number rest, size_t (&at)[Operands]) const {
+        for (unsigned k = 0; k < Operands; ++k) {
+            at[k] = 0;
+        }
+        for (size_t d = num_dims; d-- > 0;) {
+            const Number size = Number(info[d]);
+            const Number above = rest / size;
+            const Number coordinate = rest - above * size;
+            rest = above;
+            for (unsigned k = 0; k < Operands; ++k) {
+                at[k] += size_t(coordinate) * stride(k, d);
+            }
+        }
+    }
+};
+
+// out[i] = f(inp[i]); without an input, in place: out[i] = f(out[i]). `out` is contiguous.
+template <typename T, typename F>
+PARITY_FN void map_unary(size_t numel, size_t num_dims, const size_t *info, const T *inp, T *out, F f) {
+    const Walk<1> walk(numel, num_dims, info);
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        size_t at[1];
+        walk.locate(i, at);
+        out[i] = f(inp != nullptr ? inp[at[0]] : out[i]);
+    }
+}
+
+// out[i] = f(lhs[i], rhs[i]). `out` is contiguous.
+template <typename T, typename U, typename F>
+PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, const T *lhs, const T *rhs, U *out, F f) {
+    const Walk<2> walk(numel, num_dims, info);
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        size_t at[2];
+        walk.locate(i, at);
+        out[i] = f(lhs[at[0]], rhs[at[1]]);
+    }
+}
+
+// out[i] = value, with `out` strided.
+template <typename T>
+PARITY_FN void set_all(size_t numel, size_t num_dims, const size_t *info, T value, T *out) {
+    const Walk<1> walk(numel, num_dims, info);
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        size_t at[1];
+        walk.locate(i, at);
+        out[at[0]] = value;
+    }
+}
+
+} // namespace parity

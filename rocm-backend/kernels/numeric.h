@@ -1,0 +1,171 @@
+// Which result each operation has, for each dtype: the numeric policy. README.md beside this file is its table, with
+// the reasons. Not here: how bits become numbers (dtype.h), which instruction or library computes them (device.h).
+#pragma once
+#include "dtype.h"
+
+namespace parity {
+namespace numeric {
+
+// ---- Floats: one function of the math library, evaluated wide, rounded once.
+
+#define PARITY_ROUNDED_ONCE(name) \
+    template <typename T> PARITY_FN T name(T x) { return narrow<T>(device_math::name(widen(x))); }
+PARITY_ROUNDED_ONCE(exp)
+PARITY_ROUNDED_ONCE(log)
+PARITY_ROUNDED_ONCE(sin)
+PARITY_ROUNDED_ONCE(cos)
+PARITY_ROUNDED_ONCE(tanh)
+PARITY_ROUNDED_ONCE(erf)
+PARITY_ROUNDED_ONCE(normcdf)
+PARITY_ROUNDED_ONCE(sqrt)
+PARITY_ROUNDED_ONCE(ceil)
+PARITY_ROUNDED_ONCE(floor)
+PARITY_ROUNDED_ONCE(round)
+PARITY_ROUNDED_ONCE(abs)
+#undef PARITY_ROUNDED_ONCE
+template <typename T> PARITY_FN T pow(T x, T exponent) {
+    return narrow<T>(device_math::pow(widen(x), widen(exponent)));
+}
+
+// ---- Arithmetic. Floats: the dtype's own operators, one rounding each. Integers wrap.
+
+template <typename T> PARITY_FN T copy(T x) { return x; }
+template <typename T> PARITY_FN T neg(T x) { return -x; }
+template <typename T> PARITY_FN T sqr(T x) { return x * x; }
+
+// The unsigned type in which an integer dtype wraps: never narrower than int, so that nothing is promoted to a signed one.
+template <typename T> struct WrapOf { using type = u32; };
+template <> struct WrapOf<i64> { using type = u64; };
+template <typename T> using wrap_t = typename WrapOf<T>::type;
+
+template <typename T> struct IsInteger { static constexpr bool value = false; };
+#define PARITY_ROW(T) template <> struct IsInteger<T> { static constexpr bool value = true; };
+PARITY_INT_DTYPES(PARITY_ROW)
+#undef PARITY_ROW
+template <typename T> struct IsHalf { static constexpr bool value = false; };
+template <> struct IsHalf<f16> { static constexpr bool value = true; };
+
+template <typename T> PARITY_FN bool is_negative(T x) { return x < T(0); }
+
+template <typename T> PARITY_FN T add(T x, T y) {
+    if constexpr (IsInteger<T>::value) {
+        return T(wrap_t<T>(x) + wrap_t<T>(y));
+    } else {
+        return x + y;
+    }
+}
+template <typename T> PARITY_FN T sub(T x, T y) {
+    if constexpr (IsInteger<T>::value) {
+        return T(wrap_t<T>(x) - wrap_t<T>(y));
+    } else {
+        return x - y;
+    }
+}
+template <typename T> PARITY_FN T mul(T x, T y) {
+    if constexpr (IsInteger<T>::value) {
+        return T(wrap_t<T>(x) * wrap_t<T>(y));
+    } else {
+        return x * y;
+    }
+}
+// An integer divided by zero is all ones; the most negative integer divided by -1 is itself. f16: in f32, whose
+// correctly rounded quotient rounds to the correctly rounded f16 one.
+template <typename T> PARITY_FN T div(T x, T y) {
+    if constexpr (IsInteger<T>::value) {
+        if (y == T(0)) {
+            return T(~wrap_t<T>(0));
+        }
+        if (y == T(-1) && is_negative(y)) {
+            return sub(T(0), x);
+        }
+        return x / y;
+    } else if constexpr (IsHalf<T>::value) {
+        return T(device_math::pinned(widen(x) / widen(y)));
+    } else {
+        return x / y;
+    }
+}
+template <typename T> PARITY_FN T recip(T x) { return div(T(1), x); }
+// x * scale + shift as one fused operation; integers wrap. bf16 and f8_e4m3: fused in f32, then rounded to the dtype.
+template <typename T> PARITY_FN T affine(T x, T scale, T shift) {
+    if constexpr (IsInteger<T>::value) {
+        return add(mul(x, scale), shift);
+    } else if constexpr (IsHalf<T>::value) {
+        return __builtin_fmaf16(x, scale, shift);
+    } else {
+        return narrow<T>(device_math::fma(widen(x), widen(scale), widen(shift)));
+    }
+}
+
+// ---- Order. f32, f64, f8_e4m3: a NaN operand loses. f16, bf16: it wins.
+
+template <typename T> struct NanWins { static constexpr bool value = false; };
+template <> struct NanWins<f16> { static constexpr bool value = true; };
+template <> struct NanWins<bf16> { static constexpr bool value = true; };
+
+#define PARITY_EXTREMUM(name, keep, number) \
+    template <typename T> PARITY_FN T name(T x, T y) { \
+        if constexpr (IsInteger<T>::value) { \
+            return x keep y ? x : y; \
+        } else { \
+            if (NanWins<T>::value && x != x) { \
+                return x; \
+            } \
+            if (NanWins<T>::value && y != y) { \
+                return y; \
+            } \
+            return narrow<T>(device_math::number(widen(x), widen(y))); \
+        } \
+    }
+PARITY_EXTREMUM(maximum, >, max_number)
+PARITY_EXTREMUM(minimum, <, min_number)
+#undef PARITY_EXTREMUM
+
+template <typename T> PARITY_FN T relu(T x) { return maximum(x, T(0)); }
+// -1, 0 or 1; of a NaN 0.
+template <typename T> PARITY_FN T sign(T x) { return T(int(x > T(0)) - int(x < T(0))); }
+
+#define PARITY_COMPARE(name, op) \
+    template <typename T> PARITY_FN u8 name(T x, T y) { return x op y ? 1 : 0; }
+PARITY_COMPARE(eq, ==)
+PARITY_COMPARE(ne, !=)
+PARITY_COMPARE(lt, <)
+PARITY_COMPARE(le, <=)
+PARITY_COMPARE(gt, >)
+PARITY_COMPARE(ge, >=)
+#undef PARITY_COMPARE
+
+// ---- Integers have their own absolute value (the most negative one stays itself), and are their own roundings.
+
+template <typename T> PARITY_FN T int_abs(T x) { return is_negative(x) ? sub(T(0), x) : x; }
+
+// ---- Activations. Each names the dtype in which its operators round.
+
+// f8_e4m3 in f32; the others in themselves.
+template <typename T> struct StepOf { using type = T; };
+template <> struct StepOf<f8_e4m3> { using type = f32; };
+template <typename T> using step_t = typename StepOf<T>::type;
+// Like that, and bf16 in f32.
+template <typename T> struct SmoothOf { using type = step_t<T>; };
+template <> struct SmoothOf<bf16> { using type = f32; };
+template <typename T> using smooth_t = typename SmoothOf<T>::type;
+
+template <typename S> PARITY_FN S silu_in(S x) { return div(x, S(1) + exp(-x)); }
+template <typename S> PARITY_FN S sigmoid_in(S x) { return recip(S(1) + exp(-x)); }
+template <typename S> PARITY_FN S gelu_erf_in(S x) { return x * normcdf(x); }
+template <typename S> PARITY_FN S elu_in(S x, S alpha) { return x > S(0) ? x : alpha * (exp(x) - S(1)); }
+template <typename S> PARITY_FN S gelu_in(S x) {
+    const S sqrt_two_over_pi = S(0.797884560802865355879892119868763737);
+    const S cube = x * x * x;
+    const S inner = sqrt_two_over_pi * (x + S(0.044715) * cube);
+    return S(0.5) * x * (S(1) + tanh(inner));
+}
+
+template <typename T> PARITY_FN T silu(T x) { return T(silu_in(smooth_t<T>(x))); }
+template <typename T> PARITY_FN T sigmoid(T x) { return T(sigmoid_in(smooth_t<T>(x))); }
+template <typename T> PARITY_FN T gelu(T x) { return T(gelu_in(step_t<T>(x))); }
+template <typename T> PARITY_FN T gelu_erf(T x) { return T(gelu_erf_in(step_t<T>(x))); }
+template <typename T> PARITY_FN T elu(T x, T alpha) { return T(elu_in(step_t<T>(x), step_t<T>(alpha))); }
+
+} // namespace numeric
+} // namespace parity

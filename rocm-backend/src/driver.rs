@@ -1,0 +1,334 @@
+//! Decides, once a process, who answers the HIP calls: `ROCM_DRIVER=auto|system|soft`.
+//!
+//! `auto` takes a real `libamdhip64` when one loads, has every symbol needed, and has a device; else the software
+//! device. `system` and `soft` insist.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::hip::load::{self, Refusal};
+use crate::hip::query;
+use crate::{Error, Result};
+
+/// The environment variable that chooses the driver.
+const VARIABLE: &str = "ROCM_DRIVER";
+/// Sonames of the HIP runtime, newest first; the name without a version is a development package's.
+const LIBRARIES: &[&str] = &[
+    "libamdhip64.so.10",
+    "libamdhip64.so.9",
+    "libamdhip64.so.8",
+    "libamdhip64.so.7",
+    "libamdhip64.so.6",
+    "libamdhip64.so.5",
+    "libamdhip64.so",
+];
+
+/// Who answers the HIP calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriverKind {
+    /// A `libamdhip64` of this machine.
+    System,
+    /// The software device in this program.
+    Soft,
+}
+
+/// How near to an AMD GPU a result was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// On one.
+    Hardware,
+    /// By executing the GPU's code object in software.
+    Isa,
+}
+
+/// The driver in use.
+#[derive(Debug, Clone)]
+pub struct DriverInfo {
+    kind: DriverKind,
+    version: String,
+    library: Option<PathBuf>,
+    passed_over: Vec<Attempt>,
+}
+
+/// One library, or one place full of libraries, that was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was looked for.
+    pub library: String,
+    /// What came of it.
+    pub outcome: String,
+}
+
+impl DriverInfo {
+    /// System or software.
+    pub fn kind(&self) -> DriverKind {
+        self.kind
+    }
+
+    /// The driver's name.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            DriverKind::System => "HIP",
+            DriverKind::Soft => "software ROCm",
+        }
+    }
+
+    /// The HIP version the driver reports, as `7.1.52802`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// What results of this driver are worth.
+    pub fn level(&self) -> Level {
+        match self.kind {
+            DriverKind::System => Level::Hardware,
+            DriverKind::Soft => Level::Isa,
+        }
+    }
+
+    /// The library that answers; none for the software device.
+    pub fn library(&self) -> Option<&Path> {
+        self.library.as_deref()
+    }
+
+    /// What was tried before, and why it does not serve.
+    pub fn passed_over(&self) -> &[Attempt] {
+        &self.passed_over
+    }
+}
+
+impl Level {
+    /// The word reports use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Level::Hardware => "hardware",
+            Level::Isa => "isa",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for DriverInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name(), self.version)?;
+        match &self.library {
+            Some(library) => write!(f, " ({})", library.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.library, self.outcome)
+    }
+}
+
+/// Attempts as the tail of a message, one a line.
+pub(crate) fn render(attempts: &[Attempt]) -> String {
+    attempts.iter().map(|attempt| format!("\n  {attempt}")).collect()
+}
+
+/// The driver of this process. The first call decides; later ones give the same answer.
+///
+/// # Errors
+/// [`Error::Driver`] when `ROCM_DRIVER` is none of its three words, or insists on a driver that cannot be had; it
+/// names every library that was looked for.
+pub fn driver() -> Result<&'static DriverInfo> {
+    static DRIVER: OnceLock<Result<DriverInfo>> = OnceLock::new();
+    DRIVER
+        .get_or_init(|| choose(env::var_os(VARIABLE), env::var_os("ROCM_PATH")))
+        .as_ref()
+        .map_err(Error::clone)
+}
+
+/// The software device for a test that must never run on a card, whatever `ROCM_DRIVER` says. The test's process must
+/// not ask for [`driver`] as well.
+#[cfg(test)]
+pub(crate) fn soft_for_tests() -> &'static DriverInfo {
+    Box::leak(Box::new(choose(Some("soft".into()), None).unwrap()))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Auto,
+    System,
+    Soft,
+}
+
+fn choose(variable: Option<OsString>, rocm_path: Option<OsString>) -> Result<DriverInfo> {
+    let choice = parse(variable)?;
+    let passed_over = match choice {
+        Choice::Soft => Vec::new(),
+        Choice::Auto | Choice::System => match system(&places(rocm_path)) {
+            Ok((library, passed_over)) => {
+                return info(DriverKind::System, Some(library), passed_over);
+            }
+            Err(tried) if choice == Choice::System => {
+                let reason = format!(
+                    "{VARIABLE}=system, and no usable ROCm was found; install ROCm, set ROCM_PATH to it, or use \
+                     {VARIABLE}=soft"
+                );
+                return Err(Error::Driver { reason, tried });
+            }
+            Err(tried) => tried,
+        },
+    };
+    load::soft()?;
+    info(DriverKind::Soft, None, passed_over)
+}
+
+fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -> Result<DriverInfo> {
+    Ok(DriverInfo {
+        kind,
+        version: query::runtime_version()?,
+        library,
+        passed_over,
+    })
+}
+
+fn parse(variable: Option<OsString>) -> Result<Choice> {
+    let Some(value) = variable.filter(|value| !value.is_empty()) else {
+        return Ok(Choice::Auto);
+    };
+    match value.to_str() {
+        Some("auto") => Ok(Choice::Auto),
+        Some("system") => Ok(Choice::System),
+        Some("soft") => Ok(Choice::Soft),
+        _ => Err(Error::Driver {
+            reason: format!("{VARIABLE}={} is none of auto, system, soft", value.display()),
+            tried: Vec::new(),
+        }),
+    }
+}
+
+/// Folders to look in, in order; `None` is the dynamic linker's own search.
+fn places(rocm_path: Option<OsString>) -> Vec<Option<PathBuf>> {
+    let named = rocm_path
+        .filter(|path| !path.is_empty())
+        .map(|path| PathBuf::from(path).join("lib"));
+    let mut places: Vec<_> = named.into_iter().map(Some).collect();
+    places.extend([Some(PathBuf::from("/opt/rocm/lib")), None]);
+    places
+}
+
+/// Fills the seam from the first library that serves. The first that loads decides: two HIP runtimes in one process
+/// do not get along.
+fn system(places: &[Option<PathBuf>]) -> std::result::Result<(PathBuf, Vec<Attempt>), Vec<Attempt>> {
+    let mut tried = Vec::new();
+    for place in places {
+        let mut absent = Vec::new();
+        for &name in LIBRARIES {
+            let path = place
+                .as_ref()
+                .map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
+            if place.is_some() && !path.exists() {
+                absent.push(name);
+                continue;
+            }
+            let outcome = match load::system(&path) {
+                Ok(()) => return Ok((path, tried)),
+                Err(Refusal::NotLoaded(text)) if place.is_none() && is_absence(&text) => {
+                    absent.push(name);
+                    continue;
+                }
+                Err(Refusal::NotLoaded(text)) => format!("could not be loaded: {text}"),
+                Err(Refusal::Lacks(symbols)) => {
+                    format!("too old or too new, it lacks {}", symbols.join(", "))
+                }
+                Err(Refusal::NoDevice(text)) => format!("has no device: {text}"),
+            };
+            let loaded = !outcome.starts_with("could not be loaded");
+            tried.push(Attempt {
+                library: path.display().to_string(),
+                outcome,
+            });
+            if loaded {
+                return Err(tried);
+            }
+        }
+        if !absent.is_empty() {
+            let place = place
+                .as_ref()
+                .map_or("the dynamic linker's path".to_owned(), |p| {
+                    p.display().to_string()
+                });
+            tried.push(Attempt {
+                library: place,
+                outcome: format!("no {}", absent.join(", ")),
+            });
+        }
+    }
+    Err(tried)
+}
+
+/// Whether dlopen's message says that there is no such library, rather than that it is broken.
+fn is_absence(text: &str) -> bool {
+    LIBRARIES
+        .iter()
+        .any(|name| text.starts_with(&format!("{name}: cannot open shared object file: No such file")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_library_every_name_and_place_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("libamdhip64.so.6"), "no ELF file").unwrap();
+        let tried = system(&[Some(folder.path().to_owned()), Some(PathBuf::from("/nowhere"))]).unwrap_err();
+        let text = render(&tried);
+        assert_eq!(tried.len(), 3, "{text}");
+        assert!(tried[0].library.ends_with("/libamdhip64.so.6"), "{text}");
+        assert!(tried[0].outcome.starts_with("could not be loaded: "), "{text}");
+        assert!(
+            !tried[1].outcome.contains("libamdhip64.so.6"),
+            "it was found, if broken: {text}"
+        );
+        assert_eq!(tried[2].library, "/nowhere");
+        for name in LIBRARIES {
+            assert!(tried[2].outcome.contains(name), "{name} is missing in {text}");
+        }
+    }
+
+    #[test]
+    fn rocm_path_comes_first_and_the_dynamic_linker_last() {
+        let opt = Some(PathBuf::from("/opt/rocm/lib"));
+        assert_eq!(
+            places(Some("/my/rocm".into())),
+            [Some(PathBuf::from("/my/rocm/lib")), opt.clone(), None]
+        );
+        assert_eq!(places(None), [opt.clone(), None]);
+        assert_eq!(places(Some("".into())), [opt, None]);
+    }
+
+    #[test]
+    fn an_absent_library_is_told_from_a_broken_one() {
+        let absent = load::system(Path::new("libamdhip64.so.10.absent")).unwrap_err();
+        let Refusal::NotLoaded(text) = absent else {
+            panic!("{absent:?}")
+        };
+        assert!(is_absence(&text.replace(".absent", "")), "{text}");
+        assert!(!is_absence("libamdhip64.so.10: invalid ELF header"));
+        assert!(!is_absence(
+            "libhsa.so.1: cannot open shared object file: No such file or directory"
+        ));
+    }
+
+    #[test]
+    fn an_unset_or_empty_variable_means_auto() {
+        assert_eq!(parse(None).unwrap(), Choice::Auto);
+        assert_eq!(parse(Some("".into())).unwrap(), Choice::Auto);
+        assert_eq!(parse(Some("soft".into())).unwrap(), Choice::Soft);
+        assert!(parse(Some("Soft".into())).is_err());
+    }
+}

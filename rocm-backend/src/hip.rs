@@ -1,0 +1,15 @@
+//! HIP behind safe types. The only folder of this crate where `unsafe` may stand.
+//!
+//! rocm-rs's raw bindings are the authority on types and signatures; its own safe layer is not used, because
+//! it double-frees streams and lets host memory die under a running copy.
+
+pub(crate) mod context;
+pub(crate) mod event;
+pub(crate) mod launch;
+pub(crate) mod load;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod query;
+pub(crate) mod status;
+pub(crate) mod stream;
+pub(crate) mod sys;

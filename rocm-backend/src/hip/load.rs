@@ -1,0 +1,76 @@
+//! Fills the seam's slots: from a shared library, or from the software device.
+//!
+//! It does one attempt and says what came of it; which attempts are made, in which order, is `driver.rs`'s business.
+#![expect(
+    unsafe_code,
+    reason = "runs a foreign library's initialisers and takes code addresses from it"
+)]
+
+use std::path::Path;
+
+use libloading::Library;
+
+use super::{query, sys};
+use crate::Error;
+
+/// Why a library does not serve.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The dynamic linker did not find it or could not load it.
+    NotLoaded(String),
+    /// It lacks symbols this crate calls.
+    Lacks(Vec<&'static str>),
+    /// It loaded, and it has no device to offer.
+    NoDevice(String),
+}
+
+/// Loads `path`, fills the slots from it and asks it for devices. Refused, the slots are empty again.
+///
+/// A library once loaded stays loaded, refused or not: unloading a GPU runtime under its own threads crashes.
+pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
+    // SAFETY: loading runs the library's initialisers. The paths come from the user's environment, as with any
+    // program linked against ROCm, and name AMD's HIP runtime.
+    let library = unsafe { Library::new(path) }.map_err(|error| Refusal::NotLoaded(innermost(&error)))?;
+    let library: &'static Library = Box::leak(Box::new(library));
+    // SAFETY: the addresses come from a library called libamdhip64 under HIP's own symbol names, whose
+    // signatures rocm-rs declares; the library is never unloaded.
+    let filled = unsafe {
+        sys::fill(sys::HIP, |name| {
+            library
+                .get::<*const std::ffi::c_void>(name)
+                .ok()
+                .map(|symbol| *symbol)
+                .filter(|at| !at.is_null())
+        })
+    };
+    filled.map_err(Refusal::Lacks)?;
+    match query::device_count() {
+        Ok(1..) => Ok(()),
+        Ok(0) => Err(no_device("hipGetDeviceCount found no device".to_owned())),
+        Err(error) => Err(no_device(error.to_string())),
+    }
+}
+
+/// libloading says that dlopen failed; what dlopen said is its source.
+fn innermost(mut error: &dyn std::error::Error) -> String {
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+fn no_device(reason: String) -> Refusal {
+    sys::reset(sys::HIP);
+    Refusal::NoDevice(reason)
+}
+
+/// Fills the slots with the software device's entry points.
+pub(crate) fn soft() -> Result<(), Error> {
+    // SAFETY: rocm-soft's functions have the signatures rocm-rs declares (it is written against the same
+    // declarations) and are part of this program.
+    let filled = unsafe { sys::fill(sys::HIP, rocm_soft::symbol) };
+    filled.map_err(|missing| Error::Driver {
+        reason: format!("the software device lacks {}", missing.join(", ")),
+        tried: Vec::new(),
+    })
+}

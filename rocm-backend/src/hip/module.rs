@@ -1,0 +1,110 @@
+//! A code object loaded on a device, and its kernels.
+#![expect(unsafe_code, reason = "calls HIP and says why a module may cross threads")]
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_int};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rocm_rs::hip::bindings::{self, hipFunction_t, hipModule_t};
+
+use super::query;
+use super::status::check;
+use crate::Error;
+
+/// A loaded code object; unloaded when the last [`Function`] of it is gone.
+pub(crate) struct Module {
+    raw: hipModule_t,
+    ordinal: c_int,
+    /// Kernels asked for so far; `None`: the code object has none of that name.
+    functions: Mutex<BTreeMap<String, Option<RawFunction>>>,
+    /// The code object. HIP keeps a pointer to it until the module is unloaded, and reads it as words.
+    _image: Box<[u64]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RawFunction(hipFunction_t);
+
+// SAFETY: a hipFunction_t is a handle into a module that HIP never changes after loading; launching from several
+// threads is allowed. `RawFunction` is used only while its module is alive (see `Function`).
+unsafe impl Send for RawFunction {}
+// SAFETY: `Module` holds two handles that HIP locks itself, no `&mut` method, and the image is never written.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+/// A kernel, and the module that keeps it loaded.
+pub(crate) struct Function {
+    raw: RawFunction,
+    _module: Arc<Module>,
+}
+
+impl Module {
+    /// Loads `code`, an ELF code object, on device `ordinal`, which must be this thread's.
+    pub(crate) fn load(ordinal: c_int, code: &[u8]) -> Result<Module, Error> {
+        let image: Box<[u64]> = code
+            .chunks(8)
+            .map(|chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u64::from_ne_bytes(word)
+            })
+            .collect();
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: `raw` is a live handle to be written; the image is a whole code object and lives as long as the
+        // module.
+        check("hipModuleLoadData", unsafe {
+            bindings::hipModuleLoadData(&raw mut raw, image.as_ptr().cast())
+        })?;
+        Ok(Module {
+            raw,
+            ordinal,
+            functions: Mutex::default(),
+            _image: image,
+        })
+    }
+
+    /// The kernel `name`; `None` when the code object has none of that name.
+    pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Option<Function>, Error> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        let raw = match functions.get(name) {
+            Some(&known) => known,
+            None => {
+                let found = self.find(name)?;
+                functions.insert(name.to_owned(), found);
+                found
+            }
+        };
+        Ok(raw.map(|raw| Function {
+            raw,
+            _module: Arc::clone(self),
+        }))
+    }
+
+    fn find(&self, name: &str) -> Result<Option<RawFunction>, Error> {
+        let Ok(c_name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: `raw` is a live handle to be written, the module is loaded, the name is a live C string.
+        match unsafe { bindings::hipModuleGetFunction(&raw mut raw, self.raw, c_name.as_ptr()) } {
+            bindings::hipError_t_hipErrorNotFound => Ok(None),
+            status => check("hipModuleGetFunction", status).map(|()| Some(RawFunction(raw))),
+        }
+    }
+}
+
+impl Function {
+    /// The handle, for a launch while `self` is borrowed.
+    pub(crate) fn raw(&self) -> hipFunction_t {
+        self.raw.0
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let _ = query::set_device(self.ordinal);
+        // SAFETY: loaded by hipModuleLoadData and unloaded only here; no `Function` is left. A failure leaves
+        // nothing to do.
+        let _ = unsafe { bindings::hipModuleUnload(self.raw) };
+    }
+}

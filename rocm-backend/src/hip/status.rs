@@ -1,0 +1,40 @@
+//! From HIP's status codes to [`Error`].
+#![expect(unsafe_code, reason = "asks HIP for the name and text of a status")]
+
+use std::ffi::{CStr, c_char};
+
+use rocm_rs::hip::bindings::{self, hipError_t};
+
+use crate::Error;
+
+/// `Ok` for `hipSuccess`; else the error of the C function `call`. When the software GPU faulted, the error is its
+/// account of the fault.
+pub(crate) fn check(call: &'static str, code: hipError_t) -> Result<(), Error> {
+    if code == bindings::hipError_t_hipSuccess {
+        return Ok(());
+    }
+    Err(match rocm_soft::take_fault() {
+        Some(fault) => Error::DeviceFault(fault),
+        None => error(call, code),
+    })
+}
+
+/// HIP's own words for `code`, as the error of `call`.
+pub(crate) fn error(call: &'static str, code: hipError_t) -> Error {
+    // SAFETY: both functions take a number, any number, and return a static C string.
+    let (name, text) = unsafe { (bindings::hipGetErrorName(code), bindings::hipGetErrorString(code)) };
+    Error::Hip {
+        call,
+        code,
+        name: static_text(name),
+        text: static_text(text),
+    }
+}
+
+fn static_text(text: *const c_char) -> String {
+    if text.is_null() {
+        return "no text".to_owned();
+    }
+    // SAFETY: not null, and HIP documents these strings as static and terminated.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

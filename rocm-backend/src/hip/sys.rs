@@ -1,0 +1,303 @@
+//! The seam: one table of the C symbols this process may call, each a hidden jump through a slot.
+//!
+//! rocm-rs declares `extern "C"` functions and links nothing. This file defines a symbol of the same name for each
+//! row of the table: one jump instruction through an atomic slot. Slots are filled at run time, from a real
+//! `libamdhip64` or from the software device, so one binary serves both and no ROCm is needed to build. The
+//! symbols are hidden: an executable or shared object that contains this crate exports none of them, so a real
+//! ROCm library loaded beside it never calls into us by accident.
+//!
+//! No signature is written here: rocm-rs's declarations are the signatures, and a row rocm-rs does not declare
+//! does not compile. This is the only file of the crate with `extern "C"` or assembly. Who fills the slots, and
+//! when, is `load.rs`'s and `driver.rs`'s business.
+#![expect(
+    unsafe_code,
+    reason = "the seam defines C symbols in assembly and stores foreign code addresses"
+)]
+
+use std::ffi::{c_char, c_uint, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("rocm-backend's driver seam is written for Linux on x86-64 and aarch64, where ROCm runs");
+
+/// One C symbol: its name, whether this crate calls it, and the slot its trampoline jumps through.
+pub(crate) struct Symbol {
+    pub(crate) name: &'static str,
+    pub(crate) need: Need,
+    slot: &'static AtomicPtr<c_void>,
+    unset: extern "C" fn() -> Answer,
+}
+
+/// What happens when a library lacks a symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// This crate calls it: a library without it is refused.
+    Required,
+    /// Not called here; filled so that code using rocm-rs's bindings beside us reaches the same driver. Missing,
+    /// it answers `hipErrorNotSupported`.
+    Optional,
+}
+
+/// A register's worth of return value: a status in its low half, or a pointer to a C string.
+#[repr(transparent)]
+pub(crate) struct Answer(usize);
+
+const NOT_INITIALIZED: usize = rocm_rs::hip::bindings::hipError_t_hipErrorNotInitialized as usize;
+const NOT_SUPPORTED: usize = rocm_rs::hip::bindings::hipError_t_hipErrorNotSupported as usize;
+// A status comes back in the low half of the register that carries `Answer`.
+const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipError_t>() == size_of::<c_uint>());
+const _: () = assert!(size_of::<Answer>() == size_of::<*const c_char>());
+// The layouts the R0600 symbol fills; a change of rocm-rs that moved them must not go unseen.
+const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipDeviceProp_tR0600>() == 1472);
+const _: () =
+    assert!(std::mem::offset_of!(rocm_rs::hip::bindings::hipDeviceProp_tR0600, gcnArchName) == 1160);
+
+/// In a slot that nobody filled, for functions that return a status.
+extern "C" fn status() -> Answer {
+    Answer(NOT_INITIALIZED)
+}
+
+/// In a slot that nobody filled, for functions that return a C string.
+extern "C" fn text() -> Answer {
+    Answer(c"no ROCm driver is loaded".as_ptr().expose_provenance())
+}
+
+/// In the slot of an optional symbol that the loaded library lacks.
+extern "C" fn unsupported() -> Answer {
+    Answer(NOT_SUPPORTED)
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! trampoline {
+    ($module:ident, $name:ident) => {
+        std::arch::global_asm!(
+            concat!(".pushsection .text.", stringify!($name), ",\"ax\",@progbits"),
+            concat!(".globl ", stringify!($name)),
+            concat!(".hidden ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",@function"),
+            concat!(stringify!($name), ":"),
+            "jmp qword ptr [rip + {slot}]",
+            concat!(".size ", stringify!($name), ", . - ", stringify!($name)),
+            ".popsection",
+            slot = sym $module::$name,
+        );
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! trampoline {
+    ($module:ident, $name:ident) => {
+        // x16 is the scratch register the procedure call standard leaves to linkers' veneers.
+        std::arch::global_asm!(
+            concat!(".pushsection .text.", stringify!($name), ",\"ax\",%progbits"),
+            concat!(".globl ", stringify!($name)),
+            concat!(".hidden ", stringify!($name)),
+            concat!(".type ", stringify!($name), ",%function"),
+            concat!(stringify!($name), ":"),
+            "adrp x16, {slot}",
+            "ldr x16, [x16, :lo12:{slot}]",
+            "br x16",
+            concat!(".size ", stringify!($name), ", . - ", stringify!($name)),
+            ".popsection",
+            slot = sym $module::$name,
+        );
+    };
+}
+
+/// Slots, trampolines and table of one library: `symbols! { slots, TABLE, bindings path; need kind name; .. }`.
+/// `kind` is what the function returns: a `status` or a `text`.
+macro_rules! symbols {
+    ($module:ident, $table:ident, $($bindings:ident)::+; $($need:ident $kind:ident $name:ident;)*) => {
+        #[expect(non_upper_case_globals, reason = "a slot is named after its C symbol")]
+        mod $module {
+            use super::{AtomicPtr, c_void};
+            use $($bindings)::+ as declared;
+            // A row that rocm-rs does not declare does not compile.
+            const _: () = { $(let _ = declared::$name;)* };
+            $(pub(super) static $name: AtomicPtr<c_void> = AtomicPtr::new(super::$kind as *mut c_void);)*
+        }
+        $(trampoline!($module, $name);)*
+        /// The symbols of one library, in the order of the table in this file.
+        pub(crate) static $table: &[Symbol] = &[$(Symbol {
+            name: stringify!($name),
+            need: Need::$need,
+            slot: &$module::$name,
+            unset: $kind,
+        }),*];
+    };
+}
+
+symbols! { hip_slots, HIP, rocm_rs::hip::bindings;
+    // Driver and device.
+    Required status hipInit;
+    Required status hipGetDeviceCount;
+    Required status hipSetDevice;
+    Optional status hipGetDevice;
+    Optional status hipDeviceGetAttribute;
+    // Not `hipGetDeviceProperties`: since ROCm 6 that name still answers with the layout of ROCm 5.
+    Required status hipGetDevicePropertiesR0600;
+    Optional status hipDriverGetVersion;
+    Required status hipRuntimeGetVersion;
+    Required status hipMemGetInfo;
+    Optional status hipDeviceSynchronize;
+    Required text   hipGetErrorName;
+    Required text   hipGetErrorString;
+    Optional status hipGetLastError;
+    Optional status hipPeekAtLastError;
+    // Memory.
+    Required status hipMalloc;
+    Required status hipFree;
+    Optional status hipHostMalloc;
+    Optional status hipHostFree;
+    // Copies and fills.
+    Optional status hipMemcpy;
+    Required status hipMemcpyAsync;
+    Optional status hipMemcpy2DAsync;
+    Required status hipMemsetAsync;
+    Optional status hipMemsetD8Async;
+    Optional status hipMemsetD16Async;
+    Optional status hipMemsetD32Async;
+    Optional status hipMemcpyPeerAsync;
+    Optional status hipDeviceCanAccessPeer;
+    Optional status hipDeviceEnablePeerAccess;
+    // Streams and events.
+    Required status hipStreamCreateWithFlags;
+    Required status hipStreamDestroy;
+    Required status hipStreamSynchronize;
+    Optional status hipStreamQuery;
+    Optional status hipStreamWaitEvent;
+    Optional status hipStreamGetDevice;
+    Required status hipEventCreateWithFlags;
+    Required status hipEventRecord;
+    Required status hipEventSynchronize;
+    Required status hipEventQuery;
+    Required status hipEventElapsedTime;
+    Required status hipEventDestroy;
+    // Kernels.
+    Required status hipModuleLoadData;
+    Required status hipModuleUnload;
+    Required status hipModuleGetFunction;
+    Required status hipModuleLaunchKernel;
+    Optional status hipModuleOccupancyMaxPotentialBlockSize;
+    Optional status hipFuncGetAttribute;
+}
+
+/// Fills every slot of `table` from `resolve`. Nothing changes when a required symbol is missing: its names come
+/// back as the error.
+///
+/// # Safety
+/// Each address that `resolve` returns must be code with the C signature rocm-rs declares for that name, and stay
+/// mapped for the rest of the process.
+pub(crate) unsafe fn fill(
+    table: &[Symbol],
+    mut resolve: impl FnMut(&'static str) -> Option<*const c_void>,
+) -> Result<(), Vec<&'static str>> {
+    let found: Vec<_> = table
+        .iter()
+        .map(|symbol| (symbol, resolve(symbol.name)))
+        .collect();
+    let missing: Vec<_> = found
+        .iter()
+        .filter(|(symbol, address)| symbol.need == Need::Required && address.is_none())
+        .map(|(symbol, _)| symbol.name)
+        .collect();
+    if !missing.is_empty() {
+        return Err(missing);
+    }
+    for (symbol, address) in found {
+        let target = address.unwrap_or(unsupported as *const c_void);
+        symbol.slot.store(target.cast_mut(), Ordering::Release);
+    }
+    Ok(())
+}
+
+/// Puts every slot of `table` back to "no driver is loaded".
+pub(crate) fn reset(table: &[Symbol]) {
+    for symbol in table {
+        symbol.slot.store(symbol.unset as *mut c_void, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::ffi::CStr;
+
+    use rocm_rs::hip::bindings;
+
+    use super::*;
+
+    // Rows for these tests alone, so that they never touch the slots other tests call through.
+    symbols! { test_slots, TEST, rocm_rs::hip::bindings;
+        Required status hipStreamGetFlags;
+        Required text   hipApiName;
+        Optional status hipStreamGetPriority;
+    }
+
+    extern "C" fn forty_two() -> Answer {
+        Answer(42)
+    }
+
+    #[test]
+    fn a_call_goes_where_its_slot_points_and_says_so_when_it_points_nowhere() {
+        let stream_flags = || {
+            let mut flags = 0;
+            // SAFETY: the slot holds `status` or `forty_two`, which read no argument.
+            unsafe { bindings::hipStreamGetFlags(std::ptr::null_mut(), &raw mut flags) }
+        };
+        assert_eq!(stream_flags(), bindings::hipError_t_hipErrorNotInitialized);
+        // SAFETY: as above; `text` returns a static C string.
+        let name = unsafe { CStr::from_ptr(bindings::hipApiName(0)) };
+        assert_eq!(name, c"no ROCm driver is loaded");
+
+        // SAFETY: `forty_two` reads no argument and returns a register that serves as a status. It stands for a
+        // library without `hipApiName`; nothing is filled then.
+        let refused = unsafe {
+            fill(TEST, |name| {
+                (name != "hipApiName").then_some(forty_two as *const c_void)
+            })
+        };
+        assert_eq!(refused, Err(vec!["hipApiName"]));
+        assert_eq!(stream_flags(), bindings::hipError_t_hipErrorNotInitialized);
+
+        // SAFETY: as above; no test calls `hipApiName` through the address given here.
+        let filled = unsafe {
+            fill(TEST, |name| {
+                (name != "hipStreamGetPriority").then_some(forty_two as *const c_void)
+            })
+        };
+        assert_eq!(filled, Ok(()));
+        assert_eq!(stream_flags(), 42);
+        let mut priority = 0;
+        // SAFETY: the slot holds `unsupported`, which reads no argument.
+        let status = unsafe { bindings::hipStreamGetPriority(std::ptr::null_mut(), &raw mut priority) };
+        assert_eq!(
+            status,
+            bindings::hipError_t_hipErrorNotSupported,
+            "an optional symbol the library lacks"
+        );
+
+        reset(TEST);
+        assert_eq!(stream_flags(), bindings::hipError_t_hipErrorNotInitialized);
+    }
+
+    #[test]
+    fn every_symbol_stands_in_the_table_once() {
+        let names: BTreeSet<_> = HIP.iter().map(|symbol| symbol.name).collect();
+        assert_eq!(names.len(), HIP.len());
+    }
+
+    #[test]
+    fn the_software_device_answers_every_symbol_of_the_table() {
+        let unanswered: Vec<_> = HIP
+            .iter()
+            .map(|symbol| symbol.name)
+            .filter(|name| rocm_soft::symbol(name).is_none())
+            .collect();
+        assert_eq!(unanswered, Vec::<&str>::new());
+        assert!(
+            rocm_soft::symbol("hipNoSuchSymbol").is_none(),
+            "the software device answers any name at all"
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! The kernels built into this crate, and how a device comes by one.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::hip::context::Context;
+use crate::hip::module::{Function, Module};
+use crate::kernel::Kernel;
+use crate::{DType, Error, Result};
+
+// `CODE_OBJECTS: &[(target, module, ELF bytes)]`, written by build.rs.
+include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
+
+/// The kernel for elements of `dtype` on the context's device, which becomes this thread's. Its module is loaded at the
+/// first call.
+pub(crate) fn function(context: &Arc<Context>, kernel: Kernel, dtype: DType) -> Result<Function> {
+    let module = module(context, kernel.family.module())?;
+    module
+        .function(&format!("{}_{}", kernel.name, dtype.suffix()))?
+        .ok_or_else(|| Error::Unsupported {
+            op: kernel.name.to_owned(),
+            dtype,
+        })
+}
+
+fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
+    context.bind()?;
+    let mut modules = context.modules().lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(module) = modules.get(name) {
+        return Ok(Arc::clone(module));
+    }
+    let target = context.info().target();
+    let code = code_object(CODE_OBJECTS, target, name)?;
+    let module = Arc::new(Module::load(context.raw_ordinal(), code)?);
+    modules.insert(name, Arc::clone(&module));
+    Ok(module)
+}
+
+/// The code object of `module` for `target` in `objects`.
+fn code_object(
+    objects: &'static [(&str, &str, &[u8])],
+    target: &str,
+    module: &'static str,
+) -> Result<&'static [u8]> {
+    if let Some((_, _, code)) = objects
+        .iter()
+        .find(|(built, name, _)| *built == target && *name == module)
+    {
+        return Ok(code);
+    }
+    let built: Vec<_> = objects
+        .iter()
+        .filter(|(_, name, _)| *name == module)
+        .map(|(built, ..)| *built)
+        .collect();
+    let built = if built.is_empty() {
+        "no target".to_owned()
+    } else {
+        built.join(", ")
+    };
+    Err(Error::KernelMissing {
+        target: target.to_owned(),
+        module,
+        built,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use object::read::elf::ElfFile64;
+    use object::{Object, ObjectSymbol};
+
+    use super::*;
+    use crate::kernel::KERNELS;
+
+    #[test]
+    fn a_target_that_was_not_built_is_named_with_those_that_were() {
+        let objects: &[(&str, &str, &[u8])] = &[("gfx1100", "unary", b"a"), ("gfx942", "unary", b"b")];
+        assert_eq!(code_object(objects, "gfx942", "unary").unwrap(), b"b");
+        let text = code_object(objects, "gfx906", "unary").unwrap_err().to_string();
+        assert!(
+            text.contains("not built for gfx906 (built for: gfx1100, gfx942)"),
+            "{text}"
+        );
+        let text = code_object(objects, "gfx942", "sort").unwrap_err().to_string();
+        assert!(text.contains("built for: no target"), "{text}");
+    }
+
+    #[test]
+    fn every_kernel_an_operation_may_name_is_in_every_code_object_of_its_module() {
+        let fixed = [Kernel::AFFINE, Kernel::CONST_SET, Kernel::COPY, Kernel::COPY2D];
+        let named = KERNELS
+            .iter()
+            .flat_map(|(family, names)| names.iter().map(|name| (*family, *name)));
+        let wanted: Vec<_> = named
+            .chain(fixed.map(|kernel| (kernel.family, kernel.name)))
+            .collect();
+        for (target, module, code) in CODE_OBJECTS {
+            let elf: ElfFile64 = ElfFile64::parse(*code).unwrap();
+            let inside: BTreeSet<_> = elf.symbols().filter_map(|symbol| symbol.name().ok()).collect();
+            for (_, name) in wanted.iter().filter(|(family, _)| family.module() == *module) {
+                let descriptor = format!("{name}_{}.kd", DType::F32);
+                assert!(
+                    inside.contains(descriptor.as_str()),
+                    "{target}: `{module}` has no {descriptor}"
+                );
+            }
+        }
+        for (family, name) in wanted {
+            let module = family.module();
+            assert!(
+                CODE_OBJECTS.iter().any(|(_, built, _)| *built == module),
+                "{name}: no module `{module}`"
+            );
+        }
+    }
+}

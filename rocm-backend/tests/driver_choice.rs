@@ -1,0 +1,178 @@
+//! Which driver a process gets for which `ROCM_DRIVER`, against stand-in libraries built here with `cc`.
+//!
+//! The choice is made once a process, so each test asks a child: this file's own ignored test. Every child gets a
+//! `ROCM_PATH`, whose library is the first to load and therefore decides, so a machine's own ROCm plays no part.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use rocm_backend::{Device, Error, driver};
+use tempfile::TempDir;
+
+const BEGIN: &str = "<<driver ";
+const END: &str = " driver>>";
+
+#[test]
+#[ignore = "the child process of this file's other tests"]
+fn child_that_asks_for_its_driver() {
+    let tell = || match driver() {
+        Ok(info) => {
+            let count = Device::count().map_or_else(|error| error.to_string(), |count| count.to_string());
+            let passed_over: Vec<_> = info.passed_over().iter().map(ToString::to_string).collect();
+            format!(
+                "{:?}, {info}, level {}, devices {count}, passed over {passed_over:?}",
+                info.kind(),
+                info.level()
+            )
+        }
+        Err(Error::Driver { reason, tried }) => {
+            let tried: Vec<_> = tried.iter().map(ToString::to_string).collect();
+            format!("refused: {reason}, tried {tried:?}")
+        }
+        Err(other) => format!("unexpected: {other}"),
+    };
+    let answer = tell();
+    println!("{BEGIN}{answer}{END}");
+    assert_eq!(tell(), answer, "a process has one driver");
+}
+
+/// What the child says under `ROCM_DRIVER=driver` (unset for `None`) with `rocm` as its ROCm.
+fn ask(driver: Option<&str>, rocm: &Path) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([
+        "--exact",
+        "child_that_asks_for_its_driver",
+        "--ignored",
+        "--nocapture",
+    ]);
+    child.env("ROCM_PATH", rocm).env_remove("ROCM_DRIVER");
+    if let Some(driver) = driver {
+        child.env("ROCM_DRIVER", driver);
+    }
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let (_, rest) = text.split_once(BEGIN).unwrap();
+    rest.split_once(END).unwrap().0.to_owned()
+}
+
+/// A ROCm whose `libamdhip64.so.7` is `source`, compiled.
+fn rocm(source: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("lib")).unwrap();
+    let c = folder.path().join("hip.c");
+    fs::write(&c, source).unwrap();
+    let library = folder.path().join("lib/libamdhip64.so.7");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-o"])
+        .arg(&library)
+        .arg(&c)
+        .status()
+        .unwrap();
+    assert!(built.success(), "cc could not build the stand-in library");
+    folder
+}
+
+/// Every HIP function the software device has, each returning `status`, but for those in `own`.
+fn library(status: u32, own: &str) -> TempDir {
+    let mut source = format!(
+        "const char *hipGetErrorName(int e) {{ return \"hipErrorNoDevice\"; }}\n\
+         const char *hipGetErrorString(int e) {{ return \"no ROCm-capable device is detected\"; }}\n{own}\n"
+    );
+    for name in rocm_soft::symbols() {
+        if !source.contains(&format!("{name}(")) {
+            source += &format!("unsigned {name}(void) {{ return {status}; }}\n");
+        }
+    }
+    rocm(&source)
+}
+
+fn library_with_three_devices() -> TempDir {
+    library(
+        0,
+        "unsigned hipGetDeviceCount(int *count) { *count = 3; return 0; }\n\
+         unsigned hipRuntimeGetVersion(int *version) { *version = 70152802; return 0; }",
+    )
+}
+
+#[track_caller]
+fn assert_says(answer: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(answer.contains(part), "`{part}` is missing in: {answer}");
+    }
+}
+
+#[test]
+fn a_library_with_a_device_is_taken() {
+    let rocm = library_with_three_devices();
+    for driver in [None, Some("auto"), Some("system")] {
+        let answer = ask(driver, rocm.path());
+        assert_says(
+            &answer,
+            &[
+                "System, HIP 7.1.52802 (",
+                "libamdhip64.so.7)",
+                "level hardware",
+                "devices 3",
+            ],
+        );
+    }
+}
+
+#[test]
+fn soft_does_not_look_for_a_library() {
+    let answer = ask(Some("soft"), library_with_three_devices().path());
+    assert_says(
+        &answer,
+        &["Soft, software ROCm", "level isa", "devices 1", "passed over []"],
+    );
+}
+
+#[test]
+fn a_library_without_a_device_counts_as_no_rocm() {
+    let rocm = library(100, "");
+    let why = ["libamdhip64.so.7: has no device", "hipErrorNoDevice (100)"];
+
+    let auto = ask(None, rocm.path());
+    assert_says(&auto, &["Soft, ", "level isa", "devices 1"]);
+    assert_says(&auto, &why);
+
+    let system = ask(Some("system"), rocm.path());
+    assert_says(&system, &["refused: ROCM_DRIVER=system", "ROCM_DRIVER=soft"]);
+    assert_says(&system, &why);
+}
+
+#[test]
+fn a_library_that_lacks_symbols_is_refused_by_their_names() {
+    let rocm = rocm("unsigned hipInit(unsigned flags) { return 0; }");
+    let system = ask(Some("system"), rocm.path());
+    assert_says(
+        &system,
+        &[
+            "refused: ",
+            "it lacks ",
+            "hipModuleLaunchKernel",
+            "hipGetDevicePropertiesR0600",
+        ],
+    );
+    assert!(!system.contains("hipInit"), "it has hipInit: {system}");
+    assert!(
+        !system.contains("hipHostMalloc"),
+        "an optional symbol is no reason: {system}"
+    );
+    assert_says(&ask(Some("auto"), rocm.path()), &["Soft, ", "it lacks "]);
+}
+
+#[test]
+fn an_unknown_driver_is_refused_with_the_known_ones() {
+    let answer = ask(Some("cuda"), Path::new("/nowhere"));
+    assert_says(
+        &answer,
+        &["refused: ROCM_DRIVER=cuda is none of auto, system, soft"],
+    );
+}

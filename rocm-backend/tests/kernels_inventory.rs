@@ -1,0 +1,292 @@
+//! Compares the kernels that were compiled with the ones candle launches (`kernels/inventory.txt`) and with the ones
+//! `kernels/README.md` promises, by what the code objects say about themselves. Runs no kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use object::Endianness;
+use object::elf::NoteType;
+use object::read::elf::{ElfFile64, FileHeader as _, SectionHeader as _};
+use rmpv::Value;
+
+include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
+
+const INVENTORY: &str = include_str!("../kernels/inventory.txt");
+
+const FLOATS: &[&str] = &["bf16", "f16", "f32", "f64", "f8_e4m3"];
+const INTS: &[&str] = &["u8", "u32", "i16", "i32", "i64"];
+const UNARY_ANY: &[&str] = &["copy", "relu", "sign", "abs", "ceil", "floor", "round"];
+const UNARY_FLOAT: &[&str] = &[
+    "neg", "recip", "exp", "log", "sin", "cos", "tanh", "erf", "normcdf", "sqr", "sqrt", "gelu", "gelu_erf",
+    "silu", "sigmoid", "elu", "powf",
+];
+const BINARY: &[&str] = &[
+    "badd", "bsub", "bmul", "bdiv", "bmaximum", "bminimum", "eq", "ne", "lt", "le", "gt", "ge",
+];
+const FILL: &[&str] = &["fill", "const_set", "copy2d"];
+
+/// `NT_AMDGPU_METADATA`, the note whose content is a MessagePack document that describes the kernels.
+const NT_AMDGPU_METADATA: NoteType = NoteType(32);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Arg {
+    kind: String,
+    offset: u64,
+    size: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Kernel {
+    args: Vec<Arg>,
+    scratch_bytes: u64,
+    spilled_vgprs: u64,
+    wave_size: u64,
+}
+
+/// Module and kernel name to kernel, of one target.
+type Kernels = BTreeMap<(String, String), Kernel>;
+
+fn field<'a>(map: &'a Value, key: &str) -> &'a Value {
+    let entries = map.as_map().expect("metadata is a map");
+    &entries
+        .iter()
+        .find(|(name, _)| name.as_str() == Some(key))
+        .unwrap_or_else(|| panic!("no {key} in {map}"))
+        .1
+}
+
+fn number(map: &Value, key: &str) -> u64 {
+    field(map, key).as_u64().expect("metadata field is a number")
+}
+
+fn text(map: &Value, key: &str) -> String {
+    field(map, key)
+        .as_str()
+        .expect("metadata field is a string")
+        .to_owned()
+}
+
+fn metadata(elf: &[u8]) -> Value {
+    let file = ElfFile64::<Endianness>::parse(elf).expect("the code object is a 64-bit ELF file");
+    let endian = file.endian();
+    for section in file.elf_section_table().iter() {
+        let Some(mut notes) = section.notes(endian, elf).expect("the section header is sound") else {
+            continue;
+        };
+        while let Some(note) = notes.next().expect("the note is sound") {
+            if note.n_type(endian) == NT_AMDGPU_METADATA {
+                return rmpv::decode::read_value(&mut note.desc()).expect("the metadata is MessagePack");
+            }
+        }
+    }
+    panic!("the code object has no AMDGPU metadata note");
+}
+
+fn kernel(metadata: &Value) -> Kernel {
+    let args = field(metadata, ".args")
+        .as_array()
+        .expect(".args is an array")
+        .iter()
+        .map(|arg| Arg {
+            kind: text(arg, ".value_kind"),
+            offset: number(arg, ".offset"),
+            size: number(arg, ".size"),
+        });
+    Kernel {
+        args: args.filter(|arg| !arg.kind.starts_with("hidden_")).collect(),
+        scratch_bytes: number(metadata, ".private_segment_fixed_size"),
+        spilled_vgprs: number(metadata, ".vgpr_spill_count"),
+        wave_size: number(metadata, ".wavefront_size"),
+    }
+}
+
+fn compiled() -> BTreeMap<&'static str, Kernels> {
+    let mut targets = BTreeMap::<&str, Kernels>::new();
+    for (target, module, elf) in CODE_OBJECTS {
+        let metadata = metadata(elf);
+        for entry in field(&metadata, "amdhsa.kernels")
+            .as_array()
+            .expect("amdhsa.kernels is an array")
+        {
+            let name = (module.to_string(), text(entry, ".name"));
+            targets.entry(*target).or_default().insert(name, kernel(entry));
+        }
+    }
+    assert!(!targets.is_empty(), "no code object was built");
+    targets
+}
+
+/// The kernarg layout of C: each argument at the next multiple of its size.
+fn laid_out(arguments: &[&str]) -> Vec<Arg> {
+    let mut end = 0u64;
+    let place = |argument: &&str| {
+        let (kind, size) = match *argument {
+            pointer if pointer.starts_with('*') => ("global_buffer", 8),
+            "u8" | "f8_e4m3" => ("by_value", 1),
+            "i16" | "f16" | "bf16" => ("by_value", 2),
+            "u32" | "i32" | "f32" => ("by_value", 4),
+            "u64" | "i64" | "f64" => ("by_value", 8),
+            other => panic!("inventory.txt: unknown argument {other}"),
+        };
+        let offset = end.next_multiple_of(size);
+        end = offset + size;
+        Arg {
+            kind: kind.to_owned(),
+            offset,
+            size,
+        }
+    };
+    arguments.iter().map(place).collect()
+}
+
+/// What the kernels lack of the inventory; one line for each difference.
+fn differences(inventory: &str, kernels: &Kernels) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in inventory.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [module, name, arguments @ ..] = words.as_slice() else {
+            panic!("inventory.txt: bad line {line:?}")
+        };
+        let ours = name.replace("_fp8_e4m3", "_f8_e4m3");
+        match kernels.get(&(module.to_string(), ours.clone())) {
+            None => found.push(format!("{module}: no {ours}")),
+            Some(kernel) if kernel.args != laid_out(arguments) => {
+                found.push(format!(
+                    "{module}: {ours} has {:?}, expected {:?}",
+                    kernel.args,
+                    laid_out(arguments)
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+/// The kernels that keep registers in memory.
+fn spilling(kernels: &Kernels) -> Vec<&str> {
+    let spills = |kernel: &Kernel| kernel.scratch_bytes > 0 || kernel.spilled_vgprs > 0;
+    kernels
+        .iter()
+        .filter(|(_, kernel)| spills(kernel))
+        .map(|((_, name), _)| name.as_str())
+        .collect()
+}
+
+fn promised() -> BTreeSet<(String, String)> {
+    let mut names = BTreeSet::new();
+    let mut add = |module: &str, prefix: &str, ops: &[&str], dtypes: &[&str]| {
+        for op in ops {
+            names.extend(
+                dtypes
+                    .iter()
+                    .map(|dtype| (module.to_owned(), format!("{prefix}{op}_{dtype}"))),
+            );
+        }
+    };
+    for dtypes in [FLOATS, INTS] {
+        add("unary", "u", UNARY_ANY, dtypes);
+        add("binary", "", BINARY, dtypes);
+        add("affine", "", &["affine"], dtypes);
+        add("fill", "", FILL, dtypes);
+    }
+    add("unary", "u", UNARY_FLOAT, FLOATS);
+    names
+}
+
+#[test]
+fn every_kernel_of_candle_is_there_with_the_same_arguments() {
+    assert_eq!(
+        INVENTORY.lines().filter(|line| !line.starts_with('#')).count(),
+        253
+    );
+    for (target, kernels) in compiled() {
+        assert_eq!(differences(INVENTORY, &kernels), Vec::<String>::new(), "{target}");
+    }
+}
+
+#[test]
+fn a_missing_kernel_and_a_changed_argument_are_found() {
+    for (target, kernels) in compiled() {
+        let missing = "unary unothing_f32 u64 u64 *u64 *f32 *f32";
+        assert_eq!(
+            differences(missing, &kernels),
+            ["unary: no unothing_f32"],
+            "{target}"
+        );
+        let wrong = [
+            "unary uelu_f32 u64 u64 *u64 *f32 *f32 f32", // the parameter last instead of first
+            "unary uelu_f32 u64 u64 *u64 f64 *f32 *f32", // a wider parameter
+            "unary uelu_f32 u64 u64 *u64 f32 *f32",      // an argument less
+            "unary uelu_f32 u64 *u64 u64 f32 *f32 *f32", // a pointer for a number
+            "affine affine_bf16 u64 u64 *u64 *bf16 *bf16 bf16 f32",
+        ];
+        for line in wrong {
+            assert_eq!(differences(line, &kernels).len(), 1, "{target}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_kernels_are_exactly_the_promised_ones_on_every_target() {
+    let promised = promised();
+    for (target, kernels) in compiled() {
+        let names: BTreeSet<_> = kernels.into_keys().collect();
+        assert_eq!(
+            names.symmetric_difference(&promised).collect::<Vec<_>>(),
+            Vec::<&(String, String)>::new(),
+            "{target}"
+        );
+    }
+}
+
+#[test]
+fn no_kernel_keeps_registers_in_memory() {
+    for (target, kernels) in compiled() {
+        assert_eq!(spilling(&kernels), Vec::<&str>::new(), "{target}");
+    }
+}
+
+#[test]
+fn a_kernel_that_keeps_registers_in_memory_is_found() {
+    for mut kernels in compiled().into_values() {
+        kernels
+            .get_mut(&("unary".into(), "usin_f32".into()))
+            .expect("usin_f32 is compiled")
+            .scratch_bytes = 16;
+        kernels
+            .get_mut(&("unary".into(), "ucos_f32".into()))
+            .expect("ucos_f32 is compiled")
+            .spilled_vgprs = 1;
+        assert_eq!(spilling(&kernels), ["ucos_f32", "usin_f32"]);
+    }
+}
+
+#[test]
+fn waves_have_32_lanes_on_rdna_and_64_on_cdna() {
+    for (target, kernels) in compiled() {
+        let sizes: BTreeSet<u64> = kernels.values().map(|kernel| kernel.wave_size).collect();
+        let expected = if target.starts_with("gfx9") { 64 } else { 32 };
+        assert_eq!(sizes, BTreeSet::from([expected]), "{target}");
+    }
+}
+
+#[test]
+fn code_objects_are_of_version_5() {
+    for (target, module, elf) in CODE_OBJECTS {
+        let version = metadata(elf);
+        let version = field(&version, "amdhsa.version")
+            .as_array()
+            .expect("amdhsa.version is an array");
+        assert_eq!(
+            version,
+            &[Value::from(1), Value::from(2)],
+            "{module} for {target}: metadata version"
+        );
+        let header = ElfFile64::<Endianness>::parse(*elf).expect("the code object is a 64-bit ELF file");
+        assert_eq!(
+            header.elf_header().e_ident().abi_version,
+            3,
+            "{module} for {target}: ABI version"
+        );
+    }
+}

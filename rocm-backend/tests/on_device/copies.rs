@@ -1,0 +1,133 @@
+//! Copies and fills move bytes, so every dtype is tested by its bytes.
+
+use rocm_backend::{Buffer, DType, Device, Scalar, ops};
+
+use crate::support::{LEN, WALKS, device};
+
+/// `len` elements of distinct bytes (as far as one byte can be distinct).
+fn pattern(dtype: DType, len: usize, seed: u8) -> Vec<u8> {
+    (0..len * dtype.size_in_bytes())
+        .map(|i| (i as u8).wrapping_mul(37).wrapping_add(seed))
+        .collect()
+}
+
+/// A buffer of [`pattern`] elements, and its elements.
+fn buffer(device: &Device, dtype: DType, len: usize, seed: u8) -> (Buffer, Vec<Vec<u8>>) {
+    let bytes = pattern(dtype, len, seed);
+    (device.upload(dtype, &bytes).unwrap(), elements(dtype, &bytes))
+}
+
+fn elements(dtype: DType, bytes: &[u8]) -> Vec<Vec<u8>> {
+    bytes
+        .chunks_exact(dtype.size_in_bytes())
+        .map(<[u8]>::to_vec)
+        .collect()
+}
+
+fn download(buffer: &Buffer) -> Vec<Vec<u8>> {
+    elements(buffer.dtype(), &buffer.download().unwrap())
+}
+
+#[test]
+fn copy_strided_writes_the_view_at_the_offset_and_nothing_else() {
+    let device = device();
+    for &dtype in DType::ALL {
+        let (source, host) = buffer(&device, dtype, LEN, 1);
+        for walk in WALKS {
+            let view: Vec<usize> = (0..LEN).collect();
+            let wanted: Vec<_> = walk
+                .gather(&view)
+                .into_iter()
+                .map(|at| host[at].clone())
+                .collect();
+            let (mut target, mut want) = buffer(&device, dtype, wanted.len() + 5, 91);
+            want[3..3 + wanted.len()].clone_from_slice(&wanted);
+            ops::copy_strided(walk.view(&source), &mut target, 3).unwrap();
+            assert_eq!(download(&target), want, "{dtype}, {walk:?}");
+        }
+    }
+}
+
+#[test]
+fn fill_writes_the_view_and_nothing_else() {
+    let device = device();
+    for &dtype in DType::ALL {
+        let value = Scalar::from_f64(dtype, 3.0);
+        let three = {
+            let mut one = device.zeros(dtype, 1).unwrap();
+            ops::fill(&mut one, &[], &[], 0, value).unwrap();
+            one.download().unwrap()
+        };
+        assert_ne!(three, vec![0; dtype.size_in_bytes()], "{dtype}");
+        for walk in WALKS {
+            let (mut target, mut want) = buffer(&device, dtype, LEN, 7);
+            walk.visit(|at| want[at].clone_from(&three));
+            ops::fill(&mut target, walk.dims, walk.strides, walk.offset, value).unwrap();
+            assert_eq!(download(&target), want, "{dtype}, {walk:?}");
+        }
+    }
+}
+
+#[test]
+fn copy2d_copies_rows_and_nothing_between_them() {
+    let device = device();
+    for &dtype in DType::ALL {
+        for (rows, row_len, from, to) in [
+            (3, 4, (7, 2), (5, 1)),
+            (1, 5, (0, 1), (0, 2)),
+            (4, 1, (1, 0), (2, 0)),
+            (2, 3, (0, 4), (3, 0)),
+            (0, 3, (3, 0), (3, 0)),
+        ] {
+            let (source, host) = buffer(&device, dtype, 24, 1);
+            let (mut target, mut want) = buffer(&device, dtype, 20, 91);
+            for row in 0..rows {
+                for column in 0..row_len {
+                    want[to.1 + row * to.0 + column].clone_from(&host[from.1 + row * from.0 + column]);
+                }
+            }
+            ops::copy2d(&source, &mut target, rows, row_len, from.0, to.0, from.1, to.1).unwrap();
+            assert_eq!(
+                download(&target),
+                want,
+                "{dtype}: {rows} rows of {row_len}, {from:?} to {to:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn copy2d_refuses_rows_outside_a_buffer_and_rows_that_overwrite_each_other() {
+    let device = device();
+    let source = device.zeros(DType::F32, 10).unwrap();
+    let mut target = device.zeros(DType::F32, 10).unwrap();
+    let mut refusal = |rows, row_len, from, to| {
+        ops::copy2d(&source, &mut target, rows, row_len, from, to, 0, 0)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refusal(2, 3, 8, 3).contains("reaches element 10 of a buffer of 10"));
+    assert!(refusal(2, 3, 3, 8).contains("reaches element 10 of a buffer of 10"));
+    assert!(refusal(2, 3, 3, 2).contains("overwrite each other"));
+}
+
+#[test]
+fn a_clone_has_a_life_of_its_own() {
+    let device = device();
+    let (original, host) = buffer(&device, DType::I32, 9, 5);
+    let mut copy = original.try_clone().unwrap();
+    ops::fill(&mut copy, &[9], &[1], 0, Scalar::I32(-1)).unwrap();
+    assert_eq!(download(&original), host);
+    drop(original);
+    assert_eq!(download(&copy), vec![vec![0xff; 4]; 9]);
+}
+
+#[test]
+fn zeros_are_zero_even_in_memory_used_before() {
+    let device = device();
+    drop(buffer(&device, DType::F64, 100, 3));
+    assert_eq!(
+        device.zeros(DType::F64, 100).unwrap().download().unwrap(),
+        vec![0; 800]
+    );
+}
