@@ -1,1 +1,28 @@
-//! Being written.
+//! A software AMD GPU: loads code objects compiled for real cards and executes their machine code.
+//!
+//! It knows no HIP and no tensors; `rocm-soft` puts the HIP entry points over it. The way of a launch:
+//! [`CodeObject::load`] reads the ELF file, [`CodeObject::place`] puts its image into device [`Memory`], and
+//! [`launch`] runs the workgroups of one [`Dispatch`], each to its end or to the first [`Fault`].
+//!
+//! Not modelled: caches, timing, missing waits, occupancy. Results of race-free kernels do not depend on the
+//! number of host threads, nor on the host's floating-point environment.
+
+mod descriptor;
+mod elf;
+mod exec;
+mod fault;
+mod fp;
+mod isa;
+mod launch;
+mod memory;
+mod metadata;
+mod wave;
+
+pub use descriptor::KernelDescriptor;
+pub use elf::{CodeObject, Global, Kernel, LoadError, Placement, Target};
+pub use exec::Probe;
+pub use fault::{Access, Fault, FaultKind, MemoryFault, Place};
+pub use isa::{Coverage, DecodeError, coverage, disassemble};
+pub use launch::{Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, launch};
+pub use memory::{FreeError, Memory, OutOfMemory};
+pub use metadata::{ArgKind, KernelArg};

@@ -1,1 +1,19 @@
-//! Being written.
+//! Runs cases on backends, in processes of their own, and hands back what happened.
+//!
+//! The parent side is [`Supervisor`]: it starts workers, feeds them cases, and survives their crashes, hangs and
+//! babble. The child side is [`serve`]: it opens a device and computes. This is the only crate that names candle, and
+//! `backend` the only module that names backends. Nothing here judges: an outcome is what happened, not what it means.
+
+mod backend;
+mod child;
+mod frame;
+mod ops;
+mod protocol;
+mod supervisor;
+mod tensors;
+mod worker;
+
+pub use backend::{Backend, CANDLE_VERSION, CandleRunner, UnknownBackend};
+pub use child::{Execution, StartError, WorkerCommand, probe};
+pub use supervisor::{Settings, Supervisor};
+pub use worker::{Runner, WorkerError, serve};

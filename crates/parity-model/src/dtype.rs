@@ -93,6 +93,9 @@ impl std::str::FromStr for DType {
     type Err = UnknownDType;
 
     fn from_str(s: &str) -> Result<Self, UnknownDType> {
-        DType::ALL.into_iter().find(|d| d.name() == s).ok_or_else(|| UnknownDType(s.to_owned()))
+        DType::ALL
+            .into_iter()
+            .find(|d| d.name() == s)
+            .ok_or_else(|| UnknownDType(s.to_owned()))
     }
 }

@@ -4,13 +4,26 @@
 //! defined here and is `serde`-serialisable. Running cases is `parity-exec`'s job, judging them `parity-oracle`'s,
 //! rendering them `parity-report`'s.
 
+pub mod case;
 pub mod dtype;
+pub mod float;
+pub mod glob;
+pub mod known;
+pub mod layout;
+pub mod number;
+pub mod op;
 pub mod outcome;
 pub mod record;
+pub mod spec;
 pub mod tensor;
+pub mod values;
 pub mod verdict;
 
+pub use case::{Arg, Case, CaseId, LimitSpec, Tier};
 pub use dtype::DType;
+pub use layout::{Layout, ViewPlan, ViewStep};
+pub use op::{Family, Op};
 pub use outcome::{Outcome, Refusal};
 pub use tensor::HostTensor;
+pub use values::ValueSet;
 pub use verdict::{Metrics, Verdict};

@@ -28,6 +28,9 @@ pub struct RunRecord {
     pub reference: String,
     /// The backends that ran, reference first.
     pub backends: Vec<BackendInfo>,
+    /// What `parity run --backend B --case ID` needs besides to repeat a case of this run, quoted for a shell:
+    /// `--seed 7`, `--spec-dir dir`. Empty when the defaults were used.
+    pub repro_args: Vec<String>,
     /// Cases planned, each to run once on every backend.
     pub planned: usize,
     /// One per case, in plan order.
@@ -81,6 +84,8 @@ pub struct CaseResult {
     pub vs_reference: Option<Metrics>,
     /// Why, in one line, for anything but a pass: the backend's words, or the known failure's reason.
     pub note: Option<String>,
+    /// Ops of the case that ran on the CPU because the device has no kernel for them; empty where it did all itself.
+    pub fallbacks: Vec<String>,
     /// Time the case took on the backend, milliseconds, transfers included.
     pub millis: f64,
 }

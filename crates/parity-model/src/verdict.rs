@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 pub enum Verdict {
     /// The value is within the limit of the oracle's (of the reference's where there is no oracle).
     Pass,
-    /// The value is outside the limit, or shape or dtype differ.
+    /// The value is outside the limit, or shape or dtype differ, or there is an error where there is a right answer.
     Mismatch,
     /// This backend is within the limit of the oracle, and the reference is not: the reference is wrong.
     ReferenceSuspect,
-    /// Reference and backend refuse alike.
+    /// Reference and backend refuse alike: with the same class.
     ErrorParity,
     /// The backend has no implementation, and the reference has one.
     Unsupported,
-    /// The worker process died.
+    /// The worker process died, or the device reported a fault.
     Crash,
     /// The case ran out of time.
     Timeout,
@@ -28,7 +28,8 @@ pub enum Verdict {
     KnownFailure,
     /// The case passed although `known-failures.toml` lists it.
     UnexpectedPass,
-    /// The output is all constant or mostly zero although the inputs are not: a pass would prove nothing.
+    /// The output is inside the limit, but so would be one that ignores its inputs, all zeros or all alike: a pass
+    /// would prove nothing.
     Untrusted,
     /// Planned and never executed.
     NotRun,
@@ -98,10 +99,13 @@ pub struct Metrics {
     /// Elements outside the limit.
     pub outside: usize,
     /// Largest error in units in the last place of the output dtype; infinite when NaN or infinity disagree.
+    #[serde(with = "crate::number")]
     pub max_ulp: f64,
     /// Largest absolute error; infinite when NaN or infinity disagree.
+    #[serde(with = "crate::number")]
     pub max_abs: f64,
     /// Largest error as a fraction of its limit: 1 and below is inside.
+    #[serde(with = "crate::number")]
     pub limit_used: f64,
     /// The worst element; absent when every element is exact.
     pub worst: Option<Worst>,
@@ -119,6 +123,7 @@ pub struct Worst {
     /// Value found, as a printed decimal.
     pub got: String,
     /// Error in ULP of the output dtype.
+    #[serde(with = "crate::number")]
     pub ulp: f64,
     /// The limit at this element, in words (`1 ULP`, `exact`).
     pub limit: String,

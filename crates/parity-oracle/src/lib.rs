@@ -1,1 +1,17 @@
-//! Being written.
+//! The judge: what an op's output should be, how far from it an output may lie, and what an outcome therefore means.
+//!
+//! Pure. It links no backend and runs in no judged process; it gets inputs and outcomes as bytes. The values come from
+//! IEEE 754 arithmetic, CORE-MATH's correctly rounded functions and double-double arithmetic, never from a backend.
+
+mod bound;
+mod dd;
+mod expected;
+mod integer;
+mod judge;
+mod limit;
+mod metrics;
+mod real;
+
+pub use expected::{Element, Expected, expected};
+pub use judge::{Judgement, judge};
+pub use limit::Limit;

@@ -1,0 +1,184 @@
+//! The kernel descriptor: the 64 bytes behind a `.kd` symbol that tell the hardware how to start a wave.
+//!
+//! Layout: LLVM, "User Guide for AMDGPU Backend", section "Kernel Descriptor". Bits are interpreted as gfx10
+//! and later, and gfx90a and later, do; the caller has checked the target.
+
+/// Size of a descriptor in bytes.
+pub(crate) const DESCRIPTOR_BYTES: usize = 64;
+
+/// What a kernel asks of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelDescriptor {
+    /// Static LDS of a workgroup, in bytes.
+    pub group_segment_size: u32,
+    /// Private memory (scratch) of a work-item, in bytes.
+    pub private_segment_size: u32,
+    /// Size of the kernarg segment, in bytes; 0 when the compiler left it to the metadata.
+    pub kernarg_size: u32,
+    /// Where the code starts, in bytes from the descriptor.
+    pub entry_offset: i64,
+    rsrc1: u32,
+    rsrc2: u32,
+    properties: u16,
+    preload: u16,
+}
+
+/// What the user SGPRs hold, in the order in which the hardware fills them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UserSgpr {
+    PrivateSegmentBuffer,
+    DispatchPtr,
+    QueuePtr,
+    KernargSegmentPtr,
+    DispatchId,
+    FlatScratchInit,
+    PrivateSegmentSize,
+}
+
+impl UserSgpr {
+    /// In hardware order; the position is the enable bit in the descriptor's properties.
+    const ORDER: [UserSgpr; 7] = [
+        UserSgpr::PrivateSegmentBuffer,
+        UserSgpr::DispatchPtr,
+        UserSgpr::QueuePtr,
+        UserSgpr::KernargSegmentPtr,
+        UserSgpr::DispatchId,
+        UserSgpr::FlatScratchInit,
+        UserSgpr::PrivateSegmentSize,
+    ];
+
+    /// Registers it takes.
+    pub(crate) fn registers(self) -> usize {
+        match self {
+            UserSgpr::PrivateSegmentBuffer => 4,
+            UserSgpr::PrivateSegmentSize => 1,
+            _ => 2,
+        }
+    }
+}
+
+impl KernelDescriptor {
+    /// Reads a descriptor.
+    pub(crate) fn parse(bytes: &[u8; DESCRIPTOR_BYTES]) -> KernelDescriptor {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        KernelDescriptor {
+            group_segment_size: word(0),
+            private_segment_size: word(4),
+            kernarg_size: word(8),
+            entry_offset: (u64::from(word(20)) << 32 | u64::from(word(16))).cast_signed(),
+            rsrc1: word(48),
+            rsrc2: word(52),
+            properties: word(56) as u16,
+            preload: (word(56) >> 16) as u16,
+        }
+    }
+
+    /// Vector registers of a wave: allocated in blocks of 8 (wave32, and gfx90a and later).
+    pub fn vgprs(&self) -> usize {
+        (self.rsrc1 as usize & 0x3f) * 8 + 8
+    }
+
+    /// Lanes of a wave: 32 or 64.
+    pub fn wavefront_size(&self) -> usize {
+        if self.properties >> 10 & 1 == 1 { 32 } else { 64 }
+    }
+
+    /// Initial MODE register: rounding and denormals in bits 7:0, DX10_CLAMP bit 8, IEEE bit 9.
+    pub(crate) fn mode(&self) -> u32 {
+        let bit = |at: u32| self.rsrc1 >> at & 1;
+        self.rsrc1 >> 12 & 0xff | bit(21) << 8 | bit(23) << 9
+    }
+
+    /// User SGPRs, the unused ones at the end included: workgroup ids follow them.
+    pub(crate) fn user_sgpr_count(&self) -> usize {
+        (self.rsrc2 >> 1 & 0x1f) as usize
+    }
+
+    /// The user SGPRs that are filled, in order.
+    pub(crate) fn user_sgprs(&self) -> impl Iterator<Item = UserSgpr> {
+        let properties = self.properties;
+        UserSgpr::ORDER
+            .into_iter()
+            .enumerate()
+            .filter(move |(bit, _)| properties >> bit & 1 == 1)
+            .map(|(_, r)| r)
+    }
+
+    /// Which of the workgroup ids x, y, z follow the user SGPRs.
+    pub(crate) fn workgroup_id_enabled(&self) -> [bool; 3] {
+        [7, 8, 9].map(|bit| self.rsrc2 >> bit & 1 == 1)
+    }
+
+    /// Whether an SGPR with the wave's place in its workgroup follows the workgroup ids.
+    pub(crate) fn workgroup_info_enabled(&self) -> bool {
+        self.rsrc2 >> 10 & 1 == 1
+    }
+
+    /// Dwords of the kernarg segment that the hardware loads into SGPRs beforehand.
+    pub(crate) fn kernarg_preload_dwords(&self) -> u16 {
+        self.preload & 0x7f
+    }
+
+    /// Whether the stack grows at run time beyond what the descriptor says.
+    pub(crate) fn uses_dynamic_stack(&self) -> bool {
+        self.properties >> 11 & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn descriptor(fields: &[(usize, u32)]) -> KernelDescriptor {
+        let mut bytes = [0; DESCRIPTOR_BYTES];
+        for (at, value) in fields {
+            bytes[*at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        KernelDescriptor::parse(&bytes)
+    }
+
+    #[test]
+    fn sizes_and_the_entry_are_read_little_endian() {
+        let d = descriptor(&[(0, 1024), (4, 16), (8, 288), (16, 0xffff_ff00), (20, 0xffff_ffff)]);
+        assert_eq!(
+            (d.group_segment_size, d.private_segment_size, d.kernarg_size),
+            (1024, 16, 288)
+        );
+        assert_eq!(d.entry_offset, -256);
+    }
+
+    #[test]
+    fn registers_come_in_blocks_of_eight() {
+        assert_eq!(descriptor(&[]).vgprs(), 8);
+        assert_eq!(descriptor(&[(48, 0x3f)]).vgprs(), 512);
+    }
+
+    #[test]
+    fn the_compilers_usual_mode_keeps_denormals_and_sets_clamp_and_ieee() {
+        // Round to nearest even = 0, both denormal fields = 3, DX10_CLAMP bit 21, IEEE bit 23.
+        assert_eq!(descriptor(&[(48, 0xf << 16 | 1 << 21 | 1 << 23)]).mode(), 0x3f0);
+        assert_eq!(descriptor(&[(48, 0)]).mode(), 0);
+    }
+
+    #[test]
+    fn user_registers_follow_the_hardware_order_not_the_bit_order_of_a_set() {
+        let d = descriptor(&[
+            (56, 1 << 10 | 1 << 6 | 1 << 3 | 1 << 1),
+            (52, 15 << 1 | 1 << 7 | 1 << 9),
+        ]);
+        let order: Vec<UserSgpr> = d.user_sgprs().collect();
+        assert_eq!(
+            order,
+            [
+                UserSgpr::DispatchPtr,
+                UserSgpr::KernargSegmentPtr,
+                UserSgpr::PrivateSegmentSize
+            ]
+        );
+        assert_eq!(
+            (d.user_sgpr_count(), d.workgroup_id_enabled()),
+            (15, [true, false, true])
+        );
+        assert_eq!(d.wavefront_size(), 32);
+    }
+}

@@ -1,0 +1,128 @@
+//! Read-modify-writes of 32 and 64 bits in device memory, LDS and scratch. Lanes go one after the other, lowest first.
+
+use super::port::{self, At, Ports};
+use super::{Trouble, unimplemented};
+use crate::fault::FaultKind;
+use crate::fp::{self, Mode};
+use crate::isa::{Inst, Op, Src};
+use crate::wave::{Group, Wave};
+
+/// Atomics follow no MODE: numbers win over NaNs, denormals are kept.
+const MODE: Mode = Mode { ieee: false, dx10_clamp: false };
+
+/// What a dword becomes: `data` and, for the ones with two operands, `second`.
+fn update32(op: Op, old: u32, data: u32, second: u32) -> Option<u32> {
+    let number = |bits: u32| f32::from_bits(bits);
+    Some(match op {
+        Op::AtomicSwapB32 => data,
+        Op::AtomicAddU32 => old.wrapping_add(data),
+        Op::AtomicSubU32 => old.wrapping_sub(data),
+        Op::AtomicRsubU32 => data.wrapping_sub(old),
+        Op::AtomicCsubU32 => old.saturating_sub(data),
+        Op::AtomicMinI32 => (old as i32).min(data as i32) as u32,
+        Op::AtomicMinU32 => old.min(data),
+        Op::AtomicMaxI32 => (old as i32).max(data as i32) as u32,
+        Op::AtomicMaxU32 => old.max(data),
+        Op::AtomicAndB32 => old & data,
+        Op::AtomicOrB32 => old | data,
+        Op::AtomicXorB32 => old ^ data,
+        // Counts up to `data`, then starts again at 0; and down, starting again at `data`.
+        Op::AtomicIncU32 => if old >= data { 0 } else { old + 1 },
+        Op::AtomicDecU32 => if old == 0 || old > data { data } else { old - 1 },
+        Op::AtomicMskorB32 => old & !data | second,
+        Op::AtomicCmpswapB32 | Op::DsCmpstoreB32 => if old == second { data } else { old },
+        Op::AtomicCmpswapF32 | Op::DsCmpstoreF32 => if number(old) == number(second) { data } else { old },
+        Op::AtomicMinF32 => fp::min::<fp::F32>(MODE, old, data),
+        Op::AtomicMaxF32 => fp::max::<fp::F32>(MODE, old, data),
+        Op::AtomicAddF32 => fp::add::<fp::F32>(MODE, old, data),
+        Op::DsWrap => if old >= data { old - data } else { old.wrapping_add(second) },
+        _ => return None,
+    })
+}
+
+/// What a qword becomes.
+fn update64(op: Op, old: u64, data: u64, second: u64) -> Option<u64> {
+    let number = |bits: u64| f64::from_bits(bits);
+    Some(match op {
+        Op::AtomicSwapB64 => data,
+        Op::AtomicAddU64 => old.wrapping_add(data),
+        Op::AtomicSubU64 => old.wrapping_sub(data),
+        Op::AtomicRsubU64 => data.wrapping_sub(old),
+        Op::AtomicMinI64 => (old as i64).min(data as i64) as u64,
+        Op::AtomicMinU64 => old.min(data),
+        Op::AtomicMaxI64 => (old as i64).max(data as i64) as u64,
+        Op::AtomicMaxU64 => old.max(data),
+        Op::AtomicAndB64 => old & data,
+        Op::AtomicOrB64 => old | data,
+        Op::AtomicXorB64 => old ^ data,
+        Op::AtomicIncU64 => if old >= data { 0 } else { old + 1 },
+        Op::AtomicDecU64 => if old == 0 || old > data { data } else { old - 1 },
+        Op::AtomicMskorB64 => old & !data | second,
+        Op::AtomicCmpswapB64 | Op::DsCmpstoreB64 => if old == second { data } else { old },
+        Op::DsCmpstoreF64 => if number(old) == number(second) { data } else { old },
+        Op::AtomicMinF64 => fp::min::<fp::F64>(MODE, old, data),
+        Op::AtomicMaxF64 => fp::max::<fp::F64>(MODE, old, data),
+        // The dwords of `data` whose top bit is set are exchanged, without that bit.
+        Op::AtomicCondxchg32B64 => [0, 32].into_iter().fold(old, |all, shift| {
+            let word = data >> shift & 0xffff_ffff;
+            if word >> 31 != 0 { all & !(0xffff_ffff << shift) | (word & 0x7fff_ffff) << shift } else { all }
+        }),
+        _ => return None,
+    })
+}
+
+/// Whether the operation works on dwords; `None` when it is no atomic.
+fn is_narrow(op: Op) -> Option<bool> {
+    match (update32(op, 0, 0, 0), update64(op, 0, 0, 0)) {
+        (Some(_), _) => Some(true),
+        (_, Some(_)) => Some(false),
+        _ => None,
+    }
+}
+
+/// Executes an atomic.
+pub(super) fn execute<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+) -> Result<(), Trouble> {
+    let addresses = port::addresses(wave, inst);
+    let narrow = is_narrow(inst.op).ok_or_else(unimplemented)?;
+    let register = |src: Src| match src {
+        Src::Vgpr(n) => Some(usize::from(n)),
+        _ => None,
+    };
+    let words = if narrow { 1 } else { 2 };
+    let first = register(inst.src[0]).ok_or_else(unimplemented)?;
+    // FLAT keeps value and comparand in one tuple, DS in two operands.
+    let pair = matches!(inst.op, Op::AtomicCmpswapB32 | Op::AtomicCmpswapF32 | Op::AtomicCmpswapB64);
+    let second = if pair { first + words } else { register(inst.src[1]).unwrap_or(first) };
+    let active = wave.active;
+    let (vgpr, mut ports) = port::split(wave, group);
+    for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
+        let at = port::place(inst.space, lane, addresses[lane]);
+        let old = if narrow {
+            let (data, other) = (vgpr[first][lane], vgpr[second][lane]);
+            exchange32(&mut ports, inst.op, at, data, other).map(u64::from)
+        } else {
+            let wide = |n: usize| u64::from(vgpr[n][lane]) | u64::from(vgpr[n + 1][lane]) << 32;
+            exchange64(&mut ports, inst.op, at, wide(first), wide(second))
+        };
+        let old = old.map_err(|kind| (Some(lane), kind))?;
+        if inst.returns {
+            vgpr[usize::from(inst.dst)][lane] = old as u32;
+            if !narrow {
+                vgpr[usize::from(inst.dst) + 1][lane] = (old >> 32) as u32;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn exchange32(ports: &mut Ports<'_>, op: Op, at: At, data: u32, second: u32) -> Result<u32, FaultKind> {
+    ports.atomic(at, |old| update32(op, old, data, second).unwrap_or(old))
+}
+
+fn exchange64(ports: &mut Ports<'_>, op: Op, at: At, data: u64, second: u64) -> Result<u64, FaultKind> {
+    ports.atomic64(at, |old| update64(op, old, data, second).unwrap_or(old))
+}

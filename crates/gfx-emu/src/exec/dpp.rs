@@ -1,0 +1,45 @@
+//! Data-parallel primitives: `src0` of an instruction read from another lane.
+
+use super::{Trouble, unimplemented};
+use crate::isa::{Dpp, Shuffle};
+use crate::wave::Wave;
+
+/// The lane that `lane` reads; `None` when it is out of the row.
+fn source(shuffle: Shuffle, lane: usize) -> Result<Option<usize>, Trouble> {
+    let row = lane & !15;
+    let at = lane & 15;
+    Ok(match shuffle {
+        Shuffle::Dpp8(lanes) => Some((lane & !7) + (lanes >> (3 * (lane & 7)) & 7) as usize),
+        Shuffle::Dpp16(control) => {
+            let n = usize::from(control & 15);
+            match control {
+                0..=0xff => Some((lane & !3) + usize::from(control >> (2 * (lane & 3)) & 3)),
+                // row_shl moves data to lower lanes: each lane reads from above.
+                0x101..=0x10f => (at + n < 16).then_some(lane + n),
+                0x111..=0x11f => at.checked_sub(n).map(|at| row + at),
+                0x121..=0x12f => Some(row + (at + 16 - n) % 16),
+                0x140 => Some(row + 15 - at),
+                0x141 => Some((lane & !7) + 7 - (lane & 7)),
+                0x150..=0x15f => Some(row + n),
+                0x160..=0x16f => Some(row + (at ^ n)),
+                _ => return Err(unimplemented()),
+            }
+        }
+    })
+}
+
+/// Shuffles register `register` into [`Wave::dpp`] and takes the lanes that are not written out of [`Wave::active`].
+pub(super) fn apply<const W: usize>(wave: &mut Wave<W>, register: usize, dpp: &Dpp) -> Result<(), Trouble> {
+    let exec = wave.exec();
+    for lane in 0..W {
+        let from = source(dpp.shuffle, lane)?.filter(|from| *from < W);
+        let readable = from.filter(|from| dpp.fetch_inactive || exec >> from & 1 != 0);
+        wave.dpp[lane] = readable.map_or(0, |from| wave.vgpr[register][from]);
+        let masked = dpp.row_mask >> (lane / 16 & 3) & 1 == 0 || dpp.bank_mask >> (lane / 4 & 3) & 1 == 0;
+        // Without bound_ctrl a lane without a source keeps what it has.
+        if masked || readable.is_none() && !dpp.bound_ctrl {
+            wave.active &= !(1 << lane);
+        }
+    }
+    Ok(())
+}

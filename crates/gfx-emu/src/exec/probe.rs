@@ -1,0 +1,111 @@
+//! One wave on bare code: registers in, registers out.
+//!
+//! For tests and for looking at single instructions. A launch, with its kernel descriptor, arguments and workgroups, is
+//! [`crate::launch()`].
+
+use super::run;
+use crate::fault::Fault;
+use crate::isa::{DecodeError, Program};
+use crate::memory::Memory;
+use crate::wave::{Group, Stop, Wave, reg};
+use crate::Target;
+
+/// Lanes of the wave.
+const LANES: usize = 32;
+/// Vector registers of the wave.
+const VGPRS: usize = 256;
+/// Instructions it may execute.
+const BUDGET: u64 = 1_000_000;
+
+/// A wave of 32 lanes, all active, every register zero, in round-to-nearest-even mode with denormals.
+#[derive(Debug)]
+pub struct Probe {
+    program: Program,
+    wave: Wave<LANES>,
+    lds: Vec<u8>,
+}
+
+impl Probe {
+    /// Lanes of the wave.
+    pub const LANES: usize = LANES;
+
+    /// A wave about to execute `code`, which ends with `s_endpgm`.
+    pub fn new(target: Target, code: &[u8]) -> Result<Probe, DecodeError> {
+        let program = Program::decode(target, code, 0)?;
+        Ok(Probe { program, wave: Wave::new(VGPRS), lds: Vec::new() })
+    }
+
+    /// Gives the wave `bytes` of zeroed LDS.
+    pub fn set_lds(&mut self, bytes: usize) {
+        self.lds = vec![0; bytes];
+    }
+
+    /// Gives every lane `bytes` of zeroed scratch.
+    pub fn set_scratch(&mut self, bytes: usize) {
+        self.wave.set_scratch(bytes);
+    }
+
+    /// Sets one lane of vector register `n` (0..=255). A lane beyond the wave is ignored.
+    pub fn set_vgpr(&mut self, n: u8, lane: usize, value: u32) {
+        if let Some(slot) = self.wave.vgpr[usize::from(n)].get_mut(lane) {
+            *slot = value;
+        }
+    }
+
+    /// One lane of vector register `n`.
+    pub fn vgpr(&self, n: u8, lane: usize) -> Option<u32> {
+        self.wave.vgpr[usize::from(n)].get(lane).copied()
+    }
+
+    /// Sets a scalar register by its operand code: `s0..=s105`, 106 `vcc_lo`, 125 `m0`, 126 `exec_lo`.
+    pub fn set_sgpr(&mut self, code: u8, value: u32) {
+        self.wave.set_sgpr(usize::from(code & 127), value);
+    }
+
+    /// A scalar register by its operand code.
+    pub fn sgpr(&self, code: u8) -> u32 {
+        self.wave.sgpr[usize::from(code & 127)]
+    }
+
+    /// Sets the scalar condition code.
+    pub fn set_scc(&mut self, value: bool) {
+        self.wave.scc = value;
+    }
+
+    /// The scalar condition code.
+    pub fn scc(&self) -> bool {
+        self.wave.scc
+    }
+
+    /// Lanes that are active, one bit a lane.
+    pub fn exec(&self) -> u32 {
+        self.wave.sgpr[reg::EXEC]
+    }
+
+    /// Runs to the end; barriers do not hold a single wave up. Gives the number of instructions executed.
+    pub fn run(&mut self, memory: &Memory) -> Result<u64, Box<Fault>> {
+        let mut group = Group { lds: std::mem::take(&mut self.lds), memory, text_address: 0 };
+        let mut budget = BUDGET;
+        let outcome = loop {
+            match run(&mut self.wave, &self.program, &mut group, &mut budget) {
+                Ok(Stop::Barrier) => {}
+                Ok(Stop::End) => break Ok(BUDGET - budget),
+                Err((pc, lane, kind)) => {
+                    let instruction = self.program.text_at(pc);
+                    break Err(Box::new(Fault {
+                        kernel: "probe".into(),
+                        pc,
+                        instruction,
+                        workgroup: [0; 3],
+                        wave: 0,
+                        lane,
+                        work_item: None,
+                        kind,
+                    }));
+                }
+            }
+        };
+        self.lds = group.lds;
+        outcome
+    }
+}

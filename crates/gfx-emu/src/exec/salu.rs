@@ -1,0 +1,182 @@
+//! Scalar functions of the operation table: sources in, destination and SCC out.
+
+use super::{int, scalar_fn as scalar};
+use crate::isa::ops::for_each_op;
+use crate::isa::{Inst, Op, Src};
+use crate::wave::Wave;
+
+/// A scalar operand's width.
+trait Scalar: Sized {
+    fn read<const W: usize>(wave: &Wave<W>, src: Src) -> Self;
+    fn read_dst<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Self;
+}
+
+/// A 32-bit scalar source.
+#[inline(always)]
+pub(super) fn source<const W: usize>(wave: &Wave<W>, src: Src) -> u32 {
+    match src {
+        Src::Scalar(n) => wave.sgpr[usize::from(n & 127)],
+        Src::Const(value) => value as u32,
+        Src::Scc => u32::from(wave.scc),
+        // No scalar encoding names these.
+        Src::Vgpr(_) | Src::Shuffled | Src::None => 0,
+    }
+}
+
+/// A 64-bit scalar source.
+#[inline(always)]
+pub(super) fn source64<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
+    match src {
+        Src::Scalar(n) => wave.sgpr64(usize::from(n)),
+        Src::Const(value) => value,
+        _ => u64::from(source(wave, src)),
+    }
+}
+
+impl Scalar for u32 {
+    #[inline(always)]
+    fn read<const W: usize>(wave: &Wave<W>, src: Src) -> u32 {
+        source(wave, src)
+    }
+    #[inline(always)]
+    fn read_dst<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u32 {
+        wave.sgpr[usize::from(inst.dst & 127)]
+    }
+}
+
+impl Scalar for u64 {
+    #[inline(always)]
+    fn read<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
+        source64(wave, src)
+    }
+    #[inline(always)]
+    fn read_dst<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
+        wave.sgpr64(usize::from(inst.dst))
+    }
+}
+
+/// What a scalar function returns.
+trait Outcome {
+    fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst);
+}
+
+impl Outcome for u32 {
+    #[inline(always)]
+    fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst) {
+        wave.set_sgpr(usize::from(inst.dst), self);
+    }
+}
+
+impl Outcome for u64 {
+    #[inline(always)]
+    fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst) {
+        wave.set_sgpr64(usize::from(inst.dst), self);
+    }
+}
+
+impl Outcome for bool {
+    #[inline(always)]
+    fn store<const W: usize>(self, wave: &mut Wave<W>, _: &Inst) {
+        wave.scc = self;
+    }
+}
+
+impl<T: Outcome> Outcome for (T, bool) {
+    #[inline(always)]
+    fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst) {
+        self.0.store(wave, inst);
+        wave.scc = self.1;
+    }
+}
+
+#[inline(always)]
+fn unary<const W: usize, A: Scalar, R: Outcome>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(A) -> R) {
+    f(A::read(wave, inst.src[0])).store(wave, inst);
+}
+
+#[inline(always)]
+fn binary<const W: usize, A: Scalar, B: Scalar, R: Outcome>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    f: impl Fn(A, B) -> R,
+) {
+    f(A::read(wave, inst.src[0]), B::read(wave, inst.src[1])).store(wave, inst);
+}
+
+#[inline(always)]
+fn with_old<const W: usize, A: Scalar, D: Scalar + Outcome>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    f: impl Fn(bool, A, D) -> D,
+) {
+    f(wave.scc, A::read(wave, inst.src[0]), D::read_dst(wave, inst)).store(wave, inst);
+}
+
+/// EXEC becomes `f(source, EXEC)`; the destination gets the old EXEC, or with `write` the new one.
+fn exec<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wide: bool, write: bool, f: impl Fn(u64, u64) -> u64) {
+    let limit = if wide { u64::MAX } else { u64::from(u32::MAX) };
+    let (source, old) = (source64(wave, inst.src[0]) & limit, wave.exec());
+    let new = f(source, old) & limit & Wave::<W>::ALL;
+    wave.set_exec(new);
+    let result = if write { new } else { old };
+    if wide {
+        wave.set_sgpr64(usize::from(inst.dst), result);
+    } else {
+        wave.set_sgpr(usize::from(inst.dst), result as u32);
+    }
+    wave.scc = new != 0;
+}
+
+macro_rules! values {
+    ($wave:ident $inst:ident ($a:ident) $f:expr) => { unary($wave, $inst, $f) };
+    ($wave:ident $inst:ident ($a:ident, $b:ident) $f:expr) => { binary($wave, $inst, $f) };
+}
+
+macro_rules! executor {
+    (
+        int { $($int:tt)* }
+        float { $($float:tt)* }
+        packed_int { $($packed_int:tt)* }
+        packed_float { $($packed_float:tt)* }
+        compare { $($compare:tt)* }
+        scalar { $($s:ident: $sd:ident = ($($ss:ident),*) $sf:expr;)* }
+        scalar_scc { $($x:ident: $xd:ident = ($($xs:ident),*) $xf:expr;)* }
+        scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
+        exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
+        exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        $($rest:tt)*
+    ) => {
+        /// Executes a scalar function. Other operations do nothing here; [`crate::isa::Unit`] keeps them away.
+        pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+            match inst.op {
+                $(Op::$s => values!(wave inst ($($ss),*) $sf),)*
+                $(Op::$x => {
+                    let scc = wave.scc;
+                    binary(wave, inst, |a: operand!($xd), b: operand!($xd)| $xf(scc, a, b));
+                })*
+                $(Op::$o => with_old(wave, inst, $of as fn(bool, operand_of!($($os)*), operand!($od)) -> operand!($od)),)*
+                $(Op::$e => exec(wave, inst, false, writes_new(inst.op), $ef),)*
+                $(Op::$g => exec(wave, inst, true, writes_new(inst.op), $gf),)*
+                _ => {}
+            }
+        }
+    };
+}
+
+/// The host type of a scalar kind.
+macro_rules! operand {
+    (B32) => { u32 };
+    (B64) => { u64 };
+}
+macro_rules! operand_of {
+    ($kind:ident) => { operand!($kind) };
+}
+
+fn writes_new(op: Op) -> bool {
+    matches!(
+        op,
+        Op::SAndNot0WrexecB32 | Op::SAndNot1WrexecB32 | Op::SAndNot0WrexecB64 | Op::SAndNot1WrexecB64
+    )
+}
+
+for_each_op!(executor);

@@ -1,0 +1,142 @@
+//! Data-share operations with a rule of their own: two addresses, lane exchange, append counters.
+
+use super::port::{self, At};
+use super::{Trouble, atomic, unimplemented};
+use crate::isa::{Inst, Op, Src};
+use crate::wave::{Group, Wave, reg};
+
+/// Executes one operation.
+pub(super) fn execute<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+) -> Result<(), Trouble> {
+    match inst.op {
+        Op::DsCmpstoreB32 | Op::DsCmpstoreB64 | Op::DsCmpstoreF32 | Op::DsCmpstoreF64 | Op::DsWrap => {
+            atomic::execute(wave, group, inst)
+        }
+        Op::DsLoad2B32 | Op::DsStore2B32 | Op::DsExchange2B32 => two_addresses(wave, group, inst, 1),
+        Op::DsLoad2B64 | Op::DsStore2B64 | Op::DsExchange2B64 => two_addresses(wave, group, inst, 2),
+        Op::DsSwizzle => exchange(wave, inst, swizzle),
+        Op::DsBpermute => exchange(wave, inst, |_, inst, _, address| {
+            Some((address.wrapping_add(inst.imm as u32) / 4) as usize % W)
+        }),
+        Op::DsPermute => {
+            push(wave, inst);
+            Ok(())
+        }
+        Op::DsConsume | Op::DsAppend => counter(wave, group, inst),
+        _ => Err(unimplemented()),
+    }
+}
+
+fn register(src: Src) -> usize {
+    match src {
+        Src::Vgpr(n) => usize::from(n),
+        _ => 0,
+    }
+}
+
+/// Loads, stores or exchanges at two addresses, `words` dwords each.
+fn two_addresses<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    words: usize,
+) -> Result<(), Trouble> {
+    // The immediate holds both offsets in dwords.
+    let offsets = [inst.imm as u64 & 0xffff, inst.imm as u64 >> 16 & 0xffff].map(|offset| 4 * offset);
+    let address = inst.address.ok_or_else(unimplemented)?;
+    let active = wave.active;
+    let (vgpr, mut ports) = port::split(wave, group);
+    let reads = !matches!(inst.op, Op::DsStore2B32 | Op::DsStore2B64);
+    let writes = !matches!(inst.op, Op::DsLoad2B32 | Op::DsLoad2B64);
+    for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
+        let base = u64::from(vgpr[usize::from(address)][lane]);
+        let mut old = [0; 4];
+        for (i, offset) in offsets.into_iter().enumerate() {
+            let at = At::Lds(base + offset);
+            let old = &mut old[i * words..(i + 1) * words];
+            let mut data = [0; 2];
+            if writes {
+                for (word, value) in data[..words].iter_mut().enumerate() {
+                    *value = vgpr[register(inst.src[i]) + word][lane];
+                }
+            }
+            let done = if reads { ports.load_words(at, old) } else { Ok(()) };
+            let done = done.and_then(|()| if writes { ports.store_words(at, &data[..words]) } else { Ok(()) });
+            done.map_err(|kind| (Some(lane), kind))?;
+        }
+        if reads {
+            for (i, value) in old[..2 * words].iter().enumerate() {
+                vgpr[usize::from(inst.dst) + i][lane] = *value;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each active lane gets the value of the lane that `from` names; a lane that is not active gives zero.
+fn exchange<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    from: impl Fn(&Wave<W>, &Inst, usize, u32) -> Option<usize>,
+) -> Result<(), Trouble> {
+    let address = usize::from(inst.address.ok_or_else(unimplemented)?);
+    // ds_swizzle has no data operand: what would be the address is the data.
+    let data = if inst.op == Op::DsSwizzle { address } else { register(inst.src[0]) };
+    let mut out = [0; W];
+    for (lane, out) in out.iter_mut().enumerate() {
+        let source = from(wave, inst, lane, wave.vgpr[address][lane]).ok_or_else(unimplemented)?;
+        if wave.active >> source & 1 != 0 {
+            *out = wave.vgpr[data][source];
+        }
+    }
+    super::lane::store(wave, usize::from(inst.dst), &out);
+    Ok(())
+}
+
+/// The lane that `lane` reads under the pattern in the offset; `None` for the FFT patterns.
+fn swizzle<const W: usize>(_: &Wave<W>, inst: &Inst, lane: usize, _: u32) -> Option<usize> {
+    let pattern = inst.imm as usize & 0xffff;
+    let (group, lane) = (lane & !31, lane & 31);
+    let (low, middle, high) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
+    let from = match pattern {
+        0xe000.. => return None,
+        // Rotation of the lanes that `low` does not hold fixed.
+        0xc000.. => {
+            let by = if high & 1 != 0 { 32 - middle } else { middle };
+            lane & low | (lane + by) & 31 & !low
+        }
+        0x8000.. => lane & !3 | pattern >> (2 * (lane & 3)) & 3,
+        _ => (lane & low | middle) ^ high,
+    };
+    Some(group + from)
+}
+
+/// Each active lane gives its value to the lane it names; the highest giver wins. Lanes nobody names get zero.
+fn push<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    let mut out = [0; W];
+    let address = inst.address.map_or(0, usize::from);
+    for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
+        let to = wave.vgpr[address][lane].wrapping_add(inst.imm as u32) / 4;
+        out[to as usize % W] = wave.vgpr[register(inst.src[0])][lane];
+    }
+    super::lane::store(wave, usize::from(inst.dst), &out);
+}
+
+/// Adds the number of active lanes to a counter in LDS, or takes it off; every active lane gets the old value.
+fn counter<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+) -> Result<(), Trouble> {
+    let at = At::Lds(u64::from(wave.sgpr[reg::M0] >> 16) + u64::from(inst.imm as u16));
+    let count = wave.active.count_ones();
+    let append = inst.op == Op::DsAppend;
+    let (_, mut ports) = port::split(wave, group);
+    let change = |old: u32| if append { old.wrapping_add(count) } else { old.wrapping_sub(count) };
+    let old = ports.atomic(at, change).map_err(|kind| (None, kind))?;
+    super::lane::store(wave, usize::from(inst.dst), &[old; W]);
+    Ok(())
+}

@@ -1,0 +1,365 @@
+//! Vector operations that look at other lanes, at masks, or at registers beyond their operands.
+
+use super::lane::{self, Lane};
+use super::{Trouble, division, int, matrix, salu, unimplemented};
+use crate::fp::{self, Format as _, Mode};
+use crate::isa::{Inst, Op, Src};
+use crate::wave::{Wave, reg};
+
+/// Executes one operation.
+pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Result<(), Trouble> {
+    match inst.op {
+        Op::VNop => {}
+        Op::ReadFirstLane | Op::ReadLane | Op::WriteLane => one_lane(wave, inst),
+        Op::CndmaskB32 => select(wave, inst),
+        Op::CndmaskB16 => select16(wave, inst, mode),
+        Op::AddCoU32 | Op::AddCoCiU32 => carry(wave, inst, |a, b, c| {
+            let sum = u64::from(a) + u64::from(b) + u64::from(c);
+            (sum as u32, sum >> 32 != 0)
+        }),
+        Op::SubCoU32 | Op::SubCoCiU32 => carry(wave, inst, subtract),
+        Op::SubrevCoU32 | Op::SubrevCoCiU32 => carry(wave, inst, |a, b, c| subtract(b, a, c)),
+        Op::DivScaleF32 => div_scale::<W, lane::F32, fp::F32>(wave, inst, mode),
+        Op::DivScaleF64 => div_scale::<W, lane::F64, fp::F64>(wave, inst, mode),
+        Op::DivFmasF32 => div_fmas::<W, lane::F32, fp::F32>(wave, inst, mode),
+        Op::DivFmasF64 => div_fmas::<W, lane::F64, fp::F64>(wave, inst, mode),
+        Op::MadU64U32 => wide_mad(wave, inst, mode, |a, b, c| {
+            (u64::from(a) * u64::from(b)).overflowing_add(c)
+        }),
+        Op::MadI64I32 => wide_mad(wave, inst, mode, |a, b, c| {
+            let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
+            (sum as u64, overflow)
+        }),
+        Op::MqsadU32U8 => mqsad(wave, inst),
+        Op::MbcntLo => count_below(wave, inst, 0),
+        Op::MbcntHi => count_below(wave, inst, 32),
+        Op::Permlane16 => permlane(wave, inst, |row, lane| row + lane),
+        Op::Permlanex16 => permlane(wave, inst, |row, lane| (row ^ 16) + lane),
+        Op::Permlane64 => permlane64(wave, inst),
+        Op::SwapB32 => swap(wave, usize::from(inst.dst), inst.src[0]),
+        Op::MovrelS | Op::MovrelD | Op::MovrelSd | Op::MovrelSd2 | Op::SwapRel => move_relative(wave, inst)?,
+        Op::FmaMixF32 => {
+            let out = fma_mix(wave, inst, mode);
+            lane::F32::write(wave, inst, mode, &out);
+        }
+        Op::FmaMixloF16 | Op::FmaMixhiF16 => fma_mix16(wave, inst, mode),
+        Op::Dot2F32F16 => dot2(wave, inst, mode, lane::single),
+        Op::Dot2F32Bf16 => dot2(wave, inst, mode, |half| u32::from(half) << 16),
+        Op::Dot2F16F16 => dot2_half(wave, inst, mode, lane::single, |sum| fp::F16::round(f64::from(f32::from_bits(sum)))),
+        Op::Dot2Bf16Bf16 => dot2_half(wave, inst, mode, |half| u32::from(half) << 16, matrix::bf16_of_f32),
+        Op::Dot4I32Iu8 => dot_int(wave, inst, mode, 8),
+        Op::Dot8I32Iu4 => dot_int(wave, inst, mode, 4),
+        Op::WmmaF32F16
+        | Op::WmmaF32Bf16
+        | Op::WmmaF16F16
+        | Op::WmmaBf16Bf16
+        | Op::WmmaI32Iu8
+        | Op::WmmaI32Iu4 => matrix::execute(wave, inst)?,
+        _ => return Err(unimplemented()),
+    }
+    Ok(())
+}
+
+/// Moves between one lane of a vector register and a scalar register. EXEC chooses the first lane, nothing else.
+fn one_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    let first = wave.exec().trailing_zeros() as usize % W;
+    let mut buffer = [0; W];
+    match inst.op {
+        Op::WriteLane => {
+            let lane = salu::source(wave, inst.src[1]) as usize % W;
+            wave.vgpr[usize::from(inst.dst)][lane] = salu::source(wave, inst.src[0]);
+        }
+        op => {
+            let lane = if op == Op::ReadLane { salu::source(wave, inst.src[1]) as usize % W } else { first };
+            let value = lane::row(wave, inst.src[0], &mut buffer)[lane];
+            wave.set_sgpr(usize::from(inst.dst), value);
+        }
+    }
+}
+
+/// `mask ? src1 : src0`.
+fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
+    let mask = lane::mask(wave, inst.src[2]);
+    let a = lane::F32::read(wave, inst, 0, &mut buffer_a);
+    let b = lane::F32::read(wave, inst, 1, &mut buffer_b);
+    let mut out = [0; W];
+    for i in 0..W {
+        out[i] = if mask >> i & 1 != 0 { b[i] } else { a[i] };
+    }
+    lane::store(wave, usize::from(inst.dst), &out);
+}
+
+fn select16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
+    let mask = lane::mask(wave, inst.src[2]);
+    let a = lane::F16::read(wave, inst, 0, &mut buffer_a);
+    let b = lane::F16::read(wave, inst, 1, &mut buffer_b);
+    let mut out = [0; W];
+    for i in 0..W {
+        out[i] = if mask >> i & 1 != 0 { b[i] } else { a[i] };
+    }
+    lane::B16::write(wave, inst, mode, &out);
+}
+
+/// `a - b - borrow`, and whether it borrows.
+fn subtract(a: u32, b: u32, borrow: bool) -> (u32, bool) {
+    let subtrahend = u64::from(b) + u64::from(borrow);
+    (a.wrapping_sub(subtrahend as u32), subtrahend > u64::from(a))
+}
+
+/// Sums with a carry in, where there is a third source, and a carry out.
+#[inline(always)]
+fn carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32, bool) -> (u32, bool)) {
+    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
+    let carry_in = lane::mask(wave, inst.src[2]);
+    let a = lane::row(wave, inst.src[0], &mut buffer_a);
+    let b = lane::row(wave, inst.src[1], &mut buffer_b);
+    let (mut out, mut hits) = ([0; W], [0; W]);
+    for i in 0..W {
+        let (value, carry) = f(a[i], b[i], carry_in >> i & 1 != 0);
+        (out[i], hits[i]) = (value, u8::from(carry));
+    }
+    let mask = super::valu::pack(&hits) & wave.active;
+    lane::store(wave, usize::from(inst.dst), &out);
+    wave.set_mask(usize::from(inst.sdst), mask);
+}
+
+fn div_scale<const W: usize, L, F>(wave: &mut Wave<W>, inst: &Inst, mode: Mode)
+where
+    F: division::Division,
+    L: Lane<Value = F::Bits>,
+{
+    let mut buffers = [[F::Bits::default(); W]; 3];
+    let [a, b, c] = &mut buffers;
+    let (a, b, c) = (L::read(wave, inst, 0, a), L::read(wave, inst, 1, b), L::read(wave, inst, 2, c));
+    let (mut out, mut hits) = ([F::Bits::default(); W], [0; W]);
+    for i in 0..W {
+        let (value, scaled) = division::scale::<F>(mode, a[i], b[i], c[i]);
+        (out[i], hits[i]) = (value, u8::from(scaled));
+    }
+    let mask = super::valu::pack(&hits) & wave.active;
+    L::write(wave, inst, mode, &out);
+    wave.set_mask(usize::from(inst.sdst), mask);
+}
+
+fn div_fmas<const W: usize, L, F>(wave: &mut Wave<W>, inst: &Inst, mode: Mode)
+where
+    F: division::Division,
+    L: Lane<Value = F::Bits>,
+{
+    let vcc = wave.mask(reg::VCC);
+    let mut buffers = [[F::Bits::default(); W]; 3];
+    let [a, b, c] = &mut buffers;
+    let (a, b, c) = (L::read(wave, inst, 0, a), L::read(wave, inst, 1, b), L::read(wave, inst, 2, c));
+    let mut out = [F::Bits::default(); W];
+    for i in 0..W {
+        out[i] = division::fmas::<F>(mode, a[i], b[i], c[i], vcc >> i & 1 != 0);
+    }
+    L::write(wave, inst, mode, &out);
+}
+
+/// 32 x 32 + 64 bits, with the carry or overflow as a mask.
+fn wide_mad<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+    f: impl Fn(u32, u32, u64) -> (u64, bool),
+) {
+    let (mut buffer_a, mut buffer_b, mut c) = ([0; W], [0; W], [0; W]);
+    let a = lane::row(wave, inst.src[0], &mut buffer_a);
+    let b = lane::row(wave, inst.src[1], &mut buffer_b);
+    lane::row64(wave, inst.src[2], &mut c);
+    let (mut out, mut hits) = ([0; W], [0; W]);
+    for i in 0..W {
+        let (value, carry) = f(a[i], b[i], c[i]);
+        (out[i], hits[i]) = (value, u8::from(carry));
+    }
+    let mask = super::valu::pack(&hits) & wave.active;
+    lane::B64::write(wave, inst, mode, &out);
+    wave.set_mask(usize::from(inst.sdst), mask);
+}
+
+/// Four masked sums of absolute differences, each added to a register of its own.
+fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    let (mut a, mut buffer) = ([0; W], [0; W]);
+    lane::row64(wave, inst.src[0], &mut a);
+    let b = *lane::row(wave, inst.src[1], &mut buffer);
+    let sums: [[u32; W]; 4] = std::array::from_fn(|i| {
+        let mut buffer = [0; W];
+        let addend = match inst.src[2] {
+            Src::Vgpr(n) => Src::Vgpr(n + i as u8),
+            other => other,
+        };
+        let c = lane::row(wave, addend, &mut buffer);
+        std::array::from_fn(|lane| int::msad_u8((a[lane] >> (8 * i)) as u32, b[lane], c[lane]))
+    });
+    for (i, sum) in sums.iter().enumerate() {
+        lane::store(wave, usize::from(inst.dst) + i, sum);
+    }
+}
+
+/// Ones of the source below this lane, plus `src1`. `start` is the lane of the mask's lowest bit.
+fn count_below<const W: usize>(wave: &mut Wave<W>, inst: &Inst, start: usize) {
+    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
+    let a = lane::row(wave, inst.src[0], &mut buffer_a);
+    let b = lane::row(wave, inst.src[1], &mut buffer_b);
+    let mut out = [0; W];
+    for i in 0..W {
+        let below = i.saturating_sub(start).min(32);
+        let mask = ((1u64 << below) - 1) as u32;
+        out[i] = (a[i] & mask).count_ones().wrapping_add(b[i]);
+    }
+    lane::store(wave, usize::from(inst.dst), &out);
+}
+
+/// Each lane reads the lane of a row that its 4 bits of the two scalar sources name. `op_sel` holds two flags: inactive
+/// lanes may be read, and lanes that may not be read give zero instead of keeping the destination.
+fn permlane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, from: impl Fn(usize, usize) -> usize) {
+    let select = u64::from(salu::source(wave, inst.src[1])) | u64::from(salu::source(wave, inst.src[2])) << 32;
+    let (fetch_inactive, bound_ctrl) = (inst.op_sel & 1 != 0, inst.op_sel & 2 != 0);
+    let mut buffer = [0; W];
+    let row = *lane::row(wave, inst.src[0], &mut buffer);
+    let exec = wave.exec();
+    let mut out = [0; W];
+    for lane in 0..W {
+        let source = from(lane & !15, (select >> (4 * (lane & 15)) & 15) as usize) % W;
+        if fetch_inactive || exec >> source & 1 != 0 {
+            out[lane] = row[source];
+        } else if !bound_ctrl {
+            wave.active &= !(1 << lane);
+        }
+    }
+    lane::store(wave, usize::from(inst.dst), &out);
+}
+
+/// Exchanges the halves of a 64-lane wave; does nothing in one of 32.
+fn permlane64<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    if W > 32 {
+        let mut buffer = [0; W];
+        let row = *lane::row(wave, inst.src[0], &mut buffer);
+        let out = std::array::from_fn(|lane| row[lane ^ 32]);
+        lane::store(wave, usize::from(inst.dst), &out);
+    }
+}
+
+/// Exchanges two registers in the active lanes.
+fn swap<const W: usize>(wave: &mut Wave<W>, first: usize, second: Src) {
+    if let Src::Vgpr(second) = second {
+        let (a, b) = (wave.vgpr[first], wave.vgpr[usize::from(second)]);
+        lane::store(wave, first, &b);
+        lane::store(wave, usize::from(second), &a);
+    }
+}
+
+/// Moves whose register numbers have M0 added.
+fn move_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let m0 = wave.sgpr[reg::M0] as usize;
+    let (from, to) = match inst.op {
+        Op::MovrelS => (m0, 0),
+        Op::MovrelD => (0, m0),
+        Op::MovrelSd => (m0, m0),
+        _ => (m0 & 0x3ff, m0 >> 16 & 0x3ff),
+    };
+    let to = usize::from(inst.dst).wrapping_add(to);
+    if to >= wave.vgpr.len() {
+        return Err(unimplemented());
+    }
+    let mut buffer = [0; W];
+    let row = match inst.src[0] {
+        // What the card does beyond the wave's registers is not documented.
+        Src::Vgpr(n) => {
+            let from = usize::from(n).wrapping_add(from);
+            let row = *wave.vgpr.get(from).ok_or_else(unimplemented)?;
+            if inst.op == Op::SwapRel {
+                let old = wave.vgpr[to];
+                lane::store(wave, from, &old);
+            }
+            row
+        }
+        other => *lane::row(wave, other, &mut buffer),
+    };
+    lane::store(wave, to, &row);
+    Ok(())
+}
+
+/// A source of the mixed-precision operations as single precision.
+fn mixed<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
+    let bit = |bits: u8| bits >> i & 1 != 0;
+    if bit(inst.op_sel_hi) {
+        return lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg)).map(lane::single);
+    }
+    let mut buffer = [0; W];
+    *lane::F32::read(wave, inst, i, &mut buffer)
+}
+
+fn fma_mix<const W: usize>(wave: &Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
+    let [a, b, c] = [0, 1, 2].map(|i| mixed(wave, inst, i));
+    std::array::from_fn(|i| fp::fma::<fp::F32>(mode, a[i], b[i], c[i]))
+}
+
+/// The result in half precision, in one half of the destination.
+fn fma_mix16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    let out = fma_mix(wave, inst, mode).map(|sum| {
+        let half = super::convert::f16_of_f32(mode, sum);
+        if inst.clamp { fp::clamp::<fp::F16>(mode, half) } else { half }
+    });
+    lane::store_half(wave, usize::from(inst.dst), inst.op == Op::FmaMixhiF16, &out);
+}
+
+/// `c + a.low * b.low + a.high * b.high` of every lane, in single precision, one fused step after the other.
+fn dot2_sums<const W: usize>(
+    wave: &Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+    addend: &[u32; W],
+    widen: impl Fn(u16) -> u32,
+) -> [u32; W] {
+    let mut sums = *addend;
+    for high in [false, true] {
+        let [a, b] = [0, 1].map(|i| lane::packed_source(wave, inst, i, high, true));
+        for i in 0..W {
+            sums[i] = fp::fma::<fp::F32>(mode, widen(a[i]), widen(b[i]), sums[i]);
+        }
+    }
+    sums
+}
+
+fn dot2<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, widen: impl Fn(u16) -> u32) {
+    let mut buffer = [0; W];
+    let flip = u32::from(inst.neg >> 2 & 1) << 31;
+    let addend = lane::row(wave, inst.src[2], &mut buffer).map(|value| value ^ flip);
+    let sums = dot2_sums(wave, inst, mode, &addend, widen);
+    lane::F32::write(wave, inst, mode, &sums);
+}
+
+/// [`dot2`] with a half as addend and result.
+fn dot2_half<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+    widen: impl Fn(u16) -> u32 + Copy,
+    narrow: impl Fn(u32) -> u16,
+) {
+    let bit = |bits: u8| bits >> 2 & 1 != 0;
+    let addend = lane::halves(wave, inst.src[2], bit(inst.op_sel), bit(inst.abs), bit(inst.neg)).map(widen);
+    // VOP3 has no op_sel_hi: the sources are whole pairs, and op_sel is about addend and result.
+    let pairs = Inst { op_sel: 0, op_sel_hi: 7, ..inst.clone() };
+    let sums = dot2_sums(wave, &pairs, mode, &addend, widen).map(narrow);
+    lane::B16::write(wave, inst, mode, &sums);
+}
+
+/// Products of integer fields, summed, plus `c`; the sign bits of the first two sources say which are signed.
+fn dot_int<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u32) {
+    let mut buffers = [[0; W]; 3];
+    let [a, b, c] = &mut buffers;
+    let a = lane::row(wave, inst.src[0], a);
+    let b = lane::row(wave, inst.src[1], b);
+    let c = lane::row(wave, inst.src[2], c);
+    let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
+    let mut out = [0; W];
+    for i in 0..W {
+        out[i] = matrix::dot(a[i], b[i], bits, signed).wrapping_add(c[i] as i32) as u32;
+    }
+    lane::B32::write(wave, inst, mode, &out);
+}

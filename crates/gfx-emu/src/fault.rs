@@ -1,0 +1,273 @@
+//! Why a kernel stopped before its end, and where: the facts a report needs, and their one wording.
+//!
+//! A dispatch that is refused before it starts is no fault; see `LaunchError` in launch.rs.
+
+use std::fmt;
+
+/// What an instruction wanted to do with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// A read-modify-write.
+    Atomic,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Access::Load => "load",
+            Access::Store => "store",
+            Access::Atomic => "atomic",
+        })
+    }
+}
+
+/// Where a faulting address lies, seen from the nearest allocation. Sizes and distances are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Within the first page: a null pointer, perhaps with a small offset.
+    Null,
+    /// In an allocation that was freed.
+    Freed {
+        /// First address of the freed allocation.
+        base: u64,
+        /// Its size.
+        size: u64,
+    },
+    /// Behind the end of a live allocation, or across its end.
+    After {
+        /// First address of the allocation.
+        base: u64,
+        /// Its size.
+        size: u64,
+        /// First byte of the access, counted from the allocation's end; 0 is the first byte behind it.
+        /// Negative when the access starts inside and ends outside.
+        past: i64,
+    },
+    /// Before the start of a live allocation and nearer to it than to the one before.
+    Before {
+        /// First address of the allocation.
+        base: u64,
+        /// Its size.
+        size: u64,
+        /// Distance from the address up to the allocation.
+        gap: u64,
+    },
+    /// Inside a live allocation, but not aligned as an atomic must be.
+    Misaligned {
+        /// First address of the allocation.
+        base: u64,
+        /// Its size.
+        size: u64,
+    },
+    /// Nowhere near an allocation.
+    Nowhere,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Place::Null => f.write_str("a null pointer"),
+            Place::Freed { base, size } => {
+                write!(
+                    f,
+                    "inside the freed allocation {base:#x} of {size} bytes (use after free)"
+                )
+            }
+            Place::After { base, size, past } if past < 0 => {
+                write!(
+                    f,
+                    "across the end of the allocation {base:#x} of {size} bytes ({} bytes inside)",
+                    -past
+                )
+            }
+            Place::After { base, size, past } => {
+                write!(
+                    f,
+                    "{past} bytes past the end of the allocation {base:#x} of {size} bytes"
+                )
+            }
+            Place::Before { base, size, gap } => {
+                write!(f, "{gap} bytes before the allocation {base:#x} of {size} bytes")
+            }
+            Place::Misaligned { base, size } => {
+                write!(
+                    f,
+                    "misaligned for an atomic, in the allocation {base:#x} of {size} bytes"
+                )
+            }
+            Place::Nowhere => f.write_str("not near any allocation"),
+        }
+    }
+}
+
+/// An access to device memory that no live allocation covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{access} of {bytes} bytes at {address:#x}: {place}")]
+pub struct MemoryFault {
+    /// Guest address of the first byte.
+    pub address: u64,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Load, store or atomic.
+    pub access: Access,
+    /// Where the address lies.
+    pub place: Place,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultKind {
+    /// An access to device memory outside every live allocation.
+    #[error("invalid memory access: {0}")]
+    Memory(#[from] MemoryFault),
+    /// An LDS access outside what the workgroup was given.
+    #[error(
+        "invalid LDS access: {access} of {bytes} bytes at offset {offset:#x}, the workgroup has {size} bytes of LDS"
+    )]
+    Lds {
+        /// Byte offset in the workgroup's LDS.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: u32,
+        /// LDS bytes of the workgroup.
+        size: u32,
+        /// Load, store or atomic.
+        access: Access,
+    },
+    /// A private-memory access outside the lane's scratch.
+    #[error(
+        "invalid scratch access: {access} of {bytes} bytes at offset {offset:#x}, a lane has {size} bytes of scratch"
+    )]
+    Scratch {
+        /// Byte offset in the lane's scratch.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: u32,
+        /// Scratch bytes of a lane.
+        size: u32,
+        /// Load or store.
+        access: Access,
+    },
+    /// An instruction, or a form of one, that this emulator does not execute.
+    #[error("not implemented by the software GPU: {what}")]
+    Unimplemented {
+        /// Mnemonic and encoding words.
+        what: String,
+    },
+    /// The kernel executed a trap, for instance `__builtin_trap` or a failed device `assert`.
+    #[error("the kernel trapped (s_trap {id})")]
+    Trap {
+        /// Trap number.
+        id: u16,
+    },
+    /// The program counter left the kernel's code.
+    #[error("the program counter left the kernel's code: {target:#x}")]
+    WildJump {
+        /// Where it went: byte offset from the kernel's first instruction.
+        target: i64,
+    },
+    /// A wave executed more instructions than the launch allows.
+    #[error("watchdog: the wave executed {limit} instructions without ending")]
+    Watchdog {
+        /// Instructions a wave may execute.
+        limit: u64,
+    },
+}
+
+/// A fault of a running kernel, with everything that tells where it happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Kernel name.
+    pub kernel: String,
+    /// Byte offset of the instruction from the kernel's first one.
+    pub pc: usize,
+    /// The instruction in assembly text.
+    pub instruction: String,
+    /// Workgroup id in the grid.
+    pub workgroup: [u32; 3],
+    /// Wave within the workgroup.
+    pub wave: usize,
+    /// Lane within the wave, when one lane is to blame.
+    pub lane: Option<usize>,
+    /// Work-item id of that lane in its workgroup.
+    pub work_item: Option<[u32; 3]>,
+    /// What went wrong.
+    pub kind: FaultKind,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.workgroup;
+        write!(
+            f,
+            "kernel `{}`: {}; at pc {:#x} `{}`",
+            self.kernel, self.kind, self.pc, self.instruction
+        )?;
+        write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
+        if let Some(lane) = self.lane {
+            write!(f, ", lane {lane}")?;
+        }
+        if let Some([x, y, z]) = self.work_item {
+            write!(f, ", work-item ({x}, {y}, {z})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(kind: FaultKind) -> Fault {
+        Fault {
+            kernel: "badd_f32".into(),
+            pc: 0x40,
+            instruction: "global_store_b32 v0, v1, s[2:3]".into(),
+            workgroup: [3, 0, 1],
+            wave: 2,
+            lane: Some(7),
+            work_item: Some([71, 0, 0]),
+            kind,
+        }
+    }
+
+    #[test]
+    fn the_text_names_kernel_instruction_place_and_allocation() {
+        let place = Place::After {
+            base: 0x2000_0000_0000,
+            size: 64,
+            past: 4,
+        };
+        let memory = MemoryFault {
+            address: 0x2000_0000_0044,
+            bytes: 4,
+            access: Access::Store,
+            place,
+        };
+        assert_eq!(
+            fault(FaultKind::Memory(memory)).to_string(),
+            "kernel `badd_f32`: invalid memory access: store of 4 bytes at 0x200000000044: 4 bytes past the end of the \
+             allocation 0x200000000000 of 64 bytes; at pc 0x40 `global_store_b32 v0, v1, s[2:3]`, \
+             workgroup (3, 0, 1), wave 2, lane 7, work-item (71, 0, 0)"
+        );
+    }
+
+    #[test]
+    fn an_access_across_the_end_says_how_much_was_inside() {
+        let place = Place::After {
+            base: 0x1000,
+            size: 6,
+            past: -2,
+        };
+        assert_eq!(
+            place.to_string(),
+            "across the end of the allocation 0x1000 of 6 bytes (2 bytes inside)"
+        );
+    }
+}

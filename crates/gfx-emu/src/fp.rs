@@ -1,0 +1,510 @@
+//! Floating-point arithmetic on bits, with the mode as an argument.
+//!
+//! Guest values are bits. Host arithmetic is used where it is exactly the guest's: IEEE operations on f32 and f64 in
+//! round-to-nearest-even with denormals. What hosts differ in, NaN payloads and signs, is decided here, so that results
+//! are the same everywhere. Half precision is computed in f64 and rounded once: sums and products of halves are exact
+//! there, and a fused sum that is not can never lie on a rounding boundary of a half.
+
+/// MODE settings this emulator does not model; the value is the MODE register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnmodelledMode(pub(crate) u32);
+
+/// The floating-point part of the MODE register that varies. Rounding is to nearest even and denormals are kept:
+/// [`Mode::from_bits`] refuses anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mode {
+    /// Signalling NaNs are quieted by min, max and median, which then return them.
+    pub(crate) ieee: bool,
+    /// A clamped NaN becomes zero.
+    pub(crate) dx10_clamp: bool,
+}
+
+impl Mode {
+    /// Reads the MODE register: rounding in bits 3:0 (0 is to nearest even), denormals in 7:4 (15 keeps them all).
+    pub(crate) fn from_bits(bits: u32) -> Result<Mode, UnmodelledMode> {
+        if bits & 0xff != 0xf0 {
+            return Err(UnmodelledMode(bits));
+        }
+        Ok(Mode { ieee: bits >> 9 & 1 != 0, dx10_clamp: bits >> 8 & 1 != 0 })
+    }
+}
+
+/// The arithmetic a host type lends.
+pub(crate) trait Host: Copy + PartialOrd {
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn fma(self, factor: Self, addend: Self) -> Self;
+    fn trunc(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn rndne(self) -> Self;
+    fn wide(self) -> f64;
+}
+
+macro_rules! host {
+    ($($ty:ident)*) => {$(
+        impl Host for $ty {
+            #[inline(always)]
+            fn add(self, other: Self) -> Self { self + other }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self { self - other }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self { self * other }
+            #[inline(always)]
+            fn fma(self, factor: Self, addend: Self) -> Self { self.mul_add(factor, addend) }
+            #[inline(always)]
+            fn trunc(self) -> Self { $ty::trunc(self) }
+            #[inline(always)]
+            fn floor(self) -> Self { $ty::floor(self) }
+            #[inline(always)]
+            fn ceil(self) -> Self { $ty::ceil(self) }
+            #[inline(always)]
+            fn rndne(self) -> Self { self.round_ties_even() }
+            #[inline(always)]
+            fn wide(self) -> f64 { self as f64 }
+        }
+    )*};
+}
+host!(f32 f64);
+
+/// A guest format: how its bits are laid out and which host type computes it.
+pub(crate) trait Format: Copy {
+    /// The bits.
+    type Bits: Copy + Eq + Default;
+    /// The host type that computes it.
+    type Host: Host;
+    /// Bits of the exponent field.
+    const EXPONENT_BITS: u32;
+    /// Bits of the mantissa field.
+    const MANTISSA_BITS: u32;
+    /// Whether the approximate f32 instructions (reciprocal, exponential, …) flush denormals.
+    const APPROXIMATE_FLUSHES: bool;
+
+    /// The bits, zero-extended.
+    fn widen(bits: Self::Bits) -> u64;
+    /// The low bits.
+    fn narrow(bits: u64) -> Self::Bits;
+    /// The value; a NaN is any NaN.
+    fn host(bits: Self::Bits) -> Self::Host;
+    /// Rounds to nearest even; a NaN is any NaN.
+    fn guest(value: Self::Host) -> Self::Bits;
+    /// Rounds an f64 to nearest even, once.
+    fn round(value: f64) -> Self::Bits;
+    /// Whether the bits are a NaN.
+    fn is_nan(bits: Self::Bits) -> bool;
+    /// Whether the bits are a signalling NaN.
+    fn is_signalling(bits: Self::Bits) -> bool;
+    /// The NaN with its quiet bit set.
+    fn quiet(bits: Self::Bits) -> Self::Bits;
+
+    /// The NaN an invalid operation gives.
+    #[inline(always)]
+    fn default_nan() -> Self::Bits {
+        Self::narrow(Self::infinity_bits() | 1 << (Self::MANTISSA_BITS - 1))
+    }
+    /// Bits of plus infinity.
+    #[inline(always)]
+    fn infinity_bits() -> u64 {
+        ((1 << Self::EXPONENT_BITS) - 1) << Self::MANTISSA_BITS
+    }
+    /// The sign bit.
+    #[inline(always)]
+    fn sign_bit() -> u64 {
+        1 << (Self::EXPONENT_BITS + Self::MANTISSA_BITS)
+    }
+    /// Whether the sign bit is set.
+    #[inline(always)]
+    fn is_negative(bits: Self::Bits) -> bool {
+        Self::widen(bits) & Self::sign_bit() != 0
+    }
+    /// The bits without sign.
+    #[inline(always)]
+    fn magnitude(bits: Self::Bits) -> u64 {
+        Self::widen(bits) & !Self::sign_bit()
+    }
+    /// The biased exponent field.
+    #[inline(always)]
+    fn exponent(bits: Self::Bits) -> i32 {
+        (Self::magnitude(bits) >> Self::MANTISSA_BITS) as i32
+    }
+    /// Bias of the exponent field.
+    #[inline(always)]
+    fn bias() -> i32 {
+        (1 << (Self::EXPONENT_BITS - 1)) - 1
+    }
+    /// Whether the value is plus or minus infinity.
+    #[inline(always)]
+    fn is_infinite(bits: Self::Bits) -> bool {
+        Self::magnitude(bits) == Self::infinity_bits()
+    }
+    /// Whether the value is plus or minus zero.
+    #[inline(always)]
+    fn is_zero(bits: Self::Bits) -> bool {
+        Self::magnitude(bits) == 0
+    }
+    /// Whether the value is a denormal.
+    #[inline(always)]
+    fn is_denormal(bits: Self::Bits) -> bool {
+        Self::exponent(bits) == 0 && !Self::is_zero(bits)
+    }
+    /// The magnitude of `bits` with the sign of `negative`.
+    #[inline(always)]
+    fn signed(magnitude: u64, negative: bool) -> Self::Bits {
+        Self::narrow(magnitude | if negative { Self::sign_bit() } else { 0 })
+    }
+}
+
+/// Half precision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F16;
+/// Single precision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F32;
+/// Double precision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct F64;
+
+macro_rules! format {
+    ($name:ident, $bits:ident, $host:ident, $exponent:literal, $mantissa:literal, $flushes:literal, $to:expr, $from:expr, $round:expr) => {
+        impl Format for $name {
+            type Bits = $bits;
+            type Host = $host;
+            const EXPONENT_BITS: u32 = $exponent;
+            const MANTISSA_BITS: u32 = $mantissa;
+            const APPROXIMATE_FLUSHES: bool = $flushes;
+
+            #[inline(always)]
+            fn widen(bits: $bits) -> u64 { u64::from(bits) }
+            #[inline(always)]
+            fn narrow(bits: u64) -> $bits { bits as $bits }
+            #[inline(always)]
+            fn host(bits: $bits) -> $host { $to(bits) }
+            #[inline(always)]
+            fn guest(value: $host) -> $bits { $from(value) }
+            #[inline(always)]
+            fn round(value: f64) -> $bits { $round(value) }
+            #[inline(always)]
+            fn is_nan(bits: $bits) -> bool {
+                const INFINITY: $bits = ((1 << $exponent) - 1) << $mantissa;
+                bits & ($bits::MAX >> 1) > INFINITY
+            }
+            #[inline(always)]
+            fn is_signalling(bits: $bits) -> bool {
+                Self::is_nan(bits) && bits >> ($mantissa - 1) & 1 == 0
+            }
+            #[inline(always)]
+            fn quiet(bits: $bits) -> $bits { bits | 1 << ($mantissa - 1) }
+        }
+    };
+}
+format!(F16, u16, f64, 5, 10, false, f64_of_f16, f16_of_f64, f16_of_f64);
+format!(F32, u32, f32, 8, 23, true, f32::from_bits, f32::to_bits, |value: f64| (value as f32).to_bits());
+format!(F64, u64, f64, 11, 52, false, f64::from_bits, f64::to_bits, f64::to_bits);
+
+/// The value of a half; exact.
+#[inline(always)]
+pub(crate) fn f64_of_f16(bits: u16) -> f64 {
+    let (sign, magnitude) = (u64::from(bits >> 15) << 63, u64::from(bits & 0x7fff));
+    let magnitude = match magnitude >> 10 {
+        // Denormal: the mantissa counts units of 2^-24.
+        0 => (magnitude as f64 * f64::from_bits((1023 - 24) << 52)).to_bits(),
+        31 => 0x7ff << 52 | (magnitude & 0x3ff) << 42,
+        _ => (magnitude + ((1023 - 15) << 10)) << 42,
+    };
+    f64::from_bits(sign | magnitude)
+}
+
+/// Rounds to half precision, to nearest even, once. A NaN keeps its sign and the top of its payload, quieted.
+#[inline(always)]
+pub(crate) fn f16_of_f64(value: f64) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 48) as u16 & 0x8000;
+    let magnitude = bits & !(1 << 63);
+    if magnitude > 0x7ff << 52 {
+        return sign | 0x7e00 | (magnitude >> 42) as u16 & 0x3ff;
+    }
+    // 65520 is half-way between the largest half and the next power of two.
+    if magnitude >= 65520f64.to_bits() {
+        return sign | 0x7c00;
+    }
+    if magnitude < f64::to_bits(1.0 / 16384.0) {
+        // Denormal: count units of 2^-24; the host rounds to nearest even. 1024 units are the least normal number.
+        let units = (f64::from_bits(magnitude) * 16_777_216.0).round_ties_even();
+        return sign | units as u16;
+    }
+    let rebased = magnitude - ((1023 - 15) << 52);
+    let rounded = rebased + ((1 << 41) - 1) + (rebased >> 42 & 1);
+    sign | (rounded >> 42) as u16
+}
+
+/// What an operation with the result `value` and these operands gives: the first NaN operand, quieted; the default NaN
+/// when the operation itself was invalid.
+#[inline(always)]
+fn result<F: Format>(value: F::Host, operands: &[F::Bits]) -> F::Bits {
+    let bits = F::guest(value);
+    if F::is_nan(bits) { nan::<F>(operands) } else { bits }
+}
+
+/// The NaN that follows from these operands.
+#[inline(always)]
+pub(crate) fn nan<F: Format>(operands: &[F::Bits]) -> F::Bits {
+    let mut found = F::default_nan();
+    for operand in operands.iter().rev() {
+        if F::is_nan(*operand) {
+            found = F::quiet(*operand);
+        }
+    }
+    found
+}
+
+/// `a + b`.
+#[inline(always)]
+pub(crate) fn add<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    result::<F>(F::host(a).add(F::host(b)), &[a, b])
+}
+
+/// `a - b`.
+#[inline(always)]
+pub(crate) fn sub<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    result::<F>(F::host(a).sub(F::host(b)), &[a, b])
+}
+
+/// `b - a`.
+#[inline(always)]
+pub(crate) fn sub_rev<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    sub::<F>(mode, b, a)
+}
+
+/// `a * b`.
+#[inline(always)]
+pub(crate) fn mul<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    result::<F>(F::host(a).mul(F::host(b)), &[a, b])
+}
+
+/// `a * b + c`, rounded once.
+#[inline(always)]
+pub(crate) fn fma<F: Format>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    result::<F>(F::host(a).fma(F::host(b), F::host(c)), &[a, b, c])
+}
+
+/// `a * b`, where zero times anything is zero.
+#[inline(always)]
+pub(crate) fn mul_dx9_zero(mode: Mode, a: u32, b: u32) -> u32 {
+    if F32::is_zero(a) || F32::is_zero(b) { 0 } else { mul::<F32>(mode, a, b) }
+}
+
+/// `a * b + c`, where zero times anything is zero.
+#[inline(always)]
+pub(crate) fn fma_dx9_zero(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
+    if F32::is_zero(a) || F32::is_zero(b) { add::<F32>(mode, 0, c) } else { fma::<F32>(mode, a, b, c) }
+}
+
+/// The specular term of the old lighting model: `a * b` unless an operand says that the light is off.
+#[inline(always)]
+pub(crate) fn mullit(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
+    const NEGATIVE_MAX: u32 = 0xff7f_ffff;
+    let off = b == NEGATIVE_MAX || F32::is_nan(b) || F32::host(b) == f32::NEG_INFINITY || !(F32::host(c) > 0.0);
+    if off { NEGATIVE_MAX } else { mul_dx9_zero(mode, a, b) }
+}
+
+macro_rules! rounding {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+            result::<F>(F::host(a).$name(), &[a])
+        }
+    )*};
+}
+rounding! {
+    /// Rounds to an integer towards zero.
+    trunc
+    /// Rounds to an integer downwards.
+    floor
+    /// Rounds to an integer upwards.
+    ceil
+    /// Rounds to an integer, to nearest even.
+    rndne
+}
+
+/// `a - floor(a)`, at most the largest number below one.
+#[inline(always)]
+pub(crate) fn fract<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+    let value = F::host(a);
+    let bits = result::<F>(value.sub(value.floor()), &[a]);
+    let below_one = ((F::bias() as u64) << F::MANTISSA_BITS) - 1;
+    if !F::is_nan(bits) && F::widen(bits) > below_one && !F::is_negative(bits) { F::narrow(below_one) } else { bits }
+}
+
+/// The lesser number; see [`extreme`].
+#[inline(always)]
+pub(crate) fn min<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    extreme::<F>(mode, a, b, F::host(a) < F::host(b) || (F::host(a) == F::host(b) && F::is_negative(a)))
+}
+
+/// The greater number; see [`extreme`].
+#[inline(always)]
+pub(crate) fn max<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    extreme::<F>(mode, a, b, F::host(a) > F::host(b) || (F::host(a) == F::host(b) && !F::is_negative(a)))
+}
+
+/// `a` or `b` as `first` says, with the rules for NaNs: a number wins over a NaN, except that in IEEE mode a signalling
+/// NaN is quieted and wins. Minus zero is less than plus zero.
+#[inline(always)]
+fn extreme<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, first: bool) -> F::Bits {
+    let mut chosen = if first { a } else { b };
+    if F::is_nan(b) {
+        chosen = a;
+    }
+    if F::is_nan(a) {
+        chosen = b;
+    }
+    if F::is_nan(a) && F::is_nan(b) {
+        chosen = F::quiet(a);
+    }
+    if mode.ieee && F::is_signalling(b) {
+        chosen = F::quiet(b);
+    }
+    if mode.ieee && F::is_signalling(a) {
+        chosen = F::quiet(a);
+    }
+    chosen
+}
+
+/// The least of three.
+#[inline(always)]
+pub(crate) fn min3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    min::<F>(mode, min::<F>(mode, a, b), c)
+}
+
+/// The greatest of three.
+#[inline(always)]
+pub(crate) fn max3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    max::<F>(mode, max::<F>(mode, a, b), c)
+}
+
+/// `min(max(a, b), c)`.
+#[inline(always)]
+pub(crate) fn maxmin<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    min::<F>(mode, max::<F>(mode, a, b), c)
+}
+
+/// `max(min(a, b), c)`.
+#[inline(always)]
+pub(crate) fn minmax<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    max::<F>(mode, min::<F>(mode, a, b), c)
+}
+
+/// The middle one of three; with a NaN among them, the least.
+#[inline(always)]
+pub(crate) fn med3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    if F::is_nan(a) || F::is_nan(b) || F::is_nan(c) {
+        return min3::<F>(mode, a, b, c);
+    }
+    let greatest = F::host(max3::<F>(mode, a, b, c));
+    if greatest == F::host(a) {
+        max::<F>(mode, b, c)
+    } else if greatest == F::host(b) {
+        max::<F>(mode, a, c)
+    } else {
+        max::<F>(mode, a, b)
+    }
+}
+
+/// The exponent `e` with `a = m * 2^e` and `0.5 <= |m| < 1`; 0 for zero, infinity and NaN.
+#[inline(always)]
+pub(crate) fn frexp_exp<F: Format>(_: Mode, a: F::Bits) -> u32 {
+    split::<F>(a).1 as u32
+}
+
+/// [`frexp_exp`] of a half.
+#[inline(always)]
+pub(crate) fn frexp_exp16(_: Mode, a: u16) -> u16 {
+    split::<F16>(a).1 as u16
+}
+
+/// The mantissa `m` of [`frexp_exp`]; zero, infinity and NaN give themselves.
+#[inline(always)]
+pub(crate) fn frexp_mant<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+    if F::is_nan(a) { F::quiet(a) } else { split::<F>(a).0 }
+}
+
+#[inline(always)]
+fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
+    let magnitude = F::magnitude(a);
+    if magnitude == 0 || magnitude >= F::infinity_bits() {
+        return (a, 0);
+    }
+    // A denormal is shifted up until its leading one stands where the hidden one would.
+    let shift = if F::exponent(a) == 0 { magnitude.leading_zeros() as i32 + F::MANTISSA_BITS as i32 - 63 } else { 0 };
+    let mantissa = magnitude << shift & ((1 << F::MANTISSA_BITS) - 1);
+    let exponent = F::exponent(a).max(1) - shift - F::bias() + 1;
+    (F::signed(((F::bias() - 1) as u64) << F::MANTISSA_BITS | mantissa, F::is_negative(a)), exponent)
+}
+
+/// `a * 2^n` with `n` signed, rounded once.
+#[inline(always)]
+pub(crate) fn ldexp<F: Format>(_: Mode, a: F::Bits, n: u32) -> F::Bits {
+    if F::is_nan(a) { F::quiet(a) } else { F::round(libm::scalbn(F::host(a).wide(), n as i32)) }
+}
+
+/// `a * 2^n` of a half, with `n` a signed 16-bit number.
+#[inline(always)]
+pub(crate) fn ldexp16(mode: Mode, a: u16, n: u16) -> u16 {
+    ldexp::<F16>(mode, a, n as i16 as u32)
+}
+
+/// How two numbers relate: 1 less, 2 equal, 4 greater, 8 unordered.
+#[inline(always)]
+pub(crate) fn relation<F: Format>(a: F::Bits, b: F::Bits) -> u8 {
+    // Without branches, so that the lane loop becomes vector code.
+    let (x, y) = (F::host(a), F::host(b));
+    u8::from(x < y) | u8::from(x == y) << 1 | u8::from(x > y) << 2 | u8::from(F::is_nan(a) | F::is_nan(b)) << 3
+}
+
+/// The class of a number, one bit: signalling NaN, quiet NaN, -infinity, -normal, -denormal, -0, +0, +denormal, +normal,
+/// +infinity from bit 0 upwards.
+#[inline(always)]
+fn class<F: Format>(a: F::Bits) -> u32 {
+    if F::is_nan(a) {
+        return if F::is_signalling(a) { 1 } else { 2 };
+    }
+    let outwards = if F::is_infinite(a) {
+        3
+    } else if F::is_zero(a) {
+        0
+    } else if F::is_denormal(a) {
+        1
+    } else {
+        2
+    };
+    1 << if F::is_negative(a) { 5 - outwards } else { 6 + outwards }
+}
+
+/// "Equal" (2) when the class of `a` is in the set `classes`.
+#[inline(always)]
+pub(crate) fn class_relation<F: Format>(a: F::Bits, classes: u32) -> u8 {
+    if class::<F>(a) & classes != 0 { 2 } else { 0 }
+}
+
+/// [`class_relation`] of a half.
+#[inline(always)]
+pub(crate) fn class_relation16(a: u16, classes: u16) -> u8 {
+    class_relation::<F16>(a, u32::from(classes))
+}
+
+/// A result with the clamp bit set: between 0 and 1.
+#[inline(always)]
+pub(crate) fn clamp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    let one = (F::bias() as u64) << F::MANTISSA_BITS;
+    if F::is_nan(a) {
+        if mode.dx10_clamp { F::narrow(0) } else { a }
+    } else if F::is_negative(a) {
+        F::narrow(0)
+    } else if F::widen(a) > one {
+        F::narrow(one)
+    } else {
+        a
+    }
+}

@@ -1,0 +1,109 @@
+//! Text of the immediates that name hardware things: waits, delays, messages, hardware registers.
+
+use super::instruction::Instruction;
+
+/// The operand of a SOPP instruction; `None` when it has none.
+pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
+    let value = inst.imm as u16;
+    Some(match inst.row.mnemonic {
+        "s_waitcnt" => waitcnt(value),
+        "s_delay_alu" => delay_alu(value),
+        "s_waitcnt_depctr" => depctr(value),
+        "s_sendmsg" | "s_sendmsghalt" => match value {
+            1 => "sendmsg(MSG_INTERRUPT)".into(),
+            3 => "sendmsg(MSG_DEALLOC_VGPRS)".into(),
+            _ => format!("sendmsg({}, {}, {})", value & 0xff, value >> 4 & 7, value >> 8 & 3),
+        },
+        "s_clause" | "s_set_inst_prefetch_distance" | "s_round_mode" | "s_ttracedata_imm" | "s_wait_event" => {
+            format!("{value:#x}")
+        }
+        "s_endpgm" if value == 0 => return None,
+        "s_barrier" | "s_endpgm_saved" | "s_wakeup" | "s_wait_idle" | "s_icache_inv" | "s_ttracedata" | "s_code_end" => {
+            return None;
+        }
+        _ => format!("{value}"),
+    })
+}
+
+/// Fields of an immediate: name, lowest bit, bits.
+type Fields = [(&'static str, u16, u16)];
+
+/// The fields that are not at their highest value, which means "do not wait"; all of them when none is.
+fn waits(value: u16, fields: &Fields) -> String {
+    let field = |(_, low, bits): &(&str, u16, u16)| value >> low & ((1 << bits) - 1);
+    let waiting = |f: &&(&'static str, u16, u16)| field(f) != (1 << f.2) - 1;
+    let print = |f: &(&'static str, u16, u16)| format!("{}({})", f.0, field(f));
+    let some: Vec<_> = fields.iter().filter(waiting).map(print).collect();
+    if some.is_empty() { fields.iter().map(print).collect::<Vec<_>>().join(" ") } else { some.join(" ") }
+}
+
+fn waitcnt(value: u16) -> String {
+    waits(value, &[("vmcnt", 10, 6), ("expcnt", 0, 3), ("lgkmcnt", 4, 6)])
+}
+
+fn depctr(value: u16) -> String {
+    waits(
+        value,
+        &[
+            ("depctr_hold_cnt", 7, 1),
+            ("depctr_sa_sdst", 0, 1),
+            ("depctr_va_vdst", 12, 4),
+            ("depctr_va_sdst", 9, 3),
+            ("depctr_va_ssrc", 8, 1),
+            ("depctr_va_vcc", 1, 1),
+            ("depctr_vm_vsrc", 2, 3),
+        ],
+    )
+}
+
+fn delay_alu(value: u16) -> String {
+    const IDS: [&str; 12] = [
+        "NO_DEP",
+        "VALU_DEP_1",
+        "VALU_DEP_2",
+        "VALU_DEP_3",
+        "VALU_DEP_4",
+        "TRANS32_DEP_1",
+        "TRANS32_DEP_2",
+        "TRANS32_DEP_3",
+        "FMA_ACCUM_CYCLE_1",
+        "SALU_CYCLE_1",
+        "SALU_CYCLE_2",
+        "SALU_CYCLE_3",
+    ];
+    const SKIPS: [&str; 6] = ["SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"];
+    let name = |names: &[&'static str], i: u16| names.get(usize::from(i)).copied().unwrap_or("?");
+    let (first, skip, second) = (value & 15, value >> 4 & 7, value >> 7 & 15);
+    let mut parts = Vec::new();
+    if first != 0 {
+        parts.push(format!("instid0({})", name(&IDS, first)));
+    }
+    if skip != 0 {
+        parts.push(format!("instskip({})", name(&SKIPS, skip)));
+    }
+    if second != 0 {
+        parts.push(format!("instid1({})", name(&IDS, second)));
+    }
+    if parts.is_empty() { "0".into() } else { parts.join(" | ") }
+}
+
+/// `hwreg(id, offset, size)` of `s_getreg` and `s_setreg`.
+pub(crate) fn hwreg(imm: i32) -> String {
+    let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
+    let name = match id {
+        1 => "HW_REG_MODE".to_string(),
+        2 => "HW_REG_STATUS".into(),
+        3 => "HW_REG_TRAPSTS".into(),
+        5 => "HW_REG_GPR_ALLOC".into(),
+        6 => "HW_REG_LDS_ALLOC".into(),
+        7 => "HW_REG_IB_STS".into(),
+        15 => "HW_REG_SH_MEM_BASES".into(),
+        20 => "HW_REG_FLAT_SCR_LO".into(),
+        21 => "HW_REG_FLAT_SCR_HI".into(),
+        23 => "HW_REG_HW_ID1".into(),
+        24 => "HW_REG_HW_ID2".into(),
+        29 => "HW_REG_SHADER_CYCLES".into(),
+        _ => id.to_string(),
+    };
+    if (offset, size) == (0, 32) { format!("hwreg({name})") } else { format!("hwreg({name}, {offset}, {size})") }
+}

@@ -1,0 +1,154 @@
+//! One decoded instruction: its row of the table and its operands, as the encoding has them.
+//!
+//! This is what the printer prints; the executor works on [`super::lower::Inst`], which is made from it.
+
+use super::tables::Row;
+
+/// Encoding formats of RDNA3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// One scalar source.
+    Sop1,
+    /// Two scalar sources.
+    Sop2,
+    /// Scalar comparison.
+    Sopc,
+    /// A 16-bit constant.
+    Sopk,
+    /// Program flow, waits, messages.
+    Sopp,
+    /// Scalar loads.
+    Smem,
+    /// One source.
+    Vop1,
+    /// Two sources.
+    Vop2,
+    /// Comparison.
+    Vopc,
+    /// Three sources and modifiers, or the long form of the three above.
+    Vop3,
+    /// Packed and mixed precision.
+    Vop3p,
+    /// Two operations in one instruction.
+    Vopd,
+    /// Local data share.
+    Ds,
+    /// Flat addresses.
+    Flat,
+    /// Private memory.
+    Scratch,
+    /// Device memory.
+    Global,
+    /// Buffer resources; only the cache controls are in the table.
+    Mubuf,
+}
+
+/// An operand as encoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Operand {
+    /// Absent.
+    #[default]
+    None,
+    /// Vector register.
+    Vgpr(u8),
+    /// Scalar register by its code, 0..=127.
+    Scalar(u8),
+    /// Inline constant, aperture or SCC by its code, 128..=253.
+    Inline(u8),
+    /// The dword behind the encoding.
+    Literal(u32),
+    /// The constant of SOPK.
+    Constant(i32),
+}
+
+/// How the lanes of `src0` are shuffled before the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shuffle {
+    /// DPP16 control code.
+    Dpp16(u16),
+    /// DPP8: eight 3-bit lane numbers.
+    Dpp8(u32),
+}
+
+/// Data-parallel primitives of one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dpp {
+    /// Which lane each lane reads.
+    pub(crate) shuffle: Shuffle,
+    /// A lane whose source is out of range reads 0 and is written; otherwise it is not written.
+    pub(crate) bound_ctrl: bool,
+    /// Inactive lanes may be read; otherwise they read as zero.
+    pub(crate) fetch_inactive: bool,
+    /// Rows (of 16 lanes) that are written.
+    pub(crate) row_mask: u8,
+    /// Banks (of 4 lanes in each row) that are written.
+    pub(crate) bank_mask: u8,
+}
+
+/// One decoded instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction {
+    pub(crate) format: Format,
+    pub(crate) row: &'static Row,
+    /// Bytes of the encoding, literal and DPP control included.
+    pub(crate) size: u8,
+    /// Destination.
+    pub(crate) dst: Operand,
+    /// Mask destination; VCC where it is implied.
+    pub(crate) sdst: Operand,
+    /// Sources. For memory: data, second data.
+    pub(crate) src: [Operand; 3],
+    /// Address register of DS, FLAT, SCRATCH and GLOBAL.
+    pub(crate) address: Operand,
+    /// Scalar base of SMEM, SCRATCH and GLOBAL.
+    pub(crate) base: Operand,
+    /// SMEM: scalar offset.
+    pub(crate) soffset: Operand,
+    /// One bit a source. Packed: low half.
+    pub(crate) neg: u8,
+    /// One bit a source. Packed: negation of the high half.
+    pub(crate) abs: u8,
+    /// One bit a source, bit 3 for the destination: the high half.
+    pub(crate) op_sel: u8,
+    /// Packed: the high half of the result takes the source's high half.
+    pub(crate) op_sel_hi: u8,
+    pub(crate) clamp: bool,
+    pub(crate) omod: u8,
+    /// `glc`, 1; `slc`, 2; `dlc`, 4.
+    pub(crate) cache: u8,
+    /// DS: the address is in the global data share.
+    pub(crate) gds: bool,
+    /// Immediate of SOPK and SOPP, offset of memory instructions.
+    pub(crate) imm: i32,
+    pub(crate) dpp: Option<Dpp>,
+    /// The second half of a dual instruction.
+    pub(crate) dual: Option<Box<Instruction>>,
+}
+
+impl Instruction {
+    /// An instruction without operands.
+    pub(crate) fn new(format: Format, row: &'static Row, size: u8) -> Self {
+        Instruction {
+            format,
+            row,
+            size,
+            dst: Operand::None,
+            sdst: Operand::None,
+            src: [Operand::None; 3],
+            address: Operand::None,
+            base: Operand::None,
+            soffset: Operand::None,
+            neg: 0,
+            abs: 0,
+            op_sel: 0,
+            op_sel_hi: 7,
+            clamp: false,
+            omod: 0,
+            cache: 0,
+            gds: false,
+            imm: 0,
+            dpp: None,
+            dual: None,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Turns an [`Instruction`] into an [`Inst`]: the compact form the executor runs, constants resolved to bits.
+
+use super::instruction::{Dpp, Format, Instruction, Operand};
+use super::ops::{Kind, Op, Unit};
+use super::tables::Form;
+use crate::fp;
+use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
+
+/// A resolved source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Src {
+    /// Vector register, or the first of several.
+    Vgpr(u8),
+    /// Scalar register by its code, or the first of several.
+    Scalar(u8),
+    /// A constant, in the width of the operand.
+    Const(u64),
+    /// SCC as 0 or 1.
+    Scc,
+    /// What DPP made of `src0`.
+    Shuffled,
+    /// Absent.
+    #[default]
+    None,
+}
+
+/// Which memory an instruction addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// Device memory by a 64-bit address.
+    Global,
+    /// Device memory, LDS or scratch, as the address says.
+    Flat,
+    /// Private memory.
+    Scratch,
+    /// Local data share.
+    Lds,
+}
+
+/// One instruction, ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Inst {
+    pub(crate) op: Op,
+    /// Where it runs; [`Unit::Control`] with [`Op::Unsupported`] when it cannot.
+    pub(crate) unit: Unit,
+    /// First destination register: vector, or scalar by its code.
+    pub(crate) dst: u8,
+    /// Mask destination, by its code.
+    pub(crate) sdst: u8,
+    pub(crate) src: [Src; 3],
+    pub(crate) neg: u8,
+    pub(crate) abs: u8,
+    pub(crate) op_sel: u8,
+    pub(crate) op_sel_hi: u8,
+    pub(crate) clamp: bool,
+    /// Relations a comparison counts as true.
+    pub(crate) relations: u8,
+    /// An atomic that gives the old value back; a comparison that writes EXEC.
+    pub(crate) returns: bool,
+    /// 1 for an instruction, 0 for the second half of a dual one.
+    pub(crate) weight: u8,
+    /// First half of a dual instruction whose halves each overwrite what the other reads.
+    pub(crate) entangled: bool,
+    pub(crate) space: Space,
+    /// Address register.
+    pub(crate) address: Option<u8>,
+    /// Scalar base by its code, NULL without.
+    pub(crate) base: u8,
+    /// SMEM: scalar offset by its code, NULL without.
+    pub(crate) soffset: u8,
+    /// Immediate or offset. DS with two addresses: both, in bytes, low and high 16 bits.
+    pub(crate) imm: i32,
+    /// Index of the branch target.
+    pub(crate) target: u32,
+    /// Byte offset in the text.
+    pub(crate) pc: u32,
+    pub(crate) dpp: Option<(u8, Dpp)>,
+}
+
+/// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one.
+pub(crate) fn lower(inst: &Instruction, pc: u32, out: &mut Vec<Inst>) {
+    let first = single(inst, pc);
+    let Some(dual) = &inst.dual else {
+        out.push(first);
+        return;
+    };
+    let second = single(dual, pc);
+    let reads = |reader: &Inst, writer: &Inst| reader.src.contains(&Src::Vgpr(writer.dst));
+    // Both halves read before either writes: run the half first whose result the other does not read.
+    let (mut first, mut second) = match (reads(&second, &first), reads(&first, &second)) {
+        (true, false) => (second, first),
+        (entangled, true) => (Inst { entangled, ..first }, second),
+        (false, false) => (first, second),
+    };
+    (first.weight, second.weight) = (1, 0);
+    out.extend([first, second]);
+}
+
+fn single(inst: &Instruction, pc: u32) -> Inst {
+    let row = inst.row;
+    let mut op = row.op;
+    let signature = op.signature();
+    // Output scaling is ignored by the card while denormals are kept, and compilers do not emit it then.
+    let mut supported = inst.omod == 0 && !inst.gds;
+    // Signs of packed operands outside the packed format: not documented.
+    let pairs = signature.src.iter().any(|kind| matches!(kind, Kind::P16 | Kind::PF16));
+    supported &= !(inst.format == Format::Vop3 && pairs && (inst.neg | inst.abs) & 3 != 0);
+    // Float results are clamped when they are written, integer ones by another operation.
+    let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16);
+    if inst.clamp && !float {
+        match op.saturated() {
+            Some(saturated) => op = saturated,
+            None => supported = matches!(op, Op::MadI32I24 | Op::MadU32U24) && supported,
+        }
+    }
+    let mut src = [Src::None; 3];
+    for (i, kind) in signature.src.iter().enumerate() {
+        src[i] = source(inst.src[i], effective(*kind, inst, i));
+    }
+    let dpp = inst.dpp.map(|dpp| {
+        let from = match src[0] {
+            Src::Vgpr(n) => n,
+            _ => 0,
+        };
+        src[0] = Src::Shuffled;
+        supported &= signature.src.first().is_some_and(|kind| kind.registers(32) == 1);
+        (from, dpp)
+    });
+    let unsupported = Op::Unsupported;
+    if !supported {
+        op = unsupported;
+    }
+    Inst {
+        op,
+        unit: op.unit(),
+        dst: code(inst.dst),
+        sdst: code(inst.sdst),
+        src,
+        neg: inst.neg,
+        abs: inst.abs,
+        op_sel: inst.op_sel,
+        op_sel_hi: inst.op_sel_hi,
+        clamp: inst.clamp && float,
+        relations: row.relations,
+        returns: inst.dst != Operand::None,
+        weight: 1,
+        entangled: false,
+        space: space(inst.format),
+        address: match inst.address {
+            Operand::Vgpr(n) => Some(n),
+            _ => None,
+        },
+        base: code(inst.base),
+        soffset: code(inst.soffset),
+        imm: offset(inst),
+        target: 0,
+        pc,
+        dpp,
+    }
+}
+
+/// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.
+fn effective(kind: Kind, inst: &Instruction, i: usize) -> Kind {
+    match kind {
+        Kind::Mix if inst.op_sel_hi >> i & 1 != 0 => Kind::PF16,
+        Kind::Mix => Kind::F32,
+        _ => kind,
+    }
+}
+
+fn space(format: Format) -> Space {
+    match format {
+        Format::Ds => Space::Lds,
+        Format::Scratch => Space::Scratch,
+        Format::Flat => Space::Flat,
+        _ => Space::Global,
+    }
+}
+
+/// The immediate; both offsets of a two-address DS instruction in bytes.
+fn offset(inst: &Instruction) -> i32 {
+    let element = match inst.row.op {
+        Op::DsLoad2B64 | Op::DsStore2B64 | Op::DsExchange2B64 => 8,
+        _ => 4,
+    };
+    let unit = match inst.row.form {
+        Form::Two => element,
+        Form::Two64 => 64 * element,
+        // FLAT has 12 bits of offset; the next one is ignored.
+        _ if inst.format == Format::Flat => return inst.imm & 0xfff,
+        _ => return inst.imm,
+    };
+    // At most 255 * 64 * 8 = 130,560 bytes: the offsets do not fit 16 bits each, so they are kept in units of 4 bytes.
+    (inst.imm & 255) * unit / 4 | (inst.imm >> 8 & 255) * unit / 4 << 16
+}
+
+fn code(operand: Operand) -> u8 {
+    match operand {
+        Operand::Vgpr(n) | Operand::Scalar(n) => n,
+        _ => reg::NULL as u8,
+    }
+}
+
+fn source(operand: Operand, kind: Kind) -> Src {
+    match operand {
+        Operand::None => Src::None,
+        Operand::Vgpr(n) => Src::Vgpr(n),
+        Operand::Scalar(n) => Src::Scalar(n),
+        Operand::Inline(253) => Src::Scc,
+        Operand::Inline(code) => Src::Const(inline(code, kind)),
+        Operand::Constant(value) => Src::Const(truncate(value as i64 as u64, kind)),
+        Operand::Literal(value) => Src::Const(match kind {
+            Kind::F64 => u64::from(value) << 32,
+            Kind::I64 => value as i32 as i64 as u64,
+            _ => truncate(u64::from(value), kind),
+        }),
+    }
+}
+
+fn truncate(value: u64, kind: Kind) -> u64 {
+    match kind {
+        Kind::B64 | Kind::I64 | Kind::F64 => value,
+        Kind::B16 | Kind::F16 => value & 0xffff,
+        _ => value & 0xffff_ffff,
+    }
+}
+
+/// Value of an inline constant code. Integers are sign-extended; floats have the precision of the operand.
+fn inline(code: u8, kind: Kind) -> u64 {
+    let number = match code {
+        128..=192 => return truncate(u64::from(code - 128), kind),
+        193..=208 => return truncate((192 - i64::from(code)) as u64, kind),
+        // The apertures are 64-bit bases and limits; a 32-bit operand sees the low half, as on the card.
+        235 => return truncate(SHARED_BASE, kind),
+        236 => return truncate(SHARED_BASE | 0xffff_ffff, kind),
+        237 => return truncate(PRIVATE_BASE, kind),
+        238 => return truncate(PRIVATE_BASE | 0xffff_ffff, kind),
+        248 => {
+            return match kind {
+                Kind::F16 | Kind::B16 | Kind::PF16 => 0x3118,
+                Kind::F64 | Kind::B64 | Kind::I64 => 0x3fc4_5f30_6dc9_c882,
+                _ => 0x3e22_f983,
+            };
+        }
+        _ => [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0][usize::from(code - 240) & 7],
+    };
+    match kind {
+        Kind::F16 | Kind::B16 | Kind::PF16 => u64::from(fp::f16_of_f64(number)),
+        Kind::F64 | Kind::B64 | Kind::I64 => f64::to_bits(number),
+        _ => u64::from((number as f32).to_bits()),
+    }
+}

@@ -1,0 +1,20 @@
+//! The instruction set: tables, decoder, printer, and the compact form the executor runs.
+//!
+//! It says what instructions are; what they do to a wave is in [`crate::exec`].
+
+mod decode;
+mod immediate;
+mod instruction;
+mod listing;
+mod lower;
+pub(crate) mod ops;
+mod print;
+mod program;
+mod tables;
+
+pub(crate) use instruction::{Dpp, Shuffle};
+pub use listing::{Coverage, coverage, disassemble};
+pub(crate) use lower::{Inst, Space, Src};
+pub(crate) use ops::{Op, Unit};
+pub use program::DecodeError;
+pub(crate) use program::Program;

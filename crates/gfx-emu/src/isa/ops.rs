@@ -1,0 +1,787 @@
+//! THE table of operations: one row an operation, its operand kinds, and for lane-wise and scalar ones the function that
+//! computes it.
+//!
+//! An operation is what an instruction does, whatever its encoding: `v_add_f32` as VOP2, VOP3, DPP and one half of a
+//! `v_dual_add_f32` are all [`Op::AddF32`]. Opcode numbers and mnemonics are in `tables.rs`. A row here without its
+//! function, or a row there without its operation, does not compile.
+
+/// How an operand is read or written: its width, and whether float modifiers and float constants apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// No operand.
+    Void,
+    /// 16 bits, integer.
+    B16,
+    /// Half precision.
+    F16,
+    /// 32 bits, integer.
+    B32,
+    /// Single precision.
+    F32,
+    /// 64 bits, unsigned: a 32-bit literal is zero-extended.
+    B64,
+    /// 64 bits, signed: a 32-bit literal is sign-extended.
+    I64,
+    /// Double precision: a 32-bit literal is the high half.
+    F64,
+    /// Two 16-bit integers.
+    P16,
+    /// Two half-precision numbers.
+    PF16,
+    /// Single precision, or half of a register as half precision (`v_fma_mix`).
+    Mix,
+    /// One bit a lane, in scalar registers.
+    Mask,
+    /// 96 bits.
+    B96,
+    /// 128 bits.
+    B128,
+    /// 256 bits.
+    B256,
+    /// 512 bits.
+    B512,
+}
+
+impl Kind {
+    /// 32-bit registers an operand of this kind takes in a wave of `lanes` lanes.
+    pub(crate) fn registers(self, lanes: usize) -> u8 {
+        match self {
+            Kind::Void => 0,
+            Kind::B16 | Kind::F16 | Kind::B32 | Kind::F32 | Kind::P16 | Kind::PF16 | Kind::Mix => 1,
+            Kind::B64 | Kind::I64 | Kind::F64 => 2,
+            Kind::Mask => (lanes / 32) as u8,
+            Kind::B96 => 3,
+            Kind::B128 => 4,
+            Kind::B256 => 8,
+            Kind::B512 => 16,
+        }
+    }
+
+    /// Whether the operand is half a register, selected by `op_sel`.
+    pub(crate) fn is_half(self) -> bool {
+        matches!(self, Kind::B16 | Kind::F16)
+    }
+
+    /// Whether `neg` and `abs` apply.
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Kind::F16 | Kind::F32 | Kind::F64)
+    }
+}
+
+/// The operand kinds of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    /// Destination.
+    pub(crate) dst: Kind,
+    /// Second destination: a mask in scalar registers.
+    pub(crate) sdst: Kind,
+    /// Sources.
+    pub(crate) src: &'static [Kind],
+}
+
+/// Which unit executes an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A function of each lane alone.
+    Lane,
+    /// Vector operations that look at other lanes, masks or several registers.
+    Vector,
+    /// Lane-wise comparison.
+    Compare,
+    /// A function of scalars.
+    Scalar,
+    /// Scalar operations on the wave's state: program counter, EXEC, MODE, messages.
+    Control,
+    /// Scalar loads.
+    ScalarMemory,
+    /// Loads and stores.
+    Memory,
+    /// Atomics.
+    Atomic,
+    /// Data-share operations with a rule of their own.
+    Share,
+}
+
+/// Calls `$then!` with every operation, grouped by unit.
+#[rustfmt::skip] // one operation a line
+macro_rules! for_each_op {
+    ($then:ident) => { $then! {
+        // Lane functions of bits alone.
+        int {
+            MovB32: B32 = (B32) int::mov;
+            MovB16: B16 = (B16) int::mov16;
+            NotB32: B32 = (B32) int::not;
+            NotB16: B16 = (B16) int::not16;
+            BfrevB32: B32 = (B32) int::reverse;
+            ClzI32U32: B32 = (B32) int::clz;
+            CtzI32B32: B32 = (B32) int::ctz;
+            ClsI32: B32 = (B32) int::cls;
+            CvtI32I16: B32 = (B16) int::i32_of_i16;
+            CvtU32U16: B32 = (B16) int::u32_of_u16;
+            SatPkU8I16: B16 = (P16) int::sat_pk_u8_i16;
+            MulI32I24: B32 = (B32, B32) int::mul_i24;
+            MulHiI32I24: B32 = (B32, B32) int::mul_hi_i24;
+            MulU32U24: B32 = (B32, B32) int::mul_u24;
+            MulHiU32U24: B32 = (B32, B32) int::mul_hi_u24;
+            MinI32: B32 = (B32, B32) int::min_i32;
+            MaxI32: B32 = (B32, B32) int::max_i32;
+            MinU32: B32 = (B32, B32) int::min_u32;
+            MaxU32: B32 = (B32, B32) int::max_u32;
+            LshlrevB32: B32 = (B32, B32) int::shl_rev;
+            LshrrevB32: B32 = (B32, B32) int::shr_rev;
+            AshrrevI32: B32 = (B32, B32) int::sar_rev;
+            AndB32: B32 = (B32, B32) int::and;
+            OrB32: B32 = (B32, B32) int::or;
+            XorB32: B32 = (B32, B32) int::xor;
+            XnorB32: B32 = (B32, B32) int::xnor;
+            AddU32: B32 = (B32, B32) u32::wrapping_add;
+            SubU32: B32 = (B32, B32) u32::wrapping_sub;
+            SubrevU32: B32 = (B32, B32) int::sub_rev;
+            AddU32Sat: B32 = (B32, B32) u32::saturating_add;
+            SubU32Sat: B32 = (B32, B32) u32::saturating_sub;
+            SubrevU32Sat: B32 = (B32, B32) int::sub_rev_sat;
+            AddI32: B32 = (B32, B32) u32::wrapping_add;
+            SubI32: B32 = (B32, B32) u32::wrapping_sub;
+            AddI32Sat: B32 = (B32, B32) int::add_i32_sat;
+            SubI32Sat: B32 = (B32, B32) int::sub_i32_sat;
+            MulLoU32: B32 = (B32, B32) u32::wrapping_mul;
+            MulHiU32: B32 = (B32, B32) int::mul_hi_u32;
+            MulHiI32: B32 = (B32, B32) int::mul_hi_i32;
+            BfmB32: B32 = (B32, B32) int::bfm;
+            BcntU32B32: B32 = (B32, B32) int::bcnt;
+            CvtPkU16U32: B32 = (B32, B32) int::cvt_pk_u16_u32;
+            CvtPkI16I32: B32 = (B32, B32) int::cvt_pk_i16_i32;
+            LshlrevB64: B64 = (B32, B64) int::shl64_rev;
+            LshrrevB64: B64 = (B32, B64) int::shr64_rev;
+            AshrrevI64: I64 = (B32, I64) int::sar64_rev;
+            MadI32I24: B32 = (B32, B32, B32) int::mad_i24;
+            MadU32U24: B32 = (B32, B32, B32) int::mad_u24;
+            BfeU32: B32 = (B32, B32, B32) int::bfe_u32;
+            BfeI32: B32 = (B32, B32, B32) int::bfe_i32;
+            BfiB32: B32 = (B32, B32, B32) int::bfi;
+            LerpU8: B32 = (B32, B32, B32) int::lerp_u8;
+            AlignbitB32: B32 = (B32, B32, B32) int::alignbit;
+            AlignbyteB32: B32 = (B32, B32, B32) int::alignbyte;
+            Min3I32: B32 = (B32, B32, B32) int::min3_i32;
+            Min3U32: B32 = (B32, B32, B32) int::min3_u32;
+            Max3I32: B32 = (B32, B32, B32) int::max3_i32;
+            Max3U32: B32 = (B32, B32, B32) int::max3_u32;
+            Med3I32: B32 = (B32, B32, B32) int::med3_i32;
+            Med3U32: B32 = (B32, B32, B32) int::med3_u32;
+            MaxminI32: B32 = (B32, B32, B32) int::maxmin_i32;
+            MaxminU32: B32 = (B32, B32, B32) int::maxmin_u32;
+            MinmaxI32: B32 = (B32, B32, B32) int::minmax_i32;
+            MinmaxU32: B32 = (B32, B32, B32) int::minmax_u32;
+            SadU8: B32 = (B32, B32, B32) int::sad_u8;
+            SadHiU8: B32 = (B32, B32, B32) int::sad_hi_u8;
+            SadU16: B32 = (B32, B32, B32) int::sad_u16;
+            SadU32: B32 = (B32, B32, B32) int::sad_u32;
+            MsadU8: B32 = (B32, B32, B32) int::msad_u8;
+            QsadPkU16U8: B64 = (B64, B32, B64) int::qsad_pk_u16_u8;
+            MqsadPkU16U8: B64 = (B64, B32, B64) int::mqsad_pk_u16_u8;
+            Xor3B32: B32 = (B32, B32, B32) int::xor3;
+            Or3B32: B32 = (B32, B32, B32) int::or3;
+            AndOrB32: B32 = (B32, B32, B32) int::and_or;
+            Add3U32: B32 = (B32, B32, B32) int::add3;
+            XadU32: B32 = (B32, B32, B32) int::xad;
+            LshlAddU32: B32 = (B32, B32, B32) int::lshl_add;
+            AddLshlU32: B32 = (B32, B32, B32) int::add_lshl;
+            LshlOrB32: B32 = (B32, B32, B32) int::lshl_or;
+            PermB32: B32 = (B32, B32, B32) int::perm;
+            MadU16: B16 = (B16, B16, B16) int::mad16;
+            MadI16: B16 = (B16, B16, B16) int::mad16;
+            MadU16Sat: B16 = (B16, B16, B16) int::mad_u16_sat;
+            MadI16Sat: B16 = (B16, B16, B16) int::mad_i16_sat;
+            MadU32U16: B32 = (B16, B16, B32) int::mad_u32_u16;
+            MadI32I16: B32 = (B16, B16, B32) int::mad_i32_i16;
+            Min3I16: B16 = (B16, B16, B16) int::min3_i16;
+            Min3U16: B16 = (B16, B16, B16) int::min3_u16;
+            Max3I16: B16 = (B16, B16, B16) int::max3_i16;
+            Max3U16: B16 = (B16, B16, B16) int::max3_u16;
+            Med3I16: B16 = (B16, B16, B16) int::med3_i16;
+            Med3U16: B16 = (B16, B16, B16) int::med3_u16;
+            AddU16: B16 = (B16, B16) u16::wrapping_add;
+            SubU16: B16 = (B16, B16) u16::wrapping_sub;
+            AddU16Sat: B16 = (B16, B16) u16::saturating_add;
+            SubU16Sat: B16 = (B16, B16) u16::saturating_sub;
+            AddI16: B16 = (B16, B16) u16::wrapping_add;
+            SubI16: B16 = (B16, B16) u16::wrapping_sub;
+            AddI16Sat: B16 = (B16, B16) int::add_i16_sat;
+            SubI16Sat: B16 = (B16, B16) int::sub_i16_sat;
+            MulLoU16: B16 = (B16, B16) u16::wrapping_mul;
+            MinI16: B16 = (B16, B16) int::min_i16;
+            MaxI16: B16 = (B16, B16) int::max_i16;
+            MinU16: B16 = (B16, B16) int::min_u16;
+            MaxU16: B16 = (B16, B16) int::max_u16;
+            LshlrevB16: B16 = (B16, B16) int::shl16_rev;
+            LshrrevB16: B16 = (B16, B16) int::shr16_rev;
+            AshrrevI16: B16 = (B16, B16) int::sar16_rev;
+            AndB16: B16 = (B16, B16) int::and16;
+            OrB16: B16 = (B16, B16) int::or16;
+            XorB16: B16 = (B16, B16) int::xor16;
+            PackB32F16: B32 = (F16, F16) int::pack;
+            Dot4U32U8: B32 = (B32, B32, B32) int::dot4_u32_u8;
+            Dot8U32U4: B32 = (B32, B32, B32) int::dot8_u32_u4;
+        }
+        // Lane functions that follow the floating-point mode.
+        float {
+            CvtF32I32: F32 = (B32) convert::f32_of_i32;
+            CvtF32U32: F32 = (B32) convert::f32_of_u32;
+            CvtF32Ubyte0: F32 = (B32) convert::f32_of_byte::<0>;
+            CvtF32Ubyte1: F32 = (B32) convert::f32_of_byte::<1>;
+            CvtF32Ubyte2: F32 = (B32) convert::f32_of_byte::<2>;
+            CvtF32Ubyte3: F32 = (B32) convert::f32_of_byte::<3>;
+            CvtF64I32: F64 = (B32) convert::f64_of_i32;
+            CvtF64U32: F64 = (B32) convert::f64_of_u32;
+            CvtF16U16: F16 = (B16) convert::f16_of_u16;
+            CvtF16I16: F16 = (B16) convert::f16_of_i16;
+            CvtU32F32: B32 = (F32) convert::u32_of::<fp::F32>;
+            CvtI32F32: B32 = (F32) convert::i32_of::<fp::F32>;
+            CvtU32F64: B32 = (F64) convert::u32_of::<fp::F64>;
+            CvtI32F64: B32 = (F64) convert::i32_of::<fp::F64>;
+            CvtU16F16: B16 = (F16) convert::u16_of_f16;
+            CvtI16F16: B16 = (F16) convert::i16_of_f16;
+            CvtNearestI32F32: B32 = (F32) convert::nearest_i32;
+            CvtFloorI32F32: B32 = (F32) convert::floor_i32;
+            CvtOffF32I4: F32 = (B32) convert::off_f32_i4;
+            CvtF16F32: F16 = (F32) convert::f16_of_f32;
+            CvtF32F16: F32 = (F16) convert::f32_of_f16;
+            CvtF32F64: F32 = (F64) convert::f32_of_f64;
+            CvtF64F32: F64 = (F32) convert::f64_of_f32;
+            CvtNormI16F16: B16 = (F16) convert::norm_i16::<fp::F16>;
+            CvtNormU16F16: B16 = (F16) convert::norm_u16::<fp::F16>;
+            CvtPkNormI16F16: B32 = (F16, F16) convert::pk_norm_i16::<fp::F16>;
+            CvtPkNormU16F16: B32 = (F16, F16) convert::pk_norm_u16::<fp::F16>;
+            CvtPkNormI16F32: B32 = (F32, F32) convert::pk_norm_i16::<fp::F32>;
+            CvtPkNormU16F32: B32 = (F32, F32) convert::pk_norm_u16::<fp::F32>;
+            CvtPkI16F32: B32 = (F32, F32) convert::pk_i16_f32;
+            CvtPkU16F32: B32 = (F32, F32) convert::pk_u16_f32;
+            CvtPkRtzF16F32: B32 = (F32, F32) convert::pk_rtz_f16_f32;
+            CvtPkU8F32: B32 = (F32, B32, B32) convert::pk_u8_f32;
+            TruncF16: F16 = (F16) fp::trunc::<fp::F16>;
+            CeilF16: F16 = (F16) fp::ceil::<fp::F16>;
+            RndneF16: F16 = (F16) fp::rndne::<fp::F16>;
+            FloorF16: F16 = (F16) fp::floor::<fp::F16>;
+            FractF16: F16 = (F16) fp::fract::<fp::F16>;
+            TruncF32: F32 = (F32) fp::trunc::<fp::F32>;
+            CeilF32: F32 = (F32) fp::ceil::<fp::F32>;
+            RndneF32: F32 = (F32) fp::rndne::<fp::F32>;
+            FloorF32: F32 = (F32) fp::floor::<fp::F32>;
+            FractF32: F32 = (F32) fp::fract::<fp::F32>;
+            TruncF64: F64 = (F64) fp::trunc::<fp::F64>;
+            CeilF64: F64 = (F64) fp::ceil::<fp::F64>;
+            RndneF64: F64 = (F64) fp::rndne::<fp::F64>;
+            FloorF64: F64 = (F64) fp::floor::<fp::F64>;
+            FractF64: F64 = (F64) fp::fract::<fp::F64>;
+            ExpF16: F16 = (F16) transcendental::exp::<fp::F16>;
+            LogF16: F16 = (F16) transcendental::log::<fp::F16>;
+            RcpF16: F16 = (F16) transcendental::rcp::<fp::F16>;
+            RsqF16: F16 = (F16) transcendental::rsq::<fp::F16>;
+            SqrtF16: F16 = (F16) transcendental::sqrt::<fp::F16>;
+            SinF16: F16 = (F16) transcendental::sin::<fp::F16>;
+            CosF16: F16 = (F16) transcendental::cos::<fp::F16>;
+            ExpF32: F32 = (F32) transcendental::exp::<fp::F32>;
+            LogF32: F32 = (F32) transcendental::log::<fp::F32>;
+            RcpF32: F32 = (F32) transcendental::rcp::<fp::F32>;
+            RsqF32: F32 = (F32) transcendental::rsq::<fp::F32>;
+            SqrtF32: F32 = (F32) transcendental::sqrt::<fp::F32>;
+            SinF32: F32 = (F32) transcendental::sin::<fp::F32>;
+            CosF32: F32 = (F32) transcendental::cos::<fp::F32>;
+            RcpF64: F64 = (F64) transcendental::rcp::<fp::F64>;
+            RsqF64: F64 = (F64) transcendental::rsq::<fp::F64>;
+            SqrtF64: F64 = (F64) transcendental::sqrt::<fp::F64>;
+            TrigPreopF64: F64 = (F64, B32) transcendental::trig_preop;
+            FrexpExpI16F16: B16 = (F16) fp::frexp_exp16;
+            FrexpExpI32F32: B32 = (F32) fp::frexp_exp::<fp::F32>;
+            FrexpExpI32F64: B32 = (F64) fp::frexp_exp::<fp::F64>;
+            FrexpMantF16: F16 = (F16) fp::frexp_mant::<fp::F16>;
+            FrexpMantF32: F32 = (F32) fp::frexp_mant::<fp::F32>;
+            FrexpMantF64: F64 = (F64) fp::frexp_mant::<fp::F64>;
+            LdexpF16: F16 = (F16, B16) fp::ldexp16;
+            LdexpF32: F32 = (F32, B32) fp::ldexp::<fp::F32>;
+            LdexpF64: F64 = (F64, B32) fp::ldexp::<fp::F64>;
+            AddF16: F16 = (F16, F16) fp::add::<fp::F16>;
+            SubF16: F16 = (F16, F16) fp::sub::<fp::F16>;
+            SubrevF16: F16 = (F16, F16) fp::sub_rev::<fp::F16>;
+            MulF16: F16 = (F16, F16) fp::mul::<fp::F16>;
+            MinF16: F16 = (F16, F16) fp::min::<fp::F16>;
+            MaxF16: F16 = (F16, F16) fp::max::<fp::F16>;
+            FmaF16: F16 = (F16, F16, F16) fp::fma::<fp::F16>;
+            AddF32: F32 = (F32, F32) fp::add::<fp::F32>;
+            SubF32: F32 = (F32, F32) fp::sub::<fp::F32>;
+            SubrevF32: F32 = (F32, F32) fp::sub_rev::<fp::F32>;
+            MulF32: F32 = (F32, F32) fp::mul::<fp::F32>;
+            MinF32: F32 = (F32, F32) fp::min::<fp::F32>;
+            MaxF32: F32 = (F32, F32) fp::max::<fp::F32>;
+            FmaF32: F32 = (F32, F32, F32) fp::fma::<fp::F32>;
+            AddF64: F64 = (F64, F64) fp::add::<fp::F64>;
+            MulF64: F64 = (F64, F64) fp::mul::<fp::F64>;
+            MinF64: F64 = (F64, F64) fp::min::<fp::F64>;
+            MaxF64: F64 = (F64, F64) fp::max::<fp::F64>;
+            FmaF64: F64 = (F64, F64, F64) fp::fma::<fp::F64>;
+            MulDx9ZeroF32: F32 = (F32, F32) fp::mul_dx9_zero;
+            FmaDx9ZeroF32: F32 = (F32, F32, F32) fp::fma_dx9_zero;
+            MullitF32: F32 = (F32, F32, F32) fp::mullit;
+            Min3F16: F16 = (F16, F16, F16) fp::min3::<fp::F16>;
+            Max3F16: F16 = (F16, F16, F16) fp::max3::<fp::F16>;
+            Med3F16: F16 = (F16, F16, F16) fp::med3::<fp::F16>;
+            MaxminF16: F16 = (F16, F16, F16) fp::maxmin::<fp::F16>;
+            MinmaxF16: F16 = (F16, F16, F16) fp::minmax::<fp::F16>;
+            Min3F32: F32 = (F32, F32, F32) fp::min3::<fp::F32>;
+            Max3F32: F32 = (F32, F32, F32) fp::max3::<fp::F32>;
+            Med3F32: F32 = (F32, F32, F32) fp::med3::<fp::F32>;
+            MaxminF32: F32 = (F32, F32, F32) fp::maxmin::<fp::F32>;
+            MinmaxF32: F32 = (F32, F32, F32) fp::minmax::<fp::F32>;
+            DivFixupF16: F16 = (F16, F16, F16) division::fixup::<fp::F16>;
+            DivFixupF32: F32 = (F32, F32, F32) division::fixup::<fp::F32>;
+            DivFixupF64: F64 = (F64, F64, F64) division::fixup::<fp::F64>;
+            CubeidF32: F32 = (F32, F32, F32) cube::id;
+            CubescF32: F32 = (F32, F32, F32) cube::sc;
+            CubetcF32: F32 = (F32, F32, F32) cube::tc;
+            CubemaF32: F32 = (F32, F32, F32) cube::ma;
+        }
+        // Functions of 16 bits, applied to both halves of a register.
+        packed_int {
+            PkMadI16: P16 = (P16, P16, P16) int::mad16;
+            PkMadU16: P16 = (P16, P16, P16) int::mad16;
+            PkMulLoU16: P16 = (P16, P16) u16::wrapping_mul;
+            PkAddI16: P16 = (P16, P16) u16::wrapping_add;
+            PkSubI16: P16 = (P16, P16) u16::wrapping_sub;
+            PkAddU16: P16 = (P16, P16) u16::wrapping_add;
+            PkSubU16: P16 = (P16, P16) u16::wrapping_sub;
+            PkAddI16Sat: P16 = (P16, P16) int::add_i16_sat;
+            PkSubI16Sat: P16 = (P16, P16) int::sub_i16_sat;
+            PkAddU16Sat: P16 = (P16, P16) u16::saturating_add;
+            PkSubU16Sat: P16 = (P16, P16) u16::saturating_sub;
+            PkMadI16Sat: P16 = (P16, P16, P16) int::mad_i16_sat;
+            PkMadU16Sat: P16 = (P16, P16, P16) int::mad_u16_sat;
+            PkLshlrevB16: P16 = (P16, P16) int::shl16_rev;
+            PkLshrrevB16: P16 = (P16, P16) int::shr16_rev;
+            PkAshrrevI16: P16 = (P16, P16) int::sar16_rev;
+            PkMaxI16: P16 = (P16, P16) int::max_i16;
+            PkMinI16: P16 = (P16, P16) int::min_i16;
+            PkMaxU16: P16 = (P16, P16) int::max_u16;
+            PkMinU16: P16 = (P16, P16) int::min_u16;
+        }
+        packed_float {
+            PkFmaF16: PF16 = (PF16, PF16, PF16) fp::fma::<fp::F16>;
+            PkAddF16: PF16 = (PF16, PF16) fp::add::<fp::F16>;
+            PkMulF16: PF16 = (PF16, PF16) fp::mul::<fp::F16>;
+            PkMinF16: PF16 = (PF16, PF16) fp::min::<fp::F16>;
+            PkMaxF16: PF16 = (PF16, PF16) fp::max::<fp::F16>;
+        }
+        // Comparisons: which relations count as true is part of the opcode.
+        compare {
+            CmpF16: Mask = (F16, F16) fp::relation::<fp::F16>;
+            CmpF32: Mask = (F32, F32) fp::relation::<fp::F32>;
+            CmpF64: Mask = (F64, F64) fp::relation::<fp::F64>;
+            CmpI16: Mask = (B16, B16) int::relation_i16;
+            CmpU16: Mask = (B16, B16) int::relation_u16;
+            CmpI32: Mask = (B32, B32) int::relation_i32;
+            CmpU32: Mask = (B32, B32) int::relation_u32;
+            CmpI64: Mask = (I64, I64) int::relation_i64;
+            CmpU64: Mask = (B64, B64) int::relation_u64;
+            CmpClassF16: Mask = (F16, B16) fp::class_relation16;
+            CmpClassF32: Mask = (F32, B32) fp::class_relation::<fp::F32>;
+            CmpClassF64: Mask = (F64, B32) fp::class_relation::<fp::F64>;
+        }
+        // Scalar functions: they give a value, a value and SCC, or SCC alone.
+        scalar {
+            SMovB32: B32 = (B32) scalar::mov;
+            SMovB64: B64 = (B64) scalar::mov64;
+            SBrevB32: B32 = (B32) u32::reverse_bits;
+            SBrevB64: B64 = (B64) u64::reverse_bits;
+            SCtzI32B32: B32 = (B32) int::ctz;
+            SCtzI32B64: B32 = (B64) scalar::ctz64;
+            SClzI32U32: B32 = (B32) int::clz;
+            SClzI32U64: B32 = (B64) scalar::clz64;
+            SClsI32: B32 = (B32) int::cls;
+            SClsI32I64: B32 = (I64) scalar::cls64;
+            SSextI32I8: B32 = (B32) scalar::sext8;
+            SSextI32I16: B32 = (B32) scalar::sext16;
+            SBitreplicateB64B32: B64 = (B32) scalar::bitreplicate;
+            SAbsI32: B32 = (B32) scalar::abs;
+            SBcnt0I32B32: B32 = (B32) scalar::bcnt0;
+            SBcnt0I32B64: B32 = (B64) scalar::bcnt0_64;
+            SBcnt1I32B32: B32 = (B32) scalar::bcnt1;
+            SBcnt1I32B64: B32 = (B64) scalar::bcnt1_64;
+            SQuadmaskB32: B32 = (B32) scalar::quadmask;
+            SQuadmaskB64: B64 = (B64) scalar::quadmask64;
+            SWqmB32: B32 = (B32) scalar::wqm;
+            SWqmB64: B64 = (B64) scalar::wqm64;
+            SNotB32: B32 = (B32) scalar::not;
+            SNotB64: B64 = (B64) scalar::not64;
+            SAddU32: B32 = (B32, B32) scalar::add_u32;
+            SSubU32: B32 = (B32, B32) scalar::sub_u32;
+            SAddI32: B32 = (B32, B32) scalar::add_i32;
+            SSubI32: B32 = (B32, B32) scalar::sub_i32;
+            SAbsdiffI32: B32 = (B32, B32) scalar::absdiff;
+            SLshlB32: B32 = (B32, B32) scalar::lshl;
+            SLshlB64: B64 = (B64, B32) scalar::lshl64;
+            SLshrB32: B32 = (B32, B32) scalar::lshr;
+            SLshrB64: B64 = (B64, B32) scalar::lshr64;
+            SAshrI32: B32 = (B32, B32) scalar::ashr;
+            SAshrI64: I64 = (I64, B32) scalar::ashr64;
+            SLshl1AddU32: B32 = (B32, B32) scalar::lshl_add::<1>;
+            SLshl2AddU32: B32 = (B32, B32) scalar::lshl_add::<2>;
+            SLshl3AddU32: B32 = (B32, B32) scalar::lshl_add::<3>;
+            SLshl4AddU32: B32 = (B32, B32) scalar::lshl_add::<4>;
+            SMinI32: B32 = (B32, B32) scalar::min_i32;
+            SMinU32: B32 = (B32, B32) scalar::min_u32;
+            SMaxI32: B32 = (B32, B32) scalar::max_i32;
+            SMaxU32: B32 = (B32, B32) scalar::max_u32;
+            SAndB32: B32 = (B32, B32) scalar::and;
+            SAndB64: B64 = (B64, B64) scalar::and64;
+            SOrB32: B32 = (B32, B32) scalar::or;
+            SOrB64: B64 = (B64, B64) scalar::or64;
+            SXorB32: B32 = (B32, B32) scalar::xor;
+            SXorB64: B64 = (B64, B64) scalar::xor64;
+            SNandB32: B32 = (B32, B32) scalar::nand;
+            SNandB64: B64 = (B64, B64) scalar::nand64;
+            SNorB32: B32 = (B32, B32) scalar::nor;
+            SNorB64: B64 = (B64, B64) scalar::nor64;
+            SXnorB32: B32 = (B32, B32) scalar::xnor;
+            SXnorB64: B64 = (B64, B64) scalar::xnor64;
+            SAndNot1B32: B32 = (B32, B32) scalar::and_not1;
+            SAndNot1B64: B64 = (B64, B64) scalar::and_not1_64;
+            SOrNot1B32: B32 = (B32, B32) scalar::or_not1;
+            SOrNot1B64: B64 = (B64, B64) scalar::or_not1_64;
+            SBfeU32: B32 = (B32, B32) scalar::bfe_u32;
+            SBfeI32: B32 = (B32, B32) scalar::bfe_i32;
+            SBfeU64: B64 = (B64, B32) scalar::bfe_u64;
+            SBfeI64: I64 = (I64, B32) scalar::bfe_i64;
+            SBfmB32: B32 = (B32, B32) int::bfm;
+            SBfmB64: B64 = (B32, B32) scalar::bfm64;
+            SMulI32: B32 = (B32, B32) u32::wrapping_mul;
+            SMulHiU32: B32 = (B32, B32) int::mul_hi_u32;
+            SMulHiI32: B32 = (B32, B32) int::mul_hi_i32;
+            SPackLlB32B16: B32 = (B32, B32) scalar::pack_ll;
+            SPackLhB32B16: B32 = (B32, B32) scalar::pack_lh;
+            SPackHhB32B16: B32 = (B32, B32) scalar::pack_hh;
+            SPackHlB32B16: B32 = (B32, B32) scalar::pack_hl;
+            SCmpEqI32: Void = (B32, B32) scalar::eq;
+            SCmpLgI32: Void = (B32, B32) scalar::ne;
+            SCmpGtI32: Void = (B32, B32) scalar::gt_i32;
+            SCmpGeI32: Void = (B32, B32) scalar::ge_i32;
+            SCmpLtI32: Void = (B32, B32) scalar::lt_i32;
+            SCmpLeI32: Void = (B32, B32) scalar::le_i32;
+            SCmpEqU32: Void = (B32, B32) scalar::eq;
+            SCmpLgU32: Void = (B32, B32) scalar::ne;
+            SCmpGtU32: Void = (B32, B32) scalar::gt_u32;
+            SCmpGeU32: Void = (B32, B32) scalar::ge_u32;
+            SCmpLtU32: Void = (B32, B32) scalar::lt_u32;
+            SCmpLeU32: Void = (B32, B32) scalar::le_u32;
+            SBitcmp0B32: Void = (B32, B32) scalar::bitcmp0;
+            SBitcmp1B32: Void = (B32, B32) scalar::bitcmp1;
+            SBitcmp0B64: Void = (B64, B32) scalar::bitcmp0_64;
+            SBitcmp1B64: Void = (B64, B32) scalar::bitcmp1_64;
+            SCmpEqU64: Void = (B64, B64) scalar::eq64;
+            SCmpLgU64: Void = (B64, B64) scalar::ne64;
+        }
+        // Scalar functions that read SCC (first argument) or the old destination (last argument, marked `old`).
+        scalar_scc {
+            SAddcU32: B32 = (B32, B32) scalar::addc;
+            SSubbU32: B32 = (B32, B32) scalar::subb;
+            SCselectB32: B32 = (B32, B32) scalar::cselect;
+            SCselectB64: B64 = (B64, B64) scalar::cselect;
+        }
+        scalar_old {
+            SCmovB32: B32 = (B32) scalar::cmov;
+            SCmovB64: B64 = (B64) scalar::cmov;
+            SBitset0B32: B32 = (B32) scalar::bitset0;
+            SBitset0B64: B64 = (B32) scalar::bitset0_64;
+            SBitset1B32: B32 = (B32) scalar::bitset1;
+            SBitset1B64: B64 = (B32) scalar::bitset1_64;
+        }
+        // EXEC becomes the function of the source and of EXEC; SCC tells whether a lane is left.
+        exec32 {
+            SAndSaveexecB32: B32 = (B32) |s, e| s & e;
+            SOrSaveexecB32: B32 = (B32) |s, e| s | e;
+            SXorSaveexecB32: B32 = (B32) |s, e| s ^ e;
+            SNandSaveexecB32: B32 = (B32) |s, e| !(s & e);
+            SNorSaveexecB32: B32 = (B32) |s, e| !(s | e);
+            SXnorSaveexecB32: B32 = (B32) |s, e| !(s ^ e);
+            SAndNot0SaveexecB32: B32 = (B32) |s, e| !s & e;
+            SOrNot0SaveexecB32: B32 = (B32) |s, e| !s | e;
+            SAndNot1SaveexecB32: B32 = (B32) |s, e| s & !e;
+            SOrNot1SaveexecB32: B32 = (B32) |s, e| s | !e;
+            SAndNot0WrexecB32: B32 = (B32) |s, e| !s & e;
+            SAndNot1WrexecB32: B32 = (B32) |s, e| s & !e;
+        }
+        exec64 {
+            SAndSaveexecB64: B64 = (B64) |s, e| s & e;
+            SOrSaveexecB64: B64 = (B64) |s, e| s | e;
+            SXorSaveexecB64: B64 = (B64) |s, e| s ^ e;
+            SNandSaveexecB64: B64 = (B64) |s, e| !(s & e);
+            SNorSaveexecB64: B64 = (B64) |s, e| !(s | e);
+            SXnorSaveexecB64: B64 = (B64) |s, e| !(s ^ e);
+            SAndNot0SaveexecB64: B64 = (B64) |s, e| !s & e;
+            SOrNot0SaveexecB64: B64 = (B64) |s, e| !s | e;
+            SAndNot1SaveexecB64: B64 = (B64) |s, e| s & !e;
+            SOrNot1SaveexecB64: B64 = (B64) |s, e| s | !e;
+            SAndNot0WrexecB64: B64 = (B64) |s, e| !s & e;
+            SAndNot1WrexecB64: B64 = (B64) |s, e| s & !e;
+        }
+        // Everything with a function of its own in exec/.
+        other {
+            // Vector operations that look at other lanes, masks or several registers.
+            Vector VNop: Void + Void = ();
+            Vector ReadFirstLane: B32 + Void = (B32);
+            Vector ReadLane: B32 + Void = (B32, B32);
+            Vector WriteLane: B32 + Void = (B32, B32);
+            Vector CndmaskB32: F32 + Void = (F32, F32, Mask);
+            Vector CndmaskB16: F16 + Void = (F16, F16, Mask);
+            Vector AddCoU32: B32 + Mask = (B32, B32);
+            Vector SubCoU32: B32 + Mask = (B32, B32);
+            Vector SubrevCoU32: B32 + Mask = (B32, B32);
+            Vector AddCoCiU32: B32 + Mask = (B32, B32, Mask);
+            Vector SubCoCiU32: B32 + Mask = (B32, B32, Mask);
+            Vector SubrevCoCiU32: B32 + Mask = (B32, B32, Mask);
+            Vector DivScaleF32: F32 + Mask = (F32, F32, F32);
+            Vector DivScaleF64: F64 + Mask = (F64, F64, F64);
+            Vector DivFmasF32: F32 + Void = (F32, F32, F32);
+            Vector DivFmasF64: F64 + Void = (F64, F64, F64);
+            Vector MadU64U32: B64 + Mask = (B32, B32, B64);
+            Vector MadI64I32: I64 + Mask = (B32, B32, I64);
+            Vector MqsadU32U8: B128 + Void = (B64, B32, B128);
+            Vector MbcntLo: B32 + Void = (B32, B32);
+            Vector MbcntHi: B32 + Void = (B32, B32);
+            Vector Permlane16: B32 + Void = (B32, B32, B32);
+            Vector Permlanex16: B32 + Void = (B32, B32, B32);
+            Vector Permlane64: B32 + Void = (B32);
+            Vector SwapB32: B32 + Void = (B32);
+            Vector MovrelS: B32 + Void = (B32);
+            Vector MovrelD: B32 + Void = (B32);
+            Vector MovrelSd: B32 + Void = (B32);
+            Vector MovrelSd2: B32 + Void = (B32);
+            Vector SwapRel: B32 + Void = (B32);
+            Vector FmaMixF32: F32 + Void = (Mix, Mix, Mix);
+            Vector FmaMixloF16: F16 + Void = (Mix, Mix, Mix);
+            Vector FmaMixhiF16: F16 + Void = (Mix, Mix, Mix);
+            Vector Dot2F32F16: F32 + Void = (PF16, PF16, F32);
+            Vector Dot2F32Bf16: F32 + Void = (P16, P16, F32);
+            Vector Dot2F16F16: F16 + Void = (PF16, PF16, F16);
+            Vector Dot2Bf16Bf16: B16 + Void = (P16, P16, B16);
+            Vector Dot4I32Iu8: B32 + Void = (B32, B32, B32);
+            Vector Dot8I32Iu4: B32 + Void = (B32, B32, B32);
+            Vector WmmaF32F16: B256 + Void = (B256, B256, B256);
+            Vector WmmaF32Bf16: B256 + Void = (B256, B256, B256);
+            Vector WmmaF16F16: B256 + Void = (B256, B256, B256);
+            Vector WmmaBf16Bf16: B256 + Void = (B256, B256, B256);
+            Vector WmmaI32Iu8: B256 + Void = (B128, B128, B256);
+            Vector WmmaI32Iu4: B256 + Void = (B64, B64, B256);
+            // Program flow and wave state.
+            Control SNop: Void + Void = ();
+            Control SWait: Void + Void = (B32);
+            Control SBranch: Void + Void = ();
+            Control SCbranchScc0: Void + Void = ();
+            Control SCbranchScc1: Void + Void = ();
+            Control SCbranchVccz: Void + Void = ();
+            Control SCbranchVccnz: Void + Void = ();
+            Control SCbranchExecz: Void + Void = ();
+            Control SCbranchExecnz: Void + Void = ();
+            Control SCbranchDebug: Void + Void = ();
+            Control SSubvectorLoopBegin: B32 + Void = ();
+            Control SSubvectorLoopEnd: B32 + Void = ();
+            Control SEndpgm: Void + Void = ();
+            Control SBarrier: Void + Void = ();
+            Control SSendmsg: Void + Void = ();
+            Control STrap: Void + Void = ();
+            Control SRoundMode: Void + Void = ();
+            Control SDenormMode: Void + Void = ();
+            Control SGetreg: B32 + Void = ();
+            Control SSetreg: Void + Void = (B32);
+            Control SSetregImm32: Void + Void = (B32);
+            Control SGetpc: B64 + Void = ();
+            Control SSetpc: Void + Void = (B64);
+            Control SSwappc: B64 + Void = (B64);
+            Control SCall: B64 + Void = ();
+            Control SMovrelsB32: B32 + Void = (B32);
+            Control SMovrelsB64: B64 + Void = (B64);
+            Control SMovreldB32: B32 + Void = (B32);
+            Control SMovreldB64: B64 + Void = (B64);
+            Control SMovrelsd2B32: B32 + Void = (B32);
+            Control SVersion: Void + Void = ();
+            // The row is there for the printer; executing it is an error that names it.
+            Control Unsupported: Void + Void = ();
+            Control UnsupportedB32: B32 + Void = (B32);
+            Control UnsupportedB64: B64 + Void = (B32);
+            Control UnsupportedS64: Void + Void = (B64);
+            // Scalar loads.
+            ScalarMemory SLoadB32: B32 + Void = ();
+            ScalarMemory SLoadB64: B64 + Void = ();
+            ScalarMemory SLoadB128: B128 + Void = ();
+            ScalarMemory SLoadB256: B256 + Void = ();
+            ScalarMemory SLoadB512: B512 + Void = ();
+            ScalarMemory SBufferLoadB32: B32 + Void = ();
+            ScalarMemory SBufferLoadB64: B64 + Void = ();
+            ScalarMemory SBufferLoadB128: B128 + Void = ();
+            ScalarMemory SBufferLoadB256: B256 + Void = ();
+            ScalarMemory SBufferLoadB512: B512 + Void = ();
+            // Loads and stores of any address space.
+            Memory LoadU8: B32 + Void = ();
+            Memory LoadI8: B32 + Void = ();
+            Memory LoadU16: B32 + Void = ();
+            Memory LoadI16: B32 + Void = ();
+            Memory LoadB32: B32 + Void = ();
+            Memory LoadB64: B64 + Void = ();
+            Memory LoadB96: B96 + Void = ();
+            Memory LoadB128: B128 + Void = ();
+            Memory LoadD16U8: B32 + Void = ();
+            Memory LoadD16I8: B32 + Void = ();
+            Memory LoadD16B16: B32 + Void = ();
+            Memory LoadD16HiU8: B32 + Void = ();
+            Memory LoadD16HiI8: B32 + Void = ();
+            Memory LoadD16HiB16: B32 + Void = ();
+            Memory StoreB8: Void + Void = (B32);
+            Memory StoreB16: Void + Void = (B32);
+            Memory StoreB32: Void + Void = (B32);
+            Memory StoreB64: Void + Void = (B64);
+            Memory StoreB96: Void + Void = (B96);
+            Memory StoreB128: Void + Void = (B128);
+            Memory StoreD16HiB8: Void + Void = (B32);
+            Memory StoreD16HiB16: Void + Void = (B32);
+            Memory LoadAddtid: B32 + Void = ();
+            Memory StoreAddtid: Void + Void = (B32);
+            // Read-modify-writes of any address space; the instruction says whether the old value is wanted.
+            Atomic AtomicSwapB32: B32 + Void = (B32);
+            Atomic AtomicCmpswapB32: B32 + Void = (B64);
+            Atomic AtomicAddU32: B32 + Void = (B32);
+            Atomic AtomicSubU32: B32 + Void = (B32);
+            Atomic AtomicRsubU32: B32 + Void = (B32);
+            Atomic AtomicCsubU32: B32 + Void = (B32);
+            Atomic AtomicMinI32: B32 + Void = (B32);
+            Atomic AtomicMinU32: B32 + Void = (B32);
+            Atomic AtomicMaxI32: B32 + Void = (B32);
+            Atomic AtomicMaxU32: B32 + Void = (B32);
+            Atomic AtomicAndB32: B32 + Void = (B32);
+            Atomic AtomicOrB32: B32 + Void = (B32);
+            Atomic AtomicXorB32: B32 + Void = (B32);
+            Atomic AtomicIncU32: B32 + Void = (B32);
+            Atomic AtomicDecU32: B32 + Void = (B32);
+            Atomic AtomicMskorB32: B32 + Void = (B32, B32);
+            Atomic AtomicCmpswapF32: B32 + Void = (B64);
+            Atomic AtomicMinF32: B32 + Void = (B32);
+            Atomic AtomicMaxF32: B32 + Void = (B32);
+            Atomic AtomicAddF32: B32 + Void = (B32);
+            Atomic AtomicSwapB64: B64 + Void = (B64);
+            Atomic AtomicCmpswapB64: B64 + Void = (B128);
+            Atomic AtomicAddU64: B64 + Void = (B64);
+            Atomic AtomicSubU64: B64 + Void = (B64);
+            Atomic AtomicRsubU64: B64 + Void = (B64);
+            Atomic AtomicMinI64: B64 + Void = (B64);
+            Atomic AtomicMinU64: B64 + Void = (B64);
+            Atomic AtomicMaxI64: B64 + Void = (B64);
+            Atomic AtomicMaxU64: B64 + Void = (B64);
+            Atomic AtomicAndB64: B64 + Void = (B64);
+            Atomic AtomicOrB64: B64 + Void = (B64);
+            Atomic AtomicXorB64: B64 + Void = (B64);
+            Atomic AtomicIncU64: B64 + Void = (B64);
+            Atomic AtomicDecU64: B64 + Void = (B64);
+            Atomic AtomicMskorB64: B64 + Void = (B64, B64);
+            Atomic AtomicMinF64: B64 + Void = (B64);
+            Atomic AtomicMaxF64: B64 + Void = (B64);
+            Atomic AtomicCondxchg32B64: B64 + Void = (B64);
+            // The data share alone: value and comparand in two operands, two addresses, lane exchange.
+            Share DsCmpstoreB32: B32 + Void = (B32, B32);
+            Share DsCmpstoreB64: B64 + Void = (B64, B64);
+            Share DsCmpstoreF32: B32 + Void = (B32, B32);
+            Share DsCmpstoreF64: B64 + Void = (B64, B64);
+            Share DsWrap: B32 + Void = (B32, B32);
+            Share DsLoad2B32: B64 + Void = ();
+            Share DsLoad2B64: B128 + Void = ();
+            Share DsStore2B32: Void + Void = (B32, B32);
+            Share DsStore2B64: Void + Void = (B64, B64);
+            Share DsExchange2B32: B64 + Void = (B32, B32);
+            Share DsExchange2B64: B128 + Void = (B64, B64);
+            Share DsSwizzle: B32 + Void = ();
+            Share DsPermute: B32 + Void = (B32);
+            Share DsBpermute: B32 + Void = (B32);
+            Share DsConsume: B32 + Void = ();
+            Share DsAppend: B32 + Void = ();
+        }
+    } };
+}
+pub(crate) use for_each_op;
+
+macro_rules! define {
+    (
+        int { $($ti:ident: $tid:ident = ($($tis:ident),*) $tif:expr;)* }
+        float { $($tf:ident: $tfd:ident = ($($tfs:ident),*) $tff:expr;)* }
+        packed_int { $($pi:ident: $pid:ident = ($($pis:ident),*) $pif:expr;)* }
+        packed_float { $($pf:ident: $pfd:ident = ($($pfs:ident),*) $pff:expr;)* }
+        compare { $($c:ident: $cd:ident = ($($cs:ident),*) $cf:expr;)* }
+        scalar { $($s:ident: $sd:ident = ($($ss:ident),*) $sf:expr;)* }
+        scalar_scc { $($x:ident: $xd:ident = ($($xs:ident),*) $xf:expr;)* }
+        scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
+        exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
+        exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        other { $($u:ident $n:ident: $nd:ident + $nm:ident = ($($ns:ident),*);)* }
+    ) => {
+        /// What an instruction does, whatever its encoding. Names follow the mnemonics without `v_` and encoding suffix;
+        /// scalar operations begin with `S`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub(crate) enum Op {
+            $($ti,)* $($tf,)* $($pi,)* $($pf,)* $($c,)* $($s,)* $($x,)* $($o,)* $($e,)* $($g,)* $($n,)*
+        }
+
+        impl Op {
+            /// The operand kinds.
+            pub(crate) fn signature(self) -> Signature {
+                let (dst, sdst, src): (Kind, Kind, &'static [Kind]) = match self {
+                    $(Op::$ti => (Kind::$tid, Kind::Void, &[$(Kind::$tis),*]),)*
+                    $(Op::$tf => (Kind::$tfd, Kind::Void, &[$(Kind::$tfs),*]),)*
+                    $(Op::$pi => (Kind::$pid, Kind::Void, &[$(Kind::$pis),*]),)*
+                    $(Op::$pf => (Kind::$pfd, Kind::Void, &[$(Kind::$pfs),*]),)*
+                    $(Op::$c => (Kind::$cd, Kind::Void, &[$(Kind::$cs),*]),)*
+                    $(Op::$s => (Kind::$sd, Kind::Void, &[$(Kind::$ss),*]),)*
+                    $(Op::$x => (Kind::$xd, Kind::Void, &[$(Kind::$xs),*]),)*
+                    $(Op::$o => (Kind::$od, Kind::Void, &[$(Kind::$os),*]),)*
+                    $(Op::$e => (Kind::$ed, Kind::Void, &[$(Kind::$es),*]),)*
+                    $(Op::$g => (Kind::$gd, Kind::Void, &[$(Kind::$gs),*]),)*
+                    $(Op::$n => (Kind::$nd, Kind::$nm, &[$(Kind::$ns),*]),)*
+                };
+                Signature { dst, sdst, src }
+            }
+
+            /// The unit that executes it.
+            pub(crate) fn unit(self) -> Unit {
+                match self {
+                    $(Op::$ti)|* | $(Op::$tf)|* | $(Op::$pi)|* | $(Op::$pf)|* => Unit::Lane,
+                    $(Op::$c)|* => Unit::Compare,
+                    $(Op::$s)|* | $(Op::$x)|* | $(Op::$o)|* | $(Op::$e)|* | $(Op::$g)|* => Unit::Scalar,
+                    $(Op::$n => Unit::$u,)*
+                }
+            }
+        }
+    };
+}
+for_each_op!(define);
+
+impl Op {
+    /// The operation that a set clamp bit asks for: integer results saturate. `None` when the manual gives it no meaning
+    /// that is modelled; float results are clamped to 0..=1 where they are written.
+    pub(crate) fn saturated(self) -> Option<Op> {
+        Some(match self {
+            Op::AddU32 => Op::AddU32Sat,
+            Op::SubU32 => Op::SubU32Sat,
+            Op::SubrevU32 => Op::SubrevU32Sat,
+            Op::AddI32 => Op::AddI32Sat,
+            Op::SubI32 => Op::SubI32Sat,
+            Op::AddU16 => Op::AddU16Sat,
+            Op::SubU16 => Op::SubU16Sat,
+            Op::AddI16 => Op::AddI16Sat,
+            Op::SubI16 => Op::SubI16Sat,
+            Op::MadU16 => Op::MadU16Sat,
+            Op::MadI16 => Op::MadI16Sat,
+            Op::PkAddI16 => Op::PkAddI16Sat,
+            Op::PkSubI16 => Op::PkSubI16Sat,
+            Op::PkAddU16 => Op::PkAddU16Sat,
+            Op::PkSubU16 => Op::PkSubU16Sat,
+            Op::PkMadI16 => Op::PkMadI16Sat,
+            Op::PkMadU16 => Op::PkMadU16Sat,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,359 @@
+//! Assembly text of an [`Instruction`], in LLVM's syntax.
+//!
+//! For faults and listings. `tests/isa_decode.rs` compares it with `llvm-objdump`.
+
+use std::fmt::Write as _;
+
+use super::immediate;
+use super::instruction::{Dpp, Format, Instruction, Operand, Shuffle};
+use super::ops::{Kind, Op, Unit};
+use super::tables::{Form, VOP1, VOP2, VOPC};
+
+/// Lanes of the target's waves; masks take one scalar register for each 32.
+const LANES: usize = 32;
+
+/// The instruction in assembly text.
+pub(crate) fn print(inst: &Instruction) -> String {
+    let mut text = mnemonic(inst);
+    let operands = operands(inst);
+    if !operands.is_empty() {
+        text.push(' ');
+        text.push_str(&operands.join(", "));
+    }
+    modifiers(inst, &mut text);
+    if let Some(dual) = &inst.dual {
+        text.push_str(" :: ");
+        text.push_str(&print(dual));
+    }
+    text
+}
+
+/// Mnemonic with address space and encoding suffix.
+fn mnemonic(inst: &Instruction) -> String {
+    let name = inst.row.mnemonic;
+    let prefix = match inst.format {
+        Format::Flat => "flat_",
+        Format::Scratch => "scratch_",
+        Format::Global => "global_",
+        _ => "",
+    };
+    let short = [VOP1, VOP2, VOPC].iter().any(|rows| rows.contains(inst.row));
+    let suffix = match (inst.format, inst.dpp) {
+        (Format::Vop3, None) if short => "_e64",
+        (Format::Vop3, Some(_)) => "_e64_dpp",
+        (Format::Vop1 | Format::Vop2, Some(_)) => "_dpp",
+        (Format::Vopc, Some(_)) => "",
+        (Format::Vop1 | Format::Vop2 | Format::Vopc, None) if has_long_form(inst) => "_e32",
+        _ => "",
+    };
+    format!("{prefix}{name}{suffix}")
+}
+
+fn has_long_form(inst: &Instruction) -> bool {
+    !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak) && !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16")
+}
+
+fn operands(inst: &Instruction) -> Vec<String> {
+    let signature = inst.row.op.signature();
+    match inst.format {
+        Format::Sopp => immediate::sopp(inst).into_iter().collect(),
+        Format::Sopk => sopk(inst),
+        Format::Smem => smem(inst),
+        Format::Ds => ds(inst),
+        Format::Flat | Format::Scratch | Format::Global => flat(inst),
+        Format::Mubuf => Vec::new(),
+        Format::Sop1 if matches!(inst.row.op, Op::UnsupportedB32 | Op::UnsupportedB64) => {
+            vec![operand(inst.dst, signature.dst), format!("sendmsg({})", inst.imm)]
+        }
+        _ => {
+            let mut list = Vec::new();
+            // A comparison that writes EXEC does not name it.
+            if inst.dst != Operand::None && inst.row.form != Form::CmpX {
+                list.push(operand(inst.dst, signature.dst));
+            }
+            if inst.sdst != Operand::None {
+                list.push(operand(inst.sdst, signature.sdst));
+            }
+            let implied = usize::from(inst.row.form == Form::Acc);
+            for i in 0..signature.src.len() - implied {
+                // VCC is implied in the dual form.
+                if inst.format == Format::Vopd && signature.src[i] == Kind::Mask {
+                    continue;
+                }
+                list.push(modified(inst, i, signature.src[i]));
+            }
+            list
+        }
+    }
+}
+
+/// A source with its `neg` and `abs`.
+fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
+    // Packed formats list the signs behind the operands, except for mixed precision.
+    let inline = match inst.format {
+        Format::Vop3p => kind == Kind::Mix,
+        Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
+        _ => kind.is_float(),
+    };
+    let (neg, abs) = (inline && inst.neg >> i & 1 != 0, inline && inst.abs >> i & 1 != 0);
+    let kind = match kind {
+        Kind::Mix if inst.op_sel_hi >> i & 1 != 0 => Kind::F16,
+        Kind::Mix => Kind::F32,
+        // The constant of fmamk and fmaak is a whole dword, whatever the precision.
+        _ if matches!((inst.row.form, i), (Form::Mk, 1) | (Form::Ak, 2)) => Kind::B32,
+        _ => kind,
+    };
+    let text = operand(inst.src[i], kind);
+    let number = !text.starts_with(|c: char| c.is_ascii_lowercase());
+    match (neg, abs) {
+        (true, true) => format!("-|{text}|"),
+        (true, false) if number => format!("neg({text})"),
+        (true, false) => format!("-{text}"),
+        (false, true) => format!("|{text}|"),
+        (false, false) => text,
+    }
+}
+
+/// One operand of a kind.
+pub(crate) fn operand(operand: Operand, kind: Kind) -> String {
+    match operand {
+        Operand::None => "off".into(),
+        Operand::Vgpr(n) => registers("v", n, kind.registers(LANES)),
+        Operand::Scalar(n) => scalar(n, kind.registers(LANES)),
+        Operand::Inline(code) => inline(code, kind),
+        Operand::Literal(value) if kind.is_half() => format!("{:#x}", value as u16),
+        Operand::Literal(value) => format!("{value:#x}"),
+        Operand::Constant(value) => format!("{:#x}", value as u16),
+    }
+}
+
+fn registers(file: &str, first: u8, count: u8) -> String {
+    match count {
+        0 | 1 => format!("{file}{first}"),
+        _ => format!("{file}[{first}:{}]", u16::from(first) + u16::from(count) - 1),
+    }
+}
+
+fn scalar(n: u8, count: u8) -> String {
+    match (n, count) {
+        (0..=105, _) => registers("s", n, count),
+        (106, 2) => "vcc".into(),
+        (106, _) => "vcc_lo".into(),
+        (107, _) => "vcc_hi".into(),
+        (108..=123, _) => registers("ttmp", n - 108, count),
+        (124, _) => "null".into(),
+        (125, _) => "m0".into(),
+        (126, 2) => "exec".into(),
+        (126, _) => "exec_lo".into(),
+        _ => "exec_hi".into(),
+    }
+}
+
+fn inline(code: u8, kind: Kind) -> String {
+    match code {
+        128..=192 => format!("{}", code - 128),
+        193..=208 => format!("{}", 192 - i32::from(code)),
+        235 => "src_shared_base".into(),
+        236 => "src_shared_limit".into(),
+        237 => "src_private_base".into(),
+        238 => "src_private_limit".into(),
+        240..=247 => ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"][usize::from(code - 240)].into(),
+        248 => match kind {
+            Kind::F16 | Kind::B16 | Kind::PF16 => "0.15915494",
+            Kind::F64 | Kind::B64 | Kind::I64 => "0.15915494309189532",
+            _ => "0.15915494",
+        }
+        .into(),
+        _ => "src_scc".into(),
+    }
+}
+
+fn sopk(inst: &Instruction) -> Vec<String> {
+    let signature = inst.row.op.signature();
+    let constant = format!("{:#x}", inst.imm as u16);
+    match inst.row.op {
+        Op::SGetreg => vec![operand(inst.dst, signature.dst), immediate::hwreg(inst.imm)],
+        Op::SSetreg | Op::SSetregImm32 => vec![immediate::hwreg(inst.imm), operand(inst.src[0], Kind::B32)],
+        Op::SVersion => vec![format!("{}", inst.imm as u16)],
+        Op::SCall | Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd => {
+            vec![operand(inst.dst, signature.dst), format!("{}", inst.imm as u16)]
+        }
+        _ if inst.dst != Operand::None => vec![operand(inst.dst, signature.dst), constant],
+        _ => vec![operand(inst.src[0], Kind::B32), constant],
+    }
+}
+
+fn smem(inst: &Instruction) -> Vec<String> {
+    let signature = inst.row.op.signature();
+    if inst.row.op.unit() != Unit::ScalarMemory {
+        return Vec::new();
+    }
+    let buffer = inst.row.mnemonic.contains("buffer");
+    let base = if buffer { Kind::B128 } else { Kind::B64 };
+    let mut list = vec![operand(inst.dst, signature.dst), operand(inst.base, base)];
+    let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
+    list.push(match (inst.soffset, inst.imm) {
+        (Operand::Scalar(124), 0) => "null".into(),
+        (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
+        (soffset, 0) => operand(soffset, Kind::B32),
+        (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(soffset, Kind::B32)),
+    });
+    list
+}
+
+fn ds(inst: &Instruction) -> Vec<String> {
+    let signature = inst.row.op.signature();
+    let mut list = Vec::new();
+    if inst.dst != Operand::None {
+        list.push(operand(inst.dst, signature.dst));
+    }
+    if inst.address != Operand::None {
+        list.push(operand(inst.address, Kind::B32));
+    }
+    for (i, kind) in signature.src.iter().enumerate() {
+        list.push(operand(inst.src[i], *kind));
+    }
+    list
+}
+
+fn flat(inst: &Instruction) -> Vec<String> {
+    let signature = inst.row.op.signature();
+    let wide = inst.format == Format::Flat || (inst.format == Format::Global && inst.base == Operand::None);
+    let address = operand(inst.address, if wide { Kind::B64 } else { Kind::B32 });
+    let base = operand(inst.base, if inst.format == Format::Global { Kind::B64 } else { Kind::B32 });
+    let mut list = Vec::new();
+    if inst.dst != Operand::None {
+        list.push(operand(inst.dst, signature.dst));
+    }
+    let named = !matches!(inst.row.op, Op::LoadAddtid | Op::StoreAddtid);
+    if named {
+        list.push(address);
+    }
+    if let Some(kind) = signature.src.first() {
+        list.push(operand(inst.src[0], *kind));
+    }
+    if inst.format != Format::Flat {
+        list.push(base);
+    }
+    list
+}
+
+fn modifiers(inst: &Instruction, text: &mut String) {
+    match inst.format {
+        Format::Vop3 => vop3_modifiers(inst, text),
+        Format::Vop3p => packed_modifiers(inst, text),
+        Format::Ds => ds_offsets(inst, text),
+        Format::Flat | Format::Scratch | Format::Global if inst.imm != 0 => {
+            append(text, format_args!(" offset:{}", inst.imm));
+        }
+        _ => {}
+    }
+    for (bit, name) in [(1, " glc"), (2, " slc"), (4, " dlc")] {
+        if inst.cache & bit != 0 {
+            text.push_str(name);
+        }
+    }
+    if let Some(dpp) = &inst.dpp {
+        dpp_controls(dpp, text);
+    }
+}
+
+/// Appends formatted text; writing to a `String` cannot fail.
+fn append(text: &mut String, args: std::fmt::Arguments<'_>) {
+    text.write_fmt(args).ok();
+}
+
+/// `name:[a,b,c]`, one bit an element.
+fn bit_list(text: &mut String, name: &str, bits: u8, count: usize) {
+    let list = (0..count).map(|i| if bits >> i & 1 != 0 { "1" } else { "0" }).collect::<Vec<_>>().join(",");
+    append(text, format_args!(" {name}:[{list}]"));
+}
+
+fn vop3_modifiers(inst: &Instruction, text: &mut String) {
+    let signature = inst.row.op.signature();
+    if inst.op_sel != 0 && matches!(inst.row.op, Op::Permlane16 | Op::Permlanex16) {
+        bit_list(text, "op_sel", inst.op_sel, 2);
+    } else if inst.op_sel != 0 {
+        let count = signature.src.len();
+        let high = inst.op_sel & ((1 << count) - 1) | inst.op_sel >> 3 << count;
+        bit_list(text, "op_sel", high, count + 1);
+    }
+    if inst.clamp {
+        text.push_str(" clamp");
+    }
+    text.push_str(["", " mul:2", " mul:4", " div:2"][usize::from(inst.omod & 3)]);
+}
+
+fn packed_modifiers(inst: &Instruction, text: &mut String) {
+    let signature = inst.row.op.signature();
+    let count = signature.src.len();
+    let mix = signature.src.contains(&Kind::Mix);
+    let all = (1 << count) - 1;
+    if inst.op_sel & all != 0 {
+        bit_list(text, "op_sel", inst.op_sel, count);
+    }
+    if inst.op_sel_hi & all != if mix { 0 } else { all } {
+        bit_list(text, "op_sel_hi", inst.op_sel_hi, count);
+    }
+    if !mix && inst.neg & all != 0 {
+        bit_list(text, "neg_lo", inst.neg, count);
+    }
+    if !mix && inst.abs & all != 0 {
+        bit_list(text, "neg_hi", inst.abs, count);
+    }
+    if inst.clamp {
+        text.push_str(" clamp");
+    }
+}
+
+fn ds_offsets(inst: &Instruction, text: &mut String) {
+    if matches!(inst.row.form, Form::Two | Form::Two64) {
+        for (i, offset) in [inst.imm & 255, inst.imm >> 8 & 255].into_iter().enumerate() {
+            if offset != 0 {
+                append(text, format_args!(" offset{i}:{offset}"));
+            }
+        }
+    } else if inst.imm != 0 {
+        append(text, format_args!(" offset:{}", inst.imm));
+    }
+    if inst.gds {
+        text.push_str(" gds");
+    }
+}
+
+fn dpp_controls(dpp: &Dpp, text: &mut String) {
+    match dpp.shuffle {
+        Shuffle::Dpp8(lanes) => {
+            let list = (0..8).map(|i| (lanes >> (3 * i) & 7).to_string()).collect::<Vec<_>>().join(",");
+            append(text, format_args!(" dpp8:[{list}]"));
+            if dpp.fetch_inactive {
+                text.push_str(" fi:1");
+            }
+            return;
+        }
+        Shuffle::Dpp16(control) => {
+            let n = control & 15;
+            match control {
+                0..=0xff => {
+                    let list = (0..4).map(|i| (control >> (2 * i) & 3).to_string()).collect::<Vec<_>>().join(",");
+                    append(text, format_args!(" quad_perm:[{list}]"));
+                }
+                0x101..=0x10f => append(text, format_args!(" row_shl:{n}")),
+                0x111..=0x11f => append(text, format_args!(" row_shr:{n}")),
+                0x121..=0x12f => append(text, format_args!(" row_ror:{n}")),
+                0x140 => text.push_str(" row_mirror"),
+                0x141 => text.push_str(" row_half_mirror"),
+                0x150..=0x15f => append(text, format_args!(" row_share:{n}")),
+                0x160..=0x16f => append(text, format_args!(" row_xmask:{n}")),
+                _ => append(text, format_args!(" dpp_ctrl:{control:#x}")),
+            }
+        }
+    }
+    append(text, format_args!(" row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask));
+    if dpp.bound_ctrl {
+        text.push_str(" bound_ctrl:1");
+    }
+    if dpp.fetch_inactive {
+        text.push_str(" fi:1");
+    }
+}

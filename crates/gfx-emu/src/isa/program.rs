@@ -1,0 +1,198 @@
+//! A kernel's instructions, decoded once: what can be reached from its entry, in order of address.
+
+use std::collections::BTreeMap;
+
+use super::decode::{self, Invalid};
+use super::instruction::{Format, Instruction, Operand};
+use super::lower::{self, Inst};
+use super::ops::Op;
+use super::print;
+use crate::Target;
+use crate::fault::FaultKind;
+
+/// Why a kernel's code cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The code is for a card this emulator does not execute.
+    #[error("the software GPU executes gfx1100 code, not {target:?}; compile with --offload-arch=gfx1100")]
+    Target {
+        /// The code object's target.
+        target: Target,
+    },
+    /// Words that are no instruction of the table.
+    #[error("unknown instruction at pc {pc:#x}: encoding {words}")]
+    Unknown {
+        /// Byte offset from the kernel's entry.
+        pc: i64,
+        /// Encoding words in hexadecimal.
+        words: String,
+    },
+    /// The code ends, or a branch leaves it.
+    #[error("the code ends at pc {pc:#x} without s_endpgm, or a branch leaves it")]
+    End {
+        /// Byte offset from the kernel's entry.
+        pc: i64,
+    },
+    /// Two instructions overlap: a branch goes into the middle of one.
+    #[error("a branch goes into the middle of the instruction at pc {pc:#x}")]
+    Overlap {
+        /// Byte offset from the kernel's entry.
+        pc: i64,
+    },
+}
+
+/// A decoded kernel.
+#[derive(Debug)]
+pub(crate) struct Program {
+    insts: Vec<Inst>,
+    entry: usize,
+    text: Vec<u8>,
+    vgprs: usize,
+}
+
+impl Program {
+    /// Decodes what can be reached from byte `entry` of `text` without going below it; instruction 0 is the entry.
+    pub(crate) fn decode(target: Target, text: &[u8], entry: usize) -> Result<Program, DecodeError> {
+        if target != Target::Gfx1100 {
+            return Err(DecodeError::Target { target });
+        }
+        let reached = reach(text, entry)?;
+        let mut insts = Vec::with_capacity(reached.len());
+        let mut index_of = BTreeMap::new();
+        let mut branches = Vec::new();
+        let mut vgprs = 0;
+        for (&offset, inst) in &reached {
+            index_of.insert(offset, insts.len() as u32);
+            if let Some(target) = branch_target(inst, offset) {
+                branches.push((insts.len(), target));
+            }
+            vgprs = vgprs.max(highest_vgpr(inst));
+            vgprs = vgprs.max(inst.dual.as_ref().map_or(0, |dual| highest_vgpr(dual)));
+            lower::lower(inst, offset as u32, &mut insts);
+        }
+        for (index, target) in branches {
+            // Every target was reached, or `reach` had failed.
+            insts[index].target = index_of.get(&(target as usize)).copied().unwrap_or(u32::MAX);
+        }
+        Ok(Program { insts, entry, text: text.to_vec(), vgprs })
+    }
+
+    /// Vector registers the code names.
+    pub(crate) fn vgprs(&self) -> usize {
+        self.vgprs
+    }
+
+    /// The instructions.
+    pub(crate) fn insts(&self) -> &[Inst] {
+        &self.insts
+    }
+
+    /// Byte offset of instruction `index` from the entry.
+    pub(crate) fn pc(&self, index: usize) -> usize {
+        let offset = self.insts.get(index).map_or(self.text.len(), |inst| inst.pc as usize);
+        offset.wrapping_sub(self.entry)
+    }
+
+    /// Index of the instruction at byte `offset` of the text.
+    pub(crate) fn index_at(&self, offset: i64) -> Option<usize> {
+        let offset = u32::try_from(offset).ok()?;
+        let index = self.insts.partition_point(|inst| inst.pc < offset);
+        (self.insts.get(index)?.pc == offset).then_some(index)
+    }
+
+    /// A jump to byte `offset` of the text that is no instruction.
+    pub(crate) fn wild_jump(&self, offset: i64) -> FaultKind {
+        FaultKind::WildJump { target: offset - self.entry as i64 }
+    }
+
+    /// Assembly text of the instruction `pc` bytes behind the entry.
+    pub(crate) fn text_at(&self, pc: usize) -> String {
+        match self.text.get(self.entry.wrapping_add(pc)..).map(decode::decode) {
+            Some(Ok(inst)) => print::print(&inst),
+            _ => "no instruction".into(),
+        }
+    }
+
+    /// Assembly text and encoding words of the instruction `pc` bytes behind the entry.
+    pub(crate) fn describe(&self, pc: usize) -> String {
+        let offset = self.entry.wrapping_add(pc);
+        let size = self.text.get(offset..).and_then(|text| decode::decode(text).ok()).map_or(8, |i| i.size);
+        format!("`{}`, encoding {}", self.text_at(pc), hex(&self.text, offset, usize::from(size)))
+    }
+}
+
+/// Encoding words at `offset` in hexadecimal.
+pub(super) fn hex(text: &[u8], offset: usize, size: usize) -> String {
+    let bytes = text.get(offset..).unwrap_or_default();
+    let words = bytes.chunks_exact(4).take(size / 4);
+    let words = words.map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Follows the program flow from `entry`.
+fn reach(text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
+    let relative = |offset: i64| offset - entry as i64;
+    let mut reached = BTreeMap::new();
+    let mut pending = vec![entry as i64];
+    while let Some(start) = pending.pop() {
+        let mut offset = start;
+        loop {
+            let at = usize::try_from(offset).ok().filter(|at| (entry..text.len()).contains(at));
+            let at = at.ok_or(DecodeError::End { pc: relative(offset) })?;
+            if reached.contains_key(&at) {
+                break;
+            }
+            let inst = decode::decode(&text[at..]).map_err(|invalid| match invalid {
+                Invalid::Unknown => DecodeError::Unknown { pc: relative(offset), words: hex(text, at, 8) },
+                Invalid::Truncated => DecodeError::End { pc: relative(offset) },
+            })?;
+            offset += i64::from(inst.size);
+            pending.extend(branch_target(&inst, at));
+            let last = matches!(inst.row.op, Op::SEndpgm | Op::SBranch | Op::SSetpc);
+            reached.insert(at, inst);
+            if last {
+                break;
+            }
+        }
+    }
+    let mut end = 0;
+    for (&at, inst) in &reached {
+        if at < end {
+            return Err(DecodeError::Overlap { pc: relative(at as i64) });
+        }
+        end = at + usize::from(inst.size);
+    }
+    Ok(reached)
+}
+
+/// Byte offset a branch goes to.
+fn branch_target(inst: &Instruction, offset: usize) -> Option<i64> {
+    let branches = matches!(
+        inst.row.op,
+        Op::SBranch
+            | Op::SCbranchScc0
+            | Op::SCbranchScc1
+            | Op::SCbranchVccz
+            | Op::SCbranchVccnz
+            | Op::SCbranchExecz
+            | Op::SCbranchExecnz
+            | Op::SCbranchDebug
+            | Op::SCall
+            | Op::SSubvectorLoopBegin
+            | Op::SSubvectorLoopEnd
+    );
+    branches.then(|| offset as i64 + i64::from(inst.size) + 4 * i64::from(inst.imm))
+}
+
+/// One more than the highest vector register an instruction names.
+fn highest_vgpr(inst: &Instruction) -> usize {
+    let signature = inst.row.op.signature();
+    let end = |operand: Operand, registers: u8| match operand {
+        Operand::Vgpr(n) => usize::from(n) + usize::from(registers),
+        _ => 0,
+    };
+    let sources = inst.src.iter().zip(signature.src).map(|(operand, kind)| end(*operand, kind.registers(32)));
+    let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
+    let address = if wide { 2 } else { 1 };
+    sources.chain([end(inst.dst, signature.dst.registers(32)), end(inst.address, address)]).max().unwrap_or(0)
+}

@@ -1,0 +1,521 @@
+//! Starts the waves of a kernel as the hardware does and runs them workgroup by workgroup.
+//!
+//! Initial registers, kernarg segment, hidden arguments, dispatch packet, barriers, limits. What an
+//! instruction does is exec's business. Sources: LLVM, "User Guide for AMDGPU Backend", sections "Initial
+//! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
+//! packet".
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use crate::descriptor::UserSgpr;
+use crate::elf::{CodeObject, Kernel, Placement, Target};
+use crate::exec;
+use crate::fault::{Fault, FaultKind};
+use crate::isa::{DecodeError, Program};
+use crate::memory::{Memory, SLOT_BYTES, Slot};
+use crate::metadata::{ArgKind, KernelArg};
+use crate::wave::{Group, PRIVATE_BASE, SHARED_BASE, Stop, Wave};
+
+/// Lanes of a wave on the targets that are executed.
+const WIDTH: usize = 32;
+/// Bytes of a dispatch packet.
+const PACKET_BYTES: usize = 64;
+/// The kernarg segment's place in a slot, behind the packet.
+const KERNARG_AT: usize = 256;
+/// `setup` of a dispatch packet and the hidden argument: HIP launches are three-dimensional whatever the
+/// sizes.
+const GRID_DIMS: u16 = 3;
+
+/// What the device allows a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Work-items of a workgroup.
+    pub workgroup_size: u32,
+    /// LDS bytes of a workgroup.
+    pub lds: u32,
+}
+
+impl Limits {
+    /// Of every AMD card that HIP supports.
+    pub const DEVICE: Limits = Limits {
+        workgroup_size: 1024,
+        lds: 64 * 1024,
+    };
+}
+
+/// One kernel launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Where its code object lies in device memory.
+    pub placement: Placement,
+    /// Workgroups in x, y, z.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup in x, y, z.
+    pub block: [u32; 3],
+    /// LDS bytes of a workgroup beyond what the kernel declares.
+    pub dynamic_lds: u32,
+    /// The explicit arguments, each at its offset. Hidden arguments are filled in by [`launch`].
+    pub kernarg: &'a [u8],
+}
+
+/// How to run a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchOptions {
+    /// Instructions after which the watchdog stops a wave.
+    pub max_wave_instructions: u64,
+}
+
+impl Default for LaunchOptions {
+    /// A billion instructions, ten to twenty seconds of one wave.
+    fn default() -> Self {
+        LaunchOptions {
+            max_wave_instructions: 1_000_000_000,
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchStats {
+    /// Waves that ran.
+    pub waves: u64,
+    /// Instructions they executed.
+    pub instructions: u64,
+}
+
+/// Why a launch did not happen, or did not end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// The code is for another processor.
+    #[error(
+        "kernel `{kernel}` is compiled for {target}, this device executes {}",
+        Target::Gfx1100
+    )]
+    UnsupportedTarget {
+        /// Kernel name.
+        kernel: String,
+        /// What it was compiled for.
+        target: Target,
+    },
+    /// The kernel asks for something that this device does not offer.
+    #[error("kernel `{kernel}` needs {what}, which the software GPU does not offer")]
+    Unsupported {
+        /// Kernel name.
+        kernel: String,
+        /// What it needs.
+        what: String,
+    },
+    /// The workgroup is too large, or empty.
+    #[error("kernel `{kernel}`: a workgroup of {block:?} work-items, allowed are 1 to {limit} in all")]
+    BlockSize {
+        /// Kernel name.
+        kernel: String,
+        /// Work-items asked for.
+        block: [u32; 3],
+        /// Work-items allowed.
+        limit: u32,
+    },
+    /// The grid is empty, or has more work-items in a dimension than 32 bits count.
+    #[error(
+        "kernel `{kernel}`: a grid of {grid:?} workgroups; each dimension needs one, and less than 2^32 work-items"
+    )]
+    GridSize {
+        /// Kernel name.
+        kernel: String,
+        /// Workgroups asked for.
+        grid: [u32; 3],
+    },
+    /// Static and dynamic LDS together are too large.
+    #[error("kernel `{kernel}`: {requested} bytes of LDS, a workgroup has at most {limit}")]
+    Lds {
+        /// Kernel name.
+        kernel: String,
+        /// Bytes asked for.
+        requested: u64,
+        /// Bytes allowed.
+        limit: u32,
+    },
+    /// The explicit arguments do not have the size that the kernel declares.
+    #[error("kernel `{kernel}`: {got} bytes of arguments, the kernel declares {expected}")]
+    KernargSize {
+        /// Kernel name.
+        kernel: String,
+        /// Bytes given.
+        got: usize,
+        /// Bytes up to the end of the last explicit argument.
+        expected: u32,
+    },
+    /// The kernel's code could not be decoded.
+    #[error("kernel `{kernel}`: {source}")]
+    Decode {
+        /// Kernel name.
+        kernel: String,
+        /// What and where.
+        source: DecodeError,
+    },
+    /// Too many host threads launch at the same time.
+    #[error("kernel `{kernel}`: too many launches run at the same time")]
+    Busy {
+        /// Kernel name.
+        kernel: String,
+    },
+    /// The kernel ran and faulted. When several workgroups would, it is the first of them.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+}
+
+/// Runs a kernel to its end. Device memory then holds its results; after a fault it holds whatever had been
+/// written.
+///
+/// Workgroups run on rayon's current thread pool, the waves of one workgroup in turns from barrier to
+/// barrier.
+pub fn launch(
+    code: &CodeObject,
+    dispatch: &Dispatch<'_>,
+    memory: &Memory,
+    options: &LaunchOptions,
+) -> Result<LaunchStats, LaunchError> {
+    let kernel = dispatch.kernel;
+    let groups = check(code.target(), dispatch)?;
+    let decoded = code.program(kernel);
+    let program = decoded.map_err(|source| LaunchError::Decode {
+        kernel: kernel.name.clone(),
+        source: source.clone(),
+    })?;
+    if program.vgprs() > kernel.descriptor.vgprs() {
+        let what = format!(
+            "v{}, but declares {} VGPRs",
+            program.vgprs() - 1,
+            kernel.descriptor.vgprs()
+        );
+        return Err(LaunchError::Unsupported {
+            kernel: kernel.name.clone(),
+            what,
+        });
+    }
+    let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
+        kernel: kernel.name.clone(),
+    })?;
+    let run = Run::new(dispatch, program, memory, &slot, options);
+    let instructions = AtomicU64::new(0);
+    let workgroup = |index: u64| {
+        let id = run.workgroup_id(index);
+        run.workgroup(id)
+            .map(|executed| instructions.fetch_add(executed, Relaxed))
+            .err()
+    };
+    let fault = if groups == 1 {
+        workgroup(0)
+    } else {
+        // The first in grid order, not in time: the report must not depend on the number of threads.
+        (0..groups).into_par_iter().find_map_first(workgroup)
+    };
+    match fault {
+        Some(fault) => Err(LaunchError::Fault(fault)),
+        None => Ok(LaunchStats {
+            waves: groups * run.waves() as u64,
+            instructions: instructions.into_inner(),
+        }),
+    }
+}
+
+/// Refuses what the device, the kernel or this emulator does not allow; gives the number of workgroups.
+fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
+    let Dispatch {
+        kernel,
+        grid,
+        block,
+        dynamic_lds,
+        kernarg,
+        ..
+    } = *dispatch;
+    let name = || kernel.name.clone();
+    if !target.is_executable() {
+        return Err(LaunchError::UnsupportedTarget {
+            kernel: name(),
+            target,
+        });
+    }
+    if let Some(what) = unsupported(kernel) {
+        return Err(LaunchError::Unsupported { kernel: name(), what });
+    }
+    let limit = kernel.max_workgroup_size.min(Limits::DEVICE.workgroup_size);
+    let size = block.iter().try_fold(1_u32, |product, n| product.checked_mul(*n));
+    if !size.is_some_and(|size| (1..=limit).contains(&size)) {
+        return Err(LaunchError::BlockSize {
+            kernel: name(),
+            block,
+            limit,
+        });
+    }
+    let fits = grid
+        .iter()
+        .zip(block)
+        .all(|(groups, items)| groups.checked_mul(items).is_some());
+    let groups = grid
+        .iter()
+        .try_fold(1_u64, |product, n| product.checked_mul(u64::from(*n)));
+    let groups = groups.filter(|groups| fits && *groups > 0);
+    let groups = groups.ok_or_else(|| LaunchError::GridSize { kernel: name(), grid })?;
+    let requested = u64::from(kernel.descriptor.group_segment_size) + u64::from(dynamic_lds);
+    if requested > u64::from(Limits::DEVICE.lds) {
+        return Err(LaunchError::Lds {
+            kernel: name(),
+            requested,
+            limit: Limits::DEVICE.lds,
+        });
+    }
+    // A caller's argument struct may be padded at its end to the alignment of its members, 16 bytes at most.
+    let expected = kernel.explicit_kernarg_size();
+    let padded = expected.next_multiple_of(16).min(kernel.kernarg_size) as usize;
+    if !(expected as usize..=padded).contains(&kernarg.len()) {
+        return Err(LaunchError::KernargSize {
+            kernel: name(),
+            got: kernarg.len(),
+            expected,
+        });
+    }
+    Ok(groups)
+}
+
+/// What the kernel's descriptor asks for and nothing here provides.
+fn unsupported(kernel: &Kernel) -> Option<String> {
+    let descriptor = &kernel.descriptor;
+    if descriptor.wavefront_size() != WIDTH {
+        return Some(format!("waves of {} lanes", descriptor.wavefront_size()));
+    }
+    if descriptor.uses_dynamic_stack() {
+        return Some("a stack that grows at run time (recursion or calls through pointers)".to_owned());
+    }
+    if descriptor.kernarg_preload_dwords() > 0 {
+        return Some("kernel arguments preloaded into SGPRs".to_owned());
+    }
+    if descriptor.workgroup_info_enabled() {
+        return Some("the workgroup info SGPR".to_owned());
+    }
+    let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
+    if let Some(register) = descriptor.user_sgprs().find(|r| absent.contains(r)) {
+        return Some(format!("{register:?} in SGPRs, which gfx11 does not have"));
+    }
+    let filled: usize = descriptor.user_sgprs().map(UserSgpr::registers).sum();
+    (filled > descriptor.user_sgpr_count()).then(|| {
+        format!(
+            "{filled} user SGPRs, more than the {} it declares",
+            descriptor.user_sgpr_count()
+        )
+    })
+}
+
+/// One launch, checked and set up.
+struct Run<'a> {
+    dispatch: &'a Dispatch<'a>,
+    program: &'a Program,
+    memory: &'a Memory,
+    options: &'a LaunchOptions,
+    /// Work-items of a workgroup.
+    items: usize,
+    lds: usize,
+    /// What every wave starts with; workgroup ids are written into it at `workgroup_ids`.
+    first: Wave<WIDTH>,
+    /// SGPR of each workgroup id, as far as the kernel asks for it.
+    workgroup_ids: [Option<usize>; 3],
+    /// The first vector register of each wave of a workgroup: the work-item ids, packed.
+    ids: Vec<[u32; WIDTH]>,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        dispatch: &'a Dispatch<'a>,
+        program: &'a Program,
+        memory: &'a Memory,
+        slot: &Slot<'_>,
+        options: &'a LaunchOptions,
+    ) -> Self {
+        let descriptor = &dispatch.kernel.descriptor;
+        write_slot(dispatch, memory, slot);
+        let mut first = Wave::new(descriptor.vgprs());
+        first.mode = descriptor.mode();
+        first.set_scratch(descriptor.private_segment_size as usize);
+        let mut next = 0;
+        for register in descriptor.user_sgprs() {
+            let value = match register {
+                UserSgpr::DispatchPtr => slot.address,
+                UserSgpr::KernargSegmentPtr => slot.address + KERNARG_AT as u64,
+                UserSgpr::PrivateSegmentSize => u64::from(descriptor.private_segment_size),
+                // Queue and dispatch id: there is no queue. The others are refused in `unsupported`.
+                _ => 0,
+            };
+            first.set_sgpr(next, value as u32);
+            if register.registers() > 1 {
+                first.set_sgpr(next + 1, (value >> 32) as u32);
+            }
+            next += register.registers();
+        }
+        let mut next = descriptor.user_sgpr_count();
+        let workgroup_ids = descriptor.workgroup_id_enabled().map(|enabled| {
+            let register = next;
+            next += usize::from(enabled);
+            enabled.then_some(register)
+        });
+        let items = dispatch.block.iter().product::<u32>() as usize;
+        let mut ids = vec![[0; WIDTH]; items.div_ceil(WIDTH)];
+        for item in 0..items {
+            let [x, y, z] = work_item_id(dispatch.block, item);
+            ids[item / WIDTH][item % WIDTH] = x | y << 10 | z << 20;
+        }
+        let lds = (descriptor.group_segment_size + dispatch.dynamic_lds) as usize;
+        Run {
+            dispatch,
+            program,
+            memory,
+            options,
+            items,
+            lds,
+            first,
+            workgroup_ids,
+            ids,
+        }
+    }
+
+    /// Waves of a workgroup.
+    fn waves(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn workgroup_id(&self, index: u64) -> [u32; 3] {
+        let [x, y, _] = self.dispatch.grid.map(u64::from);
+        [index % x, index / x % y, index / x / y].map(|id| id as u32)
+    }
+
+    /// Wave number `index` of a workgroup, before its first instruction.
+    fn wave(&self, group: [u32; 3], index: usize) -> Wave<WIDTH> {
+        let mut wave = self.first.clone();
+        for (id, register) in group.into_iter().zip(self.workgroup_ids) {
+            if let Some(register) = register {
+                wave.set_sgpr(register, id);
+            }
+        }
+        let items = (self.items - index * WIDTH).min(WIDTH);
+        wave.set_exec(Wave::<WIDTH>::ALL >> (WIDTH - items));
+        wave.vgpr[0] = self.ids[index];
+        wave
+    }
+
+    /// Runs one workgroup; gives the number of instructions executed.
+    fn workgroup(&self, id: [u32; 3]) -> Result<u64, Box<Fault>> {
+        let text_address = self.dispatch.placement.base() + self.dispatch.kernel.code_offset();
+        let mut group = Group {
+            lds: vec![0; self.lds],
+            memory: self.memory,
+            text_address,
+        };
+        let limit = self.options.max_wave_instructions;
+        let mut waves: Vec<_> = (0..self.waves())
+            .map(|i| (self.wave(id, i), limit, Stop::Barrier))
+            .collect();
+        // Each turn takes every wave that has not ended to its next barrier or its end. A wave that ended no
+        // longer counts, so after a turn all the others have met at the barrier.
+        while waves.iter().any(|(_, _, stop)| *stop == Stop::Barrier) {
+            for (index, (wave, budget, stop)) in waves.iter_mut().enumerate() {
+                if *stop == Stop::Barrier {
+                    *stop = exec::run(wave, self.program, &mut group, budget)
+                        .map_err(|(pc, lane, kind)| self.fault(id, index, pc, lane, kind))?;
+                }
+            }
+        }
+        Ok(waves.iter().map(|(_, budget, _)| limit - budget).sum())
+    }
+
+    #[cold]
+    fn fault(
+        &self,
+        workgroup: [u32; 3],
+        wave: usize,
+        pc: usize,
+        lane: Option<usize>,
+        mut kind: FaultKind,
+    ) -> Box<Fault> {
+        if let FaultKind::Watchdog { limit } = &mut kind {
+            // A wave's limit counts from its start, not from its last barrier.
+            *limit = self.options.max_wave_instructions;
+        }
+        Box::new(Fault {
+            kernel: self.dispatch.kernel.name.clone(),
+            pc,
+            instruction: self.program.text_at(pc),
+            workgroup,
+            wave,
+            lane,
+            work_item: lane.map(|lane| work_item_id(self.dispatch.block, wave * WIDTH + lane)),
+            kind,
+        })
+    }
+}
+
+/// Place of a workgroup's work-item number `item`: x counts fastest.
+fn work_item_id(block: [u32; 3], item: usize) -> [u32; 3] {
+    let item = item as u32;
+    [
+        item % block[0],
+        item / block[0] % block[1],
+        item / block[0] / block[1],
+    ]
+}
+
+/// Fills a slot: the dispatch packet, then the kernarg segment.
+fn write_slot(dispatch: &Dispatch<'_>, memory: &Memory, slot: &Slot<'_>) {
+    let mut bytes = [0; SLOT_BYTES];
+    let kernarg = &mut bytes[KERNARG_AT..KERNARG_AT + dispatch.kernel.kernarg_size as usize];
+    kernarg[..dispatch.kernarg.len()].copy_from_slice(dispatch.kernarg);
+    for arg in dispatch.kernel.args.iter().filter(|arg| arg.kind.is_hidden()) {
+        let place = &mut kernarg[arg.offset as usize..(arg.offset + arg.size) as usize];
+        place.fill(0);
+        let value = hidden(arg, dispatch).to_le_bytes();
+        let len = place.len().min(value.len());
+        place[..len].copy_from_slice(&value[..len]);
+    }
+    bytes[..PACKET_BYTES].copy_from_slice(&packet(dispatch, slot.address + KERNARG_AT as u64));
+    let written = memory.write(slot.address, &bytes);
+    debug_assert!(written.is_ok(), "a slot is an allocation of SLOT_BYTES");
+}
+
+/// The value of a hidden argument. HIP's grids hold whole workgroups only, so no workgroup is partial.
+fn hidden(arg: &KernelArg, dispatch: &Dispatch<'_>) -> u64 {
+    let pick = |sizes: [u32; 3], dim: u8| u64::from(sizes[usize::from(dim)]);
+    match arg.kind {
+        ArgKind::HiddenBlockCount(dim) => pick(dispatch.grid, dim),
+        ArgKind::HiddenGroupSize(dim) => pick(dispatch.block, dim),
+        ArgKind::HiddenGridDims => u64::from(GRID_DIMS),
+        ArgKind::HiddenDynamicLdsSize => u64::from(dispatch.dynamic_lds),
+        ArgKind::HiddenPrivateBase => PRIVATE_BASE >> 32,
+        ArgKind::HiddenSharedBase => SHARED_BASE >> 32,
+        _ => 0,
+    }
+}
+
+/// The dispatch packet that `__builtin_amdgcn_dispatch_ptr` points to. No kernel object and no completion
+/// signal: a kernel has no use for them.
+fn packet(dispatch: &Dispatch<'_>, kernarg: u64) -> [u8; PACKET_BYTES] {
+    let descriptor = &dispatch.kernel.descriptor;
+    let mut packet = [0; PACKET_BYTES];
+    let mut put = |at: usize, value: &[u8]| packet[at..at + value.len()].copy_from_slice(value);
+    put(2, &GRID_DIMS.to_le_bytes());
+    for dim in 0..3 {
+        put(4 + 2 * dim, &(dispatch.block[dim] as u16).to_le_bytes());
+        put(
+            12 + 4 * dim,
+            &(dispatch.grid[dim] * dispatch.block[dim]).to_le_bytes(),
+        );
+    }
+    put(24, &descriptor.private_segment_size.to_le_bytes());
+    put(
+        28,
+        &(descriptor.group_segment_size + dispatch.dynamic_lds).to_le_bytes(),
+    );
+    put(40, &kernarg.to_le_bytes());
+    packet
+}

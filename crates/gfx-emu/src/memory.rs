@@ -1,0 +1,563 @@
+//! Device memory: guest addresses, allocations, and every access checked against them.
+//!
+//! Guest addresses are numbers of our own; no host pointer is ever made from one. An allocation is a slice of
+//! relaxed 32-bit atomics, so that waves on several host threads may share it: a racing kernel gets some
+//! value, as on a card, and never undefined behaviour. Addresses are not used twice while the address space
+//! lasts and gaps separate allocations: use after free and overruns are found. LDS and scratch are not here;
+//! see wave.rs.
+
+mod access;
+
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::fault::{Access, MemoryFault, Place};
+
+/// First address handed out.
+const FIRST: u64 = 0x0000_2000_0000_0000;
+/// End of the user half of a 47-bit address space.
+const END: u64 = 0x0000_7fff_0000_0000;
+/// Alignment of every allocation, as `hipMalloc` gives it.
+const ALIGN: u64 = 256;
+/// The least distance between two allocations; a large allocation has a gap of its own size behind it,
+/// because a wrong index tends to be wrong by a multiple of a dimension.
+const GAP: u64 = 64 * 1024;
+/// What fresh memory holds: NaN in every float format and -1 in every signed integer, so that a kernel which
+/// reads what nobody wrote is likely to show it.
+const FRESH: u32 = u32::MAX;
+/// Freed allocations remembered for the text of a fault.
+const REMEMBERED: usize = 4096;
+/// Launches that may run at the same time.
+const SLOTS: usize = 64;
+/// Bytes a launch may use for its kernarg segment and dispatch packet.
+pub(crate) const SLOT_BYTES: usize = 8192;
+/// Addresses below count as null.
+const NULL_PAGE: u64 = 4096;
+
+/// The capacity is used up, or the host has no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("out of device memory: {requested} bytes asked for, {free} of {capacity} bytes free")]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub requested: u64,
+    /// Bytes free before.
+    pub free: u64,
+    /// Bytes the device has.
+    pub capacity: u64,
+}
+
+/// `free` got an address that is not the start of a live allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{address:#x} is not the start of a live allocation: {place}")]
+pub struct FreeError {
+    /// The address.
+    pub address: u64,
+    /// What is there instead.
+    pub place: Place,
+}
+
+/// One allocation. A freed one keeps its size for the text of a fault, and nothing else.
+#[derive(Clone, Debug)]
+struct Allocation {
+    base: u64,
+    /// Bytes that may be accessed: 0 once freed.
+    len: u64,
+    /// The size while it lived.
+    freed: Option<u64>,
+    words: Arc<Box<[AtomicU32]>>,
+}
+
+impl Allocation {
+    #[inline]
+    fn offset(&self, address: u64, bytes: u64) -> Option<usize> {
+        let offset = address.wrapping_sub(self.base);
+        // `offset < len` first: then `len - offset` cannot wrap.
+        (offset < self.len && bytes <= self.len - offset).then_some(offset as usize)
+    }
+}
+
+/// The allocations a wave used last. Every lane asks for an address, and a kernel works on a few buffers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    recent: [u32; 4],
+}
+
+/// The memory of one software device. `&Memory` is shared by all waves; allocating and freeing need `&mut`.
+///
+/// A clone is a second view of the same bytes with its own list of allocations: what is allocated or freed in
+/// one afterwards, the other does not know. A launch may so keep running on its view while a host thread
+/// allocates.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    capacity: u64,
+    used: u64,
+    next: u64,
+    /// Ascending by `base`, freed ones included.
+    allocations: Vec<Allocation>,
+    freed: usize,
+    /// Addresses of the slots no launch uses at the moment. They are outside the capacity: a card keeps them
+    /// in host memory.
+    slots: Arc<Mutex<Vec<u64>>>,
+    /// 64-bit atomics take this lock, because the storage is 32-bit words. They are atomic among each other,
+    /// not with respect to 32-bit accesses of the same place.
+    wide: Arc<Mutex<()>>,
+}
+
+impl Memory {
+    /// An empty device memory of `capacity` bytes. Host memory is taken as allocations are made.
+    pub fn new(capacity: u64) -> Memory {
+        let mut memory = Memory {
+            capacity,
+            used: 0,
+            next: FIRST,
+            allocations: Vec::new(),
+            freed: 0,
+            slots: Arc::default(),
+            wide: Arc::default(),
+        };
+        let slots: Vec<u64> = (0..SLOTS).map_while(|_| memory.push(SLOT_BYTES as u64)).collect();
+        memory.slots = Arc::new(Mutex::new(slots));
+        memory
+    }
+
+    /// Bytes this device has.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes in live allocations.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Allocates `len` bytes and gives back their guest address, aligned to 256 bytes. The content is
+    /// arbitrary. A length of zero gives an address of its own at which nothing may be accessed.
+    pub fn alloc(&mut self, len: u64) -> Result<u64, OutOfMemory> {
+        let free = self.capacity - self.used;
+        let full = OutOfMemory {
+            requested: len,
+            free,
+            capacity: self.capacity,
+        };
+        if len > free {
+            return Err(full);
+        }
+        let base = self.push(len).ok_or(full)?;
+        self.used += len;
+        Ok(base)
+    }
+
+    /// The next allocation in address order, whatever the capacity; `None` when addresses or host memory are
+    /// used up.
+    fn push(&mut self, len: u64) -> Option<u64> {
+        let step = len.max(GAP).checked_add(len)?.checked_add(ALIGN)? / ALIGN * ALIGN;
+        let base = self.next;
+        let next = base.checked_add(step).filter(|next| *next < END)?;
+        let count = usize::try_from(len.div_ceil(4)).ok()?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).ok()?;
+        words.resize_with(count, || AtomicU32::new(FRESH));
+        self.allocations.push(Allocation {
+            base,
+            len,
+            freed: None,
+            words: Arc::new(words.into_boxed_slice()),
+        });
+        self.next = next;
+        Some(base)
+    }
+
+    /// Lends one launch a place for its kernarg segment; `None` when too many launches run at the same time.
+    pub(crate) fn slot(&self) -> Option<Slot<'_>> {
+        let address = self.free_slots().pop()?;
+        Some(Slot {
+            memory: self,
+            address,
+        })
+    }
+
+    fn free_slots(&self) -> MutexGuard<'_, Vec<u64>> {
+        // Pushes and pops cannot leave the list half changed, so a poisoned lock is fine.
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frees the allocation that starts at `address`. Later accesses to it fault.
+    pub fn free(&mut self, address: u64) -> Result<(), FreeError> {
+        let found = self.allocations.binary_search_by_key(&address, |a| a.base);
+        let Some(allocation) = found
+            .ok()
+            .and_then(|i| self.allocations.get_mut(i))
+            .filter(|a| a.freed.is_none())
+        else {
+            return Err(FreeError {
+                address,
+                place: self.place(address, 1),
+            });
+        };
+        allocation.freed = Some(allocation.len);
+        self.used -= allocation.len;
+        allocation.len = 0;
+        allocation.words = Arc::default();
+        self.freed += 1;
+        if self.freed > 2 * REMEMBERED {
+            self.forget_oldest();
+        }
+        Ok(())
+    }
+
+    /// Keeps the `REMEMBERED` newest freed allocations.
+    fn forget_oldest(&mut self) {
+        let mut surplus = self.freed.saturating_sub(REMEMBERED);
+        self.freed -= surplus;
+        self.allocations.retain(|a| {
+            let drop = a.freed.is_some() && surplus > 0;
+            surplus -= usize::from(drop);
+            !drop
+        });
+    }
+
+    /// Start and size of the live allocation that holds `address`, or starts there.
+    pub fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+        let after = self.allocations.partition_point(|a| a.base <= address);
+        let a = self.allocations.get(after.checked_sub(1)?)?;
+        (a.freed.is_none() && (address == a.base || address - a.base < a.len)).then_some((a.base, a.len))
+    }
+
+    /// Copies device memory out to `out`.
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryFault> {
+        self.load_bytes(address, out, &mut Cursor::default())
+    }
+
+    /// Copies `data` into device memory.
+    pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryFault> {
+        self.store_bytes(address, data, &mut Cursor::default())
+    }
+
+    /// Copies `len` bytes from `source` to `target`; the ranges may overlap.
+    pub fn copy(&self, target: u64, source: u64, len: u64) -> Result<(), MemoryFault> {
+        // Checked before anything is written, and before the buffer is made: `len` may be any number.
+        self.check(target, len, Access::Store)?;
+        self.check(source, len, Access::Load)?;
+        let mut buffer = vec![0; len as usize];
+        self.read(source, &mut buffer)?;
+        self.write(target, &buffer)
+    }
+
+    /// Writes `count` copies of `pattern` one after the other.
+    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), MemoryFault> {
+        let len = count.saturating_mul(pattern.len() as u64);
+        self.check(address, len, Access::Store)?;
+        let chunk: Vec<u8> = pattern
+            .iter()
+            .copied()
+            .cycle()
+            .take(pattern.len() * 1024)
+            .collect();
+        let mut cursor = Cursor::default();
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(chunk.len() as u64);
+            self.store_bytes(address + done, &chunk[..part as usize], &mut cursor)?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// Whether a live allocation covers the whole range. An empty range always is.
+    pub fn check(&self, address: u64, bytes: u64, access: Access) -> Result<(), MemoryFault> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.locate(address, bytes, access, &mut Cursor::default())
+            .map(|_| ())
+    }
+
+    #[inline]
+    fn locate(
+        &self,
+        address: u64,
+        bytes: u64,
+        access: Access,
+        cursor: &mut Cursor,
+    ) -> Result<(&[AtomicU32], usize), MemoryFault> {
+        if let Some(a) = self.allocations.get(cursor.recent[0] as usize)
+            && let Some(offset) = a.offset(address, bytes)
+        {
+            return Ok((&a.words, offset));
+        }
+        self.search(address, bytes, access, cursor)
+    }
+
+    #[inline(never)]
+    fn search(
+        &self,
+        address: u64,
+        bytes: u64,
+        access: Access,
+        cursor: &mut Cursor,
+    ) -> Result<(&[AtomicU32], usize), MemoryFault> {
+        let fault = |place| MemoryFault {
+            address,
+            bytes,
+            access,
+            place,
+        };
+        let recent = cursor.recent;
+        let mut hit = |turn: usize, index: u32| {
+            let a = self.allocations.get(index as usize)?;
+            let offset = a.offset(address, bytes)?;
+            cursor.recent[..=turn].rotate_right(1);
+            cursor.recent[0] = index;
+            Some((&**a.words, offset))
+        };
+        if let Some(found) = (1..4).find_map(|turn| hit(turn, recent[turn])) {
+            return Ok(found);
+        }
+        let after = self.allocations.partition_point(|a| a.base <= address);
+        // The cursor counts in u32; more than 4 G allocations do not fit the address space with its gaps.
+        let found = after.checked_sub(1).and_then(|index| hit(3, index as u32));
+        found.ok_or_else(|| fault(self.place(address, bytes)))
+    }
+
+    /// Where an address that is not covered lies.
+    #[cold]
+    fn place(&self, address: u64, bytes: u64) -> Place {
+        if address < NULL_PAGE {
+            return Place::Null;
+        }
+        let after = self.allocations.partition_point(|a| a.base <= address);
+        let next = self.allocations.get(after).filter(|a| a.freed.is_none());
+        let previous = after.checked_sub(1).and_then(|i| self.allocations.get(i));
+        let before = next.map(|a| {
+            (
+                a.base - address,
+                Place::Before {
+                    base: a.base,
+                    size: a.len,
+                    gap: a.base - address,
+                },
+            )
+        });
+        let behind = previous.map(|a| {
+            let offset = address - a.base;
+            match a.freed {
+                Some(size) => (offset.saturating_sub(size), Place::Freed { base: a.base, size }),
+                None => {
+                    let past = offset.cast_signed().saturating_sub_unsigned(a.len);
+                    (
+                        offset.saturating_sub(a.len),
+                        Place::After {
+                            base: a.base,
+                            size: a.len,
+                            past,
+                        },
+                    )
+                }
+            }
+        });
+        // A freed neighbour explains only addresses that were inside it.
+        let behind = behind.filter(|(gap, place)| !matches!(place, Place::Freed { .. }) || *gap == 0);
+        let nearest = [behind, before].into_iter().flatten().min_by_key(|(gap, _)| *gap);
+        match nearest {
+            Some((gap, place)) if gap <= GAP.max(bytes).max(size_of_place(&place)) => place,
+            _ => Place::Nowhere,
+        }
+    }
+}
+
+/// A piece of device memory lent to one launch.
+#[derive(Debug)]
+pub(crate) struct Slot<'a> {
+    memory: &'a Memory,
+    /// Guest address of its [`SLOT_BYTES`] bytes.
+    pub(crate) address: u64,
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.memory.free_slots().push(self.address);
+    }
+}
+
+/// The reach of an allocation for the text of a fault: its own size.
+fn size_of_place(place: &Place) -> u64 {
+    match *place {
+        Place::Freed { size, .. }
+        | Place::After { size, .. }
+        | Place::Before { size, .. }
+        | Place::Misaligned { size, .. } => size,
+        Place::Null | Place::Nowhere => 0,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn memory_with(data: &[u8]) -> (Memory, u64) {
+        let mut memory = Memory::new(1 << 20);
+        let address = memory.alloc(data.len() as u64).unwrap();
+        memory.write(address, data).unwrap();
+        (memory, address)
+    }
+
+    pub(crate) fn bytes(memory: &Memory, address: u64, len: usize) -> Vec<u8> {
+        let mut out = vec![0; len];
+        memory.read(address, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn one_byte_past_the_end_faults_and_names_the_allocation() {
+        let (memory, base) = memory_with(&[0; 6]);
+        assert_eq!(memory.read(base + 5, &mut [0]), Ok(()));
+        let fault = memory.read(base + 6, &mut [0]).unwrap_err();
+        assert_eq!(
+            fault.place,
+            Place::After {
+                base,
+                size: 6,
+                past: 0
+            }
+        );
+        let fault = memory.write(base + 4, &[0; 4]).unwrap_err();
+        assert_eq!(
+            fault.place,
+            Place::After {
+                base,
+                size: 6,
+                past: -2
+            }
+        );
+        let fault = memory.read(base - 8, &mut [0; 4]).unwrap_err();
+        assert_eq!(
+            fault.place,
+            Place::Before {
+                base,
+                size: 6,
+                gap: 8
+            }
+        );
+        assert_eq!(memory.read(8, &mut [0]).unwrap_err().place, Place::Null);
+        assert_eq!(
+            memory.read(base + (1 << 40), &mut [0]).unwrap_err().place,
+            Place::Nowhere
+        );
+        assert_eq!(
+            memory.read(u64::MAX, &mut [0; 2]).unwrap_err().place,
+            Place::Nowhere
+        );
+    }
+
+    #[test]
+    fn a_store_that_faults_writes_nothing() {
+        let (memory, base) = memory_with(&[7; 8]);
+        memory.write(base + 4, &[1; 8]).unwrap_err();
+        memory.fill(base, &[1, 2], 5).unwrap_err();
+        memory.copy(base, base + 4, 8).unwrap_err();
+        assert_eq!(bytes(&memory, base, 8), [7; 8]);
+    }
+
+    #[test]
+    fn freed_memory_faults_as_freed_and_is_not_handed_out_again() {
+        let mut memory = Memory::new(4096);
+        let first = memory.alloc(4096).unwrap();
+        memory.free(first).unwrap();
+        assert_eq!(memory.used(), 0);
+        let second = memory.alloc(4096).unwrap();
+        assert_ne!(first, second);
+        let fault = memory.read(first + 8, &mut [0; 4]).unwrap_err();
+        assert_eq!(
+            fault.place,
+            Place::Freed {
+                base: first,
+                size: 4096
+            }
+        );
+        assert_eq!(
+            memory.free(first).unwrap_err().place,
+            Place::Freed {
+                base: first,
+                size: 4096
+            }
+        );
+        memory.free(second + 4).unwrap_err();
+        memory.free(second).unwrap();
+    }
+
+    #[test]
+    fn forgetting_old_frees_keeps_live_allocations() {
+        let mut memory = Memory::new(1 << 20);
+        let kept = memory.alloc(4).unwrap();
+        memory.write(kept, &[1, 2, 3, 4]).unwrap();
+        for _ in 0..3 * REMEMBERED {
+            let address = memory.alloc(4).unwrap();
+            memory.free(address).unwrap();
+        }
+        assert!(memory.allocations.len() <= 2 * REMEMBERED + 1 + SLOTS);
+        assert_eq!(bytes(&memory, kept, 4), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_capacity_is_kept_and_nothing_is_lost_by_a_refusal() {
+        let mut memory = Memory::new(100);
+        memory.alloc(60).unwrap();
+        assert_eq!(
+            memory.alloc(41),
+            Err(OutOfMemory {
+                requested: 41,
+                free: 40,
+                capacity: 100
+            })
+        );
+        memory.alloc(40).unwrap();
+        assert_eq!(memory.used(), 100);
+        Memory::new(u64::MAX).alloc(u64::MAX).unwrap_err();
+    }
+
+    #[test]
+    fn a_clone_shares_bytes_and_slots_but_not_later_allocations() {
+        let (mut memory, base) = memory_with(&[1; 4]);
+        let view = memory.clone();
+        memory.write(base, &[2; 4]).unwrap();
+        assert_eq!(bytes(&view, base, 4), [2; 4]);
+        let later = memory.alloc(4).unwrap();
+        view.read(later, &mut [0]).unwrap_err();
+        memory.free(base).unwrap();
+        assert_eq!(bytes(&view, base, 4), [2; 4]);
+        let (one, other) = (memory.slot().unwrap(), view.slot().unwrap());
+        assert_ne!(one.address, other.address);
+    }
+
+    #[test]
+    fn slots_come_back_when_their_launch_ends() {
+        let memory = Memory::new(0);
+        for _ in 0..2 {
+            let slots: Vec<Slot> = std::iter::from_fn(|| memory.slot()).collect();
+            assert_eq!(slots.len(), SLOTS);
+            memory.write(slots[0].address, &[0; SLOT_BYTES]).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_empty_allocation_has_an_address_and_no_bytes() {
+        let mut memory = Memory::new(16);
+        let (a, b) = (memory.alloc(0).unwrap(), memory.alloc(0).unwrap());
+        assert_ne!(a, b);
+        assert_eq!(memory.read(a, &mut []), Ok(()));
+        memory.read(a, &mut [0]).unwrap_err();
+        memory.free(a).unwrap();
+        memory.free(b).unwrap();
+    }
+
+    #[test]
+    fn a_fill_repeats_its_pattern() {
+        let (memory, base) = memory_with(&[0; 9000]);
+        memory.fill(base + 1, &[1, 2], 4096).unwrap();
+        let got = bytes(&memory, base, 9000);
+        assert_eq!(
+            (got[0], &got[1..5], &got[8191..8194]),
+            (0, &[1, 2, 1, 2][..], &[1, 2, 0][..])
+        );
+    }
+}

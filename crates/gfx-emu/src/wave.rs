@@ -1,0 +1,145 @@
+//! The architectural state of one wavefront, and what a workgroup lends to its wavefronts.
+//!
+//! State only: [`crate::exec`] changes it, [`crate::launch`] sets it up. Registers hold bits; what they mean is the
+//! instruction's business.
+
+use crate::memory::{Cursor, Memory};
+
+/// Scalar operand codes of the registers with a name (RDNA3 ISA, "Scalar operands").
+pub(crate) mod reg {
+    /// `vcc_lo`; `vcc_hi` follows.
+    pub(crate) const VCC: usize = 106;
+    /// `null`: reads as zero, writes are dropped.
+    pub(crate) const NULL: usize = 124;
+    /// `m0`.
+    pub(crate) const M0: usize = 125;
+    /// `exec_lo`; `exec_hi` follows.
+    pub(crate) const EXEC: usize = 126;
+}
+
+/// Base of the flat address range that means "the workgroup's LDS" (`src_shared_base`).
+pub(crate) const SHARED_BASE: u64 = 0x0001_0000_0000_0000;
+/// Base of the flat address range that means "this lane's scratch" (`src_private_base`).
+pub(crate) const PRIVATE_BASE: u64 = 0x0002_0000_0000_0000;
+
+/// One wavefront of `W` lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct Wave<const W: usize> {
+    /// Vector registers, one row of `W` lanes a register.
+    pub(crate) vgpr: Vec<[u32; W]>,
+    /// Scalar registers by operand code: `s0..=s105`, VCC, trap temporaries, NULL (stays zero), M0, EXEC.
+    pub(crate) sgpr: [u32; 128],
+    /// The scalar condition code.
+    pub(crate) scc: bool,
+    /// Index of the next instruction in its [`crate::isa::Program`]; the entry is 0.
+    pub(crate) pc: usize,
+    /// The MODE register: rounding in bits 3:0, denormals in 7:4, DX10_CLAMP bit 8, IEEE bit 9.
+    pub(crate) mode: u32,
+    /// Private memory: lane `i` owns bytes `i * scratch_size .. (i + 1) * scratch_size`.
+    pub(crate) scratch: Vec<u8>,
+    /// Private memory per lane, in bytes.
+    pub(crate) scratch_size: usize,
+    /// `src0` of a DPP instruction, after the lanes were shuffled.
+    pub(crate) dpp: [u32; W],
+    /// The allocations this wave used last.
+    pub(crate) cursor: Cursor,
+    /// Lanes the current vector instruction may write: EXEC, less what DPP switched off.
+    pub(crate) active: u64,
+}
+
+impl<const W: usize> Wave<W> {
+    /// MODE as the hardware starts a compute wave whose kernel descriptor asks for the compiler's defaults:
+    /// round to nearest even, denormals kept, DX10_CLAMP and IEEE on.
+    pub(crate) const DEFAULT_MODE: u32 = 0x3f0;
+
+    /// A wave with `vgprs` zeroed vector registers, every lane in EXEC, no scratch, at instruction 0.
+    pub(crate) fn new(vgprs: usize) -> Self {
+        let mut wave = Wave {
+            vgpr: vec![[0; W]; vgprs],
+            sgpr: [0; 128],
+            scc: false,
+            pc: 0,
+            mode: Self::DEFAULT_MODE,
+            scratch: Vec::new(),
+            scratch_size: 0,
+            dpp: [0; W],
+            cursor: Cursor::default(),
+            active: 0,
+        };
+        wave.set_exec(Self::ALL);
+        wave
+    }
+
+    /// EXEC with every lane on.
+    pub(crate) const ALL: u64 = if W >= 64 { u64::MAX } else { (1 << W) - 1 };
+
+    /// Gives every lane `bytes` of private memory, zeroed, so that a run never depends on what ran before.
+    pub(crate) fn set_scratch(&mut self, bytes: usize) {
+        self.scratch_size = bytes;
+        self.scratch = vec![0; bytes * W];
+    }
+
+    /// EXEC, one bit a lane.
+    pub(crate) fn exec(&self) -> u64 {
+        self.mask(reg::EXEC)
+    }
+
+    /// Sets EXEC; bits beyond the wave's width are dropped.
+    pub(crate) fn set_exec(&mut self, mask: u64) {
+        self.set_mask(reg::EXEC, mask);
+    }
+
+    /// A lane mask held in scalar register `n` (and `n + 1` when the wave has 64 lanes).
+    #[inline(always)]
+    pub(crate) fn mask(&self, n: usize) -> u64 {
+        if W > 32 { self.sgpr64(n) } else { u64::from(self.sgpr[n & 127]) }
+    }
+
+    /// Writes a lane mask to scalar register `n` (and `n + 1` when the wave has 64 lanes).
+    #[inline(always)]
+    pub(crate) fn set_mask(&mut self, n: usize, mask: u64) {
+        if W > 32 { self.set_sgpr64(n, mask) } else { self.set_sgpr(n, mask as u32) }
+    }
+
+    /// The pair `n`, `n + 1` as one value.
+    #[inline(always)]
+    pub(crate) fn sgpr64(&self, n: usize) -> u64 {
+        u64::from(self.sgpr[n & 127]) | if n == reg::NULL { 0 } else { u64::from(self.sgpr[(n + 1) & 127]) << 32 }
+    }
+
+    /// Writes one scalar register; NULL stays zero.
+    #[inline(always)]
+    pub(crate) fn set_sgpr(&mut self, n: usize, value: u32) {
+        if n != reg::NULL {
+            self.sgpr[n & 127] = value;
+        }
+    }
+
+    /// Writes the pair `n`, `n + 1`; NULL stays zero.
+    #[inline(always)]
+    pub(crate) fn set_sgpr64(&mut self, n: usize, value: u64) {
+        if n != reg::NULL {
+            self.sgpr[n & 127] = value as u32;
+            self.sgpr[(n + 1) & 127] = (value >> 32) as u32;
+        }
+    }
+}
+
+/// What the waves of one workgroup share while they run.
+pub(crate) struct Group<'a> {
+    /// The workgroup's local data share.
+    pub(crate) lds: Vec<u8>,
+    /// Device memory.
+    pub(crate) memory: &'a Memory,
+    /// Guest address of byte 0 of the text the [`crate::isa::Program`] was decoded from; `s_getpc_b64` answers with it.
+    pub(crate) text_address: u64,
+}
+
+/// Why a wave handed control back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It waits at `s_barrier`; run it again once the others are there.
+    Barrier,
+    /// It executed `s_endpgm`.
+    End,
+}

@@ -1,0 +1,114 @@
+//! Rows of "this assembly, from these registers, gives those registers".
+
+use gfx_emu::{Fault, Memory, Probe, Target};
+
+use super::llvm_mc;
+
+/// Operand code of `vcc_lo`.
+pub(crate) const VCC: u8 = 106;
+/// Operand code of `exec_lo`.
+pub(crate) const EXEC: u8 = 126;
+
+/// Register names and values: `v3` (every lane), `v3@7` (lane 7), `s4`, `vcc`, `exec`, `m0`, `scc`.
+pub(crate) type Registers<'a> = &'a [(&'a str, u32)];
+
+/// Assembly, registers before, registers after.
+pub(crate) type Row<'a> = (&'a str, Registers<'a>, Registers<'a>);
+
+/// A register by name.
+enum Name {
+    Vector(u8, Option<usize>),
+    Scalar(u8),
+    Scc,
+}
+
+fn name(text: &str) -> Name {
+    let number = |digits: &str| digits.parse().unwrap_or_else(|_| panic!("`{text}` is no register"));
+    match text {
+        "vcc" => Name::Scalar(VCC),
+        "exec" => Name::Scalar(EXEC),
+        "m0" => Name::Scalar(125),
+        "scc" => Name::Scc,
+        _ => match (text.split_at(1), text.split_once('@')) {
+            (("v", _), Some((register, lane))) => Name::Vector(number(&register[1..]), Some(usize::from(number(lane)))),
+            (("v", register), None) => Name::Vector(number(register), None),
+            (("s", register), None) => Name::Scalar(number(register)),
+            _ => panic!("`{text}` is no register"),
+        },
+    }
+}
+
+pub(crate) fn set(probe: &mut Probe, register: &str, value: u32) {
+    match name(register) {
+        Name::Vector(n, Some(lane)) => probe.set_vgpr(n, lane, value),
+        Name::Vector(n, None) => (0..Probe::LANES).for_each(|lane| probe.set_vgpr(n, lane, value)),
+        Name::Scalar(code) => probe.set_sgpr(code, value),
+        Name::Scc => probe.set_scc(value != 0),
+    }
+}
+
+/// The value; of a vector register without lane, lane 0.
+pub(crate) fn get(probe: &Probe, register: &str) -> u32 {
+    match name(register) {
+        Name::Vector(n, lane) => probe.vgpr(n, lane.unwrap_or(0)).unwrap(),
+        Name::Scalar(code) => probe.sgpr(code),
+        Name::Scc => u32::from(probe.scc()),
+    }
+}
+
+/// Machine code with `s_endpgm` behind it.
+#[track_caller]
+pub(crate) fn program(text: &str) -> Vec<u8> {
+    super::assemble(&format!("{text}\ns_endpgm\n"))
+}
+
+/// A wave about to run `text`.
+#[track_caller]
+pub(crate) fn probe(text: &str) -> Probe {
+    Probe::new(Target::Gfx1100, &program(text)).unwrap()
+}
+
+/// Runs without device memory.
+pub(crate) fn run(probe: &mut Probe) -> Result<u64, Box<Fault>> {
+    probe.run(&Memory::new(0))
+}
+
+/// Runs every row and compares the registers it names.
+#[track_caller]
+pub(crate) fn check(rows: &[Row<'_>]) {
+    let text: String = rows.iter().map(|(asm, ..)| format!("{asm}\ns_endpgm\n")).collect();
+    let mut code = llvm_mc(&[], &text).into_iter().map(|(_, bytes)| bytes);
+    let mut failures = Vec::new();
+    for (asm, before, after) in rows {
+        let lines = asm.lines().filter(|line| !line.trim().is_empty()).count() + 1;
+        let bytes: Vec<u8> = code.by_ref().take(lines).flatten().collect();
+        // `s_endpgm` shows that no line before it was refused.
+        assert!(bytes.ends_with(&[0, 0, 0xb0, 0xbf]), "llvm-mc did not assemble every line of `{asm}`");
+        let mut probe = Probe::new(Target::Gfx1100, &bytes).unwrap_or_else(|error| panic!("`{asm}`: {error}"));
+        before.iter().for_each(|(register, value)| set(&mut probe, register, *value));
+        if let Err(fault) = run(&mut probe) {
+            failures.push(format!("`{asm}`: {fault}"));
+            continue;
+        }
+        for (register, value) in *after {
+            let got = get(&probe, register);
+            if got != *value {
+                failures.push(format!("`{asm}` from {before:x?}: {register} is {got:#010x}, not {value:#010x}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {} rows:\n{}", failures.len(), rows.len(), failures.join("\n"));
+}
+
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}

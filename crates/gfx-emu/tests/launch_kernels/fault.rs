@@ -1,0 +1,200 @@
+//! What stops a launch: refused dispatches, memory faults and the watchdog, each with the facts a report
+//! needs.
+
+use crate::support::Arg::{self, Ptr, U32};
+use crate::support::Device;
+use gfx_emu::{Access, Fault, FaultKind, LaunchError, LaunchOptions, Place};
+
+const FILL: &str = r#"KERNEL fill(unsigned* out, unsigned n) {
+    unsigned i = bid(0) * bdim(0) + tid(0);
+    if (i < n) out[i] = i;
+}
+KERNEL read(const unsigned* in, unsigned* out) { out[tid(0)] = in[tid(0)]; }
+KERNEL __attribute__((amdgpu_flat_work_group_size(1, 64))) small(unsigned* out) { out[tid(0)] = 1; }"#;
+
+#[track_caller]
+fn fault(result: Result<impl std::fmt::Debug, LaunchError>) -> Fault {
+    match result.unwrap_err() {
+        LaunchError::Fault(fault) => *fault,
+        other => panic!("not a fault: {other}"),
+    }
+}
+
+#[test]
+fn one_element_too_many_names_kernel_lane_address_and_allocation() {
+    let mut device = Device::new("fault_over", FILL);
+    let out = device.upload(&[0; 100]);
+    device
+        .launch("fill", [2, 1, 1], [64, 1, 1], &[Ptr(out), U32(100)])
+        .unwrap();
+    let fault = fault(device.launch("fill", [2, 1, 1], [64, 1, 1], &[Ptr(out), U32(101)]));
+    assert_eq!(
+        (fault.kernel.as_str(), fault.workgroup, fault.wave),
+        ("fill", [1, 0, 0], 1)
+    );
+    assert_eq!((fault.lane, fault.work_item), (Some(4), Some([36, 0, 0])));
+    let FaultKind::Memory(memory) = fault.kind else {
+        panic!("{fault}")
+    };
+    assert_eq!(
+        (memory.address, memory.bytes, memory.access),
+        (out + 400, 4, Access::Store)
+    );
+    assert_eq!(
+        memory.place,
+        Place::After {
+            base: out,
+            size: 400,
+            past: 0
+        }
+    );
+    assert!(
+        fault.instruction.contains("global_store_b32"),
+        "{}",
+        fault.instruction
+    );
+    let text = fault.to_string();
+    for part in [
+        "`fill`",
+        "lane 4",
+        &format!("{:#x}", out + 400),
+        &format!("{out:#x} of 400 bytes"),
+    ] {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+}
+
+#[test]
+fn reading_freed_memory_is_a_use_after_free() {
+    let mut device = Device::new("fault_freed", FILL);
+    let (input, out) = (device.upload(&[1; 32]), device.upload(&[0; 32]));
+    device
+        .launch("read", [1; 3], [32, 1, 1], &[Ptr(input), Ptr(out)])
+        .unwrap();
+    device.memory.free(input).unwrap();
+    let fault = fault(device.launch("read", [1; 3], [32, 1, 1], &[Ptr(input), Ptr(out)]));
+    assert!(fault.to_string().contains("use after free"), "{fault}");
+    assert_eq!(fault.lane, Some(0));
+}
+
+#[test]
+fn a_null_pointer_is_called_one() {
+    let mut device = Device::new("fault_null", FILL);
+    let out = device.upload(&[0; 32]);
+    let fault = fault(device.launch("read", [1; 3], [32, 1, 1], &[Ptr(0), Ptr(out)]));
+    assert!(fault.to_string().contains("null pointer"), "{fault}");
+}
+
+#[test]
+fn the_first_workgroup_in_grid_order_is_reported_whatever_the_threads() {
+    for threads in [1, 4] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let fault = pool.install(|| {
+            let mut device = Device::new(&format!("fault_first_{threads}"), FILL);
+            let out = device.upload(&[0; 10 * 32]);
+            fault(device.launch("fill", [200, 1, 1], [32, 1, 1], &[Ptr(out), U32(u32::MAX)]))
+        });
+        assert_eq!(fault.workgroup, [10, 0, 0], "{threads} threads");
+    }
+}
+
+#[test]
+fn an_endless_loop_meets_the_watchdog() {
+    let source = "KERNEL spin(volatile unsigned* flag) { while (*flag == 0) {} }";
+    let mut device = Device::new("fault_spin", source);
+    let (never, now) = (device.upload(&[0]), device.upload(&[1]));
+    let options = LaunchOptions {
+        max_wave_instructions: 10_000,
+    };
+    let launch = |flag| device.launch_with("spin", [1; 3], [1, 1, 1], 0, &[Ptr(flag)], &options);
+    launch(now).unwrap();
+    assert_eq!(fault(launch(never)).kind, FaultKind::Watchdog { limit: 10_000 });
+}
+
+#[test]
+fn arguments_of_another_size_are_refused() {
+    let mut device = Device::new("fault_kernarg", FILL);
+    let out = device.upload(&[0; 64]);
+    let launch = |args: &[Arg]| device.launch("fill", [1; 3], [64, 1, 1], args);
+    launch(&[Ptr(out), U32(64)]).unwrap();
+    let error = launch(&[Ptr(out)]).unwrap_err();
+    assert_eq!(
+        error,
+        LaunchError::KernargSize {
+            kernel: "fill".into(),
+            got: 8,
+            expected: 12
+        }
+    );
+    launch(&[Ptr(out), Ptr(out), U32(64)]).unwrap_err();
+    launch(&[]).unwrap_err();
+}
+
+#[test]
+fn empty_and_oversize_grids_and_blocks_are_refused() {
+    let mut device = Device::new("fault_sizes", FILL);
+    let out = device.upload(&[0; 1024]);
+    let launch = |grid, block| device.launch("fill", grid, block, &[Ptr(out), U32(1024)]);
+    launch([1; 3], [1024, 1, 1]).unwrap();
+    for block in [[1025, 1, 1], [32, 33, 1], [0, 1, 1], [u32::MAX, u32::MAX, 2]] {
+        let error = launch([1; 3], block).unwrap_err();
+        assert_eq!(
+            error,
+            LaunchError::BlockSize {
+                kernel: "fill".into(),
+                block,
+                limit: 1024
+            }
+        );
+    }
+    for grid in [[0, 1, 1], [1, 1, 0], [1 << 30, 1, 1], [1 << 22, 1 << 22, 1 << 22]] {
+        let error = launch(grid, [64, 1, 1]).unwrap_err();
+        assert_eq!(
+            error,
+            LaunchError::GridSize {
+                kernel: "fill".into(),
+                grid
+            }
+        );
+    }
+    let small = |block| device.launch("small", [1; 3], block, &[Ptr(out)]);
+    small([64, 1, 1]).unwrap();
+    let error = small([65, 1, 1]).unwrap_err();
+    assert_eq!(
+        error,
+        LaunchError::BlockSize {
+            kernel: "small".into(),
+            block: [65, 1, 1],
+            limit: 64
+        }
+    );
+}
+
+#[test]
+fn more_lds_than_a_workgroup_has_is_refused() {
+    let mut device = Device::new("fault_lds", FILL);
+    let out = device.upload(&[0; 32]);
+    let launch = |lds| {
+        device.launch_with(
+            "fill",
+            [1; 3],
+            [32, 1, 1],
+            lds,
+            &[Ptr(out), U32(32)],
+            &LaunchOptions::default(),
+        )
+    };
+    launch(65536).unwrap();
+    let error = launch(65537).unwrap_err();
+    assert_eq!(
+        error,
+        LaunchError::Lds {
+            kernel: "fill".into(),
+            requested: 65537,
+            limit: 65536
+        }
+    );
+}

@@ -1,0 +1,128 @@
+//! Loading code objects: a good one, ones for other processors, and broken ones.
+
+use crate::compile::compile;
+use crate::support::{Arg, Device};
+use gfx_emu::{ArgKind, CodeObject, LaunchError, LoadError, Target};
+
+const SOURCE: &str = r#"
+DEVICE unsigned counter = 7;
+KERNEL __attribute__((amdgpu_flat_work_group_size(1, 256))) two_args(unsigned* out, unsigned n) {
+    if (tid(0) < n) out[tid(0)] = counter;
+}
+KERNEL no_args() {}
+"#;
+
+#[test]
+fn a_kernel_is_found_with_its_arguments_and_limits() {
+    let code = CodeObject::load(&compile("load_found", "gfx1100", SOURCE)).unwrap();
+    assert_eq!(code.target(), Target::Gfx1100);
+    let names: Vec<&str> = code.kernels().map(|k| k.name.as_str()).collect();
+    assert_eq!(names, ["no_args", "two_args"]);
+    let kernel = code.kernel("two_args").unwrap();
+    let explicit: Vec<_> = kernel
+        .explicit_args()
+        .map(|a| (a.offset, a.size, a.kind))
+        .collect();
+    assert_eq!(
+        explicit,
+        [(0, 8, ArgKind::GlobalBuffer), (8, 4, ArgKind::ByValue)]
+    );
+    assert_eq!(
+        (kernel.explicit_kernarg_size(), kernel.max_workgroup_size),
+        (12, 256)
+    );
+    assert_eq!(kernel.descriptor.wavefront_size(), 32);
+    assert!(kernel.vgprs as usize <= kernel.descriptor.vgprs());
+    assert_eq!(code.global("counter").unwrap().size, 4);
+    assert!(code.kernel("counter").is_none() && code.global("two_args.kd").is_none());
+}
+
+#[test]
+fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
+    let code = CodeObject::load(&compile("load_other", "gfx942", SOURCE)).unwrap();
+    assert_eq!(code.target(), Target::Gfx942);
+    let mut memory = gfx_emu::Memory::new(1 << 20);
+    let placement = code.place(&mut memory).unwrap();
+    let kernel = code.kernel("no_args").unwrap();
+    let dispatch = gfx_emu::Dispatch {
+        kernel,
+        placement,
+        grid: [1; 3],
+        block: [1; 3],
+        dynamic_lds: 0,
+        kernarg: &[],
+    };
+    let error = gfx_emu::launch(&code, &dispatch, &memory, &Default::default()).unwrap_err();
+    assert_eq!(
+        error,
+        LaunchError::UnsupportedTarget {
+            kernel: "no_args".into(),
+            target: Target::Gfx942
+        }
+    );
+}
+
+#[test]
+fn a_bundle_and_a_host_elf_are_refused_with_a_hint() {
+    let refused = |bytes: &[u8]| CodeObject::load(bytes).unwrap_err();
+    let bundle = refused(b"__CLANG_OFFLOAD_BUNDLE__ and so on").to_string();
+    assert!(bundle.contains("--no-gpu-bundle-output"), "{bundle}");
+    let host = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    assert!(matches!(refused(&host), LoadError::WrongMachine { .. }));
+    assert!(matches!(refused(b""), LoadError::NotElf { .. }));
+}
+
+#[test]
+fn a_code_object_with_relocations_is_refused() {
+    let source = "DEVICE unsigned target; DEVICE unsigned* pointer = &target;
+        KERNEL k(unsigned* out) { *out = *pointer; }";
+    let error = CodeObject::load(&compile("load_reloc", "gfx1100", source)).unwrap_err();
+    assert!(
+        matches!(error, LoadError::Relocations { bytes } if bytes > 0),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_truncated_code_object_is_an_error_at_every_length() {
+    let whole = compile("load_truncated", "gfx1100", SOURCE);
+    CodeObject::load(&whole).unwrap();
+    // The section headers end the file; without them there is no symbol table.
+    for end in 0..whole.len() {
+        assert!(
+            CodeObject::load(&whole[..end]).is_err(),
+            "{end} of {} bytes",
+            whole.len()
+        );
+    }
+}
+
+#[test]
+fn a_flipped_bit_never_panics() {
+    let whole = compile("load_flipped", "gfx1100", SOURCE);
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        for bit in [0, 4, 7] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << bit;
+            refused += usize::from(CodeObject::load(&bytes).is_err());
+        }
+    }
+    assert!(refused > 100, "only {refused} of the flips were noticed");
+}
+
+#[test]
+fn a_device_variable_is_read_at_its_placed_address() {
+    let mut device = Device::new("load_variable", SOURCE);
+    let out = device.upload(&[0; 2]);
+    let counter = device.placement.address(device.code.global("counter").unwrap());
+    device
+        .launch("two_args", [1; 3], [2, 1, 1], &[Arg::Ptr(out), Arg::U32(1)])
+        .unwrap();
+    assert_eq!(device.download(out, 2), [7, 0]);
+    device.memory.write(counter, &9_u32.to_le_bytes()).unwrap();
+    device
+        .launch("two_args", [1; 3], [2, 1, 1], &[Arg::Ptr(out), Arg::U32(2)])
+        .unwrap();
+    assert_eq!(device.download(out, 2), [9, 9]);
+}

@@ -1,0 +1,16 @@
+//! Small kernels, compiled by clang for a real card's instruction set, loaded and launched.
+//!
+//! What single instructions compute is checked elsewhere; here it is the way of a launch and what can go
+//! wrong on it.
+
+// `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
+#[cfg(test)]
+mod compile;
+#[cfg(test)]
+mod fault;
+#[cfg(test)]
+mod load;
+#[cfg(test)]
+mod run;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,99 @@
+//! A device memory with one code object in it, and launches with plain arguments.
+
+use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement};
+
+use crate::compile::compile;
+
+/// A loaded code object and a device memory with its image.
+pub(crate) struct Device {
+    pub(crate) code: CodeObject,
+    pub(crate) placement: Placement,
+    pub(crate) memory: Memory,
+}
+
+impl Device {
+    /// Compiles for gfx1100, loads and places.
+    pub(crate) fn new(name: &str, source: &str) -> Device {
+        let code = CodeObject::load(&compile(name, "gfx1100", source)).unwrap();
+        let mut memory = Memory::new(1 << 30);
+        let placement = code.place(&mut memory).unwrap();
+        Device {
+            code,
+            placement,
+            memory,
+        }
+    }
+
+    /// Allocates exactly `data` and copies it in.
+    pub(crate) fn upload(&mut self, data: &[u32]) -> u64 {
+        let address = self.memory.alloc(4 * data.len() as u64).unwrap();
+        let bytes: Vec<u8> = data.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.memory.write(address, &bytes).unwrap();
+        address
+    }
+
+    pub(crate) fn download(&self, address: u64, len: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * len];
+        self.memory.read(address, &mut bytes).unwrap();
+        bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|v| u32::from_le_bytes(*v))
+            .collect()
+    }
+
+    pub(crate) fn launch(
+        &self,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        args: &[Arg],
+    ) -> Result<LaunchStats, LaunchError> {
+        self.launch_with(kernel, grid, block, 0, args, &LaunchOptions::default())
+    }
+
+    pub(crate) fn launch_with(
+        &self,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_lds: u32,
+        args: &[Arg],
+        options: &LaunchOptions,
+    ) -> Result<LaunchStats, LaunchError> {
+        let kernel = self.code.kernel(kernel).unwrap();
+        let kernarg = kernarg(args);
+        let dispatch = Dispatch {
+            kernel,
+            placement: self.placement,
+            grid,
+            block,
+            dynamic_lds,
+            kernarg: &kernarg,
+        };
+        gfx_emu::launch(&self.code, &dispatch, &self.memory, options)
+    }
+}
+
+/// A kernel argument.
+#[derive(Clone, Copy)]
+pub(crate) enum Arg {
+    Ptr(u64),
+    U32(u32),
+}
+
+/// Lays arguments out as a C struct does.
+fn kernarg(args: &[Arg]) -> Vec<u8> {
+    let mut bytes: Vec<u8> = Vec::new();
+    for arg in args {
+        match arg {
+            Arg::Ptr(value) => {
+                bytes.resize(bytes.len().next_multiple_of(8), 0);
+                bytes.extend(value.to_le_bytes());
+            }
+            Arg::U32(value) => bytes.extend(value.to_le_bytes()),
+        }
+    }
+    bytes
+}

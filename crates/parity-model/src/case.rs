@@ -1,0 +1,417 @@
+//! One case: an op, its arguments and the numbers in them. Its id is its filter, its repro and its seed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::op::Family;
+use crate::values::{self, Slot};
+use crate::{DType, HostTensor, Layout, Op, ValueSet};
+
+/// How far down the test ladder a case stands; a run of a tier holds every tier before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Seconds: the ops exist and compute.
+    Quick,
+    /// The default: under two minutes on two cores with the software GPU.
+    Ci,
+    /// Everything that ends in minutes.
+    Full,
+    /// Everything.
+    Slow,
+}
+
+impl Tier {
+    /// Every tier, smallest first.
+    pub const ALL: [Tier; 4] = [Tier::Quick, Tier::Ci, Tier::Full, Tier::Slow];
+
+    /// The word specs and options use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tier::Quick => "quick",
+            Tier::Ci => "ci",
+            Tier::Full => "full",
+            Tier::Slow => "slow",
+        }
+    }
+}
+
+impl std::fmt::Display for Tier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Tier {
+    type Err = crate::op::UnknownName;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let tier = Tier::ALL.into_iter().find(|tier| tier.name() == s);
+        tier.ok_or_else(|| crate::op::UnknownName {
+            what: "tier",
+            name: s.to_owned(),
+        })
+    }
+}
+
+/// How far an output may be from the oracle's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LimitSpec {
+    /// The oracle's own, derived limit.
+    Derived,
+    /// The spec's: an error of `ulp` units in the last place plus `abs` is inside.
+    Fixed {
+        /// Units in the last place of the output dtype.
+        ulp: f64,
+        /// Absolute part.
+        abs: f64,
+        /// Where the numbers come from.
+        source: String,
+    },
+    /// Bit for bit, the sign of zero included; NaN payloads are not compared.
+    Bits {
+        /// Why bits can be asked for.
+        source: String,
+    },
+}
+
+/// One argument of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arg {
+    /// Logical shape.
+    pub shape: Vec<usize>,
+    /// How it lies in memory.
+    pub layout: Layout,
+    /// Element type.
+    pub dtype: DType,
+}
+
+/// One case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The op.
+    pub op: Op,
+    /// One value for each of [`Op::params`].
+    pub params: Vec<f64>,
+    /// Dtype of the arguments.
+    pub dtype: DType,
+    /// The arguments, [`Op::arity`] of them.
+    pub args: Vec<Arg>,
+    /// What the arguments are filled with.
+    pub values: ValueSet,
+    /// Where it stands on the ladder.
+    pub tier: Tier,
+    /// How far the output may be from the oracle's.
+    pub limit: LimitSpec,
+}
+
+/// The text that names a case: `unary/exp:f32:[2,3]:transposed:uniform(-10,10)`.
+///
+/// It holds everything that the inputs depend on: parsing it with [`Case`]'s `FromStr` gives the case back, with a
+/// derived limit and in tier `quick`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CaseId(String);
+
+impl CaseId {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for CaseId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl std::str::FromStr for CaseId {
+    type Err = BadCaseId;
+
+    fn from_str(text: &str) -> Result<Self, BadCaseId> {
+        let id = text.parse::<Case>()?.id();
+        if id.0 != text {
+            return Err(BadCaseId {
+                text: text.to_owned(),
+                why: format!("it is spelled `{id}`"),
+            });
+        }
+        Ok(id)
+    }
+}
+
+/// A text that names no case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid case id `{text}`: {why}")]
+pub struct BadCaseId {
+    /// The text found.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// `[2,3]`.
+pub(crate) fn shape_text(shape: &[usize]) -> String {
+    let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("[{}]", dims.join(","))
+}
+
+fn join<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
+    items.map(|item| item.to_string()).collect::<Vec<_>>().join(",")
+}
+
+impl Case {
+    /// The id.
+    pub fn id(&self) -> CaseId {
+        let params = match self.params.as_slice() {
+            [] => String::new(),
+            params => format!("({})", join(params.iter())),
+        };
+        CaseId(format!(
+            "{}/{}{}:{}:{}:{}:{}",
+            self.op.family(),
+            self.op,
+            params,
+            self.dtype,
+            join(self.args.iter().map(|arg| shape_text(&arg.shape))),
+            join(self.args.iter().map(|arg| arg.layout)),
+            self.values
+        ))
+    }
+
+    /// The base tensors, one an argument: what a backend uploads before it makes the views of [`Layout::plan`].
+    /// The same for the same `seed` and id, on every machine.
+    ///
+    /// # Panics
+    /// When an argument's layout is impossible for its shape, which no case from a spec or an id has.
+    pub fn inputs(&self, seed: u64) -> Vec<HostTensor> {
+        let id = self.id();
+        let fill = |(i, arg): (usize, &Arg)| {
+            let plan = arg.layout.plan(&arg.shape);
+            let plan = plan.unwrap_or_else(|| panic!("{id}: {} needs {}", arg.layout, arg.layout.needs()));
+            let slot = Slot {
+                seed,
+                id: id.as_str(),
+                arg: i,
+                arity: self.args.len(),
+            };
+            values::fill(self.values, arg.dtype, &plan.base_shape, &slot)
+        };
+        self.args.iter().enumerate().map(fill).collect()
+    }
+
+    /// The shape of the output.
+    pub fn result_shape(&self) -> &[usize] {
+        &self.args[0].shape
+    }
+
+    /// Whether layouts, values, dtype and parameters fit each other.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        let op = self.op;
+        if !op.accepts(self.dtype) {
+            return Err(format!(
+                "`{op}` means nothing for {}: it takes {}",
+                self.dtype,
+                join(op.dtypes().iter())
+            ));
+        }
+        if self.params.len() != op.params().len() {
+            return Err(format!(
+                "`{op}` takes {} parameters, not {}",
+                op.params().len(),
+                self.params.len()
+            ));
+        }
+        let mut base_shapes = Vec::new();
+        for arg in &self.args {
+            let plan = arg.layout.plan(&arg.shape).ok_or_else(|| {
+                format!(
+                    "layout `{}` needs {}, and the shape is {}",
+                    arg.layout,
+                    arg.layout.needs(),
+                    shape_text(&arg.shape)
+                )
+            })?;
+            base_shapes.push(plan.base_shape);
+        }
+        let contiguous = self.args.iter().all(|arg| arg.layout == Layout::Contiguous);
+        let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();
+        self.values.check(op, self.dtype, &base_shapes, contiguous)
+    }
+}
+
+/// `exp` and no parameters, or `affine(2,-1)` and two.
+fn parse_op(text: &str) -> Result<(Op, Vec<f64>), String> {
+    let (name, params) = match text.split_once('(') {
+        None => (text, vec![]),
+        Some((name, rest)) => {
+            let list = rest
+                .strip_suffix(')')
+                .ok_or("the closing parenthesis of the parameters is missing")?;
+            let parse = |text: &str| {
+                text.parse::<f64>()
+                    .map_err(|_| format!("parameter `{text}` is not a number"))
+            };
+            (name, list.split(',').map(parse).collect::<Result<_, _>>()?)
+        }
+    };
+    Ok((name.parse::<Op>().map_err(|e| e.to_string())?, params))
+}
+
+/// `[2,3],[2,3]`.
+fn parse_shapes(text: &str) -> Result<Vec<Vec<usize>>, String> {
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let inner = inner.ok_or_else(|| format!("`{text}` is not a list of shapes like [2,3],[2,3]"))?;
+    let dim = |text: &str| {
+        text.parse::<usize>()
+            .map_err(|_| format!("`{text}` is not a dimension"))
+    };
+    let shape = |text: &str| match text {
+        "" => Ok(vec![]),
+        dims => dims.split(',').map(dim).collect(),
+    };
+    inner.split("],[").map(shape).collect()
+}
+
+impl std::str::FromStr for Case {
+    type Err = BadCaseId;
+
+    fn from_str(text: &str) -> Result<Self, BadCaseId> {
+        parse_case(text).map_err(|why| BadCaseId {
+            text: text.to_owned(),
+            why,
+        })
+    }
+}
+
+fn parse_case(text: &str) -> Result<Case, String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [op, dtype, shapes, layouts, values] = parts[..] else {
+        return Err("expected family/op:dtype:shapes:layouts:values".to_owned());
+    };
+    let (family, op) = op
+        .split_once('/')
+        .ok_or("the family is missing, as in unary/exp")?;
+    let (op, params) = parse_op(op)?;
+    if family.parse::<Family>() != Ok(op.family()) {
+        return Err(format!(
+            "`{op}` is of the family `{}`, not `{family}`",
+            op.family()
+        ));
+    }
+    let dtype: DType = dtype
+        .parse()
+        .map_err(|e: crate::dtype::UnknownDType| e.to_string())?;
+    let shapes = parse_shapes(shapes)?;
+    let layouts: Vec<Layout> = layouts
+        .split(',')
+        .map(str::parse)
+        .collect::<Result<_, crate::op::UnknownName>>()
+        .map_err(|e| e.to_string())?;
+    if shapes.len() != op.arity() || layouts.len() != op.arity() {
+        return Err(format!(
+            "`{op}` takes {} arguments: as many shapes, as many layouts",
+            op.arity()
+        ));
+    }
+    if shapes.iter().any(|shape| *shape != shapes[0]) {
+        return Err(
+            "all arguments have the same logical shape; layouts make them differ in memory".to_owned(),
+        );
+    }
+    let arg = |(shape, layout)| Arg { shape, layout, dtype };
+    let args = shapes.into_iter().zip(layouts).map(arg).collect();
+    let values = values.parse().map_err(|e: values::BadValueSet| e.to_string())?;
+    let case = Case {
+        op,
+        params,
+        dtype,
+        args,
+        values,
+        tier: Tier::Quick,
+        limit: LimitSpec::Derived,
+    };
+    case.check()?;
+    Ok(case)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_parses_back_to_its_case() {
+        for text in [
+            "unary/exp:f32:[2,3]:transposed:uniform(-10,10)",
+            "unary/affine(2,-1):u8:[]:contiguous:ints(0,9)",
+            "unary/powf(0.5):f8e4m3:[256]:contiguous:exhaustive",
+            "binary/add:f16:[3,5],[3,5]:contiguous,broadcast:ints(-9,9)",
+            "binary/eq:i64:[0,4],[0,4]:contiguous,sliced:ints(-1,1)",
+        ] {
+            let case: Case = text.parse().unwrap();
+            assert_eq!(case.id().as_str(), text);
+            assert_eq!(case.id().as_str().parse::<Case>(), Ok(case));
+            assert_eq!(text.parse::<CaseId>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_bad_id_says_what_is_wrong() {
+        for (text, why) in [
+            ("unary/exp:f32:[2]", "expected family/op:dtype"),
+            ("exp:f32:[2]:contiguous:any", "family is missing"),
+            ("unary/expm1:f32:[2]:contiguous:any", "unknown op `expm1`"),
+            (
+                "binary/exp:f32:[2]:contiguous:any",
+                "family `unary`, not `binary`",
+            ),
+            ("unary/exp:f31:[2]:contiguous:any", "unknown dtype `f31`"),
+            ("unary/exp:f32:2:contiguous:any", "not a list of shapes"),
+            ("unary/exp:f32:[x]:contiguous:any", "not a dimension"),
+            ("unary/exp:f32:[2]:diagonal:any", "unknown layout `diagonal`"),
+            ("unary/exp:f32:[2]:transposed:any", "needs rank >= 2"),
+            ("unary/exp:f32:[2]:contiguous:all", "invalid value set `all`"),
+            ("unary/exp:i32:[2]:contiguous:any", "means nothing for i32"),
+            (
+                "unary/affine(2):f32:[2]:contiguous:any",
+                "takes 2 parameters, not 1",
+            ),
+            ("unary/affine(2,x):f32:[2]:contiguous:any", "`x` is not a number"),
+            ("binary/add:f32:[2]:contiguous:any", "takes 2 arguments"),
+            (
+                "binary/add:f32:[2],[3]:contiguous,contiguous:any",
+                "same logical shape",
+            ),
+        ] {
+            let message = text.parse::<Case>().unwrap_err().to_string();
+            assert!(message.contains(text) && message.contains(why), "{message}");
+        }
+        let message = "unary/affine(2.0,1):f32:[2]:contiguous:any"
+            .parse::<CaseId>()
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("spelled `unary/affine(2,1):"), "{message}");
+    }
+
+    #[test]
+    fn inputs_lie_under_their_layouts() {
+        let case: Case = "binary/add:f32:[3,5],[3,5]:transposed,broadcast:any"
+            .parse()
+            .unwrap();
+        let inputs = case.inputs(0);
+        assert_eq!(inputs[0].shape, [5, 3]);
+        assert_eq!(inputs[1].shape, [1, 5]);
+        assert_eq!(inputs, case.inputs(0));
+        assert_ne!(inputs, case.inputs(1));
+    }
+
+    #[test]
+    fn tiers_are_ordered_and_parse_back() {
+        assert!(Tier::Quick < Tier::Ci && Tier::Ci < Tier::Full && Tier::Full < Tier::Slow);
+        for tier in Tier::ALL {
+            assert_eq!(tier.name().parse(), Ok(tier));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Known failures: cases that are expected to fail on a backend, each with the reason.
+//!
+//! An entry explains exactly one verdict. A listed case that passes, or fails in another way, fails the run; so does an
+//! entry that no case matches any more.
+
+use crate::spec::SpecError;
+use crate::{CaseId, Verdict};
+
+/// One entry of `known-failures.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Pattern over case ids, see [`crate::glob`].
+    pub id: String,
+    /// The backend it is about.
+    pub backend: String,
+    /// The verdict it explains.
+    pub verdict: Verdict,
+    /// Why the cases fail.
+    pub reason: String,
+    /// An upstream issue, where there is one.
+    pub link: Option<String>,
+    /// Where the entry stands in its file, in bytes.
+    pub span: std::ops::Range<usize>,
+}
+
+/// The entries of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownFailures {
+    /// The file's name, for messages.
+    pub file: String,
+    /// The entries, in file order.
+    pub entries: Vec<Known>,
+}
+
+impl KnownFailures {
+    /// Reads a `known-failures.toml`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn parse(file_name: &str, text: &str) -> Result<KnownFailures, Vec<SpecError>> {
+        crate::spec::known::parse(file_name, text)
+    }
+
+    /// The first entry for this case on this backend.
+    pub fn find(&self, backend: &str, id: &CaseId) -> Option<&Known> {
+        self.entries.iter().find(|known| known.matches(backend, id))
+    }
+
+    /// What `verdict` becomes when known failures are taken into account, with the entry that explains it:
+    /// the listed verdict becomes [`Verdict::KnownFailure`], one that would not fail the run becomes
+    /// [`Verdict::UnexpectedPass`], and any other failure stays what it is.
+    pub fn apply(&self, backend: &str, id: &CaseId, verdict: Verdict) -> (Verdict, Option<&Known>) {
+        match self.find(backend, id) {
+            None => (verdict, None),
+            Some(known) if known.verdict == verdict => (Verdict::KnownFailure, Some(known)),
+            Some(known) if !verdict.fails_run() => (Verdict::UnexpectedPass, Some(known)),
+            Some(_) => (verdict, None),
+        }
+    }
+
+    /// An error for every entry that matches none of `ids`, which are all cases of all specs, on any backend.
+    pub fn stale<'a>(&self, ids: impl Iterator<Item = &'a CaseId> + Clone) -> Vec<SpecError> {
+        let dead = |known: &&Known| !ids.clone().any(|id| crate::glob::matches(&known.id, id.as_str()));
+        let error = |known: &Known| SpecError {
+            file: self.file.clone(),
+            span: known.span.clone(),
+            message: format!("known failure `{}` matches no case", known.id),
+            help: Some("remove the entry, or mend its pattern".to_owned()),
+        };
+        self.entries.iter().filter(dead).map(error).collect()
+    }
+}
+
+impl Known {
+    /// Whether the entry is about this case on this backend.
+    pub fn matches(&self, backend: &str, id: &CaseId) -> bool {
+        self.backend == backend && crate::glob::matches(&self.id, id.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[[known]]
+id = "unary/relu:*:nan"
+backend = "cpu"
+verdict = "mismatch"
+reason = "max drops NaN"
+
+[[known]]
+id = "unary/gone:*"
+backend = "rocm"
+verdict = "crash"
+reason = "long fixed"
+link = "https://example.org/1"
+"#;
+
+    fn known() -> KnownFailures {
+        KnownFailures::parse("known-failures.toml", TEXT).unwrap()
+    }
+
+    fn id(text: &str) -> CaseId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_entry_explains_its_own_verdict_on_its_own_backend_only() {
+        let known = known();
+        let nan = id("unary/relu:f32:[9]:contiguous:nan");
+        let apply = |backend, verdict| known.apply(backend, &nan, verdict).0;
+        assert_eq!(apply("cpu", Verdict::Mismatch), Verdict::KnownFailure);
+        assert_eq!(apply("cpu", Verdict::Pass), Verdict::UnexpectedPass);
+        assert_eq!(
+            apply("cpu", Verdict::Crash),
+            Verdict::Crash,
+            "it fails, but not as listed"
+        );
+        assert_eq!(apply("rocm", Verdict::Mismatch), Verdict::Mismatch);
+        let other = id("unary/relu:f32:[9]:contiguous:special");
+        assert_eq!(known.apply("cpu", &other, Verdict::Pass), (Verdict::Pass, None));
+    }
+
+    #[test]
+    fn an_entry_that_matches_no_case_is_stale() {
+        let known = known();
+        let nan = id("unary/relu:f32:[9]:contiguous:nan");
+        let stale = known.stale(std::iter::once(&nan));
+        assert_eq!(stale.len(), 1);
+        assert_eq!(stale[0].message, "known failure `unary/gone:*` matches no case");
+        assert!(
+            TEXT[stale[0].span.clone()].starts_with("[[known]]"),
+            "{:?}",
+            &TEXT[stale[0].span.clone()]
+        );
+    }
+
+    #[test]
+    fn every_mistake_in_the_file_is_reported() {
+        let text = "[[known]]\nid = \"a\"\nbackend = 3\nverdict = \"broken\"\nreson = \"x\"\n[[known]]\n";
+        let errors = KnownFailures::parse("k.toml", text).unwrap_err();
+        let messages: Vec<_> = errors.iter().map(|e| e.message.as_str()).collect();
+        assert!(
+            messages.contains(&"`backend` must be a string, not an integer"),
+            "{messages:?}"
+        );
+        assert!(messages.contains(&"unknown verdict `broken`"), "{messages:?}");
+        assert!(messages.contains(&"unknown key `reson`"), "{messages:?}");
+        assert_eq!(
+            messages.iter().filter(|m| m.starts_with("missing key")).count(),
+            5,
+            "{messages:?}"
+        );
+    }
+}

@@ -1,0 +1,370 @@
+//! Memory layouts of an argument, as recipes of tensor views.
+//!
+//! A layout never changes the values an op sees, only where they lie: the op on a view must give what the op on a
+//! contiguous copy of the view gives.
+
+use crate::HostTensor;
+use crate::op::UnknownName;
+
+/// How an argument lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layout {
+    /// Row-major, from the start of its storage.
+    Contiguous,
+    /// Row-major, but starting one row (rank 1: one element) into its storage.
+    Offset,
+    /// The last two dimensions swapped.
+    Transposed,
+    /// All dimensions in reverse order; rank 3 and above, for below it is [`Layout::Transposed`].
+    Reversed,
+    /// A window of the last dimension: rows are contiguous, with gaps between them.
+    Sliced,
+    /// Every other element: the last dimension has stride 2.
+    Stepped,
+    /// Dimension 0 has stride 0.
+    Broadcast,
+    /// The last dimension has stride 0.
+    BroadcastLast,
+    /// One element, every stride 0.
+    Scalar,
+}
+
+/// One view step, each a candle `Tensor` method of the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ViewStep {
+    /// Swap two dimensions.
+    Transpose(usize, usize),
+    /// Reorder the dimensions: dimension `i` of the result is dimension `order[i]` of the operand.
+    Permute(Vec<usize>),
+    /// Keep `len` indices of dimension `dim` from `start` on.
+    Narrow {
+        /// Dimension narrowed.
+        dim: usize,
+        /// First index kept.
+        start: usize,
+        /// Number of indices kept.
+        len: usize,
+    },
+    /// Remove dimension `.0`, which has extent 1.
+    Squeeze(usize),
+    /// Expand to this shape by repeating dimensions of extent 1, and new leading ones.
+    BroadcastAs(Vec<usize>),
+}
+
+/// How a view is made: a contiguous tensor of `base_shape`, then `steps` in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewPlan {
+    /// Shape of the contiguous tensor underneath.
+    pub base_shape: Vec<usize>,
+    /// The steps that turn it into the view.
+    pub steps: Vec<ViewStep>,
+}
+
+impl Layout {
+    /// Every layout, in table order.
+    pub const ALL: [Layout; 9] = [
+        Layout::Contiguous,
+        Layout::Offset,
+        Layout::Transposed,
+        Layout::Reversed,
+        Layout::Sliced,
+        Layout::Stepped,
+        Layout::Broadcast,
+        Layout::BroadcastLast,
+        Layout::Scalar,
+    ];
+
+    /// The word specs and ids use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Layout::Contiguous => "contiguous",
+            Layout::Offset => "offset",
+            Layout::Transposed => "transposed",
+            Layout::Reversed => "reversed",
+            Layout::Sliced => "sliced",
+            Layout::Stepped => "stepped",
+            Layout::Broadcast => "broadcast",
+            Layout::BroadcastLast => "broadcast_last",
+            Layout::Scalar => "scalar",
+        }
+    }
+
+    /// What a shape must have for the layout to be possible, in words.
+    pub const fn needs(self) -> &'static str {
+        match self {
+            Layout::Contiguous => "any shape",
+            Layout::Offset | Layout::Stepped => "rank >= 1",
+            Layout::Transposed | Layout::Sliced => "rank >= 2",
+            Layout::Reversed => "rank >= 3",
+            Layout::Broadcast => "a first dimension >= 2",
+            Layout::BroadcastLast => "rank >= 2 and a last dimension >= 2",
+            Layout::Scalar => "rank >= 1 and at least 2 elements",
+        }
+    }
+
+    /// The recipe for a view of logical `shape`; `None` when the layout is impossible for it (see [`Layout::needs`]).
+    pub fn plan(self, shape: &[usize]) -> Option<ViewPlan> {
+        let rank = shape.len();
+        let mut base_shape = shape.to_vec();
+        let steps = match self {
+            Layout::Contiguous => vec![],
+            Layout::Offset => {
+                *base_shape.first_mut()? += 1;
+                vec![ViewStep::Narrow {
+                    dim: 0,
+                    start: 1,
+                    len: shape[0],
+                }]
+            }
+            Layout::Transposed if rank >= 2 => {
+                base_shape.swap(rank - 2, rank - 1);
+                vec![ViewStep::Transpose(rank - 2, rank - 1)]
+            }
+            Layout::Reversed if rank >= 3 => {
+                base_shape.reverse();
+                vec![ViewStep::Permute((0..rank).rev().collect())]
+            }
+            Layout::Sliced if rank >= 2 => {
+                // One element cut off in front and two behind: neither the offset nor the gap is a power of two.
+                base_shape[rank - 1] += 3;
+                vec![ViewStep::Narrow {
+                    dim: rank - 1,
+                    start: 1,
+                    len: shape[rank - 1],
+                }]
+            }
+            Layout::Stepped if rank >= 1 => {
+                base_shape.push(2);
+                vec![
+                    ViewStep::Narrow {
+                        dim: rank,
+                        start: 1,
+                        len: 1,
+                    },
+                    ViewStep::Squeeze(rank),
+                ]
+            }
+            Layout::Broadcast if rank >= 1 && shape[0] >= 2 => {
+                base_shape[0] = 1;
+                vec![ViewStep::BroadcastAs(shape.to_vec())]
+            }
+            Layout::BroadcastLast if rank >= 2 && shape[rank - 1] >= 2 => {
+                base_shape[rank - 1] = 1;
+                vec![ViewStep::BroadcastAs(shape.to_vec())]
+            }
+            Layout::Scalar if rank >= 1 && shape.iter().product::<usize>() >= 2 => {
+                base_shape.clear();
+                vec![ViewStep::BroadcastAs(shape.to_vec())]
+            }
+            Layout::Transposed
+            | Layout::Reversed
+            | Layout::Sliced
+            | Layout::Stepped
+            | Layout::Broadcast
+            | Layout::BroadcastLast
+            | Layout::Scalar => return None,
+        };
+        Some(ViewPlan { base_shape, steps })
+    }
+}
+
+impl std::fmt::Display for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Layout {
+    type Err = UnknownName;
+
+    fn from_str(s: &str) -> Result<Self, UnknownName> {
+        let layout = Layout::ALL.into_iter().find(|layout| layout.name() == s);
+        layout.ok_or_else(|| UnknownName {
+            what: "layout",
+            name: s.to_owned(),
+        })
+    }
+}
+
+/// Extents, strides and start of a view, in elements.
+struct Strided {
+    dims: Vec<usize>,
+    strides: Vec<usize>,
+    offset: usize,
+}
+
+impl Strided {
+    fn contiguous(shape: &[usize]) -> Self {
+        let mut strides = vec![1; shape.len()];
+        for d in (1..shape.len()).rev() {
+            strides[d - 1] = strides[d] * shape[d];
+        }
+        Strided {
+            dims: shape.to_vec(),
+            strides,
+            offset: 0,
+        }
+    }
+
+    fn apply(&mut self, step: &ViewStep) {
+        match step {
+            ViewStep::Transpose(a, b) => {
+                self.dims.swap(*a, *b);
+                self.strides.swap(*a, *b);
+            }
+            ViewStep::Permute(order) => {
+                self.dims = order.iter().map(|&d| self.dims[d]).collect();
+                self.strides = order.iter().map(|&d| self.strides[d]).collect();
+            }
+            ViewStep::Narrow { dim, start, len } => {
+                self.offset += start * self.strides[*dim];
+                self.dims[*dim] = *len;
+            }
+            ViewStep::Squeeze(dim) => {
+                self.dims.remove(*dim);
+                self.strides.remove(*dim);
+            }
+            ViewStep::BroadcastAs(shape) => {
+                let new = shape.len() - self.dims.len();
+                let strides = (0..shape.len()).map(|d| match d.checked_sub(new) {
+                    Some(old) if self.dims[old] == shape[d] => self.strides[old],
+                    Some(_) | None => 0,
+                });
+                self.strides = strides.collect();
+                self.dims.clone_from(shape);
+            }
+        }
+    }
+}
+
+impl ViewPlan {
+    /// The logical tensor as a contiguous copy.
+    ///
+    /// # Panics
+    /// When `base` does not have `base_shape`, which no tensor from [`crate::case::Case::inputs`] does.
+    pub fn gather(&self, base: &HostTensor) -> HostTensor {
+        assert_eq!(
+            base.shape, self.base_shape,
+            "a base tensor has the plan's base shape"
+        );
+        let mut view = Strided::contiguous(&self.base_shape);
+        self.steps.iter().for_each(|step| view.apply(step));
+        let size = base.dtype.size();
+        let count = view.dims.iter().product();
+        let mut bytes = Vec::with_capacity(count * size);
+        let mut index = vec![0; view.dims.len()];
+        let mut at = view.offset;
+        for _ in 0..count {
+            bytes.extend_from_slice(&base.bytes[at * size..(at + 1) * size]);
+            // Odometer: step the last dimension, carry into the ones before it.
+            for d in (0..index.len()).rev() {
+                index[d] += 1;
+                at += view.strides[d];
+                if index[d] < view.dims[d] {
+                    break;
+                }
+                at -= index[d] * view.strides[d];
+                index[d] = 0;
+            }
+        }
+        HostTensor {
+            dtype: base.dtype,
+            shape: view.dims,
+            bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    /// The element of `base` that logical `index` shows, worked out from the layout's meaning and not from its steps.
+    fn expected_index(layout: Layout, shape: &[usize], index: &[usize]) -> Vec<usize> {
+        let mut at = index.to_vec();
+        let last = shape.len().saturating_sub(1);
+        match layout {
+            Layout::Contiguous => {}
+            Layout::Offset => at[0] += 1,
+            Layout::Transposed => at.swap(last - 1, last),
+            Layout::Reversed => at.reverse(),
+            Layout::Sliced => at[last] += 1,
+            Layout::Stepped => at.push(1),
+            Layout::Broadcast => at[0] = 0,
+            Layout::BroadcastLast => at[last] = 0,
+            Layout::Scalar => at.clear(),
+        }
+        at
+    }
+
+    fn unravel(mut flat: usize, shape: &[usize]) -> Vec<usize> {
+        let mut index = vec![0; shape.len()];
+        for d in (0..shape.len()).rev() {
+            index[d] = flat % shape[d];
+            flat /= shape[d];
+        }
+        index
+    }
+
+    #[test]
+    fn gather_agrees_with_brute_force_for_every_layout() {
+        let shapes: [&[usize]; 7] = [&[], &[5], &[2, 3], &[1, 4], &[2, 3, 4], &[3, 1, 2, 2], &[0, 3]];
+        let mut checked = 0;
+        for layout in Layout::ALL {
+            for shape in shapes {
+                let Some(plan) = layout.plan(shape) else { continue };
+                let count: usize = plan.base_shape.iter().product();
+                let bytes = (0..count as i16).flat_map(i16::to_le_bytes).collect();
+                let base = HostTensor {
+                    dtype: DType::I16,
+                    shape: plan.base_shape.clone(),
+                    bytes,
+                };
+                let view = plan.gather(&base);
+                assert_eq!(view.shape, shape, "{layout} {shape:?}");
+                assert_eq!(view.bytes.len(), view.len() * 2, "{layout} {shape:?}");
+                for flat in 0..view.len() {
+                    let at = expected_index(layout, shape, &unravel(flat, shape));
+                    let mut base_flat = 0;
+                    for (d, i) in at.iter().enumerate() {
+                        base_flat = base_flat * plan.base_shape[d] + i;
+                    }
+                    assert_eq!(
+                        view.bits(flat),
+                        base_flat as u64,
+                        "{layout} {shape:?} element {flat}"
+                    );
+                    checked += 1;
+                }
+            }
+        }
+        assert!(
+            checked > 300,
+            "the shapes above exercise the layouts: {checked} elements"
+        );
+    }
+
+    #[test]
+    fn a_layout_that_a_shape_cannot_have_is_none() {
+        for (layout, shape) in [
+            (Layout::Offset, &[][..]),
+            (Layout::Stepped, &[]),
+            (Layout::Transposed, &[4]),
+            (Layout::Sliced, &[4]),
+            (Layout::Reversed, &[2, 3]),
+            (Layout::Broadcast, &[1, 3]),
+            (Layout::BroadcastLast, &[3, 1]),
+            (Layout::Scalar, &[1]),
+        ] {
+            assert_eq!(layout.plan(shape), None, "{layout} {shape:?}");
+        }
+    }
+
+    #[test]
+    fn names_parse_back() {
+        for layout in Layout::ALL {
+            assert_eq!(layout.name().parse(), Ok(layout));
+        }
+    }
+}

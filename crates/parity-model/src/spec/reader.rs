@@ -1,0 +1,309 @@
+//! Reading a spanned TOML document while collecting everything that is wrong with it.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::SpecError;
+
+/// Where errors go.
+pub(super) struct Report<'a> {
+    file: &'a str,
+    errors: RefCell<Vec<SpecError>>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(file: &'a str) -> Self {
+        Report {
+            file,
+            errors: RefCell::new(vec![]),
+        }
+    }
+
+    pub(super) fn error(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        let (message, help) = (
+            message.into(),
+            Some(help.into()).filter(|help: &String| !help.is_empty()),
+        );
+        self.errors.borrow_mut().push(SpecError {
+            file: self.file.to_owned(),
+            span,
+            message,
+            help,
+        });
+    }
+
+    /// The value if nothing was wrong, else what was, in file order.
+    pub(super) fn finish<T>(self, value: T) -> Result<T, Vec<SpecError>> {
+        let mut errors = self.errors.into_inner();
+        if errors.is_empty() {
+            return Ok(value);
+        }
+        errors.sort_by_key(|error| error.span.start);
+        Err(errors)
+    }
+}
+
+/// Parses TOML; syntax errors are reported and leave what could be read.
+pub(super) fn document<'i>(report: &Report<'_>, text: &'i str) -> Spanned<DeTable<'i>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        report.error(
+            error.span().unwrap_or(0..text.len()),
+            error.message(),
+            "the file is not valid TOML here",
+        );
+    }
+    document
+}
+
+/// A table with a fixed set of keys.
+pub(super) struct Table<'r, 'i> {
+    pub(super) report: &'r Report<'r>,
+    pub(super) span: Range<usize>,
+    table: &'r DeTable<'i>,
+}
+
+impl<'r, 'i> Table<'r, 'i> {
+    /// Opens a table, reporting every key that is not in `keys`.
+    pub(super) fn open(
+        report: &'r Report<'r>,
+        table: &'r DeTable<'i>,
+        span: Range<usize>,
+        keys: &[&str],
+    ) -> Self {
+        for key in table.keys().filter(|key| !keys.contains(&key.get_ref().as_ref())) {
+            let name = key.get_ref();
+            let help = suggest(name, keys.iter().copied());
+            report.error(key.span(), format!("unknown key `{name}`"), help);
+        }
+        Table { report, span, table }
+    }
+
+    /// The value of an optional key.
+    pub(super) fn get(&self, key: &str) -> Option<Value<'r, 'i>> {
+        let value = self.table.get(key)?;
+        Some(Value {
+            report: self.report,
+            key: key.to_owned(),
+            value,
+        })
+    }
+
+    /// The value of a key that must be there.
+    pub(super) fn require(&self, key: &str, example: &str) -> Option<Value<'r, 'i>> {
+        let value = self.get(key);
+        if value.is_none() {
+            self.report.error(
+                self.span.clone(),
+                format!("missing key `{key}`"),
+                format!("add {example}"),
+            );
+        }
+        value
+    }
+}
+
+/// A value and the key it stands under.
+pub(super) struct Value<'r, 'i> {
+    pub(super) report: &'r Report<'r>,
+    key: String,
+    value: &'r Spanned<DeValue<'i>>,
+}
+
+impl<'r, 'i> Value<'r, 'i> {
+    pub(super) fn span(&self) -> Range<usize> {
+        self.value.span()
+    }
+
+    pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) {
+        self.report.error(self.span(), message, help);
+    }
+
+    fn wrong_type<T>(&self, wanted: &str) -> Option<T> {
+        let found = match self.value.get_ref() {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a float",
+            DeValue::Boolean(_) => "a boolean",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "an array",
+            DeValue::Table(_) => "a table",
+        };
+        self.error(format!("`{}` must be {wanted}, not {found}", self.key), "");
+        None
+    }
+
+    pub(super) fn string(&self) -> Option<&'r str> {
+        self.value
+            .get_ref()
+            .as_str()
+            .or_else(|| self.wrong_type("a string"))
+    }
+
+    /// A string that is not blank.
+    pub(super) fn text(&self) -> Option<String> {
+        let text = self.string()?.trim();
+        if text.is_empty() {
+            self.error(format!("`{}` must not be empty", self.key), "");
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    pub(super) fn boolean(&self) -> Option<bool> {
+        self.value
+            .get_ref()
+            .as_bool()
+            .or_else(|| self.wrong_type("a boolean"))
+    }
+
+    /// A float or an integer.
+    pub(super) fn number(&self) -> Option<f64> {
+        let number = match self.value.get_ref() {
+            DeValue::Float(x) => x.as_str().parse::<f64>().ok(),
+            DeValue::Integer(x) => i64::from_str_radix(x.as_str(), x.radix()).ok().map(|x| x as f64),
+            _ => None,
+        };
+        match number {
+            Some(x) if x.is_finite() => Some(x),
+            Some(_) => {
+                self.error(format!("`{}` must be finite", self.key), "");
+                None
+            }
+            None => self.wrong_type("a number"),
+        }
+    }
+
+    pub(super) fn size(&self) -> Option<usize> {
+        let DeValue::Integer(x) = self.value.get_ref() else {
+            return self.wrong_type("an integer");
+        };
+        let size = usize::from_str_radix(x.as_str(), x.radix()).ok();
+        if size.is_none() {
+            self.error(
+                format!("`{}` must hold sizes, and {x} is none", self.key),
+                "sizes are 0 and above",
+            );
+        }
+        size
+    }
+
+    pub(super) fn table(&self, keys: &[&str]) -> Option<Table<'r, 'i>> {
+        let table = self
+            .value
+            .get_ref()
+            .as_table()
+            .or_else(|| self.wrong_type("a table"))?;
+        Some(Table::open(self.report, table, self.span(), keys))
+    }
+
+    /// The elements of an array; an empty one is an error unless `may_be_empty`.
+    pub(super) fn array(&self, may_be_empty: bool) -> Option<Vec<Value<'r, 'i>>> {
+        let array = self
+            .value
+            .get_ref()
+            .as_array()
+            .or_else(|| self.wrong_type("an array"))?;
+        if array.is_empty() && !may_be_empty {
+            self.error(
+                format!("`{}` is empty", self.key),
+                "a group without it would hold no case: name at least one",
+            );
+            return None;
+        }
+        Some(
+            array
+                .iter()
+                .map(|value| Value {
+                    report: self.report,
+                    key: self.key.clone(),
+                    value,
+                })
+                .collect(),
+        )
+    }
+
+    /// Reads every element of a non-empty array, reporting elements that stand in it twice.
+    pub(super) fn list<T: PartialEq>(&self, read: impl Fn(&Value<'r, 'i>) -> Option<T>) -> Option<Vec<T>> {
+        let mut list = Vec::new();
+        let elements = self.array(false)?;
+        let count = elements.len();
+        for element in elements {
+            match read(&element) {
+                Some(item) if list.contains(&item) => {
+                    element.error(
+                        format!("`{}` names this twice", self.key),
+                        "the cases would be the same: remove one",
+                    );
+                }
+                Some(item) => list.push(item),
+                None => {}
+            }
+        }
+        (list.len() == count).then_some(list)
+    }
+
+    /// A word of a table of names.
+    pub(super) fn word<T: Copy>(
+        &self,
+        what: &str,
+        table: &[T],
+        name: impl Fn(T) -> &'static str,
+    ) -> Option<T> {
+        let word = self.string()?;
+        let found = table.iter().copied().find(|item| name(*item) == word);
+        if found.is_none() {
+            self.error(
+                format!("unknown {what} `{word}`"),
+                suggest(word, table.iter().map(|item| name(*item))),
+            );
+        }
+        found
+    }
+}
+
+/// `did you mean ..` when one of `known` is close, and the whole list otherwise.
+pub(super) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
+    let near = known.clone().map(|name| (distance(word, name), name)).min();
+    match near {
+        Some((d, name)) if d <= 2 && d < name.len() => format!("did you mean `{name}`?"),
+        _ => format!("expected one of {}", known.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_word_is_suggested_and_a_far_one_gets_the_list() {
+        assert_eq!(
+            suggest("sqr_t", ["sqr", "sqrt"].into_iter()),
+            "did you mean `sqrt`?"
+        );
+        assert_eq!(
+            suggest("softmax", ["sqr", "sqrt"].into_iter()),
+            "expected one of sqr, sqrt"
+        );
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

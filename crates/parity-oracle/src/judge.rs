@@ -1,0 +1,211 @@
+//! Turns one outcome, the right answer and the reference's outcome into a verdict.
+//!
+//! Every backend, the reference included, is judged against the oracle. Never runs anything, and knows no known
+//! failures: those are applied afterwards.
+
+use std::collections::BTreeSet;
+
+use parity_model::{Case, HostTensor, Metrics, Outcome, Refusal, Verdict};
+
+use crate::expected::{Expected, logical};
+use crate::metrics::{against_oracle, against_reference, error};
+
+/// The judgement on one outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Error against the oracle, when a value of the right dtype and shape came back.
+    pub vs_oracle: Option<Metrics>,
+    /// Error against the reference, when both gave one; its limits are the oracle's.
+    pub vs_reference: Option<Metrics>,
+    /// Why, in one line, for anything but a pass.
+    pub note: Option<String>,
+}
+
+impl Judgement {
+    fn of(verdict: Verdict, note: impl Into<String>) -> Judgement {
+        Judgement {
+            verdict,
+            vs_oracle: None,
+            vs_reference: None,
+            note: Some(note.into()),
+        }
+    }
+}
+
+/// With fewer different inputs than this, an output that is all alike may be an accident of the seed.
+const TRUST_FROM: usize = 32;
+
+/// Judges what a backend did with `case`. `inputs` are the base tensors from [`Case::inputs`]; `reference` is what the
+/// reference backend did, `None` when it is the reference that is judged.
+///
+/// # Panics
+/// When `inputs` are not the case's.
+pub fn judge(
+    case: &Case,
+    expected: &Expected,
+    inputs: &[HostTensor],
+    reference: Option<&Outcome>,
+    got: &Outcome,
+) -> Judgement {
+    match got {
+        Outcome::Ran(output) => judge_value(case, expected, inputs, reference, output),
+        Outcome::Refused { refusal, message } => judge_refusal(reference, *refusal, message),
+        Outcome::Crashed { how, stderr } => match stderr.trim().lines().last() {
+            None => Judgement::of(Verdict::Crash, how),
+            Some(last) => Judgement::of(Verdict::Crash, format!("{how}: {last}")),
+        },
+        Outcome::TimedOut { limit_ms } => {
+            Judgement::of(Verdict::Timeout, format!("no answer in {limit_ms} ms"))
+        }
+        Outcome::Missing { reason } => Judgement::of(Verdict::NotRun, reason),
+    }
+}
+
+fn judge_refusal(reference: Option<&Outcome>, refusal: Refusal, message: &str) -> Judgement {
+    let alike = matches!(reference, Some(Outcome::Refused { refusal: theirs, .. }) if *theirs == refusal);
+    let verdict = match refusal {
+        Refusal::Unsupported | Refusal::Invalid | Refusal::Panic | Refusal::Other if alike => {
+            Verdict::ErrorParity
+        }
+        Refusal::Unsupported => Verdict::Unsupported,
+        // A fault is the device's crash, whoever else has one.
+        Refusal::DeviceFault => Verdict::Crash,
+        Refusal::Invalid | Refusal::Panic | Refusal::Other => Verdict::Mismatch,
+    };
+    let kind = match refusal {
+        Refusal::Unsupported => "unsupported",
+        Refusal::Invalid => "refused as invalid",
+        Refusal::Panic => "panicked",
+        Refusal::DeviceFault => "device fault",
+        Refusal::Other => "failed",
+    };
+    Judgement::of(verdict, format!("{kind}: {message}"))
+}
+
+fn judge_value(
+    case: &Case,
+    expected: &Expected,
+    inputs: &[HostTensor],
+    reference: Option<&Outcome>,
+    output: &HostTensor,
+) -> Judgement {
+    if let Some(note) = form(expected, output) {
+        return Judgement::of(Verdict::Mismatch, note);
+    }
+    let args = logical(case, inputs);
+    let metrics = against_oracle(expected, &args, output);
+    let theirs = match reference {
+        Some(Outcome::Ran(theirs)) if form(expected, theirs).is_none() => Some(theirs),
+        Some(_) | None => None,
+    };
+    let vs_reference = theirs.map(|theirs| against_reference(expected, &args, theirs, output));
+    let (verdict, note) = if metrics.outside > 0 {
+        let note = format!(
+            "{} of {} elements are outside the limit",
+            metrics.outside, metrics.elements
+        );
+        (Verdict::Mismatch, Some(note))
+    } else if let Some(note) = vacuous(expected, &args) {
+        (Verdict::Untrusted, Some(note))
+    } else {
+        verdict_inside(
+            reference,
+            theirs.map(|theirs| against_oracle(expected, &args, theirs)),
+        )
+    };
+    Judgement {
+        verdict,
+        vs_oracle: Some(metrics),
+        vs_reference,
+        note,
+    }
+}
+
+/// The verdict on a value inside the limit: it depends on whether the reference is right as well.
+fn verdict_inside(reference: Option<&Outcome>, theirs: Option<Metrics>) -> (Verdict, Option<String>) {
+    match (reference, theirs) {
+        (None, _) => (Verdict::Pass, None),
+        (Some(_), Some(theirs)) if theirs.outside == 0 => (Verdict::Pass, None),
+        (Some(_), Some(theirs)) => {
+            let note = format!(
+                "the reference is outside the limit at {} elements",
+                theirs.outside
+            );
+            (Verdict::ReferenceSuspect, Some(note))
+        }
+        (Some(Outcome::Ran(_)), None) => (
+            Verdict::ReferenceSuspect,
+            Some("the reference's dtype or shape is wrong".to_owned()),
+        ),
+        (Some(Outcome::Refused { message, .. }), None) => (
+            Verdict::ReferenceSuspect,
+            Some(format!("the reference refused: {message}")),
+        ),
+        (Some(Outcome::Crashed { how, .. }), None) => (
+            Verdict::ReferenceSuspect,
+            Some(format!("the reference crashed: {how}")),
+        ),
+        // The reference gave no opinion; its own column says so.
+        (Some(Outcome::TimedOut { .. } | Outcome::Missing { .. }), None) => (Verdict::Pass, None),
+    }
+}
+
+/// What is wrong with the dtype, the shape or the size of an output.
+fn form(expected: &Expected, output: &HostTensor) -> Option<String> {
+    if output.dtype != expected.dtype {
+        return Some(format!("dtype is {}, expected {}", output.dtype, expected.dtype));
+    }
+    if output.shape != expected.shape {
+        return Some(format!(
+            "shape is {:?}, expected {:?}",
+            output.shape, expected.shape
+        ));
+    }
+    let bytes = output.len() * output.dtype.size();
+    if output.bytes.len() != bytes {
+        return Some(format!("{} bytes of data, expected {bytes}", output.bytes.len()));
+    }
+    None
+}
+
+/// Why a pass would prove nothing: an output of nothing but zeros, or of nothing but copies of its first element,
+/// would be inside the limits too, although the inputs vary.
+fn vacuous(expected: &Expected, args: &[HostTensor]) -> Option<String> {
+    if !varied(args) {
+        return None;
+    }
+    let passes = |constant: u64| {
+        let inside = |element: &crate::Element| {
+            error(
+                expected.dtype,
+                expected.bitwise,
+                element.bits,
+                constant,
+                element.limit,
+            )
+            .inside
+        };
+        expected.elements.iter().all(inside)
+    };
+    if passes(0) {
+        return Some("an output of zeros would pass too: the values or the limit prove nothing".to_owned());
+    }
+    let constant = expected.elements[0].bits;
+    passes(constant)
+        .then(|| "a constant output would pass too: the values or the limit prove nothing".to_owned())
+}
+
+/// Whether the op saw enough different inputs for an output that is all alike to be no accident.
+fn varied(args: &[HostTensor]) -> bool {
+    let mut distinct = BTreeSet::new();
+    (0..args[0].len()).any(|i| {
+        distinct.insert(args.iter().map(|arg| arg.bits(i)).collect::<Vec<_>>());
+        distinct.len() >= TRUST_FROM
+    })
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

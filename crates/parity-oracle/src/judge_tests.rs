@@ -1,0 +1,258 @@
+//! Tests of the judge, each with its negative control: the same outcome, broken in one place.
+
+use parity_model::{DType, LimitSpec};
+
+use super::*;
+use crate::expected;
+
+const EXP: &str = "unary/exp:f32:[8,8]:transposed:uniform(-10,10)";
+
+struct Setup {
+    case: Case,
+    inputs: Vec<HostTensor>,
+    expected: Expected,
+}
+
+impl Setup {
+    fn new(id: &str) -> Setup {
+        Setup::with_limit(id, LimitSpec::Derived)
+    }
+
+    fn with_limit(id: &str, limit: LimitSpec) -> Setup {
+        let mut case: Case = id.parse().unwrap();
+        case.limit = limit;
+        let inputs = case.inputs(0);
+        let expected = expected(&case, &inputs);
+        Setup {
+            case,
+            inputs,
+            expected,
+        }
+    }
+
+    /// The right output.
+    fn right(&self) -> HostTensor {
+        let size = self.expected.dtype.size();
+        let bytes = self
+            .expected
+            .elements
+            .iter()
+            .flat_map(|e| e.bits.to_le_bytes().into_iter().take(size))
+            .collect();
+        HostTensor {
+            dtype: self.expected.dtype,
+            shape: self.expected.shape.clone(),
+            bytes,
+        }
+    }
+
+    /// The right output with bit `bit` of element `i` flipped.
+    fn flipped(&self, i: usize, bit: usize) -> HostTensor {
+        let mut output = self.right();
+        output.bytes[i * output.dtype.size() + bit / 8] ^= 1 << (bit % 8);
+        output
+    }
+
+    fn judge(&self, reference: Option<&Outcome>, got: &Outcome) -> Judgement {
+        judge(&self.case, &self.expected, &self.inputs, reference, got)
+    }
+
+    fn alone(&self, output: HostTensor) -> Judgement {
+        self.judge(None, &Outcome::Ran(output))
+    }
+}
+
+fn refused(refusal: Refusal) -> Outcome {
+    Outcome::Refused {
+        refusal,
+        message: "no".into(),
+    }
+}
+
+#[test]
+fn the_right_answer_passes_and_one_flipped_bit_does_not() {
+    for id in [
+        "unary/neg:f32:[8,8]:transposed:uniform(-10,10)",
+        "unary/sqrt:f16:[65536]:contiguous:exhaustive",
+        "unary/abs:i64:[64]:stepped:extremes",
+        "binary/add:bf16:[8,8],[8,8]:contiguous,broadcast:uniform(-1,1)",
+        "binary/lt:u8:[40],[40]:offset,scalar:ints(0,9)",
+    ] {
+        let setup = Setup::new(id);
+        let judgement = setup.alone(setup.right());
+        assert_eq!((judgement.verdict, judgement.note), (Verdict::Pass, None), "{id}");
+        assert_eq!(judgement.vs_oracle.unwrap().worst, None);
+        let judgement = setup.alone(setup.flipped(7, 0));
+        assert_eq!(judgement.verdict, Verdict::Mismatch, "{id}");
+        assert_eq!(
+            judgement.note.unwrap(),
+            format!("1 of {} elements are outside the limit", setup.right().len())
+        );
+    }
+}
+
+#[test]
+fn an_error_inside_the_limit_passes_and_is_measured() {
+    let setup = Setup::new(EXP);
+    let judgement = setup.alone(setup.flipped(13, 0));
+    assert_eq!(judgement.verdict, Verdict::Pass);
+    let metrics = judgement.vs_oracle.unwrap();
+    assert_eq!(
+        (metrics.max_ulp, metrics.limit_used, metrics.outside),
+        (1.0, 0.5, 0)
+    );
+    let worst = metrics.worst.unwrap();
+    assert_eq!(worst.index, [1, 5]);
+    assert_eq!(worst.limit, "2 ULP");
+    assert_eq!(worst.inputs.len(), 1);
+    assert_ne!(worst.expected, worst.got);
+    assert_eq!(
+        setup.alone(setup.flipped(13, 2)).verdict,
+        Verdict::Mismatch,
+        "the control: 4 ULP"
+    );
+}
+
+#[test]
+fn dtype_shape_and_size_are_compared_first() {
+    let setup = Setup::new(EXP);
+    let wrong = |change: fn(&mut HostTensor)| {
+        let mut output = setup.right();
+        change(&mut output);
+        let judgement = setup.alone(output);
+        assert_eq!(
+            (judgement.verdict, judgement.vs_oracle),
+            (Verdict::Mismatch, None)
+        );
+        judgement.note.unwrap()
+    };
+    assert_eq!(wrong(|o| o.dtype = DType::U32), "dtype is u32, expected f32");
+    assert_eq!(wrong(|o| o.shape = vec![64]), "shape is [64], expected [8, 8]");
+    assert_eq!(wrong(|o| o.bytes.truncate(8)), "8 bytes of data, expected 256");
+}
+
+#[test]
+fn an_empty_output_of_the_right_form_passes() {
+    let setup = Setup::new("unary/exp:f32:[0,3]:contiguous:uniform(-1,1)");
+    assert_eq!(setup.alone(setup.right()).verdict, Verdict::Pass);
+    let mut wrong = setup.right();
+    wrong.shape = vec![3, 0];
+    assert_eq!(setup.alone(wrong).verdict, Verdict::Mismatch);
+}
+
+#[test]
+fn the_reference_is_suspect_when_only_it_is_wrong() {
+    let setup = Setup::new(EXP);
+    let (right, wrong) = (Outcome::Ran(setup.right()), Outcome::Ran(setup.flipped(0, 20)));
+    assert_eq!(setup.judge(Some(&right), &right).verdict, Verdict::Pass);
+    assert_eq!(
+        setup.judge(Some(&wrong), &right).verdict,
+        Verdict::ReferenceSuspect
+    );
+    assert_eq!(setup.judge(Some(&right), &wrong).verdict, Verdict::Mismatch);
+    let both = setup.judge(Some(&wrong), &wrong);
+    assert_eq!(both.verdict, Verdict::Mismatch, "two wrongs make no right");
+    assert_eq!(both.vs_reference.unwrap().outside, 0);
+    assert_eq!(
+        setup.judge(Some(&refused(Refusal::Panic)), &right).verdict,
+        Verdict::ReferenceSuspect
+    );
+}
+
+#[test]
+fn refusals_agree_by_class() {
+    use Refusal::{DeviceFault, Invalid, Other, Panic, Unsupported};
+    let setup = Setup::new(EXP);
+    let right = Outcome::Ran(setup.right());
+    for (reference, got, verdict) in [
+        (None, Unsupported, Verdict::Unsupported),
+        (None, Panic, Verdict::Mismatch),
+        (Some(&right), Unsupported, Verdict::Unsupported),
+        (Some(&right), Invalid, Verdict::Mismatch),
+        (Some(&right), DeviceFault, Verdict::Crash),
+        (Some(&refused(Unsupported)), Unsupported, Verdict::ErrorParity),
+        (Some(&refused(Invalid)), Invalid, Verdict::ErrorParity),
+        (Some(&refused(Other)), Other, Verdict::ErrorParity),
+        (Some(&refused(Invalid)), Panic, Verdict::Mismatch),
+        (Some(&refused(Panic)), Unsupported, Verdict::Unsupported),
+        (Some(&refused(DeviceFault)), DeviceFault, Verdict::Crash),
+    ] {
+        let judgement = setup.judge(reference, &refused(got));
+        assert_eq!(judgement.verdict, verdict, "{got:?} against {reference:?}");
+        assert!(judgement.note.unwrap().ends_with(": no"));
+    }
+}
+
+#[test]
+fn deaths_keep_their_words() {
+    let setup = Setup::new(EXP);
+    let crash = Outcome::Crashed {
+        how: "signal 11".into(),
+        stderr: "warming up\nboom\n".into(),
+    };
+    let judgement = setup.judge(None, &crash);
+    assert_eq!(
+        (judgement.verdict, judgement.note.unwrap().as_str()),
+        (Verdict::Crash, "signal 11: boom")
+    );
+    assert_eq!(
+        setup.judge(None, &Outcome::TimedOut { limit_ms: 5 }).verdict,
+        Verdict::Timeout
+    );
+    assert_eq!(
+        setup
+            .judge(None, &Outcome::Missing { reason: "cut".into() })
+            .verdict,
+        Verdict::NotRun
+    );
+}
+
+#[test]
+fn a_pass_that_a_constant_output_would_share_is_untrusted() {
+    let zeros = Setup::new("unary/floor:f32:[64]:contiguous:uniform(0,1)");
+    assert_eq!(zeros.alone(zeros.right()).verdict, Verdict::Untrusted);
+    let ones = Setup::new("unary/sign:f32:[64]:contiguous:uniform(1,2)");
+    assert_eq!(ones.alone(ones.right()).verdict, Verdict::Untrusted);
+    let varied = Setup::new("unary/sign:f32:[64]:contiguous:uniform(-1,1)");
+    assert_eq!(varied.alone(varied.right()).verdict, Verdict::Pass, "the control");
+}
+
+#[test]
+fn a_limit_wide_enough_for_zeros_is_untrusted() {
+    let wide = LimitSpec::Fixed {
+        ulp: 0.0,
+        abs: 11.0,
+        source: "too wide on purpose".into(),
+    };
+    let setup = Setup::with_limit("unary/neg:f32:[64]:contiguous:uniform(-10,10)", wide);
+    let judgement = setup.alone(setup.right());
+    assert_eq!(judgement.verdict, Verdict::Untrusted);
+    assert!(judgement.note.unwrap().starts_with("an output of zeros"));
+}
+
+#[test]
+fn a_constant_output_for_constant_inputs_is_no_ones_fault() {
+    let setup = Setup::new("binary/eq:i32:[64],[64]:scalar,scalar:ints(0,1)");
+    assert_eq!(setup.alone(setup.right()).verdict, Verdict::Pass);
+}
+
+#[test]
+fn bits_are_compared_when_asked_for() {
+    let bits = LimitSpec::Bits {
+        source: "only the sign bit changes".into(),
+    };
+    let id = "unary/neg:f16:[65536]:contiguous:exhaustive";
+    let setup = Setup::with_limit(id, bits);
+    assert_eq!(setup.alone(setup.right()).verdict, Verdict::Pass);
+    assert_eq!(
+        setup.alone(setup.flipped(0, 15)).verdict,
+        Verdict::Mismatch,
+        "+0 for -0"
+    );
+    let numbers = Setup::new(id);
+    assert_eq!(
+        numbers.alone(numbers.flipped(0, 15)).verdict,
+        Verdict::Pass,
+        "the control: as numbers they are equal"
+    );
+}

@@ -1,0 +1,225 @@
+//! The record as a page of text: provenance, a table per family and backend, totals, failures with their repro.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Color, ContentArrangement, Table, presets};
+use parity_model::{
+    Verdict,
+    record::{BackendInfo, CaseRecord, CaseResult, RunRecord},
+};
+
+use crate::{
+    Totals,
+    cells::{Cell, families, grid, in_order},
+};
+
+/// How the page is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Columns to wrap tables at; `None` for as wide as they are.
+    pub width: Option<u16>,
+    /// Whether to color with ANSI escapes. Color never says what the words do not.
+    pub color: bool,
+    /// Failures to spell out; the rest is counted.
+    pub max_failures: usize,
+}
+
+/// Renders the page.
+pub fn render(run: &RunRecord, options: &Options) -> String {
+    let mut page = String::new();
+    // Writing to a `String` does not fail.
+    let _ = write_page(&mut page, run, options);
+    page
+}
+
+fn write_page(page: &mut String, run: &RunRecord, options: &Options) -> std::fmt::Result {
+    write_header(page, run)?;
+    for family in families(run) {
+        for (column, backend) in run.backends.iter().enumerate() {
+            writeln!(page, "\n{family} on {} (passed/run, worst error in ULP)", backend.backend)?;
+            writeln!(page, "{}", table(run, family, column, options))?;
+        }
+    }
+    write_totals(page, run)?;
+    write_known(page, run)?;
+    write_failures(page, run, options)
+}
+
+fn write_header(page: &mut String, run: &RunRecord) -> std::fmt::Result {
+    let commit = run.commit.as_deref().map(|commit| format!(" ({commit})")).unwrap_or_default();
+    writeln!(page, "parity {}{commit}, candle-core {}", run.parity_version, run.candle_version)?;
+    writeln!(
+        page,
+        "started {}, took {:.1} s; seed {}; {} cases",
+        run.started, run.seconds, run.seed, run.planned
+    )?;
+    let name_width = run.backends.iter().map(|backend| backend.backend.len()).max().unwrap_or(0);
+    for backend in &run.backends {
+        let role = if backend.backend == run.reference { "; the reference" } else { "" };
+        writeln!(page, "  {:name_width$}  {}{role}", backend.backend, describe(backend))?;
+    }
+    Ok(())
+}
+
+/// Device, target, driver and level in one line.
+pub fn describe(backend: &BackendInfo) -> String {
+    let target = if backend.target.is_empty() { String::new() } else { format!(", target {}", backend.target) };
+    format!("{}{target}, driver {}, level {}", backend.device, backend.driver, backend.level)
+}
+
+fn table(run: &RunRecord, family: &str, column: usize, options: &Options) -> Table {
+    let grid = grid(run, family, column);
+    let mut table = Table::new();
+    // Nothing may be asked of the terminal: the page is a function of its arguments.
+    table.load_style(presets::UTF8_FULL_CONDENSED).force_no_tty();
+    if options.color {
+        table.enforce_styling();
+    }
+    if let Some(width) = options.width {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    table.set_header([""].into_iter().chain(grid.dtypes.iter().copied()));
+    for (op, cells) in grid.rows {
+        let cells = cells.iter().map(|cell| cell.as_ref().map_or_else(|| text_cell("-"), show));
+        table.add_row(std::iter::once(text_cell(op)).chain(cells));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn text_cell(text: &str) -> comfy_table::Cell {
+    comfy_table::Cell::new(text)
+}
+
+/// `24/24 0.98`, and a line for every verdict that is not a pass.
+fn show(cell: &Cell) -> comfy_table::Cell {
+    let mut text = format!("{}/{}", cell.totals.count(Verdict::Pass), cell.totals.run());
+    if let Some(ulp) = cell.worst_ulp {
+        text.push(' ');
+        text.push_str(&show_ulp(ulp));
+    }
+    for (verdict, count) in cell.totals.given().filter(|(verdict, _)| *verdict != Verdict::Pass) {
+        text.push_str(&format!("\n{count} {}", verdict.name()));
+    }
+    if cell.fallbacks > 0 {
+        text.push_str(&format!("\n{} by CPU fallback", cell.fallbacks));
+    }
+    let all_passed = cell.fallbacks == 0 && cell.totals.count(Verdict::Pass) == cell.totals.all();
+    let color = match (cell.totals.failing() > 0, all_passed) {
+        (true, _) => Color::Red,
+        (false, true) => Color::Green,
+        (false, false) => Color::Yellow,
+    };
+    comfy_table::Cell::new(text).fg(color)
+}
+
+fn show_ulp(ulp: f64) -> String {
+    if ulp == 0.0 {
+        "0".to_owned()
+    } else if ulp.is_infinite() {
+        "inf".to_owned()
+    } else if ulp < 1e4 {
+        format!("{ulp:.2}")
+    } else {
+        format!("{ulp:.1e}")
+    }
+}
+
+fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
+    writeln!(page)?;
+    for (column, backend) in run.backends.iter().enumerate() {
+        let results = run.cases.iter().filter_map(|case| case.results.get(column));
+        let totals = Totals::of(results);
+        let parts: Vec<_> =
+            totals.given().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+        writeln!(page, "{}: {} planned = {}", backend.backend, run.planned, parts.join(" + "))?;
+        let fallen: Vec<_> = fallbacks(run, column).collect();
+        if !fallen.is_empty() {
+            let ops = in_order(fallen.iter().flat_map(|ops| ops.iter().map(String::as_str)));
+            writeln!(page, "  {} computed by CPU fallback: {}", fallen.len(), ops.join(", "))?;
+        }
+        if let Some((case, used)) = nearest_limit(run, column) {
+            writeln!(page, "  nearest to its limit, {:.0}% used: {} ({})", used * 100.0, case.id, case.limit)?;
+        }
+    }
+    Ok(())
+}
+
+/// The ops that fell back, for every result of which the CPU computed a part.
+fn fallbacks(run: &RunRecord, column: usize) -> impl Iterator<Item = &[String]> {
+    let results = run.cases.iter().filter_map(move |case| case.results.get(column));
+    results.map(|result| result.fallbacks.as_slice()).filter(|ops| !ops.is_empty())
+}
+
+/// The passing case with the least headroom; none where every result is exact.
+fn nearest_limit(run: &RunRecord, column: usize) -> Option<(&CaseRecord, f64)> {
+    let used = run.cases.iter().filter_map(|case| {
+        let result = case.results.get(column).filter(|result| result.verdict == Verdict::Pass)?;
+        Some((case, result.vs_oracle.as_ref()?.limit_used))
+    });
+    used.filter(|(_, used)| *used > 0.0).reduce(|worst, other| if other.1 > worst.1 { other } else { worst })
+}
+
+/// Known failures, counted by backend and reason.
+fn write_known(page: &mut String, run: &RunRecord) -> std::fmt::Result {
+    let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
+    for (_, backend, result) in results(run).filter(|(_, _, result)| result.verdict == Verdict::KnownFailure) {
+        let reason = result.note.as_deref().unwrap_or("no reason recorded");
+        match reasons.iter_mut().find(|(other, text, _)| *other == backend && *text == reason) {
+            Some((_, _, count)) => *count += 1,
+            None => reasons.push((backend, reason, 1)),
+        }
+    }
+    if !reasons.is_empty() {
+        writeln!(page, "\nKnown failures")?;
+    }
+    for (backend, reason, count) in reasons {
+        writeln!(page, "  {backend}, {count} of them: {reason}")?;
+    }
+    Ok(())
+}
+
+fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std::fmt::Result {
+    let failures: Vec<_> = results(run).filter(|(_, _, result)| result.verdict.fails_run()).collect();
+    let all = run.planned * run.backends.len();
+    let (red, green, plain) = if options.color { ("\x1b[31m", "\x1b[32m", "\x1b[0m") } else { ("", "", "") };
+    if all == 0 {
+        return writeln!(page, "\n{red}FAILED{plain}: nothing ran");
+    }
+    if failures.is_empty() {
+        return writeln!(page, "\n{green}ok{plain}: none of {all} results fails the run");
+    }
+    writeln!(page, "\nFailures")?;
+    for (case, backend, result) in failures.iter().take(options.max_failures) {
+        writeln!(page, "  {red}{}{plain} on {backend}: {}", result.verdict.name(), case.id)?;
+        if let Some(note) = &result.note {
+            writeln!(page, "    {}", note.trim_end().replace('\n', "\n    "))?;
+        }
+        writeln!(page, "    limit: {}", case.limit)?;
+        writeln!(page, "    again: {}", repro(run, case, backend))?;
+    }
+    if let Some(more @ 1..) = failures.len().checked_sub(options.max_failures) {
+        writeln!(page, "  and {more} more; the JSON output has them all")?;
+    }
+    writeln!(page, "\n{red}FAILED{plain}: {} of {all} results", failures.len())
+}
+
+/// Every result with its case and the name of its backend, in plan order.
+fn results(run: &RunRecord) -> impl Iterator<Item = (&CaseRecord, &str, &CaseResult)> {
+    let names = || run.backends.iter().map(|backend| backend.backend.as_str());
+    run.cases.iter().flat_map(move |case| {
+        names().zip(&case.results).map(move |(backend, result)| (case, backend, result))
+    })
+}
+
+/// The command that repeats one case. An id holds no single quote, so quoting it is enough for a shell.
+fn repro(run: &RunRecord, case: &CaseRecord, backend: &str) -> String {
+    let mut command = format!("parity run --backend {backend} --case '{}'", case.id);
+    for argument in &run.repro_args {
+        command.push(' ');
+        command.push_str(argument);
+    }
+    command
+}

@@ -1,0 +1,347 @@
+//! The software device behind the entry points: its memory, and what the handles stand for.
+//!
+//! Safe code; what comes in as a C pointer has become an address, a slice or a handle before it gets here.
+
+use std::env;
+use std::ffi::c_int;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use gfx_emu::{Access, CodeObject, Dispatch, LaunchOptions, Memory, Placement, launch};
+use rocm_rs::hip::bindings as hip;
+
+use crate::error::{self, Result};
+use crate::handles::{Kind, Table};
+use crate::properties::{self, ARCH};
+
+/// Environment variable with the processor to model; only the default can be had.
+const TARGET_VARIABLE: &str = "ROCM_SOFT_TARGET";
+
+/// The device of this process; an error when `ROCM_SOFT_TARGET` asks for one that there is not.
+pub(crate) fn device() -> Result<&'static Device> {
+    static DEVICE: LazyLock<Option<Device>> = LazyLock::new(|| {
+        let target = env::var_os(TARGET_VARIABLE);
+        target
+            .is_none_or(|target| target.is_empty() || target == ARCH)
+            .then(Device::new)
+    });
+    DEVICE.as_ref().ok_or(hip::hipError_t_hipErrorNoDevice)
+}
+
+/// A loaded code object.
+#[derive(Debug)]
+struct Module {
+    code: CodeObject,
+    placement: Placement,
+}
+
+/// A kernel of a loaded code object.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    module: Arc<Module>,
+    name: String,
+}
+
+/// An event: whether it keeps times, and when it was recorded.
+#[derive(Debug)]
+struct Event {
+    timed: bool,
+    recorded: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Tables {
+    streams: Table<u32>,
+    events: Table<Event>,
+    modules: Table<Arc<Module>>,
+    functions: Table<Function>,
+}
+
+/// A launch, as `hipModuleLaunchKernel` gets it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) dynamic_lds: u32,
+}
+
+/// One software device.
+#[derive(Debug)]
+pub(crate) struct Device {
+    /// Launches and copies work on a view of it (see `Memory`'s clone), so that no lock is held while a
+    /// kernel runs: rayon may run another caller's work on this thread meanwhile, and that may allocate.
+    memory: Mutex<Arc<Memory>>,
+    tables: Mutex<Tables>,
+}
+
+/// No lock here guards a change that a panic could leave half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Device {
+    fn new() -> Device {
+        let tables = Tables {
+            streams: Table::new(Kind::Stream),
+            events: Table::new(Kind::Event),
+            modules: Table::new(Kind::Module),
+            functions: Table::new(Kind::Function),
+        };
+        Device {
+            memory: Mutex::new(Arc::new(Memory::new(properties::CAPACITY))),
+            tables: Mutex::new(tables),
+        }
+    }
+
+    fn memory(&self) -> Arc<Memory> {
+        lock(&self.memory).clone()
+    }
+
+    /// Free and total bytes.
+    pub(crate) fn memory_info(&self) -> (usize, usize) {
+        let memory = self.memory();
+        (
+            (memory.capacity() - memory.used()) as usize,
+            memory.capacity() as usize,
+        )
+    }
+
+    /// A new allocation's address; 0 for no bytes, as HIP gives it.
+    pub(crate) fn alloc(&self, bytes: usize) -> Result<u64> {
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let mut memory = lock(&self.memory);
+        Arc::make_mut(&mut memory)
+            .alloc(bytes as u64)
+            .map_err(|_| hip::hipError_t_hipErrorOutOfMemory)
+    }
+
+    /// Frees an allocation; freeing address 0 does nothing.
+    pub(crate) fn free(&self, address: u64) -> Result {
+        if address == 0 {
+            return Ok(());
+        }
+        let mut memory = lock(&self.memory);
+        Arc::make_mut(&mut memory)
+            .free(address)
+            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+    }
+
+    /// Start and size of the allocation that holds `address`.
+    pub(crate) fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+        self.memory().allocation(address)
+    }
+
+    /// Whether all of the range is device memory.
+    pub(crate) fn covers(&self, address: u64, bytes: usize) -> bool {
+        self.memory().check(address, bytes as u64, Access::Load).is_ok()
+    }
+
+    pub(crate) fn read(&self, address: u64, out: &mut [u8]) -> Result {
+        self.memory()
+            .read(address, out)
+            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+    }
+
+    pub(crate) fn write(&self, address: u64, data: &[u8]) -> Result {
+        self.memory()
+            .write(address, data)
+            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+    }
+
+    pub(crate) fn copy(&self, target: u64, source: u64, bytes: usize) -> Result {
+        self.memory()
+            .copy(target, source, bytes as u64)
+            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+    }
+
+    pub(crate) fn fill(&self, address: u64, pattern: &[u8], count: usize) -> Result {
+        self.memory()
+            .fill(address, pattern, count as u64)
+            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+    }
+
+    pub(crate) fn create_stream(&self, flags: u32) -> Result<usize> {
+        if flags & !hip::hipStreamNonBlocking != 0 {
+            return Err(hip::hipError_t_hipErrorInvalidValue);
+        }
+        Ok(lock(&self.tables).streams.insert(flags))
+    }
+
+    pub(crate) fn destroy_stream(&self, stream: usize) -> Result {
+        lock(&self.tables).streams.remove(stream).map(|_| ())
+    }
+
+    /// Whether a stream handle is one: null, the two constants of HIP (1 legacy, 2 per thread), or a created
+    /// stream.
+    pub(crate) fn check_stream(&self, stream: usize) -> Result {
+        if stream <= 2 {
+            Ok(())
+        } else {
+            lock(&self.tables).streams.get(stream).map(|_| ())
+        }
+    }
+
+    pub(crate) fn create_event(&self, flags: u32) -> usize {
+        let timed = flags & hip::hipEventDisableTiming == 0;
+        lock(&self.tables).events.insert(Event {
+            timed,
+            recorded: None,
+        })
+    }
+
+    pub(crate) fn destroy_event(&self, event: usize) -> Result {
+        lock(&self.tables).events.remove(event).map(|_| ())
+    }
+
+    /// All work submitted before is done, so recording is completing.
+    pub(crate) fn record_event(&self, event: usize, stream: usize) -> Result {
+        self.check_stream(stream)?;
+        lock(&self.tables).events.get_mut(event)?.recorded = Some(Instant::now());
+        Ok(())
+    }
+
+    pub(crate) fn check_event(&self, event: usize) -> Result {
+        lock(&self.tables).events.get(event).map(|_| ())
+    }
+
+    /// Milliseconds from one event to another; both must keep times and have been recorded.
+    pub(crate) fn elapsed(&self, start: usize, stop: usize) -> Result<f32> {
+        let tables = lock(&self.tables);
+        let time = |event: &Event| event.recorded.filter(|_| event.timed);
+        let start = time(tables.events.get(start)?).ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
+        let stop = time(tables.events.get(stop)?).ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
+        let forward = stop.saturating_duration_since(start).as_secs_f32();
+        Ok((forward - start.saturating_duration_since(stop).as_secs_f32()) * 1e3)
+    }
+
+    pub(crate) fn load_module(&self, file: &[u8]) -> Result<usize> {
+        let code = CodeObject::load(file).map_err(|e| error::load(&e))?;
+        if code.target().to_string() != ARCH {
+            return Err(error::other_target(format!(
+                "the code object is compiled for {}, this device executes {ARCH}",
+                code.target()
+            )));
+        }
+        let placement = {
+            let mut memory = lock(&self.memory);
+            code.place(Arc::make_mut(&mut memory))
+                .map_err(|_| hip::hipError_t_hipErrorOutOfMemory)?
+        };
+        Ok(lock(&self.tables)
+            .modules
+            .insert(Arc::new(Module { code, placement })))
+    }
+
+    /// Unloads a module: its functions are gone and its device variables are freed.
+    pub(crate) fn unload_module(&self, module: usize) -> Result {
+        let removed = {
+            let mut tables = lock(&self.tables);
+            let removed = tables.modules.remove(module)?;
+            tables
+                .functions
+                .retain(|function| !Arc::ptr_eq(&function.module, &removed));
+            removed
+        };
+        self.free(removed.placement.base())
+    }
+
+    /// The handle of a kernel; asked twice, the same one.
+    pub(crate) fn function(&self, module: usize, name: &str) -> Result<usize> {
+        let mut tables = lock(&self.tables);
+        let module = tables.modules.get(module)?.clone();
+        if module.code.kernel(name).is_none() {
+            return Err(hip::hipError_t_hipErrorNotFound);
+        }
+        let known = tables
+            .functions
+            .find(|f| f.name == name && Arc::ptr_eq(&f.module, &module));
+        Ok(known.unwrap_or_else(|| {
+            tables.functions.insert(Function {
+                module,
+                name: name.to_owned(),
+            })
+        }))
+    }
+
+    /// Address and size of a device variable.
+    pub(crate) fn variable(&self, module: usize, name: &str) -> Result<(u64, usize)> {
+        let module = lock(&self.tables).modules.get(module)?.clone();
+        let variable = module.code.global(name).ok_or(hip::hipError_t_hipErrorNotFound)?;
+        Ok((module.placement.address(variable), variable.size as usize))
+    }
+
+    fn get_function(&self, function: usize) -> Result<Function> {
+        lock(&self.tables).functions.get(function).cloned()
+    }
+
+    /// Runs `inspect` on a kernel.
+    pub(crate) fn with_kernel<T>(
+        &self,
+        function: usize,
+        inspect: impl FnOnce(&gfx_emu::Kernel) -> T,
+    ) -> Result<T> {
+        let function = self.get_function(function)?;
+        // The handle was given out because the kernel exists.
+        let kernel = function.module.code.kernel(&function.name);
+        kernel.map(inspect).ok_or(hip::hipError_t_hipErrorInvalidHandle)
+    }
+
+    /// `hipFuncGetAttribute`.
+    pub(crate) fn function_attribute(
+        &self,
+        function: usize,
+        attribute: hip::hipFunction_attribute,
+    ) -> Result<c_int> {
+        self.with_kernel(function, |kernel| {
+            let static_lds = kernel.descriptor.group_segment_size;
+            let value = match attribute {
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => kernel
+                    .max_workgroup_size
+                    .min(gfx_emu::Limits::DEVICE.workgroup_size),
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => static_lds,
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => {
+                    kernel.descriptor.private_segment_size
+                }
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_NUM_REGS => kernel.vgprs,
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+                    gfx_emu::Limits::DEVICE.lds.saturating_sub(static_lds)
+                }
+                _ => return Err(hip::hipError_t_hipErrorInvalidValue),
+            };
+            c_int::try_from(value).map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+        })?
+    }
+
+    /// Offset and size of each argument the caller passes.
+    pub(crate) fn arguments(&self, function: usize) -> Result<Vec<(usize, usize)>> {
+        self.with_kernel(function, |kernel| {
+            kernel
+                .explicit_args()
+                .map(|arg| (arg.offset as usize, arg.size as usize))
+                .collect()
+        })
+    }
+
+    /// Runs a kernel to its end; `kernarg` are the explicit arguments, each at its offset.
+    pub(crate) fn launch(&self, function: usize, shape: &Shape, stream: usize, kernarg: &[u8]) -> Result {
+        self.check_stream(stream)?;
+        let function = self.get_function(function)?;
+        let Module { code, placement } = &*function.module;
+        let kernel = code
+            .kernel(&function.name)
+            .ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
+        let dispatch = Dispatch {
+            kernel,
+            placement: *placement,
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_lds: shape.dynamic_lds,
+            kernarg,
+        };
+        let result = launch(code, &dispatch, &self.memory(), &LaunchOptions::default());
+        result.map(|_| ()).map_err(|e| error::launch(&e))
+    }
+}

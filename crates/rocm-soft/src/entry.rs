@@ -1,0 +1,698 @@
+//! The HIP entry points: C's side, and the only file of this crate with `unsafe`.
+//!
+//! Each turns C's pointers into addresses, slices and handles and leaves the rest to safe code in device.rs.
+//! What HIP asks of its caller, the safety comments rely on: an out-pointer is null or writable for its type,
+//! a host range is readable or writable for the size given with it, a text ends with a NUL, and nobody else
+//! writes to these meanwhile. Device pointers and handles are never dereferenced, so nothing is asked of
+//! them. No panic crosses into C.
+#![expect(
+    unsafe_code,
+    reason = "C hands in raw pointers; see above for what is relied on"
+)]
+#![expect(non_snake_case, reason = "the functions have the names of HIP's")]
+
+use core::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
+use std::alloc::Layout;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use rocm_rs::hip::bindings as hip;
+use rocm_rs::hip::bindings::{
+    hipDevice_t, hipDeviceAttribute_t, hipDeviceProp_tR0600, hipDeviceptr_t, hipError_t, hipEvent_t,
+    hipFunction_attribute, hipFunction_t, hipMemPool_t, hipMemPoolAttr, hipMemcpyKind, hipModule_t,
+    hipStream_t,
+};
+
+use crate::device::{Shape, device};
+use crate::error::{self, Result};
+use crate::{image, properties};
+
+const INVALID_VALUE: hipError_t = hip::hipError_t_hipErrorInvalidValue;
+/// The handle of the one memory pool; it pools nothing.
+const POOL: usize = 5 << 40;
+/// Alignment of pinned host memory: a page, as HIP gives it.
+const HOST_ALIGN: usize = 4096;
+/// Keys of `hipModuleLaunchKernel`'s `extra` list (HIP_LAUNCH_PARAM_*).
+const EXTRA_POINTER: usize = 1;
+const EXTRA_SIZE: usize = 2;
+const EXTRA_END: usize = 3;
+
+/// Pinned host memory by address.
+static HOST: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
+
+/// Runs an entry point's body; a panic in it is a bug of ours and becomes `hipErrorUnknown`.
+fn guard(body: impl FnOnce() -> Result) -> hipError_t {
+    let result = catch_unwind(AssertUnwindSafe(body));
+    error::record(result.unwrap_or(Err(hip::hipError_t_hipErrorUnknown)))
+}
+
+/// The place an out-pointer points to.
+///
+/// # Safety
+/// `pointer` is null, or valid for writing a `T` for as long as the result is used.
+unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>> {
+    // SAFETY: the caller promises it; `MaybeUninit<T>` has `T`'s layout and may be uninitialised.
+    unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(INVALID_VALUE)
+}
+
+/// A caller's text.
+///
+/// # Safety
+/// `pointer` is null, or points to bytes that end with a NUL and do not change while the result is used.
+unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str> {
+    if pointer.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: not null, and the caller promises the rest.
+    unsafe { CStr::from_ptr(pointer) }
+        .to_str()
+        .map_err(|_| INVALID_VALUE)
+}
+
+/// A caller's bytes.
+///
+/// # Safety
+/// `pointer` is null, or valid for reading `len` bytes that do not change while the result is used.
+unsafe fn bytes<'a>(pointer: *const c_void, len: usize) -> Result<&'a [u8]> {
+    if pointer.is_null() || isize::try_from(len).is_err() {
+        return Err(INVALID_VALUE);
+    }
+    // SAFETY: not null, not longer than any object, and the caller promises the rest.
+    Ok(unsafe { core::slice::from_raw_parts(pointer.cast(), len) })
+}
+
+/// A handle or a device address as the pointer C sees.
+fn opaque<T>(handle: usize) -> *mut T {
+    ptr::without_provenance_mut(handle)
+}
+
+fn address(pointer: *const c_void) -> u64 {
+    pointer.addr() as u64
+}
+
+fn check_device(id: c_int) -> Result {
+    device()?;
+    if id == 0 {
+        Ok(())
+    } else {
+        Err(hip::hipError_t_hipErrorInvalidDevice)
+    }
+}
+
+/// Device memory to host memory. The host range may be uninitialised, so it is never made a slice.
+///
+/// # Safety
+/// `target` is null or valid for writing `len` bytes.
+unsafe fn read_out(target: *mut c_void, source: u64, len: usize) -> Result {
+    let device = device()?;
+    if target.is_null() || !device.covers(source, len) {
+        return Err(INVALID_VALUE);
+    }
+    let mut buffer = vec![0; len.min(1 << 20)];
+    let mut done = 0;
+    while done < len {
+        let part = buffer.len().min(len - done);
+        device.read(source + done as u64, &mut buffer[..part])?;
+        // SAFETY: `done + part <= len`, which the caller promises is writable; the buffer is ours.
+        unsafe { ptr::copy_nonoverlapping(buffer.as_ptr(), target.cast::<u8>().add(done), part) };
+        done += part;
+    }
+    Ok(())
+}
+
+/// `hipMemcpy`.
+///
+/// # Safety
+/// Each side that `kind` says is on the host is null or valid for `len` bytes; with `hipMemcpyDefault`, each
+/// side that is no device memory.
+unsafe fn copy(target: *mut c_void, source: *const c_void, len: usize, kind: hipMemcpyKind) -> Result {
+    let device = device()?;
+    if len == 0 {
+        return Ok(());
+    }
+    let (to_device, from_device) = match kind {
+        hip::hipMemcpyKind_hipMemcpyHostToHost => (false, false),
+        hip::hipMemcpyKind_hipMemcpyHostToDevice => (true, false),
+        hip::hipMemcpyKind_hipMemcpyDeviceToHost => (false, true),
+        hip::hipMemcpyKind_hipMemcpyDeviceToDevice | hip::hipMemcpyKind_hipMemcpyDeviceToDeviceNoCU => {
+            (true, true)
+        }
+        hip::hipMemcpyKind_hipMemcpyDefault => (
+            device.covers(address(target), 1),
+            device.covers(address(source), 1),
+        ),
+        _ => return Err(hip::hipError_t_hipErrorInvalidMemcpyDirection),
+    };
+    match (to_device, from_device) {
+        (true, true) => device.copy(address(target), address(source), len),
+        // SAFETY: the caller promises that the host side is readable.
+        (true, false) => device.write(address(target), unsafe { bytes(source, len) }?),
+        // SAFETY: the caller promises that the host side is writable.
+        (false, true) => unsafe { read_out(target, address(source), len) },
+        (false, false) if target.is_null() || source.is_null() => Err(INVALID_VALUE),
+        (false, false) => {
+            // SAFETY: neither is null, and the caller promises `len` bytes on both sides; they may overlap.
+            unsafe { ptr::copy(source.cast::<u8>(), target.cast::<u8>(), len) };
+            Ok(())
+        }
+    }
+}
+
+/// The kernarg bytes of `hipModuleLaunchKernel`.
+///
+/// # Safety
+/// `parameters` is null or has a pointer to each of the kernel's arguments; `extra` is null or a list as HIP
+/// asks for.
+unsafe fn kernarg(function: usize, parameters: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u8>> {
+    if !extra.is_null() && !parameters.is_null() {
+        return Err(INVALID_VALUE);
+    }
+    if !extra.is_null() {
+        // SAFETY: the caller promises the list.
+        return unsafe { extra_kernarg(extra) };
+    }
+    let arguments = device()?.arguments(function)?;
+    if parameters.is_null() && !arguments.is_empty() {
+        return Err(INVALID_VALUE);
+    }
+    let end = arguments
+        .iter()
+        .map(|(offset, size)| offset + size)
+        .max()
+        .unwrap_or(0);
+    let mut kernarg = vec![0; end];
+    for (index, (offset, size)) in arguments.into_iter().enumerate() {
+        // SAFETY: the caller promises one pointer an argument, each to the argument's size of bytes.
+        let argument = unsafe { bytes(*parameters.add(index), size) }?;
+        kernarg[offset..offset + size].copy_from_slice(argument);
+    }
+    Ok(kernarg)
+}
+
+/// The kernarg bytes that an `extra` list names: pairs of key and value up to the end key.
+///
+/// # Safety
+/// `extra` is such a list, its buffer is readable for the size it names.
+unsafe fn extra_kernarg(extra: *mut *mut c_void) -> Result<Vec<u8>> {
+    let (mut pointer, mut size) = (ptr::null(), None);
+    // Each of the two keys at most once, then the end.
+    for pair in 0..3 {
+        // SAFETY: the list goes on until its end key, which was not met yet.
+        let key = unsafe { *extra.add(2 * pair) }.addr();
+        if key == EXTRA_END {
+            break;
+        }
+        // SAFETY: a key other than the end has a value behind it.
+        let value: *const c_void = unsafe { *extra.add(2 * pair + 1) };
+        match key {
+            EXTRA_POINTER => pointer = value,
+            // SAFETY: this key's value points to the size, and the caller promises that it is readable.
+            EXTRA_SIZE => size = unsafe { value.cast::<usize>().as_ref() }.copied(),
+            _ => return Err(INVALID_VALUE),
+        }
+    }
+    // SAFETY: the caller promises the buffer.
+    Ok(unsafe { bytes(pointer, size.ok_or(INVALID_VALUE)?) }?.to_vec())
+}
+
+/// The code object at `pointer`, whose length only its own headers tell.
+///
+/// # Safety
+/// `pointer` is null or points to a whole ELF file, or to 64 readable bytes that do not look like one.
+unsafe fn elf_file<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
+    let broken = || error::image("the image is no ELF code object, or its headers are broken".to_owned());
+    // SAFETY: the caller promises that the header is readable.
+    let header = unsafe { bytes(pointer, image::HEADER_BYTES) }?;
+    let end = header
+        .first_chunk()
+        .and_then(image::tables_end)
+        .ok_or_else(broken)?;
+    // SAFETY: the header tables belong to the file.
+    let tables = unsafe { bytes(pointer, end) }?;
+    let len = image::file_len(tables).ok_or_else(broken)?;
+    // SAFETY: what the header tables point to belongs to the file.
+    unsafe { bytes(pointer, len) }
+}
+
+/// Defines the entry points, their table, and a check at compile time that each has the signature of HIP's
+/// declaration. A body under `results` ends in `Result`; one under `values` gives what C gets.
+macro_rules! entries {
+    (
+        results { $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)* }
+        values { $(fn $raw:ident($($raw_arg:ident: $raw_ty:ty),*) -> $value:ty $raw_body:block)* }
+    ) => {
+        $(
+            unsafe extern "C" fn $name($($arg: $ty),*) -> hipError_t {
+                guard(|| $body)
+            }
+            const _: [unsafe extern "C" fn($($ty),*) -> hipError_t; 2] = [$name, hip::$name];
+        )*
+        $(
+            unsafe extern "C" fn $raw($($raw_arg: $raw_ty),*) -> $value $raw_body
+            const _: [unsafe extern "C" fn($($raw_ty),*) -> $value; 2] = [$raw, hip::$raw];
+        )*
+
+        /// Names of all entry points.
+        pub(crate) const SYMBOLS: &[&str] = &[$(stringify!($name),)* $(stringify!($raw),)*];
+
+        /// Their addresses, in the order of [`SYMBOLS`].
+        pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
+            [$($name as *const c_void,)* $($raw as *const c_void,)*]
+        }
+    };
+}
+
+entries! {
+results {
+    fn hipInit(flags: c_uint) {
+        device()?;
+        if flags == 0 { Ok(()) } else { Err(INVALID_VALUE) }
+    }
+
+    fn hipGetDeviceCount(count: *mut c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(count) }?.write(c_int::from(device().is_ok()));
+        device().map(|_| ())
+    }
+
+    fn hipSetDevice(id: c_int) {
+        check_device(id)
+    }
+
+    fn hipGetDevice(id: *mut c_int) {
+        device()?;
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(id) }?.write(0);
+        Ok(())
+    }
+
+    fn hipDeviceGet(handle: *mut hipDevice_t, ordinal: c_int) {
+        check_device(ordinal)?;
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(handle) }?.write(0);
+        Ok(())
+    }
+
+    fn hipDeviceGetName(name: *mut c_char, len: c_int, id: hipDevice_t) {
+        check_device(id)?;
+        let len = usize::try_from(len).ok().filter(|len| *len > 0 && !name.is_null()).ok_or(INVALID_VALUE)?;
+        let mut field = vec![0; len];
+        properties::put_text(&mut field, properties::NAME);
+        // SAFETY: not null, and HIP's contract is that `len` characters are writable.
+        unsafe { ptr::copy_nonoverlapping(field.as_ptr(), name, len) };
+        Ok(())
+    }
+
+    fn hipDeviceTotalMem(total: *mut usize, id: hipDevice_t) {
+        check_device(id)?;
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(total) }?.write(properties::CAPACITY as usize);
+        Ok(())
+    }
+
+    fn hipDeviceGetAttribute(value: *mut c_int, attribute: hipDeviceAttribute_t, id: c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        let value = unsafe { out(value) }?;
+        check_device(id)?;
+        value.write(properties::attribute(attribute).ok_or(INVALID_VALUE)?);
+        Ok(())
+    }
+
+    fn hipGetDevicePropertiesR0600(properties: *mut hipDeviceProp_tR0600, id: c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        let place = unsafe { out(properties) }?;
+        check_device(id)?;
+        // SAFETY: the struct has integers, arrays of them and raw pointers, for all of which zero is a value.
+        let mut filled: hipDeviceProp_tR0600 = unsafe { MaybeUninit::zeroed().assume_init() };
+        properties::fill(&mut filled);
+        place.write(filled);
+        Ok(())
+    }
+
+    fn hipDriverGetVersion(version: *mut c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(version) }?.write(hip::HIP_VERSION.cast_signed());
+        Ok(())
+    }
+
+    fn hipRuntimeGetVersion(version: *mut c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(version) }?.write(hip::HIP_VERSION.cast_signed());
+        Ok(())
+    }
+
+    fn hipDeviceSynchronize() {
+        device().map(|_| ())
+    }
+
+    fn hipDeviceCanAccessPeer(can: *mut c_int, id: c_int, peer: c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        let can = unsafe { out(can) }?;
+        check_device(id)?;
+        check_device(peer)?;
+        can.write(0);
+        Ok(())
+    }
+
+    fn hipDeviceEnablePeerAccess(_peer: c_int, flags: c_uint) {
+        device()?;
+        // The only device is no peer of itself.
+        Err(if flags == 0 { hip::hipError_t_hipErrorInvalidDevice } else { INVALID_VALUE })
+    }
+
+    fn hipMemGetInfo(free: *mut usize, total: *mut usize) {
+        // SAFETY: HIP's contract on out-pointers.
+        let (free, total) = unsafe { (out(free)?, out(total)?) };
+        let info = device()?.memory_info();
+        free.write(info.0);
+        total.write(info.1);
+        Ok(())
+    }
+
+    fn hipMalloc(pointer: *mut *mut c_void, size: usize) {
+        // SAFETY: HIP's contract on out-pointers.
+        let pointer = unsafe { out(pointer) }?;
+        pointer.write(opaque(device()?.alloc(size)? as usize));
+        Ok(())
+    }
+
+    fn hipFree(pointer: *mut c_void) {
+        device()?.free(address(pointer))
+    }
+
+    fn hipMallocAsync(pointer: *mut *mut c_void, size: usize, stream: hipStream_t) {
+        device()?.check_stream(stream.addr())?;
+        // SAFETY: HIP's contract on out-pointers.
+        let pointer = unsafe { out(pointer) }?;
+        pointer.write(opaque(device()?.alloc(size)? as usize));
+        Ok(())
+    }
+
+    fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) {
+        device()?.check_stream(stream.addr())?;
+        if pointer.is_null() { Err(INVALID_VALUE) } else { device()?.free(address(pointer)) }
+    }
+
+    fn hipMemGetAddressRange(base: *mut hipDeviceptr_t, size: *mut usize, pointer: hipDeviceptr_t) {
+        let found = device()?.allocation(address(pointer)).ok_or(hip::hipError_t_hipErrorNotFound)?;
+        // SAFETY: HIP's contract on out-pointers.
+        let (base, size) = unsafe { (out(base)?, out(size)?) };
+        base.write(opaque(found.0 as usize));
+        size.write(found.1 as usize);
+        Ok(())
+    }
+
+    fn hipDeviceGetDefaultMemPool(pool: *mut hipMemPool_t, id: c_int) {
+        // SAFETY: HIP's contract on out-pointers.
+        let pool = unsafe { out(pool) }?;
+        check_device(id)?;
+        pool.write(opaque(POOL));
+        Ok(())
+    }
+
+    fn hipMemPoolSetAttribute(pool: hipMemPool_t, _attribute: hipMemPoolAttr, value: *mut c_void) {
+        // Attributes are about keeping freed memory; none is kept here.
+        if pool.addr() == POOL && !value.is_null() { Ok(()) } else { Err(INVALID_VALUE) }
+    }
+
+    fn hipMemPoolTrimTo(pool: hipMemPool_t, _keep: usize) {
+        if pool.addr() == POOL { Ok(()) } else { Err(INVALID_VALUE) }
+    }
+
+    fn hipHostMalloc(pointer: *mut *mut c_void, size: usize, _flags: c_uint) {
+        // SAFETY: HIP's contract on out-pointers.
+        let pointer = unsafe { out(pointer) }?;
+        if size == 0 {
+            pointer.write(ptr::null_mut());
+            return Ok(());
+        }
+        let layout = Layout::from_size_align(size, HOST_ALIGN);
+        let layout = layout.map_err(|_| hip::hipError_t_hipErrorOutOfMemory)?;
+        // SAFETY: the layout's size is not zero.
+        let host = unsafe { std::alloc::alloc_zeroed(layout) };
+        if host.is_null() {
+            return Err(hip::hipError_t_hipErrorOutOfMemory);
+        }
+        HOST.lock().unwrap_or_else(PoisonError::into_inner).insert(host.addr(), layout);
+        pointer.write(host.cast());
+        Ok(())
+    }
+
+    fn hipHostFree(pointer: *mut c_void) {
+        if pointer.is_null() {
+            return Ok(());
+        }
+        let layout = HOST.lock().unwrap_or_else(PoisonError::into_inner).remove(&pointer.addr());
+        let layout = layout.ok_or(INVALID_VALUE)?;
+        // SAFETY: `hipHostMalloc` allocated it with this layout, and it was still listed.
+        unsafe { std::alloc::dealloc(pointer.cast(), layout) };
+        Ok(())
+    }
+
+    fn hipMemcpy(target: *mut c_void, source: *const c_void, size: usize, kind: hipMemcpyKind) {
+        // SAFETY: HIP's contract on host ranges.
+        unsafe { copy(target, source, size, kind) }
+    }
+
+    fn hipMemcpyAsync(
+        target: *mut c_void, source: *const c_void, size: usize, kind: hipMemcpyKind, stream: hipStream_t,
+    ) {
+        device()?.check_stream(stream.addr())?;
+        // SAFETY: HIP's contract on host ranges.
+        unsafe { copy(target, source, size, kind) }
+    }
+
+    fn hipMemcpyWithStream(
+        target: *mut c_void, source: *const c_void, size: usize, kind: hipMemcpyKind, stream: hipStream_t,
+    ) {
+        device()?.check_stream(stream.addr())?;
+        // SAFETY: HIP's contract on host ranges.
+        unsafe { copy(target, source, size, kind) }
+    }
+
+    fn hipMemcpyHtoD(target: hipDeviceptr_t, source: *const c_void, size: usize) {
+        // SAFETY: HIP's contract on host ranges.
+        unsafe { copy(target, source, size, hip::hipMemcpyKind_hipMemcpyHostToDevice) }
+    }
+
+    fn hipMemcpyDtoH(target: *mut c_void, source: hipDeviceptr_t, size: usize) {
+        // SAFETY: HIP's contract on host ranges.
+        unsafe { copy(target, source, size, hip::hipMemcpyKind_hipMemcpyDeviceToHost) }
+    }
+
+    fn hipMemcpyDtoD(target: hipDeviceptr_t, source: hipDeviceptr_t, size: usize) {
+        device()?.copy(address(target), address(source), size)
+    }
+
+    fn hipMemcpyPeerAsync(
+        target: *mut c_void, target_id: c_int, source: *const c_void, source_id: c_int, size: usize,
+        stream: hipStream_t,
+    ) {
+        check_device(target_id)?;
+        check_device(source_id)?;
+        device()?.check_stream(stream.addr())?;
+        device()?.copy(address(target), address(source), size)
+    }
+
+    fn hipMemcpy2DAsync(
+        target: *mut c_void, target_pitch: usize, source: *const c_void, source_pitch: usize, width: usize,
+        height: usize, kind: hipMemcpyKind, stream: hipStream_t,
+    ) {
+        device()?.check_stream(stream.addr())?;
+        if width == 0 || height == 0 {
+            return Ok(());
+        }
+        if target_pitch < width || source_pitch < width {
+            return Err(hip::hipError_t_hipErrorInvalidPitchValue);
+        }
+        for row in 0..height {
+            let target = target.cast::<u8>().wrapping_add(row.wrapping_mul(target_pitch)).cast();
+            let source = source.cast::<u8>().wrapping_add(row.wrapping_mul(source_pitch)).cast();
+            // SAFETY: HIP's contract on host ranges: `width` bytes in each of `height` rows.
+            unsafe { copy(target, source, width, kind) }?;
+        }
+        Ok(())
+    }
+
+    fn hipMemset(target: *mut c_void, value: c_int, size: usize) {
+        device()?.fill(address(target), &[value as u8], size)
+    }
+
+    fn hipMemsetAsync(target: *mut c_void, value: c_int, size: usize, stream: hipStream_t) {
+        device()?.check_stream(stream.addr())?;
+        device()?.fill(address(target), &[value as u8], size)
+    }
+
+    fn hipMemsetD8Async(target: hipDeviceptr_t, value: c_uchar, count: usize, stream: hipStream_t) {
+        device()?.check_stream(stream.addr())?;
+        device()?.fill(address(target), &[value], count)
+    }
+
+    fn hipMemsetD16Async(target: hipDeviceptr_t, value: c_ushort, count: usize, stream: hipStream_t) {
+        device()?.check_stream(stream.addr())?;
+        device()?.fill(address(target), &value.to_le_bytes(), count)
+    }
+
+    fn hipMemsetD32Async(target: hipDeviceptr_t, value: c_int, count: usize, stream: hipStream_t) {
+        device()?.check_stream(stream.addr())?;
+        device()?.fill(address(target), &value.to_le_bytes(), count)
+    }
+
+    fn hipStreamCreate(stream: *mut hipStream_t) {
+        // SAFETY: HIP's contract on out-pointers.
+        let stream = unsafe { out(stream) }?;
+        stream.write(opaque(device()?.create_stream(hip::hipStreamDefault)?));
+        Ok(())
+    }
+
+    fn hipStreamCreateWithFlags(stream: *mut hipStream_t, flags: c_uint) {
+        // SAFETY: HIP's contract on out-pointers.
+        let stream = unsafe { out(stream) }?;
+        stream.write(opaque(device()?.create_stream(flags)?));
+        Ok(())
+    }
+
+    fn hipStreamDestroy(stream: hipStream_t) {
+        device()?.destroy_stream(stream.addr())
+    }
+
+    fn hipStreamSynchronize(stream: hipStream_t) {
+        device()?.check_stream(stream.addr())
+    }
+
+    fn hipStreamQuery(stream: hipStream_t) {
+        device()?.check_stream(stream.addr())
+    }
+
+    fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) {
+        device()?.check_stream(stream.addr())?;
+        device()?.check_event(event.addr())?;
+        if flags == 0 { Ok(()) } else { Err(INVALID_VALUE) }
+    }
+
+    fn hipStreamGetDevice(stream: hipStream_t, id: *mut hipDevice_t) {
+        device()?.check_stream(stream.addr())?;
+        // SAFETY: HIP's contract on out-pointers.
+        unsafe { out(id) }?.write(0);
+        Ok(())
+    }
+
+    fn hipEventCreate(event: *mut hipEvent_t) {
+        // SAFETY: HIP's contract on out-pointers.
+        let event = unsafe { out(event) }?;
+        event.write(opaque(device()?.create_event(hip::hipEventDefault)));
+        Ok(())
+    }
+
+    fn hipEventCreateWithFlags(event: *mut hipEvent_t, flags: c_uint) {
+        // SAFETY: HIP's contract on out-pointers.
+        let event = unsafe { out(event) }?;
+        event.write(opaque(device()?.create_event(flags)));
+        Ok(())
+    }
+
+    fn hipEventRecord(event: hipEvent_t, stream: hipStream_t) {
+        device()?.record_event(event.addr(), stream.addr())
+    }
+
+    fn hipEventSynchronize(event: hipEvent_t) {
+        device()?.check_event(event.addr())
+    }
+
+    fn hipEventQuery(event: hipEvent_t) {
+        device()?.check_event(event.addr())
+    }
+
+    fn hipEventElapsedTime(milliseconds: *mut f32, start: hipEvent_t, stop: hipEvent_t) {
+        // SAFETY: HIP's contract on out-pointers.
+        let milliseconds = unsafe { out(milliseconds) }?;
+        milliseconds.write(device()?.elapsed(start.addr(), stop.addr())?);
+        Ok(())
+    }
+
+    fn hipEventDestroy(event: hipEvent_t) {
+        device()?.destroy_event(event.addr())
+    }
+
+    fn hipModuleLoadData(module: *mut hipModule_t, image: *const c_void) {
+        // SAFETY: HIP's contract on out-pointers.
+        let module = unsafe { out(module) }?;
+        // SAFETY: HIP's contract: a whole code object.
+        let file = unsafe { elf_file(image) }?;
+        module.write(opaque(device()?.load_module(file)?));
+        Ok(())
+    }
+
+    fn hipModuleUnload(module: hipModule_t) {
+        device()?.unload_module(module.addr())
+    }
+
+    fn hipModuleGetFunction(function: *mut hipFunction_t, module: hipModule_t, name: *const c_char) {
+        // SAFETY: HIP's contracts on out-pointers and texts.
+        let (function, name) = unsafe { (out(function)?, text(name)?) };
+        function.write(opaque(device()?.function(module.addr(), name)?));
+        Ok(())
+    }
+
+    fn hipModuleGetGlobal(
+        pointer: *mut hipDeviceptr_t, size: *mut usize, module: hipModule_t, name: *const c_char,
+    ) {
+        // SAFETY: HIP's contracts on out-pointers and texts.
+        let (pointer, size, name) = unsafe { (out(pointer)?, out(size)?, text(name)?) };
+        let (address, bytes) = device()?.variable(module.addr(), name)?;
+        pointer.write(opaque(address as usize));
+        size.write(bytes);
+        Ok(())
+    }
+
+    fn hipModuleLaunchKernel(
+        function: hipFunction_t, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint,
+        block_y: c_uint, block_z: c_uint, dynamic_lds: c_uint, stream: hipStream_t,
+        parameters: *mut *mut c_void, extra: *mut *mut c_void,
+    ) {
+        let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], dynamic_lds };
+        // SAFETY: HIP's contract on the two ways to pass arguments.
+        let kernarg = unsafe { kernarg(function.addr(), parameters, extra) }?;
+        device()?.launch(function.addr(), &shape, stream.addr(), &kernarg)
+    }
+
+    fn hipModuleOccupancyMaxPotentialBlockSize(
+        grid: *mut c_int, block: *mut c_int, function: hipFunction_t, _dynamic_lds: usize, limit: c_int,
+    ) {
+        // SAFETY: HIP's contract on out-pointers.
+        let (grid, block) = unsafe { (out(grid)?, out(block)?) };
+        let most = device()?.with_kernel(function.addr(), |kernel| kernel.max_workgroup_size)?;
+        let (groups, size) = properties::occupancy(most, limit);
+        grid.write(groups);
+        block.write(size);
+        Ok(())
+    }
+
+    fn hipFuncGetAttribute(value: *mut c_int, attribute: hipFunction_attribute, function: hipFunction_t) {
+        // SAFETY: HIP's contract on out-pointers.
+        let value = unsafe { out(value) }?;
+        value.write(device()?.function_attribute(function.addr(), attribute)?);
+        Ok(())
+    }
+}
+values {
+    fn hipGetErrorName(code: hipError_t) -> *const c_char {
+        error::name(code).as_ptr()
+    }
+
+    fn hipGetErrorString(code: hipError_t) -> *const c_char {
+        error::text(code).as_ptr()
+    }
+
+    fn hipGetLastError() -> hipError_t {
+        error::take_last()
+    }
+
+    fn hipPeekAtLastError() -> hipError_t {
+        error::peek_last()
+    }
+}
+}

@@ -1,0 +1,93 @@
+//! The exit codes of `parity`, all of them.
+
+use std::process::ExitCode;
+
+/// How a run of the command ended. The numbers are sysexits' where it has one, and nextest's for tests that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Something ran, and every result passed or is a known failure.
+    Ok = 0,
+    /// The selection matches no case: nothing ran, which is never a pass.
+    NothingMatched = 4,
+    /// The command line is wrong.
+    Usage = 64,
+    /// A spec, a list of known failures or a stored record is wrong.
+    BadData = 65,
+    /// A file or directory is missing or cannot be read.
+    NoInput = 66,
+    /// A backend is not available.
+    Unavailable = 69,
+    /// parity itself went wrong: the results do not add up to the plan.
+    Internal = 70,
+    /// An output cannot be written.
+    Io = 74,
+    /// The run is complete, and at least one result fails it.
+    Failed = 100,
+}
+
+impl Exit {
+    /// Every exit, with what it means, in the order of the codes.
+    pub(crate) const TABLE: [(Exit, &str); 9] = [
+        (Exit::Ok, "something ran, and every result passed or is a known failure"),
+        (Exit::NothingMatched, "the selection matches no case"),
+        (Exit::Usage, "the command line is wrong"),
+        (Exit::BadData, "a spec, a list of known failures or a stored record is wrong"),
+        (Exit::NoInput, "a file or directory is missing or cannot be read"),
+        (Exit::Unavailable, "a backend is not available"),
+        (Exit::Internal, "parity itself went wrong"),
+        (Exit::Io, "an output cannot be written"),
+        (Exit::Failed, "the run is complete, and at least one result fails it"),
+    ];
+
+    /// The number the shell sees.
+    pub(crate) const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The table as the help shows it.
+    pub(crate) fn help() -> String {
+        let rows = Exit::TABLE.map(|(exit, meaning)| format!("  {:>3}  {meaning}", exit.code()));
+        format!("Exit codes:\n{}", rows.join("\n"))
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// A command that could not do its work: what to say, and how to exit.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure { exit, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_a_promise_to_scripts() {
+        let codes = Exit::TABLE.map(|(exit, _)| (exit.code(), format!("{exit:?}")));
+        let want = [
+            (0, "Ok"),
+            (4, "NothingMatched"),
+            (64, "Usage"),
+            (65, "BadData"),
+            (66, "NoInput"),
+            (69, "Unavailable"),
+            (70, "Internal"),
+            (74, "Io"),
+            (100, "Failed"),
+        ];
+        assert_eq!(codes, want.map(|(code, name)| (code, name.to_owned())));
+    }
+}

@@ -1,0 +1,74 @@
+//! Where bytes leave the process: reports on stdout or in a file, everything else on stderr.
+
+use std::{
+    fs,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+};
+
+use parity_model::record::RunRecord;
+use parity_report::{json, text};
+
+use crate::{
+    args::{ColorChoice, Format, OutputArgs},
+    exit::{Exit, Failure},
+};
+
+/// Failures a page of text spells out.
+const MAX_FAILURES: usize = 25;
+
+/// Where a report goes, and in which form.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    form: Form,
+    file: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+enum Form {
+    Text(text::Options),
+    Json,
+}
+
+impl Sink {
+    pub(crate) fn resolve(args: OutputArgs) -> Sink {
+        let terminal = args.out.is_none() && io::stdout().is_terminal();
+        let color = match args.color {
+            ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        };
+        let form = match args.output {
+            Format::Text => Form::Text(text::Options { width: args.width, color, max_failures: MAX_FAILURES }),
+            Format::Json => Form::Json,
+        };
+        Sink { form, file: args.out }
+    }
+
+    /// Renders a record and writes it.
+    pub(crate) fn put(&self, run: &RunRecord) -> Result<(), Failure> {
+        let page = match &self.form {
+            Form::Text(options) => text::render(run, options),
+            Form::Json => json::render(run).map_err(|error| {
+                Failure::new(Exit::Internal, format!("the record has no JSON form: {error}"))
+            })?,
+        };
+        match &self.file {
+            None => print(&page),
+            Some(path) => fs::write(path, page)
+                .map_err(|error| Failure::new(Exit::Io, format!("cannot write {}: {error}", path.display()))),
+        }
+    }
+}
+
+/// Writes to stdout.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::new(Exit::Io, format!("cannot write to stdout: {error}")))
+}
+
+/// Writes a line to stderr; with stderr gone there is nobody left to tell.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

@@ -1,0 +1,175 @@
+//! The command line, checked and completed: names looked up, defaults filled in. Below here nothing knows clap.
+
+use std::{num::NonZero, path::PathBuf, thread, time::Duration};
+
+use parity_exec::Backend;
+use parity_model::{CaseId, DType, Family, Layout, Op, Tier};
+use regex::Regex;
+
+use crate::{
+    args::{RunArgs, SelectArgs},
+    exit::{Exit, Failure},
+    names::look_up,
+    output::Sink,
+};
+
+/// Which cases of which specs.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    /// `None`: the nearest `op-specs`.
+    pub(crate) spec_dir: Option<PathBuf>,
+    pub(crate) which: Which,
+}
+
+/// Which cases.
+#[derive(Debug)]
+pub(crate) enum Which {
+    /// These, in this order.
+    Ids(Vec<CaseId>),
+    /// All that match.
+    Matching(Box<Criteria>),
+}
+
+/// What a case must be; an empty list asks for nothing.
+#[derive(Debug)]
+pub(crate) struct Criteria {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) dtypes: Vec<DType>,
+    pub(crate) layouts: Vec<Layout>,
+    /// This tier and those before it.
+    pub(crate) tier: Tier,
+    pub(crate) filter: Option<Regex>,
+}
+
+impl Selection {
+    pub(crate) fn resolve(args: SelectArgs) -> Result<Selection, Failure> {
+        let which = if args.case.is_empty() {
+            Which::Matching(Box::new(Criteria::resolve(&args)?))
+        } else {
+            let ids = args.case.iter().map(|id| id.parse::<CaseId>()).collect::<Result<_, _>>();
+            Which::Ids(ids.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?)
+        };
+        Ok(Selection { spec_dir: args.spec_dir, which })
+    }
+}
+
+impl Criteria {
+    fn resolve(args: &SelectArgs) -> Result<Criteria, Failure> {
+        let mut ops = Vec::new();
+        for word in &args.ops {
+            ops.extend(look_up("op or family", word, families().chain(single_ops()))?);
+        }
+        let dtypes = DType::ALL.map(|dtype| (dtype.name(), dtype));
+        let layouts = Layout::ALL.map(|layout| (layout.name(), layout));
+        let tiers = Tier::ALL.map(|tier| (tier.name(), tier));
+        let filter = args.filter.as_deref().map(Regex::new).transpose();
+        Ok(Criteria {
+            ops,
+            dtypes: args.dtype.iter().map(|word| look_up("dtype", word, dtypes)).collect::<Result<_, _>>()?,
+            layouts: args.layout.iter().map(|word| look_up("layout", word, layouts)).collect::<Result<_, _>>()?,
+            tier: args.tier.as_deref().map_or(Ok(Tier::Ci), |word| look_up("tier", word, tiers))?,
+            filter: filter.map_err(|error| Failure::new(Exit::Usage, format!("bad --filter: {error}")))?,
+        })
+    }
+}
+
+/// Every family's name, with its ops.
+fn families() -> impl Iterator<Item = (&'static str, Vec<Op>)> {
+    Family::ALL.into_iter().map(|family| {
+        let members = Op::ALL.iter().copied().filter(|op| op.family() == family).collect();
+        (family.name(), members)
+    })
+}
+
+fn single_ops() -> impl Iterator<Item = (&'static str, Vec<Op>)> {
+    Op::ALL.iter().map(|op| (op.name(), vec![*op]))
+}
+
+/// The backend called `word`.
+pub(crate) fn backend(word: &str) -> Result<Backend, Failure> {
+    look_up("backend", word, Backend::ALL.map(|backend| (backend.name(), backend)))
+}
+
+/// Everything a run needs to know.
+#[derive(Debug)]
+pub(crate) struct RunSettings {
+    pub(crate) selection: Selection,
+    /// The reference first, then the others, each once.
+    pub(crate) backends: Vec<Backend>,
+    pub(crate) seed: u64,
+    pub(crate) case_limit: Duration,
+    pub(crate) jobs: usize,
+    /// Whether a result that the CPU helped to compute fails.
+    pub(crate) no_fallback: bool,
+    pub(crate) known: Option<PathBuf>,
+    pub(crate) sink: Sink,
+    /// What a repro needs besides backend and case, quoted for a shell.
+    pub(crate) repro_args: Vec<String>,
+}
+
+impl RunSettings {
+    pub(crate) fn resolve(args: RunArgs) -> Result<RunSettings, Failure> {
+        let mut backends = vec![Backend::REFERENCE];
+        for word in &args.backend {
+            let backend = backend(word)?;
+            if !backends.contains(&backend) {
+                backends.push(backend);
+            }
+        }
+        let case_limit = Duration::try_from_secs_f64(args.timeout)
+            .ok()
+            .filter(|limit| !limit.is_zero())
+            .ok_or_else(|| Failure::new(Exit::Usage, "--timeout must be a positive number of seconds"))?;
+        if args.jobs == Some(0) {
+            return Err(Failure::new(Exit::Usage, "--jobs must be at least 1"));
+        }
+        let mut repro_args = Vec::new();
+        if args.seed != 0 {
+            repro_args.push(format!("--seed {}", args.seed));
+        }
+        if args.no_fallback {
+            repro_args.push("--no-fallback".to_owned());
+        }
+        if let Some(dir) = &args.select.spec_dir {
+            repro_args.push(format!("--spec-dir {}", quoted(&dir.to_string_lossy())));
+        }
+        Ok(RunSettings {
+            selection: Selection::resolve(args.select)?,
+            backends,
+            seed: args.seed,
+            case_limit,
+            jobs: args.jobs.unwrap_or_else(cores),
+            no_fallback: args.no_fallback,
+            known: args.known,
+            sink: Sink::resolve(args.output),
+            repro_args,
+        })
+    }
+}
+
+/// Cores this process may use.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// `word` as one word of a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_only_where_a_shell_would_split_or_expand_it() {
+        assert_eq!(quoted("../op-specs"), "../op-specs");
+        assert_eq!(quoted("my specs"), "'my specs'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

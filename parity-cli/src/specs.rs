@@ -1,0 +1,114 @@
+//! Finds and reads the spec directory, and shows everything that is wrong with it, underlined.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use parity_model::{
+    Case,
+    spec::{self, SpecError},
+};
+
+use crate::exit::{Exit, Failure};
+
+/// Name of the directory looked for.
+const DIRECTORY: &str = "op-specs";
+
+/// Name of the file in it that is no spec.
+pub(crate) const KNOWN_FAILURES: &str = "known-failures.toml";
+
+/// The directory asked for, or the nearest `op-specs` above the working directory, or above the binary.
+pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(dir) = asked {
+        return match dir.is_dir() {
+            true => Ok(dir.to_owned()),
+            false => Err(no_input(format!("the spec directory {} does not exist", dir.display()))),
+        };
+    }
+    let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
+    let starts: Vec<_> = starts.into_iter().flatten().collect();
+    let mut tried = starts.iter().flat_map(|start| start.ancestors()).map(|above| above.join(DIRECTORY));
+    tried.find(|dir| dir.is_dir()).ok_or_else(|| {
+        let starts: Vec<_> = starts.iter().map(|start| start.display().to_string()).collect();
+        no_input(format!("no {DIRECTORY}/ in or above {}; name it with --spec-dir", starts.join(" or ")))
+    })
+}
+
+/// Every case of every spec in `dir`, files in the order of their names.
+pub(crate) fn load(dir: &Path) -> Result<Vec<Case>, Failure> {
+    let mut sources = Sources::default();
+    let (mut files, mut errors) = (Vec::new(), Vec::new());
+    for path in spec_files(dir)? {
+        let name = path.display().to_string();
+        match spec::parse(&name, sources.read(&path)?) {
+            Ok(file) => files.push(file),
+            Err(found) => errors.extend(found),
+        }
+    }
+    if errors.is_empty() {
+        spec::expand(&files).map_err(|errors| sources.failure(&errors))
+    } else {
+        Err(sources.failure(&errors))
+    }
+}
+
+fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error| no_input(format!("cannot read the spec directory {}: {error}", dir.display()));
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let is_spec = path.extension().is_some_and(|extension| extension == "toml")
+            && path.file_name().is_some_and(|name| name != KNOWN_FAILURES);
+        if is_spec {
+            paths.push(path);
+        }
+    }
+    if paths.is_empty() {
+        return Err(no_input(format!("no *.toml spec in {}", dir.display())));
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn no_input(message: String) -> Failure {
+    Failure::new(Exit::NoInput, message)
+}
+
+/// The text of every file read, for the excerpts of error messages.
+#[derive(Default)]
+pub(crate) struct Sources {
+    texts: BTreeMap<String, String>,
+}
+
+impl Sources {
+    pub(crate) fn read(&mut self, path: &Path) -> Result<&str, Failure> {
+        let text = fs::read_to_string(path)
+            .map_err(|error| no_input(format!("cannot read {}: {error}", path.display())))?;
+        Ok(self.texts.entry(path.display().to_string()).insert_entry(text).into_mut())
+    }
+
+    /// All errors in one failure.
+    pub(crate) fn failure(&self, errors: &[SpecError]) -> Failure {
+        let shown: Vec<_> = errors.iter().map(|error| self.show(error)).collect();
+        let files = errors.iter().map(|error| &error.file).collect::<std::collections::BTreeSet<_>>().len();
+        let count = format!("errors: {}, files: {files}; nothing was run", errors.len());
+        Failure::new(Exit::BadData, format!("{}\n\n{count}", shown.join("\n\n")))
+    }
+
+    /// The message, the line, a caret under the place, the help.
+    fn show(&self, error: &SpecError) -> String {
+        let text = self.texts.get(&error.file).map_or("", String::as_str);
+        let end = text.floor_char_boundary(error.span.end);
+        let start = text.floor_char_boundary(error.span.start.min(end));
+        let place = AnnotationKind::Primary.span(start..end);
+        let title = Level::ERROR.primary_title(error.message.as_str());
+        let mut group = title.element(Snippet::source(text).path(error.file.as_str()).annotation(place));
+        if let Some(help) = &error.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        Renderer::plain().render(&[group])
+    }
+}

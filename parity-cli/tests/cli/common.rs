@@ -1,0 +1,95 @@
+//! Runs the `parity` binary on specs the test writes.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use tempfile::TempDir;
+
+/// A spec directory of the test's own.
+pub(crate) struct Specs {
+    dir: TempDir,
+}
+
+impl Specs {
+    /// Writes files: name, text.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Specs {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        Specs { dir }
+    }
+
+    /// One group of unary ops, on `f32` and uniform values.
+    pub(crate) fn unary(ops: &str, more: &str) -> Specs {
+        Specs::new(&[("unary.toml", &unary(ops, more))])
+    }
+
+    /// A path in the directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// `parity {args} --spec-dir {this}`.
+    pub(crate) fn parity(&self, args: &[&str]) -> Run {
+        let dir = self.dir.path().to_str().unwrap();
+        parity(&[args, &["--spec-dir", dir]].concat(), self.dir.path(), &[])
+    }
+}
+
+/// The text of a spec.
+pub(crate) fn unary(ops: &str, more: &str) -> String {
+    format!(
+        r#"family = "unary"
+[[group]]
+ops = [{ops}]
+dtypes = ["f32"]
+shapes = [[2, 3]]
+layouts = ["contiguous", "transposed"]
+values = ["uniform(-2,2)"]
+tier = "quick"
+{more}
+"#
+    )
+}
+
+/// What a run of the binary left.
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// Asserts the exit code and returns the run.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Run {
+        assert_eq!(self.code, code, "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts that stderr holds `text`.
+    #[track_caller]
+    pub(crate) fn complains(self, text: &str) -> Run {
+        assert!(self.stderr.contains(text), "`{text}` is not in\n{}", self.stderr);
+        self
+    }
+}
+
+/// Runs `parity` in `dir`.
+pub(crate) fn parity(args: &[&str], dir: &Path, env: &[(&str, &str)]) -> Run {
+    finish(Command::new(env!("CARGO_BIN_EXE_parity")).args(args).current_dir(dir).envs(env.iter().copied()))
+}
+
+/// Runs a command to its end.
+pub(crate) fn finish(command: &mut Command) -> Run {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    Run {
+        code: status.code().unwrap_or(-1),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}

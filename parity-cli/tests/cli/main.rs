@@ -1,0 +1,7 @@
+//! The `parity` binary, run as a user runs it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it stands")]
+
+mod common;
+mod run;
+mod usage;

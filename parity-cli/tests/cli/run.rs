@@ -1,0 +1,101 @@
+//! Whole runs of the binary on the CPU backend: what is written, what is repeated, what fails.
+
+use std::{fs, process::Command};
+
+use crate::common::{Specs, finish, parity, unary};
+use serde_json::Value;
+
+/// A limit no library's `exp` keeps.
+const IMPOSSIBLE: &str = r#"limit = { ulp = 0.001, source = "planted" }"#;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_run_that_passes_exits_0_and_its_json_is_all_there_is_on_stdout() {
+    let specs = Specs::unary("\"abs\", \"neg\"", "");
+    let run = specs.parity(&["run", "--backend", "cpu", "--output", "json", "--seed", "5"]).exits(0);
+    let record = json(&run.stdout);
+    assert_eq!(record["planned"], 4);
+    assert_eq!(record["seed"], 5);
+    assert_eq!(record["candle_version"], "0.11.1");
+    let ids: Vec<_> = record["cases"].as_array().unwrap().iter().map(|case| case["id"].as_str().unwrap()).collect();
+    assert_eq!(ids[0], "unary/abs:f32:[2,3]:contiguous:uniform(-2,2)");
+    let listed = specs.parity(&["list", "cases"]).exits(0).stdout;
+    assert_eq!(listed.lines().collect::<Vec<_>>(), ids, "list and run agree on the plan");
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn a_stored_run_renders_to_the_bytes_the_live_run_printed() {
+    let specs = Specs::unary("\"abs\", \"exp\"", IMPOSSIBLE);
+    let stored = specs.path("run.json");
+    let stored = stored.to_str().unwrap();
+    specs.parity(&["run", "--backend", "cpu", "--output", "json", "--out", stored]).exits(100);
+    let again = parity(&["report", stored, "--output", "json"], &specs.path(""), &[]).exits(0);
+    assert_eq!(again.stdout, fs::read_to_string(stored).unwrap());
+    let text = parity(&["report", stored], &specs.path(""), &[]).exits(0).stdout;
+    assert!(text.contains("unary on cpu") && text.contains("FAILED: "), "{text}");
+}
+
+#[test]
+fn a_planted_failure_fails_the_run_and_its_repro_line_works_as_printed() {
+    let specs = Specs::unary("\"exp\"", IMPOSSIBLE);
+    let run = specs.parity(&["run", "--backend", "cpu"]).exits(100);
+    let again = run.stdout.lines().find_map(|line| line.trim().strip_prefix("again: ")).unwrap();
+    assert!(again.starts_with("parity run --backend cpu --case 'unary/exp:f32:[2,3]:"), "{again}");
+
+    // A shell runs the line as it stands; only `parity` is put on its path.
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_parity")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+    let repeated = finish(Command::new("sh").args(["-c", again]).env("PATH", path).current_dir("/")).exits(100);
+    assert!(repeated.stdout.contains("limit: ") && repeated.stdout.contains("planted"), "{}", repeated.stdout);
+    assert!(repeated.stdout.contains("1 planned = 1 mismatch"), "{}", repeated.stdout);
+}
+
+#[test]
+fn a_known_failure_passes_the_run_and_a_listed_pass_fails_it() {
+    let specs = Specs::new(&[
+        ("a.toml", &unary("\"exp\"", IMPOSSIBLE)),
+        ("b.toml", &unary("\"abs\"", "")),
+    ]);
+    let lists = tempfile::tempdir().unwrap();
+    let run_with = |op: &str| {
+        let list = lists.path().join("known.toml");
+        let entry = format!(
+            "[[known]]\nid = \"unary/{op}:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"planted\"\n"
+        );
+        fs::write(&list, entry).unwrap();
+        specs.parity(&["run", "--backend", "cpu", "--known", list.to_str().unwrap()])
+    };
+    let explained = run_with("exp").exits(0).stdout;
+    assert!(explained.contains("cpu: 4 planned = 2 pass + 2 known-failure"), "{explained}");
+    assert!(explained.contains("cpu, 2 of them: planted"), "{explained}");
+
+    let unexplained = run_with("abs").exits(100).stdout;
+    assert!(unexplained.contains("2 mismatch + 2 unexpected-pass"), "{unexplained}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_judgements_on_any_number_of_workers() {
+    let specs = Specs::unary("\"exp\", \"log\", \"sin\", \"cos\", \"tanh\"", "");
+    let cases = |jobs: &str| {
+        let run = specs.parity(&["run", "--backend", "cpu", "--output", "json", "--jobs", jobs]);
+        let mut cases = json(&run.stdout)["cases"].take();
+        for case in cases.as_array_mut().unwrap() {
+            for result in case["results"].as_array_mut().unwrap() {
+                result["millis"].take();
+            }
+        }
+        cases
+    };
+    assert_eq!(cases("1"), cases("4"));
+}
+
+#[test]
+fn an_id_of_no_spec_runs_with_a_derived_limit() {
+    let id = "unary/neg:f64:[7]:offset:uniform(-1,1)";
+    let run = Specs::unary("\"exp\"", "").parity(&["run", "--backend", "cpu", "--case", id]).exits(0);
+    assert!(run.stdout.contains("cpu: 1 planned = 1 pass"), "{}", run.stdout);
+}
