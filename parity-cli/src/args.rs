@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use parity_exec::Backend;
 
 /// Checks that candle's backends compute what its CPU backend and a high-precision oracle compute.
 #[derive(Debug, Parser)]
@@ -55,8 +56,8 @@ pub(crate) struct SelectArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Backends to run besides the reference, cpu: rocm, cuda.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "rocm")]
+    /// Backends to run, besides the reference, which always runs: see `parity list backends`.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = Backend::DEFAULT.name())]
     pub(crate) backend: Vec<String>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,

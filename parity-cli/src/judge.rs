@@ -89,6 +89,8 @@ impl Judge<'_> {
 
 #[cfg(test)]
 mod tests {
+    use parity_exec::Backend;
+
     use super::*;
 
     /// The verdict on a right answer to `unary/neg` that needed a fallback, or not.
@@ -98,7 +100,7 @@ mod tests {
         // The sign is the top bit of the last of an element's four little-endian bytes.
         answer.bytes.iter_mut().skip(3).step_by(4).for_each(|byte| *byte ^= 0x80);
         let judge =
-            Judge { seed: 0, backends: vec!["cpu"], known: &KnownFailures::default(), no_fallback };
+            Judge { seed: 0, backends: vec![Backend::REFERENCE.name()], known: &KnownFailures::default(), no_fallback };
         let fallbacks = fallbacks.iter().map(|op| (*op).to_owned()).collect();
         let execution = Execution { outcome: Outcome::Ran(answer), fallbacks, millis: 0.0 };
         let result = judge.record(&case, vec![execution]).results.remove(0);

@@ -63,7 +63,7 @@ fn two_handles_of_one_ordinal_are_one_device() -> Result<()> {
 
 #[test]
 fn every_dtype_survives_the_way_to_the_device_and_back() -> Result<()> {
-    fn check<T: candle_core::WithDType>(elements: &[T]) -> Result<()> {
+    fn check<T: candle_core::WithDType + std::fmt::Debug>(elements: &[T]) -> Result<()> {
         let there = Tensor::new(elements, &gpu()?)?;
         assert_eq!(there.dtype(), T::DTYPE);
         assert_eq!(there.to_device(&Device::Cpu)?.to_vec1::<T>()?, elements);

@@ -25,7 +25,10 @@ impl Mode {
         if bits & 0xff != 0xf0 {
             return Err(UnmodelledMode(bits));
         }
-        Ok(Mode { ieee: bits >> 9 & 1 != 0, dx10_clamp: bits >> 8 & 1 != 0 })
+        Ok(Mode {
+            ieee: bits >> 9 & 1 != 0,
+            dx10_clamp: bits >> 8 & 1 != 0,
+        })
     }
 }
 
@@ -175,15 +178,25 @@ macro_rules! format {
             const APPROXIMATE_FLUSHES: bool = $flushes;
 
             #[inline(always)]
-            fn widen(bits: $bits) -> u64 { u64::from(bits) }
+            fn widen(bits: $bits) -> u64 {
+                u64::from(bits)
+            }
             #[inline(always)]
-            fn narrow(bits: u64) -> $bits { bits as $bits }
+            fn narrow(bits: u64) -> $bits {
+                bits as $bits
+            }
             #[inline(always)]
-            fn host(bits: $bits) -> $host { $to(bits) }
+            fn host(bits: $bits) -> $host {
+                $to(bits)
+            }
             #[inline(always)]
-            fn guest(value: $host) -> $bits { $from(value) }
+            fn guest(value: $host) -> $bits {
+                $from(value)
+            }
             #[inline(always)]
-            fn round(value: f64) -> $bits { $round(value) }
+            fn round(value: f64) -> $bits {
+                $round(value)
+            }
             #[inline(always)]
             fn is_nan(bits: $bits) -> bool {
                 const INFINITY: $bits = ((1 << $exponent) - 1) << $mantissa;
@@ -194,13 +207,35 @@ macro_rules! format {
                 Self::is_nan(bits) && bits >> ($mantissa - 1) & 1 == 0
             }
             #[inline(always)]
-            fn quiet(bits: $bits) -> $bits { bits | 1 << ($mantissa - 1) }
+            fn quiet(bits: $bits) -> $bits {
+                bits | 1 << ($mantissa - 1)
+            }
         }
     };
 }
 format!(F16, u16, f64, 5, 10, false, f64_of_f16, f16_of_f64, f16_of_f64);
-format!(F32, u32, f32, 8, 23, true, f32::from_bits, f32::to_bits, |value: f64| (value as f32).to_bits());
-format!(F64, u64, f64, 11, 52, false, f64::from_bits, f64::to_bits, f64::to_bits);
+format!(
+    F32,
+    u32,
+    f32,
+    8,
+    23,
+    true,
+    f32::from_bits,
+    f32::to_bits,
+    |value: f64| (value as f32).to_bits()
+);
+format!(
+    F64,
+    u64,
+    f64,
+    11,
+    52,
+    false,
+    f64::from_bits,
+    f64::to_bits,
+    f64::to_bits
+);
 
 /// The value of a half; exact.
 #[inline(always)]
@@ -291,21 +326,37 @@ pub(crate) fn fma<F: Format>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::
 /// `a * b`, where zero times anything is zero.
 #[inline(always)]
 pub(crate) fn mul_dx9_zero(mode: Mode, a: u32, b: u32) -> u32 {
-    if F32::is_zero(a) || F32::is_zero(b) { 0 } else { mul::<F32>(mode, a, b) }
+    if F32::is_zero(a) || F32::is_zero(b) {
+        0
+    } else {
+        mul::<F32>(mode, a, b)
+    }
 }
 
 /// `a * b + c`, where zero times anything is zero.
 #[inline(always)]
 pub(crate) fn fma_dx9_zero(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
-    if F32::is_zero(a) || F32::is_zero(b) { add::<F32>(mode, 0, c) } else { fma::<F32>(mode, a, b, c) }
+    if F32::is_zero(a) || F32::is_zero(b) {
+        add::<F32>(mode, 0, c)
+    } else {
+        fma::<F32>(mode, a, b, c)
+    }
 }
 
 /// The specular term of the old lighting model: `a * b` unless an operand says that the light is off.
 #[inline(always)]
 pub(crate) fn mullit(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
     const NEGATIVE_MAX: u32 = 0xff7f_ffff;
-    let off = b == NEGATIVE_MAX || F32::is_nan(b) || F32::host(b) == f32::NEG_INFINITY || !(F32::host(c) > 0.0);
-    if off { NEGATIVE_MAX } else { mul_dx9_zero(mode, a, b) }
+    let off = b == NEGATIVE_MAX
+        || F32::is_nan(b)
+        || F32::host(b) == f32::NEG_INFINITY
+        || F32::is_nan(c)
+        || F32::host(c) <= 0.0;
+    if off {
+        NEGATIVE_MAX
+    } else {
+        mul_dx9_zero(mode, a, b)
+    }
 }
 
 macro_rules! rounding {
@@ -334,19 +385,33 @@ pub(crate) fn fract<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
     let value = F::host(a);
     let bits = result::<F>(value.sub(value.floor()), &[a]);
     let below_one = ((F::bias() as u64) << F::MANTISSA_BITS) - 1;
-    if !F::is_nan(bits) && F::widen(bits) > below_one && !F::is_negative(bits) { F::narrow(below_one) } else { bits }
+    if !F::is_nan(bits) && F::widen(bits) > below_one && !F::is_negative(bits) {
+        F::narrow(below_one)
+    } else {
+        bits
+    }
 }
 
 /// The lesser number; see [`extreme`].
 #[inline(always)]
 pub(crate) fn min<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    extreme::<F>(mode, a, b, F::host(a) < F::host(b) || (F::host(a) == F::host(b) && F::is_negative(a)))
+    extreme::<F>(
+        mode,
+        a,
+        b,
+        F::host(a) < F::host(b) || (F::host(a) == F::host(b) && F::is_negative(a)),
+    )
 }
 
 /// The greater number; see [`extreme`].
 #[inline(always)]
 pub(crate) fn max<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    extreme::<F>(mode, a, b, F::host(a) > F::host(b) || (F::host(a) == F::host(b) && !F::is_negative(a)))
+    extreme::<F>(
+        mode,
+        a,
+        b,
+        F::host(a) > F::host(b) || (F::host(a) == F::host(b) && !F::is_negative(a)),
+    )
 }
 
 /// `a` or `b` as `first` says, with the rules for NaNs: a number wins over a NaN, except that in IEEE mode a signalling
@@ -427,7 +492,11 @@ pub(crate) fn frexp_exp16(_: Mode, a: u16) -> u16 {
 /// The mantissa `m` of [`frexp_exp`]; zero, infinity and NaN give themselves.
 #[inline(always)]
 pub(crate) fn frexp_mant<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    if F::is_nan(a) { F::quiet(a) } else { split::<F>(a).0 }
+    if F::is_nan(a) {
+        F::quiet(a)
+    } else {
+        split::<F>(a).0
+    }
 }
 
 #[inline(always)]
@@ -437,16 +506,30 @@ fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
         return (a, 0);
     }
     // A denormal is shifted up until its leading one stands where the hidden one would.
-    let shift = if F::exponent(a) == 0 { magnitude.leading_zeros() as i32 + F::MANTISSA_BITS as i32 - 63 } else { 0 };
+    let shift = if F::exponent(a) == 0 {
+        magnitude.leading_zeros() as i32 + F::MANTISSA_BITS as i32 - 63
+    } else {
+        0
+    };
     let mantissa = magnitude << shift & ((1 << F::MANTISSA_BITS) - 1);
     let exponent = F::exponent(a).max(1) - shift - F::bias() + 1;
-    (F::signed(((F::bias() - 1) as u64) << F::MANTISSA_BITS | mantissa, F::is_negative(a)), exponent)
+    (
+        F::signed(
+            ((F::bias() - 1) as u64) << F::MANTISSA_BITS | mantissa,
+            F::is_negative(a),
+        ),
+        exponent,
+    )
 }
 
 /// `a * 2^n` with `n` signed, rounded once.
 #[inline(always)]
 pub(crate) fn ldexp<F: Format>(_: Mode, a: F::Bits, n: u32) -> F::Bits {
-    if F::is_nan(a) { F::quiet(a) } else { F::round(libm::scalbn(F::host(a).wide(), n as i32)) }
+    if F::is_nan(a) {
+        F::quiet(a)
+    } else {
+        F::round(libm::scalbn(F::host(a).wide(), n as i32))
+    }
 }
 
 /// `a * 2^n` of a half, with `n` a signed 16-bit number.
@@ -460,7 +543,10 @@ pub(crate) fn ldexp16(mode: Mode, a: u16, n: u16) -> u16 {
 pub(crate) fn relation<F: Format>(a: F::Bits, b: F::Bits) -> u8 {
     // Without branches, so that the lane loop becomes vector code.
     let (x, y) = (F::host(a), F::host(b));
-    u8::from(x < y) | u8::from(x == y) << 1 | u8::from(x > y) << 2 | u8::from(F::is_nan(a) | F::is_nan(b)) << 3
+    u8::from(x < y)
+        | u8::from(x == y) << 1
+        | u8::from(x > y) << 2
+        | u8::from(F::is_nan(a) | F::is_nan(b)) << 3
 }
 
 /// The class of a number, one bit: signalling NaN, quiet NaN, -infinity, -normal, -denormal, -0, +0, +denormal, +normal,
@@ -479,7 +565,11 @@ fn class<F: Format>(a: F::Bits) -> u32 {
     } else {
         2
     };
-    1 << if F::is_negative(a) { 5 - outwards } else { 6 + outwards }
+    1 << if F::is_negative(a) {
+        5 - outwards
+    } else {
+        6 + outwards
+    }
 }
 
 /// "Equal" (2) when the class of `a` is in the set `classes`.

@@ -92,19 +92,32 @@ impl<const W: usize> Wave<W> {
     /// A lane mask held in scalar register `n` (and `n + 1` when the wave has 64 lanes).
     #[inline(always)]
     pub(crate) fn mask(&self, n: usize) -> u64 {
-        if W > 32 { self.sgpr64(n) } else { u64::from(self.sgpr[n & 127]) }
+        if W > 32 {
+            self.sgpr64(n)
+        } else {
+            u64::from(self.sgpr[n & 127])
+        }
     }
 
     /// Writes a lane mask to scalar register `n` (and `n + 1` when the wave has 64 lanes).
     #[inline(always)]
     pub(crate) fn set_mask(&mut self, n: usize, mask: u64) {
-        if W > 32 { self.set_sgpr64(n, mask) } else { self.set_sgpr(n, mask as u32) }
+        if W > 32 {
+            self.set_sgpr64(n, mask)
+        } else {
+            self.set_sgpr(n, mask as u32)
+        }
     }
 
     /// The pair `n`, `n + 1` as one value.
     #[inline(always)]
     pub(crate) fn sgpr64(&self, n: usize) -> u64 {
-        u64::from(self.sgpr[n & 127]) | if n == reg::NULL { 0 } else { u64::from(self.sgpr[(n + 1) & 127]) << 32 }
+        u64::from(self.sgpr[n & 127])
+            | if n == reg::NULL {
+                0
+            } else {
+                u64::from(self.sgpr[(n + 1) & 127]) << 32
+            }
     }
 
     /// Writes one scalar register; NULL stays zero.

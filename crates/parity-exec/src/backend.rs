@@ -32,6 +32,9 @@ impl Backend {
     /// The backend whose column stands first, and against which the others are also compared.
     pub const REFERENCE: Backend = Backend::Cpu;
 
+    /// The backend that runs when none is asked for.
+    pub const DEFAULT: Backend = Backend::Rocm;
+
     /// The word the command line and tables use.
     pub const fn name(self) -> &'static str {
         match self {
@@ -229,6 +232,12 @@ fn classify_rocm(error: &RocmError) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_candle_version_reports_name_is_the_one_in_the_manifest() {
+        let pinned = format!("candle-core = \"={CANDLE_VERSION}\"");
+        assert!(include_str!("../../../Cargo.toml").contains(&pinned));
+    }
 
     #[test]
     fn errors_are_sorted_under_whatever_candle_wrapped_round_them() {

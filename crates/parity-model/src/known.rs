@@ -15,6 +15,8 @@ pub struct Known {
     pub backend: String,
     /// The verdict it explains.
     pub verdict: Verdict,
+    /// Whether the cases fail on some machines only, so that a pass is no surprise.
+    pub may_pass: bool,
     /// Why the cases fail.
     pub reason: String,
     /// An upstream issue, where there is one.
@@ -48,12 +50,12 @@ impl KnownFailures {
 
     /// What `verdict` becomes when known failures are taken into account, with the entry that explains it:
     /// the listed verdict becomes [`Verdict::KnownFailure`], one that would not fail the run becomes
-    /// [`Verdict::UnexpectedPass`], and any other failure stays what it is.
+    /// [`Verdict::UnexpectedPass`] unless the entry says that the cases may pass, and any other failure stays what it is.
     pub fn apply(&self, backend: &str, id: &CaseId, verdict: Verdict) -> (Verdict, Option<&Known>) {
         match self.find(backend, id) {
             None => (verdict, None),
             Some(known) if known.verdict == verdict => (Verdict::KnownFailure, Some(known)),
-            Some(known) if !verdict.fails_run() => (Verdict::UnexpectedPass, Some(known)),
+            Some(known) if !verdict.fails_run() && !known.may_pass => (Verdict::UnexpectedPass, Some(known)),
             Some(_) => (verdict, None),
         }
     }
@@ -120,6 +122,19 @@ link = "https://example.org/1"
         assert_eq!(apply("rocm", Verdict::Mismatch), Verdict::Mismatch);
         let other = id("unary/relu:f32:[9]:contiguous:special");
         assert_eq!(known.apply("cpu", &other, Verdict::Pass), (Verdict::Pass, None));
+    }
+
+    #[test]
+    fn a_pass_of_a_case_that_may_pass_is_a_pass() {
+        let text = TEXT.replace("reason = \"max", "may_pass = true\nreason = \"max");
+        let known = KnownFailures::parse("known-failures.toml", &text).unwrap();
+        let nan = id("unary/relu:f32:[9]:contiguous:nan");
+        assert_eq!(known.apply("cpu", &nan, Verdict::Pass).0, Verdict::Pass);
+        assert_eq!(
+            known.apply("cpu", &nan, Verdict::Mismatch).0,
+            Verdict::KnownFailure
+        );
+        assert_eq!(known.apply("cpu", &nan, Verdict::Timeout).0, Verdict::Timeout);
     }
 
     #[test]

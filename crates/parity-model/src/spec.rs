@@ -64,3 +64,6 @@ pub struct Group {
     /// The limit.
     pub limit: LimitSpec,
 }
+
+#[cfg(test)]
+mod tests;

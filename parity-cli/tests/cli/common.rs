@@ -47,7 +47,7 @@ pub(crate) fn unary(ops: &str, more: &str) -> String {
 [[group]]
 ops = [{ops}]
 dtypes = ["f32"]
-shapes = [[2, 3]]
+shapes = [[8, 9]]
 layouts = ["contiguous", "transposed"]
 values = ["uniform(-2,2)"]
 tier = "quick"

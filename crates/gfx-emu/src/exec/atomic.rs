@@ -8,7 +8,10 @@ use crate::isa::{Inst, Op, Src};
 use crate::wave::{Group, Wave};
 
 /// Atomics follow no MODE: numbers win over NaNs, denormals are kept.
-const MODE: Mode = Mode { ieee: false, dx10_clamp: false };
+const MODE: Mode = Mode {
+    ieee: false,
+    dx10_clamp: false,
+};
 
 /// What a dword becomes: `data` and, for the ones with two operands, `second`.
 fn update32(op: Op, old: u32, data: u32, second: u32) -> Option<u32> {
@@ -27,15 +30,45 @@ fn update32(op: Op, old: u32, data: u32, second: u32) -> Option<u32> {
         Op::AtomicOrB32 => old | data,
         Op::AtomicXorB32 => old ^ data,
         // Counts up to `data`, then starts again at 0; and down, starting again at `data`.
-        Op::AtomicIncU32 => if old >= data { 0 } else { old + 1 },
-        Op::AtomicDecU32 => if old == 0 || old > data { data } else { old - 1 },
+        Op::AtomicIncU32 => {
+            if old >= data {
+                0
+            } else {
+                old + 1
+            }
+        }
+        Op::AtomicDecU32 => {
+            if old == 0 || old > data {
+                data
+            } else {
+                old - 1
+            }
+        }
         Op::AtomicMskorB32 => old & !data | second,
-        Op::AtomicCmpswapB32 | Op::DsCmpstoreB32 => if old == second { data } else { old },
-        Op::AtomicCmpswapF32 | Op::DsCmpstoreF32 => if number(old) == number(second) { data } else { old },
+        Op::AtomicCmpswapB32 | Op::DsCmpstoreB32 => {
+            if old == second {
+                data
+            } else {
+                old
+            }
+        }
+        Op::AtomicCmpswapF32 | Op::DsCmpstoreF32 => {
+            if number(old) == number(second) {
+                data
+            } else {
+                old
+            }
+        }
         Op::AtomicMinF32 => fp::min::<fp::F32>(MODE, old, data),
         Op::AtomicMaxF32 => fp::max::<fp::F32>(MODE, old, data),
         Op::AtomicAddF32 => fp::add::<fp::F32>(MODE, old, data),
-        Op::DsWrap => if old >= data { old - data } else { old.wrapping_add(second) },
+        Op::DsWrap => {
+            if old >= data {
+                old - data
+            } else {
+                old.wrapping_add(second)
+            }
+        }
         _ => return None,
     })
 }
@@ -55,17 +88,45 @@ fn update64(op: Op, old: u64, data: u64, second: u64) -> Option<u64> {
         Op::AtomicAndB64 => old & data,
         Op::AtomicOrB64 => old | data,
         Op::AtomicXorB64 => old ^ data,
-        Op::AtomicIncU64 => if old >= data { 0 } else { old + 1 },
-        Op::AtomicDecU64 => if old == 0 || old > data { data } else { old - 1 },
+        Op::AtomicIncU64 => {
+            if old >= data {
+                0
+            } else {
+                old + 1
+            }
+        }
+        Op::AtomicDecU64 => {
+            if old == 0 || old > data {
+                data
+            } else {
+                old - 1
+            }
+        }
         Op::AtomicMskorB64 => old & !data | second,
-        Op::AtomicCmpswapB64 | Op::DsCmpstoreB64 => if old == second { data } else { old },
-        Op::DsCmpstoreF64 => if number(old) == number(second) { data } else { old },
+        Op::AtomicCmpswapB64 | Op::DsCmpstoreB64 => {
+            if old == second {
+                data
+            } else {
+                old
+            }
+        }
+        Op::DsCmpstoreF64 => {
+            if number(old) == number(second) {
+                data
+            } else {
+                old
+            }
+        }
         Op::AtomicMinF64 => fp::min::<fp::F64>(MODE, old, data),
         Op::AtomicMaxF64 => fp::max::<fp::F64>(MODE, old, data),
         // The dwords of `data` whose top bit is set are exchanged, without that bit.
         Op::AtomicCondxchg32B64 => [0, 32].into_iter().fold(old, |all, shift| {
             let word = data >> shift & 0xffff_ffff;
-            if word >> 31 != 0 { all & !(0xffff_ffff << shift) | (word & 0x7fff_ffff) << shift } else { all }
+            if word >> 31 != 0 {
+                all & !(0xffff_ffff << shift) | (word & 0x7fff_ffff) << shift
+            } else {
+                all
+            }
         }),
         _ => return None,
     })
@@ -95,8 +156,15 @@ pub(super) fn execute<const W: usize>(
     let words = if narrow { 1 } else { 2 };
     let first = register(inst.src[0]).ok_or_else(unimplemented)?;
     // FLAT keeps value and comparand in one tuple, DS in two operands.
-    let pair = matches!(inst.op, Op::AtomicCmpswapB32 | Op::AtomicCmpswapF32 | Op::AtomicCmpswapB64);
-    let second = if pair { first + words } else { register(inst.src[1]).unwrap_or(first) };
+    let pair = matches!(
+        inst.op,
+        Op::AtomicCmpswapB32 | Op::AtomicCmpswapF32 | Op::AtomicCmpswapB64
+    );
+    let second = if pair {
+        first + words
+    } else {
+        register(inst.src[1]).unwrap_or(first)
+    };
     let active = wave.active;
     let (vgpr, mut ports) = port::split(wave, group);
     for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {

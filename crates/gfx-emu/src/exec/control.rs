@@ -47,17 +47,26 @@ pub(super) fn execute<const W: usize>(
         Op::SBarrier => Ok(Flow::Stop(Stop::Barrier)),
         Op::STrap => Err((None, FaultKind::Trap { id: inst.imm as u16 })),
         Op::SGetpc => {
-            wave.set_sgpr64(usize::from(inst.dst), group.text_address.wrapping_add_signed(next));
+            wave.set_sgpr64(
+                usize::from(inst.dst),
+                group.text_address.wrapping_add_signed(next),
+            );
             Ok(Flow::Next)
         }
         Op::SSetpc => jump(program, group, source64(wave, inst.src[0])),
         Op::SSwappc => {
             let to = source64(wave, inst.src[0]);
-            wave.set_sgpr64(usize::from(inst.dst), group.text_address.wrapping_add_signed(next));
+            wave.set_sgpr64(
+                usize::from(inst.dst),
+                group.text_address.wrapping_add_signed(next),
+            );
             jump(program, group, to)
         }
         Op::SCall => {
-            wave.set_sgpr64(usize::from(inst.dst), group.text_address.wrapping_add_signed(next));
+            wave.set_sgpr64(
+                usize::from(inst.dst),
+                group.text_address.wrapping_add_signed(next),
+            );
             branch(true)
         }
         Op::SGetreg | Op::SSetreg | Op::SSetregImm32 | Op::SRoundMode | Op::SDenormMode => {
@@ -76,7 +85,10 @@ pub(super) fn execute<const W: usize>(
 /// Goes to a guest address.
 fn jump(program: &Program, group: &Group<'_>, address: u64) -> Result<Flow, Trouble> {
     let offset = address.wrapping_sub(group.text_address) as i64;
-    program.index_at(offset).map(Flow::Jump).ok_or_else(|| (None, program.wild_jump(offset)))
+    program
+        .index_at(offset)
+        .map(Flow::Jump)
+        .ok_or_else(|| (None, program.wild_jump(offset)))
 }
 
 /// Reads and writes of MODE. No other hardware register is modelled.

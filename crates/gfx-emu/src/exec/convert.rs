@@ -13,7 +13,11 @@ fn nan_of<From: Format, To: Format>(a: From::Bits) -> To::Bits {
 #[inline(always)]
 fn float_of<From: Format, To: Format>(a: From::Bits) -> To::Bits {
     use fp::Host as _;
-    if From::is_nan(a) { nan_of::<From, To>(a) } else { To::round(From::host(a).wide()) }
+    if From::is_nan(a) {
+        nan_of::<From, To>(a)
+    } else {
+        To::round(From::host(a).wide())
+    }
 }
 
 macro_rules! functions {

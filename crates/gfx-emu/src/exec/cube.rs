@@ -7,9 +7,17 @@ use crate::fp::{F32, Format, Mode};
 fn face(a: u32, b: u32, c: u32) -> [f32; 4] {
     let [x, y, z] = [a, b, c].map(F32::host);
     if z.abs() >= x.abs() && z.abs() >= y.abs() {
-        if z < 0.0 { [5.0, -x, -y, 2.0 * z] } else { [4.0, x, -y, 2.0 * z] }
+        if z < 0.0 {
+            [5.0, -x, -y, 2.0 * z]
+        } else {
+            [4.0, x, -y, 2.0 * z]
+        }
     } else if y.abs() >= x.abs() {
-        if y < 0.0 { [3.0, x, -z, 2.0 * y] } else { [2.0, x, z, 2.0 * y] }
+        if y < 0.0 {
+            [3.0, x, -z, 2.0 * y]
+        } else {
+            [2.0, x, z, 2.0 * y]
+        }
     } else if x < 0.0 {
         [1.0, z, -y, 2.0 * x]
     } else {

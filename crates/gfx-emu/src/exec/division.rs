@@ -54,7 +54,8 @@ pub(super) fn scale<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits)
     }
     let (reciprocal, quotient) = (F::quotient_is_denormal(one, b), F::quotient_is_denormal(c, b));
     match (reciprocal, quotient) {
-        (true, true) => (if a == b { up() } else { a }, true),
+        // The manual's text scales the denominator up here; it is so large that this would overflow.
+        (true, true) => (if a == b { down() } else { a }, true),
         (true, false) => (down(), false),
         (false, true) => (if a == c { up() } else { a }, true),
         (false, false) if F::exponent(c) <= F::TINY => (up(), false),
@@ -68,7 +69,11 @@ pub(super) fn fmas<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits, 
     if !scaled || F::is_nan(sum) {
         return sum;
     }
-    let n = if F::exponent(c) > F::bias() { F::SCALE } else { F::SCALE.wrapping_neg() };
+    let n = if F::exponent(c) > F::bias() {
+        F::SCALE
+    } else {
+        F::SCALE.wrapping_neg()
+    };
     let result = fp::ldexp::<F>(mode, sum, n);
     if !F::is_denormal(result) && F::exponent(result) > 1 {
         return result;
@@ -77,7 +82,10 @@ pub(super) fn fmas<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits, 
     // results and the exact one does not.
     let back = fp::ldexp::<F>(mode, result, n.wrapping_neg());
     let lost = F::host(sum).sub(F::host(back)).wide();
-    let half = libm::scalbn(1.0, -(F::bias() - 1) - F::MANTISSA_BITS as i32 - 1 + F::SCALE as i32);
+    let half = libm::scalbn(
+        1.0,
+        -(F::bias() - 1) - F::MANTISSA_BITS as i32 - 1 + F::SCALE as i32,
+    );
     let error = residue::<F>(a, b, c, sum);
     if lost.abs() != half || error == 0.0 {
         return result;
@@ -127,6 +135,10 @@ pub(super) fn fixup<F: Format>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F
         F::signed(F::infinity_bits(), negative)
     } else if F::is_infinite(b) || F::is_zero(c) || underflow {
         F::signed(0, negative)
+    } else if F::magnitude(a) >= F::infinity_bits() {
+        // The steps overflowed, to an infinity or on to a NaN. The manual's text tests the denominator here, which
+        // cannot be; without this, overflowing quotients would be NaNs.
+        F::signed(F::infinity_bits(), negative)
     } else {
         F::signed(F::magnitude(a), negative)
     }

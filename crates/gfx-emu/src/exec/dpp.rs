@@ -35,7 +35,8 @@ pub(super) fn apply<const W: usize>(wave: &mut Wave<W>, register: usize, dpp: &D
         let from = source(dpp.shuffle, lane)?.filter(|from| *from < W);
         let readable = from.filter(|from| dpp.fetch_inactive || exec >> from & 1 != 0);
         wave.dpp[lane] = readable.map_or(0, |from| wave.vgpr[register][from]);
-        let masked = dpp.row_mask >> (lane / 16 & 3) & 1 == 0 || dpp.bank_mask >> (lane / 4 & 3) & 1 == 0;
+        let (row, bank) = (lane / 16 % 4, lane / 4 % 4);
+        let masked = dpp.row_mask >> row & 1 == 0 || dpp.bank_mask >> bank & 1 == 0;
         // Without bound_ctrl a lane without a source keeps what it has.
         if masked || readable.is_none() && !dpp.bound_ctrl {
             wave.active &= !(1 << lane);

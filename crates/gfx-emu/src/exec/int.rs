@@ -94,7 +94,8 @@ functions! {
     sat_i16(a: u32) -> u16 { (a as i32).clamp(-0x8000, 0x7fff) as u16 }
     /// `c` bits of `a` from bit `b` upwards.
     bfe_u32(a: u32, b: u32, c: u32) -> u32 { a >> (b & 31) & ((1 << (c & 31)) - 1) }
-    bfe_i32(a: u32, b: u32, c: u32) -> u32 { sign_extend(bfe_u32(a, b, c), c & 31) }
+    /// The sign of `a` is shifted in, and the field is sign-extended from its highest bit.
+    bfe_i32(a: u32, b: u32, c: u32) -> u32 { sign_extend((a as i32 >> (b & 31)) as u32, c & 31) }
     /// The low `count` (less than 32) bits, sign-extended.
     sign_extend(a: u32, count: u32) -> u32 { if count == 0 { 0 } else { ((a << (32 - count)) as i32 >> (32 - count)) as u32 } }
     /// `b` where `a` has ones, `c` where it has zeros.
@@ -184,7 +185,9 @@ pub(super) fn sad_u32(a: u32, b: u32, c: u32) -> u32 {
 #[inline(always)]
 pub(super) fn msad_u8(a: u32, b: u32, c: u32) -> u32 {
     let (a, b) = (bytes(a), bytes(b));
-    (0..4).filter(|i| b[*i] != 0).fold(c, |sum, i| sum.wrapping_add(a[i].abs_diff(b[i])))
+    (0..4)
+        .filter(|i| b[*i] != 0)
+        .fold(c, |sum, i| sum.wrapping_add(a[i].abs_diff(b[i])))
 }
 
 /// Four byte-wise sums, each of a window of `a` one byte further up, added to the 16-bit fields of `c`.
@@ -234,5 +237,7 @@ pub(super) fn dot4_u32_u8(a: u32, b: u32, c: u32) -> u32 {
 /// Products of unsigned 4-bit fields, summed, plus `c`.
 #[inline(always)]
 pub(super) fn dot8_u32_u4(a: u32, b: u32, c: u32) -> u32 {
-    (0..8).fold(c, |sum, i| sum.wrapping_add((a >> (4 * i) & 15) * (b >> (4 * i) & 15)))
+    (0..8).fold(c, |sum, i| {
+        sum.wrapping_add((a >> (4 * i) & 15) * (b >> (4 * i) & 15))
+    })
 }

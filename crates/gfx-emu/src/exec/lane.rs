@@ -6,11 +6,7 @@ use crate::wave::Wave;
 
 /// The 32-bit row of a source: a register as it is, anything else spread over `buffer`.
 #[inline(always)]
-pub(super) fn row<'a, const W: usize>(
-    wave: &'a Wave<W>,
-    src: Src,
-    buffer: &'a mut [u32; W],
-) -> &'a [u32; W] {
+pub(super) fn row<'a, const W: usize>(wave: &'a Wave<W>, src: Src, buffer: &'a mut [u32; W]) -> &'a [u32; W] {
     let value = match src {
         Src::Vgpr(n) => return &wave.vgpr[usize::from(n)],
         Src::Shuffled => return &wave.dpp,
@@ -63,7 +59,11 @@ pub(super) fn store_half<const W: usize>(wave: &mut Wave<W>, register: usize, hi
     let mut out = [0; W];
     for i in 0..W {
         let value = u32::from(values[i]);
-        out[i] = if high { old[i] & 0xffff | value << 16 } else { old[i] & 0xffff_0000 | value };
+        out[i] = if high {
+            old[i] & 0xffff | value << 16
+        } else {
+            old[i] & 0xffff_0000 | value
+        };
     }
     store(wave, register, &out);
 }
@@ -73,7 +73,11 @@ pub(super) fn store_half<const W: usize>(wave: &mut Wave<W>, register: usize, hi
 pub(super) fn halves<const W: usize>(wave: &Wave<W>, src: Src, high: bool, abs: bool, neg: bool) -> [u16; W] {
     let mut buffer = [0; W];
     let row = row(wave, src, &mut buffer);
-    let (shift, keep, flip) = (if high { 16 } else { 0 }, if abs { 0x7fff } else { 0xffff }, u16::from(neg) << 15);
+    let (shift, keep, flip) = (
+        if high { 16 } else { 0 },
+        if abs { 0x7fff } else { 0xffff },
+        u16::from(neg) << 15,
+    );
     let mut out = [0; W];
     for i in 0..W {
         out[i] = (row[i] >> shift) as u16 & keep ^ flip;
@@ -147,7 +151,11 @@ impl Lane for F32 {
         if (inst.neg | inst.abs) >> i & 1 == 0 {
             return row(wave, inst.src[i], buffer);
         }
-        let keep = if inst.abs >> i & 1 != 0 { 0x7fff_ffff } else { u32::MAX };
+        let keep = if inst.abs >> i & 1 != 0 {
+            0x7fff_ffff
+        } else {
+            u32::MAX
+        };
         let flip = u32::from(inst.neg >> i & 1) << 31;
         let mut spread = [0; W];
         let row = row(wave, inst.src[i], &mut spread);
@@ -160,7 +168,11 @@ impl Lane for F32 {
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u32; W]) {
         if inst.clamp {
-            store(wave, usize::from(inst.dst), &values.map(|value| fp::clamp::<fp::F32>(mode, value)));
+            store(
+                wave,
+                usize::from(inst.dst),
+                &values.map(|value| fp::clamp::<fp::F32>(mode, value)),
+            );
         } else {
             store(wave, usize::from(inst.dst), values);
         }
@@ -205,7 +217,11 @@ impl Lane for F64 {
     ) -> &'a [u64; W] {
         row64(wave, inst.src[i], buffer);
         if (inst.neg | inst.abs) >> i & 1 != 0 {
-            let keep = if inst.abs >> i & 1 != 0 { u64::MAX >> 1 } else { u64::MAX };
+            let keep = if inst.abs >> i & 1 != 0 {
+                u64::MAX >> 1
+            } else {
+                u64::MAX
+            };
             let flip = u64::from(inst.neg >> i & 1) << 63;
             for value in buffer.iter_mut() {
                 *value = *value & keep ^ flip;
@@ -217,7 +233,11 @@ impl Lane for F64 {
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u64; W]) {
         if inst.clamp {
-            store64(wave, usize::from(inst.dst), &values.map(|value| fp::clamp::<fp::F64>(mode, value)));
+            store64(
+                wave,
+                usize::from(inst.dst),
+                &values.map(|value| fp::clamp::<fp::F64>(mode, value)),
+            );
         } else {
             store64(wave, usize::from(inst.dst), values);
         }
@@ -280,8 +300,18 @@ pub(super) fn packed_source<const W: usize>(
     high: bool,
     float: bool,
 ) -> [u16; W] {
-    let (select, negate) = if high { (inst.op_sel_hi, inst.abs) } else { (inst.op_sel, inst.neg) };
-    halves(wave, inst.src[i], select >> i & 1 != 0, false, float && negate >> i & 1 != 0)
+    let (select, negate) = if high {
+        (inst.op_sel_hi, inst.abs)
+    } else {
+        (inst.op_sel, inst.neg)
+    };
+    halves(
+        wave,
+        inst.src[i],
+        select >> i & 1 != 0,
+        false,
+        float && negate >> i & 1 != 0,
+    )
 }
 
 /// Writes both halves of a packed result.
@@ -294,7 +324,13 @@ pub(super) fn packed_write<const W: usize>(
 ) {
     let mut out = [0; W];
     for i in 0..W {
-        let half = |value: u16| u32::from(if inst.clamp { fp::clamp::<fp::F16>(mode, value) } else { value });
+        let half = |value: u16| {
+            u32::from(if inst.clamp {
+                fp::clamp::<fp::F16>(mode, value)
+            } else {
+                value
+            })
+        };
         out[i] = half(low[i]) | half(high[i]) << 16;
     }
     store(wave, usize::from(inst.dst), &out);

@@ -14,13 +14,20 @@ const SIZE: usize = 16;
 /// Registers of C and D.
 const ROWS: usize = 8;
 /// Nothing here depends on MODE.
-const MODE: Mode = Mode { ieee: false, dx10_clamp: false };
+const MODE: Mode = Mode {
+    ieee: false,
+    dx10_clamp: false,
+};
 
 /// A field of `bits` bits, sign-extended when it is signed.
 fn field(word: u32, i: u32, bits: u32, signed: bool) -> i32 {
     let shift = 32 - bits;
     let top = word << (shift - bits * i);
-    if signed { top as i32 >> shift } else { (top >> shift) as i32 }
+    if signed {
+        top as i32 >> shift
+    } else {
+        (top >> shift) as i32
+    }
 }
 
 /// Sum of the products of the fields of two words.
@@ -60,12 +67,42 @@ struct Shape {
 /// Executes a matrix operation. Every lane takes part, whatever EXEC says.
 pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
     let shape = match inst.op {
-        Op::WmmaF32F16 => Shape { registers: 8, bits: 0, brain: false, narrow: false },
-        Op::WmmaF32Bf16 => Shape { registers: 8, bits: 0, brain: true, narrow: false },
-        Op::WmmaF16F16 => Shape { registers: 8, bits: 0, brain: false, narrow: true },
-        Op::WmmaBf16Bf16 => Shape { registers: 8, bits: 0, brain: true, narrow: true },
-        Op::WmmaI32Iu8 => Shape { registers: 4, bits: 8, brain: false, narrow: false },
-        Op::WmmaI32Iu4 => Shape { registers: 2, bits: 4, brain: false, narrow: false },
+        Op::WmmaF32F16 => Shape {
+            registers: 8,
+            bits: 0,
+            brain: false,
+            narrow: false,
+        },
+        Op::WmmaF32Bf16 => Shape {
+            registers: 8,
+            bits: 0,
+            brain: true,
+            narrow: false,
+        },
+        Op::WmmaF16F16 => Shape {
+            registers: 8,
+            bits: 0,
+            brain: false,
+            narrow: true,
+        },
+        Op::WmmaBf16Bf16 => Shape {
+            registers: 8,
+            bits: 0,
+            brain: true,
+            narrow: true,
+        },
+        Op::WmmaI32Iu8 => Shape {
+            registers: 4,
+            bits: 8,
+            brain: false,
+            narrow: false,
+        },
+        Op::WmmaI32Iu4 => Shape {
+            registers: 2,
+            bits: 4,
+            brain: false,
+            narrow: false,
+        },
         _ => return Err(unimplemented()),
     };
     let (Some(a), Some(b)) = (register(inst.src[0]), register(inst.src[1])) else {
@@ -77,7 +114,7 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result
     }
     let mut out = [[0; W]; ROWS];
     for (v, out) in out.iter_mut().enumerate() {
-        for lane in 0..W {
+        for (lane, out) in out.iter_mut().enumerate() {
             let (row, column) = (2 * v + lane / SIZE, lane % SIZE);
             let c = match inst.src[2] {
                 Src::Vgpr(n) => wave.vgpr[usize::from(n) + v][lane],
@@ -85,14 +122,23 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result
                 _ => return Err(unimplemented()),
             };
             let pairs = (0..shape.registers).map(|k| (wave.vgpr[a + k][row], wave.vgpr[b + k][column]));
-            out[lane] = if shape.bits == 0 { float(&shape, inst, pairs, c) } else { integer(&shape, inst, pairs, c) };
+            *out = if shape.bits == 0 {
+                float(&shape, inst, pairs, c)
+            } else {
+                integer(&shape, inst, pairs, c)
+            };
         }
     }
     wave.active = Wave::<W>::ALL;
     for (v, row) in out.iter().enumerate() {
         let register = usize::from(inst.dst) + v;
         if shape.narrow {
-            lane::store_half(wave, register, inst.op_sel & 4 != 0, &row.map(|value| value as u16));
+            lane::store_half(
+                wave,
+                register,
+                inst.op_sel & 4 != 0,
+                &row.map(|value| value as u16),
+            );
         } else {
             lane::store(wave, register, row);
         }
@@ -102,11 +148,19 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result
 
 fn integer(shape: &Shape, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
-    pairs.fold(c as i32, |sum, (a, b)| sum.wrapping_add(dot(a, b, shape.bits, signed))) as u32
+    pairs.fold(c as i32, |sum, (a, b)| {
+        sum.wrapping_add(dot(a, b, shape.bits, signed))
+    }) as u32
 }
 
 fn float(shape: &Shape, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
-    let widen = |half: u32| if shape.brain { half << 16 } else { lane::single(half as u16) };
+    let widen = |half: u32| {
+        if shape.brain {
+            half << 16
+        } else {
+            lane::single(half as u16)
+        }
+    };
     let c = match (shape.narrow, inst.op_sel & 4 != 0) {
         (false, _) => c,
         (true, false) => widen(c & 0xffff),

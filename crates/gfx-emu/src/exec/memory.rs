@@ -31,12 +31,17 @@ pub(super) fn scalar<const W: usize>(
     let mut address = base.wrapping_add(offset) & !3;
     if buffer {
         // A buffer resource: 48 bits of address, 14 of stride, then the number of records. Beyond the end reads zero.
-        let (stride, records) = (base >> 48 & 0x3fff, u64::from(wave.sgpr[usize::from(inst.base + 2) & 127]));
+        let (stride, records) = (
+            base >> 48 & 0x3fff,
+            u64::from(wave.sgpr[usize::from(inst.base + 2) & 127]),
+        );
         let size = if stride == 0 { records } else { stride * records };
         readable = count.min((size.saturating_sub(offset & !3) / 4) as usize);
         address = (base & 0xffff_ffff_ffff).wrapping_add(offset) & !3;
     }
-    let loaded = group.memory.load_words(address, &mut words[..readable], &mut wave.cursor);
+    let loaded = group
+        .memory
+        .load_words(address, &mut words[..readable], &mut wave.cursor);
     loaded.map_err(|fault| (None, fault.into()))?;
     for (i, word) in words.iter().enumerate() {
         wave.set_sgpr(usize::from(inst.dst) + i, *word);
@@ -79,7 +84,11 @@ pub(super) fn execute<const W: usize>(
     let mut addresses = port::addresses(wave, inst);
     if matches!(inst.op, Op::LoadAddtid | Op::StoreAddtid) {
         // The lane number is the index; the LDS form starts at M0.
-        let base = if inst.space == Space::Lds { u64::from(wave.sgpr[reg::M0] & 0xffff) } else { 0 };
+        let base = if inst.space == Space::Lds {
+            u64::from(wave.sgpr[reg::M0] & 0xffff)
+        } else {
+            0
+        };
         for (lane, address) in addresses.iter_mut().enumerate() {
             *address = address.wrapping_add(base + 4 * lane as u64);
         }
@@ -90,7 +99,11 @@ pub(super) fn execute<const W: usize>(
     };
     let active = wave.active;
     let (vgpr, mut ports) = port::split(wave, group);
-    let lanes = Lanes { addresses: &addresses, active, space: inst.space };
+    let lanes = Lanes {
+        addresses: &addresses,
+        active,
+        space: inst.space,
+    };
     if let Some(narrow) = narrow(inst.op) {
         return load_narrow(&mut vgpr[usize::from(inst.dst)], &mut ports, &lanes, narrow);
     }
@@ -143,11 +156,18 @@ fn load<const W: usize>(
     lanes: &Lanes<'_, W>,
 ) -> Result<(), Trouble> {
     // All lanes in one access. If it faults, the lanes go one by one, and the fault names the lane.
-    if let [row] = rows
-        && let Some(address) = lanes.contiguous(1)
-        && ports.memory.load_words(address, row, ports.cursor).is_ok()
-    {
-        return Ok(());
+    if let Some(address) = lanes.contiguous(rows.len()) {
+        let mut all = [[0; MAX_WORDS]; W];
+        let all = &mut all.as_flattened_mut()[..W * rows.len()];
+        if ports.memory.load_words(address, all, ports.cursor).is_ok() {
+            let count = rows.len();
+            for (i, row) in rows.iter_mut().enumerate() {
+                for (lane, value) in row.iter_mut().enumerate() {
+                    *value = all[lane * count + i];
+                }
+            }
+            return Ok(());
+        }
     }
     let mut words = [0; MAX_WORDS];
     let words = &mut words[..rows.len()];
@@ -212,7 +232,9 @@ fn store_narrow<const W: usize>(
     shift: u32,
 ) -> Result<(), Trouble> {
     for (lane, at) in lanes.places() {
-        ports.store(at, bytes, row[lane] >> shift).map_err(|kind| (Some(lane), kind))?;
+        ports
+            .store(at, bytes, row[lane] >> shift)
+            .map_err(|kind| (Some(lane), kind))?;
     }
     Ok(())
 }

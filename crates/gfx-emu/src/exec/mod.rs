@@ -97,9 +97,9 @@ fn enter<const W: usize>(wave: &Wave<W>, program: &Program) -> Result<Mode, Faul
 /// An instruction that cannot be executed is named by the one place that knows the program.
 fn name(kind: FaultKind, program: &Program, pc: usize) -> FaultKind {
     match kind {
-        FaultKind::Unimplemented { what } if what.is_empty() => {
-            FaultKind::Unimplemented { what: program.describe(pc) }
-        }
+        FaultKind::Unimplemented { what } if what.is_empty() => FaultKind::Unimplemented {
+            what: program.describe(pc),
+        },
         other => other,
     }
 }

@@ -48,8 +48,9 @@ pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W]
     let low = |n: u8| &wave.vgpr[usize::from(n)];
     match (inst.space, inst.address) {
         (Space::Lds, Some(n)) => {
+            // Addresses wrap at 32 bits: compilers reach back from a large offset.
             for (out, low) in out.iter_mut().zip(low(n)) {
-                *out = u64::from(*low) + u64::from(inst.imm as u16);
+                *out = u64::from(low.wrapping_add(u32::from(inst.imm as u16)));
             }
         }
         (Space::Scratch, n) => {
@@ -85,10 +86,16 @@ pub(super) fn place(space: Space, lane: usize, address: u64) -> At {
     match space {
         Space::Global => At::Global(address),
         Space::Lds => At::Lds(address),
-        Space::Scratch => At::Scratch { lane, offset: address },
+        Space::Scratch => At::Scratch {
+            lane,
+            offset: address,
+        },
         Space::Flat => match address & !0xffff_ffff {
             SHARED_BASE => At::Lds(address & 0xffff_ffff),
-            PRIVATE_BASE => At::Scratch { lane, offset: address & 0xffff_ffff },
+            PRIVATE_BASE => At::Scratch {
+                lane,
+                offset: address & 0xffff_ffff,
+            },
             _ => At::Global(address),
         },
     }
@@ -113,7 +120,9 @@ impl Ports<'_> {
             return Err(outside(at, bytes as u32, limit as u32, access));
         }
         let start = lane_start + start as usize;
-        memory.get_mut(start..start + bytes).ok_or_else(|| outside(at, bytes as u32, limit as u32, access))
+        memory
+            .get_mut(start..start + bytes)
+            .ok_or_else(|| outside(at, bytes as u32, limit as u32, access))
     }
 
     /// Loads 1, 2 or 4 bytes, zero-extended.
@@ -127,7 +136,10 @@ impl Ports<'_> {
             });
         }
         let bytes = self.local(at, bytes, Access::Load)?;
-        Ok(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
+        Ok(bytes
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u32::from(*byte)))
     }
 
     /// Loads consecutive dwords.
@@ -154,7 +166,8 @@ impl Ports<'_> {
             }
             return Ok(());
         }
-        self.local(at, bytes, Access::Store)?.copy_from_slice(&value.to_le_bytes()[..bytes]);
+        self.local(at, bytes, Access::Store)?
+            .copy_from_slice(&value.to_le_bytes()[..bytes]);
         Ok(())
     }
 
@@ -178,7 +191,10 @@ impl Ports<'_> {
         }
         // One workgroup runs on one thread: reading and writing is atomic.
         let bytes = self.local(at, 4, Access::Atomic)?;
-        let old = bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte));
+        let old = bytes
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u32::from(*byte));
         bytes.copy_from_slice(&update(old).to_le_bytes());
         Ok(old)
     }
@@ -189,7 +205,10 @@ impl Ports<'_> {
             return Ok(self.memory.atomic_u64(address, self.cursor, update)?);
         }
         let bytes = self.local(at, 8, Access::Atomic)?;
-        let old = bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        let old = bytes
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte));
         bytes.copy_from_slice(&update(old).to_le_bytes());
         Ok(old)
     }
@@ -198,7 +217,17 @@ impl Ports<'_> {
 #[cold]
 fn outside(at: At, bytes: u32, size: u32, access: Access) -> FaultKind {
     match at {
-        At::Scratch { offset, .. } => FaultKind::Scratch { offset, bytes, size, access },
-        At::Lds(offset) | At::Global(offset) => FaultKind::Lds { offset, bytes, size, access },
+        At::Scratch { offset, .. } => FaultKind::Scratch {
+            offset,
+            bytes,
+            size,
+            access,
+        },
+        At::Lds(offset) | At::Global(offset) => FaultKind::Lds {
+            offset,
+            bytes,
+            size,
+            access,
+        },
     }
 }

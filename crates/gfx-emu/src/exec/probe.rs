@@ -4,11 +4,11 @@
 //! [`crate::launch()`].
 
 use super::run;
+use crate::Target;
 use crate::fault::Fault;
 use crate::isa::{DecodeError, Program};
 use crate::memory::Memory;
 use crate::wave::{Group, Stop, Wave, reg};
-use crate::Target;
 
 /// Lanes of the wave.
 const LANES: usize = 32;
@@ -32,7 +32,11 @@ impl Probe {
     /// A wave about to execute `code`, which ends with `s_endpgm`.
     pub fn new(target: Target, code: &[u8]) -> Result<Probe, DecodeError> {
         let program = Program::decode(target, code, 0)?;
-        Ok(Probe { program, wave: Wave::new(VGPRS), lds: Vec::new() })
+        Ok(Probe {
+            program,
+            wave: Wave::new(VGPRS),
+            lds: Vec::new(),
+        })
     }
 
     /// Gives the wave `bytes` of zeroed LDS.
@@ -84,7 +88,11 @@ impl Probe {
 
     /// Runs to the end; barriers do not hold a single wave up. Gives the number of instructions executed.
     pub fn run(&mut self, memory: &Memory) -> Result<u64, Box<Fault>> {
-        let mut group = Group { lds: std::mem::take(&mut self.lds), memory, text_address: 0 };
+        let mut group = Group {
+            lds: std::mem::take(&mut self.lds),
+            memory,
+            text_address: 0,
+        };
         let mut budget = BUDGET;
         let outcome = loop {
             match run(&mut self.wave, &self.program, &mut group, &mut budget) {

@@ -113,7 +113,13 @@ fn with_old<const W: usize, A: Scalar, D: Scalar + Outcome>(
 }
 
 /// EXEC becomes `f(source, EXEC)`; the destination gets the old EXEC, or with `write` the new one.
-fn exec<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wide: bool, write: bool, f: impl Fn(u64, u64) -> u64) {
+fn exec<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    wide: bool,
+    write: bool,
+    f: impl Fn(u64, u64) -> u64,
+) {
     let limit = if wide { u64::MAX } else { u64::from(u32::MAX) };
     let (source, old) = (source64(wave, inst.src[0]) & limit, wave.exec());
     let new = f(source, old) & limit & Wave::<W>::ALL;
@@ -128,8 +134,12 @@ fn exec<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wide: bool, write: bool
 }
 
 macro_rules! values {
-    ($wave:ident $inst:ident ($a:ident) $f:expr) => { unary($wave, $inst, $f) };
-    ($wave:ident $inst:ident ($a:ident, $b:ident) $f:expr) => { binary($wave, $inst, $f) };
+    ($wave:ident $inst:ident ($a:ident) $f:expr) => {
+        unary($wave, $inst, $f)
+    };
+    ($wave:ident $inst:ident ($a:ident, $b:ident) $f:expr) => {
+        binary($wave, $inst, $f)
+    };
 }
 
 macro_rules! executor {
@@ -165,11 +175,17 @@ macro_rules! executor {
 
 /// The host type of a scalar kind.
 macro_rules! operand {
-    (B32) => { u32 };
-    (B64) => { u64 };
+    (B32) => {
+        u32
+    };
+    (B64) => {
+        u64
+    };
 }
 macro_rules! operand_of {
-    ($kind:ident) => { operand!($kind) };
+    ($kind:ident) => {
+        operand!($kind)
+    };
 }
 
 fn writes_new(op: Op) -> bool {

@@ -83,10 +83,10 @@ functions! {
     or_not1_64(a: u64, b: u64) -> (u64, bool) { flag64(a | !b) }
     /// Offset in bits 4:0 of `b`, width in bits 22:16.
     bfe_u32(a: u32, b: u32) -> (u32, bool) { flag((field(u64::from(a >> (b & 31)), b)) as u32) }
-    bfe_i32(a: u32, b: u32) -> (u32, bool) { flag(signed_field(u64::from(a) >> (b & 31), b, 32) as u32) }
+    bfe_i32(a: u32, b: u32) -> (u32, bool) { flag(signed_field(i64::from(a as i32) >> (b & 31), b, 32) as u32) }
     /// Offset in bits 5:0 of `b`, width in bits 22:16.
     bfe_u64(a: u64, b: u32) -> (u64, bool) { flag64(field(a >> (b & 63), b)) }
-    bfe_i64(a: u64, b: u32) -> (u64, bool) { flag64(signed_field(a >> (b & 63), b, 64)) }
+    bfe_i64(a: u64, b: u32) -> (u64, bool) { flag64(signed_field(a as i64 >> (b & 63), b, 64)) }
     bfm64(a: u32, b: u32) -> u64 { ((1u64 << (a & 63)) - 1) << (b & 63) }
     pack_ll(a: u32, b: u32) -> u32 { a & 0xffff | b << 16 }
     pack_lh(a: u32, b: u32) -> u32 { a & 0xffff | b & 0xffff_0000 }
@@ -123,10 +123,10 @@ fn field(a: u64, b: u32) -> u64 {
 
 /// [`field`], sign-extended from its width, which is at most `bits`.
 #[inline(always)]
-fn signed_field(a: u64, b: u32, bits: u32) -> u64 {
+fn signed_field(a: i64, b: u32, bits: u32) -> u64 {
     match (b >> 16 & 127).min(bits) {
         0 => 0,
-        width => ((a << (64 - width)) as i64 >> (64 - width)) as u64,
+        width => (a << (64 - width) >> (64 - width)) as u64,
     }
 }
 

@@ -45,17 +45,17 @@ fn two_addresses<const W: usize>(
     words: usize,
 ) -> Result<(), Trouble> {
     // The immediate holds both offsets in dwords.
-    let offsets = [inst.imm as u64 & 0xffff, inst.imm as u64 >> 16 & 0xffff].map(|offset| 4 * offset);
+    let offsets = [inst.imm as u32 & 0xffff, inst.imm as u32 >> 16].map(|offset| 4 * offset);
     let address = inst.address.ok_or_else(unimplemented)?;
     let active = wave.active;
     let (vgpr, mut ports) = port::split(wave, group);
     let reads = !matches!(inst.op, Op::DsStore2B32 | Op::DsStore2B64);
     let writes = !matches!(inst.op, Op::DsLoad2B32 | Op::DsLoad2B64);
     for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
-        let base = u64::from(vgpr[usize::from(address)][lane]);
+        let base = vgpr[usize::from(address)][lane];
         let mut old = [0; 4];
         for (i, offset) in offsets.into_iter().enumerate() {
-            let at = At::Lds(base + offset);
+            let at = At::Lds(u64::from(base.wrapping_add(offset)));
             let old = &mut old[i * words..(i + 1) * words];
             let mut data = [0; 2];
             if writes {
@@ -64,7 +64,13 @@ fn two_addresses<const W: usize>(
                 }
             }
             let done = if reads { ports.load_words(at, old) } else { Ok(()) };
-            let done = done.and_then(|()| if writes { ports.store_words(at, &data[..words]) } else { Ok(()) });
+            let done = done.and_then(|()| {
+                if writes {
+                    ports.store_words(at, &data[..words])
+                } else {
+                    Ok(())
+                }
+            });
             done.map_err(|kind| (Some(lane), kind))?;
         }
         if reads {
@@ -84,7 +90,11 @@ fn exchange<const W: usize>(
 ) -> Result<(), Trouble> {
     let address = usize::from(inst.address.ok_or_else(unimplemented)?);
     // ds_swizzle has no data operand: what would be the address is the data.
-    let data = if inst.op == Op::DsSwizzle { address } else { register(inst.src[0]) };
+    let data = if inst.op == Op::DsSwizzle {
+        address
+    } else {
+        register(inst.src[0])
+    };
     let mut out = [0; W];
     for (lane, out) in out.iter_mut().enumerate() {
         let source = from(wave, inst, lane, wave.vgpr[address][lane]).ok_or_else(unimplemented)?;
@@ -126,16 +136,18 @@ fn push<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
 }
 
 /// Adds the number of active lanes to a counter in LDS, or takes it off; every active lane gets the old value.
-fn counter<const W: usize>(
-    wave: &mut Wave<W>,
-    group: &mut Group<'_>,
-    inst: &Inst,
-) -> Result<(), Trouble> {
+fn counter<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
     let at = At::Lds(u64::from(wave.sgpr[reg::M0] >> 16) + u64::from(inst.imm as u16));
     let count = wave.active.count_ones();
     let append = inst.op == Op::DsAppend;
     let (_, mut ports) = port::split(wave, group);
-    let change = |old: u32| if append { old.wrapping_add(count) } else { old.wrapping_sub(count) };
+    let change = |old: u32| {
+        if append {
+            old.wrapping_add(count)
+        } else {
+            old.wrapping_sub(count)
+        }
+    };
     let old = ports.atomic(at, change).map_err(|kind| (None, kind))?;
     super::lane::store(wave, usize::from(inst.dst), &[old; W]);
     Ok(())

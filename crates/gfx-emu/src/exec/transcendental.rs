@@ -9,7 +9,12 @@ use crate::fp::{F64, Format, Host as _, Mode, nan};
 /// The source as f64; single-precision denormals count as zero.
 #[inline(always)]
 fn source<F: Format>(a: F::Bits) -> f64 {
-    F::host(if F::APPROXIMATE_FLUSHES && F::is_denormal(a) { F::signed(0, F::is_negative(a)) } else { a }).wide()
+    F::host(if F::APPROXIMATE_FLUSHES && F::is_denormal(a) {
+        F::signed(0, F::is_negative(a))
+    } else {
+        a
+    })
+    .wide()
 }
 
 /// Rounds the result; single-precision denormals become zero.
@@ -19,7 +24,11 @@ fn finish<F: Format>(value: f64, a: F::Bits) -> F::Bits {
         return nan::<F>(&[a]);
     }
     let bits = F::round(value);
-    if F::APPROXIMATE_FLUSHES && F::is_denormal(bits) { F::signed(0, F::is_negative(bits)) } else { bits }
+    if F::APPROXIMATE_FLUSHES && F::is_denormal(bits) {
+        F::signed(0, F::is_negative(bits))
+    } else {
+        bits
+    }
 }
 
 /// `2^a`.
@@ -61,7 +70,14 @@ fn sin_turns(turns: f64) -> f64 {
     // Half turns change the sign only; the rest is within a quarter turn of zero and known exactly.
     let half_turns = (2.0 * turns).round_ties_even();
     let rest = turns - half_turns / 2.0;
-    let value = if rest.abs() == 0.25 { 4.0 * rest } else { libm::sin(rest * std::f64::consts::TAU) };
+    if rest == 0.0 {
+        return 0.0;
+    }
+    let value = if rest.abs() == 0.25 {
+        4.0 * rest
+    } else {
+        libm::sin(rest * std::f64::consts::TAU)
+    };
     if half_turns % 2.0 == 0.0 { value } else { -value }
 }
 
@@ -69,24 +85,53 @@ fn sin_turns(turns: f64) -> f64 {
 #[inline(always)]
 pub(super) fn sin<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
     let turns = F::host(a).wide();
-    finish::<F>(if turns.is_finite() { if turns.abs() > MAX_TURNS { 0.0 } else { sin_turns(turns) } } else { f64::NAN }, a)
+    finish::<F>(
+        if turns.is_finite() {
+            if turns.abs() > MAX_TURNS {
+                0.0
+            } else {
+                sin_turns(turns)
+            }
+        } else {
+            f64::NAN
+        },
+        a,
+    )
 }
 
 /// `cos(2π a)`; 1 out of range.
 #[inline(always)]
 pub(super) fn cos<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
     let turns = F::host(a).wide().abs();
-    let value = if turns > MAX_TURNS { 1.0 } else { sin_turns(turns + 0.25) };
+    let value = if turns > MAX_TURNS {
+        1.0
+    } else {
+        sin_turns(turns + 0.25)
+    };
     finish::<F>(if turns.is_finite() { value } else { f64::NAN }, a)
 }
 
 /// The first 1201 bits of 2/π behind the binary point, highest first.
 const TWO_OVER_PI: [u64; 19] = [
-    0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561,
-    0xb724_6e3a_424d_d2e0, 0x0649_2eea_09d1_921c, 0xfe1d_eb1c_b129_a73e, 0xe882_35f5_2ebb_4484,
-    0xe99c_7026_b45f_7e41, 0x3991_d639_8353_39f4, 0x9c84_5f8b_bdf9_283b, 0x1ff8_97ff_de05_980f,
-    0xef2f_118b_5a0a_6d1f, 0x6d36_7ecf_27cb_09b7, 0x4f46_3f66_9e5f_ea2d, 0x7527_bac7_ebe5_f17b,
-    0x3d07_39f7_8a52_92ea, 0x6bfb_5fb1_1f8d_5d08, 0x5603_3046_fc7b_0000,
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+    0xfe1d_eb1c_b129_a73e,
+    0xe882_35f5_2ebb_4484,
+    0xe99c_7026_b45f_7e41,
+    0x3991_d639_8353_39f4,
+    0x9c84_5f8b_bdf9_283b,
+    0x1ff8_97ff_de05_980f,
+    0xef2f_118b_5a0a_6d1f,
+    0x6d36_7ecf_27cb_09b7,
+    0x4f46_3f66_9e5f_ea2d,
+    0x7527_bac7_ebe5_f17b,
+    0x3d07_39f7_8a52_92ea,
+    0x6bfb_5fb1_1f8d_5d08,
+    0x5603_3046_fc7b_0000,
 ];
 
 /// 53 bits of 2/π for the reduction of a large angle: segment `segment`, skipped ahead by the exponent of `a`, scaled to

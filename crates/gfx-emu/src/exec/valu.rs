@@ -51,7 +51,11 @@ fn ternary<const W: usize, D: Lane, A: Lane, B: Lane, C: Lane>(
     f: impl Fn(A::Value, B::Value, C::Value) -> D::Value,
 ) {
     let mut out = [D::Value::default(); W];
-    let mut buffers = ([A::Value::default(); W], [B::Value::default(); W], [C::Value::default(); W]);
+    let mut buffers = (
+        [A::Value::default(); W],
+        [B::Value::default(); W],
+        [C::Value::default(); W],
+    );
     let a = A::read(wave, inst, 0, &mut buffers.0);
     let b = B::read(wave, inst, 1, &mut buffers.1);
     let c = C::read(wave, inst, 2, &mut buffers.2);
@@ -103,7 +107,10 @@ fn compare<const W: usize, A: Lane, B: Lane>(
 #[inline(always)]
 pub(super) fn pack<const W: usize>(hits: &[u8; W]) -> u64 {
     hits.chunks_exact(8).enumerate().fold(0, |mask, (i, eight)| {
-        let joined = eight.iter().rev().fold(0u64, |all, hit| all << 8 | u64::from(*hit));
+        let joined = eight
+            .iter()
+            .rev()
+            .fold(0u64, |all, hit| all << 8 | u64::from(*hit));
         mask | (joined.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
     })
 }
@@ -128,7 +135,9 @@ macro_rules! float_lanes {
         binary::<W, lane::$d, lane::$a, lane::$b>($wave, $inst, $mode, |a, b| $f($mode, a, b))
     };
     ($wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident, $c:ident) $f:expr) => {
-        ternary::<W, lane::$d, lane::$a, lane::$b, lane::$c>($wave, $inst, $mode, |a, b, c| $f($mode, a, b, c))
+        ternary::<W, lane::$d, lane::$a, lane::$b, lane::$c>($wave, $inst, $mode, |a, b, c| {
+            $f($mode, a, b, c)
+        })
     };
 }
 

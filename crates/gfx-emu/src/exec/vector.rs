@@ -45,8 +45,16 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mod
         Op::FmaMixloF16 | Op::FmaMixhiF16 => fma_mix16(wave, inst, mode),
         Op::Dot2F32F16 => dot2(wave, inst, mode, lane::single),
         Op::Dot2F32Bf16 => dot2(wave, inst, mode, |half| u32::from(half) << 16),
-        Op::Dot2F16F16 => dot2_half(wave, inst, mode, lane::single, |sum| fp::F16::round(f64::from(f32::from_bits(sum)))),
-        Op::Dot2Bf16Bf16 => dot2_half(wave, inst, mode, |half| u32::from(half) << 16, matrix::bf16_of_f32),
+        Op::Dot2F16F16 => dot2_half(wave, inst, mode, lane::single, |sum| {
+            fp::F16::round(f64::from(f32::from_bits(sum)))
+        }),
+        Op::Dot2Bf16Bf16 => dot2_half(
+            wave,
+            inst,
+            mode,
+            |half| u32::from(half) << 16,
+            matrix::bf16_of_f32,
+        ),
         Op::Dot4I32Iu8 => dot_int(wave, inst, mode, 8),
         Op::Dot8I32Iu4 => dot_int(wave, inst, mode, 4),
         Op::WmmaF32F16
@@ -70,7 +78,11 @@ fn one_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
             wave.vgpr[usize::from(inst.dst)][lane] = salu::source(wave, inst.src[0]);
         }
         op => {
-            let lane = if op == Op::ReadLane { salu::source(wave, inst.src[1]) as usize % W } else { first };
+            let lane = if op == Op::ReadLane {
+                salu::source(wave, inst.src[1]) as usize % W
+            } else {
+                first
+            };
             let value = lane::row(wave, inst.src[0], &mut buffer)[lane];
             wave.set_sgpr(usize::from(inst.dst), value);
         }
@@ -132,7 +144,11 @@ where
 {
     let mut buffers = [[F::Bits::default(); W]; 3];
     let [a, b, c] = &mut buffers;
-    let (a, b, c) = (L::read(wave, inst, 0, a), L::read(wave, inst, 1, b), L::read(wave, inst, 2, c));
+    let (a, b, c) = (
+        L::read(wave, inst, 0, a),
+        L::read(wave, inst, 1, b),
+        L::read(wave, inst, 2, c),
+    );
     let (mut out, mut hits) = ([F::Bits::default(); W], [0; W]);
     for i in 0..W {
         let (value, scaled) = division::scale::<F>(mode, a[i], b[i], c[i]);
@@ -151,7 +167,11 @@ where
     let vcc = wave.mask(reg::VCC);
     let mut buffers = [[F::Bits::default(); W]; 3];
     let [a, b, c] = &mut buffers;
-    let (a, b, c) = (L::read(wave, inst, 0, a), L::read(wave, inst, 1, b), L::read(wave, inst, 2, c));
+    let (a, b, c) = (
+        L::read(wave, inst, 0, a),
+        L::read(wave, inst, 1, b),
+        L::read(wave, inst, 2, c),
+    );
     let mut out = [F::Bits::default(); W];
     for i in 0..W {
         out[i] = division::fmas::<F>(mode, a[i], b[i], c[i], vcc >> i & 1 != 0);
@@ -216,16 +236,17 @@ fn count_below<const W: usize>(wave: &mut Wave<W>, inst: &Inst, start: usize) {
 /// Each lane reads the lane of a row that its 4 bits of the two scalar sources name. `op_sel` holds two flags: inactive
 /// lanes may be read, and lanes that may not be read give zero instead of keeping the destination.
 fn permlane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, from: impl Fn(usize, usize) -> usize) {
-    let select = u64::from(salu::source(wave, inst.src[1])) | u64::from(salu::source(wave, inst.src[2])) << 32;
+    let select =
+        u64::from(salu::source(wave, inst.src[1])) | u64::from(salu::source(wave, inst.src[2])) << 32;
     let (fetch_inactive, bound_ctrl) = (inst.op_sel & 1 != 0, inst.op_sel & 2 != 0);
     let mut buffer = [0; W];
     let row = *lane::row(wave, inst.src[0], &mut buffer);
     let exec = wave.exec();
     let mut out = [0; W];
-    for lane in 0..W {
+    for (lane, out) in out.iter_mut().enumerate() {
         let source = from(lane & !15, (select >> (4 * (lane & 15)) & 15) as usize) % W;
         if fetch_inactive || exec >> source & 1 != 0 {
-            out[lane] = row[source];
+            *out = row[source];
         } else if !bound_ctrl {
             wave.active &= !(1 << lane);
         }
@@ -287,7 +308,8 @@ fn move_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), 
 fn mixed<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
     let bit = |bits: u8| bits >> i & 1 != 0;
     if bit(inst.op_sel_hi) {
-        return lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg)).map(lane::single);
+        return lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg))
+            .map(lane::single);
     }
     let mut buffer = [0; W];
     *lane::F32::read(wave, inst, i, &mut buffer)
@@ -302,7 +324,11 @@ fn fma_mix<const W: usize>(wave: &Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] 
 fn fma_mix16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     let out = fma_mix(wave, inst, mode).map(|sum| {
         let half = super::convert::f16_of_f32(mode, sum);
-        if inst.clamp { fp::clamp::<fp::F16>(mode, half) } else { half }
+        if inst.clamp {
+            fp::clamp::<fp::F16>(mode, half)
+        } else {
+            half
+        }
     });
     lane::store_half(wave, usize::from(inst.dst), inst.op == Op::FmaMixhiF16, &out);
 }
@@ -344,7 +370,11 @@ fn dot2_half<const W: usize>(
     let bit = |bits: u8| bits >> 2 & 1 != 0;
     let addend = lane::halves(wave, inst.src[2], bit(inst.op_sel), bit(inst.abs), bit(inst.neg)).map(widen);
     // VOP3 has no op_sel_hi: the sources are whole pairs, and op_sel is about addend and result.
-    let pairs = Inst { op_sel: 0, op_sel_hi: 7, ..inst.clone() };
+    let pairs = Inst {
+        op_sel: 0,
+        op_sel_hi: 7,
+        ..inst.clone()
+    };
     let sums = dot2_sums(wave, &pairs, mode, &addend, widen).map(narrow);
     lane::B16::write(wave, inst, mode, &sums);
 }

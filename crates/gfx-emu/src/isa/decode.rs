@@ -35,9 +35,15 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn next(&mut self) -> Result<u32, Invalid> {
-        let bytes = self.text.get(4 * self.used..4 * self.used + 4).ok_or(Invalid::Truncated)?;
+        let bytes = self
+            .text
+            .get(4 * self.used..4 * self.used + 4)
+            .ok_or(Invalid::Truncated)?;
         self.used += 1;
-        Ok(bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)))
+        Ok(bytes
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u32::from(*byte)))
     }
 
     /// The literal behind the encoding; read once, however many operands use it.
@@ -95,7 +101,9 @@ fn bits(word: u32, low: u32, count: u32) -> u32 {
 }
 
 fn find(rows: &'static [Row], opcode: u32) -> Result<&'static Row, Invalid> {
-    rows.iter().find(|row| u32::from(row.opcode) == opcode).ok_or(Invalid::Unknown)
+    rows.iter()
+        .find(|row| u32::from(row.opcode) == opcode)
+        .ok_or(Invalid::Unknown)
 }
 
 fn vgpr(code: u32) -> Operand {
@@ -108,7 +116,11 @@ fn scalar(code: u32) -> Operand {
 
 /// Decodes the instruction at the start of `text`.
 pub(crate) fn decode(text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words { text, used: 0, literal: None };
+    let mut words = Words {
+        text,
+        used: 0,
+        literal: None,
+    };
     let word = words.next()?;
     let mut inst = match word >> 26 {
         0b110010 => dual(word, &mut words)?,
@@ -304,7 +316,11 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let encoded = signature.src.len() - usize::from(row.form == Form::Acc);
     for i in 0..encoded {
         let code = bits(if i == 0 { high } else { high >> (9 * i) }, 0, 9);
-        inst.src[i] = if i == 0 { words.source0(code, &mut inst)? } else { words.source(code)? };
+        inst.src[i] = if i == 0 {
+            words.source0(code, &mut inst)?
+        } else {
+            words.source(code)?
+        };
     }
     if row.form == Form::Acc {
         inst.src[encoded] = inst.dst;
@@ -324,7 +340,11 @@ fn packed(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     inst.neg = bits(high, 29, 3) as u8;
     for i in 0..row.op.signature().src.len() {
         let code = bits(high >> (9 * i), 0, 9);
-        inst.src[i] = if i == 0 { words.source0(code, &mut inst)? } else { words.source(code)? };
+        inst.src[i] = if i == 0 {
+            words.source0(code, &mut inst)?
+        } else {
+            words.source(code)?
+        };
     }
     Ok(inst)
 }
@@ -332,7 +352,12 @@ fn packed(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let high = words.next()?;
     let mut halves = [
-        (find(tables::VOPD, bits(word, 22, 4))?, bits(high, 24, 8), bits(word, 0, 9), bits(word, 9, 8)),
+        (
+            find(tables::VOPD, bits(word, 22, 4))?,
+            bits(high, 24, 8),
+            bits(word, 0, 9),
+            bits(word, 9, 8),
+        ),
         // The second destination is even where the first is odd, and the other way round.
         (
             find(tables::VOPD, bits(word, 17, 5))?,
@@ -365,7 +390,8 @@ fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     inst.imm = bits(word, 0, 16) as i32;
     inst.gds = bits(word, 17, 1) != 0;
     inst.address = vgpr(bits(high, 0, 8));
-    let returns = row.form == Form::Return || matches!(row.op, Op::DsLoad2B32 | Op::DsLoad2B64)
+    let returns = row.form == Form::Return
+        || matches!(row.op, Op::DsLoad2B32 | Op::DsLoad2B64)
         || matches!(row.op, Op::DsExchange2B32 | Op::DsExchange2B64);
     if returns {
         inst.dst = vgpr(bits(high, 24, 8));
@@ -373,7 +399,10 @@ fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     for (i, operand) in inst.src.iter_mut().enumerate().take(signature.src.len()) {
         *operand = vgpr(bits(high, 8 + 8 * i as u32, 8));
     }
-    if matches!(row.op, Op::DsConsume | Op::DsAppend | Op::LoadAddtid | Op::StoreAddtid) {
+    if matches!(
+        row.op,
+        Op::DsConsume | Op::DsAppend | Op::LoadAddtid | Op::StoreAddtid
+    ) {
         inst.address = Operand::None;
     }
     Ok(inst)
@@ -420,5 +449,9 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 
 fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     words.next()?;
-    Ok(Instruction::new(Format::Mubuf, find(tables::MUBUF, bits(word, 18, 8))?, 0))
+    Ok(Instruction::new(
+        Format::Mubuf,
+        find(tables::MUBUF, bits(word, 18, 8))?,
+        0,
+    ))
 }

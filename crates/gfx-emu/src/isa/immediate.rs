@@ -12,13 +12,23 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
         "s_sendmsg" | "s_sendmsghalt" => match value {
             1 => "sendmsg(MSG_INTERRUPT)".into(),
             3 => "sendmsg(MSG_DEALLOC_VGPRS)".into(),
-            _ => format!("sendmsg({}, {}, {})", value & 0xff, value >> 4 & 7, value >> 8 & 3),
+            _ => format!(
+                "sendmsg({}, {}, {})",
+                value & 0xff,
+                value >> 4 & 7,
+                value >> 8 & 3
+            ),
         },
-        "s_clause" | "s_set_inst_prefetch_distance" | "s_round_mode" | "s_ttracedata_imm" | "s_wait_event" => {
+        "s_clause"
+        | "s_set_inst_prefetch_distance"
+        | "s_round_mode"
+        | "s_ttracedata_imm"
+        | "s_wait_event" => {
             format!("{value:#x}")
         }
         "s_endpgm" if value == 0 => return None,
-        "s_barrier" | "s_endpgm_saved" | "s_wakeup" | "s_wait_idle" | "s_icache_inv" | "s_ttracedata" | "s_code_end" => {
+        "s_barrier" | "s_endpgm_saved" | "s_wakeup" | "s_wait_idle" | "s_icache_inv" | "s_ttracedata"
+        | "s_code_end" => {
             return None;
         }
         _ => format!("{value}"),
@@ -34,7 +44,11 @@ fn waits(value: u16, fields: &Fields) -> String {
     let waiting = |f: &&(&'static str, u16, u16)| field(f) != (1 << f.2) - 1;
     let print = |f: &(&'static str, u16, u16)| format!("{}({})", f.0, field(f));
     let some: Vec<_> = fields.iter().filter(waiting).map(print).collect();
-    if some.is_empty() { fields.iter().map(print).collect::<Vec<_>>().join(" ") } else { some.join(" ") }
+    if some.is_empty() {
+        fields.iter().map(print).collect::<Vec<_>>().join(" ")
+    } else {
+        some.join(" ")
+    }
 }
 
 fn waitcnt(value: u16) -> String {
@@ -42,6 +56,10 @@ fn waitcnt(value: u16) -> String {
 }
 
 fn depctr(value: u16) -> String {
+    // Bits 5 and 6 mean nothing; LLVM gives names only to values without them.
+    if value & 0x60 != 0 {
+        return format!("{value:#x}");
+    }
     waits(
         value,
         &[
@@ -84,7 +102,11 @@ fn delay_alu(value: u16) -> String {
     if second != 0 {
         parts.push(format!("instid1({})", name(&IDS, second)));
     }
-    if parts.is_empty() { "0".into() } else { parts.join(" | ") }
+    if parts.is_empty() {
+        "0".into()
+    } else {
+        parts.join(" | ")
+    }
 }
 
 /// `hwreg(id, offset, size)` of `s_getreg` and `s_setreg`.
@@ -105,5 +127,9 @@ pub(crate) fn hwreg(imm: i32) -> String {
         29 => "HW_REG_SHADER_CYCLES".into(),
         _ => id.to_string(),
     };
-    if (offset, size) == (0, 32) { format!("hwreg({name})") } else { format!("hwreg({name}, {offset}, {size})") }
+    if (offset, size) == (0, 32) {
+        format!("hwreg({name})")
+    } else {
+        format!("hwreg({name}, {offset}, {size})")
+    }
 }

@@ -10,7 +10,10 @@ use super::tables::{self, Form, Row};
 pub fn disassemble(code: &[u8]) -> Result<(String, usize), DecodeError> {
     match decode::decode(code) {
         Ok(inst) => Ok((print::print(&inst), usize::from(inst.size))),
-        Err(Invalid::Unknown) => Err(DecodeError::Unknown { pc: 0, words: hex(code, 0, 8) }),
+        Err(Invalid::Unknown) => Err(DecodeError::Unknown {
+            pc: 0,
+            words: hex(code, 0, 8),
+        }),
         Err(Invalid::Truncated) => Err(DecodeError::End { pc: 0 }),
     }
 }
@@ -61,7 +64,11 @@ pub fn coverage() -> Vec<Coverage> {
         },
         executed: !row.op.is_printed_only(),
     };
-    formats.into_iter().flat_map(|(format, rows)| rows.iter().map(move |row| (format, row))).map(line).collect()
+    formats
+        .into_iter()
+        .flat_map(|(format, rows)| rows.iter().map(move |row| (format, row)))
+        .map(line)
+        .collect()
 }
 
 impl Op {

@@ -103,14 +103,17 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
     // Output scaling is ignored by the card while denormals are kept, and compilers do not emit it then.
     let mut supported = inst.omod == 0 && !inst.gds;
     // Signs of packed operands outside the packed format: not documented.
-    let pairs = signature.src.iter().any(|kind| matches!(kind, Kind::P16 | Kind::PF16));
+    let pairs = signature
+        .src
+        .iter()
+        .any(|kind| matches!(kind, Kind::P16 | Kind::PF16));
     supported &= !(inst.format == Format::Vop3 && pairs && (inst.neg | inst.abs) & 3 != 0);
     // Float results are clamped when they are written, integer ones by another operation.
     let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16);
     if inst.clamp && !float {
         match op.saturated() {
             Some(saturated) => op = saturated,
-            None => supported = matches!(op, Op::MadI32I24 | Op::MadU32U24) && supported,
+            None => supported = false,
         }
     }
     let mut src = [Src::None; 3];
@@ -191,7 +194,8 @@ fn offset(inst: &Instruction) -> i32 {
         _ => return inst.imm,
     };
     // At most 255 * 64 * 8 = 130,560 bytes: the offsets do not fit 16 bits each, so they are kept in units of 4 bytes.
-    (inst.imm & 255) * unit / 4 | (inst.imm >> 8 & 255) * unit / 4 << 16
+    let dwords = |offset: i32| (offset & 255) * unit / 4;
+    dwords(inst.imm) | dwords(inst.imm >> 8) << 16
 }
 
 fn code(operand: Operand) -> u8 {

@@ -50,7 +50,8 @@ fn mnemonic(inst: &Instruction) -> String {
 }
 
 fn has_long_form(inst: &Instruction) -> bool {
-    !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak) && !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16")
+    !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak)
+        && !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16")
 }
 
 fn operands(inst: &Instruction) -> Vec<String> {
@@ -157,7 +158,9 @@ fn inline(code: u8, kind: Kind) -> String {
         236 => "src_shared_limit".into(),
         237 => "src_private_base".into(),
         238 => "src_private_limit".into(),
-        240..=247 => ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"][usize::from(code - 240)].into(),
+        240..=247 => {
+            ["0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"][usize::from(code - 240)].into()
+        }
         248 => match kind {
             Kind::F16 | Kind::B16 | Kind::PF16 => "0.15915494",
             Kind::F64 | Kind::B64 | Kind::I64 => "0.15915494309189532",
@@ -220,7 +223,14 @@ fn flat(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let wide = inst.format == Format::Flat || (inst.format == Format::Global && inst.base == Operand::None);
     let address = operand(inst.address, if wide { Kind::B64 } else { Kind::B32 });
-    let base = operand(inst.base, if inst.format == Format::Global { Kind::B64 } else { Kind::B32 });
+    let base = operand(
+        inst.base,
+        if inst.format == Format::Global {
+            Kind::B64
+        } else {
+            Kind::B32
+        },
+    );
     let mut list = Vec::new();
     if inst.dst != Operand::None {
         list.push(operand(inst.dst, signature.dst));
@@ -265,7 +275,10 @@ fn append(text: &mut String, args: std::fmt::Arguments<'_>) {
 
 /// `name:[a,b,c]`, one bit an element.
 fn bit_list(text: &mut String, name: &str, bits: u8, count: usize) {
-    let list = (0..count).map(|i| if bits >> i & 1 != 0 { "1" } else { "0" }).collect::<Vec<_>>().join(",");
+    let list = (0..count)
+        .map(|i| if bits >> i & 1 != 0 { "1" } else { "0" })
+        .collect::<Vec<_>>()
+        .join(",");
     append(text, format_args!(" {name}:[{list}]"));
 }
 
@@ -324,7 +337,10 @@ fn ds_offsets(inst: &Instruction, text: &mut String) {
 fn dpp_controls(dpp: &Dpp, text: &mut String) {
     match dpp.shuffle {
         Shuffle::Dpp8(lanes) => {
-            let list = (0..8).map(|i| (lanes >> (3 * i) & 7).to_string()).collect::<Vec<_>>().join(",");
+            let list = (0..8)
+                .map(|i| (lanes >> (3 * i) & 7).to_string())
+                .collect::<Vec<_>>()
+                .join(",");
             append(text, format_args!(" dpp8:[{list}]"));
             if dpp.fetch_inactive {
                 text.push_str(" fi:1");
@@ -335,7 +351,10 @@ fn dpp_controls(dpp: &Dpp, text: &mut String) {
             let n = control & 15;
             match control {
                 0..=0xff => {
-                    let list = (0..4).map(|i| (control >> (2 * i) & 3).to_string()).collect::<Vec<_>>().join(",");
+                    let list = (0..4)
+                        .map(|i| (control >> (2 * i) & 3).to_string())
+                        .collect::<Vec<_>>()
+                        .join(",");
                     append(text, format_args!(" quad_perm:[{list}]"));
                 }
                 0x101..=0x10f => append(text, format_args!(" row_shl:{n}")),
@@ -349,7 +368,10 @@ fn dpp_controls(dpp: &Dpp, text: &mut String) {
             }
         }
     }
-    append(text, format_args!(" row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask));
+    append(
+        text,
+        format_args!(" row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask),
+    );
     if dpp.bound_ctrl {
         text.push_str(" bound_ctrl:1");
     }

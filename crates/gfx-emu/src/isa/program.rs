@@ -74,7 +74,12 @@ impl Program {
             // Every target was reached, or `reach` had failed.
             insts[index].target = index_of.get(&(target as usize)).copied().unwrap_or(u32::MAX);
         }
-        Ok(Program { insts, entry, text: text.to_vec(), vgprs })
+        Ok(Program {
+            insts,
+            entry,
+            text: text.to_vec(),
+            vgprs,
+        })
     }
 
     /// Vector registers the code names.
@@ -89,7 +94,10 @@ impl Program {
 
     /// Byte offset of instruction `index` from the entry.
     pub(crate) fn pc(&self, index: usize) -> usize {
-        let offset = self.insts.get(index).map_or(self.text.len(), |inst| inst.pc as usize);
+        let offset = self
+            .insts
+            .get(index)
+            .map_or(self.text.len(), |inst| inst.pc as usize);
         offset.wrapping_sub(self.entry)
     }
 
@@ -102,7 +110,9 @@ impl Program {
 
     /// A jump to byte `offset` of the text that is no instruction.
     pub(crate) fn wild_jump(&self, offset: i64) -> FaultKind {
-        FaultKind::WildJump { target: offset - self.entry as i64 }
+        FaultKind::WildJump {
+            target: offset - self.entry as i64,
+        }
     }
 
     /// Assembly text of the instruction `pc` bytes behind the entry.
@@ -116,8 +126,16 @@ impl Program {
     /// Assembly text and encoding words of the instruction `pc` bytes behind the entry.
     pub(crate) fn describe(&self, pc: usize) -> String {
         let offset = self.entry.wrapping_add(pc);
-        let size = self.text.get(offset..).and_then(|text| decode::decode(text).ok()).map_or(8, |i| i.size);
-        format!("`{}`, encoding {}", self.text_at(pc), hex(&self.text, offset, usize::from(size)))
+        let size = self
+            .text
+            .get(offset..)
+            .and_then(|text| decode::decode(text).ok())
+            .map_or(8, |i| i.size);
+        format!(
+            "`{}`, encoding {}",
+            self.text_at(pc),
+            hex(&self.text, offset, usize::from(size))
+        )
     }
 }
 
@@ -137,13 +155,18 @@ fn reach(text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, Deco
     while let Some(start) = pending.pop() {
         let mut offset = start;
         loop {
-            let at = usize::try_from(offset).ok().filter(|at| (entry..text.len()).contains(at));
+            let at = usize::try_from(offset)
+                .ok()
+                .filter(|at| (entry..text.len()).contains(at));
             let at = at.ok_or(DecodeError::End { pc: relative(offset) })?;
             if reached.contains_key(&at) {
                 break;
             }
             let inst = decode::decode(&text[at..]).map_err(|invalid| match invalid {
-                Invalid::Unknown => DecodeError::Unknown { pc: relative(offset), words: hex(text, at, 8) },
+                Invalid::Unknown => DecodeError::Unknown {
+                    pc: relative(offset),
+                    words: hex(text, at, 8),
+                },
                 Invalid::Truncated => DecodeError::End { pc: relative(offset) },
             })?;
             offset += i64::from(inst.size);
@@ -158,7 +181,9 @@ fn reach(text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, Deco
     let mut end = 0;
     for (&at, inst) in &reached {
         if at < end {
-            return Err(DecodeError::Overlap { pc: relative(at as i64) });
+            return Err(DecodeError::Overlap {
+                pc: relative(at as i64),
+            });
         }
         end = at + usize::from(inst.size);
     }
@@ -191,8 +216,18 @@ fn highest_vgpr(inst: &Instruction) -> usize {
         Operand::Vgpr(n) => usize::from(n) + usize::from(registers),
         _ => 0,
     };
-    let sources = inst.src.iter().zip(signature.src).map(|(operand, kind)| end(*operand, kind.registers(32)));
+    let sources = inst
+        .src
+        .iter()
+        .zip(signature.src)
+        .map(|(operand, kind)| end(*operand, kind.registers(32)));
     let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
     let address = if wide { 2 } else { 1 };
-    sources.chain([end(inst.dst, signature.dst.registers(32)), end(inst.address, address)]).max().unwrap_or(0)
+    sources
+        .chain([
+            end(inst.dst, signature.dst.registers(32)),
+            end(inst.address, address),
+        ])
+        .max()
+        .unwrap_or(0)
 }

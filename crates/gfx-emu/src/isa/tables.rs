@@ -57,7 +57,13 @@ pub(crate) struct Row {
 }
 
 const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> Row {
-    Row { opcode, mnemonic, op, form, relations: 0 }
+    Row {
+        opcode,
+        mnemonic,
+        op,
+        form,
+        relations: 0,
+    }
 }
 
 macro_rules! forms {

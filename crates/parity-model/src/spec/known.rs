@@ -15,7 +15,7 @@ pub(crate) fn parse(file_name: &str, text: &str) -> Result<KnownFailures, Vec<Sp
         .and_then(|list| list.array(true))
         .unwrap_or_default()
     {
-        let Some(table) = entry.table(&["id", "backend", "verdict", "reason", "link"]) else {
+        let Some(table) = entry.table(&["id", "backend", "verdict", "may_pass", "reason", "link"]) else {
             continue;
         };
         entries.extend(known(&table));
@@ -31,6 +31,9 @@ fn known(table: &Table<'_, '_>) -> Option<Known> {
     let backend = table.require("backend", r#"backend = "cpu""#);
     let verdict = table.require("verdict", r#"verdict = "mismatch", the verdict that is expected"#);
     let reason = table.require("reason", r#"reason = "..", why these cases fail"#);
+    let may_pass = table
+        .get("may_pass")
+        .map_or(Some(false), |may_pass| may_pass.boolean());
     let link = table.get("link").map(|link| link.text());
     let explainable: Vec<Verdict> = Verdict::ALL
         .into_iter()
@@ -47,6 +50,7 @@ fn known(table: &Table<'_, '_>) -> Option<Known> {
         id: id?,
         backend: backend?,
         verdict: verdict?,
+        may_pass: may_pass?,
         reason: reason?,
         link: link?,
         span: table.span.clone(),

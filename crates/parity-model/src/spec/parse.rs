@@ -291,12 +291,13 @@ fn check_layouts(
     }
 }
 
+/// The layouts as a spec spells them: one word if they are alike.
 fn names(layouts: &[Layout]) -> String {
-    layouts
-        .iter()
-        .map(|layout| layout.name())
-        .collect::<Vec<_>>()
-        .join(",")
+    let mut names: Vec<&str> = layouts.iter().map(|layout| layout.name()).collect();
+    if names.iter().all(|name| *name == names[0]) {
+        names.truncate(1);
+    }
+    names.join(",")
 }
 
 fn needs(layouts: &[Layout]) -> String {

@@ -3,9 +3,17 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object as _, ObjectSection as _};
+
 /// Runs an LLVM tool on `input` and gives what it printed; its complaints are kept out of the way.
 #[track_caller]
 pub(crate) fn llvm(tool: &str, args: &[&str], input: &str) -> String {
+    String::from_utf8(llvm_bytes(tool, args, input)).unwrap()
+}
+
+#[track_caller]
+fn llvm_bytes(tool: &str, args: &[&str], input: &str) -> Vec<u8> {
     let child = Command::new(tool)
         .args(args)
         .stdin(Stdio::piped())
@@ -18,20 +26,30 @@ pub(crate) fn llvm(tool: &str, args: &[&str], input: &str) -> String {
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    output.stdout
 }
 
 /// `llvm-mc` for the target, with the encoding behind each instruction.
 #[track_caller]
 pub(crate) fn llvm_mc(more: &[&str], input: &str) -> Vec<(String, Vec<u8>)> {
-    let mut args = vec!["-triple=amdgcn", "-mcpu=gfx1100", "-mattr=+wavefrontsize32", "-show-encoding"];
+    let mut args = vec![
+        "-triple=amdgcn",
+        "-mcpu=gfx1100",
+        "-mattr=+wavefrontsize32",
+        "-show-encoding",
+    ];
     args.extend(more);
-    llvm("llvm-mc-19", &args, input).lines().filter_map(encoded_line).collect()
+    llvm("llvm-mc-19", &args, input)
+        .lines()
+        .filter_map(encoded_line)
+        .collect()
 }
 
 /// `text ; encoding: [0x01,0x02]` taken apart.
 fn encoded_line(line: &str) -> Option<(String, Vec<u8>)> {
-    let (text, rest) = line.split_once("; encoding: [").or_else(|| line.split_once("// encoding: ["))?;
+    let (text, rest) = line
+        .split_once("; encoding: [")
+        .or_else(|| line.split_once("// encoding: ["))?;
     let bytes = rest.trim_end().trim_end_matches(']').split(',');
     let bytes = bytes.map(|b| u8::from_str_radix(b.trim().trim_start_matches("0x"), 16).unwrap());
     Some((words(text), bytes.collect()))
@@ -42,11 +60,16 @@ pub(crate) fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Machine code of assembly text; every line must assemble.
+/// Machine code of assembly text, which may have labels.
 #[track_caller]
 pub(crate) fn assemble(text: &str) -> Vec<u8> {
-    let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim().ends_with(':')).count();
-    let code = llvm_mc(&[], text);
-    assert_eq!(code.len(), lines, "llvm-mc did not assemble every line of:\n{text}");
-    code.into_iter().flat_map(|(_, bytes)| bytes).collect()
+    let args = [
+        "-triple=amdgcn",
+        "-mcpu=gfx1100",
+        "-mattr=+wavefrontsize32",
+        "-filetype=obj",
+    ];
+    let file = llvm_bytes("llvm-mc-19", &args, text);
+    let elf = ElfFile64::<LittleEndian>::parse(&*file).unwrap_or_else(|error| panic!("{error}; in:\n{text}"));
+    elf.section_by_name(".text").unwrap().data().unwrap().to_vec()
 }

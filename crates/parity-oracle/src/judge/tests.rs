@@ -232,8 +232,10 @@ fn a_limit_wide_enough_for_zeros_is_untrusted() {
 
 #[test]
 fn a_constant_output_for_constant_inputs_is_no_ones_fault() {
-    let setup = Setup::new("binary/eq:i32:[64],[64]:scalar,scalar:ints(0,1)");
-    assert_eq!(setup.alone(setup.right()).verdict, Verdict::Pass);
+    for layouts in ["scalar,scalar", "contiguous,scalar"] {
+        let setup = Setup::new(&format!("binary/lt:f32:[64],[64]:{layouts}:uniform(9,10)"));
+        assert_eq!(setup.alone(setup.right()).verdict, Verdict::Pass);
+    }
 }
 
 #[test]

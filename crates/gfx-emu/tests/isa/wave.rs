@@ -2,7 +2,7 @@
 
 use gfx_emu::{Fault, Memory, Probe, Target};
 
-use super::llvm_mc;
+use crate::llvm::{assemble, llvm_mc};
 
 /// Operand code of `vcc_lo`.
 pub(crate) const VCC: u8 = 106;
@@ -23,14 +23,20 @@ enum Name {
 }
 
 fn name(text: &str) -> Name {
-    let number = |digits: &str| digits.parse().unwrap_or_else(|_| panic!("`{text}` is no register"));
+    let number = |digits: &str| {
+        digits
+            .parse()
+            .unwrap_or_else(|_| panic!("`{text}` is no register"))
+    };
     match text {
         "vcc" => Name::Scalar(VCC),
         "exec" => Name::Scalar(EXEC),
         "m0" => Name::Scalar(125),
         "scc" => Name::Scc,
         _ => match (text.split_at(1), text.split_once('@')) {
-            (("v", _), Some((register, lane))) => Name::Vector(number(&register[1..]), Some(usize::from(number(lane)))),
+            (("v", _), Some((register, lane))) => {
+                Name::Vector(number(&register[1..]), Some(usize::from(number(lane))))
+            }
             (("v", register), None) => Name::Vector(number(register), None),
             (("s", register), None) => Name::Scalar(number(register)),
             _ => panic!("`{text}` is no register"),
@@ -59,7 +65,7 @@ pub(crate) fn get(probe: &Probe, register: &str) -> u32 {
 /// Machine code with `s_endpgm` behind it.
 #[track_caller]
 pub(crate) fn program(text: &str) -> Vec<u8> {
-    super::assemble(&format!("{text}\ns_endpgm\n"))
+    assemble(&format!("{text}\ns_endpgm\n"))
 }
 
 /// A wave about to run `text`.
@@ -76,16 +82,25 @@ pub(crate) fn run(probe: &mut Probe) -> Result<u64, Box<Fault>> {
 /// Runs every row and compares the registers it names.
 #[track_caller]
 pub(crate) fn check(rows: &[Row<'_>]) {
-    let text: String = rows.iter().map(|(asm, ..)| format!("{asm}\ns_endpgm\n")).collect();
+    let text: String = rows
+        .iter()
+        .map(|(asm, ..)| format!("{asm}\ns_endpgm\n"))
+        .collect();
     let mut code = llvm_mc(&[], &text).into_iter().map(|(_, bytes)| bytes);
     let mut failures = Vec::new();
     for (asm, before, after) in rows {
         let lines = asm.lines().filter(|line| !line.trim().is_empty()).count() + 1;
         let bytes: Vec<u8> = code.by_ref().take(lines).flatten().collect();
         // `s_endpgm` shows that no line before it was refused.
-        assert!(bytes.ends_with(&[0, 0, 0xb0, 0xbf]), "llvm-mc did not assemble every line of `{asm}`");
-        let mut probe = Probe::new(Target::Gfx1100, &bytes).unwrap_or_else(|error| panic!("`{asm}`: {error}"));
-        before.iter().for_each(|(register, value)| set(&mut probe, register, *value));
+        assert!(
+            bytes.ends_with(&[0, 0, 0xb0, 0xbf]),
+            "llvm-mc did not assemble every line of `{asm}`"
+        );
+        let mut probe =
+            Probe::new(Target::Gfx1100, &bytes).unwrap_or_else(|error| panic!("`{asm}`: {error}"));
+        before
+            .iter()
+            .for_each(|(register, value)| set(&mut probe, register, *value));
         if let Err(fault) = run(&mut probe) {
             failures.push(format!("`{asm}`: {fault}"));
             continue;
@@ -93,11 +108,19 @@ pub(crate) fn check(rows: &[Row<'_>]) {
         for (register, value) in *after {
             let got = get(&probe, register);
             if got != *value {
-                failures.push(format!("`{asm}` from {before:x?}: {register} is {got:#010x}, not {value:#010x}"));
+                failures.push(format!(
+                    "`{asm}` from {before:x?}: {register} is {got:#010x}, not {value:#010x}"
+                ));
             }
         }
     }
-    assert!(failures.is_empty(), "{} of {} rows:\n{}", failures.len(), rows.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} rows:\n{}",
+        failures.len(),
+        rows.len(),
+        failures.join("\n")
+    );
 }
 
 /// Numbers that look random and are the same in every run.

@@ -1,0 +1,169 @@
+//! Program flow, calls, MODE, and what cannot be executed.
+
+use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target};
+
+use crate::wave::{check, get, probe, program, run, set};
+
+#[test]
+fn branches_test_scc_vcc_and_exec() {
+    // Taken: s0 stays 1.
+    for (branch, register, taken, not) in [
+        ("s_cbranch_scc1", "scc", 1, 0),
+        ("s_cbranch_scc0", "scc", 0, 1),
+        ("s_cbranch_vccz", "vcc", 0, 1),
+        ("s_cbranch_vccnz", "vcc", 4, 0),
+        ("s_cbranch_execz", "exec", 0, 1),
+        ("s_cbranch_execnz", "exec", 2, 0),
+    ] {
+        let asm = format!("{branch} 1\ns_mov_b32 s0, 2");
+        check(&[
+            (&asm, &[("s0", 1), (register, taken)], &[("s0", 1)]),
+            (&asm, &[("s0", 1), (register, not)], &[("s0", 2)]),
+        ]);
+    }
+}
+
+#[test]
+fn a_loop_runs_until_its_condition_fails() {
+    // s0 += s1, s1 -= 1 while s1 is not zero.
+    check(&[(
+        "s_add_u32 s0, s0, s1\ns_sub_u32 s1, s1, 1\ns_cmp_lg_u32 s1, 0\ns_cbranch_scc1 65532",
+        &[("s1", 100)],
+        &[("s0", 5050), ("s1", 0)],
+    )]);
+}
+
+#[test]
+fn calls_return_behind_themselves() {
+    // The call goes over the branch to a function that doubles s0 and returns.
+    let asm = "s_getpc_b64 s[4:5]\ns_add_u32 s4, s4, 16\ns_swappc_b64 s[6:7], s[4:5]\ns_add_u32 s0, s0, 1\ns_cbranch_scc0 2\n\
+               s_lshl_b32 s0, s0, 1\ns_setpc_b64 s[6:7]";
+    check(&[(
+        asm,
+        &[("s0", 5), ("scc", 1)],
+        &[("s0", 11), ("s4", 20), ("s6", 12)],
+    )]);
+}
+
+#[test]
+fn a_jump_to_nowhere_is_a_fault() {
+    let fault = run(&mut probe("s_setpc_b64 s[0:1]\ns_nop 0")).unwrap_err();
+    // Address 0 is the first instruction: the loop ends by the budget. Address 2 is inside an instruction.
+    assert!(matches!(fault.kind, FaultKind::Watchdog { .. }), "{fault}");
+    let mut wave = probe("s_setpc_b64 s[0:1]\ns_nop 0");
+    set(&mut wave, "s0", 2);
+    let fault = run(&mut wave).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::WildJump { target: 2 });
+    assert_eq!(fault.instruction, "s_setpc_b64 s[0:1]");
+}
+
+#[test]
+fn a_trap_is_a_fault_with_its_number() {
+    let fault = run(&mut probe("s_nop 0\ns_trap 2")).unwrap_err();
+    assert_eq!((fault.kind, fault.pc), (FaultKind::Trap { id: 2 }, 4));
+}
+
+#[test]
+fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
+    check(&[
+        ("s_getreg_b32 s0, hwreg(HW_REG_MODE, 4, 4)", &[], &[("s0", 15)]),
+        (
+            "s_round_mode 0x0\ns_denorm_mode 15\ns_getreg_b32 s0, hwreg(HW_REG_MODE)",
+            &[],
+            &[("s0", 0x3f0)],
+        ),
+        (
+            "s_setreg_b32 hwreg(HW_REG_MODE, 8, 1), s1\ns_getreg_b32 s0, hwreg(HW_REG_MODE)",
+            &[],
+            &[("s0", 0x2f0)],
+        ),
+    ]);
+    for asm in [
+        "s_round_mode 0x3",
+        "s_denorm_mode 12",
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15",
+    ] {
+        let fault = run(&mut probe(asm)).unwrap_err();
+        assert!(fault.to_string().contains("floating-point mode"), "{fault}");
+    }
+}
+
+#[test]
+fn an_instruction_that_is_only_printed_faults_with_text_and_encoding() {
+    let fault = run(&mut probe("s_nop 0\nds_gws_barrier v0 gds")).unwrap_err();
+    let FaultKind::Unimplemented { what } = fault.kind else {
+        panic!("{fault}")
+    };
+    assert_eq!(what, "`ds_gws_barrier v0 gds`, encoding d8760000 00000000");
+    assert_eq!(fault.pc, 4);
+    // Forms of an instruction that is executed otherwise.
+    for asm in [
+        "v_add_f32 v0, v1, v2 mul:2",
+        "v_dot4_i32_iu8 v0, v1, v2, v3 clamp",
+        "s_sendmsg sendmsg(MSG_INTERRUPT)",
+    ] {
+        let fault = run(&mut probe(asm)).unwrap_err();
+        assert!(fault.to_string().contains("encoding"), "{fault}");
+    }
+}
+
+#[test]
+fn an_unknown_instruction_is_an_error_that_names_its_encoding() {
+    let mut code = program("s_nop 0");
+    code.truncate(4);
+    code.extend(0xbe80_7f00u32.to_le_bytes());
+    code.extend(0x1234_5678u32.to_le_bytes());
+    let error = Probe::new(Target::Gfx1100, &code).unwrap_err();
+    assert_eq!(
+        error,
+        DecodeError::Unknown {
+            pc: 4,
+            words: "be807f00 12345678".into()
+        }
+    );
+}
+
+#[test]
+fn code_that_runs_off_its_end_is_an_error() {
+    let mut code = program("s_nop 0");
+    code.truncate(4);
+    assert_eq!(
+        Probe::new(Target::Gfx1100, &code).unwrap_err(),
+        DecodeError::End { pc: 4 }
+    );
+    // A branch below the entry.
+    let code = program("s_branch 65500");
+    assert_eq!(
+        Probe::new(Target::Gfx1100, &code).unwrap_err(),
+        DecodeError::End { pc: -140 }
+    );
+}
+
+#[test]
+fn a_branch_into_an_instruction_is_an_error() {
+    // The literal of the move is an instruction of its own: s_endpgm.
+    let code = program("s_cbranch_scc0 1\ns_mov_b32 s0, 0xbfb00000");
+    assert_eq!(
+        Probe::new(Target::Gfx1100, &code).unwrap_err(),
+        DecodeError::Overlap { pc: 8 }
+    );
+}
+
+#[test]
+fn code_for_another_card_is_refused() {
+    let error = Probe::new(Target::Gfx942, &program("s_nop 0")).unwrap_err();
+    assert!(error.to_string().contains("gfx1100"), "{error}");
+}
+
+#[test]
+fn a_barrier_does_not_hold_a_single_wave() {
+    let mut wave = probe("s_mov_b32 s0, 1\ns_barrier\ns_mov_b32 s1, 2");
+    assert_eq!(run(&mut wave).unwrap(), 4);
+    assert_eq!((get(&wave, "s0"), get(&wave, "s1")), (1, 2));
+}
+
+#[test]
+fn a_watchdog_ends_an_endless_loop() {
+    let fault = probe("s_branch 65535").run(&Memory::new(0)).unwrap_err();
+    assert!(matches!(fault.kind, FaultKind::Watchdog { .. }), "{fault}");
+}

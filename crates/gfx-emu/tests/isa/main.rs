@@ -1,0 +1,34 @@
+//! The instruction set: decoder and printer against LLVM, and what single instructions do to the registers of a wave.
+//!
+//! LLVM 19's assembler, disassembler, code generator and constant folder must be installed; a test fails with the name
+//! of the one it misses. Whole kernels are in `launch_kernels`.
+
+// `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
+#[cfg(test)]
+mod compiled;
+#[cfg(test)]
+mod control;
+#[cfg(test)]
+mod convert;
+#[cfg(test)]
+mod cross_lane;
+#[cfg(test)]
+mod decode;
+#[cfg(test)]
+mod division;
+#[cfg(test)]
+mod float;
+#[cfg(test)]
+mod folder;
+#[cfg(test)]
+mod integer;
+#[cfg(test)]
+mod llvm;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod packed;
+#[cfg(test)]
+mod scalar;
+#[cfg(test)]
+mod wave;

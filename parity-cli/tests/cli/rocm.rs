@@ -1,0 +1,50 @@
+//! The main job, on the shipped specs: candle on the ROCm device against candle on the CPU and the oracle.
+//!
+//! Pinned to the software GPU, which every machine has; on a machine with an AMD GPU, leave `ROCM_DRIVER` alone and run
+//! `parity` itself.
+
+use std::{collections::BTreeSet, path::Path};
+
+use parity_model::{Op, Verdict};
+use serde_json::Value;
+
+use crate::common::parity;
+
+fn run(args: &[&str]) -> Value {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let args = [&["run", "--backend", "rocm", "--output", "json"], args].concat();
+    let run = parity(&args, root, &[("ROCM_DRIVER", "soft")]).exits(0);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+/// `[case][column]` of some field of the results.
+fn column<'a>(record: &'a Value, backend: usize, field: &'a str) -> impl Iterator<Item = (&'a Value, &'a Value)> {
+    let cases = record["cases"].as_array().unwrap().iter();
+    cases.map(move |case| (case, &case["results"][backend][field]))
+}
+
+#[test]
+fn the_software_gpu_computes_every_unary_and_binary_op() {
+    let record = run(&["--ops", "unary,binary", "--tier", "quick"]);
+    let rocm = &record["backends"][1];
+    assert_eq!((&rocm["level"], &rocm["target"]), (&"isa".into(), &"gfx1100".into()));
+
+    let passed: BTreeSet<&str> = column(&record, 1, "verdict")
+        .filter(|(_, verdict)| **verdict == Verdict::Pass.name())
+        .map(|(case, _)| case["op"].as_str().unwrap())
+        .collect();
+    let all: BTreeSet<&str> = Op::ALL.iter().map(|op| op.name()).collect();
+    assert_eq!(passed, all, "ops with at least one pass on rocm");
+
+    // Nothing may come from the CPU by another door.
+    assert!(column(&record, 1, "fallbacks").all(|(_, ops)| ops.as_array().unwrap().is_empty()));
+}
+
+#[test]
+fn the_software_gpu_gives_the_same_bits_on_any_number_of_workers_and_threads() {
+    let errors = |jobs: &str| {
+        let record = run(&["--ops", "exp,div", "--tier", "quick", "--jobs", jobs]);
+        column(&record, 1, "vs_oracle").map(|(_, metrics)| metrics.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(errors("1"), errors("3"));
+}
