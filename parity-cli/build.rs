@@ -8,7 +8,9 @@ use std::{path::Path, process::Command};
 fn main() {
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rerun-if-changed=build.rs");
-    let Some(git_dir) = git(&["rev-parse", "--absolute-git-dir"]) else { return };
+    let Some(git_dir) = git(&["rev-parse", "--absolute-git-dir"]) else {
+        return;
+    };
     for name in ["HEAD", "index", "logs/HEAD"] {
         let path = Path::new(&git_dir).join(name);
         // A path that does not exist would make cargo run the script every time.
@@ -16,9 +18,14 @@ fn main() {
             println!("cargo::rerun-if-changed={}", path.display());
         }
     }
-    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else { return };
+    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
+        return;
+    };
     let dirty = git(&["status", "--porcelain"]).is_none_or(|changes| !changes.is_empty());
-    println!("cargo::rustc-env=PARITY_COMMIT={commit}{}", if dirty { "-dirty" } else { "" });
+    println!(
+        "cargo::rustc-env=PARITY_COMMIT={commit}{}",
+        if dirty { "-dirty" } else { "" }
+    );
 }
 
 /// What git prints; `None` without git or outside a checkout.

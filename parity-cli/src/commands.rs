@@ -31,7 +31,11 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
     };
     dispatch(cli.command).unwrap_or_else(|Failure { exit, message }| {
         let underlined = message.starts_with("error");
-        complain(&if underlined { message } else { format!("error: {message}") });
+        complain(&if underlined {
+            message
+        } else {
+            format!("error: {message}")
+        });
         exit
     })
 }

@@ -28,15 +28,24 @@ pub(crate) enum Exit {
 impl Exit {
     /// Every exit, with what it means, in the order of the codes.
     pub(crate) const TABLE: [(Exit, &str); 9] = [
-        (Exit::Ok, "something ran, and every result passed or is a known failure"),
+        (
+            Exit::Ok,
+            "something ran, and every result passed or is a known failure",
+        ),
         (Exit::NothingMatched, "the selection matches no case"),
         (Exit::Usage, "the command line is wrong"),
-        (Exit::BadData, "a spec, a list of known failures or a stored record is wrong"),
+        (
+            Exit::BadData,
+            "a spec, a list of known failures or a stored record is wrong",
+        ),
         (Exit::NoInput, "a file or directory is missing or cannot be read"),
         (Exit::Unavailable, "a backend is not available"),
         (Exit::Internal, "parity itself went wrong"),
         (Exit::Io, "an output cannot be written"),
-        (Exit::Failed, "the run is complete, and at least one result fails it"),
+        (
+            Exit::Failed,
+            "the run is complete, and at least one result fails it",
+        ),
     ];
 
     /// The number the shell sees.
@@ -66,7 +75,10 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into() }
+        Failure {
+            exit,
+            message: message.into(),
+        }
     }
 }
 

@@ -32,13 +32,23 @@ impl Judge<'_> {
     pub(crate) fn record(&self, case: &Case, executions: Vec<Execution>) -> CaseRecord {
         let inputs = case.inputs(self.seed);
         let want = expected(case, &inputs);
-        let brief = Brief { case, id: case.id(), inputs: &inputs, want: &want };
+        let brief = Brief {
+            case,
+            id: case.id(),
+            inputs: &inputs,
+            want: &want,
+        };
         // The reference is judged too, but not against itself.
         let reference = executions.first().map(|execution| execution.outcome.clone());
         let columns = executions.into_iter().zip(&self.backends).enumerate();
         let results = columns
             .map(|(column, (execution, backend))| {
-                self.result(&brief, backend, reference.as_ref().filter(|_| column > 0), execution)
+                self.result(
+                    &brief,
+                    backend,
+                    reference.as_ref().filter(|_| column > 0),
+                    execution,
+                )
             })
             .collect();
         let layouts: Vec<_> = case.args.iter().map(|arg| arg.layout.name()).collect();
@@ -61,7 +71,13 @@ impl Judge<'_> {
         reference: Option<&Outcome>,
         execution: Execution,
     ) -> CaseResult {
-        let judged = judge(brief.case, brief.want, brief.inputs, reference, &execution.outcome);
+        let judged = judge(
+            brief.case,
+            brief.want,
+            brief.inputs,
+            reference,
+            &execution.outcome,
+        );
         let (mut verdict, mut note) = (judged.verdict, judged.note);
         if self.no_fallback && !execution.fallbacks.is_empty() && !verdict.fails_run() {
             verdict = Verdict::Fallback;
@@ -69,7 +85,11 @@ impl Judge<'_> {
         }
         let (verdict, entry) = self.known.apply(backend, &brief.id, verdict);
         if let Some(entry) = entry {
-            let link = entry.link.as_ref().map(|link| format!(" ({link})")).unwrap_or_default();
+            let link = entry
+                .link
+                .as_ref()
+                .map(|link| format!(" ({link})"))
+                .unwrap_or_default();
             let listed = format!("{}{link}", entry.reason);
             note = Some(match verdict {
                 Verdict::UnexpectedPass => format!("listed as a known failure: {listed}"),
@@ -98,11 +118,24 @@ mod tests {
         let case: Case = "unary/neg:f32:[4]:contiguous:uniform(1,2)".parse().unwrap();
         let mut answer = case.inputs(0).remove(0);
         // The sign is the top bit of the last of an element's four little-endian bytes.
-        answer.bytes.iter_mut().skip(3).step_by(4).for_each(|byte| *byte ^= 0x80);
-        let judge =
-            Judge { seed: 0, backends: vec![Backend::REFERENCE.name()], known: &KnownFailures::default(), no_fallback };
+        answer
+            .bytes
+            .iter_mut()
+            .skip(3)
+            .step_by(4)
+            .for_each(|byte| *byte ^= 0x80);
+        let judge = Judge {
+            seed: 0,
+            backends: vec![Backend::REFERENCE.name()],
+            known: &KnownFailures::default(),
+            no_fallback,
+        };
         let fallbacks = fallbacks.iter().map(|op| (*op).to_owned()).collect();
-        let execution = Execution { outcome: Outcome::Ran(answer), fallbacks, millis: 0.0 };
+        let execution = Execution {
+            outcome: Outcome::Ran(answer),
+            fallbacks,
+            millis: 0.0,
+        };
         let result = judge.record(&case, vec![execution]).results.remove(0);
         (result.verdict, result.note)
     }

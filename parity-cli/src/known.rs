@@ -25,5 +25,9 @@ pub(crate) fn load(asked: Option<&Path>, spec_dir: &Path, all: &[Case]) -> Resul
     let known = parsed.map_err(|errors| sources.failure(&errors))?;
     let ids: Vec<CaseId> = all.iter().map(Case::id).collect();
     let stale = known.stale(ids.iter());
-    if stale.is_empty() { Ok(known) } else { Err(sources.failure(&stale)) }
+    if stale.is_empty() {
+        Ok(known)
+    } else {
+        Err(sources.failure(&stale))
+    }
 }

@@ -21,7 +21,11 @@ pub(crate) fn look_up<'a, T>(
 /// `unknown dtype 'f23': did you mean 'f32'?`
 fn unknown(what: &str, word: &str, names: &[&str]) -> String {
     let distance = |name: &&&str| strsim::damerau_levenshtein(word, name);
-    match names.iter().min_by_key(distance).filter(|name| distance(name) <= 2) {
+    match names
+        .iter()
+        .min_by_key(distance)
+        .filter(|name| distance(name) <= 2)
+    {
         Some(nearest) => format!("unknown {what} `{word}`: did you mean `{nearest}`?"),
         None => format!("unknown {what} `{word}`: expected one of {}", names.join(", ")),
     }
@@ -41,7 +45,10 @@ mod tests {
     fn a_typo_is_met_with_the_nearest_word_and_nonsense_with_all_of_them() {
         check("gren", "unknown color `gren`: did you mean `green`?");
         check("erd", "unknown color `erd`: did you mean `red`?");
-        check("turquoise", "unknown color `turquoise`: expected one of red, green");
+        check(
+            "turquoise",
+            "unknown color `turquoise`: expected one of red, green",
+        );
     }
 
     #[test]

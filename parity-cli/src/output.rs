@@ -34,12 +34,18 @@ impl Sink {
     pub(crate) fn resolve(args: OutputArgs) -> Sink {
         let terminal = args.out.is_none() && io::stdout().is_terminal();
         let color = match args.color {
-            ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            ColorChoice::Auto => {
+                terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            }
             ColorChoice::Always => true,
             ColorChoice::Never => false,
         };
         let form = match args.output {
-            Format::Text => Form::Text(text::Options { width: args.width, color, max_failures: MAX_FAILURES }),
+            Format::Text => Form::Text(text::Options {
+                width: args.width,
+                color,
+                max_failures: MAX_FAILURES,
+            }),
             Format::Json => Form::Json,
         };
         Sink { form, file: args.out }
@@ -61,11 +67,15 @@ impl Sink {
     }
 }
 
-/// Writes to stdout.
+/// Writes to stdout. A reader that has seen enough, such as `head`, is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::new(Exit::Io, format!("cannot write to stdout: {error}")))
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Io, format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a line to stderr; with stderr gone there is nobody left to tell.

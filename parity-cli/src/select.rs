@@ -14,7 +14,10 @@ pub(crate) fn select(all: &[Case], which: &Which) -> Result<Vec<Case>, Failure> 
         Which::Matching(criteria) => {
             let selected: Vec<_> = all.iter().filter(|case| criteria.admit(case)).cloned().collect();
             if selected.is_empty() {
-                let message = format!("no case matches: the specs hold {} cases, and none is {criteria}", all.len());
+                let message = format!(
+                    "no case matches: the specs hold {} cases, and none is {criteria}",
+                    all.len()
+                );
                 return Err(Failure::new(Exit::NothingMatched, message));
             }
             Ok(selected)
@@ -27,7 +30,9 @@ fn by_id(all: &[Case], id: &CaseId) -> Result<Case, Failure> {
     if let Some(case) = all.iter().find(|case| case.id() == *id) {
         return Ok(case.clone());
     }
-    id.as_str().parse().map_err(|error| Failure::new(Exit::Usage, format!("{error}")))
+    id.as_str()
+        .parse()
+        .map_err(|error| Failure::new(Exit::Usage, format!("{error}")))
 }
 
 impl Criteria {
@@ -36,8 +41,14 @@ impl Criteria {
         case.tier <= self.tier
             && any(self.ops.is_empty(), self.ops.contains(&case.op))
             && any(self.dtypes.is_empty(), self.dtypes.contains(&case.dtype))
-            && any(self.layouts.is_empty(), case.args.iter().any(|arg| self.layouts.contains(&arg.layout)))
-            && self.filter.as_ref().is_none_or(|filter| filter.is_match(case.id().as_str()))
+            && any(
+                self.layouts.is_empty(),
+                case.args.iter().any(|arg| self.layouts.contains(&arg.layout)),
+            )
+            && self
+                .filter
+                .as_ref()
+                .is_none_or(|filter| filter.is_match(case.id().as_str()))
     }
 }
 

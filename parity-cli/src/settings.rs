@@ -46,10 +46,17 @@ impl Selection {
         let which = if args.case.is_empty() {
             Which::Matching(Box::new(Criteria::resolve(&args)?))
         } else {
-            let ids = args.case.iter().map(|id| id.parse::<CaseId>()).collect::<Result<_, _>>();
+            let ids = args
+                .case
+                .iter()
+                .map(|id| id.parse::<CaseId>())
+                .collect::<Result<_, _>>();
             Which::Ids(ids.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?)
         };
-        Ok(Selection { spec_dir: args.spec_dir, which })
+        Ok(Selection {
+            spec_dir: args.spec_dir,
+            which,
+        })
     }
 }
 
@@ -65,9 +72,20 @@ impl Criteria {
         let filter = args.filter.as_deref().map(Regex::new).transpose();
         Ok(Criteria {
             ops,
-            dtypes: args.dtype.iter().map(|word| look_up("dtype", word, dtypes)).collect::<Result<_, _>>()?,
-            layouts: args.layout.iter().map(|word| look_up("layout", word, layouts)).collect::<Result<_, _>>()?,
-            tier: args.tier.as_deref().map_or(Ok(Tier::Ci), |word| look_up("tier", word, tiers))?,
+            dtypes: args
+                .dtype
+                .iter()
+                .map(|word| look_up("dtype", word, dtypes))
+                .collect::<Result<_, _>>()?,
+            layouts: args
+                .layout
+                .iter()
+                .map(|word| look_up("layout", word, layouts))
+                .collect::<Result<_, _>>()?,
+            tier: args
+                .tier
+                .as_deref()
+                .map_or(Ok(Tier::Ci), |word| look_up("tier", word, tiers))?,
             filter: filter.map_err(|error| Failure::new(Exit::Usage, format!("bad --filter: {error}")))?,
         })
     }
@@ -76,7 +94,11 @@ impl Criteria {
 /// Every family's name, with its ops.
 fn families() -> impl Iterator<Item = (&'static str, Vec<Op>)> {
     Family::ALL.into_iter().map(|family| {
-        let members = Op::ALL.iter().copied().filter(|op| op.family() == family).collect();
+        let members = Op::ALL
+            .iter()
+            .copied()
+            .filter(|op| op.family() == family)
+            .collect();
         (family.name(), members)
     })
 }
@@ -87,7 +109,11 @@ fn single_ops() -> impl Iterator<Item = (&'static str, Vec<Op>)> {
 
 /// The backend called `word`.
 pub(crate) fn backend(word: &str) -> Result<Backend, Failure> {
-    look_up("backend", word, Backend::ALL.map(|backend| (backend.name(), backend)))
+    look_up(
+        "backend",
+        word,
+        Backend::ALL.map(|backend| (backend.name(), backend)),
+    )
 }
 
 /// Everything a run needs to know.

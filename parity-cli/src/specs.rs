@@ -25,15 +25,24 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(dir) = asked {
         return match dir.is_dir() {
             true => Ok(dir.to_owned()),
-            false => Err(no_input(format!("the spec directory {} does not exist", dir.display()))),
+            false => Err(no_input(format!(
+                "the spec directory {} does not exist",
+                dir.display()
+            ))),
         };
     }
     let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
     let starts: Vec<_> = starts.into_iter().flatten().collect();
-    let mut tried = starts.iter().flat_map(|start| start.ancestors()).map(|above| above.join(DIRECTORY));
+    let mut tried = starts
+        .iter()
+        .flat_map(|start| start.ancestors())
+        .map(|above| above.join(DIRECTORY));
     tried.find(|dir| dir.is_dir()).ok_or_else(|| {
         let starts: Vec<_> = starts.iter().map(|start| start.display().to_string()).collect();
-        no_input(format!("no {DIRECTORY}/ in or above {}; name it with --spec-dir", starts.join(" or ")))
+        no_input(format!(
+            "no {DIRECTORY}/ in or above {}; name it with --spec-dir",
+            starts.join(" or ")
+        ))
     })
 }
 
@@ -56,7 +65,12 @@ pub(crate) fn load(dir: &Path) -> Result<Vec<Case>, Failure> {
 }
 
 fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| no_input(format!("cannot read the spec directory {}: {error}", dir.display()));
+    let unreadable = |error| {
+        no_input(format!(
+            "cannot read the spec directory {}: {error}",
+            dir.display()
+        ))
+    };
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -87,13 +101,21 @@ impl Sources {
     pub(crate) fn read(&mut self, path: &Path) -> Result<&str, Failure> {
         let text = fs::read_to_string(path)
             .map_err(|error| no_input(format!("cannot read {}: {error}", path.display())))?;
-        Ok(self.texts.entry(path.display().to_string()).insert_entry(text).into_mut())
+        Ok(self
+            .texts
+            .entry(path.display().to_string())
+            .insert_entry(text)
+            .into_mut())
     }
 
     /// All errors in one failure.
     pub(crate) fn failure(&self, errors: &[SpecError]) -> Failure {
         let shown: Vec<_> = errors.iter().map(|error| self.show(error)).collect();
-        let files = errors.iter().map(|error| &error.file).collect::<std::collections::BTreeSet<_>>().len();
+        let files = errors
+            .iter()
+            .map(|error| &error.file)
+            .collect::<std::collections::BTreeSet<_>>()
+            .len();
         let count = format!("errors: {}, files: {files}; nothing was run", errors.len());
         Failure::new(Exit::BadData, format!("{}\n\n{count}", shown.join("\n\n")))
     }

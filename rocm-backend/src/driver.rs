@@ -119,8 +119,11 @@ impl fmt::Display for Level {
 impl fmt::Display for DriverInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name(), self.version)?;
-        match &self.library {
-            Some(library) => write!(f, " ({})", library.display()),
+        if let Some(library) = &self.library {
+            write!(f, " ({})", library.display())?;
+        }
+        match crate::module::replacement_dir() {
+            Some(dir) => write!(f, ", kernels from {}", dir.display()),
             None => Ok(()),
         }
     }

@@ -1,5 +1,7 @@
 //! The kernels built into this crate, and how a device comes by one.
 
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use crate::hip::context::Context;
@@ -29,10 +31,37 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
         return Ok(Arc::clone(module));
     }
     let target = context.info().target();
-    let code = code_object(CODE_OBJECTS, target, name)?;
-    let module = Arc::new(Module::load(context.raw_ordinal(), code)?);
+    let ordinal = context.raw_ordinal();
+    let module = Arc::new(match replacement(target, name)? {
+        Some(code) => Module::load(ordinal, &code)?,
+        None => Module::load(ordinal, code_object(CODE_OBJECTS, target, name)?)?,
+    });
     modules.insert(name, Arc::clone(&module));
     Ok(module)
+}
+
+/// The folder whose code objects replace the built-in ones, as `ROCM_CODE_OBJECTS` names it: for trying a kernel without
+/// building this crate anew. [`crate::DriverInfo`] prints it, so that no result hides where its kernels came from.
+pub(crate) fn replacement_dir() -> Option<PathBuf> {
+    std::env::var_os("ROCM_CODE_OBJECTS")
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from)
+}
+
+/// The code object of `module` for `target` in the folder of [`replacement_dir`], if that has one.
+fn replacement(target: &str, module: &str) -> Result<Option<Vec<u8>>> {
+    let Some(dir) = replacement_dir() else {
+        return Ok(None);
+    };
+    let path = dir.join(format!("{module}.{target}.hsaco"));
+    match std::fs::read(&path) {
+        Ok(code) => Ok(Some(code)),
+        Err(error) if error.kind() == ErrorKind::NotFound && dir.is_dir() => Ok(None),
+        Err(error) => Err(Error::Invalid(format!(
+            "ROCM_CODE_OBJECTS: cannot read {}: {error}",
+            path.display()
+        ))),
+    }
 }
 
 /// The code object of `module` for `target` in `objects`.

@@ -44,19 +44,28 @@ impl Runner for Mock {
                 let grandchild = Command::new("sleep").arg("3600").spawn();
                 let _ = grandchild.map(|child| fs::write(marker(), child.id().to_string()));
                 thread::sleep(Duration::from_secs(3600));
-                Outcome::Missing { reason: "nobody killed this worker".to_owned() }
+                Outcome::Missing {
+                    reason: "nobody killed this worker".to_owned(),
+                }
             }
             Op::Floor => babble(),
             Op::Sign => panic!("the sign is wrong"),
             // The process goes on, on a device that is lost.
-            Op::Relu => Outcome::Refused { refusal: Refusal::DeviceFault, message: "page fault".to_owned() },
+            Op::Relu => Outcome::Refused {
+                refusal: Refusal::DeviceFault,
+                message: "page fault".to_owned(),
+            },
             Op::Sqr => this_process(),
             _ => echo(case, seed),
         }
     }
 
     fn fallbacks(&self) -> Vec<String> {
-        if self.fell_back { vec!["erf".to_owned()] } else { vec![] }
+        if self.fell_back {
+            vec!["erf".to_owned()]
+        } else {
+            vec![]
+        }
     }
 }
 
@@ -64,18 +73,29 @@ impl Runner for Mock {
 fn babble() -> Outcome {
     let mut stdout = io::stdout();
     let written = writeln!(stdout, "MIOpen: cache not found").and_then(|()| stdout.flush());
-    Outcome::Refused { refusal: Refusal::Other, message: format!("babbled: {}", written.is_ok()) }
+    Outcome::Refused {
+        refusal: Refusal::Other,
+        message: format!("babbled: {}", written.is_ok()),
+    }
 }
 
 /// Tells which process answered.
 fn this_process() -> Outcome {
-    Outcome::Refused { refusal: Refusal::Other, message: std::process::id().to_string() }
+    Outcome::Refused {
+        refusal: Refusal::Other,
+        message: std::process::id().to_string(),
+    }
 }
 
 /// The first input, as it came.
 fn echo(case: &Case, seed: u64) -> Outcome {
     let input: Option<HostTensor> = case.inputs(seed).into_iter().next();
-    input.map_or_else(|| Outcome::Missing { reason: "no input".to_owned() }, Outcome::Ran)
+    input.map_or_else(
+        || Outcome::Missing {
+            reason: "no input".to_owned(),
+        },
+        Outcome::Ran,
+    )
 }
 
 /// The file a test wants to see.
@@ -95,9 +115,17 @@ fn main() -> ExitCode {
         },
         "garbage" => {
             let garbage = io::stdout().write_all(b"hello, I am not a worker");
-            return if garbage.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            return if garbage.is_ok() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            };
         }
         _ => serve(|| Ok(Mock::default())),
     };
-    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if served.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

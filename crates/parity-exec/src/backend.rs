@@ -50,7 +50,10 @@ impl Backend {
     /// Why there is none, in one line.
     pub fn open(self) -> Result<CandleRunner, String> {
         match self {
-            Backend::Cpu => Ok(CandleRunner { device: Device::Cpu, info: cpu_info() }),
+            Backend::Cpu => Ok(CandleRunner {
+                device: Device::Cpu,
+                info: cpu_info(),
+            }),
             Backend::Cuda => open_cuda(),
             Backend::Rocm => open_rocm(),
         }
@@ -87,7 +90,9 @@ pub const CANDLE_VERSION: &str = "0.11.1";
 #[cfg(feature = "cuda")]
 fn open_cuda() -> Result<CandleRunner, String> {
     let device = Device::new_cuda(0).map_err(|error| error.to_string())?;
-    let Device::Cuda(cuda) = &device else { return Err("candle opened another device".to_owned()) };
+    let Device::Cuda(cuda) = &device else {
+        return Err("candle opened another device".to_owned());
+    };
     let context = cuda.cuda_stream().context().clone();
     let capability = context.compute_capability().map_err(|error| error.to_string())?;
     let info = BackendInfo {
@@ -102,14 +107,18 @@ fn open_cuda() -> Result<CandleRunner, String> {
 
 #[cfg(not(feature = "cuda"))]
 fn open_cuda() -> Result<CandleRunner, String> {
-    Err("this parity was built without CUDA; build it with `--features cuda`, which needs the CUDA toolkit \
+    Err(
+        "this parity was built without CUDA; build it with `--features cuda`, which needs the CUDA toolkit \
          (nvcc) at build time and an NVIDIA GPU at run time"
-        .to_owned())
+            .to_owned(),
+    )
 }
 
 fn open_rocm() -> Result<CandleRunner, String> {
     let device = Device::new_rocm(0).map_err(|error| words(&error))?;
-    let Device::Rocm(rocm) = &device else { return Err("candle opened another device".to_owned()) };
+    let Device::Rocm(rocm) = &device else {
+        return Err("candle opened another device".to_owned());
+    };
     let found = rocm.backend().info();
     let info = BackendInfo {
         backend: Backend::Rocm.name().to_owned(),
@@ -135,15 +144,19 @@ impl Runner for CandleRunner {
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
         rocm::reset_fallbacks();
         self.compute(case, seed).unwrap_or_else(|stop| match stop {
-            Stop::Refused(error) => {
-                Outcome::Refused { refusal: classify(&error), message: words(&error) }
-            }
+            Stop::Refused(error) => Outcome::Refused {
+                refusal: classify(&error),
+                message: words(&error),
+            },
             Stop::Misuse(reason) => Outcome::Missing { reason },
         })
     }
 
     fn fallbacks(&self) -> Vec<String> {
-        rocm::fallbacks().into_iter().map(|(op, _)| op.to_owned()).collect()
+        rocm::fallbacks()
+            .into_iter()
+            .map(|(op, _)| op.to_owned())
+            .collect()
     }
 }
 
@@ -151,7 +164,7 @@ impl Runner for CandleRunner {
 enum Stop {
     /// The backend said no.
     Refused(Error),
-    /// What ran, or would have run, is not what the case says. Never the backend's refusal, lest two backends agree on it.
+    /// What ran, or would have run, is not what the case says. Not a refusal, lest two backends agree on it.
     Misuse(String),
 }
 
@@ -168,12 +181,17 @@ impl CandleRunner {
             let plan = arg.layout.plan(&arg.shape);
             let planned = plan.as_ref().and_then(Placement::of_plan);
             let (Some(plan), Some(planned)) = (plan, planned) else {
-                return Err(Stop::Misuse(format!("{} is impossible for the shape {:?}", arg.layout, arg.shape)));
+                return Err(Stop::Misuse(format!(
+                    "{} is impossible for the shape {:?}",
+                    arg.layout, arg.shape
+                )));
             };
             let tensor = tensors::view(tensors::upload(&base, &self.device)?, &plan)?;
             let found = Placement::of_layout(tensor.layout());
             if !planned.agrees_with(&found) {
-                return Err(Stop::Misuse(format!("candle built another view: planned {planned}; found {found}")));
+                return Err(Stop::Misuse(format!(
+                    "candle built another view: planned {planned}; found {found}"
+                )));
             }
             args.push(tensor);
         }
@@ -181,7 +199,9 @@ impl CandleRunner {
             .ok_or_else(|| Stop::Misuse(format!("{} does not take the case's arguments", case.op)))??;
         if !result.device().same_device(&self.device) {
             let place = result.device().location();
-            return Err(Stop::Misuse(format!("the result lies on {place:?}, not on the device under test")));
+            return Err(Stop::Misuse(format!(
+                "the result lies on {place:?}, not on the device under test"
+            )));
         }
         Ok(Outcome::Ran(tensors::download(&result)?.map_err(Stop::Misuse)?))
     }
@@ -242,12 +262,30 @@ mod tests {
     #[test]
     fn errors_are_sorted_under_whatever_candle_wrapped_round_them() {
         let check = |error: Error, want| assert_eq!(classify(&error.bt().context("in a test")), want);
-        check(Error::UnsupportedDTypeForOp(candle_core::DType::U8, "exp"), Refusal::Unsupported);
-        check(Error::Cuda("DriverError(CUDA_ERROR_NOT_FOUND)".into()), Refusal::Unsupported);
-        check(Error::Cuda("DriverError(CUDA_ERROR_ILLEGAL_ADDRESS)".into()), Refusal::Other);
-        check(Error::Rocm(RocmError::NotImplemented { op: "matmul" }), Refusal::Unsupported);
-        check(rocm_backend::Error::DeviceFault("page fault".to_owned()).into(), Refusal::DeviceFault);
-        check(rocm_backend::Error::Invalid("a view outside its buffer".to_owned()).into(), Refusal::Invalid);
+        check(
+            Error::UnsupportedDTypeForOp(candle_core::DType::U8, "exp"),
+            Refusal::Unsupported,
+        );
+        check(
+            Error::Cuda("DriverError(CUDA_ERROR_NOT_FOUND)".into()),
+            Refusal::Unsupported,
+        );
+        check(
+            Error::Cuda("DriverError(CUDA_ERROR_ILLEGAL_ADDRESS)".into()),
+            Refusal::Other,
+        );
+        check(
+            Error::Rocm(RocmError::NotImplemented { op: "matmul" }),
+            Refusal::Unsupported,
+        );
+        check(
+            rocm_backend::Error::DeviceFault("page fault".to_owned()).into(),
+            Refusal::DeviceFault,
+        );
+        check(
+            rocm_backend::Error::Invalid("a view outside its buffer".to_owned()).into(),
+            Refusal::Invalid,
+        );
         check(Error::Msg("anything".to_owned()), Refusal::Other);
     }
 }

@@ -84,7 +84,11 @@ pub fn probe(command: &WorkerCommand, limit: Duration) -> Result<BackendInfo, St
 }
 
 fn said(stderr: &str) -> String {
-    if stderr.is_empty() { String::new() } else { format!("; its last words were:\n{stderr}") }
+    if stderr.is_empty() {
+        String::new()
+    } else {
+        format!("; its last words were:\n{stderr}")
+    }
 }
 
 /// What a backend did with one case, and how long it took.
@@ -114,7 +118,10 @@ struct Loss {
 
 impl Child {
     /// Starts a worker and waits for its device.
-    pub(crate) fn start(command: &WorkerCommand, limit: Duration) -> Result<(Child, BackendInfo), StartError> {
+    pub(crate) fn start(
+        command: &WorkerCommand,
+        limit: Duration,
+    ) -> Result<(Child, BackendInfo), StartError> {
         let child = Child::spawn(command).map_err(|reason| StartError::Spawn {
             backend: command.backend.clone(),
             program: command.program.clone(),
@@ -126,9 +133,15 @@ impl Child {
             stderr: loss.stderr,
         };
         match child.frames.recv_timeout(limit) {
-            Ok(Ok(FromWorker::Hello { protocol: PROTOCOL, device })) => match device {
+            Ok(Ok(FromWorker::Hello {
+                protocol: PROTOCOL,
+                device,
+            })) => match device {
                 Ok(info) => Ok((child, info)),
-                Err(reason) => Err(StartError::Unavailable { backend: command.backend.clone(), reason }),
+                Err(reason) => Err(StartError::Unavailable {
+                    backend: command.backend.clone(),
+                    reason,
+                }),
             },
             Ok(Ok(message)) => Err(died(child.lose(format!("it spoke out of turn: {message:?}")))),
             Ok(Err(error)) => Err(died(child.lose(error.to_string()))),
@@ -156,23 +169,48 @@ impl Child {
         let (sender, frames) = channel();
         // Detached: it ends with the pipe, that is, with the process group.
         thread::spawn(move || forward_frames(stdout, &sender));
-        Ok(Child { process, stdin, frames, stderr: Tail::follow(stderr) })
+        Ok(Child {
+            process,
+            stdin,
+            frames,
+            stderr: Tail::follow(stderr),
+        })
     }
 
     /// Runs one case. `Err` holds the outcome of a case that cost the worker its life.
     pub(crate) fn run(mut self, job: &Job, limit: Duration) -> Result<(Child, Execution), Execution> {
         let started = Instant::now();
-        let seen =
-            |outcome| Execution { outcome, fallbacks: vec![], millis: started.elapsed().as_secs_f64() * 1e3 };
+        let seen = |outcome| Execution {
+            outcome,
+            fallbacks: vec![],
+            millis: started.elapsed().as_secs_f64() * 1e3,
+        };
         self.stderr.clear();
         // A failed write means a dead worker, and the read below finds out how it died.
         let written = frame::write(&mut self.stdin, job);
         if let Err(error @ (FrameError::Encode(_) | FrameError::TooLong(_))) = written {
-            return Ok((self, seen(Outcome::Missing { reason: format!("the case cannot be sent: {error}") })));
+            return Ok((
+                self,
+                seen(Outcome::Missing {
+                    reason: format!("the case cannot be sent: {error}"),
+                }),
+            ));
         }
         let loss = match self.frames.recv_timeout(limit) {
-            Ok(Ok(FromWorker::Done { id, outcome, fallbacks, millis })) if id == job.id => {
-                return Ok((self, Execution { outcome, fallbacks, millis }));
+            Ok(Ok(FromWorker::Done {
+                id,
+                outcome,
+                fallbacks,
+                millis,
+            })) if id == job.id => {
+                return Ok((
+                    self,
+                    Execution {
+                        outcome,
+                        fallbacks,
+                        millis,
+                    },
+                ));
             }
             Ok(Ok(message)) => self.lose(format!("it spoke out of turn: {message:?}")),
             Ok(Err(error)) => self.lose(error.to_string()),
@@ -183,13 +221,19 @@ impl Child {
                 return Err(seen(Outcome::TimedOut { limit_ms }));
             }
         };
-        Err(seen(Outcome::Crashed { how: loss.how, stderr: loss.stderr }))
+        Err(seen(Outcome::Crashed {
+            how: loss.how,
+            stderr: loss.stderr,
+        }))
     }
 
     /// Kills a worker that lost the thread of the conversation.
     fn lose(mut self, how: String) -> Loss {
         self.kill();
-        Loss { how, stderr: self.stderr.finish() }
+        Loss {
+            how,
+            stderr: self.stderr.finish(),
+        }
     }
 
     /// Finds out how a worker ended that closed its pipe.
@@ -257,7 +301,10 @@ impl Tail {
                 tail.drain(..excess);
             }
         });
-        Tail { bytes, reader: Some(reader) }
+        Tail {
+            bytes,
+            reader: Some(reader),
+        }
     }
 
     /// Forgets what earlier cases wrote.

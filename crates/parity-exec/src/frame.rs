@@ -32,7 +32,9 @@ pub(crate) enum FrameError {
 /// Writes one message and flushes it.
 pub(crate) fn write<T: Serialize>(out: &mut impl Write, message: &T) -> Result<(), FrameError> {
     let body = rmp_serde::to_vec_named(message)?;
-    let length = u32::try_from(body.len()).ok().filter(|&length| length <= MAX_LENGTH);
+    let length = u32::try_from(body.len())
+        .ok()
+        .filter(|&length| length <= MAX_LENGTH);
     let length = length.ok_or(FrameError::TooLong(body.len() as u64))?;
     out.write_all(&MAGIC)?;
     out.write_all(&length.to_le_bytes())?;
@@ -43,7 +45,9 @@ pub(crate) fn write<T: Serialize>(out: &mut impl Write, message: &T) -> Result<(
 
 /// Reads one message; `None` when the pipe ended between two frames.
 pub(crate) fn read<T: DeserializeOwned>(input: &mut impl Read) -> Result<Option<T>, FrameError> {
-    let Some(magic) = read_word(input)? else { return Ok(None) };
+    let Some(magic) = read_word(input)? else {
+        return Ok(None);
+    };
     if magic != MAGIC {
         return Err(FrameError::NotAFrame(magic));
     }
@@ -72,7 +76,11 @@ fn read_word(input: &mut impl Read) -> Result<Option<[u8; 4]>, FrameError> {
 }
 
 fn truncated(error: io::Error) -> FrameError {
-    if error.kind() == io::ErrorKind::UnexpectedEof { FrameError::Truncated } else { error.into() }
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        FrameError::Truncated
+    } else {
+        error.into()
+    }
 }
 
 #[cfg(test)]
@@ -113,6 +121,9 @@ mod tests {
     fn an_absurd_length_is_refused_before_it_is_allocated() {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(u32::MAX.to_le_bytes());
-        assert!(matches!(read::<String>(&mut bytes.as_slice()), Err(FrameError::TooLong(_))));
+        assert!(matches!(
+            read::<String>(&mut bytes.as_slice()),
+            Err(FrameError::TooLong(_))
+        ));
     }
 }

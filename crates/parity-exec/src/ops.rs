@@ -83,7 +83,9 @@ mod tests {
         let tensor = |value: f64| Tensor::new(value, &Device::Cpu).unwrap();
         let args = [tensor(3.0), tensor(2.0)];
         let params = [5.0, 7.0];
-        let result = apply(op, &params[..op.params().len()], &args[..op.arity()]).unwrap().unwrap();
+        let result = apply(op, &params[..op.params().len()], &args[..op.arity()])
+            .unwrap()
+            .unwrap();
         result.to_dtype(DType::F64).unwrap().to_scalar().unwrap()
     }
 

@@ -50,10 +50,17 @@ impl Supervisor {
     /// # Errors
     /// The first backend that is not available or whose worker does not come up. No case has run by then.
     pub fn start(commands: Vec<WorkerCommand>, settings: Settings) -> Result<Supervisor, StartError> {
-        let started: Result<Vec<_>, _> =
-            commands.iter().map(|command| Child::start(command, settings.start_limit)).collect();
+        let started: Result<Vec<_>, _> = commands
+            .iter()
+            .map(|command| Child::start(command, settings.start_limit))
+            .collect();
         let (first, backends) = started?.into_iter().unzip();
-        Ok(Supervisor { commands, settings, backends, first })
+        Ok(Supervisor {
+            commands,
+            settings,
+            backends,
+            first,
+        })
     }
 
     /// The devices behind the backends, in the order of the commands.
@@ -66,7 +73,12 @@ impl Supervisor {
     /// `judge` gets the case and one execution per backend, in the order of the commands; it is called once per case,
     /// on the lane's thread.
     pub fn run<T: Send>(self, cases: &[Case], judge: impl Fn(&Case, Vec<Execution>) -> T + Sync) -> Vec<T> {
-        let Supervisor { commands, settings, first, .. } = self;
+        let Supervisor {
+            commands,
+            settings,
+            first,
+            ..
+        } = self;
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(cases.len()));
         let work = |mut lane: Lane<'_>| {
@@ -74,7 +86,9 @@ impl Supervisor {
                 && let Some(case) = cases.get(index)
             {
                 let judged = judge(case, lane.run(index, case));
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((index, judged));
+                done.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((index, judged));
             }
         };
         thread::scope(|scope| {
@@ -97,21 +111,39 @@ struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     fn manned(commands: &'a [WorkerCommand], settings: Settings, workers: Vec<Child>) -> Lane<'a> {
-        let posts = commands
-            .iter()
-            .zip(workers)
-            .map(|(command, child)| Post { command, worker: Some(child), failed_starts: 0 });
-        Lane { settings, posts: posts.collect() }
+        let posts = commands.iter().zip(workers).map(|(command, child)| Post {
+            command,
+            worker: Some(child),
+            failed_starts: 0,
+        });
+        Lane {
+            settings,
+            posts: posts.collect(),
+        }
     }
 
     fn vacant(commands: &'a [WorkerCommand], settings: Settings) -> Lane<'a> {
-        let posts = commands.iter().map(|command| Post { command, worker: None, failed_starts: 0 });
-        Lane { settings, posts: posts.collect() }
+        let posts = commands.iter().map(|command| Post {
+            command,
+            worker: None,
+            failed_starts: 0,
+        });
+        Lane {
+            settings,
+            posts: posts.collect(),
+        }
     }
 
     fn run(&mut self, index: usize, case: &Case) -> Vec<Execution> {
-        let job = Job { id: index as u64, case: case.id(), seed: self.settings.seed };
-        self.posts.iter_mut().map(|post| post.run(&job, &self.settings)).collect()
+        let job = Job {
+            id: index as u64,
+            case: case.id(),
+            seed: self.settings.seed,
+        };
+        self.posts
+            .iter_mut()
+            .map(|post| post.run(&job, &self.settings))
+            .collect()
     }
 }
 
@@ -127,15 +159,22 @@ impl Post<'_> {
         let worker = match self.fill(settings.start_limit) {
             Ok(worker) => worker,
             Err(reason) => {
-                return Execution { outcome: Outcome::Missing { reason }, fallbacks: vec![], millis: 0.0 };
+                return Execution {
+                    outcome: Outcome::Missing { reason },
+                    fallbacks: vec![],
+                    millis: 0.0,
+                };
             }
         };
         match worker.run(job, settings.case_limit) {
             Ok((worker, execution)) => {
-                // After a device fault the context is lost for good: HIP and CUDA repeat the error for every later call.
+                // After a device fault the context is lost: HIP and CUDA repeat the error for every later call.
                 let fault = matches!(
                     execution.outcome,
-                    Outcome::Refused { refusal: Refusal::DeviceFault, .. }
+                    Outcome::Refused {
+                        refusal: Refusal::DeviceFault,
+                        ..
+                    }
                 );
                 self.worker = (!fault).then_some(worker);
                 execution
@@ -151,7 +190,9 @@ impl Post<'_> {
         }
         if self.failed_starts >= MAX_FAILED_STARTS {
             let backend = &self.command.backend;
-            return Err(format!("the {backend} worker failed to start {MAX_FAILED_STARTS} times in a row"));
+            return Err(format!(
+                "the {backend} worker failed to start {MAX_FAILED_STARTS} times in a row"
+            ));
         }
         match Child::start(self.command, limit) {
             Ok((worker, _)) => {

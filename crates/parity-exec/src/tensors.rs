@@ -72,7 +72,11 @@ impl Placement {
         for dim in (1..dims.len()).rev() {
             strides[dim - 1] = strides[dim] * dims[dim];
         }
-        Placement { dims: dims.to_vec(), strides, offset }
+        Placement {
+            dims: dims.to_vec(),
+            strides,
+            offset,
+        }
     }
 
     fn after(mut self, step: &ViewStep) -> Option<Placement> {
@@ -93,9 +97,17 @@ impl Placement {
                 let added = shape.len().checked_sub(self.dims.len())?;
                 let mut strides = vec![0; added];
                 for (dim, stride) in self.strides.iter().enumerate() {
-                    strides.push(if self.dims[dim] == shape[added + dim] { *stride } else { 0 });
+                    strides.push(if self.dims[dim] == shape[added + dim] {
+                        *stride
+                    } else {
+                        0
+                    });
                 }
-                self = Placement { dims: shape.clone(), strides, offset: self.offset };
+                self = Placement {
+                    dims: shape.clone(),
+                    strides,
+                    offset: self.offset,
+                };
             }
             ViewStep::Squeeze(dim) => {
                 self.dims.remove(*dim);
@@ -110,7 +122,11 @@ impl Placement {
     pub(crate) fn agrees_with(&self, other: &Placement) -> bool {
         let empty = self.dims.contains(&0);
         let strides = |place: &Placement| {
-            let long = place.dims.iter().zip(&place.strides).filter(|(extent, _)| **extent > 1);
+            let long = place
+                .dims
+                .iter()
+                .zip(&place.strides)
+                .filter(|(extent, _)| **extent > 1);
             long.map(|(_, stride)| *stride).collect::<Vec<_>>()
         };
         self.dims == other.dims && (empty || (self.offset == other.offset && strides(self) == strides(other)))
@@ -123,7 +139,10 @@ impl Placement {
             indices.clear();
         }
         for (extent, stride) in self.dims.iter().zip(&self.strides) {
-            indices = indices.iter().flat_map(|base| (0..*extent).map(move |i| base + i * stride)).collect();
+            indices = indices
+                .iter()
+                .flat_map(|base| (0..*extent).map(move |i| base + i * stride))
+                .collect();
         }
         indices
     }
@@ -131,7 +150,11 @@ impl Placement {
 
 impl std::fmt::Display for Placement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "dims {:?}, strides {:?}, offset {}", self.dims, self.strides, self.offset)
+        write!(
+            f,
+            "dims {:?}, strides {:?}, offset {}",
+            self.dims, self.strides, self.offset
+        )
     }
 }
 
@@ -142,7 +165,10 @@ pub(crate) fn download(tensor: &Tensor) -> candle_core::Result<Result<HostTensor
     let on_host = tensor.to_device(&Device::Cpu)?;
     let (storage, layout) = on_host.storage_and_layout();
     let Storage::Cpu(storage) = &*storage else {
-        return Ok(Err(format!("a copy on the CPU lies on {:?}", on_host.device().location())));
+        return Ok(Err(format!(
+            "a copy on the CPU lies on {:?}",
+            on_host.device().location()
+        )));
     };
     let indices = Placement::of_layout(layout).indices();
     let (dtype, bytes) = match storage {
@@ -157,13 +183,23 @@ pub(crate) fn download(tensor: &Tensor) -> candle_core::Result<Result<HostTensor
         CpuStorage::F64(data) => (DType::F64, gather(data, &indices, |x| x.to_le_bytes())),
         CpuStorage::F8E4M3(data) => (DType::F8E4M3, gather(data, &indices, |x| [x.to_bits()])),
         CpuStorage::F6E2M3(_) | CpuStorage::F6E3M2(_) | CpuStorage::F4(_) | CpuStorage::F8E8M0(_) => {
-            return Ok(Err(format!("the result has the storage-only dtype {:?}", on_host.dtype())));
+            return Ok(Err(format!(
+                "the result has the storage-only dtype {:?}",
+                on_host.dtype()
+            )));
         }
     };
     if candle_dtype(dtype) != on_host.dtype() {
-        return Ok(Err(format!("the result says {:?} and holds {dtype}", on_host.dtype())));
+        return Ok(Err(format!(
+            "the result says {:?} and holds {dtype}",
+            on_host.dtype()
+        )));
     }
-    Ok(bytes.map(|bytes| HostTensor { dtype, shape: layout.dims().to_vec(), bytes }))
+    Ok(bytes.map(|bytes| HostTensor {
+        dtype,
+        shape: layout.dims().to_vec(),
+        bytes,
+    }))
 }
 
 fn gather<T: Copy, const N: usize>(
@@ -174,7 +210,10 @@ fn gather<T: Copy, const N: usize>(
     let mut bytes = Vec::with_capacity(indices.len() * N);
     for &index in indices {
         let value = data.get(index).ok_or_else(|| {
-            format!("the result's layout reaches element {index} of a storage of {} elements", data.len())
+            format!(
+                "the result's layout reaches element {index} of a storage of {} elements",
+                data.len()
+            )
         })?;
         bytes.extend(to_bytes(*value));
     }
@@ -186,14 +225,21 @@ mod tests {
     use super::*;
 
     fn plan(base_shape: &[usize], steps: &[ViewStep]) -> ViewPlan {
-        ViewPlan { base_shape: base_shape.to_vec(), steps: steps.to_vec() }
+        ViewPlan {
+            base_shape: base_shape.to_vec(),
+            steps: steps.to_vec(),
+        }
     }
 
     /// `0, 1, 2, …` as `u8`.
     fn counting(shape: &[usize]) -> HostTensor {
         let len = shape.iter().product::<usize>();
         let bytes = (0..len).map(|i| u8::try_from(i).unwrap()).collect();
-        HostTensor { dtype: DType::U8, shape: shape.to_vec(), bytes }
+        HostTensor {
+            dtype: DType::U8,
+            shape: shape.to_vec(),
+            bytes,
+        }
     }
 
     #[track_caller]
@@ -211,9 +257,32 @@ mod tests {
         check(&[2, 3], &[], &[0, 1, 2, 3, 4, 5]);
         check(&[2, 3], &[ViewStep::Transpose(0, 1)], &[0, 3, 1, 4, 2, 5]);
         check(&[2, 1, 2], &[ViewStep::Permute(vec![2, 0, 1])], &[0, 2, 1, 3]);
-        check(&[3, 2], &[ViewStep::Narrow { dim: 0, start: 1, len: 2 }], &[2, 3, 4, 5]);
-        check(&[1, 2], &[ViewStep::BroadcastAs(vec![2, 2, 2])], &[0, 1, 0, 1, 0, 1, 0, 1]);
-        check(&[3, 2], &[ViewStep::Narrow { dim: 1, start: 1, len: 1 }, ViewStep::Squeeze(1)], &[1, 3, 5]);
+        check(
+            &[3, 2],
+            &[ViewStep::Narrow {
+                dim: 0,
+                start: 1,
+                len: 2,
+            }],
+            &[2, 3, 4, 5],
+        );
+        check(
+            &[1, 2],
+            &[ViewStep::BroadcastAs(vec![2, 2, 2])],
+            &[0, 1, 0, 1, 0, 1, 0, 1],
+        );
+        check(
+            &[3, 2],
+            &[
+                ViewStep::Narrow {
+                    dim: 1,
+                    start: 1,
+                    len: 1,
+                },
+                ViewStep::Squeeze(1),
+            ],
+            &[1, 3, 5],
+        );
         check(&[2, 0], &[ViewStep::Transpose(0, 1)], &[]);
         check(&[], &[], &[0]);
     }
@@ -229,7 +298,10 @@ mod tests {
 
     #[test]
     fn a_broadcast_to_fewer_dimensions_is_no_plan() {
-        assert_eq!(Placement::of_plan(&plan(&[1, 2], &[ViewStep::BroadcastAs(vec![2])])), None);
+        assert_eq!(
+            Placement::of_plan(&plan(&[1, 2], &[ViewStep::BroadcastAs(vec![2])])),
+            None
+        );
     }
 
     #[test]

@@ -64,19 +64,37 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
 
     let opened = guarded(open).unwrap_or_else(|panic| Err(format!("opening the device panicked: {panic}")));
     let device = opened.as_ref().map(Runner::info).map_err(String::clone);
-    frame::write(&mut out, &FromWorker::Hello { protocol: PROTOCOL, device })?;
+    frame::write(
+        &mut out,
+        &FromWorker::Hello {
+            protocol: PROTOCOL,
+            device,
+        },
+    )?;
     let Ok(mut runner) = opened else { return Ok(()) };
 
     let mut input = BufReader::new(io::stdin().lock());
     while let Some(Job { id, case, seed }) = frame::read(&mut input)? {
         let started = Instant::now();
         let outcome = match case.as_str().parse::<Case>() {
-            Ok(case) => guarded(|| runner.run(&case, seed))
-                .unwrap_or_else(|message| Outcome::Refused { refusal: Refusal::Panic, message }),
-            Err(error) => Outcome::Missing { reason: error.to_string() },
+            Ok(case) => guarded(|| runner.run(&case, seed)).unwrap_or_else(|message| Outcome::Refused {
+                refusal: Refusal::Panic,
+                message,
+            }),
+            Err(error) => Outcome::Missing {
+                reason: error.to_string(),
+            },
         };
         let millis = started.elapsed().as_secs_f64() * 1e3;
-        frame::write(&mut out, &FromWorker::Done { id, outcome, fallbacks: runner.fallbacks(), millis })?;
+        frame::write(
+            &mut out,
+            &FromWorker::Done {
+                id,
+                outcome,
+                fallbacks: runner.fallbacks(),
+                millis,
+            },
+        )?;
     }
     Ok(())
 }
@@ -92,7 +110,10 @@ fn claim_stdout() -> io::Result<File> {
 /// One line a panic on stderr, where it is the last word if the process then aborts, and a copy for [`guarded`].
 fn install_panic_hook() {
     panic::set_hook(Box::new(|info| {
-        let place = info.location().map(|place| format!(", at {place}")).unwrap_or_default();
+        let place = info
+            .location()
+            .map(|place| format!(", at {place}"))
+            .unwrap_or_default();
         let message = format!("{}{place}", payload_text(info.payload()));
         // Nobody is left to tell if stderr is gone.
         let _ = writeln!(io::stderr(), "panicked: {message}");
@@ -110,5 +131,6 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 fn payload_text(payload: &(dyn std::any::Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }

@@ -1,7 +1,7 @@
 //! Groups a run's results into the cells of a table: op by dtype, for one backend and one family.
 
 use parity_model::{
-    DType,
+    DType, Family, Op, Verdict,
     record::{CaseResult, RunRecord},
 };
 
@@ -11,29 +11,40 @@ use crate::Totals;
 pub(crate) struct Grid<'a> {
     /// Dtypes with at least one case, in candle's order.
     pub(crate) dtypes: Vec<&'a str>,
-    /// Ops in plan order; one cell per dtype, `None` where nothing was planned.
+    /// Ops in the order of the op table; one cell per dtype, `None` where nothing was planned.
     pub(crate) rows: Vec<(&'a str, Vec<Option<Cell>>)>,
 }
 
 /// What one op did on one dtype.
 pub(crate) struct Cell {
     pub(crate) totals: Totals,
-    /// Largest error against the oracle, in ULP, over the cases that gave a value.
-    pub(crate) worst_ulp: Option<f64>,
+    /// The largest error; none where no case gave a value.
+    pub(crate) worst: Option<WorstError>,
     /// Cases of which the CPU computed a part.
     pub(crate) fallbacks: usize,
 }
 
-/// Families in plan order.
+/// Errors against the oracle, each the largest over the cases that gave a value; those of known failures are left out,
+/// as they would hide all others.
+#[derive(Clone, Copy)]
+pub(crate) struct WorstError {
+    /// In units in the last place.
+    pub(crate) ulp: f64,
+    /// As a fraction of the limit, which need not be a number of ULP.
+    pub(crate) limit_used: f64,
+}
+
+/// Families in the order of their table.
 pub(crate) fn families(run: &RunRecord) -> Vec<&str> {
-    in_order(run.cases.iter().map(|case| case.family.as_str()))
+    let families = distinct(run.cases.iter().map(|case| case.family.as_str()));
+    by_table(families, &Family::ALL.map(Family::name))
 }
 
 /// The results of `family` on the backend in `column`.
 pub(crate) fn grid<'a>(run: &'a RunRecord, family: &str, column: usize) -> Grid<'a> {
     let cases: Vec<_> = run.cases.iter().filter(|case| case.family == family).collect();
-    let mut dtypes = in_order(cases.iter().map(|case| case.dtype.as_str()));
-    dtypes.sort_by_key(|name| DType::ALL.iter().position(|dtype| dtype.name() == *name));
+    let dtypes = distinct(cases.iter().map(|case| case.dtype.as_str()));
+    let dtypes = by_table(dtypes, &DType::ALL.map(DType::name));
     let row = |op| {
         let cell = |dtype: &&str| {
             let here = cases.iter().filter(|case| case.op == op && case.dtype == *dtype);
@@ -41,7 +52,9 @@ pub(crate) fn grid<'a>(run: &'a RunRecord, family: &str, column: usize) -> Grid<
         };
         (op, dtypes.iter().map(cell).collect())
     };
-    let rows = in_order(cases.iter().map(|case| case.op.as_str())).into_iter().map(row).collect();
+    let table: Vec<_> = Op::ALL.iter().map(|op| op.name()).collect();
+    let ops = by_table(distinct(cases.iter().map(|case| case.op.as_str())), &table);
+    let rows = ops.into_iter().map(row).collect();
     Grid { dtypes, rows }
 }
 
@@ -50,15 +63,32 @@ impl Cell {
         if results.is_empty() {
             return None;
         }
-        let errors = results.iter().filter_map(|result| result.vs_oracle.as_ref());
-        let worst_ulp = errors.map(|metrics| metrics.max_ulp).reduce(f64::max);
-        let fallbacks = results.iter().filter(|result| !result.fallbacks.is_empty()).count();
-        Some(Cell { totals: Totals::of(results), worst_ulp, fallbacks })
+        let unexplained = results
+            .iter()
+            .filter(|result| result.verdict != Verdict::KnownFailure);
+        let errors = unexplained.filter_map(|result| result.vs_oracle.as_ref());
+        let errors = errors.map(|error| WorstError {
+            ulp: error.max_ulp,
+            limit_used: error.limit_used,
+        });
+        let worst = errors.reduce(|a, b| WorstError {
+            ulp: a.ulp.max(b.ulp),
+            limit_used: a.limit_used.max(b.limit_used),
+        });
+        let fallbacks = results
+            .iter()
+            .filter(|result| !result.fallbacks.is_empty())
+            .count();
+        Some(Cell {
+            totals: Totals::of(results),
+            worst,
+            fallbacks,
+        })
     }
 }
 
 /// Distinct words, in order of first appearance.
-pub(crate) fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = Vec::new();
     for word in words {
         if !seen.contains(&word) {
@@ -66,4 +96,15 @@ pub(crate) fn in_order<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str>
         }
     }
     seen
+}
+
+/// Words in the order of a table; those that a newer parity wrote and this table lacks come last.
+fn by_table<'a>(mut words: Vec<&'a str>, table: &[&str]) -> Vec<&'a str> {
+    words.sort_by_key(|word| {
+        table
+            .iter()
+            .position(|known| known == word)
+            .unwrap_or(table.len())
+    });
+    words
 }

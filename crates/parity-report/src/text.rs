@@ -10,7 +10,7 @@ use parity_model::{
 
 use crate::{
     Totals,
-    cells::{Cell, families, grid, in_order},
+    cells::{Cell, WorstError, distinct, families, grid},
 };
 
 /// How the page is laid out.
@@ -36,7 +36,11 @@ fn write_page(page: &mut String, run: &RunRecord, options: &Options) -> std::fmt
     write_header(page, run)?;
     for family in families(run) {
         for (column, backend) in run.backends.iter().enumerate() {
-            writeln!(page, "\n{family} on {} (passed/run, worst error in ULP)", backend.backend)?;
+            writeln!(
+                page,
+                "\n{family} on {} (passed/run, worst error in ULP, worst share of a limit used)",
+                backend.backend
+            )?;
             writeln!(page, "{}", table(run, family, column, options))?;
         }
     }
@@ -46,25 +50,54 @@ fn write_page(page: &mut String, run: &RunRecord, options: &Options) -> std::fmt
 }
 
 fn write_header(page: &mut String, run: &RunRecord) -> std::fmt::Result {
-    let commit = run.commit.as_deref().map(|commit| format!(" ({commit})")).unwrap_or_default();
-    writeln!(page, "parity {}{commit}, candle-core {}", run.parity_version, run.candle_version)?;
+    let commit = run
+        .commit
+        .as_deref()
+        .map(|commit| format!(" ({commit})"))
+        .unwrap_or_default();
+    writeln!(
+        page,
+        "parity {}{commit}, candle-core {}",
+        run.parity_version, run.candle_version
+    )?;
     writeln!(
         page,
         "started {}, took {:.1} s; seed {}; {} cases",
         run.started, run.seconds, run.seed, run.planned
     )?;
-    let name_width = run.backends.iter().map(|backend| backend.backend.len()).max().unwrap_or(0);
+    let name_width = run
+        .backends
+        .iter()
+        .map(|backend| backend.backend.len())
+        .max()
+        .unwrap_or(0);
     for backend in &run.backends {
-        let role = if backend.backend == run.reference { "; the reference" } else { "" };
-        writeln!(page, "  {:name_width$}  {}{role}", backend.backend, describe(backend))?;
+        let role = if backend.backend == run.reference {
+            "; the reference"
+        } else {
+            ""
+        };
+        writeln!(
+            page,
+            "  {:name_width$}  {}{role}",
+            backend.backend,
+            describe(backend)
+        )?;
     }
     Ok(())
 }
 
 /// Device, target, driver and level in one line.
 pub fn describe(backend: &BackendInfo) -> String {
-    let target = if backend.target.is_empty() { String::new() } else { format!(", target {}", backend.target) };
-    format!("{}{target}, driver {}, level {}", backend.device, backend.driver, backend.level)
+    let target = if backend.target.is_empty() {
+        String::new()
+    } else {
+        format!(", target {}", backend.target)
+    };
+    format!(
+        "{}{target}, driver {}, level {}",
+        backend.device, backend.driver, backend.level
+    )
 }
 
 fn table(run: &RunRecord, family: &str, column: usize, options: &Options) -> Table {
@@ -76,11 +109,15 @@ fn table(run: &RunRecord, family: &str, column: usize, options: &Options) -> Tab
         table.enforce_styling();
     }
     if let Some(width) = options.width {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
     }
     table.set_header([""].into_iter().chain(grid.dtypes.iter().copied()));
     for (op, cells) in grid.rows {
-        let cells = cells.iter().map(|cell| cell.as_ref().map_or_else(|| text_cell("-"), show));
+        let cells = cells
+            .iter()
+            .map(|cell| cell.as_ref().map_or_else(|| text_cell("-"), show));
         table.add_row(std::iter::once(text_cell(op)).chain(cells));
     }
     for column in table.column_iter_mut().skip(1) {
@@ -93,14 +130,18 @@ fn text_cell(text: &str) -> comfy_table::Cell {
     comfy_table::Cell::new(text)
 }
 
-/// `24/24 0.98`, and a line for every verdict that is not a pass.
+/// `24/24 0.98 49%`, and a line for every verdict that is not a pass.
 fn show(cell: &Cell) -> comfy_table::Cell {
     let mut text = format!("{}/{}", cell.totals.count(Verdict::Pass), cell.totals.run());
-    if let Some(ulp) = cell.worst_ulp {
+    if let Some(worst) = cell.worst {
         text.push(' ');
-        text.push_str(&show_ulp(ulp));
+        text.push_str(&show_error(worst));
     }
-    for (verdict, count) in cell.totals.given().filter(|(verdict, _)| *verdict != Verdict::Pass) {
+    for (verdict, count) in cell
+        .totals
+        .given()
+        .filter(|(verdict, _)| *verdict != Verdict::Pass)
+    {
         text.push_str(&format!("\n{count} {}", verdict.name()));
     }
     if cell.fallbacks > 0 {
@@ -115,15 +156,22 @@ fn show(cell: &Cell) -> comfy_table::Cell {
     comfy_table::Cell::new(text).fg(color)
 }
 
-fn show_ulp(ulp: f64) -> String {
+/// `0` for exact results, else `0.98 49%`.
+fn show_error(worst: WorstError) -> String {
+    let WorstError { ulp, limit_used } = worst;
     if ulp == 0.0 {
-        "0".to_owned()
-    } else if ulp.is_infinite() {
-        "inf".to_owned()
-    } else if ulp < 1e4 {
-        format!("{ulp:.2}")
+        return "0".to_owned();
+    }
+    let ulp = match ulp {
+        ulp if ulp.is_infinite() => "inf".to_owned(),
+        ulp if ulp < 1e4 => format!("{ulp:.2}"),
+        ulp => format!("{ulp:.1e}"),
+    };
+    // Beyond ten times the limit the factor says nothing more.
+    if limit_used <= 10.0 {
+        format!("{ulp} {:.0}%", limit_used * 100.0)
     } else {
-        format!("{ulp:.1e}")
+        format!("{ulp} >1000%")
     }
 }
 
@@ -132,16 +180,35 @@ fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     for (column, backend) in run.backends.iter().enumerate() {
         let results = run.cases.iter().filter_map(|case| case.results.get(column));
         let totals = Totals::of(results);
-        let parts: Vec<_> =
-            totals.given().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
-        writeln!(page, "{}: {} planned = {}", backend.backend, run.planned, parts.join(" + "))?;
+        let parts: Vec<_> = totals
+            .given()
+            .map(|(verdict, count)| format!("{count} {}", verdict.name()))
+            .collect();
+        writeln!(
+            page,
+            "{}: {} planned = {}",
+            backend.backend,
+            run.planned,
+            parts.join(" + ")
+        )?;
         let fallen: Vec<_> = fallbacks(run, column).collect();
         if !fallen.is_empty() {
-            let ops = in_order(fallen.iter().flat_map(|ops| ops.iter().map(String::as_str)));
-            writeln!(page, "  {} computed by CPU fallback: {}", fallen.len(), ops.join(", "))?;
+            let ops = distinct(fallen.iter().flat_map(|ops| ops.iter().map(String::as_str)));
+            writeln!(
+                page,
+                "  {} computed by CPU fallback: {}",
+                fallen.len(),
+                ops.join(", ")
+            )?;
         }
         if let Some((case, used)) = nearest_limit(run, column) {
-            writeln!(page, "  nearest to its limit, {:.0}% used: {} ({})", used * 100.0, case.id, case.limit)?;
+            writeln!(
+                page,
+                "  nearest to its limit, {:.0}% used: {} ({})",
+                used * 100.0,
+                case.id,
+                case.limit
+            )?;
         }
     }
     Ok(())
@@ -150,24 +217,34 @@ fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
 /// The ops that fell back, for every result of which the CPU computed a part.
 fn fallbacks(run: &RunRecord, column: usize) -> impl Iterator<Item = &[String]> {
     let results = run.cases.iter().filter_map(move |case| case.results.get(column));
-    results.map(|result| result.fallbacks.as_slice()).filter(|ops| !ops.is_empty())
+    results
+        .map(|result| result.fallbacks.as_slice())
+        .filter(|ops| !ops.is_empty())
 }
 
 /// The passing case with the least headroom; none where every result is exact.
 fn nearest_limit(run: &RunRecord, column: usize) -> Option<(&CaseRecord, f64)> {
     let used = run.cases.iter().filter_map(|case| {
-        let result = case.results.get(column).filter(|result| result.verdict == Verdict::Pass)?;
+        let result = case
+            .results
+            .get(column)
+            .filter(|result| result.verdict == Verdict::Pass)?;
         Some((case, result.vs_oracle.as_ref()?.limit_used))
     });
-    used.filter(|(_, used)| *used > 0.0).reduce(|worst, other| if other.1 > worst.1 { other } else { worst })
+    used.filter(|(_, used)| *used > 0.0)
+        .reduce(|worst, other| if other.1 > worst.1 { other } else { worst })
 }
 
 /// Known failures, counted by backend and reason.
 fn write_known(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
-    for (_, backend, result) in results(run).filter(|(_, _, result)| result.verdict == Verdict::KnownFailure) {
+    for (_, backend, result) in results(run).filter(|(_, _, result)| result.verdict == Verdict::KnownFailure)
+    {
         let reason = result.note.as_deref().unwrap_or("no reason recorded");
-        match reasons.iter_mut().find(|(other, text, _)| *other == backend && *text == reason) {
+        match reasons
+            .iter_mut()
+            .find(|(other, text, _)| *other == backend && *text == reason)
+        {
             Some((_, _, count)) => *count += 1,
             None => reasons.push((backend, reason, 1)),
         }
@@ -182,9 +259,15 @@ fn write_known(page: &mut String, run: &RunRecord) -> std::fmt::Result {
 }
 
 fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std::fmt::Result {
-    let failures: Vec<_> = results(run).filter(|(_, _, result)| result.verdict.fails_run()).collect();
+    let failures: Vec<_> = results(run)
+        .filter(|(_, _, result)| result.verdict.fails_run())
+        .collect();
     let all = run.planned * run.backends.len();
-    let (red, green, plain) = if options.color { ("\x1b[31m", "\x1b[32m", "\x1b[0m") } else { ("", "", "") };
+    let (red, green, plain) = if options.color {
+        ("\x1b[31m", "\x1b[32m", "\x1b[0m")
+    } else {
+        ("", "", "")
+    };
     if all == 0 {
         return writeln!(page, "\n{red}FAILED{plain}: nothing ran");
     }
@@ -193,7 +276,12 @@ fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std:
     }
     writeln!(page, "\nFailures")?;
     for (case, backend, result) in failures.iter().take(options.max_failures) {
-        writeln!(page, "  {red}{}{plain} on {backend}: {}", result.verdict.name(), case.id)?;
+        writeln!(
+            page,
+            "  {red}{}{plain} on {backend}: {}",
+            result.verdict.name(),
+            case.id
+        )?;
         if let Some(note) = &result.note {
             writeln!(page, "    {}", note.trim_end().replace('\n', "\n    "))?;
         }
@@ -210,7 +298,9 @@ fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std:
 fn results(run: &RunRecord) -> impl Iterator<Item = (&CaseRecord, &str, &CaseResult)> {
     let names = || run.backends.iter().map(|backend| backend.backend.as_str());
     run.cases.iter().flat_map(move |case| {
-        names().zip(&case.results).map(move |(backend, result)| (case, backend, result))
+        names()
+            .zip(&case.results)
+            .map(move |(backend, result)| (case, backend, result))
     })
 }
 

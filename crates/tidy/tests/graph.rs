@@ -1,5 +1,10 @@
 //! Invariants of the dependency graph: who may know whom, and under which licences.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

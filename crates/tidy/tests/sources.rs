@@ -1,5 +1,10 @@
 //! Invariants that the text of the sources shows: where unsafe code, foreign functions, IO and backend names may stand.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -42,7 +42,12 @@ fn ops() -> String {
             };
             let dtypes: Vec<_> = op.dtypes().iter().map(|dtype| dtype.name()).collect();
             // Writing to a `String` does not fail.
-            let _ = writeln!(page, "{family}/{op}{params}  {}  [{}]", op.definition(), dtypes.join(" "));
+            let _ = writeln!(
+                page,
+                "{family}/{op}{params}  {}  [{}]",
+                op.definition(),
+                dtypes.join(" ")
+            );
         }
     }
     page

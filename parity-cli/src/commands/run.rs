@@ -40,22 +40,36 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
 
 /// How the worker of a backend is started: this binary, with its hidden subcommand.
 pub(super) fn worker_command(backend: Backend, jobs: usize) -> Result<WorkerCommand, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(Exit::Internal, format!("cannot find parity's own binary: {error}")))?;
-    let args = ["worker", "--backend", backend.name()].map(str::to_owned).to_vec();
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(
+            Exit::Internal,
+            format!("cannot find parity's own binary: {error}"),
+        )
+    })?;
+    let args = ["worker", "--backend", backend.name()]
+        .map(str::to_owned)
+        .to_vec();
     // The lanes fill the cores; a worker's own thread pool gets what is left, unless the user knows better.
     let threads = (cores() / jobs.max(1)).max(1).to_string();
     let env = match std::env::var_os("RAYON_NUM_THREADS") {
         Some(_) => vec![],
         None => vec![("RAYON_NUM_THREADS".to_owned(), threads)],
     };
-    Ok(WorkerCommand { backend: backend.name().to_owned(), program, args, env })
+    Ok(WorkerCommand {
+        backend: backend.name().to_owned(),
+        program,
+        args,
+        env,
+    })
 }
 
 fn execute(settings: &RunSettings, cases: &[Case], known: &KnownFailures) -> Result<RunRecord, Failure> {
     let started = provenance::now();
     let clock = Instant::now();
-    let commands = settings.backends.iter().map(|backend| worker_command(*backend, settings.jobs));
+    let commands = settings
+        .backends
+        .iter()
+        .map(|backend| worker_command(*backend, settings.jobs));
     let supervision = Settings {
         jobs: settings.jobs,
         case_limit: settings.case_limit,

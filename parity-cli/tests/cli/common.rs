@@ -67,7 +67,11 @@ impl Run {
     /// Asserts the exit code and returns the run.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Run {
-        assert_eq!(self.code, code, "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code, code,
+            "\n--- stdout\n{}\n--- stderr\n{}",
+            self.stdout, self.stderr
+        );
         self
     }
 
@@ -81,12 +85,21 @@ impl Run {
 
 /// Runs `parity` in `dir`.
 pub(crate) fn parity(args: &[&str], dir: &Path, env: &[(&str, &str)]) -> Run {
-    finish(Command::new(env!("CARGO_BIN_EXE_parity")).args(args).current_dir(dir).envs(env.iter().copied()))
+    finish(
+        Command::new(env!("CARGO_BIN_EXE_parity"))
+            .args(args)
+            .current_dir(dir)
+            .envs(env.iter().copied()),
+    )
 }
 
 /// Runs a command to its end.
 pub(crate) fn finish(command: &mut Command) -> Run {
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
     Run {
         code: status.code().unwrap_or(-1),
         stdout: String::from_utf8(stdout).unwrap(),

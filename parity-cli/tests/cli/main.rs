@@ -1,8 +1,12 @@
 //! The `parity` binary, run as a user runs it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it stands")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
 
 mod common;
+mod mutation;
 mod rocm;
 mod run;
 mod usage;

@@ -18,7 +18,11 @@ fn run(args: &[&str]) -> Value {
 }
 
 /// `[case][column]` of some field of the results.
-fn column<'a>(record: &'a Value, backend: usize, field: &'a str) -> impl Iterator<Item = (&'a Value, &'a Value)> {
+fn column<'a>(
+    record: &'a Value,
+    backend: usize,
+    field: &'a str,
+) -> impl Iterator<Item = (&'a Value, &'a Value)> {
     let cases = record["cases"].as_array().unwrap().iter();
     cases.map(move |case| (case, &case["results"][backend][field]))
 }
@@ -27,7 +31,10 @@ fn column<'a>(record: &'a Value, backend: usize, field: &'a str) -> impl Iterato
 fn the_software_gpu_computes_every_unary_and_binary_op() {
     let record = run(&["--ops", "unary,binary", "--tier", "quick"]);
     let rocm = &record["backends"][1];
-    assert_eq!((&rocm["level"], &rocm["target"]), (&"isa".into(), &"gfx1100".into()));
+    assert_eq!(
+        (&rocm["level"], &rocm["target"]),
+        (&"isa".into(), &"gfx1100".into())
+    );
 
     let passed: BTreeSet<&str> = column(&record, 1, "verdict")
         .filter(|(_, verdict)| **verdict == Verdict::Pass.name())
@@ -44,7 +51,9 @@ fn the_software_gpu_computes_every_unary_and_binary_op() {
 fn the_software_gpu_gives_the_same_bits_on_any_number_of_workers_and_threads() {
     let errors = |jobs: &str| {
         let record = run(&["--ops", "exp,div", "--tier", "quick", "--jobs", jobs]);
-        column(&record, 1, "vs_oracle").map(|(_, metrics)| metrics.clone()).collect::<Vec<_>>()
+        column(&record, 1, "vs_oracle")
+            .map(|(_, metrics)| metrics.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(errors("1"), errors("3"));
 }

@@ -15,15 +15,26 @@ fn json(text: &str) -> Value {
 #[test]
 fn a_run_that_passes_exits_0_and_its_json_is_all_there_is_on_stdout() {
     let specs = Specs::unary("\"abs\", \"neg\"", "");
-    let run = specs.parity(&["run", "--backend", "cpu", "--output", "json", "--seed", "5"]).exits(0);
+    let run = specs
+        .parity(&["run", "--backend", "cpu", "--output", "json", "--seed", "5"])
+        .exits(0);
     let record = json(&run.stdout);
     assert_eq!(record["planned"], 4);
     assert_eq!(record["seed"], 5);
     assert_eq!(record["candle_version"], "0.11.1");
-    let ids: Vec<_> = record["cases"].as_array().unwrap().iter().map(|case| case["id"].as_str().unwrap()).collect();
+    let ids: Vec<_> = record["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| case["id"].as_str().unwrap())
+        .collect();
     assert_eq!(ids[0], "unary/abs:f32:[8,9]:contiguous:uniform(-2,2)");
     let listed = specs.parity(&["list", "cases"]).exits(0).stdout;
-    assert_eq!(listed.lines().collect::<Vec<_>>(), ids, "list and run agree on the plan");
+    assert_eq!(
+        listed.lines().collect::<Vec<_>>(),
+        ids,
+        "list and run agree on the plan"
+    );
     assert_eq!(run.stderr, "");
 }
 
@@ -32,26 +43,58 @@ fn a_stored_run_renders_to_the_bytes_the_live_run_printed() {
     let specs = Specs::unary("\"abs\", \"gelu\"", IMPOSSIBLE);
     let stored = specs.path("run.json");
     let stored = stored.to_str().unwrap();
-    specs.parity(&["run", "--backend", "cpu", "--output", "json", "--out", stored]).exits(100);
+    specs
+        .parity(&["run", "--backend", "cpu", "--output", "json", "--out", stored])
+        .exits(100);
     let again = parity(&["report", stored, "--output", "json"], &specs.path(""), &[]).exits(0);
     assert_eq!(again.stdout, fs::read_to_string(stored).unwrap());
     let text = parity(&["report", stored], &specs.path(""), &[]).exits(0).stdout;
-    assert!(text.contains("unary on cpu") && text.contains("FAILED: "), "{text}");
+    assert!(
+        text.contains("unary on cpu") && text.contains("FAILED: "),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_planted_failure_fails_the_run_and_its_repro_line_works_as_printed() {
     let specs = Specs::unary("\"gelu\"", IMPOSSIBLE);
     let run = specs.parity(&["run", "--backend", "cpu"]).exits(100);
-    let again = run.stdout.lines().find_map(|line| line.trim().strip_prefix("again: ")).unwrap();
-    assert!(again.starts_with("parity run --backend cpu --case 'unary/gelu:f32:[8,9]:"), "{again}");
+    let again = run
+        .stdout
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("again: "))
+        .unwrap();
+    assert!(
+        again.starts_with("parity run --backend cpu --case 'unary/gelu:f32:[8,9]:"),
+        "{again}"
+    );
 
     // A shell runs the line as it stands; only `parity` is put on its path.
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_parity")).parent().unwrap();
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
-    let repeated = finish(Command::new("sh").args(["-c", again]).env("PATH", path).current_dir("/")).exits(100);
-    assert!(repeated.stdout.contains("limit: ") && repeated.stdout.contains("planted"), "{}", repeated.stdout);
-    assert!(repeated.stdout.contains("1 planned = 1 mismatch"), "{}", repeated.stdout);
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_parity"))
+        .parent()
+        .unwrap();
+    let path = format!(
+        "{}:{}",
+        binary.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let repeated = finish(
+        Command::new("sh")
+            .args(["-c", again])
+            .env("PATH", path)
+            .current_dir("/"),
+    )
+    .exits(100);
+    assert!(
+        repeated.stdout.contains("limit: ") && repeated.stdout.contains("planted"),
+        "{}",
+        repeated.stdout
+    );
+    assert!(
+        repeated.stdout.contains("1 planned = 1 mismatch"),
+        "{}",
+        repeated.stdout
+    );
 }
 
 #[test]
@@ -70,11 +113,17 @@ fn a_known_failure_passes_the_run_and_a_listed_pass_fails_it() {
         specs.parity(&["run", "--backend", "cpu", "--known", list.to_str().unwrap()])
     };
     let explained = run_with("gelu").exits(0).stdout;
-    assert!(explained.contains("cpu: 4 planned = 2 pass + 2 known-failure"), "{explained}");
+    assert!(
+        explained.contains("cpu: 4 planned = 2 pass + 2 known-failure"),
+        "{explained}"
+    );
     assert!(explained.contains("cpu, 2 of them: planted"), "{explained}");
 
     let unexplained = run_with("abs").exits(100).stdout;
-    assert!(unexplained.contains("2 mismatch + 2 unexpected-pass"), "{unexplained}");
+    assert!(
+        unexplained.contains("2 mismatch + 2 unexpected-pass"),
+        "{unexplained}"
+    );
 }
 
 #[test]
@@ -96,6 +145,8 @@ fn the_same_seed_gives_the_same_judgements_on_any_number_of_workers() {
 #[test]
 fn an_id_of_no_spec_runs_with_a_derived_limit() {
     let id = "unary/neg:f64:[7]:offset:uniform(-1,1)";
-    let run = Specs::unary("\"exp\"", "").parity(&["run", "--backend", "cpu", "--case", id]).exits(0);
+    let run = Specs::unary("\"exp\"", "")
+        .parity(&["run", "--backend", "cpu", "--case", id])
+        .exits(0);
     assert!(run.stdout.contains("cpu: 1 planned = 1 pass"), "{}", run.stdout);
 }

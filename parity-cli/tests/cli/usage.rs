@@ -7,12 +7,16 @@ use crate::common::{Specs, parity, unary};
 #[test]
 fn a_missing_spec_directory_is_named() {
     let run = parity(&["run", "--spec-dir", "/no/such/dir"], Path::new("/"), &[]);
-    run.exits(66).complains("error: the spec directory /no/such/dir does not exist");
+    run.exits(66)
+        .complains("error: the spec directory /no/such/dir does not exist");
 }
 
 #[test]
 fn a_spec_directory_without_specs_is_not_an_empty_success() {
-    Specs::new(&[("notes.txt", "")]).parity(&["run"]).exits(66).complains("no *.toml spec in");
+    Specs::new(&[("notes.txt", "")])
+        .parity(&["run"])
+        .exits(66)
+        .complains("no *.toml spec in");
 }
 
 #[test]
@@ -21,14 +25,25 @@ fn every_mistake_in_every_spec_is_shown_with_its_place_before_anything_runs() {
         ("a.toml", "family = \"unary\"\n[[group]]\nops = [\"exq\"]\n"),
         ("b.toml", &unary("\"log\"", "limits = 3")),
     ]);
-    let run = specs.parity(&["run", "--backend", "cpu"]).exits(65).complains("a.toml:3:8").complains("b.toml:9:1");
+    let run = specs
+        .parity(&["run", "--backend", "cpu"])
+        .exits(65)
+        .complains("a.toml:3:8")
+        .complains("b.toml:9:1");
     let lines: Vec<_> = run.stderr.lines().collect();
-    let line = lines.iter().position(|line| line.ends_with("| ops = [\"exq\"]")).unwrap();
+    let line = lines
+        .iter()
+        .position(|line| line.ends_with("| ops = [\"exq\"]"))
+        .unwrap();
     let (quoted, underlined) = (lines[line], lines[line + 1]);
     let carets = underlined.find('^').unwrap();
     assert_eq!(&quoted[carets..carets + 5], "\"exq\"", "{}", run.stderr);
     assert!(underlined.contains("^^^^^"), "{}", run.stderr);
-    assert!(run.stderr.contains("unknown op `exq`") && run.stderr.contains("help: "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("unknown op `exq`") && run.stderr.contains("help: "),
+        "{}",
+        run.stderr
+    );
     assert!(run.stderr.contains("files: 2; nothing was run"), "{}", run.stderr);
     assert_eq!(run.stdout, "");
 }
@@ -37,12 +52,24 @@ fn every_mistake_in_every_spec_is_shown_with_its_place_before_anything_runs() {
 fn unknown_words_are_met_with_the_nearest_known_one() {
     let specs = Specs::unary("\"exp\"", "");
     for (args, want) in [
-        (["--ops", "exq"], "unknown op or family `exq`: did you mean `exp`?"),
-        (["--ops", "urany"], "unknown op or family `urany`: did you mean `unary`?"),
-        (["--backend", "rcom"], "unknown backend `rcom`: did you mean `rocm`?"),
+        (
+            ["--ops", "exq"],
+            "unknown op or family `exq`: did you mean `exp`?",
+        ),
+        (
+            ["--ops", "urany"],
+            "unknown op or family `urany`: did you mean `unary`?",
+        ),
+        (
+            ["--backend", "rcom"],
+            "unknown backend `rcom`: did you mean `rocm`?",
+        ),
         (["--backend", "tpu"], "unknown backend `tpu`: did you mean `cpu`?"),
         (["--dtype", "f33"], "unknown dtype `f33`: did you mean `f32`?"),
-        (["--layout", "transpose"], "unknown layout `transpose`: did you mean `transposed`?"),
+        (
+            ["--layout", "transpose"],
+            "unknown layout `transpose`: did you mean `transposed`?",
+        ),
         (["--tier", "quik"], "unknown tier `quik`: did you mean `quick`?"),
         (["--filter", "("], "bad --filter: "),
         (["--case", "unary/exp:f32"], "invalid case id `unary/exp:f32`"),
@@ -58,8 +85,13 @@ fn unknown_words_are_met_with_the_nearest_known_one() {
 fn a_selection_that_matches_nothing_is_an_error_that_says_what_was_asked() {
     let specs = Specs::unary("\"exp\"", "");
     let run = specs.parity(&["run", "--backend", "cpu", "--ops", "log", "--dtype", "f16"]);
-    run.exits(4).complains("the specs hold 2 cases").complains("an op of log, of dtype f16");
-    specs.parity(&["list", "cases", "--filter", "sliced"]).exits(4).complains("matched by `sliced`");
+    run.exits(4)
+        .complains("the specs hold 2 cases")
+        .complains("an op of log, of dtype f16");
+    specs
+        .parity(&["list", "cases", "--filter", "sliced"])
+        .exits(4)
+        .complains("matched by `sliced`");
 }
 
 #[test]
@@ -75,26 +107,44 @@ fn cuda_without_the_feature_says_what_is_missing() {
         return;
     }
     let run = Specs::unary("\"exp\"", "").parity(&["run", "--backend", "cuda"]);
-    run.exits(69).complains("backend cuda is not available").complains("--features cuda");
+    run.exits(69)
+        .complains("backend cuda is not available")
+        .complains("--features cuda");
 }
 
 #[test]
 fn rocm_without_a_driver_is_one_error_before_any_case_runs() {
     let specs = Specs::unary("\"exp\"", "");
     let dir = specs.path("");
-    let args = ["run", "--backend", "rocm", "--spec-dir", dir.to_str().unwrap(), "--output", "json"];
-    let nowhere = [("ROCM_DRIVER", "system"), ("LD_LIBRARY_PATH", "/nonexistent"), ("ROCM_PATH", "/nonexistent")];
-    let run = parity(&args, &dir, &nowhere).exits(69).complains("backend rocm is not available");
+    let args = [
+        "run",
+        "--backend",
+        "rocm",
+        "--spec-dir",
+        dir.to_str().unwrap(),
+        "--output",
+        "json",
+    ];
+    let nowhere = [
+        ("ROCM_DRIVER", "system"),
+        ("LD_LIBRARY_PATH", "/nonexistent"),
+        ("ROCM_PATH", "/nonexistent"),
+    ];
+    let run = parity(&args, &dir, &nowhere)
+        .exits(69)
+        .complains("backend rocm is not available");
     assert_eq!(run.stdout, "");
 }
 
 #[test]
 fn a_stale_known_failure_is_an_error_with_its_place() {
     let specs = Specs::unary("\"exp\"", "");
-    let entry = "[[known]]\nid = \"unary/log:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"x\"\n";
+    let entry =
+        "[[known]]\nid = \"unary/log:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"x\"\n";
     fs::write(specs.path("known-failures.toml"), entry).unwrap();
     let run = specs.parity(&["run", "--backend", "cpu"]).exits(65);
-    run.complains("known failure `unary/log:*` matches no case").complains("known-failures.toml:1:1");
+    run.complains("known failure `unary/log:*` matches no case")
+        .complains("known-failures.toml:1:1");
 }
 
 #[test]
@@ -102,13 +152,20 @@ fn a_stored_run_that_is_none_is_refused() {
     let specs = Specs::new(&[("run.json", "{\"version\": 1}"), ("old.json", "{\"version\": 0}")]);
     let report = |name: &str| parity(&["report", name], &specs.path(""), &[]);
     report("gone.json").exits(66).complains("cannot read gone.json");
-    report("run.json").exits(65).complains("run.json: not a run record");
+    report("run.json")
+        .exits(65)
+        .complains("run.json: not a run record");
     report("old.json").exits(65).complains("layout version 0");
 }
 
 #[test]
 fn help_lists_the_exit_codes_and_hides_the_worker() {
     let run = parity(&["--help"], Path::new("/"), &[]).exits(0);
-    assert!(run.stdout.contains("100  the run is complete, and at least one result fails it"), "{}", run.stdout);
+    assert!(
+        run.stdout
+            .contains("100  the run is complete, and at least one result fails it"),
+        "{}",
+        run.stdout
+    );
     assert!(!run.stdout.contains("worker"), "{}", run.stdout);
 }

@@ -1,7 +1,7 @@
 //! What the device libraries have to be told about a gfx target. Which instructions it has is clang's business.
 
 /// One gfx target, for example gfx1100.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// As clang's `--offload-arch` spells it.
     pub name: String,
@@ -10,7 +10,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// Parses a list separated by commas or spaces.
+    /// Parses a list of gfx targets, separated by commas or spaces.
+    ///
+    /// # Errors
+    /// Which name is none, and what a target looks like.
     pub fn parse_list(list: &str) -> Result<Vec<Target>, String> {
         let mut targets = Vec::<Target>::new();
         for name in list.split([',', ' ']).filter(|name| !name.is_empty()) {
@@ -19,7 +22,7 @@ impl Target {
             }
         }
         if targets.is_empty() {
-            return Err("ROCM_TARGETS names no gfx target; try ROCM_TARGETS=gfx1100".into());
+            return Err("no gfx target is named; try gfx1100".into());
         }
         Ok(targets)
     }
@@ -38,9 +41,7 @@ impl Target {
             Some(major.parse::<u32>().ok()? * 1000 + minor * 100 + stepping)
         };
         let isa_version = version().ok_or_else(|| {
-            format!(
-                "ROCM_TARGETS: `{name}` is not a gfx target; expected gfx1100, gfx942, gfx90a or the like"
-            )
+            format!("`{name}` is not a gfx target; expected gfx1100, gfx942, gfx90a or the like")
         })?;
         Ok(Target {
             name: name.to_owned(),
@@ -56,14 +57,14 @@ impl Target {
     /// The constants by which the device libraries are configured, as LLVM IR. Distributions ship them as a dozen
     /// `oclc_*.bc` files, but not for targets younger than the package; writing them out works everywhere.
     /// IEEE arithmetic throughout: denormals kept, NaN and infinity honoured, square roots correctly rounded.
-    pub fn device_lib_controls(&self) -> String {
+    pub(crate) fn device_lib_controls(&self) -> String {
         let log2 = self.wave_size_log2();
         let rows = [
             ("__oclc_ISA_version", "i32", self.isa_version),
             (
                 "__oclc_ABI_version",
                 "i32",
-                super::compile::CODE_OBJECT_VERSION * 100,
+                crate::compile::CODE_OBJECT_VERSION * 100,
             ),
             ("__oclc_wavefrontsize64", "i8", u32::from(log2 == 6)),
             ("__oclc_wavefrontsize_log2", "i32", log2),
@@ -79,5 +80,41 @@ impl Target {
             );
         }
         ir
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &str) -> Result<Vec<String>, String> {
+        Ok(Target::parse_list(list)?.into_iter().map(|t| t.name).collect())
+    }
+
+    #[test]
+    fn a_list_takes_commas_and_spaces_and_names_each_target_once() {
+        assert_eq!(names("gfx1100, gfx90a gfx1100").unwrap(), ["gfx1100", "gfx90a"]);
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused_by_name() {
+        assert!(
+            names("gfx1100,sm_90")
+                .unwrap_err()
+                .contains("`sm_90` is not a gfx target")
+        );
+        assert!(names(" ,").unwrap_err().contains("no gfx target is named"));
+    }
+
+    #[test]
+    fn the_wave_size_follows_the_generation() {
+        let wide = |name| {
+            Target::parse_list(name).unwrap()[0]
+                .device_lib_controls()
+                .contains(
+                    "wavefrontsize64 = linkonce_odr protected local_unnamed_addr addrspace(4) constant i8 1",
+                )
+        };
+        assert!(wide("gfx90a") && wide("gfx942") && !wide("gfx1030") && !wide("gfx1100"));
     }
 }

@@ -4,20 +4,21 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
-use super::target::Target;
-use super::toolchain::Toolchain;
+use crate::CodeObject;
+use crate::target::Target;
+use crate::toolchain::Toolchain;
 
 /// Of the code objects; the driver's launch argument layout hangs on it. Version 5 is ROCm 5.6 and later.
-pub const CODE_OBJECT_VERSION: u32 = 5;
+pub(crate) const CODE_OBJECT_VERSION: u32 = 5;
 
 const FLAGS: &str = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none \
                      -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra";
 
 /// Everything that the compilations have in common.
 #[derive(Debug)]
-pub struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     toolchain: &'a Toolchain,
     out_dir: &'a Path,
     /// Headers, compiler and device libraries, hashed.
@@ -26,23 +27,36 @@ pub struct Plan<'a> {
 
 /// One kernel file for one target.
 #[derive(Debug)]
-pub struct Job<'a> {
-    pub target: &'a Target,
+pub(crate) struct Job<'a> {
+    pub(crate) target: &'a Target,
     /// The kernel file's name without its extension.
-    pub module: String,
+    pub(crate) module: String,
     source: &'a Path,
 }
 
 impl Job<'_> {
-    /// The name of the code object in the output folder.
-    pub fn file_name(&self) -> String {
+    /// What the compilation leaves in the output folder.
+    pub(crate) fn code_object(&self, out_dir: &Path) -> CodeObject {
+        let path = out_dir.join(self.file_name());
+        CodeObject {
+            target: self.target.name.clone(),
+            module: self.module.clone(),
+            path,
+        }
+    }
+
+    fn file_name(&self) -> String {
         format!("{}.{}.hsaco", self.module, self.target.name)
     }
 }
 
 impl<'a> Plan<'a> {
     /// Hashes what every compilation reads.
-    pub fn new(toolchain: &'a Toolchain, headers: &[PathBuf], out_dir: &'a Path) -> Result<Plan<'a>, String> {
+    pub(crate) fn new(
+        toolchain: &'a Toolchain,
+        headers: &[PathBuf],
+        out_dir: &'a Path,
+    ) -> Result<Plan<'a>, String> {
         // DefaultHasher may differ between Rust releases; the worst that follows is one needless compilation.
         let mut hasher = DefaultHasher::new();
         (&toolchain.clang, &toolchain.version, FLAGS, CODE_OBJECT_VERSION).hash(&mut hasher);
@@ -60,7 +74,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The compilation of one file for one target.
-    pub fn job<'t>(&self, target: &'t Target, source: &'t Path) -> Job<'t> {
+    pub(crate) fn job<'t>(&self, target: &'t Target, source: &'t Path) -> Job<'t> {
         let module = source
             .file_stem()
             .unwrap_or_default()
@@ -73,38 +87,41 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Runs what is stale. Every error is reported, not only the first.
-    pub fn run(&self, jobs: &[Job]) -> Result<(), String> {
-        let workers = env::var("NUM_JOBS")
-            .ok()
-            .and_then(|count| count.parse().ok())
-            .unwrap_or(1)
-            .clamp(1, jobs.len());
+    /// Runs what is stale and gives the compiler's warnings. Every error is reported, not only the first.
+    pub(crate) fn run(&self, jobs: &[Job], workers: usize) -> Result<Vec<String>, String> {
+        let workers = workers.clamp(1, jobs.len().max(1));
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut errors = Vec::new();
+            let mut results = Vec::new();
             while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                errors.extend(self.bring_up_to_date(job).err());
+                results.push(self.bring_up_to_date(job));
             }
-            errors
+            results
         };
-        let errors: Vec<String> = thread::scope(|scope| {
+        let results: Vec<Result<Vec<String>, String>> = thread::scope(|scope| {
             let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            let panicked = |_| vec!["a compilation thread panicked".to_owned()];
+            let panicked = |_| vec![Err("a compilation thread panicked".to_owned())];
             handles
                 .into_iter()
                 .flat_map(|handle| handle.join().unwrap_or_else(panicked))
                 .collect()
         });
+        let (mut warnings, mut errors) = (Vec::new(), Vec::new());
+        for result in results {
+            match result {
+                Ok(lines) => warnings.extend(lines),
+                Err(error) => errors.push(error),
+            }
+        }
         if errors.is_empty() {
-            Ok(())
+            Ok(warnings)
         } else {
             Err(errors.join("\n\n"))
         }
     }
 
     /// Compiles unless the code object of exactly these inputs is already there.
-    fn bring_up_to_date(&self, job: &Job) -> Result<(), String> {
+    fn bring_up_to_date(&self, job: &Job) -> Result<Vec<String>, String> {
         let controls = job.target.device_lib_controls();
         let mut hasher = DefaultHasher::new();
         (self.common, &controls, &job.target.name, read(job.source)?).hash(&mut hasher);
@@ -113,11 +130,12 @@ impl<'a> Plan<'a> {
         let object = self.out_dir.join(job.file_name());
         let key_file = object.with_extension("key");
         if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|old| old == key) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let controls = self.compile_controls(job, &controls)?;
-        self.compile(job, &controls, &object)?;
-        write(&key_file, &key)
+        let warnings = self.compile(job, &controls, &object)?;
+        write(&key_file, &key)?;
+        Ok(warnings)
     }
 
     /// The device libraries' configuration as bitcode, which is the only form that clang links in.
@@ -140,7 +158,7 @@ impl<'a> Plan<'a> {
         Ok(bitcode)
     }
 
-    fn compile(&self, job: &Job, controls: &Path, object: &Path) -> Result<(), String> {
+    fn compile(&self, job: &Job, controls: &Path, object: &Path) -> Result<Vec<String>, String> {
         let mut command = Command::new(&self.toolchain.clang);
         command.args(FLAGS.split_whitespace());
         command.arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
@@ -161,8 +179,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Runs a compiler. Its errors are passed on whole; its warnings become cargo's.
-fn run(command: &mut Command, source: &Path) -> Result<(), String> {
+/// Runs a compiler. Its errors are passed on whole; its warnings are the result.
+fn run(command: &mut Command, source: &Path) -> Result<Vec<String>, String> {
     let output = command
         .output()
         .map_err(|error| format!("cannot run {command:?}: {error}"))?;
@@ -174,10 +192,7 @@ fn run(command: &mut Command, source: &Path) -> Result<(), String> {
             output.status
         ));
     }
-    for line in text.lines() {
-        println!("cargo::warning={line}");
-    }
-    Ok(())
+    Ok(text.lines().map(str::to_owned).collect())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

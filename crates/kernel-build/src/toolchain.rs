@@ -34,18 +34,18 @@ const DEVICE_LIB_DIRS: &[&str] = &[
 
 /// What a compilation needs.
 #[derive(Debug)]
-pub struct Toolchain {
+pub(crate) struct Toolchain {
     /// The compiler driver.
-    pub clang: PathBuf,
+    pub(crate) clang: PathBuf,
     /// The first line of `--version`: part of every result's cache key.
-    pub version: String,
+    pub(crate) version: String,
     /// `ocml.bc` (math) and `ockl.bc` (work-item queries), in linking order.
-    pub device_libs: [PathBuf; 2],
+    pub(crate) device_libs: [PathBuf; 2],
 }
 
 impl Toolchain {
     /// Looks everything up. The error is for the user, complete.
-    pub fn find() -> Result<Toolchain, String> {
+    pub(crate) fn find() -> Result<Toolchain, String> {
         let (clang, version) = find_clang()?;
         let device_libs = find_device_libs(&clang)?;
         Ok(Toolchain {
@@ -56,7 +56,7 @@ impl Toolchain {
     }
 
     /// The files whose change makes every code object stale.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         [&self.clang]
             .into_iter()
             .chain(&self.device_libs)
@@ -91,7 +91,7 @@ fn find_clang() -> Result<(PathBuf, String), String> {
         }
     }
     Err(format!(
-        "rocm-backend compiles its GPU kernels and needs clang++ {OLDEST_CLANG} or newer with the amdgcn target, and lld.\nTried:\n{tried}{INSTALL}"
+        "compiling the GPU kernels needs clang++ {OLDEST_CLANG} or newer with the amdgcn target, and lld.\nTried:\n{tried}{INSTALL}"
     ))
 }
 
@@ -174,7 +174,7 @@ fn find_device_libs(clang: &Path) -> Result<[PathBuf; 2], String> {
         .map(|pattern| format!("    {}\n", pattern.display()))
         .collect();
     Err(format!(
-        "rocm-backend compiles its GPU kernels and needs AMD's device libraries, ocml.bc and ockl.bc.\nLooked in:\n{tried}{INSTALL}"
+        "compiling the GPU kernels needs AMD's device libraries, ocml.bc and ockl.bc.\nLooked in:\n{tried}{INSTALL}"
     ))
 }
 

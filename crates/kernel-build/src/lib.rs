@@ -1,0 +1,83 @@
+//! Compiles HIP kernels to AMD GPU code objects: a stock clang with its AMDGPU target, lld and AMD's device libraries;
+//! no ROCm, no HIP header. rocm-backend's build script is the main caller; tests compile altered kernels with it.
+//!
+//! What is compiled says the caller; how a code object gets onto a device is `rocm-backend`'s business.
+//!
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `ROCM_CLANG` | the clang++ to use | the newest usable one found |
+//! | `ROCM_DEVICE_LIB_PATH` | the folder with `ocml.bc` and `ockl.bc` | where the distributions put it |
+
+mod compile;
+mod target;
+mod toolchain;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use compile::Plan;
+
+pub use target::Target;
+
+/// The environment variables that choose the toolchain.
+pub const ENVIRONMENT: [&str; 2] = ["ROCM_CLANG", "ROCM_DEVICE_LIB_PATH"];
+
+/// One code object: a kernel file, compiled for one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeObject {
+    /// The gfx target's name.
+    pub target: String,
+    /// The kernel file's name without its extension.
+    pub module: String,
+    /// The ELF file, named `MODULE.TARGET.hsaco`.
+    pub path: PathBuf,
+}
+
+/// What a compilation gave.
+#[derive(Clone, Debug, Default)]
+pub struct Built {
+    /// One per target and kernel file, by target, then by file name.
+    pub code_objects: Vec<CodeObject>,
+    /// The compiler's warnings, a line each.
+    pub warnings: Vec<String>,
+    /// Files outside the kernel folder whose change makes the code objects stale: the compiler and the device libraries.
+    pub toolchain: Vec<PathBuf>,
+}
+
+/// Compiles every `*.hip` of `kernel_dir` for every target into `out_dir`, `jobs` at a time. A code object is compiled
+/// anew only when its source, a header, the flags or the toolchain changed.
+///
+/// # Errors
+/// In words for the user: what is missing, where it was looked for and how to get it; or the compiler's own errors, all of
+/// them.
+pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize) -> Result<Built, String> {
+    let sources = files_with_extension(kernel_dir, "hip")?;
+    let headers = files_with_extension(kernel_dir, "h")?;
+    let toolchain = toolchain::Toolchain::find()?;
+    let plan = Plan::new(&toolchain, &headers, out_dir)?;
+    let work: Vec<_> = targets
+        .iter()
+        .flat_map(|t| sources.iter().map(|s| plan.job(t, s)))
+        .collect();
+    let warnings = plan.run(&work, jobs)?;
+    let code_objects = work.iter().map(|job| job.code_object(out_dir)).collect();
+    Ok(Built {
+        code_objects,
+        warnings,
+        toolchain: toolchain.files().map(Path::to_path_buf).collect(),
+    })
+}
+
+/// The files of a folder that end in `.extension`, sorted by name, so that a build does not depend on the file system.
+fn files_with_extension(dir: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(dir).map_err(|error| format!("cannot list {}: {error}", dir.display()))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(format!("no *.{extension} file in {}", dir.display()));
+    }
+    Ok(files)
+}

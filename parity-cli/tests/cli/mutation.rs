@@ -1,0 +1,139 @@
+//! Broken kernels are caught: a line of a kernel is changed, the kernel compiled, executed and judged; the run must fail.
+//! Without the change it must pass, so that it is the change that is caught.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kernel_build::Target;
+use parity_model::Verdict;
+use serde_json::Value;
+
+use crate::common::parity;
+
+/// A change to one line of a kernel file, and the ops whose cases must notice.
+struct Mutant {
+    what: &'static str,
+    file: &'static str,
+    line: &'static str,
+    replacement: &'static str,
+    ops: &'static str,
+}
+
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        what: "the strides are ignored",
+        file: "layout.h",
+        line: "at[k] += size_t(coordinate) * stride(k, d);",
+        replacement: "",
+        ops: "neg,add",
+    },
+    Mutant {
+        what: "every strided tensor is taken for a contiguous one",
+        file: "layout.h",
+        line: "is_plain &= info[d] <= 1 || stride(k, d) == packed;",
+        replacement: "",
+        ops: "abs,lt",
+    },
+    Mutant {
+        what: "the right operand is read where the left one is",
+        file: "layout.h",
+        line: "out[i] = f(lhs[at[0]], rhs[at[1]]);",
+        replacement: "out[i] = f(lhs[at[0]], rhs[at[0]]);",
+        ops: "mul",
+    },
+    Mutant {
+        what: "the last element is left out",
+        file: "layout.h",
+        line: "out[i] = f(inp != nullptr ? inp[at[0]] : out[i]);",
+        replacement: "if (i + 1 < numel) { out[i] = f(inp != nullptr ? inp[at[0]] : out[i]); }",
+        ops: "exp",
+    },
+    Mutant {
+        what: "a comparison lets equality in",
+        file: "numeric.h",
+        line: "PARITY_COMPARE(lt, <)",
+        replacement: "PARITY_COMPARE(lt, <=)",
+        ops: "lt",
+    },
+    Mutant {
+        what: "the tanh form of gelu has a wrong constant",
+        file: "numeric.h",
+        line: "const S inner = sqrt_two_over_pi * (x + S(0.044715) * cube);",
+        replacement: "const S inner = sqrt_two_over_pi * (x + S(0.0447) * cube);",
+        ops: "gelu",
+    },
+];
+
+fn kernel_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rocm-backend/kernels")
+}
+
+/// Copies the kernels, changes what the mutant says, and compiles them for the software GPU.
+fn compile(mutant: Option<&Mutant>, dir: &Path) -> PathBuf {
+    let sources = dir.join("kernels");
+    fs::create_dir(&sources).unwrap();
+    for entry in fs::read_dir(kernel_dir()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, sources.join(path.file_name().unwrap())).unwrap();
+    }
+    if let Some(mutant) = mutant {
+        let path = sources.join(mutant.file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text.matches(mutant.line).count(),
+            1,
+            "{}: `{}` is to stand once",
+            mutant.file,
+            mutant.line
+        );
+        fs::write(&path, text.replace(mutant.line, mutant.replacement)).unwrap();
+    }
+    let objects = dir.join("objects");
+    fs::create_dir(&objects).unwrap();
+    let targets = Target::parse_list("gfx1100").unwrap();
+    kernel_build::compile(&sources, &targets, &objects, 2).unwrap();
+    objects
+}
+
+/// Runs `ops` with the code objects and gives the exit code and the number of mismatches on the ROCm backend.
+fn mismatches(objects: &Path, ops: &str) -> (i32, usize) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let objects = objects.to_str().unwrap();
+    let env = [("ROCM_DRIVER", "soft"), ("ROCM_CODE_OBJECTS", objects)];
+    let run = parity(
+        &["run", "--backend", "rocm", "--ops", ops, "--output", "json"],
+        root,
+        &env,
+    );
+    let record: Value = serde_json::from_str(&run.stdout).unwrap();
+    let driver = record["backends"][1]["driver"].as_str().unwrap();
+    assert!(
+        driver.contains(objects),
+        "the record hides where the kernels came from: {driver}"
+    );
+    let cases = record["cases"].as_array().unwrap().iter();
+    (
+        run.code,
+        cases
+            .filter(|case| case["results"][1]["verdict"] == Verdict::Mismatch.name())
+            .count(),
+    )
+}
+
+#[test]
+fn a_kernel_with_one_line_changed_is_caught() {
+    for mutant in MUTANTS {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = compile(Some(mutant), dir.path());
+        let (code, wrong) = mismatches(&objects, mutant.ops);
+        assert_eq!(code, 100, "not caught: {}", mutant.what);
+        assert!(wrong > 0, "failed for another reason: {}", mutant.what);
+    }
+}
+
+#[test]
+fn the_kernels_compiled_the_same_way_without_a_change_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = compile(None, dir.path());
+    assert_eq!(mismatches(&objects, "neg,abs,exp,gelu,add,mul,lt"), (0, 0));
+}
