@@ -28,7 +28,7 @@ pub(crate) fn parse(file_name: &str, text: &str) -> Result<KnownFailures, Vec<Sp
 
 fn known(table: &Table<'_, '_>) -> Option<Known> {
     let id = table.require("id", r#"id = "unary/relu:*:nan", a pattern over case ids"#);
-    let backend = table.require("backend", r#"backend = "cpu""#);
+    let backend = table.require("backend", r#"backend = "..", the one whose cases fail"#);
     let verdict = table.require("verdict", r#"verdict = "mismatch", the verdict that is expected"#);
     let reason = table.require("reason", r#"reason = "..", why these cases fail"#);
     let may_pass = table
