@@ -35,10 +35,10 @@ fn compare(name: &str, f: impl Fn(&Device) -> Result<Tensor>, gpu: &Device) -> R
     let [on_cpu, on_gpu] = [f(&Device::Cpu)?, f(gpu)?];
     println!("{name}\n{on_cpu}\n{on_gpu}\n");
     let [expected, got] = [on_cpu, on_gpu].map(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
-    for (expected, got) in expected?.into_iter().zip(got?) {
-        if !((expected - got).abs() <= 1e-6 * expected.abs().max(1.)) {
-            bail!("{name}: the cpu says {expected}, {gpu:?} says {got}")
-        }
+    let (expected, got) = (expected?, got?);
+    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * a.abs().max(1.);
+    if expected.len() != got.len() || !expected.iter().zip(&got).all(near) {
+        bail!("{name}: the cpu says {expected:?}, {gpu:?} says {got:?}")
     }
     Ok(())
 }
