@@ -86,14 +86,28 @@ template <typename T> PARITY_FN T div(T x, T y) {
     }
 }
 template <typename T> PARITY_FN T recip(T x) { return div(T(1), x); }
-// x * scale + shift as one fused operation; integers wrap. bf16 and f8_e4m3: fused in f32, then rounded to the dtype.
+// x * y + z, rounded once to the dtype (f8_e4m3: once in f32, then to the dtype).
+template <typename T> PARITY_FN T fused(T x, T y, T z) { return narrow<T>(device_math::fma(widen(x), widen(y), widen(z))); }
+PARITY_FN f16 fused(f16 x, f16 y, f16 z) { return __builtin_fmaf16(x, y, z); }
+// The product of two bf16 is exact in f32. The sum is rounded to odd there, so that the second rounding is the only one
+// that counts: its last bit is set when something was lost, which the two-sum below finds out exactly.
+PARITY_FN bf16 fused(bf16 x, bf16 y, bf16 z) {
+    const f32 product = widen(x) * widen(y), addend = widen(z);
+    const f32 sum = device_math::fma(widen(x), widen(y), addend);
+    const f32 part = device_math::pinned(sum - product);
+    const f32 lost = device_math::pinned(product - device_math::pinned(sum - part)) + device_math::pinned(addend - part);
+    u32 bits = bits_of(sum);
+    if ((lost < 0 || lost > 0) && (bits & 1) == 0) {
+        bits = (lost > 0) == (sum > 0) ? bits | 1 : bits - 1;
+    }
+    return narrow<bf16>(f32_from_bits(bits));
+}
+// x * scale + shift as one fused operation; integers wrap.
 template <typename T> PARITY_FN T affine(T x, T scale, T shift) {
     if constexpr (IsInteger<T>::value) {
         return add(mul(x, scale), shift);
-    } else if constexpr (IsHalf<T>::value) {
-        return __builtin_fmaf16(x, scale, shift);
     } else {
-        return narrow<T>(device_math::fma(widen(x), widen(scale), widen(shift)));
+        return fused(x, scale, shift);
     }
 }
 
@@ -157,7 +171,7 @@ template <typename S> PARITY_FN S elu_in(S x, S alpha) { return x > S(0) ? x : a
 template <typename S> PARITY_FN S gelu_in(S x) {
     const S sqrt_two_over_pi = S(0.797884560802865355879892119868763737);
     const S cube = x * x * x;
-    const S inner = sqrt_two_over_pi * (x + S(0.044715) * cube);
+    const S inner = sqrt_two_over_pi * fused(S(0.044715), cube, x);
     return S(0.5) * x * (S(1) + tanh(inner));
 }
 

@@ -58,8 +58,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "the tanh form of gelu has a wrong constant",
         file: "numeric.h",
-        line: "const S inner = sqrt_two_over_pi * (x + S(0.044715) * cube);",
-        replacement: "const S inner = sqrt_two_over_pi * (x + S(0.0447) * cube);",
+        line: "const S inner = sqrt_two_over_pi * fused(S(0.044715), cube, x);",
+        replacement: "const S inner = sqrt_two_over_pi * fused(S(0.0447), cube, x);",
         ops: "gelu",
     },
 ];

@@ -1,7 +1,7 @@
 //! Writes a package that runs upstream's own candle-core tests on the overlay:
 //!
 //! ```sh
-//! cargo run -p candle-overlay --example upstream-tests -- /tmp/upstream-tests
+//! cargo run -p candle-overlay --bin upstream-tests -- /tmp/upstream-tests
 //! cargo test --manifest-path /tmp/upstream-tests/Cargo.toml -- --skip _rocm   # what upstream tests, on the CPU
 //! cargo test --manifest-path /tmp/upstream-tests/Cargo.toml -- _rocm          # the same on the ROCm device
 //! ```
