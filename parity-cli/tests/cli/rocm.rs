@@ -29,7 +29,18 @@ fn column<'a>(
 
 #[test]
 fn the_software_gpu_computes_every_unary_and_binary_op() {
-    let record = run(&["--ops", "unary,binary", "--tier", "quick"]);
+    let record = run(&["--ops", "unary,binary"]);
+    let cases = record["cases"].as_array().unwrap();
+    let layouts: BTreeSet<_> = cases
+        .iter()
+        .map(|case| case["layout"].as_str().unwrap())
+        .collect();
+    assert!(
+        cases.len() >= 1500 && layouts.len() >= 5,
+        "{} cases, layouts {layouts:?}",
+        cases.len()
+    );
+    assert_eq!(record["planned"], cases.len());
     let rocm = &record["backends"][1];
     assert_eq!(
         (&rocm["level"], &rocm["target"]),
