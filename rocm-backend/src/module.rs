@@ -15,13 +15,24 @@ include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 /// The kernel for elements of `dtype` on the context's device, which becomes this thread's. Its module is loaded at the
 /// first call.
 pub(crate) fn function(context: &Arc<Context>, kernel: Kernel, dtype: DType) -> Result<Function> {
-    let module = module(context, kernel.family.module())?;
-    module
-        .function(&format!("{}_{}", kernel.name, dtype.suffix()))?
-        .ok_or_else(|| Error::Unsupported {
-            op: kernel.name.to_owned(),
-            dtype,
-        })
+    let symbol = format!("{}_{}", kernel.name, dtype.suffix());
+    named(context, kernel.family.module(), &symbol, kernel.name, dtype)
+}
+
+/// The kernel `symbol` of `module` on the context's device, which becomes this thread's. One that is not there is `op`
+/// unsupported for `dtype`.
+pub(crate) fn named(
+    context: &Arc<Context>,
+    module: &'static str,
+    symbol: &str,
+    op: &str,
+    dtype: DType,
+) -> Result<Function> {
+    let unsupported = || Error::Unsupported {
+        op: op.to_owned(),
+        dtype,
+    };
+    self::module(context, module)?.function(symbol)?.ok_or_else(unsupported)
 }
 
 fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {

@@ -1,9 +1,12 @@
 //! Launches kernels: lays out their arguments, checks that they may run, submits them.
 //!
-//! One function for each shape of signature in [`Family`]. Each is safe: a kernel's name fixes its family
-//! ([`Kernel::find`]), the family fixes the arguments, regions lie inside their buffers, and what is left is the
-//! kernels' own sources in `kernels/`, which the tests run under the software GPU's bounds checks.
+//! The files beside this one hold one safe function for each shape of signature. Each is safe because the kernel's name
+//! is the function's own, the arguments are those the kernel declares, regions were checked to lie inside their
+//! buffers, and what is left is the kernels' own sources in `kernels/`, which the tests run under the software GPU's
+//! bounds checks.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+pub(crate) mod elementwise;
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
@@ -13,30 +16,107 @@ use rocm_rs::hip::bindings;
 use super::context::{Context, LayoutTable};
 use super::module::Function;
 use super::status::check;
-use crate::kernel::{Family, Kernel};
-use crate::view::{self, Region};
-use crate::{Buffer, DType, Error, Result, Scalar, module};
+use crate::{Buffer, Error, Result, Scalar, view};
 
-/// Threads in a workgroup: eight waves of 32 or four of 64, within every AMD GPU's limit of 1024.
+/// Threads in a workgroup of an element-wise launch: eight waves of 32 or four of 64, within every AMD GPU's limit of
+/// 1024.
 const BLOCK: usize = 256;
-/// Workgroups of a launch at most. Kernels stride over the grid, so more would not reach further; and HIP wants
-/// grid times block below 2^32.
+/// Workgroups of an element-wise launch at most. Kernels stride over the grid, so more would not reach further; and
+/// HIP wants grid times block below 2^32.
 const MAX_GRID: usize = 1 << 16;
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    /// Workgroups in x, y and z.
+    pub(crate) blocks: [usize; 3],
+    /// Threads of a workgroup in x, y and z.
+    pub(crate) threads: [usize; 3],
+    /// Dynamic LDS of a workgroup, in bytes.
+    pub(crate) lds: usize,
+}
+
+impl Grid {
+    /// One thread a result for kernels that stride over the grid, however many results there are.
+    pub(crate) fn over(results: usize) -> Grid {
+        Grid::of(results.div_ceil(BLOCK).min(MAX_GRID), BLOCK)
+    }
+
+    /// A one-dimensional grid.
+    pub(crate) fn of(blocks: usize, threads: usize) -> Grid {
+        Grid {
+            blocks: [blocks, 1, 1],
+            threads: [threads, 1, 1],
+            lds: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.blocks.contains(&0)
+    }
+
+    /// The numbers as HIP takes them; a launch that HIP would refuse is an error here.
+    fn checked(&self, kernel: &str) -> Result<([c_uint; 3], [c_uint; 3], c_uint)> {
+        let Grid {
+            blocks,
+            threads,
+            lds,
+        } = *self;
+        let block: usize = threads.iter().product();
+        let fits = |blocks: usize, threads: usize| {
+            blocks
+                .checked_mul(threads)
+                .is_some_and(|all| all < 1 << 32 && blocks < 1 << 31)
+        };
+        let allowed =
+            (1..=1024).contains(&block) && lds <= 64 << 10 && blocks.iter().zip(threads).all(|(&b, t)| fits(b, t));
+        if !allowed {
+            return Err(Error::Invalid(format!(
+                "{kernel}: a grid of {blocks:?} workgroups of {threads:?} threads with {lds} bytes of LDS is more \
+                 than HIP launches"
+            )));
+        }
+        Ok((
+            blocks.map(|n| n as c_uint),
+            threads.map(|n| n as c_uint),
+            lds as c_uint,
+        ))
+    }
+}
 
 /// Kernel arguments in the making, eight bytes each: none is larger, and HIP copies from each as many as the kernel
 /// declares, from the low end.
 #[derive(Debug, Default)]
-struct Args {
+pub(crate) struct Args {
     words: Vec<u64>,
 }
 
 impl Args {
-    fn size(&mut self, value: usize) -> &mut Args {
+    /// A `size_t` or `i64`, or an address.
+    pub(crate) fn size(&mut self, value: usize) -> &mut Args {
         self.words.push(value as u64);
         self
     }
 
-    fn scalars(&mut self, values: &[Scalar]) -> &mut Args {
+    /// A 32-bit number, signed or not: both have the same low half.
+    pub(crate) fn int(&mut self, value: u32) -> &mut Args {
+        self.words.push(value.into());
+        self
+    }
+
+    /// A `float`.
+    pub(crate) fn f32(&mut self, value: f32) -> &mut Args {
+        self.int(value.to_bits())
+    }
+
+    /// A `double`.
+    pub(crate) fn f64(&mut self, value: f64) -> &mut Args {
+        self.words.push(value.to_bits());
+        self
+    }
+
+    /// Values of a dtype.
+    pub(crate) fn scalars(&mut self, values: &[Scalar]) -> &mut Args {
         self.words.extend(
             values
                 .iter()
@@ -46,30 +126,45 @@ impl Args {
     }
 
     /// The address of element `offset`. Offsets are counted in elements everywhere but here.
-    fn element(&mut self, buffer: &Buffer, offset: usize) -> &mut Args {
+    pub(crate) fn element(&mut self, buffer: &Buffer, offset: usize) -> &mut Args {
         let byte_offset = offset * buffer.dtype().size_in_bytes();
         self.size(buffer.memory().block().address() + byte_offset)
     }
 
-    /// `numel`, `num_dims` and `info`. The table must live until the launch is submitted.
-    fn walk(&mut self, numel: usize, dims: usize, table: Option<&LayoutTable>) -> &mut Args {
-        let address = table.map_or(0, |table| match table {
-            LayoutTable::Kept(block) => block.address(),
-            LayoutTable::Once(memory) => memory.block().address(),
-        });
-        self.size(numel).size(dims).size(address)
+    /// A null pointer.
+    pub(crate) fn null(&mut self) -> &mut Args {
+        self.size(0)
     }
 
-    /// Submits `function` over `threads` results; of none, nothing.
+    /// The address of a table of dims and strides; null for none. The table must live until the launch is submitted.
+    pub(crate) fn table(&mut self, table: Option<&LayoutTable>) -> &mut Args {
+        self.size(table.map_or(0, |table| match table {
+            LayoutTable::Kept(block) => block.address(),
+            LayoutTable::Once(memory) => memory.block().address(),
+        }))
+    }
+
+    /// `numel`, `num_dims` and `info`. The table must live until the launch is submitted.
+    pub(crate) fn walk(&mut self, numel: usize, dims: usize, table: Option<&LayoutTable>) -> &mut Args {
+        self.size(numel).size(dims).table(table)
+    }
+
+    /// Submits `function` over `grid`; of no workgroup, nothing. `kernel` names it in an error.
     ///
     /// # Safety
     /// The arguments are those `function` declares, in order, and it stays inside the memory they name.
-    unsafe fn submit(&mut self, context: &Context, function: &Function, threads: usize) -> Result<()> {
-        if threads == 0 {
+    pub(crate) unsafe fn submit(
+        &mut self,
+        kernel: &str,
+        context: &Context,
+        function: &Function,
+        grid: Grid,
+    ) -> Result<()> {
+        if grid.is_empty() {
             return Ok(());
         }
+        let (blocks, threads, lds) = grid.checked(kernel)?;
         context.bind()?;
-        let grid = threads.div_ceil(BLOCK).min(MAX_GRID) as c_uint;
         let mut params: Vec<*mut c_void> = self
             .words
             .iter_mut()
@@ -80,13 +175,13 @@ impl Args {
         check("hipModuleLaunchKernel", unsafe {
             bindings::hipModuleLaunchKernel(
                 function.raw(),
-                grid,
-                1,
-                1,
-                BLOCK as c_uint,
-                1,
-                1,
-                0,
+                blocks[0],
+                blocks[1],
+                blocks[2],
+                threads[0],
+                threads[1],
+                threads[2],
+                lds,
                 context.stream().raw(),
                 params.as_mut_ptr(),
                 std::ptr::null_mut(),
@@ -95,138 +190,8 @@ impl Args {
     }
 }
 
-/// Runs an element-wise kernel over regions of one shape; its results go to `out`, from element `out_offset` on.
-pub(crate) fn map(
-    kernel: Kernel,
-    leading: &[Scalar],
-    inputs: &[Region<'_>],
-    out: &mut Buffer,
-    out_offset: usize,
-    trailing: &[Scalar],
-) -> Result<()> {
-    let invalid = |what: &str| Err(Error::Invalid(format!("{}: {what}", kernel.name)));
-    let [first, ..] = inputs else {
-        return invalid("has no input");
-    };
-    if (leading.len(), inputs.len(), trailing.len()) != kernel.family.arity() {
-        return invalid("is called with another family's arguments");
-    }
-    let dtype = first.buffer().dtype();
-    let out_dtype = if kernel.family == Family::Compare {
-        DType::U8
-    } else {
-        dtype
-    };
-    if inputs.iter().any(|input| input.buffer().dtype() != dtype)
-        || leading.iter().chain(trailing).any(|value| value.dtype() != dtype)
-        || out.dtype() != out_dtype
-    {
-        return invalid("the operands are not of one dtype");
-    }
-    if inputs.iter().any(|input| input.dims() != first.dims()) {
-        return invalid("the operands are not of one shape");
-    }
-    let context = common_context(kernel.name, inputs.iter().map(Region::buffer).chain([&*out]))?;
-    view::check(kernel.name, out.len(), &[first.numel()], &[1], out_offset)?;
-
-    let function = module::function(&context, kernel, dtype)?;
-    if first.numel() == 0 {
-        return Ok(());
-    }
-    let strides: Vec<&[usize]> = inputs.iter().map(Region::strides).collect();
-    let (num_dims, table) = layout(&context, first.dims(), &strides)?;
-    let mut args = Args::default();
-    args.walk(first.numel(), num_dims, table.as_ref())
-        .scalars(leading);
-    for input in inputs {
-        args.element(input.buffer(), input.offset());
-    }
-    args.element(out, out_offset).scalars(trailing);
-    // SAFETY: the arguments are the family's, checked above to be of the kernel's dtype. Regions lie inside their
-    // buffers, and `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(&context, &function, first.numel()) }
-}
-
-/// Stores `value` in every element of a view of `out`.
-pub(crate) fn const_set(
-    out: &mut Buffer,
-    dims: &[usize],
-    strides: &[usize],
-    offset: usize,
-    value: Scalar,
-) -> Result<()> {
-    let kernel = Kernel::CONST_SET;
-    if value.dtype() != out.dtype() {
-        return Err(Error::Invalid(format!(
-            "{}: a value of {} for a buffer of {}",
-            kernel.name,
-            value.dtype(),
-            out.dtype()
-        )));
-    }
-    let numel = view::check(kernel.name, out.len(), dims, strides, offset)?;
-    let context = Arc::clone(out.memory().context());
-    let function = module::function(&context, kernel, out.dtype())?;
-    if numel == 0 {
-        return Ok(());
-    }
-    let (num_dims, table) = layout(&context, dims, &[strides])?;
-    let mut args = Args::default();
-    args.walk(numel, num_dims, table.as_ref())
-        .scalars(&[value])
-        .element(out, offset);
-    // SAFETY: the arguments are the family's, of the kernel's dtype; the view was checked to stay inside `out`.
-    // `table` lives to the end of this function.
-    unsafe { args.submit(&context, &function, numel) }
-}
-
-/// Rows of adjacent elements whose first elements lie a stride apart, in a buffer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows {
-    pub(crate) offset: usize,
-    pub(crate) stride: usize,
-}
-
-/// Copies `rows` rows of `row_len` elements.
-pub(crate) fn copy2d(
-    [rows, row_len]: [usize; 2],
-    source: &Buffer,
-    from: Rows,
-    out: &mut Buffer,
-    to: Rows,
-) -> Result<()> {
-    let kernel = Kernel::COPY2D;
-    if source.dtype() != out.dtype() {
-        return Err(Error::Invalid(format!(
-            "{}: from {} to {}",
-            kernel.name,
-            source.dtype(),
-            out.dtype()
-        )));
-    }
-    let dims = [rows, row_len];
-    let numel = view::check(kernel.name, source.len(), &dims, &[from.stride, 1], from.offset)?;
-    view::check(kernel.name, out.len(), &dims, &[to.stride, 1], to.offset)?;
-    let context = common_context(kernel.name, [source, &*out].into_iter())?;
-    let function = module::function(&context, kernel, out.dtype())?;
-    let mut args = Args::default();
-    args.element(source, from.offset).element(out, to.offset);
-    for number in [rows, row_len, from.stride, to.stride] {
-        let number = u32::try_from(number).map_err(|_| {
-            Error::Invalid(format!(
-                "{}: {number} rows, elements or stride; kernels count in 32 bits",
-                kernel.name
-            ))
-        })?;
-        args.words.push(number.into());
-    }
-    // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both sets of
-    // rows were checked to stay inside their buffers.
-    unsafe { args.submit(&context, &function, numel) }
-}
-
 /// How many dimensions a kernel walks, and their table in device memory.
-fn layout(
+pub(crate) fn layout(
     context: &Arc<Context>,
     dims: &[usize],
     operands: &[&[usize]],
@@ -240,48 +205,23 @@ fn layout(
     }
 }
 
+/// The numbers of `lists`, one list after the other, in device memory: dims and strides as they are, for kernels that
+/// cannot do with [`layout`]'s merged dimensions.
+pub(crate) fn table(context: &Arc<Context>, lists: &[&[usize]]) -> Result<LayoutTable> {
+    let words = lists.iter().flat_map(|list| list.iter().map(|&n| n as u64));
+    context.layout_table(words.collect())
+}
+
 /// The context all of `buffers` live in.
-fn common_context<'a>(op: &str, mut buffers: impl Iterator<Item = &'a Buffer>) -> Result<Arc<Context>> {
+pub(crate) fn common_context<'a>(
+    op: &str,
+    mut buffers: impl Iterator<Item = &'a Buffer>,
+) -> Result<Arc<Context>> {
     let first = buffers.next().map(|buffer| buffer.memory().context());
     match first {
         Some(context) if buffers.all(|buffer| Arc::ptr_eq(context, buffer.memory().context())) => {
             Ok(Arc::clone(context))
         }
         _ => Err(Error::Invalid(format!("{op}: the buffers are not on one device"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Device, driver};
-
-    /// Runs `uneg_f32` from 4 elements to 4 elements, told that there are `told`.
-    fn negate(device: &Device, told: usize) -> Result<Vec<u8>> {
-        let x = device.upload(DType::F32, &1.0_f32.to_le_bytes().repeat(4))?;
-        let out = device.zeros(DType::F32, 4)?;
-        let kernel = Kernel::find(Family::Unary, "uneg", DType::F32)?;
-        let function = module::function(device.context(), kernel, DType::F32)?;
-        let mut args = Args::default();
-        args.walk(told, 0, None).element(&x, 0).element(&out, 0);
-        // SAFETY: the arguments are the family's. The software device faults before it leaves an allocation, so a
-        // number too large is safe there, and only there.
-        unsafe { args.submit(device.context(), &function, told) }?;
-        out.download()
-    }
-
-    #[test]
-    fn a_kernel_that_leaves_its_memory_is_an_error_that_says_where() {
-        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
-        assert_eq!(
-            negate(&device, 4).unwrap(),
-            (-1.0_f32).to_le_bytes().repeat(4),
-            "within its memory"
-        );
-        match negate(&device, 5).unwrap_err() {
-            Error::DeviceFault(text) => assert!(text.contains("uneg_f32"), "{text}"),
-            other => panic!("{other}"),
-        }
-        assert!(negate(&device, 4).is_ok(), "the software device goes on");
     }
 }

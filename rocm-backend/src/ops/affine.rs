@@ -1,6 +1,6 @@
 //! Scale and shift.
 
-use crate::hip::launch;
+use crate::hip::launch::elementwise as launch;
 use crate::kernel::Kernel;
 use crate::{Buffer, Result, Scalar, View};
 

@@ -1,6 +1,6 @@
 //! Functions of two tensors of one shape. Broadcasting is the caller's: a stride of 0 repeats an element.
 
-use crate::hip::launch;
+use crate::hip::launch::elementwise as launch;
 use crate::kernel::{Family, Kernel};
 use crate::{Buffer, DType, Result, View};
 

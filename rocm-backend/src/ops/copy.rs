@@ -1,6 +1,6 @@
 //! Elements from one buffer to another, unchanged.
 
-use crate::hip::launch::{self, Rows};
+use crate::hip::launch::elementwise::{self as launch, Rows};
 use crate::kernel::Kernel;
 use crate::{Buffer, Error, Result, View};
 

@@ -1,6 +1,6 @@
 //! One value, everywhere.
 
-use crate::hip::launch;
+use crate::hip::launch::elementwise as launch;
 use crate::{Buffer, Result, Scalar};
 
 /// Stores `value` in every element of a view of `dst`; the rest of `dst` stays as it is.

@@ -1,6 +1,6 @@
 //! Functions of one tensor.
 
-use crate::hip::launch;
+use crate::hip::launch::elementwise as launch;
 use crate::kernel::{Family, Kernel};
 use crate::{Buffer, Result, Scalar, View};
 
