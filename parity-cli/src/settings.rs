@@ -93,7 +93,7 @@ impl Criteria {
 
 /// Every family's name, with its ops.
 fn families() -> impl Iterator<Item = (&'static str, Vec<Op>)> {
-    Family::ALL.into_iter().map(|family| {
+    Family::ALL.iter().map(|&family| {
         let members = Op::ALL
             .iter()
             .copied()

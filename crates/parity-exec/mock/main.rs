@@ -12,7 +12,7 @@ use std::{
 };
 
 use parity_exec::{Runner, serve};
-use parity_model::{Case, HostTensor, Op, Outcome, Refusal, record::BackendInfo};
+use parity_model::{Case, HostTensor, Op, Outcome, Refusal, op::Unary, record::BackendInfo};
 
 #[derive(Default)]
 struct Mock {
@@ -31,16 +31,16 @@ impl Runner for Mock {
     }
 
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
-        self.fell_back = case.op == Op::Erf;
+        self.fell_back = case.op == Op::Unary(Unary::Erf);
         match case.op {
-            Op::Abs => {
+            Op::Unary(Unary::Abs) => {
                 let _ = writeln!(io::stderr(), "about to abort");
                 std::process::abort()
             }
-            Op::Ceil => loop {
+            Op::Unary(Unary::Ceil) => loop {
                 thread::sleep(Duration::from_secs(3600));
             },
-            Op::Round => {
+            Op::Unary(Unary::Round) => {
                 let grandchild = Command::new("sleep").arg("3600").spawn();
                 let _ = grandchild.map(|child| fs::write(marker(), child.id().to_string()));
                 thread::sleep(Duration::from_secs(3600));
@@ -48,14 +48,14 @@ impl Runner for Mock {
                     reason: "nobody killed this worker".to_owned(),
                 }
             }
-            Op::Floor => babble(),
-            Op::Sign => panic!("the sign is wrong"),
+            Op::Unary(Unary::Floor) => babble(),
+            Op::Unary(Unary::Sign) => panic!("the sign is wrong"),
             // The process goes on, on a device that is lost.
-            Op::Relu => Outcome::Refused {
+            Op::Unary(Unary::Relu) => Outcome::Refused {
                 refusal: Refusal::DeviceFault,
                 message: "page fault".to_owned(),
             },
-            Op::Sqr => this_process(),
+            Op::Unary(Unary::Sqr) => this_process(),
             _ => echo(case, seed),
         }
     }

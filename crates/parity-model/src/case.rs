@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::op::Family;
+use crate::op::shape::{self, Shapes};
+use crate::op::{Family, Role};
 use crate::values::{self, Slot};
 use crate::{DType, HostTensor, Layout, Op, ValueSet};
 
@@ -89,9 +90,9 @@ pub struct Arg {
 pub struct Case {
     /// The op.
     pub op: Op,
-    /// One value for each of [`Op::params`].
+    /// Values for [`Op::params`], in order.
     pub params: Vec<f64>,
-    /// Dtype of the arguments.
+    /// Dtype of the data. Ids and conditions have their own, in [`Case::args`].
     pub dtype: DType,
     /// The arguments, [`Op::arity`] of them.
     pub args: Vec<Arg>,
@@ -171,11 +172,19 @@ impl Case {
             self.op.family(),
             self.op,
             params,
-            self.dtype,
+            self.dtypes(),
             join(self.args.iter().map(|arg| shape_text(&arg.shape))),
             join(self.args.iter().map(|arg| arg.layout)),
             self.values
         ))
+    }
+
+    /// One word for all arguments, or one for each where they differ.
+    fn dtypes(&self) -> String {
+        if self.args.iter().all(|arg| arg.dtype == self.dtype) {
+            return self.dtype.to_string();
+        }
+        join(self.args.iter().map(|arg| arg.dtype))
     }
 
     /// The base tensors, one an argument: what a backend uploads before it makes the views of [`Layout::plan`].
@@ -185,26 +194,51 @@ impl Case {
     /// When an argument's layout is impossible for its shape, which no case from a spec or an id has.
     pub fn inputs(&self, seed: u64) -> Vec<HostTensor> {
         let id = self.id();
+        let bound = self.shapes().ok().and_then(|shapes| shapes.bound);
+        let data = self.data().count();
         let fill = |(i, arg): (usize, &Arg)| {
             let plan = arg.layout.plan(&arg.shape);
             let plan = plan.unwrap_or_else(|| panic!("{id}: {} needs {}", arg.layout, arg.layout.needs()));
+            let roles = self.op.roles();
             let slot = Slot {
                 seed,
                 id: id.as_str(),
                 arg: i,
-                arity: self.args.len(),
+                place: roles[..i].iter().filter(|role| **role == Role::Data).count(),
+                arity: data,
             };
-            values::fill(self.values, arg.dtype, &plan.base_shape, &slot)
+            match roles[i] {
+                Role::Data => values::fill(self.values, arg.dtype, &plan.base_shape, &slot),
+                Role::Condition => values::fill_condition(arg.dtype, &plan.base_shape, &slot),
+                Role::Index => values::fill_ids(arg.dtype, &plan.base_shape, bound.unwrap_or(0), &slot),
+            }
         };
         self.args.iter().enumerate().map(fill).collect()
     }
 
-    /// The shape of the output.
-    pub fn result_shape(&self) -> &[usize] {
-        &self.args[0].shape
+    /// The arguments that hold the case's values.
+    fn data(&self) -> impl Iterator<Item = &Arg> {
+        let roles = self.op.roles().iter();
+        let data = self.args.iter().zip(roles).filter(|(_, role)| **role == Role::Data);
+        data.map(|(arg, _)| arg)
     }
 
-    /// Whether layouts, values, dtype and parameters fit each other.
+    /// What the shape rules make of the case.
+    fn shapes(&self) -> Result<Shapes, String> {
+        let shapes: Vec<&[usize]> = self.args.iter().map(|arg| arg.shape.as_slice()).collect();
+        shape::infer(self.op, &self.params, &shapes)
+    }
+
+    /// The shape of the output.
+    ///
+    /// # Panics
+    /// When the case breaks a shape rule, which no case from a spec or an id does.
+    pub fn result_shape(&self) -> Vec<usize> {
+        let shapes = self.shapes();
+        shapes.unwrap_or_else(|why| panic!("{}: {why}", self.id())).output
+    }
+
+    /// Whether shapes, layouts, values, dtypes and parameters fit each other.
     ///
     /// # Errors
     /// A sentence that says what does not fit.
@@ -217,15 +251,27 @@ impl Case {
                 join(op.dtypes().iter())
             ));
         }
-        if self.params.len() != op.params().len() {
+        if !op.takes_params(self.params.len()) {
             return Err(format!(
                 "`{op}` takes {} parameters, not {}",
                 op.params().len(),
                 self.params.len()
             ));
         }
+        for (arg, role) in self.args.iter().zip(op.roles()) {
+            match role {
+                Role::Data if arg.dtype != self.dtype => {
+                    return Err(format!("`{op}`: all data has one dtype, {} or {}", self.dtype, arg.dtype));
+                }
+                Role::Condition | Role::Index if arg.dtype.is_float() => {
+                    return Err(format!("`{op}`: ids and conditions are integers, not {}", arg.dtype));
+                }
+                Role::Data | Role::Condition | Role::Index => {}
+            }
+        }
+        self.shapes()?;
         let mut base_shapes = Vec::new();
-        for arg in &self.args {
+        for (arg, role) in self.args.iter().zip(op.roles()) {
             let plan = arg.layout.plan(&arg.shape).ok_or_else(|| {
                 format!(
                     "layout `{}` needs {}, and the shape is {}",
@@ -234,9 +280,11 @@ impl Case {
                     shape_text(&arg.shape)
                 )
             })?;
-            base_shapes.push(plan.base_shape);
+            if *role == Role::Data {
+                base_shapes.push(plan.base_shape);
+            }
         }
-        let contiguous = self.args.iter().all(|arg| arg.layout == Layout::Contiguous);
+        let contiguous = self.data().all(|arg| arg.layout == Layout::Contiguous);
         let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();
         self.values.check(op, self.dtype, &base_shapes, contiguous)
     }
@@ -301,28 +349,38 @@ fn parse_case(text: &str) -> Result<Case, String> {
             op.family()
         ));
     }
-    let dtype: DType = dtype
-        .parse()
-        .map_err(|e: crate::dtype::UnknownDType| e.to_string())?;
+    let dtypes: Vec<DType> = dtype
+        .split(',')
+        .map(str::parse)
+        .collect::<Result<_, crate::dtype::UnknownDType>>()
+        .map_err(|e| e.to_string())?;
     let shapes = parse_shapes(shapes)?;
     let layouts: Vec<Layout> = layouts
         .split(',')
         .map(str::parse)
         .collect::<Result<_, crate::op::UnknownName>>()
         .map_err(|e| e.to_string())?;
-    if shapes.len() != op.arity() || layouts.len() != op.arity() {
+    let arity = op.arity();
+    if shapes.len() != arity || layouts.len() != arity {
         return Err(format!(
-            "`{op}` takes {} arguments: as many shapes, as many layouts",
-            op.arity()
+            "`{op}` takes {arity} arguments: as many shapes, as many layouts"
         ));
     }
-    if shapes.iter().any(|shape| *shape != shapes[0]) {
-        return Err(
-            "all arguments have the same logical shape; layouts make them differ in memory".to_owned(),
-        );
+    if dtypes.len() != 1 && dtypes.len() != arity {
+        return Err(format!(
+            "`{op}` takes {arity} arguments: one dtype for all of them, or as many dtypes"
+        ));
     }
-    let arg = |(shape, layout)| Arg { shape, layout, dtype };
-    let args = shapes.into_iter().zip(layouts).map(arg).collect();
+    let dtype_of = |i: usize| *dtypes.get(i).unwrap_or(&dtypes[0]);
+    let first_data = op.roles().iter().position(|role| *role == Role::Data);
+    let args = shapes.into_iter().zip(layouts).enumerate();
+    let arg = |(i, (shape, layout))| Arg {
+        shape,
+        layout,
+        dtype: dtype_of(i),
+    };
+    let args = args.map(arg).collect();
+    let dtype = dtype_of(first_data.unwrap_or(0));
     let values = values.parse().map_err(|e: values::BadValueSet| e.to_string())?;
     let case = Case {
         op,
@@ -349,6 +407,12 @@ mod tests {
             "unary/powf(0.5):f8e4m3:[256]:contiguous:exhaustive",
             "binary/add:f16:[3,5],[3,5]:contiguous,broadcast:ints(-9,9)",
             "binary/eq:i64:[0,4],[0,4]:contiguous,sliced:ints(-1,1)",
+            "where/where_cond:u8,f32,f32:[3,5],[3,5],[3,5]:contiguous,transposed,broadcast:any",
+            "where/where_cond:i64:[4],[4],[4]:contiguous,contiguous,contiguous:any",
+            "reduce/sum(0,2):bf16:[2,3,4]:transposed:ints(-4,4)",
+            "indexing/gather(1):f16,u32:[2,3],[2,7]:contiguous,contiguous:any",
+            "indexing/scatter(0):i64,u8,i64:[5,3],[2,3],[2,3]:contiguous,stepped,contiguous:any",
+            "matmul/matmul:f32:[2,3],[3,4]:transposed,contiguous:ints(-4,4)",
         ] {
             let case: Case = text.parse().unwrap();
             assert_eq!(case.id().as_str(), text);
@@ -384,6 +448,16 @@ mod tests {
                 "binary/add:f32:[2],[3]:contiguous,contiguous:any",
                 "same logical shape",
             ),
+            (
+                "indexing/gather(1):f16,f32:[2,3],[2,7]:contiguous,contiguous:any",
+                "ids and conditions are integers, not f32",
+            ),
+            (
+                "indexing/scatter(0):f16,u8,f32:[2],[2],[2]:contiguous,contiguous,contiguous:any",
+                "all data has one dtype, f16 or f32",
+            ),
+            ("unary/exp:f32,f32:[2]:contiguous:any", "one dtype for all of them"),
+            ("reduce/max(1):f32:[2]:contiguous:any", "no dimension 1"),
         ] {
             let message = text.parse::<Case>().unwrap_err().to_string();
             assert!(message.contains(text) && message.contains(why), "{message}");
@@ -393,6 +467,23 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(message.contains("spelled `unary/affine(2,1):"), "{message}");
+    }
+
+    #[test]
+    fn ids_are_in_range_and_conditions_are_both() {
+        let case: Case = "indexing/gather(0):f32,u8:[300],[512]:contiguous,contiguous:any"
+            .parse()
+            .unwrap();
+        let ids = &case.inputs(0)[1];
+        assert_eq!(ids.dtype, DType::U8);
+        assert!(ids.bytes.iter().all(|id| *id < 255), "255 means skip");
+        assert!(ids.bytes.contains(&0) && ids.bytes.contains(&254));
+        let case: Case = "where/where_cond:i16,f32,f32:[64],[64],[64]:contiguous,contiguous,contiguous:any"
+            .parse()
+            .unwrap();
+        let condition = &case.inputs(0)[0];
+        let truths = (0..64).filter(|i| condition.bits(*i) != 0).count();
+        assert!((16..48).contains(&truths), "{truths} of 64");
     }
 
     #[test]

@@ -1,61 +1,24 @@
 //! The table of ops: what exists, what it takes, for which dtypes it means something, and which answer is right.
 //!
-//! One row an op. The spec parser, the executor and the oracle read this table; each of them matches on [`Op`] without
-//! `_`, so that a new row does not compile until everyone knows it. How a backend computes an op is not said here.
+//! One row an op. The spec parser, the executor and the oracle read this table; each of them matches on a family's enum
+//! without `_`, so that a new row does not compile until everyone knows it. Shapes are in [`shape`]; how a backend computes
+//! an op is not said here.
+
+pub mod shape;
 
 use serde::{Deserialize, Serialize};
 
 use crate::DType;
 
-/// Ops that share a spec file, a shape rule and a column in the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// One tensor in, one of the same shape out; scalar parameters allowed.
-    Unary,
-    /// Two tensors of the same logical shape in, one of that shape out.
-    Binary,
-}
-
-impl Family {
-    /// Every family, in the order tables show them.
-    pub const ALL: [Family; 2] = [Family::Unary, Family::Binary];
-
-    /// The word ids, specs and filters use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Family::Unary => "unary",
-            Family::Binary => "binary",
-        }
-    }
-
-    /// Number of tensor arguments.
-    pub const fn arity(self) -> usize {
-        match self {
-            Family::Unary => 1,
-            Family::Binary => 2,
-        }
-    }
-}
-
-impl std::fmt::Display for Family {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl std::str::FromStr for Family {
-    type Err = UnknownName;
-
-    fn from_str(s: &str) -> Result<Self, UnknownName> {
-        Family::ALL
-            .into_iter()
-            .find(|family| family.name() == s)
-            .ok_or_else(|| UnknownName {
-                what: "op family",
-                name: s.to_owned(),
-            })
-    }
+/// What an argument is to its op: which dtypes it may have and what fills it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Numbers of the case's dtype, from its value set.
+    Data,
+    /// A truth value in an integer dtype: zero is false. About half of them are zero.
+    Condition,
+    /// Positions along a dimension, in an integer dtype, all in range.
+    Index,
 }
 
 /// A name that is in none of this crate's tables.
@@ -71,115 +34,299 @@ pub struct UnknownName {
 /// The dtype of an op's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
-    /// That of the input.
+    /// That of the data.
     Same,
     /// `u8`: 1 for true, 0 for false.
     Truth,
+    /// Always this one.
+    Is(DType),
 }
 
-const FLOATS: &[DType] = &[DType::F8E4M3, DType::BF16, DType::F16, DType::F32, DType::F64];
+use crate::DType::{BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
+use self::Output::{Is, Same, Truth};
+use self::Role::{Condition, Data, Index};
+
+/// Every float dtype.
+const FLOATS: &[DType] = &[F8E4M3, BF16, F16, F32, F64];
+/// The float dtypes that candle's products and fused ops take.
+const WIDE: &[DType] = &[BF16, F16, F32, F64];
 const ANY: &[DType] = &DType::ALL;
 
 macro_rules! ops {
-    ($($variant:ident, $name:literal, $family:ident, $params:expr, $dtypes:ident, $output:ident, $doc:literal;)*) => {
-        /// Every op parity knows. The documentation of a variant states the right answer, NaN and zero included.
+    ($($family:ident, $family_name:literal, $family_doc:literal => {
+        $($variant:ident, $name:literal, $params:expr, $roles:expr, $dtypes:ident, $output:expr, $doc:literal;)*
+    })*) => {
+        /// Ops that share a spec file and a column in the tables.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Family {
+            $(#[doc = $family_doc] $family,)*
+        }
+
+        impl Family {
+            /// Every family, in the order tables show them.
+            pub const ALL: &'static [Family] = &[$(Family::$family),*];
+
+            /// The word ids, specs and filters use.
+            pub const fn name(self) -> &'static str {
+                match self { $(Family::$family => $family_name,)* }
+            }
+        }
+
+        $(
+            #[doc = $family_doc]
+            /// The documentation of a variant states the right answer, NaN and zero included.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub enum $family {
+                $(#[doc = $doc] $variant,)*
+            }
+
+            impl std::fmt::Display for $family {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    Op::from(*self).fmt(f)
+                }
+            }
+
+            impl From<$family> for Op {
+                fn from(op: $family) -> Op {
+                    Op::$family(op)
+                }
+            }
+        )*
+
+        /// Every op parity knows, by family.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Op {
-            $(#[doc = $doc] $variant,)*
+            $(#[doc = $family_doc] $family($family),)*
         }
 
         impl Op {
             /// Every op, in table order.
-            pub const ALL: &'static [Op] = &[$(Op::$variant),*];
-
-            /// The name specs and ids use; the same as the candle method's.
-            pub const fn name(self) -> &'static str {
-                match self { $(Op::$variant => $name,)* }
-            }
+            pub const ALL: &'static [Op] = &[$($(Op::$family($family::$variant)),*),*];
 
             /// The family the op belongs to.
             pub const fn family(self) -> Family {
-                match self { $(Op::$variant => Family::$family,)* }
+                match self { $(Op::$family(_) => Family::$family,)* }
             }
 
-            /// The names of the op's scalar parameters, in order.
-            pub const fn params(self) -> &'static [&'static str] {
-                match self { $(Op::$variant => &$params,)* }
-            }
-
-            /// The dtypes for which the op means something. candle's CPU backend returns 0 for `gelu`, `gelu_erf`,
-            /// `erf` and `silu` on integers and panics for `exp` and its like; neither is a meaning.
-            pub const fn dtypes(self) -> &'static [DType] {
-                match self { $(Op::$variant => $dtypes,)* }
-            }
-
-            const fn output(self) -> Output {
-                match self { $(Op::$variant => Output::$output,)* }
-            }
-
-            /// The definition of the op in one line, with its policy for NaN, zeros and integers.
-            pub const fn definition(self) -> &'static str {
-                match self { $(Op::$variant => $doc,)* }
+            const fn row(self) -> Row {
+                match self {
+                    $($(Op::$family($family::$variant) => Row {
+                        name: $name,
+                        params: &$params,
+                        roles: &$roles,
+                        dtypes: $dtypes,
+                        output: $output,
+                        definition: $doc,
+                    },)*)*
+                }
             }
         }
     };
 }
 
+/// One row of the table.
+struct Row {
+    name: &'static str,
+    params: &'static [&'static str],
+    roles: &'static [Role],
+    dtypes: &'static [DType],
+    output: Output,
+    definition: &'static str,
+}
+
 #[rustfmt::skip] // One op per line.
 ops! {
-    Exp,      "exp",      Unary,  [],               FLOATS, Same,  "e^x.";
-    Log,      "log",      Unary,  [],               FLOATS, Same,  "Natural logarithm; NaN below zero, -inf at zero.";
-    Sin,      "sin",      Unary,  [],               FLOATS, Same,  "Sine of x radians; NaN at infinities.";
-    Cos,      "cos",      Unary,  [],               FLOATS, Same,  "Cosine of x radians; NaN at infinities.";
-    Abs,      "abs",      Unary,  [],               ANY,    Same,  "Absolute value; the minimum of a signed integer type stays itself.";
-    Neg,      "neg",      Unary,  [],               FLOATS, Same,  "-x.";
-    Recip,    "recip",    Unary,  [],               FLOATS, Same,  "1/x, correctly rounded.";
-    Sqr,      "sqr",      Unary,  [],               FLOATS, Same,  "x*x, correctly rounded.";
-    Sqrt,     "sqrt",     Unary,  [],               FLOATS, Same,  "Square root, correctly rounded; NaN below zero.";
-    Gelu,     "gelu",     Unary,  [],               FLOATS, Same,  "0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); NaN at -inf, where the product is -inf * 0.";
-    GeluErf,  "gelu_erf", Unary,  [],               FLOATS, Same,  "0.5 x (1 + erf(x / sqrt 2)); NaN at -inf, where the product is -inf * 0.";
-    Erf,      "erf",      Unary,  [],               FLOATS, Same,  "Error function.";
-    Relu,     "relu",     Unary,  [],               ANY,    Same,  "maximum(x, 0): NaN propagates.";
-    Silu,     "silu",     Unary,  [],               FLOATS, Same,  "x / (1 + e^-x); NaN at -inf, where the quotient is -inf / inf.";
-    Tanh,     "tanh",     Unary,  [],               FLOATS, Same,  "Hyperbolic tangent.";
-    Floor,    "floor",    Unary,  [],               ANY,    Same,  "Greatest integer not above x; the identity on integers.";
-    Ceil,     "ceil",     Unary,  [],               ANY,    Same,  "Least integer not below x; the identity on integers.";
-    Round,    "round",    Unary,  [],               ANY,    Same,  "Nearest integer, halves away from zero; the identity on integers.";
-    Sign,     "sign",     Unary,  [],               ANY,    Same,  "-1, 0 or 1; 0 for NaN.";
-    Affine,   "affine",   Unary,  ["mul", "add"],   ANY,    Same,  "mul x + add, both parameters converted to the dtype first (saturating, as Rust's `as`); integers wrap.";
-    Powf,     "powf",     Unary,  ["exponent"],     FLOATS, Same,  "x^exponent as IEEE 754 `pow`, the exponent converted to the dtype first.";
-    Elu,      "elu",      Unary,  ["alpha"],        FLOATS, Same,  "x above zero, alpha (e^x - 1) below, alpha converted to the dtype first.";
-    Add,      "add",      Binary, [],               ANY,    Same,  "a + b, correctly rounded; integers wrap.";
-    Sub,      "sub",      Binary, [],               ANY,    Same,  "a - b, correctly rounded; integers wrap.";
-    Mul,      "mul",      Binary, [],               ANY,    Same,  "a b, correctly rounded; integers wrap.";
-    Div,      "div",      Binary, [],               ANY,    Same,  "a / b, correctly rounded; integers truncate and wrap, and an integer divided by zero has all bits set.";
-    Maximum,  "maximum",  Binary, [],               ANY,    Same,  "IEEE 754-2019 `maximum`: NaN propagates.";
-    Minimum,  "minimum",  Binary, [],               ANY,    Same,  "IEEE 754-2019 `minimum`: NaN propagates.";
-    Eq,       "eq",       Binary, [],               ANY,    Truth, "a = b; false with NaN.";
-    Ne,       "ne",       Binary, [],               ANY,    Truth, "a != b; true with NaN.";
-    Lt,       "lt",       Binary, [],               ANY,    Truth, "a < b; false with NaN.";
-    Le,       "le",       Binary, [],               ANY,    Truth, "a <= b; false with NaN.";
-    Gt,       "gt",       Binary, [],               ANY,    Truth, "a > b; false with NaN.";
-    Ge,       "ge",       Binary, [],               ANY,    Truth, "a >= b; false with NaN.";
+    Unary, "unary", "One tensor in, one of the same shape out; scalar parameters allowed." => {
+        Exp,       "exp",       [],              [Data],       FLOATS, Same,  "e^x.";
+        Log,       "log",       [],              [Data],       FLOATS, Same,  "Natural logarithm; NaN below zero, -inf at zero.";
+        Sin,       "sin",       [],              [Data],       FLOATS, Same,  "Sine of x radians; NaN at infinities.";
+        Cos,       "cos",       [],              [Data],       FLOATS, Same,  "Cosine of x radians; NaN at infinities.";
+        Abs,       "abs",       [],              [Data],       ANY,    Same,  "Absolute value; the minimum of a signed integer type stays itself.";
+        Neg,       "neg",       [],              [Data],       FLOATS, Same,  "-x.";
+        Recip,     "recip",     [],              [Data],       FLOATS, Same,  "1/x, correctly rounded.";
+        Sqr,       "sqr",       [],              [Data],       FLOATS, Same,  "x*x, correctly rounded.";
+        Sqrt,      "sqrt",      [],              [Data],       FLOATS, Same,  "Square root, correctly rounded; NaN below zero.";
+        Gelu,      "gelu",      [],              [Data],       FLOATS, Same,  "0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); NaN at -inf, where the product is -inf * 0.";
+        GeluErf,   "gelu_erf",  [],              [Data],       FLOATS, Same,  "0.5 x (1 + erf(x / sqrt 2)); NaN at -inf, where the product is -inf * 0.";
+        Erf,       "erf",       [],              [Data],       FLOATS, Same,  "Error function.";
+        Relu,      "relu",      [],              [Data],       ANY,    Same,  "maximum(x, 0): NaN propagates.";
+        Silu,      "silu",      [],              [Data],       FLOATS, Same,  "x / (1 + e^-x); NaN at -inf, where the quotient is -inf / inf.";
+        Tanh,      "tanh",      [],              [Data],       FLOATS, Same,  "Hyperbolic tangent.";
+        Floor,     "floor",     [],              [Data],       ANY,    Same,  "Greatest integer not above x; the identity on integers.";
+        Ceil,      "ceil",      [],              [Data],       ANY,    Same,  "Least integer not below x; the identity on integers.";
+        Round,     "round",     [],              [Data],       ANY,    Same,  "Nearest integer, halves away from zero; the identity on integers.";
+        Sign,      "sign",      [],              [Data],       ANY,    Same,  "-1, 0 or 1; 0 for NaN.";
+        Affine,    "affine",    ["mul", "add"],  [Data],       ANY,    Same,  "mul x + add, both parameters converted to the dtype first (saturating, as Rust's `as`); integers wrap.";
+        Powf,      "powf",      ["exponent"],    [Data],       FLOATS, Same,  "x^exponent as IEEE 754 `pow`, the exponent converted to the dtype first.";
+        Elu,       "elu",       ["alpha"],       [Data],       FLOATS, Same,  "x above zero, alpha (e^x - 1) below, alpha converted to the dtype first.";
+    }
+    Binary, "binary", "Two tensors of the same logical shape in, one of that shape out." => {
+        Add,       "add",       [],              [Data, Data], ANY,    Same,  "a + b, correctly rounded; integers wrap.";
+        Sub,       "sub",       [],              [Data, Data], ANY,    Same,  "a - b, correctly rounded; integers wrap.";
+        Mul,       "mul",       [],              [Data, Data], ANY,    Same,  "a b, correctly rounded; integers wrap.";
+        Div,       "div",       [],              [Data, Data], ANY,    Same,  "a / b, correctly rounded; integers truncate and wrap, and an integer divided by zero has all bits set.";
+        Maximum,   "maximum",   [],              [Data, Data], ANY,    Same,  "IEEE 754-2019 `maximum`: NaN propagates.";
+        Minimum,   "minimum",   [],              [Data, Data], ANY,    Same,  "IEEE 754-2019 `minimum`: NaN propagates.";
+        Eq,        "eq",        [],              [Data, Data], ANY,    Truth, "a = b; false with NaN.";
+        Ne,        "ne",        [],              [Data, Data], ANY,    Truth, "a != b; true with NaN.";
+        Lt,        "lt",        [],              [Data, Data], ANY,    Truth, "a < b; false with NaN.";
+        Le,        "le",        [],              [Data, Data], ANY,    Truth, "a <= b; false with NaN.";
+        Gt,        "gt",        [],              [Data, Data], ANY,    Truth, "a > b; false with NaN.";
+        Ge,        "ge",        [],              [Data, Data], ANY,    Truth, "a >= b; false with NaN.";
+    }
+    Cast, "cast", "One tensor in, the same numbers in another dtype out." => {
+        ToU8,              "to_u8",             [],              [Data],                    ANY,     Is(U8), "Truncated and saturated from a float (NaN to 0), wrapped from an integer: as Rust's `as`.";
+        ToU32,             "to_u32",            [],              [Data],                    ANY,     Is(U32),"As `to_u8`.";
+        ToI16,             "to_i16",            [],              [Data],                    ANY,     Is(I16),"As `to_u8`.";
+        ToI32,             "to_i32",            [],              [Data],                    ANY,     Is(I32),"As `to_u8`.";
+        ToI64,             "to_i64",            [],              [Data],                    ANY,     Is(I64),"As `to_u8`.";
+        ToF8E4M3,          "to_f8e4m3",         [],              [Data],                    ANY,     Is(F8E4M3),"Rounded once, to nearest even; what is beyond 448 becomes 448, infinities too.";
+        ToBF16,            "to_bf16",           [],              [Data],                    ANY,     Is(BF16),"Rounded once, to nearest even, from the source's own value.";
+        ToF16,             "to_f16",            [],              [Data],                    ANY,     Is(F16),"As `to_bf16`.";
+        ToF32,             "to_f32",            [],              [Data],                    ANY,     Is(F32),"As `to_bf16`.";
+        ToF64,             "to_f64",            [],              [Data],                    ANY,     Is(F64),"As `to_bf16`.";
+    }
+    Where, "where", "A choice between two tensors, element by element." => {
+        WhereCond,         "where_cond",        [],              [Condition, Data, Data],   ANY,     Same,   "The second argument where the first is not zero, the third elsewhere; the bits, NaN payloads aside.";
+    }
+    Reduce, "reduce", "One tensor in, one with fewer dimensions out." => {
+        Sum,               "sum",               ["dims.."],      [Data],                    ANY,     Same,   "The sum over the dimensions, accumulated in f32 at least and rounded once; integers wrap in their own width.";
+        Mean,              "mean",              ["dims.."],      [Data],                    FLOATS,  Same,   "The sum over the dimensions divided by the number of its terms.";
+        Min,               "min",               ["dim"],         [Data],                    ANY,     Same,   "The least element; NaN if there is one.";
+        Max,               "max",               ["dim"],         [Data],                    ANY,     Same,   "The greatest element; NaN if there is one.";
+        ArgMin,            "argmin",            ["dim"],         [Data],                    ANY,     Is(U32),"The index of the first NaN if there is one, else of the first least element.";
+        ArgMax,            "argmax",            ["dim"],         [Data],                    ANY,     Is(U32),"The index of the first NaN if there is one, else of the first greatest element.";
+    }
+    Indexing, "indexing", "Reads and writes at positions that a tensor of ids names." => {
+        IndexSelect,       "index_select",      ["dim"],         [Data, Index],             ANY,     Same,   "The slices of the first argument along the dimension that a list of ids names.";
+        Gather,            "gather",            ["dim"],         [Data, Index],             ANY,     Same,   "out[..i..] = x[..ids[..i..]..] along the dimension.";
+        Scatter,           "scatter",           ["dim"],         [Data, Index, Data],       ANY,     Same,   "A copy of the first argument with out[..ids[..i..]..] = src[..i..] along the dimension; the last of equal ids stays.";
+        ScatterAdd,        "scatter_add",       ["dim"],         [Data, Index, Data],       ANY,     Same,   "As `scatter`, adding in order of the source, each sum rounded to the dtype.";
+        IndexAdd,          "index_add",         ["dim"],         [Data, Index, Data],       ANY,     Same,   "A copy of the first argument to whose slices along the dimension those of the source are added, in order, each sum rounded to the dtype.";
+    }
+    Matmul, "matmul", "Products of matrices." => {
+        Matmul,            "matmul",            [],              [Data, Data],              WIDE,    Same,   "[.., m, k] times [.., k, n], accumulated in f32 at least and rounded once.";
+    }
+    Conv, "conv", "Convolutions: cross-correlations of an input with a kernel, and their transposes." => {
+        Conv1d,            "conv1d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              WIDE,    Same,   "[b, c, l] with [o, c / groups, k], accumulated in f32 at least and rounded once.";
+        ConvTranspose1d,   "conv_transpose1d",  ["padding", "output_padding", "stride", "dilation", "groups"],[Data, Data],              ANY,     Same,   "[b, c, l] with [c, o / groups, k], accumulated in f32 at least and rounded once; integers wrap.";
+        Conv2d,            "conv2d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              WIDE,    Same,   "[b, c, h, w] with [o, c / groups, kh, kw], accumulated in f32 at least and rounded once.";
+        ConvTranspose2d,   "conv_transpose2d",  ["padding", "output_padding", "stride", "dilation"],[Data, Data],              ANY,     Same,   "[b, c, h, w] with [c, o, kh, kw], accumulated in f32 at least and rounded once; integers wrap.";
+    }
+    Pool, "pool", "Pooling over windows of the last two of four dimensions." => {
+        AvgPool2d,         "avg_pool2d",        ["kh", "kw", "sh", "sw"],[Data],                    FLOATS,  Same,   "The mean of each window, accumulated in f32 at least and rounded once.";
+        MaxPool2d,         "max_pool2d",        ["kh", "kw", "sh", "sw"],[Data],                    ANY,     Same,   "The greatest element of each window; NaN if there is one.";
+    }
+    Upsample, "upsample", "Larger images from smaller ones." => {
+        Nearest1d,         "upsample_nearest1d",["size"],        [Data],                    ANY,     Same,   "[b, c, l] to [b, c, size]: out[i] = x[floor(i l / size)].";
+        Nearest2d,         "upsample_nearest2d",["height", "width"],[Data],                    ANY,     Same,   "As `upsample_nearest1d` in the last two of four dimensions.";
+        Bilinear2d,        "upsample_bilinear2d",["height", "width", "align_corners"],[Data],                    FLOATS,  Same,   "Bilinear interpolation of the last two of four dimensions, edges clamped; corners map to corners if `align_corners` is 1, pixel centres to pixel centres if it is 0.";
+    }
+    Copies, "copy", "Elements moved, repeated or set, unchanged." => {
+        Copy,              "copy",              [],              [Data],                    ANY,     Same,   "The elements, row-major.";
+        Cat,               "cat",               ["dim"],         [Data, Data],              ANY,     Same,   "Both arguments one after the other along the dimension.";
+        SliceSet,          "slice_set",         ["dim", "offset"],[Data, Data],              ANY,     Same,   "The first argument with the second written over its slices from `offset` on.";
+        Fill,              "fill",              ["value", "dim", "start", "len"], [Data],      ANY,     Same,   "A copy of the argument whose slices from `start` on along the dimension were set to `value`, converted to the dtype as Rust's `as` does.";
+        PadZeros,          "pad_with_zeros",    ["dim", "left", "right"],[Data],                    ANY,     Same,   "Zeros before and after along the dimension.";
+    }
+    Sort, "sort", "Sorting along the last dimension: stable, with NaN above every number." => {
+        ArgSortAsc,        "argsort_asc",       [],              [Data],                    ANY,     Is(U32),"The indices that sort, ascending.";
+        ArgSortDesc,       "argsort_desc",      [],              [Data],                    ANY,     Is(U32),"The indices that sort, descending.";
+        SortAsc,           "sort_asc",          [],              [Data],                    ANY,     Same,   "The elements, ascending.";
+        SortDesc,          "sort_desc",         [],              [Data],                    ANY,     Same,   "The elements, descending.";
+    }
+    Nn, "nn", "candle-nn's fused ops." => {
+        Sigmoid,           "sigmoid",           [],              [Data],                    WIDE,    Same,   "1 / (1 + e^-x).";
+        SoftmaxLastDim,    "softmax_last_dim",  [],              [Data],                    WIDE,    Same,   "e^(x - max) over the sum of its row.";
+        Softmax,           "softmax",           ["dim"],         [Data],                    WIDE,    Same,   "e^(x - max) over its sum along the dimension, made of parts.";
+        LogSoftmax,        "log_softmax",       ["dim"],         [Data],                    WIDE,    Same,   "x - max - log sum e^(x - max) along the dimension, made of parts.";
+        RmsNorm,           "rms_norm",          ["eps"],         [Data, Data],              WIDE,    Same,   "x alpha / sqrt(mean(x^2) + eps) along the last dimension.";
+        LayerNorm,         "layer_norm",        ["eps"],         [Data, Data, Data],        WIDE,    Same,   "(x - mean) alpha / sqrt(variance + eps) + beta along the last dimension.";
+        Rope,              "rope",              [],              [Data, Data, Data],        WIDE,    Same,   "Rotates x [b, h, t, d] by cos and sin [t, d / 2], pairing i with i + d / 2.";
+        RopeI,             "rope_i",            [],              [Data, Data, Data],        WIDE,    Same,   "As `rope`, pairing 2 i with 2 i + 1.";
+        RopeThd,           "rope_thd",          [],              [Data, Data, Data],        WIDE,    Same,   "As `rope` for x [b, t, h, d].";
+    }
 }
 
 impl Op {
-    /// Number of tensor arguments.
-    pub const fn arity(self) -> usize {
-        self.family().arity()
+    /// The name specs and ids use; the same as the candle method's.
+    pub const fn name(self) -> &'static str {
+        self.row().name
     }
 
-    /// The dtype of the output for arguments of `dtype`.
+    /// The names of the op's scalar parameters, in order. One that ends in `..` stands for one parameter or more.
+    pub const fn params(self) -> &'static [&'static str] {
+        self.row().params
+    }
+
+    /// What each tensor argument is.
+    pub const fn roles(self) -> &'static [Role] {
+        self.row().roles
+    }
+
+    /// Number of tensor arguments.
+    pub const fn arity(self) -> usize {
+        self.roles().len()
+    }
+
+    /// Whether an argument has a dtype of its own: the ids or the condition.
+    pub fn takes_ids(self) -> bool {
+        self.roles().iter().any(|role| *role != Role::Data)
+    }
+
+    /// Whether the op takes `count` parameters.
+    pub fn takes_params(self, count: usize) -> bool {
+        match self.params() {
+            [.., last] if last.ends_with("..") => count >= self.params().len(),
+            params => count == params.len(),
+        }
+    }
+
+    /// The dtypes for which the op means something. candle's CPU backend returns 0 for `gelu`, `gelu_erf`, `erf` and
+    /// `silu` on integers and panics for `exp` and its like; neither is a meaning.
+    pub const fn dtypes(self) -> &'static [DType] {
+        self.row().dtypes
+    }
+
+    /// The definition of the op in one line, with its policy for NaN, zeros and integers.
+    pub const fn definition(self) -> &'static str {
+        self.row().definition
+    }
+
+    /// The dtype of the output for data of `dtype`.
     pub const fn result_dtype(self, dtype: DType) -> DType {
-        match self.output() {
+        match self.row().output {
             Output::Same => dtype,
             Output::Truth => DType::U8,
+            Output::Is(dtype) => dtype,
         }
     }
 
     /// Whether the op means something for `dtype`.
     pub fn accepts(self, dtype: DType) -> bool {
         self.dtypes().contains(&dtype)
+    }
+}
+
+impl std::fmt::Display for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Family {
+    type Err = UnknownName;
+
+    fn from_str(s: &str) -> Result<Self, UnknownName> {
+        Family::ALL
+            .iter()
+            .copied()
+            .find(|family| family.name() == s)
+            .ok_or_else(|| UnknownName {
+                what: "op family",
+                name: s.to_owned(),
+            })
     }
 }
 
@@ -218,11 +365,12 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_give_u8_and_everything_else_keeps_its_dtype() {
+    fn the_comparisons_and_nothing_else_give_truth() {
         let truth: Vec<_> = Op::ALL
             .iter()
-            .filter(|op| op.result_dtype(DType::F32) == DType::U8)
+            .filter(|op| op.row().output == Output::Truth)
             .collect();
-        assert_eq!(truth, [&Op::Eq, &Op::Ne, &Op::Lt, &Op::Le, &Op::Gt, &Op::Ge]);
+        let comparisons = [Binary::Eq, Binary::Ne, Binary::Lt, Binary::Le, Binary::Gt, Binary::Ge];
+        assert_eq!(truth, comparisons.map(Op::from).each_ref());
     }
 }

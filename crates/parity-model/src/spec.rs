@@ -47,19 +47,21 @@ pub struct Group {
     pub span: Range<usize>,
     /// The ops.
     pub ops: Vec<Op>,
-    /// Parameter lists, one value for each of [`Op::params`]; one empty list for ops without.
+    /// Parameter lists, values for [`Op::params`]; one empty list for ops without.
     pub params: Vec<Vec<f64>>,
-    /// The dtypes.
+    /// The dtypes of the data.
     pub dtypes: Vec<DType>,
-    /// The logical shapes.
-    pub shapes: Vec<Vec<usize>>,
-    /// Layouts, one for each argument.
+    /// The dtypes of ids or conditions; empty for ops without.
+    pub index_dtypes: Vec<DType>,
+    /// The logical shapes: lists of one for all arguments, or one for each.
+    pub shapes: Vec<Vec<Vec<usize>>>,
+    /// Layouts: lists of one for all arguments, or one for each.
     pub layouts: Vec<Vec<Layout>>,
     /// The value sets.
     pub values: Vec<ValueSet>,
     /// The tier.
     pub tier: Tier,
-    /// Whether combinations of a shape and a layout that cannot be are left out; otherwise they are errors.
+    /// Whether combinations that cannot be, of shapes with parameters or layouts, are left out; otherwise they are errors.
     pub skip_impossible: bool,
     /// The limit.
     pub limit: LimitSpec,

@@ -7,7 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use crate::float::{Format, encode_int, int_range};
-use crate::{DType, HostTensor};
+use crate::op::Binary;
+use crate::{DType, HostTensor, Op};
 
 /// The numbers an input is filled with. The text form (`uniform(-10,10)`, `special`) is the one in specs and ids.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -206,7 +207,11 @@ fn stream(seed: u64, id: &str, arg: usize) -> ChaCha8Rng {
 pub(crate) struct Slot<'a> {
     pub(crate) seed: u64,
     pub(crate) id: &'a str,
+    /// Its number among all arguments: each has a stream of its own.
     pub(crate) arg: usize,
+    /// Its number among the arguments that hold data.
+    pub(crate) place: usize,
+    /// How many arguments hold data.
     pub(crate) arity: usize,
 }
 
@@ -238,7 +243,7 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
     let encode_integer =
         |x: i64| format.map_or_else(|| encode_int(dtype, x), |format| format.encode(x as f64));
     // The left argument runs through a list fast, the right one slowly: all pairs come up.
-    let in_turn = |i: usize, len: usize| if slot.arg == 0 { i % len } else { i / len % len };
+    let in_turn = |i: usize, len: usize| if slot.place == 0 { i % len } else { i / len % len };
     let mask = u64::MAX >> (64 - 8 * dtype.size());
     let number = |bits: u64| {
         if format.is_some_and(|format| format.decode(bits).is_nan()) {
@@ -247,7 +252,7 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
             bits
         }
     };
-    let nan_at = |i: usize| match (slot.arity, slot.arg) {
+    let nan_at = |i: usize| match (slot.arity, slot.place) {
         (1, _) => i == 0 || i == count / 2 || i + 1 == count,
         (_, 0) => i == 0 || i == count / 2,
         (_, _) => i == count / 2 || i + 1 == count,
@@ -278,7 +283,7 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
         ValueSet::DivZero => {
             let (lo, hi) = narrowed(dtype, 1, 100, true);
             let x = between(&mut rng, lo, hi);
-            encode_integer(if slot.arg == 1 && i.is_multiple_of(3) {
+            encode_integer(if slot.place == 1 && i.is_multiple_of(3) {
                 0
             } else {
                 x
@@ -299,15 +304,58 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
     }
 }
 
+/// Ids below `bound`, the first and the last one among them where there is room for both. The largest number of the
+/// dtype is never one: candle takes it for "none".
+pub(crate) fn fill_ids(dtype: DType, shape: &[usize], bound: usize, slot: &Slot<'_>) -> HostTensor {
+    let count = shape.iter().product::<usize>();
+    let mut rng = stream(slot.seed, slot.id, slot.arg);
+    let last = i64::try_from(bound).unwrap_or(i64::MAX) - 1;
+    let last = int_range(dtype).map_or(last, |(_, max)| last.min(max - 1)).max(0);
+    let ids: Vec<i64> = (0..count)
+        .map(|i| match i {
+            0 if count > 1 => last,
+            1 => 0,
+            _ => between(&mut rng, 0, last),
+        })
+        .collect();
+    integers(dtype, shape, &ids)
+}
+
+/// Zero at about every second place, any other number elsewhere.
+pub(crate) fn fill_condition(dtype: DType, shape: &[usize], slot: &Slot<'_>) -> HostTensor {
+    let count = shape.iter().product::<usize>();
+    let mut rng = stream(slot.seed, slot.id, slot.arg);
+    let mask = u64::MAX >> (64 - 8 * dtype.size());
+    let truths: Vec<i64> = (0..count)
+        .map(|_| match (rng.next_u64() & 1, rng.next_u64() & mask) {
+            (0, _) => 0,
+            (_, bits) => bits.max(1) as i64,
+        })
+        .collect();
+    integers(dtype, shape, &truths)
+}
+
+fn integers(dtype: DType, shape: &[usize], values: &[i64]) -> HostTensor {
+    let bytes = values
+        .iter()
+        .flat_map(|value| encode_int(dtype, *value).to_le_bytes().into_iter().take(dtype.size()))
+        .collect();
+    HostTensor {
+        dtype,
+        shape: shape.to_vec(),
+        bytes,
+    }
+}
+
 impl ValueSet {
     /// Whether the set can fill the arguments of an op. `base_shapes` are the shapes underneath the layouts, one an
-    /// argument, and `contiguous` says whether every layout is the contiguous one.
+    /// argument that holds data, and `contiguous` says whether every layout is the contiguous one.
     ///
     /// # Errors
     /// A sentence that says why not, and what would do.
     pub fn check(
         &self,
-        op: crate::Op,
+        op: Op,
         dtype: DType,
         base_shapes: &[&[usize]],
         contiguous: bool,
@@ -326,7 +374,7 @@ impl ValueSet {
                     "`{self}` holds integers of a width, and {dtype} is a float dtype: use special"
                 ));
             }
-            ValueSet::DivZero if op != crate::Op::Div => {
+            ValueSet::DivZero if op != Op::Binary(Binary::Div) => {
                 return Err(format!("`divzero` is for div alone, not for {op}"));
             }
             ValueSet::Uniform { .. }
@@ -342,7 +390,7 @@ impl ValueSet {
             | ValueSet::Numbers => {}
         }
         let traps = !matches!(self, ValueSet::Nonzero { .. } | ValueSet::DivZero);
-        if op == crate::Op::Div && !float && traps {
+        if op == Op::Binary(Binary::Div) && !float && traps {
             return Err(format!(
                 "`{self}` may divide {dtype} by zero: use nonzero(lo,hi), or divzero to test just that"
             ));

@@ -7,7 +7,8 @@
 //! steps, as a contracted `a * b + c` or f32 math for bf16 does, only takes roundings away.
 
 use parity_model::float::Format;
-use parity_model::{DType, Op};
+use parity_model::DType;
+use parity_model::op::Unary;
 
 /// An interval.
 #[derive(Clone, Copy, Debug)]
@@ -144,59 +145,60 @@ const HALF: Iv = Iv { lo: 0.5, hi: 0.5 };
 
 /// How far candle's formula for `op` may take an output of `dtype` from `want`, in absolute terms; `None` for ops that
 /// are not composites. `x` and `want` are numbers of the dtype.
-pub(crate) fn composite(op: Op, params: &[f64], dtype: DType, x: f64, want: f64) -> Option<f64> {
+pub(crate) fn composite(op: Unary, params: &[f64], dtype: DType, x: f64, want: f64) -> Option<f64> {
     let format = Format::of(dtype)?;
     let steps = Steps::new(format);
     let iv = match op {
-        Op::Gelu => gelu(steps, x),
-        Op::GeluErf => gelu_erf(steps, x),
-        Op::Silu => {
+        Unary::Gelu => gelu(steps, x),
+        Unary::GeluErf => gelu_erf(steps, x),
+        Unary::Silu => {
             let e = steps.call(core_math::exp, LIBRARY_ULP, Iv::point(-x));
             steps.div(Iv::point(x), steps.add(ONE, e))
         }
-        Op::Elu if x > 0.0 => Iv::point(x),
-        Op::Elu => {
+        Unary::Elu if x > 0.0 => Iv::point(x),
+        Unary::Elu => {
             let e = steps.call(core_math::exp, LIBRARY_ULP, Iv::point(x));
             steps.mul(Iv::point(params[0]), steps.add(e, Iv::point(-1.0)))
         }
-        Op::Affine => steps.add(
+        Unary::Affine => steps.add(
             steps.mul(Iv::point(x), Iv::point(params[0])),
             Iv::point(params[1]),
         ),
-        Op::Exp
-        | Op::Log
-        | Op::Sin
-        | Op::Cos
-        | Op::Abs
-        | Op::Neg
-        | Op::Recip
-        | Op::Sqr
-        | Op::Sqrt
-        | Op::Erf
-        | Op::Relu
-        | Op::Tanh
-        | Op::Floor
-        | Op::Ceil
-        | Op::Round
-        | Op::Sign
-        | Op::Powf
-        | Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Div
-        | Op::Maximum
-        | Op::Minimum
-        | Op::Eq
-        | Op::Ne
-        | Op::Lt
-        | Op::Le
-        | Op::Gt
-        | Op::Ge => return None,
+        Unary::Exp
+        | Unary::Log
+        | Unary::Sin
+        | Unary::Cos
+        | Unary::Abs
+        | Unary::Neg
+        | Unary::Recip
+        | Unary::Sqr
+        | Unary::Sqrt
+        | Unary::Erf
+        | Unary::Relu
+        | Unary::Tanh
+        | Unary::Floor
+        | Unary::Ceil
+        | Unary::Round
+        | Unary::Sign
+        | Unary::Powf => return None,
     };
-    // An infinite end is the first number past the largest: one step further, not infinitely far.
+    Some(distance(format, iv, want))
+}
+
+/// As [`composite`], for candle-nn's `1 / (1 + e^-x)`.
+pub(crate) fn sigmoid(dtype: DType, x: f64, want: f64) -> Option<f64> {
+    let format = Format::of(dtype)?;
+    let steps = Steps::new(format);
+    let e = steps.call(core_math::exp, LIBRARY_ULP, Iv::point(-x));
+    Some(distance(format, steps.div(ONE, steps.add(ONE, e)), want))
+}
+
+/// How far the further end of an interval is from `want`. An infinite end is the first number past the largest: one step
+/// further, not infinitely far.
+fn distance(format: Format, iv: Iv, want: f64) -> f64 {
     let cap = |x: f64| x.clamp(-format.overflow(), format.overflow());
     let want = cap(want);
-    Some((cap(iv.hi) - want).max(want - cap(iv.lo)).max(0.0))
+    (cap(iv.hi) - want).max(want - cap(iv.lo)).max(0.0)
 }
 
 /// `(0.5 x) (1 + tanh((c x) (1 + (0.044715 x) x)))`, as candle's CPU backend has it, and
@@ -234,38 +236,38 @@ mod tests {
     use super::*;
     use crate::real::unary;
 
-    fn limit(op: Op, params: &[f64], dtype: DType, x: f64) -> f64 {
-        let want = Format::of(dtype).unwrap().round(unary(op, params, x).unwrap());
+    fn limit(op: Unary, params: &[f64], dtype: DType, x: f64) -> f64 {
+        let want = Format::of(dtype).unwrap().round(unary(op, params, x));
         composite(op, params, dtype, x, want).unwrap()
     }
 
     /// candle's CPU formulas in f32, one rounding a step by construction.
-    fn in_f32(op: Op, x: f32) -> f32 {
+    fn in_f32(op: Unary, x: f32) -> f32 {
         match op {
-            Op::Silu => x / (1.0 + (-x).exp()),
-            Op::Gelu => {
+            Unary::Silu => x / (1.0 + (-x).exp()),
+            Unary::Gelu => {
                 let c = std::f32::consts::FRAC_2_SQRT_PI * std::f32::consts::FRAC_1_SQRT_2;
                 0.5 * x * (1.0 + (c * x * (1.0 + 0.044_715 * x * x)).tanh())
             }
-            _ => panic!("{op} is not a row of this test"),
+            _ => panic!("{op:?} is not a row of this test"),
         }
     }
 
     #[test]
     fn the_formulas_stay_inside_and_the_bound_is_not_slack() {
-        for op in [Op::Silu, Op::Gelu] {
+        for op in [Unary::Silu, Unary::Gelu] {
             let mut used: f64 = 0.0;
             for i in -4000..4000 {
                 let x = i as f32 * 0.01 + 0.001;
-                let want = f64::from(unary(op, &[], f64::from(x)).unwrap() as f32);
+                let want = f64::from(unary(op, &[], f64::from(x)) as f32);
                 let error = (f64::from(in_f32(op, x)) - want).abs();
                 let limit = composite(op, &[], DType::F32, f64::from(x), want).unwrap();
-                assert!(error <= limit, "{op}({x}): {error:e} is outside {limit:e}");
+                assert!(error <= limit, "{op:?}({x}): {error:e} is outside {limit:e}");
                 used = used.max(error / limit);
             }
             assert!(
                 used > 0.1,
-                "{op} uses {used} of its limit: the bound would let mistakes through"
+                "{op:?} uses {used} of its limit: the bound would let mistakes through"
             );
         }
     }
@@ -273,18 +275,18 @@ mod tests {
     #[test]
     fn away_from_cancellation_a_composite_is_good_to_a_few_ulp() {
         for (op, params) in [
-            (Op::Silu, &[][..]),
-            (Op::Gelu, &[]),
-            (Op::GeluErf, &[]),
-            (Op::Elu, &[1.0]),
+            (Unary::Silu, &[][..]),
+            (Unary::Gelu, &[]),
+            (Unary::GeluErf, &[]),
+            (Unary::Elu, &[1.0]),
         ] {
             for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
                 let format = Format::of(dtype).unwrap();
                 for x in [0.5, 1.0, 2.0, 5.0] {
-                    let ulps = limit(op, params, dtype, x) / format.ulp(unary(op, params, x).unwrap());
+                    let ulps = limit(op, params, dtype, x) / format.ulp(unary(op, params, x));
                     // The interval of f64 steps has ends that round as well.
                     let few = if dtype == DType::F64 { 24.0 } else { 12.0 };
-                    assert!(ulps <= few, "{op}({x}) of {dtype} is allowed {ulps} ULP");
+                    assert!(ulps <= few, "{op:?}({x}) of {dtype} is allowed {ulps} ULP");
                 }
             }
         }
@@ -295,12 +297,12 @@ mod tests {
         // e^12 is above f16's largest number, so silu(-12) is -12 / inf = -0 by the formula.
         let want = Format::of(DType::F16)
             .unwrap()
-            .round(unary(Op::Silu, &[], -12.0).unwrap());
-        let allowed = limit(Op::Silu, &[], DType::F16, -12.0) / want.abs();
+            .round(unary(Unary::Silu, &[], -12.0));
+        let allowed = limit(Unary::Silu, &[], DType::F16, -12.0) / want.abs();
         assert!((1.0..1.01).contains(&allowed), "{allowed} of the value");
         let (near, far) = (
-            limit(Op::Silu, &[], DType::F16, -5.0),
-            limit(Op::Silu, &[], DType::F32, -12.0),
+            limit(Unary::Silu, &[], DType::F16, -5.0),
+            limit(Unary::Silu, &[], DType::F32, -12.0),
         );
         assert!(
             near < 1e-3 && far < 1e-10,
@@ -312,7 +314,7 @@ mod tests {
     fn affine_is_one_rounding_of_the_product_and_one_of_the_sum() {
         // 3 * 1.25 - 3.75 cancels: only the product's rounding is left, as an absolute error.
         let unit = 2_f64.powi(-24);
-        let limit = limit(Op::Affine, &[3.0, -3.75], DType::F32, 1.25);
+        let limit = limit(Unary::Affine, &[3.0, -3.75], DType::F32, 1.25);
         assert!(
             limit > 0.9 * 3.75 * unit && limit < 1.1 * 3.75 * unit,
             "{limit:e}"

@@ -1,10 +1,9 @@
 //! The right answer to a case, element by element.
 
-use parity_model::float::{Format, decode_int, encode_int};
-use parity_model::{Case, DType, HostTensor};
+use parity_model::{Case, DType, HostTensor, LimitSpec, Op};
 
-use crate::limit::{Limit, Rule, rule};
-use crate::{bound, integer, real};
+use crate::answer;
+use crate::limit::Limit;
 
 /// What a case should give.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +16,8 @@ pub struct Expected {
     pub elements: Vec<Element>,
     /// Whether the bits are compared, the sign of zero included, instead of the numbers.
     pub bitwise: bool,
+    /// Whether each element depends on the arguments' elements at its own place alone.
+    pub elementwise: bool,
     /// Where the limits come from, for reports: `2 ULP: worst of ocml 1, CUDA 2, glibc 1`.
     pub limit: String,
 }
@@ -36,19 +37,75 @@ pub struct Element {
 /// When `inputs` are not the case's: another number of tensors, or other base shapes.
 pub fn expected(case: &Case, inputs: &[HostTensor]) -> Expected {
     let args = logical(case, inputs);
-    let dtype = case.op.result_dtype(case.dtype);
-    let (rule, limit) = rule(case);
-    let element = match Format::of(case.dtype) {
-        None => integer_element(case, &args, dtype),
-        Some(format) => real_element(case, &args, format, &rule),
+    let call = Call {
+        case,
+        args: &args,
+        shape: case.result_shape(),
+        dtype: case.op.result_dtype(case.dtype),
     };
-    let elements = (0..args[0].len()).map(element).collect();
+    let (mut elements, derived) = match case.op {
+        Op::Unary(op) => answer::elementwise::unary(&call, op),
+        Op::Binary(op) => answer::elementwise::binary(&call, op),
+        Op::Cast(_) => answer::cast::answer(&call),
+        Op::Where(op) => answer::select::answer(&call, op),
+        Op::Reduce(op) => answer::reduce::answer(&call, op),
+        Op::Indexing(op) => answer::indexing::answer(&call, op),
+        Op::Matmul(op) => answer::matmul::answer(&call, op),
+        Op::Conv(op) => answer::conv::answer(&call, op),
+        Op::Pool(op) => answer::pool::answer(&call, op),
+        Op::Upsample(op) => answer::upsample::answer(&call, op),
+        Op::Copies(op) => answer::copies::answer(&call, op),
+        Op::Sort(op) => answer::sort::answer(&call, op),
+        Op::Nn(op) => answer::nn::answer(&call, op),
+    };
+    let limit = match &case.limit {
+        LimitSpec::Derived => derived,
+        LimitSpec::Fixed { ulp, abs, source } => {
+            let limit = Limit { ulp: *ulp, abs: *abs };
+            elements.iter_mut().for_each(|element| element.limit = limit);
+            format!("{limit}: {source}")
+        }
+        LimitSpec::Bits { source } => {
+            elements
+                .iter_mut()
+                .for_each(|element| element.limit = Limit::EXACT);
+            format!("same bits: {source}")
+        }
+    };
+    assert_eq!(
+        elements.len(),
+        call.shape.iter().product::<usize>(),
+        "{}: an element for each place",
+        case.id()
+    );
     Expected {
-        dtype,
-        shape: args[0].shape.clone(),
+        dtype: call.dtype,
+        shape: call.shape,
         elements,
-        bitwise: rule == Rule::Bits,
+        bitwise: matches!(case.limit, LimitSpec::Bits { .. }),
+        elementwise: matches!(
+            case.op,
+            Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_)
+        ),
         limit,
+    }
+}
+
+/// A case with its arguments as the op sees them, and the form of its output.
+pub(crate) struct Call<'a> {
+    pub(crate) case: &'a Case,
+    /// The logical arguments.
+    pub(crate) args: &'a [HostTensor],
+    /// The output's shape.
+    pub(crate) shape: Vec<usize>,
+    /// The output's dtype.
+    pub(crate) dtype: DType,
+}
+
+impl Call<'_> {
+    /// Parameter `i`, which the shape rules have found to be a whole number.
+    pub(crate) fn whole(&self, i: usize) -> usize {
+        self.case.params[i] as usize
     }
 }
 
@@ -68,58 +125,11 @@ pub(crate) fn logical(case: &Case, inputs: &[HostTensor]) -> Vec<HostTensor> {
     case.args.iter().zip(inputs).map(gather).collect()
 }
 
-type ElementFn<'a> = Box<dyn Fn(usize) -> Element + 'a>;
-
-fn integer_element<'a>(case: &'a Case, args: &'a [HostTensor], out: DType) -> ElementFn<'a> {
-    Box::new(move |i| {
-        let x = |arg: usize| decode_int(case.dtype, args[arg].bits(i));
-        let value = match args.len() {
-            1 => integer::unary(case.op, case.dtype, &case.params, x(0)),
-            _ => integer::binary(case.op, x(0), x(1)),
-        };
-        let value = value.unwrap_or_else(|| panic!("{} has no meaning for integers", case.op));
-        Element {
-            bits: encode_int(out, value),
-            limit: Limit::EXACT,
-        }
-    })
-}
-
-fn real_element<'a>(case: &'a Case, args: &'a [HostTensor], format: Format, rule: &'a Rule) -> ElementFn<'a> {
-    // Parameters become numbers of the dtype before the op sees them.
-    let params: Vec<f64> = case.params.iter().map(|p| format.round(*p)).collect();
-    let truth = case.op.result_dtype(case.dtype) != case.dtype;
-    Box::new(move |i| {
-        let x = |arg: usize| format.decode(args[arg].bits(i));
-        let value = match args.len() {
-            1 => real::unary(case.op, &params, x(0)),
-            _ => real::binary(case.op, x(0), x(1)),
-        };
-        let value = value.unwrap_or_else(|| panic!("{} takes another number of arguments", case.op));
-        if truth {
-            return Element {
-                bits: value as u64,
-                limit: Limit::EXACT,
-            };
-        }
-        let bits = format.encode(value);
-        let limit = match rule {
-            Rule::Fixed(limit) => *limit,
-            Rule::Bits => Limit::EXACT,
-            Rule::Composite => {
-                let abs = bound::composite(case.op, &params, case.dtype, x(0), format.decode(bits));
-                Limit {
-                    ulp: 0.0,
-                    abs: abs.filter(|abs| abs.is_finite()).unwrap_or(0.0),
-                }
-            }
-        };
-        Element { bits, limit }
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use parity_model::float::{Format, decode_int};
+    use parity_model::DType;
+
     use super::*;
 
     fn outputs(id: &str) -> (Vec<HostTensor>, Expected) {
@@ -155,8 +165,11 @@ mod tests {
     }
 
     #[test]
-    fn every_op_and_dtype_of_the_table_gives_an_output() {
+    fn every_elementwise_op_and_dtype_gives_an_output() {
         for &op in parity_model::Op::ALL {
+            if !matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Cast(_)) {
+                continue;
+            }
             for &dtype in op.dtypes() {
                 let params: Vec<&str> = op.params().iter().map(|_| "2").collect();
                 let params = if params.is_empty() {
@@ -182,6 +195,117 @@ mod tests {
                 assert!(expected.elements.iter().all(|e| e.limit.abs.is_finite()), "{id}");
             }
         }
+    }
+
+    /// The output as numbers.
+    fn numbers(id: &str) -> Vec<f64> {
+        let (_, expected) = outputs(id);
+        let decode = |bits| match Format::of(expected.dtype) {
+            Some(format) => format.decode(bits),
+            None => decode_int(expected.dtype, bits) as f64,
+        };
+        expected.elements.iter().map(|e| decode(e.bits)).collect()
+    }
+
+    #[test]
+    fn a_spec_overrides_the_derived_limit() {
+        let mut case: Case = "unary/exp:f32:[2]:contiguous:uniform(0,1)".parse().unwrap();
+        let of = |case: &Case| expected(case, &case.inputs(0));
+        assert_eq!(of(&case).limit, "2 ULP: worst of ocml 1, CUDA 2, glibc 1");
+        case.limit = LimitSpec::Fixed {
+            ulp: 4.0,
+            abs: 1e-6,
+            source: "a reason".into(),
+        };
+        assert_eq!(of(&case).limit, "4 ULP + 1.000e-6 absolute: a reason");
+        assert_eq!(of(&case).elements[0].limit, Limit { ulp: 4.0, abs: 1e-6 });
+        case.limit = LimitSpec::Bits {
+            source: "a reason".into(),
+        };
+        assert_eq!(of(&case).limit, "same bits: a reason");
+        assert!(of(&case).bitwise);
+    }
+
+    #[test]
+    fn a_convolution_and_its_transpose_are_adjoint() {
+        // <conv(x), y> = <x, conv_transpose(y)> for the same kernel, whatever stride, padding and dilation.
+        let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let case = |id: &str| id.parse::<Case>().unwrap();
+        let forward = case("conv/conv2d(1,2,2,1):f64:[1,2,7,7],[3,2,2,2]:contiguous,contiguous:ints(-4,4)");
+        let mut inputs = forward.inputs(0);
+        let out = expected(&forward, &inputs);
+        assert_eq!(out.shape, [1, 3, 4, 4]);
+        let back = case(
+            "conv/conv_transpose2d(1,0,2,2):f64:[1,3,4,4],[3,2,2,2]:contiguous,contiguous:ints(-4,4)",
+        );
+        let y = back.inputs(1).remove(0);
+        let x = std::mem::replace(&mut inputs[0], y);
+        let returned = expected(&back, &inputs);
+        let decode = |expected: &Expected| -> Vec<f64> {
+            expected.elements.iter().map(|e| f64::from_bits(e.bits)).collect()
+        };
+        assert_eq!(returned.shape, [1, 2, 7, 7]);
+        assert_eq!(
+            inner(&decode(&out), &crate::numbers::reals(&inputs[0])),
+            inner(&crate::numbers::reals(&x), &decode(&returned))
+        );
+    }
+
+    #[test]
+    fn sorting_by_indices_is_sorting() {
+        let sorted = numbers("sort/sort_desc:f32:[4,9]:contiguous:nan");
+        let (args, order) = outputs("sort/argsort_desc:f32:[4,9]:contiguous:nan");
+        assert_eq!(sorted.len(), order.elements.len());
+        assert!(sorted[0].is_nan() && !sorted[8].is_nan(), "NaN is above every number");
+        for row in 0..4 {
+            let mut seen: Vec<u64> = order.elements[row * 9..][..9].iter().map(|e| e.bits).collect();
+            let values: Vec<f32> = seen
+                .iter()
+                .map(|i| f32::from_bits(args[0].bits(row * 9 + *i as usize) as u32))
+                .collect();
+            assert!(values.windows(2).all(|pair| pair[0] >= pair[1] || pair[0].is_nan()));
+            seen.sort_unstable();
+            assert!(seen.iter().enumerate().all(|(i, seen)| *seen == i as u64));
+        }
+    }
+
+    #[test]
+    fn what_is_gathered_can_be_scattered_back() {
+        let (args, gathered) = outputs("indexing/gather(1):i32,u32:[2,5],[2,8]:contiguous,contiguous:any");
+        let ids = crate::numbers::ints(&args[1]);
+        for i in 0..16 {
+            let source = args[0].bits(i / 8 * 5 + ids[i] as usize);
+            assert_eq!(gathered.elements[i].bits, source);
+        }
+        let (args, added) = outputs(
+            "indexing/index_add(0):i64,u32,i64:[3,2],[4],[4,2]:contiguous,contiguous,contiguous:ints(-9,9)",
+        );
+        let total = |bits: &dyn Fn(usize) -> u64, n: usize| (0..n).map(|i| bits(i) as i64).sum::<i64>();
+        let before = total(&|i| args[0].bits(i), 6) + total(&|i| args[2].bits(i), 8);
+        assert_eq!(total(&|i| added.elements[i].bits, 6), before);
+    }
+
+    #[test]
+    fn the_first_nan_is_the_extreme() {
+        let (args, at) = outputs("reduce/argmax(1):f16:[3,9]:contiguous:nan");
+        let (_, max) = outputs("reduce/max(1):f16:[3,9]:contiguous:ints(-4,4)");
+        assert_eq!(at.dtype, DType::U32);
+        let half = Format::of(DType::F16).unwrap();
+        assert!(half.decode(args[0].bits(0)).is_nan());
+        assert_eq!(at.elements[0].bits, 0);
+        assert!(max.elements.iter().all(|e| half.decode(e.bits) > 0.0));
+    }
+
+    #[test]
+    fn upsampling_to_the_same_size_changes_nothing() {
+        for op in ["upsample_nearest2d(5,6)", "upsample_bilinear2d(5,6,0)", "upsample_bilinear2d(5,6,1)"] {
+            let (args, expected) = outputs(&format!("upsample/{op}:f32:[1,2,5,6]:contiguous:uniform(-1,1)"));
+            for i in 0..60 {
+                assert_eq!(expected.elements[i].bits, args[0].bits(i), "{op}");
+            }
+        }
+        let doubled = numbers("upsample/upsample_nearest1d(8):u8:[1,1,4]:contiguous:any");
+        assert!((0..4).all(|i| doubled[2 * i] == doubled[2 * i + 1]));
     }
 
     #[test]

@@ -3,13 +3,16 @@
 //! Pure. It links no backend and runs in no judged process; it gets inputs and outcomes as bytes. The values come from
 //! IEEE 754 arithmetic, CORE-MATH's correctly rounded functions and double-double arithmetic, never from a backend.
 
+mod answer;
 mod bound;
 mod dd;
+mod dot;
 mod expected;
 mod integer;
 mod judge;
 mod limit;
 mod metrics;
+mod numbers;
 mod real;
 
 pub use expected::{Element, Expected, expected};

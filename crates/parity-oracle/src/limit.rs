@@ -1,8 +1,10 @@
-//! The limits: which ops are exact, which are as good as their library, and which follow from their formula.
+//! The limits of elementwise ops: which are exact, which are as good as their library, and which follow from their
+//! formula. The limits of sums and products are in `dot`, those of everything else beside their answers.
 //!
 //! Each comes with the text that says where it is from; reports show it beside the worst error found.
 
-use parity_model::{Case, DType, LimitSpec, Op};
+use parity_model::op::{Binary, Unary};
+use parity_model::DType;
 
 /// How far an output element may lie from the expected one: `ulp` units in its last place plus `abs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,8 +36,6 @@ impl std::fmt::Display for Limit {
 pub(crate) enum Rule {
     /// The same limit for every element.
     Fixed(Limit),
-    /// Bit for bit.
-    Bits,
     /// [`crate::bound::composite`], element by element.
     Composite,
 }
@@ -48,63 +48,41 @@ struct Library {
     source: &'static str,
 }
 
-const fn library(op: Op) -> Option<Library> {
+const fn library(op: Unary) -> Option<Library> {
     let (ulp, source) = match op {
-        Op::Exp => (2.0, "ocml 1, CUDA 2, glibc 1"),
-        Op::Log => (2.0, "ocml 2, CUDA 1, glibc 1"),
-        Op::Sin => (2.0, "ocml 2, CUDA 1, glibc 1"),
-        Op::Cos => (2.0, "ocml 2, CUDA 2, glibc 1"),
-        Op::Tanh => (2.0, "ocml 1, CUDA 2, glibc 2"),
-        Op::Erf => (2.0, "ocml 2, CUDA 1, glibc 1"),
-        Op::Powf => (2.0, "ocml 1, CUDA 2, glibc 1"),
-        Op::Abs
-        | Op::Neg
-        | Op::Recip
-        | Op::Sqr
-        | Op::Sqrt
-        | Op::Gelu
-        | Op::GeluErf
-        | Op::Relu
-        | Op::Silu
-        | Op::Floor
-        | Op::Ceil
-        | Op::Round
-        | Op::Sign
-        | Op::Affine
-        | Op::Elu
-        | Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Div
-        | Op::Maximum
-        | Op::Minimum
-        | Op::Eq
-        | Op::Ne
-        | Op::Lt
-        | Op::Le
-        | Op::Gt
-        | Op::Ge => return None,
+        Unary::Exp => (2.0, "ocml 1, CUDA 2, glibc 1"),
+        Unary::Log => (2.0, "ocml 2, CUDA 1, glibc 1"),
+        Unary::Sin => (2.0, "ocml 2, CUDA 1, glibc 1"),
+        Unary::Cos => (2.0, "ocml 2, CUDA 2, glibc 1"),
+        Unary::Tanh => (2.0, "ocml 1, CUDA 2, glibc 2"),
+        Unary::Erf => (2.0, "ocml 2, CUDA 1, glibc 1"),
+        Unary::Powf => (2.0, "ocml 1, CUDA 2, glibc 1"),
+        Unary::Abs
+        | Unary::Neg
+        | Unary::Recip
+        | Unary::Sqr
+        | Unary::Sqrt
+        | Unary::Gelu
+        | Unary::GeluErf
+        | Unary::Relu
+        | Unary::Silu
+        | Unary::Floor
+        | Unary::Ceil
+        | Unary::Round
+        | Unary::Sign
+        | Unary::Affine
+        | Unary::Elu => return None,
     };
     Some(Library { ulp, source })
 }
 
-/// The rule for a case, and its source in words.
-pub(crate) fn rule(case: &Case) -> (Rule, String) {
-    match &case.limit {
-        LimitSpec::Fixed { ulp, abs, source } => {
-            let limit = Limit { ulp: *ulp, abs: *abs };
-            (Rule::Fixed(limit), format!("{limit}: {source}"))
-        }
-        LimitSpec::Bits { source } => (Rule::Bits, format!("same bits: {source}")),
-        LimitSpec::Derived => derived(case.op, case.dtype),
-    }
+fn fixed(ulp: f64, source: &str) -> (Rule, String) {
+    let limit = Limit { ulp, abs: 0.0 };
+    (Rule::Fixed(limit), format!("{limit}: {source}"))
 }
 
-fn derived(op: Op, dtype: DType) -> (Rule, String) {
-    let fixed = |ulp: f64, source: &str| {
-        let limit = Limit { ulp, abs: 0.0 };
-        (Rule::Fixed(limit), format!("{limit}: {source}"))
-    };
+/// The rule for a unary op, and its source in words.
+pub(crate) fn unary(op: Unary, dtype: DType) -> (Rule, String) {
     if !dtype.is_float() {
         return fixed(0.0, "integer arithmetic");
     }
@@ -119,83 +97,90 @@ fn derived(op: Op, dtype: DType) -> (Rule, String) {
             "computed in f32, whose error may flip the one rounding to the dtype",
         ),
         (None, _) => match op {
-            Op::Gelu | Op::GeluErf | Op::Silu | Op::Elu | Op::Affine => (
+            Unary::Gelu | Unary::GeluErf | Unary::Silu | Unary::Elu | Unary::Affine => (
                 Rule::Composite,
                 "running error of candle's formula, one rounding a step".to_owned(),
             ),
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Recip | Op::Sqr | Op::Sqrt => {
-                fixed(0.0, "IEEE 754 asks for the correctly rounded result")
-            }
-            Op::Exp
-            | Op::Log
-            | Op::Sin
-            | Op::Cos
-            | Op::Erf
-            | Op::Tanh
-            | Op::Powf
-            | Op::Abs
-            | Op::Neg
-            | Op::Relu
-            | Op::Floor
-            | Op::Ceil
-            | Op::Round
-            | Op::Sign
-            | Op::Maximum
-            | Op::Minimum
-            | Op::Eq
-            | Op::Ne
-            | Op::Lt
-            | Op::Le
-            | Op::Gt
-            | Op::Ge => fixed(0.0, "the result is a number of the dtype"),
+            Unary::Recip | Unary::Sqr | Unary::Sqrt => fixed(0.0, CORRECTLY_ROUNDED),
+            Unary::Exp
+            | Unary::Log
+            | Unary::Sin
+            | Unary::Cos
+            | Unary::Erf
+            | Unary::Tanh
+            | Unary::Powf
+            | Unary::Abs
+            | Unary::Neg
+            | Unary::Relu
+            | Unary::Floor
+            | Unary::Ceil
+            | Unary::Round
+            | Unary::Sign => fixed(0.0, A_NUMBER),
         },
+    }
+}
+
+const CORRECTLY_ROUNDED: &str = "IEEE 754 asks for the correctly rounded result";
+const A_NUMBER: &str = "the result is a number of the dtype";
+
+/// The rule for a binary op, and its source in words.
+pub(crate) fn binary(op: Binary, dtype: DType) -> (Rule, String) {
+    if !dtype.is_float() {
+        return fixed(0.0, "integer arithmetic");
+    }
+    match op {
+        Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => fixed(0.0, CORRECTLY_ROUNDED),
+        Binary::Maximum
+        | Binary::Minimum
+        | Binary::Eq
+        | Binary::Ne
+        | Binary::Lt
+        | Binary::Le
+        | Binary::Gt
+        | Binary::Ge => fixed(0.0, A_NUMBER),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use parity_model::Op;
+
     use super::*;
+
+    /// The rules of all elementwise ops and dtypes.
+    fn rules() -> Vec<(Op, DType, Rule, String)> {
+        let mut rules = Vec::new();
+        for &op in Op::ALL {
+            for &dtype in op.dtypes() {
+                let (rule, text) = match op {
+                    Op::Unary(op) => unary(op, dtype),
+                    Op::Binary(op) => binary(op, dtype),
+                    _ => continue,
+                };
+                rules.push((op, dtype, rule, text));
+            }
+        }
+        rules
+    }
 
     #[test]
     fn every_limit_has_a_source() {
-        for &op in Op::ALL {
-            for &dtype in op.dtypes() {
-                let (rule, text) = derived(op, dtype);
-                let source = text.split_once(": ").map_or(text.as_str(), |(_, source)| source);
-                assert!(source.len() > 10, "{op} of {dtype}: {text}");
-                if let Rule::Fixed(limit) = rule {
-                    assert!(limit.ulp <= 2.0 && limit.abs == 0.0, "{op} of {dtype}: {text}");
-                }
+        for (op, dtype, rule, text) in rules() {
+            let source = text.split_once(": ").map_or(text.as_str(), |(_, source)| source);
+            assert!(source.len() > 10, "{op} of {dtype}: {text}");
+            if let Rule::Fixed(limit) = rule {
+                assert!(limit.ulp <= 2.0 && limit.abs == 0.0, "{op} of {dtype}: {text}");
             }
         }
     }
 
     #[test]
     fn a_composite_rule_has_a_composite_bound_and_no_other_rule_has() {
-        for &op in Op::ALL.iter().filter(|op| op.accepts(DType::F32)) {
+        for (op, _, rule, _) in rules().into_iter().filter(|(_, dtype, ..)| *dtype == DType::F32) {
+            let Op::Unary(unary) = op else { continue };
             let params = vec![1.0; op.params().len()];
-            let bound = crate::bound::composite(op, &params, DType::F32, -1.0, -0.25);
-            assert_eq!(
-                bound.is_some(),
-                derived(op, DType::F32).0 == Rule::Composite,
-                "{op}"
-            );
+            let bound = crate::bound::composite(unary, &params, DType::F32, -1.0, -0.25);
+            assert_eq!(bound.is_some(), rule == Rule::Composite, "{op}");
         }
-    }
-
-    #[test]
-    fn a_spec_overrides_the_derived_limit() {
-        let mut case: Case = "unary/exp:f32:[2]:contiguous:any".parse().unwrap();
-        assert_eq!(rule(&case).1, "2 ULP: worst of ocml 1, CUDA 2, glibc 1");
-        case.limit = LimitSpec::Fixed {
-            ulp: 4.0,
-            abs: 1e-6,
-            source: "a reason".into(),
-        };
-        assert_eq!(rule(&case).1, "4 ULP + 1.000e-6 absolute: a reason");
-        case.limit = LimitSpec::Bits {
-            source: "a reason".into(),
-        };
-        assert_eq!(rule(&case), (Rule::Bits, "same bits: a reason".into()));
     }
 }

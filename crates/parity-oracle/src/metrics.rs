@@ -7,6 +7,7 @@ use parity_model::{DType, HostTensor, Metrics};
 
 use crate::expected::Expected;
 use crate::limit::Limit;
+use crate::numbers::unravel;
 
 /// The error of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +95,7 @@ pub(crate) fn against_oracle(expected: &Expected, inputs: &[HostTensor], got: &H
         let element = &expected.elements[i];
         (element.bits, element.limit)
     };
-    measure(got, expected.bitwise, at, inputs)
+    measure(expected, got, at, inputs)
 }
 
 /// The metrics of `got` against another backend's output, with the oracle's limits for want of better.
@@ -105,15 +106,16 @@ pub(crate) fn against_reference(
     got: &HostTensor,
 ) -> Metrics {
     let at = |i: usize| (reference.bits(i), expected.elements[i].limit);
-    measure(got, expected.bitwise, at, inputs)
+    measure(expected, got, at, inputs)
 }
 
 fn measure(
+    form: &Expected,
     got: &HostTensor,
-    bitwise: bool,
     at: impl Fn(usize) -> (u64, Limit),
     inputs: &[HostTensor],
 ) -> Metrics {
+    let bitwise = form.bitwise;
     let mut metrics = Metrics {
         elements: got.len(),
         outside: 0,
@@ -140,8 +142,10 @@ fn measure(
         let (want, limit) = at(i);
         Worst {
             index: unravel(i, &got.shape),
+            // Only where each element comes from those at its own place do they explain it.
             inputs: inputs
                 .iter()
+                .filter(|_| form.elementwise)
                 .map(|input| print(input.dtype, input.bits(i)))
                 .collect(),
             expected: print(got.dtype, want),
@@ -155,15 +159,6 @@ fn measure(
         }
     });
     metrics
-}
-
-fn unravel(mut flat: usize, shape: &[usize]) -> Vec<usize> {
-    let mut index = vec![0; shape.len()];
-    for d in (0..shape.len()).rev() {
-        index[d] = flat % shape[d];
-        flat /= shape[d];
-    }
-    index
 }
 
 /// A value as the shortest decimal that reads back as it.

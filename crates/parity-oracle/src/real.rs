@@ -5,7 +5,7 @@
 //! bits of the narrower formats (Figueroa, "When is double rounding innocuous?", SIGNUM 1995), and where the result is
 //! subnormal there are fewer bits still.
 
-use parity_model::Op;
+use parity_model::op::{Binary, Unary};
 
 use crate::dd::{Dd, exp_parts, expm1, scale};
 
@@ -25,89 +25,55 @@ const FRAC_1_SQRT_2: Dd = Dd {
     lo: -4.833_646_656_726_457e-17,
 };
 
-/// The op on `x`. `params` are values of the op's dtype. `None` for ops that are not unary.
-pub(crate) fn unary(op: Op, params: &[f64], x: f64) -> Option<f64> {
-    Some(match op {
-        Op::Exp => core_math::exp(x),
-        Op::Log => core_math::log(x),
-        Op::Sin => core_math::sin(x),
-        Op::Cos => core_math::cos(x),
-        Op::Tanh => core_math::tanh(x),
-        Op::Erf => core_math::erf(x),
-        Op::Powf => core_math::pow(x, params[0]),
-        Op::Abs => x.abs(),
-        Op::Neg => -x,
-        Op::Recip => 1.0 / x,
-        Op::Sqr => x * x,
-        Op::Sqrt => x.sqrt(),
-        Op::Relu => maximum(x, 0.0),
-        Op::Floor => x.floor(),
-        Op::Ceil => x.ceil(),
-        Op::Round => x.round(),
-        Op::Sign => f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)),
-        Op::Gelu => gelu(x),
-        Op::GeluErf => gelu_erf(x),
-        Op::Silu => times_sigmoid(x, x.into()),
-        Op::Affine => params[0].mul_add(x, params[1]),
-        Op::Elu => elu(params[0], x),
-        Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Div
-        | Op::Maximum
-        | Op::Minimum
-        | Op::Eq
-        | Op::Ne
-        | Op::Lt
-        | Op::Le
-        | Op::Gt
-        | Op::Ge => return None,
-    })
+/// The op on `x`. `params` are values of the op's dtype.
+pub(crate) fn unary(op: Unary, params: &[f64], x: f64) -> f64 {
+    match op {
+        Unary::Exp => core_math::exp(x),
+        Unary::Log => core_math::log(x),
+        Unary::Sin => core_math::sin(x),
+        Unary::Cos => core_math::cos(x),
+        Unary::Tanh => core_math::tanh(x),
+        Unary::Erf => core_math::erf(x),
+        Unary::Powf => core_math::pow(x, params[0]),
+        Unary::Abs => x.abs(),
+        Unary::Neg => -x,
+        Unary::Recip => 1.0 / x,
+        Unary::Sqr => x * x,
+        Unary::Sqrt => x.sqrt(),
+        Unary::Relu => maximum(x, 0.0),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => x.ceil(),
+        Unary::Round => x.round(),
+        Unary::Sign => f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)),
+        Unary::Gelu => gelu(x),
+        Unary::GeluErf => gelu_erf(x),
+        Unary::Silu => times_sigmoid(x, x.into()),
+        Unary::Affine => params[0].mul_add(x, params[1]),
+        Unary::Elu => elu(params[0], x),
+    }
 }
 
-/// The op on `a` and `b`; truth is 1. `None` for ops that are not binary.
-pub(crate) fn binary(op: Op, a: f64, b: f64) -> Option<f64> {
+/// The op on `a` and `b`; truth is 1.
+pub(crate) fn binary(op: Binary, a: f64, b: f64) -> f64 {
     let truth = |condition: bool| f64::from(u8::from(condition));
-    Some(match op {
-        Op::Add => a + b,
-        Op::Sub => a - b,
-        Op::Mul => a * b,
-        Op::Div => a / b,
-        Op::Maximum => maximum(a, b),
-        Op::Minimum => -maximum(-a, -b),
-        Op::Eq => truth(a == b),
-        Op::Ne => truth(a != b),
-        Op::Lt => truth(a < b),
-        Op::Le => truth(a <= b),
-        Op::Gt => truth(a > b),
-        Op::Ge => truth(a >= b),
-        Op::Exp
-        | Op::Log
-        | Op::Sin
-        | Op::Cos
-        | Op::Abs
-        | Op::Neg
-        | Op::Recip
-        | Op::Sqr
-        | Op::Sqrt
-        | Op::Gelu
-        | Op::GeluErf
-        | Op::Erf
-        | Op::Relu
-        | Op::Silu
-        | Op::Tanh
-        | Op::Floor
-        | Op::Ceil
-        | Op::Round
-        | Op::Sign
-        | Op::Affine
-        | Op::Powf
-        | Op::Elu => return None,
-    })
+    match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::Maximum => maximum(a, b),
+        Binary::Minimum => -maximum(-a, -b),
+        Binary::Eq => truth(a == b),
+        Binary::Ne => truth(a != b),
+        Binary::Lt => truth(a < b),
+        Binary::Le => truth(a <= b),
+        Binary::Gt => truth(a > b),
+        Binary::Ge => truth(a >= b),
+    }
 }
 
 /// IEEE 754-2019 `maximum`: NaN if either is, and +0 above -0.
-fn maximum(a: f64, b: f64) -> f64 {
+pub(crate) fn maximum(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
     } else if a == b {
@@ -138,6 +104,21 @@ fn times_sigmoid(x: f64, t: Dd) -> f64 {
     let (m, k) = exp_parts(t);
     let scaled = Dd::from(x) * m / (one + scale(m, k));
     scale(scaled, k).hi
+}
+
+/// 1 / (1 + e^-x); within an ulp of f64.
+pub(crate) fn sigmoid(x: f64) -> f64 {
+    if x.is_nan() || x.is_infinite() {
+        return 1.0 / (1.0 + core_math::exp(-x));
+    }
+    let one = Dd::from(1.0);
+    if x >= 0.0 {
+        let (m, k) = exp_parts((-x.min(1000.0)).into());
+        return (one / (one + scale(m, k))).hi;
+    }
+    // Below -1000 it is less than any number.
+    let (m, k) = exp_parts(x.max(-1000.0).into());
+    scale(m / (one + scale(m, k)), k).hi
 }
 
 /// 0.5 x (1 + tanh u) = x / (1 + e^-2u) for u = sqrt(2/pi) (x + 0.044715 x^3).
@@ -178,11 +159,11 @@ fn elu(alpha: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn check(op: Op, params: &[f64], rows: &[(f64, f64)]) {
+    fn check(op: Unary, params: &[f64], rows: &[(f64, f64)]) {
         for &(x, want) in rows {
-            let got = unary(op, params, x).unwrap();
+            let got = unary(op, params, x);
             // gelu_erf is documented to be within an ulp; the others are the nearest f64.
-            let near = op == Op::GeluErf && (got == want.next_up() || got == want.next_down());
+            let near = op == Unary::GeluErf && (got == want.next_up() || got == want.next_down());
             assert!(
                 got == want || near || got.is_nan() && want.is_nan(),
                 "{op}({x:e}) is {got:e}, not {want:e}"
@@ -194,7 +175,7 @@ mod tests {
     #[test]
     fn composites_agree_with_multiple_precision() {
         check(
-            Op::Gelu,
+            Unary::Gelu,
             &[],
             &[
                 (0.5, 0.34571400982514394),
@@ -207,7 +188,7 @@ mod tests {
             ],
         );
         check(
-            Op::GeluErf,
+            Unary::GeluErf,
             &[],
             &[
                 (0.5, 0.34573123063700656),
@@ -220,7 +201,7 @@ mod tests {
             ],
         );
         check(
-            Op::Silu,
+            Unary::Silu,
             &[],
             &[
                 (0.5, 0.3112296656009273),
@@ -233,7 +214,7 @@ mod tests {
             ],
         );
         check(
-            Op::Elu,
+            Unary::Elu,
             &[0.75],
             &[
                 (-0.5, -0.29510200521552493),
@@ -249,7 +230,7 @@ mod tests {
     fn infinities_and_nan_follow_the_op_table() {
         let (inf, nan) = (f64::INFINITY, f64::NAN);
         check(
-            Op::Gelu,
+            Unary::Gelu,
             &[],
             &[
                 (inf, inf),
@@ -260,7 +241,7 @@ mod tests {
             ],
         );
         check(
-            Op::GeluErf,
+            Unary::GeluErf,
             &[],
             &[
                 (inf, inf),
@@ -271,7 +252,7 @@ mod tests {
             ],
         );
         check(
-            Op::Silu,
+            Unary::Silu,
             &[],
             &[
                 (inf, inf),
@@ -282,25 +263,25 @@ mod tests {
             ],
         );
         check(
-            Op::Elu,
+            Unary::Elu,
             &[0.5],
             &[(inf, inf), (-inf, -0.5), (nan, nan), (0.0, 0.0)],
         );
-        check(Op::Relu, &[], &[(inf, inf), (-inf, 0.0), (nan, nan), (-3.0, 0.0)]);
+        check(Unary::Relu, &[], &[(inf, inf), (-inf, 0.0), (nan, nan), (-3.0, 0.0)]);
         check(
-            Op::Sign,
+            Unary::Sign,
             &[],
             &[(inf, 1.0), (-inf, -1.0), (nan, 0.0), (-0.0, 0.0)],
         );
-        check(Op::Powf, &[0.0], &[(nan, 1.0), (inf, 1.0), (0.0, 1.0)]);
-        check(Op::Log, &[], &[(0.0, -inf), (-1.0, nan), (inf, inf)]);
-        check(Op::Sin, &[], &[(inf, nan), (0.0, 0.0)]);
+        check(Unary::Powf, &[0.0], &[(nan, 1.0), (inf, 1.0), (0.0, 1.0)]);
+        check(Unary::Log, &[], &[(0.0, -inf), (-1.0, nan), (inf, inf)]);
+        check(Unary::Sin, &[], &[(inf, nan), (0.0, 0.0)]);
     }
 
     #[test]
     fn halves_round_away_from_zero() {
         check(
-            Op::Round,
+            Unary::Round,
             &[],
             &[
                 (0.5, 1.0),
@@ -315,30 +296,21 @@ mod tests {
 
     #[test]
     fn maximum_and_minimum_propagate_nan_from_either_side() {
-        for op in [Op::Maximum, Op::Minimum] {
-            assert!(binary(op, f64::NAN, 1.0).unwrap().is_nan());
-            assert!(binary(op, 1.0, f64::NAN).unwrap().is_nan());
+        for op in [Binary::Maximum, Binary::Minimum] {
+            assert!(binary(op, f64::NAN, 1.0).is_nan());
+            assert!(binary(op, 1.0, f64::NAN).is_nan());
         }
-        assert_eq!(binary(Op::Maximum, 1.0, 2.0), Some(2.0));
-        assert_eq!(binary(Op::Minimum, 1.0, 2.0), Some(1.0));
-        assert!(binary(Op::Maximum, -0.0, 0.0).unwrap().is_sign_positive());
-        assert!(binary(Op::Minimum, 0.0, -0.0).unwrap().is_sign_negative());
+        assert_eq!(binary(Binary::Maximum, 1.0, 2.0), 2.0);
+        assert_eq!(binary(Binary::Minimum, 1.0, 2.0), 1.0);
+        assert!(binary(Binary::Maximum, -0.0, 0.0).is_sign_positive());
+        assert!(binary(Binary::Minimum, 0.0, -0.0).is_sign_negative());
     }
 
     #[test]
     fn comparisons_with_nan_are_false_except_ne() {
-        for op in [Op::Eq, Op::Lt, Op::Le, Op::Gt, Op::Ge] {
-            assert_eq!(binary(op, f64::NAN, f64::NAN), Some(0.0), "{op}");
+        for op in [Binary::Eq, Binary::Lt, Binary::Le, Binary::Gt, Binary::Ge] {
+            assert_eq!(binary(op, f64::NAN, f64::NAN), 0.0, "{op}");
         }
-        assert_eq!(binary(Op::Ne, f64::NAN, f64::NAN), Some(1.0));
-    }
-
-    #[test]
-    fn every_op_has_an_oracle() {
-        for &op in Op::ALL {
-            let params = vec![1.0; op.params().len()];
-            assert_eq!(unary(op, &params, 1.0).is_some(), op.arity() == 1, "{op}");
-            assert_eq!(binary(op, 1.0, 2.0).is_some(), op.arity() == 2, "{op}");
-        }
+        assert_eq!(binary(Binary::Ne, f64::NAN, f64::NAN), 1.0);
     }
 }

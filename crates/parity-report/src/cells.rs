@@ -37,7 +37,7 @@ pub(crate) struct WorstError {
 /// Families in the order of their table.
 pub(crate) fn families(run: &RunRecord) -> Vec<&str> {
     let families = distinct(run.cases.iter().map(|case| case.family.as_str()));
-    by_table(families, &Family::ALL.map(Family::name))
+    by_table(families, &Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>())
 }
 
 /// The results of `family` on the backend in `column`.

@@ -34,7 +34,7 @@ fn cases(selection: &Selection) -> Result<String, Failure> {
 
 fn ops() -> String {
     let mut page = String::new();
-    for family in Family::ALL {
+    for &family in Family::ALL {
         for op in Op::ALL.iter().filter(|op| op.family() == family) {
             let params = match op.params() {
                 [] => String::new(),

@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use super::reader::{Report, Table, Value, document};
 use super::{Group, SpecError, SpecFile};
+use super::expand::{each, impossible};
 use crate::case::shape_text;
-use crate::{Case, DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
+use crate::{DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
 
-const GROUP_KEYS: [&str; 9] = [
+const GROUP_KEYS: [&str; 10] = [
     "ops",
     "params",
     "dtypes",
+    "index_dtypes",
     "shapes",
     "layouts",
     "values",
@@ -29,7 +31,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<SpecFile, Vec<SpecError>> {
     let document = document(&report, text);
     let root = Table::open(&report, document.get_ref(), document.span(), &["family", "group"]);
     let family = root.require("family", r#"family = "unary""#);
-    let family = family.and_then(|family| family.word("op family", &Family::ALL, Family::name));
+    let family = family.and_then(|family| family.word("op family", Family::ALL, Family::name));
     let groups = root
         .require("group", "a [[group]]")
         .and_then(|groups| groups.array(false));
@@ -62,13 +64,17 @@ fn group(table: &Table<'_, '_>, family: Family) -> Option<Group> {
     let params = table
         .get("params")
         .map(|params| params.list(|list| list_of(list, true, Value::number)));
+    let index_dtypes = table.get("index_dtypes").map(|list| list.list(read_dtype));
     let skip = table.get("skip_impossible").map(|skip| skip.boolean());
     let limit = table.get("limit").map(|limit| read_limit(&limit));
 
     let ops = ops.and_then(|ops| ops.list(|op| read_op(op, family)));
-    let dtypes = dtypes.and_then(|list| list.list(|dtype| dtype.word("dtype", &DType::ALL, DType::name)));
-    let shapes = shapes.and_then(|shapes| shapes.list(|shape| list_of(shape, true, Value::size)));
-    let layouts = layouts.and_then(|layouts| layouts.list(|layout| read_layouts(layout, family)));
+    let dtypes = dtypes.and_then(|list| list.list(read_dtype));
+    let arity = |op: &Op| op.arity();
+    let arities: Option<Vec<usize>> = ops.as_ref().map(|ops| ops.iter().map(arity).collect());
+    let arities = arities.as_deref().unwrap_or_default();
+    let shapes = shapes.and_then(|shapes| shapes.list(|shape| read_shapes(shape, arities)));
+    let layouts = layouts.and_then(|layouts| layouts.list(|layout| read_layouts(layout, arities)));
     let values = values.and_then(|values| values.list(read_values));
     let tier = tier.and_then(|tier| tier.word("tier", &Tier::ALL, Tier::name));
     Some(Group {
@@ -76,6 +82,7 @@ fn group(table: &Table<'_, '_>, family: Family) -> Option<Group> {
         ops: ops?,
         params: params.map_or(Some(vec![vec![]]), |params| params)?,
         dtypes: dtypes?,
+        index_dtypes: index_dtypes.map_or(Some(vec![]), |dtypes| dtypes)?,
         shapes: shapes?,
         layouts: layouts?,
         values: values?,
@@ -109,8 +116,37 @@ fn read_op(value: &Value<'_, '_>, family: Family) -> Option<Op> {
     Some(op)
 }
 
+fn read_dtype(value: &Value<'_, '_>) -> Option<DType> {
+    value.word("dtype", &DType::ALL, DType::name)
+}
+
+/// Whether `count` items are one for all arguments, or one for each, whatever the op of the group; else an error.
+fn one_or_each(value: &Value<'_, '_>, count: usize, what: &str, arities: &[usize]) -> bool {
+    let wrong = arities.iter().find(|arity| count != 1 && count != **arity);
+    if let Some(arity) = wrong {
+        value.error(
+            format!("{count} {what} are named for {arity} arguments"),
+            "name one for all arguments, or one for each; ops with another number of arguments go into another group",
+        );
+    }
+    wrong.is_none()
+}
+
+/// `[2, 3]`, or one shape an argument: `[[2, 3], [3, 4]]`.
+fn read_shapes(value: &Value<'_, '_>, arities: &[usize]) -> Option<Vec<Vec<usize>>> {
+    let nested = value.array(true)?;
+    if nested.is_empty() || !nested[0].is_array() {
+        return Some(vec![list_of(value, true, Value::size)?]);
+    }
+    let shapes = nested
+        .iter()
+        .map(|shape| list_of(shape, true, Value::size))
+        .collect::<Option<Vec<_>>>()?;
+    one_or_each(value, shapes.len(), "shapes", arities).then_some(shapes)
+}
+
 /// `contiguous`, or one word an argument: `contiguous,broadcast`.
-fn read_layouts(value: &Value<'_, '_>, family: Family) -> Option<Vec<Layout>> {
+fn read_layouts(value: &Value<'_, '_>, arities: &[usize]) -> Option<Vec<Layout>> {
     let text = value.string()?;
     let words: Vec<&str> = text.split(',').map(str::trim).collect();
     let layout = |word: &&str| {
@@ -122,22 +158,7 @@ fn read_layouts(value: &Value<'_, '_>, family: Family) -> Option<Vec<Layout>> {
         layout.ok()
     };
     let layouts: Vec<Layout> = words.iter().map(layout).collect::<Option<_>>()?;
-    match layouts[..] {
-        [one] => Some(vec![one; family.arity()]),
-        _ if layouts.len() == family.arity() => Some(layouts),
-        _ => {
-            let message = format!(
-                "`{text}` names {} layouts for {} arguments",
-                layouts.len(),
-                family.arity()
-            );
-            value.error(
-                message,
-                "name one for all arguments, or one for each, separated by commas",
-            );
-            None
-        }
-    }
+    one_or_each(value, layouts.len(), "layouts", arities).then_some(layouts)
 }
 
 fn read_values(value: &Value<'_, '_>) -> Option<ValueSet> {
@@ -208,10 +229,14 @@ fn check_combinations(table: &Table<'_, '_>, group: &Group) {
             report.error(span("dtypes"), message, format!("it takes {}", takes.join(", ")));
         }
     }
-    check_layouts(report, group, &span("layouts"), &span("shapes"));
+    check_ids(table, group);
+    check_possible(report, group, [span("shapes"), span("layouts")]);
     let mut seen = Vec::new();
     for case in super::expand::cases(group).filter(|case| case.op.accepts(case.dtype)) {
-        if let Err(message) = check_values(&case)
+        // Dtypes, parameters, shapes and layouts have been reported by then; an id of a float dtype too.
+        let ids = case.args.iter().all(|arg| arg.dtype == case.dtype || !arg.dtype.is_float());
+        if ids
+            && let Err(message) = case.check()
             && !seen.contains(&message)
         {
             report.error(
@@ -224,18 +249,38 @@ fn check_combinations(table: &Table<'_, '_>, group: &Group) {
     }
 }
 
-/// What [`Case::check`] says beyond dtypes, parameters and layouts, which have been reported by then.
-fn check_values(case: &Case) -> Result<(), String> {
-    if case.params.len() != case.op.params().len() {
-        return Ok(());
+fn check_ids(table: &Table<'_, '_>, group: &Group) {
+    let given = !group.index_dtypes.is_empty();
+    for op in group.ops.iter().filter(|op| op.takes_ids() != given) {
+        let (message, help) = if given {
+            (
+                format!("`{op}` takes no ids and no condition"),
+                "remove `index_dtypes`, or give the op a group of its own",
+            )
+        } else {
+            (
+                format!("`{op}` takes ids or a condition, and their dtypes are missing"),
+                "add index_dtypes = [\"u32\"]",
+            )
+        };
+        let span = table
+            .get("index_dtypes")
+            .map_or(table.span.clone(), |value| value.span());
+        table.report.error(span, message, help);
     }
-    case.check()
+    let float = group.index_dtypes.iter().find(|dtype| dtype.is_float());
+    if let (Some(dtype), Some(value)) = (float, table.get("index_dtypes")) {
+        value.error(
+            format!("ids and conditions are integers, not {dtype}"),
+            "use u8, u32, i16, i32 or i64",
+        );
+    }
 }
 
 fn check_params(table: &Table<'_, '_>, group: &Group, span: Range<usize>) {
     for op in &group.ops {
         let names = op.params();
-        for params in group.params.iter().filter(|params| params.len() != names.len()) {
+        for params in group.params.iter().filter(|params| !op.takes_params(params.len())) {
             let message = format!("`{op}` takes {} parameters, not {}", names.len(), params.len());
             let help = match names {
                 [] => "remove `params`, or give the op a group of its own".to_owned(),
@@ -246,65 +291,54 @@ fn check_params(table: &Table<'_, '_>, group: &Group, span: Range<usize>) {
     }
 }
 
-fn check_layouts(
-    report: &Report<'_>,
-    group: &Group,
-    layouts_span: &Range<usize>,
-    shapes_span: &Range<usize>,
-) {
-    let possible =
-        |layouts: &[Layout], shape: &[usize]| layouts.iter().all(|layout| layout.plan(shape).is_some());
-    if group.skip_impossible {
-        for layouts in &group.layouts {
-            if !group.shapes.iter().any(|shape| possible(layouts, shape)) {
-                let message = format!(
-                    "layout `{}` is possible for no shape of the group",
-                    names(layouts)
-                );
-                report.error(layouts_span.clone(), message, needs(layouts));
+/// Reports shapes and layouts that cannot be: every combination, or, where the group leaves out those that cannot be,
+/// the shapes and layouts that are in none.
+fn check_possible(report: &Report<'_>, group: &Group, [shapes_span, layouts_span]: [Range<usize>; 2]) {
+    let mut seen = Vec::new();
+    let mut in_use = (
+        vec![false; group.shapes.len()],
+        vec![false; group.layouts.len()],
+    );
+    let mut why_not = (vec![None; group.shapes.len()], vec![None; group.layouts.len()]);
+    for &op in &group.ops {
+        for params in group.params.iter().filter(|params| op.takes_params(params.len())) {
+            for (s, shapes) in group.shapes.iter().enumerate() {
+                for (l, layouts) in group.layouts.iter().enumerate() {
+                    let (shapes, layouts) = (each(shapes, op.arity()), each(layouts, op.arity()));
+                    match impossible(op, params, &shapes, &layouts) {
+                        None => (in_use.0[s], in_use.1[l]) = (true, true),
+                        Some(why) => {
+                            why_not.0[s] = Some(why.clone());
+                            why_not.1[l] = Some(why.clone());
+                            if !group.skip_impossible && !seen.contains(&why) {
+                                let about_layout = why.starts_with("layout");
+                                let span = if about_layout { &layouts_span } else { &shapes_span };
+                                let help = "skip_impossible = true leaves such combinations out";
+                                report.error(span.clone(), why.clone(), help);
+                                seen.push(why);
+                            }
+                        }
+                    }
+                }
             }
         }
-        for shape in &group.shapes {
-            if !group.layouts.iter().any(|layouts| possible(layouts, shape)) {
-                let message = format!(
-                    "shape {} is possible in no layout of the group",
-                    shape_text(shape)
-                );
-                report.error(shapes_span.clone(), message, "add \"contiguous\" to the layouts");
-            }
-        }
+    }
+    if !group.skip_impossible {
         return;
     }
-    for layouts in &group.layouts {
-        for shape in group.shapes.iter().filter(|shape| !possible(layouts, shape)) {
-            let message = format!(
-                "layout `{}` is impossible for the shape {}",
-                names(layouts),
-                shape_text(shape)
-            );
-            let help = format!(
-                "{}; skip_impossible = true leaves such combinations out",
-                needs(layouts)
-            );
-            report.error(layouts_span.clone(), message, help);
+    // One without a reason was in no combination at all: the parameters are wrong, which has been reported.
+    for (s, why) in why_not.0.iter().enumerate().filter(|(s, _)| !in_use.0[*s]) {
+        if let Some(why) = why {
+            let shapes: Vec<String> = group.shapes[s].iter().map(|shape| shape_text(shape)).collect();
+            let message = format!("shape {} is possible in no combination of the group", shapes.join(","));
+            report.error(shapes_span.clone(), message, why.clone());
         }
     }
-}
-
-/// The layouts as a spec spells them: one word if they are alike.
-fn names(layouts: &[Layout]) -> String {
-    let mut names: Vec<&str> = layouts.iter().map(|layout| layout.name()).collect();
-    if names.iter().all(|name| *name == names[0]) {
-        names.truncate(1);
+    for (l, why) in why_not.1.iter().enumerate().filter(|(l, _)| !in_use.1[*l]) {
+        if let Some(why) = why {
+            let names: Vec<&str> = group.layouts[l].iter().map(|layout| layout.name()).collect();
+            let message = format!("layout `{}` is possible for no shape of the group", names.join(","));
+            report.error(layouts_span.clone(), message, why.clone());
+        }
     }
-    names.join(",")
-}
-
-fn needs(layouts: &[Layout]) -> String {
-    let mut needs: Vec<String> = layouts
-        .iter()
-        .map(|layout| format!("`{layout}` needs {}", layout.needs()))
-        .collect();
-    needs.dedup();
-    needs.join(" and ")
 }

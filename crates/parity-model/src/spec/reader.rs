@@ -200,6 +200,10 @@ impl<'r, 'i> Value<'r, 'i> {
         Some(Table::open(self.report, table, self.span(), keys))
     }
 
+    pub(super) fn is_array(&self) -> bool {
+        self.value.get_ref().as_array().is_some()
+    }
+
     /// The elements of an array; an empty one is an error unless `may_be_empty`.
     pub(super) fn array(&self, may_be_empty: bool) -> Option<Vec<Value<'r, 'i>>> {
         let array = self

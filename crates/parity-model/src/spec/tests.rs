@@ -208,9 +208,8 @@ fn wrong_types_are_named() {
 
 #[test]
 fn impossible_layouts_are_errors_unless_skipped() {
-    let help = "`transposed` needs rank >= 2 and `broadcast` needs a first dimension >= 2; \
-                skip_impossible = true leaves such combinations out";
-    let message = "layout `transposed,broadcast` is impossible for the shape []";
+    let help = "skip_impossible = true leaves such combinations out";
+    let message = "layout `transposed` is impossible for the shape []: it needs rank >= 2";
     check("skip_impossible = true", "", "[\"contiguous\"", message, help);
 }
 
@@ -222,27 +221,27 @@ fn with_skip_impossible_every_layout_and_shape_is_still_used() {
         "\"reversed\"",
         "[\"contiguous\"",
         message,
-        "`reversed` needs rank >= 3",
+        "layout `reversed` is impossible for the shape []: it needs rank >= 3",
     );
-    let message = "shape [] is possible in no layout of the group";
+    let message = "shape [] is possible in no combination of the group";
     check(
         "\"contiguous\", ",
         "",
         "[[2, 3]",
         message,
-        "add \"contiguous\" to the layouts",
+        "layout `transposed` is impossible for the shape []: it needs rank >= 2",
     );
 }
 
 #[test]
 fn a_layout_list_names_one_layout_or_one_an_argument() {
-    let help = "name one for all arguments, or one for each, separated by commas";
+    let help = "name one for all arguments, or one for each; ops with another number of arguments go into another group";
     let three = "\"offset,offset,offset\"";
     check(
         "\"contiguous\"",
         three,
         three,
-        "`offset,offset,offset` names 3 layouts for 2 arguments",
+        "3 layouts are named for 2 arguments",
         help,
     );
 }
@@ -397,4 +396,45 @@ fn a_case_that_exists_already_is_an_error_that_names_where() {
         Some("a group before this one, in one.toml, has it: remove it from one of them")
     );
     assert!(GOOD[errors[0].span.clone()].starts_with("[[group]]"));
+}
+
+const GATHER: &str = "family = \"indexing\"\n[[group]]\nops = [\"gather\"]\nparams = [[0], [1]]\ndtypes = [\"f32\"]\n\
+                      index_dtypes = [\"u8\", \"i64\"]\nshapes = [[[4, 3], [2, 3]], [[5], [7]]]\n\
+                      layouts = [\"contiguous\", \"contiguous,stepped\"]\nvalues = [\"any\"]\ntier = \"ci\"\n\
+                      skip_impossible = true\n";
+
+#[test]
+fn arguments_have_shapes_and_dtypes_of_their_own() {
+    let ids: Vec<String> = expand(&[parse("gather.toml", GATHER).unwrap()])
+        .unwrap()
+        .iter()
+        .map(|case| case.id().to_string())
+        .collect();
+    // Two dtypes of ids, two layouts; [5] has no dimension 1.
+    assert_eq!(ids.len(), 12, "{ids:?}");
+    assert!(ids.contains(&"indexing/gather(0):f32,u8:[5],[7]:contiguous,stepped:any".to_owned()));
+}
+
+#[test]
+fn ids_need_integer_dtypes_and_only_ops_with_ids_have_them() {
+    let messages = |text: &str| -> Vec<String> {
+        let errors = parse("gather.toml", text).unwrap_err();
+        errors.into_iter().map(|error| error.message).collect()
+    };
+    assert_eq!(
+        messages(&GATHER.replace("\"i64\"", "\"f16\"")),
+        ["ids and conditions are integers, not f16"]
+    );
+    assert_eq!(
+        messages(&GATHER.replace("index_dtypes = [\"u8\", \"i64\"]\n", "")),
+        ["`gather` takes ids or a condition, and their dtypes are missing"]
+    );
+    assert_eq!(
+        messages(&GOOD.replace("tier =", "index_dtypes = [\"u8\"]\ntier =")),
+        ["`add` takes no ids and no condition", "`lt` takes no ids and no condition"]
+    );
+    assert_eq!(
+        messages(&GATHER.replace("skip_impossible = true\n", "")),
+        ["`gather`: [5] has no dimension 1"]
+    );
 }

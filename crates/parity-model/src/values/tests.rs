@@ -1,7 +1,7 @@
 //! Tests of the value sets: what each holds, and what it refuses to fill.
 
 use super::*;
-use crate::Op;
+use crate::op::Unary;
 use crate::float::decode_int;
 
 fn slot(arg: usize, arity: usize) -> Slot<'static> {
@@ -9,6 +9,7 @@ fn slot(arg: usize, arity: usize) -> Slot<'static> {
         seed: 1,
         id: "unary/exp:f32:[4]:contiguous:any",
         arg,
+        place: arg,
         arity,
     }
 }
@@ -75,6 +76,7 @@ fn inputs_depend_on_seed_id_and_argument_and_on_nothing_else() {
                 seed,
                 id,
                 arg,
+                place: arg,
                 arity: 2,
             },
         )
@@ -96,6 +98,7 @@ fn the_stream_is_the_documented_one_for_ever() {
             seed: 7,
             id: "x",
             arg: 0,
+            place: 0,
             arity: 1,
         },
     );
@@ -186,7 +189,7 @@ fn extremes_hold_both_ends() {
 
 #[test]
 fn a_set_that_cannot_fill_the_arguments_is_refused() {
-    let refused = |set: &str, op, dtype, shape: &[usize], contiguous| {
+    let refused = |set: &str, op: Op, dtype, shape: &[usize], contiguous| {
         let shapes = vec![shape; Op::arity(op)];
         set.parse::<ValueSet>()
             .unwrap()
@@ -195,25 +198,25 @@ fn a_set_that_cannot_fill_the_arguments_is_refused() {
     for (set, op, dtype, shape, contiguous, why) in [
         (
             "uniform(0,1)",
-            Op::Abs,
+            Unary::Abs.into(),
             DType::I32,
             &[4][..],
             true,
             "integer dtype",
         ),
-        ("extremes", Op::Abs, DType::F32, &[4], true, "float dtype"),
-        ("divzero", Op::Add, DType::I32, &[4], true, "div alone"),
-        ("ints(-9,9)", Op::Div, DType::I32, &[4], true, "by zero"),
-        ("ints(-9,-3)", Op::Add, DType::U8, &[4], true, "fewer than two"),
-        ("nan", Op::Exp, DType::F32, &[2], true, "at least 3"),
-        ("exhaustive", Op::Exp, DType::F32, &[4], true, "32 bits"),
-        ("exhaustive", Op::Add, DType::F16, &[65536], true, "two 8-bit"),
-        ("exhaustive", Op::Exp, DType::F16, &[4], true, "65536 elements"),
-        ("numbers", Op::Exp, DType::F16, &[256, 256], false, "contiguous"),
+        ("extremes", Unary::Abs.into(), DType::F32, &[4], true, "float dtype"),
+        ("divzero", Binary::Add.into(), DType::I32, &[4], true, "div alone"),
+        ("ints(-9,9)", Binary::Div.into(), DType::I32, &[4], true, "by zero"),
+        ("ints(-9,-3)", Binary::Add.into(), DType::U8, &[4], true, "fewer than two"),
+        ("nan", Unary::Exp.into(), DType::F32, &[2], true, "at least 3"),
+        ("exhaustive", Unary::Exp.into(), DType::F32, &[4], true, "32 bits"),
+        ("exhaustive", Binary::Add.into(), DType::F16, &[65536], true, "two 8-bit"),
+        ("exhaustive", Unary::Exp.into(), DType::F16, &[4], true, "65536 elements"),
+        ("numbers", Unary::Exp.into(), DType::F16, &[256, 256], false, "contiguous"),
     ] {
         let message = refused(set, op, dtype, shape, contiguous).unwrap_err();
         assert!(message.contains(why), "{set} {op} {dtype}: {message}");
     }
-    assert_eq!(refused("nonzero(-9,9)", Op::Div, DType::I32, &[4], true), Ok(()));
-    assert_eq!(refused("exhaustive", Op::Add, DType::U8, &[65536], true), Ok(()));
+    assert_eq!(refused("nonzero(-9,9)", Binary::Div.into(), DType::I32, &[4], true), Ok(()));
+    assert_eq!(refused("exhaustive", Binary::Add.into(), DType::U8, &[65536], true), Ok(()));
 }

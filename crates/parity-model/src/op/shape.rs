@@ -1,0 +1,454 @@
+//! The shape rules: which shapes and parameters an op takes, the shape of what comes out, and which ids are in range.
+//!
+//! Written from the ops' definitions, not from what a backend accepts: a case that breaks a rule here is no case.
+
+use super::{Conv, Copies, Indexing, Matmul, Nn, Op, Pool, Reduce, Sort, Upsample};
+use crate::case::shape_text;
+
+/// What follows from an op's parameters and the shapes of its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shapes {
+    /// The shape of the output.
+    pub output: Vec<usize>,
+    /// For an op with ids: they are below this.
+    pub bound: Option<usize>,
+}
+
+impl Shapes {
+    fn of(output: Vec<usize>) -> Result<Shapes, String> {
+        Ok(Shapes { output, bound: None })
+    }
+}
+
+/// Applies the rules. `params` and `shapes` have the lengths that [`Op::takes_params`] and [`Op::arity`] ask for.
+///
+/// # Errors
+/// A sentence that says which rule is broken.
+pub fn infer(op: Op, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, String> {
+    let call = Call { op, params, shapes };
+    match op {
+        Op::Unary(_) | Op::Cast(_) | Op::Binary(_) | Op::Where(_) => call.alike(),
+        Op::Reduce(op) => call.reduce(op),
+        Op::Indexing(op) => call.indexing(op),
+        Op::Matmul(Matmul::Matmul) => call.matmul(),
+        Op::Conv(op) => call.conv(op),
+        Op::Pool(Pool::AvgPool2d | Pool::MaxPool2d) => call.pool(),
+        Op::Upsample(op) => call.upsample(op),
+        Op::Copies(op) => call.copies(op),
+        Op::Sort(Sort::ArgSortAsc | Sort::ArgSortDesc | Sort::SortAsc | Sort::SortDesc) => call.sort(),
+        Op::Nn(op) => call.nn(op),
+    }
+}
+
+struct Call<'a> {
+    op: Op,
+    params: &'a [f64],
+    shapes: &'a [&'a [usize]],
+}
+
+impl Call<'_> {
+    /// Parameter `i` as a count.
+    fn whole(&self, i: usize) -> Result<usize, String> {
+        let value = self.params[i];
+        if value >= 0.0 && value.fract() == 0.0 && value <= 1e9 {
+            return Ok(value as usize);
+        }
+        let names = self.op.params();
+        let name = names[i.min(names.len() - 1)].trim_end_matches("..");
+        Err(format!("`{}` takes a whole number as `{name}`, not {value}", self.op))
+    }
+
+    fn positive(&self, i: usize) -> Result<usize, String> {
+        match self.whole(i)? {
+            0 => Err(format!("`{}`: `{}` must not be 0", self.op, self.op.params()[i])),
+            n => Ok(n),
+        }
+    }
+
+    /// Parameter `i` as a dimension of the first argument.
+    fn dim(&self, i: usize) -> Result<usize, String> {
+        let (dim, rank) = (self.whole(i)?, self.shapes[0].len());
+        if dim < rank {
+            return Ok(dim);
+        }
+        Err(format!(
+            "`{}`: {} has no dimension {dim}",
+            self.op,
+            shape_text(self.shapes[0])
+        ))
+    }
+
+    fn rank(&self, arg: usize, rank: usize) -> Result<&[usize], String> {
+        let shape = self.shapes[arg];
+        if shape.len() == rank {
+            return Ok(shape);
+        }
+        Err(format!(
+            "`{}`: argument {arg} has {rank} dimensions, and the shape is {}",
+            self.op,
+            shape_text(shape)
+        ))
+    }
+
+    fn mismatch(&self, why: &str) -> String {
+        let shapes: Vec<String> = self.shapes.iter().map(|shape| shape_text(shape)).collect();
+        format!("`{}`: {why}, and the shapes are {}", self.op, shapes.join(","))
+    }
+
+    fn require(&self, holds: bool, why: &str) -> Result<(), String> {
+        if holds { Ok(()) } else { Err(self.mismatch(why)) }
+    }
+
+    fn alike(&self) -> Result<Shapes, String> {
+        let all = self.shapes.iter().all(|shape| *shape == self.shapes[0]);
+        self.require(
+            all,
+            "all arguments have the same logical shape (layouts make them differ in memory)",
+        )?;
+        Shapes::of(self.shapes[0].to_vec())
+    }
+
+    fn reduce(&self, op: Reduce) -> Result<Shapes, String> {
+        let dims = (0..self.params.len())
+            .map(|i| self.dim(i))
+            .collect::<Result<Vec<_>, _>>()?;
+        let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
+        self.require(ascending, "dims are named once each, in ascending order")?;
+        let shape = self.shapes[0];
+        let extreme = match op {
+            Reduce::Sum | Reduce::Mean => false,
+            Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax => true,
+        };
+        let empty = dims.iter().any(|&d| shape[d] == 0);
+        self.require(!(extreme && empty), "nothing is the extreme of nothing")?;
+        let kept = shape.iter().enumerate().filter(|(d, _)| !dims.contains(d));
+        Shapes::of(kept.map(|(_, extent)| *extent).collect())
+    }
+
+    fn indexing(&self, op: Indexing) -> Result<Shapes, String> {
+        let dim = self.dim(0)?;
+        let (x, ids) = (self.shapes[0], self.shapes[1]);
+        let with = |shape: &[usize], extent: usize| {
+            let mut shape = shape.to_vec();
+            shape[dim] = extent;
+            shape
+        };
+        // Other dimensions of the ids may be shorter.
+        let below = |ids: &[usize], x: &[usize]| {
+            ids.len() == x.len() && (0..x.len()).all(|d| d == dim || ids[d] <= x[d])
+        };
+        let output = match op {
+            Indexing::IndexSelect => with(x, self.rank(1, 1)?[0]),
+            Indexing::Gather => {
+                self.require(
+                    below(ids, x),
+                    "ids have the rank of x and are no longer in other dimensions",
+                )?;
+                ids.to_vec()
+            }
+            Indexing::Scatter | Indexing::ScatterAdd => {
+                self.require(self.shapes[2] == ids, "ids and source have one shape")?;
+                let alike = ids.len() == x.len() && with(ids, x[dim]) == x;
+                self.require(alike, "ids and x differ along the dimension only")?;
+                x.to_vec()
+            }
+            Indexing::IndexAdd => {
+                let count = self.rank(1, 1)?[0];
+                self.require(
+                    self.shapes[2] == with(x, count),
+                    "the source is as x, with one slice an id",
+                )?;
+                x.to_vec()
+            }
+        };
+        let ids: usize = ids.iter().product();
+        self.require(ids == 0 || x[dim] > 0, "ids need something to point at")?;
+        Ok(Shapes {
+            output,
+            bound: Some(x[dim]),
+        })
+    }
+
+    fn matmul(&self) -> Result<Shapes, String> {
+        let (l, r) = (self.shapes[0], self.shapes[1]);
+        self.require(l.len() >= 2 && l.len() == r.len(), "both have one rank of at least 2")?;
+        let (batch, inner) = l.split_at(l.len() - 2);
+        let (batch_r, inner_r) = r.split_at(r.len() - 2);
+        self.require(batch == batch_r, "the batch dimensions are the same")?;
+        self.require(inner[1] == inner_r[0], "columns of the left are rows of the right")?;
+        Shapes::of([batch, &[inner[0], inner_r[1]]].concat())
+    }
+
+    fn conv(&self, op: Conv) -> Result<Shapes, String> {
+        let (spatial, transposed, grouped) = match op {
+            Conv::Conv1d => (1, false, true),
+            Conv::Conv2d => (2, false, true),
+            Conv::ConvTranspose1d => (1, true, true),
+            Conv::ConvTranspose2d => (2, true, false),
+        };
+        let x = self.rank(0, 2 + spatial)?;
+        let kernel = self.rank(1, 2 + spatial)?;
+        let first = usize::from(transposed);
+        let padding = self.whole(0)?;
+        let output_padding = if transposed { self.whole(1)? } else { 0 };
+        let (stride, dilation) = (self.positive(1 + first)?, self.positive(2 + first)?);
+        let groups = if grouped { self.positive(3 + first)? } else { 1 };
+        let channels = if transposed { kernel[0] } else { kernel[1] * groups };
+        self.require(
+            x[1] == channels && x[1] % groups == 0,
+            "the channels of input and kernel agree",
+        )?;
+        let out_channels = if transposed { kernel[1] * groups } else { kernel[0] };
+        self.require(
+            out_channels % groups == 0,
+            "the groups divide the output's channels",
+        )?;
+        let mut output = vec![x[0], out_channels];
+        for d in 2..2 + spatial {
+            self.require(
+                x[d] > 0 && kernel[d] > 0,
+                "input and kernel have no empty dimension",
+            )?;
+            let reach = dilation * (kernel[d] - 1);
+            let extent = if transposed {
+                ((x[d] - 1) * stride + reach + output_padding + 1).checked_sub(2 * padding)
+            } else {
+                (x[d] + 2 * padding)
+                    .checked_sub(reach + 1)
+                    .map(|room| room / stride + 1)
+            };
+            let extent = extent.filter(|extent| *extent > 0);
+            output.push(extent.ok_or_else(|| self.mismatch("the kernel fits into the padded input"))?);
+        }
+        Shapes::of(output)
+    }
+
+    fn pool(&self) -> Result<Shapes, String> {
+        let x = self.rank(0, 4)?;
+        let mut output = x[..2].to_vec();
+        for d in 0..2 {
+            let (kernel, stride) = (self.positive(d)?, self.positive(2 + d)?);
+            let room = x[2 + d].checked_sub(kernel);
+            let room = room.ok_or_else(|| self.mismatch("the window fits into the image"))?;
+            output.push(room / stride + 1);
+        }
+        Shapes::of(output)
+    }
+
+    fn upsample(&self, op: Upsample) -> Result<Shapes, String> {
+        let (spatial, flag) = match op {
+            Upsample::Nearest1d => (1, false),
+            Upsample::Nearest2d => (2, false),
+            Upsample::Bilinear2d => (2, true),
+        };
+        let x = self.rank(0, 2 + spatial)?;
+        self.require(
+            x[2..].iter().all(|extent| *extent > 0),
+            "the image is not empty",
+        )?;
+        if flag && self.whole(2)? > 1 {
+            return Err(format!("`{}` takes 0 or 1 as `align_corners`", self.op));
+        }
+        let mut output = x[..2].to_vec();
+        for i in 0..spatial {
+            output.push(self.positive(i)?);
+        }
+        Shapes::of(output)
+    }
+
+    fn copies(&self, op: Copies) -> Result<Shapes, String> {
+        let x = self.shapes[0];
+        match op {
+            Copies::Copy => Shapes::of(x.to_vec()),
+            Copies::Fill => {
+                let end = self.whole(2)? + self.whole(3)?;
+                self.require(end <= x[self.dim(1)?], "the slices lie inside the argument")?;
+                Shapes::of(x.to_vec())
+            }
+            Copies::Cat => {
+                let (dim, other) = (self.dim(0)?, self.shapes[1]);
+                let alike = other.len() == x.len() && (0..x.len()).all(|d| d == dim || x[d] == other[d]);
+                self.require(alike, "the arguments differ along the dimension only")?;
+                let mut output = x.to_vec();
+                output[dim] += other[dim];
+                Shapes::of(output)
+            }
+            Copies::SliceSet => {
+                let (dim, offset, source) = (self.dim(0)?, self.whole(1)?, self.shapes[1]);
+                let inside = source.len() == x.len()
+                    && (0..x.len()).all(|d| d == dim || x[d] == source[d])
+                    && offset + source[dim] <= x[dim];
+                self.require(inside, "the source lies inside the first argument")?;
+                Shapes::of(x.to_vec())
+            }
+            Copies::PadZeros => {
+                let dim = self.dim(0)?;
+                let mut output = x.to_vec();
+                output[dim] += self.whole(1)? + self.whole(2)?;
+                Shapes::of(output)
+            }
+        }
+    }
+
+    fn sort(&self) -> Result<Shapes, String> {
+        self.require(!self.shapes[0].is_empty(), "a scalar has no last dimension")?;
+        Shapes::of(self.shapes[0].to_vec())
+    }
+
+    fn nn(&self, op: Nn) -> Result<Shapes, String> {
+        let x = self.shapes[0];
+        match op {
+            Nn::Sigmoid => {}
+            Nn::Softmax | Nn::LogSoftmax => {
+                let dim = self.dim(0)?;
+                self.require(x[dim] > 0, "the dimension is not empty")?;
+            }
+            Nn::SoftmaxLastDim => {
+                self.require(
+                    x.last().is_some_and(|extent| *extent > 0),
+                    "the last dimension is not empty",
+                )?;
+            }
+            Nn::RmsNorm | Nn::LayerNorm => {
+                let last = x.last().copied().unwrap_or(0);
+                let weights = self.shapes[1..].iter().all(|weight| **weight == [last]);
+                self.require(
+                    last > 0 && weights,
+                    "the weights are as long as the last dimension, which is not empty",
+                )?;
+            }
+            Nn::Rope | Nn::RopeI | Nn::RopeThd => {
+                let x = self.rank(0, 4)?;
+                let steps = if op == Nn::RopeThd { x[1] } else { x[2] };
+                let angles = [steps, x[3] / 2];
+                let fits = x[3] % 2 == 0 && self.shapes[1] == angles && self.shapes[2] == angles;
+                self.require(fits, "cos and sin are [steps, width / 2], and the width is even")?;
+            }
+        }
+        Shapes::of(x.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Binary, Cast, Unary, Where};
+
+    fn output(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]]) -> Result<Vec<usize>, String> {
+        infer(op.into(), params, shapes).map(|shapes| shapes.output)
+    }
+
+    #[track_caller]
+    fn gives(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]], want: &[usize]) {
+        assert_eq!(output(op, params, shapes).as_deref(), Ok(want));
+    }
+
+    #[track_caller]
+    fn breaks(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]], why: &str) {
+        let message = output(op, params, shapes).unwrap_err();
+        assert!(message.contains(why), "{message}");
+    }
+
+    #[test]
+    fn outputs_have_the_shapes_the_definitions_give_them() {
+        gives(Unary::Exp, &[], &[&[2, 3]], &[2, 3]);
+        gives(Binary::Add, &[], &[&[2, 3], &[2, 3]], &[2, 3]);
+        gives(Cast::ToU8, &[], &[&[]], &[]);
+        gives(Where::WhereCond, &[], &[&[4], &[4], &[4]], &[4]);
+        gives(Reduce::Sum, &[0.0, 2.0], &[&[2, 3, 4]], &[3]);
+        gives(Reduce::Sum, &[0.0], &[&[0, 3]], &[3]);
+        gives(Reduce::ArgMax, &[1.0], &[&[2, 3]], &[2]);
+        gives(Indexing::IndexSelect, &[1.0], &[&[2, 3], &[7]], &[2, 7]);
+        gives(Indexing::Gather, &[1.0], &[&[2, 3], &[1, 7]], &[1, 7]);
+        gives(Indexing::Scatter, &[0.0], &[&[5, 3], &[2, 3], &[2, 3]], &[5, 3]);
+        gives(Indexing::IndexAdd, &[0.0], &[&[5, 3], &[2], &[2, 3]], &[5, 3]);
+        gives(Matmul::Matmul, &[], &[&[6, 2, 3], &[6, 3, 4]], &[6, 2, 4]);
+        gives(
+            Conv::Conv1d,
+            &[1.0, 2.0, 1.0, 2.0],
+            &[&[2, 4, 9], &[6, 2, 3]],
+            &[2, 6, 5],
+        );
+        gives(
+            Conv::ConvTranspose1d,
+            &[1.0, 1.0, 2.0, 1.0, 1.0],
+            &[&[2, 4, 5], &[4, 3, 3]],
+            &[2, 3, 10],
+        );
+        gives(
+            Conv::Conv2d,
+            &[0.0, 1.0, 2.0, 1.0],
+            &[&[1, 2, 9, 7], &[3, 2, 3, 2]],
+            &[1, 3, 5, 5],
+        );
+        gives(
+            Conv::ConvTranspose2d,
+            &[0.0, 0.0, 2.0, 1.0],
+            &[&[1, 2, 3, 3], &[2, 4, 2, 3]],
+            &[1, 4, 6, 7],
+        );
+        gives(Pool::MaxPool2d, &[2.0, 3.0, 2.0, 1.0], &[&[1, 2, 7, 7]], &[1, 2, 3, 5]);
+        gives(Upsample::Nearest1d, &[9.0], &[&[1, 2, 4]], &[1, 2, 9]);
+        gives(
+            Upsample::Bilinear2d,
+            &[5.0, 6.0, 1.0],
+            &[&[1, 2, 3, 3]],
+            &[1, 2, 5, 6],
+        );
+        gives(Copies::Cat, &[1.0], &[&[2, 3], &[2, 4]], &[2, 7]);
+        gives(Copies::PadZeros, &[0.0, 1.0, 2.0], &[&[2, 3]], &[5, 3]);
+        gives(Sort::ArgSortAsc, &[], &[&[2, 0]], &[2, 0]);
+        gives(Nn::LayerNorm, &[1e-5], &[&[2, 8], &[8], &[8]], &[2, 8]);
+        gives(
+            Nn::RopeThd,
+            &[],
+            &[&[1, 5, 2, 8], &[5, 4], &[5, 4]],
+            &[1, 5, 2, 8],
+        );
+    }
+
+    #[test]
+    fn a_broken_rule_is_named() {
+        breaks(Binary::Add, &[], &[&[2], &[3]], "same logical shape");
+        breaks(Reduce::Max, &[2.0], &[&[2, 3]], "[2,3] has no dimension 2");
+        breaks(Reduce::Max, &[0.5], &[&[2, 3]], "a whole number as `dim`, not 0.5");
+        breaks(Reduce::Sum, &[1.0, 0.0], &[&[2, 3]], "in ascending order");
+        breaks(Reduce::Max, &[0.0], &[&[0, 3]], "extreme of nothing");
+        breaks(Indexing::IndexSelect, &[0.0], &[&[2], &[2, 2]], "argument 1 has 1");
+        breaks(Indexing::Gather, &[0.0], &[&[2, 3], &[2, 4]], "no longer");
+        breaks(Indexing::Gather, &[0.0], &[&[0, 3], &[2, 3]], "point at");
+        breaks(Matmul::Matmul, &[], &[&[2, 3], &[2, 3]], "columns of the left");
+        breaks(
+            Conv::Conv1d,
+            &[0.0, 0.0, 1.0, 1.0],
+            &[&[1, 1, 3], &[1, 1, 1]],
+            "`stride` must not be 0",
+        );
+        breaks(
+            Conv::Conv1d,
+            &[0.0, 1.0, 1.0, 1.0],
+            &[&[1, 1, 3], &[1, 1, 4]],
+            "fits into the padded input",
+        );
+        breaks(Pool::AvgPool2d, &[4.0, 1.0, 1.0, 1.0], &[&[1, 1, 3, 3]], "window fits");
+        breaks(Copies::SliceSet, &[0.0, 2.0], &[&[3], &[2]], "inside the first");
+        breaks(Copies::Fill, &[7.0, 0.0, 2.0, 2.0], &[&[3]], "slices lie inside");
+        breaks(Sort::SortAsc, &[], &[&[]], "a scalar");
+        breaks(Nn::Rope, &[], &[&[1, 1, 2, 3], &[2, 1], &[2, 1]], "is even");
+    }
+
+    #[test]
+    fn ids_are_bounded_by_the_dimension_they_point_into() {
+        let bound =
+            |op: Indexing, shapes: &[&[usize]]| infer(op.into(), &[1.0], shapes).map(|found| found.bound);
+        assert_eq!(bound(Indexing::IndexSelect, &[&[2, 3], &[7]]), Ok(Some(3)));
+        assert_eq!(
+            bound(Indexing::Scatter, &[&[2, 3], &[2, 9], &[2, 9]]),
+            Ok(Some(3))
+        );
+        assert_eq!(
+            infer(Unary::Exp.into(), &[], &[&[2]]).map(|found| found.bound),
+            Ok(None)
+        );
+    }
+}

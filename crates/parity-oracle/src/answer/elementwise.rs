@@ -1,0 +1,65 @@
+//! Functions of one element or of a pair.
+
+use parity_model::float::{Format, decode_int, encode_int};
+use parity_model::op::{Binary, Unary};
+
+use super::{Answer, exact};
+use crate::expected::Call;
+use crate::limit::{self, Limit, Rule};
+use crate::{Element, bound, integer, real};
+
+pub(crate) fn unary(call: &Call<'_>, op: Unary) -> Answer {
+    let (case, x) = (call.case, &call.args[0]);
+    let (rule, source) = limit::unary(op, case.dtype);
+    let Some(format) = Format::of(case.dtype) else {
+        let element = |i| {
+            let value = integer::unary(op, case.dtype, &case.params, decode_int(case.dtype, x.bits(i)));
+            let value = value.unwrap_or_else(|| panic!("{} has no meaning for integers", case.op));
+            exact(encode_int(call.dtype, value))
+        };
+        return ((0..x.len()).map(element).collect(), source);
+    };
+    // Parameters become numbers of the dtype before the op sees them.
+    let params: Vec<f64> = case.params.iter().map(|p| format.round(*p)).collect();
+    let element = |i| {
+        let x = format.decode(x.bits(i));
+        let bits = format.encode(real::unary(op, &params, x));
+        let limit = match rule {
+            Rule::Fixed(limit) => limit,
+            Rule::Composite => {
+                let abs = bound::composite(op, &params, case.dtype, x, format.decode(bits));
+                Limit {
+                    ulp: 0.0,
+                    abs: abs.filter(|abs| abs.is_finite()).unwrap_or(0.0),
+                }
+            }
+        };
+        Element { bits, limit }
+    };
+    ((0..x.len()).map(element).collect(), source)
+}
+
+pub(crate) fn binary(call: &Call<'_>, op: Binary) -> Answer {
+    let dtype = call.case.dtype;
+    let (l, r) = (&call.args[0], &call.args[1]);
+    let (rule, source) = limit::binary(op, dtype);
+    let limit = match rule {
+        Rule::Fixed(limit) => limit,
+        Rule::Composite => Limit::EXACT,
+    };
+    let truth = call.dtype != dtype;
+    let element = |i| {
+        let bits = match Format::of(dtype) {
+            None => {
+                let value = integer::binary(op, decode_int(dtype, l.bits(i)), decode_int(dtype, r.bits(i)));
+                encode_int(call.dtype, value)
+            }
+            Some(format) => {
+                let value = real::binary(op, format.decode(l.bits(i)), format.decode(r.bits(i)));
+                if truth { value as u64 } else { format.encode(value) }
+            }
+        };
+        Element { bits, limit }
+    };
+    ((0..l.len()).map(element).collect(), source)
+}

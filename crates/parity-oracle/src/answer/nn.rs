@@ -1,0 +1,336 @@
+//! candle-nn's fused ops, and softmax made of parts.
+//!
+//! The values come from double-double arithmetic for f64 and from f64 for the rest. The limits are running errors of the
+//! formulas, to first order, with a factor for what first order leaves out: `u` is the roundoff of the accumulator (f32,
+//! or f64 for f64), `t` that of the dtype, in which candle's CPU backend rounds after each step.
+
+use parity_model::float::Format;
+use parity_model::op::Nn;
+
+use super::Answer;
+use crate::Element;
+use crate::dd::{Dd, exp_parts, scale};
+use crate::dot::{accumulator_unit, gamma};
+use crate::expected::Call;
+use crate::limit::Limit;
+use crate::numbers::{indices, ravel, reals};
+use crate::{bound, real};
+
+/// What first-order error terms are multiplied with: the terms of higher order, and limits that are themselves rounded.
+const SAFETY: f64 = 1.25;
+/// Relative error of an exponential in units of roundoff: 2 ULP, see `limit`.
+const EXP_UNITS: f64 = 4.0;
+
+const SOURCE: &str = "first-order running error of the formula, sums in f32 (f64 for f64), each step rounded to the dtype";
+
+pub(crate) fn answer(call: &Call<'_>, op: Nn) -> Answer {
+    let nn = Context::new(call);
+    let elements = match op {
+        Nn::Sigmoid => nn.sigmoid(),
+        Nn::SoftmaxLastDim => nn.softmax(nn.x_shape().len() - 1, false),
+        Nn::Softmax => nn.softmax(call.whole(0), false),
+        Nn::LogSoftmax => nn.softmax(call.whole(0), true),
+        Nn::RmsNorm => nn.rms_norm(),
+        Nn::LayerNorm => nn.layer_norm(),
+        Nn::Rope => nn.rope(2, |i, half| (i, i + half)),
+        Nn::RopeI => nn.rope(2, |i, _| (2 * i, 2 * i + 1)),
+        Nn::RopeThd => nn.rope(1, |i, half| (i, i + half)),
+    };
+    (elements, SOURCE.to_owned())
+}
+
+struct Context<'a> {
+    call: &'a Call<'a>,
+    format: Format,
+    x: Vec<f64>,
+    /// Roundoff of the accumulator.
+    u: f64,
+    /// Roundoff of the dtype.
+    t: f64,
+}
+
+impl<'a> Context<'a> {
+    fn new(call: &'a Call<'a>) -> Context<'a> {
+        let format = Format::of(call.dtype).unwrap_or_else(|| panic!("a fused op of {}", call.dtype));
+        Context {
+            call,
+            format,
+            x: reals(&call.args[0]),
+            u: accumulator_unit(call.dtype),
+            t: format.unit_roundoff(),
+        }
+    }
+
+    fn x_shape(&self) -> &[usize] {
+        &self.call.args[0].shape
+    }
+
+    /// `want` with room for the error `abs` before, and half an ulp for, the last rounding; the expected value itself is
+    /// half an ulp from the exact one.
+    fn element(&self, want: f64, abs: f64) -> Element {
+        let abs = if abs.is_finite() { abs * SAFETY } else { 0.0 };
+        Element {
+            bits: self.format.encode(want),
+            limit: Limit {
+                ulp: 1.0,
+                abs: abs + self.format.min_subnormal(),
+            },
+        }
+    }
+
+    fn sigmoid(&self) -> Vec<Element> {
+        let element = |&x: &f64| {
+            let bits = self.format.encode(real::sigmoid(x));
+            let abs = bound::sigmoid(self.call.dtype, x, self.format.decode(bits));
+            let limit = Limit {
+                ulp: 0.0,
+                abs: abs.filter(|abs| abs.is_finite()).unwrap_or(0.0),
+            };
+            Element { bits, limit }
+        };
+        self.x.iter().map(element).collect()
+    }
+
+    /// The places of each row along `dim`.
+    fn rows(&self, dim: usize) -> Vec<Vec<usize>> {
+        let shape = self.x_shape();
+        let mut rest = shape.to_vec();
+        rest[dim] = 1;
+        let row = |mut index: Vec<usize>| {
+            let place = |i: usize| {
+                index[dim] = i;
+                ravel(&index, shape)
+            };
+            (0..shape[dim]).map(place).collect()
+        };
+        indices(&rest).map(row).collect()
+    }
+
+    fn softmax(&self, dim: usize, log: bool) -> Vec<Element> {
+        let mut elements = vec![self.element(0.0, 0.0); self.x.len()];
+        for row in self.rows(dim) {
+            let row_x: Vec<f64> = row.iter().map(|&i| self.x[i]).collect();
+            for (&place, element) in row.iter().zip(self.softmax_row(&row_x, log)) {
+                elements[place] = element;
+            }
+        }
+        elements
+    }
+
+    fn softmax_row(&self, x: &[f64], log: bool) -> Vec<Element> {
+        let max = x.iter().copied().fold(f64::NEG_INFINITY, real::maximum);
+        if !max.is_finite() {
+            // NaN anywhere, +inf - +inf, or nothing but -inf: every element is NaN.
+            return vec![self.element(f64::NAN, 0.0); x.len()];
+        }
+        let shifted: Vec<Dd> = x.iter().map(|&x| Dd::from(x) + Dd::from(-max)).collect();
+        let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
+        let sum = terms.iter().fold(Dd::from(0.0), |sum, term| sum + *term);
+        // Every step may be rounded to the dtype: d to t |d|, which its exponential shows as a relative error.
+        let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
+        let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
+        let spread = shifted.iter().zip(&terms).map(|(d, e)| mass(d, e)).sum::<f64>() / sum.hi;
+        let of_sum = spread + gamma(x.len(), self.u) + self.t;
+        let element = |(d, e): (&Dd, &Dd)| {
+            if log {
+                let log_sum = ln(sum);
+                let want = (*d + -log_sum).hi;
+                let abs = self.t * d.hi.abs() + of_sum + (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
+                return self.element(want, if d.hi.is_finite() { abs } else { 0.0 });
+            }
+            if e.hi == 0.0 {
+                return self.element(0.0, 0.0);
+            }
+            let want = (*e / sum).hi;
+            self.element(want, want * (relative(d.hi) + of_sum + self.t))
+        };
+        shifted.iter().zip(&terms).map(element).collect()
+    }
+
+    fn weights(&self, arg: usize) -> Vec<f64> {
+        reals(&self.call.args[arg])
+    }
+
+    /// candle-nn takes `eps` as an f32.
+    fn eps(&self) -> f64 {
+        f64::from(self.call.case.params[0] as f32)
+    }
+
+    fn rms_norm(&self) -> Vec<Element> {
+        let alpha = self.weights(1);
+        let eps = self.eps();
+        let width = alpha.len();
+        let mut elements = Vec::with_capacity(self.x.len());
+        for row in self.x.chunks(width) {
+            let squares = row.iter().fold(Dd::from(0.0), |sum, &x| sum + Dd::from(x) * x.into());
+            let mean = squares / (width as f64).into() + eps.into();
+            let root = sqrt(mean);
+            // A sum of squares has no cancellation; the root halves its relative error. The root, the quotient and the
+            // product are each rounded to the dtype.
+            let relative = gamma(width + 2, self.u) / 2.0 + 4.0 * self.u + 3.0 * self.t;
+            elements.extend(row.iter().zip(&alpha).map(|(&x, &alpha)| {
+                let want = (Dd::from(x) * alpha.into() / root).hi;
+                self.element(want, want.abs() * relative)
+            }));
+        }
+        elements
+    }
+
+    fn layer_norm(&self) -> Vec<Element> {
+        let (alpha, beta) = (self.weights(1), self.weights(2));
+        let eps = self.eps();
+        let width = alpha.len();
+        let n = Dd::from(width as f64);
+        let mut elements = Vec::with_capacity(self.x.len());
+        for row in self.x.chunks(width) {
+            let mean = row.iter().fold(Dd::from(0.0), |sum, &x| sum + x.into()) / n;
+            let deviation = |x: f64| Dd::from(x) + -mean;
+            let variance = row.iter().fold(Dd::from(0.0), |sum, &x| {
+                sum + deviation(x) * deviation(x)
+            }) / n;
+            let root = sqrt(variance + eps.into());
+            let magnitude = row.iter().map(|x| x.abs()).sum::<f64>() / width as f64;
+            let square = row.iter().map(|x| x * x).sum::<f64>() / width as f64;
+            let of_mean = gamma(width + 1, self.u) * magnitude;
+            // candle's CPU and CUDA backends take the variance as E[x^2] - E[x]^2, which cancels.
+            let of_variance =
+                (gamma(width + 2, self.u) * square + 2.0 * magnitude * of_mean) / (2.0 * root.hi * root.hi);
+            elements.extend(row.iter().zip(alpha.iter().zip(&beta)).map(|(&x, (&alpha, &beta))| {
+                let d = deviation(x);
+                let scaled = (d * alpha.into() / root).hi;
+                let want = (d * alpha.into() / root + beta.into()).hi;
+                let of_deviation = (of_mean + self.t * d.hi.abs()) * (alpha / root.hi).abs();
+                let relative = of_variance + 4.0 * self.u + 3.0 * self.t;
+                self.element(want, of_deviation + scaled.abs() * relative + self.t * beta.abs())
+            }));
+        }
+        elements
+    }
+
+    /// Rotates pairs of the last dimension by the angles of the step, which dimension `steps` counts.
+    fn rope(&self, steps: usize, pair: impl Fn(usize, usize) -> (usize, usize)) -> Vec<Element> {
+        let (cos, sin) = (self.weights(1), self.weights(2));
+        let shape = self.x_shape();
+        let half = shape[3] / 2;
+        let mut elements = vec![self.element(0.0, 0.0); self.x.len()];
+        for index in indices(&[shape[0], shape[1], shape[2], half]) {
+            let place = |i: usize| ravel(&[index[0], index[1], index[2], i], shape);
+            let angle = index[steps] * half + index[3];
+            let (first, second) = pair(index[3], half);
+            let (first, second) = (place(first), place(second));
+            let (a, b, c, s) = (self.x[first], self.x[second], cos[angle], sin[angle]);
+            let rotated = |p: f64, q: f64| {
+                let want = (Dd::from(p) * c.into() + Dd::from(q) * s.into()).hi;
+                // Two products and their sum, each rounded to the dtype.
+                self.element(want, self.t * ((p * c).abs() + (q * s).abs()))
+            };
+            elements[first] = rotated(a, -b);
+            elements[second] = {
+                let want = (Dd::from(a) * s.into() + Dd::from(b) * c.into()).hi;
+                self.element(want, self.t * ((a * s).abs() + (b * c).abs()))
+            };
+        }
+        elements
+    }
+}
+
+/// e^x; zero for minus infinity.
+fn exp(x: Dd) -> Dd {
+    if x.hi < -1500.0 {
+        return 0.0.into();
+    }
+    let (m, k) = exp_parts(x);
+    scale(m, k)
+}
+
+/// The natural logarithm of a number of at least 1, by one step of Newton's from that of its upper half.
+fn ln(x: Dd) -> Dd {
+    let guess = Dd::from(core_math::log(x.hi));
+    guess + (x * exp(-guess) + (-1.0).into())
+}
+
+/// The square root of a number above zero, by one step of Newton's; of zero, zero.
+fn sqrt(x: Dd) -> Dd {
+    let guess = x.hi.sqrt();
+    if guess == 0.0 || !guess.is_finite() {
+        return guess.into();
+    }
+    let guess = Dd::from(guess);
+    guess + (x + -(guess * guess)) / (guess * 2.0.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn double_double_roots_and_logarithms_invert() {
+        for x in [1.0, 1.5, 3.0, 1024.0, 1e10] {
+            let x = Dd::from(x) + 1e-20.into();
+            let root = sqrt(x);
+            let back = root * root + -x;
+            assert!(back.hi.abs() <= x.hi * 1e-30, "sqrt {}: {:e}", x.hi, back.hi);
+            let back = exp(ln(x)) + -x;
+            assert!(back.hi.abs() <= x.hi * 1e-28, "ln {}: {:e}", x.hi, back.hi);
+        }
+    }
+
+    fn values(id: &str) -> Vec<f64> {
+        let case: parity_model::Case = id.parse().unwrap();
+        let expected = crate::expected(&case, &case.inputs(0));
+        let format = Format::of(expected.dtype).unwrap();
+        expected.elements.iter().map(|e| format.decode(e.bits)).collect()
+    }
+
+    #[test]
+    fn softmax_rows_sum_to_one_and_logarithms_agree() {
+        let soft = values("nn/softmax(1):f64:[3,7]:contiguous:uniform(-5,5)");
+        for row in soft.chunks(7) {
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+        }
+        let last = values("nn/softmax_last_dim:f64:[3,7]:contiguous:uniform(-5,5)");
+        assert!(last.iter().all(|p| (0.0..1.0).contains(p)));
+        let log = values("nn/log_softmax(0):f64:[7,3]:contiguous:uniform(-5,5)");
+        for column in 0..3 {
+            let sum: f64 = (0..7).map(|i| log[i * 3 + column].exp()).sum();
+            assert!((sum - 1.0).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn layer_norm_with_unit_weights_has_mean_zero_and_unit_variance() {
+        let case: parity_model::Case = "nn/layer_norm(0):f64:[2,9],[9],[9]:contiguous,scalar,scalar:uniform(1,2)"
+            .parse()
+            .unwrap();
+        let mut inputs = case.inputs(0);
+        inputs[1].bytes = 1_f64.to_le_bytes().to_vec();
+        inputs[2].bytes = 0_f64.to_le_bytes().to_vec();
+        let expected = crate::expected(&case, &inputs);
+        let y: Vec<f64> = expected.elements.iter().map(|e| f64::from_bits(e.bits)).collect();
+        for row in y.chunks(9) {
+            assert!(row.iter().sum::<f64>().abs() < 1e-13);
+            assert!((row.iter().map(|y| y * y).sum::<f64>() - 9.0).abs() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn rope_turns_and_keeps_lengths() {
+        let case: parity_model::Case =
+            "nn/rope:f64:[1,1,2,4],[2,2],[2,2]:contiguous,contiguous,contiguous:uniform(-1,1)"
+                .parse()
+                .unwrap();
+        let mut inputs = case.inputs(0);
+        let turn = |f: fn(f64) -> f64| [0.1, 0.2, 0.3, 0.4].iter().flat_map(|a| f(*a).to_le_bytes()).collect();
+        inputs[1].bytes = turn(f64::cos);
+        inputs[2].bytes = turn(f64::sin);
+        let x = reals(&inputs[0]);
+        let y: Vec<f64> = crate::expected(&case, &inputs)
+            .elements
+            .iter()
+            .map(|e| f64::from_bits(e.bits))
+            .collect();
+        assert!((y[0] - (x[0] * 0.1_f64.cos() - x[2] * 0.1_f64.sin())).abs() < 1e-15);
+        assert!((y[0].hypot(y[2]) - x[0].hypot(x[2])).abs() < 1e-15);
+        assert_ne!(y, x);
+    }
+}

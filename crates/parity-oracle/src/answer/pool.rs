@@ -1,0 +1,51 @@
+//! Means and maxima of windows.
+
+use parity_model::float::{Format, decode_int};
+use parity_model::op::Pool;
+
+use super::{Answer, exact};
+use crate::dot::{Dot, SOURCE};
+use crate::expected::Call;
+use crate::numbers::{indices, ravel};
+use crate::real::maximum;
+
+pub(crate) fn answer(call: &Call<'_>, op: Pool) -> Answer {
+    let (dtype, x) = (call.dtype, &call.args[0]);
+    let window = |index: &[usize]| -> Vec<u64> {
+        let at = |k: Vec<usize>| {
+            let (h, w) = (index[2] * call.whole(2) + k[0], index[3] * call.whole(3) + k[1]);
+            x.bits(ravel(&[index[0], index[1], h, w], &x.shape))
+        };
+        indices(&[call.whole(0), call.whole(1)]).map(at).collect()
+    };
+    let max = |bits: Vec<u64>| match Format::of(dtype) {
+        None => bits
+            .into_iter()
+            .max_by_key(|bits| decode_int(dtype, *bits))
+            .unwrap_or_default(),
+        Some(format) => {
+            let reals = bits.iter().map(|bits| format.decode(*bits));
+            format.encode(reals.fold(f64::NEG_INFINITY, maximum))
+        }
+    };
+    let mean = |bits: Vec<u64>| {
+        let format = Format::of(dtype).unwrap_or_else(|| panic!("a mean of {dtype}"));
+        let mut dot = Dot::new(dtype);
+        bits.iter().for_each(|bits| dot.push(format.decode(*bits), 1.0));
+        dot.element(&format, 1.0 / bits.len() as f64, AVERAGE_ROUNDINGS)
+    };
+    let windows = indices(&call.shape).map(|index| window(&index));
+    match op {
+        Pool::MaxPool2d => (
+            windows.map(|bits| exact(max(bits))).collect(),
+            "exact: an element of the window".to_owned(),
+        ),
+        Pool::AvgPool2d => (
+            windows.map(mean).collect(),
+            format!("{SOURCE}; the sum, 1/n and their product are each rounded to the dtype"),
+        ),
+    }
+}
+
+/// As the mean's: three roundings by half an ulp, and that of the expected value.
+const AVERAGE_ROUNDINGS: f64 = 2.0;

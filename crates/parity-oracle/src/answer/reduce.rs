@@ -1,0 +1,103 @@
+//! Sums and extremes over dimensions.
+
+use parity_model::float::{Format, decode_int, encode_int};
+use parity_model::op::Reduce;
+use parity_model::{DType, HostTensor};
+
+use super::{Answer, exact};
+use crate::dot::{Dot, SOURCE};
+use crate::expected::Call;
+use crate::numbers::{indices, ravel};
+
+pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
+    let rows = rows(call);
+    let x = &call.args[0];
+    let extreme = |least: bool| rows.iter().map(move |row| extreme(x, row, least));
+    let taken = "exact: an element, or its index".to_owned();
+    match op {
+        Reduce::Sum | Reduce::Mean => sums(call, op, &rows),
+        Reduce::Min => (extreme(true).map(|at| exact(x.bits(at.1))).collect(), taken),
+        Reduce::Max => (extreme(false).map(|at| exact(x.bits(at.1))).collect(), taken),
+        Reduce::ArgMin => (extreme(true).map(|at| exact(at.0 as u64)).collect(), taken),
+        Reduce::ArgMax => (extreme(false).map(|at| exact(at.0 as u64)).collect(), taken),
+    }
+}
+
+/// For each element of the output, the places of its terms in the input, in order.
+fn rows(call: &Call<'_>) -> Vec<Vec<usize>> {
+    let shape = &call.args[0].shape;
+    let reduced: Vec<usize> = (0..call.case.params.len()).map(|i| call.whole(i)).collect();
+    let mut rows = vec![Vec::new(); call.shape.iter().product()];
+    for (place, index) in indices(shape).enumerate() {
+        let kept: Vec<usize> = (0..shape.len())
+            .filter(|d| !reduced.contains(d))
+            .map(|d| index[d])
+            .collect();
+        rows[ravel(&kept, &call.shape)].push(place);
+    }
+    rows
+}
+
+fn sums(call: &Call<'_>, op: Reduce, rows: &[Vec<usize>]) -> Answer {
+    let (dtype, x) = (call.dtype, &call.args[0]);
+    let Some(format) = Format::of(dtype) else {
+        let sum = |row: &Vec<usize>| {
+            let terms = row.iter().map(|&i| decode_int(dtype, x.bits(i)));
+            exact(encode_int(dtype, terms.fold(0, i64::wrapping_add)))
+        };
+        return (rows.iter().map(sum).collect(), "exact: integers wrap".to_owned());
+    };
+    let element = |row: &Vec<usize>| {
+        let mut dot = Dot::new(dtype);
+        row.iter().for_each(|&i| dot.push(format.decode(x.bits(i)), 1.0));
+        match op {
+            Reduce::Mean => dot.element(&format, 1.0 / row.len() as f64, MEAN_ROUNDINGS),
+            _ => dot.element(&format, 1.0, 1.0),
+        }
+    };
+    let source = match op {
+        Reduce::Mean => format!("{SOURCE}; the sum, 1/n and their product are each rounded to the dtype"),
+        _ => SOURCE.to_owned(),
+    };
+    (rows.iter().map(element).collect(), source)
+}
+
+/// The sum, the reciprocal and the product round by half an ulp each, and the expected value by another half.
+const MEAN_ROUNDINGS: f64 = 2.0;
+
+/// Index in its row, and place, of the first NaN, or else of the first extreme element.
+fn extreme(x: &HostTensor, row: &[usize], least: bool) -> (usize, usize) {
+    let key = |place: usize| Key::of(x.dtype, x.bits(place));
+    let mut best = (0, row[0]);
+    for (i, &place) in row.iter().enumerate().skip(1) {
+        let (new, old) = (key(place), key(best.1));
+        let better = match (new, old) {
+            (_, Key::NotANumber) => false,
+            (Key::NotANumber, _) => true,
+            (Key::Real(new), Key::Real(old)) => if least { new < old } else { new > old },
+            (Key::Int(new), Key::Int(old)) => if least { new < old } else { new > old },
+            (Key::Real(_), Key::Int(_)) | (Key::Int(_), Key::Real(_)) => false,
+        };
+        if better {
+            best = (i, place);
+        }
+    }
+    best
+}
+
+#[derive(Clone, Copy)]
+enum Key {
+    Real(f64),
+    Int(i64),
+    NotANumber,
+}
+
+impl Key {
+    fn of(dtype: DType, bits: u64) -> Key {
+        match Format::of(dtype).map(|format| format.decode(bits)) {
+            None => Key::Int(decode_int(dtype, bits)),
+            Some(x) if x.is_nan() => Key::NotANumber,
+            Some(x) => Key::Real(x),
+        }
+    }
+}
