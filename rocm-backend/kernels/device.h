@@ -22,6 +22,8 @@ PARITY_OCML1(exp)
 PARITY_OCML1(log)
 PARITY_OCML1(sin)
 PARITY_OCML1(cos)
+PARITY_OCML1(sinpi)
+PARITY_OCML1(cospi)
 PARITY_OCML1(tanh)
 PARITY_OCML1(erf)
 PARITY_OCML1(ncdf)
@@ -45,6 +47,11 @@ PARITY_FN size_t index_step() {
     return __ockl_get_num_groups(0) * __ockl_get_local_size(0);
 }
 
+// Makes *at the greater of itself and value, in one step for all threads of the device.
+PARITY_FN void atomic_max(__UINT64_TYPE__ *at, __UINT64_TYPE__ value) {
+    __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 // The math functions, overloaded on the width in which they are evaluated. sqrt, fma and the roundings (and the
 // operators, division among them) are correctly rounded instruction sequences; the transcendental ones are ocml's.
 namespace device_math {
@@ -59,6 +66,8 @@ PARITY_MATH1(exp, __ocml_exp_f32, __ocml_exp_f64)
 PARITY_MATH1(log, __ocml_log_f32, __ocml_log_f64)
 PARITY_MATH1(sin, __ocml_sin_f32, __ocml_sin_f64)
 PARITY_MATH1(cos, __ocml_cos_f32, __ocml_cos_f64)
+PARITY_MATH1(sinpi, __ocml_sinpi_f32, __ocml_sinpi_f64) // of pi times x
+PARITY_MATH1(cospi, __ocml_cospi_f32, __ocml_cospi_f64)
 PARITY_MATH1(tanh, __ocml_tanh_f32, __ocml_tanh_f64)
 PARITY_MATH1(erf, __ocml_erf_f32, __ocml_erf_f64)
 PARITY_MATH1(normcdf, __ocml_ncdf_f32, __ocml_ncdf_f64)

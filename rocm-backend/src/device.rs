@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::generator::Generator;
 use crate::hip::context::Context;
 use crate::hip::query;
+use crate::served::Served;
 use crate::{Buffer, DType, DriverInfo, Error, Event, Result, driver};
 
 /// A GPU, with a stream of its own. Clones share the stream and the memory; two calls of [`Device::new`] do not,
@@ -192,6 +194,21 @@ impl Device {
         self.synchronize()?;
         self.0.pool().release();
         Ok(())
+    }
+
+    /// Starts the device's random numbers anew: after one seed the same draws make the same numbers.
+    pub fn set_seed(&self, seed: u64) {
+        *self.0.generator() = Generator::new(seed);
+    }
+
+    /// The seed that was set last; until then that of a new device, 299792458.
+    pub fn seed(&self) -> u64 {
+        self.0.generator().seed()
+    }
+
+    /// What has computed the results of operations that kernels and libraries can serve both, ordered by name.
+    pub fn served(&self) -> Vec<Served> {
+        self.0.ledger().read()
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

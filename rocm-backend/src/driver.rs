@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use crate::hip::load::{self, Refusal};
 use crate::hip::query;
+use crate::libraries::{self, Libraries, Library};
 use crate::{Error, Result};
 
 /// The environment variable that chooses the driver.
@@ -35,19 +36,22 @@ pub enum DriverKind {
     Soft,
 }
 
-/// How near to an AMD GPU a result was computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How near to an AMD GPU a result was computed, the nearest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// On one.
     Hardware,
     /// By executing the GPU's code object in software.
     Isa,
+    /// By a model, on the host, of what a library does on a GPU.
+    Model,
 }
 
 /// The driver in use.
 #[derive(Debug, Clone)]
 pub struct DriverInfo {
     kind: DriverKind,
+    libraries: Libraries,
     version: String,
     library: Option<PathBuf>,
     passed_over: Vec<Attempt>,
@@ -81,12 +85,31 @@ impl DriverInfo {
         &self.version
     }
 
-    /// What results of this driver are worth.
+    /// What results of this driver are worth: the least that any of them may be. [`crate::Device::served`] tells it of
+    /// the operations that libraries can serve.
     pub fn level(&self) -> Level {
+        match self.libraries {
+            Libraries::Model => Level::Model,
+            Libraries::Auto | Libraries::Native => self.kernel_level(),
+        }
+    }
+
+    /// What results of this crate's kernels are worth.
+    pub(crate) fn kernel_level(&self) -> Level {
         match self.kind {
             DriverKind::System => Level::Hardware,
             DriverKind::Soft => Level::Isa,
         }
+    }
+
+    /// Which libraries may serve operations.
+    pub fn libraries(&self) -> Libraries {
+        self.libraries
+    }
+
+    /// The rocBLAS that serves matrix products, if one does. The first call loads it.
+    pub fn rocblas(&self) -> &'static Library {
+        libraries::rocblas(self)
     }
 
     /// The library that answers; none for the software device.
@@ -106,6 +129,7 @@ impl Level {
         match self {
             Level::Hardware => "hardware",
             Level::Isa => "isa",
+            Level::Model => "model",
         }
     }
 }
@@ -121,6 +145,11 @@ impl fmt::Display for DriverInfo {
         write!(f, "{} {}", self.name(), self.version)?;
         if let Some(library) = &self.library {
             write!(f, " ({})", library.display())?;
+        }
+        match self.libraries {
+            Libraries::Auto => {}
+            Libraries::Native => f.write_str(", no libraries")?,
+            Libraries::Model => f.write_str(", libraries modelled on the host")?,
         }
         match crate::module::replacement_dir() {
             Some(dir) => write!(f, ", kernels from {}", dir.display()),
@@ -192,6 +221,7 @@ fn choose(variable: Option<OsString>, rocm_path: Option<OsString>) -> Result<Dri
 fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -> Result<DriverInfo> {
     Ok(DriverInfo {
         kind,
+        libraries: Libraries::parse(env::var_os(libraries::VARIABLE), kind)?,
         version: query::runtime_version()?,
         library,
         passed_over,

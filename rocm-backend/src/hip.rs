@@ -3,6 +3,7 @@
 //! rocm-rs's raw bindings are the authority on types and signatures; its own safe layer is not used, because
 //! it double-frees streams and lets host memory die under a running copy.
 
+pub(crate) mod blas;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod launch;

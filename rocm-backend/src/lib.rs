@@ -4,6 +4,7 @@
 //!
 //! - [`driver`] decides, once a process, who answers the HIP calls: a real `libamdhip64`, or the software GPU.
 //! - [`Device`] and [`Buffer`] own what lives on the GPU; [`View`] says how a kernel walks a buffer.
+//! - AMD's libraries serve operations where `ROCM_LIBRARIES` allows it ([`Libraries`]); [`Device::served`] says which did.
 //! - [`ops`] runs kernels. Every view is checked against its buffer before a kernel may touch it.
 //!
 //! `unsafe` stands in `hip/` only; `extern "C"` and assembly in `hip/sys.rs` only.
@@ -14,11 +15,15 @@ mod device;
 mod driver;
 mod dtype;
 mod error;
+mod generator;
+mod ggml;
 mod hip;
 mod kernel;
+mod libraries;
 mod module;
 pub mod ops;
 mod scalar;
+mod served;
 mod view;
 
 pub use buffer::Buffer;
@@ -26,8 +31,11 @@ pub use device::{Device, DeviceInfo, MemoryInfo};
 pub use driver::{Attempt, DriverInfo, DriverKind, Level, driver};
 pub use dtype::DType;
 pub use error::Error;
+pub use ggml::GgmlType;
 pub use hip::event::Event;
+pub use libraries::{Libraries, Library};
 pub use scalar::Scalar;
+pub use served::Served;
 pub use view::View;
 
 /// What this crate's functions return.

@@ -21,9 +21,10 @@ fn child_that_asks_for_its_driver() {
             let count = Device::count().map_or_else(|error| error.to_string(), |count| count.to_string());
             let passed_over: Vec<_> = info.passed_over().iter().map(ToString::to_string).collect();
             format!(
-                "{:?}, {info}, level {}, devices {count}, passed over {passed_over:?}",
+                "{:?}, {info}, level {}, devices {count}, passed over {passed_over:?}, rocBLAS {}",
                 info.kind(),
-                info.level()
+                info.level(),
+                info.rocblas()
             )
         }
         Err(Error::Driver { reason, tried }) => {
@@ -39,6 +40,11 @@ fn child_that_asks_for_its_driver() {
 
 /// What the child says under `ROCM_DRIVER=driver` (unset for `None`) with `rocm` as its ROCm.
 fn ask(driver: Option<&str>, rocm: &Path) -> String {
+    ask_for(driver, None, rocm)
+}
+
+/// The same under `ROCM_LIBRARIES=libraries`.
+fn ask_for(driver: Option<&str>, libraries: Option<&str>, rocm: &Path) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args([
         "--exact",
@@ -46,9 +52,12 @@ fn ask(driver: Option<&str>, rocm: &Path) -> String {
         "--ignored",
         "--nocapture",
     ]);
-    child.env("ROCM_PATH", rocm).env_remove("ROCM_DRIVER");
-    if let Some(driver) = driver {
-        child.env("ROCM_DRIVER", driver);
+    child.env("ROCM_PATH", rocm);
+    for (variable, value) in [("ROCM_DRIVER", driver), ("ROCM_LIBRARIES", libraries)] {
+        match value {
+            Some(value) => child.env(variable, value),
+            None => child.env_remove(variable),
+        };
     }
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -65,17 +74,21 @@ fn ask(driver: Option<&str>, rocm: &Path) -> String {
 fn rocm(source: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("lib")).unwrap();
-    let c = folder.path().join("hip.c");
+    add(&folder, "libamdhip64.so.7", source);
+    folder
+}
+
+/// Adds a library to a ROCm.
+fn add(rocm: &TempDir, library: &str, source: &str) {
+    let c = rocm.path().join("library.c");
     fs::write(&c, source).unwrap();
-    let library = folder.path().join("lib/libamdhip64.so.7");
     let built = Command::new("cc")
         .args(["-shared", "-fPIC", "-w", "-o"])
-        .arg(&library)
+        .arg(rocm.path().join("lib").join(library))
         .arg(&c)
         .status()
         .unwrap();
     assert!(built.success(), "cc could not build the stand-in library");
-    folder
 }
 
 /// Every HIP function the software device has, each returning `status`, but for those in `own`.
@@ -166,6 +179,66 @@ fn a_library_that_lacks_symbols_is_refused_by_their_names() {
         "an optional symbol is no reason: {system}"
     );
     assert_says(&ask(Some("auto"), rocm.path()), &["Soft, ", "it lacks "]);
+}
+
+#[test]
+fn the_rocblas_beside_the_runtime_is_taken_unless_libraries_are_not_wanted() {
+    let rocm = library_with_three_devices();
+    let answer = ask(Some("system"), rocm.path());
+    assert_says(&answer, &["rocBLAS none (", "lib/librocblas.so.5"]);
+
+    let functions = rocm_soft::symbols()
+        .iter()
+        .filter(|name| name.starts_with("rocblas_"));
+    let source: String = functions
+        .map(|name| format!("unsigned {name}(void) {{ return 0; }}\n"))
+        .collect();
+    add(
+        &rocm,
+        "librocblas.so.4",
+        "unsigned rocblas_create_handle(void) { return 0; }",
+    );
+    let answer = ask(Some("system"), rocm.path());
+    assert_says(
+        &answer,
+        &[
+            "rocBLAS none (",
+            "librocblas.so.4 lacks ",
+            "rocblas_gemm_strided_batched_ex",
+        ],
+    );
+
+    add(&rocm, "librocblas.so.5", &source);
+    let answer = ask(Some("system"), rocm.path());
+    assert_says(&answer, &["level hardware", "rocBLAS /", "lib/librocblas.so.5"]);
+    let answer = ask_for(Some("system"), Some("native"), rocm.path());
+    assert_says(
+        &answer,
+        &[
+            "libamdhip64.so.7), no libraries",
+            "rocBLAS none (ROCM_LIBRARIES=native)",
+        ],
+    );
+    let answer = ask_for(Some("system"), Some("model"), rocm.path());
+    assert_says(
+        &answer,
+        &["refused: ROCM_LIBRARIES=model is for the software device"],
+    );
+}
+
+#[test]
+fn the_software_device_has_a_model_of_rocblas_only_when_asked() {
+    let rocm = library_with_three_devices();
+    let answer = ask(Some("soft"), rocm.path());
+    assert_says(&answer, &["level isa", "rocBLAS none ("]);
+    let answer = ask_for(Some("soft"), Some("model"), rocm.path());
+    assert_says(
+        &answer,
+        &[
+            "libraries modelled on the host, level model",
+            "rocBLAS a model on the host",
+        ],
+    );
 }
 
 #[test]

@@ -23,6 +23,28 @@ const BINARY: &[&str] = &[
     "badd", "bsub", "bmul", "bdiv", "bmaximum", "bminimum", "eq", "ne", "lt", "le", "gt", "ge",
 ];
 const FILL: &[&str] = &["fill", "const_set", "copy2d"];
+const REDUCE: &[&str] = &[
+    "fast_sum", "fast_sum_small", "fast_min", "fast_max", "fast_argmin", "fast_argmax", "sum",
+];
+const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "rope_thd"];
+/// Formats of ggml's with products.
+const GGML: &[&str] = &[
+    "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
+];
+/// Of `<op>_<dtype of the ids>_<dtype>`.
+const INDEXING: &[&str] = &["is", "gather", "s", "sa", "ia"];
+
+/// Kernels of windows and images.
+const WINDOWS: &[&str] = &[
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "avg_pool2d",
+    "max_pool2d",
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "upsample_bilinear2d",
+];
+const CONV: &[&str] = &["conv1d", "conv2d", "im2col1d", "im2col", "col2im1d"];
 
 /// `NT_AMDGPU_METADATA`, the note whose content is a MessagePack document that describes the kernels.
 const NT_AMDGPU_METADATA: NoteType = NoteType(32);
@@ -31,7 +53,14 @@ const NT_AMDGPU_METADATA: NoteType = NoteType(32);
 const MODULES: &[(&str, usize)] = &[
     ("affine", 10),
     ("binary", 96),
+    ("cast", 58),
+    ("conv", 66),
     ("fill", 24),
+    ("indexing", 125),
+    ("quantized", 142),
+    ("reduce", 71),
+    ("sort", 14),
+    ("ternary", 26),
     ("unary", 123),
 ];
 
@@ -196,8 +225,31 @@ fn promised() -> BTreeSet<(String, String)> {
         add("binary", "", BINARY, dtypes);
         add("affine", "", &["affine"], dtypes);
         add("fill", "", FILL, dtypes);
+        for source in FLOATS.iter().chain(INTS) {
+            add("cast", "cast_", &[source], dtypes);
+        }
+        add("conv", "", WINDOWS, dtypes);
+        add("reduce", "", REDUCE, dtypes);
+        add("sort", "asort_", &["asc", "desc", "merge_asc", "merge_desc"], dtypes);
+        add("ternary", "where_", INTS, dtypes);
+        for op in INDEXING {
+            add("indexing", &format!("{op}_"), INTS, dtypes);
+        }
     }
     add("unary", "u", UNARY_FLOAT, FLOATS);
+    add("conv", "", CONV, &["bf16", "f16", "f32", "f64", "u8", "u32"]);
+    add("reduce", "", NEURAL, &["bf16", "f16", "f32", "f64"]);
+    add("indexing", "", &["ids_check"], INTS);
+    add("random", "", &["rand_uniform", "rand_normal"], FLOATS);
+    add("random", "", &["philox"], &["u32"]);
+    add("gemm", "", &["gemm", "gemv"], &["bf16", "f16", "f32", "f64"]);
+    add("quantized", "dequantize_block_", &["q8_1", "f32", "f16", "bf16"], &["f32", "f16"]);
+    add("quantized", "get_", &["rows"], &["q8_1", "q8_K"]);
+    add("quantized", "mmvq_gguf_", &["quantize_q8_1"], &["bf16", "f16"]);
+    add("quantized", "mmvq_gguf_", GGML, &["bf16_plain", "f16_plain"]);
+    let candles = INVENTORY.lines().filter_map(|line| line.strip_prefix("quantized "));
+    let name = |line: &str| line.split(' ').next().map(str::to_owned);
+    names.extend(candles.filter_map(name).map(|name| ("quantized".to_owned(), name)));
     names
 }
 

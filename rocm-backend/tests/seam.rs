@@ -12,7 +12,9 @@ fn the_seams_symbols_are_in_the_program_and_not_exported() {
 
     let program = fs::read(std::env::current_exe().unwrap()).unwrap();
     let program: ElfFile64 = ElfFile64::parse(program.as_slice()).unwrap();
-    let is_hip = |name: &str| name.starts_with("hip") && rocm_soft::symbol(name).is_some();
+    let is_hip = |name: &str| {
+        (name.starts_with("hip") || name.starts_with("rocblas_")) && rocm_soft::symbol(name).is_some()
+    };
     let exported: Vec<_> = program
         .dynamic_symbols()
         .filter_map(|symbol| symbol.name().ok())

@@ -25,7 +25,13 @@ use rocm_rs::hip::bindings::{
     hipFunction_attribute, hipFunction_t, hipMemPool_t, hipMemPoolAttr, hipMemcpyKind, hipModule_t,
     hipStream_t,
 };
+use rocm_rs::rocblas::bindings as rocblas;
+use rocm_rs::rocblas::bindings::{
+    rocblas_atomics_mode, rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_int,
+    rocblas_operation, rocblas_status, rocblas_stride,
+};
 
+use crate::blas::{self, Gemm, Matrices, Scalar};
 use crate::device::{Shape, device};
 use crate::error::{self, Result};
 use crate::{image, properties};
@@ -47,6 +53,36 @@ static HOST: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
 fn guard(body: impl FnOnce() -> Result) -> hipError_t {
     let result = catch_unwind(AssertUnwindSafe(body));
     error::record(result.unwrap_or(Err(hip::hipError_t_hipErrorUnknown)))
+}
+
+/// As [`guard`], for rocBLAS.
+fn guard_blas(body: impl FnOnce() -> blas::Result) -> rocblas_status {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => rocblas::rocblas_status__rocblas_status_success,
+        Ok(Err(status)) => status,
+        Err(_) => rocblas::rocblas_status__rocblas_status_internal_error,
+    }
+}
+
+/// A scalar of `compute_type` in host memory.
+///
+/// # Safety
+/// `pointer` is null or readable for that type.
+unsafe fn scalar(pointer: *const c_void, compute_type: rocblas_datatype) -> Scalar {
+    if pointer.is_null() {
+        return Scalar::Null;
+    }
+    match compute_type {
+        rocblas::rocblas_datatype__rocblas_datatype_f32_r => {
+            // SAFETY: not null, and the caller promises the rest.
+            Scalar::Value(unsafe { pointer.cast::<f32>().read_unaligned() }.into())
+        }
+        rocblas::rocblas_datatype__rocblas_datatype_f64_r => {
+            // SAFETY: as above.
+            Scalar::Value(unsafe { pointer.cast::<f64>().read_unaligned() })
+        }
+        _ => Scalar::Unread,
+    }
 }
 
 /// The place an out-pointer points to.
@@ -238,11 +274,12 @@ unsafe fn elf_file<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
 }
 
 /// Defines the entry points, their table, and a check at compile time that each has the signature of HIP's
-/// declaration. A body under `results` ends in `Result`; one under `values` gives what C gets.
+/// declaration. A body under `results` ends in `Result`; one under `values` or `rocblas` gives what C gets.
 macro_rules! entries {
     (
         results { $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)* }
         values { $(fn $raw:ident($($raw_arg:ident: $raw_ty:ty),*) -> $value:ty $raw_body:block)* }
+        rocblas { $(fn $blas:ident($($blas_arg:ident: $blas_ty:ty),* $(,)?) -> $status:ty $blas_body:block)* }
     ) => {
         $(
             unsafe extern "C" fn $name($($arg: $ty),*) -> hipError_t {
@@ -254,13 +291,18 @@ macro_rules! entries {
             unsafe extern "C" fn $raw($($raw_arg: $raw_ty),*) -> $value $raw_body
             const _: [unsafe extern "C" fn($($raw_ty),*) -> $value; 2] = [$raw, hip::$raw];
         )*
+        $(
+            unsafe extern "C" fn $blas($($blas_arg: $blas_ty),*) -> $status $blas_body
+            const _: [unsafe extern "C" fn($($blas_ty),*) -> $status; 2] = [$blas, rocblas::$blas];
+        )*
 
         /// Names of all entry points.
-        pub(crate) const SYMBOLS: &[&str] = &[$(stringify!($name),)* $(stringify!($raw),)*];
+        pub(crate) const SYMBOLS: &[&str] =
+            &[$(stringify!($name),)* $(stringify!($raw),)* $(stringify!($blas),)*];
 
         /// Their addresses, in the order of [`SYMBOLS`].
         pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
-            [$($name as *const c_void,)* $($raw as *const c_void,)*]
+            [$($name as *const c_void,)* $($raw as *const c_void,)* $($blas as *const c_void,)*]
         }
     };
 }
@@ -693,6 +735,63 @@ values {
 
     fn hipPeekAtLastError() -> hipError_t {
         error::peek_last()
+    }
+}
+rocblas {
+    fn rocblas_create_handle(handle: *mut rocblas_handle) -> rocblas_status {
+        guard_blas(|| {
+            // SAFETY: rocBLAS's contract on out-pointers is HIP's.
+            let handle = unsafe { out(handle) };
+            let handle = handle.map_err(|_| rocblas::rocblas_status__rocblas_status_invalid_handle)?;
+            handle.write(opaque(blas::create_handle()?));
+            Ok(())
+        })
+    }
+
+    fn rocblas_destroy_handle(handle: rocblas_handle) -> rocblas_status {
+        guard_blas(|| blas::destroy_handle(handle.addr()))
+    }
+
+    fn rocblas_set_stream(handle: rocblas_handle, stream: rocblas::hipStream_t) -> rocblas_status {
+        guard_blas(|| blas::set_stream(handle.addr(), stream.addr()))
+    }
+
+    fn rocblas_set_atomics_mode(handle: rocblas_handle, mode: rocblas_atomics_mode) -> rocblas_status {
+        guard_blas(|| blas::set_atomics_mode(handle.addr(), mode))
+    }
+
+    fn rocblas_status_to_string(status: rocblas_status) -> *const c_char {
+        blas::status_name(status).as_ptr()
+    }
+
+    fn rocblas_gemm_strided_batched_ex(
+        handle: rocblas_handle, operation_a: rocblas_operation, operation_b: rocblas_operation, m: rocblas_int,
+        n: rocblas_int, k: rocblas_int, alpha: *const c_void, a: *const c_void, a_type: rocblas_datatype,
+        lda: rocblas_int, stride_a: rocblas_stride, b: *const c_void, b_type: rocblas_datatype, ldb: rocblas_int,
+        stride_b: rocblas_stride, beta: *const c_void, c: *const c_void, c_type: rocblas_datatype,
+        ldc: rocblas_int, stride_c: rocblas_stride, d: *mut c_void, d_type: rocblas_datatype, ldd: rocblas_int,
+        stride_d: rocblas_stride, batch_count: rocblas_int, compute_type: rocblas_datatype,
+        _algo: rocblas_gemm_algo, _solution_index: i32, _flags: u32,
+    ) -> rocblas_status {
+        // SAFETY: rocBLAS's contract in host pointer mode: null or readable for the compute type.
+        let (alpha, beta) = unsafe { (scalar(alpha, compute_type), scalar(beta, compute_type)) };
+        let matrices = |pointer, datatype, ld, stride| Matrices { address: address(pointer), datatype, ld, stride };
+        let gemm = Gemm {
+            handle: handle.addr(),
+            operations: [operation_a, operation_b],
+            m,
+            n,
+            k,
+            alpha,
+            a: matrices(a, a_type, lda, stride_a),
+            b: matrices(b, b_type, ldb, stride_b),
+            beta,
+            c: matrices(c, c_type, ldc, stride_c),
+            d: matrices(d, d_type, ldd, stride_d),
+            batch_count,
+            compute_type,
+        };
+        guard_blas(|| blas::gemm_strided_batched_ex(&gemm))
     }
 }
 }

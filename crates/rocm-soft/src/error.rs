@@ -73,6 +73,11 @@ pub(crate) fn image(text: String) -> hipError_t {
     hip::hipError_t_hipErrorInvalidImage
 }
 
+/// Keeps `text` for whoever asks what was behind this thread's last error.
+pub(crate) fn keep(text: String) {
+    DETAIL.set(Some(text));
+}
+
 /// Keeps `text` and gives the code of a code object for another processor.
 pub(crate) fn other_target(text: String) -> hipError_t {
     DETAIL.set(Some(text));

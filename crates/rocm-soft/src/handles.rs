@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     Event = 2,
     Module = 3,
     Function = 4,
+    Blas = 6,
 }
 
 /// The living objects of one kind.

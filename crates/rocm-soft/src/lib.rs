@@ -9,6 +9,7 @@
 //! Not here: who calls these functions by their C names. `rocm-backend` asks [`symbol`] for addresses and
 //! puts them where it would put those of `libamdhip64.so`.
 
+mod blas;
 mod device;
 mod entry;
 mod error;

@@ -6,12 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::blas;
 use super::memory::{Block, DeviceMemory, Pool};
 use super::module::Module;
 use super::query;
 use super::stream::Stream;
+use crate::generator::Generator;
+use crate::served::Ledger;
 use crate::{DeviceInfo, DriverKind, Error};
 
 /// Dims-and-strides tables kept on the device. Kernels need one for each strided call, and programs repeat themselves.
@@ -20,7 +23,10 @@ const KEPT_LAYOUTS: usize = 4096;
 pub(crate) struct Context {
     ordinal: c_int,
     info: DeviceInfo,
+    generator: Mutex<Generator>,
+    ledger: Ledger,
     // Dropped in this order, after `Drop::drop` below has waited for the stream.
+    rocblas: Mutex<Option<blas::Handle>>,
     modules: Mutex<BTreeMap<&'static str, Arc<Module>>>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
     pool: Pool,
@@ -43,6 +49,9 @@ impl Context {
         Ok(Context {
             ordinal,
             info,
+            generator: Mutex::default(),
+            ledger: Ledger::default(),
+            rocblas: Mutex::default(),
             modules: Mutex::default(),
             layouts: Mutex::default(),
             pool,
@@ -80,6 +89,31 @@ impl Context {
 
     pub(crate) fn modules(&self) -> &Mutex<BTreeMap<&'static str, Arc<Module>>> {
         &self.modules
+    }
+
+    /// The state of the device's random numbers.
+    pub(crate) fn generator(&self) -> MutexGuard<'_, Generator> {
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What served which operation how often.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Calls `f` with the context's rocBLAS handle, made at the first call, and with this context's device as the
+    /// thread's.
+    pub(crate) fn with_rocblas<T>(
+        &self,
+        f: impl FnOnce(&mut blas::Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.bind()?;
+        let mut rocblas = self.rocblas.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = match &mut *rocblas {
+            Some(handle) => handle,
+            none => none.insert(blas::Handle::new(&self.stream)?),
+        };
+        f(handle)
     }
 
     /// `table` (dims, then strides) in device memory.

@@ -6,7 +6,19 @@
 //! bounds checks.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+pub(crate) mod cast;
+pub(crate) mod conv;
 pub(crate) mod elementwise;
+pub(crate) mod matmul;
+pub(crate) mod indexing;
+pub(crate) mod norm;
+pub(crate) mod quantized;
+pub(crate) mod random;
+pub(crate) mod reduce;
+pub(crate) mod rope;
+pub(crate) mod sort;
+pub(crate) mod ternary;
+pub(crate) mod upsample;
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
@@ -129,11 +141,6 @@ impl Args {
     pub(crate) fn element(&mut self, buffer: &Buffer, offset: usize) -> &mut Args {
         let byte_offset = offset * buffer.dtype().size_in_bytes();
         self.size(buffer.memory().block().address() + byte_offset)
-    }
-
-    /// A null pointer.
-    pub(crate) fn null(&mut self) -> &mut Args {
-        self.size(0)
     }
 
     /// The address of a table of dims and strides; null for none. The table must live until the launch is submitted.

@@ -28,14 +28,29 @@ pub(crate) enum Refusal {
 ///
 /// A library once loaded stays loaded, refused or not: unloading a GPU runtime under its own threads crashes.
 pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
+    load(path, sys::HIP)?;
+    match query::device_count() {
+        Ok(1..) => Ok(()),
+        Ok(0) => Err(no_device("hipGetDeviceCount found no device".to_owned())),
+        Err(error) => Err(no_device(error.to_string())),
+    }
+}
+
+/// Loads `path`, a rocBLAS for the HIP runtime that was loaded, and fills its slots. Once loaded it stays loaded.
+pub(crate) fn rocblas(path: &Path) -> Result<(), Refusal> {
+    load(path, sys::ROCBLAS)
+}
+
+/// Loads one of AMD's libraries and fills the slots of its table.
+fn load(path: &Path, table: &'static [sys::Symbol]) -> Result<(), Refusal> {
     // SAFETY: loading runs the library's initialisers. The paths come from the user's environment, as with any
-    // program linked against ROCm, and name AMD's HIP runtime.
+    // program linked against ROCm, and name AMD's libraries.
     let library = unsafe { Library::new(path) }.map_err(|error| Refusal::NotLoaded(innermost(&error)))?;
     let library: &'static Library = Box::leak(Box::new(library));
-    // SAFETY: the addresses come from a library called libamdhip64 under HIP's own symbol names, whose
-    // signatures rocm-rs declares; the library is never unloaded.
+    // SAFETY: the addresses come from a library with the name of AMD's, under its own symbol names, whose signatures
+    // rocm-rs declares; the library is never unloaded.
     let filled = unsafe {
-        sys::fill(sys::HIP, |name| {
+        sys::fill(table, |name| {
             library
                 .get::<*const std::ffi::c_void>(name)
                 .ok()
@@ -43,12 +58,7 @@ pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
                 .filter(|at| !at.is_null())
         })
     };
-    filled.map_err(Refusal::Lacks)?;
-    match query::device_count() {
-        Ok(1..) => Ok(()),
-        Ok(0) => Err(no_device("hipGetDeviceCount found no device".to_owned())),
-        Err(error) => Err(no_device(error.to_string())),
-    }
+    filled.map_err(Refusal::Lacks)
 }
 
 /// libloading says that dlopen failed; what dlopen said is its source.
@@ -66,9 +76,18 @@ fn no_device(reason: String) -> Refusal {
 
 /// Fills the slots with the software device's entry points.
 pub(crate) fn soft() -> Result<(), Error> {
+    part_of_this_program(sys::HIP)
+}
+
+/// Fills rocBLAS's slots with those of its model on the host.
+pub(crate) fn rocblas_model() -> Result<(), Error> {
+    part_of_this_program(sys::ROCBLAS)
+}
+
+fn part_of_this_program(table: &'static [sys::Symbol]) -> Result<(), Error> {
     // SAFETY: rocm-soft's functions have the signatures rocm-rs declares (it is written against the same
     // declarations) and are part of this program.
-    let filled = unsafe { sys::fill(sys::HIP, rocm_soft::symbol) };
+    let filled = unsafe { sys::fill(table, rocm_soft::symbol) };
     filled.map_err(|missing| Error::Driver {
         reason: format!("the software device lacks {}", missing.join(", ")),
         tried: Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! rocm-rs declares `extern "C"` functions and links nothing. This file defines a symbol of the same name for each
 //! row of the table: one jump instruction through an atomic slot. Slots are filled at run time, from a real
-//! `libamdhip64` or from the software device, so one binary serves both and no ROCm is needed to build. The
+//! `libamdhip64` or `librocblas`, or from the software device, so one binary serves both and no ROCm is needed to build. The
 //! symbols are hidden: an executable or shared object that contains this crate exports none of them, so a real
 //! ROCm library loaded beside it never calls into us by accident.
 //!
@@ -43,9 +43,11 @@ pub(crate) enum Need {
 pub(crate) struct Answer(usize);
 
 const NOT_INITIALIZED: usize = rocm_rs::hip::bindings::hipError_t_hipErrorNotInitialized as usize;
+const NO_HANDLE: usize = rocm_rs::rocblas::bindings::rocblas_status__rocblas_status_invalid_handle as usize;
 const NOT_SUPPORTED: usize = rocm_rs::hip::bindings::hipError_t_hipErrorNotSupported as usize;
 // A status comes back in the low half of the register that carries `Answer`.
 const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipError_t>() == size_of::<c_uint>());
+const _: () = assert!(size_of::<rocm_rs::rocblas::bindings::rocblas_status>() == size_of::<c_uint>());
 const _: () = assert!(size_of::<Answer>() == size_of::<*const c_char>());
 // The layouts the R0600 symbol fills; a change of rocm-rs that moved them must not go unseen.
 const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipDeviceProp_tR0600>() == 1472);
@@ -55,6 +57,11 @@ const _: () =
 /// In a slot that nobody filled, for functions that return a status.
 extern "C" fn status() -> Answer {
     Answer(NOT_INITIALIZED)
+}
+
+/// In a slot that nobody filled, for functions of rocBLAS: nobody made the handle that they are given.
+extern "C" fn blas() -> Answer {
+    Answer(NO_HANDLE)
 }
 
 /// In a slot that nobody filled, for functions that return a C string.
@@ -105,7 +112,7 @@ macro_rules! trampoline {
 }
 
 /// Slots, trampolines and table of one library: `symbols! { slots, TABLE, bindings path; need kind name; .. }`.
-/// `kind` is what the function returns: a `status` or a `text`.
+/// `kind` is what the function returns: a `status` of HIP, one of `blas`, or a `text`.
 macro_rules! symbols {
     ($module:ident, $table:ident, $($bindings:ident)::+; $($need:ident $kind:ident $name:ident;)*) => {
         #[expect(non_upper_case_globals, reason = "a slot is named after its C symbol")]
@@ -180,6 +187,15 @@ symbols! { hip_slots, HIP, rocm_rs::hip::bindings;
     Required status hipModuleLaunchKernel;
     Optional status hipModuleOccupancyMaxPotentialBlockSize;
     Optional status hipFuncGetAttribute;
+}
+
+symbols! { rocblas_slots, ROCBLAS, rocm_rs::rocblas::bindings;
+    Required blas rocblas_create_handle;
+    Required blas rocblas_destroy_handle;
+    Required blas rocblas_set_stream;
+    Required blas rocblas_set_atomics_mode;
+    Required blas rocblas_gemm_strided_batched_ex;
+    Required text rocblas_status_to_string;
 }
 
 /// Fills every slot of `table` from `resolve`. Nothing changes when a required symbol is missing: its names come
@@ -283,14 +299,15 @@ mod tests {
 
     #[test]
     fn every_symbol_stands_in_the_table_once() {
-        let names: BTreeSet<_> = HIP.iter().map(|symbol| symbol.name).collect();
-        assert_eq!(names.len(), HIP.len());
+        let names: BTreeSet<_> = HIP.iter().chain(ROCBLAS).map(|symbol| symbol.name).collect();
+        assert_eq!(names.len(), HIP.len() + ROCBLAS.len());
     }
 
     #[test]
     fn the_software_device_answers_every_symbol_of_the_table() {
         let unanswered: Vec<_> = HIP
             .iter()
+            .chain(ROCBLAS)
             .map(|symbol| symbol.name)
             .filter(|name| rocm_soft::symbol(name).is_none())
             .collect();

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use float8::F8E4M3;
 use half::{bf16, f16};
 use rocm_backend::{Buffer, DType, Device, View};
 
@@ -35,6 +36,20 @@ elements! {
     f16, F16, |n| f16::from_f32(n as f32);
     f32, F32, |n| n as f32;
     f64, F64, |n| n.into();
+}
+
+// It has no `to_le_bytes`.
+impl Element for F8E4M3 {
+    const DTYPE: DType = DType::F8E4M3;
+    fn small(n: i32) -> Self {
+        F8E4M3::from_f32(n as f32)
+    }
+    fn push(self, bytes: &mut Vec<u8>) {
+        bytes.push(self.to_bits());
+    }
+    fn read(bytes: &[u8]) -> Self {
+        F8E4M3::from_bits(bytes[0])
+    }
 }
 
 /// Sizes, strides and offset of a view into [`LEN`] elements.

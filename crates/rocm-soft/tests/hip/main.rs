@@ -4,6 +4,8 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+mod blas;
+#[cfg(test)]
 mod call;
 #[cfg(test)]
 #[path = "../../../gfx-emu/tests/launch_kernels/compile.rs"]

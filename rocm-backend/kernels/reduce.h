@@ -1,0 +1,154 @@
+// Sums, extremes and their places over the last `per_row` elements of a walk: row r of the result is made of elements
+// r * per_row … (r + 1) * per_row - 1, in row-major order. Not here: how a workgroup folds (workgroup.h).
+//
+// Sums: floats in the width they are computed in, rounded once; integers wrap in their own. Extremes: a NaN anywhere in
+// the row wins; of -0 and +0 the greater is +0. Places: of the first NaN, else of the first extreme.
+#pragma once
+#include "layout.h"
+#include "numeric.h"
+#include "workgroup.h"
+
+namespace parity {
+namespace reduce {
+
+// What a dtype is summed in, and compared in.
+template <typename T> struct SumOf { using type = wide_t<T>; };
+template <typename T> struct OrderOf { using type = wide_t<T>; };
+#define PARITY_ROW(T) \
+    template <> struct SumOf<T> { using type = numeric::wrap_t<T>; }; \
+    template <> struct OrderOf<T> { using type = T; };
+PARITY_INT_DTYPES(PARITY_ROW)
+#undef PARITY_ROW
+template <typename T> using sum_t = typename SumOf<T>::type;
+template <typename T> using order_t = typename OrderOf<T>::type;
+
+// A reader of the rows: element `at` of row `row`, as an A.
+template <typename A, typename T> struct Rows {
+    Walk<1> walk;
+    size_t per_row;
+    const T *src;
+
+    PARITY_MEMBER A operator()(size_t row, size_t at) const {
+        size_t place[1];
+        walk.locate(row * per_row + at, place);
+        return static_cast<A>(src[place[0]]);
+    }
+};
+
+// Max and Min: which of two values, never NaN both, is better, and the better one.
+struct Max {
+    template <typename A> static PARITY_MEMBER bool beats(A x, A y) { return x > y; }
+    static PARITY_MEMBER f32 number(f32 x, f32 y) { return device_math::max_number(x, y); }
+    static PARITY_MEMBER f64 number(f64 x, f64 y) { return device_math::max_number(x, y); }
+};
+struct Min {
+    template <typename A> static PARITY_MEMBER bool beats(A x, A y) { return x < y; }
+    static PARITY_MEMBER f32 number(f32 x, f32 y) { return device_math::min_number(x, y); }
+    static PARITY_MEMBER f64 number(f64 x, f64 y) { return device_math::min_number(x, y); }
+};
+template <typename Order, typename A> PARITY_FN A better(A x, A y) {
+    if constexpr (numeric::IsInteger<A>::value) {
+        return Order::beats(y, x) ? y : x;
+    } else {
+        return x != x ? x : y != y ? y : Order::number(x, y);
+    }
+}
+
+// A value and where in the row it stands.
+template <typename A> struct Placed {
+    A value;
+    u32 at;
+};
+template <typename Order, typename A> PARITY_FN bool beats(A x, A y) {
+    return (x != x) != (y != y) ? x != x : Order::beats(x, y);
+}
+template <typename Order, typename A> PARITY_FN Placed<A> better(Placed<A> x, Placed<A> y) {
+    const bool second = beats<Order>(y.value, x.value) || (!beats<Order>(x.value, y.value) && y.at < x.at);
+    return second ? y : x;
+}
+
+// A workgroup a row.
+template <typename T>
+PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
+    using A = sum_t<T>;
+    __shared__ A lds[MAX_THREADS];
+    const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
+    for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
+        const A all = group_sum<A>(lds, per_row, [&](size_t at) { return rows(row, at); });
+        if (thread_index() == 0) {
+            dst[row] = static_cast<T>(all);
+        }
+    }
+}
+
+// A thread a row, for `results` short rows.
+template <typename T>
+PARITY_FN void sum_small(size_t results, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
+    using A = sum_t<T>;
+    const Rows<A, T> rows{{results * per_row, num_dims, info}, per_row, src};
+    for (size_t row = first_index(); row < results; row += index_step()) {
+        dst[row] = static_cast<T>(sum_of<A>(0, per_row, 1, [&](size_t at) { return rows(row, at); }));
+    }
+}
+
+template <typename Order, typename T>
+PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
+    using A = order_t<T>;
+    __shared__ A lds[MAX_THREADS];
+    const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
+    for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
+        const A best = group_best<A>(
+            lds, per_row, [&](size_t at) { return rows(row, at); }, [](A x, A y) { return better<Order>(x, y); });
+        if (thread_index() == 0) {
+            dst[row] = static_cast<T>(best);
+        }
+    }
+}
+
+template <typename Order, typename T>
+PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, u32 *dst) {
+    using A = order_t<T>;
+    using P = Placed<A>;
+    __shared__ P lds[MAX_THREADS];
+    const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
+    for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
+        const P best = group_best<P>(
+            lds, per_row, [&](size_t at) { return P{rows(row, at), u32(at)}; },
+            [](P x, P y) { return better<Order>(x, y); });
+        if (thread_index() == 0) {
+            dst[row] = best.at;
+        }
+    }
+}
+
+// Adds to `out` the sums of `inp` over `num_sum_dims` of its dimensions, a thread a result. Behind the strides, `info`
+// has the sizes of these dimensions, outermost first, and then how many elements of a contiguous `inp` each step along
+// them skips. Unlike candle's it needs no atomics, and gives the same bits every time.
+template <typename T>
+PARITY_FN void add_sums(
+    size_t numel, size_t num_dims, size_t num_sum_dims, const size_t *info, const T *inp, T *out) {
+    using A = sum_t<T>;
+    const Walk<1> walk(numel, num_dims, info);
+    const size_t *sizes = info + 2 * num_dims, *skips = sizes + num_sum_dims;
+    size_t terms = 1;
+    for (size_t d = 0; d < num_sum_dims; ++d) {
+        terms *= sizes[d];
+    }
+    for (size_t result = first_index(); result < numel / terms; result += index_step()) {
+        const A sum = sum_of<A>(0, terms, 1, [&](size_t term) {
+            size_t number = result;
+            for (size_t d = num_sum_dims; d-- > 0;) {
+                const size_t coordinate = term % sizes[d];
+                term /= sizes[d];
+                number = (number / skips[d] * sizes[d] + coordinate) * skips[d] + number % skips[d];
+            }
+            size_t at[1];
+            walk.locate(number, at);
+            return static_cast<A>(inp[at[0]]);
+        });
+        out[result] = static_cast<T>(static_cast<A>(out[result]) + sum);
+    }
+}
+
+} // namespace reduce
+} // namespace parity

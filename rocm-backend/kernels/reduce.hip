@@ -1,0 +1,59 @@
+// Reductions, softmax, norms and rotary embeddings: one row a kernel.
+//
+// `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which stand
+// last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
+// `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`.
+// `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.
+// Workgroups are one-dimensional, of a power of two and at most 1024 threads.
+#include "norm.h"
+#include "reduce.h"
+#include "rope.h"
+
+using namespace parity;
+
+#define REDUCTION(name, T, Out, function) \
+    extern "C" __global__ void name##_##T( \
+        size_t numel, size_t per_row, size_t num_dims, const size_t *__restrict__ info, const T *src, Out *dst) { \
+        function(numel, per_row, num_dims, info, src, dst); \
+    }
+
+#define FOR_ANY(T) \
+    REDUCTION(fast_sum, T, T, reduce::sum) \
+    REDUCTION(fast_sum_small, T, T, reduce::sum_small) \
+    REDUCTION(fast_max, T, T, reduce::extreme<reduce::Max>) \
+    REDUCTION(fast_min, T, T, reduce::extreme<reduce::Min>) \
+    REDUCTION(fast_argmax, T, u32, reduce::place<reduce::Max>) \
+    REDUCTION(fast_argmin, T, u32, reduce::place<reduce::Min>) \
+    extern "C" __global__ void sum_##T( \
+        size_t numel, size_t num_dims, size_t num_sum_dims, const size_t *__restrict__ info, const T *inp, T *out) { \
+        reduce::add_sums(numel, num_dims, num_sum_dims, info, inp, out); \
+    }
+
+#define FOR_NEURAL(T) \
+    extern "C" __global__ void softmax_##T(const T *src, T *dst, i32 cols) { norm::softmax(src, dst, cols); } \
+    extern "C" __global__ void rmsnorm_##T( \
+        const T *src, T *dst, const T *alpha, i32 cols, i32 threads, f32 eps) { \
+        norm::rms(src, dst, alpha, cols, threads, eps); \
+    } \
+    extern "C" __global__ void layernorm_##T( \
+        const T *src, T *dst, const T *alpha, const T *beta, i32 cols, i32 threads, f32 eps) { \
+        norm::layer(src, dst, alpha, beta, cols, threads, eps); \
+    } \
+    extern "C" __global__ void rope_i_##T( \
+        const T *src, const T *cos, const T *sin, T *dst, u32 bh, u32 td, u32 stride_b) { \
+        rope::interleaved(src, cos, sin, dst, bh, td, stride_b); \
+    } \
+    extern "C" __global__ void rope_##T( \
+        const T *src, const T *cos, const T *sin, T *dst, u32 bh, u32 td, u32 d, u32 stride_b) { \
+        rope::halves(src, cos, sin, dst, bh, td, d, stride_b); \
+    } \
+    extern "C" __global__ void rope_thd_##T( \
+        const T *src, const T *cos, const T *sin, T *dst, u32 b, u32 t, u32 h, u32 d, u32 stride_b) { \
+        rope::halves_thd(src, cos, sin, dst, b, t, h, d, stride_b); \
+    }
+
+PARITY_ALL_DTYPES(FOR_ANY)
+FOR_NEURAL(bf16)
+FOR_NEURAL(f16)
+FOR_NEURAL(f32)
+FOR_NEURAL(f64)

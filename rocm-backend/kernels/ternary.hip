@@ -1,0 +1,27 @@
+// out = cond ? t : f, element by element: kernels `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)`, for a
+// condition of each integer dtype. `info` has a stride set for each of the three operands; `out` is contiguous.
+#include "layout.h"
+
+using namespace parity;
+
+template <typename Cond, typename T>
+PARITY_FN void select(
+    size_t numel, size_t num_dims, const size_t *info, const Cond *cond, const T *t, const T *f, T *out) {
+    const Walk<3> walk(numel, num_dims, info);
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        size_t at[3];
+        walk.locate(i, at);
+        // The place is chosen, not the value: one load, of the operand that counts.
+        out[i] = *(cond[at[0]] != 0 ? t + at[1] : f + at[2]);
+    }
+}
+
+#define KERNEL(Cond, T) \
+    extern "C" __global__ void where_##Cond##_##T( \
+        size_t numel, size_t num_dims, const size_t *__restrict__ info, const Cond *cond, const T *t, const T *f, \
+        T *out) { \
+        select(numel, num_dims, info, cond, t, f, out); \
+    }
+#define VALUES(T) KERNEL(u8, T) KERNEL(u32, T) KERNEL(i16, T) KERNEL(i32, T) KERNEL(i64, T)
+
+PARITY_ALL_DTYPES(VALUES)

@@ -1,0 +1,82 @@
+// What the threads of one workgroup do together: find out who they are, meet, and fold a value of each into one. Works
+// for waves of any size, because everything goes through LDS and barriers. Not here: what is folded (reduce.h, norm.h).
+#pragma once
+#include "dtype.h"
+
+#ifndef __shared__
+#define __shared__ __attribute__((shared))
+#endif
+
+namespace parity {
+
+// Threads of a workgroup at most, and so the length of the arrays that `fold` works in.
+constexpr u32 MAX_THREADS = 1024;
+// Terms that are added one after the other before their sum joins the others: the rounding error of a sum of n grows
+// with the length of such chains, not with n.
+constexpr u32 CHAIN = 64;
+
+PARITY_FN u32 thread_index() { return __builtin_amdgcn_workitem_id_x(); }
+PARITY_FN u32 thread_count() { return u32(__ockl_get_local_size(0)); }
+PARITY_FN size_t group_index() { return __builtin_amdgcn_workgroup_id_x(); }
+PARITY_FN size_t group_count() { return __ockl_get_num_groups(0); }
+
+// Waits for all threads of the workgroup; what each wrote to memory before, all see behind.
+PARITY_FN void barrier() {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+// Folds the values of all threads with `join`, in a tree, and gives every thread the result. `lds` has a place for each
+// thread; their number is a power of two. All threads of the workgroup must call it.
+template <typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
+    const u32 thread = thread_index();
+    lds[thread] = mine;
+    barrier();
+    for (u32 half = thread_count() / 2; half > 0; half /= 2) {
+        if (thread < half) {
+            mine = join(mine, lds[thread + half]);
+            lds[thread] = mine;
+        }
+        barrier();
+    }
+    const A all = lds[0];
+    barrier(); // so that the next fold does not write what a slow thread still reads
+    return all;
+}
+
+// term(first) + term(first + step) + …, below `count`, in chains. One loop on purpose: from a loop in a loop, both of
+// which end at `count`, clang 19 makes code in which threads that are done with the inner one go on with the outer one.
+template <typename A, typename Term> PARITY_FN A sum_of(size_t first, size_t count, size_t step, Term term) {
+    A total = A(0), part = A(0);
+    u32 length = 0;
+    for (size_t at = first; at < count; at += step) {
+        part += term(at);
+        if (++length == CHAIN) {
+            total += part;
+            part = A(0);
+            length = 0;
+        }
+    }
+    return total + part;
+}
+
+// The sum of term(0) … term(count - 1), the work of the whole workgroup, given to every thread.
+template <typename A, typename Term> PARITY_FN A group_sum(A *lds, size_t count, Term term) {
+    const A mine = sum_of<A>(thread_index(), count, thread_count(), term);
+    return fold(lds, mine, [](A x, A y) { return x + y; });
+}
+
+// join over term(0) … term(count - 1), of at least one. A thread that has no term takes the first, which must make no
+// difference: join(x, x) is x.
+template <typename A, typename Term, typename Join>
+PARITY_FN A group_best(A *lds, size_t count, Term term, Join join) {
+    const size_t first = thread_index() < count ? thread_index() : 0;
+    A mine = term(first);
+    for (size_t at = first + thread_count(); at < count; at += thread_count()) {
+        mine = join(mine, term(at));
+    }
+    return fold(lds, mine, join);
+}
+
+} // namespace parity

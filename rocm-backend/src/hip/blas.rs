@@ -1,0 +1,175 @@
+//! rocBLAS behind a safe type: a handle of one stream, and products of strided batches of matrices.
+#![expect(unsafe_code, reason = "calls rocBLAS")]
+
+use std::ffi::{CStr, c_void};
+
+use rocm_rs::rocblas::bindings::{self, rocblas_datatype, rocblas_handle, rocblas_status};
+
+use super::stream::Stream;
+use crate::{DType, Error, Result};
+
+/// The function that multiplies.
+pub(crate) const GEMM: &str = "rocblas_gemm_strided_batched_ex";
+
+/// A rocBLAS handle whose work goes to one stream.
+#[derive(Debug)]
+pub(crate) struct Handle(rocblas_handle);
+
+// SAFETY: rocBLAS ties a handle to no thread; it asks that two threads do not use one at a time, and a `Handle` is used
+// through `&mut` only.
+unsafe impl Send for Handle {}
+
+/// One operand: matrices whose columns are `ld` elements apart, and which lie `stride` elements apart themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Operand {
+    /// Of the first element on the device.
+    pub(crate) address: usize,
+    pub(crate) is_transposed: bool,
+    pub(crate) ld: i32,
+    pub(crate) stride: i64,
+}
+
+/// A product `m`x`k` times `k`x`n`, column-major, for each of `batch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gemm {
+    pub(crate) dtype: DType,
+    pub(crate) m: i32,
+    pub(crate) n: i32,
+    pub(crate) k: i32,
+    pub(crate) batch: i32,
+    pub(crate) a: Operand,
+    pub(crate) b: Operand,
+    /// The result's first element on the device; its columns are adjacent, and so are its matrices.
+    pub(crate) out: usize,
+}
+
+impl Handle {
+    /// A handle for `stream` on this thread's device. Without atomics: results are the same in every run.
+    pub(crate) fn new(stream: &Stream) -> Result<Handle> {
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: `raw` is a live handle to be written.
+        check("rocblas_create_handle", unsafe {
+            bindings::rocblas_create_handle(&raw mut raw)
+        })?;
+        let handle = Handle(raw);
+        // SAFETY: the handle lives, and so does the stream, which outlives it in its context.
+        check("rocblas_set_stream", unsafe {
+            bindings::rocblas_set_stream(raw, stream.raw().cast())
+        })?;
+        // SAFETY: the handle lives.
+        check("rocblas_set_atomics_mode", unsafe {
+            bindings::rocblas_set_atomics_mode(
+                raw,
+                bindings::rocblas_atomics_mode__rocblas_atomics_not_allowed,
+            )
+        })?;
+        Ok(handle)
+    }
+
+    /// Submits `gemm`, with sums in f32 for 16-bit floats and else in the dtype.
+    ///
+    /// # Safety
+    /// Elements of both operands and of the result lie where `gemm` says, in memory of the handle's device, and nobody
+    /// else reads or writes the result while the stream gets to it.
+    pub(crate) unsafe fn gemm(&mut self, gemm: &Gemm) -> Result<()> {
+        let Some((datatype, compute_type)) = datatypes(gemm.dtype) else {
+            return Err(Error::Unsupported {
+                op: GEMM.to_owned(),
+                dtype: gemm.dtype,
+            });
+        };
+        let [one, zero] = if gemm.dtype == DType::F64 {
+            [1.0_f64.to_ne_bytes(), [0; 8]]
+        } else {
+            // An f32 is read from the first four bytes.
+            let mut one = [0; 8];
+            one[..4].copy_from_slice(&1.0_f32.to_ne_bytes());
+            [one, [0; 8]]
+        };
+        let operation = |operand: &Operand| match operand.is_transposed {
+            true => bindings::rocblas_operation__rocblas_operation_transpose,
+            false => bindings::rocblas_operation__rocblas_operation_none,
+        };
+        let pointer = |address: usize| std::ptr::without_provenance_mut::<c_void>(address);
+        let Gemm { a, b, .. } = gemm;
+        let stride = i64::from(gemm.m) * i64::from(gemm.n);
+        // SAFETY: alpha and beta are live and as large as the compute type, and a new handle reads them from the host
+        // before it returns; the rest is the caller's promise. D is C, which a beta of 0 leaves unread.
+        check(GEMM, unsafe {
+            bindings::rocblas_gemm_strided_batched_ex(
+                self.0,
+                operation(a),
+                operation(b),
+                gemm.m,
+                gemm.n,
+                gemm.k,
+                one.as_ptr().cast(),
+                pointer(a.address).cast_const(),
+                datatype,
+                a.ld,
+                a.stride,
+                pointer(b.address).cast_const(),
+                datatype,
+                b.ld,
+                b.stride,
+                zero.as_ptr().cast(),
+                pointer(gemm.out).cast_const(),
+                datatype,
+                gemm.m,
+                stride,
+                pointer(gemm.out),
+                datatype,
+                gemm.m,
+                stride,
+                gemm.batch,
+                compute_type,
+                bindings::rocblas_gemm_algo__rocblas_gemm_algo_standard,
+                0,
+                bindings::rocblas_gemm_flags__rocblas_gemm_flags_none,
+            )
+        })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by rocblas_create_handle and destroyed only here. A failure leaves nothing to do.
+        let _ = unsafe { bindings::rocblas_destroy_handle(self.0) };
+    }
+}
+
+/// rocBLAS's name for a dtype, and for the type its sums are taken in; none for what it does not multiply.
+fn datatypes(dtype: DType) -> Option<(rocblas_datatype, rocblas_datatype)> {
+    let single = bindings::rocblas_datatype__rocblas_datatype_f32_r;
+    let double = bindings::rocblas_datatype__rocblas_datatype_f64_r;
+    match dtype {
+        DType::BF16 => Some((bindings::rocblas_datatype__rocblas_datatype_bf16_r, single)),
+        DType::F16 => Some((bindings::rocblas_datatype__rocblas_datatype_f16_r, single)),
+        DType::F32 => Some((single, single)),
+        DType::F64 => Some((double, double)),
+        _ => None,
+    }
+}
+
+/// `Ok` for success; else the error of the C function `call`. When the model has more to say of it, that.
+fn check(call: &'static str, status: rocblas_status) -> Result<()> {
+    if status == bindings::rocblas_status__rocblas_status_success {
+        return Ok(());
+    }
+    if let Some(fault) = rocm_soft::take_fault() {
+        return Err(Error::DeviceFault(fault));
+    }
+    // SAFETY: the function takes any number and returns a static C string.
+    let name = unsafe { bindings::rocblas_status_to_string(status) };
+    let name = match name.is_null() {
+        true => "no name".to_owned(),
+        // SAFETY: not null, and rocBLAS documents it as a string.
+        false => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),
+    };
+    Err(Error::Hip {
+        call,
+        code: status,
+        name,
+        text: "rocBLAS refused the call".to_owned(),
+    })
+}

@@ -1,0 +1,68 @@
+//! Softmax and norms: launches of a workgroup a contiguous row.
+#![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+use super::reduce::workgroup;
+use super::{Args, Grid, common_context};
+use crate::view::Region;
+use crate::{Buffer, Error, Result, module};
+
+/// Rows of one launch: the kernels take their number from the grid, and HIP wants grid times block below 2^32.
+const ROWS_AT_ONCE: usize = 1 << 21;
+
+/// The kernel of the family for as many weights: none, a scale, a scale and a shift. All rows share the weights.
+const KERNELS: [&str; 3] = ["softmax", "rmsnorm", "layernorm"];
+
+/// Normalizes the rows that the last dimension of `x` makes. `eps` is the norms'; softmax has none.
+pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<Buffer> {
+    let kernel = *KERNELS.get(weights.len()).unwrap_or(&"norm");
+    let invalid = |what: String| Err(Error::Invalid(format!("{kernel}: {what}")));
+    let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
+    let buffers = weights.iter().map(Region::buffer);
+    let context = common_context(kernel, buffers.chain([x.buffer()]))?;
+    let function = module::named(
+        &context,
+        "reduce",
+        &format!("{kernel}_{}", dtype.suffix()),
+        kernel,
+        dtype,
+    )?;
+    let Some(&cols) = x.dims().last() else {
+        return invalid("a tensor without dimensions has no rows".to_owned());
+    };
+    if let Some(other) = weights.iter().find(|weight| weight.buffer().dtype() != dtype) {
+        return invalid(format!("rows of {dtype}, weights of {}", other.buffer().dtype()));
+    }
+    if let Some(other) = weights.iter().find(|weight| weight.dims() != [cols]) {
+        return invalid(format!("rows of {cols} elements, weights of {:?}", other.dims()));
+    }
+    if x.numel() == 0 {
+        return Buffer::new(device, dtype, 0);
+    }
+    if !x.is_contiguous() || !weights.iter().all(Region::is_contiguous) {
+        return invalid("the operands must be contiguous".to_owned());
+    }
+    let Some(number) = u32::try_from(cols).ok().filter(|&cols| cols <= i32::MAX as u32) else {
+        return invalid(format!("rows of {cols} elements; kernels count in 31 bits"));
+    };
+
+    let out = Buffer::new(device, dtype, x.numel())?;
+    let (rows, threads) = (x.numel() / cols, workgroup(cols));
+    for first in (0..rows).step_by(ROWS_AT_ONCE) {
+        let mut args = Args::default();
+        args.element(x.buffer(), x.offset() + first * cols)
+            .element(&out, first * cols);
+        for weight in weights {
+            args.element(weight.buffer(), weight.offset());
+        }
+        args.int(number);
+        if !weights.is_empty() {
+            args.int(threads as u32).f32(eps);
+        }
+        let grid = Grid::of((rows - first).min(ROWS_AT_ONCE), threads);
+        // SAFETY: the arguments are the kernel's for so many weights, all of its dtype. Regions lie inside their
+        // buffers and are contiguous; each workgroup reads and writes its own row of `cols` elements, which `x` and
+        // `out` have, and `cols` elements of each weight.
+        unsafe { args.submit(kernel, &context, &function, grid) }?;
+    }
+    Ok(out)
+}

@@ -1,0 +1,311 @@
+//! Launches the kernels of ggml's block formats. Which of them an operation takes is `ops/quantized.rs`'s business.
+#![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+use super::{Args, Grid, common_context};
+use crate::ggml::Weights;
+use crate::view::Region;
+use crate::{Buffer, DType, Error, GgmlType, Result, module};
+
+const MODULE: &str = "quantized";
+/// Work-items that share a row in a product with vectors; the kernels sum over just as many.
+const TEAM: usize = 32;
+/// Teams in a workgroup.
+const TEAMS: usize = 4;
+/// Rows and columns of a workgroup's tile in a product of matrices, and its threads.
+const TILE: usize = 64;
+const TILE_THREADS: usize = 256;
+/// Threads for blocks of 256 weights, four weights each.
+const BLOCK_THREADS: usize = 64;
+/// Threads for quantizing activations, and for rows.
+const ROW_THREADS: usize = 256;
+/// Workgroups in y and z at most.
+const MAX_GRID_YZ: usize = 65535;
+
+/// Rows of activations as q8_1 blocks, contiguous.
+#[derive(Debug)]
+pub(crate) struct Activations {
+    blocks: Buffer,
+    rows: usize,
+    row_len: usize,
+    /// What they were.
+    dtype: DType,
+}
+
+/// The shape of a mixture of experts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Experts {
+    /// Of one expert's weights.
+    pub(crate) rows: usize,
+    pub(crate) tokens: usize,
+    /// Experts a token.
+    pub(crate) topk: usize,
+    /// Rows of activations a token: one, or one for each expert.
+    pub(crate) rows_a_token: usize,
+}
+
+/// A number as kernels of this module take it.
+fn int(op: &str, number: usize) -> Result<u32> {
+    match i32::try_from(number) {
+        Ok(number) => Ok(number.unsigned_abs()),
+        Err(_) => Err(Error::Invalid(format!(
+            "{op}: kernels count in 31 bits, and {number} is more"
+        ))),
+    }
+}
+
+fn mismatch(op: &str) -> Error {
+    Error::Invalid(format!(
+        "{op}: weights, activations and result do not fit together"
+    ))
+}
+
+/// Whether a row of the two is the same length, and `out` has room for their product.
+fn fit(op: &str, weights: &Weights<'_>, x: &Activations, out: &Buffer) -> Result<()> {
+    let fits = weights.row_len() == x.row_len && x.rows.checked_mul(weights.rows()) == Some(out.len());
+    if fits { Ok(()) } else { Err(mismatch(op)) }
+}
+
+/// All weights as floats of `out`'s dtype.
+pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut Buffer) -> Result<()> {
+    let (ty, numel) = (weights.ty(), weights.numel());
+    let op = format!("dequantize_block_{}", ty.name());
+    let context = common_context(&op, [weights.blocks(), &*out].into_iter())?;
+    let symbol = format!("{op}_{}", out.dtype());
+    let function = module::named(&context, MODULE, &symbol, &op, out.dtype())?;
+    if out.len() != numel {
+        return Err(mismatch(&op));
+    }
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0).element(out, 0);
+    let grid = match ty {
+        GgmlType::Q2K | GgmlType::Q3K | GgmlType::Q4K | GgmlType::Q5K | GgmlType::Q6K | GgmlType::Q8K => {
+            Grid::of(numel / ty.block_len(), BLOCK_THREADS)
+        }
+        // These count weights, the rest blocks.
+        GgmlType::Q5_0 | GgmlType::Q5_1 | GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 => {
+            args.int(int(&op, numel)?);
+            Grid::over(numel)
+        }
+        GgmlType::Q4_0 | GgmlType::Q4_1 | GgmlType::Q8_0 | GgmlType::Q8_1 => {
+            args.int(int(&op, numel / ty.block_len())?);
+            Grid::over(numel / 4)
+        }
+    };
+    // SAFETY: `dequantize_block_<format>_<dtype>(blocks, out[, count])` reads the blocks that `Weights` checked and
+    // writes `numel` elements of `out`'s dtype. Of the formats without a count a workgroup does one block.
+    unsafe { args.submit(&op, &context, &function, grid) }
+}
+
+/// The rows `ids` as f32. The ids are u32, contiguous, and each was found to be below the number of rows.
+pub(crate) fn get_rows(weights: &Weights<'_>, ids: &Region<'_>, out: &mut Buffer) -> Result<()> {
+    let op = format!("get_rows_{}", weights.ty().name());
+    let context = common_context(&op, [weights.blocks(), ids.buffer(), &*out].into_iter())?;
+    let function = module::named(&context, MODULE, &op, &op, out.dtype())?;
+    let fits = ids.numel().checked_mul(weights.row_len()) == Some(out.len());
+    if !fits || out.dtype() != DType::F32 || ids.buffer().dtype() != DType::U32 {
+        return Err(mismatch(&op));
+    }
+    let steps = if weights.ty().block_len() == 1 { 1 } else { 4 };
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0)
+        .element(ids.buffer(), ids.offset())
+        .element(out, 0)
+        .size(weights.row_len())
+        .size(weights.row_bytes());
+    let across = weights.row_len().div_ceil(ROW_THREADS * steps).min(MAX_GRID_YZ);
+    let grid = Grid {
+        blocks: [ids.numel(), across, 1],
+        threads: [ROW_THREADS.min(weights.row_len().div_ceil(steps)).max(1), 1, 1],
+        lds: 0,
+    };
+    // SAFETY: `get_rows_<format>(rows, ids, out, row_len, row_bytes)` reads rows that `Weights` checked, by ids below
+    // their number, and writes `row_len` f32 for each id, for which `out` has room.
+    unsafe { args.submit(&op, &context, &function, grid) }
+}
+
+/// `rows` contiguous rows of `row_len` activations as q8_1 blocks.
+pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Activations> {
+    let op = "quantize_q8_1";
+    let dtype = x.buffer().dtype();
+    let symbol = match dtype {
+        DType::F32 => op.to_owned(),
+        _ => format!("mmvq_gguf_{op}_{dtype}"),
+    };
+    let (len, bytes) = (GgmlType::Q8_1.block_len(), GgmlType::Q8_1.block_bytes());
+    if x.numel() != rows * row_len || !row_len.is_multiple_of(len) || !x.is_contiguous() {
+        return Err(mismatch(op));
+    }
+    let context = common_context(op, [x.buffer()].into_iter())?;
+    let function = module::named(&context, MODULE, &symbol, op, dtype)?;
+    let blocks = Buffer::new(x.buffer().device(), DType::U8, x.numel() / len * bytes)?;
+    for first in (0..rows).step_by(MAX_GRID_YZ) {
+        let mut args = Args::default();
+        args.element(x.buffer(), x.offset() + first * row_len)
+            .element(&blocks, first * row_len / len * bytes)
+            .int(int(op, row_len)?)
+            .int(int(op, row_len)?);
+        let grid = Grid {
+            blocks: [row_len.div_ceil(ROW_THREADS), (rows - first).min(MAX_GRID_YZ), 1],
+            threads: [ROW_THREADS, 1, 1],
+            lds: 0,
+        };
+        // SAFETY: `quantize_q8_1(x, out, ncols, padded)` reads `ncols` elements of the region's dtype for each of the
+        // grid's rows, which the region has, and writes their blocks. `padded` is `ncols`: nothing is read behind it.
+        unsafe { args.submit(&symbol, &context, &function, grid) }?;
+    }
+    Ok(Activations {
+        blocks,
+        rows,
+        row_len,
+        dtype,
+    })
+}
+
+/// The product of weights with each of up to eight rows of activations, in the activations' dtype.
+pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut Buffer) -> Result<()> {
+    let op = format!("mul_mat_vec_{}_q8_1", weights.ty().name());
+    fit(&op, weights, x, out)?;
+    if !(1..=8).contains(&x.rows) || out.dtype() != x.dtype {
+        return Err(mismatch(&op));
+    }
+    let context = common_context(&op, [weights.blocks(), &x.blocks, &*out].into_iter())?;
+    let lower = weights.ty().name().to_ascii_lowercase();
+    let symbol = match x.dtype {
+        DType::F32 => format!("{op}_cuda{}", x.rows),
+        dtype => format!("mmvq_gguf_{lower}_{dtype}_plain"),
+    };
+    let function = module::named(&context, MODULE, &symbol, &op, x.dtype)?;
+    let [ncols, nrows] = [weights.row_len(), weights.rows()];
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0)
+        .element(&x.blocks, 0)
+        .element(out, 0)
+        .int(int(&op, ncols)?)
+        .int(int(&op, nrows)?);
+    match x.dtype {
+        DType::F32 => args.int(int(&op, ncols)?).int(int(&op, nrows)?),
+        _ => args
+            .int(int(&op, ncols / GgmlType::Q8_1.block_len())?)
+            .int(int(&op, nrows)?)
+            .int(int(&op, x.rows)?),
+    };
+    let grid = Grid {
+        blocks: [nrows.div_ceil(TEAMS), 1, 1],
+        threads: [TEAM, TEAMS, 1],
+        lds: 0,
+    };
+    // SAFETY: `mul_mat_vec_<format>_q8_1_cuda<columns>(weights, activations, out, ncols, nrows, padded, out_stride)` and
+    // `mmvq_gguf_<format>_<dtype>_plain(.., stride in blocks, out_stride, columns)` read `nrows` rows of weights, which
+    // `Weights` checked, and as many rows of activations as there are, all of `ncols`; `out` has room for the results.
+    unsafe { args.submit(&symbol, &context, &function, grid) }
+}
+
+/// The product of weights with any number of rows of activations, in f32.
+pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut Buffer) -> Result<()> {
+    let op = format!("mul_mat_{}", weights.ty().name());
+    fit(&op, weights, x, out)?;
+    if out.dtype() != DType::F32 || x.rows.div_ceil(TILE) > MAX_GRID_YZ {
+        return Err(mismatch(&op));
+    }
+    let context = common_context(&op, [weights.blocks(), &x.blocks, &*out].into_iter())?;
+    let function = module::named(&context, MODULE, &op, &op, DType::F32)?;
+    let [ncols, nrows] = [weights.row_len(), weights.rows()];
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0)
+        .element(&x.blocks, 0)
+        .element(out, 0);
+    for number in [ncols, nrows, x.rows, ncols, nrows] {
+        args.int(int(&op, number)?);
+    }
+    let grid = Grid {
+        blocks: [nrows.div_ceil(TILE), x.rows.div_ceil(TILE), 1],
+        threads: [TILE_THREADS, 1, 1],
+        lds: 0,
+    };
+    // SAFETY: `mul_mat_<format>(weights, activations, out, ncols, nrows, columns, padded, out_stride)` reads `nrows` rows
+    // of weights, which `Weights` checked, and `columns` rows of activations, all of `ncols`; tiles that reach over the
+    // edge read the last row again and store nothing. `out` has room for `nrows` times `columns` results.
+    unsafe { args.submit(&op, &context, &function, grid) }
+}
+
+/// The product of weights with one contiguous row of f32, which stays f32.
+pub(crate) fn dequantize_mat_vec(weights: &Weights<'_>, x: &Region<'_>, out: &mut Buffer) -> Result<()> {
+    let op = "dequantize_mul_mat_vec";
+    let ty = weights.ty();
+    let [ncols, nrows] = [weights.row_len(), weights.rows()];
+    let floats = [x.buffer().dtype(), out.dtype()] == [DType::F32; 2];
+    if x.numel() != ncols || out.len() != nrows || !floats || !x.is_contiguous() {
+        return Err(mismatch(op));
+    }
+    let context = common_context(op, [weights.blocks(), x.buffer(), &*out].into_iter())?;
+    let symbol = match ty.block_len() {
+        32 => format!("{op}_{}_cuda", ty.name()),
+        _ => format!("{op}_{}", ty.name().to_ascii_lowercase()),
+    };
+    let function = module::named(&context, MODULE, &symbol, op, DType::F32)?;
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0)
+        .element(x.buffer(), x.offset())
+        .element(out, 0)
+        .int(int(op, ncols)?);
+    if ty != GgmlType::Q5K {
+        args.int(int(op, nrows)?);
+    }
+    // SAFETY: `dequantize_mul_mat_vec_<format>(weights, y, out, ncols[, nrows])` does one row a workgroup of one team: it
+    // reads that row of weights, which `Weights` checked, and `ncols` of `y`, and writes one of `nrows` results.
+    unsafe { args.submit(&symbol, &context, &function, Grid::of(nrows, TEAM)) }
+}
+
+/// Products with experts' weights. `weights` are all experts' rows; the ids are u32, contiguous, and each was found to be
+/// below the number of experts.
+pub(crate) fn indexed_moe(
+    weights: &Weights<'_>,
+    shape: Experts,
+    x: &Activations,
+    ids: &Region<'_>,
+    out: &mut Buffer,
+) -> Result<()> {
+    let Experts {
+        rows,
+        tokens,
+        topk,
+        rows_a_token,
+    } = shape;
+    let op = "indexed_moe_forward";
+    let name = match weights.ty().block_len() {
+        256 => weights.ty().name().to_ascii_lowercase().replace('_', ""),
+        _ => weights.ty().name().to_owned(),
+    };
+    let symbol = format!("{op}_{name}_q8_1");
+    let fits = weights.row_len() == x.row_len
+        && x.rows == tokens * rows_a_token
+        && (rows_a_token == 1 || rows_a_token == topk)
+        && ids.numel() == tokens * topk
+        && out.len() == tokens * topk * rows
+        && tokens <= MAX_GRID_YZ
+        && topk <= MAX_GRID_YZ
+        && ids.buffer().dtype() == DType::U32;
+    if !fits || [x.dtype, out.dtype()] != [DType::F32; 2] {
+        return Err(mismatch(op));
+    }
+    let buffers = [weights.blocks(), &x.blocks, ids.buffer(), &*out];
+    let context = common_context(op, buffers.into_iter())?;
+    let function = module::named(&context, MODULE, &symbol, op, DType::F32)?;
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0)
+        .element(&x.blocks, 0)
+        .element(ids.buffer(), ids.offset())
+        .element(out, 0);
+    for number in [rows, x.row_len, tokens, topk, x.row_len, rows_a_token] {
+        args.int(int(op, number)?);
+    }
+    let grid = Grid {
+        blocks: [rows.div_ceil(TEAMS), tokens, topk],
+        threads: [TEAM, TEAMS, 1],
+        lds: 0,
+    };
+    // SAFETY: `indexed_moe_forward_<format>_q8_1(weights, activations, ids, out, nrows, ncols, tokens, topk, padded,
+    // rows_a_token)` reads rows of the experts named by the ids, which are below their number, rows of activations by
+    // token and choice, of which there are as many as it was told, and writes `nrows` results for each id.
+    unsafe { args.submit(&symbol, &context, &function, grid) }
+}

@@ -1,0 +1,99 @@
+//! Rotary embeddings: launches of a thread a pair.
+#![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+use super::{Args, Grid, common_context};
+use crate::view::Region;
+use crate::{Buffer, Error, Result, module};
+
+/// Which elements make a pair, and how the four dimensions lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pairs {
+    /// Batch, head, position, element; pairs half a head dimension apart.
+    Halves,
+    /// Batch, head, position, element; pairs of neighbours.
+    Neighbours,
+    /// Batch, position, head, element; pairs half a head dimension apart.
+    HalvesThd,
+}
+
+impl Pairs {
+    fn kernel(self) -> &'static str {
+        match self {
+            Pairs::Halves => "rope",
+            Pairs::Neighbours => "rope_i",
+            Pairs::HalvesThd => "rope_thd",
+        }
+    }
+}
+
+/// Turns each pair of `x` by the angle of its position; `cos` and `sin` are the angles'.
+pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Region<'_>) -> Result<Buffer> {
+    let kernel = pairs.kernel();
+    let invalid = |what: String| Err(Error::Invalid(format!("{kernel}: {what}")));
+    let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
+    let operands = [x, cos, sin];
+    let context = common_context(kernel, operands.into_iter().map(Region::buffer))?;
+    let symbol = format!("{kernel}_{}", dtype.suffix());
+    let function = module::named(&context, "reduce", &symbol, kernel, dtype)?;
+    if [cos, sin].iter().any(|other| other.buffer().dtype() != dtype) {
+        return invalid("the operands are not of one dtype".to_owned());
+    }
+    let &[b, second, third, d] = x.dims() else {
+        return invalid(format!("an input of {:?}; expected four dimensions", x.dims()));
+    };
+    let (h, t) = match pairs {
+        Pairs::Halves | Pairs::Neighbours => (second, third),
+        Pairs::HalvesThd => (third, second),
+    };
+    let fits = |angles: &Region<'_>| match *angles.dims() {
+        [positions, half] => positions >= t && half.checked_mul(2) == Some(d),
+        [batches, positions, half] => batches == b && positions >= t && half.checked_mul(2) == Some(d),
+        _ => false,
+    };
+    if !fits(cos) || !fits(sin) {
+        return invalid(format!(
+            "cos of {:?} and sin of {:?} for an input of {:?}; expected {t} positions or more of half a head dimension, \
+             for each batch or for all",
+            cos.dims(),
+            sin.dims(),
+            x.dims()
+        ));
+    }
+    if x.numel() == 0 {
+        return Buffer::new(device, dtype, 0);
+    }
+    if !operands.into_iter().all(Region::is_contiguous) {
+        return invalid("the operands must be contiguous".to_owned());
+    }
+    // As candle has it, batches have angles of their own when cos and sin both say so, and then they lie `t` positions
+    // apart, however many there are.
+    let is_batched = cos.dims().len() == 3 && sin.dims().len() == 3;
+    // Factors of `numel`: no product overflows.
+    let stride_b = if is_batched { h * t * d } else { 0 };
+    let numbers = match pairs {
+        Pairs::Halves => vec![b * h, t * d, d, stride_b],
+        Pairs::Neighbours => vec![b * h, t * d, stride_b],
+        Pairs::HalvesThd => vec![b, t, h, d, stride_b],
+    };
+
+    let out = Buffer::new(device, dtype, x.numel())?;
+    let mut args = Args::default();
+    for operand in operands {
+        args.element(operand.buffer(), operand.offset());
+    }
+    args.element(&out, 0);
+    for number in numbers {
+        let Ok(number) = u32::try_from(number) else {
+            return invalid(format!(
+                "{number} elements of an input of {:?}; kernels count in 32 bits",
+                x.dims()
+            ));
+        };
+        args.int(number);
+    }
+    // SAFETY: the arguments are the kernel's, all of its dtype. Regions lie inside their buffers and are contiguous.
+    // Pairs lie in the first `numel` elements of `x` and `out`. Angles read are below t * d / 2, times the batches where
+    // both cos and sin have as many; they have at least t positions of d / 2.
+    unsafe { args.submit(kernel, &context, &function, Grid::over(x.numel() / 2)) }?;
+    Ok(out)
+}

@@ -1,0 +1,39 @@
+//! Launches `where`: a condition and two values of one shape, the values of one dtype.
+#![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+use super::{Args, Grid, common_context, layout};
+use crate::view::{self, Region};
+use crate::{Buffer, Error, Result, module};
+
+const OP: &str = "where";
+
+/// `cond != 0 ? t : f` for each element; the results go to `out`, from its start.
+pub(crate) fn where_cond(cond: &Region<'_>, t: &Region<'_>, f: &Region<'_>, out: &mut Buffer) -> Result<()> {
+    let operands = [cond, t, f];
+    let (chooser, dtype) = (cond.buffer().dtype(), out.dtype());
+    if [t, f].iter().any(|value| value.buffer().dtype() != dtype) {
+        return Err(Error::Invalid(format!("{OP}: the values are not of one dtype")));
+    }
+    if operands.iter().any(|operand| operand.dims() != cond.dims()) {
+        return Err(Error::Invalid(format!("{OP}: the operands are not of one shape")));
+    }
+    let buffers = operands.map(Region::buffer).into_iter();
+    let context = common_context(OP, buffers.chain([&*out]))?;
+    view::check(OP, out.len(), &[cond.numel()], &[1], 0)?;
+    let op = format!("{OP}_{chooser}");
+    let function = module::named(&context, "ternary", &format!("{op}_{dtype}"), &op, dtype)?;
+    if cond.numel() == 0 {
+        return Ok(());
+    }
+    let strides = operands.map(Region::strides);
+    let (num_dims, table) = layout(&context, cond.dims(), &strides)?;
+    let mut args = Args::default();
+    args.walk(cond.numel(), num_dims, table.as_ref());
+    for operand in operands {
+        args.element(operand.buffer(), operand.offset());
+    }
+    args.element(out, 0);
+    // SAFETY: `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)` is of the buffers' dtypes, checked above.
+    // Regions lie inside their buffers, `out` has room for `numel` results. `table` lives to the end of this function.
+    unsafe { args.submit(&op, &context, &function, Grid::over(cond.numel())) }
+}

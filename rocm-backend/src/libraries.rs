@@ -1,0 +1,150 @@
+//! Which of AMD's libraries serve operations instead of this crate's kernels: `ROCM_LIBRARIES=auto|native|model`.
+//!
+//! `auto` takes the libraries of the system's ROCm where there is one, and on the software device none, so that every
+//! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device: a
+//! model of rocBLAS on the host answers in its place, which tries the way to the library and computes on no GPU at all;
+//! its results are of level [`Level::Model`](crate::Level::Model).
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::hip::load::{self, Refusal};
+use crate::{DriverInfo, DriverKind, Error, Result};
+
+/// The environment variable that chooses.
+pub(crate) const VARIABLE: &str = "ROCM_LIBRARIES";
+/// Sonames of rocBLAS, newest first.
+const ROCBLAS: &[&str] = &[
+    "librocblas.so.6",
+    "librocblas.so.5",
+    "librocblas.so.4",
+    "librocblas.so",
+];
+
+/// Which libraries may serve operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Libraries {
+    /// The system's, with the system's driver.
+    Auto,
+    /// None: this crate's kernels only.
+    Native,
+    /// Models on the host, with the software device.
+    Model,
+}
+
+/// Where an operation's library comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Library {
+    /// There is none; this crate's kernels serve. Why, in a few words.
+    Absent(String),
+    /// This file.
+    System(PathBuf),
+    /// A model on the host.
+    Model,
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Library::Absent(why) => write!(f, "none ({why})"),
+            Library::System(path) => write!(f, "{}", path.display()),
+            Library::Model => f.write_str("a model on the host"),
+        }
+    }
+}
+
+impl Libraries {
+    /// What the variable's value asks for.
+    pub(crate) fn parse(variable: Option<OsString>, driver: DriverKind) -> Result<Libraries> {
+        let Some(value) = variable.filter(|value| !value.is_empty()) else {
+            return Ok(Libraries::Auto);
+        };
+        let refused = |reason: String| {
+            Err(Error::Driver {
+                reason,
+                tried: Vec::new(),
+            })
+        };
+        match (value.to_str(), driver) {
+            (Some("auto"), _) => Ok(Libraries::Auto),
+            (Some("native"), _) => Ok(Libraries::Native),
+            (Some("model"), DriverKind::Soft) => Ok(Libraries::Model),
+            (Some("model"), DriverKind::System) => refused(format!(
+                "{VARIABLE}=model is for the software device, ROCM_DRIVER=soft"
+            )),
+            _ => refused(format!(
+                "{VARIABLE}={} is none of auto, native, model",
+                value.display()
+            )),
+        }
+    }
+}
+
+/// The rocBLAS of this process, for its one driver. The first call loads it.
+pub(crate) fn rocblas(driver: &DriverInfo) -> &'static Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    LIBRARY.get_or_init(|| match (driver.libraries(), driver.kind(), driver.library()) {
+        (Libraries::Native, ..) => Library::Absent(format!("{VARIABLE}=native")),
+        (Libraries::Model, ..) => match load::rocblas_model() {
+            Ok(()) => Library::Model,
+            Err(error) => Library::Absent(error.to_string()),
+        },
+        (Libraries::Auto, DriverKind::System, Some(hip)) => system(hip),
+        (Libraries::Auto, ..) => {
+            Library::Absent("the software device executes this crate's kernels".to_owned())
+        }
+    })
+}
+
+/// The rocBLAS that lies beside the HIP runtime; for a runtime that the dynamic linker found, the one it finds.
+fn system(hip: &Path) -> Library {
+    let mut told = Vec::new();
+    for name in ROCBLAS {
+        let path = hip.with_file_name(name);
+        match load::rocblas(&path) {
+            Ok(()) => return Library::System(path),
+            Err(Refusal::NotLoaded(text)) => told.push(text),
+            Err(Refusal::Lacks(symbols)) => {
+                told.push(format!("{} lacks {}", path.display(), symbols.join(", ")))
+            }
+            Err(Refusal::NoDevice(text)) => told.push(text),
+        }
+    }
+    Library::Absent(told.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_for_the_software_device_only() {
+        let parse = |value: &str, driver| Libraries::parse(Some(value.into()), driver);
+        assert_eq!(parse("model", DriverKind::Soft).unwrap(), Libraries::Model);
+        assert_eq!(parse("native", DriverKind::System).unwrap(), Libraries::Native);
+        assert_eq!(parse("", DriverKind::System).unwrap(), Libraries::Auto);
+        assert_eq!(Libraries::parse(None, DriverKind::Soft).unwrap(), Libraries::Auto);
+        let refusal = parse("model", DriverKind::System).unwrap_err().to_string();
+        assert!(refusal.contains("is for the software device"), "{refusal}");
+        let refusal = parse("Native", DriverKind::Soft).unwrap_err().to_string();
+        assert!(
+            refusal.contains("ROCM_LIBRARIES=Native is none of auto, native, model"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_told_by_each_of_its_names() {
+        let Library::Absent(why) = system(Path::new("/nowhere/libamdhip64.so.7")) else {
+            panic!("a library in /nowhere")
+        };
+        for name in ROCBLAS {
+            assert!(
+                why.contains(&format!("/nowhere/{name}")),
+                "{name} is missing in {why}"
+            );
+        }
+    }
+}

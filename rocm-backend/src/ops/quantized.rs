@@ -1,0 +1,274 @@
+//! Tensors of ggml's block formats: to floats, by rows, and multiplied.
+//!
+//! `blocks` are the bytes as a GGUF file has them, in a buffer of u8, rows one after the other. Products of the ten
+//! formats that candle has CUDA kernels for quantize the activations to q8_1 first, in blocks of 32, as CUDA does; the
+//! other five formats are turned into f32 and multiplied so.
+
+use crate::ggml::Weights;
+use crate::hip::launch::quantized::{self as launch, Experts};
+use crate::ops::{cast, matmul};
+use crate::view::Region;
+use crate::{Buffer, DType, Error, GgmlType, Result, View};
+
+/// Rows of activations up to which a product is a matrix times each of them; beyond, tiles are faster. As candle.
+const MAT_VEC_ROWS: usize = 8;
+
+/// The first `elem_count` weights of `blocks` as f32 or f16, each rounded once to f32 and then to f16.
+///
+/// # Errors
+/// `Error::Invalid` when they are not whole blocks or not in `blocks`, `Error::Unsupported` for another dtype; else as
+/// [`unary`](super::unary).
+pub fn dequantize(ty: GgmlType, blocks: &Buffer, elem_count: usize, to: DType) -> Result<Buffer> {
+    let weights = Weights::new("dequantize", ty, blocks, 1, elem_count)?;
+    let mut out = Buffer::new(blocks.device(), to, elem_count)?;
+    launch::dequantize(&weights, &mut out)?;
+    Ok(out)
+}
+
+/// `x · wᵀ` for the weights `w` of shape `[n, k]` and activations `x` of `[.., k]`, contiguous, of f32, f16 or bf16: a
+/// result of `[.., n]` in the dtype of `x`. Sums are taken in f32 and rounded once.
+///
+/// # Errors
+/// `Error::Invalid` for shapes that do not fit together or an `x` that is not contiguous, `Error::Unsupported` for an
+/// `x` of another dtype; else as [`unary`](super::unary).
+pub fn qmatmul(ty: GgmlType, blocks: &Buffer, (n, k): (usize, usize), x: View<'_>) -> Result<Buffer> {
+    const OP: &str = "qmatmul";
+    let weights = Weights::new(OP, ty, blocks, n, k)?;
+    let (x, rows) = activations(OP, x, k)?;
+    let (dtype, device) = (x.buffer().dtype(), x.buffer().device());
+    if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
+        return Err(unsupported(OP, ty, dtype));
+    }
+    let results = count(OP, &[rows, n])?;
+    if results == 0 || k == 0 {
+        return device.zeros(dtype, results);
+    }
+    if !ty.has_products() {
+        return through_floats(&weights, &x, rows);
+    }
+    let quantized = launch::quantize(&x, rows, k)?;
+    if rows <= MAT_VEC_ROWS {
+        let mut out = Buffer::new(device, dtype, results)?;
+        launch::mat_vec(&weights, &quantized, &mut out)?;
+        return Ok(out);
+    }
+    let mut out = Buffer::new(device, DType::F32, results)?;
+    launch::mat_mul(&weights, &quantized, &mut out)?;
+    in_dtype(out, dtype)
+}
+
+/// `x · wᵀ` for one row of activations, of f32, which are not quantized: candle's `FORCE_DMMV`.
+///
+/// # Errors
+/// As [`qmatmul`]; `Error::Unsupported` for formats without such a kernel.
+pub fn dequantize_mat_vec(
+    ty: GgmlType,
+    blocks: &Buffer,
+    (n, k): (usize, usize),
+    x: View<'_>,
+) -> Result<Buffer> {
+    const OP: &str = "dequantize_mul_mat_vec";
+    let weights = Weights::new(OP, ty, blocks, n, k)?;
+    let (x, rows) = activations(OP, x, k)?;
+    let dtype = x.buffer().dtype();
+    if dtype != DType::F32 || !ty.has_products() {
+        return Err(unsupported(OP, ty, dtype));
+    }
+    if rows != 1 {
+        return Err(Error::Invalid(format!(
+            "{OP}: {rows} rows of activations, expected 1"
+        )));
+    }
+    if n == 0 || k == 0 {
+        return x.buffer().device().zeros(dtype, n);
+    }
+    let mut out = Buffer::new(x.buffer().device(), dtype, n)?;
+    launch::dequantize_mat_vec(&weights, &x, &mut out)?;
+    Ok(out)
+}
+
+/// The rows `ids` (u32, contiguous) of the weights of shape `[rows, hidden]`, as f32 of `[ids, hidden]`.
+///
+/// # Errors
+/// `Error::Invalid` for an id that is not below `rows`, or for shapes that do not fit; else as [`unary`](super::unary).
+pub fn get_rows(
+    ty: GgmlType,
+    blocks: &Buffer,
+    (rows, hidden): (usize, usize),
+    ids: View<'_>,
+) -> Result<Buffer> {
+    const OP: &str = "get_rows";
+    let weights = Weights::new(OP, ty, blocks, rows, hidden)?;
+    let ids = checked_ids(OP, ids, rows)?;
+    let mut out = Buffer::new(blocks.device(), DType::F32, count(OP, &[ids.numel(), hidden])?)?;
+    if !out.is_empty() {
+        launch::get_rows(&weights, &ids, &mut out)?;
+    }
+    Ok(out)
+}
+
+/// A mixture of experts: for each of the `[tokens, topk]` ids (u32) the product of that expert's weights, of `w` with
+/// shape `[experts, n, k]`, with the token's activations, of `x` with shape `[tokens, 1, k]` or `[tokens, topk, k]`.
+/// `x` is f32, the result is f32 of `[tokens, topk, n]`.
+///
+/// # Errors
+/// `Error::Invalid` for an id that is not below `experts`, or for shapes that do not fit; `Error::Unsupported` for
+/// formats without such a kernel and for other dtypes of `x`; else as [`unary`](super::unary).
+pub fn indexed_moe(
+    ty: GgmlType,
+    blocks: &Buffer,
+    (experts, n, k): (usize, usize, usize),
+    x: View<'_>,
+    ids: View<'_>,
+) -> Result<Buffer> {
+    const OP: &str = "indexed_moe_forward";
+    let (&[tokens, rows_a_token, _], &[id_tokens, topk]) = (x.dims, ids.dims) else {
+        return Err(shapes(OP, x.dims, ids.dims));
+    };
+    if id_tokens != tokens || (rows_a_token != 1 && rows_a_token != topk) {
+        return Err(shapes(OP, x.dims, ids.dims));
+    }
+    let weights = Weights::new(OP, ty, blocks, count(OP, &[experts, n])?, k)?;
+    let (x, rows) = activations(OP, x, k)?;
+    let dtype = x.buffer().dtype();
+    if dtype != DType::F32 || !ty.has_experts() {
+        return Err(unsupported(OP, ty, dtype));
+    }
+    let ids = checked_ids(OP, ids, experts)?;
+    let results = count(OP, &[ids.numel(), n])?;
+    if results == 0 || k == 0 {
+        return blocks.device().zeros(dtype, results);
+    }
+    let quantized = launch::quantize(&x, rows, k)?;
+    let mut out = Buffer::new(blocks.device(), dtype, results)?;
+    let shape = Experts {
+        rows: n,
+        tokens,
+        topk,
+        rows_a_token,
+    };
+    launch::indexed_moe(&weights, shape, &quantized, &ids, &mut out)?;
+    Ok(out)
+}
+
+/// The product through f32 weights and f32 activations.
+fn through_floats(weights: &Weights<'_>, x: &Region<'_>, rows: usize) -> Result<Buffer> {
+    let (n, k) = (weights.rows(), weights.row_len());
+    let dtype = x.buffer().dtype();
+    let mut floats = Buffer::new(x.buffer().device(), DType::F32, weights.numel())?;
+    launch::dequantize(weights, &mut floats)?;
+    let transposed = View {
+        buffer: &floats,
+        dims: &[k, n],
+        strides: &[1, k],
+        offset: 0,
+    };
+    let x = View {
+        buffer: x.buffer(),
+        dims: &[rows, k],
+        strides: &[k, 1],
+        offset: x.offset(),
+    };
+    let wide;
+    let x = if dtype == DType::F32 {
+        x
+    } else {
+        wide = cast(x, DType::F32)?;
+        View {
+            buffer: &wide,
+            offset: 0,
+            ..x
+        }
+    };
+    in_dtype(matmul(x, transposed, (1, rows, n, k))?, dtype)
+}
+
+/// `floats` in `dtype`.
+fn in_dtype(floats: Buffer, dtype: DType) -> Result<Buffer> {
+    if floats.dtype() == dtype {
+        return Ok(floats);
+    }
+    let all = View {
+        buffer: &floats,
+        dims: &[floats.len()],
+        strides: &[1],
+        offset: 0,
+    };
+    cast(all, dtype)
+}
+
+/// Activations, which must be contiguous rows of `k`, and how many rows they are.
+fn activations<'a>(op: &str, x: View<'a>, k: usize) -> Result<(Region<'a>, usize)> {
+    let Some((&last, leading)) = x.dims.split_last().filter(|(last, _)| **last == k) else {
+        return Err(Error::Invalid(format!(
+            "{op}: activations of {:?} for weights with rows of {k}",
+            x.dims
+        )));
+    };
+    let rows = count(op, leading)?;
+    count(op, &[rows, last])?;
+    Ok((contiguous(op, x)?, rows))
+}
+
+fn contiguous<'a>(op: &str, x: View<'a>) -> Result<Region<'a>> {
+    let region = x.check(op)?;
+    if region.numel() > 0 && !region.is_contiguous() {
+        return Err(Error::Invalid(format!(
+            "{op}: the view {:?} with strides {:?} is not contiguous",
+            x.dims, x.strides
+        )));
+    }
+    Ok(region)
+}
+
+/// Ids on the device, each found to be below `bound`. They come to the host for that: the kernels that use them are
+/// not told the bound, and a wrong one would read wherever it points.
+fn checked_ids<'a>(op: &str, ids: View<'a>, bound: usize) -> Result<Region<'a>> {
+    let region = contiguous(op, ids)?;
+    if region.buffer().dtype() != DType::U32 {
+        return Err(Error::Invalid(format!(
+            "{op}: ids of {}, expected u32",
+            region.buffer().dtype()
+        )));
+    }
+    if region.numel() == 0 {
+        return Ok(region);
+    }
+    let bytes = region.buffer().download()?;
+    let values = bytes
+        .chunks_exact(4)
+        .skip(region.offset())
+        .take(region.numel())
+        .map(|id| {
+            id.iter()
+                .rev()
+                .fold(0_usize, |value, &byte| value << 8 | usize::from(byte))
+        });
+    match values.max() {
+        Some(id) if id >= bound => Err(Error::Invalid(format!(
+            "{op}: id {id} is out of range for {bound} rows"
+        ))),
+        _ => Ok(region),
+    }
+}
+
+fn count(op: &str, dims: &[usize]) -> Result<usize> {
+    if dims.contains(&0) {
+        return Ok(0);
+    }
+    let product = dims.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim));
+    product.ok_or_else(|| Error::Invalid(format!("{op}: {dims:?} are more elements than can be counted")))
+}
+
+fn unsupported(op: &str, ty: GgmlType, dtype: DType) -> Error {
+    Error::Unsupported {
+        op: format!("{op}_{}", ty.name()),
+        dtype,
+    }
+}
+
+fn shapes(op: &str, x: &[usize], ids: &[usize]) -> Error {
+    Error::Invalid(format!(
+        "{op}: activations of {x:?} and ids of {ids:?}, expected [tokens, 1 or topk, k] and [tokens, topk]"
+    ))
+}
