@@ -13,6 +13,9 @@ mod utils {
 trait CustomOp1 {
     /// The forward pass, as run on a ROCm device. An op that has none runs on the CPU; see [`crate::rocm::fallbacks`].
     fn rocm_fwd(&self, storage: &RocmStorage, layout: &Layout) -> Result<(RocmStorage, Shape)> {
+        if let Some(out) = crate::rocm::custom::op1(self, storage, layout)? {
+            return Ok(out);
+        }
         let (out, shape) = crate::rocm::on_cpu(self.name(), || self.cpu_fwd(&storage.download()?, layout))?;
         Ok((storage.upload_beside(&out)?, shape))
     }
@@ -27,6 +30,9 @@ trait CustomOp2 {
         s2: &RocmStorage,
         l2: &Layout,
     ) -> Result<(RocmStorage, Shape)> {
+        if let Some(out) = crate::rocm::custom::op2(self, (s1, l1), (s2, l2))? {
+            return Ok(out);
+        }
         let (out, shape) = crate::rocm::on_cpu(self.name(), || {
             self.cpu_fwd(&s1.download()?, l1, &s2.download()?, l2)
         })?;
@@ -45,6 +51,9 @@ trait CustomOp3 {
         s3: &RocmStorage,
         l3: &Layout,
     ) -> Result<(RocmStorage, Shape)> {
+        if let Some(out) = crate::rocm::custom::op3(self, (s1, l1), (s2, l2), (s3, l3))? {
+            return Ok(out);
+        }
         let (out, shape) = crate::rocm::on_cpu(self.name(), || {
             self.cpu_fwd(&s1.download()?, l1, &s2.download()?, l2, &s3.download()?, l3)
         })?;

@@ -18,6 +18,9 @@ use crate::{
     text::{Edits, Renamer, has_ident, indent, metal_tokens, reindent, rename, says_metal, without},
 };
 
+/// Functions of upstream's in which Cuda has an arm, Metal none, and Rocm has what Cuda has.
+const AS_CUDA: [&str; 2] = ["QTensor::dequantize_f16", "QTensor::indexed_moe_forward"];
+
 /// What was done to one file.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
@@ -47,6 +50,8 @@ pub(crate) struct Rules<'a> {
     overrides: &'a mut Overrides,
     /// Names of the enclosing module file, trait or type, innermost last.
     owners: Vec<String>,
+    /// Inside a function of [`AS_CUDA`].
+    as_cuda: bool,
     out: Outcome,
 }
 
@@ -64,6 +69,7 @@ impl<'a> Rules<'a> {
             renamer,
             overrides,
             owners: vec![module.to_owned()],
+            as_cuda: false,
             out: Outcome::default(),
         };
         rules.visit_file(file);
@@ -249,7 +255,10 @@ impl<'ast> Visit<'ast> for Rules<'_> {
         if !self.function(range, &node.attrs, &node.sig.ident, |found| {
             found.visit_impl_item_fn(node)
         }) {
+            let owner = self.owners.last().map(String::as_str).unwrap_or_default();
+            self.as_cuda = AS_CUDA.contains(&format!("{owner}::{}", node.sig.ident).as_str());
             visit::visit_impl_item_fn(self, node);
+            self.as_cuda = false;
         }
     }
 
@@ -277,17 +286,18 @@ impl<'ast> Visit<'ast> for Rules<'_> {
 
     fn visit_expr_match(&mut self, node: &'ast ExprMatch) {
         self.visit_expr(&node.expr);
-        let mut cloned = false;
+        let alone = arms::cuda_alone(node, self.source);
+        let mut cloned = self.as_cuda;
         for arm in &node.arms {
             // What lies inside a cloned arm is cloned with it; cloning there too would mix the two backends.
             if self.arm(arm) {
                 cloned = true
-            } else {
+            } else if !(self.as_cuda && alone.iter().any(|other| std::ptr::eq(*other, arm))) {
                 self.visit_arm(arm)
             }
         }
         if cloned {
-            for arm in arms::cuda_alone(node, self.source) {
+            for arm in alone {
                 let text = rename(&self.source[arm.span().byte_range()], "Cuda", "Rocm");
                 self.insert_arm(arm, &text);
                 self.used("cuda arm", arm.pat.span().byte_range());

@@ -10,9 +10,7 @@ use std::{env, process::Command};
 
 use candle_core::{
     CpuStorage, CustomOp1, CustomOp2, DType, Device, DeviceLocation, InplaceOp1, Layout, Result, RocmError,
-    Shape, Tensor,
-    quantized::{GgmlDType, QTensor},
-    rocm, test_device,
+    Shape, Tensor, rocm, test_device,
 };
 use float8::F8E4M3;
 use half::{bf16, f16};
@@ -134,14 +132,6 @@ fn the_rocm_error_is_found_under_context_and_not_in_others() -> Result<()> {
         .with_path("a/path");
     assert!(unsupported(&error), "{error}");
     assert!(RocmError::of(&candle_core::Error::msg("no such thing")).is_none());
-    Ok(())
-}
-
-#[test]
-fn quantizing_on_the_device_is_an_error_and_no_panic() -> Result<()> {
-    let x = Tensor::zeros((4, 32), DType::F32, &gpu()?)?;
-    let error = QTensor::quantize(&x, GgmlDType::Q4_0).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("not implemented on rocm"), "{error}");
     Ok(())
 }
 

@@ -114,6 +114,20 @@ fn a_struct_pattern_is_a_pattern_like_another() {
 }
 
 #[test]
+fn a_function_that_only_cuda_has_gets_an_arm_where_it_is_named_and_nowhere_else() {
+    let body = "match q {\n Q::Cuda(s) => match x {\n S::Cuda(i) => g(s, i),\n _ => no(),\n },\n";
+    let copy = "Q::Rocm(s) => match x {\n S::Rocm(i) => g(s, i),\n _ => no(),\n },\n";
+    let inside = |name: &str, copy: &str| {
+        format!("impl QTensor {{\n fn {name}(&self) {{\n {body}{copy} _ => other(),\n }}\n }}\n }}")
+    };
+    check(
+        &inside("indexed_moe_forward", ""),
+        &inside("indexed_moe_forward", copy),
+    );
+    check_unchanged(&inside("device_ptr", ""));
+}
+
+#[test]
 fn a_cuda_pair_that_metal_lacks_is_cloned_before_a_catch_all_can_swallow_it() {
     check(
         "fn f() { match (s, d) { \n (S::Metal(s), D::Cpu) => a(s), \n (S::Cuda(s), D::Cpu) => a(s), \n \

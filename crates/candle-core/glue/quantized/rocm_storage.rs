@@ -1,47 +1,206 @@
-//! Quantized tensors on a ROCm device: there are none yet, and asking for one says so.
+//! [`QRocmStorage`]: a tensor of ggml's block formats on a ROCm device. Products, rows and floats come from the backend's
+//! kernels; quantizing is the CPU's, as it is for Cuda, so that the blocks are the same everywhere.
 
-use super::GgmlDType;
-use crate::{Error, Result, RocmDevice, RocmStorage, rocm::RocmError};
+use rocm_backend::{Buffer, DType, GgmlType as Format, ops};
 
-/// Has no values: nothing makes a quantized tensor on a ROCm device.
-pub enum QRocmStorage {}
+use super::{GgmlDType, QStorage};
+use crate::{CpuStorage, Layout, Result, RocmDevice, RocmStorage, Shape, backend::BackendStorage as _};
+
+/// Blocks of one format on a ROCm device.
+pub struct QRocmStorage {
+    /// Bytes, as a file has them.
+    blocks: Buffer,
+    dtype: GgmlDType,
+    device: RocmDevice,
+}
+
+/// The backend's name for a format.
+fn format(dtype: GgmlDType) -> Format {
+    macro_rules! formats {
+        ($($name:ident)*) => {
+            match dtype { $(GgmlDType::$name => Format::$name,)* }
+        };
+    }
+    formats! { F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q8_1 Q2K Q3K Q4K Q5K Q6K Q8K }
+}
+
+/// The floats of a host tensor as blocks, made by `quantize`.
+fn on_cpu(
+    floats: &[f32],
+    dtype: GgmlDType,
+    quantize: impl FnOnce(&mut dyn super::QuantizedType, &[f32]),
+) -> Result<Vec<u8>> {
+    let mut blocks = dtype.cpu_zeros(floats.len());
+    quantize(&mut *blocks, floats);
+    Ok(QStorage::Cpu(blocks).data()?.into_owned())
+}
 
 impl QRocmStorage {
-    /// Room for a quantized tensor. Always [`RocmError::NotImplemented`].
-    pub fn zeros(_: &RocmDevice, _: usize, _: GgmlDType) -> Result<Self> {
-        Err(Error::Rocm(RocmError::NotImplemented {
-            op: "a quantized tensor",
+    /// Room for `elem_count` weights: blocks of zeros.
+    pub fn zeros(device: &RocmDevice, elem_count: usize, dtype: GgmlDType) -> Result<Self> {
+        let bytes = elem_count.div_ceil(dtype.block_size()) * dtype.type_size();
+        Ok(QRocmStorage {
+            blocks: device.backend().zeros(DType::U8, bytes)?,
+            dtype,
+            device: device.clone(),
         })
-        .bt())
     }
 
     /// The block format.
     pub fn dtype(&self) -> GgmlDType {
-        match *self {}
+        self.dtype
     }
 
     /// Where it is.
     pub fn device(&self) -> &RocmDevice {
-        match *self {}
+        &self.device
     }
 
     /// Bytes it takes.
     pub fn storage_size_in_bytes(&self) -> usize {
-        match *self {}
+        self.blocks.len()
     }
 
-    fn not_implemented(&self, _: &'static str) -> Error {
-        match *self {}
+    /// The blocks' bytes, on the host.
+    pub fn data(&self) -> Result<Vec<u8>> {
+        Ok(self.blocks.download()?)
+    }
+
+    /// The weights as f32.
+    pub fn dequantize(&self, elem_count: usize) -> Result<RocmStorage> {
+        self.floats(elem_count, DType::F32)
+    }
+
+    /// The weights as f16: the same numbers as of [`dequantize`](Self::dequantize), rounded once more.
+    pub fn dequantize_f16(&self, elem_count: usize) -> Result<RocmStorage> {
+        self.floats(elem_count, DType::F16)
+    }
+
+    fn floats(&self, elem_count: usize, to: DType) -> Result<RocmStorage> {
+        Ok(self.storage(ops::dequantize(format(self.dtype), &self.blocks, elem_count, to)?))
+    }
+
+    fn storage(&self, buffer: Buffer) -> RocmStorage {
+        RocmStorage::new(buffer, self.device.clone())
+    }
+
+    fn set(&mut self, blocks: &[u8]) -> Result<()> {
+        self.blocks = self.device.backend().upload(DType::U8, blocks)?;
+        Ok(())
+    }
+
+    /// Replaces the blocks with those of `src`, which is f32 on the device.
+    pub fn quantize(&mut self, src: &RocmStorage) -> Result<()> {
+        self.quantize_onto(&src.to_cpu_storage()?)
+    }
+
+    /// As [`quantize`](Self::quantize), with weights that say how much each of a row's elements matters.
+    pub fn quantize_imatrix(
+        &mut self,
+        src: &RocmStorage,
+        imatrix_weights: &[f32],
+        n_per_row: usize,
+    ) -> Result<()> {
+        self.quantize_imatrix_onto(&src.to_cpu_storage()?, imatrix_weights, n_per_row)
+    }
+
+    /// As [`quantize_imatrix`](Self::quantize_imatrix), from the host.
+    pub fn quantize_imatrix_onto(
+        &mut self,
+        src: &CpuStorage,
+        imatrix_weights: &[f32],
+        n_per_row: usize,
+    ) -> Result<()> {
+        let blocks = on_cpu(src.as_slice()?, self.dtype, |blocks, floats| {
+            blocks.from_float_imatrix(floats, imatrix_weights, n_per_row);
+        })?;
+        self.set(&blocks)
+    }
+
+    /// As [`quantize`](Self::quantize), from the host.
+    pub fn quantize_onto(&mut self, src: &CpuStorage) -> Result<()> {
+        let blocks = on_cpu(src.as_slice()?, self.dtype, |blocks, floats| {
+            blocks.from_float(floats);
+        })?;
+        self.set(&blocks)
+    }
+
+    /// The rows `ids` (u32) of the `rows` rows of `hidden` weights, as f32.
+    pub fn embedding(
+        &self,
+        rows: usize,
+        hidden: usize,
+        ids: &RocmStorage,
+        ids_l: &Layout,
+    ) -> Result<RocmStorage> {
+        let expected = rows * hidden / self.dtype.block_size() * self.dtype.type_size();
+        if self.storage_size_in_bytes() != expected {
+            crate::bail!(
+                "quantized tensor has {} bytes, expected {expected}",
+                self.storage_size_in_bytes()
+            )
+        }
+        let ids = ids.view(ids_l);
+        Ok(self.storage(ops::get_rows(
+            format(self.dtype),
+            &self.blocks,
+            (rows, hidden),
+            ids,
+        )?))
+    }
+
+    /// `storage` times the transposed weights, in the dtype of `storage`: f32, f16 or bf16.
+    pub fn fwd(
+        &self,
+        self_shape: &Shape,
+        storage: &RocmStorage,
+        layout: &Layout,
+    ) -> Result<(RocmStorage, Shape)> {
+        if layout.dims().len() < 2 {
+            crate::bail!("input tensor has only one dimension {layout:?}")
+        }
+        // The weights are transposed: n comes first.
+        let (n, k) = self_shape.dims2()?;
+        let out = ops::qmatmul(format(self.dtype), &self.blocks, (n, k), storage.view(layout))?;
+        let mut dims = layout.dims().to_vec();
+        dims.pop();
+        dims.push(n);
+        Ok((self.storage(out), Shape::from(dims)))
+    }
+
+    /// For each of the `[tokens, topk]` ids the product of that expert's weights with the token's activations, of shape
+    /// `[tokens, 1 or topk, k]`; the result is `[tokens, topk, n]`.
+    pub fn indexed_moe_forward(
+        &self,
+        self_shape: &Shape,
+        input: &RocmStorage,
+        input_l: &Layout,
+        ids: &RocmStorage,
+        ids_l: &Layout,
+    ) -> Result<(RocmStorage, Shape)> {
+        let (experts, n, k) = self_shape.dims3()?;
+        let (tokens, topk) = ids_l.shape().dims2()?;
+        let out = ops::indexed_moe(
+            format(self.dtype),
+            &self.blocks,
+            (experts, n, k),
+            input.view(input_l),
+            ids.view(ids_l),
+        )?;
+        Ok((self.storage(out), Shape::from((tokens, topk, n))))
     }
 }
 
-/// Brings quantized blocks to the device. Always [`RocmError::NotImplemented`].
+/// Brings quantized blocks to the device.
 pub fn load_quantized<T: super::GgmlType + Send + Sync + 'static>(
-    _: &RocmDevice,
-    _: &[T],
-) -> Result<super::QStorage> {
-    Err(Error::Rocm(RocmError::NotImplemented {
-        op: "loading a quantized tensor",
-    })
-    .bt())
+    device: &RocmDevice,
+    data: &[T],
+) -> Result<QStorage> {
+    // A host tensor knows its bytes; a slice of blocks does not, without `unsafe`.
+    let host = QStorage::Cpu(Box::new(data.to_vec()));
+    Ok(QStorage::Rocm(QRocmStorage {
+        blocks: device.backend().upload(DType::U8, &host.data()?)?,
+        dtype: T::DTYPE,
+        device: device.clone(),
+    }))
 }

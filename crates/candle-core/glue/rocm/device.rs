@@ -6,6 +6,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use rocm_backend::ops;
+
 use super::{RocmError, RocmStorage, dtype};
 use crate::{CpuStorage, DType, DeviceLocation, Error, Result, Shape, WithDType};
 
@@ -31,6 +33,8 @@ impl RocmDevice {
         RocmStorage::new(buffer, self.clone())
     }
 
+    /// What candle-overlay calls in the methods that this file does not have.
+    #[allow(dead_code, reason = "of this candle's methods there are none")]
     fn not_implemented(&self, op: &'static str) -> Error {
         Error::Rocm(RocmError::NotImplemented { op }).bt()
     }
@@ -94,6 +98,27 @@ impl crate::backend::BackendDevice for RocmDevice {
 
     fn storage_from_cpu_storage_owned(&self, host: CpuStorage) -> Result<RocmStorage> {
         self.upload(&host)
+    }
+
+    fn rand_uniform(&self, shape: &Shape, dtype: DType, lo: f64, up: f64) -> Result<RocmStorage> {
+        let (dtype, len) = (dtype::to_backend(dtype)?, shape.elem_count());
+        let buffer = ops::rand_uniform(&self.backend, dtype, len, lo, up)?;
+        Ok(self.storage(buffer))
+    }
+
+    fn rand_normal(&self, shape: &Shape, dtype: DType, mean: f64, std: f64) -> Result<RocmStorage> {
+        let (dtype, len) = (dtype::to_backend(dtype)?, shape.elem_count());
+        let buffer = ops::rand_normal(&self.backend, dtype, len, mean, std)?;
+        Ok(self.storage(buffer))
+    }
+
+    fn set_seed(&self, seed: u64) -> Result<()> {
+        self.backend.set_seed(seed);
+        Ok(())
+    }
+
+    fn get_current_seed(&self) -> Result<u64> {
+        Ok(self.backend.seed())
     }
 
     fn synchronize(&self) -> Result<()> {

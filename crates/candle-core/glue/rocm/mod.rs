@@ -2,12 +2,14 @@
 //!
 //! Kernels, memory and the choice of a driver are `rocm_backend`'s. What is here translates: candle's layouts and
 //! dtypes one way, results and errors the other. An op with no ROCm implementation is an error that says so; a
-//! custom op with none runs on the CPU, and [`fallbacks`] tells that it did.
+//! custom op with none runs on the CPU, and [`fallbacks`] tells that it did. candle-nn's fused ops have one.
 
+pub(crate) mod custom;
 mod device;
 mod dtype;
 mod error;
 mod fallback;
+mod probe;
 mod storage;
 
 pub use device::RocmDevice;

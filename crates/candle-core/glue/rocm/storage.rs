@@ -2,12 +2,16 @@
 
 use std::fmt;
 
-use rocm_backend::{Buffer, View, ops};
+use rocm_backend::{
+    Buffer, View,
+    ops::{self, Target},
+};
 
 use super::{RocmDevice, RocmError, dtype};
 use crate::{
     CpuStorage, DType, Error, Layout, Result,
     backend::BackendStorage as _,
+    conv::{ParamsConv1D, ParamsConv2D, ParamsConvTranspose1D, ParamsConvTranspose2D},
     op::{BinaryOpT, CmpOp, ReduceOp, UnaryOpT},
     scalar::Scalar,
 };
@@ -19,7 +23,7 @@ pub struct RocmStorage {
 }
 
 impl RocmStorage {
-    pub(super) fn new(buffer: Buffer, device: RocmDevice) -> RocmStorage {
+    pub(crate) fn new(buffer: Buffer, device: RocmDevice) -> RocmStorage {
         RocmStorage { buffer, device }
     }
 
@@ -43,11 +47,11 @@ impl RocmStorage {
         self.device.upload(host)
     }
 
-    fn beside(&self, buffer: Buffer) -> RocmStorage {
+    pub(super) fn beside(&self, buffer: Buffer) -> RocmStorage {
         RocmStorage::new(buffer, self.device.clone())
     }
 
-    fn view<'a>(&'a self, layout: &'a Layout) -> View<'a> {
+    pub(crate) fn view<'a>(&'a self, layout: &'a Layout) -> View<'a> {
         View {
             buffer: &self.buffer,
             dims: layout.dims(),
@@ -56,6 +60,17 @@ impl RocmStorage {
         }
     }
 
+    fn target<'a>(&'a mut self, layout: &'a Layout) -> Target<'a> {
+        Target {
+            buffer: &mut self.buffer,
+            dims: layout.dims(),
+            strides: layout.stride(),
+            offset: layout.start_offset(),
+        }
+    }
+
+    /// What candle-overlay calls in the methods that this file does not have.
+    #[allow(dead_code, reason = "of this candle's methods there are none")]
     fn not_implemented(&self, op: &'static str) -> Error {
         Error::Rocm(RocmError::Unsupported {
             op,
@@ -115,12 +130,199 @@ impl crate::backend::BackendStorage for RocmStorage {
         Ok(self.beside(ops::compare(kernel, self.view(layout), rhs.view(rhs_layout))?))
     }
 
+    fn reduce_op(&self, op: ReduceOp, layout: &Layout, dims: &[usize]) -> Result<Self> {
+        if op != ReduceOp::Sum && layout.shape().elem_count() == 0 {
+            return Err(Error::EmptyTensor { op: "reduce" }.bt());
+        }
+        let x = self.view(layout);
+        let only = || match *dims {
+            [dim] => Ok(dim),
+            _ => {
+                let (op, dims) = (op.name(), dims.to_vec());
+                Err(Error::OnlySingleDimension { op, dims }.bt())
+            }
+        };
+        let out = match op {
+            ReduceOp::Sum => ops::sum(x, dims)?,
+            ReduceOp::Min => ops::min(x, dims)?,
+            ReduceOp::Max => ops::max(x, dims)?,
+            ReduceOp::ArgMin => ops::argmin(x, only()?)?,
+            ReduceOp::ArgMax => ops::argmax(x, only()?)?,
+        };
+        Ok(self.beside(out))
+    }
+
     fn unary_impl<B: UnaryOpT>(&self, layout: &Layout) -> Result<Self> {
         Ok(self.beside(ops::unary(B::KERNEL, self.view(layout))?))
     }
 
     fn binary_impl<B: BinaryOpT>(&self, rhs: &Self, layout: &Layout, rhs_layout: &Layout) -> Result<Self> {
         Ok(self.beside(ops::binary(B::KERNEL, self.view(layout), rhs.view(rhs_layout))?))
+    }
+
+    fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
+        Ok(self.beside(ops::cast(self.view(layout), dtype::to_backend(dtype)?)?))
+    }
+
+    fn where_cond(
+        &self,
+        layout: &Layout,
+        t: &Self,
+        t_layout: &Layout,
+        f: &Self,
+        f_layout: &Layout,
+    ) -> Result<Self> {
+        let (t_view, f_view) = (t.view(t_layout), f.view(f_layout));
+        Ok(self.beside(ops::where_cond(self.view(layout), t_view, f_view)?))
+    }
+
+    fn matmul(
+        &self,
+        rhs: &Self,
+        bmnk: (usize, usize, usize, usize),
+        layout: &Layout,
+        rhs_layout: &Layout,
+    ) -> Result<Self> {
+        Ok(self.beside(ops::matmul(self.view(layout), rhs.view(rhs_layout), bmnk)?))
+    }
+
+    fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
+        Ok(self.beside(ops::gather(self.view(layout), ids.view(ids_layout), dim)?))
+    }
+
+    fn scatter_set(
+        &mut self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        dim: usize,
+    ) -> Result<()> {
+        let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
+        Ok(ops::scatter_set(self.target(layout), ids, src, dim)?)
+    }
+
+    fn scatter_add_set(
+        &mut self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        dim: usize,
+    ) -> Result<()> {
+        let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
+        Ok(ops::scatter_add_set(self.target(layout), ids, src, dim)?)
+    }
+
+    fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
+        Ok(self.beside(ops::index_select(self.view(layout), ids.view(ids_layout), dim)?))
+    }
+
+    fn index_add(
+        &self,
+        layout: &Layout,
+        ids: &Self,
+        ids_layout: &Layout,
+        src: &Self,
+        src_layout: &Layout,
+        dim: usize,
+    ) -> Result<Self> {
+        let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
+        Ok(self.beside(ops::index_add(self.view(layout), ids, src, dim)?))
+    }
+
+    fn conv1d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        p: &ParamsConv1D,
+    ) -> Result<Self> {
+        let x = View {
+            dims: &[p.b_size, p.c_in, p.l_in],
+            ..self.view(layout)
+        };
+        // Where groups do not divide the output channels, candle counts fewer of them than it hands over.
+        let kernel = View {
+            dims: &[p.c_out, p.c_in, p.k_size],
+            ..kernel.view(kernel_layout)
+        };
+        Ok(self.beside(ops::conv1d(x, kernel, p.padding, p.stride, p.dilation)?))
+    }
+
+    fn conv_transpose1d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        p: &ParamsConvTranspose1D,
+    ) -> Result<Self> {
+        let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
+        let out = ops::conv_transpose1d(x, kernel, p.padding, p.output_padding, p.stride, p.dilation)?;
+        Ok(self.beside(out))
+    }
+
+    fn conv2d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        p: &ParamsConv2D,
+    ) -> Result<Self> {
+        let x = View {
+            dims: &[p.b_size, p.c_in, p.i_h, p.i_w],
+            ..self.view(layout)
+        };
+        // As in `conv1d`.
+        let kernel = View {
+            dims: &[p.c_out, p.c_in, p.k_h, p.k_w],
+            ..kernel.view(kernel_layout)
+        };
+        Ok(self.beside(ops::conv2d(x, kernel, p.padding, p.stride, p.dilation)?))
+    }
+
+    fn conv_transpose2d(
+        &self,
+        layout: &Layout,
+        kernel: &Self,
+        kernel_layout: &Layout,
+        p: &ParamsConvTranspose2D,
+    ) -> Result<Self> {
+        let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
+        let out = ops::conv_transpose2d(x, kernel, p.padding, p.output_padding, p.stride, p.dilation)?;
+        Ok(self.beside(out))
+    }
+
+    fn avg_pool2d(&self, layout: &Layout, kernel: (usize, usize), stride: (usize, usize)) -> Result<Self> {
+        Ok(self.beside(ops::avg_pool2d(self.view(layout), kernel, stride)?))
+    }
+
+    fn max_pool2d(&self, layout: &Layout, kernel: (usize, usize), stride: (usize, usize)) -> Result<Self> {
+        Ok(self.beside(ops::max_pool2d(self.view(layout), kernel, stride)?))
+    }
+
+    fn upsample_nearest1d(&self, layout: &Layout, size: usize) -> Result<Self> {
+        Ok(self.beside(ops::upsample_nearest1d(self.view(layout), size)?))
+    }
+
+    fn upsample_nearest2d(&self, layout: &Layout, h: usize, w: usize) -> Result<Self> {
+        Ok(self.beside(ops::upsample_nearest2d(self.view(layout), h, w)?))
+    }
+
+    fn upsample_bilinear2d(
+        &self,
+        layout: &Layout,
+        h: usize,
+        w: usize,
+        align_corners: bool,
+        scale_h: Option<f64>,
+        scale_w: Option<f64>,
+    ) -> Result<Self> {
+        let x = self.view(layout);
+        let out = ops::upsample_bilinear2d(x, h, w, align_corners, scale_h, scale_w)?;
+        Ok(self.beside(out))
     }
 
     fn copy_strided_src(&self, dst: &mut Self, dst_offset: usize, src_layout: &Layout) -> Result<()> {

@@ -1,0 +1,177 @@
+//! Tensors of ggml's block formats on the ROCm device, through candle's own calls, next to candle's CPU.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+use candle_core::{
+    DType, Device, Module as _, Tensor,
+    quantized::{GgmlDType, QMatMul, QTensor},
+};
+
+const FORMATS: [GgmlDType; 15] = [
+    GgmlDType::F32,
+    GgmlDType::F16,
+    GgmlDType::BF16,
+    GgmlDType::Q4_0,
+    GgmlDType::Q4_1,
+    GgmlDType::Q5_0,
+    GgmlDType::Q5_1,
+    GgmlDType::Q8_0,
+    GgmlDType::Q8_1,
+    GgmlDType::Q2K,
+    GgmlDType::Q3K,
+    GgmlDType::Q4K,
+    GgmlDType::Q5K,
+    GgmlDType::Q6K,
+    GgmlDType::Q8K,
+];
+
+fn rocm() -> Device {
+    Device::new_rocm(0).unwrap()
+}
+
+/// Numbers between -1 and 1 that look random.
+fn numbers(shape: &[usize]) -> Tensor {
+    let count: usize = shape.iter().product();
+    let numbers: Vec<f32> = (0..count as u32)
+        .map(|i| (i.wrapping_mul(2654435761) >> 8) as f32 / f32::from(u16::MAX) / 128.0 - 1.0)
+        .collect();
+    Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
+}
+
+fn floats(tensor: &Tensor) -> Vec<f32> {
+    let flat = tensor.flatten_all().unwrap().to_dtype(DType::F32).unwrap();
+    flat.to_vec1().unwrap()
+}
+
+fn bits(tensor: &Tensor) -> Vec<u32> {
+    floats(tensor).into_iter().map(f32::to_bits).collect()
+}
+
+/// The same blocks on both devices.
+fn both(shape: &[usize], format: GgmlDType) -> [QTensor; 2] {
+    let weights = numbers(shape);
+    let on_rocm = QTensor::quantize(&weights.to_device(&rocm()).unwrap(), format).unwrap();
+    [QTensor::quantize(&weights, format).unwrap(), on_rocm]
+}
+
+#[test]
+fn blocks_and_weights_are_the_cpus_bit_for_bit() {
+    for format in FORMATS {
+        let [cpu, rocm] = both(&[3, 512], format);
+        assert_eq!(cpu.data().unwrap(), rocm.data().unwrap(), "{format:?}");
+        assert_eq!(cpu.storage_size_in_bytes(), rocm.storage_size_in_bytes());
+        let [cpu_floats, rocm_floats] = [&cpu, &rocm].map(|q| q.dequantize(&q.device()).unwrap());
+        assert_eq!(bits(&cpu_floats), bits(&rocm_floats), "{format:?}");
+        let [cpu_halves, rocm_halves] = [&cpu, &rocm].map(|q| q.dequantize_f16(&q.device()).unwrap());
+        assert_eq!(rocm_halves.dtype(), DType::F16);
+        assert_eq!(bits(&cpu_halves), bits(&rocm_halves), "{format:?}");
+    }
+}
+
+#[test]
+fn blocks_quantized_from_the_host_are_the_ones_quantized_on_the_device() {
+    let weights = numbers(&[2, 256]);
+    let device = rocm();
+    let onto = QTensor::quantize_onto(&weights, GgmlDType::Q4K, &device).unwrap();
+    let there = QTensor::quantize(&weights.to_device(&device).unwrap(), GgmlDType::Q4K).unwrap();
+    assert_eq!(onto.data().unwrap(), there.data().unwrap());
+    let importance = vec![0.5; 256];
+    let with = |q: candle_core::Result<QTensor>| q.unwrap().data().unwrap().into_owned();
+    assert_eq!(
+        with(QTensor::quantize_imatrix_onto(
+            &weights,
+            &importance,
+            GgmlDType::Q4K,
+            &device
+        )),
+        with(QTensor::quantize_imatrix(&weights, &importance, GgmlDType::Q4K)),
+    );
+}
+
+#[test]
+fn products_are_near_those_with_the_dequantized_weights() {
+    let device = rocm();
+    for format in FORMATS {
+        for (m, dtype) in [
+            (1, DType::F32),
+            (8, DType::BF16),
+            (9, DType::F16),
+            (33, DType::F32),
+        ] {
+            let [cpu, rocm] = both(&[67, 512], format);
+            let x = numbers(&[1, m, 512]).to_dtype(dtype).unwrap();
+            let wide = |tensor: &Tensor| tensor.to_dtype(DType::F64).unwrap();
+            let weights = wide(&cpu.dequantize(&Device::Cpu).unwrap()).t().unwrap();
+            let exact = floats(&wide(&x.squeeze(0).unwrap()).matmul(&weights).unwrap());
+            let got = QMatMul::QTensor(rocm.into())
+                .forward(&x.to_device(&device).unwrap())
+                .unwrap();
+            assert_eq!((got.dims(), got.dtype()), (&[1, m, 67][..], dtype));
+            let largest = exact.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
+            for (got, exact) in floats(&got).into_iter().zip(exact) {
+                let error = (got - exact).abs() / largest;
+                assert!(
+                    error < 1e-2,
+                    "{format:?} {m} rows of {dtype:?}: {got}, expected {exact}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_embedding_is_the_cpus_and_refuses_what_the_cpu_refuses() {
+    for format in FORMATS {
+        let [cpu, rocm] = both(&[5, 256], format);
+        let ids = Tensor::new(&[[4_u32, 0], [4, 2]], &Device::Cpu).unwrap();
+        let [from_cpu, from_rocm] = [&cpu, &rocm].map(|q| q.embedding(&ids).unwrap());
+        assert_eq!(from_rocm.dims(), [2, 2, 256]);
+        assert_eq!(bits(&from_cpu), bits(&from_rocm), "{format:?}");
+        let beyond = Tensor::new(&[5_u32], &Device::Cpu).unwrap();
+        assert!(cpu.embedding(&beyond).is_err());
+        assert!(rocm.embedding(&beyond).unwrap_err().to_string().contains("id 5"));
+    }
+}
+
+#[test]
+fn experts_are_chosen_by_id() {
+    let device = rocm();
+    let [cpu, rocm] = both(&[3, 7, 256], GgmlDType::Q4K);
+    let weights = cpu.dequantize(&Device::Cpu).unwrap();
+    let x = numbers(&[2, 1, 256]);
+    let chosen = [[2_u32, 0], [1, 2]];
+    let ids = Tensor::new(&chosen, &device).unwrap();
+    let got = rocm
+        .indexed_moe_forward(&x.to_device(&device).unwrap(), &ids)
+        .unwrap();
+    assert_eq!(got.dims(), [2, 2, 7]);
+    for (token, experts) in chosen.into_iter().enumerate() {
+        for (choice, expert) in experts.into_iter().enumerate() {
+            let expert = weights.get(expert as usize).unwrap().t().unwrap();
+            let exact = floats(&x.get(token).unwrap().matmul(&expert).unwrap());
+            let got = floats(&got.get(token).unwrap().get(choice).unwrap());
+            for (got, exact) in got.into_iter().zip(exact) {
+                assert!(
+                    (got - exact).abs() < 0.1,
+                    "token {token} choice {choice}: {got}, expected {exact}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn activations_that_are_not_contiguous_are_refused_as_on_the_cpu() {
+    for q in both(&[4, 32], GgmlDType::Q4_0) {
+        let device = q.device();
+        let x = numbers(&[32, 3]).to_device(&device).unwrap().t().unwrap();
+        let product = QMatMul::QTensor(q.into());
+        assert!(
+            product
+                .forward(&x)
+                .unwrap_err()
+                .to_string()
+                .contains("contiguous")
+        );
+        assert!(product.forward(&x.contiguous().unwrap()).is_ok());
+    }
+}
