@@ -27,7 +27,7 @@ const MAX_FAILED_STARTS: u32 = 3;
 pub struct Settings {
     /// Cases in flight at once; each lane keeps one worker per backend and uses one at a time.
     pub jobs: usize,
-    /// Time limit for one case on one backend.
+    /// Time limit for one case on one backend, for cases without one of their own.
     pub case_limit: Duration,
     /// Time limit for a worker to open its device.
     pub start_limit: Duration,
@@ -140,9 +140,11 @@ impl<'a> Lane<'a> {
             case: case.id(),
             seed: self.settings.seed,
         };
+        let own = case.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let limit = own.unwrap_or(self.settings.case_limit);
         self.posts
             .iter_mut()
-            .map(|post| post.run(&job, &self.settings))
+            .map(|post| post.run(&job, limit, self.settings.start_limit))
             .collect()
     }
 }
@@ -155,8 +157,8 @@ struct Post<'a> {
 }
 
 impl Post<'_> {
-    fn run(&mut self, job: &Job, settings: &Settings) -> Execution {
-        let worker = match self.fill(settings.start_limit) {
+    fn run(&mut self, job: &Job, limit: Duration, start_limit: Duration) -> Execution {
+        let worker = match self.fill(start_limit) {
             Ok(worker) => worker,
             Err(reason) => {
                 return Execution {
@@ -166,7 +168,7 @@ impl Post<'_> {
                 };
             }
         };
-        match worker.run(job, settings.case_limit) {
+        match worker.run(job, limit) {
             Ok((worker, execution)) => {
                 // After a device fault the context is lost: HIP and CUDA repeat the error for every later call.
                 let fault = matches!(

@@ -102,6 +102,8 @@ pub struct Case {
     pub tier: Tier,
     /// How far the output may be from the oracle's.
     pub limit: LimitSpec,
+    /// Seconds it may take on one backend, where it is not to have the run's limit.
+    pub timeout: Option<f64>,
 }
 
 /// The text that names a case: `unary/exp:f32:[2,3]:transposed:uniform(-10,10)`.
@@ -390,6 +392,7 @@ fn parse_case(text: &str) -> Result<Case, String> {
         values,
         tier: Tier::Quick,
         limit: LimitSpec::Derived,
+        timeout: None,
     };
     case.check()?;
     Ok(case)

@@ -187,10 +187,14 @@ impl std::str::FromStr for Layout {
 }
 
 /// Extents, strides and start of a view, in elements.
-struct Strided {
-    dims: Vec<usize>,
-    strides: Vec<usize>,
-    offset: usize,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strided {
+    /// Extent of each dimension.
+    pub dims: Vec<usize>,
+    /// Elements between neighbours along each dimension; 0 where it repeats.
+    pub strides: Vec<usize>,
+    /// Elements of the storage before the first.
+    pub offset: usize,
 }
 
 impl Strided {
@@ -238,6 +242,13 @@ impl Strided {
 }
 
 impl ViewPlan {
+    /// Where the view's elements lie in the tensor underneath.
+    pub fn strided(&self) -> Strided {
+        let mut view = Strided::contiguous(&self.base_shape);
+        self.steps.iter().for_each(|step| view.apply(step));
+        view
+    }
+
     /// The logical tensor as a contiguous copy.
     ///
     /// # Panics
@@ -247,8 +258,7 @@ impl ViewPlan {
             base.shape, self.base_shape,
             "a base tensor has the plan's base shape"
         );
-        let mut view = Strided::contiguous(&self.base_shape);
-        self.steps.iter().for_each(|step| view.apply(step));
+        let view = self.strided();
         let size = base.dtype.size();
         let count = view.dims.iter().product();
         let mut bytes = Vec::with_capacity(count * size);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Metrics, Verdict};
 
 /// Version of the JSON layout; bumped when a reader of the old one would misread the new one.
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 /// One run: provenance and a line per case and backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,11 @@ pub struct RunRecord {
     pub seconds: f64,
     /// Seed the inputs derive from.
     pub seed: u64,
+    /// SHA-256, in hex, of every case of the specs with its limit, and of the known failures: runs with the same one went
+    /// by the same rules.
+    pub specs: String,
+    /// The part of a plan that this run was; absent where it was all of it.
+    pub shard: Option<Shard>,
     /// The backend whose values the others are blamed against when there is no oracle.
     pub reference: String,
     /// The backends that ran, reference first.
@@ -35,6 +40,21 @@ pub struct RunRecord {
     pub planned: usize,
     /// One per case, in plan order.
     pub cases: Vec<CaseRecord>,
+}
+
+/// A part of a plan, run on its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which part, from 1.
+    pub index: usize,
+    /// Parts in all.
+    pub of: usize,
+    /// Cases of the whole plan.
+    pub planned: usize,
+    /// SHA-256 of the ids of the whole plan, in hex: shards of one plan have the same one.
+    pub plan: String,
+    /// The place of each of the shard's cases in the plan, in order, from 0.
+    pub places: Vec<usize>,
 }
 
 /// Which device stands behind a backend's column.

@@ -65,6 +65,8 @@ pub struct Group {
     pub skip_impossible: bool,
     /// The limit.
     pub limit: LimitSpec,
+    /// Seconds a case may take on one backend; the run's limit if there is none.
+    pub timeout: Option<f64>,
 }
 
 #[cfg(test)]

@@ -217,10 +217,11 @@ fn varied(args: &[HostTensor]) -> bool {
         })
 }
 
-/// Whether every argument by itself holds enough different numbers.
+/// Whether every argument by itself holds enough different numbers; of nothing, or of next to nothing, nothing comes.
 fn varied_each(args: &[HostTensor]) -> bool {
     let distinct = |arg: &HostTensor| (0..arg.len()).map(|i| arg.bits(i)).collect::<BTreeSet<_>>().len();
-    args.iter().all(|arg| distinct(arg) >= TRUST_FROM.min(arg.len()))
+    args.iter()
+        .all(|arg| arg.len() >= COMPOUND_FROM && distinct(arg) >= TRUST_FROM.min(arg.len() / 2))
 }
 
 #[cfg(test)]

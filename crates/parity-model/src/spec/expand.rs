@@ -61,6 +61,7 @@ pub(super) fn cases(group: &Group) -> impl Iterator<Item = Case> {
                                 values,
                                 tier: group.tier,
                                 limit: group.limit.clone(),
+                                timeout: group.timeout,
                             }));
                         }
                     }

@@ -8,7 +8,7 @@ use super::expand::{each, impossible};
 use crate::case::shape_text;
 use crate::{DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
 
-const GROUP_KEYS: [&str; 10] = [
+const GROUP_KEYS: [&str; 11] = [
     "ops",
     "params",
     "dtypes",
@@ -19,6 +19,7 @@ const GROUP_KEYS: [&str; 10] = [
     "tier",
     "skip_impossible",
     "limit",
+    "timeout",
 ];
 
 /// Reads one op spec. `file_name` appears in errors and nowhere else.
@@ -67,6 +68,7 @@ fn group(table: &Table<'_, '_>, family: Family) -> Option<Group> {
     let index_dtypes = table.get("index_dtypes").map(|list| list.list(read_dtype));
     let skip = table.get("skip_impossible").map(|skip| skip.boolean());
     let limit = table.get("limit").map(|limit| read_limit(&limit));
+    let timeout = table.get("timeout").map(|timeout| read_timeout(&timeout));
 
     let ops = ops.and_then(|ops| ops.list(|op| read_op(op, family)));
     let dtypes = dtypes.and_then(|list| list.list(read_dtype));
@@ -89,6 +91,7 @@ fn group(table: &Table<'_, '_>, family: Family) -> Option<Group> {
         tier: tier?,
         skip_impossible: skip.map_or(Some(false), |skip| skip)?,
         limit: limit.map_or(Some(LimitSpec::Derived), |limit| limit)?,
+        timeout: timeout.map_or(Some(None), |timeout| timeout.map(Some))?,
     })
 }
 
@@ -167,6 +170,20 @@ fn read_values(value: &Value<'_, '_>) -> Option<ValueSet> {
         Ok(set) => Some(set),
         Err(error) => {
             value.error(format!("invalid value set `{text}`"), error.why);
+            None
+        }
+    }
+}
+
+/// Seconds.
+fn read_timeout(value: &Value<'_, '_>) -> Option<f64> {
+    match value.number()? {
+        seconds if seconds > 0.0 && seconds <= 86_400.0 => Some(seconds),
+        seconds => {
+            value.error(
+                format!("a case cannot take {seconds} seconds"),
+                "name the seconds a case may take on one backend",
+            );
             None
         }
     }

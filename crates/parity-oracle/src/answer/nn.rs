@@ -123,7 +123,7 @@ impl<'a> Context<'a> {
             // NaN anywhere, +inf - +inf, or nothing but -inf: every element is NaN.
             return vec![self.element(f64::NAN, 0.0); x.len()];
         }
-        let shifted: Vec<Dd> = x.iter().map(|&x| Dd::from(x) + Dd::from(-max)).collect();
+        let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
         let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
         let sum = terms.iter().fold(Dd::from(0.0), |sum, term| sum + *term);
         // Every step may be rounded to the dtype: d to t |d|, which its exponential shows as a relative error.
@@ -231,6 +231,16 @@ impl<'a> Context<'a> {
             };
         }
         elements
+    }
+}
+
+/// a - b, which a double-double of infinities would not give.
+fn difference(a: f64, b: f64) -> Dd {
+    let plain = a - b;
+    if plain.is_finite() {
+        Dd::from(a) + Dd::from(-b)
+    } else {
+        plain.into()
     }
 }
 
