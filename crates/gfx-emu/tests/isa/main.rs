@@ -15,6 +15,8 @@ mod cross_lane;
 #[cfg(test)]
 mod decode;
 #[cfg(test)]
+mod decode_cdna3;
+#[cfg(test)]
 mod division;
 #[cfg(test)]
 mod float;
