@@ -138,7 +138,7 @@ fn usual(prefix: u32) -> Vec<Vec<u32>> {
             let mut all = Vec::new();
             for segment in 0..3 {
                 for flags in [0x10, 1 << 16, 0x1ff0, 1 << 13, 1 << 17 | 1 << 25] {
-                    for (vdst, data, saddr) in [(4, 0, 0x7f), (0, 8, 0x7f), (4, 8, 0x7f), (4, 0, 6), (0, 8, 6)] {
+                    for (vdst, data, saddr) in [(4, 0, 0x7f), (0, 8, 0x7f), (4, 8, 0x7f), (4, 0, 6), (0, 8, 6), (4, 0, 0), (0, 8, 0), (4, 8, 0)] {
                         all.push(vec![
                             segment << 14 | flags,
                             vdst << 24 | saddr << 16 | data << 8 | 10,

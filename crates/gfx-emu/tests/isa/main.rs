@@ -5,6 +5,8 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+mod cdna3;
+#[cfg(test)]
 mod compiled;
 #[cfg(test)]
 mod control;
@@ -27,10 +29,14 @@ mod integer;
 #[cfg(test)]
 mod llvm;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod packed;
 #[cfg(test)]
 mod scalar;
+#[cfg(test)]
+mod twin;
 #[cfg(test)]
 mod wave;

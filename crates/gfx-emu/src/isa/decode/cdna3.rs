@@ -430,9 +430,9 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let high = words.next()?;
     let mut inst = new(format, row);
     inst.cache = bits(word, 16, 2) as u8 | (bits(word, 25, 1) << 2) as u8;
-    // 13 bits, signed; FLAT has 12, unsigned.
+    // 13 bits, signed except for FLAT.
     inst.imm = match format {
-        Format::Flat => bits(word, 0, 12) as i32,
+        Format::Flat => bits(word, 0, 13) as i32,
         _ => (word << 19) as i32 >> 19,
     };
     if format != Format::Scratch || bits(word, 13, 1) != 0 {
