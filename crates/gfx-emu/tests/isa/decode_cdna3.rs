@@ -82,6 +82,7 @@ fn usual(prefix: u32) -> Vec<Vec<u32>> {
         .into_iter()
         .map(|src0| vec![4 << 17 | 6 << 9 | src0, 0x1234_5678])
         .chain([
+            vec![0],
             vec![4 << 17 | 6 << 9 | 250, 0xff00_e408],
             vec![4 << 17 | 6 << 9 | 250, 0xff09_1108],
             vec![4 << 17 | 6 << 9 | 250, 0xff01_4208],
@@ -158,7 +159,7 @@ fn usual(prefix: u32) -> Vec<Vec<u32>> {
 }
 
 /// What LLVM makes of the candidates, as far as they are instructions.
-static DISASSEMBLED: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+pub(crate) static DISASSEMBLED: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let listing: String = candidates().iter().map(|words| hex_bytes(words)).collect();
     llvm_mc(CDNA3, &["-disassemble"], &listing)
 });
@@ -247,7 +248,7 @@ fn every_row_of_cdna3_is_an_instruction_of_llvm() {
                 .map(|space| format!("{space}_{}", line.mnemonic))
                 .collect(),
         };
-        for name in names.into_iter().filter(|name| name != "v_nop" && name != "v_clrexcp") {
+        for name in names {
             assert!(known.contains(&name), "LLVM has no `{name}` ({} opcode {:#x})", line.format, line.opcode);
         }
     }

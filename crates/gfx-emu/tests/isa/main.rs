@@ -35,6 +35,8 @@ mod memory;
 #[cfg(test)]
 mod packed;
 #[cfg(test)]
+mod rows_cdna3;
+#[cfg(test)]
 mod scalar;
 #[cfg(test)]
 mod twin;

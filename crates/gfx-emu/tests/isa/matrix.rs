@@ -132,7 +132,7 @@ fn every_shape_multiplies_its_blocks() {
         };
         let factors = (held * a_type.bits() / 32).max(1);
         let asm = format!(
-            "v_mfma_{name} a{}, v{}, a{}, v{}",
+            "v_mfma_{name} a{}, v{}, a{}, a{}",
             last(0, sums * words),
             last(0, factors),
             last(128, factors),
@@ -155,7 +155,7 @@ fn every_shape_multiplies_its_blocks() {
         for (lane, v) in (0..64).flat_map(|lane| (0..sums).map(move |v| (lane, v))) {
             for word in 0..words {
                 let bits = encode(addend(lane, v)) >> (32 * word);
-                wave.set_vgpr((64 + words * v + word) as u16, lane, bits as u32);
+                wave.set_vgpr((256 + 64 + words * v + word) as u16, lane, bits as u32);
             }
         }
         // Lanes that are switched off take part.
