@@ -5,3 +5,4 @@ mod device;
 mod elementwise;
 mod refusals;
 mod support;
+mod targets;
