@@ -57,10 +57,7 @@ impl Shape {
     /// Lane of an element of A or B, and which of the lane's elements it is.
     fn factor(self, block: usize, row: usize, k: usize) -> (usize, usize) {
         let group = k / self.held();
-        (
-            row + self.size * (block + self.blocks * group),
-            k % self.held(),
-        )
+        (row + self.size * (block + self.blocks * group), k % self.held())
     }
 
     /// Lane of an element of C or D, and which of the lane's elements it is.
@@ -159,20 +156,14 @@ fn step(shape: Shape, sum: u64, a: u64, b: u64) -> u64 {
             let product = i32::from(a as i8) * i32::from(b as i8);
             u64::from((sum as i32).wrapping_add(product) as u32)
         }
-        _ => u64::from(fp8::fma(
-            single(shape.a, a),
-            single(shape.b, b),
-            sum as u32,
-        )),
+        _ => u64::from(fp8::fma(single(shape.a, a), single(shape.b, b), sum as u32)),
     }
 }
 
 /// Executes a matrix instruction. Every lane takes part, whatever EXEC says.
 #[inline(never)]
 pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let shape = shape(inst.op)
-        .filter(|_| W == LANES)
-        .ok_or_else(unimplemented)?;
+    let shape = shape(inst.op).filter(|_| W == LANES).ok_or_else(unimplemented)?;
     let (Src::Vgpr(a), Src::Vgpr(b)) = (inst.src[0], inst.src[1]) else {
         return Err(unimplemented());
     };

@@ -48,7 +48,10 @@ pub(super) fn indexed(imm: i32) -> String {
     if imm > 15 {
         return format!("{imm:#x}");
     }
-    let names: Vec<_> = (0..4).filter(|i| imm >> i & 1 != 0).map(|i| NAMES[i as usize]).collect();
+    let names: Vec<_> = (0..4)
+        .filter(|i| imm >> i & 1 != 0)
+        .map(|i| NAMES[i as usize])
+        .collect();
     format!("gpr_idx({})", names.join(","))
 }
 
@@ -150,7 +153,9 @@ const CDNA3_REGISTERS: [&str; 10] = [
 pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
     let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
     let name = match id {
-        4 | 16..=24 if isa == Isa::Cdna3 => CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into(),
+        4 | 16..=24 if isa == Isa::Cdna3 => {
+            CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into()
+        }
         20.. if isa == Isa::Cdna3 => id.to_string(),
         1 => "HW_REG_MODE".to_string(),
         2 => "HW_REG_STATUS".into(),

@@ -206,9 +206,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
 /// What the encodings of CDNA3 allow and nothing here executes: broadcasts of the matrix cores, the scalar registers of
 /// the scratch address, halves of the integer dot products.
 fn modelled_on_cdna3(inst: &Instruction) -> bool {
-    let address = |operand: &Operand| {
-        inst.isa == Isa::Cdna3 && matches!(operand, Operand::Scalar(102..=105))
-    };
+    let address = |operand: &Operand| inst.isa == Isa::Cdna3 && matches!(operand, Operand::Scalar(102..=105));
     let dot = matches!(
         inst.row.op,
         Op::Dot2I32I16 | Op::Dot2U32U16 | Op::Dot4I32I8 | Op::Dot8I32I4

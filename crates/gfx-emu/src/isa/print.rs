@@ -64,7 +64,10 @@ fn operands(inst: &Instruction) -> Vec<String> {
         Format::Flat | Format::Scratch | Format::Global => flat(inst),
         Format::Mubuf => Vec::new(),
         Format::Sop1 if matches!(inst.row.op, Op::UnsupportedB32 | Op::UnsupportedB64) => {
-            vec![operand(inst.isa, inst.dst, signature.dst), format!("sendmsg({})", inst.imm)]
+            vec![
+                operand(inst.isa, inst.dst, signature.dst),
+                format!("sendmsg({})", inst.imm),
+            ]
         }
         _ => {
             let mut list = Vec::new();
@@ -201,11 +204,20 @@ fn sopk(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let constant = format!("{:#x}", inst.imm as u16);
     match inst.row.op {
-        Op::SGetreg => vec![operand(inst.isa, inst.dst, signature.dst), immediate::hwreg(inst.isa, inst.imm)],
-        Op::SSetreg | Op::SSetregImm32 => vec![immediate::hwreg(inst.isa, inst.imm), operand(inst.isa, inst.src[0], Kind::B32)],
+        Op::SGetreg => vec![
+            operand(inst.isa, inst.dst, signature.dst),
+            immediate::hwreg(inst.isa, inst.imm),
+        ],
+        Op::SSetreg | Op::SSetregImm32 => vec![
+            immediate::hwreg(inst.isa, inst.imm),
+            operand(inst.isa, inst.src[0], Kind::B32),
+        ],
         Op::SVersion => vec![format!("{}", inst.imm as u16)],
         Op::SCall | Op::UnsupportedFork | Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd => {
-            vec![operand(inst.isa, inst.dst, signature.dst), format!("{}", inst.imm as u16)]
+            vec![
+                operand(inst.isa, inst.dst, signature.dst),
+                format!("{}", inst.imm as u16),
+            ]
         }
         _ if inst.dst != Operand::None => vec![operand(inst.isa, inst.dst, signature.dst), constant],
         _ => vec![operand(inst.isa, inst.src[0], Kind::B32), constant],
@@ -222,7 +234,10 @@ fn smem(inst: &Instruction) -> Vec<String> {
     }
     let buffer = inst.row.mnemonic.contains("buffer");
     let base = if buffer { Kind::B128 } else { Kind::B64 };
-    let mut list = vec![operand(inst.isa, inst.dst, signature.dst), operand(inst.isa, inst.base, base)];
+    let mut list = vec![
+        operand(inst.isa, inst.dst, signature.dst),
+        operand(inst.isa, inst.base, base),
+    ];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
         (Operand::Scalar(124), 0) if inst.isa == Isa::Cdna3 => "0x0".into(),
@@ -360,7 +375,11 @@ fn packed_modifiers(inst: &Instruction, text: &mut String) {
 
 fn broadcasts(inst: &Instruction, text: &mut String) {
     let controls = inst.broadcast;
-    for (name, value) in [("cbsz", controls.cbsz), ("abid", controls.abid), ("blgp", controls.blgp)] {
+    for (name, value) in [
+        ("cbsz", controls.cbsz),
+        ("abid", controls.abid),
+        ("blgp", controls.blgp),
+    ] {
         if value != 0 {
             append(text, format_args!(" {name}:{value}"));
         }
@@ -372,7 +391,9 @@ fn broadcasts(inst: &Instruction, text: &mut String) {
 
 /// Clamp, scaling and parts of an SDWA instruction.
 fn parts(inst: &Instruction, text: &mut String) {
-    const NAMES: [&str; 7] = ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"];
+    const NAMES: [&str; 7] = [
+        "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD",
+    ];
     const UNUSED: [&str; 3] = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
     let Some(sdwa) = &inst.sdwa else { return };
     if inst.clamp {
@@ -382,7 +403,10 @@ fn parts(inst: &Instruction, text: &mut String) {
     let name = |part: u8| NAMES.get(usize::from(part)).copied().unwrap_or("?");
     if inst.format != Format::Vopc {
         let unused = UNUSED.get(usize::from(sdwa.unused)).copied().unwrap_or("?");
-        append(text, format_args!(" dst_sel:{} dst_unused:{unused}", name(sdwa.dst)));
+        append(
+            text,
+            format_args!(" dst_sel:{} dst_unused:{unused}", name(sdwa.dst)),
+        );
     }
     let signature = inst.row.op.signature();
     let count = signature.src.len() - usize::from(inst.row.form == Form::Acc);

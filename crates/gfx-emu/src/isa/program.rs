@@ -128,7 +128,11 @@ impl Program {
 
     /// Assembly text of the instruction `pc` bytes behind the entry.
     pub(crate) fn text_at(&self, pc: usize) -> String {
-        match self.text.get(self.entry.wrapping_add(pc)..).map(|text| decode::decode(self.isa, text)) {
+        match self
+            .text
+            .get(self.entry.wrapping_add(pc)..)
+            .map(|text| decode::decode(self.isa, text))
+        {
             Some(Ok(inst)) => print::print(&inst),
             _ => "no instruction".into(),
         }

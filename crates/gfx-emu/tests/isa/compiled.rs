@@ -98,7 +98,8 @@ fn compare(card: Card) {
             let Some((text, bytes)) = instruction(line) else {
                 continue;
             };
-            let (ours, size) = disassemble(card.target, &bytes).unwrap_or_else(|error| panic!("{level}: {text}: {error}"));
+            let (ours, size) =
+                disassemble(card.target, &bytes).unwrap_or_else(|error| panic!("{level}: {text}: {error}"));
             assert_eq!((words(&ours), size), (text, bytes.len()), "{level}");
             lines += 1;
         }

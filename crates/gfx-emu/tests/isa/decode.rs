@@ -259,7 +259,8 @@ fn code_that_ends_inside_an_instruction_is_an_error() {
 
 #[test]
 fn one_changed_opcode_bit_changes_the_text() {
-    let [add, sub] = [0x0600_0501u32, 0x0800_0501].map(|word| disassemble(RDNA3.target, &word.to_le_bytes()).unwrap().0);
+    let [add, sub] =
+        [0x0600_0501u32, 0x0800_0501].map(|word| disassemble(RDNA3.target, &word.to_le_bytes()).unwrap().0);
     assert_eq!(
         (add.as_str(), sub.as_str()),
         ("v_add_f32_e32 v0, v1, v2", "v_sub_f32_e32 v0, v1, v2")

@@ -71,7 +71,7 @@ fn fixed(prefix: u32) -> u32 {
 fn tamed(prefix: u32, second: u32, numbers: &mut Numbers) -> u32 {
     match prefix >> 26 {
         // Vector registers as sources most of the time: few of the other codes mean something.
-        0b110100 if numbers.next() % 4 != 0 => second | 0x100 | 0x100 << 9 | 0x100 << 18,
+        0b110100 if numbers.next() & 3 != 0 => second | 0x100 | 0x100 << 9 | 0x100 << 18,
         _ => second,
     }
 }
@@ -131,23 +131,38 @@ fn usual(prefix: u32) -> Vec<Vec<u32>> {
             all.push(vec![1 << 14 | 4, 0x108 | 3 << 27]);
             all
         }
-        0b110110 => [0x0406_080a, 0x0006_080a, 0x0400_080a, 0x0000_080a, 0x0400_000a, 0x0400_0000, 0x0800, 0]
-            .into_iter()
-            .flat_map(|operands| [0x10, 0x0201 | 1 << 25, 1 << 16 | 0x10].map(|bits| vec![bits, operands]))
-            .collect(),
+        0b110110 => [
+            0x0406_080a,
+            0x0006_080a,
+            0x0400_080a,
+            0x0000_080a,
+            0x0400_000a,
+            0x0400_0000,
+            0x0800,
+            0,
+        ]
+        .into_iter()
+        .flat_map(|operands| [0x10, 0x0201 | 1 << 25, 1 << 16 | 0x10].map(|bits| vec![bits, operands]))
+        .collect(),
         0b110111 => {
             let mut all = Vec::new();
             for segment in 0..3 {
                 for flags in [0x10, 1 << 16, 0x1ff0, 1 << 13, 1 << 17 | 1 << 25] {
-                    for (vdst, data, saddr) in [(4, 0, 0x7f), (0, 8, 0x7f), (4, 8, 0x7f), (4, 0, 6), (0, 8, 6), (4, 0, 0), (0, 8, 0), (4, 8, 0)] {
+                    for (vdst, data, saddr) in [
+                        (4, 0, 0x7f),
+                        (0, 8, 0x7f),
+                        (4, 8, 0x7f),
+                        (4, 0, 6),
+                        (0, 8, 6),
+                        (4, 0, 0),
+                        (0, 8, 0),
+                        (4, 8, 0),
+                    ] {
                         all.push(vec![
                             segment << 14 | flags,
                             vdst << 24 | saddr << 16 | data << 8 | 10,
                         ]);
-                        all.push(vec![
-                            segment << 14 | flags,
-                            vdst << 24 | saddr << 16 | data << 8,
-                        ]);
+                        all.push(vec![segment << 14 | flags, vdst << 24 | saddr << 16 | data << 8]);
                     }
                 }
             }
@@ -186,14 +201,24 @@ fn differs_on_purpose(llvm: &str) -> bool {
 /// LLVM reads an inline float constant of a 16-bit integer, and writes a literal, which VOP3 cannot hold on this card.
 fn has_vop3_literal(bytes: &[u8]) -> bool {
     let (first, rest) = bytes.split_first_chunk::<4>().unwrap();
-    let second = rest.first_chunk::<4>().map_or(0, |word| u32::from_le_bytes(*word));
+    let second = rest
+        .first_chunk::<4>()
+        .map_or(0, |word| u32::from_le_bytes(*word));
     let literal = [0, 9, 18].into_iter().any(|low| second >> low & 0x1ff == 255);
     u32::from_le_bytes(*first) >> 26 == 0b110100 && literal
 }
 
 /// Instructions LLVM knows and the table leaves out: see the notes at the table's lists.
 fn is_left_out(mnemonic: &str) -> bool {
-    let scalar_memory = ["s_store", "s_scratch", "s_buffer_store", "s_buffer_atomic", "s_atomic", "s_atc", "s_dcache_discard"];
+    let scalar_memory = [
+        "s_store",
+        "s_scratch",
+        "s_buffer_store",
+        "s_buffer_atomic",
+        "s_atomic",
+        "s_atc",
+        "s_dcache_discard",
+    ];
     scalar_memory.iter().any(|name| mnemonic.starts_with(name))
         || mnemonic.starts_with("buffer_") && !matches!(mnemonic, "buffer_wbl2" | "buffer_inv")
         || mnemonic.starts_with("tbuffer_")
@@ -249,7 +274,12 @@ fn every_row_of_cdna3_is_an_instruction_of_llvm() {
                 .collect(),
         };
         for name in names {
-            assert!(known.contains(&name), "LLVM has no `{name}` ({} opcode {:#x})", line.format, line.opcode);
+            assert!(
+                known.contains(&name),
+                "LLVM has no `{name}` ({} opcode {:#x})",
+                line.format,
+                line.opcode
+            );
         }
     }
 }

@@ -59,7 +59,11 @@ fn llvm_bytes(tool: &str, args: &[&str], input: &str) -> Vec<u8> {
     let text = input.to_owned();
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.code().is_some(), "{tool} crashed: {}", output.status);
+    assert!(
+        output.status.code().is_some(),
+        "{tool} crashed: {}",
+        output.status
+    );
     writer.join().unwrap().unwrap();
     output.stdout
 }

@@ -42,3 +42,5 @@ mod scalar;
 mod twin;
 #[cfg(test)]
 mod wave;
+#[cfg(test)]
+mod wave64;

@@ -35,7 +35,10 @@ impl Element {
         // Exponent and top of the fraction of a small format, which has `fraction` bits of it and this bias.
         let small = |bias: u64, fraction: u32, sign_at: u32| match value {
             0 => 0,
-            _ => (single >> (23 - fraction)) % (1 << (8 + fraction)) - ((127 - bias) << fraction) | sign << sign_at,
+            _ => {
+                ((single >> (23 - fraction)) % (1 << (8 + fraction)) - ((127 - bias) << fraction))
+                    | sign << sign_at
+            }
         };
         match self {
             F64 => (value as f64).to_bits(),
@@ -95,13 +98,7 @@ fn place(size: usize, double: bool, lane: usize, v: usize) -> (usize, usize, usi
 }
 
 /// Fills the registers from `first` on with the elements of A (or B, whose columns go where A's rows go).
-fn fill(
-    wave: &mut Probe64,
-    first: u16,
-    element: Element,
-    held: usize,
-    value: impl Fn(usize, usize) -> i64,
-) {
+fn fill(wave: &mut Probe64, first: u16, element: Element, held: usize, value: impl Fn(usize, usize) -> i64) {
     for lane in 0..64 {
         for item in 0..held {
             let bits = element.bits();
@@ -124,7 +121,11 @@ fn every_shape_multiplies_its_blocks() {
         let words = if double { 2 } else { 1 };
         let held = size * depth * blocks / 64;
         let sums = size * size * blocks / 64;
-        let mut table = || -> Vec<i64> { (0..size * depth * blocks).map(|_| (numbers.next() % 9) as i64 - 4).collect() };
+        let mut table = || -> Vec<i64> {
+            (0..size * depth * blocks)
+                .map(|_| (numbers.next() % 9) as i64 - 4)
+                .collect()
+        };
         let (a, b) = (table(), table());
         let last = |first: usize, count: usize| match count {
             1 => format!("{first}"),
@@ -141,7 +142,11 @@ fn every_shape_multiplies_its_blocks() {
         let mut wave = probe64(&asm);
         // A lane's elements lie one after the other in depth.
         let at = |lane: usize, item: usize| {
-            let (row, block, k) = (lane % size, lane / size % blocks, held * (lane / (size * blocks)) + item);
+            let (row, block, k) = (
+                lane % size,
+                lane / size % blocks,
+                held * (lane / (size * blocks)) + item,
+            );
             (block * size + row) * depth + k
         };
         fill(&mut wave, 0, a_type, held, |lane, item| a[at(lane, item)]);
@@ -170,7 +175,11 @@ fn every_shape_multiplies_its_blocks() {
                 let register = (256 + words * v + word) as u16;
                 all | u64::from(wave.vgpr(register, lane).unwrap()) << (32 * word)
             });
-            assert_eq!(got, encode(product + addend(lane, v)), "{name}: lane {lane}, element {v}");
+            assert_eq!(
+                got,
+                encode(product + addend(lane, v)),
+                "{name}: lane {lane}, element {v}"
+            );
         }
     }
 }

@@ -32,7 +32,15 @@ fn runs(text: &str, bytes: &[u8]) -> bool {
     set(&mut wave, "v10", if wide { address as u32 } else { 0x100 });
     set(&mut wave, "v11", (address >> 32) as u32);
     for (low, high) in [("s6", "s7"), ("s16", "s17")] {
-        set(&mut wave, low, if text.starts_with("scratch") { 0 } else { address as u32 });
+        set(
+            &mut wave,
+            low,
+            if text.starts_with("scratch") {
+                0
+            } else {
+                address as u32
+            },
+        );
         set(&mut wave, high, (address >> 32) as u32);
     }
     set(&mut wave, "s8", 0);
@@ -63,10 +71,21 @@ fn every_row_of_cdna3_that_is_executed_runs() {
     for line in coverage(CDNA3.target).into_iter().filter(|line| line.executed) {
         let names = match line.spaces {
             [] => vec![line.mnemonic.to_owned()],
-            spaces => spaces.iter().map(|space| format!("{space}_{}", line.mnemonic)).collect(),
+            spaces => spaces
+                .iter()
+                .map(|space| format!("{space}_{}", line.mnemonic))
+                .collect(),
         };
         rows += names.len();
-        missing.extend(names.into_iter().filter(|name| !ran.contains(name) && !ELSEWHERE.contains(&name.as_str())));
+        missing.extend(
+            names
+                .into_iter()
+                .filter(|name| !ran.contains(name) && !ELSEWHERE.contains(&name.as_str())),
+        );
     }
-    assert!(missing.is_empty(), "{} of {rows} rows did not run: {missing:?}", missing.len());
+    assert!(
+        missing.is_empty(),
+        "{} of {rows} rows did not run: {missing:?}",
+        missing.len()
+    );
 }

@@ -55,7 +55,11 @@ const DIFFERENT: &[(&str, &str)] = &[
 fn respell(line: &str) -> String {
     let (name, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let renamed = NAMES.iter().find_map(|(old, new)| match old.strip_suffix('*') {
-        Some(start) => Some(format!("{}{}", new.trim_end_matches('*'), name.strip_prefix(start)?)),
+        Some(start) => Some(format!(
+            "{}{}",
+            new.trim_end_matches('*'),
+            name.strip_prefix(start)?
+        )),
         None => (name == *old).then(|| (*new).to_owned()),
     });
     let rest = rest.replace("vcc_lo", "vcc");
@@ -85,7 +89,8 @@ pub(crate) fn failures(rows: &[Row<'_>]) -> (Vec<String>, usize) {
     for (row, piece) in rows.iter().zip(pieces) {
         let lines = row.0.lines().filter(|line| !line.trim().is_empty()).count() + 1;
         let writes_exec = row.0.starts_with("v_cmpx");
-        let different = |(asm, first): &(&str, &str)| *asm == row.0 && row.1.first().is_some_and(|(r, _)| r == first);
+        let different =
+            |(asm, first): &(&str, &str)| *asm == row.0 && row.1.first().is_some_and(|(r, _)| r == first);
         if piece.len() == lines && !writes_exec && !DIFFERENT.iter().any(different) {
             ran += 1;
             failures.extend(outcome::<64>(CDNA3, &piece.concat(), row));

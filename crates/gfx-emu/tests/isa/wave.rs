@@ -2,8 +2,8 @@
 
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
-use crate::twin;
 use crate::llvm::{CDNA3, Card, RDNA3, assemble, llvm_mc};
+use crate::twin;
 
 /// Operand code of `vcc_lo`.
 pub(crate) const VCC: u8 = 106;
@@ -148,8 +148,7 @@ fn check_on<const W: usize>(card: Card, end: &[u8], rows: &[Row<'_>]) {
 /// Runs one row; what differs from the registers it names.
 pub(crate) fn outcome<const W: usize>(card: Card, code: &[u8], row: &Row<'_>) -> Vec<String> {
     let (asm, before, after) = row;
-    let mut probe =
-        WaveProbe::<W>::new(card.target, code).unwrap_or_else(|error| panic!("`{asm}`: {error}"));
+    let mut probe = WaveProbe::<W>::new(card.target, code).unwrap_or_else(|error| panic!("`{asm}`: {error}"));
     for (register, value) in *before {
         set(&mut probe, register, *value);
         // The lanes beyond 32 take no part in a row that names lanes.
@@ -162,9 +161,8 @@ pub(crate) fn outcome<const W: usize>(card: Card, code: &[u8], row: &Row<'_>) ->
     }
     let differs = |(register, value): &(&str, u32)| {
         let got = get(&probe, register);
-        (got != *value).then(|| {
-            format!("`{asm}` from {before:x?}: {register} is {got:#010x}, not {value:#010x}")
-        })
+        (got != *value)
+            .then(|| format!("`{asm}` from {before:x?}: {register} is {got:#010x}, not {value:#010x}"))
     };
     after.iter().filter_map(differs).collect()
 }

@@ -131,7 +131,7 @@ fn a_wave_that_ended_does_not_hold_up_a_barrier(target: &'static str) {
         .unwrap();
     let want: Vec<u32> = (0..256)
         .map(|i| {
-            let runs = i < 4 * lanes && i / lanes % 2 == 0;
+            let runs = i < 4 * lanes && (i / lanes) & 1 == 0;
             if runs { i ^ (2 * lanes) } else { 9999 }
         })
         .collect();

@@ -31,7 +31,11 @@ impl Device {
 
     /// Lanes of a wave.
     pub(crate) fn lanes(&self) -> u64 {
-        if self.code.target() == Target::Gfx1100 { 32 } else { 64 }
+        if self.code.target() == Target::Gfx1100 {
+            32
+        } else {
+            64
+        }
     }
 
     /// Allocates exactly `data` and copies it in.

@@ -234,7 +234,11 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             let op = inst.row.op;
             if !op.signature().src.is_empty() {
                 inst.src[0] = sources(src0, 0, &mut inst, words)?.0;
-                inst.dst = if op == Op::ReadFirstLane { scalar(vdst)? } else { vgpr(vdst) };
+                inst.dst = if op == Op::ReadFirstLane {
+                    scalar(vdst)?
+                } else {
+                    vgpr(vdst)
+                };
             }
             inst
         }
@@ -459,7 +463,6 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     words.next()?;
     let mut inst = new(Format::Mubuf, find(tables::MUBUF, bits(word, 18, 7))?);
-    inst.cache =
-        bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
+    inst.cache = bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
     Ok(inst)
 }

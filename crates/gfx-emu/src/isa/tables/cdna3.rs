@@ -833,4 +833,3 @@ pub(crate) const MUBUF: &[Row] = &[
     row(0x3e, "buffer_wbinvl1", SNop),
     row(0x3f, "buffer_wbinvl1_vol", SNop),
 ];
-
