@@ -19,6 +19,7 @@ pub struct KernelDescriptor {
     pub entry_offset: i64,
     rsrc1: u32,
     rsrc2: u32,
+    rsrc3: u32,
     properties: u16,
     preload: u16,
 }
@@ -68,6 +69,7 @@ impl KernelDescriptor {
             entry_offset: (u64::from(word(20)) << 32 | u64::from(word(16))).cast_signed(),
             rsrc1: word(48),
             rsrc2: word(52),
+            rsrc3: word(44),
             properties: word(56) as u16,
             preload: (word(56) >> 16) as u16,
         }
@@ -76,6 +78,13 @@ impl KernelDescriptor {
     /// Vector registers of a wave: allocated in blocks of 8 (wave32, and gfx90a and later).
     pub fn vgprs(&self) -> usize {
         (self.rsrc1 as usize & 0x3f) * 8 + 8
+    }
+
+    /// The registers of a wave of CDNA (gfx90a and later), of which it has one file: vector registers, then accumulation
+    /// registers.
+    pub(crate) fn unified_vgprs(&self) -> (usize, usize) {
+        let vector = (self.rsrc3 as usize & 0x3f) * 4 + 4;
+        (vector.min(self.vgprs()), self.vgprs().saturating_sub(vector))
     }
 
     /// Lanes of a wave: 32 or 64.
@@ -151,6 +160,14 @@ mod tests {
     fn registers_come_in_blocks_of_eight() {
         assert_eq!(descriptor(&[]).vgprs(), 8);
         assert_eq!(descriptor(&[(48, 0x3f)]).vgprs(), 512);
+    }
+
+    #[test]
+    fn accumulation_registers_follow_the_vector_registers() {
+        // 32 registers, of which the first 12 are vector registers.
+        let d = descriptor(&[(48, 3), (44, 2)]);
+        assert_eq!(d.unified_vgprs(), (12, 20));
+        assert_eq!(descriptor(&[(48, 3), (44, 7)]).unified_vgprs(), (32, 0));
     }
 
     #[test]

@@ -68,11 +68,11 @@ pub enum LoadError {
 /// The processor a code object was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// RDNA3, 32 lanes (RX 7900). The one that is executed.
+    /// RDNA3, 32 lanes (RX 7900). Executed.
     Gfx1100,
     /// CDNA2, 64 lanes (MI200).
     Gfx90a,
-    /// CDNA3, 64 lanes (MI300).
+    /// CDNA3, 64 lanes (MI300). Executed.
     Gfx942,
     /// Another one, by its machine number in the ELF header.
     Other(u8),
@@ -90,7 +90,7 @@ impl Target {
 
     /// Whether kernels of this target can be launched.
     pub fn is_executable(self) -> bool {
-        self == Target::Gfx1100
+        matches!(self, Target::Gfx1100 | Target::Gfx942)
     }
 }
 

@@ -348,6 +348,12 @@ pub(crate) fn fma<F: Format>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::
     result::<F>(F::host(a).fma(F::host(b), F::host(c)), &[a, b, c])
 }
 
+/// `a * b + c`, rounded after the product and after the sum.
+#[inline(always)]
+pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    add::<F>(mode, mul::<F>(mode, a, b), c)
+}
+
 /// `a * b`, where zero times anything is zero.
 #[inline(always)]
 pub(crate) fn mul_dx9_zero(mode: Mode, a: u32, b: u32) -> u32 {

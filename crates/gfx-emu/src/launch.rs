@@ -13,13 +13,11 @@ use crate::descriptor::UserSgpr;
 use crate::elf::{CodeObject, Kernel, Placement, Target};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
-use crate::isa::{DecodeError, Program};
+use crate::isa::{AGPR, DecodeError, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot};
 use crate::metadata::{ArgKind, KernelArg};
 use crate::wave::{Group, PRIVATE_BASE, SHARED_BASE, Stop, Wave};
 
-/// Lanes of a wave on the targets that are executed.
-const WIDTH: usize = 32;
 /// Bytes of a dispatch packet.
 const PACKET_BYTES: usize = 64;
 /// The kernarg segment's place in a slot, behind the packet.
@@ -91,10 +89,7 @@ pub struct LaunchStats {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// The code is for another processor.
-    #[error(
-        "kernel `{kernel}` is compiled for {target}, this device executes {}",
-        Target::Gfx1100
-    )]
+    #[error("kernel `{kernel}` is compiled for {target}, which is not executed here")]
     UnsupportedTarget {
         /// Kernel name.
         kernel: String,
@@ -186,12 +181,7 @@ pub fn launch(
         kernel: kernel.name.clone(),
         source: source.clone(),
     })?;
-    if program.vgprs() > kernel.descriptor.vgprs() {
-        let what = format!(
-            "v{}, but declares {} VGPRs",
-            program.vgprs() - 1,
-            kernel.descriptor.vgprs()
-        );
+    if let Some(what) = undeclared(code.target(), kernel, program) {
         return Err(LaunchError::Unsupported {
             kernel: kernel.name.clone(),
             what,
@@ -200,27 +190,27 @@ pub fn launch(
     let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
         kernel: kernel.name.clone(),
     })?;
-    let run = Run::new(dispatch, program, memory, &slot, options);
-    let instructions = AtomicU64::new(0);
-    let workgroup = |index: u64| {
-        let id = run.workgroup_id(index);
-        run.workgroup(id)
-            .map(|executed| instructions.fetch_add(executed, Relaxed))
-            .err()
-    };
-    let fault = if groups == 1 {
-        workgroup(0)
-    } else {
-        // The first in grid order, not in time: the report must not depend on the number of threads.
-        (0..groups).into_par_iter().find_map_first(workgroup)
-    };
-    match fault {
-        Some(fault) => Err(LaunchError::Fault(fault)),
-        None => Ok(LaunchStats {
-            waves: groups * run.waves() as u64,
-            instructions: instructions.into_inner(),
-        }),
+    match lanes(code.target()) {
+        32 => Run::<32>::new(dispatch, program, memory, &slot, options).all(groups),
+        _ => Run::<64>::new(dispatch, program, memory, &slot, options).all(groups),
     }
+}
+
+/// Lanes of a wave of our targets.
+fn lanes(target: Target) -> usize {
+    if target == Target::Gfx1100 { 32 } else { 64 }
+}
+
+/// The registers the code names and the descriptor does not declare.
+fn undeclared(target: Target, kernel: &Kernel, program: &Program) -> Option<String> {
+    let (vector, accumulation) = match lanes(target) {
+        32 => (kernel.descriptor.vgprs(), 0),
+        _ => kernel.descriptor.unified_vgprs(),
+    };
+    let beyond = |name, named, declared| {
+        (named > declared).then(|| format!("{name}{}, but declares {declared}", named - 1))
+    };
+    beyond("v", program.vgprs(), vector).or_else(|| beyond("a", program.agprs(), accumulation))
 }
 
 /// Refuses what the device, the kernel or this emulator does not allow; gives the number of workgroups.
@@ -240,7 +230,7 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
             target,
         });
     }
-    if let Some(what) = unsupported(kernel) {
+    if let Some(what) = unsupported(lanes(target), kernel) {
         return Err(LaunchError::Unsupported { kernel: name(), what });
     }
     let limit = kernel.max_workgroup_size.min(Limits::DEVICE.workgroup_size);
@@ -283,9 +273,9 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
 }
 
 /// What the kernel's descriptor asks for and nothing here provides.
-fn unsupported(kernel: &Kernel) -> Option<String> {
+fn unsupported(lanes: usize, kernel: &Kernel) -> Option<String> {
     let descriptor = &kernel.descriptor;
-    if descriptor.wavefront_size() != WIDTH {
+    if descriptor.wavefront_size() != lanes {
         return Some(format!("waves of {} lanes", descriptor.wavefront_size()));
     }
     if descriptor.uses_dynamic_stack() {
@@ -299,7 +289,7 @@ fn unsupported(kernel: &Kernel) -> Option<String> {
     }
     let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
     if let Some(register) = descriptor.user_sgprs().find(|r| absent.contains(r)) {
-        return Some(format!("{register:?} in SGPRs, which gfx11 does not have"));
+        return Some(format!("{register:?} in SGPRs, which this target does not have"));
     }
     let filled: usize = descriptor.user_sgprs().map(UserSgpr::registers).sum();
     (filled > descriptor.user_sgpr_count()).then(|| {
@@ -311,7 +301,7 @@ fn unsupported(kernel: &Kernel) -> Option<String> {
 }
 
 /// One launch, checked and set up.
-struct Run<'a> {
+struct Run<'a, const W: usize> {
     dispatch: &'a Dispatch<'a>,
     program: &'a Program,
     memory: &'a Memory,
@@ -320,14 +310,14 @@ struct Run<'a> {
     items: usize,
     lds: usize,
     /// What every wave starts with; workgroup ids are written into it at `workgroup_ids`.
-    first: Wave<WIDTH>,
+    first: Wave<W>,
     /// SGPR of each workgroup id, as far as the kernel asks for it.
     workgroup_ids: [Option<usize>; 3],
     /// The first vector register of each wave of a workgroup: the work-item ids, packed.
-    ids: Vec<[u32; WIDTH]>,
+    ids: Vec<[u32; W]>,
 }
 
-impl<'a> Run<'a> {
+impl<'a, const W: usize> Run<'a, W> {
     fn new(
         dispatch: &'a Dispatch<'a>,
         program: &'a Program,
@@ -337,7 +327,11 @@ impl<'a> Run<'a> {
     ) -> Self {
         let descriptor = &dispatch.kernel.descriptor;
         write_slot(dispatch, memory, slot);
-        let mut first = Wave::new(descriptor.vgprs());
+        let registers = match program.agprs() {
+            0 => descriptor.vgprs(),
+            agprs => AGPR + agprs,
+        };
+        let mut first = Wave::new(registers);
         first.mode = descriptor.mode();
         first.set_scratch(descriptor.private_segment_size as usize);
         let mut next = 0;
@@ -362,10 +356,10 @@ impl<'a> Run<'a> {
             enabled.then_some(register)
         });
         let items = dispatch.block.iter().product::<u32>() as usize;
-        let mut ids = vec![[0; WIDTH]; items.div_ceil(WIDTH)];
+        let mut ids = vec![[0; W]; items.div_ceil(W)];
         for item in 0..items {
             let [x, y, z] = work_item_id(dispatch.block, item);
-            ids[item / WIDTH][item % WIDTH] = x | y << 10 | z << 20;
+            ids[item / W][item % W] = x | y << 10 | z << 20;
         }
         let lds = (descriptor.group_segment_size + dispatch.dynamic_lds) as usize;
         Run {
@@ -386,21 +380,44 @@ impl<'a> Run<'a> {
         self.ids.len()
     }
 
+    /// Runs all workgroups.
+    fn all(&self, groups: u64) -> Result<LaunchStats, LaunchError> {
+        let instructions = AtomicU64::new(0);
+        let workgroup = |index: u64| {
+            self.workgroup(self.workgroup_id(index))
+                .map(|executed| instructions.fetch_add(executed, Relaxed))
+                .err()
+        };
+        let fault = if groups == 1 {
+            workgroup(0)
+        } else {
+            // The first in grid order, not in time: the report must not depend on the number of threads.
+            (0..groups).into_par_iter().find_map_first(workgroup)
+        };
+        match fault {
+            Some(fault) => Err(LaunchError::Fault(fault)),
+            None => Ok(LaunchStats {
+                waves: groups * self.waves() as u64,
+                instructions: instructions.into_inner(),
+            }),
+        }
+    }
+
     fn workgroup_id(&self, index: u64) -> [u32; 3] {
         let [x, y, _] = self.dispatch.grid.map(u64::from);
         [index % x, index / x % y, index / x / y].map(|id| id as u32)
     }
 
     /// Wave number `index` of a workgroup, before its first instruction.
-    fn wave(&self, group: [u32; 3], index: usize) -> Wave<WIDTH> {
+    fn wave(&self, group: [u32; 3], index: usize) -> Wave<W> {
         let mut wave = self.first.clone();
         for (id, register) in group.into_iter().zip(self.workgroup_ids) {
             if let Some(register) = register {
                 wave.set_sgpr(register, id);
             }
         }
-        let items = (self.items - index * WIDTH).min(WIDTH);
-        wave.set_exec(Wave::<WIDTH>::ALL >> (WIDTH - items));
+        let items = (self.items - index * W).min(W);
+        wave.set_exec(Wave::<W>::ALL >> (W - items));
         wave.vgpr[0] = self.ids[index];
         wave
     }
@@ -450,7 +467,7 @@ impl<'a> Run<'a> {
             workgroup,
             wave,
             lane,
-            work_item: lane.map(|lane| work_item_id(self.dispatch.block, wave * WIDTH + lane)),
+            work_item: lane.map(|lane| work_item_id(self.dispatch.block, wave * W + lane)),
             kind,
         })
     }

@@ -20,7 +20,7 @@ mod wave;
 
 pub use descriptor::KernelDescriptor;
 pub use elf::{CodeObject, Global, Kernel, LoadError, Placement, Target};
-pub use exec::Probe;
+pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Fault, FaultKind, MemoryFault, Place};
 pub use isa::{Coverage, DecodeError, coverage, disassemble};
 pub use launch::{Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, launch};

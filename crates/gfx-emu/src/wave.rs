@@ -39,8 +39,10 @@ pub(crate) struct Wave<const W: usize> {
     pub(crate) scratch: Vec<u8>,
     /// Private memory per lane, in bytes.
     pub(crate) scratch_size: usize,
-    /// `src0` of a DPP instruction, after the lanes were shuffled.
-    pub(crate) dpp: [u32; W],
+    /// Sources put aside: `src0` of a DPP instruction after the lanes were shuffled, both of an SDWA instruction.
+    pub(crate) staged: [[u32; W]; 2],
+    /// Vector register numbers have M0 added, as its bits 15:12 say.
+    pub(crate) indexed: bool,
     /// The allocations this wave used last.
     pub(crate) cursor: Cursor,
     /// Lanes the current vector instruction may write: EXEC, less what DPP switched off.
@@ -62,7 +64,8 @@ impl<const W: usize> Wave<W> {
             mode: Self::DEFAULT_MODE,
             scratch: Vec::new(),
             scratch_size: 0,
-            dpp: [0; W],
+            staged: [[0; W]; 2],
+            indexed: false,
             cursor: Cursor::default(),
             active: 0,
         };

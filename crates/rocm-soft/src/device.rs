@@ -12,18 +12,17 @@ use rocm_rs::hip::bindings as hip;
 
 use crate::error::{self, Result};
 use crate::handles::{Kind, Table};
-use crate::properties::{self, ARCH};
+use crate::properties::{self, MODELS, Model};
 
-/// Environment variable with the processor to model; only the default can be had.
+/// Environment variable with the processor to model: gfx1100, the default, or gfx942.
 const TARGET_VARIABLE: &str = "ROCM_SOFT_TARGET";
 
 /// The device of this process; an error when `ROCM_SOFT_TARGET` asks for one that there is not.
 pub(crate) fn device() -> Result<&'static Device> {
     static DEVICE: LazyLock<Option<Device>> = LazyLock::new(|| {
-        let target = env::var_os(TARGET_VARIABLE);
-        target
-            .is_none_or(|target| target.is_empty() || target == ARCH)
-            .then(Device::new)
+        let target = env::var_os(TARGET_VARIABLE).filter(|target| !target.is_empty());
+        let is_asked = |model: &&Model| target.as_ref().is_none_or(|target| target == model.target);
+        MODELS.iter().find(is_asked).map(Device::new)
     });
     DEVICE.as_ref().ok_or(hip::hipError_t_hipErrorNoDevice)
 }
@@ -68,6 +67,7 @@ pub(crate) struct Shape {
 /// One software device.
 #[derive(Debug)]
 pub(crate) struct Device {
+    model: &'static Model,
     /// Launches and copies work on a view of it (see `Memory`'s clone), so that no lock is held while a
     /// kernel runs: rayon may run another caller's work on this thread meanwhile, and that may allocate.
     memory: Mutex<Arc<Memory>>,
@@ -80,7 +80,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Device {
-    fn new() -> Device {
+    fn new(model: &'static Model) -> Device {
         let tables = Tables {
             streams: Table::new(Kind::Stream),
             events: Table::new(Kind::Event),
@@ -88,9 +88,15 @@ impl Device {
             functions: Table::new(Kind::Function),
         };
         Device {
+            model,
             memory: Mutex::new(Arc::new(Memory::new(properties::CAPACITY))),
             tables: Mutex::new(tables),
         }
+    }
+
+    /// What the device says about itself.
+    pub(crate) fn model(&self) -> &'static Model {
+        self.model
     }
 
     fn memory(&self) -> Arc<Memory> {
@@ -218,9 +224,10 @@ impl Device {
 
     pub(crate) fn load_module(&self, file: &[u8]) -> Result<usize> {
         let code = CodeObject::load(file).map_err(|e| error::load(&e))?;
-        if code.target().to_string() != ARCH {
+        let ours = self.model.target;
+        if code.target().to_string() != ours {
             return Err(error::other_target(format!(
-                "the code object is compiled for {}, this device executes {ARCH}",
+                "the code object is compiled for {}, this device executes {ours}",
                 code.target()
             )));
         }

@@ -342,7 +342,7 @@ results {
         check_device(id)?;
         let len = usize::try_from(len).ok().filter(|len| *len > 0 && !name.is_null()).ok_or(INVALID_VALUE)?;
         let mut field = vec![0; len];
-        properties::put_text(&mut field, properties::NAME);
+        properties::put_text(&mut field, device()?.model().name);
         // SAFETY: not null, and HIP's contract is that `len` characters are writable.
         unsafe { ptr::copy_nonoverlapping(field.as_ptr(), name, len) };
         Ok(())
@@ -359,7 +359,7 @@ results {
         // SAFETY: HIP's contract on out-pointers.
         let value = unsafe { out(value) }?;
         check_device(id)?;
-        value.write(properties::attribute(attribute).ok_or(INVALID_VALUE)?);
+        value.write(properties::attribute(device()?.model(), attribute).ok_or(INVALID_VALUE)?);
         Ok(())
     }
 
@@ -369,7 +369,7 @@ results {
         check_device(id)?;
         // SAFETY: the struct has integers, arrays of them and raw pointers, for all of which zero is a value.
         let mut filled: hipDeviceProp_tR0600 = unsafe { MaybeUninit::zeroed().assume_init() };
-        properties::fill(&mut filled);
+        properties::fill(device()?.model(), &mut filled);
         place.write(filled);
         Ok(())
     }

@@ -6,35 +6,74 @@ use gfx_emu::Limits;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{hipDeviceAttribute_t, hipDeviceProp_tR0600};
 
-/// Device name.
-pub(crate) const NAME: &str = "software AMD GPU (gfx1100)";
-/// The processor whose code objects it executes.
-pub(crate) const ARCH: &str = "gfx1100";
+/// A card that can be modelled.
+#[derive(Debug)]
+pub(crate) struct Model {
+    /// Device name.
+    pub(crate) name: &'static str,
+    /// The processor whose code objects it executes.
+    pub(crate) target: &'static str,
+    /// The processor with its features, as HIP spells it.
+    arch: &'static str,
+    /// Lanes of a wave.
+    warp_size: c_int,
+    /// Instruction set version.
+    major: c_int,
+    minor: c_int,
+    /// 32-bit registers of a multiprocessor.
+    registers: c_int,
+    /// Whether the memory of the card corrects errors.
+    ecc: c_int,
+}
+
+/// Which cards can be had; the first is the default.
+pub(crate) const MODELS: &[Model] = &[
+    Model {
+        name: "software AMD GPU (gfx1100)",
+        target: "gfx1100",
+        arch: "gfx1100",
+        warp_size: 32,
+        major: 11,
+        minor: 0,
+        registers: 196_608,
+        ecc: 0,
+    },
+    Model {
+        name: "software AMD GPU (gfx942)",
+        target: "gfx942",
+        arch: "gfx942:sramecc+:xnack-",
+        warp_size: 64,
+        major: 9,
+        minor: 4,
+        registers: 131_072,
+        ecc: 1,
+    },
+];
+
 /// Bytes of device memory.
 pub(crate) const CAPACITY: u64 = 16 << 30;
 /// Fixed, not the host's: launch shapes derived from it, and so results, are the same on every machine.
 const MULTIPROCESSORS: c_int = 8;
-/// Work-items resident on a multiprocessor of gfx1100.
+/// Work-items resident on a multiprocessor.
 const THREADS_PER_MULTIPROCESSOR: c_int = 2048;
-/// 32-bit registers of a multiprocessor.
-const REGISTERS: c_int = 196_608;
-const WARP_SIZE: c_int = 32;
 const LDS: c_int = Limits::DEVICE.lds.cast_signed();
 const BLOCK: c_int = Limits::DEVICE.workgroup_size.cast_signed();
 
 macro_rules! attributes {
-    ($($constant:ident = $value:expr;)*) => {
+    ($model:ident: $($constant:ident = $value:expr;)*) => {
         /// Attribute and value.
-        const ATTRIBUTES: &[(hipDeviceAttribute_t, c_int)] = &[$((hip::$constant, $value)),*];
+        fn attributes($model: &Model) -> Vec<(hipDeviceAttribute_t, c_int)> {
+            vec![$((hip::$constant, $value)),*]
+        }
     };
 }
 
-attributes! {
-    hipDeviceAttribute_t_hipDeviceAttributeWarpSize = WARP_SIZE;
+attributes! { model:
+    hipDeviceAttribute_t_hipDeviceAttributeWarpSize = model.warp_size;
     hipDeviceAttribute_t_hipDeviceAttributeMultiprocessorCount = MULTIPROCESSORS;
     hipDeviceAttribute_t_hipDeviceAttributePhysicalMultiProcessorCount = MULTIPROCESSORS;
     hipDeviceAttribute_t_hipDeviceAttributeMaxThreadsPerMultiProcessor = THREADS_PER_MULTIPROCESSOR;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxBlocksPerMultiProcessor = THREADS_PER_MULTIPROCESSOR / WARP_SIZE;
+    hipDeviceAttribute_t_hipDeviceAttributeMaxBlocksPerMultiProcessor = THREADS_PER_MULTIPROCESSOR / model.warp_size;
     hipDeviceAttribute_t_hipDeviceAttributeMaxThreadsPerBlock = BLOCK;
     hipDeviceAttribute_t_hipDeviceAttributeMaxBlockDimX = BLOCK;
     hipDeviceAttribute_t_hipDeviceAttributeMaxBlockDimY = BLOCK;
@@ -45,11 +84,11 @@ attributes! {
     hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerBlock = LDS;
     hipDeviceAttribute_t_hipDeviceAttributeSharedMemPerBlockOptin = LDS;
     hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = LDS;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerBlock = REGISTERS;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerMultiprocessor = REGISTERS;
+    hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerBlock = model.registers;
+    hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerMultiprocessor = model.registers;
     hipDeviceAttribute_t_hipDeviceAttributeTotalConstantMemory = c_int::MAX;
-    hipDeviceAttribute_t_hipDeviceAttributeComputeCapabilityMajor = 11;
-    hipDeviceAttribute_t_hipDeviceAttributeComputeCapabilityMinor = 0;
+    hipDeviceAttribute_t_hipDeviceAttributeComputeCapabilityMajor = model.major;
+    hipDeviceAttribute_t_hipDeviceAttributeComputeCapabilityMinor = model.minor;
     hipDeviceAttribute_t_hipDeviceAttributeClockRate = 0;
     hipDeviceAttribute_t_hipDeviceAttributeMemoryClockRate = 0;
     hipDeviceAttribute_t_hipDeviceAttributeMemoryBusWidth = 0;
@@ -63,7 +102,7 @@ attributes! {
     hipDeviceAttribute_t_hipDeviceAttributeCooperativeLaunch = 0;
     hipDeviceAttribute_t_hipDeviceAttributeCooperativeMultiDeviceLaunch = 0;
     hipDeviceAttribute_t_hipDeviceAttributeMemoryPoolsSupported = 1;
-    hipDeviceAttribute_t_hipDeviceAttributeEccEnabled = 0;
+    hipDeviceAttribute_t_hipDeviceAttributeEccEnabled = model.ecc;
     hipDeviceAttribute_t_hipDeviceAttributeIntegrated = 1;
     hipDeviceAttribute_t_hipDeviceAttributeIsMultiGpuBoard = 0;
     hipDeviceAttribute_t_hipDeviceAttributeKernelExecTimeout = 1;
@@ -73,30 +112,33 @@ attributes! {
 }
 
 /// The value of an attribute, as far as this device has it.
-pub(crate) fn attribute(attribute: hipDeviceAttribute_t) -> Option<c_int> {
-    ATTRIBUTES.iter().find(|row| row.0 == attribute).map(|row| row.1)
+pub(crate) fn attribute(model: &Model, attribute: hipDeviceAttribute_t) -> Option<c_int> {
+    let all = attributes(model);
+    all.iter().find(|row| row.0 == attribute).map(|row| row.1)
 }
 
 /// Fills the property struct, which comes in zeroed.
-pub(crate) fn fill(properties: &mut hipDeviceProp_tR0600) {
-    put_text(&mut properties.name, NAME);
-    put_text(&mut properties.gcnArchName, ARCH);
+pub(crate) fn fill(model: &Model, properties: &mut hipDeviceProp_tR0600) {
+    put_text(&mut properties.name, model.name);
+    put_text(&mut properties.gcnArchName, model.arch);
     properties.totalGlobalMem = CAPACITY as usize;
     properties.totalConstMem = c_int::MAX as usize;
     properties.sharedMemPerBlock = LDS as usize;
     properties.sharedMemPerBlockOptin = LDS as usize;
     properties.sharedMemPerMultiprocessor = LDS as usize;
     properties.maxSharedMemoryPerMultiProcessor = LDS as usize;
-    properties.regsPerBlock = REGISTERS;
-    properties.regsPerMultiprocessor = REGISTERS;
-    properties.warpSize = WARP_SIZE;
+    properties.regsPerBlock = model.registers;
+    properties.regsPerMultiprocessor = model.registers;
+    properties.warpSize = model.warp_size;
     properties.maxThreadsPerBlock = BLOCK;
     properties.maxThreadsDim = [BLOCK; 3];
     properties.maxGridSize = [c_int::MAX, 65_536, 65_536];
     properties.maxThreadsPerMultiProcessor = THREADS_PER_MULTIPROCESSOR;
-    properties.maxBlocksPerMultiProcessor = THREADS_PER_MULTIPROCESSOR / WARP_SIZE;
+    properties.maxBlocksPerMultiProcessor = THREADS_PER_MULTIPROCESSOR / model.warp_size;
     properties.multiProcessorCount = MULTIPROCESSORS;
-    properties.major = 11;
+    properties.major = model.major;
+    properties.minor = model.minor;
+    properties.ECCEnabled = model.ecc;
     properties.integrated = 1;
     properties.concurrentKernels = 1;
     properties.memoryPoolsSupported = 1;
@@ -138,9 +180,10 @@ mod tests {
 
     #[test]
     fn an_attribute_is_listed_once() {
-        for (i, row) in ATTRIBUTES.iter().enumerate() {
+        let all = attributes(&MODELS[0]);
+        for (i, row) in all.iter().enumerate() {
             assert!(
-                ATTRIBUTES[..i].iter().all(|other| other.0 != row.0),
+                all[..i].iter().all(|other| other.0 != row.0),
                 "attribute {}",
                 row.0
             );

@@ -19,5 +19,6 @@ mod refusals;
 mod rope;
 mod sort;
 mod support;
+mod targets;
 mod upsample;
 mod ternary;

@@ -13,6 +13,12 @@ const MODE: Mode = Mode {
     dx10_clamp: false,
 };
 
+/// A function of 16 bits on both halves of two dwords.
+fn halves(a: u32, b: u32, f: impl Fn(Mode, u16, u16) -> u16) -> u32 {
+    let half = |shift: u32| u32::from(f(MODE, (a >> shift) as u16, (b >> shift) as u16)) << shift;
+    half(0) | half(16)
+}
+
 /// What a dword becomes: `data` and, for the ones with two operands, `second`.
 fn update32(op: Op, old: u32, data: u32, second: u32) -> Option<u32> {
     let number = |bits: u32| f32::from_bits(bits);
@@ -62,6 +68,11 @@ fn update32(op: Op, old: u32, data: u32, second: u32) -> Option<u32> {
         Op::AtomicMinF32 => fp::min::<fp::F32>(MODE, old, data),
         Op::AtomicMaxF32 => fp::max::<fp::F32>(MODE, old, data),
         Op::AtomicAddF32 => fp::add::<fp::F32>(MODE, old, data),
+        Op::AtomicPkAddF16 => halves(old, data, fp::add::<fp::F16>),
+        Op::AtomicPkAddBf16 => halves(old, data, |_, a, b| {
+            let wide = |half: u16| u32::from(half) << 16;
+            super::matrix::bf16_of_f32(fp::add::<fp::F32>(MODE, wide(a), wide(b)))
+        }),
         Op::DsWrap => {
             if old >= data {
                 old - data
@@ -119,6 +130,7 @@ fn update64(op: Op, old: u64, data: u64, second: u64) -> Option<u64> {
         }
         Op::AtomicMinF64 => fp::min::<fp::F64>(MODE, old, data),
         Op::AtomicMaxF64 => fp::max::<fp::F64>(MODE, old, data),
+        Op::AtomicAddF64 => fp::add::<fp::F64>(MODE, old, data),
         // The dwords of `data` whose top bit is set are exchanged, without that bit.
         Op::AtomicCondxchg32B64 => [0, 32].into_iter().fold(old, |all, shift| {
             let word = data >> shift & 0xffff_ffff;

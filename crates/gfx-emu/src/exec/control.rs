@@ -7,7 +7,7 @@ use crate::fp::{Mode, UnmodelledMode};
 use crate::isa::{Inst, Op, Program, Src};
 use crate::wave::{Group, Stop, Wave, reg};
 
-/// Message that gives the vector registers back early: nothing to do.
+/// Message of RDNA3 that gives the vector registers back early: nothing to do.
 const MSG_DEALLOC_VGPRS: i32 = 3;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
@@ -33,7 +33,7 @@ pub(super) fn execute<const W: usize>(
     match inst.op {
         // Waits, delays, priorities, prefetch and cache hints: there is nothing to wait for.
         Op::SNop | Op::SWait | Op::SVersion => Ok(Flow::Next),
-        Op::SSendmsg if inst.imm == MSG_DEALLOC_VGPRS => Ok(Flow::Next),
+        Op::SSendmsg if W == 32 && inst.imm == MSG_DEALLOC_VGPRS => Ok(Flow::Next),
         Op::SBranch => branch(true),
         Op::SCbranchScc0 => branch(!wave.scc),
         Op::SCbranchScc1 => branch(wave.scc),
@@ -74,11 +74,28 @@ pub(super) fn execute<const W: usize>(
             *mode = self::mode(wave.mode).map_err(|kind| (None, kind))?;
             Ok(Flow::Next)
         }
+        Op::SSetGprIdxOn | Op::SSetGprIdxIdx | Op::SSetGprIdxMode | Op::SSetGprIdxOff => {
+            index(wave, inst);
+            Ok(Flow::Next)
+        }
         Op::SMovrelsB32 | Op::SMovrelsB64 | Op::SMovreldB32 | Op::SMovreldB64 | Op::SMovrelsd2B32 => {
             move_relative(wave, inst)?;
             Ok(Flow::Next)
         }
         _ => Err(unimplemented()),
+    }
+}
+
+/// Indexed vector registers: M0 holds the index in bits 7:0, and in bits 15:12 to which operands it is added.
+fn index<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    let value = source(wave, inst.src[0]) & 0xff;
+    let m0 = &mut wave.sgpr[reg::M0];
+    let operands = (inst.imm as u32 & 15) << 12;
+    match inst.op {
+        Op::SSetGprIdxOn => (*m0, wave.indexed) = (*m0 & !0xf0ff | value | operands, true),
+        Op::SSetGprIdxIdx => *m0 = *m0 & !0xff | value,
+        Op::SSetGprIdxMode => *m0 = *m0 & !0xf000 | operands,
+        _ => wave.indexed = false,
     }
 }
 

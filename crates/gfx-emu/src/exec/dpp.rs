@@ -5,7 +5,7 @@ use crate::isa::{Dpp, Shuffle};
 use crate::wave::Wave;
 
 /// The lane that `lane` reads; `None` when it is out of the row.
-fn source(shuffle: Shuffle, lane: usize) -> Result<Option<usize>, Trouble> {
+fn source<const W: usize>(shuffle: Shuffle, lane: usize) -> Result<Option<usize>, Trouble> {
     let row = lane & !15;
     let at = lane & 15;
     Ok(match shuffle {
@@ -13,11 +13,20 @@ fn source(shuffle: Shuffle, lane: usize) -> Result<Option<usize>, Trouble> {
         Shuffle::Dpp16(control) => {
             let n = usize::from(control & 15);
             match control {
+                0x130..=0x13f | 0x142 | 0x143 if W == 32 => return Err(unimplemented()),
                 0..=0xff => Some((lane & !3) + usize::from(control >> (2 * (lane & 3)) & 3)),
                 // row_shl moves data to lower lanes: each lane reads from above.
                 0x101..=0x10f => (at + n < 16).then_some(lane + n),
                 0x111..=0x11f => at.checked_sub(n).map(|at| row + at),
                 0x121..=0x12f => Some(row + (at + 16 - n) % 16),
+                // Whole-wave shifts and rotations by one lane.
+                0x130 => Some(lane + 1),
+                0x134 => Some((lane + 1) % W),
+                0x138 => lane.checked_sub(1),
+                0x13c => Some((lane + W - 1) % W),
+                // The last lane of a row, or of two rows, for all of what follows.
+                0x142 => row.checked_sub(1),
+                0x143 => (lane & !31).checked_sub(1),
                 0x140 => Some(row + 15 - at),
                 0x141 => Some((lane & !7) + 7 - (lane & 7)),
                 0x150..=0x15f => Some(row + n),
@@ -28,13 +37,16 @@ fn source(shuffle: Shuffle, lane: usize) -> Result<Option<usize>, Trouble> {
     })
 }
 
-/// Shuffles register `register` into [`Wave::dpp`] and takes the lanes that are not written out of [`Wave::active`].
+/// Shuffles register `register` into [`Wave::staged`], on CDNA3 the next one too, and takes the lanes that are not written out of [`Wave::active`].
 pub(super) fn apply<const W: usize>(wave: &mut Wave<W>, register: usize, dpp: &Dpp) -> Result<(), Trouble> {
     let exec = wave.exec();
     for lane in 0..W {
-        let from = source(dpp.shuffle, lane)?.filter(|from| *from < W);
+        let from = source::<W>(dpp.shuffle, lane)?.filter(|from| *from < W);
         let readable = from.filter(|from| dpp.fetch_inactive || exec >> from & 1 != 0);
-        wave.dpp[lane] = readable.map_or(0, |from| wave.vgpr[register][from]);
+        for i in 0..if W > 32 { 2 } else { 1 } {
+            let row = wave.vgpr.get(register + i);
+            wave.staged[i][lane] = readable.zip(row).map_or(0, |(from, row)| row[from]);
+        }
         let (row, bank) = (lane / 16 % 4, lane / 4 % 4);
         let masked = dpp.row_mask >> row & 1 == 0 || dpp.bank_mask >> bank & 1 == 0;
         // Without bound_ctrl a lane without a source keeps what it has.

@@ -78,6 +78,14 @@ functions! {
     or16(a: u16, b: u16) -> u16 { a | b }
     xor16(a: u16, b: u16) -> u16 { a ^ b }
     sub_rev(a: u32, b: u32) -> u32 { b.wrapping_sub(a) }
+    sub_rev16(a: u16, b: u16) -> u16 { b.wrapping_sub(a) }
+    sub_rev16_sat(a: u16, b: u16) -> u16 { b.saturating_sub(a) }
+    mov64(a: u64) -> u64 { a }
+    lshl_add64(a: u64, b: u32, c: u64) -> u64 { (a << (b & 7)).wrapping_add(c) }
+    dot2_i32_i16(a: u32, b: u32, c: u32) -> u32 { dot(a, b, 16, true).wrapping_add(c) }
+    dot2_u32_u16(a: u32, b: u32, c: u32) -> u32 { dot(a, b, 16, false).wrapping_add(c) }
+    dot4_i32_i8(a: u32, b: u32, c: u32) -> u32 { dot(a, b, 8, true).wrapping_add(c) }
+    dot8_i32_i4(a: u32, b: u32, c: u32) -> u32 { dot(a, b, 4, true).wrapping_add(c) }
     sub_rev_sat(a: u32, b: u32) -> u32 { b.saturating_sub(a) }
     add_i32_sat(a: u32, b: u32) -> u32 { (a as i32).saturating_add(b as i32) as u32 }
     sub_i32_sat(a: u32, b: u32) -> u32 { (a as i32).saturating_sub(b as i32) as u32 }
@@ -240,4 +248,10 @@ pub(super) fn dot8_u32_u4(a: u32, b: u32, c: u32) -> u32 {
     (0..8).fold(c, |sum, i| {
         sum.wrapping_add((a >> (4 * i) & 15) * (b >> (4 * i) & 15))
     })
+}
+
+/// Sum of the products of the fields of two words.
+#[inline(always)]
+fn dot(a: u32, b: u32, bits: u32, signed: bool) -> u32 {
+    super::matrix::dot(a, b, bits, [signed; 2]) as u32
 }

@@ -2,21 +2,32 @@
 
 use crate::fp::{self, Format, Mode};
 use crate::isa::{Inst, Src};
-use crate::wave::Wave;
+use crate::wave::{Wave, reg};
 
 /// The 32-bit row of a source: a register as it is, anything else spread over `buffer`.
 #[inline(always)]
 pub(super) fn row<'a, const W: usize>(wave: &'a Wave<W>, src: Src, buffer: &'a mut [u32; W]) -> &'a [u32; W] {
     let value = match src {
         Src::Vgpr(n) => return &wave.vgpr[usize::from(n)],
-        Src::Shuffled => return &wave.dpp,
+        Src::Staged(i) => return &wave.staged[usize::from(i & 1)],
         Src::Scalar(n) => wave.sgpr[usize::from(n & 127)],
         Src::Const(value) => value as u32,
-        Src::Scc => u32::from(wave.scc),
+        Src::Scc | Src::Vccz | Src::Execz => u32::from(condition(wave, src)),
         Src::None => 0,
     };
     *buffer = [value; W];
     buffer
+}
+
+/// A source that is one bit.
+#[inline]
+pub(super) fn condition<const W: usize>(wave: &Wave<W>, src: Src) -> bool {
+    match src {
+        Src::Scc => wave.scc,
+        Src::Vccz => wave.mask(reg::VCC) == 0,
+        Src::Execz => wave.exec() == 0,
+        _ => false,
+    }
 }
 
 /// The 64-bit row of a source.
@@ -30,10 +41,17 @@ pub(super) fn row64<const W: usize>(wave: &Wave<W>, src: Src, out: &mut [u64; W]
             }
             return;
         }
+        Src::Staged(_) => {
+            let [low, high] = &wave.staged;
+            for i in 0..W {
+                out[i] = u64::from(low[i]) | u64::from(high[i]) << 32;
+            }
+            return;
+        }
         Src::Scalar(n) => wave.sgpr64(usize::from(n)),
         Src::Const(value) => value,
-        Src::Scc => u64::from(wave.scc),
-        Src::Shuffled | Src::None => 0,
+        Src::Scc | Src::Vccz | Src::Execz => u64::from(condition(wave, src)),
+        Src::None => 0,
     };
     *out = [value; W];
 }
@@ -66,6 +84,22 @@ pub(super) fn store_half<const W: usize>(wave: &mut Wave<W>, register: usize, hi
         };
     }
     store(wave, register, &out);
+}
+
+/// Writes the half that the instruction's destination is. Most 16-bit instructions of CDNA3 clear the other one.
+#[inline(always)]
+fn write_half<const W: usize>(wave: &mut Wave<W>, inst: &Inst, values: &[u16; W]) {
+    let high = inst.op_sel >> 3 & 1 != 0;
+    if W > 32 && inst.clears_half {
+        let shift = if high { 16 } else { 0 };
+        store(
+            wave,
+            usize::from(inst.dst),
+            &values.map(|value| u32::from(value) << shift),
+        );
+    } else {
+        store_half(wave, usize::from(inst.dst), high, values);
+    }
 }
 
 /// Half of each lane of a source, with negation.
@@ -260,7 +294,7 @@ impl Lane for B16 {
 
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, values: &[u16; W]) {
-        store_half(wave, usize::from(inst.dst), inst.op_sel >> 3 & 1 != 0, values);
+        write_half(wave, inst, values);
     }
 }
 
@@ -281,12 +315,10 @@ impl Lane for F16 {
 
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u16; W]) {
-        let high = inst.op_sel >> 3 & 1 != 0;
         if inst.clamp {
-            let clamped = values.map(|value| fp::clamp::<fp::F16>(mode, value));
-            store_half(wave, usize::from(inst.dst), high, &clamped);
+            write_half(wave, inst, &values.map(|value| fp::clamp::<fp::F16>(mode, value)));
         } else {
-            store_half(wave, usize::from(inst.dst), high, values);
+            write_half(wave, inst, values);
         }
     }
 }
@@ -342,8 +374,8 @@ pub(super) fn mask<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
     match src {
         Src::Scalar(n) => wave.mask(usize::from(n)),
         Src::Const(value) => value,
-        Src::Scc => u64::from(wave.scc),
-        Src::Vgpr(_) | Src::Shuffled | Src::None => 0,
+        Src::Scc | Src::Vccz | Src::Execz => u64::from(condition(wave, src)),
+        Src::Vgpr(_) | Src::Staged(_) | Src::None => 0,
     }
 }
 

@@ -56,10 +56,19 @@ struct Narrow {
     signed: bool,
     /// `None`: the whole register; else the half that is written, the other one is kept.
     half: Option<bool>,
+    /// The other half is cleared, as cards with error correction of their registers do.
+    clears: bool,
 }
 
 fn narrow(op: Op) -> Option<Narrow> {
-    let row = |bytes, signed, half| Some(Narrow { bytes, signed, half });
+    let row = |bytes, signed, half| {
+        Some(Narrow {
+            bytes,
+            signed,
+            half,
+            clears: false,
+        })
+    };
     match op {
         Op::LoadU8 => row(1, false, None),
         Op::LoadI8 => row(1, true, None),
@@ -104,7 +113,8 @@ pub(super) fn execute<const W: usize>(
         active,
         space: inst.space,
     };
-    if let Some(narrow) = narrow(inst.op) {
+    if let Some(mut narrow) = narrow(inst.op) {
+        narrow.clears = W > 32 && inst.clears_half;
         return load_narrow(&mut vgpr[usize::from(inst.dst)], &mut ports, &lanes, narrow);
     }
     let dst = usize::from(inst.dst);
@@ -194,6 +204,7 @@ fn load_narrow<const W: usize>(
         }
         row[lane] = match narrow.half {
             None => value,
+            Some(high) if narrow.clears => (value & 0xffff) << if high { 16 } else { 0 },
             Some(false) => row[lane] & 0xffff_0000 | value & 0xffff,
             Some(true) => row[lane] & 0xffff | value << 16,
         };

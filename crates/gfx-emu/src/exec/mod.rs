@@ -9,10 +9,14 @@ mod convert;
 mod cube;
 mod division;
 mod dpp;
+mod fp8;
 mod int;
 mod lane;
 mod matrix;
 mod memory;
+mod mfma;
+mod pair;
+mod parts;
 mod port;
 mod probe;
 mod salu;
@@ -22,12 +26,12 @@ mod transcendental;
 mod valu;
 mod vector;
 
-pub use probe::Probe;
+pub use probe::{Probe, Probe64, WaveProbe};
 
 use crate::fault::FaultKind;
 use crate::fp::Mode;
-use crate::isa::{Inst, Program, Unit};
-use crate::wave::{Group, Stop, Wave};
+use crate::isa::{AGPR, Inst, Program, Src, Unit};
+use crate::wave::{Group, Stop, Wave, reg};
 
 /// What went wrong, and in which lane when one is to blame.
 type Trouble = (Option<usize>, FaultKind);
@@ -86,8 +90,12 @@ pub(crate) fn run<const W: usize>(
 
 /// Checks what a wave brings along before its first instruction, and after each barrier.
 fn enter<const W: usize>(wave: &Wave<W>, program: &Program) -> Result<Mode, FaultKind> {
-    if program.vgprs() > wave.vgpr.len() {
-        let (named, given) = (program.vgprs(), wave.vgpr.len());
+    let named = match program.agprs() {
+        0 => program.vgprs(),
+        agprs => AGPR + agprs,
+    };
+    if named > wave.vgpr.len() {
+        let given = wave.vgpr.len();
         let what = format!("code that names {named} vector registers in a wave of {given}");
         return Err(FaultKind::Unimplemented { what });
     }
@@ -119,12 +127,26 @@ fn execute<const W: usize>(
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     wave.active = wave.exec();
+    if W > 32 && (wave.indexed || inst.parts.is_some()) {
+        return unusual(wave, group, inst, mode);
+    }
     if let Some((register, dpp)) = &inst.dpp {
         dpp::apply(wave, usize::from(*register), dpp)?;
     }
     if inst.entangled {
         return entangled(wave, insts, inst, mode);
     }
+    operate(wave, group, inst, mode)
+}
+
+/// The operation itself, its sources ready.
+#[inline(always)]
+fn operate<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    mode: Mode,
+) -> Result<Flow, Trouble> {
     match inst.unit {
         Unit::Lane => valu::execute(wave, inst, mode),
         Unit::Compare => valu::execute_compare(wave, inst),
@@ -136,6 +158,55 @@ fn execute<const W: usize>(
         Unit::Scalar | Unit::Control => {}
     }
     Ok(Flow::Next)
+}
+
+/// An instruction on parts of registers, or one whose register numbers are indexed.
+#[cold]
+fn unusual<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    mode: Mode,
+) -> Result<Flow, Trouble> {
+    let vector = matches!(inst.unit, Unit::Lane | Unit::Compare | Unit::Vector);
+    if wave.indexed && vector {
+        // Compilers index plain moves only.
+        if inst.dpp.is_some() || inst.parts.is_some() {
+            return Err(unimplemented());
+        }
+        let moved = indexed(wave, inst)?;
+        return operate(wave, group, &moved, mode);
+    }
+    if inst.parts.is_some() {
+        parts::execute(wave, inst, mode)?;
+        return Ok(Flow::Next);
+    }
+    if let Some((register, dpp)) = &inst.dpp {
+        dpp::apply(wave, usize::from(*register), dpp)?;
+    }
+    operate(wave, group, inst, mode)
+}
+
+/// The instruction with M0's index added to the vector registers that M0 names.
+fn indexed<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Result<Inst, Trouble> {
+    let m0 = wave.sgpr[reg::M0];
+    let index = (m0 & 0xff) as u16;
+    let moves = |operand: u32| m0 >> (12 + operand) & 1 != 0;
+    let exists = |register: u16| usize::from(register) < wave.vgpr.len();
+    let mut moved = inst.clone();
+    for (i, source) in (0..).zip(&mut moved.src) {
+        if let Src::Vgpr(n) = source
+            && moves(i)
+        {
+            *n += index;
+            exists(*n).then_some(()).ok_or_else(unimplemented)?;
+        }
+    }
+    if moves(3) && inst.unit != Unit::Compare {
+        moved.dst += index;
+        exists(moved.dst).then_some(()).ok_or_else(unimplemented)?;
+    }
+    Ok(moved)
 }
 
 /// Both halves of a dual instruction, when each overwrites what the other reads: the second must still see the registers

@@ -8,33 +8,38 @@ use crate::Target;
 use crate::fault::Fault;
 use crate::isa::{DecodeError, Program};
 use crate::memory::Memory;
-use crate::wave::{Group, Stop, Wave, reg};
+use crate::wave::{Group, Stop, Wave};
 
-/// Lanes of the wave.
-const LANES: usize = 32;
-/// Vector registers of the wave.
-const VGPRS: usize = 256;
+/// Vector registers of a wave; one of 64 lanes has accumulation registers behind its 256 vector registers.
+const fn vgprs(lanes: usize) -> usize {
+    if lanes > 32 { 512 } else { 256 }
+}
 /// Instructions it may execute.
 const BUDGET: u64 = 1_000_000;
 
-/// A wave of 32 lanes, all active, every register zero, in round-to-nearest-even mode with denormals.
+/// A wave of `W` lanes, all active, every register zero, in round-to-nearest-even mode with denormals.
 #[derive(Debug)]
-pub struct Probe {
+pub struct WaveProbe<const W: usize> {
     program: Program,
-    wave: Wave<LANES>,
+    wave: Wave<W>,
     lds: Vec<u8>,
 }
 
-impl Probe {
-    /// Lanes of the wave.
-    pub const LANES: usize = LANES;
+/// A wave of 32 lanes, as gfx11 runs them.
+pub type Probe = WaveProbe<32>;
+/// A wave of 64 lanes, as CDNA runs them.
+pub type Probe64 = WaveProbe<64>;
 
-    /// A wave about to execute `code`, which ends with `s_endpgm`.
-    pub fn new(target: Target, code: &[u8]) -> Result<Probe, DecodeError> {
+impl<const W: usize> WaveProbe<W> {
+    /// Lanes of the wave.
+    pub const LANES: usize = W;
+
+    /// A wave about to execute `code`, which ends with `s_endpgm`. The width should be that of the target's waves.
+    pub fn new(target: Target, code: &[u8]) -> Result<Self, DecodeError> {
         let program = Program::decode(target, code, 0)?;
-        Ok(Probe {
+        Ok(WaveProbe {
             program,
-            wave: Wave::new(VGPRS),
+            wave: Wave::new(vgprs(W)),
             lds: Vec::new(),
         })
     }
@@ -49,16 +54,18 @@ impl Probe {
         self.wave.set_scratch(bytes);
     }
 
-    /// Sets one lane of vector register `n` (0..=255). A lane beyond the wave is ignored.
-    pub fn set_vgpr(&mut self, n: u8, lane: usize, value: u32) {
-        if let Some(slot) = self.wave.vgpr[usize::from(n)].get_mut(lane) {
+    /// Sets one lane of vector register `n` (0..=255; from 256 on the accumulation registers). A register or lane beyond
+    /// the wave is ignored.
+    pub fn set_vgpr(&mut self, n: u16, lane: usize, value: u32) {
+        let row = self.wave.vgpr.get_mut(usize::from(n));
+        if let Some(slot) = row.and_then(|row| row.get_mut(lane)) {
             *slot = value;
         }
     }
 
     /// One lane of vector register `n`.
-    pub fn vgpr(&self, n: u8, lane: usize) -> Option<u32> {
-        self.wave.vgpr[usize::from(n)].get(lane).copied()
+    pub fn vgpr(&self, n: u16, lane: usize) -> Option<u32> {
+        self.wave.vgpr.get(usize::from(n))?.get(lane).copied()
     }
 
     /// Sets a scalar register by its operand code: `s0..=s105`, 106 `vcc_lo`, 125 `m0`, 126 `exec_lo`.
@@ -82,8 +89,8 @@ impl Probe {
     }
 
     /// Lanes that are active, one bit a lane.
-    pub fn exec(&self) -> u32 {
-        self.wave.sgpr[reg::EXEC]
+    pub fn exec(&self) -> u64 {
+        self.wave.exec()
     }
 
     /// Runs to the end; barriers do not hold a single wave up. Gives the number of instructions executed.

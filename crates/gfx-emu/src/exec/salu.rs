@@ -17,9 +17,9 @@ pub(super) fn source<const W: usize>(wave: &Wave<W>, src: Src) -> u32 {
     match src {
         Src::Scalar(n) => wave.sgpr[usize::from(n & 127)],
         Src::Const(value) => value as u32,
-        Src::Scc => u32::from(wave.scc),
+        Src::Scc | Src::Vccz | Src::Execz => u32::from(super::lane::condition(wave, src)),
         // No scalar encoding names these.
-        Src::Vgpr(_) | Src::Shuffled | Src::None => 0,
+        Src::Vgpr(_) | Src::Staged(_) | Src::None => 0,
     }
 }
 

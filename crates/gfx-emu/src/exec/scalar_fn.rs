@@ -25,6 +25,9 @@ macro_rules! functions {
 functions! {
     mov(a: u32) -> u32 { a }
     mov64(a: u64) -> u64 { a }
+    /// The lowest zero bit.
+    ff0(a: u32) -> u32 { super::int::ctz(!a) }
+    ff0_64(a: u64) -> u32 { ctz64(!a) }
     ctz64(a: u64) -> u32 { if a == 0 { u32::MAX } else { a.trailing_zeros() } }
     clz64(a: u64) -> u32 { if a == 0 { u32::MAX } else { a.leading_zeros() } }
     cls64(a: u64) -> u32 { if a == 0 || a == u64::MAX { u32::MAX } else { (a ^ (a as i64 >> 63) as u64).leading_zeros() } }

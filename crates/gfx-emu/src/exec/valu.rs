@@ -1,7 +1,7 @@
 //! Lane functions and comparisons: the rows of the operation table applied to every lane.
 
 use super::lane::{self, Lane};
-use super::{convert, cube, division, int, transcendental};
+use super::{convert, cube, division, fp8, int, transcendental};
 use crate::fp::{self, Mode};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, Op};
@@ -101,6 +101,9 @@ fn compare<const W: usize, A: Lane, B: Lane>(
     }
     let mask = pack(&hits) & wave.active;
     wave.set_mask(usize::from(inst.dst), mask);
+    if W > 32 && inst.writes_exec {
+        wave.set_exec(mask);
+    }
 }
 
 /// One bit for each byte, which is 0 or 1. Eight at a time: the product moves byte `i`'s bit to bit `56 + i`.

@@ -1,7 +1,7 @@
 //! Vector operations that look at other lanes, at masks, or at registers beyond their operands.
 
 use super::lane::{self, Lane};
-use super::{Trouble, division, int, matrix, salu, unimplemented};
+use super::{Trouble, division, int, matrix, mfma, pair, salu, unimplemented};
 use crate::fp::{self, Format as _, Mode};
 use crate::isa::{Inst, Op, Src};
 use crate::wave::{Wave, reg};
@@ -63,7 +63,11 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mod
         | Op::WmmaBf16Bf16
         | Op::WmmaI32Iu8
         | Op::WmmaI32Iu4 => matrix::execute(wave, inst)?,
-        _ => return Err(unimplemented()),
+        Op::PkFmaF32 => pair::arithmetic(wave, inst, mode, fp::fma::<fp::F32>),
+        Op::PkMulF32 => pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::mul::<fp::F32>(mode, a, b)),
+        Op::PkAddF32 => pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b)),
+        Op::PkMovB32 => pair::select(wave, inst),
+        _ => mfma::execute(wave, inst)?,
     }
     Ok(())
 }
@@ -208,7 +212,7 @@ fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
     let sums: [[u32; W]; 4] = std::array::from_fn(|i| {
         let mut buffer = [0; W];
         let addend = match inst.src[2] {
-            Src::Vgpr(n) => Src::Vgpr(n + i as u8),
+            Src::Vgpr(n) => Src::Vgpr(n + i as u16),
             other => other,
         };
         let c = lane::row(wave, addend, &mut buffer);

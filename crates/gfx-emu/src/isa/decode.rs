@@ -1,9 +1,11 @@
 //! Turns encoding words into an [`Instruction`]: which format, which row, where each field lies.
 //!
-//! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15. What the operands mean is the printer's and the
-//! executor's business.
+//! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15; those of CDNA3 are in `decode/cdna3.rs`. What the
+//! operands mean is the printer's and the executor's business.
 
-use super::instruction::{Dpp, Format, Instruction, Operand, Shuffle};
+mod cdna3;
+
+use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op};
 use super::tables::{self, Form, Row};
 
@@ -33,7 +35,15 @@ struct Words<'a> {
     literal: Option<u32>,
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Words {
+            text,
+            used: 0,
+            literal: None,
+        }
+    }
+
     fn next(&mut self) -> Result<u32, Invalid> {
         let bytes = self
             .text
@@ -115,12 +125,15 @@ fn scalar(code: u32) -> Operand {
 }
 
 /// Decodes the instruction at the start of `text`.
-pub(crate) fn decode(text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words {
-        text,
-        used: 0,
-        literal: None,
-    };
+pub(crate) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
+    match isa {
+        Isa::Rdna3 => rdna3(text),
+        Isa::Cdna3 => cdna3::decode(text),
+    }
+}
+
+fn rdna3(text: &[u8]) -> Result<Instruction, Invalid> {
+    let mut words = Words::new(text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         0b110010 => dual(word, &mut words)?,

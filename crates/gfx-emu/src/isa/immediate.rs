@@ -1,11 +1,12 @@
 //! Text of the immediates that name hardware things: waits, delays, messages, hardware registers.
 
-use super::instruction::Instruction;
+use super::instruction::{Instruction, Isa};
 
 /// The operand of a SOPP instruction; `None` when it has none.
 pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
     let value = inst.imm as u16;
     Some(match inst.row.mnemonic {
+        "s_waitcnt" if inst.isa == Isa::Cdna3 => waitcnt_gfx9(value),
         "s_waitcnt" => waitcnt(value),
         "s_delay_alu" => delay_alu(value),
         "s_waitcnt_depctr" => depctr(value),
@@ -27,12 +28,31 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
             format!("{value:#x}")
         }
         "s_endpgm" if value == 0 => return None,
+        "s_endpgm_ordered_ps_done" | "s_set_gpr_idx_off" => return None,
         "s_barrier" | "s_endpgm_saved" | "s_wakeup" | "s_wait_idle" | "s_icache_inv" | "s_ttracedata"
         | "s_code_end" => {
             return None;
         }
+        "s_set_gpr_idx_mode" => indexed(i32::from(value)),
+        // LLVM prints branch offsets in decimal, other numbers beyond the inline constants in hexadecimal.
+        "s_endpgm" => format!("{value}"),
+        name if value > 64 && value < 0xfff0 && !name.contains("branch") => format!("{value:#x}"),
+        name if value >= 0xfff0 && !name.contains("branch") => format!("{}", value as i16),
         _ => format!("{value}"),
     })
+}
+
+/// The operands that `s_set_gpr_idx_on` indexes.
+pub(super) fn indexed(imm: i32) -> String {
+    const NAMES: [&str; 4] = ["SRC0", "SRC1", "SRC2", "DST"];
+    if imm > 15 {
+        return format!("{imm:#x}");
+    }
+    let names: Vec<_> = (0..4)
+        .filter(|i| imm >> i & 1 != 0)
+        .map(|i| NAMES[i as usize])
+        .collect();
+    format!("gpr_idx({})", names.join(","))
 }
 
 /// Fields of an immediate: name, lowest bit, bits.
@@ -53,6 +73,12 @@ fn waits(value: u16, fields: &Fields) -> String {
 
 fn waitcnt(value: u16) -> String {
     waits(value, &[("vmcnt", 10, 6), ("expcnt", 0, 3), ("lgkmcnt", 4, 6)])
+}
+
+/// The first counter's upper two bits are apart from the others.
+fn waitcnt_gfx9(value: u16) -> String {
+    let joined = value & 0xf | value >> 14 << 4 | (value & 0x70) << 2 | (value & 0xf00) << 1;
+    waits(joined, &[("vmcnt", 0, 6), ("expcnt", 6, 3), ("lgkmcnt", 9, 4)])
 }
 
 fn depctr(value: u16) -> String {
@@ -109,10 +135,28 @@ fn delay_alu(value: u16) -> String {
     }
 }
 
+/// Hardware registers 16 to 24 of CDNA3, then 4.
+const CDNA3_REGISTERS: [&str; 10] = [
+    "HW_REG_TBA_LO",
+    "HW_REG_TBA_HI",
+    "HW_REG_TMA_LO",
+    "HW_REG_TMA_HI",
+    "HW_REG_XCC_ID",
+    "HW_REG_SQ_PERF_SNAPSHOT_DATA",
+    "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
+    "HW_REG_SQ_PERF_SNAPSHOT_PC_LO",
+    "HW_REG_SQ_PERF_SNAPSHOT_PC_HI",
+    "HW_REG_HW_ID",
+];
+
 /// `hwreg(id, offset, size)` of `s_getreg` and `s_setreg`.
-pub(crate) fn hwreg(imm: i32) -> String {
+pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
     let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
     let name = match id {
+        4 | 16..=24 if isa == Isa::Cdna3 => {
+            CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into()
+        }
+        20.. if isa == Isa::Cdna3 => id.to_string(),
         1 => "HW_REG_MODE".to_string(),
         2 => "HW_REG_STATUS".into(),
         3 => "HW_REG_TRAPSTS".into(),

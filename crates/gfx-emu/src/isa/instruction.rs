@@ -2,9 +2,46 @@
 //!
 //! This is what the printer prints; the executor works on [`super::lower::Inst`], which is made from it.
 
-use super::tables::Row;
+use super::tables::{self, Formats, Row};
+use crate::Target;
 
-/// Encoding formats of RDNA3.
+/// An instruction set: which encodings there are and what they mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isa {
+    /// gfx11, waves of 32 lanes.
+    Rdna3,
+    /// gfx942 with the encodings of GFX9, waves of 64 lanes.
+    Cdna3,
+}
+
+impl Isa {
+    /// The instruction set of a target; `None` when there is no table of it.
+    pub(crate) fn of(target: Target) -> Option<Isa> {
+        match target {
+            Target::Gfx1100 => Some(Isa::Rdna3),
+            Target::Gfx942 => Some(Isa::Cdna3),
+            Target::Gfx90a | Target::Other(_) => None,
+        }
+    }
+
+    /// Lanes of a wave; masks take one scalar register for each 32.
+    pub(crate) fn lanes(self) -> usize {
+        match self {
+            Isa::Rdna3 => 32,
+            Isa::Cdna3 => 64,
+        }
+    }
+
+    /// Its table, format by format.
+    pub(crate) fn formats(self) -> &'static Formats {
+        match self {
+            Isa::Rdna3 => tables::RDNA3,
+            Isa::Cdna3 => tables::CDNA3,
+        }
+    }
+}
+
+/// Encoding formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// One scalar source.
@@ -29,6 +66,8 @@ pub(crate) enum Format {
     Vop3,
     /// Packed and mixed precision.
     Vop3p,
+    /// Matrix cores and moves to and from accumulation registers.
+    Mai,
     /// Two operations in one instruction.
     Vopd,
     /// Local data share.
@@ -51,9 +90,11 @@ pub(crate) enum Operand {
     None,
     /// Vector register.
     Vgpr(u8),
+    /// Accumulation register.
+    Agpr(u8),
     /// Scalar register by its code, 0..=127.
     Scalar(u8),
-    /// Inline constant, aperture or SCC by its code, 128..=253.
+    /// Inline constant, aperture, SCC, VCCZ or EXECZ by its code, 128..=253.
     Inline(u8),
     /// The dword behind the encoding.
     Literal(u32),
@@ -85,9 +126,34 @@ pub(crate) struct Dpp {
     pub(crate) bank_mask: u8,
 }
 
+/// Which part of a register sub-dword addressing takes: bytes 0 to 3, then the low and the high half, then all of it.
+pub(crate) const WHOLE: u8 = 6;
+
+/// Sub-dword addressing of one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sdwa {
+    /// The part of each source.
+    pub(crate) select: [u8; 2],
+    /// One bit a source: the part is sign-extended.
+    pub(crate) extend: u8,
+    /// The part of the destination.
+    pub(crate) dst: u8,
+    /// What the rest of the destination becomes: 0 zero, 1 the result's sign above it, 2 what it was.
+    pub(crate) unused: u8,
+}
+
+/// Controls of a matrix instruction: broadcast size and block of A, lane pattern of B (signs in double precision).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Broadcast {
+    pub(crate) cbsz: u8,
+    pub(crate) abid: u8,
+    pub(crate) blgp: u8,
+}
+
 /// One decoded instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
+    pub(crate) isa: Isa,
     pub(crate) format: Format,
     pub(crate) row: &'static Row,
     /// Bytes of the encoding, literal and DPP control included.
@@ -114,13 +180,17 @@ pub(crate) struct Instruction {
     pub(crate) op_sel_hi: u8,
     pub(crate) clamp: bool,
     pub(crate) omod: u8,
-    /// `glc`, 1; `slc`, 2; `dlc`, 4.
+    /// `glc`, 1; `slc`, 2; `dlc`, 4. On CDNA3 `sc0`, `nt`, `sc1`.
     pub(crate) cache: u8,
     /// DS: the address is in the global data share.
     pub(crate) gds: bool,
     /// Immediate of SOPK and SOPP, offset of memory instructions.
     pub(crate) imm: i32,
     pub(crate) dpp: Option<Dpp>,
+    pub(crate) sdwa: Option<Sdwa>,
+    pub(crate) broadcast: Broadcast,
+    /// A 16-bit result clears the other half of its register.
+    pub(crate) clears_half: bool,
     /// The second half of a dual instruction.
     pub(crate) dual: Option<Box<Instruction>>,
 }
@@ -129,6 +199,7 @@ impl Instruction {
     /// An instruction without operands.
     pub(crate) fn new(format: Format, row: &'static Row, size: u8) -> Self {
         Instruction {
+            isa: Isa::Rdna3,
             format,
             row,
             size,
@@ -148,6 +219,9 @@ impl Instruction {
             gds: false,
             imm: 0,
             dpp: None,
+            sdwa: None,
+            broadcast: Broadcast::default(),
+            clears_half: false,
             dual: None,
         }
     }

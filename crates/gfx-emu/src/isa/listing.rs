@@ -1,14 +1,17 @@
 //! Listings for people and tests: one instruction as text, and what the table covers.
 
 use super::decode::{self, Invalid};
+use super::instruction::Isa;
 use super::ops::Op;
 use super::print;
 use super::program::{DecodeError, hex};
-use super::tables::{self, Form, Row};
+use super::tables::{Form, Row};
+use crate::Target;
 
-/// Assembly text and size in bytes of the RDNA3 instruction at the start of `code`.
-pub fn disassemble(code: &[u8]) -> Result<(String, usize), DecodeError> {
-    match decode::decode(code) {
+/// Assembly text and size in bytes of the instruction at the start of `code`.
+pub fn disassemble(target: Target, code: &[u8]) -> Result<(String, usize), DecodeError> {
+    let isa = Isa::of(target).ok_or(DecodeError::Target { target })?;
+    match decode::decode(isa, code) {
         Ok(inst) => Ok((print::print(&inst), usize::from(inst.size))),
         Err(Invalid::Unknown) => Err(DecodeError::Unknown {
             pc: 0,
@@ -33,25 +36,9 @@ pub struct Coverage {
     pub executed: bool,
 }
 
-/// Every instruction of the RDNA3 table.
-pub fn coverage() -> Vec<Coverage> {
-    let formats: [(&str, &'static [Row]); 15] = [
-        ("SOP1", tables::SOP1),
-        ("SOP2", tables::SOP2),
-        ("SOPC", tables::SOPC),
-        ("SOPK", tables::SOPK),
-        ("SOPP", tables::SOPP),
-        ("SMEM", tables::SMEM),
-        ("VOP1", tables::VOP1),
-        ("VOP2", tables::VOP2),
-        ("VOPC", tables::VOPC),
-        ("VOP3", tables::VOP3),
-        ("VOP3P", tables::VOP3P),
-        ("VOPD", tables::VOPD),
-        ("DS", tables::DS),
-        ("FLAT", tables::FLAT),
-        ("MUBUF", tables::MUBUF),
-    ];
+/// Every instruction in the table of a target; nothing for a target without one.
+pub fn coverage(target: Target) -> Vec<Coverage> {
+    let formats = Isa::of(target).map_or(&[][..], Isa::formats);
     let line = |(format, row): (&'static str, &'static Row)| Coverage {
         format,
         opcode: row.opcode,
@@ -59,14 +46,15 @@ pub fn coverage() -> Vec<Coverage> {
         spaces: match (format, row.form) {
             ("FLAT", Form::Usual) => &["flat", "scratch", "global"],
             ("FLAT", Form::NotScratch) => &["flat", "global"],
+            ("FLAT", Form::NotFlat) => &["scratch", "global"],
             ("FLAT", _) => &["global"],
             _ => &[],
         },
         executed: !row.op.is_printed_only(),
     };
     formats
-        .into_iter()
-        .flat_map(|(format, rows)| rows.iter().map(move |row| (format, row)))
+        .iter()
+        .flat_map(|(format, rows)| rows.iter().map(move |row| (*format, row)))
         .map(line)
         .collect()
 }
@@ -82,6 +70,22 @@ impl Op {
                 | Op::UnsupportedS64
                 | Op::SSubvectorLoopBegin
                 | Op::SSubvectorLoopEnd
+                | Op::UnsupportedS32
+                | Op::UnsupportedS32S32
+                | Op::UnsupportedS64S32
+                | Op::UnsupportedS64S64
+                | Op::UnsupportedFork
+                | Op::UnsupportedTime
+                | Op::UnsupportedSr
+                | Op::UnsupportedSparse16
+                | Op::UnsupportedSparse32
+                | Op::UnsupportedXf32x16
+                | Op::UnsupportedXf32x32
+                | Op::LoadLdsU8
+                | Op::LoadLdsI8
+                | Op::LoadLdsU16
+                | Op::LoadLdsI16
+                | Op::LoadLdsB32
         )
     }
 }

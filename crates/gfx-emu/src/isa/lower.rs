@@ -1,6 +1,6 @@
 //! Turns an [`Instruction`] into an [`Inst`]: the compact form the executor runs, constants resolved to bits.
 
-use super::instruction::{Dpp, Format, Instruction, Operand};
+use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle, WHOLE};
 use super::ops::{Kind, Op, Unit};
 use super::tables::Form;
 use crate::fp;
@@ -9,19 +9,34 @@ use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
 /// A resolved source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Src {
-    /// Vector register, or the first of several.
-    Vgpr(u8),
+    /// Vector register, or the first of several; accumulation registers follow the vector registers.
+    Vgpr(u16),
     /// Scalar register by its code, or the first of several.
     Scalar(u8),
     /// A constant, in the width of the operand.
     Const(u64),
     /// SCC as 0 or 1.
     Scc,
-    /// What DPP made of `src0`.
-    Shuffled,
+    /// A row put aside before the operation: `src0` after DPP, or source 0 or 1 after SDWA.
+    Staged(u8),
+    /// Whether VCC is zero.
+    Vccz,
+    /// Whether EXEC is zero.
+    Execz,
     /// Absent.
     #[default]
     None,
+}
+
+/// Number of the first accumulation register.
+pub(crate) const AGPR: usize = 256;
+
+/// What sub-dword addressing does around an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// The registers that are staged, as far as the operation has them.
+    pub(crate) from: [Src; 2],
+    pub(crate) sdwa: Sdwa,
 }
 
 /// Which memory an instruction addresses.
@@ -44,7 +59,7 @@ pub(crate) struct Inst {
     /// Where it runs; [`Unit::Control`] with [`Op::Unsupported`] when it cannot.
     pub(crate) unit: Unit,
     /// First destination register: vector, or scalar by its code.
-    pub(crate) dst: u8,
+    pub(crate) dst: u16,
     /// Mask destination, by its code.
     pub(crate) sdst: u8,
     pub(crate) src: [Src; 3],
@@ -55,8 +70,12 @@ pub(crate) struct Inst {
     pub(crate) clamp: bool,
     /// Relations a comparison counts as true.
     pub(crate) relations: u8,
-    /// An atomic that gives the old value back; a comparison that writes EXEC.
+    /// An atomic that gives the old value back.
     pub(crate) returns: bool,
+    /// A comparison that writes EXEC beside its destination.
+    pub(crate) writes_exec: bool,
+    /// A 16-bit result clears the other half of its register.
+    pub(crate) clears_half: bool,
     /// 1 for an instruction, 0 for the second half of a dual one.
     pub(crate) weight: u8,
     /// First half of a dual instruction whose halves each overwrite what the other reads.
@@ -74,7 +93,9 @@ pub(crate) struct Inst {
     pub(crate) target: u32,
     /// Byte offset in the text.
     pub(crate) pc: u32,
-    pub(crate) dpp: Option<(u8, Dpp)>,
+    /// DPP, and the register it shuffles.
+    pub(crate) dpp: Option<(u16, Dpp)>,
+    pub(crate) parts: Option<Box<Parts>>,
 }
 
 /// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one.
@@ -107,9 +128,9 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         .src
         .iter()
         .any(|kind| matches!(kind, Kind::P16 | Kind::PF16));
-    supported &= !(inst.format == Format::Vop3 && pairs && (inst.neg | inst.abs) & 3 != 0);
+    supported &= !(inst.format != Format::Vop3p && pairs && (inst.neg | inst.abs) & 3 != 0);
     // Float results are clamped when they are written, integer ones by another operation.
-    let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16);
+    let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16 | Kind::PF32);
     if inst.clamp && !float {
         match op.saturated() {
             Some(saturated) => op = saturated,
@@ -125,10 +146,27 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
             Src::Vgpr(n) => n,
             _ => 0,
         };
-        src[0] = Src::Shuffled;
-        supported &= signature.src.first().is_some_and(|kind| kind.registers(32) == 1);
+        src[0] = Src::Staged(0);
+        let registers = signature.src.first().map_or(0, |kind| kind.registers(32));
+        // Wider operands know one pattern only.
+        let wide = registers.max(signature.dst.registers(32)) > 1;
+        let broadcast = matches!(dpp.shuffle, Shuffle::Dpp16(0x150..=0x15f));
+        supported &= !wide || inst.isa == Isa::Cdna3 && broadcast && registers <= 2;
         (from, dpp)
     });
+    let parts = inst.sdwa.map(|sdwa| {
+        let from = [src[0], src[1]];
+        for (i, src) in src.iter_mut().enumerate().take(2) {
+            if *src != Src::None {
+                *src = Src::Staged(i as u8);
+            }
+        }
+        // Sub-dword parts of wider operands: not documented.
+        supported &= signature.src.iter().all(|kind| kind.registers(32) <= 1);
+        supported &= signature.dst.registers(32) == 1 || sdwa.dst == WHOLE;
+        Box::new(Parts { from, sdwa })
+    });
+    supported &= modelled_on_cdna3(inst);
     let unsupported = Op::Unsupported;
     if !supported {
         op = unsupported;
@@ -136,7 +174,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
     Inst {
         op,
         unit: op.unit(),
-        dst: code(inst.dst),
+        dst: register(inst.dst),
         sdst: code(inst.sdst),
         src,
         neg: inst.neg,
@@ -146,6 +184,8 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         clamp: inst.clamp && float,
         relations: row.relations,
         returns: inst.dst != Operand::None,
+        writes_exec: row.form == Form::CmpXToo,
+        clears_half: inst.clears_half,
         weight: 1,
         entangled: false,
         space: space(inst.format),
@@ -159,7 +199,28 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         target: 0,
         pc,
         dpp,
+        parts,
     }
+}
+
+/// What the encodings of CDNA3 allow and nothing here executes: broadcasts of the matrix cores, the scalar registers of
+/// the scratch address, halves of the integer dot products.
+fn modelled_on_cdna3(inst: &Instruction) -> bool {
+    let address = |operand: &Operand| inst.isa == Isa::Cdna3 && matches!(operand, Operand::Scalar(102..=105));
+    let dot = matches!(
+        inst.row.op,
+        Op::Dot2I32I16 | Op::Dot2U32U16 | Op::Dot4I32I8 | Op::Dot8I32I4
+    );
+    // The high half of a constant pair.
+    let high = inst.op_sel | inst.op_sel_hi;
+    let sources = inst.src.iter().zip(inst.row.op.signature().src).enumerate();
+    let constant = |(i, (operand, kind)): (usize, (&Operand, &Kind))| {
+        *kind == Kind::PF32 && matches!(operand, Operand::Inline(_)) && high >> i & 1 != 0
+    };
+    inst.broadcast == Broadcast::default()
+        && !sources.into_iter().any(constant)
+        && !inst.src.iter().chain([&inst.dst]).any(address)
+        && (!dot || inst.op_sel == 0 && inst.op_sel_hi & 3 == 3 && inst.neg | inst.abs == 0)
 }
 
 /// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.
@@ -198,9 +259,18 @@ fn offset(inst: &Instruction) -> i32 {
     dwords(inst.imm) | dwords(inst.imm >> 8) << 16
 }
 
+/// The number of a destination register.
+fn register(operand: Operand) -> u16 {
+    match operand {
+        Operand::Agpr(n) => AGPR as u16 + u16::from(n),
+        Operand::Vgpr(n) => u16::from(n),
+        _ => u16::from(code(operand)),
+    }
+}
+
 fn code(operand: Operand) -> u8 {
     match operand {
-        Operand::Vgpr(n) | Operand::Scalar(n) => n,
+        Operand::Scalar(n) => n,
         _ => reg::NULL as u8,
     }
 }
@@ -208,8 +278,10 @@ fn code(operand: Operand) -> u8 {
 fn source(operand: Operand, kind: Kind) -> Src {
     match operand {
         Operand::None => Src::None,
-        Operand::Vgpr(n) => Src::Vgpr(n),
+        Operand::Vgpr(_) | Operand::Agpr(_) => Src::Vgpr(register(operand)),
         Operand::Scalar(n) => Src::Scalar(n),
+        Operand::Inline(251) => Src::Vccz,
+        Operand::Inline(252) => Src::Execz,
         Operand::Inline(253) => Src::Scc,
         Operand::Inline(code) => Src::Const(inline(code, kind)),
         Operand::Constant(value) => Src::Const(truncate(value as i64 as u64, kind)),

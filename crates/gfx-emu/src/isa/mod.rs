@@ -12,9 +12,9 @@ mod print;
 mod program;
 mod tables;
 
-pub(crate) use instruction::{Dpp, Shuffle};
+pub(crate) use instruction::{Dpp, Shuffle, WHOLE};
 pub use listing::{Coverage, coverage, disassemble};
-pub(crate) use lower::{Inst, Space, Src};
+pub(crate) use lower::{AGPR, Inst, Space, Src};
 pub(crate) use ops::{Op, Unit};
 pub use program::DecodeError;
 pub(crate) use program::Program;

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Mix,
     /// One bit a lane, in scalar registers.
     Mask,
+    /// Two single-precision numbers in consecutive registers.
+    PF32,
     /// 96 bits.
     B96,
     /// 128 bits.
@@ -40,6 +42,8 @@ pub(crate) enum Kind {
     B256,
     /// 512 bits.
     B512,
+    /// 1024 bits.
+    B1024,
 }
 
 impl Kind {
@@ -48,12 +52,13 @@ impl Kind {
         match self {
             Kind::Void => 0,
             Kind::B16 | Kind::F16 | Kind::B32 | Kind::F32 | Kind::P16 | Kind::PF16 | Kind::Mix => 1,
-            Kind::B64 | Kind::I64 | Kind::F64 => 2,
+            Kind::B64 | Kind::I64 | Kind::F64 | Kind::PF32 => 2,
             Kind::Mask => (lanes / 32) as u8,
             Kind::B96 => 3,
             Kind::B128 => 4,
             Kind::B256 => 8,
             Kind::B512 => 16,
+            Kind::B1024 => 32,
         }
     }
 
@@ -110,6 +115,8 @@ macro_rules! for_each_op {
         int {
             MovB32: B32 = (B32) int::mov;
             MovB16: B16 = (B16) int::mov16;
+            MovB64: B64 = (B64) int::mov64;
+            AccMov: B32 = (B32) int::mov;
             NotB32: B32 = (B32) int::not;
             NotB16: B16 = (B16) int::not16;
             BfrevB32: B32 = (B32) int::reverse;
@@ -185,6 +192,7 @@ macro_rules! for_each_op {
             Add3U32: B32 = (B32, B32, B32) int::add3;
             XadU32: B32 = (B32, B32, B32) int::xad;
             LshlAddU32: B32 = (B32, B32, B32) int::lshl_add;
+            LshlAddU64: B64 = (B64, B32, B64) int::lshl_add64;
             AddLshlU32: B32 = (B32, B32, B32) int::add_lshl;
             LshlOrB32: B32 = (B32, B32, B32) int::lshl_or;
             PermB32: B32 = (B32, B32, B32) int::perm;
@@ -202,8 +210,10 @@ macro_rules! for_each_op {
             Med3U16: B16 = (B16, B16, B16) int::med3_u16;
             AddU16: B16 = (B16, B16) u16::wrapping_add;
             SubU16: B16 = (B16, B16) u16::wrapping_sub;
+            SubrevU16: B16 = (B16, B16) int::sub_rev16;
             AddU16Sat: B16 = (B16, B16) u16::saturating_add;
             SubU16Sat: B16 = (B16, B16) u16::saturating_sub;
+            SubrevU16Sat: B16 = (B16, B16) int::sub_rev16_sat;
             AddI16: B16 = (B16, B16) u16::wrapping_add;
             SubI16: B16 = (B16, B16) u16::wrapping_sub;
             AddI16Sat: B16 = (B16, B16) int::add_i16_sat;
@@ -222,6 +232,10 @@ macro_rules! for_each_op {
             PackB32F16: B32 = (F16, F16) int::pack;
             Dot4U32U8: B32 = (B32, B32, B32) int::dot4_u32_u8;
             Dot8U32U4: B32 = (B32, B32, B32) int::dot8_u32_u4;
+            Dot2I32I16: B32 = (P16, P16, B32) int::dot2_i32_i16;
+            Dot2U32U16: B32 = (P16, P16, B32) int::dot2_u32_u16;
+            Dot4I32I8: B32 = (B32, B32, B32) int::dot4_i32_i8;
+            Dot8I32I4: B32 = (B32, B32, B32) int::dot8_i32_i4;
         }
         // Lane functions that follow the floating-point mode.
         float {
@@ -258,6 +272,12 @@ macro_rules! for_each_op {
             CvtPkU16F32: B32 = (F32, F32) convert::pk_u16_f32;
             CvtPkRtzF16F32: B32 = (F32, F32) convert::pk_rtz_f16_f32;
             CvtPkU8F32: B32 = (F32, B32, B32) convert::pk_u8_f32;
+            CvtF32Fp8: F32 = (B32) fp8::f32_of_fp8;
+            CvtF32Bf8: F32 = (B32) fp8::f32_of_bf8;
+            CvtPkF32Fp8: B64 = (B32) fp8::pk_f32_of_fp8;
+            CvtPkF32Bf8: B64 = (B32) fp8::pk_f32_of_bf8;
+            CvtPkFp8F32: B16 = (F32, F32) fp8::pk_fp8_of_f32;
+            CvtPkBf8F32: B16 = (F32, F32) fp8::pk_bf8_of_f32;
             TruncF16: F16 = (F16) fp::trunc::<fp::F16>;
             CeilF16: F16 = (F16) fp::ceil::<fp::F16>;
             RndneF16: F16 = (F16) fp::rndne::<fp::F16>;
@@ -307,6 +327,7 @@ macro_rules! for_each_op {
             MinF16: F16 = (F16, F16) fp::min::<fp::F16>;
             MaxF16: F16 = (F16, F16) fp::max::<fp::F16>;
             FmaF16: F16 = (F16, F16, F16) fp::fma::<fp::F16>;
+            MadF16: F16 = (F16, F16, F16) fp::mad::<fp::F16>;
             AddF32: F32 = (F32, F32) fp::add::<fp::F32>;
             SubF32: F32 = (F32, F32) fp::sub::<fp::F32>;
             SubrevF32: F32 = (F32, F32) fp::sub_rev::<fp::F32>;
@@ -393,6 +414,8 @@ macro_rules! for_each_op {
             SBrevB64: B64 = (B64) u64::reverse_bits;
             SCtzI32B32: B32 = (B32) int::ctz;
             SCtzI32B64: B32 = (B64) scalar::ctz64;
+            SFf0I32B32: B32 = (B32) scalar::ff0;
+            SFf0I32B64: B32 = (B64) scalar::ff0_64;
             SClzI32U32: B32 = (B32) int::clz;
             SClzI32U64: B32 = (B64) scalar::clz64;
             SClsI32: B32 = (B32) int::cls;
@@ -570,6 +593,41 @@ macro_rules! for_each_op {
             Vector WmmaBf16Bf16: B256 + Void = (B256, B256, B256);
             Vector WmmaI32Iu8: B256 + Void = (B128, B128, B256);
             Vector WmmaI32Iu4: B256 + Void = (B64, B64, B256);
+            Vector PkFmaF32: PF32 + Void = (PF32, PF32, PF32);
+            Vector PkMulF32: PF32 + Void = (PF32, PF32);
+            Vector PkAddF32: PF32 + Void = (PF32, PF32);
+            Vector PkMovB32: PF32 + Void = (PF32, PF32);
+            // Matrix cores: rows and columns, depth, blocks where there are several, element type.
+            Vector Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024);
+            Vector Mfma16x1B4F32: B512 + Void = (B32, B32, B512);
+            Vector Mfma4x1B16F32: B128 + Void = (B32, B32, B128);
+            Vector Mfma32x2F32: B512 + Void = (B32, B32, B512);
+            Vector Mfma16x4F32: B128 + Void = (B32, B32, B128);
+            Vector Mfma32x4B2F16: B1024 + Void = (B64, B64, B1024);
+            Vector Mfma16x4B4F16: B512 + Void = (B64, B64, B512);
+            Vector Mfma4x4B16F16: B128 + Void = (B64, B64, B128);
+            Vector Mfma32x8F16: B512 + Void = (B64, B64, B512);
+            Vector Mfma16x16F16: B128 + Void = (B64, B64, B128);
+            Vector Mfma32x4B2I8: B1024 + Void = (B32, B32, B1024);
+            Vector Mfma16x4B4I8: B512 + Void = (B32, B32, B512);
+            Vector Mfma4x4B16I8: B128 + Void = (B32, B32, B128);
+            Vector Mfma32x16I8: B512 + Void = (B64, B64, B512);
+            Vector Mfma16x32I8: B128 + Void = (B64, B64, B128);
+            Vector Mfma32x4B2Bf16: B1024 + Void = (B64, B64, B1024);
+            Vector Mfma16x4B4Bf16: B512 + Void = (B64, B64, B512);
+            Vector Mfma4x4B16Bf16: B128 + Void = (B64, B64, B128);
+            Vector Mfma32x8Bf16: B512 + Void = (B64, B64, B512);
+            Vector Mfma16x16Bf16: B128 + Void = (B64, B64, B128);
+            Vector Mfma16x4F64: B256 + Void = (B64, B64, B256);
+            Vector Mfma4x4B4F64: B64 + Void = (B64, B64, B64);
+            Vector Mfma16x32Bf8Bf8: B128 + Void = (B64, B64, B128);
+            Vector Mfma16x32Bf8Fp8: B128 + Void = (B64, B64, B128);
+            Vector Mfma16x32Fp8Bf8: B128 + Void = (B64, B64, B128);
+            Vector Mfma16x32Fp8Fp8: B128 + Void = (B64, B64, B128);
+            Vector Mfma32x16Bf8Bf8: B512 + Void = (B64, B64, B512);
+            Vector Mfma32x16Bf8Fp8: B512 + Void = (B64, B64, B512);
+            Vector Mfma32x16Fp8Bf8: B512 + Void = (B64, B64, B512);
+            Vector Mfma32x16Fp8Fp8: B512 + Void = (B64, B64, B512);
             // Program flow and wave state.
             Control SNop: Void + Void = ();
             Control SWait: Void + Void = (B32);
@@ -602,11 +660,26 @@ macro_rules! for_each_op {
             Control SMovreldB64: B64 + Void = (B64);
             Control SMovrelsd2B32: B32 + Void = (B32);
             Control SVersion: Void + Void = ();
+            Control SSetGprIdxOn: Void + Void = (B32);
+            Control SSetGprIdxIdx: Void + Void = (B32);
+            Control SSetGprIdxMode: Void + Void = ();
+            Control SSetGprIdxOff: Void + Void = ();
             // The row is there for the printer; executing it is an error that names it.
             Control Unsupported: Void + Void = ();
             Control UnsupportedB32: B32 + Void = (B32);
             Control UnsupportedB64: B64 + Void = (B32);
             Control UnsupportedS64: Void + Void = (B64);
+            Control UnsupportedS32: Void + Void = (B32);
+            Control UnsupportedS32S32: Void + Void = (B32, B32);
+            Control UnsupportedS64S32: Void + Void = (B64, B32);
+            Control UnsupportedS64S64: Void + Void = (B64, B64);
+            Control UnsupportedFork: B64 + Void = ();
+            Control UnsupportedTime: B64 + Void = ();
+            Control UnsupportedSr: B32 + Void = (F32, B32);
+            Control UnsupportedSparse16: B128 + Void = (B64, B128, B32);
+            Control UnsupportedSparse32: B512 + Void = (B64, B128, B32);
+            Control UnsupportedXf32x16: B128 + Void = (B64, B64, B128);
+            Control UnsupportedXf32x32: B512 + Void = (B64, B64, B512);
             // Scalar loads.
             ScalarMemory SLoadB32: B32 + Void = ();
             ScalarMemory SLoadB64: B64 + Void = ();
@@ -643,6 +716,11 @@ macro_rules! for_each_op {
             Memory StoreD16HiB16: Void + Void = (B32);
             Memory LoadAddtid: B32 + Void = ();
             Memory StoreAddtid: Void + Void = (B32);
+            Memory LoadLdsU8: Void + Void = ();
+            Memory LoadLdsI8: Void + Void = ();
+            Memory LoadLdsU16: Void + Void = ();
+            Memory LoadLdsI16: Void + Void = ();
+            Memory LoadLdsB32: Void + Void = ();
             // Read-modify-writes of any address space; the instruction says whether the old value is wanted.
             Atomic AtomicSwapB32: B32 + Void = (B32);
             Atomic AtomicCmpswapB32: B32 + Void = (B64);
@@ -664,6 +742,8 @@ macro_rules! for_each_op {
             Atomic AtomicMinF32: B32 + Void = (B32);
             Atomic AtomicMaxF32: B32 + Void = (B32);
             Atomic AtomicAddF32: B32 + Void = (B32);
+            Atomic AtomicPkAddF16: B32 + Void = (B32);
+            Atomic AtomicPkAddBf16: B32 + Void = (B32);
             Atomic AtomicSwapB64: B64 + Void = (B64);
             Atomic AtomicCmpswapB64: B64 + Void = (B128);
             Atomic AtomicAddU64: B64 + Void = (B64);
@@ -681,6 +761,7 @@ macro_rules! for_each_op {
             Atomic AtomicMskorB64: B64 + Void = (B64, B64);
             Atomic AtomicMinF64: B64 + Void = (B64);
             Atomic AtomicMaxF64: B64 + Void = (B64);
+            Atomic AtomicAddF64: B64 + Void = (B64);
             Atomic AtomicCondxchg32B64: B64 + Void = (B64);
             // The data share alone: value and comparand in two operands, two addresses, lane exchange.
             Share DsCmpstoreB32: B32 + Void = (B32, B32);
@@ -771,6 +852,7 @@ impl Op {
             Op::SubI32 => Op::SubI32Sat,
             Op::AddU16 => Op::AddU16Sat,
             Op::SubU16 => Op::SubU16Sat,
+            Op::SubrevU16 => Op::SubrevU16Sat,
             Op::AddI16 => Op::AddI16Sat,
             Op::SubI16 => Op::SubI16Sat,
             Op::MadU16 => Op::MadU16Sat,

@@ -5,12 +5,9 @@
 use std::fmt::Write as _;
 
 use super::immediate;
-use super::instruction::{Dpp, Format, Instruction, Operand, Shuffle};
+use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op, Unit};
-use super::tables::{Form, VOP1, VOP2, VOPC};
-
-/// Lanes of the target's waves; masks take one scalar register for each 32.
-const LANES: usize = 32;
+use super::tables::Form;
 
 /// The instruction in assembly text.
 pub(crate) fn print(inst: &Instruction) -> String {
@@ -37,8 +34,11 @@ fn mnemonic(inst: &Instruction) -> String {
         Format::Global => "global_",
         _ => "",
     };
-    let short = [VOP1, VOP2, VOPC].iter().any(|rows| rows.contains(inst.row));
+    let short = |name: &str| matches!(name, "VOP1" | "VOP2" | "VOPC");
+    let mut formats = inst.isa.formats().iter();
+    let short = formats.any(|(name, rows)| short(name) && rows.contains(inst.row));
     let suffix = match (inst.format, inst.dpp) {
+        _ if inst.sdwa.is_some() => "_sdwa",
         (Format::Vop3, None) if short => "_e64",
         (Format::Vop3, Some(_)) => "_e64_dpp",
         (Format::Vop1 | Format::Vop2, Some(_)) => "_dpp",
@@ -51,7 +51,7 @@ fn mnemonic(inst: &Instruction) -> String {
 
 fn has_long_form(inst: &Instruction) -> bool {
     !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak)
-        && !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16")
+        && (inst.isa == Isa::Cdna3 || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16"))
 }
 
 fn operands(inst: &Instruction) -> Vec<String> {
@@ -64,16 +64,19 @@ fn operands(inst: &Instruction) -> Vec<String> {
         Format::Flat | Format::Scratch | Format::Global => flat(inst),
         Format::Mubuf => Vec::new(),
         Format::Sop1 if matches!(inst.row.op, Op::UnsupportedB32 | Op::UnsupportedB64) => {
-            vec![operand(inst.dst, signature.dst), format!("sendmsg({})", inst.imm)]
+            vec![
+                operand(inst.isa, inst.dst, signature.dst),
+                format!("sendmsg({})", inst.imm),
+            ]
         }
         _ => {
             let mut list = Vec::new();
             // A comparison that writes EXEC does not name it.
             if inst.dst != Operand::None && inst.row.form != Form::CmpX {
-                list.push(operand(inst.dst, signature.dst));
+                list.push(operand(inst.isa, inst.dst, signature.dst));
             }
             if inst.sdst != Operand::None {
-                list.push(operand(inst.sdst, signature.sdst));
+                list.push(operand(inst.isa, inst.sdst, signature.sdst));
             }
             let implied = usize::from(inst.row.form == Form::Acc);
             for i in 0..signature.src.len() - implied {
@@ -82,6 +85,9 @@ fn operands(inst: &Instruction) -> Vec<String> {
                     continue;
                 }
                 list.push(modified(inst, i, signature.src[i]));
+            }
+            if inst.row.op == Op::SSetGprIdxOn {
+                list.push(immediate::indexed(inst.imm));
             }
             list
         }
@@ -93,7 +99,10 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs behind the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind == Kind::Mix,
+        Format::Vop2 | Format::Vop3 if inst.isa == Isa::Cdna3 => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
+        // Double precision lists them behind the operands, like the packed formats.
+        Format::Mai => false,
         _ => kind.is_float(),
     };
     let (neg, abs) = (inline && inst.neg >> i & 1 != 0, inline && inst.abs >> i & 1 != 0);
@@ -104,7 +113,15 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
         _ if matches!((inst.row.form, i), (Form::Mk, 1) | (Form::Ak, 2)) => Kind::B32,
         _ => kind,
     };
-    let text = operand(inst.src[i], kind);
+    let text = operand(inst.isa, inst.src[i], kind);
+    if let Some(sdwa) = inst.sdwa
+        && !inline
+        && i < 2
+        && kind != Kind::Mask
+        && sdwa.extend >> i & 1 != 0
+    {
+        return format!("sext({text})");
+    }
     let number = !text.starts_with(|c: char| c.is_ascii_lowercase());
     match (neg, abs) {
         (true, true) => format!("-|{text}|"),
@@ -116,11 +133,13 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
 }
 
 /// One operand of a kind.
-pub(crate) fn operand(operand: Operand, kind: Kind) -> String {
+pub(crate) fn operand(isa: Isa, operand: Operand, kind: Kind) -> String {
+    let count = kind.registers(isa.lanes());
     match operand {
         Operand::None => "off".into(),
-        Operand::Vgpr(n) => registers("v", n, kind.registers(LANES)),
-        Operand::Scalar(n) => scalar(n, kind.registers(LANES)),
+        Operand::Vgpr(n) => registers("v", n, count),
+        Operand::Agpr(n) => registers("a", n, count),
+        Operand::Scalar(n) => scalar(isa, n, count),
         Operand::Inline(code) => inline(code, kind),
         Operand::Literal(value) if kind.is_half() => format!("{:#x}", value as u16),
         Operand::Literal(value) => format!("{value:#x}"),
@@ -135,8 +154,16 @@ fn registers(file: &str, first: u8, count: u8) -> String {
     }
 }
 
-fn scalar(n: u8, count: u8) -> String {
+fn scalar(isa: Isa, n: u8, count: u8) -> String {
     match (n, count) {
+        (102..=105, _) if isa == Isa::Cdna3 => {
+            let name = if n < 104 { "flat_scratch" } else { "xnack_mask" };
+            match (count, n & 1) {
+                (1, 0) => format!("{name}_lo"),
+                (1, _) => format!("{name}_hi"),
+                _ => name.into(),
+            }
+        }
         (0..=105, _) => registers("s", n, count),
         (106, 2) => "vcc".into(),
         (106, _) => "vcc_lo".into(),
@@ -167,6 +194,8 @@ fn inline(code: u8, kind: Kind) -> String {
             _ => "0.15915494",
         }
         .into(),
+        251 => "src_vccz".into(),
+        252 => "src_execz".into(),
         _ => "src_scc".into(),
     }
 }
@@ -175,31 +204,47 @@ fn sopk(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let constant = format!("{:#x}", inst.imm as u16);
     match inst.row.op {
-        Op::SGetreg => vec![operand(inst.dst, signature.dst), immediate::hwreg(inst.imm)],
-        Op::SSetreg | Op::SSetregImm32 => vec![immediate::hwreg(inst.imm), operand(inst.src[0], Kind::B32)],
+        Op::SGetreg => vec![
+            operand(inst.isa, inst.dst, signature.dst),
+            immediate::hwreg(inst.isa, inst.imm),
+        ],
+        Op::SSetreg | Op::SSetregImm32 => vec![
+            immediate::hwreg(inst.isa, inst.imm),
+            operand(inst.isa, inst.src[0], Kind::B32),
+        ],
         Op::SVersion => vec![format!("{}", inst.imm as u16)],
-        Op::SCall | Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd => {
-            vec![operand(inst.dst, signature.dst), format!("{}", inst.imm as u16)]
+        Op::SCall | Op::UnsupportedFork | Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd => {
+            vec![
+                operand(inst.isa, inst.dst, signature.dst),
+                format!("{}", inst.imm as u16),
+            ]
         }
-        _ if inst.dst != Operand::None => vec![operand(inst.dst, signature.dst), constant],
-        _ => vec![operand(inst.src[0], Kind::B32), constant],
+        _ if inst.dst != Operand::None => vec![operand(inst.isa, inst.dst, signature.dst), constant],
+        _ => vec![operand(inst.isa, inst.src[0], Kind::B32), constant],
     }
 }
 
 fn smem(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     if inst.row.op.unit() != Unit::ScalarMemory {
-        return Vec::new();
+        return match inst.dst {
+            Operand::None => Vec::new(),
+            _ => vec![operand(inst.isa, inst.dst, signature.dst)],
+        };
     }
     let buffer = inst.row.mnemonic.contains("buffer");
     let base = if buffer { Kind::B128 } else { Kind::B64 };
-    let mut list = vec![operand(inst.dst, signature.dst), operand(inst.base, base)];
+    let mut list = vec![
+        operand(inst.isa, inst.dst, signature.dst),
+        operand(inst.isa, inst.base, base),
+    ];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
+        (Operand::Scalar(124), 0) if inst.isa == Isa::Cdna3 => "0x0".into(),
         (Operand::Scalar(124), 0) => "null".into(),
         (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
-        (soffset, 0) => operand(soffset, Kind::B32),
-        (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(soffset, Kind::B32)),
+        (soffset, 0) => operand(inst.isa, soffset, Kind::B32),
+        (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(inst.isa, soffset, Kind::B32)),
     });
     list
 }
@@ -208,13 +253,13 @@ fn ds(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let mut list = Vec::new();
     if inst.dst != Operand::None {
-        list.push(operand(inst.dst, signature.dst));
+        list.push(operand(inst.isa, inst.dst, signature.dst));
     }
     if inst.address != Operand::None {
-        list.push(operand(inst.address, Kind::B32));
+        list.push(operand(inst.isa, inst.address, Kind::B32));
     }
     for (i, kind) in signature.src.iter().enumerate() {
-        list.push(operand(inst.src[i], *kind));
+        list.push(operand(inst.isa, inst.src[i], *kind));
     }
     list
 }
@@ -222,8 +267,9 @@ fn ds(inst: &Instruction) -> Vec<String> {
 fn flat(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let wide = inst.format == Format::Flat || (inst.format == Format::Global && inst.base == Operand::None);
-    let address = operand(inst.address, if wide { Kind::B64 } else { Kind::B32 });
+    let address = operand(inst.isa, inst.address, if wide { Kind::B64 } else { Kind::B32 });
     let base = operand(
+        inst.isa,
         inst.base,
         if inst.format == Format::Global {
             Kind::B64
@@ -233,14 +279,14 @@ fn flat(inst: &Instruction) -> Vec<String> {
     );
     let mut list = Vec::new();
     if inst.dst != Operand::None {
-        list.push(operand(inst.dst, signature.dst));
+        list.push(operand(inst.isa, inst.dst, signature.dst));
     }
     let named = !matches!(inst.row.op, Op::LoadAddtid | Op::StoreAddtid);
     if named {
         list.push(address);
     }
     if let Some(kind) = signature.src.first() {
-        list.push(operand(inst.src[0], *kind));
+        list.push(operand(inst.isa, inst.src[0], *kind));
     }
     if inst.format != Format::Flat {
         list.push(base);
@@ -252,19 +298,25 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     match inst.format {
         Format::Vop3 => vop3_modifiers(inst, text),
         Format::Vop3p => packed_modifiers(inst, text),
+        Format::Mai => broadcasts(inst, text),
+        _ if inst.sdwa.is_some() => parts(inst, text),
         Format::Ds => ds_offsets(inst, text),
         Format::Flat | Format::Scratch | Format::Global if inst.imm != 0 => {
             append(text, format_args!(" offset:{}", inst.imm));
         }
         _ => {}
     }
-    for (bit, name) in [(1, " glc"), (2, " slc"), (4, " dlc")] {
+    let caches = match (inst.isa, inst.format) {
+        (Isa::Cdna3, Format::Smem) | (Isa::Rdna3, _) => [" glc", " slc", " dlc"],
+        (Isa::Cdna3, _) => [" sc0", " nt", " sc1"],
+    };
+    for (bit, name) in [1, 2, 4].into_iter().zip(caches) {
         if inst.cache & bit != 0 {
             text.push_str(name);
         }
     }
     if let Some(dpp) = &inst.dpp {
-        dpp_controls(dpp, text);
+        dpp_controls(inst.isa, dpp, text);
     }
 }
 
@@ -284,7 +336,9 @@ fn bit_list(text: &mut String, name: &str, bits: u8, count: usize) {
 
 fn vop3_modifiers(inst: &Instruction, text: &mut String) {
     let signature = inst.row.op.signature();
-    if inst.op_sel != 0 && matches!(inst.row.op, Op::Permlane16 | Op::Permlanex16) {
+    if inst.op_sel != 0 && inst.row.op == Op::UnsupportedSr {
+        bit_list(text, "op_sel", inst.op_sel, 4);
+    } else if inst.op_sel != 0 && matches!(inst.row.op, Op::Permlane16 | Op::Permlanex16) {
         bit_list(text, "op_sel", inst.op_sel, 2);
     } else if inst.op_sel != 0 {
         let count = signature.src.len();
@@ -319,6 +373,48 @@ fn packed_modifiers(inst: &Instruction, text: &mut String) {
     }
 }
 
+fn broadcasts(inst: &Instruction, text: &mut String) {
+    let controls = inst.broadcast;
+    for (name, value) in [
+        ("cbsz", controls.cbsz),
+        ("abid", controls.abid),
+        ("blgp", controls.blgp),
+    ] {
+        if value != 0 {
+            append(text, format_args!(" {name}:{value}"));
+        }
+    }
+    if inst.neg != 0 {
+        bit_list(text, "neg", inst.neg, 3);
+    }
+}
+
+/// Clamp, scaling and parts of an SDWA instruction.
+fn parts(inst: &Instruction, text: &mut String) {
+    const NAMES: [&str; 7] = [
+        "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD",
+    ];
+    const UNUSED: [&str; 3] = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"];
+    let Some(sdwa) = &inst.sdwa else { return };
+    if inst.clamp {
+        text.push_str(" clamp");
+    }
+    text.push_str(["", " mul:2", " mul:4", " div:2"][usize::from(inst.omod & 3)]);
+    let name = |part: u8| NAMES.get(usize::from(part)).copied().unwrap_or("?");
+    if inst.format != Format::Vopc {
+        let unused = UNUSED.get(usize::from(sdwa.unused)).copied().unwrap_or("?");
+        append(
+            text,
+            format_args!(" dst_sel:{} dst_unused:{unused}", name(sdwa.dst)),
+        );
+    }
+    let signature = inst.row.op.signature();
+    let count = signature.src.len() - usize::from(inst.row.form == Form::Acc);
+    for (i, part) in sdwa.select.into_iter().enumerate().take(count) {
+        append(text, format_args!(" src{i}_sel:{}", name(part)));
+    }
+}
+
 fn ds_offsets(inst: &Instruction, text: &mut String) {
     if matches!(inst.row.form, Form::Two | Form::Two64) {
         for (i, offset) in [inst.imm & 255, inst.imm >> 8 & 255].into_iter().enumerate() {
@@ -334,7 +430,7 @@ fn ds_offsets(inst: &Instruction, text: &mut String) {
     }
 }
 
-fn dpp_controls(dpp: &Dpp, text: &mut String) {
+fn dpp_controls(isa: Isa, dpp: &Dpp, text: &mut String) {
     match dpp.shuffle {
         Shuffle::Dpp8(lanes) => {
             let list = (0..8)
@@ -362,6 +458,13 @@ fn dpp_controls(dpp: &Dpp, text: &mut String) {
                 0x121..=0x12f => append(text, format_args!(" row_ror:{n}")),
                 0x140 => text.push_str(" row_mirror"),
                 0x141 => text.push_str(" row_half_mirror"),
+                0x130 => text.push_str(" wave_shl:1"),
+                0x134 => text.push_str(" wave_rol:1"),
+                0x138 => text.push_str(" wave_shr:1"),
+                0x13c => text.push_str(" wave_ror:1"),
+                0x142 => text.push_str(" row_bcast:15"),
+                0x143 => text.push_str(" row_bcast:31"),
+                0x150..=0x15f if isa == Isa::Cdna3 => append(text, format_args!(" row_newbcast:{n}")),
                 0x150..=0x15f => append(text, format_args!(" row_share:{n}")),
                 0x160..=0x16f => append(text, format_args!(" row_xmask:{n}")),
                 _ => append(text, format_args!(" dpp_ctrl:{control:#x}")),

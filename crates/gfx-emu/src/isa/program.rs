@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::decode::{self, Invalid};
-use super::instruction::{Format, Instruction, Operand};
+use super::instruction::{Format, Instruction, Isa, Operand};
 use super::lower::{self, Inst};
 use super::ops::Op;
 use super::print;
@@ -14,7 +14,9 @@ use crate::fault::FaultKind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The code is for a card this emulator does not execute.
-    #[error("the software GPU executes gfx1100 code, not {target:?}; compile with --offload-arch=gfx1100")]
+    #[error(
+        "the software GPU executes gfx1100 and gfx942 code, not {target}; compile with --offload-arch=gfx1100"
+    )]
     Target {
         /// The code object's target.
         target: Target,
@@ -47,27 +49,29 @@ pub(crate) struct Program {
     insts: Vec<Inst>,
     entry: usize,
     text: Vec<u8>,
+    isa: Isa,
     vgprs: usize,
+    agprs: usize,
 }
 
 impl Program {
     /// Decodes what can be reached from byte `entry` of `text` without going below it; instruction 0 is the entry.
     pub(crate) fn decode(target: Target, text: &[u8], entry: usize) -> Result<Program, DecodeError> {
-        if target != Target::Gfx1100 {
-            return Err(DecodeError::Target { target });
-        }
-        let reached = reach(text, entry)?;
+        let isa = Isa::of(target).ok_or(DecodeError::Target { target })?;
+        let reached = reach(isa, text, entry)?;
         let mut insts = Vec::with_capacity(reached.len());
         let mut index_of = BTreeMap::new();
         let mut branches = Vec::new();
-        let mut vgprs = 0;
+        let (mut vgprs, mut agprs) = (0, 0);
         for (&offset, inst) in &reached {
             index_of.insert(offset, insts.len() as u32);
             if let Some(target) = branch_target(inst, offset) {
                 branches.push((insts.len(), target));
             }
-            vgprs = vgprs.max(highest_vgpr(inst));
-            vgprs = vgprs.max(inst.dual.as_ref().map_or(0, |dual| highest_vgpr(dual)));
+            for half in std::iter::once(inst).chain(inst.dual.as_deref()) {
+                let (vector, accumulation) = highest_registers(half);
+                (vgprs, agprs) = (vgprs.max(vector), agprs.max(accumulation));
+            }
             lower::lower(inst, offset as u32, &mut insts);
         }
         for (index, target) in branches {
@@ -78,13 +82,20 @@ impl Program {
             insts,
             entry,
             text: text.to_vec(),
+            isa,
             vgprs,
+            agprs,
         })
     }
 
     /// Vector registers the code names.
     pub(crate) fn vgprs(&self) -> usize {
         self.vgprs
+    }
+
+    /// Accumulation registers the code names.
+    pub(crate) fn agprs(&self) -> usize {
+        self.agprs
     }
 
     /// The instructions.
@@ -117,7 +128,11 @@ impl Program {
 
     /// Assembly text of the instruction `pc` bytes behind the entry.
     pub(crate) fn text_at(&self, pc: usize) -> String {
-        match self.text.get(self.entry.wrapping_add(pc)..).map(decode::decode) {
+        match self
+            .text
+            .get(self.entry.wrapping_add(pc)..)
+            .map(|text| decode::decode(self.isa, text))
+        {
             Some(Ok(inst)) => print::print(&inst),
             _ => "no instruction".into(),
         }
@@ -129,7 +144,7 @@ impl Program {
         let size = self
             .text
             .get(offset..)
-            .and_then(|text| decode::decode(text).ok())
+            .and_then(|text| decode::decode(self.isa, text).ok())
             .map_or(8, |i| i.size);
         format!(
             "`{}`, encoding {}",
@@ -148,7 +163,7 @@ pub(super) fn hex(text: &[u8], offset: usize, size: usize) -> String {
 }
 
 /// Follows the program flow from `entry`.
-fn reach(text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
+fn reach(isa: Isa, text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
     let relative = |offset: i64| offset - entry as i64;
     let mut reached = BTreeMap::new();
     let mut pending = vec![entry as i64];
@@ -162,7 +177,7 @@ fn reach(text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, Deco
             if reached.contains_key(&at) {
                 break;
             }
-            let inst = decode::decode(&text[at..]).map_err(|invalid| match invalid {
+            let inst = decode::decode(isa, &text[at..]).map_err(|invalid| match invalid {
                 Invalid::Unknown => DecodeError::Unknown {
                     pc: relative(offset),
                     words: hex(text, at, 8),
@@ -209,25 +224,21 @@ fn branch_target(inst: &Instruction, offset: usize) -> Option<i64> {
     branches.then(|| offset as i64 + i64::from(inst.size) + 4 * i64::from(inst.imm))
 }
 
-/// One more than the highest vector register an instruction names.
-fn highest_vgpr(inst: &Instruction) -> usize {
+/// One more than the highest vector register, and accumulation register, an instruction names.
+fn highest_registers(inst: &Instruction) -> (usize, usize) {
     let signature = inst.row.op.signature();
-    let end = |operand: Operand, registers: u8| match operand {
-        Operand::Vgpr(n) => usize::from(n) + usize::from(registers),
-        _ => 0,
-    };
-    let sources = inst
-        .src
-        .iter()
-        .zip(signature.src)
-        .map(|(operand, kind)| end(*operand, kind.registers(32)));
     let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
-    let address = if wide { 2 } else { 1 };
-    sources
-        .chain([
-            end(inst.dst, signature.dst.registers(32)),
-            end(inst.address, address),
-        ])
-        .max()
-        .unwrap_or(0)
+    let sources = inst.src.into_iter().zip(signature.src.iter().copied());
+    let registers = sources.map(|(operand, kind)| (operand, kind.registers(32)));
+    let others = [
+        (inst.dst, signature.dst.registers(32)),
+        (inst.address, if wide { 2 } else { 1 }),
+    ];
+    registers
+        .chain(others)
+        .fold((0, 0), |(vgprs, agprs), (operand, count)| match operand {
+            Operand::Vgpr(n) => (vgprs.max(usize::from(n) + usize::from(count)), agprs),
+            Operand::Agpr(n) => (vgprs, agprs.max(usize::from(n) + usize::from(count))),
+            _ => (vgprs, agprs),
+        })
 }

@@ -1,8 +1,11 @@
-//! THE table of instructions of RDNA3 (gfx11): opcode, mnemonic, operation; one row an instruction, one list a format.
+//! THE table of instructions of RDNA3 (gfx11), and in `tables/` that of CDNA3: opcode, mnemonic, operation; one row an
+//! instruction, one list a format.
 //!
 //! Decoder, printer and executor all read these rows. What an operation computes and which operands it has stands in
 //! `ops.rs`; how a format lays out its fields stands in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
 //! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa_decode.rs`.
+
+pub(crate) mod cdna3;
 
 use super::ops::Op::{self, *};
 
@@ -39,6 +42,12 @@ pub(crate) enum Form {
     NotScratch,
     /// GLOBAL only.
     GlobalOnly,
+    /// VOPC that writes EXEC as well as its destination.
+    CmpXToo,
+    /// VOP3 that clears the half of the register that it does not write.
+    Legacy,
+    /// GLOBAL or SCRATCH, but not FLAT.
+    NotFlat,
 }
 
 /// One instruction.
@@ -55,6 +64,47 @@ pub(crate) struct Row {
     /// Relations a comparison counts as true: 1 less, 2 equal, 4 greater, 8 unordered.
     pub(crate) relations: u8,
 }
+
+/// Rows of one instruction set, with the formats they belong to.
+pub(crate) type Formats = [(&'static str, &'static [Row])];
+
+/// All of RDNA3.
+pub(crate) const RDNA3: &Formats = &[
+    ("SOP1", SOP1),
+    ("SOP2", SOP2),
+    ("SOPC", SOPC),
+    ("SOPK", SOPK),
+    ("SOPP", SOPP),
+    ("SMEM", SMEM),
+    ("VOP1", VOP1),
+    ("VOP2", VOP2),
+    ("VOPC", VOPC),
+    ("VOP3", VOP3),
+    ("VOP3P", VOP3P),
+    ("VOPD", VOPD),
+    ("DS", DS),
+    ("FLAT", FLAT),
+    ("MUBUF", MUBUF),
+];
+
+/// All of CDNA3.
+pub(crate) const CDNA3: &Formats = &[
+    ("SOP1", cdna3::SOP1),
+    ("SOP2", cdna3::SOP2),
+    ("SOPC", cdna3::SOPC),
+    ("SOPK", cdna3::SOPK),
+    ("SOPP", cdna3::SOPP),
+    ("SMEM", cdna3::SMEM),
+    ("VOP1", cdna3::VOP1),
+    ("VOP2", cdna3::VOP2),
+    ("VOPC", cdna3::VOPC),
+    ("VOPC", cdna3::CLASS),
+    ("VOP3", cdna3::VOP3),
+    ("VOP3P", cdna3::VOP3P),
+    ("DS", cdna3::DS),
+    ("FLAT", cdna3::FLAT),
+    ("MUBUF", cdna3::MUBUF),
+];
 
 const fn form(opcode: u16, mnemonic: &'static str, op: Op, form: Form) -> Row {
     Row {
@@ -90,6 +140,8 @@ forms! {
     any_space Usual
     not_scratch NotScratch
     global_only GlobalOnly
+    legacy Legacy
+    not_flat NotFlat
 }
 
 /// A block of comparisons of one type. The low bits of the opcode are the relations that count as true; 0x80 more

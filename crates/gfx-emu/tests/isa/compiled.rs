@@ -4,7 +4,7 @@ use std::process::Command;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::words;
+use crate::llvm::{CDNA3, Card, RDNA3, words};
 
 /// Integer and float division, halves, LDS, atomics, shuffles, loops, scratch: much of what a compiler emits.
 const SOURCE: &str = r#"
@@ -58,7 +58,18 @@ fn instruction(line: &str) -> Option<(String, Vec<u8>)> {
 
 #[test]
 fn compiled_code_reads_like_llvms_listing() {
-    let directory = std::env::temp_dir().join(format!("gfx-emu-compiled-{}", std::process::id()));
+    compare(RDNA3);
+}
+
+#[test]
+fn compiled_code_of_cdna3_reads_like_llvms_listing() {
+    compare(CDNA3);
+}
+
+#[track_caller]
+fn compare(card: Card) {
+    let directory = format!("gfx-emu-compiled-{}-{}", card.name, std::process::id());
+    let directory = std::env::temp_dir().join(directory);
     std::fs::create_dir_all(&directory).unwrap();
     let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     std::fs::write(path("k.hip"), SOURCE).unwrap();
@@ -67,7 +78,7 @@ fn compiled_code_reads_like_llvms_listing() {
         let target = [
             "-x",
             "hip",
-            "--offload-arch=gfx1100",
+            &format!("--offload-arch={}", card.name),
             "--cuda-device-only",
             "--no-gpu-bundle-output",
         ];
@@ -87,7 +98,8 @@ fn compiled_code_reads_like_llvms_listing() {
             let Some((text, bytes)) = instruction(line) else {
                 continue;
             };
-            let (ours, size) = disassemble(&bytes).unwrap_or_else(|error| panic!("{level}: {text}: {error}"));
+            let (ours, size) =
+                disassemble(card.target, &bytes).unwrap_or_else(|error| panic!("{level}: {text}: {error}"));
             assert_eq!((words(&ours), size), (text, bytes.len()), "{level}");
             lines += 1;
         }

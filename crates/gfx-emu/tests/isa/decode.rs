@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::llvm::{llvm_mc, words};
+use crate::llvm::{RDNA3, llvm_mc, words};
 use gfx_emu::{DecodeError, coverage, disassemble};
 
 /// Encodings to try for every opcode of every format: operands LLVM takes differ from opcode to opcode.
@@ -164,7 +164,7 @@ fn every_opcode_llvm_knows_has_our_row_and_the_same_text() {
         if differs_on_purpose(text) {
             continue;
         }
-        match disassemble(bytes) {
+        match disassemble(RDNA3.target, bytes) {
             Ok((ours, size)) if words(&ours) == *text && size == bytes.len() => compared += 1,
             Ok((ours, _)) => {
                 let mnemonic = text.split(' ').next().unwrap().to_owned();
@@ -193,11 +193,11 @@ fn every_opcode_llvm_knows_has_our_row_and_the_same_text() {
 /// What LLVM makes of the candidates, as far as they are instructions.
 static DISASSEMBLED: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let listing: String = candidates().iter().map(|words| hex_bytes(words)).collect();
-    llvm_mc(&["-disassemble"], &listing)
+    llvm_mc(RDNA3, &["-disassemble"], &listing)
 });
 
 /// `0x01,0x02` as `llvm-mc -disassemble` reads it.
-fn hex_bytes(words: &[u32]) -> String {
+pub(crate) fn hex_bytes(words: &[u32]) -> String {
     let bytes: Vec<_> = words
         .iter()
         .flat_map(|word| word.to_le_bytes())
@@ -221,7 +221,7 @@ fn every_row_of_the_table_is_an_instruction_of_llvm() {
                 .fold(name, |name, suffix| name.trim_end_matches(suffix).to_owned())
         })
         .collect();
-    for line in coverage() {
+    for line in coverage(RDNA3.target) {
         let names: Vec<_> = match line.spaces {
             [] => vec![line.mnemonic.to_owned()],
             spaces => spaces
@@ -243,7 +243,7 @@ fn every_row_of_the_table_is_an_instruction_of_llvm() {
 #[test]
 fn words_that_are_no_instruction_are_an_error_that_shows_them() {
     // SOP1 opcode 0x7f does not exist.
-    let error = disassemble(&0xbe80_7f00u32.to_le_bytes()).unwrap_err();
+    let error = disassemble(RDNA3.target, &0xbe80_7f00u32.to_le_bytes()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "unknown instruction at pc 0x0: encoding be807f00"
@@ -253,13 +253,14 @@ fn words_that_are_no_instruction_are_an_error_that_shows_them() {
 #[test]
 fn code_that_ends_inside_an_instruction_is_an_error() {
     // The first word of a global load.
-    let error = disassemble(&0xdc52_0000u32.to_le_bytes()).unwrap_err();
+    let error = disassemble(RDNA3.target, &0xdc52_0000u32.to_le_bytes()).unwrap_err();
     assert_eq!(error, DecodeError::End { pc: 0 });
 }
 
 #[test]
 fn one_changed_opcode_bit_changes_the_text() {
-    let [add, sub] = [0x0600_0501u32, 0x0800_0501].map(|word| disassemble(&word.to_le_bytes()).unwrap().0);
+    let [add, sub] =
+        [0x0600_0501u32, 0x0800_0501].map(|word| disassemble(RDNA3.target, &word.to_le_bytes()).unwrap().0);
     assert_eq!(
         (add.as_str(), sub.as_str()),
         ("v_add_f32_e32 v0, v1, v2", "v_sub_f32_e32 v0, v1, v2")

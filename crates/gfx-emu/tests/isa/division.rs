@@ -30,7 +30,7 @@ fn compile(ir: &str) -> String {
 }
 
 /// Runs code on many operand pairs, a wave of them at a time; a value takes `words` registers.
-fn evaluate(code: &[u8], pairs: &[(u64, u64)], words: u8) -> Vec<u64> {
+fn evaluate(code: &[u8], pairs: &[(u64, u64)], words: u16) -> Vec<u64> {
     let mut out = Vec::new();
     for chunk in pairs.chunks(Probe::LANES) {
         let mut wave = Probe::new(Target::Gfx1100, code).unwrap();
@@ -43,7 +43,7 @@ fn evaluate(code: &[u8], pairs: &[(u64, u64)], words: u8) -> Vec<u64> {
         set(&mut wave, "exec", u32::MAX);
         run(&mut wave).unwrap();
         for lane in 0..chunk.len() {
-            let word = |n: u8| u64::from(wave.vgpr(n, lane).unwrap());
+            let word = |n: u16| u64::from(wave.vgpr(n, lane).unwrap());
             out.push((0..words).fold(0, |all, n| all | word(n) << (32 * n)));
         }
     }

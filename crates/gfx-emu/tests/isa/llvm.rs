@@ -3,8 +3,42 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use gfx_emu::Target;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object as _, ObjectSection as _};
+
+/// A card as the emulator and as LLVM call it.
+#[derive(Clone, Copy)]
+pub(crate) struct Card {
+    pub(crate) target: Target,
+    pub(crate) name: &'static str,
+    /// The width of its waves, for LLVM's assembler.
+    attributes: &'static str,
+}
+
+/// gfx1100: waves of 32 lanes.
+pub(crate) const RDNA3: Card = Card {
+    target: Target::Gfx1100,
+    name: "gfx1100",
+    attributes: "-mattr=+wavefrontsize32",
+};
+
+/// gfx942: waves of 64 lanes.
+pub(crate) const CDNA3: Card = Card {
+    target: Target::Gfx942,
+    name: "gfx942",
+    attributes: "-mattr=+wavefrontsize64",
+};
+
+impl Card {
+    fn args(self) -> Vec<String> {
+        vec![
+            "-triple=amdgcn".into(),
+            format!("-mcpu={}", self.name),
+            self.attributes.into(),
+        ]
+    }
+}
 
 /// Runs an LLVM tool on `input` and gives what it printed; its complaints are kept out of the way.
 #[track_caller]
@@ -25,19 +59,21 @@ fn llvm_bytes(tool: &str, args: &[&str], input: &str) -> Vec<u8> {
     let text = input.to_owned();
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
     let output = child.wait_with_output().unwrap();
+    assert!(
+        output.status.code().is_some(),
+        "{tool} crashed: {}",
+        output.status
+    );
     writer.join().unwrap().unwrap();
     output.stdout
 }
 
-/// `llvm-mc` for the target, with the encoding behind each instruction.
+/// `llvm-mc` for a card, with the encoding behind each instruction.
 #[track_caller]
-pub(crate) fn llvm_mc(more: &[&str], input: &str) -> Vec<(String, Vec<u8>)> {
-    let mut args = vec![
-        "-triple=amdgcn",
-        "-mcpu=gfx1100",
-        "-mattr=+wavefrontsize32",
-        "-show-encoding",
-    ];
+pub(crate) fn llvm_mc(card: Card, more: &[&str], input: &str) -> Vec<(String, Vec<u8>)> {
+    let fixed = card.args();
+    let mut args: Vec<&str> = fixed.iter().map(String::as_str).collect();
+    args.push("-show-encoding");
     args.extend(more);
     llvm("llvm-mc-19", &args, input)
         .lines()
@@ -62,13 +98,10 @@ pub(crate) fn words(text: &str) -> String {
 
 /// Machine code of assembly text, which may have labels.
 #[track_caller]
-pub(crate) fn assemble(text: &str) -> Vec<u8> {
-    let args = [
-        "-triple=amdgcn",
-        "-mcpu=gfx1100",
-        "-mattr=+wavefrontsize32",
-        "-filetype=obj",
-    ];
+pub(crate) fn assemble(card: Card, text: &str) -> Vec<u8> {
+    let fixed = card.args();
+    let mut args: Vec<&str> = fixed.iter().map(String::as_str).collect();
+    args.push("-filetype=obj");
     let file = llvm_bytes("llvm-mc-19", &args, text);
     let elf = ElfFile64::<LittleEndian>::parse(&*file).unwrap_or_else(|error| panic!("{error}; in:\n{text}"));
     elf.section_by_name(".text").unwrap().data().unwrap().to_vec()

@@ -5,6 +5,8 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+mod cdna3;
+#[cfg(test)]
 mod compiled;
 #[cfg(test)]
 mod control;
@@ -14,6 +16,8 @@ mod convert;
 mod cross_lane;
 #[cfg(test)]
 mod decode;
+#[cfg(test)]
+mod decode_cdna3;
 #[cfg(test)]
 mod division;
 #[cfg(test)]
@@ -25,10 +29,18 @@ mod integer;
 #[cfg(test)]
 mod llvm;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod packed;
 #[cfg(test)]
+mod rows_cdna3;
+#[cfg(test)]
 mod scalar;
 #[cfg(test)]
+mod twin;
+#[cfg(test)]
 mod wave;
+#[cfg(test)]
+mod wave64;

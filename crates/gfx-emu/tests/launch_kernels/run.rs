@@ -5,13 +5,36 @@ use crate::support::Arg::{Ptr, U32};
 use crate::support::Device;
 use gfx_emu::LaunchStats;
 
-#[test]
-fn a_vector_add_fills_its_tail_and_nothing_behind_it() {
+/// Runs each test on each card that is executed.
+macro_rules! on_each_target {
+    ($($name:ident)*) => {
+        mod gfx1100 {
+            $(#[test] fn $name() { super::$name("gfx1100"); })*
+        }
+        mod gfx942 {
+            $(#[test] fn $name() { super::$name("gfx942"); })*
+        }
+    };
+}
+on_each_target! {
+    a_vector_add_fills_its_tail_and_nothing_behind_it
+    every_work_item_of_a_grid_sees_its_own_ids_and_the_sizes
+    waves_exchange_data_through_lds_at_a_barrier
+    a_wave_that_ended_does_not_hold_up_a_barrier
+    dynamic_lds_lies_behind_the_static_one
+    constants_are_read_relative_to_the_program_counter
+    private_arrays_belong_to_one_work_item
+    atomics_of_all_workgroups_add_up
+    one_thread_and_many_give_the_same_memory_and_the_same_counts
+    many_launches_at_the_same_time_do_not_mix_up_their_arguments
+}
+
+fn a_vector_add_fills_its_tail_and_nothing_behind_it(target: &'static str) {
     let source = r#"KERNEL vadd(const float* a, const float* b, float* c, unsigned n) {
         unsigned i = bid(0) * bdim(0) + tid(0);
         if (i < n) c[i] = a[i] + b[i];
     }"#;
-    let mut device = Device::new("run_vadd", source);
+    let mut device = Device::on(target, "run_vadd", source);
     for n in [1, 31, 32, 33, 255, 256, 257, 1000_usize] {
         let a: Vec<u32> = (0..n).map(|i| (i as f32).to_bits()).collect();
         let b: Vec<u32> = (0..n).map(|i| (0.5 - 3.0 * i as f32).to_bits()).collect();
@@ -23,7 +46,7 @@ fn a_vector_add_fills_its_tail_and_nothing_behind_it() {
         let groups = n.div_ceil(256) as u32;
         let args = [Ptr(a), Ptr(b), Ptr(c), U32(n as u32)];
         let stats = device.launch("vadd", [groups, 1, 1], [256, 1, 1], &args).unwrap();
-        assert_eq!(stats.waves, u64::from(groups) * 8);
+        assert_eq!(stats.waves, u64::from(groups) * 256 / device.lanes());
         let mut want: Vec<u32> = (0..n).map(|i| (0.5 - 2.0 * i as f32).to_bits()).collect();
         want.push(7);
         assert_eq!(device.download(c, n + 1), want, "{n}");
@@ -41,9 +64,8 @@ const IDS: &str = r#"KERNEL ids(unsigned* out) {
     o[3] = gsize(0) | gsize(1) << 8 | gsize(2) << 16;
 }"#;
 
-#[test]
-fn every_work_item_of_a_grid_sees_its_own_ids_and_the_sizes() {
-    let mut device = Device::new("run_ids", IDS);
+fn every_work_item_of_a_grid_sees_its_own_ids_and_the_sizes(target: &'static str) {
+    let mut device = Device::on(target, "run_ids", IDS);
     for (grid, block) in [
         ([1, 1, 1], [1, 1, 1]),
         ([5, 1, 1], [33, 1, 1]),
@@ -73,8 +95,7 @@ fn every_work_item_of_a_grid_sees_its_own_ids_and_the_sizes() {
     }
 }
 
-#[test]
-fn waves_exchange_data_through_lds_at_a_barrier() {
+fn waves_exchange_data_through_lds_at_a_barrier(target: &'static str) {
     let source = r#"KERNEL reverse(unsigned* data) {
         SHARED static unsigned tile[256];
         unsigned* mine = data + 256 * bid(0);
@@ -82,7 +103,7 @@ fn waves_exchange_data_through_lds_at_a_barrier() {
         barrier();
         mine[tid(0)] = tile[255 - tid(0)];
     }"#;
-    let mut device = Device::new("run_reverse", source);
+    let mut device = Device::on(target, "run_reverse", source);
     let data: Vec<u32> = (0..768).collect();
     let address = device.upload(&data);
     device
@@ -92,27 +113,32 @@ fn waves_exchange_data_through_lds_at_a_barrier() {
     assert_eq!(device.download(address, 768), want);
 }
 
-#[test]
-fn a_wave_that_ended_does_not_hold_up_a_barrier() {
+fn a_wave_that_ended_does_not_hold_up_a_barrier(target: &'static str) {
     // Waves 1 and 3 leave before the barrier. C++ calls that undefined; the hardware counts them as arrived.
     let source = r#"KERNEL leave(unsigned* out) {
-        SHARED static unsigned tile[128];
-        if (__builtin_amdgcn_readfirstlane(tid(0) / 32) & 1) return;
+        SHARED static unsigned tile[256];
+        unsigned lanes = __builtin_amdgcn_wavefrontsize();
+        if (__builtin_amdgcn_readfirstlane(tid(0) / lanes) & 1) return;
         tile[tid(0)] = tid(0);
         barrier();
-        out[tid(0)] = tile[tid(0) ^ 64];
+        out[tid(0)] = tile[tid(0) ^ 2 * lanes];
     }"#;
-    let mut device = Device::new("run_leave", source);
-    let out = device.upload(&[9999; 128]);
-    device.launch("leave", [1; 3], [128, 1, 1], &[Ptr(out)]).unwrap();
-    let want: Vec<u32> = (0..128)
-        .map(|i| if i / 32 % 2 == 1 { 9999 } else { i ^ 64 })
+    let mut device = Device::on(target, "run_leave", source);
+    let out = device.upload(&[9999; 256]);
+    let lanes = device.lanes() as u32;
+    device
+        .launch("leave", [1; 3], [4 * lanes, 1, 1], &[Ptr(out)])
+        .unwrap();
+    let want: Vec<u32> = (0..256)
+        .map(|i| {
+            let runs = i < 4 * lanes && (i / lanes) & 1 == 0;
+            if runs { i ^ (2 * lanes) } else { 9999 }
+        })
         .collect();
-    assert_eq!(device.download(out, 128), want);
+    assert_eq!(device.download(out, 256), want);
 }
 
-#[test]
-fn dynamic_lds_lies_behind_the_static_one() {
+fn dynamic_lds_lies_behind_the_static_one(target: &'static str) {
     let source = r#"extern "C" SHARED unsigned dynamic[];
     KERNEL both(unsigned* out, unsigned n) {
         SHARED static unsigned fixed[64];
@@ -121,7 +147,7 @@ fn dynamic_lds_lies_behind_the_static_one() {
         barrier();
         out[tid(0)] = fixed[63 - tid(0)] + dynamic[n - 1 - tid(0)];
     }"#;
-    let mut device = Device::new("run_dynamic", source);
+    let mut device = Device::on(target, "run_dynamic", source);
     let out = device.upload(&[0; 64]);
     let args = [Ptr(out), U32(100)];
     device
@@ -136,11 +162,10 @@ fn dynamic_lds_lies_behind_the_static_one() {
     assert!(error.to_string().contains("LDS"), "{error}");
 }
 
-#[test]
-fn constants_are_read_relative_to_the_program_counter() {
+fn constants_are_read_relative_to_the_program_counter(target: &'static str) {
     let source = r#"DEVICE static const unsigned table[8] = {2, 3, 5, 7, 11, 13, 17, 19};
     KERNEL primes(unsigned* out, unsigned n) { if (tid(0) < n) out[tid(0)] = table[tid(0) * 5 & 7]; }"#;
-    let mut device = Device::new("run_rodata", source);
+    let mut device = Device::on(target, "run_rodata", source);
     // Something before the image, so that its base is not the first address.
     device.upload(&[0; 100]);
     device.placement = device.code.place(&mut device.memory).unwrap();
@@ -153,8 +178,7 @@ fn constants_are_read_relative_to_the_program_counter() {
     assert_eq!(device.download(out, 16), want);
 }
 
-#[test]
-fn private_arrays_belong_to_one_work_item() {
+fn private_arrays_belong_to_one_work_item(target: &'static str) {
     let source = r#"KERNEL scratch(unsigned* out, unsigned n) {
         unsigned mine[40];
         for (unsigned i = 0; i < 40; i++) mine[i] = i * tid(0);
@@ -162,7 +186,7 @@ fn private_arrays_belong_to_one_work_item() {
         for (unsigned i = 0; i < n; i++) { mine[(i * 7) % 40] += i; sum += mine[(i * 11 + tid(0)) % 40]; }
         out[bid(0) * 64 + tid(0)] = sum;
     }"#;
-    let mut device = Device::new("run_scratch", source);
+    let mut device = Device::on(target, "run_scratch", source);
     assert!(
         device
             .code
@@ -191,12 +215,11 @@ fn private_arrays_belong_to_one_work_item() {
     assert_eq!(device.download(out, 128), want);
 }
 
-#[test]
-fn atomics_of_all_workgroups_add_up() {
+fn atomics_of_all_workgroups_add_up(target: &'static str) {
     let source = r#"KERNEL count(unsigned* counter) {
         __hip_atomic_fetch_add(counter, tid(0), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
     }"#;
-    let mut device = Device::new("run_atomics", source);
+    let mut device = Device::on(target, "run_atomics", source);
     let counter = device.upload(&[5]);
     device
         .launch("count", [100, 1, 1], [64, 1, 1], &[Ptr(counter)])
@@ -204,15 +227,14 @@ fn atomics_of_all_workgroups_add_up() {
     assert_eq!(device.download(counter, 1), [5 + 100 * (63 * 64 / 2)]);
 }
 
-#[test]
-fn one_thread_and_many_give_the_same_memory_and_the_same_counts() {
+fn one_thread_and_many_give_the_same_memory_and_the_same_counts(target: &'static str) {
     let run = |threads: usize| -> (Vec<u32>, LaunchStats) {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .unwrap();
         pool.install(|| {
-            let mut device = Device::new(&format!("run_threads_{threads}"), IDS);
+            let mut device = Device::on(target, &format!("run_threads_{threads}"), IDS);
             let out = device.upload(&[0; 4 * 7 * 5 * 3 * 16]);
             let stats = device.launch("ids", [7, 5, 3], [4, 2, 2], &[Ptr(out)]).unwrap();
             (device.download(out, 4 * 7 * 5 * 3 * 16), stats)
@@ -224,10 +246,9 @@ fn one_thread_and_many_give_the_same_memory_and_the_same_counts() {
     assert_eq!(one, run(5));
 }
 
-#[test]
-fn many_launches_at_the_same_time_do_not_mix_up_their_arguments() {
+fn many_launches_at_the_same_time_do_not_mix_up_their_arguments(target: &'static str) {
     let source = "KERNEL put(unsigned* out, unsigned v) { out[bid(0) * 32 + tid(0)] = v; }";
-    let mut device = Device::new("run_parallel", source);
+    let mut device = Device::on(target, "run_parallel", source);
     let outs: Vec<u64> = (0..16).map(|_| device.upload(&[0; 256])).collect();
     std::thread::scope(|scope| {
         for (i, out) in outs.iter().enumerate() {

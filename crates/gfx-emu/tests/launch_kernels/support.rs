@@ -1,6 +1,6 @@
 //! A device memory with one code object in it, and launches with plain arguments.
 
-use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement};
+use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement, Target};
 
 use crate::compile::compile;
 
@@ -14,13 +14,27 @@ pub(crate) struct Device {
 impl Device {
     /// Compiles for gfx1100, loads and places.
     pub(crate) fn new(name: &str, source: &str) -> Device {
-        let code = CodeObject::load(&compile(name, "gfx1100", source)).unwrap();
+        Device::on("gfx1100", name, source)
+    }
+
+    /// Compiles for a target, loads and places.
+    pub(crate) fn on(target: &str, name: &str, source: &str) -> Device {
+        let code = CodeObject::load(&compile(name, target, source)).unwrap();
         let mut memory = Memory::new(1 << 30);
         let placement = code.place(&mut memory).unwrap();
         Device {
             code,
             placement,
             memory,
+        }
+    }
+
+    /// Lanes of a wave.
+    pub(crate) fn lanes(&self) -> u64 {
+        if self.code.target() == Target::Gfx1100 {
+            32
+        } else {
+            64
         }
     }
 

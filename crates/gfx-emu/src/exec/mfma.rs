@@ -1,0 +1,203 @@
+//! The matrix cores of CDNA3: `D = A * B + C` on blocks of 4, 16 or 32 rows and columns, spread over 64 lanes.
+//!
+//! Lane `i + size * block + size * blocks * group` holds row `i` of A (column `i` of B) of its block, and of the depth the
+//! part that its group is. C and D lie in groups of four rows; those of double precision one row after the other.
+//! Layouts: "AMD Instinct MI300 Instruction Set Architecture", section "Matrix Arithmetic Instructions", and AMD's matrix
+//! instruction calculator. The card's order of summation is not published; here the products are added one after the
+//! other, each fused with its sum.
+
+use super::{Trouble, convert, fp8, lane, unimplemented};
+use crate::fp;
+use crate::isa::{Inst, Op, Src};
+use crate::wave::Wave;
+
+/// Lanes of the waves that have matrix cores.
+const LANES: usize = 64;
+
+/// What an element of A or B is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    F64,
+    F32,
+    F16,
+    Bf16,
+    Fp8,
+    Bf8,
+    I8,
+}
+
+impl Element {
+    fn bits(self) -> usize {
+        match self {
+            Element::F64 => 64,
+            Element::F32 => 32,
+            Element::F16 | Element::Bf16 => 16,
+            Element::Fp8 | Element::Bf8 | Element::I8 => 8,
+        }
+    }
+}
+
+/// One matrix instruction.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// Rows and columns of a block.
+    size: usize,
+    depth: usize,
+    blocks: usize,
+    a: Element,
+    b: Element,
+}
+
+impl Shape {
+    /// Elements of A a lane holds.
+    fn held(self) -> usize {
+        self.depth * self.size * self.blocks / LANES
+    }
+
+    /// Lane of an element of A or B, and which of the lane's elements it is.
+    fn factor(self, block: usize, row: usize, k: usize) -> (usize, usize) {
+        let group = k / self.held();
+        (row + self.size * (block + self.blocks * group), k % self.held())
+    }
+
+    /// Lane of an element of C or D, and which of the lane's elements it is.
+    fn sum(self, block: usize, row: usize, column: usize) -> (usize, usize) {
+        let groups = LANES / self.size;
+        if self.a == Element::F64 {
+            // Blocks side by side, then rows.
+            let rows = groups / self.blocks;
+            return (
+                column + self.size * (block + self.blocks * (row % rows)),
+                row / rows,
+            );
+        }
+        if self.size == 4 {
+            return (column + self.size * block, row);
+        }
+        let group = row / 4 % groups;
+        let per_block = self.size * self.size / LANES;
+        (
+            column + self.size * group,
+            per_block * block + row / (4 * groups) * 4 + row % 4,
+        )
+    }
+}
+
+fn shape(op: Op) -> Option<Shape> {
+    use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I8};
+    let (size, depth, blocks, a, b) = match op {
+        Op::Mfma32x1B2F32 => (32, 1, 2, F32, F32),
+        Op::Mfma16x1B4F32 => (16, 1, 4, F32, F32),
+        Op::Mfma4x1B16F32 => (4, 1, 16, F32, F32),
+        Op::Mfma32x2F32 => (32, 2, 1, F32, F32),
+        Op::Mfma16x4F32 => (16, 4, 1, F32, F32),
+        Op::Mfma32x4B2F16 => (32, 4, 2, F16, F16),
+        Op::Mfma16x4B4F16 => (16, 4, 4, F16, F16),
+        Op::Mfma4x4B16F16 => (4, 4, 16, F16, F16),
+        Op::Mfma32x8F16 => (32, 8, 1, F16, F16),
+        Op::Mfma16x16F16 => (16, 16, 1, F16, F16),
+        Op::Mfma32x4B2Bf16 => (32, 4, 2, Bf16, Bf16),
+        Op::Mfma16x4B4Bf16 => (16, 4, 4, Bf16, Bf16),
+        Op::Mfma4x4B16Bf16 => (4, 4, 16, Bf16, Bf16),
+        Op::Mfma32x8Bf16 => (32, 8, 1, Bf16, Bf16),
+        Op::Mfma16x16Bf16 => (16, 16, 1, Bf16, Bf16),
+        Op::Mfma32x4B2I8 => (32, 4, 2, I8, I8),
+        Op::Mfma16x4B4I8 => (16, 4, 4, I8, I8),
+        Op::Mfma4x4B16I8 => (4, 4, 16, I8, I8),
+        Op::Mfma32x16I8 => (32, 16, 1, I8, I8),
+        Op::Mfma16x32I8 => (16, 32, 1, I8, I8),
+        Op::Mfma16x4F64 => (16, 4, 1, F64, F64),
+        Op::Mfma4x4B4F64 => (4, 4, 4, F64, F64),
+        Op::Mfma16x32Bf8Bf8 => (16, 32, 1, Bf8, Bf8),
+        Op::Mfma16x32Bf8Fp8 => (16, 32, 1, Bf8, Fp8),
+        Op::Mfma16x32Fp8Bf8 => (16, 32, 1, Fp8, Bf8),
+        Op::Mfma16x32Fp8Fp8 => (16, 32, 1, Fp8, Fp8),
+        Op::Mfma32x16Bf8Bf8 => (32, 16, 1, Bf8, Bf8),
+        Op::Mfma32x16Bf8Fp8 => (32, 16, 1, Bf8, Fp8),
+        Op::Mfma32x16Fp8Bf8 => (32, 16, 1, Fp8, Bf8),
+        Op::Mfma32x16Fp8Fp8 => (32, 16, 1, Fp8, Fp8),
+        _ => return None,
+    };
+    Some(Shape {
+        size,
+        depth,
+        blocks,
+        a,
+        b,
+    })
+}
+
+/// Element number `item` of what a lane holds from register `first` on, zero-extended.
+fn element<const W: usize>(wave: &Wave<W>, first: usize, lane: usize, item: usize, bits: usize) -> u64 {
+    let word = |register: usize| u64::from(wave.vgpr[register][lane]);
+    if bits == 64 {
+        return word(first + 2 * item) | word(first + 2 * item + 1) << 32;
+    }
+    let at = item * bits;
+    word(first + at / 32) >> (at % 32) & (u64::MAX >> (64 - bits))
+}
+
+/// A factor of up to 32 bits as single precision.
+fn single(element: Element, bits: u64) -> u32 {
+    match element {
+        Element::F16 => convert::f32_of_f16(fp8::MODE, bits as u16),
+        Element::Bf16 => (bits as u32) << 16,
+        Element::Fp8 => fp8::widen(bits as u8, fp8::FP8),
+        Element::Bf8 => fp8::widen(bits as u8, fp8::BF8),
+        Element::F32 | Element::F64 | Element::I8 => bits as u32,
+    }
+}
+
+/// The sum with one more product.
+fn step(shape: Shape, sum: u64, a: u64, b: u64) -> u64 {
+    match shape.a {
+        Element::F64 => fp::fma::<fp::F64>(fp8::MODE, a, b, sum),
+        Element::I8 => {
+            let product = i32::from(a as i8) * i32::from(b as i8);
+            u64::from((sum as i32).wrapping_add(product) as u32)
+        }
+        _ => u64::from(fp8::fma(single(shape.a, a), single(shape.b, b), sum as u32)),
+    }
+}
+
+/// Executes a matrix instruction. Every lane takes part, whatever EXEC says.
+#[inline(never)]
+pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let shape = shape(inst.op).filter(|_| W == LANES).ok_or_else(unimplemented)?;
+    let (Src::Vgpr(a), Src::Vgpr(b)) = (inst.src[0], inst.src[1]) else {
+        return Err(unimplemented());
+    };
+    let (a, b) = (usize::from(a), usize::from(b));
+    let width = if shape.a == Element::F64 { 64 } else { 32 };
+    let words = width / 32;
+    let sign = |i: usize| u64::from(inst.neg >> i & 1) << 63;
+    let mut out = vec![[0; W]; shape.size * shape.size * shape.blocks * words / LANES];
+    for place in 0..shape.size * shape.size * shape.blocks {
+        let (block, row, column) = (
+            place / shape.size / shape.size,
+            place / shape.size % shape.size,
+            place % shape.size,
+        );
+        let (lane, item) = shape.sum(block, row, column);
+        let old = match inst.src[2] {
+            Src::Vgpr(c) => element(wave, usize::from(c), lane, item, width),
+            Src::Const(value) if value == 0 || width == 32 => value,
+            _ => return Err(unimplemented()),
+        };
+        let sum = (0..shape.depth).fold(old ^ sign(2), |sum, k| {
+            let (lane_a, item) = shape.factor(block, row, k);
+            let (lane_b, _) = shape.factor(block, column, k);
+            let left = element(wave, a, lane_a, item, shape.a.bits()) ^ sign(0);
+            let right = element(wave, b, lane_b, item, shape.b.bits()) ^ sign(1);
+            step(shape, sum, left, right)
+        });
+        for word in 0..words {
+            out[words * item + word][lane] = (sum >> (32 * word)) as u32;
+        }
+    }
+    wave.active = Wave::<W>::ALL;
+    for (v, row) in out.iter().enumerate() {
+        lane::store(wave, usize::from(inst.dst) + v, row);
+    }
+    Ok(())
+}

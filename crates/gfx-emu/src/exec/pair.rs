@@ -1,0 +1,57 @@
+//! Operations on two single-precision numbers in consecutive registers (CDNA3).
+
+use super::lane;
+use crate::fp::{self, Mode};
+use crate::isa::{Inst, Src};
+use crate::wave::Wave;
+
+/// One register of source `i`: the first or the second. A constant is the first; lowering refuses the second of one.
+fn half<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, second: bool) -> [u32; W] {
+    let source = match inst.src[i] {
+        Src::Vgpr(n) => Src::Vgpr(n + u16::from(second)),
+        Src::Scalar(n) => Src::Scalar(n + u8::from(second)),
+        other => other,
+    };
+    let mut buffer = [0; W];
+    *lane::row(wave, source, &mut buffer)
+}
+
+fn store<const W: usize>(wave: &mut Wave<W>, inst: &Inst, halves: [[u32; W]; 2]) {
+    for (i, half) in halves.iter().enumerate() {
+        lane::store(wave, usize::from(inst.dst) + i, half);
+    }
+}
+
+/// A function of each half, with the half and the sign of each source that the instruction asks for. With two sources
+/// the third reads as zero.
+#[inline(always)]
+pub(super) fn arithmetic<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+    f: impl Fn(Mode, u32, u32, u32) -> u32,
+) {
+    let halves = [(inst.op_sel, inst.neg), (inst.op_sel_hi, inst.abs)].map(|(select, negate)| {
+        let [a, b, c] = [0, 1, 2].map(|i| {
+            let flip = u32::from(negate >> i & 1) << 31;
+            half(wave, inst, i, select >> i & 1 != 0).map(|value| value ^ flip)
+        });
+        let mut out = [0; W];
+        for i in 0..W {
+            let value = f(mode, a[i], b[i], c[i]);
+            out[i] = if inst.clamp {
+                fp::clamp::<fp::F32>(mode, value)
+            } else {
+                value
+            };
+        }
+        out
+    });
+    store(wave, inst, halves);
+}
+
+/// One register of the first source, then one of the second.
+pub(super) fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+    let halves = [0, 1].map(|i| half(wave, inst, i, inst.op_sel >> i & 1 != 0));
+    store(wave, inst, halves);
+}

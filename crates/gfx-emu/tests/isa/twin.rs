@@ -1,0 +1,100 @@
+//! The rows of the RDNA3 tests a second time, in the spelling of CDNA3: what both cards have must compute the same.
+
+use crate::llvm::{CDNA3, llvm_mc};
+use crate::wave::{Row, outcome};
+
+/// Mnemonics of RDNA3 that GFX9 spells in another way; a name that ends in `*` stands for all that begin like it.
+const NAMES: &[(&str, &str)] = &[
+    ("s_ctz_i32_*", "s_ff1_i32_*"),
+    ("s_clz_i32_u32", "s_flbit_i32_b32"),
+    ("s_clz_i32_u64", "s_flbit_i32_b64"),
+    ("s_cls_i32*", "s_flbit_i32*"),
+    ("s_and_not1_*", "s_andn2_*"),
+    ("s_or_not1_*", "s_orn2_*"),
+    ("s_and_not0_*", "s_andn1_*"),
+    ("s_or_not0_*", "s_orn1_*"),
+    ("v_clz_i32_u32", "v_ffbh_u32"),
+    ("v_ctz_i32_b32", "v_ffbl_b32"),
+    ("v_cls_i32", "v_ffbh_i32"),
+    ("v_cvt_nearest_i32_f32", "v_cvt_rpi_i32_f32"),
+    ("v_cvt_floor_i32_f32", "v_cvt_flr_i32_f32"),
+    ("v_add_nc_*", "v_add_*"),
+    ("v_sub_nc_*", "v_sub_*"),
+    ("v_subrev_nc_*", "v_subrev_*"),
+    ("v_add_co_ci_*", "v_addc_co_*"),
+    ("v_sub_co_ci_*", "v_subb_co_*"),
+    ("v_subrev_co_ci_*", "v_subbrev_co_*"),
+    ("v_dot2acc_*", "v_dot2c_*"),
+    ("v_cvt_pk_norm_*", "v_cvt_pknorm_*"),
+    ("v_cvt_pk_rtz_*", "v_cvt_pkrtz_*"),
+    ("v_mul_dx9_zero_f32", "v_mul_legacy_f32"),
+    ("ds_store_2addr_stride64_*", "ds_write2st64_*"),
+    ("ds_load_2addr_stride64_*", "ds_read2st64_*"),
+    ("ds_store_2addr_*", "ds_write2_*"),
+    ("ds_load_2addr_*", "ds_read2_*"),
+    ("ds_storexchg_2addr_stride64_*", "ds_wrxchg2st64_*"),
+    ("ds_storexchg_2addr_*", "ds_wrxchg2_*"),
+    ("ds_storexchg_*", "ds_wrxchg_*"),
+    ("ds_cmpstore_*", "ds_cmpst_*"),
+    ("ds_store_*", "ds_write_*"),
+    ("ds_load_*", "ds_read_*"),
+];
+
+/// Rows that mean something else on CDNA3, by their text and first operand; `v_cmpx` writes its destination as well as
+/// EXEC there.
+const DIFFERENT: &[(&str, &str)] = &[
+    // 16-bit results clear the other half of their register.
+    ("v_cvt_f16_f32 v0, v1", "v0"),
+    ("v_lshlrev_b16 v0, v1, v2", "v0"),
+    ("v_add_f16 v0, v1, v2", "v0"),
+    // Lane 33 exists.
+    ("v_readlane_b32 s0, v1, s2", "v1@1"),
+];
+
+/// The line in GFX9's spelling.
+fn respell(line: &str) -> String {
+    let (name, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+    let renamed = NAMES.iter().find_map(|(old, new)| match old.strip_suffix('*') {
+        Some(start) => Some(format!(
+            "{}{}",
+            new.trim_end_matches('*'),
+            name.strip_prefix(start)?
+        )),
+        None => (name == *old).then(|| (*new).to_owned()),
+    });
+    let rest = rest.replace("vcc_lo", "vcc");
+    format!("{} {rest}", renamed.unwrap_or_else(|| name.to_owned()))
+}
+
+/// Runs the rows that CDNA3 has on a wave of 64 lanes. Gives the failures and the number of rows that ran.
+pub(crate) fn failures(rows: &[Row<'_>]) -> (Vec<String>, usize) {
+    let (mut failures, mut ran) = (Vec::new(), 0);
+    // One row a piece: a line that the assembler refuses must not shift the others.
+    let text: String = rows
+        .iter()
+        .map(|(asm, ..)| {
+            let lines: String = asm.lines().map(|line| respell(line) + "\n").collect();
+            format!("s_nop 77\n{lines}s_endpgm\n")
+        })
+        .collect();
+    let mut pieces: Vec<Vec<Vec<u8>>> = Vec::new();
+    for (text, bytes) in llvm_mc(CDNA3, &[], &text) {
+        match pieces.last_mut() {
+            _ if text == "s_nop 0x4d" => pieces.push(Vec::new()),
+            Some(piece) => piece.push(bytes),
+            None => {}
+        }
+    }
+    assert_eq!(pieces.len(), rows.len());
+    for (row, piece) in rows.iter().zip(pieces) {
+        let lines = row.0.lines().filter(|line| !line.trim().is_empty()).count() + 1;
+        let writes_exec = row.0.starts_with("v_cmpx");
+        let different =
+            |(asm, first): &(&str, &str)| *asm == row.0 && row.1.first().is_some_and(|(r, _)| r == first);
+        if piece.len() == lines && !writes_exec && !DIFFERENT.iter().any(different) {
+            ran += 1;
+            failures.extend(outcome::<64>(CDNA3, &piece.concat(), row));
+        }
+    }
+    (failures, ran)
+}

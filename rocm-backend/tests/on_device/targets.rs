@@ -1,0 +1,185 @@
+//! The software GPU as another card: these tests again on waves of 64 lanes, and the same bits from both.
+//!
+//! A process has one device, so the other card runs in a child: this test program itself.
+
+use std::process::Command;
+
+use rocm_backend::{Buffer, DType, Device, View, ops};
+
+const TARGETS: [&str; 2] = ["gfx1100", "gfx942"];
+
+/// What this test program prints with `args` on a software card.
+#[track_caller]
+fn run(target: &str, args: &[&str]) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(args)
+        .env("ROCM_DRIVER", "soft")
+        .env("ROCM_SOFT_TARGET", target);
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{target}: {text}");
+    text
+}
+
+#[test]
+fn every_other_test_passes_on_waves_of_64_lanes() {
+    let text = run("gfx942", &["--skip", "targets::"]);
+    let passed = text
+        .split_once("test result: ok. ")
+        .and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    assert!(passed.is_some_and(|passed: usize| passed > 20), "{text}");
+}
+
+#[test]
+fn both_cards_give_the_same_bits() {
+    let child = [
+        "--exact",
+        "targets::child_that_prints_its_results",
+        "--ignored",
+        "--nocapture",
+    ];
+    let [narrow, wide] = TARGETS.map(|target| run(target, &child));
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter_map(|line| Some(line.split_once("result ")?.1.to_owned()))
+            .collect()
+    };
+    let (narrow, wide) = (lines(&narrow), lines(&wide));
+    assert_eq!(
+        (narrow[0].as_str(), wide[0].as_str()),
+        ("gfx1100 32", "gfx942 64")
+    );
+    assert!(
+        narrow.len() > 200 && narrow.len() == wide.len(),
+        "{} results",
+        narrow.len()
+    );
+    let different: Vec<_> = narrow[1..]
+        .iter()
+        .zip(&wide[1..])
+        .filter(|(a, b)| a != b)
+        .collect();
+    assert!(different.is_empty(), "{different:#?}");
+}
+
+/// Bytes that look random, with the ends of every type and of every floating-point range among them.
+fn bytes(seed: u64, elements: usize, size: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 16
+    };
+    let ends = [0x00, 0x80, 0x3f, 0x40, 0x7f, 0xff, 0xbf, 0x7c];
+    let element = |i: usize, next: &mut dyn FnMut() -> u64| -> Vec<u8> {
+        let mut bytes: Vec<u8> = (0..size).map(|_| next() as u8).collect();
+        // Zeros, ones, infinities and small numbers: few bits, and those at the top.
+        if i % 3 == 0 {
+            bytes[..size - 1].fill(if i % 2 == 0 { 0 } else { 0xff });
+            bytes[size - 1] = ends[next() as usize % ends.len()];
+        }
+        bytes
+    };
+    (0..elements).flat_map(|i| element(i, &mut next)).collect()
+}
+
+/// Sign aside, the bits of infinity, for a float.
+fn infinity(dtype: DType) -> Option<u64> {
+    match dtype {
+        DType::BF16 => Some(0x7f80),
+        DType::F16 => Some(0x7c00),
+        DType::F32 => Some(0x7f80_0000),
+        DType::F64 => Some(0x7ff0_0000_0000_0000),
+        _ => None,
+    }
+}
+
+/// FNV-1a of a result's bytes. All NaNs count as one: whose payload a sum of two has depends on the order in which the
+/// compiler put the operands.
+fn digest(buffer: &Buffer) -> u64 {
+    let size = buffer.dtype().size_in_bytes();
+    let mut bytes = buffer.download().unwrap();
+    for element in bytes.chunks_exact_mut(size) {
+        let bits = element
+            .iter()
+            .rev()
+            .fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+        let magnitude = bits & (u64::MAX >> (65 - 8 * size));
+        if infinity(buffer.dtype()).is_some_and(|infinity| magnitude > infinity) {
+            element.fill(0xff);
+        }
+    }
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+const UNARY: &str = "uabs uceil ucopy ucos uerf uexp ufloor ugelu ugelu_erf ulog uneg unormcdf urecip urelu uround \
+                     usigmoid usign usilu usin usqr usqrt utanh";
+const BINARY: &str = "badd bdiv bmaximum bminimum bmul bsub";
+const COMPARE: &str = "eq ge gt le lt ne";
+const DTYPES: [DType; 9] = [
+    DType::U8,
+    DType::U32,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::BF16,
+    DType::F16,
+    DType::F32,
+    DType::F64,
+];
+
+#[test]
+#[ignore = "the child process of this file's other tests"]
+fn child_that_prints_its_results() {
+    let device = Device::new(0).unwrap();
+    println!("result {} {}", device.info().target(), device.info().warp_size());
+    for dtype in DTYPES {
+        let size = dtype.size_in_bytes();
+        // Every 16-bit number, and as many of the others.
+        let len = 1 << 16;
+        let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
+        let x = device
+            .upload(dtype, &if size == 2 { all } else { bytes(1, len, size) })
+            .unwrap();
+        let y = device.upload(dtype, &bytes(2, len, size)).unwrap();
+        let flat = |buffer| View {
+            buffer,
+            dims: &[1 << 16],
+            strides: &[1],
+            offset: 0,
+        };
+        let turned = |buffer| View {
+            buffer,
+            dims: &[64, 1000],
+            strides: &[1, 64],
+            offset: 7,
+        };
+        let print = |kernel: &str, result: rocm_backend::Result<Buffer>| {
+            // A kernel that a dtype does not have, no card has.
+            let text = result.map_or_else(
+                |error| error.to_string(),
+                |buffer| format!("{:016x}", digest(&buffer)),
+            );
+            println!("result {kernel} {dtype} {text}");
+        };
+        for kernel in UNARY.split_whitespace() {
+            print(kernel, ops::unary(kernel, flat(&x)));
+            print(kernel, ops::unary(kernel, turned(&x)));
+        }
+        for kernel in ["uelu", "upowf"] {
+            print(kernel, ops::unary_param(kernel, 1.7, flat(&x)));
+        }
+        for kernel in BINARY.split_whitespace() {
+            print(kernel, ops::binary(kernel, flat(&x), flat(&y)));
+            print(kernel, ops::binary(kernel, turned(&x), turned(&y)));
+        }
+        for kernel in COMPARE.split_whitespace() {
+            print(kernel, ops::compare(kernel, flat(&x), flat(&y)));
+        }
+        print("affine", ops::affine(turned(&x), 1.25, -3.5));
+    }
+}
