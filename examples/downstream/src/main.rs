@@ -1,7 +1,7 @@
-//! candle on an AMD GPU: two ops on the ROCm device beside the CPU's, and an op that is not there yet.
+//! candle on an AMD GPU: ops and layers on the ROCm device beside the CPU's, none of them on the CPU by another door.
 
-use candle_core::{Device, Result, RocmError, Tensor, bail};
-use candle_nn::{Activation, Linear, Module};
+use candle_core::{D, Device, Result, Tensor, bail, rocm};
+use candle_nn::{Activation, Conv2d, Conv2dConfig, Linear, Module, RmsNorm, ops};
 
 fn main() -> Result<()> {
     let gpu = Device::new_rocm(0)?;
@@ -21,13 +21,34 @@ fn main() -> Result<()> {
     )?;
 
     let linear = |device: &Device| Linear::new(y.to_device(device)?, None).forward(&x.to_device(device)?);
-    if let Err(error) = linear(&gpu)
-        && let Some(reason) = RocmError::of(&error).filter(|reason| reason.is_unsupported())
-    {
-        println!("Linear::forward: {reason}");
-        return Ok(());
+    compare("Linear::forward", linear, &gpu)?;
+    compare(
+        "attention",
+        |device| {
+            let (x, k) = (x.to_device(device)?, x.to_device(device)?.t()?);
+            ops::softmax(&(x.matmul(&k)? / 3f64.sqrt())?, D::Minus1)?.matmul(&x)
+        },
+        &gpu,
+    )?;
+    compare(
+        "RmsNorm::forward",
+        |device| RmsNorm::new(y.to_device(device)?.squeeze(0)?, 1e-5).forward(&x.to_device(device)?),
+        &gpu,
+    )?;
+    compare(
+        "Conv2d::forward",
+        |device| {
+            let kernel = Tensor::arange(0f32, 18., device)?.reshape((1, 2, 3, 3))?;
+            let image = Tensor::arange(0f32, 50., device)?.reshape((1, 2, 5, 5))?;
+            Conv2d::new(kernel, None, Conv2dConfig::default()).forward(&image)
+        },
+        &gpu,
+    )?;
+    match rocm::fallbacks().as_slice() {
+        [] => println!("nothing fell back to the CPU"),
+        fallbacks => bail!("ran on the CPU: {fallbacks:?}"),
     }
-    compare("Linear::forward", linear, &gpu)
+    Ok(())
 }
 
 /// Runs `f` on both devices, shows what comes out, and fails where the two differ by more than rounding.
