@@ -1,11 +1,13 @@
 //! Groups a run's results into the cells of a table: op by dtype, for one backend and one family.
 
+use std::collections::BTreeMap;
+
 use parity_model::{
     DType, Family, Op, Verdict,
-    record::{CaseResult, RunRecord},
+    record::{CaseRecord, CaseResult, RunRecord},
 };
 
-use crate::Totals;
+use crate::{Totals, facts::Score};
 
 /// One family's results on one backend.
 pub(crate) struct Grid<'a> {
@@ -20,8 +22,7 @@ pub(crate) struct Cell {
     pub(crate) totals: Totals,
     /// The largest error; none where no case gave a value.
     pub(crate) worst: Option<WorstError>,
-    /// Cases of which the CPU computed a part.
-    pub(crate) fallbacks: usize,
+    pub(crate) score: Score,
 }
 
 /// Errors against the oracle, each the largest over the cases that gave a value; those of known failures are left out,
@@ -34,10 +35,38 @@ pub(crate) struct WorstError {
     pub(crate) limit_used: f64,
 }
 
+/// A run's cases by family, op and dtype.
+pub(crate) struct Index<'a>(BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a CaseRecord>>);
+
+impl<'a> Index<'a> {
+    pub(crate) fn of(run: &'a RunRecord) -> Index<'a> {
+        let mut cells = BTreeMap::<_, Vec<_>>::new();
+        for case in &run.cases {
+            let key = (case.family.as_str(), case.op.as_str(), case.dtype.as_str());
+            cells.entry(key).or_default().push(case);
+        }
+        Index(cells)
+    }
+
+    /// What `op` did on `dtype` on the backend in `column`; `None` where nothing was planned.
+    pub(crate) fn cell(&self, family: &str, op: &str, dtype: &str, column: usize) -> Option<Cell> {
+        let cases = self.cases(family, op, dtype).iter();
+        Cell::of(cases.filter_map(|case| case.results.get(column)).collect())
+    }
+
+    /// The cases of a cell, in plan order.
+    pub(crate) fn cases<'s>(&'s self, family: &'s str, op: &'s str, dtype: &'s str) -> &'s [&'a CaseRecord] {
+        self.0.get(&(family, op, dtype)).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Families in the order of their table.
 pub(crate) fn families(run: &RunRecord) -> Vec<&str> {
     let families = distinct(run.cases.iter().map(|case| case.family.as_str()));
-    by_table(families, &Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>())
+    by_table(
+        families,
+        &Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>(),
+    )
 }
 
 /// The results of `family` on the backend in `column`.
@@ -59,7 +88,7 @@ pub(crate) fn grid<'a>(run: &'a RunRecord, family: &str, column: usize) -> Grid<
 }
 
 impl Cell {
-    fn of(results: Vec<&CaseResult>) -> Option<Cell> {
+    pub(crate) fn of(results: Vec<&CaseResult>) -> Option<Cell> {
         if results.is_empty() {
             return None;
         }
@@ -75,14 +104,10 @@ impl Cell {
             ulp: a.ulp.max(b.ulp),
             limit_used: a.limit_used.max(b.limit_used),
         });
-        let fallbacks = results
-            .iter()
-            .filter(|result| !result.fallbacks.is_empty())
-            .count();
         Some(Cell {
+            score: Score::of(results.iter().copied()),
             totals: Totals::of(results),
             worst,
-            fallbacks,
         })
     }
 }

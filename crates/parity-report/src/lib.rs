@@ -1,11 +1,19 @@
-//! Renders a [`RunRecord`](parity_model::record::RunRecord): the table people read, the JSON programs read.
+//! Renders a [`RunRecord`](parity_model::record::RunRecord): tables and pages for people, JSON, CSV and JUnit for programs.
 //!
 //! Pure functions of the record: no clock, no environment, no terminal. Width and color are arguments, so that a stored
 //! run renders to the bytes the live run printed. Deciding an exit code is the command line's job.
 
 mod cells;
+pub mod csv;
+mod facts;
+mod gfm;
+pub mod html;
 pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod pages;
 pub mod text;
 mod totals;
 
+pub use facts::{SCORE_DEFINITION, Score, agrees, repro, share_text, ulp_text};
 pub use totals::Totals;

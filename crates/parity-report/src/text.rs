@@ -5,12 +5,13 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Color, ContentArrangement, Table, presets};
 use parity_model::{
     Verdict,
-    record::{BackendInfo, CaseRecord, CaseResult, RunRecord},
+    record::{BackendInfo, CaseRecord, RunRecord},
 };
 
 use crate::{
     Totals,
-    cells::{Cell, WorstError, distinct, families, grid},
+    cells::{Cell, distinct, families, grid},
+    facts::{Found, error_text, known_failures, repro, results},
 };
 
 /// How the page is laid out.
@@ -60,9 +61,13 @@ fn write_header(page: &mut String, run: &RunRecord) -> std::fmt::Result {
         "parity {}{commit}, candle-core {}",
         run.parity_version, run.candle_version
     )?;
+    let part = match &run.shard {
+        None => String::new(),
+        Some(shard) => format!(", shard {}/{} of {}", shard.index, shard.of, shard.planned),
+    };
     writeln!(
         page,
-        "started {}, took {:.1} s; seed {}; {} cases",
+        "started {}, took {:.1} s; seed {}; {} cases{part}",
         run.started, run.seconds, run.seed, run.planned
     )?;
     let name_width = run
@@ -135,7 +140,7 @@ fn show(cell: &Cell) -> comfy_table::Cell {
     let mut text = format!("{}/{}", cell.totals.count(Verdict::Pass), cell.totals.run());
     if let Some(worst) = cell.worst {
         text.push(' ');
-        text.push_str(&show_error(worst));
+        text.push_str(&error_text(worst));
     }
     for (verdict, count) in cell
         .totals
@@ -144,35 +149,16 @@ fn show(cell: &Cell) -> comfy_table::Cell {
     {
         text.push_str(&format!("\n{count} {}", verdict.name()));
     }
-    if cell.fallbacks > 0 {
-        text.push_str(&format!("\n{} by CPU fallback", cell.fallbacks));
+    if cell.score.by_fallback > 0 {
+        text.push_str(&format!("\n{} by CPU fallback", cell.score.by_fallback));
     }
-    let all_passed = cell.fallbacks == 0 && cell.totals.count(Verdict::Pass) == cell.totals.all();
+    let all_passed = cell.score.by_fallback == 0 && cell.totals.count(Verdict::Pass) == cell.totals.all();
     let color = match (cell.totals.failing() > 0, all_passed) {
         (true, _) => Color::Red,
         (false, true) => Color::Green,
         (false, false) => Color::Yellow,
     };
     comfy_table::Cell::new(text).fg(color)
-}
-
-/// `0` for exact results, else `0.98 49%`.
-fn show_error(worst: WorstError) -> String {
-    let WorstError { ulp, limit_used } = worst;
-    if ulp == 0.0 {
-        return "0".to_owned();
-    }
-    let ulp = match ulp {
-        ulp if ulp.is_infinite() => "inf".to_owned(),
-        ulp if ulp < 1e4 => format!("{ulp:.2}"),
-        ulp => format!("{ulp:.1e}"),
-    };
-    // Beyond ten times the limit the factor says nothing more.
-    if limit_used <= 10.0 {
-        format!("{ulp} {:.0}%", limit_used * 100.0)
-    } else {
-        format!("{ulp} >1000%")
-    }
 }
 
 fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
@@ -237,30 +223,20 @@ fn nearest_limit(run: &RunRecord, column: usize) -> Option<(&CaseRecord, f64)> {
 
 /// Known failures, counted by backend and reason.
 fn write_known(page: &mut String, run: &RunRecord) -> std::fmt::Result {
-    let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
-    for (_, backend, result) in results(run).filter(|(_, _, result)| result.verdict == Verdict::KnownFailure)
-    {
-        let reason = result.note.as_deref().unwrap_or("no reason recorded");
-        match reasons
-            .iter_mut()
-            .find(|(other, text, _)| *other == backend && *text == reason)
-        {
-            Some((_, _, count)) => *count += 1,
-            None => reasons.push((backend, reason, 1)),
-        }
-    }
+    let reasons = known_failures(run);
     if !reasons.is_empty() {
         writeln!(page, "\nKnown failures")?;
     }
-    for (backend, reason, count) in reasons {
-        writeln!(page, "  {backend}, {count} of them: {reason}")?;
+    for reason in reasons {
+        let count = reason.cases.len();
+        writeln!(page, "  {}, {count} of them: {}", reason.backend, reason.text)?;
     }
     Ok(())
 }
 
 fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std::fmt::Result {
     let failures: Vec<_> = results(run)
-        .filter(|(_, _, result)| result.verdict.fails_run())
+        .filter(|found| found.result.verdict.fails_run())
         .collect();
     let all = run.planned * run.backends.len();
     let (red, green, plain) = if options.color {
@@ -275,7 +251,12 @@ fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std:
         return writeln!(page, "\n{green}ok{plain}: none of {all} results fails the run");
     }
     writeln!(page, "\nFailures")?;
-    for (case, backend, result) in failures.iter().take(options.max_failures) {
+    for Found {
+        case,
+        backend,
+        result,
+    } in failures.iter().take(options.max_failures)
+    {
         writeln!(
             page,
             "  {red}{}{plain} on {backend}: {}",
@@ -286,30 +267,10 @@ fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std:
             writeln!(page, "    {}", note.trim_end().replace('\n', "\n    "))?;
         }
         writeln!(page, "    limit: {}", case.limit)?;
-        writeln!(page, "    again: {}", repro(run, case, backend))?;
+        writeln!(page, "    again: {}", repro(run, &case.id, backend))?;
     }
     if let Some(more @ 1..) = failures.len().checked_sub(options.max_failures) {
         writeln!(page, "  and {more} more; the JSON output has them all")?;
     }
     writeln!(page, "\n{red}FAILED{plain}: {} of {all} results", failures.len())
-}
-
-/// Every result with its case and the name of its backend, in plan order.
-fn results(run: &RunRecord) -> impl Iterator<Item = (&CaseRecord, &str, &CaseResult)> {
-    let names = || run.backends.iter().map(|backend| backend.backend.as_str());
-    run.cases.iter().flat_map(move |case| {
-        names()
-            .zip(&case.results)
-            .map(move |(backend, result)| (case, backend, result))
-    })
-}
-
-/// The command that repeats one case. An id holds no single quote, so quoting it is enough for a shell.
-fn repro(run: &RunRecord, case: &CaseRecord, backend: &str) -> String {
-    let mut command = format!("parity run --backend {backend} --case '{}'", case.id);
-    for argument in &run.repro_args {
-        command.push(' ');
-        command.push_str(argument);
-    }
-    command
 }

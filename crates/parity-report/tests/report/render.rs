@@ -1,93 +1,15 @@
-//! Reports as functions of a record: what the page says, and that a stored run renders to the same bytes.
+//! The text page and the JSON form of a record: what they say, and that a stored run renders to the same bytes.
 
-use parity_model::{
-    Metrics, Verdict,
-    record::{BackendInfo, CaseRecord, CaseResult, RECORD_VERSION, RunRecord},
-};
+use parity_model::record::{RECORD_VERSION, Shard};
 use parity_report::{Totals, json, text};
+
+use crate::common::run;
 
 const PLAIN: text::Options = text::Options {
     width: None,
     color: false,
     max_failures: 10,
 };
-
-fn backend(name: &str) -> BackendInfo {
-    let target = if name == "rocm" { "gfx1100" } else { "" };
-    BackendInfo {
-        backend: name.to_owned(),
-        device: format!("{name} device"),
-        level: "isa".to_owned(),
-        driver: "driver 1.2".to_owned(),
-        target: target.to_owned(),
-    }
-}
-
-fn result(verdict: Verdict, max_ulp: Option<f64>, note: Option<&str>) -> CaseResult {
-    let metrics = max_ulp.map(|max_ulp| Metrics {
-        elements: 6,
-        outside: usize::from(verdict == Verdict::Mismatch),
-        max_ulp,
-        max_abs: 0.5,
-        limit_used: max_ulp / 2.0,
-        worst: None,
-    });
-    CaseResult {
-        verdict,
-        vs_oracle: metrics,
-        vs_reference: None,
-        note: note.map(str::to_owned),
-        fallbacks: vec![],
-        // A number that a parser which rounds carelessly reads back as 0.106459.
-        millis: 0.10645900000000001,
-    }
-}
-
-fn case(op: &str, dtype: &str, results: Vec<CaseResult>) -> CaseRecord {
-    CaseRecord {
-        id: format!("unary/{op}:{dtype}:[2,3]:contiguous:uniform(-1,1)"),
-        family: "unary".to_owned(),
-        op: op.to_owned(),
-        dtype: dtype.to_owned(),
-        layout: "contiguous".to_owned(),
-        values: "uniform(-1,1)".to_owned(),
-        limit: "2 ULP: the math library".to_owned(),
-        results,
-    }
-}
-
-fn pass(ulp: f64) -> CaseResult {
-    result(Verdict::Pass, Some(ulp), None)
-}
-
-/// `exp` fails on rocm for f16 with an infinite error; `log` is a known failure there; the rest passes.
-fn run() -> RunRecord {
-    let mismatch = result(
-        Verdict::Mismatch,
-        Some(f64::INFINITY),
-        Some("1 of 6 elements\nis infinite"),
-    );
-    let known = result(Verdict::KnownFailure, Some(3.0), Some("flushes denormals"));
-    let cases = vec![
-        case("exp", "f32", vec![pass(0.5), pass(1.25)]),
-        case("log", "f32", vec![pass(0.5), known]),
-        case("exp", "f16", vec![pass(0.0), mismatch]),
-    ];
-    RunRecord {
-        version: RECORD_VERSION,
-        parity_version: "0.1.0".to_owned(),
-        candle_version: "0.11.1".to_owned(),
-        commit: Some("abc-dirty".to_owned()),
-        started: "2026-01-02T03:04:05Z".to_owned(),
-        seconds: 1.5,
-        seed: 7,
-        reference: "cpu".to_owned(),
-        backends: vec![backend("cpu"), backend("rocm")],
-        repro_args: vec!["--seed 7".to_owned()],
-        planned: cases.len(),
-        cases,
-    }
-}
 
 #[test]
 fn a_stored_run_renders_to_the_bytes_of_the_live_one() {
@@ -98,12 +20,27 @@ fn a_stored_run_renders_to_the_bytes_of_the_live_one() {
 }
 
 #[test]
+fn the_page_of_a_shard_says_that_it_is_a_part() {
+    let mut run = run();
+    assert!(!text::render(&run, &PLAIN).contains("shard"));
+    run.shard = Some(Shard {
+        index: 2,
+        of: 3,
+        planned: 99,
+        plan: "00".repeat(32),
+        places: (0..run.planned).collect(),
+    });
+    let page = text::render(&run, &PLAIN);
+    assert!(page.contains(" cases, shard 2/3 of 99\n"), "{page}");
+}
+
+#[test]
 fn the_header_names_versions_seed_and_every_device() {
     let page = text::render(&run(), &PLAIN);
     for line in [
         "parity 0.1.0 (abc-dirty), candle-core 0.11.1",
         "started 2026-01-02T03:04:05Z, took 1.5 s; seed 7; 3 cases",
-        "  cpu   cpu device, driver driver 1.2, level isa; the reference",
+        "  cpu   cpu device, driver driver 1.2, level host; the reference",
         "  rocm  rocm device, target gfx1100, driver driver 1.2, level isa",
     ] {
         assert!(

@@ -1,0 +1,120 @@
+//! The cases as compact JSON for the page's script: texts that repeat are stored once, exact passes are a zero.
+
+use std::collections::BTreeMap;
+
+use parity_model::{
+    Verdict,
+    record::{CaseRecord, CaseResult, RunRecord},
+};
+use serde_json::{Value, json};
+
+use crate::cells::{Index, families, grid};
+
+/// The cells of the maps, in the order the script knows them by.
+pub(super) struct Data<'a> {
+    run: &'a RunRecord,
+    index: Index<'a>,
+    cells: Vec<(&'a str, &'a str, &'a str)>,
+}
+
+/// Texts, each with the place it got when it first came.
+#[derive(Default)]
+struct Texts<'a> {
+    places: BTreeMap<&'a str, usize>,
+    texts: Vec<&'a str>,
+}
+
+impl<'a> Texts<'a> {
+    fn place(&mut self, text: &'a str) -> usize {
+        *self.places.entry(text).or_insert_with(|| {
+            self.texts.push(text);
+            self.texts.len() - 1
+        })
+    }
+}
+
+impl<'a> Data<'a> {
+    pub(super) fn of(run: &'a RunRecord) -> Data<'a> {
+        let index = Index::of(run);
+        let mut cells = Vec::new();
+        for family in families(run) {
+            let grid = grid(run, family, 0);
+            for (op, _) in grid.rows {
+                cells.extend(grid.dtypes.iter().map(|dtype| (family, op, *dtype)));
+            }
+        }
+        cells.retain(|(family, op, dtype)| !index.cases(family, op, dtype).is_empty());
+        Data { run, index, cells }
+    }
+
+    /// The number by which the script knows a cell.
+    pub(super) fn number(&self, cell: (&str, &str, &str)) -> Option<usize> {
+        self.cells.iter().position(|known| *known == cell)
+    }
+
+    /// The data, with nothing in it that would end a `<script>` element.
+    ///
+    /// A case is `[id, limit, [result of each backend]]`; a result is 0 for a pass without any error, else
+    /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks]`, with `null` for errors where no
+    /// value came back.
+    pub(super) fn json(&self) -> Result<String, serde_json::Error> {
+        let (mut limits, mut notes) = (Texts::default(), Texts::default());
+        let mut cells = Vec::new();
+        for (family, op, dtype) in &self.cells {
+            let cases = self.index.cases(family, op, dtype).iter();
+            let cases: Vec<_> = cases
+                .map(|case| case_value(case, &mut limits, &mut notes))
+                .collect();
+            cells.push(json!([family, op, dtype, cases]));
+        }
+        let backends = self.run.backends.iter();
+        let data = json!({
+            "backends": backends.map(|backend| &backend.backend).collect::<Vec<_>>(),
+            "reference": self.run.reference,
+            "verdicts": Verdict::ALL.map(Verdict::name),
+            "fails": Verdict::ALL.map(Verdict::fails_run),
+            "args": self.run.repro_args.join(" "),
+            "limits": limits.texts,
+            "notes": notes.texts,
+            "cells": cells,
+        });
+        Ok(serde_json::to_string(&data)?.replace('<', "\\u003c"))
+    }
+}
+
+fn case_value<'a>(case: &'a CaseRecord, limits: &mut Texts<'a>, notes: &mut Texts<'a>) -> Value {
+    let results = case.results.iter().map(|result| result_value(result, notes));
+    let results: Vec<_> = results.collect();
+    json!([case.id, limits.place(&case.limit), results])
+}
+
+fn result_value<'a>(result: &'a CaseResult, notes: &mut Texts<'a>) -> Value {
+    let error = result.vs_oracle.as_ref();
+    let exact = error.is_some_and(|error| error.max_ulp == 0.0 && error.limit_used == 0.0);
+    let bare = result.note.is_none() && result.fallbacks.is_empty();
+    if result.verdict == Verdict::Pass && exact && bare {
+        return json!(0);
+    }
+    let verdict = Verdict::ALL.iter().position(|verdict| *verdict == result.verdict);
+    let note = result.note.as_deref().map(|note| notes.place(note));
+    let worst = error.and_then(|error| error.worst.as_ref());
+    let worst = worst.map(|worst| json!([worst.index, worst.inputs, worst.expected, worst.got, worst.limit]));
+    json!([
+        verdict,
+        error.map(|error| number(error.max_ulp)),
+        error.map(|error| number(error.limit_used)),
+        note.map_or(json!(-1), |note| json!(note)),
+        worst.unwrap_or(json!(0)),
+        result.fallbacks,
+    ])
+}
+
+/// A figure with five digits, which is more than the page shows; JSON has no infinities, so those are words.
+fn number(x: f64) -> Value {
+    let rounded = format!("{x:.4e}").parse::<f64>().unwrap_or(x);
+    if rounded.is_finite() {
+        json!(rounded)
+    } else {
+        json!(x.to_string())
+    }
+}

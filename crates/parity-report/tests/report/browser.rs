@@ -1,0 +1,135 @@
+//! The HTML page in a real browser, where there is one: the cases behind a cell, the filter, the keyboard, the width.
+//!
+//! `PARITY_BROWSER` names a Chromium; without it the first one on the path is taken. Where there is none, each test says
+//! on stderr that it was skipped; with `PARITY_BROWSER` set, a browser that does not start is a failure.
+
+use std::{io::Write as _, path::PathBuf, process::Command};
+
+use parity_report::html;
+
+use crate::common::run;
+
+fn browser() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("PARITY_BROWSER") {
+        return Some(named.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let mut dirs = std::env::split_paths(&path);
+    dirs.find_map(|dir| {
+        let names = ["chromium", "chromium-browser", "google-chrome"].iter();
+        names.map(|name| dir.join(name)).find(|file| file.is_file())
+    })
+}
+
+/// The page as it stands after `script` ran at its end, `None` where there is no browser.
+#[track_caller]
+fn after(script: &str, width: u32) -> Option<String> {
+    let Some(browser) = browser() else {
+        // Not `eprintln!`, which the test harness would swallow.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no Chromium on the path, see tests/report/browser.rs"
+        );
+        return None;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let page = html::render(&run()).unwrap();
+    let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
+    let file = dir.path().join("page.html");
+    std::fs::write(&file, page).unwrap();
+    let out = Command::new(&browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--virtual-time-budget=2000",
+            "--dump-dom",
+        ])
+        .arg(format!("--window-size={width},900"))
+        .arg(format!(
+            "--user-data-dir={}",
+            dir.path().join("profile").display()
+        ))
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", browser.display()));
+    let dom = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(
+        dom.contains("</html>"),
+        "{}: {}",
+        browser.display(),
+        String::from_utf8_lossy(&out.stderr)
+    );
+    // Without the scripts and the data, so that a test finds only what a reader sees.
+    let shown: Vec<_> = dom
+        .split("<script")
+        .map(|part| part.split_once("</script>").map_or(part, |(_, after)| after))
+        .collect();
+    Some(shown.concat())
+}
+
+const REPRO: &str =
+    "parity run --backend rocm --case 'unary/exp:f16:[2,3]:contiguous:uniform(-1,1)' --seed 7";
+
+#[test]
+fn a_click_on_a_cell_lists_its_cases_with_the_command_that_repeats_them() {
+    let Some(page) = after(
+        "document.querySelector('[data-backend=\"1\"] td .bad').click()",
+        1280,
+    ) else {
+        return;
+    };
+    assert!(page.contains("unary/exp f16 on rocm"), "{page}");
+    assert!(page.contains(REPRO), "{page}");
+    // The control: unless a cell was chosen, nothing is listed.
+    let Some(page) = after("", 1280) else { return };
+    assert!(!page.contains(REPRO), "{page}");
+}
+
+#[test]
+fn the_filter_lists_the_cases_that_hold_every_word() {
+    let filter = "const f = document.getElementById('filter'); f.value = 'LOG f32'; f.dispatchEvent(new Event('input'))";
+    let Some(page) = after(filter, 1280) else { return };
+    assert!(
+        page.contains("1 matching") && page.contains("Matching cases on rocm"),
+        "{page}"
+    );
+    let listed = page.split("id=\"cases\"").nth(1).unwrap();
+    let listed = listed.split("</section>").next().unwrap();
+    assert!(
+        listed.contains("unary/log:f32") && !listed.contains("unary/exp"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn arrow_keys_move_among_the_cells_and_escape_closes_the_list() {
+    let keys = "const map = document.querySelector('.map[data-backend=\"1\"]'); const first = map.querySelector('td button');\
+        const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));\
+        first.focus(); press(first, 'ArrowRight'); document.title = document.activeElement.title;\
+        document.activeElement.click(); document.title += document.getElementById('panel').hidden;\
+        press(document.body, 'Escape'); document.title += document.getElementById('panel').hidden";
+    let Some(page) = after(keys, 1280) else { return };
+    let title = page
+        .split("<title>")
+        .nth(1)
+        .unwrap()
+        .split("</title>")
+        .next()
+        .unwrap();
+    assert!(
+        title.starts_with("exp f32: 1 of 1 agree") && title.ends_with("falsetrue"),
+        "{title}"
+    );
+}
+
+#[test]
+fn the_page_is_no_wider_than_a_phone() {
+    let wide = "document.title = document.documentElement.scrollWidth <= innerWidth ? 'fits' : 'too wide'";
+    let Some(page) = after(wide, 390) else { return };
+    assert!(page.contains("<title>fits</title>"), "{page}");
+    // The control: something wide is found.
+    let wider = format!("document.body.style.width = '2000px'; {wide}");
+    let Some(page) = after(&wider, 390) else { return };
+    assert!(page.contains("<title>too wide</title>"), "{page}");
+}

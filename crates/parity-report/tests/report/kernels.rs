@@ -1,0 +1,47 @@
+//! The list of kernels read from a module that was really compiled.
+
+use kernel_build::{Target, compile};
+use parity_report::pages::{kernels::CodeObject, pages};
+
+use crate::common::run;
+
+/// A kernel that candle has, one that it lacks, and a device function, which is no kernel.
+const SOURCE: &str = r#"
+extern "C" __attribute__((device, used, noinline)) float helper_f32(float x) { return x + x; }
+extern "C" __attribute__((global)) void uexp_f32(float *x) { *x = helper_f32(*x); }
+extern "C" __attribute__((global)) void utwice_f32(float *x) { *x += *x; }
+"#;
+
+#[test]
+fn the_kernels_of_a_compiled_module_are_compared_with_candles() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("unary.hip"), SOURCE).unwrap();
+    // A folder of kernels without a header is taken for a mistake.
+    std::fs::write(dir.path().join("none.h"), "").unwrap();
+    let targets = Target::parse_list("gfx1100").unwrap();
+    compile(dir.path(), &targets, dir.path(), 1).unwrap();
+    let elf = std::fs::read(dir.path().join("unary.gfx1100.hsaco")).unwrap();
+
+    let object = CodeObject::read("unary.gfx1100.hsaco", &elf).unwrap();
+    assert_eq!(
+        (object.module.as_str(), object.target.as_str()),
+        ("unary", "gfx1100")
+    );
+    assert_eq!(Vec::from_iter(&object.kernels), ["uexp_f32", "utwice_f32"]);
+
+    let pages = pages(&run(), &[object]);
+    let page = pages.iter().find(|page| page.name == "kernels.md").unwrap();
+    let row = |name: &str| {
+        let mut lines = page.text.lines();
+        let line = lines.find(|line| line.starts_with(&format!("| {name} ")));
+        line.unwrap().split('|').map(str::trim).collect::<Vec<_>>()
+    };
+    assert_eq!(row("unary")[2..7], ["123", "1", "122", "1", "2"]);
+    assert_eq!(row("`uexp`")[2..5], ["f32", "bf16 f16 f64 f8_e4m3", ""]);
+    assert_eq!(row("`utwice`")[2..5], ["", "", "f32"]);
+}
+
+#[test]
+fn without_code_objects_there_is_no_page_that_could_be_taken_for_a_comparison() {
+    assert!(pages(&run(), &[]).iter().all(|page| page.name != "kernels.md"));
+}
