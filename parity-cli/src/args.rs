@@ -18,10 +18,30 @@ pub(crate) enum Command {
     /// Run cases on backends and judge every result.
     #[command(after_help = crate::exit::Exit::help())]
     Run(RunArgs),
+    /// Run one case and show what it computes, what every backend made of it, and how that was judged.
+    #[command(after_help = crate::exit::Exit::help())]
+    Explain(ExplainArgs),
     /// List what there is.
     List(ListArgs),
     /// Render a stored run again.
     Report(ReportArgs),
+    /// Compare two stored runs: what was fixed, what broke, what is new or gone, which errors grew.
+    #[command(after_help = crate::exit::Exit::help())]
+    Diff(DiffArgs),
+    /// Pass or block by the parity score of a stored run.
+    #[command(after_help = crate::exit::Exit::help())]
+    Gate(GateArgs),
+    /// Show the limits of a stored run that are nearly used up, and those that are hardly used.
+    Headroom(HeadroomArgs),
+    /// Put the records of all shards of one plan together.
+    #[command(after_help = crate::exit::Exit::help())]
+    Merge(MergeArgs),
+    /// Say which drivers, devices and tools are there, what is missing, and how to get it.
+    #[command(after_help = crate::exit::Exit::help())]
+    Doctor(DoctorArgs),
+    /// Break right outputs as broken kernels would, and say which faults no case notices.
+    #[command(after_help = crate::exit::Exit::help())]
+    Selftest(SelftestArgs),
     /// Run cases for a supervisor (internal).
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -54,37 +74,60 @@ pub(crate) struct SelectArgs {
     pub(crate) spec_dir: Option<PathBuf>,
 }
 
+/// On what, and judged how.
 #[derive(Debug, Args)]
-pub(crate) struct RunArgs {
+pub(crate) struct HowArgs {
     /// Backends to run, besides the reference, which always runs: see `parity list backends`.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = Backend::DEFAULT.name())]
     pub(crate) backend: Vec<String>,
-    #[command(flatten)]
-    pub(crate) select: SelectArgs,
     /// Seed the inputs derive from.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Seconds one case may take on one backend.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub(crate) timeout: f64,
-    /// Cases in flight at once [default: one per core].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
     /// Fail every result of which a backend computed a part on the CPU for want of a kernel.
     #[arg(long)]
     pub(crate) no_fallback: bool,
     /// Failures that are known, with reasons [default: known-failures.toml in the spec directory, if there].
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// Cases in flight at once [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Run part I of N of the selected cases, e.g. `2/4`; `parity merge` puts the parts together. A case is always in
+    /// the same part of N, whatever else is selected.
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<String>,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Id of the case, in the specs or not, e.g. `unary/exp:f32:[2,3]:transposed:uniform(-10,10)`.
+    #[arg(value_name = "CASE")]
+    pub(crate) case: String,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// Directory of specs [default: as for `parity run`].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spec_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// What to print.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
     pub(crate) output: Format,
     /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
@@ -103,6 +146,14 @@ pub(crate) enum Format {
     Text,
     /// The whole record.
     Json,
+    /// A status page in GitHub-flavoured markdown, with every known failure and every failure.
+    Markdown,
+    /// A row per case and backend.
+    Csv,
+    /// JUnit XML, a test suite per backend.
+    Junit,
+    /// One page with heat maps, histograms and every case, that needs no other file.
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,8 +187,101 @@ pub(crate) enum Listing {
 pub(crate) struct ReportArgs {
     /// A run stored with `--output json`.
     pub(crate) record: PathBuf,
+    /// Write the pages of reports/ into this directory instead: status, components, coverage.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "out"])]
+    pub(crate) pages: Option<PathBuf>,
+    /// Directory of compiled kernels (module.target.hsaco), for a page that compares them with candle's.
+    #[arg(long, value_name = "DIR", requires = "pages")]
+    pub(crate) code_objects: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+A result is worse when it agreed (pass, error-parity, reference-suspect) and no longer does or is gone, when it failed
+as known and now fails otherwise, when it is new and fails, and when its error grew tenfold although it still agrees.
+Errors are compared in ULP, an exact result counting as half of one, and as shares of the limit where that is the same.
+")]
+pub(crate) struct DiffArgs {
+    /// The earlier run, stored with `--output json`.
+    #[arg(value_name = "A.json")]
+    pub(crate) before: PathBuf,
+    /// The later run.
+    #[arg(value_name = "B.json")]
+    pub(crate) after: PathBuf,
+    /// Results that only the earlier run has make nothing worse, as where it ran a wider selection.
+    #[arg(long)]
+    pub(crate) allow_gone: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GateArgs {
+    /// A run stored with `--output json`, whole: shards have to be merged.
+    #[arg(value_name = "RECORD.json")]
+    pub(crate) record: PathBuf,
+    /// The backend whose results count.
+    #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
+    pub(crate) backend: String,
+    /// Percent of the executed results that must agree.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) min: f64,
+    /// Percent that must agree in every family by itself.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) per_family: Option<f64>,
+    /// Block every failure that this earlier run has not.
+    #[arg(long, value_name = "BASE.json")]
+    pub(crate) no_new_failures: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HeadroomArgs {
+    /// A run stored with `--output json`.
+    #[arg(value_name = "RECORD.json")]
+    pub(crate) record: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// The records of all shards of a plan, in any order.
+    #[arg(value_name = "RECORD.json", required = true)]
+    pub(crate) records: Vec<PathBuf>,
+    /// Where the merged record goes [default: stdout].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Directory of specs [default: as for `parity run`].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spec_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelftestArgs {
+    /// Percent of the pairs of op and fault that at least one case must notice.
+    #[arg(long, value_name = "PERCENT", default_value_t = 99.0)]
+    pub(crate) min: f64,
+    /// Seed the inputs derive from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SelftestFormat::Text)]
+    pub(crate) output: SelftestFormat,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelftestFormat {
+    /// Faults by family, and those that go unnoticed.
+    Text,
+    /// Every pair of op and fault.
+    Json,
 }
 
 #[derive(Debug, Args)]

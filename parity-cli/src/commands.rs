@@ -1,8 +1,15 @@
 //! One module a subcommand, and the way into them.
 
+mod diff;
+mod doctor;
+mod explain;
+mod gate;
+mod headroom;
 mod list;
+mod merge;
 mod report;
 mod run;
+mod selftest;
 mod worker;
 
 use std::ffi::OsString;
@@ -43,8 +50,15 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
 fn dispatch(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Explain(args) => explain::explain(args),
+        Command::Diff(args) => diff::diff(&args),
+        Command::Gate(args) => gate::gate(&args),
+        Command::Headroom(args) => headroom::headroom(&args),
+        Command::Merge(args) => merge::merge(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::List(args) => list::list(args),
         Command::Report(args) => report::report(args),
+        Command::Selftest(args) => selftest::selftest(args),
         Command::Worker(args) => worker::worker(&args),
     }
 }

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 /// How a run of the command ended. The numbers are sysexits' where it has one, and nextest's for tests that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Something ran, and every result passed or is a known failure.
+    /// Something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse.
     Ok = 0,
-    /// The selection matches no case: nothing ran, which is never a pass.
+    /// The selection matches no case, or a record holds no result: nothing ran, which is never a pass.
     NothingMatched = 4,
     /// The command line is wrong.
     Usage = 64,
-    /// A spec, a list of known failures or a stored record is wrong.
+    /// A spec, a list of known failures or a stored record is wrong, or records do not belong together.
     BadData = 65,
     /// A file or directory is missing or cannot be read.
     NoInput = 66,
@@ -21,7 +21,7 @@ pub(crate) enum Exit {
     Internal = 70,
     /// An output cannot be written.
     Io = 74,
-    /// The run is complete, and at least one result fails it.
+    /// The run is complete, and at least one result fails it; of stored runs: the gate blocks, something got worse.
     Failed = 100,
 }
 
@@ -30,13 +30,16 @@ impl Exit {
     pub(crate) const TABLE: [(Exit, &str); 9] = [
         (
             Exit::Ok,
-            "something ran, and every result passed or is a known failure",
+            "something ran, and every result passed or is a known failure; the gate passes; nothing got worse",
         ),
-        (Exit::NothingMatched, "the selection matches no case"),
+        (
+            Exit::NothingMatched,
+            "the selection matches no case, or a record holds no result",
+        ),
         (Exit::Usage, "the command line is wrong"),
         (
             Exit::BadData,
-            "a spec, a list of known failures or a stored record is wrong",
+            "a spec, a list of known failures or a stored record is wrong, or records do not belong together",
         ),
         (Exit::NoInput, "a file or directory is missing or cannot be read"),
         (Exit::Unavailable, "a backend is not available"),
@@ -44,7 +47,7 @@ impl Exit {
         (Exit::Io, "an output cannot be written"),
         (
             Exit::Failed,
-            "the run is complete, and at least one result fails it",
+            "the run is complete, and at least one result fails it; the gate blocks; something got worse",
         ),
     ];
 

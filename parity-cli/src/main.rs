@@ -3,15 +3,20 @@
 //! The only crate that prints, reads the environment and picks exit codes.
 
 mod args;
+mod changes;
+mod columns;
 mod commands;
+mod digest;
 mod exit;
 mod judge;
 mod known;
 mod names;
 mod output;
 mod provenance;
+mod records;
 mod select;
 mod settings;
+mod shard;
 mod specs;
 
 fn main() -> std::process::ExitCode {

@@ -3,11 +3,11 @@
 use std::{
     fs,
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use parity_model::record::RunRecord;
-use parity_report::{json, text};
+use parity_report::{csv, html, json, junit, markdown, text};
 
 use crate::{
     args::{ColorChoice, Format, OutputArgs},
@@ -28,6 +28,10 @@ pub(crate) struct Sink {
 enum Form {
     Text(text::Options),
     Json,
+    Markdown,
+    Csv,
+    Junit,
+    Html,
 }
 
 impl Sink {
@@ -47,6 +51,10 @@ impl Sink {
                 max_failures: MAX_FAILURES,
             }),
             Format::Json => Form::Json,
+            Format::Markdown => Form::Markdown,
+            Format::Csv => Form::Csv,
+            Format::Junit => Form::Junit,
+            Format::Html => Form::Html,
         };
         Sink { form, file: args.out }
     }
@@ -55,16 +63,28 @@ impl Sink {
     pub(crate) fn put(&self, run: &RunRecord) -> Result<(), Failure> {
         let page = match &self.form {
             Form::Text(options) => text::render(run, options),
-            Form::Json => json::render(run).map_err(|error| {
-                Failure::new(Exit::Internal, format!("the record has no JSON form: {error}"))
-            })?,
+            Form::Json => json::render(run).map_err(formless)?,
+            Form::Markdown => markdown::render(run),
+            Form::Csv => csv::render(run),
+            Form::Junit => junit::render(run).map_err(formless)?,
+            Form::Html => html::render(run).map_err(formless)?,
         };
         match &self.file {
             None => print(&page),
-            Some(path) => fs::write(path, page)
-                .map_err(|error| Failure::new(Exit::Io, format!("cannot write {}: {error}", path.display()))),
+            Some(path) => write(path, &page),
         }
     }
+}
+
+/// No record has a value that a format cannot hold.
+fn formless(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Internal, format!("the record cannot be rendered: {error}"))
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text)
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot write {}: {error}", path.display())))
 }
 
 /// Writes to stdout. A reader that has seen enough, such as `head`, is no failure.

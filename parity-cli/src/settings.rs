@@ -7,10 +7,9 @@ use parity_model::{CaseId, DType, Family, Layout, Op, Tier};
 use regex::Regex;
 
 use crate::{
-    args::{RunArgs, SelectArgs},
+    args::{HowArgs, SelectArgs},
     exit::{Exit, Failure},
     names::look_up,
-    output::Sink,
 };
 
 /// Which cases of which specs.
@@ -61,6 +60,12 @@ impl Selection {
 }
 
 impl Criteria {
+    /// Whether every case of the default tier is wanted.
+    pub(crate) fn is_whole(&self) -> bool {
+        let lists_are_empty = self.ops.is_empty() && self.dtypes.is_empty() && self.layouts.is_empty();
+        lists_are_empty && self.filter.is_none() && self.tier >= Tier::Ci
+    }
+
     fn resolve(args: &SelectArgs) -> Result<Criteria, Failure> {
         let mut ops = Vec::new();
         for word in &args.ops {
@@ -128,13 +133,16 @@ pub(crate) struct RunSettings {
     /// Whether a result that the CPU helped to compute fails.
     pub(crate) no_fallback: bool,
     pub(crate) known: Option<PathBuf>,
-    pub(crate) sink: Sink,
     /// What a repro needs besides backend and case, quoted for a shell.
     pub(crate) repro_args: Vec<String>,
 }
 
 impl RunSettings {
-    pub(crate) fn resolve(args: RunArgs) -> Result<RunSettings, Failure> {
+    pub(crate) fn resolve(
+        args: HowArgs,
+        selection: Selection,
+        jobs: Option<usize>,
+    ) -> Result<RunSettings, Failure> {
         let mut backends = vec![Backend::REFERENCE];
         for word in &args.backend {
             let backend = backend(word)?;
@@ -146,7 +154,7 @@ impl RunSettings {
             .ok()
             .filter(|limit| !limit.is_zero())
             .ok_or_else(|| Failure::new(Exit::Usage, "--timeout must be a positive number of seconds"))?;
-        if args.jobs == Some(0) {
+        if jobs == Some(0) {
             return Err(Failure::new(Exit::Usage, "--jobs must be at least 1"));
         }
         let mut repro_args = Vec::new();
@@ -156,18 +164,17 @@ impl RunSettings {
         if args.no_fallback {
             repro_args.push("--no-fallback".to_owned());
         }
-        if let Some(dir) = &args.select.spec_dir {
+        if let Some(dir) = &selection.spec_dir {
             repro_args.push(format!("--spec-dir {}", quoted(&dir.to_string_lossy())));
         }
         Ok(RunSettings {
-            selection: Selection::resolve(args.select)?,
+            selection,
             backends,
             seed: args.seed,
             case_limit,
-            jobs: args.jobs.unwrap_or_else(cores),
+            jobs: jobs.unwrap_or_else(cores),
             no_fallback: args.no_fallback,
             known: args.known,
-            sink: Sink::resolve(args.output),
             repro_args,
         })
     }

@@ -13,7 +13,7 @@ use crate::toolchain::Toolchain;
 /// Of the code objects; the driver's launch argument layout hangs on it. Version 5 is ROCm 5.6 and later.
 pub(crate) const CODE_OBJECT_VERSION: u32 = 5;
 
-const FLAGS: &str = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none \
+pub(crate) const FLAGS: &str = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none \
                      -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra";
 
 /// Everything that the compilations have in common.
@@ -21,6 +21,8 @@ const FLAGS: &str = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc 
 pub(crate) struct Plan<'a> {
     toolchain: &'a Toolchain,
     out_dir: &'a Path,
+    /// Flags beside the usual ones.
+    extra_flags: &'a [&'a str],
     /// Headers, compiler and device libraries, hashed.
     common: u64,
 }
@@ -69,8 +71,15 @@ impl<'a> Plan<'a> {
         Ok(Plan {
             toolchain,
             out_dir,
+            extra_flags: &[],
             common: hasher.finish(),
         })
+    }
+
+    /// The same plan with flags beside the usual ones. They are no part of what makes a code object stale: `out_dir` is
+    /// theirs alone.
+    pub(crate) fn with_flags(self, extra_flags: &'a [&'a str]) -> Plan<'a> {
+        Plan { extra_flags, ..self }
     }
 
     /// The compilation of one file for one target.
@@ -160,7 +169,7 @@ impl<'a> Plan<'a> {
 
     fn compile(&self, job: &Job, controls: &Path, object: &Path) -> Result<Vec<String>, String> {
         let mut command = Command::new(&self.toolchain.clang);
-        command.args(FLAGS.split_whitespace());
+        command.args(FLAGS.split_whitespace()).args(self.extra_flags);
         command.arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
         command.arg(format!("--offload-arch={}", job.target.name));
         for library in self
@@ -195,7 +204,7 @@ fn run(command: &mut Command, source: &Path) -> Result<Vec<String>, String> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 

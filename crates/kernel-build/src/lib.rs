@@ -9,6 +9,7 @@
 //! | `ROCM_DEVICE_LIB_PATH` | the folder with `ocml.bc` and `ockl.bc` | where the distributions put it |
 
 mod compile;
+mod compiler;
 mod target;
 mod toolchain;
 
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use compile::Plan;
 
+pub use compiler::Compiler;
 pub use target::Target;
 
 /// The environment variables that choose the toolchain.
@@ -66,6 +68,15 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
         warnings,
         toolchain: toolchain.files().map(Path::to_path_buf).collect(),
     })
+}
+
+/// The compiler that [`compile`] would use, with its version, and the device libraries.
+///
+/// # Errors
+/// As [`compile`], when something is missing.
+pub fn find_toolchain() -> Result<(String, Vec<PathBuf>), String> {
+    let found = toolchain::Toolchain::find()?;
+    Ok((found.version.clone(), found.files().map(Path::to_path_buf).collect()))
 }
 
 /// The files of a folder that end in `.extension`, sorted by name, so that a build does not depend on the file system.

@@ -177,8 +177,8 @@ impl From<Error> for Stop {
 impl CandleRunner {
     fn compute(&self, case: &Case, seed: u64) -> Result<Outcome, Stop> {
         let mut args = Vec::with_capacity(case.args.len());
-        for (arg, base) in case.args.iter().zip(case.inputs(seed)) {
-            let plan = arg.layout.plan(&arg.shape);
+        for (i, (arg, base)) in case.args.iter().zip(case.inputs(seed)).enumerate() {
+            let plan = case.plan(i);
             let planned = plan.as_ref().and_then(Placement::of_plan);
             let (Some(plan), Some(planned)) = (plan, planned) else {
                 return Err(Stop::Misuse(format!(
@@ -235,7 +235,8 @@ fn classify(error: &Error) -> Refusal {
         | Error::DTypeMismatchBinaryOp { .. }
         | Error::UnexpectedNumberOfDims { .. }
         | Error::UnexpectedShape { .. }
-        | Error::DimOutOfRange { .. } => Refusal::Invalid,
+        | Error::DimOutOfRange { .. }
+        | Error::InvalidIndex { .. } => Refusal::Invalid,
         _ => Refusal::Other,
     }
 }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::float::int_range;
 use crate::op::shape::{self, Shapes};
 use crate::op::{Family, Role};
 use crate::values::{self, Slot};
-use crate::{DType, HostTensor, Layout, Op, ValueSet};
+use crate::{DType, HostTensor, Layout, Op, ValueSet, ViewPlan};
 
 /// How far down the test ladder a case stands; a run of a tier holds every tier before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -199,7 +200,7 @@ impl Case {
         let bound = self.shapes().ok().and_then(|shapes| shapes.bound);
         let data = self.data().count();
         let fill = |(i, arg): (usize, &Arg)| {
-            let plan = arg.layout.plan(&arg.shape);
+            let plan = self.plan(i);
             let plan = plan.unwrap_or_else(|| panic!("{id}: {} needs {}", arg.layout, arg.layout.needs()));
             let roles = self.op.roles();
             let slot = Slot {
@@ -212,10 +213,32 @@ impl Case {
             match roles[i] {
                 Role::Data => values::fill(self.values, arg.dtype, &plan.base_shape, &slot),
                 Role::Condition => values::fill_condition(arg.dtype, &plan.base_shape, &slot),
-                Role::Index => values::fill_ids(arg.dtype, &plan.base_shape, bound.unwrap_or(0), &slot),
+                Role::Index => {
+                    values::fill_ids(self.values, arg.dtype, &plan.base_shape, bound.unwrap_or(0), &slot)
+                }
+                Role::Blocks => {
+                    let format = self.op.block_format();
+                    let format = format.unwrap_or_else(|| panic!("{id}: blocks of no format"));
+                    values::fill_blocks(self.values, format, &plan.base_shape, &slot)
+                }
             }
         };
         self.args.iter().enumerate().map(fill).collect()
+    }
+
+    /// How argument `i` lies in its base tensor; `None` when its layout is impossible for its shape. Of blocks the base
+    /// tensor and the view are the bytes.
+    ///
+    /// # Panics
+    /// When there is no argument `i`.
+    pub fn plan(&self, i: usize) -> Option<ViewPlan> {
+        let arg = &self.args[i];
+        let blocks = matches!(self.op.roles().get(i), Some(Role::Blocks));
+        match self.op.block_format().filter(|_| blocks) {
+            None => arg.layout.plan(&arg.shape),
+            Some(_) if arg.layout != Layout::Contiguous => None,
+            Some(format) => Layout::Contiguous.plan(&format.stored(&arg.shape)?),
+        }
     }
 
     /// The arguments that hold the case's values.
@@ -223,6 +246,31 @@ impl Case {
         let roles = self.op.roles().iter();
         let data = self.args.iter().zip(roles).filter(|(_, role)| **role == Role::Data);
         data.map(|(arg, _)| arg)
+    }
+
+    /// Whether the right answer is to refuse: an id is out of range.
+    pub fn must_refuse(&self) -> bool {
+        matches!(self.values, ValueSet::IdsBeyond | ValueSet::IdsNegative)
+    }
+
+    /// Whether the dtype of the ids holds the id that is to be refused, and there is a place for one.
+    fn check_bad_id(&self, bound: Option<usize>) -> Result<(), String> {
+        let Some(bad) = self.values.bad_id(bound.unwrap_or(0)) else {
+            return Ok(());
+        };
+        for (arg, _) in self.args.iter().zip(self.op.roles()).filter(|(_, role)| **role == Role::Index) {
+            // The largest number means "none", which is no mistake.
+            let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
+            if !held || arg.shape.contains(&0) {
+                return Err(format!(
+                    "`{}` needs an id of {bad}, which {} ids of {} do not have",
+                    self.values,
+                    shape_text(&arg.shape),
+                    arg.dtype
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What the shape rules make of the case.
@@ -268,13 +316,19 @@ impl Case {
                 Role::Condition | Role::Index if arg.dtype.is_float() => {
                     return Err(format!("`{op}`: ids and conditions are integers, not {}", arg.dtype));
                 }
-                Role::Data | Role::Condition | Role::Index => {}
+                Role::Blocks if arg.dtype != DType::U8 => {
+                    return Err(format!("`{op}`: blocks are bytes, u8, not {}", arg.dtype));
+                }
+                Role::Data | Role::Condition | Role::Index | Role::Blocks => {}
             }
         }
-        self.shapes()?;
+        self.check_bad_id(self.shapes()?.bound)?;
         let mut base_shapes = Vec::new();
-        for (arg, role) in self.args.iter().zip(op.roles()) {
-            let plan = arg.layout.plan(&arg.shape).ok_or_else(|| {
+        for (i, (arg, role)) in self.args.iter().zip(op.roles()).enumerate() {
+            if *role == Role::Blocks && arg.layout != Layout::Contiguous {
+                return Err(format!("`{op}`: blocks are contiguous, not {}", arg.layout));
+            }
+            let plan = self.plan(i).ok_or_else(|| {
                 format!(
                     "layout `{}` needs {}, and the shape is {}",
                     arg.layout,
@@ -416,6 +470,9 @@ mod tests {
             "indexing/gather(1):f16,u32:[2,3],[2,7]:contiguous,contiguous:any",
             "indexing/scatter(0):i64,u8,i64:[5,3],[2,3],[2,3]:contiguous,stepped,contiguous:any",
             "matmul/matmul:f32:[2,3],[3,4]:transposed,contiguous:ints(-4,4)",
+            "quantized/dequantize_q2_K:u8:[2,512]:contiguous:any",
+            "quantized/qmatmul_q4_0:bf16,u8:[9,64],[33,64]:offset,contiguous:uniform(-1,1)",
+            "quantized/embedding_f16:u8,u32:[5,7],[2,3]:contiguous,transposed:any",
         ] {
             let case: Case = text.parse().unwrap();
             assert_eq!(case.id().as_str(), text);
@@ -461,6 +518,32 @@ mod tests {
             ),
             ("unary/exp:f32,f32:[2]:contiguous:any", "one dtype for all of them"),
             ("reduce/max(1):f32:[2]:contiguous:any", "no dimension 1"),
+            ("quantized/dequantize_q4_2:u8:[32]:contiguous:any", "unknown op `dequantize_q4_2`"),
+            ("quantized/dequantize_q4_0:u8:[33]:contiguous:any", "whole blocks of 32"),
+            ("quantized/dequantize_q4_0:u8:[2,32]:transposed:any", "blocks are contiguous"),
+            ("quantized/dequantize_q4_0:u8:[32]:contiguous:ints(0,9)", "filled with `any`"),
+            (
+                "quantized/qmatmul_q4_0:f32:[1,32],[1,32]:contiguous,contiguous:quants",
+                "blocks are bytes, u8, not f32",
+            ),
+            (
+                "quantized/qmatmul_bf16:bf16,u8:[1,32],[1,32]:contiguous,contiguous:quants",
+                "means nothing for bf16: it takes f32",
+            ),
+            (
+                "quantized/qmatmul_q4_0:f32,u8:[1,32],[1,32]:contiguous,contiguous:any",
+                "too far apart for the activations",
+            ),
+            ("unary/exp:f32:[2]:contiguous:quants", "`quants` is for products with blocks"),
+            ("unary/exp:f32:[2]:contiguous:ids_beyond", "`exp` has none"),
+            (
+                "indexing/gather(0):f32,u8:[300],[9]:contiguous,contiguous:ids_beyond",
+                "needs an id of 300",
+            ),
+            (
+                "indexing/gather(0):f32,u32:[3],[9]:contiguous,contiguous:ids_negative",
+                "needs an id of -1",
+            ),
         ] {
             let message = text.parse::<Case>().unwrap_err().to_string();
             assert!(message.contains(text) && message.contains(why), "{message}");
@@ -481,12 +564,31 @@ mod tests {
         assert_eq!(ids.dtype, DType::U8);
         assert!(ids.bytes.iter().all(|id| *id < 255), "255 means skip");
         assert!(ids.bytes.contains(&0) && ids.bytes.contains(&254));
+        let case: Case = "indexing/gather(0):f32,u8:[9],[5]:contiguous,contiguous:ids_beyond"
+            .parse()
+            .unwrap();
+        assert_eq!(case.inputs(0)[1].bytes.iter().filter(|id| **id == 9).count(), 1);
+        assert!(case.must_refuse());
         let case: Case = "where/where_cond:i16,f32,f32:[64],[64],[64]:contiguous,contiguous,contiguous:any"
             .parse()
             .unwrap();
         let condition = &case.inputs(0)[0];
         let truths = (0..64).filter(|i| condition.bits(*i) != 0).count();
         assert!((16..48).contains(&truths), "{truths} of 64");
+    }
+
+    #[test]
+    fn blocks_are_the_bytes_of_the_weights_and_depend_on_the_id() {
+        let case: Case = "quantized/qmatmul_q4_K:f32,u8:[9,512],[3,512]:contiguous,contiguous:quants"
+            .parse()
+            .unwrap();
+        let inputs = case.inputs(0);
+        assert_eq!((inputs[0].dtype, inputs[1].dtype), (DType::F32, DType::U8));
+        assert_eq!(inputs[1].shape, [3, 2 * 144]);
+        assert_eq!(inputs[1].bytes.len(), inputs[1].len());
+        assert_eq!(inputs, case.inputs(0));
+        assert_ne!(inputs[1], case.inputs(1)[1]);
+        assert_eq!(case.result_shape(), [9, 3]);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The table of ops: what exists, what it takes, for which dtypes it means something, and which answer is right.
 //!
-//! One row an op. The spec parser, the executor and the oracle read this table; each of them matches on a family's enum
-//! without `_`, so that a new row does not compile until everyone knows it. Shapes are in [`shape`]; how a backend computes
-//! an op is not said here.
+//! One row an op; in the family of ggml's formats, one an op and format. The spec parser, the executor and the oracle
+//! read this table; each of them matches on a family's enum without `_`, so that a new row does not compile until everyone
+//! knows it. Shapes are in [`shape`], formats in [`formats`]; how a backend computes an op is not said here.
 
+pub mod formats;
 pub mod shape;
 
 use serde::{Deserialize, Serialize};
 
 use crate::DType;
+use formats::{BlockFormat, formats, named};
 
 /// What an argument is to its op: which dtypes it may have and what fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,9 @@ pub enum Role {
     Condition,
     /// Positions along a dimension, in an integer dtype, all in range.
     Index,
+    /// Weights in the op's [`BlockFormat`]. The shape counts weights; the tensor underneath holds blocks as bytes, `u8`,
+    /// and has [`BlockFormat::stored`]'s shape.
+    Blocks,
 }
 
 /// A name that is in none of this crate's tables.
@@ -44,32 +49,48 @@ enum Output {
 
 use crate::DType::{BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
 use self::Output::{Is, Same, Truth};
-use self::Role::{Condition, Data, Index};
+use self::Role::{Blocks, Condition, Data, Index};
 
 /// Every float dtype.
 const FLOATS: &[DType] = &[F8E4M3, BF16, F16, F32, F64];
 /// The float dtypes that candle's products and fused ops take.
 const WIDE: &[DType] = &[BF16, F16, F32, F64];
 const ANY: &[DType] = &DType::ALL;
+/// What raw blocks are.
+const BYTES: &[DType] = &[U8];
+
+/// The dtypes of activations that candle's `QMatMul` multiplies with weights of a format. It turns plain weights into f32
+/// once, and then multiplies them with f32 alone.
+const fn activations(format: BlockFormat) -> &'static [DType] {
+    if format.is_plain() { &[F32] } else { &[BF16, F16, F32] }
+}
 
 macro_rules! ops {
     ($($family:ident, $family_name:literal, $family_doc:literal => {
         $($variant:ident, $name:literal, $params:expr, $roles:expr, $dtypes:ident, $output:expr, $doc:literal;)*
-    })*) => {
+    })*
+    [$format:ident] $blocks:ident, $blocks_name:literal, $blocks_doc:literal => {
+        $($of_blocks:ident, $prefix:literal, $roles_of:expr, $dtypes_of:expr, $output_of:expr, $doc_of:literal;)*
+    }) => {
         /// Ops that share a spec file and a column in the tables.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum Family {
             $(#[doc = $family_doc] $family,)*
+            #[doc = $blocks_doc]
+            $blocks,
         }
 
         impl Family {
             /// Every family, in the order tables show them.
-            pub const ALL: &'static [Family] = &[$(Family::$family),*];
+            pub const ALL: &'static [Family] = &[$(Family::$family,)* Family::$blocks];
 
             /// The word ids, specs and filters use.
             pub const fn name(self) -> &'static str {
-                match self { $(Family::$family => $family_name,)* }
+                match self {
+                    $(Family::$family => $family_name,)*
+                    Family::$blocks => $blocks_name,
+                }
             }
         }
 
@@ -80,33 +101,61 @@ macro_rules! ops {
             pub enum $family {
                 $(#[doc = $doc] $variant,)*
             }
-
-            impl std::fmt::Display for $family {
-                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    Op::from(*self).fmt(f)
-                }
-            }
-
-            impl From<$family> for Op {
-                fn from(op: $family) -> Op {
-                    Op::$family(op)
-                }
-            }
         )*
+
+        #[doc = $blocks_doc]
+        /// The documentation of a variant states the right answer.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $blocks {
+            $(#[doc = $doc_of] $of_blocks(BlockFormat),)*
+        }
+
+        impl $blocks {
+            /// The format of the weights.
+            pub const fn format(self) -> BlockFormat {
+                match self { $($blocks::$of_blocks(format) => format,)* }
+            }
+        }
+
+        families! { $($family)* $blocks }
 
         /// Every op parity knows, by family.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Op {
             $(#[doc = $family_doc] $family($family),)*
+            #[doc = $blocks_doc]
+            $blocks($blocks),
         }
 
         impl Op {
             /// Every op, in table order.
-            pub const ALL: &'static [Op] = &[$($(Op::$family($family::$variant)),*),*];
+            pub const ALL: &'static [Op] = &{
+                const SINGLE: &[Op] = &[$($(Op::$family($family::$variant)),*),*];
+                const FORMATS: &[BlockFormat] = BlockFormat::ALL;
+                const OF_BLOCKS: usize = FORMATS.len() * [$($prefix),*].len();
+                let mut all = [SINGLE[0]; SINGLE.len() + OF_BLOCKS];
+                let mut at = 0;
+                while at < SINGLE.len() {
+                    all[at] = SINGLE[at];
+                    at += 1;
+                }
+                $(
+                    let mut format = 0;
+                    while format < FORMATS.len() {
+                        all[at] = Op::$blocks($blocks::$of_blocks(FORMATS[format]));
+                        at += 1;
+                        format += 1;
+                    }
+                )*
+                all
+            };
 
             /// The family the op belongs to.
             pub const fn family(self) -> Family {
-                match self { $(Op::$family(_) => Family::$family,)* }
+                match self {
+                    $(Op::$family(_) => Family::$family,)*
+                    Op::$blocks(_) => Family::$blocks,
+                }
             }
 
             const fn row(self) -> Row {
@@ -119,9 +168,35 @@ macro_rules! ops {
                         output: $output,
                         definition: $doc,
                     },)*)*
+                    $(Op::$blocks($blocks::$of_blocks($format)) => Row {
+                        name: named!($prefix, $format),
+                        params: &[],
+                        roles: &$roles_of,
+                        dtypes: $dtypes_of,
+                        output: $output_of,
+                        definition: $doc_of,
+                    },)*
                 }
             }
         }
+    };
+}
+
+macro_rules! families {
+    ($($family:ident)*) => {
+        $(
+            impl std::fmt::Display for $family {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    Op::from(*self).fmt(f)
+                }
+            }
+
+            impl From<$family> for Op {
+                fn from(op: $family) -> Op {
+                    Op::$family(op)
+                }
+            }
+        )*
     };
 }
 
@@ -247,6 +322,13 @@ ops! {
         RopeI,             "rope_i",            [],              [Data, Data, Data],        WIDE,    Same,   "As `rope`, pairing 2 i with 2 i + 1.";
         RopeThd,           "rope_thd",          [],              [Data, Data, Data],        WIDE,    Same,   "As `rope` for x [b, t, h, d].";
     }
+    // Names are completed by the format's: `dequantize_q4_0`.
+    [format] Quantized, "quantized", "Weights in ggml's block formats." => {
+        Dequantize,    "dequantize_",        [Blocks],        BYTES,               Is(F32), "The weights: products and the difference with an offset in f32, each of which is exact or rounded once.";
+        DequantizeF16, "dequantize_to_f16_", [Blocks],        BYTES,               Is(F16), "As `dequantize`, rounded once more.";
+        Qmatmul,       "qmatmul_",           [Data, Blocks],  activations(format), Same,    "[.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through ggml's 8-bit blocks.";
+        Embedding,     "embedding_",         [Blocks, Index], BYTES,               Is(F32), "The rows of the weights [rows, width] that ids of any shape name, as `dequantize` has them.";
+    }
 }
 
 impl Op {
@@ -270,9 +352,18 @@ impl Op {
         self.roles().len()
     }
 
-    /// Whether an argument has a dtype of its own: the ids or the condition.
+    /// Whether an argument has a dtype that specs choose on its own: the ids or the condition.
     pub fn takes_ids(self) -> bool {
-        self.roles().iter().any(|role| *role != Role::Data)
+        let chosen = |role: &Role| matches!(role, Role::Condition | Role::Index);
+        self.roles().iter().any(chosen)
+    }
+
+    /// The format of the op's weights, where it has such.
+    pub const fn block_format(self) -> Option<BlockFormat> {
+        match self {
+            Op::Quantized(op) => Some(op.format()),
+            _ => None,
+        }
     }
 
     /// Whether the op takes `count` parameters.
@@ -362,6 +453,18 @@ mod tests {
             );
         }
         assert!("expm1".parse::<Op>().is_err());
+    }
+
+    #[test]
+    fn every_format_has_every_op_of_weights() {
+        for &format in BlockFormat::ALL {
+            let count = Op::ALL.iter().filter(|op| op.block_format() == Some(format)).count();
+            assert_eq!(count, 4, "{format}");
+        }
+        let op = Op::from(Quantized::DequantizeF16(BlockFormat::Q2K));
+        assert_eq!(op.name(), "dequantize_to_f16_q2_K");
+        assert_eq!(op.block_format(), Some(BlockFormat::Q2K));
+        assert_eq!(Op::from(Unary::Exp).block_format(), None);
     }
 
     #[test]

@@ -3,11 +3,15 @@
 //! Everything is a function of the run seed and the case id. The stream is ChaCha8 keyed by the run seed, the FNV-1a
 //! hash of the id and the argument's index, so that inputs are the same on every machine and in every release.
 
+mod blocks;
+
+pub(crate) use blocks::fill_blocks;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use crate::float::{Format, encode_int, int_range};
-use crate::op::Binary;
+use crate::op::{Binary, Role};
 use crate::{DType, HostTensor, Op};
 
 /// The numbers an input is filled with. The text form (`uniform(-10,10)`, `special`) is the one in specs and ids.
@@ -57,11 +61,17 @@ pub enum ValueSet {
     Exhaustive,
     /// As [`ValueSet::Exhaustive`], with zero in the place of NaN.
     Numbers,
+    /// Integers from -9 to 9 as data, and among the ids one past the end of the dimension: to be refused.
+    IdsBeyond,
+    /// As [`ValueSet::IdsBeyond`], with -1 in its place.
+    IdsNegative,
+    /// Integers from -127 to 127, one of the two ends first in every 32: a block of 8-bit quants holds them unharmed.
+    Quants,
 }
 
 /// The spellings of all value sets, for messages.
 pub const VALUE_SETS: &str = "uniform(lo,hi), geometric(lo,hi), ints(lo,hi), nonzero(lo,hi), any, special, nan, \
-                              extremes, divzero, exhaustive, numbers";
+                              extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, quants";
 
 impl std::fmt::Display for ValueSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -77,6 +87,9 @@ impl std::fmt::Display for ValueSet {
             ValueSet::DivZero => f.write_str("divzero"),
             ValueSet::Exhaustive => f.write_str("exhaustive"),
             ValueSet::Numbers => f.write_str("numbers"),
+            ValueSet::Quants => f.write_str("quants"),
+            ValueSet::IdsBeyond => f.write_str("ids_beyond"),
+            ValueSet::IdsNegative => f.write_str("ids_negative"),
         }
     }
 }
@@ -142,6 +155,9 @@ impl std::str::FromStr for ValueSet {
             "divzero" => ValueSet::DivZero,
             "exhaustive" => ValueSet::Exhaustive,
             "numbers" => ValueSet::Numbers,
+            "quants" => ValueSet::Quants,
+            "ids_beyond" => ValueSet::IdsBeyond,
+            "ids_negative" => ValueSet::IdsNegative,
             _ => return Err(bad(&format!("expected one of {VALUE_SETS}"))),
         };
         let bare = !matches!(word, "uniform" | "geometric" | "ints" | "nonzero");
@@ -291,6 +307,12 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
         }
         ValueSet::Exhaustive => in_turn(i, mask as usize + 1) as u64,
         ValueSet::Numbers => number(in_turn(i, mask as usize + 1) as u64),
+        ValueSet::IdsBeyond | ValueSet::IdsNegative => {
+            let (lo, hi) = narrowed(dtype, -9, 9, false);
+            encode_integer(between(&mut rng, lo, hi))
+        }
+        ValueSet::Quants if i.is_multiple_of(32) => encode_integer(127 - 254 * between(&mut rng, 0, 1)),
+        ValueSet::Quants => encode_integer(between(&mut rng, -127, 127)),
     };
     let bits: Vec<u64> = (0..count).map(element).collect();
     let bytes = bits
@@ -306,18 +328,27 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
 
 /// Ids below `bound`, the first and the last one among them where there is room for both. The largest number of the
 /// dtype is never one: candle takes it for "none".
-pub(crate) fn fill_ids(dtype: DType, shape: &[usize], bound: usize, slot: &Slot<'_>) -> HostTensor {
+pub(crate) fn fill_ids(
+    set: ValueSet,
+    dtype: DType,
+    shape: &[usize],
+    bound: usize,
+    slot: &Slot<'_>,
+) -> HostTensor {
     let count = shape.iter().product::<usize>();
     let mut rng = stream(slot.seed, slot.id, slot.arg);
     let last = i64::try_from(bound).unwrap_or(i64::MAX) - 1;
     let last = int_range(dtype).map_or(last, |(_, max)| last.min(max - 1)).max(0);
-    let ids: Vec<i64> = (0..count)
+    let mut ids: Vec<i64> = (0..count)
         .map(|i| match i {
             0 if count > 1 => last,
             1 => 0,
             _ => between(&mut rng, 0, last),
         })
         .collect();
+    if let (Some(id), Some(bad)) = (ids.get_mut(count / 2), set.bad_id(bound)) {
+        *id = bad;
+    }
     integers(dtype, shape, &ids)
 }
 
@@ -348,6 +379,26 @@ fn integers(dtype: DType, shape: &[usize], values: &[i64]) -> HostTensor {
 }
 
 impl ValueSet {
+    /// The id out of range that the set holds, of a dimension of `bound`.
+    pub(crate) fn bad_id(&self, bound: usize) -> Option<i64> {
+        match self {
+            ValueSet::IdsBeyond => i64::try_from(bound).ok(),
+            ValueSet::IdsNegative => Some(-1),
+            ValueSet::Uniform { .. }
+            | ValueSet::Geometric { .. }
+            | ValueSet::Ints { .. }
+            | ValueSet::Nonzero { .. }
+            | ValueSet::Any
+            | ValueSet::Special
+            | ValueSet::Nan
+            | ValueSet::Extremes
+            | ValueSet::DivZero
+            | ValueSet::Exhaustive
+            | ValueSet::Numbers
+            | ValueSet::Quants => None,
+        }
+    }
+
     /// Whether the set can fill the arguments of an op. `base_shapes` are the shapes underneath the layouts, one an
     /// argument that holds data, and `contiguous` says whether every layout is the contiguous one.
     ///
@@ -361,7 +412,13 @@ impl ValueSet {
         contiguous: bool,
     ) -> Result<(), String> {
         let float = dtype.is_float();
+        if op.block_format().is_some() {
+            self.check_blocks(op, !base_shapes.is_empty())?;
+        }
         match self {
+            ValueSet::Quants if op.block_format().is_none() => {
+                return Err(format!("`quants` is for products with blocks, not for {op}: use ints(-127,127)"));
+            }
             ValueSet::Uniform { .. } | ValueSet::Geometric { .. } | ValueSet::Special | ValueSet::Nan
                 if !float =>
             {
@@ -387,7 +444,13 @@ impl ValueSet {
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
-            | ValueSet::Numbers => {}
+            | ValueSet::Numbers
+            | ValueSet::Quants => {}
+            ValueSet::IdsBeyond | ValueSet::IdsNegative => {
+                if !op.roles().contains(&Role::Index) {
+                    return Err(format!("`{self}` is for ops with ids, and `{op}` has none"));
+                }
+            }
         }
         let traps = !matches!(self, ValueSet::Nonzero { .. } | ValueSet::DivZero);
         if op == Op::Binary(Binary::Div) && !float && traps {
@@ -412,6 +475,31 @@ impl ValueSet {
             return self.check_exhaustive(dtype, base_shapes, contiguous);
         }
         Ok(())
+    }
+
+    /// Blocks alone take any bits. A product needs activations that 8-bit blocks can hold.
+    fn check_blocks(&self, op: Op, product: bool) -> Result<(), String> {
+        let fits = match self {
+            ValueSet::Any | ValueSet::IdsBeyond | ValueSet::IdsNegative => !product,
+            ValueSet::Uniform { .. }
+            | ValueSet::Geometric { .. }
+            | ValueSet::Ints { .. }
+            | ValueSet::Nonzero { .. }
+            | ValueSet::Nan
+            | ValueSet::Quants => product,
+            ValueSet::Special
+            | ValueSet::Extremes
+            | ValueSet::DivZero
+            | ValueSet::Exhaustive
+            | ValueSet::Numbers => false,
+        };
+        match (fits, product) {
+            (true, _) => Ok(()),
+            (false, true) => Err(format!(
+                "`{self}` may hold numbers too far apart for the activations of {op}: use uniform(lo,hi) or quants"
+            )),
+            (false, false) => Err(format!("the blocks of {op} are filled with `any`, not `{self}`")),
+        }
     }
 
     fn check_exhaustive(

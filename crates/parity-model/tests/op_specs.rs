@@ -11,14 +11,14 @@ const KNOWN: &str = include_str!("../../../op-specs/known-failures.toml");
 fn files() -> Vec<SpecFile> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../op-specs");
     let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
+        .expect("the specs are there")
+        .map(|entry| entry.expect("a folder lists its files").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .filter(|path| !path.ends_with("known-failures.toml"))
         .collect();
     paths.sort();
     let read = |path: &std::path::PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = std::fs::read_to_string(path).expect("a spec can be read");
         spec::parse(&path.display().to_string(), &text).unwrap_or_else(|errors| panic!("{errors:#?}"))
     };
     paths.iter().map(read).collect()

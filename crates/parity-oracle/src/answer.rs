@@ -11,6 +11,7 @@ pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod nn;
 pub(crate) mod pool;
+pub(crate) mod quantized;
 pub(crate) mod reduce;
 pub(crate) mod select;
 pub(crate) mod sort;

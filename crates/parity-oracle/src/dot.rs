@@ -10,6 +10,7 @@ use parity_model::float::{Format, encode_int};
 
 use crate::Element;
 use crate::answer::exact;
+use crate::arithmetic::Arithmetic;
 use crate::dd::Dd;
 use crate::limit::Limit;
 use crate::numbers::Numbers;
@@ -44,10 +45,12 @@ pub(crate) struct Dot {
     terms: usize,
     /// Whether every product is a whole number.
     whole: bool,
+    /// The sum in a format that is too narrow, where that is asked for.
+    narrow: Option<(Format, f64)>,
 }
 
 impl Dot {
-    pub(crate) fn new(dtype: DType) -> Dot {
+    pub(crate) fn new(dtype: DType, arithmetic: Arithmetic) -> Dot {
         Dot {
             dtype,
             sum: 0.0.into(),
@@ -55,6 +58,7 @@ impl Dot {
             magnitude: 0.0,
             terms: 0,
             whole: true,
+            narrow: arithmetic.accumulator(dtype).map(|format| (format, 0.0)),
         }
     }
 
@@ -67,10 +71,16 @@ impl Dot {
         if self.dtype == DType::F64 && product.is_finite() {
             self.sum = self.sum + Dd::from(a) * Dd::from(b);
         }
+        if let Some((format, sum)) = &mut self.narrow {
+            *sum = format.round(*sum + product);
+        }
     }
 
     /// The sum, rounded to f64.
     pub(crate) fn value(&self) -> f64 {
+        if let Some((_, sum)) = self.narrow {
+            return sum;
+        }
         if self.dtype == DType::F64 && self.plain.is_finite() {
             self.sum.hi
         } else {
@@ -106,6 +116,7 @@ impl Dot {
 
 /// The sum of `a[i] b[j]` over `terms`, as an element of `dtype`: integers wrap.
 pub(crate) fn dot(
+    arithmetic: Arithmetic,
     dtype: DType,
     a: &Numbers,
     b: &Numbers,
@@ -113,13 +124,13 @@ pub(crate) fn dot(
 ) -> Element {
     match (a, b, Format::of(dtype)) {
         (Numbers::Reals(a), Numbers::Reals(b), Some(format)) => {
-            let mut dot = Dot::new(dtype);
+            let mut dot = Dot::new(dtype, arithmetic);
             terms.for_each(|(i, j)| dot.push(a[i], b[j]));
             dot.element(&format, 1.0, 1.0)
         }
         (Numbers::Ints(a), Numbers::Ints(b), None) => {
             let sum = terms.fold(0_i64, |sum, (i, j)| {
-                sum.wrapping_add(a[i].wrapping_mul(b[j]))
+                arithmetic.add(dtype, sum, a[i].wrapping_mul(b[j]))
             });
             exact(encode_int(dtype, sum))
         }
@@ -133,7 +144,8 @@ mod tests {
 
     fn of(dtype: DType, a: &[f64], b: &[f64]) -> Element {
         let pairs = (0..a.len()).map(|i| (i, i));
-        dot(dtype, &Numbers::Reals(a.to_vec()), &Numbers::Reals(b.to_vec()), pairs)
+        let (a, b) = (Numbers::Reals(a.to_vec()), Numbers::Reals(b.to_vec()));
+        dot(Arithmetic::Right, dtype, &a, &b, pairs)
     }
 
     #[test]
@@ -180,7 +192,7 @@ mod tests {
     #[test]
     fn integers_wrap() {
         let (a, b) = (Numbers::Ints(vec![200, 100]), Numbers::Ints(vec![1, 1]));
-        let element = dot(DType::U8, &a, &b, [(0, 0), (1, 1)].into_iter());
+        let element = dot(Arithmetic::Right, DType::U8, &a, &b, [(0, 0), (1, 1)].into_iter());
         assert_eq!(element, exact(44));
     }
 }

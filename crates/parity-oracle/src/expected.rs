@@ -3,6 +3,7 @@
 use parity_model::{Case, DType, HostTensor, LimitSpec, Op};
 
 use crate::answer;
+use crate::arithmetic::Arithmetic;
 use crate::limit::Limit;
 
 /// What a case should give.
@@ -36,14 +37,30 @@ pub struct Element {
 /// # Panics
 /// When `inputs` are not the case's: another number of tensors, or other base shapes.
 pub fn expected(case: &Case, inputs: &[HostTensor]) -> Expected {
+    expected_with(case, inputs, Arithmetic::Right)
+}
+
+/// What `case` would give if sums and integers were computed as `arithmetic` says. For tests of the judge: the right
+/// answer is [`expected`].
+///
+/// # Panics
+/// As [`expected`].
+pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic) -> Expected {
     let args = logical(case, inputs);
     let call = Call {
         case,
         args: &args,
         shape: case.result_shape(),
         dtype: case.op.result_dtype(case.dtype),
+        arithmetic,
     };
     let (mut elements, derived) = match case.op {
+        // There is no right value; the judge asks for a refusal.
+        _ if case.must_refuse() => {
+            let count = call.shape.iter().product();
+            let source = "to be refused: an id is out of range".to_owned();
+            (vec![answer::exact(0); count], source)
+        }
         Op::Unary(op) => answer::elementwise::unary(&call, op),
         Op::Binary(op) => answer::elementwise::binary(&call, op),
         Op::Cast(_) => answer::cast::answer(&call),
@@ -57,6 +74,7 @@ pub fn expected(case: &Case, inputs: &[HostTensor]) -> Expected {
         Op::Copies(op) => answer::copies::answer(&call, op),
         Op::Sort(op) => answer::sort::answer(&call, op),
         Op::Nn(op) => answer::nn::answer(&call, op),
+        Op::Quantized(op) => answer::quantized::answer(&call, op),
     };
     let limit = match &case.limit {
         LimitSpec::Derived => derived,
@@ -100,6 +118,8 @@ pub(crate) struct Call<'a> {
     pub(crate) shape: Vec<usize>,
     /// The output's dtype.
     pub(crate) dtype: DType,
+    /// How sums and integers are computed.
+    pub(crate) arithmetic: Arithmetic,
 }
 
 impl Call<'_> {
@@ -117,12 +137,12 @@ pub(crate) fn logical(case: &Case, inputs: &[HostTensor]) -> Vec<HostTensor> {
         "{}: one input an argument",
         case.id()
     );
-    let gather = |(arg, input): (&parity_model::Arg, &HostTensor)| {
-        let plan = arg.layout.plan(&arg.shape);
+    let gather = |(i, input): (usize, &HostTensor)| {
+        let plan = case.plan(i);
         plan.unwrap_or_else(|| panic!("{}: impossible layout", case.id()))
             .gather(input)
     };
-    case.args.iter().zip(inputs).map(gather).collect()
+    inputs.iter().enumerate().map(gather).collect()
 }
 
 #[cfg(test)]
@@ -273,8 +293,8 @@ mod tests {
     fn what_is_gathered_can_be_scattered_back() {
         let (args, gathered) = outputs("indexing/gather(1):i32,u32:[2,5],[2,8]:contiguous,contiguous:any");
         let ids = crate::numbers::ints(&args[1]);
-        for i in 0..16 {
-            let source = args[0].bits(i / 8 * 5 + ids[i] as usize);
+        for (i, id) in ids.iter().enumerate() {
+            let source = args[0].bits(i / 8 * 5 + *id as usize);
             assert_eq!(gathered.elements[i].bits, source);
         }
         let (args, added) = outputs(

@@ -53,6 +53,20 @@ pub fn judge(
     got: &Outcome,
 ) -> Judgement {
     match got {
+        Outcome::Ran(_) if case.must_refuse() => Judgement::of(
+            Verdict::Mismatch,
+            "it computed something, where an id is out of range and it should have refused",
+        ),
+        // Backends have words of their own for it; that it is an error, and no panic or fault, is what counts.
+        Outcome::Refused {
+            refusal: Refusal::Invalid | Refusal::Other,
+            ..
+        } if case.must_refuse() => Judgement {
+            verdict: Verdict::Pass,
+            vs_oracle: None,
+            vs_reference: None,
+            note: None,
+        },
         Outcome::Ran(output) => judge_value(case, expected, inputs, reference, output),
         Outcome::Refused { refusal, message } => judge_refusal(reference, *refusal, message),
         Outcome::Crashed { how, stderr } => match stderr.trim().lines().last() {

@@ -4,8 +4,11 @@
 //! IEEE 754 arithmetic, CORE-MATH's correctly rounded functions and double-double arithmetic, never from a backend.
 
 mod answer;
+mod blocks;
+mod arithmetic;
 mod bound;
 mod dd;
+mod detail;
 mod dot;
 mod expected;
 mod integer;
@@ -15,6 +18,8 @@ mod metrics;
 mod numbers;
 mod real;
 
-pub use expected::{Element, Expected, expected};
+pub use arithmetic::Arithmetic;
+pub use detail::{Difference, differences, index_of, value_text};
+pub use expected::{Element, Expected, expected, expected_with};
 pub use judge::{Judgement, judge};
 pub use limit::Limit;

@@ -162,7 +162,7 @@ fn measure(
 }
 
 /// A value as the shortest decimal that reads back as it.
-fn print(dtype: DType, bits: u64) -> String {
+pub(crate) fn print(dtype: DType, bits: u64) -> String {
     match (Format::of(dtype), dtype) {
         (None, _) => decode_int(dtype, bits).to_string(),
         (Some(_), DType::F32) => format!("{:?}", f32::from_bits(bits as u32)),

@@ -1,23 +1,30 @@
 //! `parity run`: plan, execute, judge, record, report.
 
-use std::time::{Duration, Instant};
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use parity_exec::{Backend, CANDLE_VERSION, Settings, Supervisor, WorkerCommand};
+use parity_exec::{Backend, CANDLE_VERSION, Execution, Settings, Supervisor, WorkerCommand};
 use parity_model::{
     Case,
     known::KnownFailures,
-    record::{RECORD_VERSION, RunRecord},
+    record::{RECORD_VERSION, RunRecord, Shard},
 };
 use parity_report::Totals;
 
 use crate::{
     args::RunArgs,
+    digest,
     exit::{Exit, Failure},
     judge::Judge,
-    known, provenance,
+    known,
+    output::Sink,
+    provenance,
     select::select,
-    settings::{RunSettings, cores},
+    settings::{RunSettings, Selection, cores},
+    shard::Part,
     specs,
 };
 
@@ -25,17 +32,60 @@ use crate::{
 pub(super) const START_LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
-    let settings = RunSettings::resolve(args)?;
-    let dir = specs::find(settings.selection.spec_dir.as_deref())?;
-    let all = specs::load(&dir)?;
-    let known = known::load(settings.known.as_deref(), &dir, &all)?;
-    let cases = select(&all, &settings.selection.which)?;
+    let part = args.shard.as_deref().map(str::parse::<Part>).transpose();
+    let part = part.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let sink = Sink::resolve(args.output);
+    let settings = RunSettings::resolve(args.how, Selection::resolve(args.select)?, args.jobs)?;
+    let mut plan = Plan::load(&settings)?;
+    if let Some(part) = part {
+        plan.keep(part)?;
+    }
+    let record = execute(&settings, &plan, |_, _| {})?;
+    let exit = verdict(&record)?;
+    sink.put(&record)?;
+    Ok(exit)
+}
 
-    let record = execute(&settings, &cases, &known)?;
-    let totals = Totals::of_run(&record).map_err(|lost| Failure::new(Exit::Internal, lost))?;
-    settings.sink.put(&record)?;
+/// How a run ends.
+pub(super) fn verdict(record: &RunRecord) -> Result<Exit, Failure> {
+    let totals = Totals::of_run(record).map_err(|lost| Failure::new(Exit::Internal, lost))?;
     let failing: usize = totals.iter().map(Totals::failing).sum();
     Ok(if failing == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+/// What is run, and what it is judged by.
+pub(super) struct Plan {
+    pub(super) cases: Vec<Case>,
+    pub(super) known: KnownFailures,
+    /// Every case of the specs.
+    pub(super) all: Vec<Case>,
+    /// [`RunRecord::specs`].
+    specs: String,
+    shard: Option<Shard>,
+}
+
+impl Plan {
+    pub(super) fn load(settings: &RunSettings) -> Result<Plan, Failure> {
+        let dir = specs::find(settings.selection.spec_dir.as_deref())?;
+        let all = specs::load(&dir)?;
+        let known = known::load(settings.known.as_deref(), &dir, &all)?;
+        let cases = select(&all, &settings.selection.which)?;
+        Ok(Plan {
+            specs: digest::rules(&all, &known),
+            all,
+            cases,
+            known,
+            shard: None,
+        })
+    }
+
+    /// Leaves the part's cases alone.
+    fn keep(&mut self, part: Part) -> Result<(), Failure> {
+        let (cases, shard) = part.of(mem::take(&mut self.cases))?;
+        self.cases = cases;
+        self.shard = Some(shard);
+        Ok(())
+    }
 }
 
 /// How the worker of a backend is started: this binary, with its hidden subcommand.
@@ -63,7 +113,13 @@ pub(super) fn worker_command(backend: Backend, jobs: usize) -> Result<WorkerComm
     })
 }
 
-fn execute(settings: &RunSettings, cases: &[Case], known: &KnownFailures) -> Result<RunRecord, Failure> {
+/// Runs and judges the plan; `watch` sees every case's executions before they are judged and dropped.
+pub(super) fn execute(
+    settings: &RunSettings,
+    plan: &Plan,
+    watch: impl Fn(&Case, &[Execution]) + Sync,
+) -> Result<RunRecord, Failure> {
+    let cases = &plan.cases;
     let started = provenance::now();
     let clock = Instant::now();
     let commands = settings
@@ -83,10 +139,11 @@ fn execute(settings: &RunSettings, cases: &[Case], known: &KnownFailures) -> Res
     let judge = Judge {
         seed: settings.seed,
         backends: settings.backends.iter().map(|backend| backend.name()).collect(),
-        known,
+        known: &plan.known,
         no_fallback: settings.no_fallback,
     };
     let records = supervisor.run(cases, |case, executions| {
+        watch(case, &executions);
         let record = judge.record(case, executions);
         bar.inc(1);
         record
@@ -100,6 +157,8 @@ fn execute(settings: &RunSettings, cases: &[Case], known: &KnownFailures) -> Res
         started,
         seconds: clock.elapsed().as_secs_f64(),
         seed: settings.seed,
+        specs: plan.specs.clone(),
+        shard: plan.shard.clone(),
         reference: Backend::REFERENCE.name().to_owned(),
         backends,
         repro_args: settings.repro_args.clone(),
@@ -109,7 +168,7 @@ fn execute(settings: &RunSettings, cases: &[Case], known: &KnownFailures) -> Res
 }
 
 /// A bar on stderr; indicatif draws nothing where stderr is no terminal.
-fn progress(cases: usize) -> ProgressBar {
+pub(super) fn progress(cases: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases, {per_sec}, {eta} left");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

@@ -6,7 +6,12 @@
 )]
 
 mod common;
+mod doctor;
+mod explain;
 mod mutation;
 mod rocm;
 mod run;
+mod selftest;
+mod shards;
+mod stored;
 mod usage;

@@ -51,7 +51,11 @@ fn the_software_gpu_computes_every_unary_and_binary_op() {
         .filter(|(_, verdict)| **verdict == Verdict::Pass.name())
         .map(|(case, _)| case["op"].as_str().unwrap())
         .collect();
-    let all: BTreeSet<&str> = Op::ALL.iter().map(|op| op.name()).collect();
+    let all: BTreeSet<&str> = Op::ALL
+        .iter()
+        .filter(|op| matches!(op, Op::Unary(_) | Op::Binary(_)))
+        .map(|op| op.name())
+        .collect();
     assert_eq!(passed, all, "ops with at least one pass on rocm");
 
     // Nothing may come from the CPU by another door.

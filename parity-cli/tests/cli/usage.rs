@@ -149,7 +149,7 @@ fn a_stale_known_failure_is_an_error_with_its_place() {
 
 #[test]
 fn a_stored_run_that_is_none_is_refused() {
-    let specs = Specs::new(&[("run.json", "{\"version\": 1}"), ("old.json", "{\"version\": 0}")]);
+    let specs = Specs::new(&[("run.json", "{\"version\": 2}"), ("old.json", "{\"version\": 0}")]);
     let report = |name: &str| parity(&["report", name], &specs.path(""), &[]);
     report("gone.json").exits(66).complains("cannot read gone.json");
     report("run.json")

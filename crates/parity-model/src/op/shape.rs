@@ -2,7 +2,7 @@
 //!
 //! Written from the ops' definitions, not from what a backend accepts: a case that breaks a rule here is no case.
 
-use super::{Conv, Copies, Indexing, Matmul, Nn, Op, Pool, Reduce, Sort, Upsample};
+use super::{Conv, Copies, Indexing, Matmul, Nn, Op, Pool, Quantized, Reduce, Sort, Upsample};
 use crate::case::shape_text;
 
 /// What follows from an op's parameters and the shapes of its arguments.
@@ -37,6 +37,7 @@ pub fn infer(op: Op, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, Stri
         Op::Copies(op) => call.copies(op),
         Op::Sort(Sort::ArgSortAsc | Sort::ArgSortDesc | Sort::SortAsc | Sort::SortDesc) => call.sort(),
         Op::Nn(op) => call.nn(op),
+        Op::Quantized(op) => call.quantized(op),
     }
 }
 
@@ -327,11 +328,43 @@ impl Call<'_> {
         }
         Shapes::of(x.to_vec())
     }
+
+    fn quantized(&self, op: Quantized) -> Result<Shapes, String> {
+        let format = op.format();
+        let weights = match op {
+            Quantized::Dequantize(_) | Quantized::DequantizeF16(_) => self.shapes[0],
+            Quantized::Embedding(_) => self.rank(0, 2)?,
+            Quantized::Qmatmul(_) => self.rank(1, 2)?,
+        };
+        if format.stored(weights).is_none() {
+            let why = format!("rows of weights are whole blocks of {}", format.block_len());
+            return Err(self.mismatch(&why));
+        }
+        match op {
+            Quantized::Dequantize(_) | Quantized::DequantizeF16(_) => Shapes::of(weights.to_vec()),
+            Quantized::Embedding(_) => {
+                let ids = self.shapes[1];
+                let count: usize = ids.iter().product();
+                self.require(count == 0 || weights[0] > 0, "ids need something to point at")?;
+                Ok(Shapes {
+                    output: [ids, &weights[1..]].concat(),
+                    bound: Some(weights[0]),
+                })
+            }
+            Quantized::Qmatmul(_) => {
+                let x = self.shapes[0];
+                let fits = x.len() >= 2 && x.last() == weights.last();
+                self.require(fits, "activations are [.., m, k] and weights [n, k]")?;
+                Shapes::of([&x[..x.len() - 1], &weights[..1]].concat())
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::formats::BlockFormat::{F16, Q4_0, Q6K};
     use crate::op::{Binary, Cast, Unary, Where};
 
     fn output(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]]) -> Result<Vec<usize>, String> {
@@ -405,6 +438,9 @@ mod tests {
             &[&[1, 5, 2, 8], &[5, 4], &[5, 4]],
             &[1, 5, 2, 8],
         );
+        gives(Quantized::Dequantize(Q4_0), &[], &[&[3, 64]], &[3, 64]);
+        gives(Quantized::Qmatmul(Q6K), &[], &[&[2, 9, 256], &[5, 256]], &[2, 9, 5]);
+        gives(Quantized::Embedding(F16), &[], &[&[5, 7], &[2, 3]], &[2, 3, 7]);
     }
 
     #[test]
@@ -435,6 +471,10 @@ mod tests {
         breaks(Copies::Fill, &[7.0, 0.0, 2.0, 2.0], &[&[3]], "slices lie inside");
         breaks(Sort::SortAsc, &[], &[&[]], "a scalar");
         breaks(Nn::Rope, &[], &[&[1, 1, 2, 3], &[2, 1], &[2, 1]], "is even");
+        breaks(Quantized::Dequantize(Q6K), &[], &[&[3, 64]], "whole blocks of 256");
+        breaks(Quantized::Qmatmul(Q4_0), &[], &[&[2, 64], &[5, 32]], "weights [n, k]");
+        breaks(Quantized::Qmatmul(Q4_0), &[], &[&[2, 32], &[1, 5, 32]], "argument 1 has 2");
+        breaks(Quantized::Embedding(F16), &[], &[&[0, 7], &[1]], "point at");
     }
 
     #[test]
@@ -446,6 +486,8 @@ mod tests {
             bound(Indexing::Scatter, &[&[2, 3], &[2, 9], &[2, 9]]),
             Ok(Some(3))
         );
+        let rows = infer(Quantized::Embedding(F16).into(), &[], &[&[5, 7], &[2, 3]]);
+        assert_eq!(rows.map(|found| found.bound), Ok(Some(5)));
         assert_eq!(
             infer(Unary::Exp.into(), &[], &[&[2]]).map(|found| found.bound),
             Ok(None)

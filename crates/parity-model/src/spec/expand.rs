@@ -99,6 +99,12 @@ pub(super) fn impossible(
     if let Err(why) = shape::infer(op, params, &refs) {
         return Some(why);
     }
+    let blocks = op.roles().iter().zip(layouts).find(|(role, layout)| {
+        **role == Role::Blocks && **layout != Layout::Contiguous
+    });
+    if let Some((_, layout)) = blocks {
+        return Some(format!("layout `{layout}` is impossible for blocks: they are contiguous"));
+    }
     let mut pairs = shapes.iter().zip(layouts);
     let (shape, layout) = pairs.find(|(shape, layout)| layout.plan(shape).is_none())?;
     Some(format!(
@@ -121,6 +127,7 @@ fn args(
         dtype: match role {
             Role::Data => dtype,
             Role::Condition | Role::Index => index_dtype.unwrap_or(dtype),
+            Role::Blocks => DType::U8,
         },
     };
     op.roles().iter().zip(shapes).zip(layouts).map(arg).collect()

@@ -42,6 +42,7 @@ fn every_spelling_parses_back() {
         "divzero",
         "exhaustive",
         "numbers",
+        "quants",
     ] {
         assert_eq!(text.parse::<ValueSet>().unwrap().to_string(), text);
     }

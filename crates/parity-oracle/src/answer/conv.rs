@@ -35,7 +35,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Conv) -> Answer {
         } else {
             window.forward(call, &index)
         };
-        dot(call.dtype, &x, &kernel, terms.into_iter())
+        dot(call.arithmetic, call.dtype, &x, &kernel, terms.into_iter())
     };
     (indices(&call.shape).map(element).collect(), SOURCE.to_owned())
 }

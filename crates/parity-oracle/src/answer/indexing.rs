@@ -5,8 +5,9 @@ use parity_model::op::Indexing;
 use parity_model::{DType, HostTensor};
 
 use super::{Answer, exact, moved};
+use crate::arithmetic::Arithmetic;
 use crate::expected::Call;
-use crate::numbers::{indices, ints, ravel};
+use crate::numbers::{indices, ints, ravel, reals};
 
 pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
     let dim = call.whole(0);
@@ -37,26 +38,58 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
         }
         Indexing::ScatterAdd | Indexing::IndexAdd => {
             let source = &call.args[2];
-            let mut bits: Vec<u64> = (0..x.len()).map(|i| x.bits(i)).collect();
+            let mut sums = Sums::of(x, call.arithmetic);
             for (i, index) in indices(&source.shape).enumerate() {
                 let id = match op {
                     Indexing::IndexAdd => ids[index[dim]],
                     _ => ids[i],
                 };
-                let at = place(&index, id);
-                bits[at] = add(x, bits[at], source.bits(i));
+                sums.add(place(&index, id), source.bits(i));
             }
+            let bits = sums.bits();
             let source = "exact: sums in order of the source, each rounded to the dtype";
             (bits.into_iter().map(exact).collect(), source.to_owned())
         }
     }
 }
 
-/// The sum in the dtype of `x`: wrapped, or rounded once (f64 is wide enough to round a sum of two twice unharmed).
-fn add(x: &HostTensor, a: u64, b: u64) -> u64 {
-    let dtype: DType = x.dtype;
-    match Format::of(dtype) {
-        None => encode_int(dtype, decode_int(dtype, a).wrapping_add(decode_int(dtype, b))),
-        Some(format) => format.encode(format.decode(a) + format.decode(b)),
+/// Sums in a dtype, each rounded to it.
+enum Sums {
+    Ints(DType, Arithmetic, Vec<i64>),
+    /// The dtype's format, that of partial sums, and the sums (f64 is wide enough to round a sum of two twice unharmed).
+    Reals(Format, Option<Format>, Vec<f64>),
+}
+
+impl Sums {
+    fn of(x: &HostTensor, arithmetic: Arithmetic) -> Sums {
+        let Some(format) = Format::of(x.dtype) else {
+            return Sums::Ints(x.dtype, arithmetic, ints(x));
+        };
+        let partial = match arithmetic.accumulator(x.dtype) {
+            None => Some(format),
+            // Where the dtype is the right accumulator, a wider one is wrong.
+            Some(narrow) => Some(narrow).filter(|narrow| *narrow != format),
+        };
+        Sums::Reals(format, partial, reals(x))
+    }
+
+    fn add(&mut self, at: usize, bits: u64) {
+        match self {
+            Sums::Ints(dtype, arithmetic, sums) => {
+                let sum = arithmetic.add(*dtype, sums[at], decode_int(*dtype, bits));
+                sums[at] = decode_int(*dtype, encode_int(*dtype, sum));
+            }
+            Sums::Reals(format, partial, sums) => {
+                let sum = sums[at] + format.decode(bits);
+                sums[at] = partial.map_or(sum, |partial| partial.round(sum));
+            }
+        }
+    }
+
+    fn bits(self) -> Vec<u64> {
+        match self {
+            Sums::Ints(dtype, _, sums) => sums.iter().map(|sum| encode_int(dtype, *sum)).collect(),
+            Sums::Reals(format, _, sums) => sums.iter().map(|sum| format.encode(*sum)).collect(),
+        }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Matmul) -> Answer {
         let batch = crate::numbers::ravel(&index[..rank - 2], &call.shape[..rank - 2]);
         let (row, column) = (index[rank - 2], index[rank - 1]);
         let terms = (0..k).map(|i| ((batch * m + row) * k + i, (batch * k + i) * n + column));
-        dot(call.dtype, &l, &r, terms)
+        dot(call.arithmetic, call.dtype, &l, &r, terms)
     };
     (indices(&call.shape).map(element).collect(), SOURCE.to_owned())
 }

@@ -91,6 +91,13 @@ impl<'a> Context<'a> {
         self.x.iter().map(element).collect()
     }
 
+    fn sum(&self, terms: impl Iterator<Item = Dd>) -> Dd {
+        match self.call.arithmetic.accumulator(self.call.dtype) {
+            None => terms.fold(Dd::from(0.0), |sum, term| sum + term),
+            Some(narrow) => terms.fold(0.0, |sum, term| narrow.round(sum + term.hi)).into(),
+        }
+    }
+
     /// The places of each row along `dim`.
     fn rows(&self, dim: usize) -> Vec<Vec<usize>> {
         let shape = self.x_shape();
@@ -125,7 +132,7 @@ impl<'a> Context<'a> {
         }
         let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
         let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
-        let sum = terms.iter().fold(Dd::from(0.0), |sum, term| sum + *term);
+        let sum = self.sum(terms.iter().copied());
         // Every step may be rounded to the dtype: d to t |d|, which its exponential shows as a relative error.
         let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
         let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
@@ -162,7 +169,7 @@ impl<'a> Context<'a> {
         let width = alpha.len();
         let mut elements = Vec::with_capacity(self.x.len());
         for row in self.x.chunks(width) {
-            let squares = row.iter().fold(Dd::from(0.0), |sum, &x| sum + Dd::from(x) * x.into());
+            let squares = self.sum(row.iter().map(|&x| Dd::from(x) * x.into()));
             let mean = squares / (width as f64).into() + eps.into();
             let root = sqrt(mean);
             // A sum of squares has no cancellation; the root halves its relative error. The root, the quotient and the
@@ -183,11 +190,9 @@ impl<'a> Context<'a> {
         let n = Dd::from(width as f64);
         let mut elements = Vec::with_capacity(self.x.len());
         for row in self.x.chunks(width) {
-            let mean = row.iter().fold(Dd::from(0.0), |sum, &x| sum + x.into()) / n;
+            let mean = self.sum(row.iter().map(|&x| x.into())) / n;
             let deviation = |x: f64| Dd::from(x) + -mean;
-            let variance = row.iter().fold(Dd::from(0.0), |sum, &x| {
-                sum + deviation(x) * deviation(x)
-            }) / n;
+            let variance = self.sum(row.iter().map(|&x| deviation(x) * deviation(x))) / n;
             let root = sqrt(variance + eps.into());
             let magnitude = row.iter().map(|x| x.abs()).sum::<f64>() / width as f64;
             let square = row.iter().map(|x| x * x).sum::<f64>() / width as f64;
@@ -219,16 +224,13 @@ impl<'a> Context<'a> {
             let (first, second) = pair(index[3], half);
             let (first, second) = (place(first), place(second));
             let (a, b, c, s) = (self.x[first], self.x[second], cos[angle], sin[angle]);
-            let rotated = |p: f64, q: f64| {
+            // Two products and their sum, each rounded to the dtype.
+            let rotated = |(p, c): (f64, f64), (q, s): (f64, f64)| {
                 let want = (Dd::from(p) * c.into() + Dd::from(q) * s.into()).hi;
-                // Two products and their sum, each rounded to the dtype.
                 self.element(want, self.t * ((p * c).abs() + (q * s).abs()))
             };
-            elements[first] = rotated(a, -b);
-            elements[second] = {
-                let want = (Dd::from(a) * s.into() + Dd::from(b) * c.into()).hi;
-                self.element(want, self.t * ((a * s).abs() + (b * c).abs()))
-            };
+            elements[first] = rotated((a, c), (-b, s));
+            elements[second] = rotated((a, s), (b, c));
         }
         elements
     }

@@ -30,7 +30,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Pool) -> Answer {
     };
     let mean = |bits: Vec<u64>| {
         let format = Format::of(dtype).unwrap_or_else(|| panic!("a mean of {dtype}"));
-        let mut dot = Dot::new(dtype);
+        let mut dot = Dot::new(dtype, call.arithmetic);
         bits.iter().for_each(|bits| dot.push(format.decode(*bits), 1.0));
         dot.element(&format, 1.0 / bits.len() as f64, AVERAGE_ROUNDINGS)
     };

@@ -43,12 +43,13 @@ fn sums(call: &Call<'_>, op: Reduce, rows: &[Vec<usize>]) -> Answer {
     let Some(format) = Format::of(dtype) else {
         let sum = |row: &Vec<usize>| {
             let terms = row.iter().map(|&i| decode_int(dtype, x.bits(i)));
-            exact(encode_int(dtype, terms.fold(0, i64::wrapping_add)))
+            let sum = terms.fold(0, |sum, term| call.arithmetic.add(dtype, sum, term));
+            exact(encode_int(dtype, sum))
         };
         return (rows.iter().map(sum).collect(), "exact: integers wrap".to_owned());
     };
     let element = |row: &Vec<usize>| {
-        let mut dot = Dot::new(dtype);
+        let mut dot = Dot::new(dtype, call.arithmetic);
         row.iter().for_each(|&i| dot.push(format.decode(x.bits(i)), 1.0));
         match op {
             Reduce::Mean => dot.element(&format, 1.0 / row.len() as f64, MEAN_ROUNDINGS),

@@ -16,7 +16,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Sort) -> Answer {
         Sort::SortAsc => (false, false),
         Sort::SortDesc => (true, false),
     };
-    let rows = if width == 0 { 0 } else { x.len() / width };
+    let rows = x.len().checked_div(width).unwrap_or(0);
     let row = |row: usize| {
         let mut order: Vec<usize> = (0..width).collect();
         order.sort_by(|a, b| {

@@ -258,3 +258,15 @@ fn bits_are_compared_when_asked_for() {
         "the control: as numbers they are equal"
     );
 }
+
+#[test]
+fn an_id_out_of_range_is_to_be_refused_cleanly() {
+    let setup = Setup::new("indexing/gather(0):f32,u32:[9],[5]:contiguous,contiguous:ids_beyond");
+    let verdict = |got: &Outcome| setup.judge(None, got).verdict;
+    assert_eq!(verdict(&refused(Refusal::Invalid)), Verdict::Pass);
+    assert_eq!(verdict(&refused(Refusal::Other)), Verdict::Pass);
+    assert_eq!(verdict(&refused(Refusal::Panic)), Verdict::Mismatch);
+    assert_eq!(verdict(&refused(Refusal::DeviceFault)), Verdict::Crash);
+    assert_eq!(verdict(&refused(Refusal::Unsupported)), Verdict::Unsupported);
+    assert_eq!(verdict(&Outcome::Ran(setup.right())), Verdict::Mismatch);
+}

@@ -1,0 +1,93 @@
+//! What the judge makes of every wrong output of one case.
+
+use parity_model::{Case, HostTensor, Outcome, Refusal, Verdict};
+use parity_oracle::judge;
+
+use crate::perturbation::{PERTURBATIONS, Perturbation};
+use crate::subject::Subject;
+
+/// How the judge took wrong outputs that differ from the right one in at least one bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Not passed: a mismatch.
+    pub mismatch: usize,
+    /// Not passed: the case proves nothing and says so.
+    pub untrusted: usize,
+    /// Passed.
+    pub survived: usize,
+}
+
+impl Counts {
+    /// Outputs that the judge did not pass.
+    pub fn killed(&self) -> usize {
+        self.mismatch + self.untrusted
+    }
+
+    /// Outputs in all.
+    pub fn applicable(&self) -> usize {
+        self.killed() + self.survived
+    }
+
+    pub(crate) fn add(&mut self, other: Counts) {
+        self.mismatch += other.mismatch;
+        self.untrusted += other.untrusted;
+        self.survived += other.survived;
+    }
+}
+
+/// The judge's verdicts on one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examination {
+    /// On the right output: a pass, or untrusted.
+    pub right: Verdict,
+    /// On the wrong ones, one entry for each of [`PERTURBATIONS`].
+    pub wrong: Vec<Counts>,
+}
+
+/// Makes every wrong output of `case` on the inputs for `seed`, and has each judged.
+///
+/// # Panics
+/// When the case is not from a spec or an id.
+pub fn examine(case: &Case, seed: u64) -> Examination {
+    let subject = Subject::new(case, seed);
+    examine_by(&subject, |outcome| {
+        judge(case, &subject.expected, &subject.inputs, None, outcome).verdict
+    })
+}
+
+fn examine_by(subject: &Subject<'_>, verdict: impl Fn(&Outcome) -> Verdict) -> Examination {
+    let refused = subject.case.must_refuse();
+    let right = match refused {
+        true => Outcome::Refused {
+            refusal: Refusal::Invalid,
+            message: "an id is out of range".to_owned(),
+        },
+        false => Outcome::Ran(subject.right.clone()),
+    };
+    // Where nothing is right to compute, which wrong thing is computed makes no difference.
+    let differs = |wrong: &HostTensor| refused || wrong.bytes != subject.right.bytes;
+    let count = |perturbation: &Perturbation| {
+        let mut counts = Counts::default();
+        if refused && perturbation.name != ACCEPTED {
+            return counts;
+        }
+        for wrong in (perturbation.make)(subject).into_iter().filter(differs) {
+            match verdict(&Outcome::Ran(wrong)) {
+                Verdict::Untrusted => counts.untrusted += 1,
+                verdict if verdict.fails_run() => counts.mismatch += 1,
+                _ => counts.survived += 1,
+            }
+        }
+        counts
+    };
+    Examination {
+        right: verdict(&right),
+        wrong: PERTURBATIONS.iter().map(count).collect(),
+    }
+}
+
+/// The one perturbation of a case that is to be refused.
+const ACCEPTED: &str = "bad-id-accepted";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! What became of every result between two runs. Prints nothing and decides no exit code.
+
+use std::collections::BTreeMap;
+
+use parity_model::{
+    Metrics, Verdict,
+    record::{CaseRecord, CaseResult, RunRecord},
+};
+use parity_report::agrees;
+
+/// An error this many times the earlier one has grown.
+const GROWTH: f64 = 10.0;
+
+/// What an exact result counts as, in ULP: the expected value is rounded itself, so that nothing below half a unit shows.
+const EXACT: f64 = 0.5;
+
+/// How a result differs from that of the earlier run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It stands lower: it agreed and does not, or failed as known and fails otherwise.
+    Broken,
+    /// It agrees as before, with an error [`GROWTH`] times the earlier one.
+    Grew,
+    /// Only the earlier run has it.
+    Gone,
+    /// Only the later run has it.
+    New,
+    /// It stands higher.
+    Fixed,
+    /// It stands where it stood, under another verdict.
+    Changed,
+}
+
+impl Kind {
+    /// Every kind, the worst first.
+    pub(crate) const ALL: [Kind; 6] = [
+        Kind::Broken,
+        Kind::Grew,
+        Kind::Gone,
+        Kind::New,
+        Kind::Fixed,
+        Kind::Changed,
+    ];
+
+    /// The word the page uses.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Kind::Broken => "broken",
+            Kind::Grew => "grew",
+            Kind::Gone => "gone",
+            Kind::New => "new",
+            Kind::Fixed => "fixed",
+            Kind::Changed => "changed",
+        }
+    }
+}
+
+/// One result that differs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) backend: &'a str,
+    /// The later run's case, or the earlier one's where it is gone.
+    pub(crate) case: &'a CaseRecord,
+    pub(crate) before: Option<&'a CaseResult>,
+    pub(crate) after: Option<&'a CaseResult>,
+}
+
+impl Change<'_> {
+    /// Whether something got worse. A result that is gone counts only where it agreed.
+    pub(crate) fn is_worse(&self) -> bool {
+        match self.kind {
+            Kind::Broken | Kind::Grew => true,
+            Kind::Gone => self.before.is_some_and(|before| agrees(before.verdict)),
+            Kind::New => self.is_new_failure(),
+            Kind::Fixed | Kind::Changed => false,
+        }
+    }
+
+    /// Whether the later run fails here and the earlier did not.
+    pub(crate) fn is_new_failure(&self) -> bool {
+        let fails = |result: &CaseResult| result.verdict.fails_run();
+        self.after.is_some_and(fails) && !self.before.is_some_and(fails)
+    }
+}
+
+/// All that differs, and how much does not.
+pub(crate) struct Changes<'a> {
+    /// In the later run's order; what is gone comes last.
+    pub(crate) list: Vec<Change<'a>>,
+    /// Results that both runs have and that say the same.
+    pub(crate) same: usize,
+}
+
+/// A case on a backend.
+type Key<'a> = (&'a str, &'a str);
+
+fn results(run: &RunRecord) -> impl Iterator<Item = (Key<'_>, (&CaseRecord, &CaseResult))> {
+    run.cases.iter().flat_map(|case| {
+        let columns = run.backends.iter().zip(&case.results);
+        columns.map(move |(info, result)| ((case.id.as_str(), info.backend.as_str()), (case, result)))
+    })
+}
+
+/// Compares two runs of the same seed.
+pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord) -> Changes<'a> {
+    let earlier: BTreeMap<_, _> = results(before).collect();
+    let later: BTreeMap<_, _> = results(after).collect();
+    let (mut list, mut same) = (Vec::new(), 0);
+    for (key, (case, result)) in results(after) {
+        let old = earlier.get(&key);
+        let kind = match old {
+            None => Some(Kind::New),
+            Some((old_case, old)) => kind((old_case, old), (case, result)),
+        };
+        match kind {
+            None => same += 1,
+            Some(kind) => list.push(Change {
+                kind,
+                backend: key.1,
+                case,
+                before: old.map(|(_, old)| *old),
+                after: Some(result),
+            }),
+        }
+    }
+    let gone = results(before).filter(|(key, _)| !later.contains_key(key));
+    list.extend(gone.map(|((_, backend), (case, result))| Change {
+        kind: Kind::Gone,
+        backend,
+        case,
+        before: Some(result),
+        after: None,
+    }));
+    Changes { list, same }
+}
+
+fn kind(before: (&CaseRecord, &CaseResult), after: (&CaseRecord, &CaseResult)) -> Option<Kind> {
+    let ((old_case, old), (new_case, new)) = (before, after);
+    let same_limit = old_case.limit == new_case.limit;
+    let grew = match (&old.vs_oracle, &new.vs_oracle) {
+        (Some(old), Some(new)) => grew(old, new, same_limit),
+        (None, _) | (_, None) => false,
+    };
+    match (rank(old), rank(new)) {
+        (old, new) if new < old => Some(Kind::Broken),
+        (old, new) if new > old => Some(Kind::Fixed),
+        (Rank::Agrees | Rank::AgreesByFallback, _) if grew => Some(Kind::Grew),
+        _ => (old.verdict != new.verdict).then_some(Kind::Changed),
+    }
+}
+
+/// Whether the error of a result that agrees has become [`GROWTH`] times what it was.
+fn grew(old: &Metrics, new: &Metrics, same_limit: bool) -> bool {
+    let in_ulp = new.max_ulp >= GROWTH * old.max_ulp.max(EXACT);
+    let in_limits = same_limit && old.limit_used > 0.0 && new.limit_used >= GROWTH * old.limit_used;
+    in_ulp || in_limits
+}
+
+/// How well a result stands, from the worst up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Fails,
+    FailsAsKnown,
+    AgreesByFallback,
+    Agrees,
+}
+
+fn rank(result: &CaseResult) -> Rank {
+    match result.verdict {
+        Verdict::Pass | Verdict::ErrorParity | Verdict::ReferenceSuspect => match result.fallbacks.as_slice()
+        {
+            [] => Rank::Agrees,
+            _ => Rank::AgreesByFallback,
+        },
+        Verdict::KnownFailure => Rank::FailsAsKnown,
+        Verdict::Mismatch
+        | Verdict::Unsupported
+        | Verdict::Crash
+        | Verdict::Timeout
+        | Verdict::Nondeterministic
+        | Verdict::Fallback
+        | Verdict::UnexpectedPass
+        | Verdict::Untrusted
+        | Verdict::NotRun => Rank::Fails,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(verdict: Verdict, max_ulp: f64, limit_used: f64) -> CaseResult {
+        CaseResult {
+            verdict,
+            vs_oracle: Some(Metrics {
+                elements: 4,
+                outside: 0,
+                max_ulp,
+                max_abs: 0.0,
+                limit_used,
+                worst: None,
+            }),
+            vs_reference: None,
+            note: None,
+            fallbacks: vec![],
+            millis: 0.0,
+        }
+    }
+
+    fn case(limit: &str) -> CaseRecord {
+        CaseRecord {
+            id: "unary/neg:f32:[4]:contiguous:any".to_owned(),
+            family: "unary".to_owned(),
+            op: "neg".to_owned(),
+            dtype: "f32".to_owned(),
+            layout: "contiguous".to_owned(),
+            values: "any".to_owned(),
+            limit: limit.to_owned(),
+            results: vec![],
+        }
+    }
+
+    #[track_caller]
+    fn check(before: &CaseResult, after: &CaseResult, want: Option<Kind>) {
+        let case = case("4 ULP: a source");
+        assert_eq!(kind((&case, before), (&case, after)), want);
+    }
+
+    #[test]
+    fn agreement_known_failure_and_failure_stand_in_this_order() {
+        let of = |verdict| result(verdict, 0.0, 0.0);
+        let [pass, known, crash] = [Verdict::Pass, Verdict::KnownFailure, Verdict::Crash].map(of);
+        check(&pass, &pass, None);
+        check(&pass, &known, Some(Kind::Broken));
+        check(&known, &crash, Some(Kind::Broken));
+        check(&crash, &known, Some(Kind::Fixed));
+        check(&known, &pass, Some(Kind::Fixed));
+        check(&crash, &of(Verdict::Mismatch), Some(Kind::Changed));
+        check(&pass, &of(Verdict::ReferenceSuspect), Some(Kind::Changed));
+        let mut fallen = of(Verdict::Pass);
+        fallen.fallbacks.push("neg".to_owned());
+        check(&pass, &fallen, Some(Kind::Broken));
+        check(&fallen, &pass, Some(Kind::Fixed));
+    }
+
+    #[test]
+    fn an_error_has_grown_from_ten_times_on_and_exact_counts_as_half_a_unit() {
+        let pass = |ulp, used| result(Verdict::Pass, ulp, used);
+        check(&pass(0.0, 0.0), &pass(4.9, 0.9), None);
+        check(&pass(0.0, 0.0), &pass(5.0, 0.9), Some(Kind::Grew));
+        check(&pass(1.0, 0.3), &pass(9.9, 0.9), None);
+        check(&pass(1.0, 0.3), &pass(10.0, 0.9), Some(Kind::Grew));
+        check(&pass(90.0, 0.01), &pass(90.0, 0.1), Some(Kind::Grew));
+        let failed = |ulp| result(Verdict::Mismatch, ulp, 2.0);
+        check(&failed(1.0), &failed(100.0), None);
+    }
+
+    #[test]
+    fn shares_of_different_limits_are_not_compared() {
+        let (old, new) = (result(Verdict::Pass, 1.0, 0.05), result(Verdict::Pass, 1.0, 0.5));
+        let kind = |after: &str| kind((&case("a"), &old), (&case(after), &new));
+        assert_eq!((kind("a"), kind("b")), (Some(Kind::Grew), None));
+    }
+}

@@ -1,0 +1,135 @@
+//! `parity diff`: what got better and what got worse between two stored runs.
+
+use std::fmt::Write;
+
+use parity_model::record::{CaseResult, RunRecord};
+use parity_report::{repro, share_text, ulp_text};
+
+use crate::{
+    args::DiffArgs,
+    changes::{Change, Changes, Kind, changes},
+    exit::{Exit, Failure},
+    output::print,
+    records::{self, Stored},
+};
+
+/// Changes of a kind that the page spells out.
+const SHOWN: usize = 25;
+
+pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
+    let before = records::read(&args.before)?;
+    let after = records::read(&args.after)?;
+    records::same_inputs(&before, &after)?;
+    let found = changes(&before.run, &after.run);
+    if found.same == 0 && found.list.is_empty() {
+        let message = format!("neither {} nor {} holds a result", before.path, after.path);
+        return Err(Failure::new(Exit::NothingMatched, message));
+    }
+    let worse = |change: &Change<'_>| change.is_worse() && !(args.allow_gone && change.kind == Kind::Gone);
+    let worse = found.list.iter().filter(|change| worse(change)).count();
+    print(&page(&before, &after, &found, worse))?;
+    Ok(if worse == 0 { Exit::Ok } else { Exit::Failed })
+}
+
+fn page(before: &Stored, after: &Stored, found: &Changes<'_>, worse: usize) -> String {
+    let mut page = String::new();
+    // Writing to a `String` does not fail.
+    let _ = write_page(&mut page, before, after, found, worse);
+    page
+}
+
+fn write_page(
+    page: &mut String,
+    before: &Stored,
+    after: &Stored,
+    found: &Changes<'_>,
+    worse: usize,
+) -> std::fmt::Result {
+    write_runs(page, before, after)?;
+    for kind in Kind::ALL {
+        let list: Vec<_> = found.list.iter().filter(|change| change.kind == kind).collect();
+        if !list.is_empty() {
+            writeln!(page, "\n{}: {}", kind.name(), list.len())?;
+        }
+        for change in list.iter().take(SHOWN) {
+            write_change(page, &after.run, change)?;
+        }
+        if let Some(more @ 1..) = list.len().checked_sub(SHOWN) {
+            writeln!(page, "  and {more} more")?;
+        }
+    }
+    writeln!(page, "\n{} results say the same", found.same)?;
+    match worse {
+        0 => writeln!(page, "ok: nothing got worse"),
+        worse => writeln!(
+            page,
+            "WORSE: {worse} of {} results",
+            found.same + found.list.len()
+        ),
+    }
+}
+
+/// Which runs these are, and what else differs between them.
+fn write_runs(page: &mut String, before: &Stored, after: &Stored) -> std::fmt::Result {
+    for Stored { path, run } in [before, after] {
+        let commit = run.commit.as_deref().unwrap_or("no commit");
+        let (version, started, planned) = (&run.parity_version, &run.started, run.planned);
+        writeln!(
+            page,
+            "{path}: parity {version} ({commit}), {started}, {planned} cases"
+        )?;
+    }
+    if before.run.specs != after.run.specs {
+        writeln!(page, "the specs or the known failures have changed in between")?;
+    }
+    for new in &after.run.backends {
+        let old = before.run.backends.iter().find(|old| old.backend == new.backend);
+        if let Some(old) = old.filter(|old| *old != new) {
+            let (old, new) = (
+                parity_report::text::describe(old),
+                parity_report::text::describe(new),
+            );
+            writeln!(page, "the device has changed in between: {old}; now {new}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_change(page: &mut String, run: &RunRecord, change: &Change<'_>) -> std::fmt::Result {
+    let Change {
+        kind, backend, case, ..
+    } = change;
+    let verdict = |result: Option<&CaseResult>| result.map_or("-", |result| result.verdict.name());
+    let (old, new) = (verdict(change.before), verdict(change.after));
+    let what = match kind {
+        Kind::Grew => format!("{} to {}", error(change.before), error(change.after)),
+        Kind::New => new.to_owned(),
+        Kind::Gone => format!("was {old}"),
+        Kind::Broken | Kind::Fixed | Kind::Changed => format!("{old} to {new}"),
+    };
+    writeln!(page, "  {what} on {backend}: {}", case.id)?;
+    let explained = matches!(kind, Kind::Broken | Kind::New | Kind::Changed);
+    let note = change
+        .after
+        .filter(|_| explained)
+        .and_then(|result| result.note.as_ref());
+    if let Some(note) = note {
+        writeln!(page, "    {}", note.trim_end().replace('\n', "\n    "))?;
+    }
+    if change.is_worse() && change.after.is_some() {
+        writeln!(page, "    again: {}", repro(run, &case.id, backend))?;
+    }
+    Ok(())
+}
+
+/// `1.00 ULP (25%)`.
+fn error(result: Option<&CaseResult>) -> String {
+    match result.and_then(|result| result.vs_oracle.as_ref()) {
+        None => "no value".to_owned(),
+        Some(error) => format!(
+            "{} ULP ({} of a limit)",
+            ulp_text(error.max_ulp),
+            share_text(error.limit_used)
+        ),
+    }
+}

@@ -1,0 +1,250 @@
+//! `parity doctor`: which drivers, devices and tools this machine has, what is missing, and how to get it. Looks, and
+//! changes nothing.
+
+use std::{env, fmt::Write, fs, io, path::Path, process::Command};
+
+use parity_exec::{Backend, CANDLE_VERSION, StartError, probe};
+use parity_report::text::describe;
+
+use super::run::{START_LIMIT, worker_command};
+use crate::{
+    args::DoctorArgs,
+    exit::{Exit, Failure},
+    output::print,
+    provenance,
+    settings::cores,
+    specs,
+};
+
+/// Variables that change what parity does or finds.
+const VARIABLES: [&str; 12] = [
+    "ROCM_DRIVER",
+    "ROCM_PATH",
+    "ROCM_LIBRARIES",
+    "ROCM_CODE_OBJECTS",
+    "ROCM_SOFT_TARGET",
+    "ROCM_TARGETS",
+    "ROCM_CLANG",
+    "ROCM_DEVICE_LIB_PATH",
+    "HIP_VISIBLE_DEVICES",
+    "CUDA_VISIBLE_DEVICES",
+    "LD_LIBRARY_PATH",
+    "RAYON_NUM_THREADS",
+];
+
+/// Device files of the kernel's GPU drivers, what each is, and what to do when it may not be opened.
+const DEVICES: [(&str, &str, &str); 3] = [
+    (
+        "/dev/kfd",
+        "AMD's compute driver",
+        "load the amdgpu driver; in a container, pass --device /dev/kfd --device /dev/dri",
+    ),
+    (
+        "/dev/dri/renderD128",
+        "the first GPU's render node",
+        "load the GPU's driver; in a container, pass --device /dev/dri",
+    ),
+    (
+        "/dev/nvidiactl",
+        "NVIDIA's driver",
+        "install NVIDIA's driver; in a container, use its container toolkit",
+    ),
+];
+
+/// Programs that building takes, and how to get each.
+const PROGRAMS: [(&str, &str, &str); 3] = [
+    ("cargo", "builds parity", "see https://rustup.rs"),
+    (
+        "cc",
+        "links parity",
+        "Debian, Ubuntu: apt install build-essential",
+    ),
+    (
+        "nvcc",
+        "builds the backend cuda (`--features cuda`)",
+        "install the CUDA toolkit; nothing else needs it",
+    ),
+];
+
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let mut page = Page::default();
+    page.found("parity", &version());
+    page.found("candle-core", CANDLE_VERSION);
+    page.found(
+        "host",
+        &format!("{} {}, {} cores", env::consts::OS, env::consts::ARCH, cores()),
+    );
+    page.section("Specs");
+    let specs = specs_line(&mut page, args.spec_dir.as_deref());
+    page.section("Backends");
+    let backends = backends(&mut page)?;
+    page.section("Devices");
+    DEVICES.iter().for_each(|device| device_line(&mut page, device));
+    page.section("Tools, for building only");
+    tools(&mut page);
+    page.section("Variables that are set");
+    variables(&mut page);
+    page.section("Summary");
+    let (exit, summary) = match (specs, backends) {
+        (Exit::Ok, Exit::Ok) => (Exit::Ok, "parity run works here"),
+        (Exit::Ok, exit) => (exit, "parity run does not work here: see Backends"),
+        (exit, _) => (exit, "parity run does not work here: see Specs"),
+    };
+    page.text.push_str(&format!("  {summary}\n"));
+    print(&page.text)?;
+    Ok(exit)
+}
+
+fn version() -> String {
+    let commit = provenance::commit().map(|commit| format!(" ({commit})"));
+    format!("{}{}", provenance::VERSION, commit.unwrap_or_default())
+}
+
+/// The findings, a line each; what is missing comes with its remedy.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn section(&mut self, title: &str) {
+        // Writing to a `String` does not fail.
+        let _ = writeln!(self.text, "\n{title}");
+    }
+
+    fn found(&mut self, what: &str, finding: &str) {
+        self.line("ok", what, finding);
+    }
+
+    fn missing(&mut self, what: &str, finding: &str, remedy: &str) {
+        self.line("--", what, finding);
+        let _ = writeln!(
+            self.text,
+            "     to get it: {}",
+            remedy.trim_end().replace('\n', "\n     ")
+        );
+    }
+
+    fn line(&mut self, mark: &str, what: &str, finding: &str) {
+        let _ = writeln!(
+            self.text,
+            "  {mark} {what}: {}",
+            finding.trim_end().replace('\n', "\n     ")
+        );
+    }
+}
+
+/// Whether there are specs to run, as the exit that a run would have.
+fn specs_line(page: &mut Page, asked: Option<&Path>) -> Exit {
+    let loaded = specs::find(asked).and_then(|dir| Ok((specs::load(&dir)?.len(), dir)));
+    match loaded {
+        Ok((cases, dir)) => {
+            page.found("specs", &format!("{cases} cases in {}", dir.display()));
+            Exit::Ok
+        }
+        Err(Failure {
+            exit: Exit::BadData, ..
+        }) => {
+            page.missing(
+                "specs",
+                "something is wrong with them",
+                "`parity list cases` shows what, with its place",
+            );
+            Exit::BadData
+        }
+        Err(Failure { exit, message }) => {
+            let remedy = "run parity in a checkout of its repository, or name the directory with --spec-dir";
+            page.missing("specs", &message, remedy);
+            exit
+        }
+    }
+}
+
+/// Opens every backend in a worker; the exit is the one that a run without options would have.
+fn backends(page: &mut Page) -> Result<Exit, Failure> {
+    let mut exit = Exit::Ok;
+    for backend in Backend::ALL {
+        let name = backend.name();
+        let command = worker_command(backend, 1)?;
+        match probe(&command, START_LIMIT) {
+            Ok(info) => page.found(name, &describe(&info)),
+            Err(error) => {
+                if [Backend::REFERENCE, Backend::DEFAULT].contains(&backend) {
+                    exit = Exit::Unavailable;
+                }
+                page.line("--", name, &words(&error));
+            }
+        }
+    }
+    // The default driver falls back to the software GPU without a word; this says why.
+    let mut command = worker_command(Backend::Rocm, 1)?;
+    command.env.push(("ROCM_DRIVER".to_owned(), "system".to_owned()));
+    let what = format!("{} on hardware (ROCM_DRIVER=system)", Backend::Rocm.name());
+    match probe(&command, START_LIMIT) {
+        Ok(info) => page.found(&what, &describe(&info)),
+        Err(error) => page.missing(
+            &what,
+            &words(&error),
+            "install ROCm (https://rocm.docs.amd.com) on a machine with an AMD GPU; without one the software GPU serves",
+        ),
+    }
+    Ok(exit)
+}
+
+/// The backend's own words, without those that name it again.
+fn words(error: &StartError) -> String {
+    match error {
+        StartError::Unavailable { reason, .. } => reason.clone(),
+        StartError::Spawn { .. } | StartError::Died { .. } => error.to_string(),
+    }
+}
+
+fn device_line(page: &mut Page, (file, what, remedy): &(&str, &str, &str)) {
+    let what = format!("{file}, {what}");
+    match fs::OpenOptions::new().read(true).write(true).open(file) {
+        Ok(_) => page.found(&what, "can be opened"),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => page.missing(
+            &what,
+            "may not be opened by this user",
+            "add the user to the groups that own it: usermod -aG render,video USER, then log in again",
+        ),
+        Err(error) => page.missing(&what, &error.to_string(), remedy),
+    }
+}
+
+fn tools(page: &mut Page) {
+    for (program, what, remedy) in PROGRAMS {
+        let name = format!("{program}, {what}");
+        match Command::new(program).arg("--version").output() {
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stdout);
+                // nvcc's first line is its copyright's neighbour; the last one names the release.
+                let line = text
+                    .lines()
+                    .find(|line| line.contains(|c: char| c.is_ascii_digit()));
+                page.found(&name, line.unwrap_or("it tells no version"));
+            }
+            Err(error) => page.missing(&name, &error.to_string(), remedy),
+        }
+    }
+    let name = "clang and device libraries, compile the kernels";
+    match kernel_build::find_toolchain() {
+        Ok((version, files)) => {
+            let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+            page.found(name, &format!("{version}\n{}", files.join("\n")));
+        }
+        Err(reason) => page.missing(name, &reason, "as said above, or `ci/setup` in a checkout"),
+    }
+}
+
+fn variables(page: &mut Page) {
+    let before = page.text.len();
+    for name in VARIABLES {
+        if let Some(value) = env::var_os(name) {
+            page.line("  ", name, &value.to_string_lossy());
+        }
+    }
+    if page.text.len() == before {
+        page.text.push_str("     none\n");
+    }
+}

@@ -1,0 +1,68 @@
+//! `parity doctor`: it finds what is there, and says how to get what is not.
+
+use crate::common::{Specs, parity};
+
+#[test]
+fn a_machine_without_a_gpu_is_well_and_told_why_it_has_no_hardware() {
+    let specs = Specs::unary("\"exp\"", "");
+    let dir = specs.path("");
+    let soft = [("ROCM_DRIVER", "soft"), ("ROCM_PATH", "/nonexistent")];
+    let run = parity(&["doctor", "--spec-dir", dir.to_str().unwrap()], &dir, &soft).exits(0);
+    for text in [
+        "ok specs: 2 cases in ",
+        "ok cpu: host CPU",
+        "ok rocm: software AMD GPU",
+        "rocm on hardware (ROCM_DRIVER=system)",
+        "/dev/kfd",
+        "ok cargo, builds parity: cargo ",
+        "ROCM_DRIVER: soft",
+        "parity run works here",
+    ] {
+        assert!(run.stdout.contains(text), "`{text}` is not in\n{}", run.stdout);
+    }
+}
+
+#[test]
+fn without_its_default_backend_parity_is_unwell() {
+    let specs = Specs::unary("\"exp\"", "");
+    let dir = specs.path("");
+    let nowhere = [
+        ("ROCM_DRIVER", "system"),
+        ("LD_LIBRARY_PATH", "/nonexistent"),
+        ("ROCM_PATH", "/nonexistent"),
+    ];
+    let run = parity(&["doctor", "--spec-dir", dir.to_str().unwrap()], &dir, &nowhere);
+    // On a machine with ROCm in the linker's own path the backend opens, and all is well.
+    if run.stdout.contains("ok rocm: ") {
+        return;
+    }
+    let run = run.exits(69);
+    assert!(
+        run.stdout.contains("does not work here: see Backends"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn without_specs_there_is_nothing_to_run() {
+    let run = parity(
+        &["doctor", "--spec-dir", "/no/such/dir"],
+        &std::env::temp_dir(),
+        &[],
+    )
+    .exits(66);
+    assert!(
+        run.stdout
+            .contains("-- specs: the spec directory /no/such/dir does not exist"),
+        "{}",
+        run.stdout
+    );
+    let broken = Specs::new(&[("a.toml", "family = 3")]);
+    let run = broken.parity(&["doctor"]).exits(65);
+    assert!(
+        run.stdout.contains("`parity list cases` shows what"),
+        "{}",
+        run.stdout
+    );
+}

@@ -1,0 +1,288 @@
+//! `parity diff`, `gate` and `headroom`, on a real record and on copies of it with one thing changed.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{Run, Specs, parity, unary};
+
+/// A record of four unary and two binary cases on the CPU, in `a.json`.
+struct Stored {
+    specs: Specs,
+    record: Value,
+}
+
+const BINARY: &str = r#"family = "binary"
+[[group]]
+ops = ["add"]
+dtypes = ["f32"]
+shapes = [[8, 9]]
+layouts = ["contiguous", "transposed"]
+values = ["uniform(-2,2)"]
+tier = "quick"
+"#;
+
+impl Stored {
+    fn new() -> Stored {
+        let specs = Specs::new(&[("a.toml", BINARY), ("b.toml", &unary("\"exp\", \"log\"", ""))]);
+        let run = specs
+            .parity(&["run", "--backend", "cpu", "--output", "json"])
+            .exits(0);
+        let record = serde_json::from_str(&run.stdout).unwrap();
+        let stored = Stored { specs, record };
+        stored.store("a.json", |_| {});
+        stored
+    }
+
+    /// Stores the record with something changed.
+    fn store(&self, name: &str, change: impl Fn(&mut Value)) {
+        let mut record = self.record.clone();
+        change(&mut record);
+        fs::write(self.specs.path(name), record.to_string()).unwrap();
+    }
+
+    /// Stores the record with other verdicts, each named by its case.
+    fn verdicts(&self, name: &str, verdicts: &[(usize, &str)]) {
+        self.store(name, |record| {
+            for (case, verdict) in verdicts {
+                record["cases"][case]["results"][0]["verdict"] = json!(verdict);
+            }
+        });
+    }
+
+    /// Stores the record with another figure of case 5.
+    fn figure(&self, name: &str, figure: &str, value: f64) {
+        self.store(name, |record| {
+            record["cases"][5]["results"][0]["vs_oracle"][figure] = json!(value);
+        });
+    }
+
+    fn id(&self, case: usize) -> &str {
+        self.record["cases"][case]["id"].as_str().unwrap()
+    }
+
+    fn parity(&self, args: &[&str]) -> Run {
+        parity(args, &self.specs.path(""), &[])
+    }
+
+    fn diff(&self, before: &str, after: &str) -> Run {
+        self.parity(&["diff", before, after])
+    }
+
+    fn gate(&self, record: &str, more: &[&str]) -> Run {
+        self.parity(&[&["gate", record, "--backend", "cpu"], more].concat())
+    }
+}
+
+#[track_caller]
+fn shows(page: &str, text: &str) {
+    assert!(page.contains(text), "`{text}` is not in\n{page}");
+}
+
+#[test]
+fn a_run_is_no_worse_than_itself() {
+    let page = Stored::new().diff("a.json", "a.json").exits(0).stdout;
+    shows(&page, "6 results say the same\nok: nothing got worse");
+}
+
+#[test]
+fn what_breaks_one_way_is_fixed_the_other_way() {
+    let stored = Stored::new();
+    stored.verdicts(
+        "b.json",
+        &[(0, "mismatch"), (1, "known-failure"), (2, "reference-suspect")],
+    );
+    let page = stored.diff("a.json", "b.json").exits(100).stdout;
+    shows(&page, "broken: 2\n");
+    shows(&page, &format!("  pass to mismatch on cpu: {}", stored.id(0)));
+    shows(
+        &page,
+        &format!("again: parity run --backend cpu --case '{}'", stored.id(0)),
+    );
+    shows(
+        &page,
+        &format!("  pass to known-failure on cpu: {}", stored.id(1)),
+    );
+    shows(&page, "changed: 1\n");
+    shows(&page, "WORSE: 2 of 6 results");
+    let page = stored.diff("b.json", "a.json").exits(0).stdout;
+    shows(&page, "fixed: 2\n");
+    shows(&page, "ok: nothing got worse");
+}
+
+#[test]
+fn an_error_that_grew_tenfold_is_worse_although_it_passes() {
+    let stored = Stored::new();
+    stored.figure("small.json", "max_ulp", 3.0);
+    stored.figure("grown.json", "max_ulp", 30.0);
+    let page = stored.diff("small.json", "grown.json").exits(100).stdout;
+    shows(&page, "grew: 1\n  3.00 ULP (");
+    shows(&page, ") to 30.00 ULP (");
+    stored.figure("nearly.json", "max_ulp", 29.0);
+    stored.diff("small.json", "nearly.json").exits(0);
+}
+
+#[test]
+fn results_that_are_gone_are_worse_unless_that_is_allowed() {
+    let stored = Stored::new();
+    stored.store("fewer.json", |record| {
+        record["cases"].as_array_mut().unwrap().truncate(4);
+        record["planned"] = json!(4);
+    });
+    let page = stored.diff("a.json", "fewer.json").exits(100).stdout;
+    shows(&page, &format!("gone: 2\n  was pass on cpu: {}", stored.id(4)));
+    stored
+        .parity(&["diff", "a.json", "fewer.json", "--allow-gone"])
+        .exits(0);
+    let page = stored.diff("fewer.json", "a.json").exits(0).stdout;
+    shows(&page, &format!("new: 2\n  pass on cpu: {}", stored.id(4)));
+}
+
+#[test]
+fn runs_of_other_seeds_or_layouts_are_refused() {
+    let stored = Stored::new();
+    stored.store("seed.json", |record| record["seed"] = json!(9));
+    let run = stored.diff("a.json", "seed.json").exits(65);
+    run.complains("a.json has seed 0 and seed.json has seed 9")
+        .complains("--seed");
+    stored.store("old.json", |record| record["version"] = json!(1));
+    let run = stored.diff("old.json", "a.json").exits(65);
+    run.complains("old.json: the record has layout version 1")
+        .complains("repeat the run");
+    stored
+        .gate("a.json", &["--min", "99", "--no-new-failures", "seed.json"])
+        .exits(65);
+}
+
+#[test]
+fn a_gate_passes_at_its_bar_and_blocks_below_with_the_reason() {
+    let stored = Stored::new();
+    let page = stored
+        .gate("a.json", &["--min", "100", "--per-family", "100"])
+        .exits(0)
+        .stdout;
+    shows(&page, "PASS: 100.00 % >= 100 %");
+    stored.verdicts("b.json", &[(5, "mismatch")]);
+    stored.gate("b.json", &["--min", "83.33"]).exits(0);
+    let page = stored.gate("b.json", &["--min", "83.34"]).exits(100).stdout;
+    shows(
+        &page,
+        "BLOCKED, all families: 83.33 % < 83.34 %: 1 of 6 executed do not agree",
+    );
+    shows(&page, &format!("  mismatch: {}", stored.id(5)));
+    shows(
+        &page,
+        &format!("again: parity run --backend cpu --case '{}'", stored.id(5)),
+    );
+    let page = stored
+        .gate("b.json", &["--min", "80", "--per-family", "80"])
+        .exits(100)
+        .stdout;
+    shows(
+        &page,
+        "BLOCKED, unary: 75.00 % < 80 %: 1 of 4 executed do not agree",
+    );
+    assert!(!page.contains("BLOCKED, binary"), "{page}");
+}
+
+#[test]
+fn agreement_is_pass_error_parity_and_reference_suspect_and_nothing_else() {
+    let stored = Stored::new();
+    stored.verdicts(
+        "b.json",
+        &[
+            (0, "error-parity"),
+            (1, "reference-suspect"),
+            (2, "known-failure"),
+        ],
+    );
+    let page = stored.gate("b.json", &["--min", "100"]).exits(100).stdout;
+    shows(&page, "5/6");
+    shows(&page, "1 known-failure");
+    stored.store("c.json", |record| {
+        record["cases"][0]["results"][0]["fallbacks"] = json!(["add"]);
+    });
+    let page = stored.gate("c.json", &["--min", "100"]).exits(100).stdout;
+    shows(&page, "1 by CPU fallback");
+}
+
+#[test]
+fn what_was_not_executed_never_passes() {
+    let stored = Stored::new();
+    let all: Vec<_> = (0..6).map(|case| (case, "not-run")).collect();
+    stored.verdicts("none.json", &all);
+    let page = stored.gate("none.json", &["--min", "1"]).exits(100).stdout;
+    shows(&page, "nothing was executed, which is never a pass");
+    stored.verdicts("some.json", &all[..1]);
+    let page = stored.gate("some.json", &["--min", "1"]).exits(100).stdout;
+    shows(&page, "1 of 6 planned cases were never executed");
+    stored.verdicts("family.json", &all[..2]);
+    let page = stored
+        .gate("family.json", &["--min", "1", "--per-family", "1"])
+        .exits(100)
+        .stdout;
+    shows(&page, "BLOCKED, binary: nothing was executed");
+}
+
+#[test]
+fn a_new_failure_blocks_whatever_the_share_and_an_old_one_does_not() {
+    let stored = Stored::new();
+    stored.verdicts("old.json", &[(5, "mismatch")]);
+    stored.verdicts("new.json", &[(4, "crash"), (5, "mismatch")]);
+    let against = |record: &str, base: &str| stored.gate(record, &["--min", "1", "--no-new-failures", base]);
+    against("old.json", "old.json").exits(0);
+    let page = against("new.json", "old.json").exits(100).stdout;
+    shows(&page, "BLOCKED, new failures, which old.json does not have: 1");
+    shows(&page, &format!("  crash: {}", stored.id(4)));
+    assert!(!page.contains(&format!("  mismatch: {}", stored.id(5))), "{page}");
+}
+
+#[test]
+fn a_gate_that_cannot_be_asked_says_what_was_expected() {
+    let stored = Stored::new();
+    for bar in ["0", "100.5", "NaN"] {
+        let run = stored.gate("a.json", &["--min", bar]).exits(64);
+        run.complains("expected a percentage above 0 and at most 100");
+    }
+    let run = stored.parity(&["gate", "a.json", "--backend", "rocm", "--min", "99"]);
+    run.exits(64)
+        .complains("unknown backend of a.json `rocm`: expected one of cpu");
+    stored.store("shard.json", |record| {
+        record["shard"] =
+            json!({"index": 1, "of": 2, "planned": 9, "plan": "", "places": [0, 1, 2, 3, 4, 5]});
+    });
+    let run = stored.gate("shard.json", &["--min", "99"]).exits(65);
+    run.complains("shard.json is shard 1/2").complains("parity merge");
+}
+
+#[test]
+fn headroom_shows_limits_nearly_used_up_and_limits_hardly_used() {
+    let stored = Stored::new();
+    let page = |used: f64| {
+        stored.figure("b.json", "limit_used", used);
+        stored.parity(&["headroom", "b.json"]).exits(0).stdout
+    };
+    let row = |page: &str, section: &str| {
+        let lines = page.lines().skip_while(|line| !line.starts_with(section)).skip(1);
+        let mut rows = lines.take_while(|line| !line.is_empty());
+        rows.find(|line| line.contains("log f32")).map(str::to_owned)
+    };
+    let tight = row(&page(0.95), "used more than 80 %").unwrap();
+    shows(&tight, "95%");
+    shows(&tight, "2 ULP: worst of ocml 2, CUDA 1, glibc 1");
+    shows(&tight, stored.id(5));
+    for section in ["used more than 80 %", "used less than 1 %", "not used at all"] {
+        assert_eq!(row(&page(0.5), section), None);
+    }
+    // A limit is loose where no case of its group uses more: the other case is half used, and then is not.
+    let both = |other: f64| {
+        stored.store("b.json", |record| {
+            for (case, used) in [(4, other), (5, 0.001)] {
+                record["cases"][case]["results"][0]["vs_oracle"]["limit_used"] = json!(used);
+            }
+        });
+        stored.parity(&["headroom", "b.json"]).exits(0).stdout
+    };
+    shows(&row(&both(0.002), "used less than 1 %").unwrap(), "2.0e-1%");
+    assert_eq!(row(&both(0.5), "used less than 1 %"), None);
+}
