@@ -48,6 +48,8 @@ pub(crate) enum Space {
     Flat,
     /// Private memory.
     Scratch,
+    /// Private memory through the buffer descriptor that the kernel was started with.
+    Buffer,
     /// Local data share.
     Lds,
 }
@@ -151,7 +153,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         // Wider operands know one pattern only.
         let wide = registers.max(signature.dst.registers(32)) > 1;
         let broadcast = matches!(dpp.shuffle, Shuffle::Dpp16(0x150..=0x15f));
-        supported &= !wide || inst.isa == Isa::Cdna3 && broadcast && registers <= 2;
+        supported &= !wide || inst.isa != Isa::Rdna3 && broadcast && registers <= 2;
         (from, dpp)
     });
     let parts = inst.sdwa.map(|sdwa| {
@@ -206,7 +208,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
 /// What the encodings of CDNA3 allow and nothing here executes: broadcasts of the matrix cores, the scalar registers of
 /// the scratch address, halves of the integer dot products.
 fn modelled_on_cdna3(inst: &Instruction) -> bool {
-    let address = |operand: &Operand| inst.isa == Isa::Cdna3 && matches!(operand, Operand::Scalar(102..=105));
+    let address = |operand: &Operand| inst.isa != Isa::Rdna3 && matches!(operand, Operand::Scalar(102..=105));
     let dot = matches!(
         inst.row.op,
         Op::Dot2I32I16 | Op::Dot2U32U16 | Op::Dot4I32I8 | Op::Dot8I32I4
@@ -219,7 +221,9 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
     };
     inst.broadcast == Broadcast::default()
         && !sources.into_iter().any(constant)
-        && !inst.src.iter().chain([&inst.dst]).any(address)
+        // CDNA2's kernels set the scratch address up; nothing here reads it.
+        && !inst.src.iter().any(address)
+        && !(inst.isa == Isa::Cdna3 && address(&inst.dst))
         && (!dot || inst.op_sel == 0 && inst.op_sel_hi & 3 == 3 && inst.neg | inst.abs == 0)
 }
 
@@ -236,6 +240,7 @@ fn space(format: Format) -> Space {
     match format {
         Format::Ds => Space::Lds,
         Format::Scratch => Space::Scratch,
+        Format::Mubuf => Space::Buffer,
         Format::Flat => Space::Flat,
         _ => Space::Global,
     }
@@ -250,6 +255,14 @@ fn offset(inst: &Instruction) -> i32 {
     let unit = match inst.row.form {
         Form::Two => element,
         Form::Two64 => 64 * element,
+        // A constant in place of the scalar offset.
+        _ if inst.format == Format::Mubuf => {
+            let constant = match source(inst.soffset, Kind::B32) {
+                Src::Const(value) => value as i32,
+                _ => 0,
+            };
+            return inst.imm.wrapping_add(constant);
+        }
         // FLAT has 12 bits of offset; the next one is ignored.
         _ if inst.format == Format::Flat => return inst.imm & 0xfff,
         _ => return inst.imm,
