@@ -219,12 +219,19 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
     let constant = |(i, (operand, kind)): (usize, (&Operand, &Kind))| {
         *kind == Kind::PF32 && matches!(operand, Operand::Inline(_)) && high >> i & 1 != 0
     };
-    inst.broadcast == Broadcast::default()
-        && !sources.into_iter().any(constant)
-        // CDNA2's kernels set the scratch address up; nothing here reads it.
-        && !inst.src.iter().any(address)
-        && !(inst.isa == Isa::Cdna3 && address(&inst.dst))
-        && (!dot || inst.op_sel == 0 && inst.op_sel_hi & 3 == 3 && inst.neg | inst.abs == 0)
+    // CDNA2's kernels set the scratch address up; nothing here reads it.
+    let mut others = inst
+        .src
+        .iter()
+        .chain((inst.isa == Isa::Cdna3).then_some(&inst.dst));
+    let halves = inst.op_sel != 0 || inst.op_sel_hi & 3 != 3 || inst.neg | inst.abs != 0;
+    let refused = [
+        inst.broadcast != Broadcast::default(),
+        sources.into_iter().any(constant),
+        others.any(address),
+        dot && halves,
+    ];
+    !refused.contains(&true)
 }
 
 /// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.
