@@ -198,6 +198,11 @@ fn pairs_of_single_precision_numbers_choose_halves_and_signs() {
             &before,
             &[("v0", f(2.0)), ("v1", f(10.0))],
         ),
+        (
+            "v_pk_mov_b32 v[0:1], 1, v[2:3]",
+            &before,
+            &[("v0", 1), ("v1", f(1.0))],
+        ),
         // Both halves are read before either is written.
         (
             "v_pk_mov_b32 v[2:3], v[2:3], v[2:3] op_sel:[1,0]",
