@@ -285,6 +285,9 @@ fn short(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
         }
     };
     if inst.row.op == Op::AccMov {
+        if !matches!(inst.src[0], Operand::Vgpr(_)) {
+            return Err(Invalid::Unknown);
+        }
         accumulate(&mut inst.dst);
         accumulate(&mut inst.src[0]);
     }
