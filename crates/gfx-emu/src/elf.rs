@@ -70,7 +70,7 @@ pub enum LoadError {
 pub enum Target {
     /// RDNA3, 32 lanes (RX 7900). Executed.
     Gfx1100,
-    /// CDNA2, 64 lanes (MI200).
+    /// CDNA2, 64 lanes (MI200). Executed.
     Gfx90a,
     /// CDNA3, 64 lanes (MI300). Executed.
     Gfx942,
@@ -90,7 +90,7 @@ impl Target {
 
     /// Whether kernels of this target can be launched.
     pub fn is_executable(self) -> bool {
-        matches!(self, Target::Gfx1100 | Target::Gfx942)
+        !matches!(self, Target::Other(_))
     }
 }
 

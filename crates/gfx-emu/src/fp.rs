@@ -354,6 +354,20 @@ pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> 
     add::<F>(mode, mul::<F>(mode, a, b), c)
 }
 
+/// [`mad`] in single precision without denormals: they are read and written as zeros of their sign.
+#[inline(always)]
+pub(crate) fn mad_flushed(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
+    let flush = |bits: u32| {
+        if F32::is_denormal(bits) {
+            bits & 0x8000_0000
+        } else {
+            bits
+        }
+    };
+    let product = flush(mul::<F32>(mode, flush(a), flush(b)));
+    flush(add::<F32>(mode, product, flush(c)))
+}
+
 /// `a * b`, where zero times anything is zero.
 #[inline(always)]
 pub(crate) fn mul_dx9_zero(mode: Mode, a: u32, b: u32) -> u32 {

@@ -230,7 +230,7 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
             target,
         });
     }
-    if let Some(what) = unsupported(lanes(target), kernel) {
+    if let Some(what) = unsupported(target, kernel) {
         return Err(LaunchError::Unsupported { kernel: name(), what });
     }
     let limit = kernel.max_workgroup_size.min(Limits::DEVICE.workgroup_size);
@@ -273,9 +273,9 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
 }
 
 /// What the kernel's descriptor asks for and nothing here provides.
-fn unsupported(lanes: usize, kernel: &Kernel) -> Option<String> {
+fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
     let descriptor = &kernel.descriptor;
-    if descriptor.wavefront_size() != lanes {
+    if descriptor.wavefront_size() != lanes(target) {
         return Some(format!("waves of {} lanes", descriptor.wavefront_size()));
     }
     if descriptor.uses_dynamic_stack() {
@@ -288,7 +288,8 @@ fn unsupported(lanes: usize, kernel: &Kernel) -> Option<String> {
         return Some("the workgroup info SGPR".to_owned());
     }
     let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
-    if let Some(register) = descriptor.user_sgprs().find(|r| absent.contains(r)) {
+    let is_absent = |register: &UserSgpr| target != Target::Gfx90a && absent.contains(register);
+    if let Some(register) = descriptor.user_sgprs().find(is_absent) {
         return Some(format!("{register:?} in SGPRs, which this target does not have"));
     }
     let filled: usize = descriptor.user_sgprs().map(UserSgpr::registers).sum();
@@ -340,6 +341,8 @@ impl<'a, const W: usize> Run<'a, W> {
                 UserSgpr::DispatchPtr => slot.address,
                 UserSgpr::KernargSegmentPtr => slot.address + KERNARG_AT as u64,
                 UserSgpr::PrivateSegmentSize => u64::from(descriptor.private_segment_size),
+                // The descriptor of private memory is known by its base; waves lie in it at offset 0.
+                UserSgpr::PrivateSegmentBuffer => PRIVATE_BASE,
                 // Queue and dispatch id: there is no queue. The others are refused in `unsupported`.
                 _ => 0,
             };

@@ -14,7 +14,7 @@ use crate::error::{self, Result};
 use crate::handles::{Kind, Table};
 use crate::properties::{self, MODELS, Model};
 
-/// Environment variable with the processor to model: gfx1100, the default, or gfx942.
+/// Environment variable with the processor to model: gfx1100, the default, gfx942 or gfx90a.
 const TARGET_VARIABLE: &str = "ROCM_SOFT_TARGET";
 
 /// The device of this process; an error when `ROCM_SOFT_TARGET` asks for one that there is not.

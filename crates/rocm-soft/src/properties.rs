@@ -48,6 +48,16 @@ pub(crate) const MODELS: &[Model] = &[
         registers: 131_072,
         ecc: 1,
     },
+    Model {
+        name: "software AMD GPU (gfx90a)",
+        target: "gfx90a",
+        arch: "gfx90a:sramecc+:xnack-",
+        warp_size: 64,
+        major: 9,
+        minor: 0,
+        registers: 131_072,
+        ecc: 1,
+    },
 ];
 
 /// Bytes of device memory.

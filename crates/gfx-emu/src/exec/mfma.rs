@@ -116,6 +116,13 @@ fn shape(op: Op) -> Option<Shape> {
         Op::Mfma32x16Bf8Fp8 => (32, 16, 1, Bf8, Fp8),
         Op::Mfma32x16Fp8Bf8 => (32, 16, 1, Fp8, Bf8),
         Op::Mfma32x16Fp8Fp8 => (32, 16, 1, Fp8, Fp8),
+        Op::Mfma32x8I8 => (32, 8, 1, I8, I8),
+        Op::Mfma16x16I8 => (16, 16, 1, I8, I8),
+        Op::Mfma32x2B2Bf16 => (32, 2, 2, Bf16, Bf16),
+        Op::Mfma16x2B4Bf16 => (16, 2, 4, Bf16, Bf16),
+        Op::Mfma4x2B16Bf16 => (4, 2, 16, Bf16, Bf16),
+        Op::Mfma32x4Bf16 => (32, 4, 1, Bf16, Bf16),
+        Op::Mfma16x8Bf16 => (16, 8, 1, Bf16, Bf16),
         _ => return None,
     };
     Some(Shape {

@@ -61,6 +61,19 @@ pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W]
                 *out = base.wrapping_add(u64::from(index)) & 0xffff_ffff;
             }
         }
+        (Space::Buffer, n) => {
+            // Any other descriptor gives an address that no memory has.
+            let start = if wave.sgpr64(base) == PRIVATE_BASE {
+                PRIVATE_BASE
+            } else {
+                u64::MAX << 32
+            };
+            let offset = wave.sgpr[usize::from(inst.soffset & 127)].wrapping_add(inst.imm as u32);
+            for (lane, out) in out.iter_mut().enumerate() {
+                let index = n.map_or(0, |n| low(n)[lane]);
+                *out = start | u64::from(offset.wrapping_add(index));
+            }
+        }
         (Space::Global, Some(n)) if base != crate::wave::reg::NULL => {
             let base = wave.sgpr64(base).wrapping_add(offset);
             for (out, low) in out.iter_mut().zip(low(n)) {
@@ -90,7 +103,7 @@ pub(super) fn place(space: Space, lane: usize, address: u64) -> At {
             lane,
             offset: address,
         },
-        Space::Flat => match address & !0xffff_ffff {
+        Space::Flat | Space::Buffer => match address & !0xffff_ffff {
             SHARED_BASE => At::Lds(address & 0xffff_ffff),
             PRIVATE_BASE => At::Scratch {
                 lane,

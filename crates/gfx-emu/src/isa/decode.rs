@@ -128,7 +128,7 @@ fn scalar(code: u32) -> Operand {
 pub(crate) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
         Isa::Rdna3 => rdna3(text),
-        Isa::Cdna3 => cdna3::decode(text),
+        Isa::Cdna2 | Isa::Cdna3 => cdna3::decode(isa, text),
     }
 }
 

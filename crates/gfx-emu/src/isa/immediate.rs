@@ -6,7 +6,7 @@ use super::instruction::{Instruction, Isa};
 pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
     let value = inst.imm as u16;
     Some(match inst.row.mnemonic {
-        "s_waitcnt" if inst.isa == Isa::Cdna3 => waitcnt_gfx9(value),
+        "s_waitcnt" if inst.isa != Isa::Rdna3 => waitcnt_gfx9(value),
         "s_waitcnt" => waitcnt(value),
         "s_delay_alu" => delay_alu(value),
         "s_waitcnt_depctr" => depctr(value),
@@ -153,10 +153,11 @@ const CDNA3_REGISTERS: [&str; 10] = [
 pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
     let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
     let name = match id {
-        4 | 16..=24 if isa == Isa::Cdna3 => {
+        20..=24 if isa == Isa::Cdna2 => id.to_string(),
+        4 | 16..=24 if isa != Isa::Rdna3 => {
             CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into()
         }
-        20.. if isa == Isa::Cdna3 => id.to_string(),
+        20.. if isa != Isa::Rdna3 => id.to_string(),
         1 => "HW_REG_MODE".to_string(),
         2 => "HW_REG_STATUS".into(),
         3 => "HW_REG_TRAPSTS".into(),

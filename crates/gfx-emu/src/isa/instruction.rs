@@ -10,7 +10,9 @@ use crate::Target;
 pub(crate) enum Isa {
     /// gfx11, waves of 32 lanes.
     Rdna3,
-    /// gfx942 with the encodings of GFX9, waves of 64 lanes.
+    /// gfx90a with the encodings of GFX9, waves of 64 lanes.
+    Cdna2,
+    /// gfx942, the same.
     Cdna3,
 }
 
@@ -20,7 +22,8 @@ impl Isa {
         match target {
             Target::Gfx1100 => Some(Isa::Rdna3),
             Target::Gfx942 => Some(Isa::Cdna3),
-            Target::Gfx90a | Target::Other(_) => None,
+            Target::Gfx90a => Some(Isa::Cdna2),
+            Target::Other(_) => None,
         }
     }
 
@@ -28,7 +31,7 @@ impl Isa {
     pub(crate) fn lanes(self) -> usize {
         match self {
             Isa::Rdna3 => 32,
-            Isa::Cdna3 => 64,
+            Isa::Cdna2 | Isa::Cdna3 => 64,
         }
     }
 
@@ -36,6 +39,7 @@ impl Isa {
     pub(crate) fn formats(self) -> &'static Formats {
         match self {
             Isa::Rdna3 => tables::RDNA3,
+            Isa::Cdna2 => tables::CDNA2,
             Isa::Cdna3 => tables::CDNA3,
         }
     }

@@ -1,5 +1,7 @@
 //! Listings for people and tests: one instruction as text, and what the table covers.
 
+use std::collections::BTreeSet;
+
 use super::decode::{self, Invalid};
 use super::instruction::Isa;
 use super::ops::Op;
@@ -52,9 +54,11 @@ pub fn coverage(target: Target) -> Vec<Coverage> {
         },
         executed: !row.op.is_printed_only(),
     };
+    let mut seen = BTreeSet::new();
     formats
         .iter()
         .flat_map(|(format, rows)| rows.iter().map(move |row| (*format, row)))
+        .filter(|(format, row)| seen.insert((*format, row.opcode)) && row.form != Form::Absent)
         .map(line)
         .collect()
 }
@@ -76,6 +80,7 @@ impl Op {
                 | Op::UnsupportedS64S64
                 | Op::UnsupportedFork
                 | Op::UnsupportedTime
+                | Op::UnsupportedMad
                 | Op::UnsupportedSr
                 | Op::UnsupportedSparse16
                 | Op::UnsupportedSparse32

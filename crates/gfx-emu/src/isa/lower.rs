@@ -48,6 +48,8 @@ pub(crate) enum Space {
     Flat,
     /// Private memory.
     Scratch,
+    /// Private memory through the buffer descriptor that the kernel was started with.
+    Buffer,
     /// Local data share.
     Lds,
 }
@@ -151,7 +153,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         // Wider operands know one pattern only.
         let wide = registers.max(signature.dst.registers(32)) > 1;
         let broadcast = matches!(dpp.shuffle, Shuffle::Dpp16(0x150..=0x15f));
-        supported &= !wide || inst.isa == Isa::Cdna3 && broadcast && registers <= 2;
+        supported &= !wide || inst.isa != Isa::Rdna3 && broadcast && registers <= 2;
         (from, dpp)
     });
     let parts = inst.sdwa.map(|sdwa| {
@@ -206,21 +208,31 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
 /// What the encodings of CDNA3 allow and nothing here executes: broadcasts of the matrix cores, the scalar registers of
 /// the scratch address, halves of the integer dot products.
 fn modelled_on_cdna3(inst: &Instruction) -> bool {
-    let address = |operand: &Operand| inst.isa == Isa::Cdna3 && matches!(operand, Operand::Scalar(102..=105));
+    let address = |operand: &Operand| inst.isa != Isa::Rdna3 && matches!(operand, Operand::Scalar(102..=105));
     let dot = matches!(
         inst.row.op,
         Op::Dot2I32I16 | Op::Dot2U32U16 | Op::Dot4I32I8 | Op::Dot8I32I4
     );
-    // The high half of a constant pair.
-    let high = inst.op_sel | inst.op_sel_hi;
+    // The high half of a constant pair. A move has one half of each source in its result.
+    let moves = inst.row.op == Op::PkMovB32;
+    let high = inst.op_sel | if moves { 0 } else { inst.op_sel_hi };
     let sources = inst.src.iter().zip(inst.row.op.signature().src).enumerate();
     let constant = |(i, (operand, kind)): (usize, (&Operand, &Kind))| {
         *kind == Kind::PF32 && matches!(operand, Operand::Inline(_)) && high >> i & 1 != 0
     };
-    inst.broadcast == Broadcast::default()
-        && !sources.into_iter().any(constant)
-        && !inst.src.iter().chain([&inst.dst]).any(address)
-        && (!dot || inst.op_sel == 0 && inst.op_sel_hi & 3 == 3 && inst.neg | inst.abs == 0)
+    // CDNA2's kernels set the scratch address up; nothing here reads it.
+    let mut others = inst
+        .src
+        .iter()
+        .chain((inst.isa == Isa::Cdna3).then_some(&inst.dst));
+    let halves = inst.op_sel != 0 || inst.op_sel_hi & 3 != 3 || inst.neg | inst.abs != 0;
+    let refused = [
+        inst.broadcast != Broadcast::default(),
+        sources.into_iter().any(constant),
+        others.any(address),
+        dot && halves,
+    ];
+    !refused.contains(&true)
 }
 
 /// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.
@@ -236,6 +248,7 @@ fn space(format: Format) -> Space {
     match format {
         Format::Ds => Space::Lds,
         Format::Scratch => Space::Scratch,
+        Format::Mubuf => Space::Buffer,
         Format::Flat => Space::Flat,
         _ => Space::Global,
     }
@@ -250,6 +263,14 @@ fn offset(inst: &Instruction) -> i32 {
     let unit = match inst.row.form {
         Form::Two => element,
         Form::Two64 => 64 * element,
+        // A constant in place of the scalar offset.
+        _ if inst.format == Format::Mubuf => {
+            let constant = match source(inst.soffset, Kind::B32) {
+                Src::Const(value) => value as i32,
+                _ => 0,
+            };
+            return inst.imm.wrapping_add(constant);
+        }
         // FLAT has 12 bits of offset; the next one is ignored.
         _ if inst.format == Format::Flat => return inst.imm & 0xfff,
         _ => return inst.imm,

@@ -335,6 +335,7 @@ macro_rules! for_each_op {
             MinF32: F32 = (F32, F32) fp::min::<fp::F32>;
             MaxF32: F32 = (F32, F32) fp::max::<fp::F32>;
             FmaF32: F32 = (F32, F32, F32) fp::fma::<fp::F32>;
+            MadF32: F32 = (F32, F32, F32) fp::mad_flushed;
             AddF64: F64 = (F64, F64) fp::add::<fp::F64>;
             MulF64: F64 = (F64, F64) fp::mul::<fp::F64>;
             MinF64: F64 = (F64, F64) fp::min::<fp::F64>;
@@ -628,6 +629,13 @@ macro_rules! for_each_op {
             Vector Mfma32x16Bf8Fp8: B512 + Void = (B64, B64, B512);
             Vector Mfma32x16Fp8Bf8: B512 + Void = (B64, B64, B512);
             Vector Mfma32x16Fp8Fp8: B512 + Void = (B64, B64, B512);
+            Vector Mfma32x8I8: B512 + Void = (B32, B32, B512);
+            Vector Mfma16x16I8: B128 + Void = (B32, B32, B128);
+            Vector Mfma32x2B2Bf16: B1024 + Void = (B32, B32, B1024);
+            Vector Mfma16x2B4Bf16: B512 + Void = (B32, B32, B512);
+            Vector Mfma4x2B16Bf16: B128 + Void = (B32, B32, B128);
+            Vector Mfma32x4Bf16: B512 + Void = (B32, B32, B512);
+            Vector Mfma16x8Bf16: B128 + Void = (B32, B32, B128);
             // Program flow and wave state.
             Control SNop: Void + Void = ();
             Control SWait: Void + Void = (B32);
@@ -675,6 +683,7 @@ macro_rules! for_each_op {
             Control UnsupportedS64S64: Void + Void = (B64, B64);
             Control UnsupportedFork: B64 + Void = ();
             Control UnsupportedTime: B64 + Void = ();
+            Control UnsupportedMad: F32 + Void = (F32, F32, F32);
             Control UnsupportedSr: B32 + Void = (F32, B32);
             Control UnsupportedSparse16: B128 + Void = (B64, B128, B32);
             Control UnsupportedSparse32: B512 + Void = (B64, B128, B32);

@@ -51,7 +51,7 @@ fn mnemonic(inst: &Instruction) -> String {
 
 fn has_long_form(inst: &Instruction) -> bool {
     !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak)
-        && (inst.isa == Isa::Cdna3 || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16"))
+        && (inst.isa != Isa::Rdna3 || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16"))
 }
 
 fn operands(inst: &Instruction) -> Vec<String> {
@@ -62,7 +62,7 @@ fn operands(inst: &Instruction) -> Vec<String> {
         Format::Smem => smem(inst),
         Format::Ds => ds(inst),
         Format::Flat | Format::Scratch | Format::Global => flat(inst),
-        Format::Mubuf => Vec::new(),
+        Format::Mubuf => buffer(inst),
         Format::Sop1 if matches!(inst.row.op, Op::UnsupportedB32 | Op::UnsupportedB64) => {
             vec![
                 operand(inst.isa, inst.dst, signature.dst),
@@ -99,7 +99,7 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs behind the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind == Kind::Mix,
-        Format::Vop2 | Format::Vop3 if inst.isa == Isa::Cdna3 => kind.is_float() || kind == Kind::PF16,
+        Format::Vop2 | Format::Vop3 if inst.isa != Isa::Rdna3 => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
         // Double precision lists them behind the operands, like the packed formats.
         Format::Mai => false,
@@ -156,7 +156,7 @@ fn registers(file: &str, first: u8, count: u8) -> String {
 
 fn scalar(isa: Isa, n: u8, count: u8) -> String {
     match (n, count) {
-        (102..=105, _) if isa == Isa::Cdna3 => {
+        (102..=105, _) if isa != Isa::Rdna3 => {
             let name = if n < 104 { "flat_scratch" } else { "xnack_mask" };
             match (count, n & 1) {
                 (1, 0) => format!("{name}_lo"),
@@ -240,7 +240,7 @@ fn smem(inst: &Instruction) -> Vec<String> {
     ];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
-        (Operand::Scalar(124), 0) if inst.isa == Isa::Cdna3 => "0x0".into(),
+        (Operand::Scalar(124), 0) if inst.isa != Isa::Rdna3 => "0x0".into(),
         (Operand::Scalar(124), 0) => "null".into(),
         (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
         (soffset, 0) => operand(inst.isa, soffset, Kind::B32),
@@ -262,6 +262,22 @@ fn ds(inst: &Instruction) -> Vec<String> {
         list.push(operand(inst.isa, inst.src[i], *kind));
     }
     list
+}
+
+/// Private memory of CDNA2: data, address, descriptor, scalar offset.
+fn buffer(inst: &Instruction) -> Vec<String> {
+    let signature = inst.row.op.signature();
+    let (data, kind) = match signature.src.first() {
+        Some(kind) => (inst.src[0], *kind),
+        None if signature.dst == Kind::Void => return Vec::new(),
+        None => (inst.dst, signature.dst),
+    };
+    vec![
+        operand(inst.isa, data, kind),
+        operand(inst.isa, inst.address, Kind::B32),
+        operand(inst.isa, inst.base, Kind::B128),
+        operand(inst.isa, inst.soffset, Kind::B32),
+    ]
 }
 
 fn flat(inst: &Instruction) -> Vec<String> {
@@ -301,6 +317,14 @@ fn modifiers(inst: &Instruction, text: &mut String) {
         Format::Mai => broadcasts(inst, text),
         _ if inst.sdwa.is_some() => parts(inst, text),
         Format::Ds => ds_offsets(inst, text),
+        Format::Mubuf => {
+            if inst.address != Operand::None {
+                text.push_str(" offen");
+            }
+            if inst.imm != 0 {
+                append(text, format_args!(" offset:{}", inst.imm));
+            }
+        }
         Format::Flat | Format::Scratch | Format::Global if inst.imm != 0 => {
             append(text, format_args!(" offset:{}", inst.imm));
         }
@@ -308,6 +332,7 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     }
     let caches = match (inst.isa, inst.format) {
         (Isa::Cdna3, Format::Smem) | (Isa::Rdna3, _) => [" glc", " slc", " dlc"],
+        (Isa::Cdna2, _) => [" glc", " slc", " scc"],
         (Isa::Cdna3, _) => [" sc0", " nt", " sc1"],
     };
     for (bit, name) in [1, 2, 4].into_iter().zip(caches) {
@@ -464,7 +489,7 @@ fn dpp_controls(isa: Isa, dpp: &Dpp, text: &mut String) {
                 0x13c => text.push_str(" wave_ror:1"),
                 0x142 => text.push_str(" row_bcast:15"),
                 0x143 => text.push_str(" row_bcast:31"),
-                0x150..=0x15f if isa == Isa::Cdna3 => append(text, format_args!(" row_newbcast:{n}")),
+                0x150..=0x15f if isa != Isa::Rdna3 => append(text, format_args!(" row_newbcast:{n}")),
                 0x150..=0x15f => append(text, format_args!(" row_share:{n}")),
                 0x160..=0x16f => append(text, format_args!(" row_xmask:{n}")),
                 _ => append(text, format_args!(" dpp_ctrl:{control:#x}")),

@@ -15,7 +15,7 @@ use crate::fault::FaultKind;
 pub enum DecodeError {
     /// The code is for a card this emulator does not execute.
     #[error(
-        "the software GPU executes gfx1100 and gfx942 code, not {target}; compile with --offload-arch=gfx1100"
+        "the software GPU executes gfx1100, gfx942 and gfx90a code, not {target}; compile with --offload-arch=gfx1100"
     )]
     Target {
         /// The code object's target.

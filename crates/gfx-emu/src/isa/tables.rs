@@ -5,6 +5,7 @@
 //! `ops.rs`; how a format lays out its fields stands in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
 //! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa_decode.rs`.
 
+pub(crate) mod cdna2;
 pub(crate) mod cdna3;
 
 use super::ops::Op::{self, *};
@@ -48,6 +49,8 @@ pub(crate) enum Form {
     Legacy,
     /// GLOBAL or SCRATCH, but not FLAT.
     NotFlat,
+    /// An opcode without instruction, where another card has one.
+    Absent,
 }
 
 /// One instruction.
@@ -103,6 +106,32 @@ pub(crate) const CDNA3: &Formats = &[
     ("VOP3P", cdna3::VOP3P),
     ("DS", cdna3::DS),
     ("FLAT", cdna3::FLAT),
+    ("MUBUF", cdna3::MUBUF),
+];
+
+/// All of CDNA2: what it has of its own comes first.
+pub(crate) const CDNA2: &Formats = &[
+    ("SOP1", cdna3::SOP1),
+    ("SOP2", cdna3::SOP2),
+    ("SOPC", cdna3::SOPC),
+    ("SOPK", cdna3::SOPK),
+    ("SOPP", cdna3::SOPP),
+    ("SMEM", cdna3::SMEM),
+    ("VOP1", cdna2::VOP1),
+    ("VOP1", cdna3::VOP1),
+    ("VOP2", cdna2::VOP2),
+    ("VOP2", cdna3::VOP2),
+    ("VOPC", cdna3::VOPC),
+    ("VOPC", cdna3::CLASS),
+    ("VOP3", cdna2::VOP3),
+    ("VOP3", cdna3::VOP3),
+    ("VOP3P", cdna2::VOP3P),
+    ("VOP3P", cdna3::VOP3P),
+    ("DS", cdna2::DS),
+    ("DS", cdna3::DS),
+    ("FLAT", cdna2::FLAT),
+    ("FLAT", cdna3::FLAT),
+    ("MUBUF", cdna2::MUBUF),
     ("MUBUF", cdna3::MUBUF),
 ];
 

@@ -3,7 +3,7 @@
 
 use gfx_emu::{FaultKind, Memory};
 
-use crate::wave::{check64, get, probe64, run, set};
+use crate::wave::{check_cdna2, check64, get, probe64, run, set};
 
 fn f(value: f32) -> u32 {
     value.to_bits()
@@ -197,6 +197,11 @@ fn pairs_of_single_precision_numbers_choose_halves_and_signs() {
             "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]",
             &before,
             &[("v0", f(2.0)), ("v1", f(10.0))],
+        ),
+        (
+            "v_pk_mov_b32 v[0:1], 1, v[2:3]",
+            &before,
+            &[("v0", 1), ("v1", f(1.0))],
         ),
         // Both halves are read before either is written.
         (
@@ -407,4 +412,39 @@ fn atomics_of_double_precision_and_of_pairs() {
             assert_eq!(get(&wave, "v4"), old as u32, "{space}_{name}");
         }
     }
+}
+
+#[test]
+fn multiply_add_of_cdna2_rounds_twice_and_flushes_denormals() {
+    // (1 + 2^-12)^2 is 1 + 2^-11 + 2^-24: the last part is lost before 1 is taken off.
+    let x = f(1.0 + 2f32.powi(-12));
+    let before = [("v0", f(-1.0)), ("v1", x), ("v2", x), ("v3", f(-1.0))];
+    let rounded = f(2f32.powi(-11));
+    check_cdna2(&[
+        ("v_mad_f32 v0, v1, v2, v3", &before, &[("v0", rounded)]),
+        ("v_mac_f32 v0, v1, v2", &before, &[("v0", rounded)]),
+        ("v_madak_f32 v0, v1, v2, 0xbf800000", &before, &[("v0", rounded)]),
+        (
+            "v_madmk_f32 v0, v1, 0x3f800000, v3",
+            &before,
+            &[("v0", f(2f32.powi(-12)))],
+        ),
+        // A denormal factor, product and sum.
+        (
+            "v_mad_f32 v0, v1, 1.0, 1.0",
+            &[("v1", 0x7f_ffff)],
+            &[("v0", f(1.0))],
+        ),
+        ("v_mad_f32 v0, v1, 0.5, 0", &[("v1", 0x8080_0000)], &[("v0", 0)]),
+        (
+            "v_mad_f32 v0, v1, 1.0, v2",
+            &[("v1", 0x0080_0001), ("v2", 0x8080_0000)],
+            &[("v0", 0)],
+        ),
+        (
+            "v_fma_f32 v0, v1, 1.0, 0",
+            &[("v1", 0x7f_ffff)],
+            &[("v0", 0x7f_ffff)],
+        ),
+    ]);
 }

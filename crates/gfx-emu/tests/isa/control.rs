@@ -151,7 +151,7 @@ fn a_branch_into_an_instruction_is_an_error() {
 
 #[test]
 fn code_for_another_card_is_refused() {
-    let error = Probe::new(Target::Gfx90a, &program("s_nop 0")).unwrap_err();
+    let error = Probe::new(Target::Other(0x36), &program("s_nop 0")).unwrap_err();
     assert!(error.to_string().contains("gfx1100"), "{error}");
 }
 

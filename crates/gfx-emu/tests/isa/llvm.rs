@@ -30,6 +30,13 @@ pub(crate) const CDNA3: Card = Card {
     attributes: "-mattr=+wavefrontsize64",
 };
 
+/// gfx90a: waves of 64 lanes.
+pub(crate) const CDNA2: Card = Card {
+    target: Target::Gfx90a,
+    name: "gfx90a",
+    attributes: "-mattr=+wavefrontsize64",
+};
+
 impl Card {
     fn args(self) -> Vec<String> {
         vec![

@@ -1,9 +1,10 @@
-//! The matrix cores of CDNA3: every shape and element type against a product written out, with the layout as AMD's matrix
+//! The matrix cores of CDNA3 and CDNA2: every shape and element type against a product written out, with the layout as AMD's matrix
 //! instruction calculator states it, from lane and register to row and column.
 
 use gfx_emu::{FaultKind, Probe64};
 
-use crate::wave::{Numbers, probe64, run, set};
+use crate::llvm::{CDNA2, CDNA3, Card};
+use crate::wave::{Numbers, probe64, probe64_on, run, set};
 
 /// How an element is encoded.
 #[derive(Clone, Copy, PartialEq)]
@@ -53,7 +54,41 @@ impl Element {
 }
 
 /// Mnemonic, rows and columns, depth, blocks, element types of A and B.
-const SHAPES: &[(&str, usize, usize, usize, Element, Element)] = &[
+type Shape = (&'static str, usize, usize, usize, Element, Element);
+
+/// The shapes of CDNA2, which spells them in another way and has some of its own.
+const CDNA2_SHAPES: &[Shape] = &[
+    ("f32_32x32x1f32", 32, 1, 2, F32, F32),
+    ("f32_16x16x1f32", 16, 1, 4, F32, F32),
+    ("f32_4x4x1f32", 4, 1, 16, F32, F32),
+    ("f32_32x32x2f32", 32, 2, 1, F32, F32),
+    ("f32_16x16x4f32", 16, 4, 1, F32, F32),
+    ("f32_32x32x4f16", 32, 4, 2, F16, F16),
+    ("f32_16x16x4f16", 16, 4, 4, F16, F16),
+    ("f32_4x4x4f16", 4, 4, 16, F16, F16),
+    ("f32_32x32x8f16", 32, 8, 1, F16, F16),
+    ("f32_16x16x16f16", 16, 16, 1, F16, F16),
+    ("i32_32x32x4i8", 32, 4, 2, I8, I8),
+    ("i32_16x16x4i8", 16, 4, 4, I8, I8),
+    ("i32_4x4x4i8", 4, 4, 16, I8, I8),
+    ("i32_32x32x8i8", 32, 8, 1, I8, I8),
+    ("i32_16x16x16i8", 16, 16, 1, I8, I8),
+    ("f32_32x32x4bf16_1k", 32, 4, 2, Bf16, Bf16),
+    ("f32_16x16x4bf16_1k", 16, 4, 4, Bf16, Bf16),
+    ("f32_4x4x4bf16_1k", 4, 4, 16, Bf16, Bf16),
+    ("f32_32x32x8bf16_1k", 32, 8, 1, Bf16, Bf16),
+    ("f32_16x16x16bf16_1k", 16, 16, 1, Bf16, Bf16),
+    ("f32_32x32x2bf16", 32, 2, 2, Bf16, Bf16),
+    ("f32_16x16x2bf16", 16, 2, 4, Bf16, Bf16),
+    ("f32_4x4x2bf16", 4, 2, 16, Bf16, Bf16),
+    ("f32_32x32x4bf16", 32, 4, 1, Bf16, Bf16),
+    ("f32_16x16x8bf16", 16, 8, 1, Bf16, Bf16),
+    ("f64_16x16x4f64", 16, 4, 1, F64, F64),
+    ("f64_4x4x4f64", 4, 4, 4, F64, F64),
+];
+
+/// The shapes of CDNA3.
+const CDNA3_SHAPES: &[Shape] = &[
     ("f32_32x32x1_2b_f32", 32, 1, 2, F32, F32),
     ("f32_16x16x1_4b_f32", 16, 1, 4, F32, F32),
     ("f32_4x4x1_16b_f32", 4, 1, 16, F32, F32),
@@ -115,8 +150,18 @@ fn fill(wave: &mut Probe64, first: u16, element: Element, held: usize, value: im
 
 #[test]
 fn every_shape_multiplies_its_blocks() {
+    multiply(CDNA3, CDNA3_SHAPES);
+}
+
+#[test]
+fn every_shape_of_cdna2_multiplies_its_blocks() {
+    multiply(CDNA2, CDNA2_SHAPES);
+}
+
+#[track_caller]
+fn multiply(card: Card, shapes: &[Shape]) {
     let mut numbers = Numbers(4);
-    for &(name, size, depth, blocks, a_type, b_type) in SHAPES {
+    for &(name, size, depth, blocks, a_type, b_type) in shapes {
         let double = a_type == F64;
         let words = if double { 2 } else { 1 };
         let held = size * depth * blocks / 64;
@@ -139,7 +184,7 @@ fn every_shape_multiplies_its_blocks() {
             last(128, factors),
             last(64, sums * words)
         );
-        let mut wave = probe64(&asm);
+        let mut wave = probe64_on(card, &asm);
         // A lane's elements lie one after the other in depth.
         let at = |lane: usize, item: usize| {
             let (row, block, k) = (

@@ -1,23 +1,23 @@
-//! Every row of CDNA3's table that says it is executed runs: LLVM's own encodings of it, on registers with something in
+//! Every row of the tables of CDNA3 and CDNA2 that says it is executed runs: LLVM's own encodings of it, on registers with something in
 //! them. What the rows compute is in the other files.
 
 use std::collections::BTreeSet;
 
 use gfx_emu::{Memory, Probe64, coverage};
 
-use crate::decode_cdna3::DISASSEMBLED;
-use crate::llvm::CDNA3;
+use crate::decode_cdna3::{Listing, ON_CDNA2, ON_CDNA3};
+use crate::llvm::{CDNA2, CDNA3, Card};
 use crate::wave::{Numbers, set};
 
 /// Jumps to an address in registers, and faults by purpose: `control.rs` runs them on both cards.
 const ELSEWHERE: [&str; 4] = ["s_setpc_b64", "s_swappc_b64", "s_trap", "s_sendmsg"];
 
 /// Runs an instruction with device memory behind every register pair that the candidates use as an address.
-fn runs(text: &str, bytes: &[u8]) -> bool {
+fn runs(card: Card, text: &str, bytes: &[u8]) -> bool {
     let mut code = bytes.to_vec();
     // Branches of the candidates go forward, by up to 16 instructions.
     (0..32).for_each(|_| code.extend(0xbf81_0000u32.to_le_bytes()));
-    let Ok(mut wave) = Probe64::new(CDNA3.target, &code) else {
+    let Ok(mut wave) = Probe64::new(card.target, &code) else {
         return false;
     };
     let mut memory = Memory::new(1 << 20);
@@ -44,6 +44,13 @@ fn runs(text: &str, bytes: &[u8]) -> bool {
         set(&mut wave, high, (address >> 32) as u32);
     }
     set(&mut wave, "s8", 0);
+    // The descriptor of private memory has its address; see `PRIVATE_BASE`.
+    if text.starts_with("buffer_") {
+        ["s0", "s2", "s3", "v5"]
+            .into_iter()
+            .for_each(|register| set(&mut wave, register, 0));
+        set(&mut wave, "s1", 0x0002_0000);
+    }
     set(&mut wave, "s18", 4096);
     wave.set_lds(1 << 16);
     wave.set_scratch(1 << 14);
@@ -60,15 +67,25 @@ fn base(text: &str) -> &str {
 
 #[test]
 fn every_row_of_cdna3_that_is_executed_runs() {
+    rows_run(CDNA3, &ON_CDNA3);
+}
+
+#[test]
+fn every_row_of_cdna2_that_is_executed_runs() {
+    rows_run(CDNA2, &ON_CDNA2);
+}
+
+#[track_caller]
+fn rows_run(card: Card, listing: &Listing) {
     let mut ran = BTreeSet::new();
-    for (text, bytes) in DISASSEMBLED.iter() {
+    for (text, bytes) in listing {
         let name = base(text);
-        if !ran.contains(name) && !text.contains("/*") && runs(text, bytes) {
+        if !ran.contains(name) && !text.contains("/*") && runs(card, text, bytes) {
             ran.insert(name.to_owned());
         }
     }
     let (mut missing, mut rows) = (Vec::new(), 0);
-    for line in coverage(CDNA3.target).into_iter().filter(|line| line.executed) {
+    for line in coverage(card.target).into_iter().filter(|line| line.executed) {
         let names = match line.spaces {
             [] => vec![line.mnemonic.to_owned()],
             spaces => spaces

@@ -2,7 +2,7 @@
 
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
-use crate::llvm::{CDNA3, Card, RDNA3, assemble, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, assemble, llvm_mc};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.
@@ -85,8 +85,14 @@ pub(crate) fn probe(text: &str) -> Probe {
 /// A wave of 64 lanes about to run `text`.
 #[track_caller]
 pub(crate) fn probe64(text: &str) -> Probe64 {
-    let code = assemble(CDNA3, &format!("{text}\ns_endpgm\n"));
-    Probe64::new(CDNA3.target, &code).unwrap()
+    probe64_on(CDNA3, text)
+}
+
+/// [`probe64`] on another card.
+#[track_caller]
+pub(crate) fn probe64_on(card: Card, text: &str) -> Probe64 {
+    let code = assemble(card, &format!("{text}\ns_endpgm\n"));
+    Probe64::new(card.target, &code).unwrap()
 }
 
 /// Runs without device memory.
@@ -116,6 +122,12 @@ pub(crate) fn check(rows: &[Row<'_>]) {
 #[track_caller]
 pub(crate) fn check64(rows: &[Row<'_>]) {
     check_on::<64>(CDNA3, &[0, 0, 0x81, 0xbf], rows);
+}
+
+/// [`check64`] on gfx90a.
+#[track_caller]
+pub(crate) fn check_cdna2(rows: &[Row<'_>]) {
+    check_on::<64>(CDNA2, &[0, 0, 0x81, 0xbf], rows);
 }
 
 #[track_caller]

@@ -39,8 +39,8 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
 
 #[test]
 fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
-    let code = CodeObject::load(&compile("load_other", "gfx90a", SOURCE)).unwrap();
-    assert_eq!(code.target(), Target::Gfx90a);
+    let code = CodeObject::load(&compile("load_other", "gfx1030", SOURCE)).unwrap();
+    assert_eq!(code.target(), Target::Other(0x36));
     let mut memory = gfx_emu::Memory::new(1 << 20);
     let placement = code.place(&mut memory).unwrap();
     let kernel = code.kernel("no_args").unwrap();
@@ -57,7 +57,7 @@ fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
         error,
         LaunchError::UnsupportedTarget {
             kernel: "no_args".into(),
-            target: Target::Gfx90a
+            target: Target::Other(0x36)
         }
     );
 }

@@ -14,6 +14,9 @@ macro_rules! on_each_target {
         mod gfx942 {
             $(#[test] fn $name() { super::$name("gfx942"); })*
         }
+        mod gfx90a {
+            $(#[test] fn $name() { super::$name("gfx90a"); })*
+        }
     };
 }
 on_each_target! {

@@ -1,4 +1,4 @@
-//! The encodings of CDNA3 (gfx942): GFX9's, with DPP and SDWA, matrix instructions and the cache bits of gfx940.
+//! The encodings of CDNA3 (gfx942) and CDNA2 (gfx90a): GFX9's, with DPP and SDWA, matrix instructions and the cache bits of gfx940.
 //!
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
@@ -6,7 +6,7 @@
 use super::{Invalid, Words, bits, find, vgpr};
 use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle};
 use crate::isa::ops::{Kind, Op};
-use crate::isa::tables::{Form, Row, cdna3 as tables};
+use crate::isa::tables::{Form, Row, cdna2, cdna3 as tables};
 use crate::wave::reg;
 
 const VCC: Operand = Operand::Scalar(reg::VCC as u8);
@@ -21,6 +21,19 @@ const LITERAL: u32 = 255;
 
 /// Opcodes of VOP3 from which on there is no shorter form.
 const VOP3_ONLY: u32 = 0x1c0;
+
+/// The row of an opcode; on CDNA2 its own rows come first.
+fn pick(isa: Isa, own: &'static [Row], rows: &'static [Row], opcode: u32) -> Result<&'static Row, Invalid> {
+    let row = match isa {
+        Isa::Cdna2 => find(own, opcode).or_else(|_| find(rows, opcode))?,
+        _ => find(rows, opcode)?,
+    };
+    if row.form == Form::Absent {
+        Err(Invalid::Unknown)
+    } else {
+        Ok(row)
+    }
+}
 
 fn new(format: Format, row: &'static Row) -> Instruction {
     Instruction {
@@ -58,20 +71,21 @@ fn source_or_literal(code: u32, words: &mut Words<'_>) -> Result<Operand, Invali
 }
 
 /// Decodes the instruction at the start of `text`.
-pub(super) fn decode(text: &[u8]) -> Result<Instruction, Invalid> {
+pub(super) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
     let mut words = Words::new(text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         0b110000 => smem(word, &mut words)?,
-        0b110100 if word >> 23 == 0b110100111 => vop3p(word, &mut words)?,
-        0b110100 => vop3(word, &mut words)?,
-        0b110110 => share(word, &mut words)?,
-        0b110111 => flat(word, &mut words)?,
-        0b111000 => mubuf(word, &mut words)?,
-        _ if word >> 31 == 0 => short(word, &mut words)?,
+        0b110100 if word >> 23 == 0b110100111 => vop3p(isa, word, &mut words)?,
+        0b110100 => vop3(isa, word, &mut words)?,
+        0b110110 => share(isa, word, &mut words)?,
+        0b110111 => flat(isa, word, &mut words)?,
+        0b111000 => mubuf(isa, word, &mut words)?,
+        _ if word >> 31 == 0 => short(isa, word, &mut words)?,
         _ if word >> 30 == 0b10 => sop(word, &mut words)?,
         _ => return Err(Invalid::Unknown),
     };
+    inst.isa = isa;
     inst.size = 4 * words.used as u8;
     Ok(inst)
 }
@@ -226,11 +240,11 @@ fn sources(
 }
 
 /// VOP1, VOP2, VOPC.
-fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn short(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let (vdst, vsrc1, src0) = (bits(word, 17, 8), bits(word, 9, 8), bits(word, 0, 9));
     let mut inst = match word >> 25 {
         0b0111111 => {
-            let mut inst = new(Format::Vop1, find(tables::VOP1, vsrc1)?);
+            let mut inst = new(Format::Vop1, pick(isa, cdna2::VOP1, tables::VOP1, vsrc1)?);
             let op = inst.row.op;
             if !op.signature().src.is_empty() {
                 inst.src[0] = sources(src0, 0, &mut inst, words)?.0;
@@ -250,7 +264,10 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             inst
         }
         _ => {
-            let mut inst = new(Format::Vop2, find(tables::VOP2, bits(word, 25, 6))?);
+            let mut inst = new(
+                Format::Vop2,
+                pick(isa, cdna2::VOP2, tables::VOP2, bits(word, 25, 6))?,
+            );
             inst.dst = vgpr(vdst);
             let signature = inst.row.op.signature();
             if signature.sdst == Kind::Mask {
@@ -268,6 +285,9 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         }
     };
     if inst.row.op == Op::AccMov {
+        if !matches!(inst.src[0], Operand::Vgpr(_)) {
+            return Err(Invalid::Unknown);
+        }
         accumulate(&mut inst.dst);
         accumulate(&mut inst.src[0]);
     }
@@ -286,13 +306,13 @@ fn accumulate(operand: &mut Operand) {
     }
 }
 
-fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn vop3(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
         0..0x100 => comparison(opcode)?,
-        0x100..0x140 => find(tables::VOP2, opcode - 0x100)?,
-        0x140..VOP3_ONLY => find(tables::VOP1, opcode - 0x140)?,
-        _ => find(tables::VOP3, opcode)?,
+        0x100..0x140 => pick(isa, cdna2::VOP2, tables::VOP2, opcode - 0x100)?,
+        0x140..VOP3_ONLY => pick(isa, cdna2::VOP1, tables::VOP1, opcode - 0x140)?,
+        _ => pick(isa, cdna2::VOP3, tables::VOP3, opcode)?,
     };
     if matches!(row.form, Form::Solo | Form::Mk | Form::Ak) {
         return Err(Invalid::Unknown);
@@ -326,8 +346,8 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 /// VOP3P, and from opcode 0x3e on the matrix cores' own form of it.
-fn vop3p(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::VOP3P, bits(word, 16, 7))?;
+fn vop3p(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+    let row = pick(isa, cdna2::VOP3P, tables::VOP3P, bits(word, 16, 7))?;
     let high = words.next()?;
     let mut inst = new(Format::Vop3p, row);
     inst.dst = vgpr(bits(word, 0, 8));
@@ -336,7 +356,7 @@ fn vop3p(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         inst.src[i] = source(bits(high >> (9 * i), 0, 9))?;
     }
     if row.opcode >= 0x3e {
-        matrix(word, high, &mut inst)?;
+        matrix(isa, word, high, &mut inst)?;
         return Ok(inst);
     }
     inst.abs = bits(word, 8, 3) as u8;
@@ -347,7 +367,7 @@ fn vop3p(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-fn matrix(word: u32, high: u32, inst: &mut Instruction) -> Result<(), Invalid> {
+fn matrix(isa: Isa, word: u32, high: u32, inst: &mut Instruction) -> Result<(), Invalid> {
     inst.format = Format::Mai;
     match inst.row.mnemonic {
         "v_accvgpr_read_b32" => {
@@ -381,14 +401,15 @@ fn matrix(word: u32, high: u32, inst: &mut Instruction) -> Result<(), Invalid> {
         abid: bits(word, 11, 4) as u8,
         blgp: bits(high, 29, 3) as u8,
     };
-    if inst.row.mnemonic.ends_with("_f64") {
+    // Signs of the operands; on CDNA2 a lane pattern, which nothing here executes.
+    if isa == Isa::Cdna3 && inst.row.mnemonic.ends_with("f64") {
         inst.neg = std::mem::take(&mut inst.broadcast.blgp);
     }
     Ok(())
 }
 
-fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Format::Ds, find(tables::DS, bits(word, 17, 8))?);
+fn share(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(Format::Ds, pick(isa, cdna2::DS, tables::DS, bits(word, 17, 8))?);
     let high = words.next()?;
     let op = inst.row.op;
     inst.imm = bits(word, 0, 16) as i32;
@@ -423,8 +444,8 @@ fn accumulate_data(inst: &mut Instruction, bit: u32) {
 }
 
 /// FLAT, SCRATCH, GLOBAL.
-fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::FLAT, bits(word, 18, 7))?;
+fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+    let row = pick(isa, cdna2::FLAT, tables::FLAT, bits(word, 18, 7))?;
     let format = match (bits(word, 14, 2), row.form) {
         (0, Form::Usual | Form::NotScratch) => Format::Flat,
         (1, Form::Usual | Form::NotFlat) => Format::Scratch,
@@ -439,10 +460,20 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         Format::Flat => bits(word, 0, 13) as i32,
         _ => (word << 19) as i32 >> 19,
     };
-    if format != Format::Scratch || bits(word, 13, 1) != 0 {
+    let saddr = bits(high, 16, 7);
+    // Data that goes to LDS.
+    if isa == Isa::Cdna2 && bits(word, 13, 1) != 0 {
+        return Err(Invalid::Unknown);
+    }
+    // On CDNA2 a scratch address is in a vector or in a scalar register, on CDNA3 in both or none.
+    let uses_vgpr = match (format, isa) {
+        (Format::Scratch, Isa::Cdna2) => saddr == OFF,
+        (Format::Scratch, _) => bits(word, 13, 1) != 0,
+        _ => true,
+    };
+    if uses_vgpr {
         inst.address = vgpr(bits(high, 0, 8));
     }
-    let saddr = bits(high, 16, 7);
     if format != Format::Flat && saddr != OFF {
         inst.base = scalar(saddr)?;
     }
@@ -459,10 +490,38 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     Ok(inst)
 }
 
-/// Cache controls.
-fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    words.next()?;
-    let mut inst = new(Format::Mubuf, find(tables::MUBUF, bits(word, 18, 7))?);
+/// Cache controls, and on CDNA2 private memory.
+fn mubuf(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(
+        Format::Mubuf,
+        pick(isa, cdna2::MUBUF, tables::MUBUF, bits(word, 18, 7))?,
+    );
+    let high = words.next()?;
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
+    let signature = inst.row.op.signature();
+    if inst.row.op == Op::SNop {
+        if isa == Isa::Cdna2 {
+            inst.cache = 0;
+        }
+        return Ok(inst);
+    }
+    // An index from a register, and data that goes to LDS: not compiled.
+    if bits(word, 13, 1) != 0 || bits(word, 16, 1) != 0 {
+        return Err(Invalid::Unknown);
+    }
+    let data = vgpr(bits(high, 8, 8));
+    if signature.dst == Kind::Void {
+        inst.src[0] = data;
+    } else {
+        inst.dst = data;
+    }
+    if bits(word, 12, 1) != 0 {
+        inst.address = vgpr(bits(high, 0, 8));
+    }
+    inst.base = scalar(bits(high, 16, 5) << 2)?;
+    inst.soffset = source(bits(high, 24, 8))?;
+    inst.imm = bits(word, 0, 12) as i32;
+    accumulate_data(&mut inst, bits(high, 23, 1));
+    inst.clears_half = true;
     Ok(inst)
 }
