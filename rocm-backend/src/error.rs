@@ -40,6 +40,9 @@ pub enum Error {
     /// Arguments that do not fit together, as a view that reaches outside its buffer.
     #[error("{0}")]
     Invalid(String),
+    /// Source that does not compile, in the compiler's words; or no compiler, with how to get one.
+    #[error("{0}")]
+    Compile(String),
     /// The device has no room, even after cached blocks were given back.
     #[error(
         "device {ordinal} is out of memory: {requested} bytes asked for, {free} of {total} bytes free after cached \

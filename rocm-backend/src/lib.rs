@@ -6,11 +6,13 @@
 //! - [`Device`] and [`Buffer`] own what lives on the GPU; [`View`] says how a kernel walks a buffer.
 //! - AMD's libraries serve operations where `ROCM_LIBRARIES` allows it ([`Libraries`]); [`Device::served`] says which did.
 //! - [`ops`] runs kernels. Every view is checked against its buffer before a kernel may touch it.
+//! - [`Module`] holds kernels of the caller's, [`Launch`] runs them: arguments are checked against the code object.
 //!
 //! `unsafe` stands in `hip/` only; `extern "C"` and assembly in `hip/sys.rs` only.
 #![deny(unsafe_code)]
 
 mod buffer;
+mod custom;
 mod device;
 mod driver;
 mod dtype;
@@ -27,6 +29,7 @@ mod served;
 mod view;
 
 pub use buffer::Buffer;
+pub use custom::{Arg, Dims, Launch, Module};
 pub use device::{Device, DeviceInfo, MemoryInfo};
 pub use driver::{Attempt, DriverInfo, DriverKind, Level, driver};
 pub use dtype::DType;

@@ -324,7 +324,7 @@ ops! {
     }
     // Names are completed by the format's: `dequantize_q4_0`.
     [format] Quantized, "quantized", "Weights in ggml's block formats." => {
-        Dequantize,    "dequantize_",        [Blocks],        BYTES,               Is(F32), "The weights: products and the difference with an offset in f32, each of which is exact or rounded once.";
+        Dequantize,    "dequantize_",        [Blocks],        BYTES,               Is(F32), "The weights: scale times quant, with an offset added or taken away, in f32; exact or rounded once.";
         DequantizeF16, "dequantize_to_f16_", [Blocks],        BYTES,               Is(F16), "As `dequantize`, rounded once more.";
         Qmatmul,       "qmatmul_",           [Data, Blocks],  activations(format), Same,    "[.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through ggml's 8-bit blocks.";
         Embedding,     "embedding_",         [Blocks, Index], BYTES,               Is(F32), "The rows of the weights [rows, width] that ids of any shape name, as `dequantize` has them.";

@@ -1,6 +1,7 @@
 //! Launches kernels: lays out their arguments, checks that they may run, submits them.
 //!
-//! The files beside this one hold one safe function for each shape of signature. Each is safe because the kernel's name
+//! The files beside this one hold one safe function for each shape of signature (custom.rs holds the launch of a caller's
+//! own kernel instead, which is not safe). Each is safe because the kernel's name
 //! is the function's own, the arguments are those the kernel declares, regions were checked to lie inside their
 //! buffers, and what is left is the kernels' own sources in `kernels/`, which the tests run under the software GPU's
 //! bounds checks.
@@ -8,6 +9,7 @@
 
 pub(crate) mod cast;
 pub(crate) mod conv;
+mod custom;
 pub(crate) mod elementwise;
 pub(crate) mod matmul;
 pub(crate) mod indexing;
@@ -107,6 +109,12 @@ impl Args {
     /// A `size_t` or `i64`, or an address.
     pub(crate) fn size(&mut self, value: usize) -> &mut Args {
         self.words.push(value as u64);
+        self
+    }
+
+    /// A value's bytes, from the low end.
+    pub(crate) fn word(&mut self, word: u64) -> &mut Args {
+        self.words.push(word);
         self
     }
 

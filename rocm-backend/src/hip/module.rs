@@ -50,8 +50,8 @@ impl Module {
             })
             .collect();
         let mut raw = std::ptr::null_mut();
-        // SAFETY: `raw` is a live handle to be written; the image is a whole code object and lives as long as the
-        // module.
+        // SAFETY: `raw` is a live handle to be written; the image is a whole code object (built in, or all that its headers
+        // name is there: custom/image.rs) and lives as long as the module.
         check("hipModuleLoadData", unsafe {
             bindings::hipModuleLoadData(&raw mut raw, image.as_ptr().cast())
         })?;

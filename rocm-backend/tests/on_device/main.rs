@@ -3,6 +3,8 @@
 mod cast;
 mod conv;
 mod copies;
+#[cfg(feature = "compile")]
+mod custom;
 mod device;
 mod elementwise;
 mod images;

@@ -76,8 +76,8 @@ fn bytes(seed: u64, elements: usize, size: usize) -> Vec<u8> {
     let element = |i: usize, next: &mut dyn FnMut() -> u64| -> Vec<u8> {
         let mut bytes: Vec<u8> = (0..size).map(|_| next() as u8).collect();
         // Zeros, ones, infinities and small numbers: few bits, and those at the top.
-        if i % 3 == 0 {
-            bytes[..size - 1].fill(if i % 2 == 0 { 0 } else { 0xff });
+        if i.is_multiple_of(3) {
+            bytes[..size - 1].fill(if i.is_multiple_of(2) { 0 } else { 0xff });
             bytes[size - 1] = ends[next() as usize % ends.len()];
         }
         bytes

@@ -1,0 +1,176 @@
+//! Kernels compiled while the program runs, with kernel-build's toolchain, and kept in a folder for the next time.
+//! hipRTC is not used: a stock clang is enough, and the software GPU has no hipRTC.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs, io};
+
+use kernel_build::{Compiler, Target};
+use sha2::{Digest, Sha256};
+
+use super::Module;
+use super::image::Image;
+use crate::{Device, Error, Result};
+
+/// What stands before every source.
+const PRELUDE: &str = include_str!("prelude.h");
+/// So that errors name lines of the caller's source.
+const FIRST_LINE: &str = "#line 1 \"kernel.hip\"\n";
+/// The prelude's property members, and the arguments' names in the code object, for errors.
+const FLAGS: [&str; 2] = ["-fdeclspec", "-fno-discard-value-names"];
+/// Environment variable with the folder of compiled kernels; empty: none are kept.
+const CACHE_VARIABLE: &str = "ROCM_KERNEL_CACHE";
+
+/// The process's compiler, and the SHA-256 of its fingerprint.
+struct Found {
+    compiler: Compiler,
+    fingerprint: [u8; 32],
+}
+
+impl Device {
+    /// Compiles HIP source for this device and loads it. As under hipRTC nothing need be included: `__global__` and its
+    /// like, `threadIdx` and its like, `__syncthreads` and the math library are there, and HIP's host API is not.
+    ///
+    /// The code object is kept in `$ROCM_KERNEL_CACHE`, else in `$XDG_CACHE_HOME/rocm-backend` or
+    /// `$HOME/.cache/rocm-backend`, under a hash of all that it depends on, and taken from there the next time. Without
+    /// any of the three, and with an empty `ROCM_KERNEL_CACHE`, nothing is kept. What lies there is trusted.
+    ///
+    /// # Errors
+    /// [`Error::Compile`] with the compiler's own words, or with what is missing when there is none; those of
+    /// [`Device::load`].
+    pub fn compile(&self, source: &str) -> Result<Module> {
+        let Found {
+            compiler,
+            fingerprint,
+        } = found()?;
+        let target = self.info().target();
+        let key = key(fingerprint, target, source);
+        let cache = cache_dir();
+        let kept = cache
+            .as_ref()
+            .map(|dir| dir.join(format!("{key}.{target}.hsaco")));
+        if let Some(code) = kept.as_deref().and_then(intact) {
+            return self.load(&code);
+        }
+        let code = compile(compiler, target, source)?;
+        let module = self.load(&code)?;
+        if let (Some(dir), Some(path)) = (&cache, &kept) {
+            // A cache that cannot be written costs time, not the result.
+            let _ = keep(dir, path, &code);
+        }
+        Ok(module)
+    }
+}
+
+/// The process's compiler, looked for once: that starts a few programs.
+fn found() -> Result<&'static Found> {
+    static FOUND: OnceLock<std::result::Result<Found, String>> = OnceLock::new();
+    let find = || {
+        let compiler = Compiler::find()?;
+        let fingerprint = Sha256::digest(compiler.fingerprint()?).into();
+        Ok(Found {
+            compiler,
+            fingerprint,
+        })
+    };
+    FOUND
+        .get_or_init(find)
+        .as_ref()
+        .map_err(|reason| Error::Compile(reason.clone()))
+}
+
+/// The SHA-256, in hexadecimal, of all that a code object depends on. Every part is preceded by its length, so that no
+/// two lists of parts read the same.
+fn key(fingerprint: &[u8; 32], target: &str, source: &str) -> String {
+    let flags = FLAGS.join(" ");
+    let mut hasher = Sha256::new();
+    for part in [
+        fingerprint,
+        flags.as_bytes(),
+        target.as_bytes(),
+        PRELUDE.as_bytes(),
+        source.as_bytes(),
+    ] {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Where compiled kernels are kept. Never a folder that others may write to, as /tmp: its content would be executed.
+fn cache_dir() -> Option<PathBuf> {
+    if let Some(dir) = env::var_os(CACHE_VARIABLE) {
+        return (!dir.is_empty()).then(|| dir.into());
+    }
+    let absolute = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute())
+    };
+    let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    base.map(|dir| dir.join("rocm-backend"))
+}
+
+/// A kept code object, if it is there and whole.
+fn intact(path: &Path) -> Option<Vec<u8>> {
+    let code = fs::read(path).ok()?;
+    Image::parse(&code).is_ok().then_some(code)
+}
+
+/// Puts `code` at `path` in one step: no reader sees half of it, whoever writes at the same time.
+fn keep(dir: &Path, path: &Path, code: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    io::Write::write_all(&mut file, code)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Compiles in a folder of its own, which is gone afterwards.
+fn compile(compiler: &Compiler, target: &str, source: &str) -> Result<Vec<u8>> {
+    let work = || {
+        let targets = Target::parse_list(target)?;
+        let dir = tempfile::tempdir().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+        let file = dir.path().join("kernel.hip");
+        fs::write(&file, [PRELUDE, FIRST_LINE, source].concat())
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        let object = compiler.compile(&file, &targets[0], &FLAGS, dir.path())?;
+        fs::read(&object).map_err(|error| format!("cannot read {}: {error}", object.display()))
+    };
+    work().map_err(Error::Compile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_depends_on_every_part_and_on_where_it_ends() {
+        let one = key(&[1; 32], "gfx1100", "source");
+        assert_eq!(one.len(), 64);
+        assert_eq!(one, key(&[1; 32], "gfx1100", "source"));
+        let others = [
+            key(&[2; 32], "gfx1100", "source"),
+            key(&[1; 32], "gfx942", "source"),
+            key(&[1; 32], "gfx1100", "other"),
+        ];
+        for other in others {
+            assert_ne!(one, other);
+        }
+    }
+
+    #[test]
+    fn a_kept_code_object_is_read_back_and_half_of_one_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, _, code) = crate::module::CODE_OBJECTS[0];
+        let path = dir.path().join("below").join("kept.hsaco");
+        keep(path.parent().unwrap(), &path, code).unwrap();
+        assert_eq!(intact(&path).as_deref(), Some(code));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        fs::write(&path, &code[..code.len() / 2]).unwrap();
+        assert_eq!(intact(&path), None);
+    }
+}
