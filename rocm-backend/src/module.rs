@@ -32,7 +32,9 @@ pub(crate) fn named(
         op: op.to_owned(),
         dtype,
     };
-    self::module(context, module)?.function(symbol)?.ok_or_else(unsupported)
+    self::module(context, module)?
+        .function(symbol)?
+        .ok_or_else(unsupported)
 }
 
 fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {

@@ -24,7 +24,13 @@ const BINARY: &[&str] = &[
 ];
 const FILL: &[&str] = &["fill", "const_set", "copy2d"];
 const REDUCE: &[&str] = &[
-    "fast_sum", "fast_sum_small", "fast_min", "fast_max", "fast_argmin", "fast_argmax", "sum",
+    "fast_sum",
+    "fast_sum_small",
+    "fast_min",
+    "fast_max",
+    "fast_argmin",
+    "fast_argmax",
+    "sum",
 ];
 const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "rope_thd"];
 /// Formats of ggml's with products.
@@ -230,7 +236,12 @@ fn promised() -> BTreeSet<(String, String)> {
         }
         add("conv", "", WINDOWS, dtypes);
         add("reduce", "", REDUCE, dtypes);
-        add("sort", "asort_", &["asc", "desc", "merge_asc", "merge_desc"], dtypes);
+        add(
+            "sort",
+            "asort_",
+            &["asc", "desc", "merge_asc", "merge_desc"],
+            dtypes,
+        );
         add("ternary", "where_", INTS, dtypes);
         for op in INDEXING {
             add("indexing", &format!("{op}_"), INTS, dtypes);
@@ -243,20 +254,38 @@ fn promised() -> BTreeSet<(String, String)> {
     add("random", "", &["rand_uniform", "rand_normal"], FLOATS);
     add("random", "", &["philox"], &["u32"]);
     add("gemm", "", &["gemm", "gemv"], &["bf16", "f16", "f32", "f64"]);
-    add("quantized", "dequantize_block_", &["q8_1", "f32", "f16", "bf16"], &["f32", "f16"]);
+    add(
+        "quantized",
+        "dequantize_block_",
+        &["q8_1", "f32", "f16", "bf16"],
+        &["f32", "f16"],
+    );
     add("quantized", "get_", &["rows"], &["q8_1", "q8_K"]);
     add("quantized", "mmvq_gguf_", &["quantize_q8_1"], &["bf16", "f16"]);
     add("quantized", "mmvq_gguf_", GGML, &["bf16_plain", "f16_plain"]);
-    let candles = INVENTORY.lines().filter_map(|line| line.strip_prefix("quantized "));
+    let candles = INVENTORY
+        .lines()
+        .filter_map(|line| line.strip_prefix("quantized "));
     let name = |line: &str| line.split(' ').next().map(str::to_owned);
-    names.extend(candles.filter_map(name).map(|name| ("quantized".to_owned(), name)));
+    names.extend(
+        candles
+            .filter_map(name)
+            .map(|name| ("quantized".to_owned(), name)),
+    );
     names
 }
 
 /// The lines of inventory.txt for the modules of [`MODULES`].
 fn inventory() -> String {
-    let ours = |line: &&str| MODULES.iter().any(|(module, _)| line.split(' ').next() == Some(module));
-    INVENTORY.lines().filter(ours).fold(String::new(), |text, line| text + line + "\n")
+    let ours = |line: &&str| {
+        MODULES
+            .iter()
+            .any(|(module, _)| line.split(' ').next() == Some(module))
+    };
+    INVENTORY
+        .lines()
+        .filter(ours)
+        .fold(String::new(), |text, line| text + line + "\n")
 }
 
 #[test]
@@ -270,7 +299,11 @@ fn the_inventory_holds_every_kernel_of_the_modules() {
 #[test]
 fn every_kernel_of_candle_is_there_with_the_same_arguments() {
     for (target, kernels) in compiled() {
-        assert_eq!(differences(&inventory(), &kernels), Vec::<String>::new(), "{target}");
+        assert_eq!(
+            differences(&inventory(), &kernels),
+            Vec::<String>::new(),
+            "{target}"
+        );
     }
 }
 

@@ -76,7 +76,10 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
 /// As [`compile`], when something is missing.
 pub fn find_toolchain() -> Result<(String, Vec<PathBuf>), String> {
     let found = toolchain::Toolchain::find()?;
-    Ok((found.version.clone(), found.files().map(Path::to_path_buf).collect()))
+    Ok((
+        found.version.clone(),
+        found.files().map(Path::to_path_buf).collect(),
+    ))
 }
 
 /// The files of a folder that end in `.extension`, sorted by name, so that a build does not depend on the file system.

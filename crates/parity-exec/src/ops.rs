@@ -103,19 +103,17 @@ fn indexing(op: Indexing, call: &Call<'_>) -> Option<Result<Tensor>> {
 
 fn conv(op: Conv, call: &Call<'_>) -> Option<Result<Tensor>> {
     match op {
-        Conv::Conv1d => {
-            call.two(|x, kernel, [padding, stride, dilation, groups]| {
-                x.conv1d(kernel, padding, stride, dilation, groups)
-            })
-        }
-        Conv::ConvTranspose1d => call.two(|x, kernel, [padding, output_padding, stride, dilation, groups]| {
-            x.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)
+        Conv::Conv1d => call.two(|x, kernel, [padding, stride, dilation, groups]| {
+            x.conv1d(kernel, padding, stride, dilation, groups)
         }),
-        Conv::Conv2d => {
-            call.two(|x, kernel, [padding, stride, dilation, groups]| {
-                x.conv2d(kernel, padding, stride, dilation, groups)
+        Conv::ConvTranspose1d => {
+            call.two(|x, kernel, [padding, output_padding, stride, dilation, groups]| {
+                x.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)
             })
         }
+        Conv::Conv2d => call.two(|x, kernel, [padding, stride, dilation, groups]| {
+            x.conv2d(kernel, padding, stride, dilation, groups)
+        }),
         Conv::ConvTranspose2d => call.two(|x, kernel, [padding, output_padding, stride, dilation]| {
             x.conv_transpose2d(kernel, padding, output_padding, stride, dilation)
         }),
@@ -225,7 +223,9 @@ fn quantized(op: Quantized, call: &Call<'_>) -> Option<Result<Tensor>> {
     match op {
         Quantized::Dequantize(_) => call.with_params(|x, []| weights(x)?.dequantize(x.device())),
         Quantized::DequantizeF16(_) => call.with_params(|x, []| weights(x)?.dequantize_f16(x.device())),
-        Quantized::Qmatmul(_) => call.two(|x, blocks, []| QMatMul::from_qtensor(weights(blocks)?)?.forward(x)),
+        Quantized::Qmatmul(_) => {
+            call.two(|x, blocks, []| QMatMul::from_qtensor(weights(blocks)?)?.forward(x))
+        }
         Quantized::Embedding(_) => call.two(|blocks, ids, []| weights(blocks)?.embedding(ids)),
     }
 }
@@ -301,7 +301,11 @@ mod tests {
             .unwrap();
         // By way of f32: candle's conversion of f8e4m3 to f64 never ends.
         let result = result.to_dtype(candle_core::DType::F32).unwrap();
-        result.to_dtype(candle_core::DType::F64).unwrap().to_scalar().unwrap()
+        result
+            .to_dtype(candle_core::DType::F64)
+            .unwrap()
+            .to_scalar()
+            .unwrap()
     }
 
     #[test]

@@ -140,7 +140,9 @@ impl<'a> Lane<'a> {
             case: case.id(),
             seed: self.settings.seed,
         };
-        let own = case.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let own = case
+            .timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let limit = own.unwrap_or(self.settings.case_limit);
         self.posts
             .iter_mut()

@@ -213,9 +213,13 @@ impl Case {
             match roles[i] {
                 Role::Data => values::fill(self.values, arg.dtype, &plan.base_shape, &slot),
                 Role::Condition => values::fill_condition(arg.dtype, &plan.base_shape, &slot),
-                Role::Index => {
-                    values::fill_ids(self.values, arg.dtype, &plan.base_shape, bound.unwrap_or(0), &slot)
-                }
+                Role::Index => values::fill_ids(
+                    self.values,
+                    arg.dtype,
+                    &plan.base_shape,
+                    bound.unwrap_or(0),
+                    &slot,
+                ),
                 Role::Blocks => {
                     let format = self.op.block_format();
                     let format = format.unwrap_or_else(|| panic!("{id}: blocks of no format"));
@@ -244,7 +248,11 @@ impl Case {
     /// The arguments that hold the case's values.
     fn data(&self) -> impl Iterator<Item = &Arg> {
         let roles = self.op.roles().iter();
-        let data = self.args.iter().zip(roles).filter(|(_, role)| **role == Role::Data);
+        let data = self
+            .args
+            .iter()
+            .zip(roles)
+            .filter(|(_, role)| **role == Role::Data);
         data.map(|(arg, _)| arg)
     }
 
@@ -258,7 +266,12 @@ impl Case {
         let Some(bad) = self.values.bad_id(bound.unwrap_or(0)) else {
             return Ok(());
         };
-        for (arg, _) in self.args.iter().zip(self.op.roles()).filter(|(_, role)| **role == Role::Index) {
+        for (arg, _) in self
+            .args
+            .iter()
+            .zip(self.op.roles())
+            .filter(|(_, role)| **role == Role::Index)
+        {
             // The largest number means "none", which is no mistake.
             let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
             if !held || arg.shape.contains(&0) {
@@ -311,10 +324,16 @@ impl Case {
         for (arg, role) in self.args.iter().zip(op.roles()) {
             match role {
                 Role::Data if arg.dtype != self.dtype => {
-                    return Err(format!("`{op}`: all data has one dtype, {} or {}", self.dtype, arg.dtype));
+                    return Err(format!(
+                        "`{op}`: all data has one dtype, {} or {}",
+                        self.dtype, arg.dtype
+                    ));
                 }
                 Role::Condition | Role::Index if arg.dtype.is_float() => {
-                    return Err(format!("`{op}`: ids and conditions are integers, not {}", arg.dtype));
+                    return Err(format!(
+                        "`{op}`: ids and conditions are integers, not {}",
+                        arg.dtype
+                    ));
                 }
                 Role::Blocks if arg.dtype != DType::U8 => {
                     return Err(format!("`{op}`: blocks are bytes, u8, not {}", arg.dtype));
@@ -516,12 +535,27 @@ mod tests {
                 "indexing/scatter(0):f16,u8,f32:[2],[2],[2]:contiguous,contiguous,contiguous:any",
                 "all data has one dtype, f16 or f32",
             ),
-            ("unary/exp:f32,f32:[2]:contiguous:any", "one dtype for all of them"),
+            (
+                "unary/exp:f32,f32:[2]:contiguous:any",
+                "one dtype for all of them",
+            ),
             ("reduce/max(1):f32:[2]:contiguous:any", "no dimension 1"),
-            ("quantized/dequantize_q4_2:u8:[32]:contiguous:any", "unknown op `dequantize_q4_2`"),
-            ("quantized/dequantize_q4_0:u8:[33]:contiguous:any", "whole blocks of 32"),
-            ("quantized/dequantize_q4_0:u8:[2,32]:transposed:any", "blocks are contiguous"),
-            ("quantized/dequantize_q4_0:u8:[32]:contiguous:ints(0,9)", "filled with `any`"),
+            (
+                "quantized/dequantize_q4_2:u8:[32]:contiguous:any",
+                "unknown op `dequantize_q4_2`",
+            ),
+            (
+                "quantized/dequantize_q4_0:u8:[33]:contiguous:any",
+                "whole blocks of 32",
+            ),
+            (
+                "quantized/dequantize_q4_0:u8:[2,32]:transposed:any",
+                "blocks are contiguous",
+            ),
+            (
+                "quantized/dequantize_q4_0:u8:[32]:contiguous:ints(0,9)",
+                "filled with `any`",
+            ),
             (
                 "quantized/qmatmul_q4_0:f32:[1,32],[1,32]:contiguous,contiguous:quants",
                 "blocks are bytes, u8, not f32",
@@ -534,7 +568,10 @@ mod tests {
                 "quantized/qmatmul_q4_0:f32,u8:[1,32],[1,32]:contiguous,contiguous:any",
                 "too far apart for the activations",
             ),
-            ("unary/exp:f32:[2]:contiguous:quants", "`quants` is for products with blocks"),
+            (
+                "unary/exp:f32:[2]:contiguous:quants",
+                "`quants` is for products with blocks",
+            ),
             ("unary/exp:f32:[2]:contiguous:ids_beyond", "`exp` has none"),
             (
                 "indexing/gather(0):f32,u8:[300],[9]:contiguous,contiguous:ids_beyond",

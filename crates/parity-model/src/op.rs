@@ -47,9 +47,9 @@ enum Output {
     Is(DType),
 }
 
-use crate::DType::{BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
 use self::Output::{Is, Same, Truth};
 use self::Role::{Blocks, Condition, Data, Index};
+use crate::DType::{BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
 
 /// Every float dtype.
 const FLOATS: &[DType] = &[F8E4M3, BF16, F16, F32, F64];
@@ -62,7 +62,11 @@ const BYTES: &[DType] = &[U8];
 /// The dtypes of activations that candle's `QMatMul` multiplies with weights of a format. It turns plain weights into f32
 /// once, and then multiplies them with f32 alone.
 const fn activations(format: BlockFormat) -> &'static [DType] {
-    if format.is_plain() { &[F32] } else { &[BF16, F16, F32] }
+    if format.is_plain() {
+        &[F32]
+    } else {
+        &[BF16, F16, F32]
+    }
 }
 
 macro_rules! ops {
@@ -458,7 +462,10 @@ mod tests {
     #[test]
     fn every_format_has_every_op_of_weights() {
         for &format in BlockFormat::ALL {
-            let count = Op::ALL.iter().filter(|op| op.block_format() == Some(format)).count();
+            let count = Op::ALL
+                .iter()
+                .filter(|op| op.block_format() == Some(format))
+                .count();
             assert_eq!(count, 4, "{format}");
         }
         let op = Op::from(Quantized::DequantizeF16(BlockFormat::Q2K));
@@ -473,7 +480,14 @@ mod tests {
             .iter()
             .filter(|op| op.row().output == Output::Truth)
             .collect();
-        let comparisons = [Binary::Eq, Binary::Ne, Binary::Lt, Binary::Le, Binary::Gt, Binary::Ge];
+        let comparisons = [
+            Binary::Eq,
+            Binary::Ne,
+            Binary::Lt,
+            Binary::Le,
+            Binary::Gt,
+            Binary::Ge,
+        ];
         assert_eq!(truth, comparisons.map(Op::from).each_ref());
     }
 }

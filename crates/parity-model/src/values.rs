@@ -369,7 +369,12 @@ pub(crate) fn fill_condition(dtype: DType, shape: &[usize], slot: &Slot<'_>) -> 
 fn integers(dtype: DType, shape: &[usize], values: &[i64]) -> HostTensor {
     let bytes = values
         .iter()
-        .flat_map(|value| encode_int(dtype, *value).to_le_bytes().into_iter().take(dtype.size()))
+        .flat_map(|value| {
+            encode_int(dtype, *value)
+                .to_le_bytes()
+                .into_iter()
+                .take(dtype.size())
+        })
         .collect();
     HostTensor {
         dtype,
@@ -417,7 +422,9 @@ impl ValueSet {
         }
         match self {
             ValueSet::Quants if op.block_format().is_none() => {
-                return Err(format!("`quants` is for products with blocks, not for {op}: use ints(-127,127)"));
+                return Err(format!(
+                    "`quants` is for products with blocks, not for {op}: use ints(-127,127)"
+                ));
             }
             ValueSet::Uniform { .. } | ValueSet::Geometric { .. } | ValueSet::Special | ValueSet::Nan
                 if !float =>

@@ -30,7 +30,10 @@ fn cases() -> Vec<Case> {
 
 /// Whether any two shapes and layouts go with an op of the family.
 fn elementwise(op: Op) -> bool {
-    matches!(op.family(), Family::Unary | Family::Binary | Family::Cast | Family::Where)
+    matches!(
+        op.family(),
+        Family::Unary | Family::Binary | Family::Cast | Family::Where
+    )
 }
 
 /// The cases of the default run.
@@ -93,7 +96,10 @@ fn ids_and_conditions_have_every_dtype_that_candle_takes() {
     for &op in Op::ALL.iter().filter(|op| op.takes_ids()) {
         for &dtype in op.dtypes() {
             for ids in [DType::U8, DType::U32, DType::I64] {
-                assert!(seen.contains(&(op, dtype, ids)), "{op} of {dtype} with ids of {ids}");
+                assert!(
+                    seen.contains(&(op, dtype, ids)),
+                    "{op} of {dtype} with ids of {ids}"
+                );
             }
         }
     }
@@ -118,7 +124,8 @@ fn every_elementwise_op_runs_in_at_least_five_layouts_and_each_such_family_in_al
             .flat_map(|(_, layouts)| layouts.clone())
             .collect();
         assert!(
-            all.len() == Layout::ALL.len() || !Op::ALL.iter().any(|op| op.family() == family && elementwise(*op)),
+            all.len() == Layout::ALL.len()
+                || !Op::ALL.iter().any(|op| op.family() == family && elementwise(*op)),
             "{family}: {all:?}"
         );
     }

@@ -33,5 +33,8 @@ pub(crate) fn exact(bits: u64) -> Element {
 
 /// An answer whose elements are elements of the arguments.
 pub(crate) fn moved(bits: impl Iterator<Item = u64>) -> Answer {
-    (bits.map(exact).collect(), "exact: elements are moved, not computed".to_owned())
+    (
+        bits.map(exact).collect(),
+        "exact: elements are moved, not computed".to_owned(),
+    )
 }

@@ -6,8 +6,8 @@
 //! underflow and the overflow of an intermediate are in the result because they are in the formula. Fusing or widening
 //! steps, as a contracted `a * b + c` or f32 math for bf16 does, only takes roundings away.
 
-use parity_model::float::Format;
 use parity_model::DType;
+use parity_model::float::Format;
 use parity_model::op::Unary;
 
 /// An interval.

@@ -16,8 +16,7 @@ use crate::limit::Limit;
 use crate::numbers::Numbers;
 
 /// Where the limits are from, for reports.
-pub(crate) const SOURCE: &str =
-    "gamma_n sum|a b|, accumulated in f32 (f64 for f64) in any order, and one rounding; exact where every partial sum is";
+pub(crate) const SOURCE: &str = "gamma_n sum|a b|, accumulated in f32 (f64 for f64) in any order, and one rounding; exact where every partial sum is";
 
 /// The unit roundoff of the format that sums are accumulated in.
 pub(crate) fn accumulator_unit(dtype: DType) -> f64 {

@@ -101,10 +101,7 @@ pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic)
         shape: call.shape,
         elements,
         bitwise: matches!(case.limit, LimitSpec::Bits { .. }),
-        elementwise: matches!(
-            case.op,
-            Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_)
-        ),
+        elementwise: matches!(case.op, Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_)),
         limit,
     }
 }
@@ -147,8 +144,8 @@ pub(crate) fn logical(case: &Case, inputs: &[HostTensor]) -> Vec<HostTensor> {
 
 #[cfg(test)]
 mod tests {
-    use parity_model::float::{Format, decode_int};
     use parity_model::DType;
+    use parity_model::float::{Format, decode_int};
 
     use super::*;
 
@@ -255,9 +252,8 @@ mod tests {
         let mut inputs = forward.inputs(0);
         let out = expected(&forward, &inputs);
         assert_eq!(out.shape, [1, 3, 4, 4]);
-        let back = case(
-            "conv/conv_transpose2d(1,0,2,2):f64:[1,3,4,4],[3,2,2,2]:contiguous,contiguous:ints(-4,4)",
-        );
+        let back =
+            case("conv/conv_transpose2d(1,0,2,2):f64:[1,3,4,4],[3,2,2,2]:contiguous,contiguous:ints(-4,4)");
         let y = back.inputs(1).remove(0);
         let x = std::mem::replace(&mut inputs[0], y);
         let returned = expected(&back, &inputs);
@@ -276,14 +272,21 @@ mod tests {
         let sorted = numbers("sort/sort_desc:f32:[4,9]:contiguous:nan");
         let (args, order) = outputs("sort/argsort_desc:f32:[4,9]:contiguous:nan");
         assert_eq!(sorted.len(), order.elements.len());
-        assert!(sorted[0].is_nan() && !sorted[8].is_nan(), "NaN is above every number");
+        assert!(
+            sorted[0].is_nan() && !sorted[8].is_nan(),
+            "NaN is above every number"
+        );
         for row in 0..4 {
             let mut seen: Vec<u64> = order.elements[row * 9..][..9].iter().map(|e| e.bits).collect();
             let values: Vec<f32> = seen
                 .iter()
                 .map(|i| f32::from_bits(args[0].bits(row * 9 + *i as usize) as u32))
                 .collect();
-            assert!(values.windows(2).all(|pair| pair[0] >= pair[1] || pair[0].is_nan()));
+            assert!(
+                values
+                    .windows(2)
+                    .all(|pair| pair[0] >= pair[1] || pair[0].is_nan())
+            );
             seen.sort_unstable();
             assert!(seen.iter().enumerate().all(|(i, seen)| *seen == i as u64));
         }
@@ -318,7 +321,11 @@ mod tests {
 
     #[test]
     fn upsampling_to_the_same_size_changes_nothing() {
-        for op in ["upsample_nearest2d(5,6)", "upsample_bilinear2d(5,6,0)", "upsample_bilinear2d(5,6,1)"] {
+        for op in [
+            "upsample_nearest2d(5,6)",
+            "upsample_bilinear2d(5,6,0)",
+            "upsample_bilinear2d(5,6,1)",
+        ] {
             let (args, expected) = outputs(&format!("upsample/{op}:f32:[1,2,5,6]:contiguous:uniform(-1,1)"));
             for i in 0..60 {
                 assert_eq!(expected.elements[i].bits, args[0].bits(i), "{op}");

@@ -1,7 +1,7 @@
 //! Integer ops: exact, wrapped to the dtype's width.
 
-use parity_model::float::int_range;
 use parity_model::DType;
+use parity_model::float::int_range;
 use parity_model::op::{Binary, Unary};
 
 /// What Rust's `as` makes of a float: truncated, saturated, NaN to 0.

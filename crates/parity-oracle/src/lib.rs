@@ -4,8 +4,8 @@
 //! IEEE 754 arithmetic, CORE-MATH's correctly rounded functions and double-double arithmetic, never from a backend.
 
 mod answer;
-mod blocks;
 mod arithmetic;
+mod blocks;
 mod bound;
 mod dd;
 mod detail;

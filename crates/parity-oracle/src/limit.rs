@@ -3,8 +3,8 @@
 //!
 //! Each comes with the text that says where it is from; reports show it beside the worst error found.
 
-use parity_model::op::{Binary, Unary};
 use parity_model::DType;
+use parity_model::op::{Binary, Unary};
 
 /// How far an output element may lie from the expected one: `ulp` units in its last place plus `abs`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -35,7 +35,10 @@ pub(crate) fn ints(tensor: &HostTensor) -> Vec<i64> {
 
 /// The place of an element in row-major order.
 pub(crate) fn ravel(index: &[usize], shape: &[usize]) -> usize {
-    index.iter().zip(shape).fold(0, |flat, (i, extent)| flat * extent + i)
+    index
+        .iter()
+        .zip(shape)
+        .fold(0, |flat, (i, extent)| flat * extent + i)
 }
 
 /// Every index of a shape, in row-major order.

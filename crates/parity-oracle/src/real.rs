@@ -267,7 +267,11 @@ mod tests {
             &[0.5],
             &[(inf, inf), (-inf, -0.5), (nan, nan), (0.0, 0.0)],
         );
-        check(Unary::Relu, &[], &[(inf, inf), (-inf, 0.0), (nan, nan), (-3.0, 0.0)]);
+        check(
+            Unary::Relu,
+            &[],
+            &[(inf, inf), (-inf, 0.0), (nan, nan), (-3.0, 0.0)],
+        );
         check(
             Unary::Sign,
             &[],

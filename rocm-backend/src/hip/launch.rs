@@ -11,8 +11,8 @@ pub(crate) mod cast;
 pub(crate) mod conv;
 mod custom;
 pub(crate) mod elementwise;
-pub(crate) mod matmul;
 pub(crate) mod indexing;
+pub(crate) mod matmul;
 pub(crate) mod norm;
 pub(crate) mod quantized;
 pub(crate) mod random;
@@ -71,19 +71,16 @@ impl Grid {
 
     /// The numbers as HIP takes them; a launch that HIP would refuse is an error here.
     fn checked(&self, kernel: &str) -> Result<([c_uint; 3], [c_uint; 3], c_uint)> {
-        let Grid {
-            blocks,
-            threads,
-            lds,
-        } = *self;
+        let Grid { blocks, threads, lds } = *self;
         let block: usize = threads.iter().product();
         let fits = |blocks: usize, threads: usize| {
             blocks
                 .checked_mul(threads)
                 .is_some_and(|all| all < 1 << 32 && blocks < 1 << 31)
         };
-        let allowed =
-            (1..=1024).contains(&block) && lds <= 64 << 10 && blocks.iter().zip(threads).all(|(&b, t)| fits(b, t));
+        let allowed = (1..=1024).contains(&block)
+            && lds <= 64 << 10
+            && blocks.iter().zip(threads).all(|(&b, t)| fits(b, t));
         if !allowed {
             return Err(Error::Invalid(format!(
                 "{kernel}: a grid of {blocks:?} workgroups of {threads:?} threads with {lds} bytes of LDS is more \

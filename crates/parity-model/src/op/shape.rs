@@ -56,7 +56,10 @@ impl Call<'_> {
         }
         let names = self.op.params();
         let name = names[i.min(names.len() - 1)].trim_end_matches("..");
-        Err(format!("`{}` takes a whole number as `{name}`, not {value}", self.op))
+        Err(format!(
+            "`{}` takes a whole number as `{name}`, not {value}",
+            self.op
+        ))
     }
 
     fn positive(&self, i: usize) -> Result<usize, String> {
@@ -172,11 +175,17 @@ impl Call<'_> {
 
     fn matmul(&self) -> Result<Shapes, String> {
         let (l, r) = (self.shapes[0], self.shapes[1]);
-        self.require(l.len() >= 2 && l.len() == r.len(), "both have one rank of at least 2")?;
+        self.require(
+            l.len() >= 2 && l.len() == r.len(),
+            "both have one rank of at least 2",
+        )?;
         let (batch, inner) = l.split_at(l.len() - 2);
         let (batch_r, inner_r) = r.split_at(r.len() - 2);
         self.require(batch == batch_r, "the batch dimensions are the same")?;
-        self.require(inner[1] == inner_r[0], "columns of the left are rows of the right")?;
+        self.require(
+            inner[1] == inner_r[0],
+            "columns of the left are rows of the right",
+        )?;
         Shapes::of([batch, &[inner[0], inner_r[1]]].concat())
     }
 
@@ -243,10 +252,7 @@ impl Call<'_> {
             Upsample::Bilinear2d => (2, true),
         };
         let x = self.rank(0, 2 + spatial)?;
-        self.require(
-            x[2..].iter().all(|extent| *extent > 0),
-            "the image is not empty",
-        )?;
+        self.require(x[2..].iter().all(|extent| *extent > 0), "the image is not empty")?;
         if flag && self.whole(2)? > 1 {
             return Err(format!("`{}` takes 0 or 1 as `align_corners`", self.op));
         }
@@ -420,7 +426,12 @@ mod tests {
             &[&[1, 2, 3, 3], &[2, 4, 2, 3]],
             &[1, 4, 6, 7],
         );
-        gives(Pool::MaxPool2d, &[2.0, 3.0, 2.0, 1.0], &[&[1, 2, 7, 7]], &[1, 2, 3, 5]);
+        gives(
+            Pool::MaxPool2d,
+            &[2.0, 3.0, 2.0, 1.0],
+            &[&[1, 2, 7, 7]],
+            &[1, 2, 3, 5],
+        );
         gives(Upsample::Nearest1d, &[9.0], &[&[1, 2, 4]], &[1, 2, 9]);
         gives(
             Upsample::Bilinear2d,
@@ -439,7 +450,12 @@ mod tests {
             &[1, 5, 2, 8],
         );
         gives(Quantized::Dequantize(Q4_0), &[], &[&[3, 64]], &[3, 64]);
-        gives(Quantized::Qmatmul(Q6K), &[], &[&[2, 9, 256], &[5, 256]], &[2, 9, 5]);
+        gives(
+            Quantized::Qmatmul(Q6K),
+            &[],
+            &[&[2, 9, 256], &[5, 256]],
+            &[2, 9, 5],
+        );
         gives(Quantized::Embedding(F16), &[], &[&[5, 7], &[2, 3]], &[2, 3, 7]);
     }
 
@@ -447,10 +463,20 @@ mod tests {
     fn a_broken_rule_is_named() {
         breaks(Binary::Add, &[], &[&[2], &[3]], "same logical shape");
         breaks(Reduce::Max, &[2.0], &[&[2, 3]], "[2,3] has no dimension 2");
-        breaks(Reduce::Max, &[0.5], &[&[2, 3]], "a whole number as `dim`, not 0.5");
+        breaks(
+            Reduce::Max,
+            &[0.5],
+            &[&[2, 3]],
+            "a whole number as `dim`, not 0.5",
+        );
         breaks(Reduce::Sum, &[1.0, 0.0], &[&[2, 3]], "in ascending order");
         breaks(Reduce::Max, &[0.0], &[&[0, 3]], "extreme of nothing");
-        breaks(Indexing::IndexSelect, &[0.0], &[&[2], &[2, 2]], "argument 1 has 1");
+        breaks(
+            Indexing::IndexSelect,
+            &[0.0],
+            &[&[2], &[2, 2]],
+            "argument 1 has 1",
+        );
         breaks(Indexing::Gather, &[0.0], &[&[2, 3], &[2, 4]], "no longer");
         breaks(Indexing::Gather, &[0.0], &[&[0, 3], &[2, 3]], "point at");
         breaks(Matmul::Matmul, &[], &[&[2, 3], &[2, 3]], "columns of the left");
@@ -466,14 +492,34 @@ mod tests {
             &[&[1, 1, 3], &[1, 1, 4]],
             "fits into the padded input",
         );
-        breaks(Pool::AvgPool2d, &[4.0, 1.0, 1.0, 1.0], &[&[1, 1, 3, 3]], "window fits");
+        breaks(
+            Pool::AvgPool2d,
+            &[4.0, 1.0, 1.0, 1.0],
+            &[&[1, 1, 3, 3]],
+            "window fits",
+        );
         breaks(Copies::SliceSet, &[0.0, 2.0], &[&[3], &[2]], "inside the first");
         breaks(Copies::Fill, &[7.0, 0.0, 2.0, 2.0], &[&[3]], "slices lie inside");
         breaks(Sort::SortAsc, &[], &[&[]], "a scalar");
         breaks(Nn::Rope, &[], &[&[1, 1, 2, 3], &[2, 1], &[2, 1]], "is even");
-        breaks(Quantized::Dequantize(Q6K), &[], &[&[3, 64]], "whole blocks of 256");
-        breaks(Quantized::Qmatmul(Q4_0), &[], &[&[2, 64], &[5, 32]], "weights [n, k]");
-        breaks(Quantized::Qmatmul(Q4_0), &[], &[&[2, 32], &[1, 5, 32]], "argument 1 has 2");
+        breaks(
+            Quantized::Dequantize(Q6K),
+            &[],
+            &[&[3, 64]],
+            "whole blocks of 256",
+        );
+        breaks(
+            Quantized::Qmatmul(Q4_0),
+            &[],
+            &[&[2, 64], &[5, 32]],
+            "weights [n, k]",
+        );
+        breaks(
+            Quantized::Qmatmul(Q4_0),
+            &[],
+            &[&[2, 32], &[1, 5, 32]],
+            "argument 1 has 2",
+        );
         breaks(Quantized::Embedding(F16), &[], &[&[0, 7], &[1]], "point at");
     }
 

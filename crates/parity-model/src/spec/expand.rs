@@ -99,11 +99,15 @@ pub(super) fn impossible(
     if let Err(why) = shape::infer(op, params, &refs) {
         return Some(why);
     }
-    let blocks = op.roles().iter().zip(layouts).find(|(role, layout)| {
-        **role == Role::Blocks && **layout != Layout::Contiguous
-    });
+    let blocks = op
+        .roles()
+        .iter()
+        .zip(layouts)
+        .find(|(role, layout)| **role == Role::Blocks && **layout != Layout::Contiguous);
     if let Some((_, layout)) = blocks {
-        return Some(format!("layout `{layout}` is impossible for blocks: they are contiguous"));
+        return Some(format!(
+            "layout `{layout}` is impossible for blocks: they are contiguous"
+        ));
     }
     let mut pairs = shapes.iter().zip(layouts);
     let (shape, layout) = pairs.find(|(shape, layout)| layout.plan(shape).is_none())?;

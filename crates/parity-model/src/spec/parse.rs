@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::expand::{each, impossible};
 use super::reader::{Report, Table, Value, document};
 use super::{Group, SpecError, SpecFile};
-use super::expand::{each, impossible};
 use crate::case::shape_text;
 use crate::{DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
 
@@ -251,7 +251,10 @@ fn check_combinations(table: &Table<'_, '_>, group: &Group) {
     let mut seen = Vec::new();
     for case in super::expand::cases(group).filter(|case| case.op.accepts(case.dtype)) {
         // Dtypes, parameters, shapes and layouts have been reported by then; an id of a float dtype too.
-        let ids = case.args.iter().all(|arg| arg.dtype == case.dtype || !arg.dtype.is_float());
+        let ids = case
+            .args
+            .iter()
+            .all(|arg| arg.dtype == case.dtype || !arg.dtype.is_float());
         if ids
             && let Err(message) = case.check()
             && !seen.contains(&message)
@@ -297,7 +300,11 @@ fn check_ids(table: &Table<'_, '_>, group: &Group) {
 fn check_params(table: &Table<'_, '_>, group: &Group, span: Range<usize>) {
     for op in &group.ops {
         let names = op.params();
-        for params in group.params.iter().filter(|params| !op.takes_params(params.len())) {
+        for params in group
+            .params
+            .iter()
+            .filter(|params| !op.takes_params(params.len()))
+        {
             let message = format!("`{op}` takes {} parameters, not {}", names.len(), params.len());
             let help = match names {
                 [] => "remove `params`, or give the op a group of its own".to_owned(),
@@ -312,10 +319,7 @@ fn check_params(table: &Table<'_, '_>, group: &Group, span: Range<usize>) {
 /// the shapes and layouts that are in none.
 fn check_possible(report: &Report<'_>, group: &Group, [shapes_span, layouts_span]: [Range<usize>; 2]) {
     let mut seen = Vec::new();
-    let mut in_use = (
-        vec![false; group.shapes.len()],
-        vec![false; group.layouts.len()],
-    );
+    let mut in_use = (vec![false; group.shapes.len()], vec![false; group.layouts.len()]);
     let mut why_not = (vec![None; group.shapes.len()], vec![None; group.layouts.len()]);
     for &op in &group.ops {
         for params in group.params.iter().filter(|params| op.takes_params(params.len())) {
@@ -347,14 +351,20 @@ fn check_possible(report: &Report<'_>, group: &Group, [shapes_span, layouts_span
     for (s, why) in why_not.0.iter().enumerate().filter(|(s, _)| !in_use.0[*s]) {
         if let Some(why) = why {
             let shapes: Vec<String> = group.shapes[s].iter().map(|shape| shape_text(shape)).collect();
-            let message = format!("shape {} is possible in no combination of the group", shapes.join(","));
+            let message = format!(
+                "shape {} is possible in no combination of the group",
+                shapes.join(",")
+            );
             report.error(shapes_span.clone(), message, why.clone());
         }
     }
     for (l, why) in why_not.1.iter().enumerate().filter(|(l, _)| !in_use.1[*l]) {
         if let Some(why) = why {
             let names: Vec<&str> = group.layouts[l].iter().map(|layout| layout.name()).collect();
-            let message = format!("layout `{}` is possible for no shape of the group", names.join(","));
+            let message = format!(
+                "layout `{}` is possible for no shape of the group",
+                names.join(",")
+            );
             report.error(layouts_span.clone(), message, why.clone());
         }
     }

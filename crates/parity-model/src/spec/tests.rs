@@ -431,7 +431,10 @@ fn ids_need_integer_dtypes_and_only_ops_with_ids_have_them() {
     );
     assert_eq!(
         messages(&GOOD.replace("tier =", "index_dtypes = [\"u8\"]\ntier =")),
-        ["`add` takes no ids and no condition", "`lt` takes no ids and no condition"]
+        [
+            "`add` takes no ids and no condition",
+            "`lt` takes no ids and no condition"
+        ]
     );
     assert_eq!(
         messages(&GATHER.replace("skip_impossible = true\n", "")),

@@ -1,8 +1,8 @@
 //! Tests of the value sets: what each holds, and what it refuses to fill.
 
 use super::*;
-use crate::op::Unary;
 use crate::float::decode_int;
+use crate::op::Unary;
 
 fn slot(arg: usize, arity: usize) -> Slot<'static> {
     Slot {
@@ -205,19 +205,67 @@ fn a_set_that_cannot_fill_the_arguments_is_refused() {
             true,
             "integer dtype",
         ),
-        ("extremes", Unary::Abs.into(), DType::F32, &[4], true, "float dtype"),
+        (
+            "extremes",
+            Unary::Abs.into(),
+            DType::F32,
+            &[4],
+            true,
+            "float dtype",
+        ),
         ("divzero", Binary::Add.into(), DType::I32, &[4], true, "div alone"),
-        ("ints(-9,9)", Binary::Div.into(), DType::I32, &[4], true, "by zero"),
-        ("ints(-9,-3)", Binary::Add.into(), DType::U8, &[4], true, "fewer than two"),
+        (
+            "ints(-9,9)",
+            Binary::Div.into(),
+            DType::I32,
+            &[4],
+            true,
+            "by zero",
+        ),
+        (
+            "ints(-9,-3)",
+            Binary::Add.into(),
+            DType::U8,
+            &[4],
+            true,
+            "fewer than two",
+        ),
         ("nan", Unary::Exp.into(), DType::F32, &[2], true, "at least 3"),
         ("exhaustive", Unary::Exp.into(), DType::F32, &[4], true, "32 bits"),
-        ("exhaustive", Binary::Add.into(), DType::F16, &[65536], true, "two 8-bit"),
-        ("exhaustive", Unary::Exp.into(), DType::F16, &[4], true, "65536 elements"),
-        ("numbers", Unary::Exp.into(), DType::F16, &[256, 256], false, "contiguous"),
+        (
+            "exhaustive",
+            Binary::Add.into(),
+            DType::F16,
+            &[65536],
+            true,
+            "two 8-bit",
+        ),
+        (
+            "exhaustive",
+            Unary::Exp.into(),
+            DType::F16,
+            &[4],
+            true,
+            "65536 elements",
+        ),
+        (
+            "numbers",
+            Unary::Exp.into(),
+            DType::F16,
+            &[256, 256],
+            false,
+            "contiguous",
+        ),
     ] {
         let message = refused(set, op, dtype, shape, contiguous).unwrap_err();
         assert!(message.contains(why), "{set} {op} {dtype}: {message}");
     }
-    assert_eq!(refused("nonzero(-9,9)", Binary::Div.into(), DType::I32, &[4], true), Ok(()));
-    assert_eq!(refused("exhaustive", Binary::Add.into(), DType::U8, &[65536], true), Ok(()));
+    assert_eq!(
+        refused("nonzero(-9,9)", Binary::Div.into(), DType::I32, &[4], true),
+        Ok(())
+    );
+    assert_eq!(
+        refused("exhaustive", Binary::Add.into(), DType::U8, &[65536], true),
+        Ok(())
+    );
 }

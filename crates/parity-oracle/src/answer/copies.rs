@@ -27,7 +27,11 @@ pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
             let value = fill(call.case.params[0]);
             let set = start..start + len;
             moved(indices(&call.shape).enumerate().map(|(i, index)| {
-                if set.contains(&index[dim]) { value } else { x.bits(i) }
+                if set.contains(&index[dim]) {
+                    value
+                } else {
+                    x.bits(i)
+                }
             }))
         }
         Copies::Cat => {

@@ -21,7 +21,8 @@ const SAFETY: f64 = 1.25;
 /// Relative error of an exponential in units of roundoff: 2 ULP, see `limit`.
 const EXP_UNITS: f64 = 4.0;
 
-const SOURCE: &str = "first-order running error of the formula, sums in f32 (f64 for f64), each step rounded to the dtype";
+const SOURCE: &str =
+    "first-order running error of the formula, sums in f32 (f64 for f64), each step rounded to the dtype";
 
 pub(crate) fn answer(call: &Call<'_>, op: Nn) -> Answer {
     let nn = Context::new(call);
@@ -142,7 +143,8 @@ impl<'a> Context<'a> {
             if log {
                 let log_sum = ln(sum);
                 let want = (*d + -log_sum).hi;
-                let abs = self.t * d.hi.abs() + of_sum + (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
+                let abs =
+                    self.t * d.hi.abs() + of_sum + (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
                 return self.element(want, if d.hi.is_finite() { abs } else { 0.0 });
             }
             if e.hi == 0.0 {
@@ -200,14 +202,18 @@ impl<'a> Context<'a> {
             // candle's CPU and CUDA backends take the variance as E[x^2] - E[x]^2, which cancels.
             let of_variance =
                 (gamma(width + 2, self.u) * square + 2.0 * magnitude * of_mean) / (2.0 * root.hi * root.hi);
-            elements.extend(row.iter().zip(alpha.iter().zip(&beta)).map(|(&x, (&alpha, &beta))| {
-                let d = deviation(x);
-                let scaled = (d * alpha.into() / root).hi;
-                let want = (d * alpha.into() / root + beta.into()).hi;
-                let of_deviation = (of_mean + self.t * d.hi.abs()) * (alpha / root.hi).abs();
-                let relative = of_variance + 4.0 * self.u + 3.0 * self.t;
-                self.element(want, of_deviation + scaled.abs() * relative + self.t * beta.abs())
-            }));
+            elements.extend(
+                row.iter()
+                    .zip(alpha.iter().zip(&beta))
+                    .map(|(&x, (&alpha, &beta))| {
+                        let d = deviation(x);
+                        let scaled = (d * alpha.into() / root).hi;
+                        let want = (d * alpha.into() / root + beta.into()).hi;
+                        let of_deviation = (of_mean + self.t * d.hi.abs()) * (alpha / root.hi).abs();
+                        let relative = of_variance + 4.0 * self.u + 3.0 * self.t;
+                        self.element(want, of_deviation + scaled.abs() * relative + self.t * beta.abs())
+                    }),
+            );
         }
         elements
     }
@@ -311,9 +317,10 @@ mod tests {
 
     #[test]
     fn layer_norm_with_unit_weights_has_mean_zero_and_unit_variance() {
-        let case: parity_model::Case = "nn/layer_norm(0):f64:[2,9],[9],[9]:contiguous,scalar,scalar:uniform(1,2)"
-            .parse()
-            .unwrap();
+        let case: parity_model::Case =
+            "nn/layer_norm(0):f64:[2,9],[9],[9]:contiguous,scalar,scalar:uniform(1,2)"
+                .parse()
+                .unwrap();
         let mut inputs = case.inputs(0);
         inputs[1].bytes = 1_f64.to_le_bytes().to_vec();
         inputs[2].bytes = 0_f64.to_le_bytes().to_vec();
@@ -332,7 +339,12 @@ mod tests {
                 .parse()
                 .unwrap();
         let mut inputs = case.inputs(0);
-        let turn = |f: fn(f64) -> f64| [0.1, 0.2, 0.3, 0.4].iter().flat_map(|a| f(*a).to_le_bytes()).collect();
+        let turn = |f: fn(f64) -> f64| {
+            [0.1, 0.2, 0.3, 0.4]
+                .iter()
+                .flat_map(|a| f(*a).to_le_bytes())
+                .collect()
+        };
         inputs[1].bytes = turn(f64::cos);
         inputs[2].bytes = turn(f64::sin);
         let x = reals(&inputs[0]);

@@ -75,8 +75,20 @@ fn extreme(x: &HostTensor, row: &[usize], least: bool) -> (usize, usize) {
         let better = match (new, old) {
             (_, Key::NotANumber) => false,
             (Key::NotANumber, _) => true,
-            (Key::Real(new), Key::Real(old)) => if least { new < old } else { new > old },
-            (Key::Int(new), Key::Int(old)) => if least { new < old } else { new > old },
+            (Key::Real(new), Key::Real(old)) => {
+                if least {
+                    new < old
+                } else {
+                    new > old
+                }
+            }
+            (Key::Int(new), Key::Int(old)) => {
+                if least {
+                    new < old
+                } else {
+                    new > old
+                }
+            }
             (Key::Real(_), Key::Int(_)) | (Key::Int(_), Key::Real(_)) => false,
         };
         if better {

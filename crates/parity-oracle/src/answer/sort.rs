@@ -23,11 +23,20 @@ pub(crate) fn answer(call: &Call<'_>, op: Sort) -> Answer {
             let (a, b) = (x.bits(row * width + a), x.bits(row * width + b));
             compare(call, a, b, descending)
         });
-        let element = move |i: usize| if indices { i as u64 } else { x.bits(row * width + i) };
+        let element = move |i: usize| {
+            if indices {
+                i as u64
+            } else {
+                x.bits(row * width + i)
+            }
+        };
         order.into_iter().map(element)
     };
     let elements = (0..rows).flat_map(row).map(exact).collect();
-    (elements, "exact: the order is stable, NaN above every number".to_owned())
+    (
+        elements,
+        "exact: the order is stable, NaN above every number".to_owned(),
+    )
 }
 
 fn compare(call: &Call<'_>, a: u64, b: u64, descending: bool) -> Ordering {
