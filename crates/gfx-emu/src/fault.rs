@@ -203,6 +203,21 @@ pub enum FaultKind {
         /// Where it did: byte offset from the kernel's first instruction.
         pc: usize,
     },
+    /// Sanitizer: a wave touches device memory after another wave of its workgroup stored there, without a barrier.
+    #[error(
+        "data race in device memory: {access} of the byte at {address:#x}, after a store by wave {wave} of the workgroup \
+         at pc {pc:#x} with no barrier in between"
+    )]
+    DeviceRace {
+        /// Guest address of the first byte both touch.
+        address: u64,
+        /// Load or store.
+        access: Access,
+        /// The wave that stored.
+        wave: usize,
+        /// Where it did: byte offset from the kernel's first instruction.
+        pc: usize,
+    },
     /// Sanitizer: the waves of a workgroup do not meet at one barrier.
     #[error("barrier divergence: this wave waits, wave {wave} {}", elsewhere(*.at))]
     BarrierDivergence {

@@ -67,8 +67,8 @@ pub struct LaunchOptions {
     /// Instructions after which the watchdog stops a wave.
     pub max_wave_instructions: u64,
     /// Whether the sanitizer watches: reads of what was never written (of allocations made after
-    /// [`Memory::track_writes`]), races in LDS, barrier divergence, misaligned addresses, reads behind the arguments.
-    /// The first finding is the launch's fault. Off, everything in `memory` counts as written from then on.
+    /// [`Memory::track_writes`]), races between the waves of a workgroup, barrier divergence, misaligned
+    /// addresses, reads behind the arguments. The first finding is the launch's fault. Off, everything in `memory` counts as written from then on.
     pub sanitize: bool,
 }
 
@@ -448,7 +448,7 @@ impl<'a, const W: usize> Run<'a, W> {
             watch: self
                 .options
                 .sanitize
-                .then(|| Watch::new(self.lds, self.arguments)),
+                .then(|| Watch::new(self.waves(), self.lds, self.arguments)),
         };
         let limit = self.options.max_wave_instructions;
         let mut waves: Vec<_> = (0..self.waves())

@@ -3,6 +3,8 @@
 //! Rules only. Which bytes an instruction touches is exec/watch.rs's business; bounds are checked where the access is
 //! made, with or without the sanitizer.
 
+use std::collections::BTreeMap;
+
 use crate::fault::{Access, FaultKind};
 use crate::memory::{Cursor, Memory, SLOT_BYTES};
 
@@ -47,6 +49,15 @@ struct Byte {
     atomics: Trace,
 }
 
+/// Bytes of one dword of device memory that a wave stored since the last barrier.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    wave: usize,
+    /// One bit a byte.
+    bytes: u8,
+    pc: u32,
+}
+
 /// One access of one lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
@@ -77,17 +88,23 @@ pub(crate) struct Watch {
     wave: usize,
     arguments: Arguments,
     cursor: Cursor,
+    /// The bytes of device memory that were stored since the last barrier, by dword: the last wave and the bytes.
+    stored: BTreeMap<u64, Stored>,
+    /// More than one wave runs, so that there can be races.
+    shared: bool,
 }
 
 impl Watch {
-    /// Of a workgroup with `lds` bytes of LDS, before its first instruction.
-    pub(crate) fn new(lds: usize, arguments: Arguments) -> Watch {
+    /// Of a workgroup of `waves` waves with `lds` bytes of LDS, before its first instruction.
+    pub(crate) fn new(waves: usize, lds: usize, arguments: Arguments) -> Watch {
         Watch {
             lds: vec![Byte::default(); lds],
             interval: 0,
             wave: 0,
             arguments,
             cursor: Cursor::default(),
+            stored: BTreeMap::new(),
+            shared: waves > 1,
         }
     }
 
@@ -99,6 +116,7 @@ impl Watch {
     /// All waves met at a barrier: what was done before no longer races.
     pub(crate) fn barrier(&mut self) {
         self.interval += 1;
+        self.stored.clear();
     }
 
     /// An access to device memory is about to be made.
@@ -117,6 +135,45 @@ impl Watch {
         }
         if access != Access::Load {
             memory.mark_written(address, bytes, &mut self.cursor);
+        }
+        Ok(())
+    }
+
+    /// Whether an access to device memory comes after a store of another wave of the workgroup with no barrier in
+    /// between. `same`: a store of what is there already. Only what comes behind the store is seen, not the load in front
+    /// of one; atomics, and stores to what atomics touch, synchronise in ways of their own and are left alone.
+    pub(crate) fn device_race(
+        &mut self,
+        address: u64,
+        touch: Touch,
+        same: bool,
+        pc: u32,
+    ) -> Result<(), FaultKind> {
+        let Touch { access, bytes, .. } = touch;
+        let idle = access == Access::Load && self.stored.is_empty();
+        if !self.shared || idle || access == Access::Atomic || same {
+            return Ok(());
+        }
+        let end = address.saturating_add(bytes);
+        for dword in address / 4..end.div_ceil(4) {
+            let inside = (0..4).filter(|byte| (address..end).contains(&(4 * dword + byte)));
+            let mask = inside.fold(0_u8, |mask, byte| mask | 1 << byte);
+            let known = self.stored.get(&dword).copied();
+            if let Some(rival) = known.filter(|known| known.wave != self.wave && known.bytes & mask != 0) {
+                let first = u64::from((rival.bytes & mask).trailing_zeros());
+                return Err(FaultKind::DeviceRace {
+                    address: 4 * dword + first,
+                    access,
+                    wave: rival.wave,
+                    pc: rival.pc as usize,
+                });
+            }
+            if access == Access::Store {
+                let mine = known.filter(|known| known.wave == self.wave);
+                let bytes = mask | mine.map_or(0, |known| known.bytes);
+                let wave = self.wave;
+                self.stored.insert(dword, Stored { wave, bytes, pc });
+            }
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::properties::{self, MODELS, Model};
 const TARGET_VARIABLE: &str = "ROCM_SOFT_TARGET";
 
 /// Environment variable that switches the sanitizer on: set, and neither empty nor 0. Launches then fail at the first
-/// read of what was never written, race in LDS and so on; see `LaunchOptions::sanitize`.
+/// read of what was never written, race between waves and so on; see `LaunchOptions::sanitize`.
 const SANITIZE_VARIABLE: &str = "ROCM_SANITIZE";
 
 /// The device of this process; an error when `ROCM_SOFT_TARGET` asks for one that there is not.

@@ -75,7 +75,9 @@ fn scalar<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) ->
         reads: true,
         bytes,
     };
-    let shown = watch.device(group.memory, address, touch);
+    let shown = watch
+        .device(group.memory, address, touch)
+        .and_then(|()| watch.device_race(address, touch, false, inst.pc));
     shown.map_err(|kind| (None, kind))
 }
 
@@ -91,17 +93,19 @@ fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
         && wave.active == Wave::<W>::ALL
         && let Some(watch) = &mut group.watch
     {
-        // One look at everything, when the lanes follow each other. If it finds something, the lanes go one by
-        // one, and the finding names the lane.
         let follow = (0..W as u64)
             .all(|lane| addresses[lane as usize] == addresses[0].wrapping_add(touch.bytes * lane));
         let all = Touch {
             bytes: touch.bytes * W as u64,
             ..touch
         };
+        // One look at everything, when the lanes follow each other. If it finds something, the lanes go one by
+        // one, and the finding names the lane.
         if follow
+            && touch.access == Access::Load
             && group.memory.check(addresses[0], all.bytes, touch.access).is_ok()
             && watch.device(group.memory, addresses[0], all).is_ok()
+            && watch.device_race(addresses[0], all, false, inst.pc).is_ok()
         {
             return Ok(());
         }
@@ -126,7 +130,15 @@ fn show(
         return Ok(());
     };
     match at {
-        At::Global(address) => watch.device(group.memory, address, touch),
+        At::Global(address) => {
+            watch.device(group.memory, address, touch)?;
+            let same = touch.access == Access::Store && {
+                let mut there = [0; 16];
+                let there = &mut there[..touch.bytes as usize];
+                group.memory.read(address, there).is_ok() && *there == data()[..there.len()]
+            };
+            watch.device_race(address, touch, same, inst.pc)
+        }
         At::Lds(offset) => {
             let same = touch.access == Access::Store && {
                 let start = offset as usize;

@@ -19,6 +19,8 @@ on_each_target! {
     overwriting_what_another_wave_reads_is_a_race
     two_waves_that_store_different_values_race
     a_plain_read_of_a_counter_races_with_the_atomics_on_it
+    reading_another_waves_device_memory_without_a_barrier_is_a_race
+    two_waves_that_store_different_values_to_device_memory_race
     a_barrier_that_one_wave_skips_is_divergence
     two_barriers_in_two_branches_are_divergence
     an_index_past_the_end_of_lds_is_found
@@ -321,6 +323,43 @@ fn a_plain_read_of_a_counter_races_with_the_atomics_on_it(target: &'static str) 
         panic!("{fault}")
     };
     assert_eq!((access, other), (Access::Atomic, Access::Load));
+}
+
+fn reading_another_waves_device_memory_without_a_barrier_is_a_race(target: &'static str) {
+    let source = with_and_without_barrier(
+        "*(volatile unsigned*)(out + tid(0)) = 5; SYNC(); out[N + tid(0)] = *(volatile unsigned*)(out + tid(0) % WAVE);",
+    );
+    let mut device = device(target, "san_device_raw", &source);
+    let n = 2 * device.lanes();
+    for kernel in ["good", "bad"] {
+        let out = device.fresh(2 * n);
+        let result = run(&device, kernel, &[Ptr(out)]);
+        if kernel == "good" {
+            result.unwrap();
+            continue;
+        }
+        let fault = fault(result);
+        assert!(
+            matches!(fault.kind, FaultKind::DeviceRace { address, access: Access::Load, wave: 0, .. } if address == out),
+            "{fault}"
+        );
+        assert_eq!((fault.wave, fault.lane), (1, Some(0)));
+    }
+}
+
+fn two_waves_that_store_different_values_to_device_memory_race(target: &'static str) {
+    let source = r#"DEVICE void body(unsigned* out, unsigned value) {
+        if (tid(0) % WAVE == 0) *(volatile unsigned*)out = value;
+    }
+    KERNEL good(unsigned* out) { body(out, 7); }
+    KERNEL bad(unsigned* out) { body(out, tid(0)); }"#;
+    let mut device = device(target, "san_device_waw", source);
+    let out = device.fresh(1);
+    let kind = finding(&device, &[Ptr(out)]).kind;
+    assert!(
+        matches!(kind, FaultKind::DeviceRace { address, access: Access::Store, wave: 0, .. } if address == out),
+        "{kind}"
+    );
 }
 
 fn a_barrier_that_one_wave_skips_is_divergence(target: &'static str) {
