@@ -48,8 +48,8 @@ constexpr unsigned pitch = side + 4; // keeps vector loads aligned, and the stor
 template <typename T> using Slab = wide_t<T>[depth][pitch];
 
 // Loads `rows` x `ks` elements from `first`, k along the columns, to `slab[k][row]`. Adjacent threads take adjacent
-// elements. `Whole`: there are `Rows` x `depth`. Else the first row stands in for those that are missing, or nothing
-// does, as what is computed from them is never stored; and k that is missing is filled with zeros.
+// elements. `Whole`: there are `Rows` x `depth`. Else the first row stands in for those that are missing, as what is
+// computed from them is never stored, and k that is missing is filled with zeros: all of the slab is written.
 template <unsigned Rows, bool Whole, typename T>
 PARITY_FN void load(Slab<T> &slab, Matrix<T> first, unsigned rows, unsigned ks, unsigned thread) {
     const auto widened = [&](const T *from, unsigned k) { return Whole || k < ks ? widen(*from) : wide_t<T>(0); };
@@ -60,7 +60,7 @@ PARITY_FN void load(Slab<T> &slab, Matrix<T> first, unsigned rows, unsigned ks, 
         const T *from = column + row * first.row;
         const size_t apart = opaque(step * first.row);
 #pragma unroll Whole ? Rows : 1
-        for (unsigned i = 0; i < (Whole ? Rows : rows); i += step, from += apart) {
+        for (unsigned i = 0; i < Rows; i += step, from += apart) {
             slab[k][row + i] = widened(Whole || row + i < rows ? from : column, k);
         }
     } else {

@@ -152,6 +152,107 @@ pub enum FaultKind {
         /// Load or store.
         access: Access,
     },
+    /// Sanitizer: a kernel reads device memory that neither the host nor a kernel wrote.
+    #[error(
+        "uninitialised device memory: {access} of {bytes} bytes at {address:#x} reads the byte at {unwritten:#x}, which was \
+         never written, in the allocation {base:#x} of {size} bytes"
+    )]
+    Unwritten {
+        /// Load, or an atomic that needs the old value.
+        access: Access,
+        /// Guest address of the first byte.
+        address: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Guest address of the first byte that was never written.
+        unwritten: u64,
+        /// First address of the allocation.
+        base: u64,
+        /// Its size.
+        size: u64,
+    },
+    /// Sanitizer: a read of LDS that no wave of the workgroup wrote.
+    #[error(
+        "uninitialised LDS: {access} of {bytes} bytes at offset {offset:#x} reads the byte at {unwritten:#x}, which no wave of \
+         the workgroup has written yet"
+    )]
+    UnwrittenLds {
+        /// Load, or an atomic that needs the old value.
+        access: Access,
+        /// Byte offset in the workgroup's LDS.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Offset of the first byte that was never written.
+        unwritten: u64,
+    },
+    /// Sanitizer: two waves touch a byte of LDS without a barrier between them, and one changes it.
+    #[error(
+        "data race in LDS: {access} of the byte at offset {offset:#x}, and {other} by wave {wave} at pc {pc:#x} with no \
+         barrier in between"
+    )]
+    Race {
+        /// Offset of the first byte both touch.
+        offset: u64,
+        /// What this wave does.
+        access: Access,
+        /// What the other wave did.
+        other: Access,
+        /// The other wave.
+        wave: usize,
+        /// Where it did: byte offset from the kernel's first instruction.
+        pc: usize,
+    },
+    /// Sanitizer: a wave touches device memory after another wave of its workgroup stored there, without a barrier.
+    #[error(
+        "data race in device memory: {access} of the byte at {address:#x}, after a store by wave {wave} of the workgroup \
+         at pc {pc:#x} with no barrier in between"
+    )]
+    DeviceRace {
+        /// Guest address of the first byte both touch.
+        address: u64,
+        /// Load or store.
+        access: Access,
+        /// The wave that stored.
+        wave: usize,
+        /// Where it did: byte offset from the kernel's first instruction.
+        pc: usize,
+    },
+    /// Sanitizer: the waves of a workgroup do not meet at one barrier.
+    #[error("barrier divergence: this wave waits, wave {wave} {}", elsewhere(*.at))]
+    BarrierDivergence {
+        /// A wave that is somewhere else.
+        wave: usize,
+        /// The other barrier it waits at, as a byte offset from the kernel's first instruction; `None`: it has
+        /// ended.
+        at: Option<usize>,
+    },
+    /// Sanitizer: an address that the card rounds down or refuses.
+    #[error("misaligned: {access} of {bytes} bytes at {address:#x}, which must be a multiple of {alignment}")]
+    Misaligned {
+        /// Load or atomic.
+        access: Access,
+        /// Guest address, or offset in LDS.
+        address: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// What the address must be a multiple of.
+        alignment: u64,
+    },
+    /// Sanitizer: a read behind the kernel's arguments.
+    #[error(
+        "invalid kernarg access: {access} of {bytes} bytes at offset {offset}, the kernel's arguments have {size} bytes"
+    )]
+    Kernarg {
+        /// Byte offset in the kernarg segment; negative in front of it.
+        offset: i64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Bytes of the kernarg segment, hidden arguments included.
+        size: u64,
+        /// Load, store or atomic.
+        access: Access,
+    },
     /// An instruction, or a form of one, that this emulator does not execute.
     #[error("not implemented by the software GPU: {what}")]
     Unimplemented {
@@ -176,6 +277,13 @@ pub enum FaultKind {
         /// Instructions a wave may execute.
         limit: u64,
     },
+}
+
+/// Where the other wave of a barrier divergence is.
+fn elsewhere(at: Option<usize>) -> String {
+    at.map_or("has ended".to_owned(), |pc| {
+        format!("waits at another barrier, at pc {pc:#x}")
+    })
 }
 
 /// A fault of a running kernel, with everything that tells where it happened.

@@ -16,6 +16,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::isa::{AGPR, DecodeError, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot};
 use crate::metadata::{ArgKind, KernelArg};
+use crate::sanitize::{self, Arguments, Watch};
 use crate::wave::{Group, PRIVATE_BASE, SHARED_BASE, Stop, Wave};
 
 /// Bytes of a dispatch packet.
@@ -65,13 +66,18 @@ pub struct Dispatch<'a> {
 pub struct LaunchOptions {
     /// Instructions after which the watchdog stops a wave.
     pub max_wave_instructions: u64,
+    /// Whether the sanitizer watches: reads of what was never written (of allocations made after
+    /// [`Memory::track_writes`]), races between the waves of a workgroup, barrier divergence, misaligned
+    /// addresses, reads behind the arguments. The first finding is the launch's fault. Off, everything in `memory` counts as written from then on.
+    pub sanitize: bool,
 }
 
 impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave.
+    /// A billion instructions, ten to twenty seconds of one wave; no sanitizer.
     fn default() -> Self {
         LaunchOptions {
             max_wave_instructions: 1_000_000_000,
+            sanitize: false,
         }
     }
 }
@@ -190,6 +196,9 @@ pub fn launch(
     let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
         kernel: kernel.name.clone(),
     })?;
+    if !options.sanitize {
+        memory.trust();
+    }
     match lanes(code.target()) {
         32 => Run::<32>::new(dispatch, program, memory, &slot, options).all(groups),
         _ => Run::<64>::new(dispatch, program, memory, &slot, options).all(groups),
@@ -307,6 +316,7 @@ struct Run<'a, const W: usize> {
     program: &'a Program,
     memory: &'a Memory,
     options: &'a LaunchOptions,
+    arguments: Arguments,
     /// Work-items of a workgroup.
     items: usize,
     lds: usize,
@@ -370,6 +380,12 @@ impl<'a, const W: usize> Run<'a, W> {
             program,
             memory,
             options,
+            arguments: Arguments {
+                slot: slot.address,
+                packet: PACKET_BYTES as u64,
+                base: slot.address + KERNARG_AT as u64,
+                size: u64::from(dispatch.kernel.kernarg_size),
+            },
             items,
             lds,
             first,
@@ -432,6 +448,10 @@ impl<'a, const W: usize> Run<'a, W> {
             lds: vec![0; self.lds],
             memory: self.memory,
             text_address,
+            watch: self
+                .options
+                .sanitize
+                .then(|| Watch::new(self.waves(), self.lds, self.arguments)),
         };
         let limit = self.options.max_wave_instructions;
         let mut waves: Vec<_> = (0..self.waves())
@@ -442,8 +462,20 @@ impl<'a, const W: usize> Run<'a, W> {
         while waves.iter().any(|(_, _, stop)| *stop == Stop::Barrier) {
             for (index, (wave, budget, stop)) in waves.iter_mut().enumerate() {
                 if *stop == Stop::Barrier {
+                    if let Some(watch) = &mut group.watch {
+                        watch.enter(index);
+                    }
                     *stop = exec::run(wave, self.program, &mut group, budget)
                         .map_err(|(pc, lane, kind)| self.fault(id, index, pc, lane, kind))?;
+                }
+            }
+            if let Some(watch) = &mut group.watch {
+                watch.barrier();
+                let stops = waves
+                    .iter()
+                    .map(|(wave, _, stop)| (*stop == Stop::Barrier).then(|| self.program.pc(wave.pc - 1)));
+                if let Some((index, pc, kind)) = sanitize::divergence(stops) {
+                    return Err(self.fault(id, index, pc, None, kind));
                 }
             }
         }

@@ -16,6 +16,7 @@ mod isa;
 mod launch;
 mod memory;
 mod metadata;
+mod sanitize;
 mod wave;
 
 pub use descriptor::KernelDescriptor;

@@ -7,11 +7,13 @@
 //! see wave.rs.
 
 mod access;
+mod shadow;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::{Access, MemoryFault, Place};
+use shadow::Shadow;
 
 /// First address handed out.
 const FIRST: u64 = 0x0000_2000_0000_0000;
@@ -65,6 +67,8 @@ struct Allocation {
     /// The size while it lived.
     freed: Option<u64>,
     words: Arc<Box<[AtomicU32]>>,
+    /// Which bytes were written; `None` where nobody keeps track.
+    shadow: Option<Arc<Shadow>>,
 }
 
 impl Allocation {
@@ -101,6 +105,8 @@ pub struct Memory {
     /// 64-bit atomics take this lock, because the storage is 32-bit words. They are atomic among each other,
     /// not with respect to 32-bit accesses of the same place.
     wide: Arc<Mutex<()>>,
+    /// New allocations get a shadow.
+    tracks: bool,
 }
 
 impl Memory {
@@ -114,6 +120,7 @@ impl Memory {
             freed: 0,
             slots: Arc::default(),
             wide: Arc::default(),
+            tracks: false,
         };
         let slots: Vec<u64> = (0..SLOTS).map_while(|_| memory.push(SLOT_BYTES as u64)).collect();
         memory.slots = Arc::new(Mutex::new(slots));
@@ -157,11 +164,13 @@ impl Memory {
         let mut words = Vec::new();
         words.try_reserve_exact(count).ok()?;
         words.resize_with(count, || AtomicU32::new(FRESH));
+        let shadow = self.new_shadow(usize::try_from(len).ok()?)?;
         self.allocations.push(Allocation {
             base,
             len,
             freed: None,
             words: Arc::new(words.into_boxed_slice()),
+            shadow,
         });
         self.next = next;
         Some(base)
@@ -198,6 +207,7 @@ impl Memory {
         self.used -= allocation.len;
         allocation.len = 0;
         allocation.words = Arc::default();
+        allocation.shadow = None;
         self.freed += 1;
         if self.freed > 2 * REMEMBERED {
             self.forget_oldest();
@@ -230,7 +240,10 @@ impl Memory {
 
     /// Copies `data` into device memory.
     pub fn write(&self, address: u64, data: &[u8]) -> Result<(), MemoryFault> {
-        self.store_bytes(address, data, &mut Cursor::default())
+        let mut cursor = Cursor::default();
+        self.store_bytes(address, data, &mut cursor)?;
+        self.mark_written(address, data.len() as u64, &mut cursor);
+        Ok(())
     }
 
     /// Copies `len` bytes from `source` to `target`; the ranges may overlap.
@@ -240,7 +253,9 @@ impl Memory {
         self.check(source, len, Access::Load)?;
         let mut buffer = vec![0; len as usize];
         self.read(source, &mut buffer)?;
-        self.write(target, &buffer)
+        self.store_bytes(target, &buffer, &mut Cursor::default())?;
+        self.copy_written(target, source, len);
+        Ok(())
     }
 
     /// Writes `count` copies of `pattern` one after the other.
@@ -260,6 +275,7 @@ impl Memory {
             self.store_bytes(address + done, &chunk[..part as usize], &mut cursor)?;
             done += part;
         }
+        self.mark_written(address, len, &mut cursor);
         Ok(())
     }
 

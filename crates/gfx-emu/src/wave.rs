@@ -4,6 +4,7 @@
 //! instruction's business.
 
 use crate::memory::{Cursor, Memory};
+use crate::sanitize::Watch;
 
 /// Scalar operand codes of the registers with a name (RDNA3 ISA, "Scalar operands").
 pub(crate) mod reg {
@@ -149,6 +150,8 @@ pub(crate) struct Group<'a> {
     pub(crate) memory: &'a Memory,
     /// Guest address of byte 0 of the text the [`crate::isa::Program`] was decoded from; `s_getpc_b64` answers with it.
     pub(crate) text_address: u64,
+    /// The sanitizer, where it is on.
+    pub(crate) watch: Option<Watch>,
 }
 
 /// Why a wave handed control back.

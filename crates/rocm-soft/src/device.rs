@@ -17,12 +17,18 @@ use crate::properties::{self, MODELS, Model};
 /// Environment variable with the processor to model: gfx1100, the default, gfx942 or gfx90a.
 const TARGET_VARIABLE: &str = "ROCM_SOFT_TARGET";
 
+/// Environment variable that switches the sanitizer on: set, and neither empty nor 0. Launches then fail at the first
+/// read of what was never written, race between waves and so on; see `LaunchOptions::sanitize`.
+const SANITIZE_VARIABLE: &str = "ROCM_SANITIZE";
+
 /// The device of this process; an error when `ROCM_SOFT_TARGET` asks for one that there is not.
 pub(crate) fn device() -> Result<&'static Device> {
     static DEVICE: LazyLock<Option<Device>> = LazyLock::new(|| {
         let target = env::var_os(TARGET_VARIABLE).filter(|target| !target.is_empty());
         let is_asked = |model: &&Model| target.as_ref().is_none_or(|target| target == model.target);
-        MODELS.iter().find(is_asked).map(Device::new)
+        let sanitize = env::var_os(SANITIZE_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
+        let model = MODELS.iter().find(is_asked)?;
+        Some(Device::new(model, sanitize))
     });
     DEVICE.as_ref().ok_or(hip::hipError_t_hipErrorNoDevice)
 }
@@ -68,6 +74,7 @@ pub(crate) struct Shape {
 #[derive(Debug)]
 pub(crate) struct Device {
     model: &'static Model,
+    sanitize: bool,
     /// Launches and copies work on a view of it (see `Memory`'s clone), so that no lock is held while a
     /// kernel runs: rayon may run another caller's work on this thread meanwhile, and that may allocate.
     memory: Mutex<Arc<Memory>>,
@@ -80,7 +87,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Device {
-    fn new(model: &'static Model) -> Device {
+    fn new(model: &'static Model, sanitize: bool) -> Device {
+        let mut memory = Memory::new(properties::CAPACITY);
+        if sanitize {
+            memory.track_writes();
+        }
         let tables = Tables {
             streams: Table::new(Kind::Stream),
             events: Table::new(Kind::Event),
@@ -89,7 +100,8 @@ impl Device {
         };
         Device {
             model,
-            memory: Mutex::new(Arc::new(Memory::new(properties::CAPACITY))),
+            sanitize,
+            memory: Mutex::new(Arc::new(memory)),
             tables: Mutex::new(tables),
         }
     }
@@ -348,7 +360,11 @@ impl Device {
             dynamic_lds: shape.dynamic_lds,
             kernarg,
         };
-        let result = launch(code, &dispatch, &self.memory(), &LaunchOptions::default());
+        let options = LaunchOptions {
+            sanitize: self.sanitize,
+            ..LaunchOptions::default()
+        };
+        let result = launch(code, &dispatch, &self.memory(), &options);
         result.map(|_| ()).map_err(|e| error::launch(&e))
     }
 }

@@ -1,4 +1,5 @@
-//! The software GPU as another card: these tests again on waves of 64 lanes, and the same bits from both.
+//! The software GPU as another card: these tests again on waves of 64 lanes, and the same bits from both; and on each
+//! card under the sanitizer.
 //!
 //! A process has one device, so the other card runs in a child: this test program itself.
 
@@ -8,14 +9,15 @@ use rocm_backend::{Buffer, DType, Device, View, ops};
 
 const TARGETS: [&str; 2] = ["gfx1100", "gfx942"];
 
-/// What this test program prints with `args` on a software card.
+/// What this test program prints with `args` on a software card, whose sanitizer finds nothing.
 #[track_caller]
 fn run(target: &str, args: &[&str]) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child
         .args(args)
         .env("ROCM_DRIVER", "soft")
-        .env("ROCM_SOFT_TARGET", target);
+        .env("ROCM_SOFT_TARGET", target)
+        .env("ROCM_SANITIZE", "1");
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{target}: {text}");
@@ -23,8 +25,18 @@ fn run(target: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn every_other_test_passes_on_waves_of_64_lanes() {
-    let text = run("gfx942", &["--skip", "targets::"]);
+fn every_other_test_passes_on_waves_of_64_lanes_under_the_sanitizer() {
+    every_other_test_passes("gfx942");
+}
+
+#[test]
+fn every_other_test_passes_on_waves_of_32_lanes_under_the_sanitizer() {
+    every_other_test_passes("gfx1100");
+}
+
+#[track_caller]
+fn every_other_test_passes(target: &str) {
+    let text = run(target, &["--skip", "targets::"]);
     let passed = text
         .split_once("test result: ok. ")
         .and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());

@@ -145,7 +145,7 @@ fn update64(op: Op, old: u64, data: u64, second: u64) -> Option<u64> {
 }
 
 /// Whether the operation works on dwords; `None` when it is no atomic.
-fn is_narrow(op: Op) -> Option<bool> {
+pub(super) fn is_narrow(op: Op) -> Option<bool> {
     match (update32(op, 0, 0, 0), update64(op, 0, 0, 0)) {
         (Some(_), _) => Some(true),
         (_, Some(_)) => Some(false),

@@ -8,17 +8,21 @@ use crate::wave::{Group, Wave, reg};
 /// Dwords of the widest per-lane access.
 const MAX_WORDS: usize = 4;
 
-/// Scalar loads: consecutive dwords into consecutive scalar registers.
-pub(super) fn scalar<const W: usize>(
-    wave: &mut Wave<W>,
-    group: &Group<'_>,
-    inst: &Inst,
-) -> Result<(), Trouble> {
+/// What a scalar load asks for.
+pub(super) struct Consecutive {
+    /// Where it starts; the card drops the lowest two bits.
+    pub(super) address: u64,
+    /// Dwords that are written to registers.
+    count: usize,
+    /// Dwords that are read; the others are zero.
+    pub(super) readable: usize,
+}
+
+/// The dwords of a scalar load.
+pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Consecutive {
     let count = usize::from(inst.op.signature().dst.registers(W));
     let base = wave.sgpr64(usize::from(inst.base));
     let offset = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]).wrapping_add(inst.imm as i64 as u64);
-    let mut words = [0; 16];
-    let words = &mut words[..count];
     let buffer = matches!(
         inst.op,
         Op::SBufferLoadB32
@@ -28,7 +32,7 @@ pub(super) fn scalar<const W: usize>(
             | Op::SBufferLoadB512
     );
     let mut readable = count;
-    let mut address = base.wrapping_add(offset) & !3;
+    let mut address = base.wrapping_add(offset);
     if buffer {
         // A buffer resource: 48 bits of address, 14 of stride, then the number of records. Beyond the end reads zero.
         let (stride, records) = (
@@ -37,8 +41,29 @@ pub(super) fn scalar<const W: usize>(
         );
         let size = if stride == 0 { records } else { stride * records };
         readable = count.min((size.saturating_sub(offset & !3) / 4) as usize);
-        address = (base & 0xffff_ffff_ffff).wrapping_add(offset) & !3;
+        address = (base & 0xffff_ffff_ffff).wrapping_add(offset);
     }
+    Consecutive {
+        address,
+        count,
+        readable,
+    }
+}
+
+/// Scalar loads: consecutive dwords into consecutive scalar registers.
+pub(super) fn scalar<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &Group<'_>,
+    inst: &Inst,
+) -> Result<(), Trouble> {
+    let Consecutive {
+        address,
+        count,
+        readable,
+    } = consecutive(wave, inst);
+    let address = address & !3;
+    let mut words = [0; 16];
+    let words = &mut words[..count];
     let loaded = group
         .memory
         .load_words(address, &mut words[..readable], &mut wave.cursor);
@@ -51,8 +76,8 @@ pub(super) fn scalar<const W: usize>(
 
 /// What a narrow load does with its 8 or 16 bits.
 #[derive(Clone, Copy)]
-struct Narrow {
-    bytes: usize,
+pub(super) struct Narrow {
+    pub(super) bytes: usize,
     signed: bool,
     /// `None`: the whole register; else the half that is written, the other one is kept.
     half: Option<bool>,
@@ -60,7 +85,7 @@ struct Narrow {
     clears: bool,
 }
 
-fn narrow(op: Op) -> Option<Narrow> {
+pub(super) fn narrow(op: Op) -> Option<Narrow> {
     let row = |bytes, signed, half| {
         Some(Narrow {
             bytes,
@@ -84,12 +109,8 @@ fn narrow(op: Op) -> Option<Narrow> {
     }
 }
 
-/// Executes a load or a store.
-pub(super) fn execute<const W: usize>(
-    wave: &mut Wave<W>,
-    group: &mut Group<'_>,
-    inst: &Inst,
-) -> Result<(), Trouble> {
+/// The place each lane loads from or stores to.
+pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W] {
     let mut addresses = port::addresses(wave, inst);
     if matches!(inst.op, Op::LoadAddtid | Op::StoreAddtid) {
         // The lane number is the index; the LDS form starts at M0.
@@ -102,6 +123,16 @@ pub(super) fn execute<const W: usize>(
             *address = address.wrapping_add(base + 4 * lane as u64);
         }
     }
+    addresses
+}
+
+/// Executes a load or a store.
+pub(super) fn execute<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+) -> Result<(), Trouble> {
+    let addresses = addresses(wave, inst);
     let data = match inst.src[0] {
         Src::Vgpr(n) => usize::from(n),
         _ => 0,

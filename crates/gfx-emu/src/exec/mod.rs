@@ -25,6 +25,7 @@ mod share;
 mod transcendental;
 mod valu;
 mod vector;
+mod watch;
 
 pub use probe::{Probe, Probe64, WaveProbe};
 
@@ -151,13 +152,24 @@ fn operate<const W: usize>(
         Unit::Lane => valu::execute(wave, inst, mode),
         Unit::Compare => valu::execute_compare(wave, inst),
         Unit::Vector => vector::execute(wave, inst, mode)?,
-        Unit::ScalarMemory => memory::scalar(wave, group, inst)?,
-        Unit::Memory => memory::execute(wave, group, inst)?,
-        Unit::Atomic => atomic::execute(wave, group, inst)?,
-        Unit::Share => share::execute(wave, group, inst)?,
+        Unit::ScalarMemory | Unit::Memory | Unit::Atomic | Unit::Share => reach(wave, group, inst)?,
         Unit::Scalar | Unit::Control => {}
     }
     Ok(Flow::Next)
+}
+
+/// An operation that reaches beyond the registers; the sanitizer looks at it first.
+#[inline(always)]
+fn reach<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
+    if group.watch.is_some() {
+        watch::before(wave, group, inst)?;
+    }
+    match inst.unit {
+        Unit::ScalarMemory => memory::scalar(wave, group, inst),
+        Unit::Memory => memory::execute(wave, group, inst),
+        Unit::Atomic => atomic::execute(wave, group, inst),
+        _ => share::execute(wave, group, inst),
+    }
 }
 
 /// An instruction on parts of registers, or one whose register numbers are indexed.

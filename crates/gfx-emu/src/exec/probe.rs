@@ -99,6 +99,7 @@ impl<const W: usize> WaveProbe<W> {
             lds: std::mem::take(&mut self.lds),
             memory,
             text_address: 0,
+            watch: None,
         };
         let mut budget = BUDGET;
         let outcome = loop {

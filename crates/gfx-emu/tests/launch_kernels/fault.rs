@@ -108,6 +108,7 @@ fn an_endless_loop_meets_the_watchdog() {
     let (never, now) = (device.upload(&[0]), device.upload(&[1]));
     let options = LaunchOptions {
         max_wave_instructions: 10_000,
+        ..LaunchOptions::default()
     };
     let launch = |flag| device.launch_with("spin", [1; 3], [1, 1, 1], 0, &[Ptr(flag)], &options);
     launch(now).unwrap();

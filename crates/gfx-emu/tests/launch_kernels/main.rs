@@ -13,4 +13,6 @@ mod load;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
+mod sanitizer;
+#[cfg(test)]
 mod support;

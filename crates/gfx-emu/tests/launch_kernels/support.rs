@@ -21,6 +21,7 @@ impl Device {
     pub(crate) fn on(target: &str, name: &str, source: &str) -> Device {
         let code = CodeObject::load(&compile(name, target, source)).unwrap();
         let mut memory = Memory::new(1 << 30);
+        memory.track_writes();
         let placement = code.place(&mut memory).unwrap();
         Device {
             code,
@@ -36,6 +37,11 @@ impl Device {
         } else {
             64
         }
+    }
+
+    /// Allocates words that nobody has written.
+    pub(crate) fn fresh(&mut self, len: u64) -> u64 {
+        self.memory.alloc(4 * len).unwrap()
     }
 
     /// Allocates exactly `data` and copies it in.
@@ -57,6 +63,7 @@ impl Device {
             .collect()
     }
 
+    /// Launches under the sanitizer.
     pub(crate) fn launch(
         &self,
         kernel: &str,
@@ -64,7 +71,11 @@ impl Device {
         block: [u32; 3],
         args: &[Arg],
     ) -> Result<LaunchStats, LaunchError> {
-        self.launch_with(kernel, grid, block, 0, args, &LaunchOptions::default())
+        let options = LaunchOptions {
+            sanitize: true,
+            ..LaunchOptions::default()
+        };
+        self.launch_with(kernel, grid, block, 0, args, &options)
     }
 
     pub(crate) fn launch_with(
@@ -111,3 +122,19 @@ fn kernarg(args: &[Arg]) -> Vec<u8> {
     }
     bytes
 }
+
+/// Runs each test on each card that is executed.
+macro_rules! on_each_target {
+    ($($name:ident)*) => {
+        mod gfx1100 {
+            $(#[test] fn $name() { super::$name("gfx1100"); })*
+        }
+        mod gfx942 {
+            $(#[test] fn $name() { super::$name("gfx942"); })*
+        }
+        mod gfx90a {
+            $(#[test] fn $name() { super::$name("gfx90a"); })*
+        }
+    };
+}
+pub(crate) use on_each_target;

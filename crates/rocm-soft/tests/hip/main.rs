@@ -16,3 +16,5 @@ mod handles;
 mod kernels;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod sanitize;

@@ -1,0 +1,287 @@
+//! The sanitizer: what a workgroup did to memory so far, and which next access is a bug although it works here.
+//!
+//! Rules only. Which bytes an instruction touches is exec/watch.rs's business; bounds are checked where the access is
+//! made, with or without the sanitizer.
+
+use std::collections::BTreeMap;
+
+use crate::fault::{Access, FaultKind};
+use crate::memory::{Cursor, Memory, SLOT_BYTES};
+
+/// The compiler may read the kernarg segment in pieces of up to 16 bytes, which the segment is padded to.
+const KERNARG_PIECE: u64 = 16;
+
+/// The first two waves that did something to a byte of LDS since the last barrier, and where in the code.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trace {
+    /// Wave numbers, one higher: 0 is nobody.
+    who: [u8; 2],
+    pc: [u32; 2],
+}
+
+impl Trace {
+    /// A wave other than `wave` that did it, and where.
+    fn rival(self, wave: u8) -> Option<(u8, u32)> {
+        let rivals = self.who.into_iter().zip(self.pc);
+        let mut rivals = rivals.filter(|(who, _)| *who != 0 && *who != wave);
+        rivals.next()
+    }
+
+    /// `wave` does it at `pc`.
+    fn add(&mut self, wave: u8, pc: u32) {
+        let [first, second] = self.who;
+        if first == 0 {
+            (self.who[0], self.pc[0]) = (wave, pc);
+        } else if first != wave && second == 0 {
+            (self.who[1], self.pc[1]) = (wave, pc);
+        }
+    }
+}
+
+/// One byte of LDS.
+#[derive(Clone, Copy, Debug, Default)]
+struct Byte {
+    written: bool,
+    /// The interval between barriers that the traces belong to.
+    interval: u32,
+    loads: Trace,
+    stores: Trace,
+    atomics: Trace,
+}
+
+/// Bytes of one dword of device memory that a wave stored since the last barrier.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    wave: usize,
+    /// One bit a byte.
+    bytes: u8,
+    pc: u32,
+}
+
+/// One access of one lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) access: Access,
+    /// The old value matters: a load, or an atomic that is no exchange.
+    pub(crate) reads: bool,
+    pub(crate) bytes: u64,
+}
+
+/// The kernarg segment of a launch and the slot around it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arguments {
+    /// Guest address of the slot; the dispatch packet stands first in it.
+    pub(crate) slot: u64,
+    /// Bytes of the dispatch packet.
+    pub(crate) packet: u64,
+    /// Guest address of the segment.
+    pub(crate) base: u64,
+    /// Its size.
+    pub(crate) size: u64,
+}
+
+/// What the sanitizer knows of one running workgroup.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    lds: Vec<Byte>,
+    interval: u32,
+    wave: usize,
+    arguments: Arguments,
+    cursor: Cursor,
+    /// The bytes of device memory that were stored since the last barrier, by dword: the last wave and the bytes.
+    stored: BTreeMap<u64, Stored>,
+    /// More than one wave runs, so that there can be races.
+    shared: bool,
+}
+
+impl Watch {
+    /// Of a workgroup of `waves` waves with `lds` bytes of LDS, before its first instruction.
+    pub(crate) fn new(waves: usize, lds: usize, arguments: Arguments) -> Watch {
+        Watch {
+            lds: vec![Byte::default(); lds],
+            interval: 0,
+            wave: 0,
+            arguments,
+            cursor: Cursor::default(),
+            stored: BTreeMap::new(),
+            shared: waves > 1,
+        }
+    }
+
+    /// The wave that runs from now on.
+    pub(crate) fn enter(&mut self, wave: usize) {
+        self.wave = wave;
+    }
+
+    /// All waves met at a barrier: what was done before no longer races.
+    pub(crate) fn barrier(&mut self) {
+        self.interval += 1;
+        self.stored.clear();
+    }
+
+    /// An access to device memory is about to be made.
+    pub(crate) fn device(&mut self, memory: &Memory, address: u64, touch: Touch) -> Result<(), FaultKind> {
+        let Touch { access, reads, bytes } = touch;
+        self.kernarg(address, touch)?;
+        if reads && let Some(found) = memory.first_unwritten(address, bytes, &mut self.cursor) {
+            return Err(FaultKind::Unwritten {
+                access,
+                address,
+                bytes,
+                unwritten: found.address,
+                base: found.base,
+                size: found.size,
+            });
+        }
+        if access != Access::Load {
+            memory.mark_written(address, bytes, &mut self.cursor);
+        }
+        Ok(())
+    }
+
+    /// Whether an access to device memory comes after a store of another wave of the workgroup with no barrier in
+    /// between. `same`: a store of what is there already. Only what comes behind the store is seen, not the load in front
+    /// of one; atomics, and stores to what atomics touch, synchronise in ways of their own and are left alone.
+    pub(crate) fn device_race(
+        &mut self,
+        address: u64,
+        touch: Touch,
+        same: bool,
+        pc: u32,
+    ) -> Result<(), FaultKind> {
+        let Touch { access, bytes, .. } = touch;
+        let idle = access == Access::Load && self.stored.is_empty();
+        if !self.shared || idle || access == Access::Atomic || same {
+            return Ok(());
+        }
+        let end = address.saturating_add(bytes);
+        for dword in address / 4..end.div_ceil(4) {
+            let inside = (0..4).filter(|byte| (address..end).contains(&(4 * dword + byte)));
+            let mask = inside.fold(0_u8, |mask, byte| mask | 1 << byte);
+            let known = self.stored.get(&dword).copied();
+            if let Some(rival) = known.filter(|known| known.wave != self.wave && known.bytes & mask != 0) {
+                let first = u64::from((rival.bytes & mask).trailing_zeros());
+                return Err(FaultKind::DeviceRace {
+                    address: 4 * dword + first,
+                    access,
+                    wave: rival.wave,
+                    pc: rival.pc as usize,
+                });
+            }
+            if access == Access::Store {
+                let mine = known.filter(|known| known.wave == self.wave);
+                let bytes = mask | mine.map_or(0, |known| known.bytes);
+                let wave = self.wave;
+                self.stored.insert(dword, Stored { wave, bytes, pc });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what leaves the arguments and stays in the slot.
+    fn kernarg(&self, address: u64, touch: Touch) -> Result<(), FaultKind> {
+        let Arguments {
+            slot,
+            packet,
+            base,
+            size,
+        } = self.arguments;
+        let at = address.wrapping_sub(slot);
+        let in_packet = at < packet && touch.bytes <= packet - at;
+        if at >= SLOT_BYTES as u64 || in_packet {
+            return Ok(());
+        }
+        let offset = address.cast_signed() - base.cast_signed();
+        let end = offset + touch.bytes.cast_signed();
+        if offset >= 0
+            && end <= size.next_multiple_of(KERNARG_PIECE).cast_signed()
+            && touch.access == Access::Load
+        {
+            return Ok(());
+        }
+        Err(FaultKind::Kernarg {
+            offset,
+            bytes: touch.bytes,
+            size,
+            access: touch.access,
+        })
+    }
+
+    /// An access to LDS is about to be made by the instruction at `pc` of the text. `same`: a store of what is there
+    /// already; waves that agree on a value do not race.
+    pub(crate) fn share(&mut self, offset: u64, touch: Touch, same: bool, pc: u32) -> Result<(), FaultKind> {
+        let Touch { access, reads, bytes } = touch;
+        if access == Access::Atomic && !offset.is_multiple_of(bytes) {
+            return Err(FaultKind::Misaligned {
+                access,
+                address: offset,
+                bytes,
+                alignment: bytes,
+            });
+        }
+        // The wave itself faults when this is outside.
+        let Some(range) = usize::try_from(offset)
+            .ok()
+            .and_then(|start| self.lds.get_mut(start..start.checked_add(bytes as usize)?))
+        else {
+            return Ok(());
+        };
+        let wave = self.wave as u8 + 1;
+        for (at, byte) in (offset..).zip(range) {
+            if byte.interval != self.interval {
+                *byte = Byte {
+                    written: byte.written,
+                    interval: self.interval,
+                    ..Byte::default()
+                };
+            }
+            let rivals = [
+                (byte.stores, Access::Store, !same),
+                (byte.atomics, Access::Atomic, access != Access::Atomic),
+                (byte.loads, Access::Load, access != Access::Load && !same),
+            ];
+            let rival = rivals.into_iter().find_map(|(trace, other, counts)| {
+                let (rival, pc) = trace.rival(wave).filter(|_| counts)?;
+                Some((rival, pc, other))
+            });
+            if let Some((rival, pc, other)) = rival {
+                return Err(FaultKind::Race {
+                    offset: at,
+                    access,
+                    other,
+                    wave: usize::from(rival) - 1,
+                    pc: pc as usize,
+                });
+            }
+            if reads && !byte.written {
+                return Err(FaultKind::UnwrittenLds {
+                    access,
+                    offset,
+                    bytes,
+                    unwritten: at,
+                });
+            }
+            let trace = match access {
+                Access::Load => &mut byte.loads,
+                Access::Store => &mut byte.stores,
+                Access::Atomic => &mut byte.atomics,
+            };
+            trace.add(wave, pc);
+            byte.written |= access != Access::Load;
+        }
+        Ok(())
+    }
+}
+
+/// Whether some waves wait at a barrier that others have passed by: the first that waits, where, and what is wrong. Each
+/// wave gives where it waits, or nothing when it has ended.
+pub(crate) fn divergence(stops: impl Iterator<Item = Option<usize>>) -> Option<(usize, usize, FaultKind)> {
+    let stops: Vec<Option<usize>> = stops.collect();
+    let (first, pc) = stops
+        .iter()
+        .enumerate()
+        .find_map(|(i, stop)| Some((i, (*stop)?)))?;
+    let wave = stops.iter().position(|stop| *stop != Some(pc))?;
+    let at = stops[wave];
+    Some((first, pc, FaultKind::BarrierDivergence { wave, at }))
+}
