@@ -74,3 +74,9 @@ pub(crate) fn cuda_alone<'a>(node: &'a ExprMatch, source: &str) -> Vec<&'a Arm> 
         .filter(|arm| !metal.contains(&form(arm, "cuda")))
         .collect()
 }
+
+/// What a match on a device does on the CPU, where it has an arm for that and nothing else.
+pub(crate) fn cpu_body(node: &ExprMatch, source: &str) -> Option<Range<usize>> {
+    let cpu = |arm: &&Arm| arm.guard.is_none() && &source[arm.pat.span().byte_range()] == "Device::Cpu";
+    node.arms.iter().find(cpu).map(|arm| arm.body.span().byte_range())
+}

@@ -186,19 +186,13 @@ fn file(
     audit: &mut Audit,
 ) -> Result<Vec<u8>, DeriveError> {
     let parsed = syn::parse_file(source).map_err(|error| syntax(path, &error))?;
-    let outcome = Rules::apply(source, module_name(path), &parsed, renamer, overrides);
+    let outcome = Rules::apply(source, path, &parsed, renamer, overrides);
     audit.add(path, source, &outcome);
     let derived = outcome.edits.apply(source);
     if !outcome.edits.is_empty() {
         syn::parse_file(&derived).map_err(|error| syntax(&format!("derived {path}"), &error))?;
     }
     Ok(format!("// @generated from upstream's {path} by candle-overlay\n{derived}").into_bytes())
-}
-
-/// `utils` for `src/utils.rs`, `quantized` for `src/quantized/mod.rs`.
-fn module_name(path: &str) -> &str {
-    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, DeriveError> {

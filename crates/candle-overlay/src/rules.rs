@@ -6,8 +6,8 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use syn::{
-    Arm, Attribute, Expr, ExprMatch, Ident, ImplItemFn, ImplItemMacro, ItemEnum, ItemFn, ItemImpl, ItemMacro,
-    ItemMod, ItemTrait, ItemUse, TraitItemFn, UseTree,
+    Arm, Attribute, Expr, ExprMatch, ExprMethodCall, Ident, ImplItemFn, ImplItemMacro, ItemEnum, ItemFn,
+    ItemImpl, ItemMacro, ItemMod, ItemTrait, ItemUse, TraitItemFn, UseTree,
     spanned::Spanned as _,
     visit::{self, Visit},
 };
@@ -20,6 +20,9 @@ use crate::{
 
 /// Functions of upstream's in which Cuda has an arm, Metal none, and Rocm has what Cuda has.
 const AS_CUDA: [&str; 2] = ["QTensor::dequantize_f16", "QTensor::indexed_moe_forward"];
+
+/// Tests of upstream's that ask for Cuda where two kernels serve one product, as they do on Rocm.
+const TWO_KERNELS: [&str; 1] = ["quantized_tests::qmm_batch"];
 
 /// What was done to one file.
 #[derive(Debug, Default)]
@@ -52,14 +55,20 @@ pub(crate) struct Rules<'a> {
     owners: Vec<String>,
     /// Inside a function of [`AS_CUDA`].
     as_cuda: bool,
+    /// In one of upstream's test files.
+    tests: bool,
+    /// Inside a test of [`TWO_KERNELS`].
+    two_kernels: bool,
+    /// In a match of a test: what it asserts on the CPU, to which Rocm is held where upstream has figures for each device.
+    cpu_body: Option<Range<usize>>,
     out: Outcome,
 }
 
 impl<'a> Rules<'a> {
-    /// Applies the rules to the parsed `file` whose text is `source` and whose module is called `module`.
+    /// Applies the rules to the parsed `file` whose text is `source` and whose path in upstream's crate is `path`.
     pub(crate) fn apply(
         source: &'a str,
-        module: &str,
+        path: &str,
         file: &syn::File,
         renamer: &'a mut Renamer,
         overrides: &'a mut Overrides,
@@ -68,8 +77,11 @@ impl<'a> Rules<'a> {
             source,
             renamer,
             overrides,
-            owners: vec![module.to_owned()],
+            owners: vec![module_name(path).to_owned()],
             as_cuda: false,
+            tests: path.starts_with("tests/"),
+            two_kernels: false,
+            cpu_body: None,
             out: Outcome::default(),
         };
         rules.visit_file(file);
@@ -202,6 +214,13 @@ impl<'a> Rules<'a> {
             return false;
         }
         let range = arm.span().byte_range();
+        if let Some(body) = self.cpu_body.clone() {
+            let pattern = self.renamer.rename(&self.source[pattern]);
+            let text = format!("{pattern} => {},", &self.source[body]);
+            self.insert_arm(arm, &text);
+            self.used("cpu figures", range);
+            return true;
+        }
         let name = format!("arm {}", &self.source[pattern]);
         if let Some(text) = self.counterpart(&range, &arm.attrs, &name) {
             self.insert_arm(arm, &text);
@@ -246,7 +265,10 @@ impl<'ast> Visit<'ast> for Rules<'_> {
         if !self.function(range, &node.attrs, &node.sig.ident, |found| {
             found.visit_item_fn(node)
         }) {
+            let owner = self.owners.last().map(String::as_str).unwrap_or_default();
+            self.two_kernels = TWO_KERNELS.contains(&format!("{owner}::{}", node.sig.ident).as_str());
             visit::visit_item_fn(self, node);
+            self.two_kernels = false;
         }
     }
 
@@ -284,8 +306,24 @@ impl<'ast> Visit<'ast> for Rules<'_> {
         self.owners.pop();
     }
 
+    fn visit_expr_method_call(&mut self, node: &'ast ExprMethodCall) {
+        let range = node.span().byte_range();
+        if self.tests && self.two_kernels && node.method == "is_cuda" {
+            let receiver = &self.source[node.receiver.span().byte_range()];
+            self.out
+                .edits
+                .insert(range.end, &format!(" || {receiver}.is_rocm()"));
+            self.used("two kernels", range);
+        }
+        visit::visit_expr_method_call(self, node);
+    }
+
     fn visit_expr_match(&mut self, node: &'ast ExprMatch) {
         self.visit_expr(&node.expr);
+        let outer = self.cpu_body.take();
+        if self.tests {
+            self.cpu_body = arms::cpu_body(node, self.source);
+        }
         let alone = arms::cuda_alone(node, self.source);
         let mut cloned = self.as_cuda;
         for arm in &node.arms {
@@ -303,6 +341,7 @@ impl<'ast> Visit<'ast> for Rules<'_> {
                 self.used("cuda arm", arm.pat.span().byte_range());
             }
         }
+        self.cpu_body = outer;
     }
 
     fn visit_item_enum(&mut self, node: &'ast ItemEnum) {
@@ -408,4 +447,10 @@ impl<'ast> Visit<'ast> for Matches {
         });
         visit::visit_expr_match(self, node);
     }
+}
+
+/// `utils` for `src/utils.rs`, `quantized` for `src/quantized/mod.rs`.
+fn module_name(path: &str) -> &str {
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -275,3 +275,26 @@ fn source_that_does_not_parse_is_an_error_with_file_and_line() {
         .to_string();
     assert!(error.starts_with("src/a.rs:2: "), "{error}");
 }
+
+#[test]
+fn a_test_with_figures_for_each_device_holds_rocm_to_the_cpus() {
+    let before = "fn f(d: &Device) { match d { Device::Metal(_) => assert_eq!(x, 1.), Device::Cpu => assert_eq!(x, 2.), } }";
+    let derive = |path: &str| String::from_utf8(derive_test(path, before.as_bytes()).unwrap()).unwrap();
+    assert!(derive("tests/piece.rs").contains("Device::Rocm(_) => assert_eq!(x, 2.),"));
+    assert!(
+        derive("src/piece.rs").contains("Device::Rocm(_) => assert_eq!(x, 1.)"),
+        "elsewhere Rocm does what Metal does"
+    );
+}
+
+#[test]
+fn the_test_that_expects_two_kernels_on_cuda_expects_them_on_rocm() {
+    let before = "fn qmm_batch(dev: &Device) { if dev.is_cuda() { a() } }\nfn other(dev: &Device) { if dev.is_cuda() { a() } }";
+    let derived = derive_test("tests/quantized_tests.rs", before.as_bytes()).unwrap();
+    let derived = String::from_utf8(derived).unwrap();
+    assert_eq!(
+        derived.matches("dev.is_cuda() || dev.is_rocm()").count(),
+        1,
+        "{derived}"
+    );
+}
