@@ -18,6 +18,10 @@ use crate::numbers::Numbers;
 /// Where the limits are from, for reports.
 pub(crate) const SOURCE: &str = "gamma_n sum|a b|, accumulated in f32 (f64 for f64) in any order, and one rounding; exact where every partial sum is";
 
+/// Of a mean, the sum, the reciprocal of the count and their product round by half an ulp each, and the expected value by
+/// another half.
+pub(crate) const MEAN_ROUNDINGS: f64 = 2.0;
+
 /// The unit roundoff of the format that sums are accumulated in.
 pub(crate) fn accumulator_unit(dtype: DType) -> f64 {
     match dtype {

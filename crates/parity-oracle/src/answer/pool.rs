@@ -4,7 +4,7 @@ use parity_model::float::{Format, decode_int};
 use parity_model::op::Pool;
 
 use super::{Answer, exact};
-use crate::dot::{Dot, SOURCE};
+use crate::dot::{Dot, MEAN_ROUNDINGS, SOURCE};
 use crate::expected::Call;
 use crate::numbers::{indices, ravel};
 use crate::real::maximum;
@@ -32,7 +32,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Pool) -> Answer {
         let format = Format::of(dtype).unwrap_or_else(|| panic!("a mean of {dtype}"));
         let mut dot = Dot::new(dtype, call.arithmetic);
         bits.iter().for_each(|bits| dot.push(format.decode(*bits), 1.0));
-        dot.element(&format, 1.0 / bits.len() as f64, AVERAGE_ROUNDINGS)
+        dot.element(&format, 1.0 / bits.len() as f64, MEAN_ROUNDINGS)
     };
     let windows = indices(&call.shape).map(|index| window(&index));
     match op {
@@ -46,6 +46,3 @@ pub(crate) fn answer(call: &Call<'_>, op: Pool) -> Answer {
         ),
     }
 }
-
-/// As the mean's: three roundings by half an ulp, and that of the expected value.
-const AVERAGE_ROUNDINGS: f64 = 2.0;

@@ -5,7 +5,7 @@ use parity_model::op::Reduce;
 use parity_model::{DType, HostTensor};
 
 use super::{Answer, exact};
-use crate::dot::{Dot, SOURCE};
+use crate::dot::{Dot, MEAN_ROUNDINGS, SOURCE};
 use crate::expected::Call;
 use crate::numbers::{indices, ravel};
 
@@ -62,9 +62,6 @@ fn sums(call: &Call<'_>, op: Reduce, rows: &[Vec<usize>]) -> Answer {
     };
     (rows.iter().map(element).collect(), source)
 }
-
-/// The sum, the reciprocal and the product round by half an ulp each, and the expected value by another half.
-const MEAN_ROUNDINGS: f64 = 2.0;
 
 /// Index in its row, and place, of the first NaN, or else of the first extreme element.
 fn extreme(x: &HostTensor, row: &[usize], least: bool) -> (usize, usize) {
