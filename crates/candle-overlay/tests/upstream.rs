@@ -145,12 +145,18 @@ impl Manifest {
 }
 
 #[test]
-fn the_manifest_is_upstreams_and_rocm_backend() {
+fn the_manifest_is_upstreams_but_for_rocm_backend_and_how_cuda_is_found() {
     let ours = fs::read_to_string(candle_core().join("Cargo.toml")).unwrap();
     let upstream = upstream();
     let theirs = str::from_utf8(upstream.file("Cargo.toml").unwrap()).unwrap();
     let (mut ours, theirs) = (Manifest::read(&ours), Manifest::read(theirs));
     assert!(ours.dependencies.remove("rocm-backend everywhere").is_some());
+    let cudarc = ours.dependencies.get_mut("cudarc everywhere").unwrap();
+    assert!(
+        cudarc.features.remove("dynamic-loading"),
+        "NVIDIA's libraries are looked for, not linked"
+    );
+    cudarc.features.insert("dynamic-linking".to_owned());
     assert_eq!(ours, theirs);
 }
 
