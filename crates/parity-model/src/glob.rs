@@ -1,28 +1,48 @@
-//! Patterns over case ids: `*` stands for any run of characters, every other character for itself.
+//! Patterns over case ids: `*` stands for any run of characters, `{a,b}` for `a` or `b`, every other character for itself.
 //!
-//! Ids are full of brackets and parentheses, so there are no classes and no `?`.
+//! Ids are full of brackets and parentheses, so there are no classes and no `?`; braces they have none. A choice in braces
+//! is plain text: a star in it stands for itself.
 
 /// Whether `pattern` matches the whole of `text`.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
+    let Some(special) = pattern.find(['*', '{']) else {
+        return pattern == text;
+    };
+    let (plain, rest) = pattern.split_at(special);
+    let Some(text) = text.strip_prefix(plain) else {
         return false;
     };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        // The leftmost place is never worse than a later one: what follows may then start earlier.
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+    if let Some(rest) = rest.strip_prefix('*') {
+        // A star at the end, which most patterns have, takes what is left.
+        return rest.is_empty() || suffixes(text).any(|text| matches(rest, text));
     }
-    rest.ends_with(last)
+    match rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        Some((choices, rest)) => choices
+            .split(',')
+            .filter_map(|choice| text.strip_prefix(choice))
+            .any(|text| matches(rest, text)),
+        None => rest == text,
+    }
+}
+
+/// `text`, and what is left of it after each of its characters.
+fn suffixes(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.char_indices().map(|(start, _)| start);
+    starts.chain([text.len()]).map(|start| &text[start..])
 }
 
 #[cfg(test)]
 mod tests {
     use super::matches;
+
+    #[test]
+    fn braces_hold_choices() {
+        let pattern = "unary/{exp,log}:{f32,bf16}:*";
+        assert!(matches(pattern, "unary/exp:bf16:[4]:contiguous:any"));
+        assert!(matches(pattern, "unary/log:f32:[4]:contiguous:any"));
+        assert!(!matches(pattern, "unary/sin:f32:[4]:contiguous:any"));
+        assert!(!matches(pattern, "unary/exp:f16:[4]:contiguous:any"));
+    }
 
     #[test]
     fn stars_stand_for_runs_and_everything_else_for_itself() {

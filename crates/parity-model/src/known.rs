@@ -11,6 +11,8 @@ use crate::{CaseId, Verdict};
 pub struct Known {
     /// Pattern over case ids, see [`crate::glob`].
     pub id: String,
+    /// Patterns over ids of cases that it is not about.
+    pub except: Vec<String>,
     /// The backend it is about.
     pub backend: String,
     /// The verdict it explains.
@@ -43,26 +45,27 @@ impl KnownFailures {
         crate::spec::known::parse(file_name, text)
     }
 
-    /// The first entry for this case on this backend.
-    pub fn find(&self, backend: &str, id: &CaseId) -> Option<&Known> {
-        self.entries.iter().find(|known| known.matches(backend, id))
+    /// The entries about this case on this backend: patterns may overlap where they explain different verdicts.
+    pub fn about(&self, backend: &str, id: &CaseId) -> impl Iterator<Item = &Known> {
+        self.entries.iter().filter(|known| known.matches(backend, id))
     }
 
     /// What `verdict` becomes when known failures are taken into account, with the entry that explains it:
-    /// the listed verdict becomes [`Verdict::KnownFailure`], one that would not fail the run becomes
-    /// [`Verdict::UnexpectedPass`] unless the entry says that the cases may pass, and any other failure stays what it is.
+    /// a listed verdict becomes [`Verdict::KnownFailure`], one that would not fail the run becomes
+    /// [`Verdict::UnexpectedPass`] unless the entries say that the cases may pass, and any other failure stays what it is.
     pub fn apply(&self, backend: &str, id: &CaseId, verdict: Verdict) -> (Verdict, Option<&Known>) {
-        match self.find(backend, id) {
-            None => (verdict, None),
-            Some(known) if known.verdict == verdict => (Verdict::KnownFailure, Some(known)),
-            Some(known) if !verdict.fails_run() && !known.may_pass => (Verdict::UnexpectedPass, Some(known)),
-            Some(_) => (verdict, None),
+        if let Some(known) = self.about(backend, id).find(|known| known.verdict == verdict) {
+            return (Verdict::KnownFailure, Some(known));
+        }
+        match self.about(backend, id).find(|known| !known.may_pass) {
+            Some(known) if !verdict.fails_run() => (Verdict::UnexpectedPass, Some(known)),
+            Some(_) | None => (verdict, None),
         }
     }
 
     /// An error for every entry that matches none of `ids`, which are all cases of all specs, on any backend.
     pub fn stale<'a>(&self, ids: impl Iterator<Item = &'a CaseId> + Clone) -> Vec<SpecError> {
-        let dead = |known: &&Known| !ids.clone().any(|id| crate::glob::matches(&known.id, id.as_str()));
+        let dead = |known: &&Known| !ids.clone().any(|id| known.names(id.as_str()));
         let error = |known: &Known| SpecError {
             file: self.file.clone(),
             span: known.span.clone(),
@@ -74,9 +77,15 @@ impl KnownFailures {
 }
 
 impl Known {
+    /// Whether the entry is about the case with this id, on whatever backend.
+    pub fn names(&self, id: &str) -> bool {
+        let excepted = |pattern: &String| crate::glob::matches(pattern, id);
+        crate::glob::matches(&self.id, id) && !self.except.iter().any(excepted)
+    }
+
     /// Whether the entry is about this case on this backend.
     pub fn matches(&self, backend: &str, id: &CaseId) -> bool {
-        self.backend == backend && crate::glob::matches(&self.id, id.as_str())
+        self.backend == backend && self.names(id.as_str())
     }
 }
 
@@ -122,6 +131,29 @@ link = "https://example.org/1"
         assert_eq!(apply("rocm", Verdict::Mismatch), Verdict::Mismatch);
         let other = id("unary/relu:f32:[9]:contiguous:special");
         assert_eq!(known.apply("cpu", &other, Verdict::Pass), (Verdict::Pass, None));
+    }
+
+    #[test]
+    fn a_case_that_is_excepted_is_not_known_to_fail() {
+        let text = TEXT.replace("reason = \"max", "except = [\"*:[8]:*\"]\nreason = \"max");
+        let known = KnownFailures::parse("known.toml", &text).unwrap();
+        let about = |id: &str| known.about("cpu", &id.parse().unwrap()).count();
+        assert_eq!(about("unary/relu:f32:[9]:contiguous:nan"), 1);
+        assert_eq!(about("unary/relu:f32:[8]:contiguous:nan"), 0);
+    }
+
+    #[test]
+    fn of_two_entries_the_one_for_the_verdict_explains_it() {
+        let more = TEXT
+            .replace("mismatch", "unsupported")
+            .replace("max drops", "no kernel for");
+        let known = KnownFailures::parse("known.toml", &format!("{TEXT}{more}")).unwrap();
+        let id = "unary/relu:f32:[9]:contiguous:nan".parse().unwrap();
+        for verdict in [Verdict::Mismatch, Verdict::Unsupported] {
+            let (told, entry) = known.apply("cpu", &id, verdict);
+            assert_eq!((told, entry.unwrap().verdict), (Verdict::KnownFailure, verdict));
+        }
+        assert_eq!(known.apply("cpu", &id, Verdict::Pass).0, Verdict::UnexpectedPass);
     }
 
     #[test]

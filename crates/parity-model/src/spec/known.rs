@@ -15,7 +15,8 @@ pub(crate) fn parse(file_name: &str, text: &str) -> Result<KnownFailures, Vec<Sp
         .and_then(|list| list.array(true))
         .unwrap_or_default()
     {
-        let Some(table) = entry.table(&["id", "backend", "verdict", "may_pass", "reason", "link"]) else {
+        let Some(table) = entry.table(&["id", "except", "backend", "verdict", "may_pass", "reason", "link"])
+        else {
             continue;
         };
         entries.extend(known(&table));
@@ -34,6 +35,8 @@ fn known(table: &Table<'_, '_>) -> Option<Known> {
     let may_pass = table
         .get("may_pass")
         .map_or(Some(false), |may_pass| may_pass.boolean());
+    let except = table.get("except");
+    let except = except.map_or(Some(vec![]), |list| list.list(|pattern| pattern.text()));
     let link = table.get("link").map(|link| link.text());
     let explainable: Vec<Verdict> = Verdict::ALL
         .into_iter()
@@ -48,6 +51,7 @@ fn known(table: &Table<'_, '_>) -> Option<Known> {
     let link = link.map_or(Some(None), |link| link.map(Some));
     Some(Known {
         id: id?,
+        except: except?,
         backend: backend?,
         verdict: verdict?,
         may_pass: may_pass?,
