@@ -6,6 +6,9 @@
 /// Size of a descriptor in bytes.
 pub(crate) const DESCRIPTOR_BYTES: usize = 64;
 
+/// Bytes that one step of the LDS size in COMPUTE_PGM_RSRC2 stands for.
+const LDS_BLOCK: u32 = 512;
+
 /// What a kernel asks of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelDescriptor {
@@ -72,6 +75,25 @@ impl KernelDescriptor {
             rsrc3: word(44),
             properties: word(56) as u16,
             preload: (word(56) >> 16) as u16,
+        }
+    }
+
+    /// For code that has no descriptor: `rsrc2` as it stands in the hardware's COMPUTE_PGM_RSRC2, the kernarg pointer in the
+    /// first two SGPRs, the compiler's usual modes, and as many vector registers as instructions can name.
+    pub(crate) fn bare(rsrc2: u32, private_segment_size: u32, kernarg_size: u32, lanes: usize) -> Self {
+        // Blocks of 8: 256 registers, and for waves of 64 lanes as many accumulation registers behind them.
+        let blocks = if lanes == 32 { 31 } else { 63 };
+        KernelDescriptor {
+            group_segment_size: (rsrc2 >> 15 & 0x1ff) * LDS_BLOCK,
+            private_segment_size,
+            kernarg_size,
+            entry_offset: 0,
+            // Denormals are kept, DX10_CLAMP and IEEE are on.
+            rsrc1: blocks | 0xf << 16 | 1 << 21 | 1 << 23,
+            rsrc2,
+            rsrc3: 63,
+            properties: 1 << 3 | u16::from(lanes == 32) << 10,
+            preload: 0,
         }
     }
 
@@ -175,6 +197,24 @@ mod tests {
         // Round to nearest even = 0, both denormal fields = 3, DX10_CLAMP bit 21, IEEE bit 23.
         assert_eq!(descriptor(&[(48, 0xf << 16 | 1 << 21 | 1 << 23)]).mode(), 0x3f0);
         assert_eq!(descriptor(&[(48, 0)]).mode(), 0);
+    }
+
+    #[test]
+    fn bare_code_gets_the_kernarg_pointer_the_usual_mode_and_every_register() {
+        // Two user SGPRs, workgroup id x, two blocks of LDS.
+        let d = KernelDescriptor::bare(2 << 1 | 1 << 7 | 2 << 15, 16, 24, 64);
+        assert_eq!(d.user_sgprs().collect::<Vec<_>>(), [UserSgpr::KernargSegmentPtr]);
+        assert_eq!(
+            (d.group_segment_size, d.private_segment_size, d.kernarg_size),
+            (1024, 16, 24)
+        );
+        assert_eq!(
+            (d.mode(), d.unified_vgprs(), d.wavefront_size()),
+            (0x3f0, (256, 256), 64)
+        );
+        assert_eq!(d.workgroup_id_enabled(), [true, false, false]);
+        let d = KernelDescriptor::bare(0, 0, 0, 32);
+        assert_eq!((d.vgprs(), d.wavefront_size()), (256, 32));
     }
 
     #[test]

@@ -13,8 +13,10 @@ use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _, Sym as _}
 
 use crate::descriptor::{DESCRIPTOR_BYTES, KernelDescriptor};
 use crate::isa::{DecodeError, Program};
+use crate::launch::Limits;
+use crate::lines::Lines;
 use crate::memory::{Memory, OutOfMemory};
-use crate::metadata::{self, KernelArg, KernelMetadata};
+use crate::metadata::{self, ArgKind, KernelArg, KernelMetadata};
 
 const ENDIAN: LittleEndian = LittleEndian;
 type Header = elf::FileHeader64<LittleEndian>;
@@ -30,6 +32,9 @@ const ABI_VERSIONS: std::ops::RangeInclusive<u8> = 2..=4;
 const EF_AMDGPU_MACH: u32 = 0xff;
 /// An image may be this large: device code with its constants and global variables.
 const MAX_IMAGE: u64 = 1 << 28;
+
+/// Name of the kernel of [`CodeObject::bare`].
+pub const BARE_KERNEL: &str = "code";
 
 /// Why a code object was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +91,27 @@ impl Target {
             0x4c => Target::Gfx942,
             other => Target::Other(other),
         }
+    }
+
+    /// The target of that name, as compilers write it: `gfx1100`, `gfx90a` or `gfx942`.
+    ///
+    /// ```
+    /// use gfx_emu::Target;
+    /// assert_eq!(Target::named("gfx942"), Some(Target::Gfx942));
+    /// assert_eq!(Target::named("gfx9"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Target> {
+        Target::EXECUTABLE
+            .into_iter()
+            .find(|target| target.to_string() == name)
+    }
+
+    /// The targets whose kernels can be launched.
+    pub const EXECUTABLE: [Target; 3] = [Target::Gfx1100, Target::Gfx90a, Target::Gfx942];
+
+    /// Lanes of a wave: 32 on gfx1100, 64 on the others.
+    pub fn lanes(self) -> usize {
+        if self == Target::Gfx1100 { 32 } else { 64 }
     }
 
     /// Whether kernels of this target can be launched.
@@ -182,6 +208,7 @@ pub struct CodeObject {
     image: Vec<u8>,
     kernels: BTreeMap<String, Kernel>,
     globals: BTreeMap<String, Global>,
+    lines: Lines,
 }
 
 impl CodeObject {
@@ -220,6 +247,54 @@ impl CodeObject {
             image,
             kernels,
             globals,
+            lines: Lines::of(file),
+        })
+    }
+
+    /// Bare machine code, without the file around it, as a code object whose one kernel is called [`BARE_KERNEL`]. The
+    /// kernel starts at the first byte with the address of `kernarg_size` bytes of arguments in `s[0:1]`; `rsrc2` is
+    /// COMPUTE_PGM_RSRC2: how many user SGPRs there are (bits 5:1, at least two), which workgroup ids follow them (bits 7
+    /// to 9) and LDS in blocks of 512 bytes (bits 23:15). The work-item ids are packed in `v0`, ten bits each.
+    pub fn bare(
+        target: Target,
+        code: &[u8],
+        rsrc2: u32,
+        scratch: u32,
+        kernarg_size: u32,
+    ) -> Result<CodeObject, LoadError> {
+        if code.is_empty() || !code.len().is_multiple_of(4) || code.len() as u64 > MAX_IMAGE {
+            let what = format!("{} bytes; instructions are whole dwords", code.len());
+            return Err(malformed("code", what));
+        }
+        if kernarg_size > metadata::MAX_KERNARG {
+            let most = metadata::MAX_KERNARG;
+            return Err(malformed(
+                "kernarg",
+                format!("{kernarg_size} bytes; at most {most} fit"),
+            ));
+        }
+        let arguments = KernelArg {
+            offset: 0,
+            size: kernarg_size,
+            kind: ArgKind::ByValue,
+        };
+        let kernel = Kernel {
+            name: BARE_KERNEL.to_owned(),
+            descriptor: KernelDescriptor::bare(rsrc2, scratch, kernarg_size, target.lanes()),
+            args: vec![arguments],
+            kernarg_size,
+            max_workgroup_size: Limits::DEVICE.workgroup_size,
+            vgprs: 256,
+            sgprs: 106,
+            code: 0..code.len(),
+            program: OnceLock::new(),
+        };
+        Ok(CodeObject {
+            target,
+            image: code.to_vec(),
+            kernels: BTreeMap::from([(kernel.name.clone(), kernel)]),
+            globals: BTreeMap::new(),
+            lines: Lines::default(),
         })
     }
 
@@ -241,6 +316,17 @@ impl CodeObject {
     /// The device variable of that name.
     pub fn global(&self, name: &str) -> Option<&Global> {
         self.globals.get(name)
+    }
+
+    /// `file:line` of the instruction `pc` bytes behind a kernel's first one, where the file has debug information.
+    pub fn source_line(&self, kernel: &Kernel, pc: usize) -> Option<String> {
+        self.lines.at(kernel.code_offset().wrapping_add(pc as u64))
+    }
+
+    /// A kernel's machine code.
+    pub fn code(&self, kernel: &Kernel) -> &[u8] {
+        // The range was checked when the kernel was read; of another object's kernel it may be outside.
+        self.image.get(kernel.code.clone()).unwrap_or_default()
     }
 
     /// Puts a copy of the image into device memory: code, constants and device variables, each at its

@@ -186,6 +186,19 @@ pub enum FaultKind {
         /// Offset of the first byte that was never written.
         unwritten: u64,
     },
+    /// Sanitizer: a read of private memory that its lane has not written.
+    #[error(
+        "uninitialised scratch: load of {bytes} bytes at offset {offset:#x} reads the byte at {unwritten:#x}, which the lane \
+         has not written yet"
+    )]
+    UnwrittenScratch {
+        /// Byte offset in the lane's scratch.
+        offset: u64,
+        /// Bytes asked for.
+        bytes: u64,
+        /// Offset of the first byte that was never written.
+        unwritten: u64,
+    },
     /// Sanitizer: two waves touch a byte of LDS without a barrier between them, and one changes it.
     #[error(
         "data race in LDS: {access} of the byte at offset {offset:#x}, and {other} by wave {wave} at pc {pc:#x} with no \
@@ -203,9 +216,9 @@ pub enum FaultKind {
         /// Where it did: byte offset from the kernel's first instruction.
         pc: usize,
     },
-    /// Sanitizer: a wave touches device memory after another wave of its workgroup stored there, without a barrier.
+    /// Sanitizer: two waves of a workgroup touch a byte of device memory without a barrier between them, and one stores.
     #[error(
-        "data race in device memory: {access} of the byte at {address:#x}, after a store by wave {wave} of the workgroup \
+        "data race in device memory: {access} of the byte at {address:#x}, after a {other} by wave {wave} of the workgroup \
          at pc {pc:#x} with no barrier in between"
     )]
     DeviceRace {
@@ -213,8 +226,27 @@ pub enum FaultKind {
         address: u64,
         /// Load or store.
         access: Access,
-        /// The wave that stored.
+        /// What the other wave did.
+        other: Access,
+        /// The other wave.
         wave: usize,
+        /// Where it did: byte offset from the kernel's first instruction.
+        pc: usize,
+    },
+    /// Sanitizer: a workgroup touches device memory that an earlier one of the same launch stored to; nothing orders
+    /// workgroups.
+    #[error(
+        "data race between workgroups: {access} of the byte at {address:#x}, to which workgroup ({}, {}, {}) stored at pc \
+         {pc:#x} in the same launch",
+        .group[0], .group[1], .group[2]
+    )]
+    GroupRace {
+        /// Guest address of the first byte both touch.
+        address: u64,
+        /// Load or store.
+        access: Access,
+        /// The workgroup that stored.
+        group: [u32; 3],
         /// Where it did: byte offset from the kernel's first instruction.
         pc: usize,
     },
@@ -303,6 +335,8 @@ pub struct Fault {
     pub lane: Option<usize>,
     /// Work-item id of that lane in its workgroup.
     pub work_item: Option<[u32; 3]>,
+    /// Source file and line of the instruction, where the code object has debug information.
+    pub source: Option<String>,
     /// What went wrong.
     pub kind: FaultKind,
 }
@@ -321,6 +355,9 @@ impl fmt::Display for Fault {
         }
         if let Some([x, y, z]) = self.work_item {
             write!(f, ", work-item ({x}, {y}, {z})")?;
+        }
+        if let Some(source) = &self.source {
+            write!(f, ", source {source}")?;
         }
         Ok(())
     }
@@ -341,6 +378,7 @@ mod tests {
             wave: 2,
             lane: Some(7),
             work_item: Some([71, 0, 0]),
+            source: None,
             kind,
         }
     }

@@ -17,9 +17,25 @@ pub(crate) struct Mode {
     pub(crate) ieee: bool,
     /// A clamped NaN becomes zero.
     pub(crate) dx10_clamp: bool,
+    /// Not the guest's: the code around is compiled for a host with a fused multiply-add instruction. The results are the
+    /// same bits with and without.
+    pub(crate) host_fuses: bool,
 }
 
 impl Mode {
+    /// For operations that follow no mode.
+    pub(crate) const NONE: Mode = Mode {
+        ieee: false,
+        dx10_clamp: false,
+        host_fuses: false,
+    };
+
+    /// The mode in code that is compiled for a host with or without fused multiply-add.
+    #[inline(always)]
+    pub(crate) fn on(self, host_fuses: bool) -> Mode {
+        Mode { host_fuses, ..self }
+    }
+
     /// Reads the MODE register: rounding in bits 3:0 (0 is to nearest even), denormals in 7:4 (15 keeps them all).
     pub(crate) fn from_bits(bits: u32) -> Result<Mode, UnmodelledMode> {
         if bits & 0xff != 0xf0 {
@@ -28,6 +44,7 @@ impl Mode {
         Ok(Mode {
             ieee: bits >> 9 & 1 != 0,
             dx10_clamp: bits >> 8 & 1 != 0,
+            host_fuses: false,
         })
     }
 }
@@ -37,7 +54,6 @@ pub(crate) trait Host: Copy + PartialOrd {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
-    fn fma(self, factor: Self, addend: Self) -> Self;
     fn trunc(self) -> Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
@@ -46,7 +62,7 @@ pub(crate) trait Host: Copy + PartialOrd {
 }
 
 macro_rules! host {
-    ($($ty:ident $fma:path;)*) => {$(
+    ($($ty:ident)*) => {$(
         impl Host for $ty {
             #[inline(always)]
             fn add(self, other: Self) -> Self { self + other }
@@ -54,8 +70,6 @@ macro_rules! host {
             fn sub(self, other: Self) -> Self { self - other }
             #[inline(always)]
             fn mul(self, other: Self) -> Self { self * other }
-            #[inline(always)]
-            fn fma(self, factor: Self, addend: Self) -> Self { $fma(self, factor, addend) }
             #[inline(always)]
             fn trunc(self) -> Self { $ty::trunc(self) }
             #[inline(always)]
@@ -69,13 +83,36 @@ macro_rules! host {
         }
     )*};
 }
-host! {
-    f32 fused_f32;
-    f64 f64::mul_add;
+host! { f32 f64 }
+
+/// `a * b + c` in f64, rounded once.
+#[inline(always)]
+fn fma_f64(native: bool, a: f64, b: f64, c: f64) -> f64 {
+    if native {
+        a.mul_add(b, c)
+    } else {
+        // `mul_add` is a call into the host's C library here.
+        libm::fma(a, b, c)
+    }
 }
 
-/// `a * b + c` in f32, rounded once: `f32::mul_add` without the call into the C library that it is on a host compiled without
-/// FMA instructions, and in a form that vectorises.
+/// `a * b + c` in f32, rounded once.
+#[inline(always)]
+fn fma_f32(native: bool, a: f32, b: f32, c: f32) -> f32 {
+    if native {
+        a.mul_add(b, c)
+    } else {
+        fused_f32(a, b, c)
+    }
+}
+
+/// `a * b + c` of halves. Their product is exact in f64, so the sum is rounded once.
+#[inline(always)]
+fn fma_f16(_: bool, a: f64, b: f64, c: f64) -> f64 {
+    a * b + c
+}
+
+/// `a * b + c` in f32, rounded once: `f32::mul_add` for a host without FMA instructions, in a form that vectorises.
 ///
 /// The product is exact in f64. The sum is rounded to odd there: the last bit of an inexact sum is set, so that the
 /// second rounding, 29 bits above, sees on which side of a tie the sum lay. That is right when the wider format has at least
@@ -125,6 +162,8 @@ pub(crate) trait Format: Copy {
     fn is_signalling(bits: Self::Bits) -> bool;
     /// The NaN with its quiet bit set.
     fn quiet(bits: Self::Bits) -> Self::Bits;
+    /// `a * b + c`, rounded once; `native` when the code is compiled for a host that has an instruction for it.
+    fn fused(native: bool, a: Self::Host, b: Self::Host, c: Self::Host) -> Self::Host;
 
     /// The NaN an invalid operation gives.
     #[inline(always)]
@@ -194,7 +233,7 @@ pub(crate) struct F32;
 pub(crate) struct F64;
 
 macro_rules! format {
-    ($name:ident, $bits:ident, $host:ident, $exponent:literal, $mantissa:literal, $flushes:literal, $to:expr, $from:expr, $round:expr) => {
+    ($name:ident, $bits:ident, $host:ident, $exponent:literal, $mantissa:literal, $flushes:literal, $to:expr, $from:expr, $round:expr, $fma:path) => {
         impl Format for $name {
             type Bits = $bits;
             type Host = $host;
@@ -235,10 +274,17 @@ macro_rules! format {
             fn quiet(bits: $bits) -> $bits {
                 bits | 1 << ($mantissa - 1)
             }
+            #[inline(always)]
+            fn fused(native: bool, a: $host, b: $host, c: $host) -> $host {
+                $fma(native, a, b, c)
+            }
         }
     };
 }
-format!(F16, u16, f64, 5, 10, false, f64_of_f16, f16_of_f64, f16_of_f64);
+format!(
+    F16,
+    u16, f64, 5, 10, false, f64_of_f16, f16_of_f64, f16_of_f64, fma_f16
+);
 format!(
     F32,
     u32,
@@ -248,7 +294,8 @@ format!(
     true,
     f32::from_bits,
     f32::to_bits,
-    |value: f64| (value as f32).to_bits()
+    |value: f64| (value as f32).to_bits(),
+    fma_f32
 );
 format!(
     F64,
@@ -259,43 +306,58 @@ format!(
     false,
     f64::from_bits,
     f64::to_bits,
-    f64::to_bits
+    f64::to_bits,
+    fma_f64
 );
 
-/// The value of a half; exact.
+/// The value of a half; exact. Without branches, so that lane loops become vector code.
 #[inline(always)]
 pub(crate) fn f64_of_f16(bits: u16) -> f64 {
     let (sign, magnitude) = (u64::from(bits >> 15) << 63, u64::from(bits & 0x7fff));
-    let magnitude = match magnitude >> 10 {
-        // Denormal: the mantissa counts units of 2^-24.
-        0 => (magnitude as f64 * f64::from_bits((1023 - 24) << 52)).to_bits(),
-        31 => 0x7ff << 52 | (magnitude & 0x3ff) << 42,
-        _ => (magnitude + ((1023 - 15) << 10)) << 42,
+    // Denormal: the mantissa counts units of 2^-24.
+    let denormal = f64::from(i32::from(bits & 0x7fff)) * f64::from_bits((1023 - 24) << 52);
+    let normal = (magnitude + ((1023 - 15) << 10)) << 42;
+    // Infinities and NaNs.
+    let special = 0x7ff << 52 | (magnitude & 0x3ff) << 42;
+    let finite = if magnitude < 1 << 10 {
+        denormal.to_bits()
+    } else {
+        normal
     };
-    f64::from_bits(sign | magnitude)
+    f64::from_bits(sign | if magnitude < 31 << 10 { finite } else { special })
 }
 
-/// Rounds to half precision, to nearest even, once. A NaN keeps its sign and the top of its payload, quieted.
+/// Rounds to half precision, to nearest even, once. A NaN keeps its sign and the top of its payload, quieted. Without
+/// branches, as [`f64_of_f16`].
 #[inline(always)]
 pub(crate) fn f16_of_f64(value: f64) -> u16 {
     let bits = value.to_bits();
-    let sign = (bits >> 48) as u16 & 0x8000;
+    let sign = (bits >> 48) & 0x8000;
     let magnitude = bits & !(1 << 63);
-    if magnitude > 0x7ff << 52 {
-        return sign | 0x7e00 | (magnitude >> 42) as u16 & 0x3ff;
-    }
+    // Denormal: units of 2^-24, the last place of 2^28; the host rounds to nearest even. 1024 units are the least normal
+    // number.
+    const UNITS: f64 = 268_435_456.0;
+    let denormal = (f64::from_bits(magnitude) + UNITS)
+        .to_bits()
+        .wrapping_sub(UNITS.to_bits());
+    let rebased = magnitude.wrapping_sub((1023 - 15) << 52);
+    let normal = rebased
+        .wrapping_add((1 << 41) - 1)
+        .wrapping_add(rebased >> 42 & 1)
+        >> 42;
+    let finite = if magnitude < f64::to_bits(1.0 / 16384.0) {
+        denormal
+    } else {
+        normal
+    };
     // 65520 is half-way between the largest half and the next power of two.
-    if magnitude >= 65520f64.to_bits() {
-        return sign | 0x7c00;
-    }
-    if magnitude < f64::to_bits(1.0 / 16384.0) {
-        // Denormal: count units of 2^-24; the host rounds to nearest even. 1024 units are the least normal number.
-        let units = (f64::from_bits(magnitude) * 16_777_216.0).round_ties_even();
-        return sign | units as u16;
-    }
-    let rebased = magnitude - ((1023 - 15) << 52);
-    let rounded = rebased + ((1 << 41) - 1) + (rebased >> 42 & 1);
-    sign | (rounded >> 42) as u16
+    let number = if magnitude < 65520f64.to_bits() {
+        finite
+    } else {
+        0x7c00
+    };
+    let nan = 0x7e00 | magnitude >> 42 & 0x3ff;
+    (sign | if magnitude > 0x7ff << 52 { nan } else { number }) as u16
 }
 
 /// What an operation with the result `value` and these operands gives: the first NaN operand, quieted; the default NaN
@@ -344,8 +406,9 @@ pub(crate) fn mul<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
 
 /// `a * b + c`, rounded once.
 #[inline(always)]
-pub(crate) fn fma<F: Format>(_: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    result::<F>(F::host(a).fma(F::host(b), F::host(c)), &[a, b, c])
+pub(crate) fn fma<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    let sum = F::fused(mode.host_fuses, F::host(a), F::host(b), F::host(c));
+    result::<F>(sum, &[a, b, c])
 }
 
 /// `a * b + c`, rounded after the product and after the sum.
@@ -570,10 +633,18 @@ fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
 /// `a * 2^n` with `n` signed, rounded once.
 #[inline(always)]
 pub(crate) fn ldexp<F: Format>(_: Mode, a: F::Bits, n: u32) -> F::Bits {
+    let scaled = if F::MANTISSA_BITS < F64::MANTISSA_BITS {
+        // 2^400 takes every number of the narrower formats out of their range and no f64 out of its own: the product is
+        // exact.
+        let n = (n as i32).clamp(-400, 400);
+        F::host(a).wide() * f64::from_bits(((n + 1023) as u64) << 52)
+    } else {
+        libm::scalbn(F::host(a).wide(), n as i32)
+    };
     if F::is_nan(a) {
         F::quiet(a)
     } else {
-        F::round(libm::scalbn(F::host(a).wide(), n as i32))
+        F::round(scaled)
     }
 }
 
@@ -585,13 +656,11 @@ pub(crate) fn ldexp16(mode: Mode, a: u16, n: u16) -> u16 {
 
 /// How two numbers relate: 1 less, 2 equal, 4 greater, 8 unordered.
 #[inline(always)]
-pub(crate) fn relation<F: Format>(a: F::Bits, b: F::Bits) -> u8 {
+pub(crate) fn relation<F: Format>(a: F::Bits, b: F::Bits) -> u32 {
     // Without branches, so that the lane loop becomes vector code.
     let (x, y) = (F::host(a), F::host(b));
-    u8::from(x < y)
-        | u8::from(x == y) << 1
-        | u8::from(x > y) << 2
-        | u8::from(F::is_nan(a) | F::is_nan(b)) << 3
+    let ordered = u32::from(x < y) | u32::from(x == y) << 1 | u32::from(x > y) << 2;
+    ordered | u32::from(ordered == 0) << 3
 }
 
 /// The class of a number, one bit: signalling NaN, quiet NaN, -infinity, -normal, -denormal, -0, +0, +denormal, +normal,
@@ -619,13 +688,13 @@ fn class<F: Format>(a: F::Bits) -> u32 {
 
 /// "Equal" (2) when the class of `a` is in the set `classes`.
 #[inline(always)]
-pub(crate) fn class_relation<F: Format>(a: F::Bits, classes: u32) -> u8 {
+pub(crate) fn class_relation<F: Format>(a: F::Bits, classes: u32) -> u32 {
     if class::<F>(a) & classes != 0 { 2 } else { 0 }
 }
 
 /// [`class_relation`] of a half.
 #[inline(always)]
-pub(crate) fn class_relation16(a: u16, classes: u16) -> u8 {
+pub(crate) fn class_relation16(a: u16, classes: u16) -> u32 {
     class_relation::<F16>(a, u32::from(classes))
 }
 

@@ -5,6 +5,8 @@
 //! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
 //! packet".
 
+mod trace;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -16,8 +18,10 @@ use crate::fault::{Fault, FaultKind};
 use crate::isa::{AGPR, DecodeError, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot};
 use crate::metadata::{ArgKind, KernelArg};
-use crate::sanitize::{self, Arguments, Watch};
+use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, SHARED_BASE, Stop, Wave};
+
+pub use trace::{Step, Trace, trace};
 
 /// Bytes of a dispatch packet.
 const PACKET_BYTES: usize = 64;
@@ -26,6 +30,9 @@ const KERNARG_AT: usize = 256;
 /// `setup` of a dispatch packet and the hidden argument: HIP launches are three-dimensional whatever the
 /// sizes.
 const GRID_DIMS: u16 = 3;
+
+/// Private memory that the cards can give a wave, in bytes.
+const WAVE_SCRATCH: u64 = 8 << 20;
 
 /// What the device allows a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,9 +206,21 @@ pub fn launch(
     if !options.sanitize {
         memory.trust();
     }
-    match lanes(code.target()) {
+    let result = match lanes(code.target()) {
         32 => Run::<32>::new(dispatch, program, memory, &slot, options).all(groups),
         _ => Run::<64>::new(dispatch, program, memory, &slot, options).all(groups),
+    };
+    result.map_err(|error| located(error, code, kernel))
+}
+
+/// The error with the source line of its fault.
+fn located(error: LaunchError, code: &CodeObject, kernel: &Kernel) -> LaunchError {
+    match error {
+        LaunchError::Fault(mut fault) => {
+            fault.source = code.source_line(kernel, fault.pc);
+            LaunchError::Fault(fault)
+        }
+        other => other,
     }
 }
 
@@ -287,6 +306,10 @@ fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
     if descriptor.wavefront_size() != lanes(target) {
         return Some(format!("waves of {} lanes", descriptor.wavefront_size()));
     }
+    let scratch = u64::from(descriptor.private_segment_size);
+    if scratch * lanes(target) as u64 > WAVE_SCRATCH {
+        return Some(format!("{scratch} bytes of private memory for each work-item"));
+    }
     if descriptor.uses_dynamic_stack() {
         return Some("a stack that grows at run time (recursion or calls through pointers)".to_owned());
     }
@@ -310,6 +333,9 @@ fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
     })
 }
 
+/// How far a wave got: what stopped it, or the fault, its place and lane.
+type Advanced = Result<Stop, (usize, Option<usize>, FaultKind)>;
+
 /// One launch, checked and set up.
 struct Run<'a, const W: usize> {
     dispatch: &'a Dispatch<'a>,
@@ -317,6 +343,8 @@ struct Run<'a, const W: usize> {
     memory: &'a Memory,
     options: &'a LaunchOptions,
     arguments: Arguments,
+    /// What the workgroups stored, for the sanitizer.
+    stored: Grid,
     /// Work-items of a workgroup.
     items: usize,
     lds: usize,
@@ -386,6 +414,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 base: slot.address + KERNARG_AT as u64,
                 size: u64::from(dispatch.kernel.kernarg_size),
             },
+            stored: Grid::default(),
             items,
             lds,
             first,
@@ -407,8 +436,9 @@ impl<'a, const W: usize> Run<'a, W> {
                 .map(|executed| instructions.fetch_add(executed, Relaxed))
                 .err()
         };
-        let fault = if groups == 1 {
-            workgroup(0)
+        let fault = if groups == 1 || self.options.sanitize {
+            // One after the other: the sanitizer compares each workgroup with those before it.
+            (0..groups).find_map(workgroup)
         } else {
             // The first in grid order, not in time: the report must not depend on the number of threads.
             (0..groups).into_par_iter().find_map_first(workgroup)
@@ -443,6 +473,18 @@ impl<'a, const W: usize> Run<'a, W> {
 
     /// Runs one workgroup; gives the number of instructions executed.
     fn workgroup(&self, id: [u32; 3]) -> Result<u64, Box<Fault>> {
+        self.schedule(id, |_, wave, group, budget| {
+            exec::run(wave, self.program, group, budget)
+        })
+    }
+
+    /// Runs one workgroup, each wave to its next barrier by `advance`, which gets its number, the wave, what the workgroup
+    /// shares and the instructions left to it; gives the number of instructions executed.
+    fn schedule(
+        &self,
+        id: [u32; 3],
+        mut advance: impl FnMut(usize, &mut Wave<W>, &mut Group<'_>, &mut u64) -> Advanced,
+    ) -> Result<u64, Box<Fault>> {
         let text_address = self.dispatch.placement.base() + self.dispatch.kernel.code_offset();
         let mut group = Group {
             lds: vec![0; self.lds],
@@ -451,7 +493,7 @@ impl<'a, const W: usize> Run<'a, W> {
             watch: self
                 .options
                 .sanitize
-                .then(|| Watch::new(self.waves(), self.lds, self.arguments)),
+                .then(|| Watch::new(self.waves(), self.lds, self.arguments, id, &self.stored)),
         };
         let limit = self.options.max_wave_instructions;
         let mut waves: Vec<_> = (0..self.waves())
@@ -465,7 +507,7 @@ impl<'a, const W: usize> Run<'a, W> {
                     if let Some(watch) = &mut group.watch {
                         watch.enter(index);
                     }
-                    *stop = exec::run(wave, self.program, &mut group, budget)
+                    *stop = advance(index, wave, &mut group, budget)
                         .map_err(|(pc, lane, kind)| self.fault(id, index, pc, lane, kind))?;
                 }
             }
@@ -503,6 +545,7 @@ impl<'a, const W: usize> Run<'a, W> {
             wave,
             lane,
             work_item: lane.map(|lane| work_item_id(self.dispatch.block, wave * W + lane)),
+            source: None,
             kind,
         })
     }

@@ -7,12 +7,15 @@
 //! see wave.rs.
 
 mod access;
+mod map;
 mod shadow;
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::{Access, MemoryFault, Place};
+pub(crate) use access::Span;
+pub use map::MapError;
 use shadow::Shadow;
 
 /// First address handed out.
@@ -96,6 +99,8 @@ pub struct Memory {
     capacity: u64,
     used: u64,
     next: u64,
+    /// End of the addresses that are handed out.
+    end: u64,
     /// Ascending by `base`, freed ones included.
     allocations: Vec<Allocation>,
     freed: usize,
@@ -107,20 +112,31 @@ pub struct Memory {
     wide: Arc<Mutex<()>>,
     /// New allocations get a shadow.
     tracks: bool,
+    /// Something was mapped at an address of the caller's choice.
+    mapped: bool,
 }
 
 impl Memory {
     /// An empty device memory of `capacity` bytes. Host memory is taken as allocations are made.
     pub fn new(capacity: u64) -> Memory {
+        Memory::of_device(capacity, 0, 1)
+    }
+
+    /// The same for device `index` of `count`: addresses of several devices never coincide.
+    pub fn of_device(capacity: u64, index: usize, count: usize) -> Memory {
+        let span = (END - FIRST) / (count.max(1) as u64) / ALIGN * ALIGN;
+        let first = FIRST + span * (index.min(count.max(1) - 1) as u64);
         let mut memory = Memory {
             capacity,
             used: 0,
-            next: FIRST,
+            next: first,
+            end: first + span,
             allocations: Vec::new(),
             freed: 0,
             slots: Arc::default(),
             wide: Arc::default(),
             tracks: false,
+            mapped: false,
         };
         let slots: Vec<u64> = (0..SLOTS).map_while(|_| memory.push(SLOT_BYTES as u64)).collect();
         memory.slots = Arc::new(Mutex::new(slots));
@@ -158,22 +174,37 @@ impl Memory {
     /// used up.
     fn push(&mut self, len: u64) -> Option<u64> {
         let step = len.max(GAP).checked_add(len)?.checked_add(ALIGN)? / ALIGN * ALIGN;
-        let base = self.next;
-        let next = base.checked_add(step).filter(|next| *next < END)?;
+        let base = self.next_free(step)?;
+        let next = base.checked_add(step).filter(|next| *next < self.end)?;
+        let (words, shadow) = self.storage(len)?;
+        let at = self.allocations.partition_point(|a| a.base < base);
+        // Behind all others, unless something is mapped above.
+        self.allocations.insert(
+            at,
+            Allocation {
+                base,
+                len,
+                freed: None,
+                words,
+                shadow,
+            },
+        );
+        self.next = next;
+        Some(base)
+    }
+
+    /// Fresh words, and a shadow where one is kept, for `len` bytes; `None` when the host has no memory.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the two fields of an allocation, used twice"
+    )]
+    fn storage(&self, len: u64) -> Option<(Arc<Box<[AtomicU32]>>, Option<Arc<Shadow>>)> {
         let count = usize::try_from(len.div_ceil(4)).ok()?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).ok()?;
         words.resize_with(count, || AtomicU32::new(FRESH));
         let shadow = self.new_shadow(usize::try_from(len).ok()?)?;
-        self.allocations.push(Allocation {
-            base,
-            len,
-            freed: None,
-            words: Arc::new(words.into_boxed_slice()),
-            shadow,
-        });
-        self.next = next;
-        Some(base)
+        Some((Arc::new(words.into_boxed_slice()), shadow))
     }
 
     /// Lends one launch a place for its kernarg segment; `None` when too many launches run at the same time.
@@ -553,6 +584,15 @@ pub(crate) mod tests {
             assert_eq!(slots.len(), SLOTS);
             memory.write(slots[0].address, &[0; SLOT_BYTES]).unwrap();
         }
+    }
+
+    #[test]
+    fn the_addresses_of_two_devices_never_coincide() {
+        let [mut first, mut second] = [0, 1].map(|index| Memory::of_device(1 << 40, index, 2));
+        let (low, high) = (first.alloc(8).unwrap(), second.alloc(8).unwrap());
+        assert!(low < high);
+        first.read(high, &mut [0]).unwrap_err();
+        second.read(low, &mut [0]).unwrap_err();
     }
 
     #[test]

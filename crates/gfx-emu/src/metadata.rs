@@ -111,7 +111,7 @@ pub(crate) struct KernelMetadata {
 }
 
 /// Arguments reach at most this far; a kernarg segment is a few hundred bytes in practice.
-const MAX_KERNARG: u32 = 4096 + 256;
+pub(crate) const MAX_KERNARG: u32 = 4096 + 256;
 
 /// Reads the note's content.
 pub(crate) fn parse(mut note: &[u8]) -> Result<Vec<KernelMetadata>, LoadError> {

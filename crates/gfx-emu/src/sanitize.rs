@@ -3,10 +3,13 @@
 //! Rules only. Which bytes an instruction touches is exec/watch.rs's business; bounds are checked where the access is
 //! made, with or without the sanitizer.
 
-use std::collections::BTreeMap;
+mod ranges;
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::fault::{Access, FaultKind};
 use crate::memory::{Cursor, Memory, SLOT_BYTES};
+use ranges::{Ranges, Span};
 
 /// The compiler may read the kernarg segment in pieces of up to 16 bytes, which the segment is padded to.
 const KERNARG_PIECE: u64 = 16;
@@ -49,13 +52,15 @@ struct Byte {
     atomics: Trace,
 }
 
-/// Bytes of one dword of device memory that a wave stored since the last barrier.
-#[derive(Clone, Copy, Debug)]
-struct Stored {
-    wave: usize,
-    /// One bit a byte.
-    bytes: u8,
-    pc: u32,
+/// Ranges of device memory that a wave loaded of which are remembered until the next barrier: scattered loads of a large
+/// tensor would take more memory than the tensor.
+const REMEMBERED_LOADS: usize = 1 << 14;
+
+/// What the workgroups of a launch stored to device memory: the last one to store. The workgroups of a sanitized launch run
+/// one after the other, so that a report does not depend on the number of threads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grid {
+    stored: Arc<Mutex<Ranges<[u32; 3]>>>,
 }
 
 /// One access of one lane.
@@ -88,23 +93,36 @@ pub(crate) struct Watch {
     wave: usize,
     arguments: Arguments,
     cursor: Cursor,
-    /// The bytes of device memory that were stored since the last barrier, by dword: the last wave and the bytes.
-    stored: BTreeMap<u64, Stored>,
+    /// What was stored to device memory since the last barrier: the last wave to store.
+    stored: Ranges<usize>,
+    /// What each wave loaded of it.
+    loaded: Vec<Ranges<usize>>,
     /// More than one wave runs, so that there can be races.
     shared: bool,
+    /// Written bytes of each wave's scratch, lane by lane.
+    scratch: Vec<Vec<bool>>,
+    group: [u32; 3],
+    grid: Grid,
+    /// The workgroup used an atomic on device memory: it may know what the others did.
+    synchronised: bool,
 }
 
 impl Watch {
-    /// Of a workgroup of `waves` waves with `lds` bytes of LDS, before its first instruction.
-    pub(crate) fn new(waves: usize, lds: usize, arguments: Arguments) -> Watch {
+    /// Of workgroup `group` with `waves` waves and `lds` bytes of LDS, before its first instruction.
+    pub(crate) fn new(waves: usize, lds: usize, arguments: Arguments, group: [u32; 3], grid: &Grid) -> Watch {
         Watch {
             lds: vec![Byte::default(); lds],
             interval: 0,
             wave: 0,
             arguments,
             cursor: Cursor::default(),
-            stored: BTreeMap::new(),
+            stored: Ranges::default(),
+            loaded: vec![Ranges::default(); waves],
             shared: waves > 1,
+            scratch: vec![Vec::new(); waves],
+            group,
+            grid: grid.clone(),
+            synchronised: false,
         }
     }
 
@@ -116,7 +134,8 @@ impl Watch {
     /// All waves met at a barrier: what was done before no longer races.
     pub(crate) fn barrier(&mut self) {
         self.interval += 1;
-        self.stored.clear();
+        self.stored = Ranges::default();
+        self.loaded.fill(Ranges::default());
     }
 
     /// An access to device memory is about to be made.
@@ -139,9 +158,9 @@ impl Watch {
         Ok(())
     }
 
-    /// Whether an access to device memory comes after a store of another wave of the workgroup with no barrier in
-    /// between. `same`: a store of what is there already. Only what comes behind the store is seen, not the load in front
-    /// of one; atomics, and stores to what atomics touch, synchronise in ways of their own and are left alone.
+    /// Whether an access to device memory races with one of another wave of the workgroup, or of another workgroup. `same`: a
+    /// store of what is there already. Atomics, and stores to what atomics touch, synchronise in ways of their own and are left
+    /// alone.
     pub(crate) fn device_race(
         &mut self,
         address: u64,
@@ -150,30 +169,95 @@ impl Watch {
         pc: u32,
     ) -> Result<(), FaultKind> {
         let Touch { access, bytes, .. } = touch;
-        let idle = access == Access::Load && self.stored.is_empty();
-        if !self.shared || idle || access == Access::Atomic || same {
+        self.synchronised |= access == Access::Atomic;
+        if access == Access::Atomic || same {
+            return Ok(());
+        }
+        self.grid_race(address, touch, pc)?;
+        if !self.shared {
             return Ok(());
         }
         let end = address.saturating_add(bytes);
-        for dword in address / 4..end.div_ceil(4) {
-            let inside = (0..4).filter(|byte| (address..end).contains(&(4 * dword + byte)));
-            let mask = inside.fold(0_u8, |mask, byte| mask | 1 << byte);
-            let known = self.stored.get(&dword).copied();
-            if let Some(rival) = known.filter(|known| known.wave != self.wave && known.bytes & mask != 0) {
-                let first = u64::from((rival.bytes & mask).trailing_zeros());
-                return Err(FaultKind::DeviceRace {
-                    address: 4 * dword + first,
-                    access,
-                    wave: rival.wave,
-                    pc: rival.pc as usize,
-                });
-            }
-            if access == Access::Store {
-                let mine = known.filter(|known| known.wave == self.wave);
-                let bytes = mask | mine.map_or(0, |known| known.bytes);
-                let wave = self.wave;
-                self.stored.insert(dword, Stored { wave, bytes, pc });
-            }
+        let (me, stores) = (self.wave, access == Access::Store);
+        let others = self.loaded.iter().filter(|_| stores);
+        let loads = others.flat_map(|loaded| loaded.between(address, end));
+        let rivals = self
+            .stored
+            .between(address, end)
+            .map(|span| (span, Access::Store));
+        let mut rivals = rivals.chain(loads.map(|span| (span, Access::Load)));
+        let rival = rivals.find(|(span, _)| span.who != me);
+        let rival = rival.map(|(span, other)| (*span, other));
+        drop(rivals);
+        if let Some((rival, other)) = rival {
+            return Err(FaultKind::DeviceRace {
+                address: rival.start.max(address),
+                access,
+                other,
+                wave: rival.who,
+                pc: rival.pc as usize,
+            });
+        }
+        if stores {
+            self.stored.insert(address, end, me, pc);
+        } else if let Some(loaded) = self.loaded.get_mut(me)
+            && loaded.len() < REMEMBERED_LOADS
+        {
+            loaded.insert(address, end, me, pc);
+        }
+        Ok(())
+    }
+
+    /// Whether another workgroup stored to a range before. A workgroup that used an atomic may have waited for the other.
+    fn grid_race(&self, address: u64, touch: Touch, pc: u32) -> Result<(), FaultKind> {
+        let Touch { access, bytes, .. } = touch;
+        let end = address.saturating_add(bytes);
+        // One insertion at a time: a panic cannot leave it half done.
+        let mut stored = self.grid.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let rival = |span: &&Span<[u32; 3]>| span.who != self.group && !self.synchronised;
+        if let Some(rival) = stored.between(address, end).find(rival) {
+            return Err(FaultKind::GroupRace {
+                address: rival.start.max(address),
+                access,
+                group: rival.who,
+                pc: rival.pc as usize,
+            });
+        }
+        if access == Access::Store {
+            stored.insert(address, end, self.group, pc);
+        }
+        Ok(())
+    }
+
+    /// An access to the scratch of a lane, which has `size` bytes of it, is about to be made.
+    pub(crate) fn scratch(
+        &mut self,
+        lane: usize,
+        offset: u64,
+        touch: Touch,
+        size: usize,
+    ) -> Result<(), FaultKind> {
+        let end = offset.saturating_add(touch.bytes);
+        let Some(written) = self.scratch.get_mut(self.wave).filter(|_| end <= size as u64) else {
+            // The wave itself faults when this is outside.
+            return Ok(());
+        };
+        let from = lane * size + offset as usize;
+        let to = from + touch.bytes as usize;
+        if written.len() < to {
+            written.resize((lane + 1) * size, false);
+        }
+        if let Some(hole) = written[from..to].iter().position(|written| !written)
+            && touch.reads
+        {
+            return Err(FaultKind::UnwrittenScratch {
+                offset,
+                bytes: touch.bytes,
+                unwritten: offset + hole as u64,
+            });
+        }
+        if touch.access != Access::Load {
+            written[from..to].fill(true);
         }
         Ok(())
     }

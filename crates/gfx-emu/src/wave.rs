@@ -42,10 +42,14 @@ pub(crate) struct Wave<const W: usize> {
     pub(crate) scratch_size: usize,
     /// Sources put aside: `src0` of a DPP instruction after the lanes were shuffled, both of an SDWA instruction.
     pub(crate) staged: [[u32; W]; 2],
+    /// Sources that are no register as it is, spread over rows: two rows for each of three.
+    pub(crate) spare: [[u32; W]; 6],
     /// Vector register numbers have M0 added, as its bits 15:12 say.
     pub(crate) indexed: bool,
     /// The allocations this wave used last.
     pub(crate) cursor: Cursor,
+    /// How often the wave asked for the time: results must not depend on when they are computed, so a question is a tick.
+    pub(crate) clock: u64,
     /// Lanes the current vector instruction may write: EXEC, less what DPP switched off.
     pub(crate) active: u64,
 }
@@ -66,8 +70,10 @@ impl<const W: usize> Wave<W> {
             scratch: Vec::new(),
             scratch_size: 0,
             staged: [[0; W]; 2],
+            spare: [[0; W]; 6],
             indexed: false,
             cursor: Cursor::default(),
+            clock: 0,
             active: 0,
         };
         wave.set_exec(Self::ALL);

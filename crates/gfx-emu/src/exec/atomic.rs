@@ -8,10 +8,7 @@ use crate::isa::{Inst, Op, Src};
 use crate::wave::{Group, Wave};
 
 /// Atomics follow no MODE: numbers win over NaNs, denormals are kept.
-const MODE: Mode = Mode {
-    ieee: false,
-    dx10_clamp: false,
-};
+const MODE: Mode = Mode::NONE;
 
 /// A function of 16 bits on both halves of two dwords.
 fn halves(a: u32, b: u32, f: impl Fn(Mode, u16, u16) -> u16) -> u32 {
@@ -160,6 +157,17 @@ pub(super) fn execute<const W: usize>(
     inst: &Inst,
 ) -> Result<(), Trouble> {
     let addresses = port::addresses(wave, inst);
+    let places = std::array::from_fn(|lane| Some(port::place(inst.space, lane, addresses[lane])));
+    at_places(wave, group, inst, &places)
+}
+
+/// Executes an atomic at the places of the lanes; a lane without one gets zero back and changes nothing.
+pub(super) fn at_places<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    places: &[Option<At>; W],
+) -> Result<(), Trouble> {
     let narrow = is_narrow(inst.op).ok_or_else(unimplemented)?;
     let register = |src: Src| match src {
         Src::Vgpr(n) => Some(usize::from(n)),
@@ -180,13 +188,10 @@ pub(super) fn execute<const W: usize>(
     let active = wave.active;
     let (vgpr, mut ports) = port::split(wave, group);
     for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
-        let at = port::place(inst.space, lane, addresses[lane]);
-        let old = if narrow {
-            let (data, other) = (vgpr[first][lane], vgpr[second][lane]);
-            exchange32(&mut ports, inst.op, at, data, other).map(u64::from)
+        let old = if let Some(at) = places[lane] {
+            old_value(&mut ports, vgpr, inst.op, at, lane, [first, second], narrow)
         } else {
-            let wide = |n: usize| u64::from(vgpr[n][lane]) | u64::from(vgpr[n + 1][lane]) << 32;
-            exchange64(&mut ports, inst.op, at, wide(first), wide(second))
+            Ok(0)
         };
         let old = old.map_err(|kind| (Some(lane), kind))?;
         if inst.returns {
@@ -195,6 +200,61 @@ pub(super) fn execute<const W: usize>(
                 vgpr[usize::from(inst.dst) + 1][lane] = (old >> 32) as u32;
             }
         }
+    }
+    Ok(())
+}
+
+/// Exchanges at one lane's place; `registers` hold data and second operand.
+fn old_value<const W: usize>(
+    ports: &mut Ports<'_>,
+    vgpr: &[[u32; W]],
+    op: Op,
+    at: At,
+    lane: usize,
+    [first, second]: [usize; 2],
+    narrow: bool,
+) -> Result<u64, FaultKind> {
+    if narrow {
+        let (data, other) = (vgpr[first][lane], vgpr[second][lane]);
+        return exchange32(ports, op, at, data, other).map(u64::from);
+    }
+    let wide = |n: usize| u64::from(vgpr[n][lane]) | u64::from(vgpr[n + 1][lane]) << 32;
+    exchange64(ports, op, at, wide(first), wide(second))
+}
+
+/// Executes an atomic of a scalar register; one that is out of its buffer's range gets zero back and changes nothing.
+pub(super) fn scalar<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    address: u64,
+    in_range: bool,
+) -> Result<(), Trouble> {
+    let narrow = is_narrow(inst.op).ok_or_else(unimplemented)?;
+    let Src::Scalar(first) = inst.src[0] else {
+        return Err(unimplemented());
+    };
+    let first = usize::from(first);
+    let at = At::Global(address);
+    let (data, second) = if narrow {
+        (
+            u64::from(wave.sgpr[first & 127]),
+            u64::from(wave.sgpr[(first + 1) & 127]),
+        )
+    } else {
+        (wave.sgpr64(first), wave.sgpr64(first + 2))
+    };
+    let (_, mut ports) = port::split(wave, group);
+    let old = match (in_range, narrow) {
+        (false, _) => Ok(0),
+        (true, true) => exchange32(&mut ports, inst.op, at, data as u32, second as u32).map(u64::from),
+        (true, false) => exchange64(&mut ports, inst.op, at, data, second),
+    };
+    let old = old.map_err(|kind| (None, kind))?;
+    if inst.returns && narrow {
+        wave.set_sgpr(usize::from(inst.dst), old as u32);
+    } else if inst.returns {
+        wave.set_sgpr64(usize::from(inst.dst), old);
     }
     Ok(())
 }

@@ -78,6 +78,11 @@ pub(super) fn execute<const W: usize>(
             index(wave, inst);
             Ok(Flow::Next)
         }
+        Op::STime => {
+            wave.clock += 1;
+            wave.set_sgpr64(usize::from(inst.dst), wave.clock);
+            Ok(Flow::Next)
+        }
         Op::SMovrelsB32 | Op::SMovrelsB64 | Op::SMovreldB32 | Op::SMovreldB64 | Op::SMovrelsd2B32 => {
             move_relative(wave, inst)?;
             Ok(Flow::Next)

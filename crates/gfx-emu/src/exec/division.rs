@@ -21,9 +21,10 @@ impl Division for F32 {
     const SCALE: u32 = 64;
     const NEAR_MAX: i32 = 96;
     const TINY: i32 = 23;
+    #[inline(always)]
     fn quotient_is_denormal(numerator: u32, denominator: u32) -> bool {
         let quotient = (F32::host(numerator).wide() / F32::host(denominator).wide()).abs();
-        quotient > 0.0 && quotient < f64::from(f32::MIN_POSITIVE)
+        (quotient > 0.0) & (quotient < f64::from(f32::MIN_POSITIVE))
     }
 }
 
@@ -31,6 +32,7 @@ impl Division for F64 {
     const SCALE: u32 = 128;
     const NEAR_MAX: i32 = 768;
     const TINY: i32 = 53;
+    #[inline(always)]
     fn quotient_is_denormal(numerator: u64, denominator: u64) -> bool {
         F64::is_denormal((F64::host(numerator) / F64::host(denominator)).to_bits())
     }
@@ -38,35 +40,60 @@ impl Division for F64 {
 
 /// One operand (`a`, which is the denominator `b` or the numerator `c`) scaled so that no step of the division overflows
 /// or loses bits, and whether `div_fmas` must scale the quotient back.
+#[inline(always)]
 pub(super) fn scale<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> (F::Bits, bool) {
-    let up = || fp::ldexp::<F>(mode, a, F::SCALE);
-    let down = || fp::ldexp::<F>(mode, a, F::SCALE.wrapping_neg());
+    // All that may be the answer is computed and one of it taken, without branches: lane loops become vector code.
+    let up = fp::ldexp::<F>(mode, a, F::SCALE);
+    let down = fp::ldexp::<F>(mode, a, F::SCALE.wrapping_neg());
     let one = F::narrow((F::bias() as u64) << F::MANTISSA_BITS);
-    if F::is_zero(b) || F::is_zero(c) {
-        return (F::default_nan(), false);
-    }
-    if F::exponent(c) - F::exponent(b) >= F::NEAR_MAX {
-        // Only the denominator is scaled.
-        return (if a == b { up() } else { a }, true);
-    }
-    if F::is_denormal(b) {
-        return (up(), false);
-    }
-    let (reciprocal, quotient) = (F::quotient_is_denormal(one, b), F::quotient_is_denormal(c, b));
-    match (reciprocal, quotient) {
-        // The manual's text scales the denominator up here; it is so large that this would overflow.
-        (true, true) => (if a == b { down() } else { a }, true),
-        (true, false) => (down(), false),
-        (false, true) => (if a == c { up() } else { a }, true),
-        (false, false) if F::exponent(c) <= F::TINY => (up(), false),
-        (false, false) => (a, false),
-    }
+    let is_denominator = a == b;
+    let reciprocal = F::quotient_is_denormal(one, b);
+    let quotient = F::quotient_is_denormal(c, b);
+    let mut value = if F::exponent(c) <= F::TINY { up } else { a };
+    // The manual's text scales the denominator up where both are denormal; it is so large that this would overflow.
+    value = if quotient & !reciprocal {
+        if a == c { up } else { a }
+    } else {
+        value
+    };
+    value = if reciprocal & !quotient { down } else { value };
+    value = if reciprocal & quotient {
+        if is_denominator { down } else { a }
+    } else {
+        value
+    };
+    let mut scaled = quotient;
+    let tiny = F::is_denormal(b);
+    value = if tiny { up } else { value };
+    scaled &= !tiny;
+    // Only the denominator is scaled.
+    let near = F::exponent(c) - F::exponent(b) >= F::NEAR_MAX;
+    value = if near {
+        if is_denominator { up } else { a }
+    } else {
+        value
+    };
+    scaled |= near;
+    let invalid = F::is_zero(b) | F::is_zero(c);
+    (if invalid { F::default_nan() } else { value }, scaled & !invalid)
 }
 
 /// `a * b + c`, scaled back when `scaled`; rounded once.
+#[inline(always)]
 pub(super) fn fmas<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits, scaled: bool) -> F::Bits {
+    if scaled {
+        rescale::<F>(mode, a, b, c)
+    } else {
+        fp::fma::<F>(mode, a, b, c)
+    }
+}
+
+/// [`fmas`] of a quotient that must be scaled back.
+#[cold]
+fn rescale<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    let mode = mode.on(false);
     let sum = fp::fma::<F>(mode, a, b, c);
-    if !scaled || F::is_nan(sum) {
+    if F::is_nan(sum) {
         return sum;
     }
     let n = if F::exponent(c) > F::bias() {
@@ -112,7 +139,7 @@ fn residue<F: Format>(a: F::Bits, b: F::Bits, c: F::Bits, sum: F::Bits) -> f64 {
     };
     let [a, b, c, sum] = [a, b, c, sum].map(|bits| F::host(bits).wide());
     let high = a * b;
-    let low = a.mul_add(b, -high);
+    let low = libm::fma(a, b, -high);
     let (alpha, alpha_low) = two_sum(c, low);
     let (beta, beta_low) = two_sum(high, alpha);
     ((beta - sum) + beta_low) + alpha_low

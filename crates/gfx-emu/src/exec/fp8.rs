@@ -80,10 +80,7 @@ formats! {
 }
 
 /// Product sums of matrix cores have no mode.
-pub(super) const MODE: Mode = Mode {
-    ieee: false,
-    dx10_clamp: false,
-};
+pub(super) const MODE: Mode = Mode::NONE;
 
 /// `a * b + c` in single precision, rounded once.
 pub(super) fn fma(a: u32, b: u32, c: u32) -> u32 {

@@ -135,18 +135,18 @@ functions! {
     max3_u16(a: u16, b: u16, c: u16) -> u16 { a.max(b).max(c) }
     med3_u16(a: u16, b: u16, c: u16) -> u16 { a.min(b).max(a.max(b).min(c)) }
     pack(a: u16, b: u16) -> u32 { joined(a, b) }
-    relation_i16(a: u16, b: u16) -> u8 { relation(a as i16, b as i16) }
-    relation_u16(a: u16, b: u16) -> u8 { relation(a, b) }
-    relation_i32(a: u32, b: u32) -> u8 { relation(a as i32, b as i32) }
-    relation_u32(a: u32, b: u32) -> u8 { relation(a, b) }
-    relation_i64(a: u64, b: u64) -> u8 { relation(a as i64, b as i64) }
-    relation_u64(a: u64, b: u64) -> u8 { relation(a, b) }
+    relation_i16(a: u16, b: u16) -> u32 { relation(a as i16, b as i16) }
+    relation_u16(a: u16, b: u16) -> u32 { relation(a, b) }
+    relation_i32(a: u32, b: u32) -> u32 { relation(a as i32, b as i32) }
+    relation_u32(a: u32, b: u32) -> u32 { relation(a, b) }
+    relation_i64(a: u64, b: u64) -> u32 { relation(a as i64, b as i64) }
+    relation_u64(a: u64, b: u64) -> u32 { relation(a, b) }
 }
 
 /// How two integers relate: 1 less, 2 equal, 4 greater.
 #[inline(always)]
-fn relation<T: Ord + Copy>(a: T, b: T) -> u8 {
-    u8::from(a < b) | u8::from(a == b) << 1 | u8::from(a > b) << 2
+fn relation<T: Ord + Copy>(a: T, b: T) -> u32 {
+    u32::from(a < b) | u32::from(a == b) << 1 | u32::from(a > b) << 2
 }
 
 /// Two signed 16-bit numbers, each limited to a byte.

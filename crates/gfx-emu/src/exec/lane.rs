@@ -56,6 +56,43 @@ pub(super) fn row64<const W: usize>(wave: &Wave<W>, src: Src, out: &mut [u64; W]
     *out = [value; W];
 }
 
+/// All ones in the lanes whose bit is set in a mask.
+#[inline(always)]
+pub(super) fn spread<const W: usize>(mask: u64) -> [u32; W] {
+    let mut out = [0; W];
+    for (half, lanes) in out.chunks_mut(32).enumerate() {
+        let bits = (mask >> (32 * half)) as u32;
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            *lane = 0_u32.wrapping_sub(bits >> i & 1);
+        }
+    }
+    out
+}
+
+/// One bit for each lane: the lowest of its number.
+#[inline(always)]
+pub(super) fn pack<const W: usize>(hits: &[u32; W]) -> u64 {
+    let mut mask = 0;
+    for (half, lanes) in hits.chunks(32).enumerate() {
+        let mut bits = 0_u32;
+        for (i, hit) in lanes.iter().enumerate() {
+            bits |= (hit & 1) << i;
+        }
+        mask |= u64::from(bits) << (32 * half);
+    }
+    mask
+}
+
+/// `f` of every lane. [`array::map`] is a call for arrays as long as these.
+#[inline(always)]
+pub(super) fn each<const W: usize, T: Copy, R: Copy + Default>(row: &[T; W], f: impl Fn(T) -> R) -> [R; W] {
+    let mut out = [R::default(); W];
+    for i in 0..W {
+        out[i] = f(row[i]);
+    }
+    out
+}
+
 /// Writes a row to a register, in the lanes that are active.
 #[inline(always)]
 pub(super) fn store<const W: usize>(wave: &mut Wave<W>, register: usize, values: &[u32; W]) {
@@ -65,8 +102,9 @@ pub(super) fn store<const W: usize>(wave: &mut Wave<W>, register: usize, values:
         *row = *values;
         return;
     }
+    let mask = spread::<W>(active);
     for i in 0..W {
-        row[i] = if active >> i & 1 != 0 { values[i] } else { row[i] };
+        row[i] ^= (row[i] ^ values[i]) & mask[i];
     }
 }
 
@@ -92,11 +130,8 @@ fn write_half<const W: usize>(wave: &mut Wave<W>, inst: &Inst, values: &[u16; W]
     let high = inst.op_sel >> 3 & 1 != 0;
     if W > 32 && inst.clears_half {
         let shift = if high { 16 } else { 0 };
-        store(
-            wave,
-            usize::from(inst.dst),
-            &values.map(|value| u32::from(value) << shift),
-        );
+        let out = each(values, |value| u32::from(value) << shift);
+        store(wave, usize::from(inst.dst), &out);
     } else {
         store_half(wave, usize::from(inst.dst), high, values);
     }
@@ -120,20 +155,79 @@ pub(super) fn halves<const W: usize>(wave: &Wave<W>, src: Src, high: bool, abs: 
 }
 
 /// How a kind of operand is read and written; see [`crate::isa::ops::Kind`].
+///
+/// Reading goes in two steps, so that the lane loop sees rows and nothing else: [`Lane::prepare`] puts a source that is no
+/// plain register into [`Wave::spare`], and [`Lane::rows`] says where the lanes lie.
 pub(super) trait Lane {
     /// The bits of one lane.
     type Value: Copy + Default;
+    /// The rows of a source.
+    type Rows<'a, const W: usize>: Copy;
 
-    /// Source `i` of the instruction.
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [Self::Value; W],
-    ) -> &'a [Self::Value; W];
+    /// Makes source `i` of the instruction ready.
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize);
+
+    /// Source `i` of the instruction, which was prepared.
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> Self::Rows<'a, W>;
+
+    /// One lane of a source.
+    fn get<const W: usize>(rows: Self::Rows<'_, W>, lane: usize) -> Self::Value;
 
     /// The destination.
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[Self::Value; W]);
+}
+
+/// The rows of source `i`: its register, or what was prepared.
+#[inline(always)]
+fn place<const W: usize>(wave: &Wave<W>, src: Src, i: usize, modified: bool, second: usize) -> &[u32; W] {
+    match src {
+        Src::Vgpr(n) if !modified => &wave.vgpr[usize::from(n) + second],
+        _ => &wave.spare[2 * i + second],
+    }
+}
+
+/// Whether source `i` must be prepared.
+#[inline(always)]
+fn is_derived(src: Src, modified: bool) -> bool {
+    modified || !matches!(src, Src::Vgpr(_))
+}
+
+/// What absolute value and negation of source `i` keep and flip, in a word of `bits` bits.
+#[inline(always)]
+fn modifiers(inst: &Inst, i: usize, bits: u32) -> (u64, u64) {
+    let sign = 1 << (bits - 1);
+    let keep = if inst.abs >> i & 1 != 0 { !sign } else { u64::MAX };
+    let flip = if inst.neg >> i & 1 != 0 { sign } else { 0 };
+    (keep, flip)
+}
+
+/// Whether absolute value or negation apply to source `i`.
+#[inline(always)]
+fn is_modified(inst: &Inst, i: usize) -> bool {
+    (inst.neg | inst.abs) >> i & 1 != 0
+}
+
+#[inline(never)]
+fn derive32<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
+    let mut buffer = [0; W];
+    let row = *row(wave, src, &mut buffer);
+    wave.spare[2 * i] = each(&row, |value| value & keep as u32 ^ flip as u32);
+}
+
+#[inline(never)]
+fn derive64<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
+    let mut row = [0; W];
+    row64(wave, src, &mut row);
+    let row = each(&row, |value| value & keep ^ flip);
+    wave.spare[2 * i] = each(&row, |value| value as u32);
+    wave.spare[2 * i + 1] = each(&row, |value| (value >> 32) as u32);
+}
+
+#[inline(never)]
+fn derive16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize, (abs, neg): (bool, bool)) {
+    let high = inst.op_sel >> i & 1 != 0;
+    let row = halves(wave, inst.src[i], high, abs, neg);
+    wave.spare[2 * i] = each(&row, u32::from);
 }
 
 /// 32-bit integers.
@@ -155,15 +249,24 @@ pub(super) type P16 = B32;
 
 impl Lane for B32 {
     type Value = u32;
+    type Rows<'a, const W: usize> = &'a [u32; W];
 
     #[inline(always)]
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [u32; W],
-    ) -> &'a [u32; W] {
-        row(wave, inst.src[i], buffer)
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
+        let src = inst.src[i];
+        if is_derived(src, false) {
+            derive32(wave, src, i, (u64::MAX, 0));
+        }
+    }
+
+    #[inline(always)]
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> &'a [u32; W] {
+        place(wave, inst.src[i], i, false, 0)
+    }
+
+    #[inline(always)]
+    fn get<const W: usize>(rows: &[u32; W], lane: usize) -> u32 {
+        rows[lane]
     }
 
     #[inline(always)]
@@ -174,39 +277,31 @@ impl Lane for B32 {
 
 impl Lane for F32 {
     type Value = u32;
+    type Rows<'a, const W: usize> = &'a [u32; W];
 
     #[inline(always)]
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [u32; W],
-    ) -> &'a [u32; W] {
-        if (inst.neg | inst.abs) >> i & 1 == 0 {
-            return row(wave, inst.src[i], buffer);
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
+        let src = inst.src[i];
+        if is_derived(src, is_modified(inst, i)) {
+            derive32(wave, src, i, modifiers(inst, i, 32));
         }
-        let keep = if inst.abs >> i & 1 != 0 {
-            0x7fff_ffff
-        } else {
-            u32::MAX
-        };
-        let flip = u32::from(inst.neg >> i & 1) << 31;
-        let mut spread = [0; W];
-        let row = row(wave, inst.src[i], &mut spread);
-        for (out, value) in buffer.iter_mut().zip(row) {
-            *out = value & keep ^ flip;
-        }
-        buffer
+    }
+
+    #[inline(always)]
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> &'a [u32; W] {
+        place(wave, inst.src[i], i, is_modified(inst, i), 0)
+    }
+
+    #[inline(always)]
+    fn get<const W: usize>(rows: &[u32; W], lane: usize) -> u32 {
+        rows[lane]
     }
 
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u32; W]) {
         if inst.clamp {
-            store(
-                wave,
-                usize::from(inst.dst),
-                &values.map(|value| fp::clamp::<fp::F32>(mode, value)),
-            );
+            let out = each(values, |value| fp::clamp::<fp::F32>(mode, value));
+            store(wave, usize::from(inst.dst), &out);
         } else {
             store(wave, usize::from(inst.dst), values);
         }
@@ -215,22 +310,31 @@ impl Lane for F32 {
 
 #[inline(always)]
 fn store64<const W: usize>(wave: &mut Wave<W>, register: usize, values: &[u64; W]) {
-    store(wave, register, &values.map(|value| value as u32));
-    store(wave, register + 1, &values.map(|value| (value >> 32) as u32));
+    store(wave, register, &each(values, |value| value as u32));
+    store(wave, register + 1, &each(values, |value| (value >> 32) as u32));
 }
 
 impl Lane for B64 {
     type Value = u64;
+    type Rows<'a, const W: usize> = [&'a [u32; W]; 2];
 
     #[inline(always)]
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [u64; W],
-    ) -> &'a [u64; W] {
-        row64(wave, inst.src[i], buffer);
-        buffer
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
+        let src = inst.src[i];
+        if is_derived(src, false) {
+            derive64(wave, src, i, (u64::MAX, 0));
+        }
+    }
+
+    #[inline(always)]
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> [&'a [u32; W]; 2] {
+        let place = |second| place(wave, inst.src[i], i, false, second);
+        [place(0), place(1)]
+    }
+
+    #[inline(always)]
+    fn get<const W: usize>([low, high]: [&[u32; W]; 2], lane: usize) -> u64 {
+        u64::from(low[lane]) | u64::from(high[lane]) << 32
     }
 
     #[inline(always)]
@@ -241,37 +345,32 @@ impl Lane for B64 {
 
 impl Lane for F64 {
     type Value = u64;
+    type Rows<'a, const W: usize> = [&'a [u32; W]; 2];
 
     #[inline(always)]
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [u64; W],
-    ) -> &'a [u64; W] {
-        row64(wave, inst.src[i], buffer);
-        if (inst.neg | inst.abs) >> i & 1 != 0 {
-            let keep = if inst.abs >> i & 1 != 0 {
-                u64::MAX >> 1
-            } else {
-                u64::MAX
-            };
-            let flip = u64::from(inst.neg >> i & 1) << 63;
-            for value in buffer.iter_mut() {
-                *value = *value & keep ^ flip;
-            }
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
+        let src = inst.src[i];
+        if is_derived(src, is_modified(inst, i)) {
+            derive64(wave, src, i, modifiers(inst, i, 64));
         }
-        buffer
+    }
+
+    #[inline(always)]
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> [&'a [u32; W]; 2] {
+        let place = |second| place(wave, inst.src[i], i, is_modified(inst, i), second);
+        [place(0), place(1)]
+    }
+
+    #[inline(always)]
+    fn get<const W: usize>([low, high]: [&[u32; W]; 2], lane: usize) -> u64 {
+        u64::from(low[lane]) | u64::from(high[lane]) << 32
     }
 
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u64; W]) {
         if inst.clamp {
-            store64(
-                wave,
-                usize::from(inst.dst),
-                &values.map(|value| fp::clamp::<fp::F64>(mode, value)),
-            );
+            let out = each(values, |value| fp::clamp::<fp::F64>(mode, value));
+            store64(wave, usize::from(inst.dst), &out);
         } else {
             store64(wave, usize::from(inst.dst), values);
         }
@@ -280,16 +379,29 @@ impl Lane for F64 {
 
 impl Lane for B16 {
     type Value = u16;
+    type Rows<'a, const W: usize> = (&'a [u32; W], u32);
 
     #[inline(always)]
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [u16; W],
-    ) -> &'a [u16; W] {
-        *buffer = halves(wave, inst.src[i], inst.op_sel >> i & 1 != 0, false, false);
-        buffer
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
+        if is_derived(inst.src[i], false) {
+            derive16(wave, inst, i, (false, false));
+        }
+    }
+
+    #[inline(always)]
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> (&'a [u32; W], u32) {
+        let derived = is_derived(inst.src[i], false);
+        let shift = if !derived && inst.op_sel >> i & 1 != 0 {
+            16
+        } else {
+            0
+        };
+        (place(wave, inst.src[i], i, false, 0), shift)
+    }
+
+    #[inline(always)]
+    fn get<const W: usize>((row, shift): (&[u32; W], u32), lane: usize) -> u16 {
+        (row[lane] >> shift) as u16
     }
 
     #[inline(always)]
@@ -300,23 +412,36 @@ impl Lane for B16 {
 
 impl Lane for F16 {
     type Value = u16;
+    type Rows<'a, const W: usize> = (&'a [u32; W], u32);
 
     #[inline(always)]
-    fn read<'a, const W: usize>(
-        wave: &'a Wave<W>,
-        inst: &Inst,
-        i: usize,
-        buffer: &'a mut [u16; W],
-    ) -> &'a [u16; W] {
-        let bit = |bits: u8| bits >> i & 1 != 0;
-        *buffer = halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg));
-        buffer
+    fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
+        if is_derived(inst.src[i], is_modified(inst, i)) {
+            derive16(wave, inst, i, (inst.abs >> i & 1 != 0, inst.neg >> i & 1 != 0));
+        }
+    }
+
+    #[inline(always)]
+    fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> (&'a [u32; W], u32) {
+        let derived = is_derived(inst.src[i], is_modified(inst, i));
+        let shift = if !derived && inst.op_sel >> i & 1 != 0 {
+            16
+        } else {
+            0
+        };
+        (place(wave, inst.src[i], i, is_modified(inst, i), 0), shift)
+    }
+
+    #[inline(always)]
+    fn get<const W: usize>((row, shift): (&[u32; W], u32), lane: usize) -> u16 {
+        (row[lane] >> shift) as u16
     }
 
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u16; W]) {
         if inst.clamp {
-            write_half(wave, inst, &values.map(|value| fp::clamp::<fp::F16>(mode, value)));
+            let out = each(values, |value| fp::clamp::<fp::F16>(mode, value));
+            write_half(wave, inst, &out);
         } else {
             write_half(wave, inst, values);
         }
@@ -352,7 +477,7 @@ pub(super) fn packed_write<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
     mode: Mode,
-    [low, high]: [[u16; W]; 2],
+    [low, high]: &[[u16; W]; 2],
 ) {
     let mut out = [0; W];
     for i in 0..W {
@@ -379,7 +504,8 @@ pub(super) fn mask<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
     }
 }
 
-/// Format helpers used by the vector operations.
+/// A half in single precision.
+#[inline(always)]
 pub(super) fn single(bits: u16) -> u32 {
     (fp::F16::host(bits) as f32).to_bits()
 }

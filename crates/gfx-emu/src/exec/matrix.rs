@@ -14,10 +14,7 @@ const SIZE: usize = 16;
 /// Registers of C and D.
 const ROWS: usize = 8;
 /// Nothing here depends on MODE.
-const MODE: Mode = Mode {
-    ieee: false,
-    dx10_clamp: false,
-};
+const MODE: Mode = Mode::NONE;
 
 /// A field of `bits` bits, sign-extended when it is signed.
 fn field(word: u32, i: u32, bits: u32, signed: bool) -> i32 {

@@ -1,36 +1,35 @@
 //! Loads and stores: scalar, and per lane in any address space.
 
+use super::host::Host;
 use super::port::{self, At, Ports};
-use super::{Trouble, unimplemented};
+use super::{Trouble, atomic, batch, unimplemented};
 use crate::isa::{Inst, Op, Space, Src};
 use crate::wave::{Group, Wave, reg};
 
 /// Dwords of the widest per-lane access.
 const MAX_WORDS: usize = 4;
 
-/// What a scalar load asks for.
+/// What a scalar load, store or atomic asks for.
 pub(super) struct Consecutive {
     /// Where it starts; the card drops the lowest two bits.
     pub(super) address: u64,
     /// Dwords that are written to registers.
     count: usize,
-    /// Dwords that are read; the others are zero.
+    /// Dwords that are accessed; the others read as zero and are not written.
     pub(super) readable: usize,
 }
 
 /// The dwords of a scalar load.
 pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Consecutive {
-    let count = usize::from(inst.op.signature().dst.registers(W));
+    let signature = inst.op.signature();
+    let data = signature.dst.registers(W).max(match inst.op {
+        Op::SStoreB32 | Op::SStoreB64 | Op::SStoreB128 => signature.src[0].registers(W),
+        _ => 0,
+    });
+    let count = usize::from(data);
     let base = wave.sgpr64(usize::from(inst.base));
     let offset = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]).wrapping_add(inst.imm as i64 as u64);
-    let buffer = matches!(
-        inst.op,
-        Op::SBufferLoadB32
-            | Op::SBufferLoadB64
-            | Op::SBufferLoadB128
-            | Op::SBufferLoadB256
-            | Op::SBufferLoadB512
-    );
+    let buffer = inst.space == Space::Buffer;
     let mut readable = count;
     let mut address = base.wrapping_add(offset);
     if buffer {
@@ -50,10 +49,10 @@ pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Consec
     }
 }
 
-/// Scalar loads: consecutive dwords into consecutive scalar registers.
+/// Scalar memory: consecutive dwords from and to consecutive scalar registers, and atomics on them.
 pub(super) fn scalar<const W: usize>(
     wave: &mut Wave<W>,
-    group: &Group<'_>,
+    group: &mut Group<'_>,
     inst: &Inst,
 ) -> Result<(), Trouble> {
     let Consecutive {
@@ -64,6 +63,18 @@ pub(super) fn scalar<const W: usize>(
     let address = address & !3;
     let mut words = [0; 16];
     let words = &mut words[..count];
+    if let Src::Scalar(first) = inst.src[0] {
+        if atomic::is_narrow(inst.op).is_some() {
+            return atomic::scalar(wave, group, inst, address, readable == count);
+        }
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = wave.sgpr[(usize::from(first) + i) & 127];
+        }
+        let stored = group
+            .memory
+            .store_words(address, &words[..readable], &mut wave.cursor);
+        return stored.map_err(|fault| (None, fault.into()));
+    }
     let loaded = group
         .memory
         .load_words(address, &mut words[..readable], &mut wave.cursor);
@@ -83,6 +94,45 @@ pub(super) struct Narrow {
     half: Option<bool>,
     /// The other half is cleared, as cards with error correction of their registers do.
     clears: bool,
+}
+
+impl Narrow {
+    /// The same with the other half of the register cleared, if asked for.
+    pub(super) fn clearing(self, clears: bool) -> Narrow {
+        Narrow { clears, ..self }
+    }
+
+    /// The register after a load of `value`, zero-extended, into one that held `old`.
+    pub(super) fn merged(self, value: u32, old: u32) -> u32 {
+        let unused = 32 - 8 * self.bytes as u32;
+        let value = if self.signed {
+            ((value << unused) as i32 >> unused) as u32
+        } else {
+            value
+        };
+        match self.half {
+            None => value,
+            Some(high) if self.clears => (value & 0xffff) << if high { 16 } else { 0 },
+            Some(false) => old & 0xffff_0000 | value & 0xffff,
+            Some(true) => old & 0xffff | value << 16,
+        }
+    }
+}
+
+/// Bytes a lane loads or stores; `None` when the operation is no load or store.
+pub(super) fn bytes(op: Op) -> Option<u64> {
+    if let Some(narrow) = narrow(op) {
+        return Some(narrow.bytes as u64);
+    }
+    Some(match op {
+        Op::StoreB8 | Op::StoreD16HiB8 => 1,
+        Op::StoreB16 | Op::StoreD16HiB16 => 2,
+        Op::LoadB32 | Op::LoadAddtid | Op::StoreB32 | Op::StoreAddtid => 4,
+        Op::LoadB64 | Op::StoreB64 => 8,
+        Op::LoadB96 | Op::StoreB96 => 12,
+        Op::LoadB128 | Op::StoreB128 => 16,
+        _ => return None,
+    })
 }
 
 pub(super) fn narrow(op: Op) -> Option<Narrow> {
@@ -127,25 +177,37 @@ pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W]
 }
 
 /// Executes a load or a store.
-pub(super) fn execute<const W: usize>(
+pub(super) fn execute<H: Host, const W: usize>(
+    host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
 ) -> Result<(), Trouble> {
+    if batch::execute(host, wave, group, inst) {
+        return Ok(());
+    }
+    one_by_one(wave, group, inst)
+}
+
+/// Executes a load or a store lane by lane.
+#[inline(never)]
+fn one_by_one<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
     let addresses = addresses(wave, inst);
     let data = match inst.src[0] {
         Src::Vgpr(n) => usize::from(n),
         _ => 0,
     };
     let active = wave.active;
+    // Of loads that go to LDS.
+    let start = u64::from(wave.sgpr[reg::M0] & 0xffff).wrapping_add(inst.imm as i64 as u64);
     let (vgpr, mut ports) = port::split(wave, group);
     let lanes = Lanes {
         addresses: &addresses,
         active,
         space: inst.space,
     };
-    if let Some(mut narrow) = narrow(inst.op) {
-        narrow.clears = W > 32 && inst.clears_half;
+    if let Some(narrow) = narrow(inst.op) {
+        let narrow = narrow.clearing(W > 32 && inst.clears_half);
         return load_narrow(&mut vgpr[usize::from(inst.dst)], &mut ports, &lanes, narrow);
     }
     let dst = usize::from(inst.dst);
@@ -162,8 +224,35 @@ pub(super) fn execute<const W: usize>(
         Op::StoreB64 => store(&vgpr[data..data + 2], &mut ports, &lanes),
         Op::StoreB96 => store(&vgpr[data..data + 3], &mut ports, &lanes),
         Op::StoreB128 => store(&vgpr[data..data + 4], &mut ports, &lanes),
+        Op::LoadLdsU8 => to_lds(&mut ports, &lanes, start, 1, false),
+        Op::LoadLdsI8 => to_lds(&mut ports, &lanes, start, 1, true),
+        Op::LoadLdsU16 => to_lds(&mut ports, &lanes, start, 2, false),
+        Op::LoadLdsI16 => to_lds(&mut ports, &lanes, start, 2, true),
+        Op::LoadLdsB32 => to_lds(&mut ports, &lanes, start, 4, false),
         _ => Err(unimplemented()),
     }
+}
+
+/// Loads that go to LDS: a dword for each lane, one behind the other from `start` on.
+fn to_lds<const W: usize>(
+    ports: &mut Ports<'_>,
+    lanes: &Lanes<'_, W>,
+    start: u64,
+    bytes: usize,
+    signed: bool,
+) -> Result<(), Trouble> {
+    let unused = 32 - 8 * bytes as u32;
+    for (lane, at) in lanes.places() {
+        let value = ports.load(at, bytes).map_err(|kind| (Some(lane), kind))?;
+        let value = if signed {
+            ((value << unused) as i32 >> unused) as u32
+        } else {
+            value
+        };
+        let place = At::Lds(start.wrapping_add(4 * lane as u64));
+        ports.store(place, 4, value).map_err(|kind| (Some(lane), kind))?;
+    }
+    Ok(())
 }
 
 /// Where the lanes go.
@@ -179,15 +268,6 @@ impl<const W: usize> Lanes<'_, W> {
         let lanes = (0..W).filter(|lane| self.active >> lane & 1 != 0);
         lanes.map(|lane| (lane, port::place(self.space, lane, self.addresses[lane])))
     }
-
-    /// The first address, when every lane is active and they follow each other in device memory, `words` dwords each.
-    fn contiguous(&self, words: usize) -> Option<u64> {
-        let first = self.addresses[0];
-        let device = self.space == Space::Global && self.active == Wave::<W>::ALL;
-        let step = 4 * words as u64;
-        let follow = (0..W).all(|lane| self.addresses[lane] == first.wrapping_add(step * lane as u64));
-        (device && follow).then_some(first)
-    }
 }
 
 /// Loads as many dwords per lane as there are rows.
@@ -196,20 +276,6 @@ fn load<const W: usize>(
     ports: &mut Ports<'_>,
     lanes: &Lanes<'_, W>,
 ) -> Result<(), Trouble> {
-    // All lanes in one access. If it faults, the lanes go one by one, and the fault names the lane.
-    if let Some(address) = lanes.contiguous(rows.len()) {
-        let mut all = [[0; MAX_WORDS]; W];
-        let all = &mut all.as_flattened_mut()[..W * rows.len()];
-        if ports.memory.load_words(address, all, ports.cursor).is_ok() {
-            let count = rows.len();
-            for (i, row) in rows.iter_mut().enumerate() {
-                for (lane, value) in row.iter_mut().enumerate() {
-                    *value = all[lane * count + i];
-                }
-            }
-            return Ok(());
-        }
-    }
     let mut words = [0; MAX_WORDS];
     let words = &mut words[..rows.len()];
     for (lane, at) in lanes.places() {
@@ -227,18 +293,9 @@ fn load_narrow<const W: usize>(
     lanes: &Lanes<'_, W>,
     narrow: Narrow,
 ) -> Result<(), Trouble> {
-    let unused = 32 - 8 * narrow.bytes as u32;
     for (lane, at) in lanes.places() {
-        let mut value = ports.load(at, narrow.bytes).map_err(|kind| (Some(lane), kind))?;
-        if narrow.signed {
-            value = ((value << unused) as i32 >> unused) as u32;
-        }
-        row[lane] = match narrow.half {
-            None => value,
-            Some(high) if narrow.clears => (value & 0xffff) << if high { 16 } else { 0 },
-            Some(false) => row[lane] & 0xffff_0000 | value & 0xffff,
-            Some(true) => row[lane] & 0xffff | value << 16,
-        };
+        let value = ports.load(at, narrow.bytes).map_err(|kind| (Some(lane), kind))?;
+        row[lane] = narrow.merged(value, row[lane]);
     }
     Ok(())
 }
@@ -249,12 +306,6 @@ fn store<const W: usize>(
     ports: &mut Ports<'_>,
     lanes: &Lanes<'_, W>,
 ) -> Result<(), Trouble> {
-    if let [row] = rows
-        && let Some(address) = lanes.contiguous(1)
-        && ports.memory.store_words(address, row, ports.cursor).is_ok()
-    {
-        return Ok(());
-    }
     let mut words = [0; MAX_WORDS];
     let words = &mut words[..rows.len()];
     for (lane, at) in lanes.places() {

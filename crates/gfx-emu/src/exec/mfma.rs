@@ -16,9 +16,11 @@ const LANES: usize = 64;
 
 /// What an element of A or B is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
+pub(super) enum Element {
     F64,
     F32,
+    /// Single precision without the last 13 bits of the fraction.
+    Xf32,
     F16,
     Bf16,
     Fp8,
@@ -27,10 +29,10 @@ enum Element {
 }
 
 impl Element {
-    fn bits(self) -> usize {
+    pub(super) fn bits(self) -> usize {
         match self {
             Element::F64 => 64,
-            Element::F32 => 32,
+            Element::F32 | Element::Xf32 => 32,
             Element::F16 | Element::Bf16 => 16,
             Element::Fp8 | Element::Bf8 | Element::I8 => 8,
         }
@@ -84,13 +86,15 @@ impl Shape {
 }
 
 fn shape(op: Op) -> Option<Shape> {
-    use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I8};
+    use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I8, Xf32};
     let (size, depth, blocks, a, b) = match op {
         Op::Mfma32x1B2F32 => (32, 1, 2, F32, F32),
         Op::Mfma16x1B4F32 => (16, 1, 4, F32, F32),
         Op::Mfma4x1B16F32 => (4, 1, 16, F32, F32),
         Op::Mfma32x2F32 => (32, 2, 1, F32, F32),
         Op::Mfma16x4F32 => (16, 4, 1, F32, F32),
+        Op::Mfma16x8Xf32 => (16, 8, 1, Xf32, Xf32),
+        Op::Mfma32x4Xf32 => (32, 4, 1, Xf32, Xf32),
         Op::Mfma32x4B2F16 => (32, 4, 2, F16, F16),
         Op::Mfma16x4B4F16 => (16, 4, 4, F16, F16),
         Op::Mfma4x4B16F16 => (4, 4, 16, F16, F16),
@@ -135,7 +139,13 @@ fn shape(op: Op) -> Option<Shape> {
 }
 
 /// Element number `item` of what a lane holds from register `first` on, zero-extended.
-fn element<const W: usize>(wave: &Wave<W>, first: usize, lane: usize, item: usize, bits: usize) -> u64 {
+pub(super) fn element<const W: usize>(
+    wave: &Wave<W>,
+    first: usize,
+    lane: usize,
+    item: usize,
+    bits: usize,
+) -> u64 {
     let word = |register: usize| u64::from(wave.vgpr[register][lane]);
     if bits == 64 {
         return word(first + 2 * item) | word(first + 2 * item + 1) << 32;
@@ -151,19 +161,29 @@ fn single(element: Element, bits: u64) -> u32 {
         Element::Bf16 => (bits as u32) << 16,
         Element::Fp8 => fp8::widen(bits as u8, fp8::FP8),
         Element::Bf8 => fp8::widen(bits as u8, fp8::BF8),
+        Element::Xf32 => shortened(bits as u32),
         Element::F32 | Element::F64 | Element::I8 => bits as u32,
     }
 }
 
-/// The sum with one more product.
-fn step(shape: Shape, sum: u64, a: u64, b: u64) -> u64 {
-    match shape.a {
+/// Single precision rounded to nearest even at ten bits of fraction, as hipBLASLt does it on the host for comparison.
+fn shortened(bits: u32) -> u32 {
+    if bits & 0x7fff_ffff > 0x7f80_0000 {
+        // A NaN stays one.
+        return bits & !0x1fff | 0x0040_0000;
+    }
+    (bits + 0xfff + (bits >> 13 & 1)) & !0x1fff
+}
+
+/// The sum with one more product of two elements.
+pub(super) fn step([kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b: u64) -> u64 {
+    match kind_a {
         Element::F64 => fp::fma::<fp::F64>(fp8::MODE, a, b, sum),
         Element::I8 => {
             let product = i32::from(a as i8) * i32::from(b as i8);
             u64::from((sum as i32).wrapping_add(product) as u32)
         }
-        _ => u64::from(fp8::fma(single(shape.a, a), single(shape.b, b), sum as u32)),
+        _ => u64::from(fp8::fma(single(kind_a, a), single(kind_b, b), sum as u32)),
     }
 }
 
@@ -196,7 +216,7 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result
             let (lane_b, _) = shape.factor(block, column, k);
             let left = element(wave, a, lane_a, item, shape.a.bits()) ^ sign(0);
             let right = element(wave, b, lane_b, item, shape.b.bits()) ^ sign(1);
-            step(shape, sum, left, right)
+            step([shape.a, shape.b], sum, left, right)
         });
         for word in 0..words {
             out[words * item + word][lane] = (sum >> (32 * word)) as u32;

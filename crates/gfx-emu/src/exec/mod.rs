@@ -4,12 +4,15 @@
 //! stands in the table of [`crate::isa::ops`]; this module applies it to registers. Scheduling waves is the launcher's.
 
 mod atomic;
+mod batch;
+mod buffer;
 mod control;
 mod convert;
 mod cube;
 mod division;
 mod dpp;
 mod fp8;
+mod host;
 mod int;
 mod lane;
 mod matrix;
@@ -22,6 +25,7 @@ mod probe;
 mod salu;
 mod scalar_fn;
 mod share;
+mod sparse;
 mod transcendental;
 mod valu;
 mod vector;
@@ -33,6 +37,7 @@ use crate::fault::FaultKind;
 use crate::fp::Mode;
 use crate::isa::{AGPR, Inst, Program, Src, Unit};
 use crate::wave::{Group, Stop, Wave, reg};
+use host::Host;
 
 /// What went wrong, and in which lane when one is to blame.
 type Trouble = (Option<usize>, FaultKind);
@@ -55,6 +60,21 @@ pub(crate) fn run<const W: usize>(
     group: &mut Group<'_>,
     budget: &mut u64,
 ) -> Result<Stop, (usize, Option<usize>, FaultKind)> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(host) = host::Wide::detect() {
+        return run_on(host, wave, program, group, budget);
+    }
+    run_on(host::Portable, wave, program, group, budget)
+}
+
+/// [`run`] on a host of a certain kind.
+fn run_on<H: Host, const W: usize>(
+    host: H,
+    wave: &mut Wave<W>,
+    program: &Program,
+    group: &mut Group<'_>,
+    budget: &mut u64,
+) -> Result<Stop, (usize, Option<usize>, FaultKind)> {
     let limit = *budget;
     let mut mode = enter(wave, program).map_err(|kind| (program.pc(wave.pc), None, kind))?;
     let insts = program.insts();
@@ -72,7 +92,7 @@ pub(crate) fn run<const W: usize>(
                 Ok(Flow::Next)
             }
             Unit::Control => control::execute(wave, program, group, inst, &mut mode),
-            _ => execute(wave, group, insts, inst, mode),
+            _ => execute(host, wave, group, insts, inst, mode),
         };
         match flow {
             Ok(Flow::Next) => wave.pc += 1,
@@ -120,7 +140,8 @@ fn unimplemented() -> Trouble {
 
 /// Vector and memory instructions.
 #[inline]
-fn execute<const W: usize>(
+fn execute<H: Host, const W: usize>(
+    host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     insts: &[Inst],
@@ -129,30 +150,31 @@ fn execute<const W: usize>(
 ) -> Result<Flow, Trouble> {
     wave.active = wave.exec();
     if W > 32 && (wave.indexed || inst.parts.is_some()) {
-        return unusual(wave, group, inst, mode);
+        return unusual(host, wave, group, inst, mode);
     }
     if let Some((register, dpp)) = &inst.dpp {
         dpp::apply(wave, usize::from(*register), dpp)?;
     }
     if inst.entangled {
-        return entangled(wave, insts, inst, mode);
+        return entangled(host, wave, insts, inst, mode);
     }
-    operate(wave, group, inst, mode)
+    operate(host, wave, group, inst, mode)
 }
 
 /// The operation itself, its sources ready.
 #[inline(always)]
-fn operate<const W: usize>(
+fn operate<H: Host, const W: usize>(
+    host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     match inst.unit {
-        Unit::Lane => valu::execute(wave, inst, mode),
-        Unit::Compare => valu::execute_compare(wave, inst),
-        Unit::Vector => vector::execute(wave, inst, mode)?,
-        Unit::ScalarMemory | Unit::Memory | Unit::Atomic | Unit::Share => reach(wave, group, inst)?,
+        Unit::Lane => valu::execute(host, wave, inst, mode),
+        Unit::Compare => valu::execute_compare(host, wave, inst),
+        Unit::Vector => vector::execute(host, wave, inst, mode)?,
+        Unit::ScalarMemory | Unit::Memory | Unit::Atomic | Unit::Share => reach(host, wave, group, inst)?,
         Unit::Scalar | Unit::Control => {}
     }
     Ok(Flow::Next)
@@ -160,21 +182,28 @@ fn operate<const W: usize>(
 
 /// An operation that reaches beyond the registers; the sanitizer looks at it first.
 #[inline(always)]
-fn reach<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
+fn reach<H: Host, const W: usize>(
+    host: H,
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+) -> Result<(), Trouble> {
     if group.watch.is_some() {
         watch::before(wave, group, inst)?;
     }
     match inst.unit {
         Unit::ScalarMemory => memory::scalar(wave, group, inst),
-        Unit::Memory => memory::execute(wave, group, inst),
+        Unit::Memory | Unit::Atomic if buffer::is_resource(wave, inst) => buffer::execute(wave, group, inst),
+        Unit::Memory => memory::execute(host, wave, group, inst),
         Unit::Atomic => atomic::execute(wave, group, inst),
-        _ => share::execute(wave, group, inst),
+        _ => share::execute(host, wave, group, inst),
     }
 }
 
 /// An instruction on parts of registers, or one whose register numbers are indexed.
 #[cold]
-fn unusual<const W: usize>(
+fn unusual<H: Host, const W: usize>(
+    host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
@@ -187,16 +216,16 @@ fn unusual<const W: usize>(
             return Err(unimplemented());
         }
         let moved = indexed(wave, inst)?;
-        return operate(wave, group, &moved, mode);
+        return operate(host, wave, group, &moved, mode);
     }
     if inst.parts.is_some() {
-        parts::execute(wave, inst, mode)?;
+        parts::execute(host, wave, inst, mode)?;
         return Ok(Flow::Next);
     }
     if let Some((register, dpp)) = &inst.dpp {
         dpp::apply(wave, usize::from(*register), dpp)?;
     }
-    operate(wave, group, inst, mode)
+    operate(host, wave, group, inst, mode)
 }
 
 /// The instruction with M0's index added to the vector registers that M0 names.
@@ -224,7 +253,8 @@ fn indexed<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Result<Inst, Trouble>
 /// Both halves of a dual instruction, when each overwrites what the other reads: the second must still see the registers
 /// as they were, so the first result is kept aside.
 #[cold]
-fn entangled<const W: usize>(
+fn entangled<H: Host, const W: usize>(
+    host: H,
     wave: &mut Wave<W>,
     insts: &[Inst],
     first: &Inst,
@@ -235,8 +265,8 @@ fn entangled<const W: usize>(
     let mut row = wave.vgpr[register];
     for (inst, swap) in [(first, true), (second, false)] {
         match inst.unit {
-            Unit::Lane => valu::execute(wave, inst, mode),
-            Unit::Vector => vector::execute(wave, inst, mode)?,
+            Unit::Lane => valu::execute(host, wave, inst, mode),
+            Unit::Vector => vector::execute(host, wave, inst, mode)?,
             _ => return Err(unimplemented()),
         }
         if swap {

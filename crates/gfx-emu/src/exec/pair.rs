@@ -6,6 +6,7 @@ use crate::isa::{Inst, Src};
 use crate::wave::Wave;
 
 /// One register of source `i`: the first or the second. A constant is the first; lowering refuses the second of one.
+#[inline(always)]
 fn half<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, second: bool) -> [u32; W] {
     let source = match inst.src[i] {
         Src::Vgpr(n) => Src::Vgpr(n + u16::from(second)),
@@ -16,7 +17,8 @@ fn half<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, second: bool) -> 
     *lane::row(wave, source, &mut buffer)
 }
 
-fn store<const W: usize>(wave: &mut Wave<W>, inst: &Inst, halves: [[u32; W]; 2]) {
+#[inline(always)]
+fn store<const W: usize>(wave: &mut Wave<W>, inst: &Inst, halves: &[[u32; W]; 2]) {
     for (i, half) in halves.iter().enumerate() {
         lane::store(wave, usize::from(inst.dst) + i, half);
     }
@@ -31,27 +33,29 @@ pub(super) fn arithmetic<const W: usize>(
     mode: Mode,
     f: impl Fn(Mode, u32, u32, u32) -> u32,
 ) {
-    let halves = [(inst.op_sel, inst.neg), (inst.op_sel_hi, inst.abs)].map(|(select, negate)| {
-        let [a, b, c] = [0, 1, 2].map(|i| {
-            let flip = u32::from(negate >> i & 1) << 31;
-            half(wave, inst, i, select >> i & 1 != 0).map(|value| value ^ flip)
-        });
-        let mut out = [0; W];
+    let mut halves = [[0; W]; 2];
+    for ((select, negate), out) in [(inst.op_sel, inst.neg), (inst.op_sel_hi, inst.abs)]
+        .into_iter()
+        .zip(&mut halves)
+    {
+        let source = |i: usize| half(wave, inst, i, select >> i & 1 != 0);
+        let flip = |i: usize| u32::from(negate >> i & 1) << 31;
+        let (a, b, c) = (source(0), source(1), source(2));
+        let flips = (flip(0), flip(1), flip(2));
         for i in 0..W {
-            let value = f(mode, a[i], b[i], c[i]);
+            let value = f(mode, a[i] ^ flips.0, b[i] ^ flips.1, c[i] ^ flips.2);
             out[i] = if inst.clamp {
                 fp::clamp::<fp::F32>(mode, value)
             } else {
                 value
             };
         }
-        out
-    });
-    store(wave, inst, halves);
+    }
+    store(wave, inst, &halves);
 }
 
 /// One register of the first source, then one of the second.
 pub(super) fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
     let halves = [0, 1].map(|i| half(wave, inst, i, inst.op_sel >> i & 1 != 0));
-    store(wave, inst, halves);
+    store(wave, inst, &halves);
 }

@@ -1,5 +1,6 @@
 //! Sub-dword addressing (SDWA): an operation on bytes or halves of its registers.
 
+use super::host::Host;
 use super::{Trouble, lane, unimplemented, valu, vector};
 use crate::fp::Mode;
 use crate::isa::{Inst, Unit, WHOLE};
@@ -38,7 +39,12 @@ fn insert(result: u32, old: u32, part: u8, unused: u8) -> u32 {
 }
 
 /// Executes an operation on parts.
-pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Result<(), Trouble> {
+pub(super) fn execute<H: Host, const W: usize>(
+    host: H,
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+) -> Result<(), Trouble> {
     let parts = inst.parts.as_deref().ok_or_else(unimplemented)?;
     for (i, source) in parts.from.iter().enumerate() {
         let mut buffer = [0; W];
@@ -47,14 +53,14 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mod
         wave.staged[i] = row.map(|value| extract(value, parts.sdwa.select[i], signed));
     }
     if inst.unit == Unit::Compare {
-        valu::execute_compare(wave, inst);
+        valu::execute_compare(host, wave, inst);
         return Ok(());
     }
     let register = usize::from(inst.dst);
     let old = *wave.vgpr.get(register).ok_or_else(unimplemented)?;
     match inst.unit {
-        Unit::Lane => valu::execute(wave, inst, mode),
-        _ => vector::execute(wave, inst, mode)?,
+        Unit::Lane => valu::execute(host, wave, inst, mode),
+        _ => vector::execute(host, wave, inst, mode)?,
     }
     let part = parts.sdwa.dst;
     if part != WHOLE {

@@ -62,12 +62,8 @@ pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W]
             }
         }
         (Space::Buffer, n) => {
-            // Any other descriptor gives an address that no memory has.
-            let start = if wave.sgpr64(base) == PRIVATE_BASE {
-                PRIVATE_BASE
-            } else {
-                u64::MAX << 32
-            };
+            // Other descriptors are buffer.rs's business.
+            let start = PRIVATE_BASE;
             let offset = wave.sgpr[usize::from(inst.soffset & 127)].wrapping_add(inst.imm as u32);
             for (lane, out) in out.iter_mut().enumerate() {
                 let index = n.map_or(0, |n| low(n)[lane]);

@@ -116,6 +116,7 @@ impl<const W: usize> WaveProbe<W> {
                         wave: 0,
                         lane,
                         work_item: None,
+                        source: None,
                         kind,
                     }));
                 }

@@ -1,16 +1,28 @@
 //! Data-share operations with a rule of their own: two addresses, lane exchange, append counters.
 
+use super::host::Host;
 use super::port::{self, At};
-use super::{Trouble, atomic, unimplemented};
+use super::{Trouble, atomic, batch, unimplemented};
 use crate::isa::{Inst, Op, Src};
 use crate::wave::{Group, Wave, reg};
 
 /// Executes one operation.
-pub(super) fn execute<const W: usize>(
+pub(super) fn execute<H: Host, const W: usize>(
+    host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
 ) -> Result<(), Trouble> {
+    let done = match inst.op {
+        Op::DsLoad2B32 => batch::two_addresses::<H, W, 1>(host, wave, group, inst, false),
+        Op::DsLoad2B64 => batch::two_addresses::<H, W, 2>(host, wave, group, inst, false),
+        Op::DsStore2B32 => batch::two_addresses::<H, W, 1>(host, wave, group, inst, true),
+        Op::DsStore2B64 => batch::two_addresses::<H, W, 2>(host, wave, group, inst, true),
+        _ => false,
+    };
+    if done {
+        return Ok(());
+    }
     match inst.op {
         Op::DsCmpstoreB32 | Op::DsCmpstoreB64 | Op::DsCmpstoreF32 | Op::DsCmpstoreF64 | Op::DsWrap => {
             atomic::execute(wave, group, inst)

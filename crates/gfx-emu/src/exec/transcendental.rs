@@ -20,21 +20,46 @@ fn source<F: Format>(a: F::Bits) -> f64 {
 /// Rounds the result; single-precision denormals become zero.
 #[inline(always)]
 fn finish<F: Format>(value: f64, a: F::Bits) -> F::Bits {
-    if value.is_nan() {
-        return nan::<F>(&[a]);
-    }
     let bits = F::round(value);
-    if F::APPROXIMATE_FLUSHES && F::is_denormal(bits) {
+    let flushed = if F::APPROXIMATE_FLUSHES && F::is_denormal(bits) {
         F::signed(0, F::is_negative(bits))
     } else {
         bits
+    };
+    if value.is_nan() { nan::<F>(&[a]) } else { flushed }
+}
+
+/// `(ln 2)^k / k!`: the series of `2^r`.
+const EXP2_SERIES: [f64; 15] = {
+    let mut series = [1.0; 15];
+    let mut k = 1;
+    while k < series.len() {
+        series[k] = series[k - 1] * std::f64::consts::LN_2 / k as f64;
+        k += 1;
     }
+    series
+};
+
+/// `2^x` of an `x` that came from a narrower format: within an f64's last place or so where the result fits such a format,
+/// and out of their range where it does not. Plain sums and products, which vectorise and are the same everywhere.
+#[inline(always)]
+fn exp2(x: f64) -> f64 {
+    // Adding and taking away 1.5 * 2^52 rounds to an integer, whose bits then are the low ones of the sum.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    let x = x.clamp(-200.0, 200.0);
+    let shifted = x + ROUND;
+    let rest = x - (shifted - ROUND);
+    let mut sum = EXP2_SERIES[14];
+    for term in EXP2_SERIES[..14].iter().rev() {
+        sum = sum * rest + term;
+    }
+    sum * f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52)
 }
 
 /// `2^a`.
 #[inline(always)]
 pub(super) fn exp<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    finish::<F>(libm::exp2(source::<F>(a)), a)
+    finish::<F>(exp2(source::<F>(a)), a)
 }
 
 /// The logarithm to base 2.
@@ -146,4 +171,41 @@ pub(super) fn trig_preop(_: Mode, a: u64, segment: u32) -> u64 {
     // Large angles are scaled down, so that products with them do not overflow.
     let scale = -53 - skip + if exponent >= 1968 { 128 } else { 0 };
     libm::scalbn(bits as f64, scale).to_bits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fp::F32;
+
+    #[test]
+    fn a_power_of_two_is_within_one_unit_of_the_rounded_exponential() {
+        let step = |i: u32| f32::from_bits(i.wrapping_mul(9_973) % 0x4318_0000);
+        for x in (0..200_000).flat_map(|i| [step(i), -step(i)]) {
+            let got = exp::<F32>(Mode::NONE, x.to_bits());
+            let want = finish::<F32>(libm::exp2(source::<F32>(x.to_bits())), 0);
+            assert!(got.abs_diff(want) <= 1, "2^{x:e} is {got:#x}, not {want:#x}");
+        }
+    }
+
+    #[test]
+    fn a_power_of_two_of_an_integer_is_exact_and_special_operands_give_what_ieee_says() {
+        for n in -126..=127 {
+            assert_eq!(
+                exp::<F32>(Mode::NONE, (n as f32).to_bits()),
+                2_f32.powi(n).to_bits()
+            );
+        }
+        let special = [
+            (f32::INFINITY, f32::INFINITY),
+            (f32::NEG_INFINITY, 0.0),
+            (128.0, f32::INFINITY),
+            (-127.0, 0.0),
+            (-0.0, 1.0),
+        ];
+        for (x, want) in special {
+            assert_eq!(exp::<F32>(Mode::NONE, x.to_bits()), want.to_bits(), "2^{x}");
+        }
+        assert_eq!(exp::<F32>(Mode::NONE, 0x7f80_0001), 0x7fc0_0001);
+    }
 }

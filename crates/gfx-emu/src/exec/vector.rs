@@ -1,21 +1,37 @@
 //! Vector operations that look at other lanes, at masks, or at registers beyond their operands.
 
+use super::host::Host;
 use super::lane::{self, Lane};
-use super::{Trouble, division, int, matrix, mfma, pair, salu, unimplemented};
+use super::{Trouble, division, int, matrix, mfma, pair, salu, sparse, unimplemented};
 use crate::fp::{self, Format as _, Mode};
 use crate::isa::{Inst, Op, Src};
 use crate::wave::{Wave, reg};
 
 /// Executes one operation.
-pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Result<(), Trouble> {
+#[inline]
+pub(super) fn execute<H: Host, const W: usize>(
+    host: H,
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+) -> Result<(), Trouble> {
+    host.run(
+        #[inline(always)]
+        move || operate(wave, inst, mode.on(H::FUSES)),
+    )
+}
+
+#[inline(always)]
+fn operate<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Result<(), Trouble> {
     match inst.op {
         Op::VNop => {}
         Op::ReadFirstLane | Op::ReadLane | Op::WriteLane => one_lane(wave, inst),
         Op::CndmaskB32 => select(wave, inst),
         Op::CndmaskB16 => select16(wave, inst, mode),
         Op::AddCoU32 | Op::AddCoCiU32 => carry(wave, inst, |a, b, c| {
-            let sum = u64::from(a) + u64::from(b) + u64::from(c);
-            (sum as u32, sum >> 32 != 0)
+            let sum = a.wrapping_add(b);
+            let all = sum.wrapping_add(c);
+            (all, u32::from(sum < a) | u32::from(all < sum))
         }),
         Op::SubCoU32 | Op::SubCoCiU32 => carry(wave, inst, subtract),
         Op::SubrevCoU32 | Op::SubrevCoCiU32 => carry(wave, inst, |a, b, c| subtract(b, a, c)),
@@ -67,6 +83,7 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mod
         Op::PkMulF32 => pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::mul::<fp::F32>(mode, a, b)),
         Op::PkAddF32 => pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b)),
         Op::PkMovB32 => pair::select(wave, inst),
+        op if sparse::is_sparse(op) => sparse::execute(wave, inst)?,
         _ => mfma::execute(wave, inst)?,
     }
     Ok(())
@@ -94,112 +111,123 @@ fn one_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
 }
 
 /// `mask ? src1 : src0`.
+#[inline(always)]
 fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
-    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
-    let mask = lane::mask(wave, inst.src[2]);
-    let a = lane::F32::read(wave, inst, 0, &mut buffer_a);
-    let b = lane::F32::read(wave, inst, 1, &mut buffer_b);
+    lane::F32::prepare(wave, inst, 0);
+    lane::F32::prepare(wave, inst, 1);
+    let mask = lane::spread::<W>(lane::mask(wave, inst.src[2]));
+    let (a, b) = (lane::F32::rows(wave, inst, 0), lane::F32::rows(wave, inst, 1));
     let mut out = [0; W];
-    for i in 0..W {
-        out[i] = if mask >> i & 1 != 0 { b[i] } else { a[i] };
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = a[i] ^ (a[i] ^ b[i]) & mask[i];
     }
     lane::store(wave, usize::from(inst.dst), &out);
 }
 
 fn select16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
+    lane::F16::prepare(wave, inst, 0);
+    lane::F16::prepare(wave, inst, 1);
     let mask = lane::mask(wave, inst.src[2]);
-    let a = lane::F16::read(wave, inst, 0, &mut buffer_a);
-    let b = lane::F16::read(wave, inst, 1, &mut buffer_b);
+    let (a, b) = (lane::F16::rows(wave, inst, 0), lane::F16::rows(wave, inst, 1));
     let mut out = [0; W];
-    for i in 0..W {
-        out[i] = if mask >> i & 1 != 0 { b[i] } else { a[i] };
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = lane::F16::get(if mask >> i & 1 != 0 { b } else { a }, i);
     }
     lane::B16::write(wave, inst, mode, &out);
 }
 
 /// `a - b - borrow`, and whether it borrows.
-fn subtract(a: u32, b: u32, borrow: bool) -> (u32, bool) {
-    let subtrahend = u64::from(b) + u64::from(borrow);
-    (a.wrapping_sub(subtrahend as u32), subtrahend > u64::from(a))
+#[inline(always)]
+fn subtract(a: u32, b: u32, borrow: u32) -> (u32, u32) {
+    let difference = a.wrapping_sub(b);
+    (
+        difference.wrapping_sub(borrow),
+        u32::from(a < b) | u32::from(difference < borrow),
+    )
 }
 
-/// Sums with a carry in, where there is a third source, and a carry out.
+/// Sums with a carry in, where there is a third source, and a carry out. A carry is 0 or 1.
 #[inline(always)]
-fn carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32, bool) -> (u32, bool)) {
-    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
-    let carry_in = lane::mask(wave, inst.src[2]);
-    let a = lane::row(wave, inst.src[0], &mut buffer_a);
-    let b = lane::row(wave, inst.src[1], &mut buffer_b);
+fn carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32, u32) -> (u32, u32)) {
+    lane::B32::prepare(wave, inst, 0);
+    lane::B32::prepare(wave, inst, 1);
+    let carry_in = lane::spread::<W>(lane::mask(wave, inst.src[2]));
+    let (a, b) = (lane::B32::rows(wave, inst, 0), lane::B32::rows(wave, inst, 1));
     let (mut out, mut hits) = ([0; W], [0; W]);
     for i in 0..W {
-        let (value, carry) = f(a[i], b[i], carry_in >> i & 1 != 0);
-        (out[i], hits[i]) = (value, u8::from(carry));
+        (out[i], hits[i]) = f(a[i], b[i], carry_in[i] & 1);
     }
-    let mask = super::valu::pack(&hits) & wave.active;
+    let mask = lane::pack(&hits) & wave.active;
     lane::store(wave, usize::from(inst.dst), &out);
     wave.set_mask(usize::from(inst.sdst), mask);
 }
 
+#[inline(always)]
 fn div_scale<const W: usize, L, F>(wave: &mut Wave<W>, inst: &Inst, mode: Mode)
 where
     F: division::Division,
     L: Lane<Value = F::Bits>,
 {
-    let mut buffers = [[F::Bits::default(); W]; 3];
-    let [a, b, c] = &mut buffers;
+    L::prepare(wave, inst, 0);
+    L::prepare(wave, inst, 1);
+    L::prepare(wave, inst, 2);
     let (a, b, c) = (
-        L::read(wave, inst, 0, a),
-        L::read(wave, inst, 1, b),
-        L::read(wave, inst, 2, c),
+        L::rows(wave, inst, 0),
+        L::rows(wave, inst, 1),
+        L::rows(wave, inst, 2),
     );
     let (mut out, mut hits) = ([F::Bits::default(); W], [0; W]);
     for i in 0..W {
-        let (value, scaled) = division::scale::<F>(mode, a[i], b[i], c[i]);
-        (out[i], hits[i]) = (value, u8::from(scaled));
+        let (value, scaled) = division::scale::<F>(mode, L::get(a, i), L::get(b, i), L::get(c, i));
+        (out[i], hits[i]) = (value, u32::from(scaled));
     }
-    let mask = super::valu::pack(&hits) & wave.active;
+    let mask = lane::pack(&hits) & wave.active;
     L::write(wave, inst, mode, &out);
     wave.set_mask(usize::from(inst.sdst), mask);
 }
 
+#[inline(always)]
 fn div_fmas<const W: usize, L, F>(wave: &mut Wave<W>, inst: &Inst, mode: Mode)
 where
     F: division::Division,
     L: Lane<Value = F::Bits>,
 {
     let vcc = wave.mask(reg::VCC);
-    let mut buffers = [[F::Bits::default(); W]; 3];
-    let [a, b, c] = &mut buffers;
+    L::prepare(wave, inst, 0);
+    L::prepare(wave, inst, 1);
+    L::prepare(wave, inst, 2);
     let (a, b, c) = (
-        L::read(wave, inst, 0, a),
-        L::read(wave, inst, 1, b),
-        L::read(wave, inst, 2, c),
+        L::rows(wave, inst, 0),
+        L::rows(wave, inst, 1),
+        L::rows(wave, inst, 2),
     );
     let mut out = [F::Bits::default(); W];
-    for i in 0..W {
-        out[i] = division::fmas::<F>(mode, a[i], b[i], c[i], vcc >> i & 1 != 0);
+    for (i, out) in out.iter_mut().enumerate() {
+        let scaled = vcc >> i & 1 != 0;
+        *out = division::fmas::<F>(mode, L::get(a, i), L::get(b, i), L::get(c, i), scaled);
     }
     L::write(wave, inst, mode, &out);
 }
 
 /// 32 x 32 + 64 bits, with the carry or overflow as a mask.
+#[inline(always)]
 fn wide_mad<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
     mode: Mode,
     f: impl Fn(u32, u32, u64) -> (u64, bool),
 ) {
-    let (mut buffer_a, mut buffer_b, mut c) = ([0; W], [0; W], [0; W]);
-    let a = lane::row(wave, inst.src[0], &mut buffer_a);
-    let b = lane::row(wave, inst.src[1], &mut buffer_b);
-    lane::row64(wave, inst.src[2], &mut c);
+    lane::B32::prepare(wave, inst, 0);
+    lane::B32::prepare(wave, inst, 1);
+    lane::B64::prepare(wave, inst, 2);
+    let (a, b) = (lane::B32::rows(wave, inst, 0), lane::B32::rows(wave, inst, 1));
+    let c = lane::B64::rows(wave, inst, 2);
     let (mut out, mut hits) = ([0; W], [0; W]);
     for i in 0..W {
-        let (value, carry) = f(a[i], b[i], c[i]);
-        (out[i], hits[i]) = (value, u8::from(carry));
+        let (value, carry) = f(a[i], b[i], lane::B64::get(c, i));
+        (out[i], hits[i]) = (value, u32::from(carry));
     }
-    let mask = super::valu::pack(&hits) & wave.active;
+    let mask = lane::pack(&hits) & wave.active;
     lane::B64::write(wave, inst, mode, &out);
     wave.set_mask(usize::from(inst.sdst), mask);
 }
@@ -224,6 +252,7 @@ fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
 }
 
 /// Ones of the source below this lane, plus `src1`. `start` is the lane of the mask's lowest bit.
+#[inline(always)]
 fn count_below<const W: usize>(wave: &mut Wave<W>, inst: &Inst, start: usize) {
     let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
     let a = lane::row(wave, inst.src[0], &mut buffer_a);
@@ -309,24 +338,31 @@ fn move_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), 
 }
 
 /// A source of the mixed-precision operations as single precision.
-fn mixed<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
+#[inline(always)]
+fn mixed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
     let bit = |bits: u8| bits >> i & 1 != 0;
     if bit(inst.op_sel_hi) {
-        return lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg))
-            .map(lane::single);
+        let halves = lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg));
+        return lane::each(&halves, lane::single);
     }
-    let mut buffer = [0; W];
-    *lane::F32::read(wave, inst, i, &mut buffer)
+    lane::F32::prepare(wave, inst, i);
+    *lane::F32::rows(wave, inst, i)
 }
 
-fn fma_mix<const W: usize>(wave: &Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
-    let [a, b, c] = [0, 1, 2].map(|i| mixed(wave, inst, i));
-    std::array::from_fn(|i| fp::fma::<fp::F32>(mode, a[i], b[i], c[i]))
+#[inline(always)]
+fn fma_mix<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
+    let (a, b, c) = (mixed(wave, inst, 0), mixed(wave, inst, 1), mixed(wave, inst, 2));
+    let mut out = [0; W];
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = fp::fma::<fp::F32>(mode, a[i], b[i], c[i]);
+    }
+    out
 }
 
 /// The result in half precision, in one half of the destination.
+#[inline(always)]
 fn fma_mix16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    let out = fma_mix(wave, inst, mode).map(|sum| {
+    let out = lane::each(&fma_mix(wave, inst, mode), |sum| {
         let half = super::convert::f16_of_f32(mode, sum);
         if inst.clamp {
             fp::clamp::<fp::F16>(mode, half)
@@ -338,6 +374,7 @@ fn fma_mix16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
 }
 
 /// `c + a.low * b.low + a.high * b.high` of every lane, in single precision, one fused step after the other.
+#[inline(always)]
 fn dot2_sums<const W: usize>(
     wave: &Wave<W>,
     inst: &Inst,
@@ -355,6 +392,7 @@ fn dot2_sums<const W: usize>(
     sums
 }
 
+#[inline(always)]
 fn dot2<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, widen: impl Fn(u16) -> u32) {
     let mut buffer = [0; W];
     let flip = u32::from(inst.neg >> 2 & 1) << 31;
@@ -384,6 +422,7 @@ fn dot2_half<const W: usize>(
 }
 
 /// Products of integer fields, summed, plus `c`; the sign bits of the first two sources say which are signed.
+#[inline(always)]
 fn dot_int<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u32) {
     let mut buffers = [[0; W]; 3];
     let [a, b, c] = &mut buffers;
@@ -392,8 +431,8 @@ fn dot_int<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u3
     let c = lane::row(wave, inst.src[2], c);
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
     let mut out = [0; W];
-    for i in 0..W {
-        out[i] = matrix::dot(a[i], b[i], bits, signed).wrapping_add(c[i] as i32) as u32;
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = matrix::dot(a[i], b[i], bits, signed).wrapping_add(c[i] as i32) as u32;
     }
     lane::B32::write(wave, inst, mode, &out);
 }

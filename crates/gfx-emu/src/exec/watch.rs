@@ -1,9 +1,9 @@
 //! Shows the sanitizer which bytes a memory instruction is about to touch.
 //!
-//! What is wrong with an access is decided in sanitize.rs. Scratch belongs to one lane and is not shown.
+//! What is wrong with an access is decided in sanitize.rs.
 
 use super::port::{self, At};
-use super::{Trouble, atomic, memory};
+use super::{Trouble, atomic, buffer, memory};
 use crate::fault::{Access, FaultKind};
 use crate::isa::{Inst, Op, Space, Src, Unit};
 use crate::sanitize::Touch;
@@ -18,20 +18,17 @@ fn touch(op: Op) -> Option<Touch> {
             bytes,
         })
     };
-    if let Some(narrow) = memory::narrow(op) {
-        return of(Access::Load, narrow.bytes as u64);
+    if let Some(bytes) = memory::bytes(op) {
+        let stores = !op.signature().src.is_empty();
+        return of(if stores { Access::Store } else { Access::Load }, bytes);
     }
     match op {
-        Op::LoadB32 | Op::LoadAddtid => of(Access::Load, 4),
-        Op::LoadB64 => of(Access::Load, 8),
-        Op::LoadB96 => of(Access::Load, 12),
-        Op::LoadB128 => of(Access::Load, 16),
-        Op::StoreB8 | Op::StoreD16HiB8 => of(Access::Store, 1),
-        Op::StoreB16 | Op::StoreD16HiB16 => of(Access::Store, 2),
-        Op::StoreB32 | Op::StoreAddtid => of(Access::Store, 4),
-        Op::StoreB64 => of(Access::Store, 8),
-        Op::StoreB96 => of(Access::Store, 12),
-        Op::StoreB128 => of(Access::Store, 16),
+        Op::LoadLdsU8 | Op::LoadLdsI8 => of(Access::Load, 1),
+        Op::LoadLdsU16 | Op::LoadLdsI16 => of(Access::Load, 2),
+        Op::LoadLdsB32 => of(Access::Load, 4),
+        Op::SStoreB32 => of(Access::Store, 4),
+        Op::SStoreB64 => of(Access::Store, 8),
+        Op::SStoreB128 => of(Access::Store, 16),
         _ => Some(Touch {
             access: Access::Atomic,
             reads: !matches!(op, Op::AtomicSwapB32 | Op::AtomicSwapB64),
@@ -60,7 +57,16 @@ fn scalar<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) ->
     };
     let asked = memory::consecutive(wave, inst);
     let bytes = 4 * asked.readable as u64;
-    let (access, address) = (Access::Load, asked.address);
+    let touch = touch(inst.op).unwrap_or(Touch {
+        access: Access::Load,
+        reads: true,
+        bytes,
+    });
+    let touch = Touch { bytes, ..touch };
+    let (access, address) = (touch.access, asked.address);
+    if bytes == 0 {
+        return Ok(());
+    }
     if bytes > 0 && !address.is_multiple_of(4) {
         let kind = FaultKind::Misaligned {
             access,
@@ -70,11 +76,6 @@ fn scalar<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) ->
         };
         return Err((None, kind));
     }
-    let touch = Touch {
-        access,
-        reads: true,
-        bytes,
-    };
     let shown = watch
         .device(group.memory, address, touch)
         .and_then(|()| watch.device_race(address, touch, false, inst.pc));
@@ -85,6 +86,9 @@ fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
     let Some(touch) = touch(inst.op) else {
         return Ok(());
     };
+    if buffer::is_resource(wave, inst) {
+        return resource(wave, group, inst, touch);
+    }
     let addresses = match inst.unit {
         Unit::Memory => memory::addresses(wave, inst),
         _ => port::addresses(wave, inst),
@@ -113,15 +117,38 @@ fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
     let data = |lane: usize| bytes_of(wave, inst, lane);
     for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
         let at = port::place(inst.space, lane, addresses[lane]);
-        show(group, inst, at, touch, || data(lane)).map_err(|kind| (Some(lane), kind))?;
+        show(group, inst, wave.scratch_size, at, touch, || data(lane)).map_err(|kind| (Some(lane), kind))?;
     }
     Ok(())
 }
 
-/// Shows one access of one lane; `data` is what it would store.
+/// Shows what is in range of a buffer; what is not, the card does not access.
+fn resource<const W: usize>(
+    wave: &Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    touch: Touch,
+) -> Result<(), Trouble> {
+    let reaches = buffer::reaches(wave, inst, touch.bytes)?;
+    for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
+        let bytes = reaches[lane].bytes;
+        if bytes > 0 {
+            let at = At::Global(reaches[lane].address);
+            let part = Touch { bytes, ..touch };
+            let shown = show(group, inst, wave.scratch_size, at, part, || {
+                bytes_of(wave, inst, lane)
+            });
+            shown.map_err(|kind| (Some(lane), kind))?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows one access of one lane, which has `scratch` bytes of private memory; `data` is what it would store.
 fn show(
     group: &mut Group<'_>,
     inst: &Inst,
+    scratch: usize,
     at: At,
     touch: Touch,
     data: impl FnOnce() -> [u8; 16],
@@ -147,7 +174,7 @@ fn show(
             };
             watch.share(offset, touch, same, inst.pc)
         }
-        At::Scratch { .. } => Ok(()),
+        At::Scratch { lane, offset } => watch.scratch(lane, offset, touch, scratch),
     }
 }
 
@@ -182,7 +209,14 @@ fn share<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
         Op::DsExchange2B64 => touch(Access::Atomic, 8),
         Op::DsConsume | Op::DsAppend => {
             let at = At::Lds(u64::from(wave.sgpr[reg::M0] >> 16) + u64::from(inst.imm as u16));
-            let shown = show(group, inst, at, touch(Access::Atomic, 4), || [0; 16]);
+            let shown = show(
+                group,
+                inst,
+                wave.scratch_size,
+                at,
+                touch(Access::Atomic, 4),
+                || [0; 16],
+            );
             return shown.map_err(|kind| (None, kind));
         }
         // Exchanges between lanes touch no memory.
@@ -201,7 +235,9 @@ fn share<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
                 ..inst.clone()
             };
             let at = At::Lds(u64::from(base.wrapping_add(offset)));
-            let shown = show(group, inst, at, both, || bytes_of(wave, &source, lane));
+            let shown = show(group, inst, wave.scratch_size, at, both, || {
+                bytes_of(wave, &source, lane)
+            });
             shown.map_err(|kind| (Some(lane), kind))?;
         }
     }

@@ -6,7 +6,7 @@
 mod cdna3;
 
 use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
-use super::ops::{Kind, Op};
+use super::ops::{Kind, Op, Unit};
 use super::tables::{self, Form, Row};
 
 /// Why words are not an instruction.
@@ -461,10 +461,40 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    words.next()?;
-    Ok(Instruction::new(
-        Format::Mubuf,
-        find(tables::MUBUF, bits(word, 18, 8))?,
-        0,
-    ))
+    let row = find(tables::MUBUF, bits(word, 18, 8))?;
+    let high = words.next()?;
+    let mut inst = Instruction::new(Format::Mubuf, row, 0);
+    if row.op == Op::SNop {
+        return Ok(inst);
+    }
+    // A status behind the data, which is for textures that are not resident.
+    if bits(high, 21, 1) != 0 {
+        return Err(Invalid::Unknown);
+    }
+    inst.cache = bits(word, 14, 1) as u8 | (bits(word, 12, 1) << 1) as u8 | (bits(word, 13, 1) << 2) as u8;
+    (inst.offen, inst.idxen) = (bits(high, 22, 1) != 0, bits(high, 23, 1) != 0);
+    buffer_operands(&mut inst, high);
+    inst.soffset = match bits(high, 24, 8) {
+        LITERAL => return Err(Invalid::Unknown),
+        code => words.source(code)?,
+    };
+    inst.imm = bits(word, 0, 12) as i32;
+    Ok(inst)
+}
+
+/// Data, address and descriptor of a buffer instruction, its cache bits and address flags known.
+fn buffer_operands(inst: &mut Instruction, high: u32) {
+    let signature = inst.row.op.signature();
+    let data = vgpr(bits(high, 8, 8));
+    if !signature.src.is_empty() {
+        inst.src[0] = data;
+    }
+    let atomic = inst.row.op.unit() == Unit::Atomic;
+    if signature.dst != Kind::Void && (!atomic || inst.cache & 1 != 0) {
+        inst.dst = data;
+    }
+    if inst.offen || inst.idxen {
+        inst.address = vgpr(bits(high, 0, 8));
+    }
+    inst.base = scalar(bits(high, 16, 5) << 2);
 }

@@ -82,7 +82,7 @@ pub(crate) enum Format {
     Scratch,
     /// Device memory.
     Global,
-    /// Buffer resources; only the cache controls are in the table.
+    /// Buffers behind a resource descriptor, and cache controls.
     Mubuf,
 }
 
@@ -170,9 +170,9 @@ pub(crate) struct Instruction {
     pub(crate) src: [Operand; 3],
     /// Address register of DS, FLAT, SCRATCH and GLOBAL.
     pub(crate) address: Operand,
-    /// Scalar base of SMEM, SCRATCH and GLOBAL.
+    /// Scalar base of SMEM, SCRATCH and GLOBAL, resource descriptor of MUBUF.
     pub(crate) base: Operand,
-    /// SMEM: scalar offset.
+    /// SMEM and MUBUF: scalar offset.
     pub(crate) soffset: Operand,
     /// One bit a source. Packed: low half.
     pub(crate) neg: u8,
@@ -188,6 +188,10 @@ pub(crate) struct Instruction {
     pub(crate) cache: u8,
     /// DS: the address is in the global data share.
     pub(crate) gds: bool,
+    /// MUBUF: the address register holds an index, and behind it the offset if there is one too.
+    pub(crate) idxen: bool,
+    /// MUBUF: an offset comes from an address register.
+    pub(crate) offen: bool,
     /// Immediate of SOPK and SOPP, offset of memory instructions.
     pub(crate) imm: i32,
     pub(crate) dpp: Option<Dpp>,
@@ -221,6 +225,8 @@ impl Instruction {
             omod: 0,
             cache: 0,
             gds: false,
+            idxen: false,
+            offen: false,
             imm: 0,
             dpp: None,
             sdwa: None,

@@ -79,18 +79,8 @@ impl Op {
                 | Op::UnsupportedS64S32
                 | Op::UnsupportedS64S64
                 | Op::UnsupportedFork
-                | Op::UnsupportedTime
                 | Op::UnsupportedMad
                 | Op::UnsupportedSr
-                | Op::UnsupportedSparse16
-                | Op::UnsupportedSparse32
-                | Op::UnsupportedXf32x16
-                | Op::UnsupportedXf32x32
-                | Op::LoadLdsU8
-                | Op::LoadLdsI8
-                | Op::LoadLdsU16
-                | Op::LoadLdsI16
-                | Op::LoadLdsB32
         )
     }
 }

@@ -48,7 +48,7 @@ pub(crate) enum Space {
     Flat,
     /// Private memory.
     Scratch,
-    /// Private memory through the buffer descriptor that the kernel was started with.
+    /// Device memory behind a buffer descriptor; private memory when it is the one that the kernel was started with.
     Buffer,
     /// Local data share.
     Lds,
@@ -87,8 +87,12 @@ pub(crate) struct Inst {
     pub(crate) address: Option<u8>,
     /// Scalar base by its code, NULL without.
     pub(crate) base: u8,
-    /// SMEM: scalar offset by its code, NULL without.
+    /// SMEM and MUBUF: scalar offset by its code, NULL without.
     pub(crate) soffset: u8,
+    /// MUBUF: the address register holds an index, with the offset behind it if `offen` too.
+    pub(crate) idxen: bool,
+    /// MUBUF: the address register holds an offset.
+    pub(crate) offen: bool,
     /// Immediate or offset. DS with two addresses: both, in bytes, low and high 16 bits.
     pub(crate) imm: i32,
     /// Index of the branch target.
@@ -175,7 +179,11 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
     }
     Inst {
         op,
-        unit: op.unit(),
+        // The same read-modify-writes, by one address for all lanes.
+        unit: match op.unit() {
+            Unit::Atomic if inst.format == Format::Smem => Unit::ScalarMemory,
+            unit => unit,
+        },
         dst: register(inst.dst),
         sdst: code(inst.sdst),
         src,
@@ -190,13 +198,18 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         clears_half: inst.clears_half,
         weight: 1,
         entangled: false,
-        space: space(inst.format),
+        space: match inst.format {
+            Format::Smem if row.mnemonic.starts_with("s_buffer") => Space::Buffer,
+            format => space(format),
+        },
         address: match inst.address {
             Operand::Vgpr(n) => Some(n),
             _ => None,
         },
         base: code(inst.base),
         soffset: code(inst.soffset),
+        idxen: inst.idxen,
+        offen: inst.offen,
         imm: offset(inst),
         target: 0,
         pc,
@@ -227,7 +240,9 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
         .chain((inst.isa == Isa::Cdna3).then_some(&inst.dst));
     let halves = inst.op_sel != 0 || inst.op_sel_hi & 3 != 3 || inst.neg | inst.abs != 0;
     let refused = [
-        inst.broadcast != Broadcast::default(),
+        // Of a sparse product they choose among the sets of places in the third source.
+        inst.broadcast != Broadcast::default() && !inst.row.mnemonic.starts_with("v_smfmac")
+            || inst.broadcast.blgp != 0,
         sources.into_iter().any(constant),
         others.any(address),
         dot && halves,

@@ -636,6 +636,23 @@ macro_rules! for_each_op {
             Vector Mfma4x2B16Bf16: B128 + Void = (B32, B32, B128);
             Vector Mfma32x4Bf16: B512 + Void = (B32, B32, B512);
             Vector Mfma16x8Bf16: B128 + Void = (B32, B32, B128);
+            Vector Mfma16x8Xf32: B128 + Void = (B64, B64, B128);
+            Vector Mfma32x4Xf32: B512 + Void = (B64, B64, B512);
+            // Sparse matrix cores: rows and columns, depth, element types. The third source says which elements of A there are.
+            Vector Smfmac16x32F16: B128 + Void = (B64, B128, B32);
+            Vector Smfmac32x16F16: B512 + Void = (B64, B128, B32);
+            Vector Smfmac16x32Bf16: B128 + Void = (B64, B128, B32);
+            Vector Smfmac32x16Bf16: B512 + Void = (B64, B128, B32);
+            Vector Smfmac16x64I8: B128 + Void = (B64, B128, B32);
+            Vector Smfmac32x32I8: B512 + Void = (B64, B128, B32);
+            Vector Smfmac16x64Bf8Bf8: B128 + Void = (B64, B128, B32);
+            Vector Smfmac16x64Bf8Fp8: B128 + Void = (B64, B128, B32);
+            Vector Smfmac16x64Fp8Bf8: B128 + Void = (B64, B128, B32);
+            Vector Smfmac16x64Fp8Fp8: B128 + Void = (B64, B128, B32);
+            Vector Smfmac32x32Bf8Bf8: B512 + Void = (B64, B128, B32);
+            Vector Smfmac32x32Bf8Fp8: B512 + Void = (B64, B128, B32);
+            Vector Smfmac32x32Fp8Bf8: B512 + Void = (B64, B128, B32);
+            Vector Smfmac32x32Fp8Fp8: B512 + Void = (B64, B128, B32);
             // Program flow and wave state.
             Control SNop: Void + Void = ();
             Control SWait: Void + Void = (B32);
@@ -668,6 +685,7 @@ macro_rules! for_each_op {
             Control SMovreldB64: B64 + Void = (B64);
             Control SMovrelsd2B32: B32 + Void = (B32);
             Control SVersion: Void + Void = ();
+            Control STime: B64 + Void = ();
             Control SSetGprIdxOn: Void + Void = (B32);
             Control SSetGprIdxIdx: Void + Void = (B32);
             Control SSetGprIdxMode: Void + Void = ();
@@ -682,13 +700,8 @@ macro_rules! for_each_op {
             Control UnsupportedS64S32: Void + Void = (B64, B32);
             Control UnsupportedS64S64: Void + Void = (B64, B64);
             Control UnsupportedFork: B64 + Void = ();
-            Control UnsupportedTime: B64 + Void = ();
             Control UnsupportedMad: F32 + Void = (F32, F32, F32);
             Control UnsupportedSr: B32 + Void = (F32, B32);
-            Control UnsupportedSparse16: B128 + Void = (B64, B128, B32);
-            Control UnsupportedSparse32: B512 + Void = (B64, B128, B32);
-            Control UnsupportedXf32x16: B128 + Void = (B64, B64, B128);
-            Control UnsupportedXf32x32: B512 + Void = (B64, B64, B512);
             // Scalar loads.
             ScalarMemory SLoadB32: B32 + Void = ();
             ScalarMemory SLoadB64: B64 + Void = ();
@@ -700,6 +713,9 @@ macro_rules! for_each_op {
             ScalarMemory SBufferLoadB128: B128 + Void = ();
             ScalarMemory SBufferLoadB256: B256 + Void = ();
             ScalarMemory SBufferLoadB512: B512 + Void = ();
+            ScalarMemory SStoreB32: Void + Void = (B32);
+            ScalarMemory SStoreB64: Void + Void = (B64);
+            ScalarMemory SStoreB128: Void + Void = (B128);
             // Loads and stores of any address space.
             Memory LoadU8: B32 + Void = ();
             Memory LoadI8: B32 + Void = ();

@@ -226,7 +226,7 @@ fn sopk(inst: &Instruction) -> Vec<String> {
 
 fn smem(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
-    if inst.row.op.unit() != Unit::ScalarMemory {
+    if !matches!(inst.row.op.unit(), Unit::ScalarMemory | Unit::Atomic) {
         return match inst.dst {
             Operand::None => Vec::new(),
             _ => vec![operand(inst.isa, inst.dst, signature.dst)],
@@ -234,10 +234,11 @@ fn smem(inst: &Instruction) -> Vec<String> {
     }
     let buffer = inst.row.mnemonic.contains("buffer");
     let base = if buffer { Kind::B128 } else { Kind::B64 };
-    let mut list = vec![
-        operand(inst.isa, inst.dst, signature.dst),
-        operand(inst.isa, inst.base, base),
-    ];
+    let (data, kind) = match signature.src.first() {
+        Some(kind) => (inst.src[0], *kind),
+        None => (inst.dst, signature.dst),
+    };
+    let mut list = vec![operand(inst.isa, data, kind), operand(inst.isa, inst.base, base)];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
         (Operand::Scalar(124), 0) if inst.isa != Isa::Rdna3 => "0x0".into(),
@@ -264,7 +265,7 @@ fn ds(inst: &Instruction) -> Vec<String> {
     list
 }
 
-/// Private memory of CDNA2: data, address, descriptor, scalar offset.
+/// Data, address, descriptor, scalar offset.
 fn buffer(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let (data, kind) = match signature.src.first() {
@@ -272,9 +273,10 @@ fn buffer(inst: &Instruction) -> Vec<String> {
         None if signature.dst == Kind::Void => return Vec::new(),
         None => (inst.dst, signature.dst),
     };
+    let wide = inst.idxen && inst.offen;
     vec![
         operand(inst.isa, data, kind),
-        operand(inst.isa, inst.address, Kind::B32),
+        operand(inst.isa, inst.address, if wide { Kind::B64 } else { Kind::B32 }),
         operand(inst.isa, inst.base, Kind::B128),
         operand(inst.isa, inst.soffset, Kind::B32),
     ]
@@ -318,8 +320,8 @@ fn modifiers(inst: &Instruction, text: &mut String) {
         _ if inst.sdwa.is_some() => parts(inst, text),
         Format::Ds => ds_offsets(inst, text),
         Format::Mubuf => {
-            if inst.address != Operand::None {
-                text.push_str(" offen");
+            for (flag, name) in [(inst.idxen, " idxen"), (inst.offen, " offen")] {
+                text.push_str(if flag { name } else { "" });
             }
             if inst.imm != 0 {
                 append(text, format_args!(" offset:{}", inst.imm));

@@ -45,7 +45,100 @@ fn poke(words: &[AtomicU32], offset: usize, value: u32, bytes: usize) {
     }
 }
 
+/// A part of one allocation that several lanes access, checked once for all of them. Places are bytes from its start; one
+/// outside of it reads as zero and is not written.
+#[derive(Clone, Copy)]
+pub(crate) struct Span<'a> {
+    words: &'a [AtomicU32],
+    /// Bytes from the first word to the start.
+    offset: usize,
+}
+
+impl Span<'_> {
+    /// Four bytes at any place, of which those behind the allocation's last word are zero.
+    #[inline(always)]
+    pub(crate) fn word(&self, at: usize) -> u32 {
+        let offset = self.offset + at;
+        let shift = offset % 4 * 8;
+        let word = |index: usize| self.words.get(index).map_or(0, |word| word.load(Relaxed));
+        let low = word(offset / 4);
+        if shift == 0 {
+            return low;
+        }
+        low >> shift | word(offset / 4 + 1) << (32 - shift)
+    }
+
+    /// Whether a dword at a place is a word of the storage.
+    #[inline(always)]
+    pub(crate) fn is_aligned(&self, at: usize) -> bool {
+        (self.offset + at).is_multiple_of(4)
+    }
+
+    /// Dwords from a place that [`Span::is_aligned`].
+    #[inline(always)]
+    pub(crate) fn aligned<const N: usize>(&self, at: usize) -> [u32; N] {
+        let index = (self.offset + at) / 4;
+        let mut out = [0; N];
+        if let Some(words) = self.words.get(index..index + N) {
+            for (value, word) in out.iter_mut().zip(words) {
+                *value = word.load(Relaxed);
+            }
+        }
+        out
+    }
+
+    /// Consecutive dwords.
+    #[inline(always)]
+    pub(crate) fn words(&self, at: usize, out: &mut [u32]) {
+        let offset = self.offset + at;
+        let index = offset / 4;
+        if offset.is_multiple_of(4)
+            && let Some(words) = self.words.get(index..index + out.len())
+        {
+            for (value, word) in out.iter_mut().zip(words) {
+                *value = word.load(Relaxed);
+            }
+            return;
+        }
+        for (i, value) in out.iter_mut().enumerate() {
+            *value = self.word(at + 4 * i);
+        }
+    }
+
+    /// Stores consecutive dwords.
+    #[inline(always)]
+    pub(crate) fn store_words(&self, at: usize, data: &[u32]) {
+        let offset = self.offset + at;
+        let index = offset / 4;
+        let Some(words) = self.words.get(index..(offset + 4 * data.len()).div_ceil(4)) else {
+            return;
+        };
+        if offset.is_multiple_of(4) {
+            for (value, word) in data.iter().zip(words) {
+                word.store(*value, Relaxed);
+            }
+            return;
+        }
+        for (i, value) in data.iter().enumerate() {
+            poke(self.words, offset + 4 * i, *value, 4);
+        }
+    }
+}
+
 impl Memory {
+    /// The part of an allocation from `address` on, when one allocation holds all of it.
+    #[inline]
+    pub(crate) fn span(
+        &self,
+        address: u64,
+        bytes: u64,
+        access: Access,
+        cursor: &mut Cursor,
+    ) -> Option<Span<'_>> {
+        let (words, offset) = self.locate(address, bytes, access, cursor).ok()?;
+        Some(Span { words, offset })
+    }
+
     /// Loads one byte.
     #[inline]
     pub(crate) fn load_u8(&self, address: u64, cursor: &mut Cursor) -> Result<u8, MemoryFault> {

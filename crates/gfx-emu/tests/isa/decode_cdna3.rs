@@ -168,7 +168,14 @@ fn usual(prefix: u32) -> Vec<Vec<u32>> {
             }
             all
         }
-        0b111000 => vec![vec![0, 0], vec![3 << 14, 0], vec![1 << 12 | 8, 0x8000_0405]],
+        0b111000 => vec![
+            vec![0, 0],
+            vec![3 << 14, 0],
+            vec![1 << 12 | 8, 0x8000_0405],
+            vec![1 << 13 | 8, 0x0602_080a],
+            vec![3 << 12 | 1 << 14 | 0xfff, 0xc102_080a],
+            vec![1 << 14, 0x7c02_080a],
+        ],
         _ => vector,
     }
 }
@@ -221,18 +228,10 @@ fn has_vop3_literal(bytes: &[u8]) -> bool {
 
 /// Instructions LLVM knows and the table leaves out: see the notes at the table's lists.
 fn is_left_out(mnemonic: &str) -> bool {
-    let scalar_memory = [
-        "s_store",
-        "s_scratch",
-        "s_buffer_store",
-        "s_buffer_atomic",
-        "s_atomic",
-        "s_atc",
-        "s_dcache_discard",
-    ];
+    let scalar_memory = ["s_scratch", "s_atc", "s_dcache_discard"];
     scalar_memory.iter().any(|name| mnemonic.starts_with(name))
-        // Formats, indices and loads into LDS of buffers; what is compiled is in `compiled.rs`.
-        || mnemonic.starts_with("buffer_") && !mnemonic.starts_with("buffer_wb") && !mnemonic.starts_with("buffer_inv")
+        // Buffers in the formats of textures, and those that go to LDS.
+        || mnemonic.starts_with("buffer_") && (mnemonic.contains("_format") || mnemonic.contains("_lds"))
         || mnemonic.starts_with("tbuffer_")
         || mnemonic.starts_with("image_")
         || mnemonic == "v_illegal"

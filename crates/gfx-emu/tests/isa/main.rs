@@ -5,6 +5,8 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+mod authority;
+#[cfg(test)]
 mod cdna3;
 #[cfg(test)]
 mod compiled;
@@ -35,12 +37,22 @@ mod memory;
 #[cfg(test)]
 mod packed;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod rest;
+#[cfg(test)]
 mod rows_cdna3;
 #[cfg(test)]
 mod scalar;
+#[cfg(test)]
+mod sparse;
 #[cfg(test)]
 mod twin;
 #[cfg(test)]
 mod wave;
 #[cfg(test)]
 mod wave64;
+#[cfg(test)]
+mod wmma;

@@ -1,6 +1,6 @@
-//! The rows of the RDNA3 tests a second time, in the spelling of CDNA3: what both cards have must compute the same.
+//! The rows of the RDNA3 tests again, in the spelling of GFX9: what both kinds of card have must compute the same.
 
-use crate::llvm::{CDNA3, llvm_mc};
+use crate::llvm::{Card, llvm_mc};
 use crate::wave::{Row, outcome};
 
 /// Mnemonics of RDNA3 that GFX9 spells in another way; a name that ends in `*` stands for all that begin like it.
@@ -52,7 +52,7 @@ const DIFFERENT: &[(&str, &str)] = &[
 ];
 
 /// The line in GFX9's spelling.
-fn respell(line: &str) -> String {
+pub(crate) fn respell(line: &str) -> String {
     let (name, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let renamed = NAMES.iter().find_map(|(old, new)| match old.strip_suffix('*') {
         Some(start) => Some(format!(
@@ -66,8 +66,8 @@ fn respell(line: &str) -> String {
     format!("{} {rest}", renamed.unwrap_or_else(|| name.to_owned()))
 }
 
-/// Runs the rows that CDNA3 has on a wave of 64 lanes. Gives the failures and the number of rows that ran.
-pub(crate) fn failures(rows: &[Row<'_>]) -> (Vec<String>, usize) {
+/// Runs the rows that a card of GFX9 has on a wave of 64 lanes. Gives the failures and the number of rows that ran.
+pub(crate) fn failures(card: Card, rows: &[Row<'_>]) -> (Vec<String>, usize) {
     let (mut failures, mut ran) = (Vec::new(), 0);
     // One row a piece: a line that the assembler refuses must not shift the others.
     let text: String = rows
@@ -78,7 +78,7 @@ pub(crate) fn failures(rows: &[Row<'_>]) -> (Vec<String>, usize) {
         })
         .collect();
     let mut pieces: Vec<Vec<Vec<u8>>> = Vec::new();
-    for (text, bytes) in llvm_mc(CDNA3, &[], &text) {
+    for (text, bytes) in llvm_mc(card, &[], &text) {
         match pieces.last_mut() {
             _ if text == "s_nop 0x4d" => pieces.push(Vec::new()),
             Some(piece) => piece.push(bytes),
@@ -93,7 +93,7 @@ pub(crate) fn failures(rows: &[Row<'_>]) -> (Vec<String>, usize) {
             |(asm, first): &(&str, &str)| *asm == row.0 && row.1.first().is_some_and(|(r, _)| r == first);
         if piece.len() == lines && !writes_exec && !DIFFERENT.iter().any(different) {
             ran += 1;
-            failures.extend(outcome::<64>(CDNA3, &piece.concat(), row));
+            failures.extend(outcome::<64>(card, &piece.concat(), row));
         }
     }
     (failures, ran)

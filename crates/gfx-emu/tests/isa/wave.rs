@@ -104,18 +104,22 @@ pub(crate) fn run<const W: usize>(probe: &mut WaveProbe<W>) -> Result<u64, Box<F
 #[track_caller]
 pub(crate) fn check(rows: &[Row<'_>]) {
     check_on::<32>(RDNA3, &[0, 0, 0xb0, 0xbf], rows);
-    let (failures, ran) = twin::failures(rows);
-    assert!(
-        2 * ran >= rows.len() || rows.len() < 20,
-        "CDNA3 has only {ran} of {} rows",
-        rows.len()
-    );
-    assert!(
-        failures.is_empty(),
-        "{} of {ran} rows on CDNA3:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    for card in [CDNA3, CDNA2] {
+        let (failures, ran) = twin::failures(card, rows);
+        assert!(
+            2 * ran >= rows.len() || rows.len() < 20,
+            "{} has only {ran} of {} rows",
+            card.name,
+            rows.len()
+        );
+        assert!(
+            failures.is_empty(),
+            "{} of {ran} rows on {}:\n{}",
+            failures.len(),
+            card.name,
+            failures.join("\n")
+        );
+    }
 }
 
 /// [`check`] on a wave of 64 lanes.

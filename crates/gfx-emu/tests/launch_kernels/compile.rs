@@ -30,6 +30,11 @@ DEVICE inline void barrier() {
 
 /// Compiles `source` for `target` and gives the code object's bytes. `name` is the test's, for the files.
 pub(crate) fn compile(name: &str, target: &str, source: &str) -> Vec<u8> {
+    compile_with(name, target, source, &[])
+}
+
+/// [`compile`] with more flags.
+pub(crate) fn compile_with(name: &str, target: &str, source: &str, flags: &[&str]) -> Vec<u8> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = |ext: &str| -> PathBuf { dir.join(format!("{name}-{target}-{}.{ext}", std::process::id())) };
     let (hip, out) = (file("hip"), file("hsaco"));
@@ -50,6 +55,7 @@ pub(crate) fn compile(name: &str, target: &str, source: &str) -> Vec<u8> {
             "-ffp-contract=off",
         ])
         .arg(format!("--offload-arch={target}"))
+        .args(flags)
         .arg("-o")
         .args([&out, &hip])
         .output()

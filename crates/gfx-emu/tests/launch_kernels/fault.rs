@@ -3,7 +3,10 @@
 
 use crate::support::Arg::{self, Ptr, U32};
 use crate::support::Device;
-use gfx_emu::{Access, Fault, FaultKind, LaunchError, LaunchOptions, Place};
+use gfx_emu::{
+    Access, BARE_KERNEL, CodeObject, Dispatch, Fault, FaultKind, LaunchError, LaunchOptions, Memory, Place,
+    Target, launch,
+};
 
 const FILL: &str = r#"KERNEL fill(unsigned* out, unsigned n) {
     unsigned i = bid(0) * bdim(0) + tid(0);
@@ -198,4 +201,33 @@ fn more_lds_than_a_workgroup_has_is_refused() {
             limit: 65536
         }
     );
+}
+
+#[test]
+fn more_private_memory_than_a_wave_can_have_is_refused() {
+    // An end, two user SGPRs, and more scratch than a card's 8 MiB a wave.
+    let end = 0xbfb0_0000_u32.to_le_bytes();
+    for (scratch, runs) in [(1 << 18, true), ((1 << 18) + 4, false), (u32::MAX, false)] {
+        let code = CodeObject::bare(Target::Gfx1100, &end, 2 << 1, scratch, 0).unwrap();
+        let mut memory = Memory::new(64);
+        let dispatch = Dispatch {
+            kernel: code.kernel(BARE_KERNEL).unwrap(),
+            placement: code.place(&mut memory).unwrap(),
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_lds: 0,
+            kernarg: &[],
+        };
+        let result = launch(&code, &dispatch, &memory, &LaunchOptions::default());
+        match result {
+            Ok(_) => assert!(runs, "{scratch}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(
+                    !runs && text.contains(&format!("{scratch} bytes of private memory")),
+                    "{text}"
+                );
+            }
+        }
+    }
 }

@@ -9,7 +9,11 @@ mod compile;
 #[cfg(test)]
 mod fault;
 #[cfg(test)]
+mod host;
+#[cfg(test)]
 mod load;
+#[cfg(test)]
+mod planted;
 #[cfg(test)]
 mod run;
 #[cfg(test)]

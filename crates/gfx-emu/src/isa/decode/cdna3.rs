@@ -3,9 +3,9 @@
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
 
-use super::{Invalid, Words, bits, find, vgpr};
+use super::{Invalid, Words, bits, buffer_operands, find, vgpr};
 use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle};
-use crate::isa::ops::{Kind, Op};
+use crate::isa::ops::{Kind, Op, Unit};
 use crate::isa::tables::{Form, Row, cdna2, cdna3 as tables};
 use crate::wave::reg;
 
@@ -160,8 +160,16 @@ fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         return Ok(inst);
     }
     inst.cache = bits(word, 16, 1) as u8;
-    inst.dst = scalar(bits(word, 6, 7))?;
-    if inst.row.op == Op::UnsupportedTime {
+    let data = scalar(bits(word, 6, 7))?;
+    let signature = inst.row.op.signature();
+    if !signature.src.is_empty() {
+        inst.src[0] = data;
+    }
+    let returns = inst.row.op.unit() != Unit::Atomic || inst.cache & 1 != 0;
+    if signature.dst != Kind::Void && returns {
+        inst.dst = data;
+    }
+    if inst.row.op == Op::STime {
         return Ok(inst);
     }
     inst.base = scalar(bits(word, 0, 6) << 1)?;
@@ -401,6 +409,9 @@ fn matrix(isa: Isa, word: u32, high: u32, inst: &mut Instruction) -> Result<(), 
         abid: bits(word, 11, 4) as u8,
         blgp: bits(high, 29, 3) as u8,
     };
+    if sparse && inst.broadcast.cbsz == 0 {
+        inst.imm = i32::from(inst.broadcast.abid);
+    }
     // Signs of the operands; on CDNA2 a lane pattern, which nothing here executes.
     if isa == Isa::Cdna3 && inst.row.mnemonic.ends_with("f64") {
         inst.neg = std::mem::take(&mut inst.broadcast.blgp);
@@ -490,7 +501,7 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
     Ok(inst)
 }
 
-/// Cache controls, and on CDNA2 private memory.
+/// Buffers and cache controls.
 fn mubuf(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let mut inst = new(
         Format::Mubuf,
@@ -498,26 +509,18 @@ fn mubuf(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
     );
     let high = words.next()?;
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
-    let signature = inst.row.op.signature();
     if inst.row.op == Op::SNop {
         if isa == Isa::Cdna2 {
             inst.cache = 0;
         }
         return Ok(inst);
     }
-    // An index from a register, and data that goes to LDS: not compiled.
-    if bits(word, 13, 1) != 0 || bits(word, 16, 1) != 0 {
+    // Data that goes to LDS: not compiled.
+    if bits(word, 16, 1) != 0 {
         return Err(Invalid::Unknown);
     }
-    let data = vgpr(bits(high, 8, 8));
-    if signature.dst == Kind::Void {
-        inst.src[0] = data;
-    } else {
-        inst.dst = data;
-    }
-    if bits(word, 12, 1) != 0 {
-        inst.address = vgpr(bits(high, 0, 8));
-    }
+    (inst.offen, inst.idxen) = (bits(word, 12, 1) != 0, bits(word, 13, 1) != 0);
+    buffer_operands(&mut inst, high);
     inst.base = scalar(bits(high, 16, 5) << 2)?;
     inst.soffset = source(bits(high, 24, 8))?;
     inst.imm = bits(word, 0, 12) as i32;

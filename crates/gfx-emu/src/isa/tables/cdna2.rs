@@ -122,30 +122,8 @@ pub(crate) const FLAT: &[Row] = &[
     absent(0x52),
 ];
 
-/// CDNA2, MUBUF: how private memory is reached. Other buffers are not compiled for compute kernels.
+/// CDNA2, MUBUF: another cache control.
 #[rustfmt::skip] // one instruction a line
 pub(crate) const MUBUF: &[Row] = &[
-    row(0x10, "buffer_load_ubyte", LoadU8),
-    row(0x11, "buffer_load_sbyte", LoadI8),
-    row(0x12, "buffer_load_ushort", LoadU16),
-    row(0x13, "buffer_load_sshort", LoadI16),
-    row(0x14, "buffer_load_dword", LoadB32),
-    row(0x15, "buffer_load_dwordx2", LoadB64),
-    row(0x16, "buffer_load_dwordx3", LoadB96),
-    row(0x17, "buffer_load_dwordx4", LoadB128),
-    row(0x18, "buffer_store_byte", StoreB8),
-    row(0x19, "buffer_store_byte_d16_hi", StoreD16HiB8),
-    row(0x1a, "buffer_store_short", StoreB16),
-    row(0x1b, "buffer_store_short_d16_hi", StoreD16HiB16),
-    row(0x1c, "buffer_store_dword", StoreB32),
-    row(0x1d, "buffer_store_dwordx2", StoreB64),
-    row(0x1e, "buffer_store_dwordx3", StoreB96),
-    row(0x1f, "buffer_store_dwordx4", StoreB128),
-    row(0x20, "buffer_load_ubyte_d16", LoadD16U8),
-    row(0x21, "buffer_load_ubyte_d16_hi", LoadD16HiU8),
-    row(0x22, "buffer_load_sbyte_d16", LoadD16I8),
-    row(0x23, "buffer_load_sbyte_d16_hi", LoadD16HiI8),
-    row(0x24, "buffer_load_short_d16", LoadD16B16),
-    row(0x25, "buffer_load_short_d16_hi", LoadD16HiB16),
     row(0x29, "buffer_invl2", SNop),
 ];

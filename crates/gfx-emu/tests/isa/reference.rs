@@ -1,0 +1,127 @@
+//! Instructions against functions written out here: every card, edge values and random ones, lane by lane.
+//!
+//! The tables of `reference/` hold an instruction in RDNA3's spelling and what it must compute. The function is plain
+//! arithmetic of the host, which shares nothing with the emulator.
+
+mod compare;
+mod memory;
+mod quiet;
+mod scalar;
+mod scalar_memory;
+mod share;
+mod vector;
+
+use std::collections::BTreeSet;
+
+use gfx_emu::WaveProbe;
+
+use crate::authority;
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, llvm_mc};
+use crate::twin;
+use crate::wave::Numbers;
+
+/// The cards the tables run on.
+pub(crate) const CARDS: [Card; 3] = [RDNA3, CDNA3, CDNA2];
+
+/// A line of assembly a card has: its machine code, and its mnemonic there.
+pub(crate) struct Assembled {
+    pub(crate) code: Vec<u8>,
+    pub(crate) names: Vec<String>,
+}
+
+/// Assembles pieces of several lines, each with an end behind it, in a card's spelling; `None` where it has not all of
+/// a piece's instructions.
+pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembled>> {
+    let spell = |line: &str| match card.name {
+        "gfx1100" => line.to_owned(),
+        name => memory::respell(&twin::respell(line), name),
+    };
+    let text: String = pieces
+        .iter()
+        .map(|piece| {
+            let lines: String = piece.lines().map(|line| spell(line) + "\n").collect();
+            format!("s_nop 77\n{lines}s_endpgm\n")
+        })
+        .collect();
+    let mut found: Vec<Vec<(String, Vec<u8>)>> = Vec::new();
+    for (text, bytes) in llvm_mc(card, &[], &text) {
+        match found.last_mut() {
+            _ if text == "s_nop 0x4d" || text == "s_nop 77" => found.push(Vec::new()),
+            Some(piece) => piece.push((text, bytes)),
+            None => {}
+        }
+    }
+    assert_eq!(found.len(), pieces.len(), "{}", card.name);
+    let complete = |(lines, piece): (Vec<(String, Vec<u8>)>, &String)| {
+        (lines.len() == piece.lines().count() + 1).then(|| Assembled {
+            names: lines
+                .iter()
+                .flat_map(|(text, _)| text.split(" :: ").map(mnemonic))
+                .collect(),
+            code: lines.into_iter().flat_map(|(_, bytes)| bytes).collect(),
+        })
+    };
+    found.into_iter().zip(pieces).map(complete).collect()
+}
+
+fn mnemonic(text: &str) -> String {
+    authority::base(text.split(' ').next().unwrap()).to_owned()
+}
+
+/// Values that show what random ones do not.
+pub(crate) const EDGES: [u64; 12] = [
+    0,
+    1,
+    2,
+    31,
+    33,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x7fff_ffff_ffff_ffff,
+    0x8000_0000_0000_0000,
+    0xffff_ffff_ffff_ffff,
+    0x0001_ffff_8000,
+];
+
+/// An edge value, or bits at random, every other time few of them.
+pub(crate) fn any_bits(numbers: &mut Numbers) -> u64 {
+    let bits = numbers.next() | numbers.next() << 32;
+    match numbers.next() % 4 {
+        0 => EDGES[(bits % EDGES.len() as u64) as usize],
+        1 => bits & numbers.next() & (numbers.next() | 0xff << 32),
+        _ => bits,
+    }
+}
+
+/// The mnemonics that the tables check on a card.
+pub(crate) fn tested(card: Card) -> BTreeSet<String> {
+    let pieces: Vec<String> = scalar::pieces()
+        .into_iter()
+        .chain(vector::pieces())
+        .chain(memory::pieces(card))
+        .chain(compare::pieces(card))
+        .chain(scalar_memory::pieces(card))
+        .chain(share::pieces())
+        .chain(quiet::pieces())
+        .collect();
+    let assembled = assemble_each(card, &pieces);
+    assembled
+        .into_iter()
+        .flatten()
+        .flat_map(|assembled| assembled.names)
+        .filter(|name| name != "s_endpgm")
+        .collect()
+}
+
+/// Sets a vector register pair in one lane.
+pub(crate) fn set_wide<const W: usize>(probe: &mut WaveProbe<W>, register: u16, lane: usize, value: u64) {
+    probe.set_vgpr(register, lane, value as u32);
+    probe.set_vgpr(register + 1, lane, (value >> 32) as u32);
+}
+
+/// A vector register pair of one lane.
+pub(crate) fn get_wide<const W: usize>(probe: &WaveProbe<W>, register: u16, lane: usize) -> u64 {
+    let word = |n: u16| u64::from(probe.vgpr(n, lane).unwrap());
+    word(register) | word(register + 1) << 32
+}

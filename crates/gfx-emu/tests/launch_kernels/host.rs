@@ -1,0 +1,116 @@
+//! The same source compiled for the host and for a card: both must compute the same bits.
+//!
+//! What one work-item computes is plain C++; clang makes x86 code of it and AMD code. Neither contracts products and sums.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::Arg::{Ptr, U32};
+use crate::support::{Device, on_each_target};
+
+on_each_target! {
+    integers_floats_and_private_arrays_agree_with_the_host
+}
+
+/// Work-items of a kernel, more than a wave of any card has.
+const ITEMS: u32 = 192;
+
+/// Functions of an item's number and a word of input, each giving one word.
+const BODIES: &str = r#"
+typedef unsigned u32; typedef unsigned long long u64;
+FUNCTION u32 mix(u32 i, u32 x) {
+    for (u32 k = 0; k < 7; ++k) { x ^= x << 13; x ^= x >> 17; x ^= x << 5; x = x * 0x9e3779b1u + i; }
+    return (x >> (i & 31)) | (x << ((32 - i) & 31));
+}
+FUNCTION u32 divide(u32 i, u32 x) {
+    u64 wide = (u64)x * 0x123456789abcull + i;
+    u32 a = (u32)(wide / (i + 3)) ^ (u32)(wide % (x | 1));
+    int s = (int)x / ((int)i - 500) + (int)x % ((int)(i & 15) + 1);
+    return a + (u32)s + __builtin_popcountll(wide) + __builtin_clz(x | 1) + __builtin_ctzll(wide | (1ull << 40));
+}
+FUNCTION u32 floats(u32 i, u32 x) {
+    float a = (float)(int)x / 65536.0f, b = (float)(i + 1);
+    float r = a / b + b * b - a * 0.333f;
+    r = r + __builtin_floorf(a) - __builtin_truncf(b / 3.0f) + (a < b ? a : b);
+    r = r + __builtin_sqrtf(b) + (float)(unsigned char)x - (float)((int)(a * 4.0f));
+    return __builtin_bit_cast(u32, r);
+}
+FUNCTION u32 doubles(u32 i, u32 x) {
+    double a = (double)(int)x / 1024.0, b = (double)(i + 1);
+    double r = a / b + __builtin_sqrt(b) * a - __builtin_floor(a / 7.0);
+    r = r + (double)(u64)(b * 1000.5) - (double)(long long)(a);
+    u64 bits = __builtin_bit_cast(u64, r);
+    return (u32)bits ^ (u32)(bits >> 32);
+}
+FUNCTION u32 sorted(u32 i, u32 x) {
+    u32 v[12];
+    for (u32 k = 0; k < 12; ++k) v[k] = mix(k + i, x + k);
+    for (u32 k = 1; k < 12; ++k)
+        for (u32 j = k; j > 0 && v[j - 1] > v[j]; --j) { u32 t = v[j]; v[j] = v[j - 1]; v[j - 1] = t; }
+    return v[x % 12] ^ v[i % 12];
+}
+FUNCTION u32 all(u32 which, u32 i, u32 x) {
+    switch (which) {
+        case 0: return mix(i, x);
+        case 1: return divide(i, x);
+        case 2: return floats(i, x);
+        case 3: return doubles(i, x);
+        default: return sorted(i, x);
+    }
+}
+"#;
+
+/// What the host computes: a program that prints a number a line.
+fn on_the_host(name: &str, input: &[u32], which: u32) -> Vec<u32> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = |ext: &str| directory.join(format!("{name}-{which}-{}{ext}", std::process::id()));
+    let words: Vec<String> = input.iter().map(u32::to_string).collect();
+    let main = format!(
+        "#include <cstdio>\nstatic const u32 in[] = {{{}}};\nint main() {{ for (u32 i = 0; i < {ITEMS}; ++i) std::printf(\"%u\\n\", all({which}, i, in[i])); }}",
+        words.join(",")
+    );
+    std::fs::write(file(".cpp"), format!("#define FUNCTION static\n{BODIES}{main}")).unwrap();
+    let output = Command::new("clang++-19")
+        .args(["-std=c++20", "-O1", "-ffp-contract=off", "-w", "-o"])
+        .args([file(".out"), file(".cpp")])
+        .output()
+        .unwrap_or_else(|e| panic!("clang++-19 is needed to compile for the host and did not start: {e}"));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let output = Command::new(file(".out")).output().unwrap();
+    for ext in [".cpp", ".out"] {
+        std::fs::remove_file(file(ext)).unwrap();
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn integers_floats_and_private_arrays_agree_with_the_host(target: &'static str) {
+    let kernel = "KERNEL apply(unsigned which, const unsigned* in, unsigned* out) {
+        unsigned i = bid(0) * bdim(0) + tid(0);
+        out[i] = all(which, i, in[i]);
+    }";
+    let source = format!("#define FUNCTION DEVICE\n{BODIES}{kernel}");
+    let mut device = Device::with_flags(target, "host_twin", &source, &["-std=c++20"]);
+    let input: Vec<u32> = (0..ITEMS)
+        .map(|i| i.wrapping_mul(2_654_435_761) ^ i << 7)
+        .collect();
+    let (words, out) = (device.upload(&input), device.fresh(ITEMS.into()));
+    for which in 0..5 {
+        let args = [U32(which), Ptr(words), Ptr(out)];
+        // A value and a pointer: the pointer is aligned to eight bytes.
+        device
+            .launch("apply", [ITEMS / 64, 1, 1], [64, 1, 1], &args)
+            .unwrap();
+        let got = device.download(out, ITEMS as usize);
+        let want = on_the_host(&format!("host-{target}"), &input, which);
+        let differs = got.iter().zip(&want).position(|(got, want)| got != want);
+        assert_eq!(
+            differs, None,
+            "{target}, function {which}: {got:x?} on the card, {want:x?} on the host"
+        );
+    }
+}
