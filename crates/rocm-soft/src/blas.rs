@@ -230,7 +230,7 @@ pub(crate) fn gemm_strided_batched_ex(gemm: &Gemm) -> Result {
 
 /// What a matrix consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
+pub(crate) enum Element {
     F16,
     BF16,
     F32,
@@ -248,7 +248,7 @@ impl Element {
         }
     }
 
-    fn size(self) -> usize {
+    pub(crate) fn size(self) -> usize {
         match self {
             Element::F16 | Element::BF16 => 2,
             Element::F32 => 4,
@@ -258,7 +258,7 @@ impl Element {
 }
 
 /// A type that is computed in.
-trait Real: Copy {
+pub(crate) trait Real: Copy {
     const ZERO: Self;
     fn of(value: f64) -> Self;
     /// `self * factor + addend`, rounded once.

@@ -4,33 +4,44 @@
 
 use std::env;
 use std::ffi::c_int;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gfx_emu::{Access, CodeObject, Dispatch, LaunchOptions, Memory, Placement, launch};
+use gfx_emu::{Access, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, Placement, launch};
 use rocm_rs::hip::bindings as hip;
 
+use crate::devices;
 use crate::error::{self, Result};
 use crate::handles::{Kind, Table};
-use crate::properties::{self, MODELS, Model};
-
-/// Environment variable with the processor to model: gfx1100, the default, gfx942 or gfx90a.
-const TARGET_VARIABLE: &str = "ROCM_SOFT_TARGET";
+use crate::properties::Model;
 
 /// Environment variable that switches the sanitizer on: set, and neither empty nor 0. Launches then fail at the first
 /// read of what was never written, race between waves and so on; see `LaunchOptions::sanitize`.
 const SANITIZE_VARIABLE: &str = "ROCM_SANITIZE";
 
-/// The device of this process; an error when `ROCM_SOFT_TARGET` asks for one that there is not.
+/// Environment variable that makes the device fail as a card does: after a kernel's fault every call fails. Set, and neither
+/// empty nor 0.
+const LOSE_VARIABLE: &str = "ROCM_SOFT_LOSE";
+
+/// Whether the variable is set, and neither empty nor 0.
+fn is_on(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Whether launches are to be sanitized.
+pub(crate) fn is_sanitized() -> bool {
+    is_on(SANITIZE_VARIABLE)
+}
+
+/// The device this thread works on; an error when the environment asks for one that there is not, and when it was lost.
 pub(crate) fn device() -> Result<&'static Device> {
-    static DEVICE: LazyLock<Option<Device>> = LazyLock::new(|| {
-        let target = env::var_os(TARGET_VARIABLE).filter(|target| !target.is_empty());
-        let is_asked = |model: &&Model| target.as_ref().is_none_or(|target| target == model.target);
-        let sanitize = env::var_os(SANITIZE_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
-        let model = MODELS.iter().find(is_asked)?;
-        Some(Device::new(model, sanitize))
-    });
-    DEVICE.as_ref().ok_or(hip::hipError_t_hipErrorNoDevice)
+    let devices = devices::all()?;
+    let device = devices.get(devices::current());
+    let device = device.ok_or(hip::hipError_t_hipErrorNoDevice)?;
+    if device.lost.load(Ordering::Acquire) {
+        return Err(hip::hipError_t_hipErrorLaunchFailure);
+    }
+    Ok(device)
 }
 
 /// A loaded code object.
@@ -47,12 +58,18 @@ pub(crate) struct Function {
     name: String,
 }
 
-/// An event: whether it keeps times, and when it was recorded.
+/// An event: whether it keeps times, and when it was recorded on the device's clock.
 #[derive(Debug)]
 struct Event {
     timed: bool,
-    recorded: Option<Instant>,
+    recorded: Option<u64>,
 }
+
+/// Nanoseconds that work takes on the device's clock, beside an instruction a nanosecond and [`BYTES_A_NANOSECOND`]: what
+/// events measure must not depend on the host. It is no prediction of a card's times.
+const SUBMISSION: u64 = 1000;
+/// What copies and fills move.
+const BYTES_A_NANOSECOND: u64 = 100;
 
 #[derive(Debug)]
 struct Tables {
@@ -74,7 +91,13 @@ pub(crate) struct Shape {
 #[derive(Debug)]
 pub(crate) struct Device {
     model: &'static Model,
+    /// Its number.
+    id: usize,
+    /// Nanoseconds of work so far; see [`SUBMISSION`].
+    clock: AtomicU64,
     sanitize: bool,
+    /// Set at a fault where [`LOSE_VARIABLE`] asks for it, and never again cleared.
+    lost: AtomicBool,
     /// Launches and copies work on a view of it (see `Memory`'s clone), so that no lock is held while a
     /// kernel runs: rayon may run another caller's work on this thread meanwhile, and that may allocate.
     memory: Mutex<Arc<Memory>>,
@@ -87,20 +110,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Device {
-    fn new(model: &'static Model, sanitize: bool) -> Device {
-        let mut memory = Memory::new(properties::CAPACITY);
+    /// Device `id` of `count`.
+    pub(crate) fn new(
+        model: &'static Model,
+        id: usize,
+        count: usize,
+        capacity: u64,
+        sanitize: bool,
+    ) -> Device {
+        let mut memory = Memory::of_device(capacity, id, count);
         if sanitize {
             memory.track_writes();
         }
         let tables = Tables {
-            streams: Table::new(Kind::Stream),
-            events: Table::new(Kind::Event),
-            modules: Table::new(Kind::Module),
-            functions: Table::new(Kind::Function),
+            streams: Table::on(Kind::Stream, id),
+            events: Table::on(Kind::Event, id),
+            modules: Table::on(Kind::Module, id),
+            functions: Table::on(Kind::Function, id),
         };
         Device {
             model,
+            id,
+            clock: AtomicU64::new(0),
             sanitize,
+            lost: AtomicBool::new(false),
             memory: Mutex::new(Arc::new(memory)),
             tables: Mutex::new(tables),
         }
@@ -109,6 +142,35 @@ impl Device {
     /// What the device says about itself.
     pub(crate) fn model(&self) -> &'static Model {
         self.model
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> usize {
+        self.id
+    }
+
+    /// Whether an allocation of its own is around `address`.
+    pub(crate) fn has(&self, address: u64) -> bool {
+        self.allocation_here(address).is_some()
+    }
+
+    /// An error when `address` is not in its memory.
+    pub(crate) fn owns(&self, address: u64) -> Result {
+        if self.has(address) {
+            Ok(())
+        } else {
+            Err(hip::hipError_t_hipErrorInvalidValue)
+        }
+    }
+
+    /// The tables of the device whose handle it is.
+    fn tables(&self, handle: usize) -> MutexGuard<'_, Tables> {
+        lock(&devices::home(handle, self).tables)
+    }
+
+    /// Work was done: the clock goes on.
+    fn spend(&self, nanoseconds: u64) {
+        self.clock.fetch_add(SUBMISSION + nanoseconds, Ordering::Relaxed);
     }
 
     fn memory(&self) -> Arc<Memory> {
@@ -140,7 +202,8 @@ impl Device {
         if address == 0 {
             return Ok(());
         }
-        let mut memory = lock(&self.memory);
+        let owner = devices::owner(address, self);
+        let mut memory = lock(&owner.memory);
         Arc::make_mut(&mut memory)
             .free(address)
             .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
@@ -148,36 +211,59 @@ impl Device {
 
     /// Start and size of the allocation that holds `address`.
     pub(crate) fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+        devices::owner(address, self).allocation_here(address)
+    }
+
+    fn allocation_here(&self, address: u64) -> Option<(u64, u64)> {
         self.memory().allocation(address)
     }
 
     /// Whether all of the range is device memory.
     pub(crate) fn covers(&self, address: u64, bytes: usize) -> bool {
-        self.memory().check(address, bytes as u64, Access::Load).is_ok()
+        let owner = devices::owner(address, self);
+        owner.memory().check(address, bytes as u64, Access::Load).is_ok()
     }
 
     pub(crate) fn read(&self, address: u64, out: &mut [u8]) -> Result {
-        self.memory()
-            .read(address, out)
-            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+        let owner = devices::owner(address, self);
+        owner.spend(out.len() as u64 / BYTES_A_NANOSECOND);
+        let read = owner.memory().read(address, out);
+        read.map_err(|_| hip::hipError_t_hipErrorInvalidValue)
     }
 
     pub(crate) fn write(&self, address: u64, data: &[u8]) -> Result {
-        self.memory()
-            .write(address, data)
-            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+        let owner = devices::owner(address, self);
+        owner.spend(data.len() as u64 / BYTES_A_NANOSECOND);
+        let written = owner.memory().write(address, data);
+        written.map_err(|_| hip::hipError_t_hipErrorInvalidValue)
     }
 
     pub(crate) fn copy(&self, target: u64, source: u64, bytes: usize) -> Result {
-        self.memory()
-            .copy(target, source, bytes as u64)
-            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+        let (to, from) = (devices::owner(target, self), devices::owner(source, self));
+        to.spend(bytes as u64 / BYTES_A_NANOSECOND);
+        let invalid = hip::hipError_t_hipErrorInvalidValue;
+        if to.id == from.id {
+            let copied = to.memory().copy(target, source, bytes as u64);
+            return copied.map_err(|_| invalid);
+        }
+        // Checked before the buffer is made: `bytes` may be any number.
+        let (there, here) = (to.memory(), from.memory());
+        let checked = there.check(target, bytes as u64, Access::Store);
+        checked
+            .and_then(|()| here.check(source, bytes as u64, Access::Load))
+            .map_err(|_| invalid)?;
+        let mut buffer = vec![0; bytes];
+        let copied = here.read(source, &mut buffer);
+        copied
+            .and_then(|()| there.write(target, &buffer))
+            .map_err(|_| invalid)
     }
 
     pub(crate) fn fill(&self, address: u64, pattern: &[u8], count: usize) -> Result {
-        self.memory()
-            .fill(address, pattern, count as u64)
-            .map_err(|_| hip::hipError_t_hipErrorInvalidValue)
+        let owner = devices::owner(address, self);
+        owner.spend((pattern.len() * count) as u64 / BYTES_A_NANOSECOND);
+        let filled = owner.memory().fill(address, pattern, count as u64);
+        filled.map_err(|_| hip::hipError_t_hipErrorInvalidValue)
     }
 
     pub(crate) fn create_stream(&self, flags: u32) -> Result<usize> {
@@ -188,7 +274,7 @@ impl Device {
     }
 
     pub(crate) fn destroy_stream(&self, stream: usize) -> Result {
-        lock(&self.tables).streams.remove(stream).map(|_| ())
+        self.tables(stream).streams.remove(stream).map(|_| ())
     }
 
     /// Whether a stream handle is one: null, the two constants of HIP (1 legacy, 2 per thread), or a created
@@ -197,7 +283,7 @@ impl Device {
         if stream <= 2 {
             Ok(())
         } else {
-            lock(&self.tables).streams.get(stream).map(|_| ())
+            self.tables(stream).streams.get(stream).map(|_| ())
         }
     }
 
@@ -210,28 +296,28 @@ impl Device {
     }
 
     pub(crate) fn destroy_event(&self, event: usize) -> Result {
-        lock(&self.tables).events.remove(event).map(|_| ())
+        self.tables(event).events.remove(event).map(|_| ())
     }
 
     /// All work submitted before is done, so recording is completing.
     pub(crate) fn record_event(&self, event: usize, stream: usize) -> Result {
         self.check_stream(stream)?;
-        lock(&self.tables).events.get_mut(event)?.recorded = Some(Instant::now());
+        let now = devices::home(event, self).clock.load(Ordering::Relaxed);
+        self.tables(event).events.get_mut(event)?.recorded = Some(now);
         Ok(())
     }
 
     pub(crate) fn check_event(&self, event: usize) -> Result {
-        lock(&self.tables).events.get(event).map(|_| ())
+        self.tables(event).events.get(event).map(|_| ())
     }
 
-    /// Milliseconds from one event to another; both must keep times and have been recorded.
+    /// Milliseconds from one event to another; both must be of one device, keep times and have been recorded.
     pub(crate) fn elapsed(&self, start: usize, stop: usize) -> Result<f32> {
-        let tables = lock(&self.tables);
+        let tables = self.tables(start);
         let time = |event: &Event| event.recorded.filter(|_| event.timed);
         let start = time(tables.events.get(start)?).ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
         let stop = time(tables.events.get(stop)?).ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
-        let forward = stop.saturating_duration_since(start).as_secs_f32();
-        Ok((forward - start.saturating_duration_since(stop).as_secs_f32()) * 1e3)
+        Ok((stop as f64 - start as f64) as f32 / 1e6)
     }
 
     pub(crate) fn load_module(&self, file: &[u8]) -> Result<usize> {
@@ -256,7 +342,7 @@ impl Device {
     /// Unloads a module: its functions are gone and its device variables are freed.
     pub(crate) fn unload_module(&self, module: usize) -> Result {
         let removed = {
-            let mut tables = lock(&self.tables);
+            let mut tables = self.tables(module);
             let removed = tables.modules.remove(module)?;
             tables
                 .functions
@@ -268,7 +354,7 @@ impl Device {
 
     /// The handle of a kernel; asked twice, the same one.
     pub(crate) fn function(&self, module: usize, name: &str) -> Result<usize> {
-        let mut tables = lock(&self.tables);
+        let mut tables = self.tables(module);
         let module = tables.modules.get(module)?.clone();
         if module.code.kernel(name).is_none() {
             return Err(hip::hipError_t_hipErrorNotFound);
@@ -286,13 +372,13 @@ impl Device {
 
     /// Address and size of a device variable.
     pub(crate) fn variable(&self, module: usize, name: &str) -> Result<(u64, usize)> {
-        let module = lock(&self.tables).modules.get(module)?.clone();
+        let module = self.tables(module).modules.get(module)?.clone();
         let variable = module.code.global(name).ok_or(hip::hipError_t_hipErrorNotFound)?;
         Ok((module.placement.address(variable), variable.size as usize))
     }
 
     fn get_function(&self, function: usize) -> Result<Function> {
-        lock(&self.tables).functions.get(function).cloned()
+        self.tables(function).functions.get(function).cloned()
     }
 
     /// Runs `inspect` on a kernel.
@@ -347,6 +433,10 @@ impl Device {
     /// Runs a kernel to its end; `kernarg` are the explicit arguments, each at its offset.
     pub(crate) fn launch(&self, function: usize, shape: &Shape, stream: usize, kernarg: &[u8]) -> Result {
         self.check_stream(stream)?;
+        // A module belongs to the device that was current when it was loaded, a stream to that of its creation.
+        if devices::home(function, self).id != self.id || devices::home(stream, self).id != self.id {
+            return Err(hip::hipError_t_hipErrorInvalidHandle);
+        }
         let function = self.get_function(function)?;
         let Module { code, placement } = &*function.module;
         let kernel = code
@@ -365,6 +455,12 @@ impl Device {
             ..LaunchOptions::default()
         };
         let result = launch(code, &dispatch, &self.memory(), &options);
-        result.map(|_| ()).map_err(|e| error::launch(&e))
+        self.spend(result.as_ref().map_or(0, |stats| stats.instructions));
+        result.map(|_| ()).map_err(|e| {
+            if matches!(e, LaunchError::Fault(_)) && is_on(LOSE_VARIABLE) {
+                self.lost.store(true, Ordering::Release);
+            }
+            error::launch(&e)
+        })
     }
 }

@@ -25,14 +25,9 @@ use rocm_rs::hip::bindings::{
     hipFunction_attribute, hipFunction_t, hipMemPool_t, hipMemPoolAttr, hipMemcpyKind, hipModule_t,
     hipStream_t,
 };
-use rocm_rs::rocblas::bindings as rocblas;
-use rocm_rs::rocblas::bindings::{
-    rocblas_atomics_mode, rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_int,
-    rocblas_operation, rocblas_status, rocblas_stride,
-};
 
-use crate::blas::{self, Gemm, Matrices, Scalar};
 use crate::device::{Shape, device};
+use crate::devices;
 use crate::error::{self, Result};
 use crate::{image, properties};
 
@@ -53,36 +48,6 @@ static HOST: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
 fn guard(body: impl FnOnce() -> Result) -> hipError_t {
     let result = catch_unwind(AssertUnwindSafe(body));
     error::record(result.unwrap_or(Err(hip::hipError_t_hipErrorUnknown)))
-}
-
-/// As [`guard`], for rocBLAS.
-fn guard_blas(body: impl FnOnce() -> blas::Result) -> rocblas_status {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => rocblas::rocblas_status__rocblas_status_success,
-        Ok(Err(status)) => status,
-        Err(_) => rocblas::rocblas_status__rocblas_status_internal_error,
-    }
-}
-
-/// A scalar of `compute_type` in host memory.
-///
-/// # Safety
-/// `pointer` is null or readable for that type.
-unsafe fn scalar(pointer: *const c_void, compute_type: rocblas_datatype) -> Scalar {
-    if pointer.is_null() {
-        return Scalar::Null;
-    }
-    match compute_type {
-        rocblas::rocblas_datatype__rocblas_datatype_f32_r => {
-            // SAFETY: not null, and the caller promises the rest.
-            Scalar::Value(unsafe { pointer.cast::<f32>().read_unaligned() }.into())
-        }
-        rocblas::rocblas_datatype__rocblas_datatype_f64_r => {
-            // SAFETY: as above.
-            Scalar::Value(unsafe { pointer.cast::<f64>().read_unaligned() })
-        }
-        _ => Scalar::Unread,
-    }
 }
 
 /// The place an out-pointer points to.
@@ -130,12 +95,7 @@ fn address(pointer: *const c_void) -> u64 {
 }
 
 fn check_device(id: c_int) -> Result {
-    device()?;
-    if id == 0 {
-        Ok(())
-    } else {
-        Err(hip::hipError_t_hipErrorInvalidDevice)
-    }
+    devices::at(id).map(|_| ())
 }
 
 /// Device memory to host memory. The host range may be uninitialised, so it is never made a slice.
@@ -273,13 +233,35 @@ unsafe fn elf_file<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
     unsafe { bytes(pointer, len) }
 }
 
+/// Defines the entry points of one library, their table, and a check at compile time that each has the signature of the
+/// declaration. A body gives what C gets.
+macro_rules! foreign {
+    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $status:ty $body:block)*) => {
+        $(
+            unsafe extern "C" fn $name($($arg: $ty),*) -> $status $body
+            const _: [unsafe extern "C" fn($($ty),*) -> $status; 2] = [$name, declared::$name];
+        )*
+
+        /// Names of the entry points.
+        pub(crate) const SYMBOLS: &[&str] = &[$(stringify!($name)),*];
+
+        /// Their addresses, in the order of [`SYMBOLS`].
+        pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
+            [$($name as *const c_void),*]
+        }
+    };
+}
+
+pub(crate) mod miopen;
+pub(crate) mod rocblas;
+pub(crate) mod rocrand;
+
 /// Defines the entry points, their table, and a check at compile time that each has the signature of HIP's
-/// declaration. A body under `results` ends in `Result`; one under `values` or `rocblas` gives what C gets.
+/// declaration. A body under `results` ends in `Result`; one under `values` gives what C gets.
 macro_rules! entries {
     (
         results { $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)* }
         values { $(fn $raw:ident($($raw_arg:ident: $raw_ty:ty),*) -> $value:ty $raw_body:block)* }
-        rocblas { $(fn $blas:ident($($blas_arg:ident: $blas_ty:ty),* $(,)?) -> $status:ty $blas_body:block)* }
     ) => {
         $(
             unsafe extern "C" fn $name($($arg: $ty),*) -> hipError_t {
@@ -291,18 +273,14 @@ macro_rules! entries {
             unsafe extern "C" fn $raw($($raw_arg: $raw_ty),*) -> $value $raw_body
             const _: [unsafe extern "C" fn($($raw_ty),*) -> $value; 2] = [$raw, hip::$raw];
         )*
-        $(
-            unsafe extern "C" fn $blas($($blas_arg: $blas_ty),*) -> $status $blas_body
-            const _: [unsafe extern "C" fn($($blas_ty),*) -> $status; 2] = [$blas, rocblas::$blas];
-        )*
 
         /// Names of all entry points.
         pub(crate) const SYMBOLS: &[&str] =
-            &[$(stringify!($name),)* $(stringify!($raw),)* $(stringify!($blas),)*];
+            &[$(stringify!($name),)* $(stringify!($raw),)*];
 
         /// Their addresses, in the order of [`SYMBOLS`].
         pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
-            [$($name as *const c_void,)* $($raw as *const c_void,)* $($blas as *const c_void,)*]
+            [$($name as *const c_void,)* $($raw as *const c_void,)*]
         }
     };
 }
@@ -316,25 +294,27 @@ results {
 
     fn hipGetDeviceCount(count: *mut c_int) {
         // SAFETY: HIP's contract on out-pointers.
-        unsafe { out(count) }?.write(c_int::from(device().is_ok()));
-        device().map(|_| ())
+        let count = unsafe { out(count) }?;
+        let devices = devices::all();
+        count.write(devices.map_or(0, |devices| devices.len() as c_int));
+        devices.map(|_| ())
     }
 
     fn hipSetDevice(id: c_int) {
-        check_device(id)
+        devices::select(id)
     }
 
     fn hipGetDevice(id: *mut c_int) {
-        device()?;
+        let current = device()?.id();
         // SAFETY: HIP's contract on out-pointers.
-        unsafe { out(id) }?.write(0);
+        unsafe { out(id) }?.write(current as c_int);
         Ok(())
     }
 
     fn hipDeviceGet(handle: *mut hipDevice_t, ordinal: c_int) {
         check_device(ordinal)?;
         // SAFETY: HIP's contract on out-pointers.
-        unsafe { out(handle) }?.write(0);
+        unsafe { out(handle) }?.write(ordinal);
         Ok(())
     }
 
@@ -342,7 +322,7 @@ results {
         check_device(id)?;
         let len = usize::try_from(len).ok().filter(|len| *len > 0 && !name.is_null()).ok_or(INVALID_VALUE)?;
         let mut field = vec![0; len];
-        properties::put_text(&mut field, device()?.model().name);
+        properties::put_text(&mut field, devices::at(id)?.model().name);
         // SAFETY: not null, and HIP's contract is that `len` characters are writable.
         unsafe { ptr::copy_nonoverlapping(field.as_ptr(), name, len) };
         Ok(())
@@ -351,7 +331,7 @@ results {
     fn hipDeviceTotalMem(total: *mut usize, id: hipDevice_t) {
         check_device(id)?;
         // SAFETY: HIP's contract on out-pointers.
-        unsafe { out(total) }?.write(properties::CAPACITY as usize);
+        unsafe { out(total) }?.write(devices::at(id)?.memory_info().1);
         Ok(())
     }
 
@@ -359,7 +339,7 @@ results {
         // SAFETY: HIP's contract on out-pointers.
         let value = unsafe { out(value) }?;
         check_device(id)?;
-        value.write(properties::attribute(device()?.model(), attribute).ok_or(INVALID_VALUE)?);
+        value.write(properties::attribute(devices::at(id)?.model(), attribute).ok_or(INVALID_VALUE)?);
         Ok(())
     }
 
@@ -369,7 +349,8 @@ results {
         check_device(id)?;
         // SAFETY: the struct has integers, arrays of them and raw pointers, for all of which zero is a value.
         let mut filled: hipDeviceProp_tR0600 = unsafe { MaybeUninit::zeroed().assume_init() };
-        properties::fill(device()?.model(), &mut filled);
+        properties::fill(devices::at(id)?.model(), &mut filled);
+        filled.totalGlobalMem = devices::at(id)?.memory_info().1;
         place.write(filled);
         Ok(())
     }
@@ -401,7 +382,7 @@ results {
 
     fn hipDeviceEnablePeerAccess(_peer: c_int, flags: c_uint) {
         device()?;
-        // The only device is no peer of itself.
+        // Kernels reach the memory of their own device; copies between devices need no access.
         Err(if flags == 0 { hip::hipError_t_hipErrorInvalidDevice } else { INVALID_VALUE })
     }
 
@@ -533,8 +514,8 @@ results {
         target: *mut c_void, target_id: c_int, source: *const c_void, source_id: c_int, size: usize,
         stream: hipStream_t,
     ) {
-        check_device(target_id)?;
-        check_device(source_id)?;
+        devices::at(target_id)?.owns(address(target))?;
+        devices::at(source_id)?.owns(address(source))?;
         device()?.check_stream(stream.addr())?;
         device()?.copy(address(target), address(source), size)
     }
@@ -617,8 +598,9 @@ results {
 
     fn hipStreamGetDevice(stream: hipStream_t, id: *mut hipDevice_t) {
         device()?.check_stream(stream.addr())?;
+        let home = devices::home(stream.addr(), device()?).id();
         // SAFETY: HIP's contract on out-pointers.
-        unsafe { out(id) }?.write(0);
+        unsafe { out(id) }?.write(home as c_int);
         Ok(())
     }
 
@@ -735,63 +717,6 @@ values {
 
     fn hipPeekAtLastError() -> hipError_t {
         error::peek_last()
-    }
-}
-rocblas {
-    fn rocblas_create_handle(handle: *mut rocblas_handle) -> rocblas_status {
-        guard_blas(|| {
-            // SAFETY: rocBLAS's contract on out-pointers is HIP's.
-            let handle = unsafe { out(handle) };
-            let handle = handle.map_err(|_| rocblas::rocblas_status__rocblas_status_invalid_handle)?;
-            handle.write(opaque(blas::create_handle()?));
-            Ok(())
-        })
-    }
-
-    fn rocblas_destroy_handle(handle: rocblas_handle) -> rocblas_status {
-        guard_blas(|| blas::destroy_handle(handle.addr()))
-    }
-
-    fn rocblas_set_stream(handle: rocblas_handle, stream: rocblas::hipStream_t) -> rocblas_status {
-        guard_blas(|| blas::set_stream(handle.addr(), stream.addr()))
-    }
-
-    fn rocblas_set_atomics_mode(handle: rocblas_handle, mode: rocblas_atomics_mode) -> rocblas_status {
-        guard_blas(|| blas::set_atomics_mode(handle.addr(), mode))
-    }
-
-    fn rocblas_status_to_string(status: rocblas_status) -> *const c_char {
-        blas::status_name(status).as_ptr()
-    }
-
-    fn rocblas_gemm_strided_batched_ex(
-        handle: rocblas_handle, operation_a: rocblas_operation, operation_b: rocblas_operation, m: rocblas_int,
-        n: rocblas_int, k: rocblas_int, alpha: *const c_void, a: *const c_void, a_type: rocblas_datatype,
-        lda: rocblas_int, stride_a: rocblas_stride, b: *const c_void, b_type: rocblas_datatype, ldb: rocblas_int,
-        stride_b: rocblas_stride, beta: *const c_void, c: *const c_void, c_type: rocblas_datatype,
-        ldc: rocblas_int, stride_c: rocblas_stride, d: *mut c_void, d_type: rocblas_datatype, ldd: rocblas_int,
-        stride_d: rocblas_stride, batch_count: rocblas_int, compute_type: rocblas_datatype,
-        _algo: rocblas_gemm_algo, _solution_index: i32, _flags: u32,
-    ) -> rocblas_status {
-        // SAFETY: rocBLAS's contract in host pointer mode: null or readable for the compute type.
-        let (alpha, beta) = unsafe { (scalar(alpha, compute_type), scalar(beta, compute_type)) };
-        let matrices = |pointer, datatype, ld, stride| Matrices { address: address(pointer), datatype, ld, stride };
-        let gemm = Gemm {
-            handle: handle.addr(),
-            operations: [operation_a, operation_b],
-            m,
-            n,
-            k,
-            alpha,
-            a: matrices(a, a_type, lda, stride_a),
-            b: matrices(b, b_type, ldb, stride_b),
-            beta,
-            c: matrices(c, c_type, ldc, stride_c),
-            d: matrices(d, d_type, ldd, stride_d),
-            batch_count,
-            compute_type,
-        };
-        guard_blas(|| blas::gemm_strided_batched_ex(&gemm))
     }
 }
 }

@@ -9,7 +9,7 @@ use rocm_rs::hip::bindings as hip;
 
 use crate::error::Result;
 
-/// What a handle stands for; the number is in its upper half.
+/// What a handle stands for; the number is in its upper half, above eight bits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -18,20 +18,38 @@ pub(crate) enum Kind {
     Module = 3,
     Function = 4,
     Blas = 6,
+    Rand = 7,
+    Nn = 8,
+}
+
+/// Where the device's number stands in a handle.
+const DEVICE_BIT: u32 = 32;
+
+/// The device whose handle this is; of what is no handle, any number.
+pub(crate) fn device_of(handle: usize) -> usize {
+    handle >> DEVICE_BIT & 0xff
 }
 
 /// The living objects of one kind.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     kind: Kind,
+    /// Whose handles these are.
+    device: usize,
     made: usize,
     live: BTreeMap<usize, T>,
 }
 
 impl<T> Table<T> {
     pub(crate) const fn new(kind: Kind) -> Self {
+        Table::on(kind, 0)
+    }
+
+    /// The objects of one device.
+    pub(crate) const fn on(kind: Kind, device: usize) -> Self {
         Table {
             kind,
+            device,
             made: 0,
             live: BTreeMap::new(),
         }
@@ -39,7 +57,7 @@ impl<T> Table<T> {
 
     pub(crate) fn insert(&mut self, value: T) -> usize {
         self.made += 1;
-        let handle = (self.kind as usize) << 40 | self.made;
+        let handle = (self.kind as usize) << 40 | self.device << DEVICE_BIT | self.made;
         self.live.insert(handle, value);
         handle
     }
@@ -88,6 +106,14 @@ mod tests {
         assert_ne!(first, second);
         assert_eq!(table.get(first), Err(hip::hipError_t_hipErrorInvalidHandle));
         assert_eq!(table.get(second), Ok(&"second"));
+    }
+
+    #[test]
+    fn a_handle_knows_its_device() {
+        let mut table = Table::on(Kind::Stream, 3);
+        let handle = table.insert(());
+        assert_eq!(device_of(handle), 3);
+        assert!(Table::<()>::on(Kind::Stream, 2).get(handle).is_err());
     }
 
     #[test]

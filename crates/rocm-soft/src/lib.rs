@@ -1,8 +1,8 @@
 //! Software ROCm: the HIP entry points, with HIP's signatures and HIP's errors, over the software GPU of
 //! `gfx-emu`.
 //!
-//! One device. Device pointers are guest addresses and handles are numbers; neither is ever dereferenced, so
-//! that a wrong one is an error code. Streams execute at submission: when a call returns, its work is done,
+//! One device, or as many as `ROCM_SOFT_DEVICES` lists, each with its memory. Device pointers are guest addresses and
+//! handles are numbers; neither is ever dereferenced, so that a wrong one is an error code. Streams execute at submission: when a call returns, its work is done,
 //! and every order that HIP promises holds. A kernel that faults gives `hipErrorLaunchFailure`,
 //! [`take_fault`] the whole text; unlike on a card the device goes on working afterwards.
 //!
@@ -11,13 +11,17 @@
 
 mod blas;
 mod device;
+mod devices;
 mod entry;
 mod error;
 mod handles;
 mod image;
+mod miopen;
 mod properties;
+mod rocrand;
 
 use core::ffi::c_void;
+use std::sync::LazyLock;
 
 /// Address of the function that implements a HIP symbol, with the signature that `rocm_rs::hip::bindings`
 /// declares; `None` when there is none.
@@ -27,15 +31,26 @@ use core::ffi::c_void;
 /// assert!(rocm_soft::symbol("hipGraphLaunch").is_none());
 /// ```
 pub fn symbol(name: &str) -> Option<*const c_void> {
-    entry::SYMBOLS
-        .iter()
-        .position(|symbol| *symbol == name)
-        .map(|index| entry::addresses()[index])
+    let at = |names: &[&str]| names.iter().position(|symbol| *symbol == name);
+    at(entry::SYMBOLS)
+        .map(|at| entry::addresses()[at])
+        .or_else(|| at(entry::rocblas::SYMBOLS).map(|at| entry::rocblas::addresses()[at]))
+        .or_else(|| at(entry::rocrand::SYMBOLS).map(|at| entry::rocrand::addresses()[at]))
+        .or_else(|| at(entry::miopen::SYMBOLS).map(|at| entry::miopen::addresses()[at]))
 }
 
-/// The names of all implemented symbols.
+/// The names of all implemented symbols: HIP's, rocBLAS's, rocRAND's, MIOpen's.
 pub fn symbols() -> &'static [&'static str] {
-    entry::SYMBOLS
+    static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        [
+            entry::SYMBOLS,
+            entry::rocblas::SYMBOLS,
+            entry::rocrand::SYMBOLS,
+            entry::miopen::SYMBOLS,
+        ]
+        .concat()
+    });
+    &ALL
 }
 
 /// The text behind the last failed launch or module load of this thread, and forgets it: kernel, instruction,

@@ -62,6 +62,21 @@ pub(crate) const MODELS: &[Model] = &[
 
 /// Bytes of device memory.
 pub(crate) const CAPACITY: u64 = 16 << 30;
+
+/// A number of bytes as a person writes it: `64MiB`, `1 GiB`, `4096`.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit: u64 = match text[digits.len()..].trim() {
+        "" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 /// Fixed, not the host's: launch shapes derived from it, and so results, are the same on every machine.
 const MULTIPROCESSORS: c_int = 8;
 /// Work-items resident on a multiprocessor.
@@ -131,7 +146,6 @@ pub(crate) fn attribute(model: &Model, attribute: hipDeviceAttribute_t) -> Optio
 pub(crate) fn fill(model: &Model, properties: &mut hipDeviceProp_tR0600) {
     put_text(&mut properties.name, model.name);
     put_text(&mut properties.gcnArchName, model.arch);
-    properties.totalGlobalMem = CAPACITY as usize;
     properties.totalConstMem = c_int::MAX as usize;
     properties.sharedMemPerBlock = LDS as usize;
     properties.sharedMemPerBlockOptin = LDS as usize;
@@ -187,6 +201,16 @@ pub(crate) fn put_text(field: &mut [c_char], text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_read_with_their_unit_and_nothing_else_is() {
+        assert_eq!(bytes("64MiB"), Some(64 << 20));
+        assert_eq!(bytes(" 2 GiB "), Some(2 << 30));
+        assert_eq!(bytes("4096"), Some(4096));
+        for text in ["", "MiB", "1MB", "-1", "1.5GiB", "99999999999GiB"] {
+            assert_eq!(bytes(text), None, "{text:?}");
+        }
+    }
 
     #[test]
     fn an_attribute_is_listed_once() {

@@ -11,10 +11,16 @@ mod call;
 #[path = "../../../gfx-emu/tests/launch_kernels/compile.rs"]
 mod compile;
 #[cfg(test)]
+mod devices;
+#[cfg(test)]
 mod handles;
 #[cfg(test)]
 mod kernels;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod miopen;
+#[cfg(test)]
+mod rocrand;
 #[cfg(test)]
 mod sanitize;

@@ -1,0 +1,111 @@
+//! The command line. What the values mean is the commands' business.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use gfx_emu::Target;
+
+use crate::values::{Argument, Output};
+
+/// AMD GPU kernels on the software GPU: gfx1100, gfx942, gfx90a.
+#[derive(Debug, Parser)]
+#[command(name = "gfx", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Shows the instructions of a code object, or of bare machine code.
+    Disasm(Disasm),
+    /// Runs a kernel and shows its buffers.
+    Run(Launch),
+    /// Runs one workgroup and shows every instruction of one wave with the registers it changed.
+    Trace(Trace),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Disasm {
+    /// Code object (ELF), or machine code when --target is given.
+    pub(crate) file: PathBuf,
+    /// The processor of bare machine code: gfx1100, gfx942 or gfx90a.
+    #[arg(long, value_parser = target)]
+    pub(crate) target: Option<Target>,
+    /// Only this kernel.
+    #[arg(long)]
+    pub(crate) kernel: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Launch {
+    /// Code object (ELF).
+    pub(crate) file: PathBuf,
+    /// The kernel; not needed when the file has one.
+    #[arg(long)]
+    pub(crate) kernel: Option<String>,
+    /// Workgroups: X, X,Y or X,Y,Z.
+    #[arg(long, value_parser = sizes, default_value = "1")]
+    pub(crate) grid: [u32; 3],
+    /// Work-items of a workgroup: X, X,Y or X,Y,Z.
+    #[arg(long, value_parser = sizes, default_value = "1")]
+    pub(crate) block: [u32; 3],
+    /// Bytes of dynamic LDS.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) lds: u32,
+    /// An argument, in order: `u32:5`, `f32:1.5`, or a buffer `buf:TYPE:COUNT:CONTENT` with the content `zero`, `iota`,
+    /// `unwritten`, `random`, a number for every element, or `@FILE`.
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<Argument>,
+    /// A buffer to show afterwards by its argument's number, the first is 0; `NUMBER:FILE` writes its bytes. Without this,
+    /// all buffers are shown.
+    #[arg(long = "out", value_name = "NUMBER[:FILE]")]
+    pub(crate) outputs: Vec<Output>,
+    /// Report races, reads of what was never written and other bugs that work here.
+    #[arg(long)]
+    pub(crate) sanitize: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    pub(crate) launch: Launch,
+    /// The workgroup: X, X,Y or X,Y,Z.
+    #[arg(long, value_parser = place, default_value = "0")]
+    pub(crate) workgroup: [u32; 3],
+    /// The wave within the workgroup.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) wave: usize,
+    /// Show no more than so many instructions.
+    #[arg(long)]
+    pub(crate) limit: Option<u64>,
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let known = || Target::EXECUTABLE.map(|target| target.to_string()).join(", ");
+    Target::named(text).ok_or_else(|| format!("there are {}", known()))
+}
+
+/// Up to three numbers; those that are left out are `rest`.
+fn three(text: &str, rest: u32) -> Result<[u32; 3], String> {
+    let mut numbers = [rest; 3];
+    let parts: Vec<&str> = text.split([',', 'x']).collect();
+    if parts.len() > 3 {
+        return Err(format!("{} numbers; at most three", parts.len()));
+    }
+    for (number, part) in numbers.iter_mut().zip(parts) {
+        *number = part
+            .trim()
+            .parse()
+            .map_err(|error| format!("`{part}`: {error}"))?;
+    }
+    Ok(numbers)
+}
+
+fn sizes(text: &str) -> Result<[u32; 3], String> {
+    three(text, 1)
+}
+
+fn place(text: &str) -> Result<[u32; 3], String> {
+    three(text, 0)
+}

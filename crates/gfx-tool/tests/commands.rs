@@ -1,0 +1,239 @@
+//! The `gfx` command on a compiled kernel: what it prints, and what it says when it cannot.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+const SOURCE: &str = r#"
+extern "C" __attribute__((global)) void scale(float* x, float by, unsigned n) {
+    unsigned i = __builtin_amdgcn_workgroup_id_x() * 32 + __builtin_amdgcn_workitem_id_x();
+    if (i < n) x[i] *= by;
+}
+extern "C" __attribute__((global)) void reach(unsigned* x) {
+    x[__builtin_amdgcn_workitem_id_x()] = x[__builtin_amdgcn_workitem_id_x() + 1];
+}
+"#;
+
+/// The code object. A machine without the compiler cannot run these tests, and the failure says so.
+static OBJECT: LazyLock<PathBuf> = LazyLock::new(|| {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = |ext: &str| directory.join(format!("gfx-tool-{}.{ext}", std::process::id()));
+    std::fs::write(file("hip"), SOURCE).unwrap();
+    let output = Command::new("clang++-19")
+        .args([
+            "-x",
+            "hip",
+            "--offload-arch=gfx1100",
+            "--cuda-device-only",
+            "--no-gpu-bundle-output",
+        ])
+        .args(["-nogpuinc", "-nogpulib", "-mcode-object-version=5", "-O2", "-o"])
+        .args([file("hsaco"), file("hip")])
+        .output()
+        .unwrap_or_else(|e| {
+            panic!("clang++-19 is needed to compile the test's kernels and did not start: {e}")
+        });
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    file("hsaco")
+});
+
+fn gfx(args: &[&str]) -> Output {
+    let mut all = vec![args[0], OBJECT.to_str().unwrap()];
+    all.extend(&args[1..]);
+    Command::new(env!("CARGO_BIN_EXE_gfx"))
+        .args(all)
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn prints(args: &[&str]) -> String {
+    let output = gfx(args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refuses(args: &[&str], words: &str) {
+    let output = gfx(args);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains(words), "{text}");
+}
+
+const SCALE: [&str; 7] = ["--kernel", "scale", "--grid", "2", "--block", "32", "--arg"];
+
+#[test]
+fn a_run_shows_the_buffer_and_what_was_executed() {
+    let args = [
+        &["run"][..],
+        &SCALE,
+        &["buf:f32:40:iota", "--arg", "f32:0.5", "--arg", "u32:33"],
+    ]
+    .concat();
+    let text = prints(&args);
+    assert!(
+        text.contains("argument 0:\n     0  0 0.5 1 1.5 2 2.5 3 3.5\n"),
+        "{text}"
+    );
+    // The last seven elements are not the kernel's.
+    assert!(text.contains("    32  16 33 34 35 36 37 38 39\n"), "{text}");
+    assert!(text.contains("2 waves, "), "{text}");
+}
+
+#[test]
+fn an_output_file_gets_the_bytes() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gfx-out-{}", std::process::id()));
+    let out = format!("0:{}", file.display());
+    let args = [
+        &["run"][..],
+        &SCALE,
+        &["buf:f32:2:3", "--arg", "f32:-1", "--arg", "u32:2", "--out", &out],
+    ]
+    .concat();
+    let text = prints(&args);
+    assert!(!text.contains("argument 0"), "{text}");
+    assert_eq!(
+        std::fs::read(&file).unwrap(),
+        [0, 0, 0x40, 0xc0, 0, 0, 0x40, 0xc0]
+    );
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_disassembly_has_offsets_words_and_text() {
+    let text = prints(&["disasm", "--kernel", "scale"]);
+    assert!(
+        text.contains("gfx1100") && text.contains("scale:") && !text.contains("reach:"),
+        "{text}"
+    );
+    let last = text.lines().find(|line| line.contains("s_endpgm")).unwrap();
+    assert!(last.contains("bfb00000"), "{last}");
+}
+
+#[test]
+fn a_trace_has_each_instruction_and_the_registers_it_changed() {
+    let args = [
+        &["trace"][..],
+        &SCALE,
+        &[
+            "buf:f32:64:iota",
+            "--arg",
+            "f32:2",
+            "--arg",
+            "u32:64",
+            "--workgroup",
+            "1",
+        ],
+    ]
+    .concat();
+    let text = prints(&args);
+    assert!(text.trim_end().ends_with("s_endpgm"), "{text}");
+    // Lane 0 of the second workgroup loads and doubles element 32.
+    let product = text.split("v_mul_f32").nth(1).unwrap();
+    assert!(
+        product
+            .lines()
+            .nth(1)
+            .unwrap()
+            .contains(&format!("0:{:#x}", 64f32.to_bits())),
+        "{text}"
+    );
+    let cut = prints(&[&args[..], &["--limit", "2"]].concat());
+    assert_eq!(
+        cut.lines().filter(|line| !line.starts_with("    ")).count(),
+        1,
+        "{cut}"
+    );
+    assert!(cut.contains("more instructions"), "{cut}");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    refuses(&["run"], "--kernel is needed; there are reach, scale");
+    refuses(&["run", "--kernel", "none"], "no kernel `none`");
+    refuses(&["run", "--kernel", "scale"], "takes 3 arguments, 0 are given");
+    let with = |arguments: [&'static str; 3]| {
+        let [x, by, n] = arguments;
+        [&["run"][..], &SCALE, &[x, "--arg", by, "--arg", n]].concat()
+    };
+    refuses(
+        &with(["buf:f32:2:zero", "f64:1", "u32:2"]),
+        "argument 1 of kernel `scale` has 4 bytes, 8 are given",
+    );
+    refuses(&with(["buf:f32:2:zero", "f32:one", "u32:2"]), "`one`");
+    refuses(
+        &[
+            "run",
+            "--kernel",
+            "reach",
+            "--block",
+            "8",
+            "--arg",
+            "buf:u32:8:iota",
+        ],
+        "past the end of the allocation",
+    );
+    refuses(
+        &[
+            "trace",
+            "--kernel",
+            "reach",
+            "--arg",
+            "buf:u32:8:iota",
+            "--wave",
+            "1",
+        ],
+        "wave 1",
+    );
+}
+
+#[test]
+fn the_sanitizer_is_asked_for() {
+    let args = [
+        "run",
+        "--kernel",
+        "reach",
+        "--block",
+        "4",
+        "--arg",
+        "buf:u32:5:unwritten",
+    ];
+    prints(&args);
+    refuses(&[&args[..], &["--sanitize"]].concat(), "never written");
+}
+
+#[test]
+fn bare_code_is_disassembled_for_the_target_that_is_named() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gfx-bare-{}", std::process::id()));
+    std::fs::write(&file, [0, 0, 0x81, 0xbf, 0xff, 0xff, 0xff, 0xff]).unwrap();
+    let run = |more: &[&str]| {
+        let path = file.to_str().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_gfx"))
+            .args(["disasm", path])
+            .args(more)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    };
+    let text = run(&["--target", "gfx942"]);
+    assert!(
+        text.contains("s_endpgm") && text.contains("; unknown instruction"),
+        "{text}"
+    );
+    assert!(run(&[]).contains("needs --target"));
+    assert!(run(&["--target", "gfx1"]).contains("there are gfx1100"));
+    std::fs::remove_file(&file).unwrap();
+}
