@@ -44,7 +44,29 @@ fn build() -> Result<(), String> {
     for path in &built.toolchain {
         println!("cargo::rerun-if-changed={}", path.display());
     }
+    write_sources(&kernel_dir, &out_dir.join("kernel_sources.rs"))?;
     write_table(&out_dir.join("code_objects.rs"), &built)
+}
+
+/// Writes the Rust source that embeds the kernels' own, for targets that are compiled for at run time.
+fn write_sources(kernel_dir: &Path, path: &Path) -> Result<(), String> {
+    let entries =
+        fs::read_dir(kernel_dir).map_err(|error| format!("cannot read {}: {error}", kernel_dir.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "hip" || extension == "h")
+    });
+    files.sort();
+    let mut source = String::from(
+        "/// The kernels' files: name and text.\npub(crate) static KERNEL_SOURCES: &[(&str, &str)] = &[\n",
+    );
+    for file in &files {
+        let name = file.file_name().unwrap_or_default();
+        source += &format!("    ({name:?}, include_str!({file:?})),\n");
+    }
+    source += "];\n";
+    fs::write(path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// Writes the Rust source that embeds the code objects.

@@ -111,24 +111,14 @@ template <typename T> PARITY_FN T affine(T x, T scale, T shift) {
     }
 }
 
-// ---- Order. f32, f64, f8_e4m3: a NaN operand loses. f16, bf16: it wins.
-
-template <typename T> struct NanWins { static constexpr bool value = false; };
-template <> struct NanWins<f16> { static constexpr bool value = true; };
-template <> struct NanWins<bf16> { static constexpr bool value = true; };
+// ---- Order. A NaN operand wins, as in IEEE 754-2019's maximum and minimum.
 
 #define PARITY_EXTREMUM(name, keep, number) \
     template <typename T> PARITY_FN T name(T x, T y) { \
         if constexpr (IsInteger<T>::value) { \
             return x keep y ? x : y; \
         } else { \
-            if (NanWins<T>::value && x != x) { \
-                return x; \
-            } \
-            if (NanWins<T>::value && y != y) { \
-                return y; \
-            } \
-            return narrow<T>(device_math::number(widen(x), widen(y))); \
+            return x != x ? x : y != y ? y : narrow<T>(device_math::number(widen(x), widen(y))); \
         } \
     }
 PARITY_EXTREMUM(maximum, >, max_number)

@@ -2,7 +2,7 @@
 //! kernels that this crate brings are module.rs's.
 
 #[cfg(feature = "compile")]
-mod compile;
+pub(crate) mod compile;
 mod image;
 mod launch;
 

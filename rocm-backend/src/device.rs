@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::generator::Generator;
 use crate::hip::context::Context;
 use crate::hip::query;
-use crate::served::Served;
+use crate::served::{Served, Step};
 use crate::{Buffer, DType, DriverInfo, Error, Event, Result, driver};
 
 /// A GPU, with a stream of its own. Clones share the stream and the memory; two calls of [`Device::new`] do not,
@@ -25,14 +25,19 @@ pub struct DeviceInfo {
 
 /// Bytes of a device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryInfo {
     /// Free on the device, as HIP says.
     pub free: usize,
     /// The device has in all.
     pub total: usize,
-    /// Held by this [`Device`]'s buffers.
-    pub in_use: usize,
-    /// Kept by this [`Device`] for the next buffers.
+    /// Held by this [`Device`]'s buffers, and those of its clones.
+    pub live: usize,
+    /// The most that they held at one time.
+    pub peak: usize,
+    /// How many buffers, those of no elements aside.
+    pub buffers: usize,
+    /// Kept for the next buffers, of any [`Device`] of this process with this ordinal.
     pub cached: usize,
 }
 
@@ -153,7 +158,8 @@ impl Device {
         Buffer::new(self, dtype, len)
     }
 
-    /// Elements from their bytes, little-endian.
+    /// Elements from their bytes, little-endian. They pass through pinned memory, and their copy is submitted like a kernel:
+    /// nothing waits for it, and if it fails, a later call says so.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the bytes are not whole elements, [`Error::OutOfMemory`] or [`Error::Hip`].
@@ -177,11 +183,14 @@ impl Device {
     pub fn memory(&self) -> Result<MemoryInfo> {
         self.0.bind()?;
         let (free, total) = query::memory()?;
-        let (in_use, cached) = self.0.pool().usage();
+        let cached = self.0.pool().cached();
+        let usage = self.0.usage();
         Ok(MemoryInfo {
             free,
             total,
-            in_use,
+            live: usage.live(),
+            peak: usage.peak(),
+            buffers: usage.blocks(),
             cached,
         })
     }
@@ -209,6 +218,12 @@ impl Device {
     /// What has computed the results of operations that kernels and libraries can serve both, ordered by name.
     pub fn served(&self) -> Vec<Served> {
         self.0.ledger().read()
+    }
+
+    /// What the device has executed since the last call, each step once, by name: kernels, functions of libraries, and what
+    /// the HIP runtime does inside the device's memory. Transfers from and to the host are none of it.
+    pub fn take_trace(&self) -> Vec<Step> {
+        self.0.ledger().take_trace()
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

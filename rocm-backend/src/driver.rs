@@ -9,9 +9,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::allocator::{self, Allocator};
 use crate::hip::load::{self, Refusal};
 use crate::hip::query;
-use crate::libraries::{self, Libraries, Library};
+use crate::libraries::{self, Libraries, Library, Which};
 use crate::{Error, Result};
 
 /// The environment variable that chooses the driver.
@@ -52,6 +53,7 @@ pub enum Level {
 pub struct DriverInfo {
     kind: DriverKind,
     libraries: Libraries,
+    allocator: Allocator,
     version: String,
     library: Option<PathBuf>,
     passed_over: Vec<Attempt>,
@@ -107,9 +109,24 @@ impl DriverInfo {
         self.libraries
     }
 
+    /// What becomes of memory that buffers give back.
+    pub fn allocator(&self) -> Allocator {
+        self.allocator
+    }
+
     /// The rocBLAS that serves matrix products, if one does. The first call loads it.
     pub fn rocblas(&self) -> &'static Library {
-        libraries::rocblas(self)
+        libraries::library(Which::Rocblas, self)
+    }
+
+    /// The rocRAND that serves random numbers of f32 and f64, if one does. The first call loads it.
+    pub fn rocrand(&self) -> &'static Library {
+        libraries::library(Which::Rocrand, self)
+    }
+
+    /// The MIOpen that serves convolutions and means of windows, if one does. The first call loads it.
+    pub fn miopen(&self) -> &'static Library {
+        libraries::library(Which::Miopen, self)
     }
 
     /// The library that answers; none for the software device.
@@ -150,6 +167,12 @@ impl fmt::Display for DriverInfo {
             Libraries::Auto => {}
             Libraries::Native => f.write_str(", no libraries")?,
             Libraries::Model => f.write_str(", libraries modelled on the host")?,
+        }
+        if self.allocator != Allocator::auto(self.kind) {
+            f.write_str(match self.allocator {
+                Allocator::Caching => ", memory is cached",
+                Allocator::Exact => ", memory is not cached",
+            })?;
         }
         match crate::module::replacement_dir() {
             Some(dir) => write!(f, ", kernels from {}", dir.display()),
@@ -222,6 +245,7 @@ fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -
     Ok(DriverInfo {
         kind,
         libraries: Libraries::parse(env::var_os(libraries::VARIABLE), kind)?,
+        allocator: Allocator::parse(env::var_os(allocator::VARIABLE), kind)?,
         version: query::runtime_version()?,
         library,
         passed_over,

@@ -43,10 +43,23 @@ pub enum Error {
     /// Source that does not compile, in the compiler's words; or no compiler, with how to get one.
     #[error("{0}")]
     Compile(String),
+    /// An earlier kernel or a fault of the hardware ended the device for this process.
+    #[error(
+        "{call}: the device is lost ({text}, {code}): an earlier kernel failed, and HIP runs nothing more in this process; \
+         buffers may be dropped, a new process starts afresh"
+    )]
+    DeviceLost {
+        /// The C function that came to know.
+        call: &'static str,
+        /// HIP's number for the error.
+        code: u32,
+        /// HIP's sentence about it.
+        text: String,
+    },
     /// The device has no room, even after cached blocks were given back.
     #[error(
-        "device {ordinal} is out of memory: {requested} bytes asked for, {free} of {total} bytes free after cached \
-         blocks were released"
+        "device {ordinal} is out of memory: {requested} bytes asked for, {free} of {total} bytes free after {released} \
+         cached bytes were released; this process holds {live} bytes in {blocks} blocks, the largest of {largest} bytes"
     )]
     OutOfMemory {
         /// The device.
@@ -57,6 +70,14 @@ pub enum Error {
         free: usize,
         /// Bytes of the device.
         total: usize,
+        /// Cached bytes that were given back to HIP before the last attempt.
+        released: usize,
+        /// Bytes that buffers of this process hold on the device.
+        live: usize,
+        /// In how many blocks.
+        blocks: usize,
+        /// Bytes of the largest of them.
+        largest: usize,
     },
     /// The kernels of this build were not compiled for the device's target.
     #[error(

@@ -9,8 +9,14 @@ pub(crate) mod event;
 pub(crate) mod launch;
 pub(crate) mod load;
 pub(crate) mod memory;
+pub(crate) mod miopen;
 pub(crate) mod module;
+pub(crate) mod pool;
 pub(crate) mod query;
+pub(crate) mod rand;
+#[cfg(feature = "compile")]
+pub(crate) mod rtc;
+pub(crate) mod staging;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod sys;

@@ -1,9 +1,9 @@
 //! Which of AMD's libraries serve operations instead of this crate's kernels: `ROCM_LIBRARIES=auto|native|model`.
 //!
 //! `auto` takes the libraries of the system's ROCm where there is one, and on the software device none, so that every
-//! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device: a
-//! model of rocBLAS on the host answers in its place, which tries the way to the library and computes on no GPU at all;
-//! its results are of level [`Level::Model`](crate::Level::Model).
+//! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device:
+//! models of rocBLAS, rocRAND and MIOpen on the host answer in their place, which tries the way to the libraries and computes
+//! on no GPU at all; their results are of level [`Level::Model`](crate::Level::Model).
 
 use std::ffi::OsString;
 use std::fmt;
@@ -11,17 +11,46 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::hip::load::{self, Refusal};
+use crate::hip::sys;
 use crate::{DriverInfo, DriverKind, Error, Result};
 
 /// The environment variable that chooses.
 pub(crate) const VARIABLE: &str = "ROCM_LIBRARIES";
-/// Sonames of rocBLAS, newest first.
-const ROCBLAS: &[&str] = &[
-    "librocblas.so.6",
-    "librocblas.so.5",
-    "librocblas.so.4",
-    "librocblas.so",
-];
+
+/// A library of AMD's that serves operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Which {
+    /// Matrix products.
+    Rocblas,
+    /// Random numbers.
+    Rocrand,
+    /// Convolutions and poolings.
+    Miopen,
+}
+
+impl Which {
+    /// Its sonames, newest first; the one without a version is a development package's.
+    fn sonames(self) -> &'static [&'static str] {
+        match self {
+            Which::Rocblas => &[
+                "librocblas.so.6",
+                "librocblas.so.5",
+                "librocblas.so.4",
+                "librocblas.so",
+            ],
+            Which::Rocrand => &["librocrand.so.2", "librocrand.so.1", "librocrand.so"],
+            Which::Miopen => &["libMIOpen.so.2", "libMIOpen.so.1", "libMIOpen.so"],
+        }
+    }
+
+    fn table(self) -> &'static [sys::Symbol] {
+        match self {
+            Which::Rocblas => sys::ROCBLAS,
+            Which::Rocrand => sys::ROCRAND,
+            Which::Miopen => sys::MIOPEN,
+        }
+    }
+}
 
 /// Which libraries may serve operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,28 +111,28 @@ impl Libraries {
     }
 }
 
-/// The rocBLAS of this process, for its one driver. The first call loads it.
-pub(crate) fn rocblas(driver: &DriverInfo) -> &'static Library {
-    static LIBRARY: OnceLock<Library> = OnceLock::new();
-    LIBRARY.get_or_init(|| match (driver.libraries(), driver.kind(), driver.library()) {
+/// The library of this process, for its one driver. The first call loads it.
+pub(crate) fn library(which: Which, driver: &DriverInfo) -> &'static Library {
+    static LIBRARIES: [OnceLock<Library>; 3] = [const { OnceLock::new() }; 3];
+    LIBRARIES[which as usize].get_or_init(|| match (driver.libraries(), driver.kind(), driver.library()) {
         (Libraries::Native, ..) => Library::Absent(format!("{VARIABLE}=native")),
-        (Libraries::Model, ..) => match load::rocblas_model() {
+        (Libraries::Model, ..) => match load::model(which.table()) {
             Ok(()) => Library::Model,
             Err(error) => Library::Absent(error.to_string()),
         },
-        (Libraries::Auto, DriverKind::System, Some(hip)) => system(hip),
+        (Libraries::Auto, DriverKind::System, Some(hip)) => system(which, hip),
         (Libraries::Auto, ..) => {
             Library::Absent("the software device executes this crate's kernels".to_owned())
         }
     })
 }
 
-/// The rocBLAS that lies beside the HIP runtime; for a runtime that the dynamic linker found, the one it finds.
-fn system(hip: &Path) -> Library {
+/// The library that lies beside the HIP runtime; for a runtime that the dynamic linker found, the one it finds.
+fn system(which: Which, hip: &Path) -> Library {
     let mut told = Vec::new();
-    for name in ROCBLAS {
+    for name in which.sonames() {
         let path = hip.with_file_name(name);
-        match load::rocblas(&path) {
+        match load::load(&path, which.table()) {
             Ok(()) => return Library::System(path),
             Err(Refusal::NotLoaded(text)) => told.push(text),
             Err(Refusal::Lacks(symbols)) => {
@@ -137,14 +166,16 @@ mod tests {
 
     #[test]
     fn a_library_that_is_not_there_is_told_by_each_of_its_names() {
-        let Library::Absent(why) = system(Path::new("/nowhere/libamdhip64.so.7")) else {
-            panic!("a library in /nowhere")
-        };
-        for name in ROCBLAS {
-            assert!(
-                why.contains(&format!("/nowhere/{name}")),
-                "{name} is missing in {why}"
-            );
+        for which in [Which::Rocblas, Which::Rocrand, Which::Miopen] {
+            let Library::Absent(why) = system(which, Path::new("/nowhere/libamdhip64.so.7")) else {
+                panic!("a library in /nowhere")
+            };
+            for name in which.sonames() {
+                assert!(
+                    why.contains(&format!("/nowhere/{name}")),
+                    "{name} is missing in {why}"
+                );
+            }
         }
     }
 }

@@ -47,10 +47,24 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
     let ordinal = context.raw_ordinal();
     let module = Arc::new(match replacement(target, name)? {
         Some(code) => Module::load(ordinal, &code)?,
-        None => Module::load(ordinal, code_object(CODE_OBJECTS, target, name)?)?,
+        None => match code_object(CODE_OBJECTS, target, name) {
+            Ok(code) => Module::load(ordinal, code)?,
+            Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?)?,
+        },
     });
     modules.insert(name, Arc::clone(&module));
     Ok(module)
+}
+
+/// The code object of a target that is not built in, compiled now.
+#[cfg(feature = "compile")]
+fn compiled(context: &Context, module: &str, missing: Error) -> Result<Vec<u8>> {
+    crate::late::code_object(context.info(), module, &missing)
+}
+
+#[cfg(not(feature = "compile"))]
+fn compiled(_: &Context, _: &str, missing: Error) -> Result<Vec<u8>> {
+    Err(missing)
 }
 
 /// The folder whose code objects replace the built-in ones, as `ROCM_CODE_OBJECTS` names it: for trying a kernel without

@@ -1,7 +1,9 @@
-//! A count of what computed results, for the operations that more than one way may serve.
+//! What computed results: counts for the operations that more than one way may serve, and a trace of everything a device
+//! executed.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Level;
 
@@ -18,22 +20,77 @@ pub struct Served {
     pub times: u64,
 }
 
-/// The counts of a device.
+/// Something that a device executed.
+///
+/// Its text is `uexp_f32:strided`, with ` (model)` behind what a model answered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step {
+    /// A kernel, by its symbol; a library's function; or what the HIP runtime does itself, as `hipMemcpyAsync`.
+    pub by: Arc<str>,
+    /// How the kernel found its operands' elements; none for what takes no table of dims and strides.
+    pub walk: Option<Walk>,
+    /// What its results are worth.
+    pub level: Level,
+}
+
+/// How a kernel that can follow strides found its operands' elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Walk {
+    /// One after the other: its tables were null.
+    Contiguous,
+    /// By a table of dims and strides.
+    Strided,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.by)?;
+        match self.walk {
+            None => {}
+            Some(Walk::Contiguous) => f.write_str(":contiguous")?,
+            Some(Walk::Strided) => f.write_str(":strided")?,
+        }
+        match self.level {
+            Level::Hardware | Level::Isa => Ok(()),
+            Level::Model => f.write_str(" (model)"),
+        }
+    }
+}
+
+/// The counts and the trace of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger(Mutex<BTreeMap<Way, u64>>);
+pub(crate) struct Ledger {
+    counts: Mutex<BTreeMap<Way, u64>>,
+    trace: Mutex<BTreeSet<Step>>,
+}
 
 /// An operation, what served it, and at which level.
 type Way = (&'static str, &'static str, Level);
 
+/// An entry is made in one step, so a panic elsewhere cannot have left the books half-written.
+fn open<T>(book: &Mutex<T>) -> MutexGuard<'_, T> {
+    book.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Ledger {
     pub(crate) fn add(&self, op: &'static str, by: &'static str, level: Level) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry((op, by, level)).or_default() += 1;
+        *open(&self.counts).entry((op, by, level)).or_default() += 1;
     }
 
     pub(crate) fn read(&self) -> Vec<Served> {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = open(&self.counts);
         let served = |(&(op, by, level), &times): (&Way, &u64)| Served { op, by, level, times };
         counts.iter().map(served).collect()
+    }
+
+    /// Notes a step, unless the trace has it.
+    pub(crate) fn trace(&self, by: &Arc<str>, walk: Option<Walk>, level: Level) {
+        let by = Arc::clone(by);
+        open(&self.trace).insert(Step { by, walk, level });
+    }
+
+    /// The trace, which begins anew.
+    pub(crate) fn take_trace(&self) -> Vec<Step> {
+        std::mem::take(&mut *open(&self.trace)).into_iter().collect()
     }
 }

@@ -254,6 +254,7 @@ fn promised() -> BTreeSet<(String, String)> {
     add("random", "", &["rand_uniform", "rand_normal"], FLOATS);
     add("random", "", &["philox"], &["u32"]);
     add("gemm", "", &["gemm", "gemv"], &["bf16", "f16", "f32", "f64"]);
+    add("moe", "", &["moe_gemm"], &["bf16", "f16", "f32"]);
     add(
         "quantized",
         "dequantize_block_",

@@ -229,30 +229,44 @@ fn affine_rounds_once() {
 }
 
 #[test]
-fn a_nan_operand_loses_in_f32_f64_and_f8_and_wins_in_f16_and_bf16() {
+fn a_nan_operand_wins_in_every_float_dtype() {
     let gpu = Gpu::new();
     for &dtype in FLOATS {
-        let wins = matches!(dtype, DType::F16 | DType::BF16);
-        let (nan, one) = (encode(dtype, f64::NAN), encode(dtype, 1.0));
-        for kernel in ["bmaximum", "bminimum"] {
-            for (x, y) in [(&nan, &one), (&one, &nan)] {
-                let got = decode(dtype, &gpu.binary(kernel, dtype, x, y));
-                assert!(
-                    if wins { got.is_nan() } else { got == 1.0 },
-                    "{kernel} {dtype}: {got}"
-                );
+        let nan = encode(dtype, f64::NAN);
+        for other in [1.0, -1.0, 0.0, f64::INFINITY] {
+            let other = encode(dtype, other);
+            for kernel in ["bmaximum", "bminimum"] {
+                for (x, y) in [(&nan, &other), (&other, &nan)] {
+                    let got = decode(dtype, &gpu.binary(kernel, dtype, x, y));
+                    assert!(got.is_nan(), "{kernel} {dtype}: {got}");
+                }
             }
         }
         let relu = decode(dtype, &gpu.unary("urelu", dtype, &nan));
-        assert!(
-            if wins { relu.is_nan() } else { relu == 0.0 },
-            "urelu {dtype}: {relu}"
-        );
-        assert_eq!(
-            decode(dtype, &gpu.unary("usign", dtype, &nan)),
-            0.0,
-            "usign {dtype}"
-        );
+        assert!(relu.is_nan(), "urelu {dtype}: {relu}");
+    }
+}
+
+#[test]
+fn maximum_minimum_and_relu_of_numbers_are_the_operand_that_is_asked_for() {
+    let gpu = Gpu::new();
+    for &dtype in FLOATS {
+        let (x, y) = (encode(dtype, -2.0), encode(dtype, 3.0));
+        for (a, b) in [(&x, &y), (&y, &x)] {
+            assert_eq!(gpu.binary("bmaximum", dtype, a, b), y, "{dtype}");
+            assert_eq!(gpu.binary("bminimum", dtype, a, b), x, "{dtype}");
+        }
+        assert_eq!(gpu.unary("urelu", dtype, &x), encode(dtype, 0.0), "{dtype}");
+        assert_eq!(gpu.unary("urelu", dtype, &y), y, "{dtype}");
+    }
+}
+
+#[test]
+fn the_sign_of_nan_is_zero() {
+    let gpu = Gpu::new();
+    for &dtype in FLOATS {
+        let got = gpu.unary("usign", dtype, &encode(dtype, f64::NAN));
+        assert_eq!(decode(dtype, &got), 0.0, "{dtype}");
     }
 }
 

@@ -12,6 +12,7 @@
 mod arms;
 pub mod derive;
 mod fill;
+pub mod moved;
 pub mod output;
 mod overrides;
 pub mod pristine;

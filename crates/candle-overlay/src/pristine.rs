@@ -35,6 +35,13 @@ pub const CANDLE_CORE: Release = Release {
     sha256: "d11c8be87cfbaef9ebb62fb3f850d1fc8e00cc1d11d393fdbe55a4d5c2cdb325",
 };
 
+/// The release whose tests run on the overlay beside candle-core's own. It is linked as published.
+pub const CANDLE_NN: Release = Release {
+    name: "candle-nn",
+    version: "0.11.1",
+    sha256: "437fabe77547c2447c7bdf3cc946e19db29a2832440176b419f77c80b0a9a05e",
+};
+
 /// The release whose raw bindings `crates/rocm-rs` takes over.
 pub const ROCM_RS: Release = Release {
     name: "rocm-rs",

@@ -175,3 +175,55 @@ fn activations_that_are_not_contiguous_are_refused_as_on_the_cpu() {
         assert!(product.forward(&x.contiguous().unwrap()).is_ok());
     }
 }
+
+#[test]
+fn rows_meet_the_matrices_of_their_experts() {
+    let (rows, n, k, topk) = (3, 5, 256, 2);
+    let (input, weights) = (numbers(&[rows, k]), numbers(&[4, n, k]));
+    // Six results of three rows, sorted by expert.
+    let tokens = [1_u32, 4, 0, 5, 2, 3];
+    let experts = [0_u32, 0, 1, 2, 3, 3];
+    let on = |tensor: &Tensor| tensor.to_device(&rocm()).unwrap();
+    let ids = |ids: &[u32]| Tensor::new(ids, &rocm()).unwrap();
+    let quantized =
+        |device: &Device| QTensor::quantize(&weights.to_device(device).unwrap(), GgmlDType::Q8_0).unwrap();
+    let plain = candle_core::rocm::moe_gemm(
+        &on(&input),
+        &on(&weights),
+        &None,
+        &ids(&tokens),
+        &ids(&experts),
+        topk,
+        true,
+    );
+    let blocks = candle_core::rocm::moe_gemm_gguf(
+        &on(&input),
+        &quantized(&rocm()),
+        &None,
+        &ids(&tokens),
+        &ids(&experts),
+        topk,
+        false,
+        DType::F16,
+    );
+    let of_blocks = quantized(&Device::Cpu).dequantize(&Device::Cpu).unwrap();
+    for (out, weights) in [(plain.unwrap(), &weights), (blocks.unwrap(), &of_blocks)] {
+        assert_eq!(out.dims(), [rows * topk, n]);
+        for (token, expert) in tokens.into_iter().zip(experts) {
+            let (token, expert) = (token as usize, expert as usize);
+            let row = input.narrow(0, token / topk, 1).unwrap();
+            let want = row.matmul(&weights.get(expert).unwrap().t().unwrap()).unwrap();
+            let got = out.get(token).unwrap();
+            for (got, want) in floats(&got).into_iter().zip(floats(&want)) {
+                // 256 terms of at most 1 in f32, in any order.
+                assert!(
+                    (got - want).abs() <= 256.0 * 256.0 * f32::EPSILON,
+                    "token {token}: {got} {want}"
+                );
+            }
+        }
+    }
+    let refusal =
+        candle_core::rocm::moe_gemm(&input, &weights, &None, &ids(&tokens), &ids(&experts), topk, true);
+    assert!(refusal.unwrap_err().to_string().contains("not on a ROCm device"));
+}

@@ -1,5 +1,5 @@
-//! Kernels compiled while the program runs, with kernel-build's toolchain, and kept in a folder for the next time.
-//! hipRTC is not used: a stock clang is enough, and the software GPU has no hipRTC.
+//! Kernels compiled while the program runs, and kept in a folder for the next time: by the clang that kernel-build finds, which
+//! serves every machine, else by the hipRTC of the ROCm in use. The software GPU has no hipRTC.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::Module;
 use super::image::Image;
-use crate::{Device, Error, Result};
+use crate::hip::rtc::{self, Rtc};
+use crate::{Device, DeviceInfo, Error, Result};
 
 /// What stands before every source.
 const PRELUDE: &str = include_str!("prelude.h");
@@ -20,6 +21,25 @@ const FIRST_LINE: &str = "#line 1 \"kernel.hip\"\n";
 const FLAGS: [&str; 2] = ["-fdeclspec", "-fno-discard-value-names"];
 /// Environment variable with the folder of compiled kernels; empty: none are kept.
 const CACHE_VARIABLE: &str = "ROCM_KERNEL_CACHE";
+
+/// What is compiled.
+pub(crate) struct Unit<'a> {
+    /// The file's name, for messages.
+    pub(crate) file: &'a str,
+    /// What stands before the text where clang compiles it: what hipRTC has in itself.
+    pub(crate) prelude: &'a str,
+    pub(crate) text: &'a str,
+    /// Names and texts of the headers that it may include.
+    pub(crate) headers: &'a [(&'a str, &'a str)],
+    /// For clang, beside the usual ones.
+    pub(crate) flags: &'a [&'a str],
+}
+
+/// Who compiles.
+enum Maker {
+    Clang(&'static Found),
+    Rtc(&'static Rtc),
+}
 
 /// The process's compiler, and the SHA-256 of its fingerprint.
 struct Found {
@@ -39,26 +59,68 @@ impl Device {
     /// [`Error::Compile`] with the compiler's own words, or with what is missing when there is none; those of
     /// [`Device::load`].
     pub fn compile(&self, source: &str) -> Result<Module> {
-        let Found {
-            compiler,
-            fingerprint,
-        } = found()?;
-        let target = self.info().target();
-        let key = key(fingerprint, target, source);
-        let cache = cache_dir();
-        let kept = cache
-            .as_ref()
-            .map(|dir| dir.join(format!("{key}.{target}.hsaco")));
-        if let Some(code) = kept.as_deref().and_then(intact) {
-            return self.load(&code);
+        let prelude = [PRELUDE, FIRST_LINE].concat();
+        let unit = Unit {
+            file: "kernel.hip",
+            prelude: &prelude,
+            text: source,
+            headers: &[],
+            flags: &FLAGS,
+        };
+        self.load(&code(self.info(), &unit)?)
+    }
+}
+
+/// The code object of `unit` for the device, from the cache if it is there, else made and put there.
+pub(crate) fn code(info: &DeviceInfo, unit: &Unit<'_>) -> Result<Vec<u8>> {
+    let maker = Maker::find(info)?;
+    let target = info.target();
+    let key = key(&maker.fingerprint(), target, unit);
+    let cache = cache_dir();
+    let kept = cache
+        .as_ref()
+        .map(|dir| dir.join(format!("{key}.{target}.hsaco")));
+    if let Some(code) = kept.as_deref().and_then(intact) {
+        return Ok(code);
+    }
+    let code = maker.compile(target, unit)?;
+    if let (Some(dir), Some(path)) = (&cache, &kept) {
+        // A cache that cannot be written costs time, not the result.
+        let _ = keep(dir, path, &code);
+    }
+    Ok(code)
+}
+
+impl Maker {
+    fn find(info: &DeviceInfo) -> Result<Maker> {
+        match (found(), rtc::of(info.driver())) {
+            (Ok(found), _) => Ok(Maker::Clang(found)),
+            (Err(_), Some(rtc)) => Ok(Maker::Rtc(rtc)),
+            (Err(error), None) => Err(error),
         }
-        let code = compile(compiler, target, source)?;
-        let module = self.load(&code)?;
-        if let (Some(dir), Some(path)) = (&cache, &kept) {
-            // A cache that cannot be written costs time, not the result.
-            let _ = keep(dir, path, &code);
+    }
+
+    fn fingerprint(&self) -> [u8; 32] {
+        match self {
+            Maker::Clang(found) => found.fingerprint,
+            Maker::Rtc(rtc) => Sha256::digest(&rtc.identity).into(),
         }
-        Ok(module)
+    }
+
+    fn compile(&self, target: &str, unit: &Unit<'_>) -> Result<Vec<u8>> {
+        match self {
+            Maker::Clang(found) => compile(&found.compiler, target, unit),
+            Maker::Rtc(rtc) => {
+                // As kernel-build has clang compile: optimized, and products and sums fused.
+                let options = [
+                    format!("--offload-arch={target}"),
+                    "-O3".to_owned(),
+                    "-std=c++17".to_owned(),
+                    "-ffp-contract=fast".to_owned(),
+                ];
+                rtc.compile(unit.file, unit.text, unit.headers, &options)
+            }
+        }
     }
 }
 
@@ -81,16 +143,13 @@ fn found() -> Result<&'static Found> {
 
 /// The SHA-256, in hexadecimal, of all that a code object depends on. Every part is preceded by its length, so that no
 /// two lists of parts read the same.
-fn key(fingerprint: &[u8; 32], target: &str, source: &str) -> String {
-    let flags = FLAGS.join(" ");
+fn key(fingerprint: &[u8; 32], target: &str, unit: &Unit<'_>) -> String {
+    let flags = unit.flags.join(" ");
+    let own = [flags.as_str(), target, unit.prelude, unit.file, unit.text];
+    let headers = unit.headers.iter().flat_map(|(name, text)| [*name, *text]);
     let mut hasher = Sha256::new();
-    for part in [
-        fingerprint,
-        flags.as_bytes(),
-        target.as_bytes(),
-        PRELUDE.as_bytes(),
-        source.as_bytes(),
-    ] {
+    let texts = own.into_iter().chain(headers).map(str::as_bytes);
+    for part in [&fingerprint[..]].into_iter().chain(texts) {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
@@ -130,14 +189,20 @@ fn keep(dir: &Path, path: &Path, code: &[u8]) -> io::Result<()> {
 }
 
 /// Compiles in a folder of its own, which is gone afterwards.
-fn compile(compiler: &Compiler, target: &str, source: &str) -> Result<Vec<u8>> {
+fn compile(compiler: &Compiler, target: &str, unit: &Unit<'_>) -> Result<Vec<u8>> {
     let work = || {
         let targets = Target::parse_list(target)?;
         let dir = tempfile::tempdir().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
-        let file = dir.path().join("kernel.hip");
-        fs::write(&file, [PRELUDE, FIRST_LINE, source].concat())
-            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        let object = compiler.compile(&file, &targets[0], &FLAGS, dir.path())?;
+        let write = |name: &str, text: &str| {
+            let file = dir.path().join(name);
+            fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            Ok::<_, String>(file)
+        };
+        for (name, text) in unit.headers {
+            write(name, text)?;
+        }
+        let file = write(unit.file, &[unit.prelude, unit.text].concat())?;
+        let object = compiler.compile(&file, &targets[0], unit.flags, dir.path())?;
         fs::read(&object).map_err(|error| format!("cannot read {}: {error}", object.display()))
     };
     work().map_err(Error::Compile)
@@ -149,13 +214,38 @@ mod tests {
 
     #[test]
     fn the_key_depends_on_every_part_and_on_where_it_ends() {
-        let one = key(&[1; 32], "gfx1100", "source");
+        const UNIT: Unit<'_> = Unit {
+            file: "a.hip",
+            prelude: "",
+            text: "source",
+            headers: &[("a.h", "b")],
+            flags: &["-g"],
+        };
+        let one = key(&[1; 32], "gfx1100", &UNIT);
         assert_eq!(one.len(), 64);
-        assert_eq!(one, key(&[1; 32], "gfx1100", "source"));
+        assert_eq!(one, key(&[1; 32], "gfx1100", &UNIT));
+        let other = |unit| key(&[1; 32], "gfx1100", &unit);
         let others = [
-            key(&[2; 32], "gfx1100", "source"),
-            key(&[1; 32], "gfx942", "source"),
-            key(&[1; 32], "gfx1100", "other"),
+            key(&[2; 32], "gfx1100", &UNIT),
+            key(&[1; 32], "gfx942", &UNIT),
+            other(Unit {
+                text: "other",
+                ..UNIT
+            }),
+            other(Unit {
+                file: "b.hip",
+                ..UNIT
+            }),
+            other(Unit { prelude: "x", ..UNIT }),
+            other(Unit { flags: &[], ..UNIT }),
+            other(Unit {
+                headers: &[("a.h", "c")],
+                ..UNIT
+            }),
+            other(Unit {
+                headers: &[("a.hb", "")],
+                ..UNIT
+            }),
         ];
         for other in others {
             assert_ne!(one, other);

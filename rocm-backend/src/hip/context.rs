@@ -2,20 +2,27 @@
 //!
 //! The invariant everything here rests on: **one private stream a context**. Work runs in the order it was submitted,
 //! so a block of memory may go back to the pool, or be handed out again, while a kernel that uses it is still
-//! queued: whoever gets it next is queued behind.
+//! queued: whoever gets it next is queued behind. Another context of the device that gets it waits for this one's stream
+//! (pool.rs).
+//!
+//! A context is `Send` and `Sync` because each of its parts is: handles that HIP locks itself, and locks. HIP keeps the
+//! current device a thread, so that [`Context::bind`] stands in front of every call.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::blas;
-use super::memory::{Block, DeviceMemory, Pool};
+use super::memory::DeviceMemory;
 use super::module::Module;
+use super::pool::{Block, Pool};
 use super::query;
+use super::staging::Staging;
 use super::stream::Stream;
+use super::{blas, miopen, rand};
 use crate::generator::Generator;
 use crate::served::Ledger;
-use crate::{DeviceInfo, DriverKind, Error};
+use crate::usage::Usage;
+use crate::{DeviceInfo, Error};
 
 /// Dims-and-strides tables kept on the device. Kernels need one for each strided call, and programs repeat themselves.
 const KEPT_LAYOUTS: usize = 4096;
@@ -25,12 +32,30 @@ pub(crate) struct Context {
     info: DeviceInfo,
     generator: Mutex<Generator>,
     ledger: Ledger,
+    usage: Mutex<Usage>,
     // Dropped in this order, after `Drop::drop` below has waited for the stream.
     rocblas: Mutex<Option<blas::Handle>>,
+    rocrand: Mutex<Option<rand::Generator>>,
+    miopen: Mutex<Option<miopen::Handle>>,
     modules: Mutex<BTreeMap<&'static str, Arc<Module>>>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
-    pool: Pool,
-    stream: Stream,
+    staging: Mutex<Slots>,
+    pool: Arc<Pool>,
+    stream: Arc<Stream>,
+}
+
+/// The context's pinned memory, made at its first transfer.
+#[derive(Default)]
+pub(crate) struct Slots(Option<Staging>);
+
+impl Slots {
+    /// The context's device is this thread's.
+    pub(crate) fn get(&mut self) -> Result<&mut Staging, Error> {
+        Ok(match &mut self.0 {
+            Some(staging) => staging,
+            none => none.insert(Staging::new()?),
+        })
+    }
 }
 
 /// A dims-and-strides table on the device: kept for the context's life, or for one launch.
@@ -42,20 +67,21 @@ pub(crate) enum LayoutTable {
 impl Context {
     pub(crate) fn new(ordinal: c_int, info: DeviceInfo) -> Result<Context, Error> {
         query::set_device(ordinal)?;
-        let pool = match info.driver().kind() {
-            DriverKind::System => Pool::caching(),
-            DriverKind::Soft => Pool::exact(),
-        };
+        let pool = Pool::of(ordinal, info.driver().allocator());
         Ok(Context {
             ordinal,
             info,
             generator: Mutex::default(),
             ledger: Ledger::default(),
+            usage: Mutex::default(),
             rocblas: Mutex::default(),
+            rocrand: Mutex::default(),
+            miopen: Mutex::default(),
             modules: Mutex::default(),
             layouts: Mutex::default(),
+            staging: Mutex::default(),
             pool,
-            stream: Stream::new()?,
+            stream: Arc::new(Stream::new()?),
         })
     }
 
@@ -79,12 +105,22 @@ impl Context {
         &self.info
     }
 
-    pub(crate) fn stream(&self) -> &Stream {
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
         &self.stream
     }
 
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    /// Pinned memory for transfers, one at a time.
+    pub(crate) fn staging(&self) -> MutexGuard<'_, Slots> {
+        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes that this context's buffers hold.
+    pub(crate) fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn modules(&self) -> &Mutex<BTreeMap<&'static str, Arc<Module>>> {
@@ -107,11 +143,36 @@ impl Context {
         &self,
         f: impl FnOnce(&mut blas::Handle) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.with(&self.rocblas, blas::Handle::new, f)
+    }
+
+    /// The same with its rocRAND generator.
+    pub(crate) fn with_rocrand<T>(
+        &self,
+        f: impl FnOnce(&mut rand::Generator) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.with(&self.rocrand, rand::Generator::new, f)
+    }
+
+    /// The same with its MIOpen handle.
+    pub(crate) fn with_miopen<T>(
+        &self,
+        f: impl FnOnce(&mut miopen::Handle) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.with(&self.miopen, miopen::Handle::new, f)
+    }
+
+    fn with<H, T>(
+        &self,
+        place: &Mutex<Option<H>>,
+        new: fn(&Stream) -> Result<H, Error>,
+        f: impl FnOnce(&mut H) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.bind()?;
-        let mut rocblas = self.rocblas.lock().unwrap_or_else(PoisonError::into_inner);
-        let handle = match &mut *rocblas {
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = match &mut *place {
             Some(handle) => handle,
-            none => none.insert(blas::Handle::new(&self.stream)?),
+            none => none.insert(new(&self.stream)?),
         };
         f(handle)
     }
@@ -141,8 +202,7 @@ impl Drop for Context {
         let _ = self.stream.synchronize();
         let layouts = self.layouts.get_mut().unwrap_or_else(PoisonError::into_inner);
         for block in std::mem::take(layouts).into_values() {
-            self.pool.put(block);
+            self.pool.put(&self.stream, block);
         }
-        self.pool.release();
     }
 }

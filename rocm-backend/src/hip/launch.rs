@@ -13,6 +13,7 @@ mod custom;
 pub(crate) mod elementwise;
 pub(crate) mod indexing;
 pub(crate) mod matmul;
+pub(crate) mod moe;
 pub(crate) mod norm;
 pub(crate) mod quantized;
 pub(crate) mod random;
@@ -30,7 +31,7 @@ use rocm_rs::hip::bindings;
 use super::context::{Context, LayoutTable};
 use super::module::Function;
 use super::status::check;
-use crate::{Buffer, Error, Result, Scalar, view};
+use crate::{Buffer, Error, Result, Scalar, Walk, view};
 
 /// Threads in a workgroup of an element-wise launch: eight waves of 32 or four of 64, within every AMD GPU's limit of
 /// 1024.
@@ -100,6 +101,8 @@ impl Grid {
 #[derive(Debug, Default)]
 pub(crate) struct Args {
     words: Vec<u64>,
+    /// Whether any table is there; none where the kernel takes none.
+    walk: Option<Walk>,
 }
 
 impl Args {
@@ -150,6 +153,8 @@ impl Args {
 
     /// The address of a table of dims and strides; null for none. The table must live until the launch is submitted.
     pub(crate) fn table(&mut self, table: Option<&LayoutTable>) -> &mut Args {
+        let walk = table.map_or(Walk::Contiguous, |_| Walk::Strided);
+        self.walk = self.walk.max(Some(walk));
         self.size(table.map_or(0, |table| match table {
             LayoutTable::Kept(block) => block.address(),
             LayoutTable::Once(memory) => memory.block().address(),
@@ -198,7 +203,10 @@ impl Args {
                 params.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
-        })
+        })?;
+        let level = context.info().driver().kernel_level();
+        context.ledger().trace(function.symbol(), self.walk, level);
+        Ok(())
     }
 }
 

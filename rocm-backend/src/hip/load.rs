@@ -36,13 +36,9 @@ pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Loads `path`, a rocBLAS for the HIP runtime that was loaded, and fills its slots. Once loaded it stays loaded.
-pub(crate) fn rocblas(path: &Path) -> Result<(), Refusal> {
-    load(path, sys::ROCBLAS)
-}
-
-/// Loads one of AMD's libraries and fills the slots of its table.
-fn load(path: &Path, table: &'static [sys::Symbol]) -> Result<(), Refusal> {
+/// Loads one of AMD's libraries, for the HIP runtime that was loaded, and fills the slots of its table. Once loaded it stays
+/// loaded.
+pub(crate) fn load(path: &Path, table: &'static [sys::Symbol]) -> Result<(), Refusal> {
     // SAFETY: loading runs the library's initialisers. The paths come from the user's environment, as with any
     // program linked against ROCm, and name AMD's libraries.
     let library = unsafe { Library::new(path) }.map_err(|error| Refusal::NotLoaded(innermost(&error)))?;
@@ -79,9 +75,9 @@ pub(crate) fn soft() -> Result<(), Error> {
     part_of_this_program(sys::HIP)
 }
 
-/// Fills rocBLAS's slots with those of its model on the host.
-pub(crate) fn rocblas_model() -> Result<(), Error> {
-    part_of_this_program(sys::ROCBLAS)
+/// Fills the slots of a library's table with those of its model on the host.
+pub(crate) fn model(table: &'static [sys::Symbol]) -> Result<(), Error> {
+    part_of_this_program(table)
 }
 
 fn part_of_this_program(table: &'static [sys::Symbol]) -> Result<(), Error> {

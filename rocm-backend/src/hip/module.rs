@@ -16,7 +16,7 @@ pub(crate) struct Module {
     raw: hipModule_t,
     ordinal: c_int,
     /// Kernels asked for so far; `None`: the code object has none of that name.
-    functions: Mutex<BTreeMap<String, Option<RawFunction>>>,
+    functions: Mutex<BTreeMap<Arc<str>, Option<RawFunction>>>,
     /// The code object. HIP keeps a pointer to it until the module is unloaded, and reads it as words.
     _image: Box<[u64]>,
 }
@@ -35,6 +35,7 @@ unsafe impl Sync for Module {}
 /// A kernel, and the module that keeps it loaded.
 pub(crate) struct Function {
     raw: RawFunction,
+    symbol: Arc<str>,
     _module: Arc<Module>,
 }
 
@@ -66,16 +67,17 @@ impl Module {
     /// The kernel `name`; `None` when the code object has none of that name.
     pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Option<Function>, Error> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        let raw = match functions.get(name) {
-            Some(&known) => known,
+        let (symbol, raw) = match functions.get_key_value(name) {
+            Some((symbol, &known)) => (Arc::clone(symbol), known),
             None => {
-                let found = self.find(name)?;
-                functions.insert(name.to_owned(), found);
-                found
+                let (symbol, found) = (Arc::from(name), self.find(name)?);
+                functions.insert(Arc::clone(&symbol), found);
+                (symbol, found)
             }
         };
         Ok(raw.map(|raw| Function {
             raw,
+            symbol,
             _module: Arc::clone(self),
         }))
     }
@@ -97,6 +99,11 @@ impl Function {
     /// The handle, for a launch while `self` is borrowed.
     pub(crate) fn raw(&self) -> hipFunction_t {
         self.raw.0
+    }
+
+    /// The kernel's name in its code object.
+    pub(crate) fn symbol(&self) -> &Arc<str> {
+        &self.symbol
     }
 }
 

@@ -7,6 +7,16 @@ use rocm_rs::hip::bindings::{self, hipError_t};
 
 use crate::Error;
 
+/// Statuses of a device that answers nothing any more: after one of them HIP fails every later call of the process.
+const LOST: [hipError_t; 6] = [
+    bindings::hipError_t_hipErrorECCNotCorrectable,
+    bindings::hipError_t_hipErrorIllegalAddress,
+    bindings::hipError_t_hipErrorLaunchTimeOut,
+    bindings::hipError_t_hipErrorContextIsDestroyed,
+    bindings::hipError_t_hipErrorAssert,
+    bindings::hipError_t_hipErrorLaunchFailure,
+];
+
 /// `Ok` for `hipSuccess`; else the error of the C function `call`. When the software GPU faulted, the error is its
 /// account of the fault.
 pub(crate) fn check(call: &'static str, code: hipError_t) -> Result<(), Error> {
@@ -15,20 +25,31 @@ pub(crate) fn check(call: &'static str, code: hipError_t) -> Result<(), Error> {
     }
     Err(match rocm_soft::take_fault() {
         Some(fault) => Error::DeviceFault(fault),
+        None if LOST.contains(&code) => Error::DeviceLost {
+            call,
+            code,
+            text: words(code).1,
+        },
         None => error(call, code),
     })
 }
 
 /// HIP's own words for `code`, as the error of `call`.
 pub(crate) fn error(call: &'static str, code: hipError_t) -> Error {
-    // SAFETY: both functions take a number, any number, and return a static C string.
-    let (name, text) = unsafe { (bindings::hipGetErrorName(code), bindings::hipGetErrorString(code)) };
+    let (name, text) = words(code);
     Error::Hip {
         call,
         code,
-        name: static_text(name),
-        text: static_text(text),
+        name,
+        text,
     }
+}
+
+/// HIP's name of a status and its sentence about it.
+fn words(code: hipError_t) -> (String, String) {
+    // SAFETY: both functions take a number, any number, and return a static C string.
+    let (name, text) = unsafe { (bindings::hipGetErrorName(code), bindings::hipGetErrorString(code)) };
+    (static_text(name), static_text(text))
 }
 
 fn static_text(text: *const c_char) -> String {

@@ -3,6 +3,7 @@
 
 use rocm_rs::hip::bindings::{self, hipStream_t};
 
+use super::event::Mark;
 use super::status::check;
 use crate::Error;
 
@@ -34,6 +35,14 @@ impl Stream {
         // SAFETY: `self.raw` is a live stream.
         check("hipStreamSynchronize", unsafe {
             bindings::hipStreamSynchronize(self.raw)
+        })
+    }
+
+    /// Makes work submitted to this stream from now on wait for `mark`, wherever that was recorded.
+    pub(super) fn wait(&self, mark: &Mark) -> Result<(), Error> {
+        // SAFETY: both handles live; HIP keeps the event until the stream has passed it. Flags must be 0.
+        check("hipStreamWaitEvent", unsafe {
+            bindings::hipStreamWaitEvent(self.raw, mark.raw(), 0)
         })
     }
 

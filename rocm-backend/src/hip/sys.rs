@@ -2,7 +2,7 @@
 //!
 //! rocm-rs declares `extern "C"` functions and links nothing. This file defines a symbol of the same name for each
 //! row of the table: one jump instruction through an atomic slot. Slots are filled at run time, from a real
-//! `libamdhip64` or `librocblas`, or from the software device, so one binary serves both and no ROCm is needed to build. The
+//! `libamdhip64`, `librocblas`, `librocrand` or `libMIOpen`, or from the software device, so one binary serves both and no ROCm is needed to build. The
 //! symbols are hidden: an executable or shared object that contains this crate exports none of them, so a real
 //! ROCm library loaded beside it never calls into us by accident.
 //!
@@ -44,10 +44,15 @@ pub(crate) struct Answer(usize);
 
 const NOT_INITIALIZED: usize = rocm_rs::hip::bindings::hipError_t_hipErrorNotInitialized as usize;
 const NO_HANDLE: usize = rocm_rs::rocblas::bindings::rocblas_status__rocblas_status_invalid_handle as usize;
+const NOT_CREATED: usize = rocm_rs::rocrand::bindings::rocrand_status_ROCRAND_STATUS_NOT_CREATED as usize;
+const NN_NOT_INITIALIZED: usize =
+    rocm_rs::miopen::bindings::miopenStatus_t_miopenStatusNotInitialized as usize;
 const NOT_SUPPORTED: usize = rocm_rs::hip::bindings::hipError_t_hipErrorNotSupported as usize;
 // A status comes back in the low half of the register that carries `Answer`.
 const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipError_t>() == size_of::<c_uint>());
 const _: () = assert!(size_of::<rocm_rs::rocblas::bindings::rocblas_status>() == size_of::<c_uint>());
+const _: () = assert!(size_of::<rocm_rs::rocrand::bindings::rocrand_status>() == size_of::<c_uint>());
+const _: () = assert!(size_of::<rocm_rs::miopen::bindings::miopenStatus_t>() == size_of::<c_uint>());
 const _: () = assert!(size_of::<Answer>() == size_of::<*const c_char>());
 // The layouts the R0600 symbol fills; a change of rocm-rs that moved them must not go unseen.
 const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipDeviceProp_tR0600>() == 1472);
@@ -62,6 +67,16 @@ extern "C" fn status() -> Answer {
 /// In a slot that nobody filled, for functions of rocBLAS: nobody made the handle that they are given.
 extern "C" fn blas() -> Answer {
     Answer(NO_HANDLE)
+}
+
+/// In a slot that nobody filled, for functions of rocRAND: nobody made the generator that they are given.
+extern "C" fn rand() -> Answer {
+    Answer(NOT_CREATED)
+}
+
+/// In a slot that nobody filled, for functions of MIOpen.
+extern "C" fn nn() -> Answer {
+    Answer(NN_NOT_INITIALIZED)
 }
 
 /// In a slot that nobody filled, for functions that return a C string.
@@ -112,7 +127,7 @@ macro_rules! trampoline {
 }
 
 /// Slots, trampolines and table of one library: `symbols! { slots, TABLE, bindings path; need kind name; .. }`.
-/// `kind` is what the function returns: a `status` of HIP, one of `blas`, or a `text`.
+/// `kind` is what the function returns: a `status` of HIP, one of `blas`, `rand` or `nn`, or a `text`.
 macro_rules! symbols {
     ($module:ident, $table:ident, $($bindings:ident)::+; $($need:ident $kind:ident $name:ident;)*) => {
         #[expect(non_upper_case_globals, reason = "a slot is named after its C symbol")]
@@ -154,8 +169,8 @@ symbols! { hip_slots, HIP, rocm_rs::hip::bindings;
     // Memory.
     Required status hipMalloc;
     Required status hipFree;
-    Optional status hipHostMalloc;
-    Optional status hipHostFree;
+    Required status hipHostMalloc;
+    Required status hipHostFree;
     // Copies and fills.
     Optional status hipMemcpy;
     Required status hipMemcpyAsync;
@@ -172,7 +187,7 @@ symbols! { hip_slots, HIP, rocm_rs::hip::bindings;
     Required status hipStreamDestroy;
     Required status hipStreamSynchronize;
     Optional status hipStreamQuery;
-    Optional status hipStreamWaitEvent;
+    Required status hipStreamWaitEvent;
     Optional status hipStreamGetDevice;
     Required status hipEventCreateWithFlags;
     Required status hipEventRecord;
@@ -196,6 +211,65 @@ symbols! { rocblas_slots, ROCBLAS, rocm_rs::rocblas::bindings;
     Required blas rocblas_set_atomics_mode;
     Required blas rocblas_gemm_strided_batched_ex;
     Required text rocblas_status_to_string;
+}
+
+symbols! { rocrand_slots, ROCRAND, rocm_rs::rocrand::bindings;
+    Required rand rocrand_create_generator;
+    Required rand rocrand_destroy_generator;
+    Required rand rocrand_set_stream;
+    Required rand rocrand_set_seed;
+    Required rand rocrand_set_offset;
+    Required rand rocrand_generate_uniform;
+    Required rand rocrand_generate_uniform_double;
+    Required rand rocrand_generate_normal;
+    Required rand rocrand_generate_normal_double;
+}
+
+symbols! { miopen_slots, MIOPEN, rocm_rs::miopen::bindings;
+    Required nn   miopenCreateWithStream;
+    Required nn   miopenDestroy;
+    Required text miopenGetErrorString;
+    Required nn   miopenCreateTensorDescriptor;
+    Required nn   miopenSet4dTensorDescriptor;
+    Required nn   miopenDestroyTensorDescriptor;
+    Required nn   miopenCreateConvolutionDescriptor;
+    Required nn   miopenInitConvolutionDescriptor;
+    Optional nn   miopenSetConvolutionGroupCount;
+    Required nn   miopenDestroyConvolutionDescriptor;
+    Required nn   miopenConvolutionForwardGetSolution;
+    Required nn   miopenConvolutionForwardCompileSolution;
+    Required nn   miopenConvolutionForwardImmediate;
+    Required nn   miopenConvolutionBackwardDataGetSolution;
+    Required nn   miopenConvolutionBackwardDataCompileSolution;
+    Required nn   miopenConvolutionBackwardDataImmediate;
+    Required nn   miopenCreatePoolingDescriptor;
+    Required nn   miopenSet2dPoolingDescriptor;
+    Required nn   miopenDestroyPoolingDescriptor;
+    Required nn   miopenPoolingForward;
+}
+
+/// The types of hipRTC's functions, after HIP's documentation; rocm-rs declares none of them. They are called through
+/// rtc.rs's own pointers: nothing else in a process calls them by name through this crate.
+#[cfg(feature = "compile")]
+pub(crate) mod rtc {
+    use std::ffi::{c_char, c_int, c_void};
+
+    /// `hiprtcProgram`.
+    pub(crate) type Program = *mut c_void;
+    pub(crate) type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    pub(crate) type Create = unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> c_int;
+    pub(crate) type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
+    pub(crate) type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
+    pub(crate) type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+    pub(crate) type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+    pub(crate) type ErrorString = unsafe extern "C" fn(c_int) -> *const c_char;
 }
 
 /// Fills every slot of `table` from `resolve`. Nothing changes when a required symbol is missing: its names come
@@ -299,8 +373,13 @@ mod tests {
 
     #[test]
     fn every_symbol_stands_in_the_table_once() {
-        let names: BTreeSet<_> = HIP.iter().chain(ROCBLAS).map(|symbol| symbol.name).collect();
-        assert_eq!(names.len(), HIP.len() + ROCBLAS.len());
+        let tables = [HIP, ROCBLAS, ROCRAND, MIOPEN];
+        let names: BTreeSet<_> = tables
+            .iter()
+            .flat_map(|table| table.iter())
+            .map(|symbol| symbol.name)
+            .collect();
+        assert_eq!(names.len(), tables.iter().map(|table| table.len()).sum());
     }
 
     #[test]
@@ -308,6 +387,8 @@ mod tests {
         let unanswered: Vec<_> = HIP
             .iter()
             .chain(ROCBLAS)
+            .chain(ROCRAND)
+            .chain(MIOPEN)
             .map(|symbol| symbol.name)
             .filter(|name| rocm_soft::symbol(name).is_none())
             .collect();

@@ -3,12 +3,15 @@
 //! The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011),
 //! keyed with the device's seed. A draw takes the next whole blocks of its counter, so that the numbers depend on the seed
 //! and on the draws since it was set, not on the shape of a launch. They are not cuRAND's.
+//!
+//! Where a rocRAND serves (f32 and f64), it draws from the same words of the same sequence, and makes numbers of them in its
+//! own way: even ones of f32 differ by at most 2^-24 of the range, the two normal ones of a pair change places.
 
 use half::{bf16, f16};
 
 use crate::hip::launch::Grid;
 use crate::hip::launch::random::{self as launch, Distribution};
-use crate::{Buffer, DType, Device, Error, Result, Scalar};
+use crate::{Buffer, DType, Device, Error, Result, Scalar, View};
 
 /// `len` numbers from `lo` on and below `up`, evenly distributed: never `up` itself. `lo` and `up` are rounded to `dtype`
 /// first. Numbers are drawn in steps of 2^-24 (f64: 2^-53) of the range and rounded to the nearest one of `dtype`.
@@ -71,8 +74,39 @@ fn draw(device: &Device, dtype: DType, len: usize, distribution: Distribution) -
     let mut out = Buffer::new(device, dtype, len)?;
     let blocks = launch::blocks(dtype, len);
     let (seed, block) = device.context().generator().take(blocks);
-    launch::fill(distribution, &mut out, seed, block, Grid::over(blocks))?;
-    Ok(out)
+    if !launch::library(distribution, &mut out, seed, block)? {
+        launch::fill(distribution, &mut out, seed, block, Grid::over(blocks))?;
+        return Ok(out);
+    }
+    match distribution {
+        Distribution::Normal { .. } => Ok(out),
+        Distribution::Uniform { lo, span, last } => stretch(&out, lo, span, last),
+    }
+}
+
+/// `lo + span x` for numbers up to 1, but nothing above `last`.
+fn stretch(x: &Buffer, lo: f64, span: f64, last: f64) -> Result<Buffer> {
+    fn view<'a>(buffer: &'a Buffer, dims: &'a [usize; 1], strides: &'a [usize]) -> View<'a> {
+        View {
+            buffer,
+            dims,
+            strides,
+            offset: 0,
+        }
+    }
+    let dims = [x.len()];
+    let stretched = super::affine(view(x, &dims, &[1]), span, lo)?;
+    let mut limit = Vec::new();
+    match x.dtype() {
+        DType::F64 => limit.extend(last.to_le_bytes()),
+        _ => limit.extend((last as f32).to_le_bytes()),
+    }
+    let limit = x.device().upload(x.dtype(), &limit)?;
+    super::binary(
+        "bminimum",
+        view(&stretched, &dims, &[1]),
+        view(&limit, &dims, &[0]),
+    )
 }
 
 /// `value` rounded to `dtype`, which must be a float.

@@ -31,16 +31,16 @@ fn dropping_buffers_returns_their_memory() {
     const SIZE: usize = 64 << 20;
     let device = device();
     let before = device.memory().unwrap();
-    assert_eq!(before.in_use, 0);
+    assert_eq!((before.live, before.buffers), (0, 0));
     let buffers: Vec<_> = (0..4)
         .map(|_| device.uninit(DType::F32, SIZE / 16).unwrap())
         .collect();
     let held = device.memory().unwrap();
-    assert_eq!(held.in_use, SIZE);
+    assert_eq!((held.live, held.buffers), (SIZE, 4));
     assert!(held.free + SIZE / 2 < before.free, "{before:?}, then {held:?}");
     drop(buffers);
     let dropped = device.memory().unwrap();
-    assert_eq!(dropped.in_use, 0);
+    assert_eq!((dropped.live, dropped.peak, dropped.buffers), (0, SIZE, 0));
     device.release_cached().unwrap();
     let after = device.memory().unwrap();
     assert_eq!(after.cached, 0);

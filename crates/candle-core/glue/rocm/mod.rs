@@ -9,6 +9,7 @@ mod device;
 mod dtype;
 mod error;
 mod fallback;
+mod moe;
 mod probe;
 mod storage;
 
@@ -16,6 +17,7 @@ pub use device::RocmDevice;
 pub use error::RocmError;
 pub(crate) use fallback::on_cpu;
 pub use fallback::{fallbacks, reset_fallbacks};
+pub use moe::{moe_gemm, moe_gemm_gguf};
 pub use storage::RocmStorage;
 
 /// Whether [`crate::Device::rocm_if_available`] gives a ROCm device: an AMD GPU is there, or `ROCM_DRIVER=soft` asks for

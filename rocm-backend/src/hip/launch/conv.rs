@@ -1,6 +1,9 @@
-//! Launches what slides windows over images: convolutions, their columns, poolings. Sizes are checked already: an
+//! Launches what slides windows over images: convolutions, their columns, poolings. MIOpen serves what it can take where it
+//! is there, this crate's kernels the rest. Sizes are checked already: an
 //! [`Axis`] holds no others.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+mod miopen;
 
 use super::{Args, BLOCK, Grid, MAX_GRID, common_context, table};
 use crate::ops::window::Axis;
@@ -89,6 +92,9 @@ pub(crate) fn convolve(
     if results == 0 || x.numel() == 0 || kernel.numel() == 0 {
         return Ok(());
     }
+    if miopen::convolve(op, &context, x, kernel, axes, output_padding.is_some(), out)? {
+        return Ok(());
+    }
     let grid = tiles(op, batch, c_out, pixels)?;
     let info = table(
         &context,
@@ -111,7 +117,11 @@ pub(crate) fn convolve(
     // SAFETY: `<op>_<dtype>(src_numel, w_out, [h_out,] stride, padding, [out_padding,] dilation, info, src, kernel, dst)`
     // is of the buffers' dtype. The kernel reads elements of the two regions only, as their own sizes and strides have
     // them, and `out` has room for the results. `info` lives to the end of this function.
-    unsafe { args.submit(op, &context, &function, grid) }
+    unsafe { args.submit(op, &context, &function, grid) }?;
+    context
+        .ledger()
+        .add(op, op, context.info().driver().kernel_level());
+    Ok(())
 }
 
 /// The windows of `x` along `axes` as rows of `out`; of an `x` of no elements nothing is launched: `out` holds its zeros
@@ -209,6 +219,9 @@ pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut 
     check_sizes(op, x, &axes, results, out)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
     let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
+    if results > 0 && miopen::average(op, &context, x, axes, out)? {
+        return Ok(());
+    }
     let info = table(&context, &[x.dims(), x.strides()])?;
     let mut args = Args::default();
     args.size(x.numel());
@@ -224,5 +237,9 @@ pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut 
         .element(out, 0);
     // SAFETY: `<op>_<dtype>(src_numel, h_k, w_k, h_stride, w_stride, info, src, dst)` is of the buffers' dtype. Windows lie
     // inside the region, and `out` has room for the results. `info` lives to the end of this function.
-    unsafe { args.submit(op, &context, &function, Grid::over(results)) }
+    unsafe { args.submit(op, &context, &function, Grid::over(results)) }?;
+    context
+        .ledger()
+        .add(op, op, context.info().driver().kernel_level());
+    Ok(())
 }

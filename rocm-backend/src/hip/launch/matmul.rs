@@ -171,17 +171,21 @@ pub(crate) fn run(product: &Product<'_>, out: &mut Buffer) -> Result<()> {
         Library::Absent(_) => None,
         Library::System(_) | Library::Model => rocblas::call(product, out),
     };
-    let (by, level) = match call {
-        Some(call) => {
-            product.context.with_rocblas(|handle| {
-                // SAFETY: the operands lie inside their buffers, with the strides that the call is made of, and `out`
-                // has `batch * m * n` elements, which nothing else uses: it is borrowed mutably, and the handle's
-                // stream is the context's one stream.
-                unsafe { handle.gemm(&call) }
-            })?;
-            (blas::GEMM, driver.level())
-        }
-        None => (native(product, out)?, driver.kernel_level()),
+    let by_library = match call {
+        Some(call) => product.context.with_rocblas(|handle| {
+            // SAFETY: the operands lie inside their buffers, with the strides that the call is made of, and `out`
+            // has `batch * m * n` elements, which nothing else uses: it is borrowed mutably, and the handle's
+            // stream is the context's one stream.
+            unsafe { handle.gemm(&call) }
+        })?,
+        None => false,
+    };
+    let (by, level) = if by_library {
+        let function = Arc::from(blas::GEMM);
+        product.context.ledger().trace(&function, None, driver.level());
+        (blas::GEMM, driver.level())
+    } else {
+        (native(product, out)?, driver.kernel_level())
     };
     product.context.ledger().add(OP, by, level);
     Ok(())

@@ -1,8 +1,14 @@
-//! Launches of the random number kernels.
-#![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+//! Launches of the random number kernels, and draws by rocRAND.
+#![expect(
+    unsafe_code,
+    reason = "submits kernels and library calls with the addresses of their arguments"
+)]
+
+use std::sync::Arc;
 
 use super::{Args, Grid};
-use crate::{Buffer, DType, Result, module};
+use crate::hip::rand::Draw;
+use crate::{Buffer, DType, Library, Result, module};
 
 const MODULE: &str = "random";
 
@@ -36,6 +42,36 @@ pub(crate) fn blocks(dtype: DType, len: usize) -> usize {
     len.div_ceil(if dtype == DType::F64 { 2 } else { 4 })
 }
 
+/// Fills `out` by rocRAND from the words of counter block `block` of the seed on, if there is a rocRAND and it draws such
+/// elements; says whether. Uniform numbers are then left as rocRAND has them, above 0 and up to 1.
+pub(crate) fn library(distribution: Distribution, out: &mut Buffer, seed: u64, block: u64) -> Result<bool> {
+    let (context, dtype, len) = (out.memory().context(), out.dtype(), out.len());
+    let driver = context.info().driver();
+    let draw = match distribution {
+        Distribution::Uniform { .. } => Draw::Uniform,
+        Distribution::Normal { mean, std } => Draw::Normal(mean, std),
+    };
+    let Some(function) = draw.function(dtype).filter(|_| len > 0) else {
+        return Ok(false);
+    };
+    if matches!(driver.rocrand(), Library::Absent(_)) {
+        return Ok(false);
+    }
+    let address = out.memory().block().address();
+    // Four words a block.
+    let place = (seed, block.wrapping_mul(4));
+    // SAFETY: `out` has `len` elements of the dtype, and is borrowed mutably; the generator's stream is the context's.
+    let done =
+        context.with_rocrand(|generator| unsafe { generator.fill(draw, dtype, place, address, len) })?;
+    if done {
+        context
+            .ledger()
+            .add(distribution.kernel(), function, driver.level());
+        context.ledger().trace(&Arc::from(function), None, driver.level());
+    }
+    Ok(done)
+}
+
 /// Fills `out`, from counter block `block` of the key `seed` on. The grid decides who computes an element, not which
 /// number it is.
 pub(crate) fn fill(
@@ -60,7 +96,11 @@ pub(crate) fn fill(
     args.element(out, 0);
     // SAFETY: the arguments are the kernel's, which takes f64 numbers for f64 and f32 for the other dtypes. It writes
     // the `out.len()` elements it is told of, whatever the grid.
-    unsafe { args.submit(kernel, context, &function, grid) }
+    unsafe { args.submit(kernel, context, &function, grid) }?;
+    context
+        .ledger()
+        .add(kernel, kernel, context.info().driver().kernel_level());
+    Ok(())
 }
 
 /// Fills `out`, of u32, with the generator's words, from the first one of the block numbered `counter` on.

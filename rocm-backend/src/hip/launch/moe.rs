@@ -1,0 +1,74 @@
+//! Launches of products by experts.
+#![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
+
+use super::{Args, Grid, MAX_GRID, common_context};
+use crate::view::Region;
+use crate::{Buffer, Error, Result, module};
+
+/// The module, a file of `kernels/`; the kernels' name; and the threads of a workgroup, as that has them.
+const MODULE: &str = "moe";
+const OP: &str = "moe_gemm";
+const LANES: usize = 64;
+
+/// Rows of the result, their length, and the length of a row of the input.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    /// Rows of the result that share one of the input.
+    pub(crate) divisor: usize,
+}
+
+/// The operands, contiguous. Of the two lists of ids each has `m`, and all were found to be positions.
+pub(crate) struct Operands<'a> {
+    pub(crate) input: Region<'a>,
+    pub(crate) weights: Region<'a>,
+    pub(crate) token_ids: Region<'a>,
+    pub(crate) expert_ids: Region<'a>,
+    pub(crate) topk_weights: Option<Region<'a>>,
+}
+
+/// Computes the products.
+///
+/// The caller has checked the ids on the host: below `m` and below the number of experts.
+pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut Buffer) -> Result<()> {
+    let Operands {
+        input,
+        weights,
+        token_ids,
+        expert_ids,
+        topk_weights,
+    } = operands;
+    let Sizes { m, n, k, divisor } = sizes;
+    let dtype = out.dtype();
+    let rows = if divisor == 0 { 0 } else { m.div_ceil(divisor) };
+    let fits = rows.checked_mul(k).is_some_and(|count| count <= input.numel())
+        && m.checked_mul(n).is_some_and(|count| count <= out.len())
+        && divisor > 0
+        && token_ids.numel() >= m
+        && expert_ids.numel() >= m
+        && topk_weights.as_ref().is_none_or(|weights| weights.numel() >= m);
+    if !fits {
+        return Err(Error::Invalid(format!("{OP}: the sizes reach outside a buffer")));
+    }
+    let regions = [input, weights, token_ids, expert_ids]
+        .into_iter()
+        .chain(topk_weights);
+    let context = common_context(OP, regions.map(Region::buffer).chain([&*out]))?;
+    let function = module::named(&context, MODULE, &format!("{OP}_{dtype}"), OP, dtype)?;
+    let mut args = Args::default();
+    args.size(m).size(n).size(k).size(divisor);
+    for region in [input, weights, token_ids, expert_ids] {
+        args.element(region.buffer(), region.offset());
+    }
+    match topk_weights {
+        Some(weights) => args.element(weights.buffer(), weights.offset()),
+        None => args.size(0),
+    };
+    args.element(out, 0);
+    let grid = Grid::of(m.saturating_mul(n).min(MAX_GRID), LANES);
+    // SAFETY: the arguments are the kernel's, of `out`'s dtype, and so are the input's and the weights' (the caller checked
+    // it). Ids are below `m` and the number of experts, so that rows of input, weights and output lie inside their buffers.
+    unsafe { args.submit(OP, &context, &function, grid) }
+}

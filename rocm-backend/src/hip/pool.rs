@@ -1,0 +1,342 @@
+//! Which block of device memory a request gets: blocks from hipMalloc, kept in free lists and handed out again.
+//!
+//! `hipFree` waits for the whole device, and HIP's own pools (`hipMallocAsync`) have faulted and leaked on consumer cards.
+//! So blocks are kept. All contexts of a device share one [`Pool`]: what one gave back serves the other, and a lack of room
+//! empties the one cache there is. What copies from and to blocks is memory.rs's.
+#![expect(unsafe_code, reason = "calls HIP with device addresses")]
+
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use rocm_rs::hip::bindings;
+
+use super::event::Mark;
+use super::query;
+use super::status::check;
+use super::stream::Stream;
+use crate::{Allocator, Error};
+
+/// A block of device memory: where it starts and how long it is. Freeing it is its holder's business.
+///
+/// The address is a number, not a pointer: the host never reads or writes through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Block {
+    address: usize,
+    capacity: usize,
+}
+
+impl Block {
+    pub(super) const EMPTY: Block = Block {
+        address: 0,
+        capacity: 0,
+    };
+
+    pub(crate) fn address(self) -> usize {
+        self.address
+    }
+
+    /// Bytes, which may be more than were asked for.
+    pub(crate) fn capacity(self) -> usize {
+        self.capacity
+    }
+
+    pub(super) fn pointer(self, byte_offset: usize) -> *mut c_void {
+        std::ptr::without_provenance_mut(self.address + byte_offset)
+    }
+}
+
+/// A block that nobody owns. Work on `stream` may still use it; that stream is gone when its work is done.
+#[derive(Debug)]
+struct Kept {
+    block: Block,
+    stream: Weak<Stream>,
+}
+
+/// The blocks of one device.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    ordinal: c_int,
+    /// Exact blocks are as long as was asked for and go back to HIP at once. So it is on the software device: it finds
+    /// accesses out of bounds by the gaps around allocations, and a block longer than asked for, or one kept alive, would
+    /// hide them.
+    allocator: Allocator,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By capacity, the one given back last at the end.
+    free: BTreeMap<usize, Vec<Kept>>,
+    /// Bytes in `free`.
+    cached: usize,
+    /// Capacities of the blocks that are handed out, by address. A block that is not here is not taken back.
+    live: BTreeMap<usize, usize>,
+}
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+impl Pool {
+    /// The pool of device `ordinal`, which lives as long as one of its contexts.
+    pub(crate) fn of(ordinal: c_int, allocator: Allocator) -> Arc<Pool> {
+        static POOLS: Mutex<BTreeMap<(c_int, Allocator), Weak<Pool>>> = Mutex::new(BTreeMap::new());
+        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = pools.entry((ordinal, allocator)).or_default();
+        known.upgrade().unwrap_or_else(|| {
+            let pool = Arc::new(Pool::new(ordinal, allocator));
+            *known = Arc::downgrade(&pool);
+            pool
+        })
+    }
+
+    fn new(ordinal: c_int, allocator: Allocator) -> Pool {
+        Pool {
+            ordinal,
+            allocator,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The capacity that a new block for `bytes` gets: half a KiB steps for small blocks, one MiB steps for large ones.
+    fn capacity(&self, bytes: usize) -> Option<usize> {
+        match (self.allocator, bytes) {
+            (Allocator::Exact, _) => Some(bytes),
+            (Allocator::Caching, 0..=MIB) => Some(bytes.next_multiple_of(KIB / 2)),
+            (Allocator::Caching, _) => bytes.checked_next_multiple_of(MIB),
+        }
+    }
+
+    /// Bytes kept for the next requests.
+    pub(crate) fn cached(&self) -> usize {
+        self.lock().cached
+    }
+
+    /// A block of at least `bytes` bytes for work on `stream`. The device is this thread's.
+    pub(super) fn take(&self, stream: &Arc<Stream>, bytes: usize) -> Result<Block, Error> {
+        let Some(capacity) = self.capacity(bytes) else {
+            return Err(self.out_of_memory(bytes, 0)?);
+        };
+        if let Some(kept) = self.find(stream, capacity) {
+            return self.adopt(stream, kept);
+        }
+        let block = match malloc(capacity)? {
+            Some(block) => block,
+            None => {
+                // So that an earlier kernel's failure is not taken for a lack of room.
+                stream.synchronize()?;
+                let released = self.release();
+                match malloc(capacity)? {
+                    Some(block) => block,
+                    None => return Err(self.out_of_memory(bytes, released)?),
+                }
+            }
+        };
+        self.lock().live.insert(block.address, block.capacity);
+        Ok(block)
+    }
+
+    /// Takes a kept block out of its list: the smallest that holds `capacity` and wastes at most a quarter of it; among
+    /// those of one size, one that `stream` need not wait for.
+    fn find(&self, stream: &Arc<Stream>, capacity: usize) -> Option<Kept> {
+        let mut state = self.lock();
+        let most = capacity.saturating_add(capacity / 4);
+        let (&size, list) = state
+            .free
+            .range_mut(capacity..=most)
+            .find(|(_, list)| !list.is_empty())?;
+        let ready = |kept: &Kept| {
+            kept.stream
+                .upgrade()
+                .is_none_or(|other| Arc::ptr_eq(&other, stream))
+        };
+        let at = list.iter().rposition(ready).unwrap_or(list.len() - 1);
+        let kept = list.remove(at);
+        if list.is_empty() {
+            state.free.remove(&size);
+        }
+        state.cached -= size;
+        Some(kept)
+    }
+
+    /// Hands a kept block to work on `stream`, behind what another stream may still do with it.
+    fn adopt(&self, stream: &Arc<Stream>, kept: Kept) -> Result<Block, Error> {
+        let ordered = match kept.stream.upgrade() {
+            // All that used the block was submitted before it was given back, so before this mark.
+            Some(other) if !Arc::ptr_eq(&other, stream) => {
+                Mark::new().and_then(|mark| mark.record(&other).and_then(|()| stream.wait(&mark)))
+            }
+            _ => Ok(()),
+        };
+        let block = kept.block;
+        match ordered {
+            Ok(()) => {
+                self.lock().live.insert(block.address, block.capacity);
+                Ok(block)
+            }
+            Err(error) => {
+                free(block);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes back a block that [`Pool::take`] gave, which work on `stream` may still use. Any other block, one that was
+    /// taken back already above all, is left alone; whether it was taken.
+    pub(super) fn put(&self, stream: &Arc<Stream>, block: Block) -> bool {
+        let mut state = self.lock();
+        if state.live.remove(&block.address).is_none() {
+            return false;
+        }
+        match self.allocator {
+            Allocator::Caching => {
+                state.cached += block.capacity;
+                state.free.entry(block.capacity).or_default().push(Kept {
+                    block,
+                    stream: Arc::downgrade(stream),
+                });
+            }
+            Allocator::Exact => {
+                drop(state);
+                free(block);
+            }
+        }
+        true
+    }
+
+    /// Gives every kept block back to HIP, and says how many bytes. Queued work may still use one: hipFree waits for the
+    /// device. The device is this thread's.
+    pub(crate) fn release(&self) -> usize {
+        let (kept, bytes) = {
+            let mut state = self.lock();
+            (std::mem::take(&mut state.free), std::mem::take(&mut state.cached))
+        };
+        kept.into_values().flatten().for_each(|kept| free(kept.block));
+        bytes
+    }
+
+    /// The error for a request that found no room, after `released` bytes were given back.
+    fn out_of_memory(&self, requested: usize, released: usize) -> Result<Error, Error> {
+        let (free, total) = query::memory()?;
+        let state = self.lock();
+        Ok(Error::OutOfMemory {
+            ordinal: self.ordinal.unsigned_abs() as usize,
+            requested,
+            free,
+            total,
+            released,
+            live: state.live.values().sum(),
+            blocks: state.live.len(),
+            largest: state.live.values().copied().max().unwrap_or(0),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole after every statement.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let _ = query::set_device(self.ordinal);
+        self.release();
+    }
+}
+
+/// A block from HIP; `None` when the device has no room.
+fn malloc(capacity: usize) -> Result<Option<Block>, Error> {
+    let mut pointer = std::ptr::null_mut();
+    // SAFETY: `pointer` is a live pointer to be written.
+    match unsafe { bindings::hipMalloc(&raw mut pointer, capacity) } {
+        bindings::hipError_t_hipErrorOutOfMemory => Ok(None),
+        status => {
+            check("hipMalloc", status)?;
+            Ok(Some(Block {
+                address: pointer.expose_provenance(),
+                capacity,
+            }))
+        }
+    }
+}
+
+fn free(block: Block) {
+    // SAFETY: the address came from hipMalloc, and its only holder gives it up here. A failure leaves nothing to do.
+    let _ = unsafe { bindings::hipFree(block.pointer(0)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver;
+
+    /// An ordinal of each test's own would be no device: each has a pool of its own instead, not the device's.
+    fn pool(allocator: Allocator) -> (Pool, Arc<Stream>, Arc<Stream>) {
+        driver::soft_for_tests();
+        query::device_count().unwrap();
+        let stream = || Arc::new(Stream::new().unwrap());
+        (Pool::new(0, allocator), stream(), stream())
+    }
+
+    #[test]
+    fn a_caching_pool_rounds_up_and_an_exact_one_does_not() {
+        let pool = Pool::new(0, Allocator::Caching);
+        let cases = [(1, 512), (512, 512), (513, 1024), (MIB, MIB), (MIB + 1, 2 * MIB)];
+        for (bytes, capacity) in cases {
+            assert_eq!(pool.capacity(bytes), Some(capacity), "{bytes} bytes");
+        }
+        assert_eq!(pool.capacity(usize::MAX), None);
+        assert_eq!(Pool::new(0, Allocator::Exact).capacity(513), Some(513));
+    }
+
+    #[test]
+    fn a_block_given_back_serves_the_next_request_of_its_size_and_a_little_less() {
+        let (pool, stream, _) = pool(Allocator::Caching);
+        let block = pool.take(&stream, 4096).unwrap();
+        assert!(pool.put(&stream, block));
+        assert_eq!(pool.cached(), 4096);
+        let again = pool.take(&stream, 3600).unwrap();
+        assert_eq!(again, block);
+        assert_eq!(pool.cached(), 0);
+        pool.put(&stream, again);
+        let small = pool.take(&stream, 512).unwrap();
+        assert_ne!(small, block, "a block eight times too large stays in the cache");
+        pool.put(&stream, small);
+        assert_eq!(pool.release(), 4096 + 512);
+        assert_eq!(pool.cached(), 0);
+    }
+
+    #[test]
+    fn a_block_is_taken_back_once() {
+        for allocator in [Allocator::Caching, Allocator::Exact] {
+            let (pool, stream, _) = pool(allocator);
+            let block = pool.take(&stream, 512).unwrap();
+            assert!(pool.put(&stream, block));
+            let cached = pool.cached();
+            assert!(!pool.put(&stream, block), "{allocator:?}");
+            assert_eq!(pool.cached(), cached, "{allocator:?}");
+        }
+    }
+
+    #[test]
+    fn another_streams_block_is_taken_only_where_there_is_none_of_ones_own() {
+        let (pool, one, other) = pool(Allocator::Caching);
+        let (own, foreign) = (pool.take(&one, 512).unwrap(), pool.take(&other, 512).unwrap());
+        pool.put(&one, own);
+        pool.put(&other, foreign);
+        assert_eq!(pool.take(&one, 512).unwrap(), own);
+        assert_eq!(pool.take(&one, 512).unwrap(), foreign);
+        assert!(pool.put(&one, own) && pool.put(&one, foreign));
+    }
+
+    #[test]
+    fn the_contexts_of_a_device_share_a_pool_while_one_of_them_lives() {
+        let ordinal = 1000; // of no device: nothing is allocated
+        let pool = Pool::of(ordinal, Allocator::Exact);
+        assert!(Arc::ptr_eq(&pool, &Pool::of(ordinal, Allocator::Exact)));
+        assert!(!Arc::ptr_eq(&pool, &Pool::of(ordinal + 1, Allocator::Exact)));
+        let weak = Arc::downgrade(&pool);
+        drop(pool);
+        assert!(weak.upgrade().is_none());
+    }
+}

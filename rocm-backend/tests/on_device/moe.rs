@@ -1,0 +1,194 @@
+//! Products by experts against a loop on the host.
+
+use half::{bf16, f16};
+use rocm_backend::{Buffer, DType, Device, Error, View, ops};
+
+use crate::support::{Element, device, download, upload};
+
+fn view<'a>(buffer: &'a Buffer, dims: &'a [usize], strides: &'a [usize]) -> View<'a> {
+    View {
+        buffer,
+        dims,
+        strides,
+        offset: 0,
+    }
+}
+
+/// A problem: 5 experts; tokens in an order of their own, as sorted by expert.
+struct Problem {
+    rows: usize,
+    n: usize,
+    k: usize,
+    topk: usize,
+    is_weighted: bool,
+}
+
+const EXPERTS: usize = 5;
+
+impl Problem {
+    fn m(&self) -> usize {
+        if self.is_weighted {
+            self.rows
+        } else {
+            self.rows * self.topk
+        }
+    }
+
+    fn tokens(&self) -> Vec<u32> {
+        let m = self.m() as u32;
+        (0..m).map(|i| (i * 7 + 3) % m).collect()
+    }
+
+    fn experts(&self) -> Vec<u32> {
+        (0..self.m() as u32).map(|i| i * i % EXPERTS as u32).collect()
+    }
+
+    fn run<T: Element>(
+        &self,
+        device: &Device,
+        input: &[T],
+        weights: &[T],
+        scale: &[f32],
+    ) -> Result<Buffer, Error> {
+        let (input, weights) = (upload(device, input), upload(device, weights));
+        let (tokens, experts) = (upload(device, &self.tokens()), upload(device, &self.experts()));
+        let scale = upload(device, scale);
+        let m = [self.m()];
+        ops::moe_gemm(
+            view(&input, &[self.rows, self.k], &[self.k, 1]),
+            view(
+                &weights,
+                &[EXPERTS, self.n, self.k],
+                &[self.n * self.k, self.k, 1],
+            ),
+            self.is_weighted.then(|| view(&scale, &m, &[1])),
+            view(&tokens, &m, &[1]),
+            view(&experts, &m, &[1]),
+            self.topk,
+        )
+    }
+}
+
+fn check<T: Element>(problem: &Problem) {
+    let Problem {
+        rows,
+        n,
+        k,
+        topk,
+        is_weighted,
+    } = *problem;
+    let number = |i: usize, seed: usize| ((i * 5 + seed) % 7) as i32 - 3;
+    let input: Vec<T> = (0..rows * k).map(|i| T::small(number(i, 1))).collect();
+    let weights: Vec<T> = (0..EXPERTS * n * k).map(|i| T::small(number(i, 4))).collect();
+    let scale: Vec<f32> = (0..problem.m()).map(|i| [0.5, 1.0, 2.0][i % 3]).collect();
+    let out = problem.run(&device(), &input, &weights, &scale).unwrap();
+    let mut want = vec![0.0; problem.m() * n];
+    for (token, expert) in problem.tokens().into_iter().zip(problem.experts()) {
+        let (token, expert) = (token as usize, expert as usize);
+        let row = if is_weighted { token } else { token / topk };
+        for col in 0..n {
+            let terms = (0..k).map(|at| number(row * k + at, 1) * number((expert * n + col) * k + at, 4));
+            let factor = if is_weighted { scale[token] } else { 1.0 };
+            want[token * n + col] = terms.sum::<i32>() as f32 * factor;
+        }
+    }
+    let mut bytes = Vec::new();
+    download::<T>(&out).into_iter().for_each(|x| x.push(&mut bytes));
+    let got: Vec<f32> = match T::DTYPE {
+        DType::F32 => bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|x| f32::from_le_bytes(*x))
+            .collect(),
+        DType::F16 => bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|x| f16::from_le_bytes(*x).to_f32())
+            .collect(),
+        _ => bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|x| bf16::from_le_bytes(*x).to_f32())
+            .collect(),
+    };
+    let rounded: Vec<f32> = match T::DTYPE {
+        DType::F32 => want,
+        DType::F16 => want.into_iter().map(|x| f16::from_f32(x).to_f32()).collect(),
+        _ => want.into_iter().map(|x| bf16::from_f32(x).to_f32()).collect(),
+    };
+    assert_eq!(
+        got,
+        rounded,
+        "{} {rows}x{k} to {n}, topk {topk}, weighted {is_weighted}",
+        T::DTYPE
+    );
+}
+
+#[test]
+fn rows_meet_the_matrices_of_their_experts() {
+    for (rows, n, k, topk) in [(1, 1, 1, 1), (4, 3, 17, 2), (6, 33, 65, 2), (3, 5, 257, 3)] {
+        for is_weighted in [false, true] {
+            let problem = Problem {
+                rows,
+                n,
+                k,
+                topk,
+                is_weighted,
+            };
+            check::<f32>(&problem);
+            check::<f16>(&problem);
+            check::<bf16>(&problem);
+        }
+    }
+}
+
+#[test]
+fn nothing_makes_nothing_and_products_of_no_terms_are_zero() {
+    let run = |rows, n, k| {
+        let problem = Problem {
+            rows,
+            n,
+            k,
+            topk: 2,
+            is_weighted: false,
+        };
+        let (input, weights) = (vec![1.0_f32; rows * k], vec![1.0_f32; EXPERTS * n * k]);
+        download::<f32>(&problem.run(&device(), &input, &weights, &[]).unwrap())
+    };
+    assert!(run(0, 3, 4).is_empty());
+    assert!(run(2, 0, 4).is_empty());
+    assert_eq!(run(1, 2, 0), [0.0; 4]);
+}
+
+#[test]
+fn ids_out_of_range_and_tokens_named_twice_are_refused() {
+    let device = device();
+    let (input, weights) = (upload(&device, &[1.0_f32; 8]), upload(&device, &[1.0_f32; 24]));
+    let ask = |tokens: &[u32], experts: &[u32], topk| {
+        let (tokens, experts) = (upload(&device, tokens), upload(&device, experts));
+        let (t, e) = ([tokens.len()], [experts.len()]);
+        let out = ops::moe_gemm(
+            view(&input, &[2, 4], &[4, 1]),
+            view(&weights, &[2, 3, 4], &[12, 4, 1]),
+            None,
+            view(&tokens, &t, &[1]),
+            view(&experts, &e, &[1]),
+            topk,
+        );
+        out.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(ask(&[1, 0], &[0, 1], 1), Ok(()));
+    for (tokens, experts, topk, part) in [
+        (&[1, 2][..], &[0, 1][..], 1, "token 2 is out of range for 2"),
+        (&[1, 0], &[0, 2], 1, "expert 2 is out of range for 2"),
+        (&[1, 1], &[0, 1], 1, "token 1 is named twice"),
+        (&[1, 0], &[0, 1], 2, "expected 4 contiguous elements of u32"),
+        (&[1, 0], &[0, 1], 0, "a topk of 0"),
+    ] {
+        let refusal = ask(tokens, experts, topk).unwrap_err();
+        assert!(refusal.contains(part), "{refusal}");
+    }
+}
