@@ -1,12 +1,18 @@
 //! One case: an op, its arguments and the numbers in them. Its id is its filter, its repro and its seed.
 
+mod check;
+mod parse;
+mod rules;
+
+pub(crate) use check::no_second_form;
+pub use check::{Check, Parts};
+
 use serde::{Deserialize, Serialize};
 
-use crate::float::int_range;
+use crate::op::Role;
 use crate::op::shape::{self, Shapes};
-use crate::op::{Family, Role};
 use crate::values::{self, Slot};
-use crate::{DType, HostTensor, Layout, Op, ValueSet, ViewPlan};
+use crate::{DType, HostTensor, Layout, Op, Refusal, ValueSet, ViewPlan};
 
 /// How far down the test ladder a case stands; a run of a tier holds every tier before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,15 +105,22 @@ pub struct Case {
     pub args: Vec<Arg>,
     /// What the arguments are filled with.
     pub values: ValueSet,
+    /// What is asked of the output.
+    pub check: Check,
     /// Where it stands on the ladder.
     pub tier: Tier,
     /// How far the output may be from the oracle's.
     pub limit: LimitSpec,
     /// Seconds it may take on one backend, where it is not to have the run's limit.
     pub timeout: Option<f64>,
+    /// Whether it gets a worker of its own: it may leave a device behind on which nothing else can be trusted.
+    pub isolated: bool,
+    /// Words by which it can be selected; they change nothing else.
+    pub tags: Vec<String>,
 }
 
-/// The text that names a case: `unary/exp:f32:[2,3]:transposed:uniform(-10,10)`.
+/// The text that names a case: `unary/exp:f32:[2,3]:transposed:uniform(-10,10)`, followed by `@` and the check where that
+/// is not [`Check::Value`].
 ///
 /// It holds everything that the inputs depend on: parsing it with [`Case`]'s `FromStr` gives the case back, with a
 /// derived limit and in tier `quick`.
@@ -166,11 +179,19 @@ fn join<T: std::fmt::Display>(items: impl Iterator<Item = T>) -> String {
 impl Case {
     /// The id.
     pub fn id(&self) -> CaseId {
+        match self.check {
+            Check::Value => CaseId(self.call()),
+            check => CaseId(format!("{}@{check}", self.call())),
+        }
+    }
+
+    /// The id without the check: all that the inputs depend on, so that they are the same for every check.
+    fn call(&self) -> String {
         let params = match self.params.as_slice() {
             [] => String::new(),
             params => format!("({})", join(params.iter())),
         };
-        CaseId(format!(
+        format!(
             "{}/{}{}:{}:{}:{}:{}",
             self.op.family(),
             self.op,
@@ -179,7 +200,7 @@ impl Case {
             join(self.args.iter().map(|arg| shape_text(&arg.shape))),
             join(self.args.iter().map(|arg| arg.layout)),
             self.values
-        ))
+        )
     }
 
     /// One word for all arguments, or one for each where they differ.
@@ -196,7 +217,7 @@ impl Case {
     /// # Panics
     /// When an argument's layout is impossible for its shape, which no case from a spec or an id has.
     pub fn inputs(&self, seed: u64) -> Vec<HostTensor> {
-        let id = self.id();
+        let id = self.call();
         let bound = self.shapes().ok().and_then(|shapes| shapes.bound);
         let data = self.data().count();
         let fill = |(i, arg): (usize, &Arg)| {
@@ -205,13 +226,17 @@ impl Case {
             let roles = self.op.roles();
             let slot = Slot {
                 seed,
-                id: id.as_str(),
+                id: &id,
                 arg: i,
                 place: roles[..i].iter().filter(|role| **role == Role::Data).count(),
                 arity: data,
             };
             match roles[i] {
                 Role::Data => values::fill(self.values, arg.dtype, &plan.base_shape, &slot),
+                // Only a case that is to be refused has such.
+                Role::Condition | Role::Index if arg.dtype.is_float() => {
+                    values::fill(self.values, arg.dtype, &plan.base_shape, &slot)
+                }
                 Role::Condition => values::fill_condition(arg.dtype, &plan.base_shape, &slot),
                 Role::Index => values::fill_ids(
                     self.values,
@@ -256,395 +281,49 @@ impl Case {
         data.map(|(arg, _)| arg)
     }
 
-    /// Whether the right answer is to refuse: an id is out of range.
-    pub fn must_refuse(&self) -> bool {
-        matches!(self.values, ValueSet::IdsBeyond | ValueSet::IdsNegative)
-    }
-
-    /// Whether the dtype of the ids holds the id that is to be refused, and there is a place for one.
-    fn check_bad_id(&self, bound: Option<usize>) -> Result<(), String> {
-        let Some(bad) = self.values.bad_id(bound.unwrap_or(0)) else {
-            return Ok(());
-        };
-        for (arg, _) in self
-            .args
-            .iter()
-            .zip(self.op.roles())
-            .filter(|(_, role)| **role == Role::Index)
-        {
-            // The largest number means "none", which is no mistake.
-            let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
-            if !held || arg.shape.contains(&0) {
-                return Err(format!(
-                    "`{}` needs an id of {bad}, which {} ids of {} do not have",
-                    self.values,
-                    shape_text(&arg.shape),
-                    arg.dtype
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// What the shape rules make of the case.
     fn shapes(&self) -> Result<Shapes, String> {
         let shapes: Vec<&[usize]> = self.args.iter().map(|arg| arg.shape.as_slice()).collect();
         shape::infer(self.op, &self.params, &shapes)
     }
 
-    /// The shape of the output.
+    /// The class of error with which the op is to refuse, where that is the right answer: an id is out of range, or the
+    /// case is there to be refused.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let bad_id = matches!(self.values, ValueSet::IdsBeyond | ValueSet::IdsNegative);
+        self.check.refusal().or(bad_id.then_some(Refusal::Invalid))
+    }
+
+    /// Whether the right answer is to refuse.
+    pub fn must_refuse(&self) -> bool {
+        self.refusal().is_some()
+    }
+
+    /// The case that asks for the value of the same call.
+    pub fn plain(&self) -> Case {
+        Case {
+            check: Check::Value,
+            ..self.clone()
+        }
+    }
+
+    /// The shape of the output; of a case that runs in two forms, that of both, stacked. Nothing comes of a case that is
+    /// there to be refused: one dimension of no element.
     ///
     /// # Panics
-    /// When the case breaks a shape rule, which no case from a spec or an id does.
+    /// When the case breaks a shape rule, which no case from a spec or an id does that is to compute something.
     pub fn result_shape(&self) -> Vec<usize> {
+        if self.check.refusal().is_some() {
+            return vec![0];
+        }
         let shapes = self.shapes();
-        shapes.unwrap_or_else(|why| panic!("{}: {why}", self.id())).output
-    }
-
-    /// Whether shapes, layouts, values, dtypes and parameters fit each other.
-    ///
-    /// # Errors
-    /// A sentence that says what does not fit.
-    pub fn check(&self) -> Result<(), String> {
-        let op = self.op;
-        if !op.accepts(self.dtype) {
-            return Err(format!(
-                "`{op}` means nothing for {}: it takes {}",
-                self.dtype,
-                join(op.dtypes().iter())
-            ));
+        let output = shapes.unwrap_or_else(|why| panic!("{}: {why}", self.id())).output;
+        match self.check.compares_forms() {
+            true => [&[2], output.as_slice()].concat(),
+            false => output,
         }
-        if !op.takes_params(self.params.len()) {
-            return Err(format!(
-                "`{op}` takes {} parameters, not {}",
-                op.params().len(),
-                self.params.len()
-            ));
-        }
-        for (arg, role) in self.args.iter().zip(op.roles()) {
-            match role {
-                Role::Data if arg.dtype != self.dtype => {
-                    return Err(format!(
-                        "`{op}`: all data has one dtype, {} or {}",
-                        self.dtype, arg.dtype
-                    ));
-                }
-                Role::Condition | Role::Index if arg.dtype.is_float() => {
-                    return Err(format!(
-                        "`{op}`: ids and conditions are integers, not {}",
-                        arg.dtype
-                    ));
-                }
-                Role::Blocks if arg.dtype != DType::U8 => {
-                    return Err(format!("`{op}`: blocks are bytes, u8, not {}", arg.dtype));
-                }
-                Role::Data | Role::Condition | Role::Index | Role::Blocks => {}
-            }
-        }
-        self.check_bad_id(self.shapes()?.bound)?;
-        let mut base_shapes = Vec::new();
-        for (i, (arg, role)) in self.args.iter().zip(op.roles()).enumerate() {
-            if *role == Role::Blocks && arg.layout != Layout::Contiguous {
-                return Err(format!("`{op}`: blocks are contiguous, not {}", arg.layout));
-            }
-            let plan = self.plan(i).ok_or_else(|| {
-                format!(
-                    "layout `{}` needs {}, and the shape is {}",
-                    arg.layout,
-                    arg.layout.needs(),
-                    shape_text(&arg.shape)
-                )
-            })?;
-            if *role == Role::Data {
-                base_shapes.push(plan.base_shape);
-            }
-        }
-        let contiguous = self.data().all(|arg| arg.layout == Layout::Contiguous);
-        let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();
-        self.values.check(op, self.dtype, &base_shapes, contiguous)
     }
-}
-
-/// `exp` and no parameters, or `affine(2,-1)` and two.
-fn parse_op(text: &str) -> Result<(Op, Vec<f64>), String> {
-    let (name, params) = match text.split_once('(') {
-        None => (text, vec![]),
-        Some((name, rest)) => {
-            let list = rest
-                .strip_suffix(')')
-                .ok_or("the closing parenthesis of the parameters is missing")?;
-            let parse = |text: &str| {
-                text.parse::<f64>()
-                    .map_err(|_| format!("parameter `{text}` is not a number"))
-            };
-            (name, list.split(',').map(parse).collect::<Result<_, _>>()?)
-        }
-    };
-    Ok((name.parse::<Op>().map_err(|e| e.to_string())?, params))
-}
-
-/// `[2,3],[2,3]`.
-fn parse_shapes(text: &str) -> Result<Vec<Vec<usize>>, String> {
-    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    let inner = inner.ok_or_else(|| format!("`{text}` is not a list of shapes like [2,3],[2,3]"))?;
-    let dim = |text: &str| {
-        text.parse::<usize>()
-            .map_err(|_| format!("`{text}` is not a dimension"))
-    };
-    let shape = |text: &str| match text {
-        "" => Ok(vec![]),
-        dims => dims.split(',').map(dim).collect(),
-    };
-    inner.split("],[").map(shape).collect()
-}
-
-impl std::str::FromStr for Case {
-    type Err = BadCaseId;
-
-    fn from_str(text: &str) -> Result<Self, BadCaseId> {
-        parse_case(text).map_err(|why| BadCaseId {
-            text: text.to_owned(),
-            why,
-        })
-    }
-}
-
-fn parse_case(text: &str) -> Result<Case, String> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let [op, dtype, shapes, layouts, values] = parts[..] else {
-        return Err("expected family/op:dtype:shapes:layouts:values".to_owned());
-    };
-    let (family, op) = op
-        .split_once('/')
-        .ok_or("the family is missing, as in unary/exp")?;
-    let (op, params) = parse_op(op)?;
-    if family.parse::<Family>() != Ok(op.family()) {
-        return Err(format!(
-            "`{op}` is of the family `{}`, not `{family}`",
-            op.family()
-        ));
-    }
-    let dtypes: Vec<DType> = dtype
-        .split(',')
-        .map(str::parse)
-        .collect::<Result<_, crate::dtype::UnknownDType>>()
-        .map_err(|e| e.to_string())?;
-    let shapes = parse_shapes(shapes)?;
-    let layouts: Vec<Layout> = layouts
-        .split(',')
-        .map(str::parse)
-        .collect::<Result<_, crate::op::UnknownName>>()
-        .map_err(|e| e.to_string())?;
-    let arity = op.arity();
-    if shapes.len() != arity || layouts.len() != arity {
-        return Err(format!(
-            "`{op}` takes {arity} arguments: as many shapes, as many layouts"
-        ));
-    }
-    if dtypes.len() != 1 && dtypes.len() != arity {
-        return Err(format!(
-            "`{op}` takes {arity} arguments: one dtype for all of them, or as many dtypes"
-        ));
-    }
-    let dtype_of = |i: usize| *dtypes.get(i).unwrap_or(&dtypes[0]);
-    let first_data = op.roles().iter().position(|role| *role == Role::Data);
-    let args = shapes.into_iter().zip(layouts).enumerate();
-    let arg = |(i, (shape, layout))| Arg {
-        shape,
-        layout,
-        dtype: dtype_of(i),
-    };
-    let args = args.map(arg).collect();
-    let dtype = dtype_of(first_data.unwrap_or(0));
-    let values = values.parse().map_err(|e: values::BadValueSet| e.to_string())?;
-    let case = Case {
-        op,
-        params,
-        dtype,
-        args,
-        values,
-        tier: Tier::Quick,
-        limit: LimitSpec::Derived,
-        timeout: None,
-    };
-    case.check()?;
-    Ok(case)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_parses_back_to_its_case() {
-        for text in [
-            "unary/exp:f32:[2,3]:transposed:uniform(-10,10)",
-            "unary/affine(2,-1):u8:[]:contiguous:ints(0,9)",
-            "unary/powf(0.5):f8e4m3:[256]:contiguous:exhaustive",
-            "binary/add:f16:[3,5],[3,5]:contiguous,broadcast:ints(-9,9)",
-            "binary/eq:i64:[0,4],[0,4]:contiguous,sliced:ints(-1,1)",
-            "where/where_cond:u8,f32,f32:[3,5],[3,5],[3,5]:contiguous,transposed,broadcast:any",
-            "where/where_cond:i64:[4],[4],[4]:contiguous,contiguous,contiguous:any",
-            "reduce/sum(0,2):bf16:[2,3,4]:transposed:ints(-4,4)",
-            "indexing/gather(1):f16,u32:[2,3],[2,7]:contiguous,contiguous:any",
-            "indexing/scatter(0):i64,u8,i64:[5,3],[2,3],[2,3]:contiguous,stepped,contiguous:any",
-            "matmul/matmul:f32:[2,3],[3,4]:transposed,contiguous:ints(-4,4)",
-            "quantized/dequantize_q2_K:u8:[2,512]:contiguous:any",
-            "quantized/qmatmul_q4_0:bf16,u8:[9,64],[33,64]:offset,contiguous:uniform(-1,1)",
-            "quantized/embedding_f16:u8,u32:[5,7],[2,3]:contiguous,transposed:any",
-        ] {
-            let case: Case = text.parse().unwrap();
-            assert_eq!(case.id().as_str(), text);
-            assert_eq!(case.id().as_str().parse::<Case>(), Ok(case));
-            assert_eq!(text.parse::<CaseId>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn a_bad_id_says_what_is_wrong() {
-        for (text, why) in [
-            ("unary/exp:f32:[2]", "expected family/op:dtype"),
-            ("exp:f32:[2]:contiguous:any", "family is missing"),
-            ("unary/expm1:f32:[2]:contiguous:any", "unknown op `expm1`"),
-            (
-                "binary/exp:f32:[2]:contiguous:any",
-                "family `unary`, not `binary`",
-            ),
-            ("unary/exp:f31:[2]:contiguous:any", "unknown dtype `f31`"),
-            ("unary/exp:f32:2:contiguous:any", "not a list of shapes"),
-            ("unary/exp:f32:[x]:contiguous:any", "not a dimension"),
-            ("unary/exp:f32:[2]:diagonal:any", "unknown layout `diagonal`"),
-            ("unary/exp:f32:[2]:transposed:any", "needs rank >= 2"),
-            ("unary/exp:f32:[2]:contiguous:all", "invalid value set `all`"),
-            ("unary/exp:i32:[2]:contiguous:any", "means nothing for i32"),
-            (
-                "unary/affine(2):f32:[2]:contiguous:any",
-                "takes 2 parameters, not 1",
-            ),
-            ("unary/affine(2,x):f32:[2]:contiguous:any", "`x` is not a number"),
-            ("binary/add:f32:[2]:contiguous:any", "takes 2 arguments"),
-            (
-                "binary/add:f32:[2],[3]:contiguous,contiguous:any",
-                "same logical shape",
-            ),
-            (
-                "indexing/gather(1):f16,f32:[2,3],[2,7]:contiguous,contiguous:any",
-                "ids and conditions are integers, not f32",
-            ),
-            (
-                "indexing/scatter(0):f16,u8,f32:[2],[2],[2]:contiguous,contiguous,contiguous:any",
-                "all data has one dtype, f16 or f32",
-            ),
-            (
-                "unary/exp:f32,f32:[2]:contiguous:any",
-                "one dtype for all of them",
-            ),
-            ("reduce/max(1):f32:[2]:contiguous:any", "no dimension 1"),
-            (
-                "quantized/dequantize_q4_2:u8:[32]:contiguous:any",
-                "unknown op `dequantize_q4_2`",
-            ),
-            (
-                "quantized/dequantize_q4_0:u8:[33]:contiguous:any",
-                "whole blocks of 32",
-            ),
-            (
-                "quantized/dequantize_q4_0:u8:[2,32]:transposed:any",
-                "blocks are contiguous",
-            ),
-            (
-                "quantized/dequantize_q4_0:u8:[32]:contiguous:ints(0,9)",
-                "filled with `any`",
-            ),
-            (
-                "quantized/qmatmul_q4_0:f32:[1,32],[1,32]:contiguous,contiguous:quants",
-                "blocks are bytes, u8, not f32",
-            ),
-            (
-                "quantized/qmatmul_bf16:bf16,u8:[1,32],[1,32]:contiguous,contiguous:quants",
-                "means nothing for bf16: it takes f32",
-            ),
-            (
-                "quantized/qmatmul_q4_0:f32,u8:[1,32],[1,32]:contiguous,contiguous:any",
-                "too far apart for the activations",
-            ),
-            (
-                "unary/exp:f32:[2]:contiguous:quants",
-                "`quants` is for products with blocks",
-            ),
-            ("unary/exp:f32:[2]:contiguous:ids_beyond", "`exp` has none"),
-            (
-                "indexing/gather(0):f32,u8:[300],[9]:contiguous,contiguous:ids_beyond",
-                "needs an id of 300",
-            ),
-            (
-                "indexing/gather(0):f32,u32:[3],[9]:contiguous,contiguous:ids_negative",
-                "needs an id of -1",
-            ),
-        ] {
-            let message = text.parse::<Case>().unwrap_err().to_string();
-            assert!(message.contains(text) && message.contains(why), "{message}");
-        }
-        let message = "unary/affine(2.0,1):f32:[2]:contiguous:any"
-            .parse::<CaseId>()
-            .unwrap_err()
-            .to_string();
-        assert!(message.contains("spelled `unary/affine(2,1):"), "{message}");
-    }
-
-    #[test]
-    fn ids_are_in_range_and_conditions_are_both() {
-        let case: Case = "indexing/gather(0):f32,u8:[300],[512]:contiguous,contiguous:any"
-            .parse()
-            .unwrap();
-        let ids = &case.inputs(0)[1];
-        assert_eq!(ids.dtype, DType::U8);
-        assert!(ids.bytes.iter().all(|id| *id < 255), "255 means skip");
-        assert!(ids.bytes.contains(&0) && ids.bytes.contains(&254));
-        let case: Case = "indexing/gather(0):f32,u8:[9],[5]:contiguous,contiguous:ids_beyond"
-            .parse()
-            .unwrap();
-        assert_eq!(case.inputs(0)[1].bytes.iter().filter(|id| **id == 9).count(), 1);
-        assert!(case.must_refuse());
-        let case: Case = "where/where_cond:i16,f32,f32:[64],[64],[64]:contiguous,contiguous,contiguous:any"
-            .parse()
-            .unwrap();
-        let condition = &case.inputs(0)[0];
-        let truths = (0..64).filter(|i| condition.bits(*i) != 0).count();
-        assert!((16..48).contains(&truths), "{truths} of 64");
-    }
-
-    #[test]
-    fn blocks_are_the_bytes_of_the_weights_and_depend_on_the_id() {
-        let case: Case = "quantized/qmatmul_q4_K:f32,u8:[9,512],[3,512]:contiguous,contiguous:quants"
-            .parse()
-            .unwrap();
-        let inputs = case.inputs(0);
-        assert_eq!((inputs[0].dtype, inputs[1].dtype), (DType::F32, DType::U8));
-        assert_eq!(inputs[1].shape, [3, 2 * 144]);
-        assert_eq!(inputs[1].bytes.len(), inputs[1].len());
-        assert_eq!(inputs, case.inputs(0));
-        assert_ne!(inputs[1], case.inputs(1)[1]);
-        assert_eq!(case.result_shape(), [9, 3]);
-    }
-
-    #[test]
-    fn inputs_lie_under_their_layouts() {
-        let case: Case = "binary/add:f32:[3,5],[3,5]:transposed,broadcast:any"
-            .parse()
-            .unwrap();
-        let inputs = case.inputs(0);
-        assert_eq!(inputs[0].shape, [5, 3]);
-        assert_eq!(inputs[1].shape, [1, 5]);
-        assert_eq!(inputs, case.inputs(0));
-        assert_ne!(inputs, case.inputs(1));
-    }
-
-    #[test]
-    fn tiers_are_ordered_and_parse_back() {
-        assert!(Tier::Quick < Tier::Ci && Tier::Ci < Tier::Full && Tier::Full < Tier::Slow);
-        for tier in Tier::ALL {
-            assert_eq!(tier.name().parse(), Ok(tier));
-        }
-    }
-}
+mod tests;

@@ -17,12 +17,23 @@ pub enum Layout {
     Transposed,
     /// All dimensions in reverse order; rank 3 and above, for below it is [`Layout::Transposed`].
     Reversed,
+    /// Every dimension in the place of the next, the first one last: unlike the two above, undone only by another
+    /// permutation.
+    Rotated,
     /// A window of the last dimension: rows are contiguous, with gaps between them.
     Sliced,
+    /// A window of every dimension: nothing is contiguous, and the start is inside.
+    Cropped,
+    /// Every dimension of extent 1 is a window of three: its stride is not what a contiguous tensor has there.
+    Ones,
     /// Every other element: the last dimension has stride 2.
     Stepped,
     /// Dimension 0 has stride 0.
     Broadcast,
+    /// Dimension 0, which has extent 1, has stride 0.
+    BroadcastOne,
+    /// A dimension in the middle, the second, has stride 0.
+    BroadcastMiddle,
     /// The last dimension has stride 0.
     BroadcastLast,
     /// One element, every stride 0.
@@ -62,14 +73,19 @@ pub struct ViewPlan {
 
 impl Layout {
     /// Every layout, in table order.
-    pub const ALL: [Layout; 9] = [
+    pub const ALL: [Layout; 14] = [
         Layout::Contiguous,
         Layout::Offset,
         Layout::Transposed,
         Layout::Reversed,
+        Layout::Rotated,
         Layout::Sliced,
+        Layout::Cropped,
+        Layout::Ones,
         Layout::Stepped,
         Layout::Broadcast,
+        Layout::BroadcastOne,
+        Layout::BroadcastMiddle,
         Layout::BroadcastLast,
         Layout::Scalar,
     ];
@@ -81,9 +97,14 @@ impl Layout {
             Layout::Offset => "offset",
             Layout::Transposed => "transposed",
             Layout::Reversed => "reversed",
+            Layout::Rotated => "rotated",
             Layout::Sliced => "sliced",
+            Layout::Cropped => "cropped",
+            Layout::Ones => "ones",
             Layout::Stepped => "stepped",
             Layout::Broadcast => "broadcast",
+            Layout::BroadcastOne => "broadcast_one",
+            Layout::BroadcastMiddle => "broadcast_middle",
             Layout::BroadcastLast => "broadcast_last",
             Layout::Scalar => "scalar",
         }
@@ -93,10 +114,13 @@ impl Layout {
     pub const fn needs(self) -> &'static str {
         match self {
             Layout::Contiguous => "any shape",
-            Layout::Offset | Layout::Stepped => "rank >= 1",
+            Layout::Offset | Layout::Stepped | Layout::Cropped => "rank >= 1",
             Layout::Transposed | Layout::Sliced => "rank >= 2",
-            Layout::Reversed => "rank >= 3",
+            Layout::Reversed | Layout::Rotated => "rank >= 3",
+            Layout::Ones => "a dimension of extent 1",
             Layout::Broadcast => "a first dimension >= 2",
+            Layout::BroadcastOne => "a first dimension of 1",
+            Layout::BroadcastMiddle => "rank >= 3 and a second dimension >= 2",
             Layout::BroadcastLast => "rank >= 2 and a last dimension >= 2",
             Layout::Scalar => "rank >= 1 and at least 2 elements",
         }
@@ -124,6 +148,10 @@ impl Layout {
                 base_shape.reverse();
                 vec![ViewStep::Permute((0..rank).rev().collect())]
             }
+            Layout::Rotated if rank >= 3 => {
+                base_shape.rotate_right(1);
+                vec![ViewStep::Permute((1..rank).chain([0]).collect())]
+            }
             Layout::Sliced if rank >= 2 => {
                 // One element cut off in front and two behind: neither the offset nor the gap is a power of two.
                 base_shape[rank - 1] += 3;
@@ -132,6 +160,18 @@ impl Layout {
                     start: 1,
                     len: shape[rank - 1],
                 }]
+            }
+            Layout::Cropped if rank >= 1 => {
+                // One in front and one behind, in each dimension.
+                base_shape.iter_mut().for_each(|extent| *extent += 2);
+                windows(shape, |_| true)
+            }
+            Layout::Ones if shape.contains(&1) => {
+                base_shape
+                    .iter_mut()
+                    .filter(|extent| **extent == 1)
+                    .for_each(|extent| *extent = 3);
+                windows(shape, |extent| extent == 1)
             }
             Layout::Stepped if rank >= 1 => {
                 base_shape.push(2);
@@ -148,6 +188,14 @@ impl Layout {
                 base_shape[0] = 1;
                 vec![ViewStep::BroadcastAs(shape.to_vec())]
             }
+            Layout::BroadcastOne if rank >= 1 && shape[0] == 1 => {
+                base_shape.remove(0);
+                vec![ViewStep::BroadcastAs(shape.to_vec())]
+            }
+            Layout::BroadcastMiddle if rank >= 3 && shape[1] >= 2 => {
+                base_shape[1] = 1;
+                vec![ViewStep::BroadcastAs(shape.to_vec())]
+            }
             Layout::BroadcastLast if rank >= 2 && shape[rank - 1] >= 2 => {
                 base_shape[rank - 1] = 1;
                 vec![ViewStep::BroadcastAs(shape.to_vec())]
@@ -158,14 +206,26 @@ impl Layout {
             }
             Layout::Transposed
             | Layout::Reversed
+            | Layout::Rotated
             | Layout::Sliced
+            | Layout::Cropped
+            | Layout::Ones
             | Layout::Stepped
             | Layout::Broadcast
+            | Layout::BroadcastOne
+            | Layout::BroadcastMiddle
             | Layout::BroadcastLast
             | Layout::Scalar => return None,
         };
         Some(ViewPlan { base_shape, steps })
     }
+}
+
+/// A window, one from the start, of each dimension that `of` picks by its extent.
+fn windows(shape: &[usize], of: impl Fn(usize) -> bool) -> Vec<ViewStep> {
+    let picked = shape.iter().enumerate().filter(|(_, extent)| of(**extent));
+    let window = picked.map(|(dim, &len)| ViewStep::Narrow { dim, start: 1, len });
+    window.collect()
 }
 
 impl std::fmt::Display for Layout {
@@ -299,9 +359,16 @@ mod tests {
             Layout::Offset => at[0] += 1,
             Layout::Transposed => at.swap(last - 1, last),
             Layout::Reversed => at.reverse(),
+            Layout::Rotated => at.rotate_right(1),
             Layout::Sliced => at[last] += 1,
+            Layout::Cropped => at.iter_mut().for_each(|i| *i += 1),
+            Layout::Ones => (0..shape.len())
+                .filter(|d| shape[*d] == 1)
+                .for_each(|d| at[d] = 1),
             Layout::Stepped => at.push(1),
             Layout::Broadcast => at[0] = 0,
+            Layout::BroadcastOne => drop(at.remove(0)),
+            Layout::BroadcastMiddle => at[1] = 0,
             Layout::BroadcastLast => at[last] = 0,
             Layout::Scalar => at.clear(),
         }
@@ -319,21 +386,31 @@ mod tests {
 
     #[test]
     fn gather_agrees_with_brute_force_for_every_layout() {
-        let shapes: [&[usize]; 7] = [&[], &[5], &[2, 3], &[1, 4], &[2, 3, 4], &[3, 1, 2, 2], &[0, 3]];
+        let ten = [2, 1, 2, 1, 3, 1, 2, 1, 1, 2];
+        let shapes: [&[usize]; 8] = [
+            &[],
+            &[5],
+            &[2, 3],
+            &[1, 4],
+            &[2, 3, 4],
+            &[3, 1, 2, 2],
+            &[0, 3],
+            &ten,
+        ];
         let mut checked = 0;
         for layout in Layout::ALL {
             for shape in shapes {
                 let Some(plan) = layout.plan(shape) else { continue };
                 let count: usize = plan.base_shape.iter().product();
-                let bytes = (0..count as i16).flat_map(i16::to_le_bytes).collect();
+                let bytes = (0..count as i32).flat_map(i32::to_le_bytes).collect();
                 let base = HostTensor {
-                    dtype: DType::I16,
+                    dtype: DType::I32,
                     shape: plan.base_shape.clone(),
                     bytes,
                 };
                 let view = plan.gather(&base);
                 assert_eq!(view.shape, shape, "{layout} {shape:?}");
-                assert_eq!(view.bytes.len(), view.len() * 2, "{layout} {shape:?}");
+                assert_eq!(view.bytes.len(), view.len() * 4, "{layout} {shape:?}");
                 for flat in 0..view.len() {
                     let at = expected_index(layout, shape, &unravel(flat, shape));
                     let mut base_flat = 0;
@@ -363,6 +440,11 @@ mod tests {
             (Layout::Transposed, &[4]),
             (Layout::Sliced, &[4]),
             (Layout::Reversed, &[2, 3]),
+            (Layout::Rotated, &[2, 3]),
+            (Layout::Cropped, &[]),
+            (Layout::Ones, &[2, 3]),
+            (Layout::BroadcastMiddle, &[2, 1, 3]),
+            (Layout::BroadcastOne, &[2, 1, 3]),
             (Layout::Broadcast, &[1, 3]),
             (Layout::BroadcastLast, &[3, 1]),
             (Layout::Scalar, &[1]),

@@ -8,6 +8,7 @@ pub mod case;
 pub mod dtype;
 pub mod float;
 pub mod glob;
+pub mod journal;
 pub mod known;
 pub mod layout;
 pub mod number;
@@ -19,7 +20,7 @@ pub mod tensor;
 pub mod values;
 pub mod verdict;
 
-pub use case::{Arg, Case, CaseId, LimitSpec, Tier};
+pub use case::{Arg, Case, CaseId, Check, LimitSpec, Parts, Tier};
 pub use dtype::DType;
 pub use layout::{Layout, ViewPlan, ViewStep};
 pub use op::{Family, Op};

@@ -4,7 +4,10 @@
 //! read this table; each of them matches on a family's enum without `_`, so that a new row does not compile until everyone
 //! knows it. Shapes are in [`shape`], formats in [`formats`]; how a backend computes an op is not said here.
 
+pub mod batch;
 pub mod formats;
+pub mod grad;
+mod layers;
 pub mod shape;
 
 use serde::{Deserialize, Serialize};
@@ -55,7 +58,10 @@ use crate::DType::{BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
 const FLOATS: &[DType] = &[F8E4M3, BF16, F16, F32, F64];
 /// The float dtypes that candle's products and fused ops take.
 const WIDE: &[DType] = &[BF16, F16, F32, F64];
+/// Those of more than 16 bits: for sums whose partial results candle rounds to the dtype.
+const F32_F64: &[DType] = &[F32, F64];
 const ANY: &[DType] = &DType::ALL;
+const SINGLE: &[DType] = &[F32];
 /// What raw blocks are.
 const BYTES: &[DType] = &[U8];
 
@@ -253,6 +259,7 @@ ops! {
         Le,        "le",        [],              [Data, Data], ANY,    Truth, "a <= b; false with NaN.";
         Gt,        "gt",        [],              [Data, Data], ANY,    Truth, "a > b; false with NaN.";
         Ge,        "ge",        [],              [Data, Data], ANY,    Truth, "a >= b; false with NaN.";
+        Pow,       "pow",       [],              [Data, Data], FLOATS, Same,  "a^b as IEEE 754 `pow`; candle makes it of parts, e^(b ln a), which are NaN below zero.";
     }
     Cast, "cast", "One tensor in, the same numbers in another dtype out." => {
         ToU8,              "to_u8",             [],              [Data],                    ANY,     Is(U8), "Truncated and saturated from a float (NaN to 0), wrapped from an integer: as Rust's `as`.";
@@ -269,13 +276,16 @@ ops! {
     Where, "where", "A choice between two tensors, element by element." => {
         WhereCond,         "where_cond",        [],              [Condition, Data, Data],   ANY,     Same,   "The second argument where the first is not zero, the third elsewhere; the bits, NaN payloads aside.";
     }
-    Reduce, "reduce", "One tensor in, one with fewer dimensions out." => {
+    Reduce, "reduce", "Sums and extremes along dimensions." => {
         Sum,               "sum",               ["dims.."],      [Data],                    ANY,     Same,   "The sum over the dimensions, accumulated in f32 at least and rounded once; integers wrap in their own width.";
         Mean,              "mean",              ["dims.."],      [Data],                    FLOATS,  Same,   "The sum over the dimensions divided by the number of its terms.";
         Min,               "min",               ["dim"],         [Data],                    ANY,     Same,   "The least element; NaN if there is one.";
         Max,               "max",               ["dim"],         [Data],                    ANY,     Same,   "The greatest element; NaN if there is one.";
         ArgMin,            "argmin",            ["dim"],         [Data],                    ANY,     Is(U32),"The index of the first NaN if there is one, else of the first least element.";
         ArgMax,            "argmax",            ["dim"],         [Data],                    ANY,     Is(U32),"The index of the first NaN if there is one, else of the first greatest element.";
+        Var,               "var",               ["dim"],         [Data],                    FLOATS,  Same,   "The sum of the squared distances from the mean over one less than their number, made of parts.";
+        LogSumExp,         "log_sum_exp",       ["dims.."],      [Data],                    FLOATS,  Same,   "max + log sum e^(x - max) over the dimensions, made of parts.";
+        CumSum,            "cumsum",            ["dim"],         [Data],                    WIDE,    Same,   "The sums of the elements so far along the dimension, accumulated in f32 at least and rounded once.";
     }
     Indexing, "indexing", "Reads and writes at positions that a tensor of ids names." => {
         IndexSelect,       "index_select",      ["dim"],         [Data, Index],             ANY,     Same,   "The slices of the first argument along the dimension that a list of ids names.";
@@ -294,13 +304,13 @@ ops! {
         ConvTranspose2d,   "conv_transpose2d",  ["padding", "output_padding", "stride", "dilation"],[Data, Data],              ANY,     Same,   "[b, c, h, w] with [c, o, kh, kw], accumulated in f32 at least and rounded once; integers wrap.";
     }
     Pool, "pool", "Pooling over windows of the last two of four dimensions." => {
-        AvgPool2d,         "avg_pool2d",        ["kh", "kw", "sh", "sw"],[Data],                    FLOATS,  Same,   "The mean of each window, accumulated in f32 at least and rounded once.";
+        AvgPool2d,         "avg_pool2d",        ["kh", "kw", "sh", "sw"],[Data],                    ANY,     Same,   "The mean of each window, accumulated in f32 at least and rounded once; of integers truncated, their sum wrapped to 64 bits.";
         MaxPool2d,         "max_pool2d",        ["kh", "kw", "sh", "sw"],[Data],                    ANY,     Same,   "The greatest element of each window; NaN if there is one.";
     }
     Upsample, "upsample", "Larger images from smaller ones." => {
         Nearest1d,         "upsample_nearest1d",["size"],        [Data],                    ANY,     Same,   "[b, c, l] to [b, c, size]: out[i] = x[floor(i l / size)].";
         Nearest2d,         "upsample_nearest2d",["height", "width"],[Data],                    ANY,     Same,   "As `upsample_nearest1d` in the last two of four dimensions.";
-        Bilinear2d,        "upsample_bilinear2d",["height", "width", "align_corners"],[Data],                    FLOATS,  Same,   "Bilinear interpolation of the last two of four dimensions, edges clamped; corners map to corners if `align_corners` is 1, pixel centres to pixel centres if it is 0.";
+        Bilinear2d,        "upsample_bilinear2d",["height", "width", "align_corners"],[Data],                    ANY,     Same,   "Bilinear interpolation of the last two of four dimensions, edges clamped; corners map to corners if `align_corners` is 1, pixel centres to pixel centres if it is 0; integers are truncated.";
     }
     Copies, "copy", "Elements moved, repeated or set, unchanged." => {
         Copy,              "copy",              [],              [Data],                    ANY,     Same,   "The elements, row-major.";
@@ -308,6 +318,17 @@ ops! {
         SliceSet,          "slice_set",         ["dim", "offset"],[Data, Data],              ANY,     Same,   "The first argument with the second written over its slices from `offset` on.";
         Fill,              "fill",              ["value", "dim", "start", "len"], [Data],      ANY,     Same,   "A copy of the argument whose slices from `start` on along the dimension were set to `value`, converted to the dtype as Rust's `as` does.";
         PadZeros,          "pad_with_zeros",    ["dim", "left", "right"],[Data],                    ANY,     Same,   "Zeros before and after along the dimension.";
+        PadSame,           "pad_with_same",     ["dim", "left", "right"],[Data],                    ANY,     Same,   "The first slice repeated before, the last one after along the dimension.";
+        Stack,             "stack",             ["dim"],         [Data, Data],              ANY,     Same,   "Both arguments as the two slices of a new dimension.";
+        SliceScatter,      "slice_scatter",     ["dim", "start"],[Data, Data],              ANY,     Same,   "The first argument with the second in the place of its slices from `start` on, as a new tensor.";
+        Repeat,            "repeat",            ["times.."],     [Data],                    ANY,     Same,   "The tensor beside itself, as often as is said for each dimension.";
+        Flip,              "flip",              ["dims.."],      [Data],                    ANY,     Same,   "The slices along the dimensions in reverse order.";
+        Roll,              "roll",              ["shift", "dim"],[Data],                    ANY,     Same,   "out[(i + shift) mod n] = x[i] along the dimension.";
+        Unfold,            "unfold",            ["dim", "size", "step"],[Data],                    ANY,     Same,   "Windows of `size` along the dimension, each `step` after the one before, as a new last dimension.";
+        Chunk,             "chunk",             ["chunks", "dim", "which"],[Data],                    ANY,     Same,   "One of the chunks along the dimension; the first ones are one longer where they cannot all be alike.";
+        PixelShuffle,      "pixel_shuffle",     ["factor"],      [Data],                    ANY,     Same,   "[b, c f f, h, w] to [b, c, h f, w f]: out[c, h f + i, w f + j] = x[c f f + i f + j, h, w].";
+        PixelUnshuffle,    "pixel_unshuffle",   ["factor"],      [Data],                    ANY,     Same,   "The inverse of `pixel_shuffle`.";
+        ReplicationPad2d,  "replication_pad2d", ["pad"],         [Data],                    ANY,     Same,   "The edges of the last two of four dimensions repeated, by one element or by none.";
     }
     Sort, "sort", "Sorting along the last dimension: stable, with NaN above every number." => {
         ArgSortAsc,        "argsort_asc",       [],              [Data],                    ANY,     Is(U32),"The indices that sort, ascending.";
@@ -317,14 +338,121 @@ ops! {
     }
     Nn, "nn", "candle-nn's fused ops." => {
         Sigmoid,           "sigmoid",           [],              [Data],                    WIDE,    Same,   "1 / (1 + e^-x).";
+        HardSigmoid,       "hard_sigmoid",      [],              [Data],                    WIDE,    Same,   "(x + 3) / 6, at least 0 and at most 1.";
+        LeakyRelu,         "leaky_relu",        ["slope"],       [Data],                    WIDE,    Same,   "x above zero, slope x below, the slope converted to the dtype first.";
+        Mish,              "mish",              [],              [Data],                    WIDE,    Same,   "x tanh(log(1 + e^x)).";
+        Selu,              "selu",              ["alpha", "gamma"],[Data],                  SINGLE,  Same,   "gamma x above zero, gamma alpha (e^x - 1) below; candle-nn has it in f32 alone.";
+        Swiglu,            "swiglu",            [],              [Data],                    WIDE,    Same,   "The silu of the first half of the last dimension times the second half.";
         SoftmaxLastDim,    "softmax_last_dim",  [],              [Data],                    WIDE,    Same,   "e^(x - max) over the sum of its row.";
         Softmax,           "softmax",           ["dim"],         [Data],                    WIDE,    Same,   "e^(x - max) over its sum along the dimension, made of parts.";
         LogSoftmax,        "log_softmax",       ["dim"],         [Data],                    WIDE,    Same,   "x - max - log sum e^(x - max) along the dimension, made of parts.";
         RmsNorm,           "rms_norm",          ["eps"],         [Data, Data],              WIDE,    Same,   "x alpha / sqrt(mean(x^2) + eps) along the last dimension.";
         LayerNorm,         "layer_norm",        ["eps"],         [Data, Data, Data],        WIDE,    Same,   "(x - mean) alpha / sqrt(variance + eps) + beta along the last dimension.";
-        Rope,              "rope",              [],              [Data, Data, Data],        WIDE,    Same,   "Rotates x [b, h, t, d] by cos and sin [t, d / 2], pairing i with i + d / 2.";
+        Rope,              "rope",              [],              [Data, Data, Data],        WIDE,    Same,   "Rotates x [b, h, t, d] by cos and sin [t, d / 2] or [b, t, d / 2], pairing i with i + d / 2.";
         RopeI,             "rope_i",            [],              [Data, Data, Data],        WIDE,    Same,   "As `rope`, pairing 2 i with 2 i + 1.";
         RopeThd,           "rope_thd",          [],              [Data, Data, Data],        WIDE,    Same,   "As `rope` for x [b, t, h, d].";
+    }
+    Layers, "layers", "candle-nn's layers and losses, made of parts." => {
+        Linear,        "linear",          [],                                          [Data; 3],                    WIDE,   Same, "x [.., m, k] times the transpose of the weight [n, k], plus the bias [n].";
+        Conv1dBias,    "conv1d_bias",     ["padding", "stride", "dilation", "groups"], [Data; 3],                    WIDE,   Same, "`conv1d` plus a bias for each of the output's channels.";
+        Conv2dBias,    "conv2d_bias",     ["padding", "stride", "dilation", "groups"], [Data; 3],                    WIDE,   Same, "`conv2d` plus a bias for each of the output's channels.";
+        Embedding,     "embedding",       [],                                          [Data, Index],                WIDE,   Same, "The rows of a table [rows, width] that ids of any shape name.";
+        RmsNormSlow,   "rms_norm_slow",   ["eps"],                                     [Data; 2],                    WIDE,   Same, "`rms_norm` made of parts, in f32 at least up to the product with the weight.";
+        LayerNormSlow, "layer_norm_slow", ["eps"],                                     [Data; 3],                    WIDE,   Same, "`layer_norm` made of parts, in f32 at least up to the product with the weight.";
+        GroupNorm,     "group_norm",      ["groups", "eps"],                           [Data; 3],                    WIDE,   Same, "x [b, c, ..] less its mean over its standard deviation in each group of channels, times a weight plus a bias for each channel.";
+        BatchNormEval, "batch_norm_eval", ["eps"],                                     [Data; 5],                    WIDE,   Same, "(x - mean) weight / sqrt(variance + eps) + bias, one of each for each channel of x [b, c, ..].";
+        BatchNormTrain, "batch_norm_train", ["eps"],                                   [Data; 3],                    F32_F64, Same, "As `batch_norm_eval` with the mean and the variance of the batch.";
+        RopeSlow,      "rope_slow",       [],                                          [Data; 3],                    WIDE,   Same, "`rope` made of parts.";
+        Attention,     "attention",       ["causal"],                                  [Data; 3],                    WIDE,   Same, "softmax(q k^T / sqrt(d)) v for q [b, h, t, d], k [b, h, s, d], v [b, h, s, e]; with `causal` 1, a query sees the keys up to its own place.";
+        Nll,           "nll",             [],                                          [Data, Index],                WIDE,   Same, "-mean of x[i, target[i]].";
+        CrossEntropy,  "cross_entropy",   [],                                          [Data, Index],                WIDE,   Same, "`nll` of `log_softmax` along the last of two dimensions.";
+        Mse,           "mse",             [],                                          [Data; 2],                    WIDE,   Same, "The mean of (input - target)^2.";
+        Huber,         "huber",           ["delta"],                                   [Data; 2],                    WIDE,   Same, "The mean of d^2 / 2 where |d| <= delta, and of delta (|d| - delta / 2) elsewhere, d = input - target.";
+        BceWithLogit,  "bce_with_logit",  [],                                          [Data; 2],                    WIDE,   Same, "-mean of target log s + (1 - target) log (1 - s), s = sigmoid(input).";
+        PRelu,         "prelu",           [],                                          [Data; 2],                    WIDE,   Same, "x above zero, slope x below, one slope for each channel of x [b, c, ..].";
+        LstmStep,      "lstm_step",       [],                                          [Data; 7],                    WIDE,   Same, "The next hidden state of an LSTM cell for x, h, c, the weights of x and h, and their biases; gates in the order input, forget, cell, output.";
+        GruStep,       "gru_step",        [],                                          [Data; 6],                    WIDE,   Same, "The next hidden state of a GRU cell for x, h, the weights of x and h, and their biases; gates in the order reset, update, new.";
+    }
+    Random, "random", "Random numbers: two draws of the argument's shape and dtype." => {
+        Uniform,       "rand_uniform",        ["lo", "up"],                            [Data],                       FLOATS,   Same, "Independent and uniform in [lo, up], both converted to the dtype first; one of the two may be missing.";
+        Normal,        "rand_normal",         ["mean", "std"],                         [Data],                       FLOATS,   Same, "Independent and normal, both parameters converted to the dtype first.";
+        UniformSeeded, "rand_uniform_seeded", ["lo", "up", "seed"],                    [Data],                       FLOATS,   Same, "As `rand_uniform`; the seed is set before each draw, so that the draws are the same.";
+        NormalSeeded,  "rand_normal_seeded",  ["mean", "std", "seed"],                 [Data],                       FLOATS,   Same, "As `rand_normal`; the seed is set before each draw, so that the draws are the same.";
+    }
+    Grad, "grad", "Gradients by candle's backward: of the sum of w f(..), by one argument; the last argument is w." => {
+        Exp,             "grad_exp", [], [Data, Data], WIDE, Same, "w e^x.";
+        Log,             "grad_log", [], [Data, Data], WIDE, Same, "w / x.";
+        Sin,             "grad_sin", [], [Data, Data], WIDE, Same, "w cos x.";
+        Cos,             "grad_cos", [], [Data, Data], WIDE, Same, "-w sin x.";
+        Abs,             "grad_abs", [], [Data, Data], WIDE, Same, "w or -w, by the sign of x; anything between at zero.";
+        Neg,             "grad_neg", [], [Data, Data], WIDE, Same, "-w.";
+        Recip,           "grad_recip", [], [Data, Data], WIDE, Same, "-w / x^2.";
+        Sqr,             "grad_sqr", [], [Data, Data], WIDE, Same, "2 w x.";
+        Sqrt,            "grad_sqrt", [], [Data, Data], WIDE, Same, "w / (2 sqrt x).";
+        Gelu,            "grad_gelu", [], [Data, Data], WIDE, Same, "w times the derivative of the tanh formula.";
+        GeluErf,         "grad_gelu_erf", [], [Data, Data], WIDE, Same, "w (0.5 + 0.5 erf(x / sqrt 2) + x e^(-x^2 / 2) / sqrt(2 pi)).";
+        Erf,             "grad_erf", [], [Data, Data], WIDE, Same, "2 w e^(-x^2) / sqrt pi.";
+        Relu,            "grad_relu", [], [Data, Data], WIDE, Same, "w above zero, 0 below, anything between at zero.";
+        Silu,            "grad_silu", [], [Data, Data], WIDE, Same, "w (s + x s (1 - s)), s = sigmoid(x).";
+        Tanh,            "grad_tanh", [], [Data, Data], WIDE, Same, "w (1 - tanh^2 x).";
+        Affine,          "grad_affine", ["mul", "add"], [Data, Data], WIDE, Same, "w mul.";
+        Powf,            "grad_powf", ["exponent"], [Data, Data], WIDE, Same, "w exponent x^(exponent - 1).";
+        Elu,             "grad_elu", ["alpha"], [Data, Data], WIDE, Same, "w above zero, w alpha e^x below.";
+        Add,             "grad_add", ["wrt"], [Data; 3], WIDE, Same, "w by either.";
+        Sub,             "grad_sub", ["wrt"], [Data; 3], WIDE, Same, "w by the left, -w by the right.";
+        Mul,             "grad_mul", ["wrt"], [Data; 3], WIDE, Same, "w times the other.";
+        Div,             "grad_div", ["wrt"], [Data; 3], WIDE, Same, "w / b by the left, -w a / b^2 by the right.";
+        Maximum,         "grad_maximum", ["wrt"], [Data; 3], WIDE, Same, "w where the argument is the greater, w / 2 where both are the same.";
+        Minimum,         "grad_minimum", ["wrt"], [Data; 3], WIDE, Same, "w where the argument is the lesser, w / 2 where both are the same.";
+        Pow,             "grad_pow", ["wrt"], [Data; 3], WIDE, Same, "w b a^b / a by the left, w a^b ln a by the right.";
+        BroadcastAdd,    "grad_broadcast_add", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_add`, summed over the dimensions along which the argument repeats.";
+        BroadcastSub,    "grad_broadcast_sub", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_sub`, summed over the dimensions along which the argument repeats.";
+        BroadcastMul,    "grad_broadcast_mul", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_mul`, summed over the dimensions along which the argument repeats.";
+        BroadcastDiv,    "grad_broadcast_div", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_div`, summed over the dimensions along which the argument repeats.";
+        WhereCond,       "grad_where_cond", ["wrt"], [Condition, Data, Data, Data], WIDE, Same, "w where the argument was chosen, 0 elsewhere.";
+        Sum,             "grad_sum", ["dims.."], [Data, Data], WIDE, Same, "w of the sum that the element is in.";
+        Mean,            "grad_mean", ["dims.."], [Data, Data], WIDE, Same, "w over the number of terms.";
+        Min,             "grad_min", ["dim"], [Data, Data], WIDE, Same, "w at the least element, shared evenly where several are; 0 elsewhere.";
+        Max,             "grad_max", ["dim"], [Data, Data], WIDE, Same, "w at the greatest element, shared evenly where several are; 0 elsewhere.";
+        Var,             "grad_var", ["dim"], [Data, Data], F32_F64, Same, "2 w (x - mean) / (n - 1).";
+        LogSumExp,       "grad_log_sum_exp", ["dims.."], [Data, Data], F32_F64, Same, "w softmax(x).";
+        IndexSelect,     "grad_index_select", ["dim"], [Data, Index, Data], F32_F64, Same, "The sum of w of the slices that the id named.";
+        Gather,          "grad_gather", ["dim"], [Data, Index, Data], F32_F64, Same, "The sum of w of the elements that the id named.";
+        Scatter,         "grad_scatter", ["dim", "wrt"], [Data, Index, Data, Data], F32_F64, Same, "w where the element is still there: 0 where it was written over.";
+        ScatterAdd,      "grad_scatter_add", ["dim", "wrt"], [Data, Index, Data, Data], F32_F64, Same, "w by the first, w of the place it was added to by the source.";
+        IndexAdd,        "grad_index_add", ["dim", "wrt"], [Data, Index, Data, Data], F32_F64, Same, "w by the first, w of the slice it was added to by the source.";
+        Matmul,          "grad_matmul", ["wrt"], [Data; 3], WIDE, Same, "w b^T by the left, a^T w by the right.";
+        Conv1d,          "grad_conv1d", ["padding", "stride", "dilation", "groups", "wrt"], [Data; 3], F32_F64, Same, "The adjoint of the convolution by either argument.";
+        ConvTranspose1d, "grad_conv_transpose1d", ["padding", "output_padding", "stride", "dilation", "groups", "wrt"], [Data; 3], F32_F64, Same, "The adjoint of the transposed convolution by either argument.";
+        Conv2d,          "grad_conv2d", ["padding", "stride", "dilation", "groups", "wrt"], [Data; 3], F32_F64, Same, "As `grad_conv1d`.";
+        ConvTranspose2d, "grad_conv_transpose2d", ["padding", "output_padding", "stride", "dilation", "wrt"], [Data; 3], F32_F64, Same, "As `grad_conv_transpose1d`.";
+        AvgPool2d,       "grad_avg_pool2d", ["kh", "kw", "sh", "sw"], [Data, Data], F32_F64, Same, "The sum over the windows that hold the element of w over the size of a window.";
+        MaxPool2d,       "grad_max_pool2d", ["kh", "kw", "sh", "sw"], [Data, Data], F32_F64, Same, "The sum over the windows whose greatest element it is of w, shared evenly where several are.";
+        Nearest1d,       "grad_upsample_nearest1d", ["size"], [Data, Data], F32_F64, Same, "The sum of w of the copies of the element.";
+        Nearest2d,       "grad_upsample_nearest2d", ["height", "width"], [Data, Data], F32_F64, Same, "The sum of w of the copies of the element.";
+        Bilinear2d,      "grad_upsample_bilinear2d", ["height", "width", "align_corners"], [Data, Data], F32_F64, Same, "The adjoint of the interpolation.";
+        Copy,            "grad_copy", [], [Data, Data], WIDE, Same, "w.";
+        Cat,             "grad_cat", ["dim", "wrt"], [Data; 3], WIDE, Same, "The part of w that is the argument's.";
+        PadZeros,        "grad_pad_with_zeros", ["dim", "left", "right"], [Data, Data], WIDE, Same, "w without the padding.";
+        Narrow,          "grad_narrow", ["dim", "start", "len"], [Data, Data], WIDE, Same, "w in the slices from `start` on, 0 elsewhere.";
+        Permute,         "grad_permute", [], [Data, Data], WIDE, Same, "w with all dimensions in reverse order, as the function has x.";
+        Flatten,         "grad_flatten", [], [Data, Data], WIDE, Same, "w in the shape of x.";
+        Expand,          "grad_broadcast_left", ["times"], [Data, Data], F32_F64, Same, "The sum of w over the new first dimension.";
+        Sigmoid,         "grad_sigmoid", [], [Data, Data], WIDE, Same, "w s (1 - s), s = sigmoid(x).";
+        Softmax,         "grad_softmax", ["dim"], [Data, Data], F32_F64, Same, "p (w - sum(w p)) along the dimension, p = softmax(x).";
+        LogSoftmax,      "grad_log_softmax", ["dim"], [Data, Data], F32_F64, Same, "w - p sum(w) along the dimension, p = softmax(x).";
+        SoftmaxLastDim,  "grad_softmax_last_dim", [], [Data, Data], F32_F64, Same, "As `grad_softmax`.";
+        RmsNorm,         "grad_rms_norm", ["eps", "wrt"], [Data; 3], F32_F64, Same, "As `grad_rms_norm_slow`.";
+        LayerNorm,       "grad_layer_norm", ["eps", "wrt"], [Data; 4], F32_F64, Same, "As `grad_layer_norm_slow`.";
+        Rope,            "grad_rope", ["wrt"], [Data; 4], F32_F64, Same, "As `grad_rope_slow`.";
+        RmsNormSlow,     "grad_rms_norm_slow", ["eps", "wrt"], [Data; 3], F32_F64, Same, "Of x alpha / sqrt(mean(x^2) + eps).";
+        LayerNormSlow,   "grad_layer_norm_slow", ["eps", "wrt"], [Data; 4], F32_F64, Same, "Of (x - mean) alpha / sqrt(variance + eps) + beta.";
+        RopeSlow,        "grad_rope_slow", ["wrt"], [Data; 4], F32_F64, Same, "By x, w rotated back; by the angles, w x summed.";
+        Linear,          "grad_linear", ["wrt"], [Data; 4], F32_F64, Same, "Of x times the transpose of the weight, plus the bias.";
+        Attention,       "grad_attention", ["causal", "wrt"], [Data; 4], F32_F64, Same, "Of softmax(q k^T / sqrt(d)) v by q, k or v.";
+        CrossEntropy,    "grad_cross_entropy", [], [Data, Index, Data], F32_F64, Same, "w (softmax(x) - one-hot(target)) / n.";
+        Mse,             "grad_mse", ["wrt"], [Data; 3], F32_F64, Same, "2 w (input - target) / n, negated by the target.";
+        Huber,           "grad_huber", ["delta", "wrt"], [Data; 3], F32_F64, Same, "w d / n where |d| <= delta, w delta sign(d) / n elsewhere, negated by the target.";
     }
     // Names are completed by the format's: `dequantize_q4_0`.
     [format] Quantized, "quantized", "Weights in ggml's block formats." => {

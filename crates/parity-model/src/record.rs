@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Metrics, Verdict};
+use crate::{Case, Metrics, Verdict};
 
 /// Version of the JSON layout; bumped when a reader of the old one would misread the new one.
 pub const RECORD_VERSION: u32 = 2;
@@ -70,6 +70,19 @@ pub struct BackendInfo {
     pub driver: String,
     /// Instruction-set target, e.g. `gfx1100`; empty where it means nothing.
     pub target: String,
+    /// Where the worker ran, as the command line named it, e.g. `ssh://gpu7`; absent where it ran on parity's own host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl BackendInfo {
+    /// The word for `--backend` that gives this column: the backend, and the place where its worker ran.
+    pub fn option(&self) -> String {
+        match &self.host {
+            None => self.backend.clone(),
+            Some(host) => format!("{}={host}", self.backend),
+        }
+    }
 }
 
 /// What became of one case.
@@ -93,6 +106,23 @@ pub struct CaseRecord {
     pub results: Vec<CaseResult>,
 }
 
+impl CaseRecord {
+    /// The record of a case, one result a backend; `limit` says where its limit comes from.
+    pub fn of(case: &Case, limit: String, results: Vec<CaseResult>) -> CaseRecord {
+        let layouts: Vec<_> = case.args.iter().map(|arg| arg.layout.name()).collect();
+        CaseRecord {
+            id: case.id().to_string(),
+            family: case.op.family().name().to_owned(),
+            op: case.op.name().to_owned(),
+            dtype: case.dtype.name().to_owned(),
+            layout: layouts.join(","),
+            values: case.values.to_string(),
+            limit,
+            results,
+        }
+    }
+}
+
 /// One case on one backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
@@ -106,6 +136,11 @@ pub struct CaseResult {
     pub note: Option<String>,
     /// Ops of the case that ran on the CPU because the device has no kernel for them; empty where it did all itself.
     pub fallbacks: Vec<String>,
+    /// What computed the result, each once: kernels by symbol and by how they found the elements (`uexp_f32:strided`),
+    /// functions of libraries, what the runtime did itself (`hipMemcpyAsync`); ` (model)` behind what a model answered. Empty
+    /// where the backend does not tell.
+    #[serde(default)]
+    pub served_by: Vec<String>,
     /// Time the case took on the backend, milliseconds, transfers included.
     pub millis: f64,
 }

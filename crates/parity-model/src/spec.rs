@@ -10,10 +10,10 @@ mod reader;
 
 use std::ops::Range;
 
-use crate::{DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
+use crate::{Check, DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
 
 pub use expand::expand;
-pub use parse::parse;
+pub use parse::{GROUP_KEYS, parse};
 
 /// One thing wrong with a spec or a list of known failures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,8 +49,8 @@ pub struct Group {
     pub ops: Vec<Op>,
     /// Parameter lists, values for [`Op::params`]; one empty list for ops without.
     pub params: Vec<Vec<f64>>,
-    /// The dtypes of the data.
-    pub dtypes: Vec<DType>,
+    /// The dtypes of the data: lists of one for all of it. Of cases that are to be refused, also one for each argument.
+    pub dtypes: Vec<Vec<DType>>,
     /// The dtypes of ids or conditions; empty for ops without.
     pub index_dtypes: Vec<DType>,
     /// The logical shapes: lists of one for all arguments, or one for each.
@@ -59,14 +59,20 @@ pub struct Group {
     pub layouts: Vec<Vec<Layout>>,
     /// The value sets.
     pub values: Vec<ValueSet>,
+    /// What is asked of the outputs.
+    pub checks: Vec<Check>,
     /// The tier.
     pub tier: Tier,
-    /// Whether combinations that cannot be, of shapes with parameters or layouts, are left out; otherwise they are errors.
+    /// Whether combinations that cannot be, of shapes with parameters, layouts or checks, are left out; otherwise they are errors.
     pub skip_impossible: bool,
     /// The limit.
     pub limit: LimitSpec,
     /// Seconds a case may take on one backend; the run's limit if there is none.
     pub timeout: Option<f64>,
+    /// Whether every case gets a worker of its own.
+    pub isolated: bool,
+    /// Words by which the cases can be selected.
+    pub tags: Vec<String>,
 }
 
 #[cfg(test)]

@@ -65,13 +65,16 @@ pub enum ValueSet {
     IdsBeyond,
     /// As [`ValueSet::IdsBeyond`], with -1 in its place.
     IdsNegative,
+    /// As [`ValueSet::IdsBeyond`], with the largest number of the dtype in its place: candle's "no element", which is read
+    /// as zero and not written.
+    IdsNone,
     /// Integers from -127 to 127, one of the two ends first in every 32: a block of 8-bit quants holds them unharmed.
     Quants,
 }
 
 /// The spellings of all value sets, for messages.
 pub const VALUE_SETS: &str = "uniform(lo,hi), geometric(lo,hi), ints(lo,hi), nonzero(lo,hi), any, special, nan, \
-                              extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, quants";
+                              extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, ids_none, quants";
 
 impl std::fmt::Display for ValueSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -90,6 +93,7 @@ impl std::fmt::Display for ValueSet {
             ValueSet::Quants => f.write_str("quants"),
             ValueSet::IdsBeyond => f.write_str("ids_beyond"),
             ValueSet::IdsNegative => f.write_str("ids_negative"),
+            ValueSet::IdsNone => f.write_str("ids_none"),
         }
     }
 }
@@ -158,6 +162,7 @@ impl std::str::FromStr for ValueSet {
             "quants" => ValueSet::Quants,
             "ids_beyond" => ValueSet::IdsBeyond,
             "ids_negative" => ValueSet::IdsNegative,
+            "ids_none" => ValueSet::IdsNone,
             _ => return Err(bad(&format!("expected one of {VALUE_SETS}"))),
         };
         let bare = !matches!(word, "uniform" | "geometric" | "ints" | "nonzero");
@@ -307,7 +312,7 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
         }
         ValueSet::Exhaustive => in_turn(i, mask as usize + 1) as u64,
         ValueSet::Numbers => number(in_turn(i, mask as usize + 1) as u64),
-        ValueSet::IdsBeyond | ValueSet::IdsNegative => {
+        ValueSet::IdsBeyond | ValueSet::IdsNegative | ValueSet::IdsNone => {
             let (lo, hi) = narrowed(dtype, -9, 9, false);
             encode_integer(between(&mut rng, lo, hi))
         }
@@ -346,8 +351,10 @@ pub(crate) fn fill_ids(
             _ => between(&mut rng, 0, last),
         })
         .collect();
-    if let (Some(id), Some(bad)) = (ids.get_mut(count / 2), set.bad_id(bound)) {
-        *id = bad;
+    let none = int_range(dtype).filter(|_| set == ValueSet::IdsNone);
+    let special = set.bad_id(bound).or(none.map(|(_, max)| max));
+    if let (Some(id), Some(special)) = (ids.get_mut(count / 2), special) {
+        *id = special;
     }
     integers(dtype, shape, &ids)
 }
@@ -400,6 +407,7 @@ impl ValueSet {
             | ValueSet::DivZero
             | ValueSet::Exhaustive
             | ValueSet::Numbers
+            | ValueSet::IdsNone
             | ValueSet::Quants => None,
         }
     }
@@ -453,7 +461,7 @@ impl ValueSet {
             | ValueSet::Exhaustive
             | ValueSet::Numbers
             | ValueSet::Quants => {}
-            ValueSet::IdsBeyond | ValueSet::IdsNegative => {
+            ValueSet::IdsBeyond | ValueSet::IdsNegative | ValueSet::IdsNone => {
                 if !op.roles().contains(&Role::Index) {
                     return Err(format!("`{self}` is for ops with ids, and `{op}` has none"));
                 }
@@ -498,7 +506,8 @@ impl ValueSet {
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
-            | ValueSet::Numbers => false,
+            | ValueSet::Numbers
+            | ValueSet::IdsNone => false,
         };
         match (fits, product) {
             (true, _) => Ok(()),

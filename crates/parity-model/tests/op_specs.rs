@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::known::KnownFailures;
 use parity_model::spec::SpecFile;
-use parity_model::{Case, DType, Family, Layout, Op, Tier, spec};
+use parity_model::{Case, Check, DType, Family, Layout, Op, Tier, spec};
 
 const KNOWN: &str = include_str!("../../../op-specs/known-failures.toml");
 
@@ -73,6 +73,96 @@ fn every_op_and_dtype_runs_in_the_quick_tier() {
         quick.len(),
         Op::ALL.iter().map(|op| op.dtypes().len()).sum::<usize>()
     );
+}
+
+/// The pairs of op and dtype that compute something in a case, and those that are declared to be refused.
+fn pairs() -> (BTreeSet<(Op, DType)>, BTreeSet<(Op, DType)>) {
+    let pair = |case: &Case| (case.op, case.dtype);
+    let (all, mut run, mut refused) = (ci(), BTreeSet::new(), BTreeSet::new());
+    for case in &all {
+        match case.check {
+            Check::Value => run.insert(pair(case)),
+            Check::Unsupported if !case.op.accepts(case.dtype) => refused.insert(pair(case)),
+            Check::Unsupported => false,
+            Check::Layout | Check::Batch | Check::Invalid => false,
+        };
+    }
+    (run, refused)
+}
+
+#[test]
+fn every_op_is_run_or_declared_for_every_dtype() {
+    let (run, refused) = pairs();
+    println!(
+        "{} pairs of op and dtype run, {} are declared to be refused",
+        run.len(),
+        refused.len()
+    );
+    assert!(run.is_disjoint(&refused), "{:?}", run.intersection(&refused));
+    for &op in Op::ALL.iter().filter(|op| primitive(**op)) {
+        for dtype in DType::ALL {
+            let there = run.contains(&(op, dtype)) || refused.contains(&(op, dtype));
+            assert!(
+                there || op.accepts(dtype) || OTHERWISE.contains(&op.name()),
+                "{op} of {dtype} is not declared"
+            );
+        }
+    }
+}
+
+/// Whether the op is neither made of others nor about blocks, which have a format and no dtype.
+fn primitive(op: Op) -> bool {
+    !matches!(op.family(), Family::Layers | Family::Grad | Family::Quantized)
+}
+
+/// Ops made of parts that refuse a dtype in the name of something else, or compute something with it that means nothing.
+const OTHERWISE: [&str; 7] = [
+    "selu",
+    "leaky_relu",
+    "hard_sigmoid",
+    "mish",
+    "swiglu",
+    "softmax",
+    "log_softmax",
+];
+
+#[test]
+fn every_family_compares_views_with_copies_and_a_batch_with_its_parts() {
+    let all = ci();
+    // Of random numbers no two draws are the same.
+    let made_of_others = [Family::Layers, Family::Random, Family::Grad];
+    for &family in Family::ALL
+        .iter()
+        .filter(|family| !made_of_others.contains(family))
+    {
+        for check in [Check::Layout, Check::Batch] {
+            let count = all
+                .iter()
+                .filter(|case| case.op.family() == family && case.check == check)
+                .count();
+            assert!(count > 0, "{family} has no case of `{check}`");
+        }
+    }
+}
+
+#[test]
+fn every_data_argument_of_every_family_that_takes_views_has_views() {
+    let mut seen: BTreeMap<(Family, usize), BTreeSet<Layout>> = BTreeMap::new();
+    for case in ci() {
+        for (i, arg) in case.args.iter().enumerate() {
+            seen.entry((case.op.family(), i)).or_default().insert(arg.layout);
+        }
+    }
+    for ((family, arg), layouts) in seen {
+        let views = !matches!(
+            family,
+            Family::Layers | Family::Random | Family::Grad | Family::Quantized
+        );
+        assert!(
+            layouts.len() > 1 || !views,
+            "argument {arg} of {family}: {layouts:?}"
+        );
+    }
 }
 
 #[test]

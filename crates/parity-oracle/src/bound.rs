@@ -8,7 +8,7 @@
 
 use parity_model::DType;
 use parity_model::float::Format;
-use parity_model::op::Unary;
+use parity_model::op::{Nn, Unary};
 
 /// An interval.
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +191,72 @@ pub(crate) fn sigmoid(dtype: DType, x: f64, want: f64) -> Option<f64> {
     let steps = Steps::new(format);
     let e = steps.call(core_math::exp, LIBRARY_ULP, Iv::point(-x));
     Some(distance(format, steps.div(ONE, steps.add(ONE, e)), want))
+}
+
+/// As [`composite`], for candle's `exp(b * log(a))`.
+pub(crate) fn pow(dtype: DType, a: f64, b: f64, want: f64) -> Option<f64> {
+    let format = Format::of(dtype)?;
+    let steps = Steps::new(format);
+    let log = steps.call(core_math::log, LIBRARY_ULP, Iv::point(a));
+    let iv = steps.call(core_math::exp, LIBRARY_ULP, steps.mul(Iv::point(b), log));
+    Some(distance(format, iv, want))
+}
+
+/// As [`composite`], for candle-nn's activations.
+pub(crate) fn activation(op: Nn, params: &[f64], dtype: DType, x: f64, want: f64) -> Option<f64> {
+    let format = Format::of(dtype)?;
+    let steps = Steps::new(format);
+    let at = Iv::point(x);
+    let iv = match op {
+        Nn::HardSigmoid => {
+            let moved = steps.add(at, Iv::point(3.0));
+            // A quotient, or a product with the rounded sixth.
+            let sixth = steps.mul(moved, steps.constant(1.0 / 6.0));
+            let iv = steps.div(moved, Iv::point(6.0)).hull(sixth);
+            Iv {
+                lo: iv.lo.clamp(0.0, 1.0),
+                hi: iv.hi.clamp(0.0, 1.0),
+            }
+        }
+        Nn::LeakyRelu if x < 0.0 => steps.mul(at, Iv::point(params[0])),
+        Nn::LeakyRelu => at,
+        Nn::Mish => {
+            let s = steps.add(ONE, steps.call(core_math::exp, LIBRARY_ULP, at));
+            let log = steps.call(core_math::log, LIBRARY_ULP, s);
+            let tanh = within_one(steps.call(core_math::tanh, LIBRARY_ULP, log));
+            steps.mul(at, tanh)
+        }
+        Nn::Selu if x > 0.0 => steps.mul(at, Iv::point(params[1])),
+        Nn::Selu => {
+            let alpha = Iv::point(params[0]);
+            let scaled = steps.mul(steps.call(core_math::exp, LIBRARY_ULP, at), alpha);
+            let less = Iv {
+                lo: -params[0],
+                hi: -params[0],
+            };
+            steps.mul(steps.add(scaled, less), Iv::point(params[1]))
+        }
+        Nn::Sigmoid
+        | Nn::Swiglu
+        | Nn::SoftmaxLastDim
+        | Nn::Softmax
+        | Nn::LogSoftmax
+        | Nn::RmsNorm
+        | Nn::LayerNorm
+        | Nn::Rope
+        | Nn::RopeI
+        | Nn::RopeThd => return None,
+    };
+    Some(distance(format, iv, want))
+}
+
+/// As [`composite`], for candle-nn's `silu(gate) * value`.
+pub(crate) fn swiglu(dtype: DType, gate: f64, value: f64, want: f64) -> Option<f64> {
+    let format = Format::of(dtype)?;
+    let steps = Steps::new(format);
+    let e = steps.call(core_math::exp, LIBRARY_ULP, Iv::point(-gate));
+    let silu = steps.div(Iv::point(gate), steps.add(ONE, e));
+    Some(distance(format, steps.mul(silu, Iv::point(value)), want))
 }
 
 /// How far the further end of an interval is from `want`. An infinite end is the first number past the largest: one step

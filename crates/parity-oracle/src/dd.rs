@@ -136,6 +136,31 @@ pub(crate) fn scale(m: Dd, k: i32) -> Dd {
     }
 }
 
+/// e^x; zero for minus infinity.
+pub(crate) fn exp(x: Dd) -> Dd {
+    if x.hi < -1500.0 {
+        return 0.0.into();
+    }
+    let (m, k) = exp_parts(x);
+    scale(m, k)
+}
+
+/// The natural logarithm of a number of at least 1, by one step of Newton's from that of its upper half.
+pub(crate) fn ln(x: Dd) -> Dd {
+    let guess = Dd::from(core_math::log(x.hi));
+    guess + (x * exp(-guess) + (-1.0).into())
+}
+
+/// The square root of a number above zero, by one step of Newton's; of zero, zero.
+pub(crate) fn sqrt(x: Dd) -> Dd {
+    let guess = x.hi.sqrt();
+    if guess == 0.0 || !guess.is_finite() {
+        return guess.into();
+    }
+    let guess = Dd::from(guess);
+    guess + (x + -(guess * guess)) / (guess * 2.0.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,6 +204,18 @@ mod tests {
                 ((third * 3.0.into()) + (-x).into()).hi.abs() <= x.abs() * 2_f64.powi(-100),
                 "{x:e}"
             );
+        }
+    }
+
+    #[test]
+    fn double_double_roots_and_logarithms_invert() {
+        for x in [1.0, 1.5, 3.0, 1024.0, 1e10] {
+            let x = Dd::from(x) + 1e-20.into();
+            let root = sqrt(x);
+            let back = root * root + -x;
+            assert!(back.hi.abs() <= x.hi * 1e-30, "sqrt {}: {:e}", x.hi, back.hi);
+            let back = exp(ln(x)) + -x;
+            assert!(back.hi.abs() <= x.hi * 1e-28, "ln {}: {:e}", x.hi, back.hi);
         }
     }
 }

@@ -4,6 +4,7 @@ use parity_model::{Case, DType, HostTensor, LimitSpec, Op};
 
 use crate::answer;
 use crate::arithmetic::Arithmetic;
+use crate::forms;
 use crate::limit::Limit;
 
 /// What a case should give.
@@ -21,6 +22,22 @@ pub struct Expected {
     pub elementwise: bool,
     /// Where the limits come from, for reports: `2 ULP: worst of ocml 1, CUDA 2, glibc 1`.
     pub limit: String,
+}
+
+impl Expected {
+    /// The right answer, rounded, as a tensor.
+    pub fn tensor(&self) -> HostTensor {
+        let size = self.dtype.size();
+        let mut bytes = Vec::with_capacity(self.elements.len() * size);
+        for element in &self.elements {
+            bytes.extend_from_slice(&element.bits.to_le_bytes()[..size]);
+        }
+        HostTensor {
+            dtype: self.dtype,
+            shape: self.shape.clone(),
+            bytes,
+        }
+    }
 }
 
 /// One expected element.
@@ -46,21 +63,18 @@ pub fn expected(case: &Case, inputs: &[HostTensor]) -> Expected {
 /// # Panics
 /// As [`expected`].
 pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic) -> Expected {
+    if case.must_refuse() {
+        return refusal(case);
+    }
     let args = logical(case, inputs);
     let call = Call {
         case,
         args: &args,
-        shape: case.result_shape(),
+        shape: case.plain().result_shape(),
         dtype: case.op.result_dtype(case.dtype),
         arithmetic,
     };
     let (mut elements, derived) = match case.op {
-        // There is no right value; the judge asks for a refusal.
-        _ if case.must_refuse() => {
-            let count = call.shape.iter().product();
-            let source = "to be refused: an id is out of range".to_owned();
-            (vec![answer::exact(0); count], source)
-        }
         Op::Unary(op) => answer::elementwise::unary(&call, op),
         Op::Binary(op) => answer::elementwise::binary(&call, op),
         Op::Cast(_) => answer::cast::answer(&call),
@@ -74,6 +88,9 @@ pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic)
         Op::Copies(op) => answer::copies::answer(&call, op),
         Op::Sort(op) => answer::sort::answer(&call, op),
         Op::Nn(op) => answer::nn::answer(&call, op),
+        Op::Layers(op) => answer::layers::answer(&call, op),
+        Op::Random(op) => answer::random::answer(&call, op),
+        Op::Grad(op) => answer::grad::answer(&call, op),
         Op::Quantized(op) => answer::quantized::answer(&call, op),
     };
     let limit = match &case.limit {
@@ -96,13 +113,34 @@ pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic)
         "{}: an element for each place",
         case.id()
     );
-    Expected {
+    let expected = Expected {
         dtype: call.dtype,
         shape: call.shape,
         elements,
         bitwise: matches!(case.limit, LimitSpec::Bits { .. }),
         elementwise: matches!(case.op, Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_)),
         limit,
+    };
+    match case.check.compares_forms() {
+        true => forms::both(case, expected),
+        false => expected,
+    }
+}
+
+/// There is no right value; the judge asks for a refusal.
+fn refusal(case: &Case) -> Expected {
+    let shape = case.result_shape();
+    let source = match case.check.refusal() {
+        Some(_) => format!("to be refused: {}", case.check),
+        None => "to be refused: an id is out of range".to_owned(),
+    };
+    Expected {
+        dtype: case.op.result_dtype(case.dtype),
+        elements: vec![answer::exact(0); shape.iter().product()],
+        shape,
+        bitwise: false,
+        elementwise: false,
+        limit: source,
     }
 }
 

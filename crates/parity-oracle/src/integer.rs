@@ -54,6 +54,7 @@ pub(crate) fn binary(op: Binary, a: i64, b: i64) -> i64 {
         Binary::Le => i64::from(a <= b),
         Binary::Gt => i64::from(a > b),
         Binary::Ge => i64::from(a >= b),
+        Binary::Pow => panic!("pow has no meaning for integers"),
     }
 }
 

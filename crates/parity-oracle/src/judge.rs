@@ -5,10 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use parity_model::op::{Op, Random};
 use parity_model::{Case, HostTensor, Metrics, Outcome, Refusal, Verdict};
 
+use crate::answer::random;
 use crate::expected::{Expected, logical};
+use crate::forms;
 use crate::metrics::{against_oracle, against_reference, error};
+use crate::sample::{self, Distribution};
 
 /// The judgement on one outcome.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,20 +57,16 @@ pub fn judge(
     got: &Outcome,
 ) -> Judgement {
     match got {
-        Outcome::Ran(_) if case.must_refuse() => Judgement::of(
+        Outcome::Ran(_) if let Some(asked) = case.refusal() => Judgement::of(
             Verdict::Mismatch,
-            "it computed something, where an id is out of range and it should have refused",
+            format!("it computed something, and is to refuse this as {}", class(asked)),
         ),
-        // Backends have words of their own for it; that it is an error, and no panic or fault, is what counts.
-        Outcome::Refused {
-            refusal: Refusal::Invalid | Refusal::Other,
-            ..
-        } if case.must_refuse() => Judgement {
-            verdict: Verdict::Pass,
-            vs_oracle: None,
-            vs_reference: None,
-            note: None,
-        },
+        Outcome::Refused { refusal, message } if let Some(asked) = case.refusal() => {
+            judge_asked_refusal(asked, *refusal, message)
+        }
+        Outcome::Ran(output) if case.check.compares_forms() => {
+            judge_forms(case, expected, inputs, reference, output)
+        }
         Outcome::Ran(output) => judge_value(case, expected, inputs, reference, output),
         Outcome::Refused { refusal, message } => judge_refusal(reference, *refusal, message),
         Outcome::Crashed { how, stderr } => match stderr.trim().lines().last() {
@@ -77,6 +77,41 @@ pub fn judge(
             Judgement::of(Verdict::Timeout, format!("no answer in {limit_ms} ms"))
         }
         Outcome::Missing { reason } => Judgement::of(Verdict::NotRun, reason),
+    }
+}
+
+/// The judgement on a refusal where that is the right answer. Backends have words and classes of their own for invalid
+/// arguments; that it is an error, and no panic or fault, and no claim that the op is missing, is what counts.
+fn judge_asked_refusal(asked: Refusal, refusal: Refusal, message: &str) -> Judgement {
+    let agrees = refusal == asked || (asked, refusal) == (Refusal::Invalid, Refusal::Other);
+    if agrees {
+        return Judgement {
+            verdict: Verdict::Pass,
+            vs_oracle: None,
+            vs_reference: None,
+            note: None,
+        };
+    }
+    let verdict = match refusal {
+        Refusal::DeviceFault => Verdict::Crash,
+        Refusal::Unsupported => Verdict::Unsupported,
+        Refusal::Invalid | Refusal::Panic | Refusal::Other => Verdict::Mismatch,
+    };
+    let note = format!(
+        "it is to refuse this as {}, and {}: {message}",
+        class(asked),
+        class(refusal)
+    );
+    Judgement::of(verdict, note)
+}
+
+fn class(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Unsupported => "unsupported",
+        Refusal::Invalid => "refused as invalid",
+        Refusal::Panic => "panicked",
+        Refusal::DeviceFault => "device fault",
+        Refusal::Other => "failed",
     }
 }
 
@@ -91,14 +126,7 @@ fn judge_refusal(reference: Option<&Outcome>, refusal: Refusal, message: &str) -
         Refusal::DeviceFault => Verdict::Crash,
         Refusal::Invalid | Refusal::Panic | Refusal::Other => Verdict::Mismatch,
     };
-    let kind = match refusal {
-        Refusal::Unsupported => "unsupported",
-        Refusal::Invalid => "refused as invalid",
-        Refusal::Panic => "panicked",
-        Refusal::DeviceFault => "device fault",
-        Refusal::Other => "failed",
-    };
-    Judgement::of(verdict, format!("{kind}: {message}"))
+    Judgement::of(verdict, format!("{}: {message}", class(refusal)))
 }
 
 fn judge_value(
@@ -110,6 +138,9 @@ fn judge_value(
 ) -> Judgement {
     if let Some(note) = form(expected, output) {
         return Judgement::of(Verdict::Mismatch, note);
+    }
+    if let Op::Random(op) = case.op {
+        return judge_sample(case, op, expected, reference, output);
     }
     let args = logical(case, inputs);
     let metrics = against_oracle(expected, &args, output);
@@ -137,6 +168,92 @@ fn judge_value(
         vs_oracle: Some(metrics),
         vs_reference,
         note,
+    }
+}
+
+/// Compares the outputs of both forms of a call with each other.
+fn judge_forms(
+    case: &Case,
+    expected: &Expected,
+    inputs: &[HostTensor],
+    reference: Option<&Outcome>,
+    output: &HostTensor,
+) -> Judgement {
+    let args = logical(case, inputs);
+    // The error of the first form against the second; `None` where the output is not two of the right form.
+    let compare = |output: &HostTensor| match (form(expected, output), Case::unstack(output)) {
+        (None, Some([whole, parts])) => Some(against_oracle(
+            &forms::by_parts(case, expected, &parts),
+            &args,
+            &whole,
+        )),
+        (Some(_), _) | (None, None) => None,
+    };
+    let Some(metrics) = compare(output) else {
+        let note = form(expected, output).unwrap_or_else(|| "it is not the output of two forms".to_owned());
+        return Judgement::of(Verdict::Mismatch, note);
+    };
+    let (verdict, note) = match metrics.outside {
+        0 => verdict_inside(
+            reference,
+            reference.and_then(|reference| match reference {
+                Outcome::Ran(theirs) => compare(theirs),
+                _ => None,
+            }),
+        ),
+        outside => {
+            let note = format!(
+                "{outside} of {} elements differ {}",
+                metrics.elements,
+                forms::between(case.check)
+            );
+            (Verdict::Mismatch, Some(note))
+        }
+    };
+    Judgement {
+        verdict,
+        vs_oracle: Some(metrics),
+        vs_reference: None,
+        note,
+    }
+}
+
+/// The judgement on two draws of random numbers, which have the right form.
+fn judge_sample(
+    case: &Case,
+    op: Random,
+    expected: &Expected,
+    reference: Option<&Outcome>,
+    output: &HostTensor,
+) -> Judgement {
+    let (distribution, seeded) = (
+        Distribution::of(op, &case.params, expected.dtype),
+        random::seeded(op),
+    );
+    if let Some(fault) = sample::fault(distribution, seeded, output) {
+        return Judgement::of(Verdict::Mismatch, fault);
+    }
+    if output.len() / 2 < sample::LEAST {
+        let note = format!(
+            "fewer than {} numbers prove nothing about their distribution",
+            sample::LEAST
+        );
+        return Judgement::of(Verdict::Untrusted, note);
+    }
+    let theirs = match reference {
+        Some(Outcome::Ran(theirs)) if form(expected, theirs).is_none() => {
+            sample::fault(distribution, seeded, theirs)
+        }
+        Some(_) | None => None,
+    };
+    match theirs {
+        Some(fault) => Judgement::of(Verdict::ReferenceSuspect, format!("the reference: {fault}")),
+        None => Judgement {
+            verdict: Verdict::Pass,
+            vs_oracle: None,
+            vs_reference: None,
+            note: None,
+        },
     }
 }
 

@@ -5,18 +5,25 @@
 
 mod answer;
 mod arithmetic;
+mod ball;
 mod blocks;
 mod bound;
 mod dd;
 mod detail;
 mod dot;
+mod each;
 mod expected;
+mod forms;
 mod integer;
 mod judge;
+mod layers;
 mod limit;
 mod metrics;
 mod numbers;
+mod program;
 mod real;
+mod sample;
+mod tape;
 
 pub use arithmetic::Arithmetic;
 pub use detail::{Difference, differences, index_of, value_text};

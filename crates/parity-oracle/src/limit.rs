@@ -130,6 +130,10 @@ pub(crate) fn binary(op: Binary, dtype: DType) -> (Rule, String) {
     }
     match op {
         Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => fixed(0.0, CORRECTLY_ROUNDED),
+        Binary::Pow => (
+            Rule::Composite,
+            "running error of candle's formula, one rounding a step".to_owned(),
+        ),
         Binary::Maximum
         | Binary::Minimum
         | Binary::Eq

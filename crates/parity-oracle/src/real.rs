@@ -5,7 +5,7 @@
 //! bits of the narrower formats (Figueroa, "When is double rounding innocuous?", SIGNUM 1995), and where the result is
 //! subnormal there are fewer bits still.
 
-use parity_model::op::{Binary, Unary};
+use parity_model::op::{Binary, Nn, Unary};
 
 use crate::dd::{Dd, exp_parts, expm1, scale};
 
@@ -69,6 +69,35 @@ pub(crate) fn binary(op: Binary, a: f64, b: f64) -> f64 {
         Binary::Le => truth(a <= b),
         Binary::Gt => truth(a > b),
         Binary::Ge => truth(a >= b),
+        Binary::Pow => core_math::pow(a, b),
+    }
+}
+
+/// An activation on `x`. `params` are values of the dtype.
+pub(crate) fn activation(op: Nn, params: &[f64], x: f64) -> f64 {
+    match op {
+        Nn::HardSigmoid => -maximum(-maximum((x + 3.0) / 6.0, 0.0), -1.0),
+        Nn::LeakyRelu if x < 0.0 => params[0] * x,
+        Nn::LeakyRelu => x,
+        // tanh log s = (s^2 - 1) / (s^2 + 1) for s = 1 + e^x; from 40 on it is 1 in every format.
+        Nn::Mish if x > 40.0 => x,
+        Nn::Mish => {
+            let e = core_math::exp(x);
+            let w = e * (e + 2.0);
+            x * (w / (w + 2.0))
+        }
+        Nn::Selu if x > 0.0 || x.is_nan() => params[1] * x,
+        Nn::Selu => params[1] * elu(params[0], x),
+        Nn::Sigmoid
+        | Nn::Swiglu
+        | Nn::SoftmaxLastDim
+        | Nn::Softmax
+        | Nn::LogSoftmax
+        | Nn::RmsNorm
+        | Nn::LayerNorm
+        | Nn::Rope
+        | Nn::RopeI
+        | Nn::RopeThd => panic!("{op} is no activation of single elements"),
     }
 }
 

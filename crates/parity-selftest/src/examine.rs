@@ -1,7 +1,7 @@
 //! What the judge makes of every wrong output of one case.
 
-use parity_model::{Case, HostTensor, Outcome, Refusal, Verdict};
-use parity_oracle::judge;
+use parity_model::{Case, HostTensor, Outcome, Verdict};
+use parity_oracle::{expected, judge};
 
 use crate::perturbation::{PERTURBATIONS, Perturbation};
 use crate::subject::Subject;
@@ -49,20 +49,34 @@ pub struct Examination {
 /// # Panics
 /// When the case is not from a spec or an id.
 pub fn examine(case: &Case, seed: u64) -> Examination {
-    let subject = Subject::new(case, seed);
+    if !case.check.compares_forms() {
+        let subject = Subject::new(case, seed);
+        return examine_by(&subject, |outcome| {
+            judge(case, &subject.expected, &subject.inputs, None, outcome).verdict
+        });
+    }
+    // The fault shows in one form and not in the other.
+    let plain = case.plain();
+    let subject = Subject::new(&plain, seed);
+    let expected = expected(case, &subject.inputs);
     examine_by(&subject, |outcome| {
-        judge(case, &subject.expected, &subject.inputs, None, outcome).verdict
+        let both = match outcome {
+            Outcome::Ran(wrong) => Case::stack(wrong, &subject.right)
+                .map_or_else(|reason| Outcome::Missing { reason }, Outcome::Ran),
+            other => other.clone(),
+        };
+        judge(case, &expected, &subject.inputs, None, &both).verdict
     })
 }
 
 fn examine_by(subject: &Subject<'_>, verdict: impl Fn(&Outcome) -> Verdict) -> Examination {
     let refused = subject.case.must_refuse();
-    let right = match refused {
-        true => Outcome::Refused {
-            refusal: Refusal::Invalid,
-            message: "an id is out of range".to_owned(),
+    let right = match subject.case.refusal() {
+        Some(refusal) => Outcome::Refused {
+            refusal,
+            message: "it is to be refused".to_owned(),
         },
-        false => Outcome::Ran(subject.right.clone()),
+        None => Outcome::Ran(subject.right.clone()),
     };
     // Where nothing is right to compute, which wrong thing is computed makes no difference.
     let differs = |wrong: &HostTensor| refused || wrong.bytes != subject.right.bytes;

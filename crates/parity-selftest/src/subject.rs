@@ -24,11 +24,11 @@ impl<'a> Subject<'a> {
     pub(crate) fn new(case: &'a Case, seed: u64) -> Subject<'a> {
         let inputs = case.inputs(seed);
         let expected = expected(case, &inputs);
-        let right = output(&expected);
+        let right = expected.tensor();
         let others = case.inputs(seed.wrapping_add(1));
         let stale = match others == inputs {
             true => right.clone(),
-            false => output(&parity_oracle::expected(case, &others)),
+            false => parity_oracle::expected(case, &others).tensor(),
         };
         let gather = |(arg, input): (&Arg, &HostTensor)| match view(arg, input) {
             Some(view) => view.gather(input),
@@ -54,7 +54,7 @@ impl<'a> Subject<'a> {
 
     /// The output if the op saw `args`, which have the shapes of the case's.
     pub(crate) fn of_args(&self, args: &[HostTensor]) -> HostTensor {
-        output(&expected(&self.dense, args))
+        expected(&self.dense, args).tensor()
     }
 
     /// The output if argument `i` were `arg`.
@@ -75,7 +75,7 @@ impl<'a> Subject<'a> {
         if shapes.bound.is_some_and(|bound| self.ids().any(|id| id >= bound)) {
             return None;
         }
-        let mut wrong = output(&expected(&case, &self.args));
+        let mut wrong = expected(&case, &self.args).tensor();
         wrong.shape.clone_from(&self.right.shape);
         wrong.bytes.resize(self.right.bytes.len(), 0);
         Some(wrong)
@@ -94,7 +94,7 @@ impl<'a> Subject<'a> {
 
     /// The output if sums and integers were computed as `arithmetic` says.
     pub(crate) fn with_arithmetic(&self, arithmetic: Arithmetic) -> HostTensor {
-        output(&expected_with(&self.dense, &self.args, arithmetic))
+        expected_with(&self.dense, &self.args, arithmetic).tensor()
     }
 }
 
@@ -103,18 +103,4 @@ pub(crate) fn view(arg: &Arg, input: &HostTensor) -> Option<ViewPlan> {
     arg.layout
         .plan(&arg.shape)
         .filter(|plan| plan.base_shape == input.shape)
-}
-
-/// The expected output as a backend would give it.
-fn output(expected: &Expected) -> HostTensor {
-    let size = expected.dtype.size();
-    let mut bytes = Vec::with_capacity(expected.elements.len() * size);
-    for element in &expected.elements {
-        bytes.extend_from_slice(&element.bits.to_le_bytes()[..size]);
-    }
-    HostTensor {
-        dtype: expected.dtype,
-        shape: expected.shape.clone(),
-        bytes,
-    }
 }

@@ -2,6 +2,10 @@
 //!
 //! Written from the ops' definitions, not from what a backend accepts: a case that breaks a rule here is no case.
 
+mod moves;
+
+pub use moves::chunk;
+
 use super::{Conv, Copies, Indexing, Matmul, Nn, Op, Pool, Quantized, Reduce, Sort, Upsample};
 use crate::case::shape_text;
 
@@ -37,6 +41,9 @@ pub fn infer(op: Op, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, Stri
         Op::Copies(op) => call.copies(op),
         Op::Sort(Sort::ArgSortAsc | Sort::ArgSortDesc | Sort::SortAsc | Sort::SortDesc) => call.sort(),
         Op::Nn(op) => call.nn(op),
+        Op::Layers(op) => super::layers::layers(op, params, shapes),
+        Op::Random(op) => super::layers::random(op, params, shapes),
+        Op::Grad(op) => super::grad::shapes(op, params, shapes),
         Op::Quantized(op) => call.quantized(op),
     }
 }
@@ -119,12 +126,17 @@ impl Call<'_> {
         let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
         self.require(ascending, "dims are named once each, in ascending order")?;
         let shape = self.shapes[0];
-        let extreme = match op {
-            Reduce::Sum | Reduce::Mean => false,
-            Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax => true,
+        let least = match op {
+            Reduce::CumSum => return Shapes::of(shape.to_vec()),
+            Reduce::Sum | Reduce::Mean => 0,
+            Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax | Reduce::LogSumExp => 1,
+            Reduce::Var => 2,
         };
-        let empty = dims.iter().any(|&d| shape[d] == 0);
-        self.require(!(extreme && empty), "nothing is the extreme of nothing")?;
+        let long = dims.iter().all(|&d| shape[d] >= least);
+        self.require(
+            long,
+            "there is no extreme of nothing, and no variance of one element",
+        )?;
         let kept = shape.iter().enumerate().filter(|(d, _)| !dims.contains(d));
         Shapes::of(kept.map(|(_, extent)| *extent).collect())
     }
@@ -294,6 +306,17 @@ impl Call<'_> {
                 output[dim] += self.whole(1)? + self.whole(2)?;
                 Shapes::of(output)
             }
+            Copies::PadSame
+            | Copies::Stack
+            | Copies::SliceScatter
+            | Copies::Repeat
+            | Copies::Flip
+            | Copies::Roll
+            | Copies::Unfold
+            | Copies::Chunk
+            | Copies::PixelShuffle
+            | Copies::PixelUnshuffle
+            | Copies::ReplicationPad2d => moves::infer(self, op),
         }
     }
 
@@ -305,7 +328,14 @@ impl Call<'_> {
     fn nn(&self, op: Nn) -> Result<Shapes, String> {
         let x = self.shapes[0];
         match op {
-            Nn::Sigmoid => {}
+            Nn::Sigmoid | Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu => {}
+            Nn::Swiglu => {
+                let last = x.last().copied().unwrap_or(1);
+                self.require(last % 2 == 0, "the last dimension has two halves")?;
+                let mut output = x.to_vec();
+                output[x.len() - 1] = last / 2;
+                return Shapes::of(output);
+            }
             Nn::Softmax | Nn::LogSoftmax => {
                 let dim = self.dim(0)?;
                 self.require(x[dim] > 0, "the dimension is not empty")?;
@@ -327,9 +357,13 @@ impl Call<'_> {
             Nn::Rope | Nn::RopeI | Nn::RopeThd => {
                 let x = self.rank(0, 4)?;
                 let steps = if op == Nn::RopeThd { x[1] } else { x[2] };
-                let angles = [steps, x[3] / 2];
-                let fits = x[3] % 2 == 0 && self.shapes[1] == angles && self.shapes[2] == angles;
-                self.require(fits, "cos and sin are [steps, width / 2], and the width is even")?;
+                let angles = [x[0], steps, x[3] / 2];
+                let fits = |shape: &[usize]| shape == &angles[1..] || shape == angles;
+                let alike = self.shapes[1] == self.shapes[2];
+                self.require(
+                    x[3] % 2 == 0 && alike && fits(self.shapes[1]),
+                    "cos and sin are [steps, width / 2] or [batch, steps, width / 2], and the width is even",
+                )?;
             }
         }
         Shapes::of(x.to_vec())

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{Group, SpecError, SpecFile};
-use crate::case::shape_text;
+use crate::case::{no_second_form, shape_text};
 use crate::op::{Role, shape};
-use crate::{Arg, Case, CaseId, DType, Layout, Op};
+use crate::{Arg, Case, CaseId, Check, DType, Layout, Op};
 
 /// Every case of the files: files and groups in the order given; within a group ops, parameters, dtypes, shapes,
-/// layouts and values, the last one fastest.
+/// layouts, values and checks, the last one fastest.
 ///
 /// # Errors
 /// One for every case that another group already has.
@@ -38,30 +38,42 @@ pub fn expand(files: &[SpecFile]) -> Result<Vec<Case>, Vec<SpecError>> {
     if errors.is_empty() { Ok(all) } else { Err(errors) }
 }
 
-/// The cases of one group; combinations of shapes with parameters or layouts that cannot be are left out.
+/// The cases of one group; combinations of shapes with parameters, layouts or checks that cannot be are left
+/// out.
 pub(super) fn cases(group: &Group) -> impl Iterator<Item = Case> {
     let mut cases = Vec::new();
     for &op in &group.ops {
         for params in group.params.iter().filter(|params| op.takes_params(params.len())) {
-            for &dtype in &group.dtypes {
-                for index_dtype in index_dtypes(group, op) {
+            for dtypes in &group.dtypes {
+                for index_dtype in index_dtypes(group, op, dtypes) {
                     for shapes in &group.shapes {
                         let shapes = each(shapes, op.arity());
                         for layouts in &group.layouts {
                             let layouts = each(layouts, op.arity());
-                            if impossible(op, params, &shapes, &layouts).is_some() {
+                            let possible =
+                                |check: &Check| impossible(op, params, &shapes, &layouts, *check).is_none();
+                            let checks: Vec<Check> = group.checks.iter().copied().filter(possible).collect();
+                            if checks.is_empty() {
                                 continue;
                             }
-                            let args = args(op, dtype, index_dtype, &shapes, &layouts);
-                            cases.extend(group.values.iter().map(|&values| Case {
+                            let args = args(op, dtypes, index_dtype, &shapes, &layouts);
+                            let dtype = data_dtype(op, &args);
+                            let kinds = group
+                                .values
+                                .iter()
+                                .flat_map(|&values| checks.iter().map(move |&check| (values, check)));
+                            cases.extend(kinds.map(|(values, check)| Case {
                                 op,
                                 params: params.clone(),
                                 dtype,
                                 args: args.clone(),
                                 values,
+                                check,
                                 tier: group.tier,
                                 limit: group.limit.clone(),
                                 timeout: group.timeout,
+                                isolated: group.isolated,
+                                tags: group.tags.clone(),
                             }));
                         }
                     }
@@ -72,9 +84,15 @@ pub(super) fn cases(group: &Group) -> impl Iterator<Item = Case> {
     cases.into_iter()
 }
 
-/// The dtypes that the ids of `op` take in turn; one turn for an op without.
-fn index_dtypes(group: &Group, op: Op) -> Vec<Option<DType>> {
-    if op.takes_ids() {
+/// The dtype of the data: that of the first argument with numbers, or of the only one there is.
+fn data_dtype(op: Op, args: &[Arg]) -> DType {
+    let first = op.roles().iter().position(|role| *role == Role::Data);
+    args[first.unwrap_or(0)].dtype
+}
+
+/// The dtypes that the ids of `op` take in turn; one turn for an op without, or where each argument has its own.
+fn index_dtypes(group: &Group, op: Op, dtypes: &[DType]) -> Vec<Option<DType>> {
+    if op.takes_ids() && dtypes.len() == 1 {
         return group.index_dtypes.iter().copied().map(Some).collect();
     }
     vec![None]
@@ -88,15 +106,21 @@ pub(super) fn each<T: Clone>(items: &[T], arity: usize) -> Vec<T> {
     }
 }
 
-/// Why shapes do not go with parameters or layouts.
+/// Why shapes do not go with parameters, layouts or a check. What is to be refused goes against the shape rules or not.
 pub(super) fn impossible(
     op: Op,
     params: &[f64],
     shapes: &[Vec<usize>],
     layouts: &[Layout],
+    check: Check,
 ) -> Option<String> {
     let refs: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
-    if let Err(why) = shape::infer(op, params, &refs) {
+    if check.refusal().is_none()
+        && let Err(why) = shape::infer(op, params, &refs)
+    {
+        return Some(why);
+    }
+    if let Some(why) = no_second_form(check, op, params, &refs, layouts) {
         return Some(why);
     }
     let blocks = op
@@ -120,19 +144,21 @@ pub(super) fn impossible(
 
 fn args(
     op: Op,
-    dtype: DType,
+    dtypes: &[DType],
     index_dtype: Option<DType>,
     shapes: &[Vec<usize>],
     layouts: &[Layout],
 ) -> Vec<Arg> {
-    let arg = |((role, shape), layout): ((&Role, &Vec<usize>), &Layout)| Arg {
-        shape: shape.clone(),
-        layout: *layout,
-        dtype: match role {
-            Role::Data => dtype,
-            Role::Condition | Role::Index => index_dtype.unwrap_or(dtype),
-            Role::Blocks => DType::U8,
-        },
+    let dtype = |i: usize, role: Role| match (dtypes, role) {
+        (&[dtype], Role::Data) => dtype,
+        (&[dtype], Role::Condition | Role::Index) => index_dtype.unwrap_or(dtype),
+        (&[_], Role::Blocks) => DType::U8,
+        (dtypes, _) => dtypes[i],
     };
-    op.roles().iter().zip(shapes).zip(layouts).map(arg).collect()
+    let arg = |i: usize| Arg {
+        shape: shapes[i].clone(),
+        layout: layouts[i],
+        dtype: dtype(i, op.roles()[i]),
+    };
+    (0..op.arity()).map(arg).collect()
 }

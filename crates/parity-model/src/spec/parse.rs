@@ -6,9 +6,10 @@ use super::expand::{each, impossible};
 use super::reader::{Report, Table, Value, document};
 use super::{Group, SpecError, SpecFile};
 use crate::case::shape_text;
-use crate::{DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
+use crate::{Check, DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
 
-const GROUP_KEYS: [&str; 11] = [
+/// Every key of a `[[group]]`.
+pub const GROUP_KEYS: [&str; 15] = [
     "ops",
     "params",
     "dtypes",
@@ -16,11 +17,33 @@ const GROUP_KEYS: [&str; 11] = [
     "shapes",
     "layouts",
     "values",
+    "checks",
+    "refuses",
     "tier",
     "skip_impossible",
     "limit",
     "timeout",
+    "isolated",
+    "tags",
 ];
+
+/// A group whose lists cross to more cases is a mistake: expanding it would not end.
+const MOST_CASES: usize = 1 << 20;
+
+/// The size of the cross of a group's lists, possible and impossible combinations alike.
+fn cross(group: &Group) -> usize {
+    let lists = [
+        group.ops.len(),
+        group.params.len(),
+        group.dtypes.len(),
+        group.index_dtypes.len().max(1),
+        group.shapes.len(),
+        group.layouts.len(),
+        group.values.len(),
+        group.checks.len(),
+    ];
+    lists.into_iter().fold(1, usize::saturating_mul)
+}
 
 /// Reads one op spec. `file_name` appears in errors and nowhere else.
 ///
@@ -66,15 +89,21 @@ fn group(table: &Table<'_, '_>, family: Family) -> Option<Group> {
         .get("params")
         .map(|params| params.list(|list| list_of(list, true, Value::number)));
     let index_dtypes = table.get("index_dtypes").map(|list| list.list(read_dtype));
+    let checks = read_checks(table);
     let skip = table.get("skip_impossible").map(|skip| skip.boolean());
     let limit = table.get("limit").map(|limit| read_limit(&limit));
     let timeout = table.get("timeout").map(|timeout| read_timeout(&timeout));
+    let isolated = table.get("isolated").map(|isolated| isolated.boolean());
+    let tags = table.get("tags").map(|tags| tags.list(read_tag));
 
     let ops = ops.and_then(|ops| ops.list(|op| read_op(op, family)));
-    let dtypes = dtypes.and_then(|list| list.list(read_dtype));
     let arity = |op: &Op| op.arity();
     let arities: Option<Vec<usize>> = ops.as_ref().map(|ops| ops.iter().map(arity).collect());
     let arities = arities.as_deref().unwrap_or_default();
+    let refused = checks
+        .as_ref()
+        .is_some_and(|checks| checks.iter().all(|check| check.refusal().is_some()));
+    let dtypes = dtypes.and_then(|list| list.list(|dtypes| read_dtypes(dtypes, arities, refused)));
     let shapes = shapes.and_then(|shapes| shapes.list(|shape| read_shapes(shape, arities)));
     let layouts = layouts.and_then(|layouts| layouts.list(|layout| read_layouts(layout, arities)));
     let values = values.and_then(|values| values.list(read_values));
@@ -88,10 +117,13 @@ fn group(table: &Table<'_, '_>, family: Family) -> Option<Group> {
         shapes: shapes?,
         layouts: layouts?,
         values: values?,
+        checks: checks?,
         tier: tier?,
         skip_impossible: skip.map_or(Some(false), |skip| skip)?,
         limit: limit.map_or(Some(LimitSpec::Derived), |limit| limit)?,
         timeout: timeout.map_or(Some(None), |timeout| timeout.map(Some))?,
+        isolated: isolated.map_or(Some(false), |isolated| isolated)?,
+        tags: tags.map_or(Some(vec![]), |tags| tags)?,
     })
 }
 
@@ -121,6 +153,47 @@ fn read_op(value: &Value<'_, '_>, family: Family) -> Option<Op> {
 
 fn read_dtype(value: &Value<'_, '_>) -> Option<DType> {
     value.word("dtype", &DType::ALL, DType::name)
+}
+
+/// `f32`, or, of a case that is to be refused, one word an argument: `f32,f16`.
+fn read_dtypes(value: &Value<'_, '_>, arities: &[usize], refused: bool) -> Option<Vec<DType>> {
+    let text = value.string()?;
+    if !(refused && text.contains(',')) {
+        return Some(vec![read_dtype(value)?]);
+    }
+    let dtype = |word: &str| {
+        let dtype = word.trim().parse::<DType>();
+        if let Err(error) = &dtype {
+            let help = super::reader::suggest(word, DType::ALL.iter().map(|dtype| dtype.name()));
+            value.error(error.to_string(), help);
+        }
+        dtype.ok()
+    };
+    let dtypes: Vec<DType> = text.split(',').map(dtype).collect::<Option<_>>()?;
+    one_or_each(value, dtypes.len(), "dtypes", arities).then_some(dtypes)
+}
+
+/// `checks = ["value", "layout"]`, or `refuses = "invalid"` for cases that have no value.
+fn read_checks(table: &Table<'_, '_>) -> Option<Vec<Check>> {
+    let of_kind = |refuses: bool| -> Vec<Check> {
+        let wanted = |check: &Check| check.refusal().is_some() == refuses;
+        Check::ALL.into_iter().filter(wanted).collect()
+    };
+    match (table.get("checks"), table.get("refuses")) {
+        (None, None) => Some(vec![Check::Value]),
+        (Some(_), Some(refuses)) => {
+            refuses.error(
+                "what is refused has no output to check",
+                "remove `checks` or `refuses`, or make two groups of them",
+            );
+            None
+        }
+        (Some(checks), None) => checks.list(|check| check.word("check", &of_kind(false), Check::name)),
+        (None, Some(refuses)) => {
+            let refuses = refuses.word("class of refusal", &of_kind(true), Check::name);
+            refuses.map(|check| vec![check])
+        }
+    }
 }
 
 /// Whether `count` items are one for all arguments, or one for each, whatever the op of the group; else an error.
@@ -173,6 +246,22 @@ fn read_values(value: &Value<'_, '_>) -> Option<ValueSet> {
             None
         }
     }
+}
+
+/// A word that the command line can name: lists of tags are separated by commas.
+fn read_tag(value: &Value<'_, '_>) -> Option<String> {
+    let tag = value.text()?;
+    if tag
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    {
+        return Some(tag);
+    }
+    value.error(
+        format!("`{tag}` is no tag"),
+        "a tag is made of letters, digits, `-` and `_`",
+    );
+    None
 }
 
 /// Seconds.
@@ -239,23 +328,32 @@ fn check_combinations(table: &Table<'_, '_>, group: &Group) {
     let span = |key: &str| table.get(key).map_or(table.span.clone(), |value| value.span());
     let report = table.report;
     check_params(table, group, span("params"));
-    for op in &group.ops {
-        for dtype in group.dtypes.iter().filter(|dtype| !op.accepts(**dtype)) {
+    let refused = group.checks.iter().all(|check| check.refusal().is_some());
+    for op in group.ops.iter().filter(|_| !refused) {
+        for dtype in group.dtypes.iter().flatten().filter(|dtype| !op.accepts(**dtype)) {
             let takes: Vec<&str> = op.dtypes().iter().map(|dtype| dtype.name()).collect();
             let message = format!("`{op}` means nothing for {dtype}");
             report.error(span("dtypes"), message, format!("it takes {}", takes.join(", ")));
         }
     }
     check_ids(table, group);
-    check_possible(report, group, [span("shapes"), span("layouts")]);
+    if cross(group) > MOST_CASES {
+        report.error(
+            table.span.clone(),
+            format!("the lists of the group cross to more than {MOST_CASES} cases"),
+            "split the group, and leave out what need not meet",
+        );
+        return;
+    }
+    check_possible(report, group, [span("shapes"), span("layouts"), span("checks")]);
     let mut seen = Vec::new();
-    for case in super::expand::cases(group).filter(|case| case.op.accepts(case.dtype)) {
+    for case in super::expand::cases(group).filter(|case| refused || case.op.accepts(case.dtype)) {
         // Dtypes, parameters, shapes and layouts have been reported by then; an id of a float dtype too.
         let ids = case
             .args
             .iter()
             .all(|arg| arg.dtype == case.dtype || !arg.dtype.is_float());
-        if ids
+        if (ids || refused)
             && let Err(message) = case.check()
             && !seen.contains(&message)
         {
@@ -271,7 +369,10 @@ fn check_combinations(table: &Table<'_, '_>, group: &Group) {
 
 fn check_ids(table: &Table<'_, '_>, group: &Group) {
     let given = !group.index_dtypes.is_empty();
-    for op in group.ops.iter().filter(|op| op.takes_ids() != given) {
+    // Where each argument has a dtype of its own, so have the ids.
+    let own = group.dtypes.iter().all(|dtypes| dtypes.len() > 1);
+    let wrong = |op: &&Op| op.takes_ids() != given && (given || !own);
+    for op in group.ops.iter().filter(wrong) {
         let (message, help) = if given {
             (
                 format!("`{op}` takes no ids and no condition"),
@@ -288,7 +389,11 @@ fn check_ids(table: &Table<'_, '_>, group: &Group) {
             .map_or(table.span.clone(), |value| value.span());
         table.report.error(span, message, help);
     }
-    let float = group.index_dtypes.iter().find(|dtype| dtype.is_float());
+    let refused = group.checks.iter().all(|check| check.refusal().is_some());
+    let float = group
+        .index_dtypes
+        .iter()
+        .find(|dtype| dtype.is_float() && !refused);
     if let (Some(dtype), Some(value)) = (float, table.get("index_dtypes")) {
         value.error(
             format!("ids and conditions are integers, not {dtype}"),
@@ -315,57 +420,83 @@ fn check_params(table: &Table<'_, '_>, group: &Group, span: Range<usize>) {
     }
 }
 
-/// Reports shapes and layouts that cannot be: every combination, or, where the group leaves out those that cannot be,
-/// the shapes and layouts that are in none.
-fn check_possible(report: &Report<'_>, group: &Group, [shapes_span, layouts_span]: [Range<usize>; 2]) {
-    let mut seen = Vec::new();
-    let mut in_use = (vec![false; group.shapes.len()], vec![false; group.layouts.len()]);
-    let mut why_not = (vec![None; group.shapes.len()], vec![None; group.layouts.len()]);
+/// Which of a group's lists each combination is made of.
+struct Combination {
+    /// The place of the item in its list: of shapes, of layouts, of checks.
+    places: [usize; 3],
+    /// Why it cannot be, if it cannot.
+    why_not: Option<String>,
+}
+
+/// Every combination of shapes, layouts and checks, for each op and each of its parameters.
+fn combinations(group: &Group) -> Vec<Combination> {
+    let mut all = Vec::new();
     for &op in &group.ops {
         for params in group.params.iter().filter(|params| op.takes_params(params.len())) {
             for (s, shapes) in group.shapes.iter().enumerate() {
                 for (l, layouts) in group.layouts.iter().enumerate() {
                     let (shapes, layouts) = (each(shapes, op.arity()), each(layouts, op.arity()));
-                    match impossible(op, params, &shapes, &layouts) {
-                        None => (in_use.0[s], in_use.1[l]) = (true, true),
-                        Some(why) => {
-                            why_not.0[s] = Some(why.clone());
-                            why_not.1[l] = Some(why.clone());
-                            if !group.skip_impossible && !seen.contains(&why) {
-                                let about_layout = why.starts_with("layout");
-                                let span = if about_layout { &layouts_span } else { &shapes_span };
-                                let help = "skip_impossible = true leaves such combinations out";
-                                report.error(span.clone(), why.clone(), help);
-                                seen.push(why);
-                            }
-                        }
-                    }
+                    all.extend(group.checks.iter().enumerate().map(|(c, &check)| Combination {
+                        places: [s, l, c],
+                        why_not: impossible(op, params, &shapes, &layouts, check),
+                    }));
                 }
             }
         }
     }
+    all
+}
+
+/// Reports shapes, layouts and checks that cannot be: every combination, or, where the group leaves out those that cannot
+/// be, those that are in none.
+fn check_possible(report: &Report<'_>, group: &Group, spans: [Range<usize>; 3]) {
+    let all = combinations(group);
     if !group.skip_impossible {
+        let mut seen = Vec::new();
+        for why in all.iter().filter_map(|combination| combination.why_not.as_ref()) {
+            if seen.contains(&why) {
+                continue;
+            }
+            let about = if why.starts_with("layout") {
+                1
+            } else if why.starts_with("check") {
+                2
+            } else {
+                0
+            };
+            let help = "skip_impossible = true leaves such combinations out";
+            report.error(spans[about].clone(), why.clone(), help);
+            seen.push(why);
+        }
         return;
     }
-    // One without a reason was in no combination at all: the parameters are wrong, which has been reported.
-    for (s, why) in why_not.0.iter().enumerate().filter(|(s, _)| !in_use.0[*s]) {
-        if let Some(why) = why {
-            let shapes: Vec<String> = group.shapes[s].iter().map(|shape| shape_text(shape)).collect();
-            let message = format!(
-                "shape {} is possible in no combination of the group",
-                shapes.join(",")
-            );
-            report.error(shapes_span.clone(), message, why.clone());
-        }
-    }
-    for (l, why) in why_not.1.iter().enumerate().filter(|(l, _)| !in_use.1[*l]) {
-        if let Some(why) = why {
-            let names: Vec<&str> = group.layouts[l].iter().map(|layout| layout.name()).collect();
-            let message = format!(
-                "layout `{}` is possible for no shape of the group",
-                names.join(",")
-            );
-            report.error(layouts_span.clone(), message, why.clone());
+    let shape = |i: usize| {
+        let shapes: Vec<String> = group.shapes[i].iter().map(|shape| shape_text(shape)).collect();
+        format!(
+            "shape {} is possible in no combination of the group",
+            shapes.join(",")
+        )
+    };
+    let layout = |i: usize| {
+        let names: Vec<&str> = group.layouts[i].iter().map(|layout| layout.name()).collect();
+        format!(
+            "layout `{}` is possible for no shape of the group",
+            names.join(",")
+        )
+    };
+    let check = |i: usize| format!("check `{}` is possible for no call of the group", group.checks[i]);
+    let (shapes, layouts, checks) = (group.shapes.len(), group.layouts.len(), group.checks.len());
+    let lists: [(usize, &dyn Fn(usize) -> String); 3] =
+        [(shapes, &shape), (layouts, &layout), (checks, &check)];
+    for (list, (count, message)) in lists.into_iter().enumerate() {
+        for i in 0..count {
+            let with = all.iter().filter(|combination| combination.places[list] == i);
+            let why_not: Option<Vec<&String>> =
+                with.map(|combination| combination.why_not.as_ref()).collect();
+            // One in no combination at all: the parameters are wrong, which has been reported.
+            if let Some(why) = why_not.and_then(|why_not| why_not.last().copied()) {
+                report.error(spans[list].clone(), message(i), why.clone());
+            }
         }
     }
 }

@@ -441,3 +441,100 @@ fn ids_need_integer_dtypes_and_only_ops_with_ids_have_them() {
         ["`gather`: [5] has no dimension 1"]
     );
 }
+
+#[test]
+fn checks_multiply_the_cases_and_refusals_take_their_place() {
+    let with = |keys: &str| {
+        let text = GOOD.replace("tier = ", &format!("{keys}\ntier = "));
+        let cases = expand(&[parse("s.toml", &text).unwrap()]).unwrap();
+        cases.iter().map(|case| case.id().to_string()).collect::<Vec<_>>()
+    };
+    let ids = with("checks = [\"value\", \"layout\", \"batch\"]");
+    assert!(ids.contains(&"binary/add:f32:[2,3],[2,3]:transposed,broadcast:ints(-9,9)@layout".to_owned()));
+    assert!(ids.contains(&"binary/lt:i16:[2,3],[2,3]:contiguous,contiguous:ints(-9,9)@batch".to_owned()));
+    let layout = ids.iter().filter(|id| id.ends_with("@layout")).count();
+    let batch = ids.iter().filter(|id| id.ends_with("@batch")).count();
+    assert_eq!(
+        (layout, batch),
+        (4, 8),
+        "contiguous and scalar ones are left out: {ids:#?}"
+    );
+    let mixed = "family = \"binary\"\n[[group]]\nops = [\"add\"]\ndtypes = [\"f32,f16\"]\nshapes = [[2]]\n\
+                 layouts = [\"contiguous\"]\nvalues = [\"ints(1,9)\"]\nrefuses = \"invalid\"\ntier = \"ci\"\n";
+    let cases = expand(&[parse("s.toml", mixed).unwrap()]).unwrap();
+    assert_eq!(
+        cases[0].id().as_str(),
+        "binary/add:f32,f16:[2],[2]:contiguous,contiguous:ints(1,9)@invalid"
+    );
+}
+
+#[test]
+fn a_check_or_refusal_that_cannot_be_is_reported() {
+    let tier = "tier = \"ci\"\nskip_impossible = true";
+    check(
+        tier,
+        &format!("{tier}\nchecks = [\"value\", \"layouts\"]"),
+        "\"layouts\"",
+        "unknown check `layouts`",
+        "did you mean `layout`?",
+    );
+    check(
+        tier,
+        &format!("{tier}\nrefuses = \"value\""),
+        "\"value\"",
+        "unknown class of refusal `value`",
+        "expected one of invalid, unsupported",
+    );
+    check(
+        tier,
+        &format!("{tier}\nchecks = [\"value\"]\nrefuses = \"invalid\""),
+        "\"invalid\"",
+        "what is refused has no output to check",
+        "remove `checks` or `refuses`, or make two groups of them",
+    );
+    let right = GOOD.replace(tier, &format!("{tier}\nrefuses = \"unsupported\""));
+    let reported = errors(&right);
+    assert!(
+        reported
+            .iter()
+            .all(|error| error.message.contains("nothing is wrong with it")),
+        "{reported:#?}"
+    );
+}
+
+#[test]
+fn every_case_of_a_group_is_isolated_or_none_is() {
+    let isolated = |text: &str| -> Vec<bool> {
+        let cases = expand(&[parse("a.toml", text).unwrap()]).unwrap();
+        cases.iter().map(|case| case.isolated).collect()
+    };
+    let apart = GATHER.replace("tier =", "isolated = true\ntier =");
+    assert_eq!(isolated(&apart), [true; 12]);
+    assert_eq!(isolated(GATHER), [false; 12]);
+    let errors = parse("a.toml", &apart.replace("isolated = true", "isolated = 1")).unwrap_err();
+    assert_eq!(errors[0].message, "`isolated` must be a boolean, not an integer");
+}
+
+#[test]
+fn every_case_of_a_group_has_its_tags_and_a_tag_is_a_word() {
+    let tagged = GATHER.replace("tier =", "tags = [\"pinned\", \"gh-12\"]\ntier =");
+    let cases = expand(&[parse("a.toml", &tagged).unwrap()]).unwrap();
+    assert!(cases.iter().all(|case| case.tags == ["pinned", "gh-12"]));
+    let errors = parse("a.toml", &tagged.replace("gh-12", "two words")).unwrap_err();
+    assert_eq!(errors[0].message, "`two words` is no tag");
+}
+
+#[test]
+fn a_group_that_would_not_end_is_reported_and_not_expanded() {
+    let shapes: Vec<String> = (1..1200).map(|i| format!("[{i}]")).collect();
+    let values: Vec<String> = (1..1000).map(|i| format!("\"ints(0,{i})\"")).collect();
+    let text = GOOD
+        .replace("[[2, 3], []]", &format!("[{}]", shapes.join(", ")))
+        .replace("[\"ints(-9,9)\"]", &format!("[{}]", values.join(", ")));
+    let reported = errors(&text);
+    assert_eq!(reported.len(), 1, "{reported:#?}");
+    assert_eq!(
+        reported[0].message,
+        "the lists of the group cross to more than 1048576 cases"
+    );
+}

@@ -16,6 +16,21 @@ struct Window {
 }
 
 pub(crate) fn answer(call: &Call<'_>, op: Conv) -> Answer {
+    let (x, kernel) = (Numbers::of(&call.args[0]), Numbers::of(&call.args[1]));
+    let shapes = [&*call.args[0].shape, &*call.args[1].shape];
+    let element = |terms: Vec<_>| dot(call.arithmetic, call.dtype, &x, &kernel, terms.into_iter());
+    let terms = terms(op, &call.case.params, shapes, &call.shape);
+    (terms.map(element).collect(), SOURCE.to_owned())
+}
+
+/// For each element of the output the places of its factors in input and kernel, whose shapes are given.
+pub(crate) fn terms<'a>(
+    op: Conv,
+    params: &[f64],
+    [x, kernel]: [&'a [usize]; 2],
+    output: &'a [usize],
+) -> impl Iterator<Item = Vec<(usize, usize)>> + use<'a> {
+    let whole = |i: usize| params[i] as usize;
     let (transposed, grouped) = match op {
         Conv::Conv1d | Conv::Conv2d => (false, true),
         Conv::ConvTranspose1d => (true, true),
@@ -23,28 +38,24 @@ pub(crate) fn answer(call: &Call<'_>, op: Conv) -> Answer {
     };
     let first = usize::from(transposed);
     let window = Window {
-        padding: call.whole(0),
-        stride: call.whole(1 + first),
-        dilation: call.whole(2 + first),
-        groups: if grouped { call.whole(3 + first) } else { 1 },
+        padding: whole(0),
+        stride: whole(1 + first),
+        dilation: whole(2 + first),
+        groups: if grouped { whole(3 + first) } else { 1 },
     };
-    let (x, kernel) = (Numbers::of(&call.args[0]), Numbers::of(&call.args[1]));
-    let element = |index: Vec<usize>| {
-        let terms = if transposed {
-            window.transposed(call, &index)
+    indices(output).map(move |index| {
+        if transposed {
+            window.transposed([x, kernel], &index)
         } else {
-            window.forward(call, &index)
-        };
-        dot(call.arithmetic, call.dtype, &x, &kernel, terms.into_iter())
-    };
-    (indices(&call.shape).map(element).collect(), SOURCE.to_owned())
+            window.forward([x, kernel], output, &index)
+        }
+    })
 }
 
 impl Window {
     /// out[b, o, y..] = sum over c, k.. of x[b, c, y stride + k dilation - padding ..] kernel[o, c, k..].
-    fn forward(&self, call: &Call<'_>, index: &[usize]) -> Vec<(usize, usize)> {
-        let (x, kernel) = (&call.args[0].shape, &call.args[1].shape);
-        let group = index[1] / (call.shape[1] / self.groups);
+    fn forward(&self, [x, kernel]: [&[usize]; 2], output: &[usize], index: &[usize]) -> Vec<(usize, usize)> {
+        let group = index[1] / (output[1] / self.groups);
         let mut terms = Vec::new();
         for k in indices(&kernel[1..]) {
             let spatial = (2..x.len()).map(|d| {
@@ -61,8 +72,7 @@ impl Window {
     }
 
     /// out[b, o, y..] = sum over c, k.. where y + padding = i stride + k dilation of x[b, c, i..] kernel[c, o, k..].
-    fn transposed(&self, call: &Call<'_>, index: &[usize]) -> Vec<(usize, usize)> {
-        let (x, kernel) = (&call.args[0].shape, &call.args[1].shape);
+    fn transposed(&self, [x, kernel]: [&[usize]; 2], index: &[usize]) -> Vec<(usize, usize)> {
         let (group, out) = (index[1] / kernel[1], index[1] % kernel[1]);
         let channels = x[1] / self.groups;
         let mut terms = Vec::new();

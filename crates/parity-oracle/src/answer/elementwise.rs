@@ -43,23 +43,32 @@ pub(crate) fn binary(call: &Call<'_>, op: Binary) -> Answer {
     let dtype = call.case.dtype;
     let (l, r) = (&call.args[0], &call.args[1]);
     let (rule, source) = limit::binary(op, dtype);
-    let limit = match rule {
+    let limit = |l: f64, r: f64, want: f64| match rule {
         Rule::Fixed(limit) => limit,
-        Rule::Composite => Limit::EXACT,
+        Rule::Composite => {
+            let abs = bound::pow(dtype, l, r, want);
+            Limit {
+                ulp: 0.0,
+                abs: abs.filter(|abs| abs.is_finite()).unwrap_or(0.0),
+            }
+        }
     };
     let truth = call.dtype != dtype;
     let element = |i| {
-        let bits = match Format::of(dtype) {
-            None => {
-                let value = integer::binary(op, decode_int(dtype, l.bits(i)), decode_int(dtype, r.bits(i)));
-                encode_int(call.dtype, value)
-            }
-            Some(format) => {
-                let value = real::binary(op, format.decode(l.bits(i)), format.decode(r.bits(i)));
-                if truth { value as u64 } else { format.encode(value) }
-            }
+        let Some(format) = Format::of(dtype) else {
+            let value = integer::binary(op, decode_int(dtype, l.bits(i)), decode_int(dtype, r.bits(i)));
+            return exact(encode_int(call.dtype, value));
         };
-        Element { bits, limit }
+        let (l, r) = (format.decode(l.bits(i)), format.decode(r.bits(i)));
+        let value = real::binary(op, l, r);
+        if truth {
+            return exact(value as u64);
+        }
+        let bits = format.encode(value);
+        Element {
+            bits,
+            limit: limit(l, r, format.decode(bits)),
+        }
     };
     ((0..l.len()).map(element).collect(), source)
 }

@@ -1,6 +1,6 @@
 //! Reads and writes at the positions that ids name.
 
-use parity_model::float::{Format, decode_int, encode_int};
+use parity_model::float::{Format, decode_int, encode_int, int_range};
 use parity_model::op::Indexing;
 use parity_model::{DType, HostTensor};
 
@@ -12,7 +12,11 @@ use crate::numbers::{indices, ints, ravel, reals};
 pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
     let dim = call.whole(0);
     let x = &call.args[0];
-    let ids: Vec<usize> = ints(&call.args[1]).iter().map(|id| *id as usize).collect();
+    // The largest number of its dtype stands for no element.
+    let none = int_range(call.args[1].dtype).map(|(_, max)| max);
+    let id = |id: &i64| (Some(*id) != none).then_some(*id as usize);
+    let ids: Vec<Option<usize>> = ints(&call.args[1]).iter().map(id).collect();
+    let zero = Format::of(x.dtype).map_or(0, |format| format.encode(0.0));
     let place = |index: &[usize], id: usize| {
         let mut index = index.to_vec();
         index[dim] = id;
@@ -20,19 +24,21 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
     };
     match op {
         Indexing::IndexSelect => {
-            let select = |index: Vec<usize>| x.bits(place(&index, ids[index[dim]]));
+            let select = |index: Vec<usize>| ids[index[dim]].map_or(zero, |id| x.bits(place(&index, id)));
             moved(indices(&call.shape).map(select))
         }
         Indexing::Gather => moved(
             indices(&call.shape)
                 .zip(&ids)
-                .map(|(index, id)| x.bits(place(&index, *id))),
+                .map(|(index, id)| id.map_or(zero, |id| x.bits(place(&index, id)))),
         ),
         Indexing::Scatter => {
             let source = &call.args[2];
             let mut bits: Vec<u64> = (0..x.len()).map(|i| x.bits(i)).collect();
             for (i, index) in indices(&source.shape).enumerate() {
-                bits[place(&index, ids[i])] = source.bits(i);
+                if let Some(id) = ids[i] {
+                    bits[place(&index, id)] = source.bits(i);
+                }
             }
             moved(bits.into_iter())
         }
@@ -44,7 +50,9 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
                     Indexing::IndexAdd => ids[index[dim]],
                     _ => ids[i],
                 };
-                sums.add(place(&index, id), source.bits(i));
+                if let Some(id) = id {
+                    sums.add(place(&index, id), source.bits(i));
+                }
             }
             let bits = sums.bits();
             let source = "exact: sums in order of the source, each rounded to the dtype";

@@ -5,11 +5,11 @@
 //! or f64 for f64), `t` that of the dtype, in which candle's CPU backend rounds after each step.
 
 use parity_model::float::Format;
-use parity_model::op::Nn;
+use parity_model::op::{Nn, Unary};
 
 use super::Answer;
 use crate::Element;
-use crate::dd::{Dd, exp_parts, scale};
+use crate::dd::{Dd, exp, ln, sqrt};
 use crate::dot::{accumulator_unit, gamma};
 use crate::expected::Call;
 use crate::limit::Limit;
@@ -21,13 +21,15 @@ const SAFETY: f64 = 1.25;
 /// Relative error of an exponential in units of roundoff: 2 ULP, see `limit`.
 const EXP_UNITS: f64 = 4.0;
 
-const SOURCE: &str =
+pub(super) const SOURCE: &str =
     "first-order running error of the formula, sums in f32 (f64 for f64), each step rounded to the dtype";
 
 pub(crate) fn answer(call: &Call<'_>, op: Nn) -> Answer {
     let nn = Context::new(call);
     let elements = match op {
         Nn::Sigmoid => nn.sigmoid(),
+        Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu => nn.activation(op),
+        Nn::Swiglu => nn.swiglu(),
         Nn::SoftmaxLastDim => nn.softmax(nn.x_shape().len() - 1, false),
         Nn::Softmax => nn.softmax(call.whole(0), false),
         Nn::LogSoftmax => nn.softmax(call.whole(0), true),
@@ -38,6 +40,13 @@ pub(crate) fn answer(call: &Call<'_>, op: Nn) -> Answer {
         Nn::RopeThd => nn.rope(1, |i, half| (i, i + half)),
     };
     (elements, SOURCE.to_owned())
+}
+
+/// The elements of `log_sum_exp`: `rows` has the places of each one's terms.
+pub(super) fn log_sums(call: &Call<'_>, rows: &[Vec<usize>]) -> Vec<Element> {
+    let nn = Context::new(call);
+    let row = |row: &Vec<usize>| nn.log_sum(&row.iter().map(|&i| nn.x[i]).collect::<Vec<_>>());
+    rows.iter().map(row).collect()
 }
 
 struct Context<'a> {
@@ -90,6 +99,48 @@ impl<'a> Context<'a> {
             Element { bits, limit }
         };
         self.x.iter().map(element).collect()
+    }
+
+    /// An element that may be anywhere in the interval of its formula.
+    fn of_formula(&self, want: f64, abs: Option<f64>) -> Element {
+        let abs = abs.filter(|abs| abs.is_finite()).unwrap_or(0.0);
+        Element {
+            bits: self.format.encode(want),
+            limit: Limit { ulp: 0.0, abs },
+        }
+    }
+
+    fn activation(&self, op: Nn) -> Vec<Element> {
+        // A slope becomes a number of the dtype; candle-nn takes the others as f32.
+        let params: Vec<f64> = self
+            .call
+            .case
+            .params
+            .iter()
+            .map(|p| self.format.round(*p))
+            .collect();
+        let element = |&x: &f64| {
+            let want = real::activation(op, &params, x);
+            let abs = bound::activation(op, &params, self.call.dtype, x, self.format.round(want));
+            self.of_formula(want, abs)
+        };
+        self.x.iter().map(element).collect()
+    }
+
+    fn swiglu(&self) -> Vec<Element> {
+        let width = self.x_shape().last().copied().unwrap_or(0);
+        let rows = self.x.chunks(width.max(1));
+        let row = |row: &[f64]| -> Vec<Element> {
+            let (gate, value) = row.split_at(width / 2);
+            let pairs = gate.iter().zip(value);
+            let element = |(&gate, &value): (&f64, &f64)| {
+                let want = real::unary(Unary::Silu, &[], gate) * value;
+                let abs = bound::swiglu(self.call.dtype, gate, value, self.format.round(want));
+                self.of_formula(want, abs)
+            };
+            pairs.map(element).collect()
+        };
+        rows.flat_map(row).collect()
     }
 
     fn sum(&self, terms: impl Iterator<Item = Dd>) -> Dd {
@@ -154,6 +205,24 @@ impl<'a> Context<'a> {
             self.element(want, want * (relative(d.hi) + of_sum + self.t))
         };
         shifted.iter().zip(&terms).map(element).collect()
+    }
+
+    /// max + log sum e^(x - max), by the same steps.
+    fn log_sum(&self, x: &[f64]) -> Element {
+        let max = x.iter().copied().fold(f64::NEG_INFINITY, real::maximum);
+        if !max.is_finite() {
+            return self.element(max, 0.0);
+        }
+        let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
+        let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
+        let sum = self.sum(terms.iter().copied());
+        let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
+        let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
+        let spread = shifted.iter().zip(&terms).map(|(d, e)| mass(d, e)).sum::<f64>() / sum.hi;
+        let log_sum = ln(sum);
+        let of_sum = spread + gamma(x.len(), self.u) + self.t;
+        let abs = of_sum + (EXP_UNITS * self.u + self.t) * log_sum.hi.abs();
+        self.element((log_sum + max.into()).hi, abs)
     }
 
     fn weights(&self, arg: usize) -> Vec<f64> {
@@ -226,7 +295,13 @@ impl<'a> Context<'a> {
         let mut elements = vec![self.element(0.0, 0.0); self.x.len()];
         for index in indices(&[shape[0], shape[1], shape[2], half]) {
             let place = |i: usize| ravel(&[index[0], index[1], index[2], i], shape);
-            let angle = index[steps] * half + index[3];
+            // Angles of three dimensions belong to the batch.
+            let batch = if self.call.args[1].shape.len() == 3 {
+                index[0]
+            } else {
+                0
+            };
+            let angle = (batch * shape[steps] + index[steps]) * half + index[3];
             let (first, second) = pair(index[3], half);
             let (first, second) = (place(first), place(second));
             let (a, b, c, s) = (self.x[first], self.x[second], cos[angle], sin[angle]);
@@ -252,46 +327,9 @@ fn difference(a: f64, b: f64) -> Dd {
     }
 }
 
-/// e^x; zero for minus infinity.
-fn exp(x: Dd) -> Dd {
-    if x.hi < -1500.0 {
-        return 0.0.into();
-    }
-    let (m, k) = exp_parts(x);
-    scale(m, k)
-}
-
-/// The natural logarithm of a number of at least 1, by one step of Newton's from that of its upper half.
-fn ln(x: Dd) -> Dd {
-    let guess = Dd::from(core_math::log(x.hi));
-    guess + (x * exp(-guess) + (-1.0).into())
-}
-
-/// The square root of a number above zero, by one step of Newton's; of zero, zero.
-fn sqrt(x: Dd) -> Dd {
-    let guess = x.hi.sqrt();
-    if guess == 0.0 || !guess.is_finite() {
-        return guess.into();
-    }
-    let guess = Dd::from(guess);
-    guess + (x + -(guess * guess)) / (guess * 2.0.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn double_double_roots_and_logarithms_invert() {
-        for x in [1.0, 1.5, 3.0, 1024.0, 1e10] {
-            let x = Dd::from(x) + 1e-20.into();
-            let root = sqrt(x);
-            let back = root * root + -x;
-            assert!(back.hi.abs() <= x.hi * 1e-30, "sqrt {}: {:e}", x.hi, back.hi);
-            let back = exp(ln(x)) + -x;
-            assert!(back.hi.abs() <= x.hi * 1e-28, "ln {}: {:e}", x.hi, back.hi);
-        }
-    }
 
     fn values(id: &str) -> Vec<f64> {
         let case: parity_model::Case = id.parse().unwrap();

@@ -1,6 +1,6 @@
 //! Means and maxima of windows.
 
-use parity_model::float::{Format, decode_int};
+use parity_model::float::{Format, decode_int, encode_int};
 use parity_model::op::Pool;
 
 use super::{Answer, exact};
@@ -29,7 +29,11 @@ pub(crate) fn answer(call: &Call<'_>, op: Pool) -> Answer {
         }
     };
     let mean = |bits: Vec<u64>| {
-        let format = Format::of(dtype).unwrap_or_else(|| panic!("a mean of {dtype}"));
+        let Some(format) = Format::of(dtype) else {
+            let numbers = bits.iter().map(|bits| decode_int(dtype, *bits));
+            let sum = numbers.fold(0_i64, i64::wrapping_add);
+            return exact(encode_int(dtype, sum / bits.len() as i64));
+        };
         let mut dot = Dot::new(dtype, call.arithmetic);
         bits.iter().for_each(|bits| dot.push(format.decode(*bits), 1.0));
         dot.element(&format, 1.0 / bits.len() as f64, MEAN_ROUNDINGS)

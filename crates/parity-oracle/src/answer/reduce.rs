@@ -1,5 +1,7 @@
 //! Sums and extremes over dimensions.
 
+mod spread;
+
 use parity_model::float::{Format, decode_int, encode_int};
 use parity_model::op::Reduce;
 use parity_model::{DType, HostTensor};
@@ -10,8 +12,11 @@ use crate::expected::Call;
 use crate::numbers::{indices, ravel};
 
 pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
-    let rows = rows(call);
     let x = &call.args[0];
+    let rows = match op {
+        Reduce::CumSum => vec![],
+        _ => rows(call),
+    };
     let extreme = |least: bool| rows.iter().map(move |row| extreme(x, row, least));
     let taken = "exact: an element, or its index".to_owned();
     match op {
@@ -20,7 +25,26 @@ pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
         Reduce::Max => (extreme(false).map(|at| exact(x.bits(at.1))).collect(), taken),
         Reduce::ArgMin => (extreme(true).map(|at| exact(at.0 as u64)).collect(), taken),
         Reduce::ArgMax => (extreme(false).map(|at| exact(at.0 as u64)).collect(), taken),
+        Reduce::Var => (spread::variances(call, &rows), spread::SOURCE.to_owned()),
+        Reduce::LogSumExp => (super::nn::log_sums(call, &rows), super::nn::SOURCE.to_owned()),
+        Reduce::CumSum => running_sums(call),
     }
+}
+
+/// The sums of the elements so far. candle multiplies with a triangle of ones; the terms times zero add nothing.
+fn running_sums(call: &Call<'_>) -> Answer {
+    let (x, dim) = (&call.args[0], call.whole(0));
+    let format = Format::of(call.dtype).unwrap_or_else(|| panic!("a running sum of {}", call.dtype));
+    let element = |index: Vec<usize>| {
+        let mut dot = Dot::new(call.dtype, call.arithmetic);
+        let mut at = index.clone();
+        for i in 0..=index[dim] {
+            at[dim] = i;
+            dot.push(format.decode(x.bits(ravel(&at, &x.shape))), 1.0);
+        }
+        dot.element(&format, 1.0, 1.0)
+    };
+    (indices(&x.shape).map(element).collect(), SOURCE.to_owned())
 }
 
 /// For each element of the output, the places of its terms in the input, in order.

@@ -1,6 +1,6 @@
 //! Nearest and bilinear interpolation. Coordinates are computed in f64, as every backend of candle does.
 
-use parity_model::float::Format;
+use parity_model::float::{Format, decode_int, encode_int};
 use parity_model::op::Upsample;
 
 use super::{Answer, moved};
@@ -11,26 +11,27 @@ use crate::numbers::{indices, ravel};
 
 pub(crate) fn answer(call: &Call<'_>, op: Upsample) -> Answer {
     let x = &call.args[0];
-    let nearest = |index: Vec<usize>| {
-        let source: Vec<usize> = (0..index.len())
-            .map(|d| {
-                if d < 2 {
-                    return index[d];
-                }
-                let scale = x.shape[d] as f64 / call.shape[d] as f64;
-                ((index[d] as f64 * scale) as usize).min(x.shape[d] - 1)
-            })
-            .collect();
-        x.bits(ravel(&source, &x.shape))
-    };
+    let nearest = |index: Vec<usize>| x.bits(ravel(&nearest(&index, &x.shape, &call.shape), &x.shape));
     match op {
         Upsample::Nearest1d | Upsample::Nearest2d => moved(indices(&call.shape).map(nearest)),
         Upsample::Bilinear2d => bilinear(call),
     }
 }
 
+/// The index of the element of the input, of shape `from`, that an output of shape `to` repeats at `index`.
+pub(crate) fn nearest(index: &[usize], from: &[usize], to: &[usize]) -> Vec<usize> {
+    let source = |d: usize| {
+        if d < 2 {
+            return index[d];
+        }
+        let scale = from[d] as f64 / to[d] as f64;
+        ((index[d] as f64 * scale) as usize).min(from[d] - 1)
+    };
+    (0..index.len()).map(source).collect()
+}
+
 /// The two neighbours of an output coordinate, and the weight of the second.
-fn neighbours(out: usize, from: usize, to: usize, align_corners: bool) -> (usize, usize, f64) {
+pub(crate) fn neighbours(out: usize, from: usize, to: usize, align_corners: bool) -> (usize, usize, f64) {
     let at = if align_corners {
         let scale = if to > 1 {
             (from - 1) as f64 / (to - 1) as f64
@@ -47,12 +48,16 @@ fn neighbours(out: usize, from: usize, to: usize, align_corners: bool) -> (usize
 
 fn bilinear(call: &Call<'_>) -> Answer {
     let x = &call.args[0];
-    let format = Format::of(call.dtype).unwrap_or_else(|| panic!("bilinear of {}", call.dtype));
+    let format = Format::of(call.dtype);
+    let decode = |bits: u64| match &format {
+        Some(format) => format.decode(bits),
+        None => decode_int(call.dtype, bits) as f64,
+    };
     let align_corners = call.whole(2) == 1;
     let element = |index: Vec<usize>| {
         let rows = neighbours(index[2], x.shape[2], call.shape[2], align_corners);
         let columns = neighbours(index[3], x.shape[3], call.shape[3], align_corners);
-        let corner = |h: usize, w: usize| format.decode(x.bits(ravel(&[index[0], index[1], h, w], &x.shape)));
+        let corner = |h: usize, w: usize| decode(x.bits(ravel(&[index[0], index[1], h, w], &x.shape)));
         let row = |h: usize| {
             let (l, r) = (corner(h, columns.0), corner(h, columns.1));
             (l * (1.0 - columns.2) + r * columns.2, l.abs().max(r.abs()))
@@ -61,9 +66,20 @@ fn bilinear(call: &Call<'_>) -> Answer {
         // A coordinate is as wrong as the roundings of its scale and of the product with it.
         let extent = (call.shape[2].max(call.shape[3]) + x.shape[2].max(x.shape[3])) as f64;
         let slack = (16.0 + 8.0 * extent) * f64::EPSILON * a.max(b);
-        Element {
-            bits: format.encode(top * (1.0 - rows.2) + bottom * rows.2),
-            limit: Limit { ulp: 1.0, abs: slack },
+        let mixed = top * (1.0 - rows.2) + bottom * rows.2;
+        match &format {
+            Some(format) => Element {
+                bits: format.encode(mixed),
+                limit: Limit { ulp: 1.0, abs: slack },
+            },
+            None => Element {
+                bits: encode_int(call.dtype, mixed as i64),
+                // Truncation makes a whole of the slack where that reaches an integer.
+                limit: Limit {
+                    ulp: f64::from(u8::from((mixed - slack).trunc() != (mixed + slack).trunc())),
+                    abs: 0.0,
+                },
+            },
         }
     };
     let source = "coordinates, weights and products in f64, and one rounding to the dtype";

@@ -270,3 +270,132 @@ fn an_id_out_of_range_is_to_be_refused_cleanly() {
     assert_eq!(verdict(&refused(Refusal::Unsupported)), Verdict::Unsupported);
     assert_eq!(verdict(&Outcome::Ran(setup.right())), Verdict::Mismatch);
 }
+
+/// The output of a case that compares two forms, when one element of the first form is another than the second's.
+fn one_form_broken(setup: &Setup, bit: usize) -> HostTensor {
+    let mut output = setup.right();
+    output.bytes[bit / 8] ^= 1 << (bit % 8);
+    output
+}
+
+#[test]
+fn two_forms_pass_when_they_agree_and_the_oracle_that_failed_is_named() {
+    for (id, oracle) in [
+        (EXP_LAYOUT, "layout invariance"),
+        ("unary/abs:i16:[9,8]:transposed:any@layout", "layout invariance"),
+        (
+            "binary/add:i64:[9,8],[9,8]:contiguous,contiguous:any@batch",
+            "batch split",
+        ),
+        ("reduce/max(1):u8:[9,8]:contiguous:any@batch", "batch split"),
+    ] {
+        let setup = Setup::new(id);
+        assert_eq!(setup.alone(setup.right()).verdict, Verdict::Pass, "{id}");
+        let judgement = setup.alone(one_form_broken(&setup, 0));
+        assert_eq!(judgement.verdict, Verdict::Mismatch, "{id}: one bit");
+        let note = judgement.note.unwrap();
+        assert!(note.starts_with("1 of ") && note.contains(oracle), "{note}");
+    }
+}
+
+const EXP_LAYOUT: &str = "unary/exp:f32:[9,8]:transposed:uniform(-10,10)@layout";
+
+#[test]
+fn two_forms_need_no_expected_value() {
+    let setup = Setup::new(EXP_LAYOUT);
+    let mut zeros = setup.right();
+    zeros.bytes.fill(0);
+    assert_eq!(setup.alone(zeros).verdict, Verdict::Pass, "both are wrong alike");
+    let plain = Setup::new(EXP_LAYOUT.trim_end_matches("@layout"));
+    let mut zeros = plain.right();
+    zeros.bytes.fill(0);
+    assert_eq!(
+        plain.alone(zeros).verdict,
+        Verdict::Mismatch,
+        "the control: the value is checked there"
+    );
+}
+
+#[test]
+fn sums_in_another_order_may_differ_by_twice_their_limit_and_whole_numbers_by_nothing() {
+    let sums = Setup::new("reduce/sum(1):f32:[4,999]:stepped:uniform(-1,1)@layout");
+    assert_eq!(
+        sums.alone(one_form_broken(&sums, 0)).verdict,
+        Verdict::Pass,
+        "an ULP"
+    );
+    assert_eq!(
+        sums.alone(one_form_broken(&sums, 20)).verdict,
+        Verdict::Mismatch,
+        "the control: a million ULP"
+    );
+    let whole = Setup::new("reduce/sum(1):f32:[4,999]:stepped:ints(-4,4)@layout");
+    assert_eq!(whole.alone(one_form_broken(&whole, 0)).verdict, Verdict::Mismatch);
+    let integers = Setup::new("reduce/sum(1):i32:[4,999]:stepped:ints(-4,4)@layout");
+    assert_eq!(
+        integers.alone(one_form_broken(&integers, 0)).verdict,
+        Verdict::Mismatch
+    );
+}
+
+#[test]
+fn one_form_alone_is_not_two() {
+    let setup = Setup::new(EXP_LAYOUT);
+    let mut one = setup.right();
+    one.shape.remove(0);
+    one.bytes.truncate(one.bytes.len() / 2);
+    assert_eq!(setup.alone(one).verdict, Verdict::Mismatch);
+}
+
+#[test]
+fn the_reference_is_suspect_when_its_forms_differ_and_the_backends_do_not() {
+    let setup = Setup::new(EXP_LAYOUT);
+    let (right, wrong) = (
+        Outcome::Ran(setup.right()),
+        Outcome::Ran(one_form_broken(&setup, 20)),
+    );
+    assert_eq!(
+        setup.judge(Some(&wrong), &right).verdict,
+        Verdict::ReferenceSuspect
+    );
+    assert_eq!(setup.judge(Some(&right), &right).verdict, Verdict::Pass);
+    assert_eq!(setup.judge(Some(&right), &wrong).verdict, Verdict::Mismatch);
+}
+
+#[test]
+fn a_refusal_passes_in_the_class_that_is_declared_and_in_no_other() {
+    use Refusal::{DeviceFault, Invalid, Other, Panic, Unsupported};
+    let unsupported = Setup::new("unary/exp:i32:[4]:contiguous:ints(0,9)@unsupported");
+    let invalid = Setup::new("binary/add:f32:[2],[3]:contiguous,contiguous:ints(0,9)@invalid");
+    for (setup, got, verdict) in [
+        (&unsupported, Unsupported, Verdict::Pass),
+        (&unsupported, Invalid, Verdict::Mismatch),
+        (&unsupported, Other, Verdict::Mismatch),
+        (&unsupported, Panic, Verdict::Mismatch),
+        (&unsupported, DeviceFault, Verdict::Crash),
+        (&invalid, Invalid, Verdict::Pass),
+        (&invalid, Other, Verdict::Pass),
+        (&invalid, Unsupported, Verdict::Unsupported),
+        (&invalid, Panic, Verdict::Mismatch),
+    ] {
+        let got_too = refused(got);
+        assert_eq!(
+            setup.judge(None, &got_too).verdict,
+            verdict,
+            "{}: {got:?}",
+            setup.case.id()
+        );
+        assert_eq!(
+            setup.judge(Some(&got_too), &got_too).verdict,
+            verdict,
+            "{}: {got:?} on both sides",
+            setup.case.id()
+        );
+    }
+    let computed = unsupported.alone(unsupported.right());
+    assert_eq!(computed.verdict, Verdict::Mismatch);
+    assert_eq!(
+        computed.note.unwrap(),
+        "it computed something, and is to refuse this as unsupported"
+    );
+}

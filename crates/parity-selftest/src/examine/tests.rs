@@ -216,3 +216,31 @@ fn every_op_can_be_examined() {
         assert_eq!(examination.right, Verdict::Pass, "{id}");
     }
 }
+
+#[test]
+fn a_fault_in_one_of_two_forms_is_noticed() {
+    for id in [
+        "unary/neg:f32:[5,7]:transposed:uniform(-9,9)@layout",
+        "copy/copy:i16:[5,7]:contiguous:any@batch",
+    ] {
+        let examination = examine(&case(id), 0);
+        assert_eq!(examination.right, Verdict::Pass, "{id}");
+        let applicable: usize = examination.wrong.iter().map(Counts::applicable).sum();
+        let survived: usize = examination.wrong.iter().map(|counts| counts.survived).sum();
+        assert!(applicable > 5, "{id}: {applicable} faults");
+        assert_eq!(survived, 0, "{id}");
+    }
+}
+
+#[test]
+fn a_value_in_the_place_of_a_refusal_is_noticed() {
+    for id in [
+        "unary/exp:i32:[9]:contiguous:ints(0,9)@unsupported",
+        "binary/add:f32:[2],[3]:contiguous,contiguous:ints(0,9)@invalid",
+    ] {
+        let examination = examine(&case(id), 0);
+        assert_eq!(examination.right, Verdict::Pass, "{id}");
+        let killed: usize = examination.wrong.iter().map(Counts::killed).sum();
+        assert_eq!(killed, 1, "{id}");
+    }
+}

@@ -12,7 +12,14 @@ use crate::subject::Subject;
 fn sums(op: Op) -> bool {
     matches!(
         op,
-        Op::Reduce(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Indexing(_) | Op::Nn(_)
+        Op::Reduce(_)
+            | Op::Matmul(_)
+            | Op::Conv(_)
+            | Op::Pool(_)
+            | Op::Indexing(_)
+            | Op::Nn(_)
+            | Op::Layers(_)
+            | Op::Grad(_)
     )
 }
 

@@ -1,0 +1,162 @@
+//! Whether the parts of a case fit each other.
+
+use super::check::no_second_form;
+use super::{Case, Check, join, shape_text};
+use crate::float::int_range;
+use crate::op::Role;
+use crate::{DType, Layout};
+
+/// No tensor of a case has more elements: what a text says must not make the program run out of memory.
+const MOST_ELEMENTS: usize = 1 << 32;
+
+/// Whether a tensor of the shape is small enough to be made.
+fn is_small(shape: &[usize]) -> bool {
+    let count = shape.iter().try_fold(1_usize, |count, &extent| {
+        // A dimension counts where another is empty, too: layouts make room around it.
+        count
+            .checked_mul(extent.max(1))
+            .filter(|count| *count <= MOST_ELEMENTS)
+    });
+    count.is_some()
+}
+
+impl Case {
+    /// Whether shapes, layouts, values, dtypes and parameters fit each other. A case that is there to be refused must go
+    /// against a rule of its op, and may otherwise go against none.
+    ///
+    /// # Errors
+    /// A sentence that says what does not fit.
+    pub fn check(&self) -> Result<(), String> {
+        let op = self.op;
+        if !op.takes_params(self.params.len()) {
+            return Err(format!(
+                "`{op}` takes {} parameters, not {}",
+                op.params().len(),
+                self.params.len()
+            ));
+        }
+        if let Some(arg) = self.args.iter().find(|arg| !is_small(&arg.shape)) {
+            return Err(format!(
+                "{} has more than {MOST_ELEMENTS} elements",
+                shape_text(&arg.shape)
+            ));
+        }
+        let (dtypes, shapes) = (self.check_dtypes(), self.shapes());
+        match (self.check, &dtypes, &shapes) {
+            (Check::Value | Check::Layout | Check::Batch, ..) => {
+                dtypes?;
+                let shapes = shapes?;
+                if !is_small(&shapes.output) {
+                    let output = shape_text(&shapes.output);
+                    return Err(format!(
+                        "the output, {output}, has more than {MOST_ELEMENTS} elements"
+                    ));
+                }
+                self.check_bad_id(shapes.bound)?;
+            }
+            (Check::Invalid | Check::Unsupported, Ok(()), Ok(_)) => {
+                return Err(format!(
+                    "`{op}` is to refuse this as {}, and nothing is wrong with it",
+                    self.check
+                ));
+            }
+            (Check::Invalid | Check::Unsupported, ..) => {}
+        }
+        self.check_forms()?;
+        self.check_layouts_and_values()
+    }
+
+    /// Whether the op takes the arguments' dtypes.
+    fn check_dtypes(&self) -> Result<(), String> {
+        let op = self.op;
+        if !op.accepts(self.dtype) {
+            return Err(format!(
+                "`{op}` means nothing for {}: it takes {}",
+                self.dtype,
+                join(op.dtypes().iter())
+            ));
+        }
+        for (arg, role) in self.args.iter().zip(op.roles()) {
+            match role {
+                Role::Data if arg.dtype != self.dtype => {
+                    return Err(format!(
+                        "`{op}`: all data has one dtype, {} or {}",
+                        self.dtype, arg.dtype
+                    ));
+                }
+                Role::Condition | Role::Index if arg.dtype.is_float() => {
+                    return Err(format!(
+                        "`{op}`: ids and conditions are integers, not {}",
+                        arg.dtype
+                    ));
+                }
+                Role::Blocks if arg.dtype != DType::U8 => {
+                    return Err(format!("`{op}`: blocks are bytes, u8, not {}", arg.dtype));
+                }
+                Role::Data | Role::Condition | Role::Index | Role::Blocks => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the dtype of the ids holds the id that is to be refused, and there is a place for one.
+    fn check_bad_id(&self, bound: Option<usize>) -> Result<(), String> {
+        let Some(bad) = self.values.bad_id(bound.unwrap_or(0)) else {
+            return Ok(());
+        };
+        let ids = self.args.iter().zip(self.op.roles());
+        for (arg, _) in ids.filter(|(_, role)| **role == Role::Index) {
+            // The largest number means "none", which is no mistake.
+            let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
+            if !held || arg.shape.contains(&0) {
+                return Err(format!(
+                    "`{}` needs an id of {bad}, which {} ids of {} do not have",
+                    self.values,
+                    shape_text(&arg.shape),
+                    arg.dtype
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a second form to compare with.
+    fn check_forms(&self) -> Result<(), String> {
+        let shapes: Vec<&[usize]> = self.args.iter().map(|arg| arg.shape.as_slice()).collect();
+        let layouts: Vec<Layout> = self.args.iter().map(|arg| arg.layout).collect();
+        if let Some(why) = no_second_form(self.check, self.op, &self.params, &shapes, &layouts) {
+            return Err(why);
+        }
+        match self.refusal() {
+            Some(_) if self.check.compares_forms() => {
+                Err(format!("`@{}` compares outputs, and there is none", self.check))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_layouts_and_values(&self) -> Result<(), String> {
+        let op = self.op;
+        let mut base_shapes = Vec::new();
+        for (i, (arg, role)) in self.args.iter().zip(op.roles()).enumerate() {
+            if *role == Role::Blocks && arg.layout != Layout::Contiguous {
+                return Err(format!("`{op}`: blocks are contiguous, not {}", arg.layout));
+            }
+            let plan = self.plan(i).ok_or_else(|| match role {
+                Role::Blocks => format!("{} is no shape of whole blocks", shape_text(&arg.shape)),
+                Role::Data | Role::Condition | Role::Index => format!(
+                    "layout `{}` needs {}, and the shape is {}",
+                    arg.layout,
+                    arg.layout.needs(),
+                    shape_text(&arg.shape)
+                ),
+            })?;
+            if *role == Role::Data {
+                base_shapes.push(plan.base_shape);
+            }
+        }
+        let contiguous = self.data().all(|arg| arg.layout == Layout::Contiguous);
+        let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();
+        self.values.check(op, self.dtype, &base_shapes, contiguous)
+    }
+}

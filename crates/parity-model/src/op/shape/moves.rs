@@ -1,0 +1,127 @@
+//! The shape rules of ops that put elements in other places.
+
+use super::{Call, Shapes};
+use crate::op::Copies;
+
+pub(super) fn infer(call: &Call<'_>, op: Copies) -> Result<Shapes, String> {
+    let x = call.shapes[0];
+    let with = |dim: usize, extent: usize| {
+        let mut output = x.to_vec();
+        output[dim] = extent;
+        Shapes::of(output)
+    };
+    match op {
+        Copies::PadSame => {
+            let dim = call.dim(0)?;
+            call.require(!x.contains(&0), "there is a slice to repeat")?;
+            with(dim, x[dim] + call.whole(1)? + call.whole(2)?)
+        }
+        Copies::Stack => {
+            let dim = call.whole(0)?;
+            call.require(x == call.shapes[1], "the arguments have one shape")?;
+            call.require(dim <= x.len(), "there is a place for the new dimension")?;
+            let mut output = x.to_vec();
+            output.insert(dim, 2);
+            Shapes::of(output)
+        }
+        Copies::SliceScatter => {
+            let (dim, start, source) = (call.dim(0)?, call.whole(1)?, call.shapes[1]);
+            let inside = source.len() == x.len()
+                && (0..x.len()).all(|d| d == dim || x[d] == source[d])
+                && start + source[dim] <= x[dim];
+            call.require(inside, "the source lies inside the first argument")?;
+            Shapes::of(x.to_vec())
+        }
+        Copies::Repeat => {
+            call.require(
+                call.params.len() == x.len(),
+                "each dimension has its number of times",
+            )?;
+            let times = (0..x.len()).map(|d| Ok(x[d].saturating_mul(call.whole(d)?)));
+            Shapes::of(times.collect::<Result<_, String>>()?)
+        }
+        Copies::Flip => {
+            let dims = (0..call.params.len())
+                .map(|i| call.dim(i))
+                .collect::<Result<Vec<_>, _>>()?;
+            let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
+            call.require(ascending, "dims are named once each, in ascending order")?;
+            Shapes::of(x.to_vec())
+        }
+        Copies::Roll => {
+            call.dim(1)?;
+            call.whole(0)?;
+            Shapes::of(x.to_vec())
+        }
+        Copies::Unfold => {
+            let (dim, size, step) = (call.dim(0)?, call.positive(1)?, call.positive(2)?);
+            let room = x[dim].checked_sub(size);
+            let room = room.ok_or_else(|| call.mismatch("the window fits into the dimension"))?;
+            let mut output = x.to_vec();
+            output[dim] = room / step + 1;
+            output.push(size);
+            Shapes::of(output)
+        }
+        Copies::Chunk => {
+            let (chunks, dim, which) = (call.positive(0)?, call.dim(1)?, call.whole(2)?);
+            call.require(which < chunks.min(x[dim]), "there is such a chunk")?;
+            with(dim, chunk(x[dim], chunks, which).1)
+        }
+        Copies::PixelShuffle | Copies::PixelUnshuffle => {
+            let (x, factor) = (call.rank(0, 4)?, call.positive(0)?);
+            let square = factor.saturating_mul(factor);
+            if op == Copies::PixelShuffle {
+                call.require(
+                    x[1] % square == 0,
+                    "the square of the factor divides the channels",
+                )?;
+                return Shapes::of(vec![x[0], x[1] / square, x[2] * factor, x[3] * factor]);
+            }
+            let even = x[2] % factor == 0 && x[3] % factor == 0;
+            call.require(even, "the factor divides height and width")?;
+            Shapes::of(vec![
+                x[0],
+                x[1].saturating_mul(square),
+                x[2] / factor,
+                x[3] / factor,
+            ])
+        }
+        Copies::ReplicationPad2d => {
+            let (x, pad) = (call.rank(0, 4)?, call.whole(0)?);
+            call.require(pad <= 1, "the pad is 0 or 1")?;
+            call.require(!x.contains(&0), "there is an edge to repeat")?;
+            Shapes::of(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
+        }
+        Copies::Copy | Copies::Cat | Copies::SliceSet | Copies::Fill | Copies::PadZeros => {
+            Err(format!("`{op}` moves nothing to another place"))
+        }
+    }
+}
+
+/// Start and length of one of `chunks` chunks of a dimension of `extent`: the first ones are one longer where they cannot
+/// all be alike; more chunks than elements have one element each.
+pub fn chunk(extent: usize, chunks: usize, which: usize) -> (usize, usize) {
+    if extent < chunks {
+        return (which, 1);
+    }
+    let (len, longer) = (extent / chunks, extent % chunks);
+    (which * len + which.min(longer), len + usize::from(which < longer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_follow_one_another_to_the_end() {
+        for (extent, chunks) in [(7, 3), (6, 3), (2, 5), (1, 1), (9, 9)] {
+            let mut end = 0;
+            for which in 0..chunks.min(extent) {
+                let (start, len) = chunk(extent, chunks, which);
+                assert_eq!(start, end, "chunk {which} of {chunks} of {extent}");
+                end = start + len;
+            }
+            assert_eq!(end, extent);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Layers and losses: candle's composition of each, with the running error of every step.
+
+use parity_model::Op;
+use parity_model::op::Layers;
+use parity_model::op::grad::Function;
+
+use super::Answer;
+use super::grad::arguments;
+use crate::ball::Steps;
+use crate::expected::Call;
+use crate::program::Program;
+use crate::tape::Tape;
+
+const SOURCE: &str =
+    "running error of the layer's formula, one rounding a step, sums in f32 (f64 for f64) in any order";
+
+pub(crate) fn answer(call: &Call<'_>, op: Layers) -> Answer {
+    let steps = Steps::of(call.dtype, call.arithmetic);
+    let mut tape = Tape::new(steps);
+    let args = arguments(&mut tape, call.case.op.roles(), call.args);
+    let program = Program {
+        params: &call.case.params,
+        args: &args,
+        output: &call.shape,
+    };
+    let y = program.run(&mut tape, Function::Op(Op::Layers(op)));
+    let elements = tape.values(y).iter().map(|ball| steps.element(*ball));
+    (elements.collect(), SOURCE.to_owned())
+}

@@ -1,0 +1,428 @@
+//! Numbers with a bound on their error: what a formula gives exactly, and how far from it a backend may come that rounds
+//! after each step.
+//!
+//! The midpoint is computed in double-double arithmetic and is the mathematical value; the radius is a running error
+//! analysis (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.3): every step adds the rounding
+//! of the format it is computed in to what the errors of its operands make of it, second-order terms included. A step
+//! whose result is a number of the format, made of operands without error, has none. Fusing or widening steps only takes
+//! roundings away.
+
+use parity_model::DType;
+use parity_model::float::Format;
+
+use crate::Element;
+use crate::arithmetic::Arithmetic;
+use crate::dd::{self, Dd};
+use crate::dot::{accumulator_unit, gamma};
+use crate::limit::Limit;
+
+/// A number and the bound of its error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ball {
+    pub(crate) mid: Dd,
+    pub(crate) rad: f64,
+}
+
+impl Ball {
+    pub(crate) const ZERO: Ball = Ball::whole(0.0);
+    pub(crate) const ONE: Ball = Ball::whole(1.0);
+
+    const fn whole(x: f64) -> Ball {
+        Ball {
+            mid: Dd { hi: x, lo: 0.0 },
+            rad: 0.0,
+        }
+    }
+
+    /// A number that everyone has exactly.
+    pub(crate) fn exact(x: f64) -> Ball {
+        Ball::whole(x)
+    }
+
+    fn is_exactly(self, x: f64) -> bool {
+        self.rad == 0.0 && self.mid.hi == x && self.mid.lo == 0.0
+    }
+
+    /// The largest magnitude inside.
+    fn magnitude(self) -> f64 {
+        self.mid.hi.abs() + self.rad
+    }
+
+    pub(crate) fn negated(self) -> Ball {
+        Ball {
+            mid: -self.mid,
+            rad: self.rad,
+        }
+    }
+
+    /// With room for an error more.
+    pub(crate) fn widened(self, by: f64) -> Ball {
+        Ball {
+            mid: self.mid,
+            rad: self.rad + by,
+        }
+    }
+}
+
+/// The format in which partial sums are rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sums {
+    /// In the accumulator: f32, or f64 for f64.
+    Accumulated,
+    /// In the dtype itself, one after the other.
+    InDtype,
+}
+
+/// ULP of exp, log, tanh, erf and pow in the worst library: see `limit`.
+const LIBRARY_ULP: f64 = 2.0;
+
+/// How a backend rounds steps of a dtype.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    format: Format,
+    /// Relative error of one rounding to the dtype.
+    unit: f64,
+    /// Absolute error of one rounding to a subnormal.
+    tiny: f64,
+    /// Relative error of one rounding in the accumulator.
+    accumulator: f64,
+    /// The format of partial sums, where the wrong one is asked for.
+    narrow: Option<Format>,
+}
+
+impl Steps {
+    /// For steps in `dtype`, a float.
+    pub(crate) fn of(dtype: DType, arithmetic: Arithmetic) -> Steps {
+        let format = Format::of(dtype).unwrap_or_else(|| panic!("steps of {dtype} are exact"));
+        Steps {
+            format,
+            unit: format.unit_roundoff(),
+            tiny: format.min_subnormal() / 2.0,
+            accumulator: accumulator_unit(dtype),
+            narrow: arithmetic.accumulator(dtype),
+        }
+    }
+
+    /// Steps in f32 where the dtype is narrower: for layers that convert before they compute.
+    pub(crate) fn widened(self) -> Steps {
+        match Format::of(DType::F32) {
+            Some(format) if format.mantissa_bits > self.format.mantissa_bits => Steps {
+                format,
+                unit: format.unit_roundoff(),
+                tiny: format.min_subnormal() / 2.0,
+                ..self
+            },
+            Some(_) | None => self,
+        }
+    }
+
+    /// The number rounded to the format; nothing is lost if it is one of its numbers.
+    pub(crate) fn round(self, x: Ball) -> Ball {
+        let held = x.rad == 0.0 && x.mid.lo == 0.0 && self.format.round(x.mid.hi) == x.mid.hi;
+        if held {
+            return x;
+        }
+        x.widened(self.unit * x.magnitude() + self.tiny)
+    }
+
+    /// A constant of a formula, which a backend rounds to the format.
+    pub(crate) fn constant(self, c: Dd) -> Ball {
+        self.round(Ball { mid: c, rad: 0.0 })
+    }
+
+    pub(crate) fn add(self, a: Ball, b: Ball) -> Ball {
+        if a.is_exactly(0.0) {
+            return b;
+        }
+        if b.is_exactly(0.0) {
+            return a;
+        }
+        // A double-double of an infinity would be NaN.
+        if !a.mid.hi.is_finite() || !b.mid.hi.is_finite() {
+            return Ball::exact(a.mid.hi + b.mid.hi);
+        }
+        self.round(Ball {
+            mid: a.mid + b.mid,
+            rad: a.rad + b.rad,
+        })
+    }
+
+    pub(crate) fn sub(self, a: Ball, b: Ball) -> Ball {
+        self.add(a, b.negated())
+    }
+
+    /// The product before it is rounded.
+    fn product(a: Ball, b: Ball) -> Ball {
+        Ball {
+            mid: a.mid * b.mid,
+            rad: a.mid.hi.abs() * b.rad + b.mid.hi.abs() * a.rad + a.rad * b.rad,
+        }
+    }
+
+    pub(crate) fn mul(self, a: Ball, b: Ball) -> Ball {
+        match (a.is_exactly(1.0), b.is_exactly(1.0)) {
+            (true, _) => b,
+            (_, true) => a,
+            (false, false) => self.round(Self::product(a, b)),
+        }
+    }
+
+    /// For a divisor that is not zero anywhere inside; else nothing is known.
+    pub(crate) fn div(self, a: Ball, b: Ball) -> Ball {
+        let least = b.mid.hi.abs() - b.rad;
+        if least <= 0.0 {
+            return Ball {
+                mid: a.mid / b.mid,
+                rad: f64::INFINITY,
+            };
+        }
+        let mid = a.mid / b.mid;
+        self.round(Ball {
+            mid,
+            rad: (a.rad + mid.hi.abs() * b.rad) / least,
+        })
+    }
+
+    /// `x` times the parameter `c`, which becomes a number of the dtype first.
+    pub(crate) fn scaled(self, x: Ball, c: f64) -> Ball {
+        self.mul(x, self.constant(c.into()))
+    }
+
+    /// `x` plus the parameter `c`.
+    pub(crate) fn shifted(self, x: Ball, c: f64) -> Ball {
+        self.add(x, self.constant(c.into()))
+    }
+
+    /// The sum of the terms, in any order.
+    pub(crate) fn sum(self, terms: impl Iterator<Item = Ball>, sums: Sums) -> Ball {
+        let unit = match sums {
+            Sums::Accumulated => self.accumulator,
+            Sums::InDtype => self.unit,
+        };
+        self.total(terms, unit, 0)
+    }
+
+    /// The sum of the products, in any order.
+    pub(crate) fn dot(self, terms: impl Iterator<Item = (Ball, Ball)>) -> Ball {
+        let products = terms.map(|(a, b)| Self::product(a, b));
+        self.total(products, self.accumulator, 1)
+    }
+
+    /// A sum in a format of unit roundoff `unit`, each term of which has been rounded `before` times in it.
+    fn total(self, terms: impl Iterator<Item = Ball>, unit: f64, before: usize) -> Ball {
+        let (mut sum, mut narrow) = (Dd::from(0.0), 0.0);
+        let (mut rad, mut magnitude, mut count, mut whole) = (0.0, 0.0, 0_usize, true);
+        for term in terms.filter(|term| !term.is_exactly(0.0)) {
+            sum = sum + term.mid;
+            rad += term.rad;
+            magnitude += term.magnitude();
+            count += 1;
+            whole &= term.rad == 0.0 && term.mid.lo == 0.0 && term.mid.hi.fract() == 0.0;
+            narrow = self
+                .narrow
+                .map_or(0.0, |format| format.round(narrow + term.mid.hi));
+        }
+        // Below 1 / unit whole numbers and their sums are exact.
+        if !(whole && magnitude * unit <= 1.0) {
+            rad += gamma((count + before).saturating_sub(1), unit) * magnitude;
+        }
+        let mid = if self.narrow.is_some() && count > 1 {
+            narrow.into()
+        } else {
+            sum
+        };
+        self.round(Ball { mid, rad })
+    }
+
+    /// A monotonic library function, given its correctly rounded value and its slope.
+    fn library(self, x: Ball, f: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) -> Ball {
+        let at = f(x.mid.hi);
+        let spread = if x.rad == 0.0 {
+            0.0
+        } else {
+            let (below, above) = (f(x.mid.hi - x.rad), f(x.mid.hi + x.rad));
+            (above - at).abs().max((at - below).abs())
+        };
+        self.called(x, at, slope(x.mid.hi), spread)
+    }
+
+    /// What a library makes of `x`: `at` for its upper half, changing by `slope`, and by `spread` at most inside.
+    fn called(self, x: Ball, at: f64, slope: f64, spread: f64) -> Ball {
+        let lower = if x.mid.lo == 0.0 { 0.0 } else { slope * x.mid.lo };
+        let mid = Dd::from(at) + lower.into();
+        // The value in f64 is itself half an ulp from the exact one.
+        let own = f64::EPSILON / 2.0;
+        let library = 2.0 * LIBRARY_ULP * self.unit.min(self.accumulator);
+        self.round(Ball {
+            mid,
+            rad: spread + (own + library) * (at.abs() + spread),
+        })
+    }
+
+    pub(crate) fn exp(self, x: Ball) -> Ball {
+        let mid = dd::exp(x.mid);
+        let library = 2.0 * LIBRARY_ULP * self.unit.min(self.accumulator);
+        let spread = mid.hi * core_math::expm1(x.rad);
+        self.round(Ball {
+            mid,
+            rad: spread + library * (mid.hi + spread),
+        })
+    }
+
+    pub(crate) fn ln(self, x: Ball) -> Ball {
+        self.library(x, core_math::log, |x| 1.0 / x)
+    }
+
+    pub(crate) fn tanh(self, x: Ball) -> Ball {
+        self.library(x, core_math::tanh, |x| {
+            let y = core_math::tanh(x);
+            1.0 - y * y
+        })
+    }
+
+    pub(crate) fn erf(self, x: Ball) -> Ball {
+        self.library(x, core_math::erf, |x| {
+            std::f64::consts::FRAC_2_SQRT_PI * core_math::exp(-x * x)
+        })
+    }
+
+    pub(crate) fn sin(self, x: Ball) -> Ball {
+        self.called(x, core_math::sin(x.mid.hi), core_math::cos(x.mid.hi), x.rad)
+    }
+
+    pub(crate) fn cos(self, x: Ball) -> Ball {
+        self.called(x, core_math::cos(x.mid.hi), -core_math::sin(x.mid.hi), x.rad)
+    }
+
+    /// x^exponent, for x above zero, or without error.
+    pub(crate) fn powf(self, x: Ball, exponent: f64) -> Ball {
+        self.library(
+            x,
+            |x| core_math::pow(x, exponent),
+            |x| exponent * core_math::pow(x, exponent - 1.0),
+        )
+    }
+
+    /// x^n as a library's `pow` has it, for n above zero and x of any sign.
+    pub(crate) fn power(self, x: Ball, n: u32) -> Ball {
+        let exact = (1..n).fold(x, |power, _| Self::product(power, x));
+        let library = 2.0 * LIBRARY_ULP * self.unit.min(self.accumulator);
+        self.round(exact.widened(library * exact.magnitude()))
+    }
+
+    /// Correctly rounded, as IEEE 754 asks.
+    pub(crate) fn sqrt(self, x: Ball) -> Ball {
+        let mid = dd::sqrt(x.mid);
+        let rad = if x.rad == 0.0 {
+            0.0
+        } else {
+            x.rad / (mid.hi + (x.mid.hi - x.rad).max(0.0).sqrt())
+        };
+        self.round(Ball { mid, rad })
+    }
+
+    /// The output's element: the right answer, and as far from it as the ball reaches. The expected value is itself half
+    /// an ulp from the exact one.
+    pub(crate) fn element(self, x: Ball) -> Element {
+        let bits = self.format.encode(x.mid.hi);
+        let limit = if x.rad == 0.0 || !x.rad.is_finite() || !x.mid.hi.is_finite() {
+            Limit::EXACT
+        } else {
+            Limit { ulp: 0.5, abs: x.rad }
+        };
+        Element { bits, limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn single() -> Steps {
+        Steps::of(DType::F32, Arithmetic::Right)
+    }
+
+    /// Numbers of both signs, up to about 8.
+    fn samples() -> impl Iterator<Item = f32> {
+        (1..500).map(|i| ((i as f32) * 0.618_034).sin() * 8.0 / (1 + i % 7) as f32)
+    }
+
+    fn inside(ball: Ball, got: f32) -> bool {
+        (f64::from(got) - ball.mid.hi).abs() <= ball.rad
+    }
+
+    #[test]
+    fn steps_in_f32_stay_inside_and_the_bound_is_not_slack() {
+        let steps = single();
+        let mut used: f64 = 0.0;
+        for (x, y) in samples().zip(samples().skip(1)) {
+            let (a, b) = (Ball::exact(f64::from(x)), Ball::exact(f64::from(y)));
+            let product = steps.mul(a, b);
+            let ball = steps.add(steps.div(product, steps.shifted(steps.mul(b, b), 1.0)), a);
+            let got = x * y / (y * y + 1.0) + x;
+            assert!(inside(ball, got), "{x} {y}");
+            used = used.max((f64::from(got) - ball.mid.hi).abs() / ball.rad);
+        }
+        assert!(used > 0.2, "{used} of the bound: it would let mistakes through");
+    }
+
+    #[test]
+    fn functions_of_an_inexact_number_reach_their_ends() {
+        let steps = single();
+        for x in samples().map(f64::from) {
+            let ball = Ball::exact(x).widened(1e-3);
+            for end in [x - 1e-3, x + 1e-3] {
+                let rows = [
+                    (steps.exp(ball), end.exp()),
+                    (steps.tanh(ball), end.tanh()),
+                    (steps.sin(ball), end.sin()),
+                    (steps.cos(ball), end.cos()),
+                    (steps.erf(ball), core_math::erf(end)),
+                ];
+                for (i, (ball, value)) in rows.into_iter().enumerate() {
+                    assert!((value - ball.mid.hi).abs() <= ball.rad, "function {i} at {end}");
+                    assert!(
+                        ball.rad < 1e-2 * (1.0 + ball.mid.hi.abs()),
+                        "the control: function {i} at {end}"
+                    );
+                }
+            }
+            let positive = Ball::exact(x.abs() + 0.01).widened(1e-3);
+            for end in [positive.mid.hi - 1e-3, positive.mid.hi + 1e-3] {
+                assert!((end.ln() - steps.ln(positive).mid.hi).abs() <= steps.ln(positive).rad);
+                assert!((end.sqrt() - steps.sqrt(positive).mid.hi).abs() <= steps.sqrt(positive).rad);
+                let power = steps.powf(positive, -1.5);
+                assert!((end.powf(-1.5) - power.mid.hi).abs() <= power.rad);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_the_format_leave_no_room() {
+        let steps = single();
+        let three = Ball::exact(3.0);
+        assert_eq!(steps.mul(three, Ball::exact(0.5)).rad, 0.0);
+        assert_eq!(steps.sum([three, three].into_iter(), Sums::Accumulated).rad, 0.0);
+        assert_eq!(steps.element(steps.add(three, three)).limit, Limit::EXACT);
+        assert!(steps.mul(three, Ball::exact(0.1)).rad > 0.0, "the control");
+        assert!(steps.div(Ball::ONE, three).rad > 0.0, "the control");
+    }
+
+    #[test]
+    fn a_divisor_that_may_be_zero_leaves_nothing_known() {
+        let quotient = single().div(Ball::ONE, Ball::exact(1e-9).widened(1e-8));
+        assert_eq!(quotient.rad, f64::INFINITY);
+    }
+
+    #[test]
+    fn sums_in_any_order_are_inside_and_a_lost_term_is_not() {
+        let terms: Vec<f32> = samples().collect();
+        let ball = single().sum(
+            terms.iter().map(|x| Ball::exact(f64::from(*x))),
+            Sums::Accumulated,
+        );
+        let sum = |order: &mut dyn Iterator<Item = &f32>| order.fold(0_f32, |sum, x| sum + x);
+        assert!(inside(ball, sum(&mut terms.iter())) && inside(ball, sum(&mut terms.iter().rev())));
+        assert!(!inside(ball, sum(&mut terms.iter().skip(3))), "the control");
+    }
+}
