@@ -11,12 +11,14 @@ use std::{
     time::Duration,
 };
 
-use parity_exec::{Runner, serve};
+use parity_exec::{PROTOCOL, Runner, serve};
 use parity_model::{Case, HostTensor, Op, Outcome, Refusal, op::Unary, record::BackendInfo};
 
 #[derive(Default)]
 struct Mock {
     fell_back: bool,
+    /// Cases so far.
+    count: u8,
 }
 
 impl Runner for Mock {
@@ -27,11 +29,13 @@ impl Runner for Mock {
             level: "host".to_owned(),
             driver: "none".to_owned(),
             target: String::new(),
+            host: None,
         }
     }
 
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
         self.fell_back = case.op == Op::Unary(Unary::Erf);
+        self.count = self.count.wrapping_add(1);
         match case.op {
             Op::Unary(Unary::Abs) => {
                 let _ = writeln!(io::stderr(), "about to abort");
@@ -56,6 +60,25 @@ impl Runner for Mock {
                 message: "page fault".to_owned(),
             },
             Op::Unary(Unary::Sqr) => this_process(),
+            Op::Unary(Unary::Neg) => altered(case, seed, |bytes| bytes[0] ^= 1),
+            Op::Unary(Unary::Recip) => altered(case, seed, |bytes| bytes.fill(0xff)),
+            // The last bit of the third element is another in every second case.
+            Op::Unary(Unary::Sqrt) => altered(case, seed, |bytes| bytes[8] ^= self.count & 1),
+            Op::Unary(Unary::Gelu) => Outcome::Missing {
+                reason: "nothing to run".to_owned(),
+            },
+            Op::Unary(Unary::Silu) => hog(case, seed),
+            Op::Unary(Unary::Tanh) => killed(),
+            Op::Unary(Unary::Cos) if !marker().exists() => {
+                let _ = fs::write(marker(), "");
+                killed()
+            }
+            Op::Unary(Unary::Sin) => {
+                let _ = fs::write(marker(), std::process::id().to_string());
+                loop {
+                    thread::sleep(Duration::from_secs(3600));
+                }
+            }
             _ => echo(case, seed),
         }
     }
@@ -98,6 +121,62 @@ fn echo(case: &Case, seed: u64) -> Outcome {
     )
 }
 
+/// The first input, with something done to its bytes.
+fn altered(case: &Case, seed: u64, change: impl FnOnce(&mut [u8])) -> Outcome {
+    let mut outcome = echo(case, seed);
+    if let Outcome::Ran(output) = &mut outcome {
+        change(&mut output.bytes);
+    }
+    outcome
+}
+
+/// Needs 256 MiB, then echoes.
+fn hog(case: &Case, seed: u64) -> Outcome {
+    std::hint::black_box(vec![0_u8; 256 << 20]);
+    echo(case, seed)
+}
+
+/// What `kill -9` does, or a kernel that is out of memory.
+fn killed() -> Outcome {
+    let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    Outcome::Missing {
+        reason: format!("nobody died: {killed:?}"),
+    }
+}
+
+/// A frame of some version of the protocol.
+fn frame(version: u32, body: &[u8]) -> ExitCode {
+    let length = u32::try_from(body.len()).unwrap_or_default();
+    let frame = [
+        b"PRTY".as_slice(),
+        &version.to_le_bytes(),
+        &length.to_le_bytes(),
+        body,
+    ];
+    match io::stdout().write_all(&frame.concat()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// The first word of a worker that was built from something else.
+#[derive(serde::Serialize)]
+enum Greeting {
+    Hello {
+        build: &'static str,
+        device: Result<BackendInfo, String>,
+    },
+}
+
+fn foreign() -> ExitCode {
+    let device = Ok(Mock::default().info());
+    let hello = Greeting::Hello {
+        build: "parity 0.0.1, candle-core 0.9.0",
+        device,
+    };
+    rmp_serde::to_vec_named(&hello).map_or(ExitCode::FAILURE, |body| frame(PROTOCOL, &body))
+}
+
 /// The file a test wants to see.
 fn marker() -> PathBuf {
     env::var_os("MOCK_MARKER").map(PathBuf::from).unwrap_or_default()
@@ -121,6 +200,8 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             };
         }
+        "other-protocol" => return frame(1_000_000, b"whatever it says"),
+        "other-build" => return foreign(),
         _ => serve(|| Ok(Mock::default())),
     };
     if served.is_ok() {

@@ -2,14 +2,14 @@
 //! sorting their errors into classes.
 
 use candle_core::{
-    Device, Error,
+    Device, Error, Tensor, Var,
     rocm::{self, RocmError},
     rocm_backend,
 };
-use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
+use parity_model::{Case, HostTensor, Outcome, Refusal, record::BackendInfo};
 
 use crate::{
-    ops,
+    nvidia, ops,
     tensors::{self, Placement},
     worker::Runner,
 };
@@ -44,16 +44,37 @@ impl Backend {
         }
     }
 
+    /// The Rust expression that opens the backend's first device, for sources made of a case.
+    pub const fn source(self) -> &'static str {
+        match self {
+            Backend::Cpu => "Device::Cpu",
+            Backend::Cuda => "Device::new_cuda(0)?",
+            Backend::Rocm => "Device::new_rocm(0)?",
+        }
+    }
+
+    /// The environments that lead to the devices the backend may have, one each.
+    pub const fn choices(self) -> &'static [&'static [(&'static str, &'static str)]] {
+        const DRIVER: &str = "ROCM_DRIVER";
+        const TARGET: &str = "ROCM_SOFT_TARGET";
+        match self {
+            Backend::Cpu | Backend::Cuda => &[&[]],
+            Backend::Rocm => &[
+                &[(DRIVER, "system")],
+                &[(DRIVER, "soft"), (TARGET, "gfx1100")],
+                &[(DRIVER, "soft"), (TARGET, "gfx942")],
+                &[(DRIVER, "soft"), (TARGET, "gfx90a")],
+            ],
+        }
+    }
+
     /// Opens the backend's first device.
     ///
     /// # Errors
     /// Why there is none, in one line.
     pub fn open(self) -> Result<CandleRunner, String> {
         match self {
-            Backend::Cpu => Ok(CandleRunner {
-                device: Device::Cpu,
-                info: cpu_info(),
-            }),
+            Backend::Cpu => Ok(CandleRunner::new(Device::Cpu, cpu_info())),
             Backend::Cuda => open_cuda(),
             Backend::Rocm => open_rocm(),
         }
@@ -81,6 +102,7 @@ fn cpu_info() -> BackendInfo {
         level: "host".to_owned(),
         driver: format!("candle-core {CANDLE_VERSION}"),
         target: String::new(),
+        host: None,
     }
 }
 
@@ -89,20 +111,27 @@ pub const CANDLE_VERSION: &str = "0.11.1";
 
 #[cfg(feature = "cuda")]
 fn open_cuda() -> Result<CandleRunner, String> {
-    let device = Device::new_cuda(0).map_err(|error| error.to_string())?;
+    let opened = std::panic::catch_unwind(|| Device::new_cuda(0)).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map_or("", String::as_str);
+        nvidia::missing_library(said).unwrap_or_else(|| format!("opening the device panicked: {said}"))
+    })?;
+    let device = opened.map_err(|error| words(&error))?;
     let Device::Cuda(cuda) = &device else {
         return Err("candle opened another device".to_owned());
     };
     let context = cuda.cuda_stream().context().clone();
     let capability = context.compute_capability().map_err(|error| error.to_string())?;
+    let module = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    let module = nvidia::driver_version(&module).unwrap_or("unknown");
     let info = BackendInfo {
         backend: Backend::Cuda.name().to_owned(),
         device: context.name().map_err(|error| error.to_string())?,
         level: "hardware".to_owned(),
-        driver: format!("CUDA, candle-core {CANDLE_VERSION}"),
+        driver: format!("NVIDIA driver {module}, CUDA {}", env!("PARITY_CUDA_VERSION")),
         target: format!("sm_{}{}", capability.0, capability.1),
+        host: None,
     };
-    Ok(CandleRunner { device, info })
+    Ok(CandleRunner::new(device, info))
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -126,14 +155,17 @@ fn open_rocm() -> Result<CandleRunner, String> {
         level: found.driver().level().to_string(),
         driver: found.driver().to_string(),
         target: found.target().to_owned(),
+        host: None,
     };
-    Ok(CandleRunner { device, info })
+    Ok(CandleRunner::new(device, info))
 }
 
 /// An open candle device.
 pub struct CandleRunner {
     device: Device,
     info: BackendInfo,
+    /// What computed the last result.
+    served_by: Vec<String>,
 }
 
 impl Runner for CandleRunner {
@@ -143,6 +175,7 @@ impl Runner for CandleRunner {
 
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
         rocm::reset_fallbacks();
+        self.served_by.clear();
         self.compute(case, seed).unwrap_or_else(|stop| match stop {
             Stop::Refused(error) => Outcome::Refused {
                 refusal: classify(&error),
@@ -157,6 +190,10 @@ impl Runner for CandleRunner {
             .into_iter()
             .map(|(op, _)| op.to_owned())
             .collect()
+    }
+
+    fn served_by(&self) -> Vec<String> {
+        self.served_by.clone()
     }
 }
 
@@ -175,9 +212,52 @@ impl From<Error> for Stop {
 }
 
 impl CandleRunner {
-    fn compute(&self, case: &Case, seed: u64) -> Result<Outcome, Stop> {
+    fn new(device: Device, info: BackendInfo) -> CandleRunner {
+        CandleRunner {
+            device,
+            info,
+            served_by: vec![],
+        }
+    }
+
+    /// What the device has executed since the last call.
+    fn take_trace(&self) -> Vec<String> {
+        match &self.device {
+            Device::Rocm(rocm) => rocm
+                .backend()
+                .take_trace()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            _ => vec![],
+        }
+    }
+
+    /// The output of a case; of one that compares two forms of its call, that of both.
+    fn compute(&mut self, case: &Case, seed: u64) -> Result<Outcome, Stop> {
+        let inputs = case.inputs(seed);
+        let args = self.views(case, &inputs)?;
+        // Uploads and views are not the op's.
+        self.take_trace();
+        let whole = self.call(case, &args);
+        self.served_by = self.take_trace();
+        let whole = whole?;
+        let Some(parts) = case.parts(&inputs) else {
+            return Ok(Outcome::Ran(whole));
+        };
+        let mut outputs = Vec::with_capacity(parts.calls.len());
+        for call in &parts.calls {
+            let args = call.iter().enumerate().map(|(i, arg)| self.base(case, i, arg));
+            outputs.push(self.call(case, &args.collect::<Result<Vec<_>, Error>>()?)?);
+        }
+        let both = parts.join(&outputs).and_then(|parts| Case::stack(&whole, &parts));
+        both.map(Outcome::Ran).map_err(Stop::Misuse)
+    }
+
+    /// The arguments as the case's layouts say, each compared with what its plan promises.
+    fn views(&self, case: &Case, inputs: &[HostTensor]) -> Result<Vec<Tensor>, Stop> {
         let mut args = Vec::with_capacity(case.args.len());
-        for (i, (arg, base)) in case.args.iter().zip(case.inputs(seed)).enumerate() {
+        for (i, (arg, base)) in case.args.iter().zip(inputs).enumerate() {
             let plan = case.plan(i);
             let planned = plan.as_ref().and_then(Placement::of_plan);
             let (Some(plan), Some(planned)) = (plan, planned) else {
@@ -186,7 +266,7 @@ impl CandleRunner {
                     arg.layout, arg.shape
                 )));
             };
-            let tensor = tensors::view(tensors::upload(&base, &self.device)?, &plan)?;
+            let tensor = tensors::view(self.base(case, i, base)?, &plan)?;
             let found = Placement::of_layout(tensor.layout());
             if !planned.agrees_with(&found) {
                 return Err(Stop::Misuse(format!(
@@ -195,15 +275,37 @@ impl CandleRunner {
             }
             args.push(tensor);
         }
-        let result = ops::apply(case.op, &case.params, &args)
+        Ok(args)
+    }
+
+    /// The tensor under argument `i`: a variable, where the case asks for the gradient by it.
+    fn base(&self, case: &Case, i: usize, base: &HostTensor) -> Result<Tensor, Error> {
+        let base = tensors::upload(base, &self.device)?;
+        if ops::grad::variable(case) == Some(i) {
+            return Ok(Var::from_tensor(&base)?.into_inner());
+        }
+        Ok(base)
+    }
+
+    /// The op on `args`, its output copied to the host.
+    fn call(&self, case: &Case, args: &[Tensor]) -> Result<HostTensor, Stop> {
+        let result = ops::apply(case.op, &case.params, args)
             .ok_or_else(|| Stop::Misuse(format!("{} does not take the case's arguments", case.op)))??;
+        let result = match ops::grad::variable(case) {
+            // The gradient is that of the tensor under the view.
+            Some(by) if !args[by].is_variable() => match case.plan(by) {
+                Some(plan) => tensors::view(result, &plan)?,
+                None => result,
+            },
+            Some(_) | None => result,
+        };
         if !result.device().same_device(&self.device) {
             let place = result.device().location();
             return Err(Stop::Misuse(format!(
                 "the result lies on {place:?}, not on the device under test"
             )));
         }
-        Ok(Outcome::Ran(tensors::download(&result)?.map_err(Stop::Misuse)?))
+        tensors::download(&result)?.map_err(Stop::Misuse)
     }
 }
 
@@ -229,14 +331,31 @@ fn classify(error: &Error) -> Refusal {
     }
     match innermost(error) {
         Error::UnsupportedDTypeForOp(..) => Refusal::Unsupported,
-        // candle loads a CUDA kernel by name; one that was not compiled is "not found".
-        Error::Cuda(inner) if inner.to_string().contains("CUDA_ERROR_NOT_FOUND") => Refusal::Unsupported,
-        Error::ShapeMismatchBinaryOp { .. }
+        Error::Cuda(inner) => nvidia::classify(&inner.to_string()),
+        Error::Msg(text) if text.contains("not supported on cuda") => Refusal::Unsupported,
+        // candle-nn's fused ops have no variant for it.
+        Error::Msg(text) if text.starts_with("unsupported dtype") => Refusal::Unsupported,
+        Error::BackwardNotSupported { .. } => Refusal::Unsupported,
+        Error::Msg(text) if text.starts_with("cannot seed") => Refusal::Unsupported,
+        Error::Msg(text) if text.starts_with("backward not supported") => Refusal::Unsupported,
+        Error::UnexpectedDType { .. }
         | Error::DTypeMismatchBinaryOp { .. }
+        | Error::DimOutOfRange { .. }
+        | Error::DuplicateDimIndex { .. }
         | Error::UnexpectedNumberOfDims { .. }
         | Error::UnexpectedShape { .. }
-        | Error::DimOutOfRange { .. }
-        | Error::InvalidIndex { .. } => Refusal::Invalid,
+        | Error::ShapeMismatch { .. }
+        | Error::ShapeMismatchBinaryOp { .. }
+        | Error::ShapeMismatchCat { .. }
+        | Error::ShapeMismatchSplit { .. }
+        | Error::OnlySingleDimension { .. }
+        | Error::EmptyTensor { .. }
+        | Error::NarrowInvalidArgs { .. }
+        | Error::Conv1dInvalidArgs { .. }
+        | Error::InvalidIndex { .. }
+        | Error::BroadcastIncompatibleShapes { .. }
+        | Error::MatMulUnexpectedStriding(_)
+        | Error::RequiresContiguous { .. } => Refusal::Invalid,
         _ => Refusal::Other,
     }
 }
@@ -273,7 +392,7 @@ mod tests {
         );
         check(
             Error::Cuda("DriverError(CUDA_ERROR_ILLEGAL_ADDRESS)".into()),
-            Refusal::Other,
+            Refusal::DeviceFault,
         );
         check(
             Error::Rocm(RocmError::NotImplemented { op: "matmul" }),

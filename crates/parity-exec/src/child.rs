@@ -4,9 +4,9 @@
 
 use std::{
     io::{BufReader, Read},
-    os::unix::process::CommandExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
     path::PathBuf,
-    process::{self, ChildStdin, Command, Stdio},
+    process::{self, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -20,14 +20,22 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{
     frame::{self, FrameError},
-    protocol::{FromWorker, Job, PROTOCOL},
+    protocol::{self, FromWorker, Job, Setup},
+    stop::Stop,
 };
 
 /// How much of a worker's stderr is kept.
 const STDERR_TAIL: usize = 4096;
 
-/// A process that closed its pipe is given this long to end by itself, so that its own signal is the one reported.
+/// A process that closed its pipe is given this long to end by itself, so that its own signal is the one reported; and
+/// whatever holds a dead worker's stderr open this long to let go of it.
 const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// How often a wait looks whether the run is to stop.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// What Rust's and C++'s allocators write before they end the process.
+const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of ", "std::bad_alloc"];
 
 /// How to start a worker for one backend.
 #[derive(Clone, Debug)]
@@ -40,6 +48,8 @@ pub struct WorkerCommand {
     pub args: Vec<String>,
     /// Variables set on top of the inherited environment.
     pub env: Vec<(String, String)>,
+    /// Where the worker runs, if the program only leads there, such as `ssh`: goes into [`BackendInfo::host`].
+    pub host: Option<String>,
 }
 
 /// Why a worker could not be started.
@@ -63,6 +73,20 @@ pub enum StartError {
         /// The backend's own words.
         reason: String,
     },
+    /// The worker is of another parity.
+    #[error("the {backend} worker is of another parity: {how}; install the same one at both ends")]
+    Version {
+        /// Name of the backend.
+        backend: String,
+        /// What differs.
+        how: String,
+    },
+    /// The run was stopped before the worker had answered.
+    #[error("the run was stopped while the {backend} worker started")]
+    Stopped {
+        /// Name of the backend.
+        backend: String,
+    },
     /// The worker died, hung or babbled before it reported its device.
     #[error("the {backend} worker did not come up: {how}{}", said(stderr))]
     Died {
@@ -72,6 +96,8 @@ pub enum StartError {
         how: String,
         /// The end of what it wrote to stderr.
         stderr: String,
+        /// Whether something outside killed it.
+        killed: bool,
     },
 }
 
@@ -80,7 +106,7 @@ pub enum StartError {
 /// # Errors
 /// Why the backend is not available.
 pub fn probe(command: &WorkerCommand, limit: Duration) -> Result<BackendInfo, StartError> {
-    Child::start(command, limit).map(|(_, info)| info)
+    Child::start(command, limit, None, &Stop::default()).map(|(_, info)| info)
 }
 
 fn said(stderr: &str) -> String {
@@ -98,8 +124,50 @@ pub struct Execution {
     pub outcome: Outcome,
     /// Ops that ran on the CPU because the device has no kernel for them.
     pub fallbacks: Vec<String>,
+    /// What computed the result, where the backend tells.
+    pub served_by: Vec<String>,
     /// Milliseconds on the backend, transfers included; for a death or a timeout, as the supervisor saw it.
     pub millis: f64,
+    /// What the case did when it ran a second time, if it was to and that was something else.
+    pub again: Option<Outcome>,
+    /// What the outcome does not tell: how it came about.
+    pub remark: Option<String>,
+}
+
+impl Execution {
+    /// What the supervisor saw of a case that a worker has not answered.
+    pub(crate) fn seen(outcome: Outcome, time: Duration) -> Execution {
+        Execution {
+            outcome,
+            fallbacks: vec![],
+            served_by: vec![],
+            millis: time.as_secs_f64() * 1e3,
+            again: None,
+            remark: None,
+        }
+    }
+}
+
+/// How a case ended for its worker.
+pub(crate) enum Ending {
+    /// The worker answered, and takes the next case.
+    Answered(Child, Execution),
+    /// The worker is gone, and the case cost it its life.
+    Lost(Execution),
+    /// Something outside killed the worker. The execution is a crash, if nothing better comes.
+    Killed(Execution),
+    /// The run was stopped, and the worker killed.
+    Stopped,
+}
+
+/// What came of waiting for a message.
+enum Wait {
+    Message(FromWorker),
+    Garbage(FrameError),
+    /// The pipe has ended.
+    Closed,
+    TimedOut,
+    Stopped,
 }
 
 /// A running worker. Dropping it kills its process group.
@@ -114,6 +182,8 @@ pub(crate) struct Child {
 struct Loss {
     how: String,
     stderr: String,
+    /// Whether it died of a SIGKILL that was not the supervisor's.
+    killed: bool,
 }
 
 impl Child {
@@ -121,33 +191,55 @@ impl Child {
     pub(crate) fn start(
         command: &WorkerCommand,
         limit: Duration,
+        memory_limit: Option<u64>,
+        stop: &Stop,
     ) -> Result<(Child, BackendInfo), StartError> {
-        let child = Child::spawn(command).map_err(|reason| StartError::Spawn {
-            backend: command.backend.clone(),
+        let backend = || command.backend.clone();
+        let mut child = Child::spawn(command).map_err(|reason| StartError::Spawn {
+            backend: backend(),
             program: command.program.clone(),
             reason,
         })?;
-        let died = |loss: Loss| StartError::Died {
-            backend: command.backend.clone(),
+        // A failed write means a dead worker, and the read below finds out how it died.
+        let _ = frame::write(&mut child.stdin, &Setup { memory_limit });
+        let loss = match child.wait(limit, stop) {
+            Wait::Message(FromWorker::Hello { build, .. }) if build != protocol::build() => {
+                let how = format!("it is {build}; this is {}", protocol::build());
+                return Err(StartError::Version {
+                    backend: backend(),
+                    how,
+                });
+            }
+            Wait::Message(FromWorker::Hello { device, .. }) => {
+                return match device {
+                    Ok(info) => {
+                        let host = command.host.clone();
+                        Ok((child, BackendInfo { host, ..info }))
+                    }
+                    Err(reason) => Err(StartError::Unavailable {
+                        backend: backend(),
+                        reason,
+                    }),
+                };
+            }
+            Wait::Garbage(error @ FrameError::Version(_)) => {
+                return Err(StartError::Version {
+                    backend: backend(),
+                    how: error.to_string(),
+                });
+            }
+            Wait::Stopped => return Err(StartError::Stopped { backend: backend() }),
+            Wait::Message(message) => child.lose(format!("it spoke out of turn: {message:?}")),
+            Wait::Garbage(error) => child.lose(error.to_string()),
+            Wait::TimedOut => child.lose(format!("no answer within {limit:?}")),
+            Wait::Closed => child.bury(),
+        };
+        Err(StartError::Died {
+            backend: backend(),
             how: loss.how,
             stderr: loss.stderr,
-        };
-        match child.frames.recv_timeout(limit) {
-            Ok(Ok(FromWorker::Hello {
-                protocol: PROTOCOL,
-                device,
-            })) => match device {
-                Ok(info) => Ok((child, info)),
-                Err(reason) => Err(StartError::Unavailable {
-                    backend: command.backend.clone(),
-                    reason,
-                }),
-            },
-            Ok(Ok(message)) => Err(died(child.lose(format!("it spoke out of turn: {message:?}")))),
-            Ok(Err(error)) => Err(died(child.lose(error.to_string()))),
-            Err(RecvTimeoutError::Timeout) => Err(died(child.lose(format!("no answer within {limit:?}")))),
-            Err(RecvTimeoutError::Disconnected) => Err(died(child.bury())),
-        }
+            killed: loss.killed,
+        })
     }
 
     fn spawn(command: &WorkerCommand) -> Result<Child, String> {
@@ -177,77 +269,105 @@ impl Child {
         })
     }
 
-    /// Runs one case. `Err` holds the outcome of a case that cost the worker its life.
-    pub(crate) fn run(mut self, job: &Job, limit: Duration) -> Result<(Child, Execution), Execution> {
+    /// Waits for the next message.
+    fn wait(&self, limit: Duration, stop: &Stop) -> Wait {
         let started = Instant::now();
-        let seen = |outcome| Execution {
-            outcome,
-            fallbacks: vec![],
-            millis: started.elapsed().as_secs_f64() * 1e3,
-        };
+        loop {
+            if stop.requested() {
+                return Wait::Stopped;
+            }
+            let left = limit.saturating_sub(started.elapsed());
+            match self.frames.recv_timeout(left.min(GLANCE)) {
+                Ok(Ok(message)) => return Wait::Message(message),
+                Ok(Err(error)) => return Wait::Garbage(error),
+                Err(RecvTimeoutError::Disconnected) => return Wait::Closed,
+                Err(RecvTimeoutError::Timeout) if left <= GLANCE => return Wait::TimedOut,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Runs one case.
+    pub(crate) fn run(mut self, job: &Job, limit: Duration, stop: &Stop) -> Ending {
+        let started = Instant::now();
+        let seen = |outcome| Execution::seen(outcome, started.elapsed());
         self.stderr.clear();
         // A failed write means a dead worker, and the read below finds out how it died.
         let written = frame::write(&mut self.stdin, job);
         if let Err(error @ (FrameError::Encode(_) | FrameError::TooLong(_))) = written {
-            return Ok((
-                self,
-                seen(Outcome::Missing {
-                    reason: format!("the case cannot be sent: {error}"),
-                }),
-            ));
+            let reason = format!("the case cannot be sent: {error}");
+            return Ending::Answered(self, seen(Outcome::Missing { reason }));
         }
-        let loss = match self.frames.recv_timeout(limit) {
-            Ok(Ok(FromWorker::Done {
+        let loss = match self.wait(limit, stop) {
+            Wait::Message(FromWorker::Done {
                 id,
                 outcome,
                 fallbacks,
+                served_by,
                 millis,
-            })) if id == job.id => {
-                return Ok((
-                    self,
-                    Execution {
-                        outcome,
-                        fallbacks,
-                        millis,
-                    },
-                ));
+            }) if id == job.id => {
+                let execution = Execution {
+                    outcome,
+                    fallbacks,
+                    served_by,
+                    millis,
+                    again: None,
+                    remark: None,
+                };
+                return Ending::Answered(self, execution);
             }
-            Ok(Ok(message)) => self.lose(format!("it spoke out of turn: {message:?}")),
-            Ok(Err(error)) => self.lose(error.to_string()),
-            Err(RecvTimeoutError::Disconnected) => self.bury(),
-            Err(RecvTimeoutError::Timeout) => {
+            Wait::Stopped => return Ending::Stopped,
+            Wait::TimedOut => {
                 drop(self);
                 let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-                return Err(seen(Outcome::TimedOut { limit_ms }));
+                return Ending::Lost(seen(Outcome::TimedOut { limit_ms }));
             }
+            Wait::Message(message) => self.lose(format!("it spoke out of turn: {message:?}")),
+            Wait::Garbage(error) => self.lose(error.to_string()),
+            Wait::Closed => self.bury(),
         };
-        Err(seen(Outcome::Crashed {
-            how: loss.how,
-            stderr: loss.stderr,
-        }))
+        let Loss { how, stderr, killed } = loss;
+        let execution = seen(Outcome::Crashed { how, stderr });
+        if killed {
+            Ending::Killed(execution)
+        } else {
+            Ending::Lost(execution)
+        }
     }
 
     /// Kills a worker that lost the thread of the conversation.
     fn lose(mut self, how: String) -> Loss {
         self.kill();
+        let stderr = self.stderr.finish();
+        let starved = OUT_OF_MEMORY.iter().any(|words| stderr.contains(words));
         Loss {
-            how,
-            stderr: self.stderr.finish(),
+            how: if starved {
+                format!("out of memory, {how}")
+            } else {
+                how
+            },
+            stderr,
+            killed: false,
         }
     }
 
     /// Finds out how a worker ended that closed its pipe.
     fn bury(mut self) -> Loss {
         let deadline = Instant::now() + LAST_BREATH;
-        let how = loop {
+        let status = loop {
             match self.process.try_wait() {
-                Ok(Some(status)) => break status.to_string(),
+                Ok(Some(status)) => break Ok(status),
                 Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
-                Ok(None) => break "it closed its pipe and lived on".to_owned(),
-                Err(error) => break format!("its exit status is unknown: {error}"),
+                Ok(None) => break Err("it closed its pipe and lived on".to_owned()),
+                Err(error) => break Err(format!("its exit status is unknown: {error}")),
             }
         };
-        self.lose(how)
+        let killed = matches!(&status, Ok(status) if status.signal() == Some(Signal::KILL.as_raw()));
+        let how = status.as_ref().map_or_else(String::clone, ExitStatus::to_string);
+        Loss {
+            killed,
+            ..self.lose(how)
+        }
     }
 
     /// Kills the whole process group and collects the process. Harmless on a dead one.
@@ -312,11 +432,13 @@ impl Tail {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Waits for the end of the pipe (the process must be dead) and returns the text.
+    /// Waits for the end of the pipe (the process must be dead) and returns the text. What the process left behind, out of
+    /// its group's reach, may hold the pipe open; it is not waited for.
     fn finish(&mut self) -> String {
-        if let Some(reader) = self.reader.take() {
-            // The reader does not panic; if it did, what it had read so far is still there.
-            let _ = reader.join();
+        let deadline = Instant::now() + LAST_BREATH;
+        let reading = |reader: &JoinHandle<()>| !reader.is_finished() && Instant::now() < deadline;
+        while self.reader.as_ref().is_some_and(reading) {
+            thread::sleep(Duration::from_millis(1));
         }
         let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).trim_end().to_owned()

@@ -1,10 +1,13 @@
-//! Length-prefixed MessagePack frames between the supervisor and its workers.
+//! Length-prefixed MessagePack frames between the supervisor and its workers. Each carries the protocol's version, so that
+//! two builds of `parity`, as on two hosts, never misread each other.
 //!
 //! Knows bytes only; what the messages say is [`crate::protocol`]'s.
 
 use std::io::{self, Read, Write};
 
 use serde::{Serialize, de::DeserializeOwned};
+
+use crate::protocol::PROTOCOL;
 
 /// First bytes of every frame, so that stray output is told from a message.
 const MAGIC: [u8; 4] = *b"PRTY";
@@ -19,6 +22,8 @@ pub(crate) enum FrameError {
     Pipe(#[from] io::Error),
     #[error("expected a frame, found the bytes {0:02x?}")]
     NotAFrame([u8; 4]),
+    #[error("it speaks version {0} of the worker protocol, this parity version {PROTOCOL}")]
+    Version(u32),
     #[error("a frame claims {0} bytes, more than the limit of {MAX_LENGTH}")]
     TooLong(u64),
     #[error("the pipe ended inside a frame")]
@@ -37,6 +42,7 @@ pub(crate) fn write<T: Serialize>(out: &mut impl Write, message: &T) -> Result<(
         .filter(|&length| length <= MAX_LENGTH);
     let length = length.ok_or(FrameError::TooLong(body.len() as u64))?;
     out.write_all(&MAGIC)?;
+    out.write_all(&PROTOCOL.to_le_bytes())?;
     out.write_all(&length.to_le_bytes())?;
     out.write_all(&body)?;
     out.flush()?;
@@ -50,6 +56,10 @@ pub(crate) fn read<T: DeserializeOwned>(input: &mut impl Read) -> Result<Option<
     };
     if magic != MAGIC {
         return Err(FrameError::NotAFrame(magic));
+    }
+    let version = u32::from_le_bytes(read_word(input)?.ok_or(FrameError::Truncated)?);
+    if version != PROTOCOL {
+        return Err(FrameError::Version(version));
     }
     let length = u32::from_le_bytes(read_word(input)?.ok_or(FrameError::Truncated)?);
     if length > MAX_LENGTH {
@@ -120,10 +130,22 @@ mod tests {
     #[test]
     fn an_absurd_length_is_refused_before_it_is_allocated() {
         let mut bytes = MAGIC.to_vec();
+        bytes.extend(PROTOCOL.to_le_bytes());
         bytes.extend(u32::MAX.to_le_bytes());
         assert!(matches!(
             read::<String>(&mut bytes.as_slice()),
             Err(FrameError::TooLong(_))
         ));
+    }
+
+    #[test]
+    fn a_frame_of_another_version_is_told_from_garbage_whatever_it_holds() {
+        let mut bytes = frame("text");
+        bytes[MAGIC.len()] += 1;
+        let error = read::<Vec<u64>>(&mut bytes.as_slice()).unwrap_err();
+        assert!(
+            matches!(error, FrameError::Version(found) if found == PROTOCOL + 1),
+            "{error}"
+        );
     }
 }

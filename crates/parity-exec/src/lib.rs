@@ -7,13 +7,18 @@
 mod backend;
 mod child;
 mod frame;
+mod nvidia;
 mod ops;
 mod protocol;
+pub mod source;
+mod stop;
 mod supervisor;
 mod tensors;
 mod worker;
 
 pub use backend::{Backend, CANDLE_VERSION, CandleRunner, UnknownBackend};
 pub use child::{Execution, StartError, WorkerCommand, probe};
+pub use protocol::PROTOCOL;
+pub use stop::Stop;
 pub use supervisor::{Settings, Supervisor};
 pub use worker::{Runner, WorkerError, serve};

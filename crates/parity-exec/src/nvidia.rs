@@ -48,8 +48,8 @@ pub(crate) fn missing_library(panic: &str) -> Option<String> {
     let (_, rest) = panic.split_once("Unable to dynamically load the \"")?;
     let (library, _) = rest.split_once('"')?;
     let comes_with = match library {
-        "cuda" => "the NVIDIA driver",
-        _ => "the CUDA toolkit",
+        "cublas" | "cublasLt" | "curand" | "nvrtc" => "the CUDA toolkit",
+        _ => "the NVIDIA driver",
     };
     Some(format!(
         "lib{library}.so was not found; it comes with {comes_with}, and LD_LIBRARY_PATH names the folders to look in"

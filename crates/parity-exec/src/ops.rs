@@ -1,5 +1,9 @@
 //! Which candle function computes which op. A row here is what "through candle's public API" means.
 
+pub(crate) mod grad;
+mod layers;
+mod random;
+
 use candle_core::{Module as _, Result, Tensor, quantized::QMatMul, scalar::Scalar};
 use candle_nn::{ops, rotary_emb};
 use parity_model::op::{
@@ -27,6 +31,9 @@ pub(crate) fn apply(op: Op, params: &[f64], args: &[Tensor]) -> Option<Result<Te
         Op::Copies(op) => copies(op, &call),
         Op::Sort(op) => sort(op, &call),
         Op::Nn(op) => nn(op, &call),
+        Op::Layers(op) => layers::layers(op, &call),
+        Op::Random(op) => random::random(op, &call),
+        Op::Grad(op) => grad::grad(op, &call),
         Op::Quantized(op) => quantized(op, &call),
     }
 }
@@ -74,11 +81,26 @@ fn binary(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
         Binary::Le      => call.binary(|l, r| l.le(r)),
         Binary::Gt      => call.binary(|l, r| l.gt(r)),
         Binary::Ge      => call.binary(|l, r| l.ge(r)),
+        Binary::Pow     => call.binary(Tensor::pow),
+    }
+}
+
+/// A binary op after both arguments were broadcast to a common shape; `None` for those that have no such method.
+fn binary_with_broadcast(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
+    match op {
+        Binary::Add => call.binary(|l, r| l.broadcast_add(r)),
+        Binary::Sub => call.binary(|l, r| l.broadcast_sub(r)),
+        Binary::Mul => call.binary(|l, r| l.broadcast_mul(r)),
+        Binary::Div => call.binary(|l, r| l.broadcast_div(r)),
+        Binary::Maximum => call.binary(|l, r| l.broadcast_maximum(r)),
+        Binary::Minimum => call.binary(|l, r| l.broadcast_minimum(r)),
+        Binary::Pow => call.binary(|l, r| l.broadcast_pow(r)),
+        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => None,
     }
 }
 
 fn reduce(op: Reduce, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let dims: Vec<usize> = call.params.iter().map(|dim| *dim as usize).collect();
+    let dims = call.counts();
     let x = call.one()?;
     let dim = *dims.first()?;
     Some(match op {
@@ -88,6 +110,9 @@ fn reduce(op: Reduce, call: &Call<'_>) -> Option<Result<Tensor>> {
         Reduce::Max => x.max(dim),
         Reduce::ArgMin => x.argmin(dim),
         Reduce::ArgMax => x.argmax(dim),
+        Reduce::Var => x.var(dim),
+        Reduce::LogSumExp => x.log_sum_exp(dims),
+        Reduce::CumSum => x.cumsum(dim),
     })
 }
 
@@ -167,6 +192,38 @@ fn copies(op: Copies, call: &Call<'_>) -> Option<Result<Tensor>> {
             let [dim, left, right] = call.whole()?;
             Some(call.one()?.pad_with_zeros(dim, left, right))
         }
+        Copies::PadSame => {
+            let [dim, left, right] = call.whole()?;
+            Some(call.one()?.pad_with_same(dim, left, right))
+        }
+        Copies::Stack => call.two(|l, r, [dim]| Tensor::stack(&[l, r], dim)),
+        Copies::SliceScatter => call.two(|x, source, [dim, start]| x.slice_scatter(source, dim, start)),
+        Copies::Repeat => Some(call.one()?.repeat(call.counts())),
+        Copies::Flip => Some(call.one()?.flip(&call.counts())),
+        Copies::Roll => call.with_params(|x, [shift, dim]| x.roll(shift as i32, dim as usize)),
+        Copies::Unfold => {
+            let [dim, size, step] = call.whole()?;
+            Some(call.one()?.unfold(dim, size, step))
+        }
+        Copies::Chunk => {
+            let [chunks, dim, which] = call.whole()?;
+            Some(call.one()?.chunk(chunks, dim).and_then(|parts| {
+                let part = parts.into_iter().nth(which);
+                part.ok_or_else(|| candle_core::Error::Msg(format!("there is no chunk {which}")))
+            }))
+        }
+        Copies::PixelShuffle => {
+            let [factor] = call.whole()?;
+            Some(ops::pixel_shuffle(call.one()?, factor))
+        }
+        Copies::PixelUnshuffle => {
+            let [factor] = call.whole()?;
+            Some(ops::pixel_unshuffle(call.one()?, factor))
+        }
+        Copies::ReplicationPad2d => {
+            let [pad] = call.whole()?;
+            Some(ops::replication_pad2d(call.one()?, pad))
+        }
     }
 }
 
@@ -201,6 +258,11 @@ fn sort(op: Sort, call: &Call<'_>) -> Option<Result<Tensor>> {
 fn nn(op: Nn, call: &Call<'_>) -> Option<Result<Tensor>> {
     match op {
         Nn::Sigmoid => call.unary(ops::sigmoid),
+        Nn::HardSigmoid => call.unary(ops::hard_sigmoid),
+        Nn::LeakyRelu => call.with_params(|x, [slope]| ops::leaky_relu(x, slope)),
+        Nn::Mish => call.unary(ops::mish),
+        Nn::Selu => call.with_params(|x, [alpha, gamma]| ops::selu(x, alpha as f32, gamma as f32)),
+        Nn::Swiglu => call.unary(ops::swiglu),
         Nn::SoftmaxLastDim => call.unary(ops::softmax_last_dim),
         Nn::Softmax => call.with_params(|x, [dim]| ops::softmax(x, dim as usize)),
         Nn::LogSoftmax => call.with_params(|x, [dim]| ops::log_softmax(x, dim as usize)),
@@ -247,6 +309,11 @@ impl Call<'_> {
     fn whole<const N: usize>(&self) -> Option<[usize; N]> {
         let params: [f64; N] = self.params.try_into().ok()?;
         Some(params.map(|param| param as usize))
+    }
+
+    /// All parameters as counts.
+    fn counts(&self) -> Vec<usize> {
+        self.params.iter().map(|param| *param as usize).collect()
     }
 
     fn unary(&self, method: fn(&Tensor) -> Result<Tensor>) -> Option<Result<Tensor>> {

@@ -3,8 +3,25 @@
 use parity_model::{CaseId, Outcome, record::BackendInfo};
 use serde::{Deserialize, Serialize};
 
+use crate::backend::CANDLE_VERSION;
+
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub(crate) const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 3;
+
+/// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
+pub(crate) fn build() -> String {
+    format!(
+        "parity {}, candle-core {CANDLE_VERSION}",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// Supervisor to worker, first: how to work.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Setup {
+    /// Bytes of memory the worker may use; `None` for as many as there are.
+    pub(crate) memory_limit: Option<u64>,
+}
 
 /// Supervisor to worker: run this. The end of the pipe means: go home.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,8 +39,8 @@ pub(crate) struct Job {
 pub(crate) enum FromWorker {
     /// The first message: the device is open, or why it is not.
     Hello {
-        /// [`PROTOCOL`] of the worker.
-        protocol: u32,
+        /// [`build`] of the worker.
+        build: String,
         /// The device, or the reason there is none.
         device: Result<BackendInfo, String>,
     },
@@ -35,6 +52,8 @@ pub(crate) enum FromWorker {
         outcome: Outcome,
         /// Ops that ran on the CPU instead of the device.
         fallbacks: Vec<String>,
+        /// What computed the result, where the backend tells.
+        served_by: Vec<String>,
         /// Milliseconds it took, transfers included.
         millis: f64,
     },

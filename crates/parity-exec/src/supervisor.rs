@@ -15,15 +15,25 @@ use std::{
 use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
 
 use crate::{
-    child::{Child, Execution, StartError, WorkerCommand},
+    child::{Child, Ending, Execution, StartError, WorkerCommand},
     protocol::Job,
+    stop::Stop,
 };
 
 /// A worker that fails to come up this often in a row is not tried again.
 const MAX_FAILED_STARTS: u32 = 3;
 
+/// What an execution says whose first worker was killed.
+const SECOND_RUN: &str = "run again in a fresh worker: the first was killed from outside (SIGKILL)";
+
+/// What a death says that only the second of two runs met.
+const SECOND_OF_TWO: &str = "in the second of two runs; the first gave an answer";
+
+/// What a crash says whose first worker was killed, and the second as well.
+const KILLED_TWICE: &str = "killed from outside (SIGKILL), as the worker before it; where memory runs out the kernel does that, see `dmesg`";
+
 /// How a plan is run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// Cases in flight at once; each lane keeps one worker per backend and uses one at a time.
     pub jobs: usize,
@@ -33,6 +43,12 @@ pub struct Settings {
     pub start_limit: Duration,
     /// Seed of the run.
     pub seed: u64,
+    /// Bytes of memory that a worker may use; `None` for as many as there are.
+    pub memory_limit: Option<u64>,
+    /// Whether every case runs twice on every backend, to see whether it does the same.
+    pub twice: bool,
+    /// Ends the run early.
+    pub stop: Stop,
 }
 
 /// A supervisor whose backends have all answered once.
@@ -50,10 +66,7 @@ impl Supervisor {
     /// # Errors
     /// The first backend that is not available or whose worker does not come up. No case has run by then.
     pub fn start(commands: Vec<WorkerCommand>, settings: Settings) -> Result<Supervisor, StartError> {
-        let started: Result<Vec<_>, _> = commands
-            .iter()
-            .map(|command| Child::start(command, settings.start_limit))
-            .collect();
+        let started: Result<Vec<_>, _> = commands.iter().map(|command| start(command, &settings)).collect();
         let (first, backends) = started?.into_iter().unzip();
         Ok(Supervisor {
             commands,
@@ -68,11 +81,18 @@ impl Supervisor {
         &self.backends
     }
 
-    /// Runs every case on every backend and returns what `judge` made of each, in plan order.
+    /// Runs every case on every backend and returns what `judge` made of each, in plan order; `None` for a case that was
+    /// not finished when the run was stopped.
     ///
-    /// `judge` gets the case and one execution per backend, in the order of the commands; it is called once per case,
-    /// on the lane's thread.
-    pub fn run<T: Send>(self, cases: &[Case], judge: impl Fn(&Case, Vec<Execution>) -> T + Sync) -> Vec<T> {
+    /// `starting` gets the index of a case and of a command before that backend is given the case. `judge` gets the
+    /// index, the case and one execution per backend, in the order of the commands. Both are called on the lane's thread,
+    /// `judge` once per case.
+    pub fn run<T: Send>(
+        self,
+        cases: &[Case],
+        starting: impl Fn(usize, usize) + Sync,
+        judge: impl Fn(usize, &Case, Vec<Execution>) -> T + Sync,
+    ) -> Vec<Option<T>> {
         let Supervisor {
             commands,
             settings,
@@ -80,40 +100,63 @@ impl Supervisor {
             ..
         } = self;
         let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::with_capacity(cases.len()));
+        let done = Mutex::new(cases.iter().map(|_| None).collect::<Vec<_>>());
         let work = |mut lane: Lane<'_>| {
             while let index = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(case) = cases.get(index)
+                && let Some(executions) = lane.run(index, case, |column| starting(index, column))
             {
-                let judged = judge(case, lane.run(index, case));
-                done.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push((index, judged));
+                let judged = judge(index, case, executions);
+                done.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(judged);
             }
         };
+        let vacant = || commands.iter().map(|_| None).collect();
         thread::scope(|scope| {
             for _ in 1..settings.jobs.min(cases.len()) {
-                scope.spawn(|| work(Lane::vacant(&commands, settings)));
+                scope.spawn(|| work(Lane::of(&commands, &settings, vacant())));
             }
-            work(Lane::manned(&commands, settings, first));
+            work(Lane::of(
+                &commands,
+                &settings,
+                first.into_iter().map(Some).collect(),
+            ));
         });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|&(index, _)| index);
-        done.into_iter().map(|(_, judged)| judged).collect()
+        done.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Starts a worker; one that something outside killed while it started is started again.
+fn start(command: &WorkerCommand, settings: &Settings) -> Result<(Child, BackendInfo), StartError> {
+    let start = || {
+        Child::start(
+            command,
+            settings.start_limit,
+            settings.memory_limit,
+            &settings.stop,
+        )
+    };
+    let mut started = start();
+    for _ in 1..MAX_FAILED_STARTS {
+        if !matches!(started, Err(StartError::Died { killed: true, .. })) {
+            break;
+        }
+        started = start();
+    }
+    started
 }
 
 /// One case at a time, on one worker per backend.
 struct Lane<'a> {
-    settings: Settings,
+    settings: &'a Settings,
     posts: Vec<Post<'a>>,
 }
 
 impl<'a> Lane<'a> {
-    fn manned(commands: &'a [WorkerCommand], settings: Settings, workers: Vec<Child>) -> Lane<'a> {
-        let posts = commands.iter().zip(workers).map(|(command, child)| Post {
+    fn of(commands: &'a [WorkerCommand], settings: &'a Settings, workers: Vec<Option<Child>>) -> Lane<'a> {
+        let posts = commands.iter().zip(workers).map(|(command, worker)| Post {
             command,
-            worker: Some(child),
+            settings,
+            worker,
             failed_starts: 0,
         });
         Lane {
@@ -122,91 +165,177 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn vacant(commands: &'a [WorkerCommand], settings: Settings) -> Lane<'a> {
-        let posts = commands.iter().map(|command| Post {
-            command,
-            worker: None,
-            failed_starts: 0,
-        });
-        Lane {
-            settings,
-            posts: posts.collect(),
-        }
-    }
-
-    fn run(&mut self, index: usize, case: &Case) -> Vec<Execution> {
-        let job = Job {
-            id: index as u64,
-            case: case.id(),
-            seed: self.settings.seed,
-        };
+    /// One execution per backend; `None` when the run is to stop.
+    fn run(&mut self, index: usize, case: &Case, starting: impl Fn(usize)) -> Option<Vec<Execution>> {
         let own = case
             .timeout
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let limit = own.unwrap_or(self.settings.case_limit);
-        self.posts
-            .iter_mut()
-            .map(|post| post.run(&job, limit, self.settings.start_limit))
-            .collect()
+        let task = Task {
+            job: Job {
+                id: index as u64,
+                case: case.id(),
+                seed: self.settings.seed,
+            },
+            limit: own.unwrap_or(self.settings.case_limit),
+            isolated: case.isolated,
+        };
+        let mut executions = Vec::with_capacity(self.posts.len());
+        for (column, post) in self.posts.iter_mut().enumerate() {
+            if self.settings.stop.requested() {
+                return None;
+            }
+            starting(column);
+            executions.push(post.run(&task)?);
+        }
+        Some(executions)
     }
+}
+
+/// A case as a post takes it.
+struct Task {
+    job: Job,
+    limit: Duration,
+    /// Whether the worker serves this case alone.
+    isolated: bool,
 }
 
 /// The place of one backend's worker in a lane.
 struct Post<'a> {
     command: &'a WorkerCommand,
+    settings: &'a Settings,
     worker: Option<Child>,
     failed_starts: u32,
 }
 
 impl Post<'_> {
-    fn run(&mut self, job: &Job, limit: Duration, start_limit: Duration) -> Execution {
-        let worker = match self.fill(start_limit) {
+    /// Runs a case as often as the settings want it; `None` when the run is to stop.
+    fn run(&mut self, task: &Task) -> Option<Execution> {
+        let first = self.survive(task)?;
+        if !self.settings.twice || cost_the_worker(&first.outcome) {
+            return Some(first);
+        }
+        let second = self.survive(task)?;
+        Some(if cost_the_worker(&second.outcome) {
+            let words = [Some(SECOND_OF_TWO.to_owned()), second.remark];
+            Execution {
+                remark: Some(words.into_iter().flatten().collect::<Vec<_>>().join("; ")),
+                ..second
+            }
+        } else {
+            Execution {
+                again: differ(&first.outcome, &second.outcome).then_some(second.outcome),
+                ..first
+            }
+        })
+    }
+
+    /// Runs a case; once more in a fresh worker if something outside killed the first.
+    fn survive(&mut self, task: &Task) -> Option<Execution> {
+        let remark = |execution| Execution {
+            remark: Some(SECOND_RUN.to_owned()),
+            ..execution
+        };
+        match self.attempt(task)? {
+            Attempt::Over(execution) => Some(execution),
+            Attempt::Killed(_) => Some(match self.attempt(task)? {
+                Attempt::Over(execution) => remark(execution),
+                Attempt::Killed(execution) => Execution {
+                    outcome: Outcome::Crashed {
+                        how: KILLED_TWICE.to_owned(),
+                        // What a killed worker wrote last has nothing to do with its death.
+                        stderr: String::new(),
+                    },
+                    ..execution
+                },
+            }),
+        }
+    }
+
+    fn attempt(&mut self, task: &Task) -> Option<Attempt> {
+        if task.isolated {
+            self.worker = None;
+        }
+        let worker = match self.fill() {
             Ok(worker) => worker,
-            Err(reason) => {
-                return Execution {
-                    outcome: Outcome::Missing { reason },
-                    fallbacks: vec![],
-                    millis: 0.0,
-                };
+            Err(Vacancy::Stopped) => return None,
+            Err(Vacancy::Failed(reason)) => {
+                let outcome = Outcome::Missing { reason };
+                return Some(Attempt::Over(Execution::seen(outcome, Duration::ZERO)));
             }
         };
-        match worker.run(job, limit) {
-            Ok((worker, execution)) => {
-                // After a device fault the context is lost: HIP and CUDA repeat the error for every later call.
-                let fault = matches!(
-                    execution.outcome,
-                    Outcome::Refused {
-                        refusal: Refusal::DeviceFault,
-                        ..
-                    }
-                );
-                self.worker = (!fault).then_some(worker);
-                execution
+        match worker.run(&task.job, task.limit, &self.settings.stop) {
+            Ending::Answered(worker, execution) => {
+                self.worker = (!task.isolated && !lost_the_device(&execution.outcome)).then_some(worker);
+                Some(Attempt::Over(execution))
             }
-            Err(execution) => execution,
+            Ending::Lost(execution) => Some(Attempt::Over(execution)),
+            Ending::Killed(execution) => Some(Attempt::Killed(execution)),
+            Ending::Stopped => None,
         }
     }
 
     /// The waiting worker, or a new one.
-    fn fill(&mut self, limit: Duration) -> Result<Child, String> {
+    fn fill(&mut self) -> Result<Child, Vacancy> {
         if let Some(worker) = self.worker.take() {
             return Ok(worker);
         }
         if self.failed_starts >= MAX_FAILED_STARTS {
             let backend = &self.command.backend;
-            return Err(format!(
+            return Err(Vacancy::Failed(format!(
                 "the {backend} worker failed to start {MAX_FAILED_STARTS} times in a row"
-            ));
+            )));
         }
-        match Child::start(self.command, limit) {
+        match start(self.command, self.settings) {
             Ok((worker, _)) => {
                 self.failed_starts = 0;
                 Ok(worker)
             }
+            Err(StartError::Stopped { .. }) => Err(Vacancy::Stopped),
             Err(error) => {
                 self.failed_starts += 1;
-                Err(error.to_string())
+                Err(Vacancy::Failed(error.to_string()))
             }
         }
+    }
+}
+
+/// Why a post has no worker.
+enum Vacancy {
+    Stopped,
+    Failed(String),
+}
+
+/// What came of giving a case to one worker.
+enum Attempt {
+    Over(Execution),
+    /// Something outside killed the worker; the execution is a crash.
+    Killed(Execution),
+}
+
+/// After a device fault the context is lost: HIP and CUDA repeat the error for every later call.
+fn lost_the_device(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Refused {
+            refusal: Refusal::DeviceFault,
+            ..
+        }
+    )
+}
+
+/// Whether an outcome says more about the worker than about the case's value: a second one adds nothing.
+fn cost_the_worker(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Crashed { .. } | Outcome::TimedOut { .. } | Outcome::Missing { .. } => true,
+        Outcome::Ran(_) | Outcome::Refused { .. } => lost_the_device(outcome),
+    }
+}
+
+/// Whether two runs of a case did not do the same: other bits, or another class of refusal. The words of a refusal may
+/// hold an address.
+fn differ(a: &Outcome, b: &Outcome) -> bool {
+    match (a, b) {
+        (Outcome::Refused { refusal: a, .. }, Outcome::Refused { refusal: b, .. }) => a != b,
+        (a, b) => a != b,
     }
 }

@@ -1,21 +1,29 @@
-//! The child's side: opens a device, then runs one case after another until the pipe ends.
+//! The child's side: opens a device, then runs one case after another until the pipe ends. The end of the pipe ends a worker
+//! that is busy too: on another host no signal of the supervisor's would reach it.
 //!
 //! A worker derives inputs and computes; it never judges, so that a broken backend cannot vouch for itself.
 
 use std::{
     fs::File,
-    io::{self, BufReader, Write},
+    io::{self, BufReader, Stdin, Write},
     panic::{self, AssertUnwindSafe},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Sender, channel},
+    },
+    thread,
     time::Instant,
 };
 
 use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{
+    Resource, Rlimit, Signal, getpid, kill_process, set_parent_process_death_signal, setrlimit,
+};
 
 use crate::{
     frame::{self, FrameError},
-    protocol::{FromWorker, Job, PROTOCOL},
+    protocol::{self, FromWorker, Job, Setup},
 };
 
 /// What computes a case: an open device, or a test's stand-in.
@@ -26,6 +34,10 @@ pub trait Runner {
     fn run(&mut self, case: &Case, seed: u64) -> Outcome;
     /// The ops that the last case ran on the CPU because the device has no kernel for them.
     fn fallbacks(&self) -> Vec<String> {
+        vec![]
+    }
+    /// What computed the last case's result, in words; empty where the backend does not tell.
+    fn served_by(&self) -> Vec<String> {
         vec![]
     }
 }
@@ -62,19 +74,31 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     let mut out = claim_stdout()?;
     install_panic_hook();
 
-    let opened = guarded(open).unwrap_or_else(|panic| Err(format!("opening the device panicked: {panic}")));
+    let mut input = BufReader::new(io::stdin());
+    let setup = match frame::read(&mut input) {
+        Ok(Some(Setup { memory_limit })) => limit_memory(memory_limit),
+        Ok(None) => return Ok(()),
+        // Every frame says which version its sender speaks: the answer tells the supervisor.
+        Err(error @ FrameError::Version(_)) => Err(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    // Whatever is to be answered: opening the device, then a job.
+    let pending = Arc::new(AtomicUsize::new(1));
+    let (sender, jobs) = channel();
+    let reader = Arc::clone(&pending);
+    thread::spawn(move || forward_jobs(input, &sender, &reader));
+
+    let opened = setup.and_then(|()| {
+        guarded(open).unwrap_or_else(|panic| Err(format!("opening the device panicked: {panic}")))
+    });
     let device = opened.as_ref().map(Runner::info).map_err(String::clone);
-    frame::write(
-        &mut out,
-        &FromWorker::Hello {
-            protocol: PROTOCOL,
-            device,
-        },
-    )?;
+    let build = protocol::build();
+    frame::write(&mut out, &FromWorker::Hello { build, device })?;
+    pending.fetch_sub(1, Ordering::SeqCst);
     let Ok(mut runner) = opened else { return Ok(()) };
 
-    let mut input = BufReader::new(io::stdin().lock());
-    while let Some(Job { id, case, seed }) = frame::read(&mut input)? {
+    for job in jobs {
+        let Job { id, case, seed } = job?;
         let started = Instant::now();
         let outcome = match case.as_str().parse::<Case>() {
             Ok(case) => guarded(|| runner.run(&case, seed)).unwrap_or_else(|message| Outcome::Refused {
@@ -92,11 +116,56 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
                 id,
                 outcome,
                 fallbacks: runner.fallbacks(),
+                served_by: runner.served_by(),
                 millis,
             },
         )?;
+        pending.fetch_sub(1, Ordering::SeqCst);
     }
     Ok(())
+}
+
+/// Keeps this process from using more than `bytes` of memory of its own: an allocation beyond fails.
+///
+/// `RLIMIT_DATA` counts what the process may write to. `RLIMIT_AS` would count the address ranges that GPU runtimes reserve
+/// as well, which are larger than any memory.
+fn limit_memory(bytes: Option<u64>) -> Result<(), String> {
+    let Some(bytes) = bytes else { return Ok(()) };
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    setrlimit(Resource::Data, limit)
+        .map_err(|error| format!("cannot limit the worker's memory to {bytes} bytes: {error}"))
+}
+
+/// Hands jobs on until the pipe ends or turns to garbage. If something is pending then, nobody waits for it any more, and
+/// it may never end: the process does.
+fn forward_jobs(
+    mut input: BufReader<Stdin>,
+    sender: &Sender<Result<Job, FrameError>>,
+    pending: &AtomicUsize,
+) {
+    loop {
+        match frame::read(&mut input) {
+            Ok(Some(job)) => {
+                pending.fetch_add(1, Ordering::SeqCst);
+                if sender.send(Ok(job)).is_err() {
+                    return;
+                }
+            }
+            Ok(None) => break,
+            Err(error) => {
+                // A worker that has ended needs no reason.
+                let _ = sender.send(Err(error));
+                break;
+            }
+        }
+    }
+    if pending.load(Ordering::SeqCst) > 0 {
+        // It cannot fail: the process is its own.
+        let _ = kill_process(getpid(), Signal::KILL);
+    }
 }
 
 /// Takes stdout for frames and points file descriptor 1 at stderr, so that a library's `printf` cannot end up between

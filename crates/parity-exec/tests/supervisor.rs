@@ -8,11 +8,12 @@
 use std::{
     fs,
     path::Path,
+    sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
 
-use parity_exec::{Execution, Settings, StartError, Supervisor, WorkerCommand};
+use parity_exec::{Execution, Settings, StartError, Stop, Supervisor, WorkerCommand};
 use parity_model::{Case, Outcome, Refusal};
 
 fn command(mode: &str) -> WorkerCommand {
@@ -21,6 +22,7 @@ fn command(mode: &str) -> WorkerCommand {
         program: env!("CARGO_BIN_EXE_parity-mock-worker").into(),
         args: vec![mode.to_owned()],
         env: vec![],
+        host: None,
     }
 }
 
@@ -36,6 +38,9 @@ fn settings(jobs: usize) -> Settings {
         case_limit: Duration::from_secs(30),
         start_limit: Duration::from_secs(30),
         seed: 7,
+        memory_limit: None,
+        twice: false,
+        stop: Stop::default(),
     }
 }
 
@@ -45,11 +50,20 @@ fn case(op: &str) -> Case {
         .unwrap()
 }
 
-/// Runs ops of the mock in one lane unless told otherwise; one outcome per op.
+/// Runs cases on one backend; an execution each.
+fn execute(command: WorkerCommand, settings: Settings, cases: &[Case]) -> Vec<Execution> {
+    let supervisor = Supervisor::start(vec![command], settings).unwrap();
+    let executions = supervisor.run(cases, |_, _| {}, |_, _, mut executions| executions.remove(0));
+    executions
+        .into_iter()
+        .map(|execution| execution.unwrap())
+        .collect()
+}
+
+/// Runs ops of the mock; one outcome an op.
 fn run(ops: &[&str], settings: Settings) -> Vec<Outcome> {
     let cases: Vec<_> = ops.iter().map(|op| case(op)).collect();
-    let supervisor = Supervisor::start(vec![command("")], settings).unwrap();
-    let executions = supervisor.run(&cases, |_, mut executions| executions.remove(0));
+    let executions = execute(command(""), settings, &cases);
     executions
         .into_iter()
         .map(|Execution { outcome, .. }| outcome)
@@ -63,11 +77,7 @@ fn assert_echoed(outcome: &Outcome, op: &str) {
 
 #[test]
 fn results_come_back_in_plan_order_whatever_the_lanes_do() {
-    let ops: Vec<_> = ["exp", "log", "sin", "cos", "tanh"]
-        .into_iter()
-        .cycle()
-        .take(40)
-        .collect();
+    let ops: Vec<_> = ["exp", "log", "gelu_erf"].into_iter().cycle().take(40).collect();
     let outcomes = run(&ops, settings(4));
     assert_eq!(outcomes.len(), ops.len());
     for (outcome, op) in outcomes.iter().zip(ops) {
@@ -137,12 +147,17 @@ fn what_a_killed_worker_started_dies_with_it() {
         case_limit: Duration::from_secs(2),
         ..settings(1)
     };
-    let supervisor = Supervisor::start(vec![marked("", &marker)], settings).unwrap();
-    let outcomes = supervisor.run(&cases, |_, mut executions| executions.remove(0).outcome);
-    assert_eq!(outcomes, [Outcome::TimedOut { limit_ms: 2000 }]);
+    let executions = execute(marked("", &marker), settings, &cases);
+    assert_eq!(executions[0].outcome, Outcome::TimedOut { limit_ms: 2000 });
+    assert_ends(&marker);
+}
+
+/// Asserts that the process whose id is in a file ends.
+#[track_caller]
+fn assert_ends(marker: &Path) {
     // Gone, or a zombie that nobody has collected yet. The kernel gets round to a killed process when it schedules it, which
     // on a busy machine is later than the supervisor's answer.
-    let stat = format!("/proc/{}/stat", fs::read_to_string(&marker).unwrap());
+    let stat = format!("/proc/{}/stat", fs::read_to_string(marker).unwrap());
     let lives = || fs::read_to_string(&stat).is_ok_and(|state| !state.contains(") Z "));
     let ends_by = Instant::now() + Duration::from_secs(20);
     while lives() && Instant::now() < ends_by {
@@ -156,8 +171,11 @@ fn a_worker_that_cannot_be_restarted_leaves_its_cases_missing_with_the_reason() 
     let dir = tempfile::tempdir().unwrap();
     let cases: Vec<_> = ["abs", "exp", "exp", "exp", "exp"].map(case).into();
     let command = marked("starts-once", &dir.path().join("started"));
-    let supervisor = Supervisor::start(vec![command], settings(1)).unwrap();
-    let outcomes = supervisor.run(&cases, |_, mut executions| executions.remove(0).outcome);
+    let executions = execute(command, settings(1), &cases);
+    let outcomes: Vec<_> = executions
+        .into_iter()
+        .map(|execution| execution.outcome)
+        .collect();
     assert!(matches!(outcomes[0], Outcome::Crashed { .. }));
     for outcome in &outcomes[1..4] {
         assert!(
@@ -179,16 +197,212 @@ fn every_backend_runs_every_case() {
     let cases = [case("exp"), case("abs"), case("log")];
     let supervisor = Supervisor::start(vec![command(""), command("")], settings(2)).unwrap();
     assert_eq!(supervisor.backends().len(), 2);
-    let counts = supervisor.run(&cases, |case, executions| (case.op.name(), executions.len()));
-    assert_eq!(counts, [("exp", 2), ("abs", 2), ("log", 2)]);
+    let started = Mutex::new(vec![]);
+    let starting = |index, column| started.lock().unwrap().push((index, column));
+    let counts = supervisor.run(&cases, starting, |index, case, executions| {
+        let both = [(index, 0), (index, 1)];
+        let begun = both.iter().all(|pair| started.lock().unwrap().contains(pair));
+        (case.op.name(), executions.len(), begun)
+    });
+    let counts: Vec<_> = counts.into_iter().flatten().collect();
+    assert_eq!(counts, [("exp", 2, true), ("abs", 2, true), ("log", 2, true)]);
 }
 
 #[test]
 fn a_fallback_is_told_for_its_own_case_only() {
-    let supervisor = Supervisor::start(vec![command("")], settings(1)).unwrap();
     let cases = [case("exp"), case("erf"), case("exp")];
-    let fallbacks = supervisor.run(&cases, |_, mut executions| executions.remove(0).fallbacks);
+    let executions = execute(command(""), settings(1), &cases);
+    let fallbacks: Vec<_> = executions
+        .into_iter()
+        .map(|execution| execution.fallbacks)
+        .collect();
     assert_eq!(fallbacks, [vec![], vec!["erf".to_owned()], vec![]]);
+}
+
+#[test]
+fn a_wrong_value_and_nan_come_back_as_they_are() {
+    let outcomes = run(&["neg", "recip"], settings(1));
+    let Outcome::Ran(right) = &run(&["exp"], settings(1))[0] else {
+        panic!("exp echoes")
+    };
+    let Outcome::Ran(wrong) = &outcomes[0] else {
+        panic!("{:?}", outcomes[0])
+    };
+    assert_ne!(wrong.bytes, right.bytes);
+    assert_eq!(wrong.shape, right.shape);
+    let Outcome::Ran(nan) = &outcomes[1] else {
+        panic!("{:?}", outcomes[1])
+    };
+    assert!(
+        nan.bytes
+            .chunks(4)
+            .all(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()).is_nan())
+    );
+}
+
+#[test]
+fn what_a_worker_did_not_run_is_missing_with_its_reason() {
+    let reason = "nothing to run".to_owned();
+    assert_eq!(run(&["gelu"], settings(1)), [Outcome::Missing { reason }]);
+}
+
+#[test]
+fn a_worker_killed_from_outside_costs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let command = marked("", &dir.path().join("killed"));
+    let executions = execute(command, settings(1), &[case("cos"), case("exp")]);
+    assert_echoed(&executions[0].outcome, "cos");
+    let remark = executions[0].remark.as_deref().unwrap();
+    assert!(remark.starts_with("run again in a fresh worker"), "{remark}");
+    assert_echoed(&executions[1].outcome, "exp");
+    assert_eq!(executions[1].remark, None);
+}
+
+#[test]
+fn a_worker_killed_twice_is_a_crash() {
+    let outcomes = run(&["tanh", "exp"], settings(1));
+    let Outcome::Crashed { how, stderr } = &outcomes[0] else {
+        panic!("{:?}", outcomes[0])
+    };
+    assert!(
+        how.starts_with("killed from outside (SIGKILL), as the worker before it"),
+        "{how}"
+    );
+    assert_eq!(stderr, "");
+    assert_echoed(&outcomes[1], "exp");
+}
+
+#[test]
+fn a_worker_that_needs_more_than_its_memory_is_out_of_memory() {
+    let limit = |memory_limit| {
+        let settings = Settings {
+            memory_limit,
+            ..settings(1)
+        };
+        run(&["silu", "exp"], settings)
+    };
+    let outcomes = limit(Some(64 << 20));
+    let Outcome::Crashed { how, stderr } = &outcomes[0] else {
+        panic!("{:?}", outcomes[0])
+    };
+    assert!(
+        how.starts_with("out of memory, ") && how.contains("SIGABRT"),
+        "{how}"
+    );
+    assert!(
+        stderr.contains("memory allocation of 268435456 bytes failed"),
+        "{stderr}"
+    );
+    assert_echoed(&outcomes[1], "exp");
+    assert_echoed(&limit(Some(1 << 30))[0], "silu");
+    assert_echoed(&limit(None)[0], "silu");
+}
+
+#[test]
+fn an_isolated_case_gets_a_worker_of_its_own() {
+    let pids = |isolated: bool| {
+        let mut cases = [case("sqr"), case("sqr"), case("sqr")];
+        cases[1].isolated = isolated;
+        execute(command(""), settings(1), &cases)
+            .into_iter()
+            .map(|execution| execution.outcome)
+            .collect::<Vec<_>>()
+    };
+    let shared = pids(false);
+    assert!(shared[0] == shared[1] && shared[1] == shared[2], "{shared:?}");
+    let apart = pids(true);
+    assert!(apart[0] != apart[1] && apart[1] != apart[2], "{apart:?}");
+}
+
+#[test]
+fn a_case_that_runs_twice_tells_whether_it_did_the_same() {
+    let twice = Settings {
+        twice: true,
+        ..settings(1)
+    };
+    let cases = [case("exp"), case("sqrt"), case("sign"), case("abs")];
+    let executions = execute(command(""), twice, &cases);
+    assert_eq!(executions[0].again, None);
+    let (Outcome::Ran(first), Some(Outcome::Ran(second))) = (&executions[1].outcome, &executions[1].again)
+    else {
+        panic!("{:?}", executions[1])
+    };
+    let other: Vec<_> = (0..first.bytes.len())
+        .filter(|&i| first.bytes[i] != second.bytes[i])
+        .collect();
+    assert_eq!(other, [8]);
+    assert_eq!(executions[2].again, None, "the same panic twice");
+    assert!(matches!(executions[3].outcome, Outcome::Crashed { .. }));
+    assert_eq!(execute(command(""), settings(1), &cases)[1].again, None);
+}
+
+#[test]
+fn a_stopped_run_kills_its_workers_and_keeps_what_was_finished() {
+    let dir = tempfile::tempdir().unwrap();
+    let marker = dir.path().join("hung");
+    let settings = settings(1);
+    let stop = settings.stop.clone();
+    let cases = [case("exp"), case("sin"), case("exp")];
+    let supervisor = Supervisor::start(vec![marked("", &marker)], settings).unwrap();
+    let results = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !fs::read(&marker).is_ok_and(|pid| !pid.is_empty()) {
+                thread::sleep(Duration::from_millis(10));
+            }
+            stop.request();
+        });
+        supervisor.run(&cases, |_, _| {}, |index, _, _| index)
+    });
+    assert_eq!(results, [Some(0), None, None]);
+    assert_ends(&marker);
+}
+
+#[test]
+fn the_end_of_the_pipe_ends_a_busy_worker_that_no_signal_reaches() {
+    let dir = tempfile::tempdir().unwrap();
+    let marker = dir.path().join("hung");
+    // As `ssh` does: what the supervisor started holds the pipes, and the worker is another's child, in a session of its own.
+    let script = format!(
+        "exec 3<&0; (setsid '{}' '' <&3 3<&- &); exec 3<&-; exec sleep 3600 <&-",
+        env!("CARGO_BIN_EXE_parity-mock-worker")
+    );
+    let command = WorkerCommand {
+        program: "sh".into(),
+        args: vec!["-c".to_owned(), script],
+        host: Some("exec:sh".to_owned()),
+        ..marked("", &marker)
+    };
+    let settings = Settings {
+        case_limit: Duration::from_secs(2),
+        ..settings(1)
+    };
+    let supervisor = Supervisor::start(vec![command], settings).unwrap();
+    assert_eq!(supervisor.backends()[0].host.as_deref(), Some("exec:sh"));
+    let outcomes = supervisor.run(
+        &[case("sin"), case("exp")],
+        |_, _| {},
+        |_, _, mut executions| executions.remove(0).outcome,
+    );
+    assert_eq!(outcomes[0], Some(Outcome::TimedOut { limit_ms: 2000 }));
+    assert_echoed(outcomes[1].as_ref().unwrap(), "exp");
+    assert_ends(&marker);
+}
+
+#[test]
+fn a_worker_of_another_parity_is_refused_with_what_differs() {
+    let long = Duration::from_secs(30);
+    let error = assert_start_fails(
+        command("other-protocol"),
+        long,
+        "it speaks version 1000000 of the worker protocol",
+    );
+    assert!(matches!(error, StartError::Version { .. }));
+    let error = assert_start_fails(
+        command("other-build"),
+        long,
+        "it is parity 0.0.1, candle-core 0.9.0; this is parity ",
+    );
+    assert!(error.to_string().ends_with("install the same one at both ends"));
 }
 
 #[track_caller]

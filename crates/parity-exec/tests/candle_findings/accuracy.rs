@@ -1,6 +1,6 @@
 //! Answers that are as far off as the way candle computes them makes them.
 
-use candle_core::{DType, Device::Cpu, Result, Tensor};
+use candle_core::{DType, Device::Cpu, Result, Tensor, Var};
 use candle_nn::ops;
 use half::{bf16, f16};
 
@@ -119,5 +119,15 @@ fn a_division_by_a_number_multiplies_by_its_rounded_reciprocal() -> Result<()> {
 fn a_sum_of_u8_wraps_at_256() -> Result<()> {
     let hits = Tensor::zeros(300, DType::F32, &Cpu)?.eq(0f32)?;
     finding(hits.sum_all()?.to_dtype(DType::U32)?.to_scalar::<u32>()?, 44, 300);
+    Ok(())
+}
+
+#[test]
+fn gradients_of_gelu_and_gelu_erf_are_good_to_six_digits() -> Result<()> {
+    let x = Var::new(&[1f64], &Cpu)?;
+    let by_tanh = x.gelu()?.backward()?.get(&x).unwrap().to_vec1::<f64>()?;
+    let by_erf = x.gelu_erf()?.backward()?.get(&x).unwrap().to_vec1::<f64>()?;
+    finding(by_tanh, [1.0829639004263785f64], [1.0829640838457826f64]);
+    finding(by_erf, [1.0833153005156202f64], [1.0833154705876864f64]);
     Ok(())
 }

@@ -11,6 +11,9 @@
 
 mod accuracy;
 mod crashes;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod gradients;
 mod page;
 mod refused;
 mod support;

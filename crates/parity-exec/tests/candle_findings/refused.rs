@@ -1,6 +1,6 @@
 //! What candle refuses though it has what it takes, or though its documentation promises it.
 
-use candle_core::{DType, Device::Cpu, Result, Tensor};
+use candle_core::{DType, Device::Cpu, Result, Tensor, Var};
 use candle_nn::ops;
 
 use crate::support::refuses;
@@ -102,5 +102,40 @@ fn selu_knows_f32_only() -> Result<()> {
 fn cumsum_refuses_integers() -> Result<()> {
     let xs = Tensor::new(&[1i64, 2, 3], &Cpu)?;
     refuses(xs.cumsum(0), "unsupported dtype I64 for op matmul");
+    Ok(())
+}
+
+#[test]
+fn backward_refuses_pools_upsampling_and_transposed_convolutions_that_it_could_know() -> Result<()> {
+    let x = Var::ones((1, 1, 4, 4), DType::F32, &Cpu)?;
+    let refused = |y: Tensor, why: &str| refuses(y.backward(), why);
+    refused(
+        x.max_pool2d_with_stride(2, 1)?,
+        "backward not supported for maxpool2d",
+    );
+    refused(
+        x.avg_pool2d_with_stride(2, 1)?,
+        "backward not supported for avgpool2d",
+    );
+    refused(x.upsample_nearest2d(6, 6)?, "non integer upscaling factors");
+    refused(x.upsample_nearest2d(8, 4)?, "non uniform upscaling factors");
+    refused(
+        x.upsample_bilinear2d(8, 8, false)?,
+        "backward not supported for upsample_bilinear2d",
+    );
+    let x = Var::ones((1, 1, 4), DType::F32, &Cpu)?;
+    refused(
+        x.conv_transpose1d(&x, 0, 0, 1, 1, 1)?,
+        "backward is not supported for conv-transpose1d",
+    );
+    Ok(())
+}
+
+#[test]
+fn the_gradient_of_scatter_add_refuses_fewer_ids_than_the_tensor_has_elements() -> Result<()> {
+    let x = Var::ones(3, DType::F32, &Cpu)?;
+    let ids = Tensor::zeros(2, DType::U32, &Cpu)?;
+    let added = x.scatter_add(&ids, &Tensor::ones(2, DType::F32, &Cpu)?, 0)?;
+    refuses(added.sum_all()?.backward(), "shape mismatch in scatter");
     Ok(())
 }

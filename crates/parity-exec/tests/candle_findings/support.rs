@@ -76,6 +76,36 @@ pub(crate) fn never_ends<T>(test: &str, work: impl FnOnce() -> Result<T>) {
     assert!(!status.is_some_and(|status| status.success()), "{FIXED}");
 }
 
+/// What the child of [`faults`] says when it has seen the error. It may then hang: a process that has lost its device need
+/// not come to an end by itself.
+#[cfg(feature = "cuda")]
+const FAULTED: &str = "as found";
+
+/// The device reports a fault with the words `why`, and is lost: a child process runs `work`, which must end in that error.
+#[cfg(feature = "cuda")]
+#[track_caller]
+pub(crate) fn faults<T>(test: &str, why: &str, work: impl FnOnce() -> Result<T>) {
+    use std::io::{BufRead, BufReader, Write, stdout};
+
+    if env::var_os(CHILD).is_some_and(|child| child == *test) {
+        let Err(error) = work() else { panic!("{FIXED}") };
+        assert!(error.to_string().contains(why), "another fault: {error}");
+        writeln!(stdout(), "\n{FAULTED}").unwrap();
+        return;
+    }
+    let mut child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test, "--test-threads=1", "--nocapture"])
+        .env(CHILD, test)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let faulted = lines.any(|line| line.unwrap() == FAULTED);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(faulted, "the child's words say why");
+}
+
 /// Runs one test in a process of its own; None when it had to be killed.
 fn run_again(test: &str) -> Option<ExitStatus> {
     let mut child = Command::new(env::current_exe().unwrap())
