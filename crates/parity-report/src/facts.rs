@@ -35,7 +35,17 @@ pub(crate) fn column(run: &RunRecord, column: usize) -> impl Iterator<Item = &Ca
 
 /// The command that repeats one case. An id holds no single quote, so quoting it is enough for a shell.
 pub fn repro(run: &RunRecord, id: &str, backend: &str) -> String {
-    let mut command = format!("parity run --backend {backend} --case '{id}'");
+    let info = run.backends.iter().find(|info| info.backend == backend);
+    let backend = match info.filter(|info| info.host.is_some()) {
+        None => backend.to_owned(),
+        // A command holds whatever a shell does something with.
+        Some(info) => format!("'{}'", info.option().replace('\'', r"'\''")),
+    };
+    // Recorded outputs are no backend that runs: the arguments below name them.
+    let mut command = match backend.starts_with("golden:") {
+        true => format!("parity run --case '{id}'"),
+        false => format!("parity run --backend {backend} --case '{id}'"),
+    };
     for argument in &run.repro_args {
         command.push(' ');
         command.push_str(argument);
@@ -198,6 +208,7 @@ mod tests {
             vs_reference: None,
             note: None,
             fallbacks: vec![],
+            served_by: vec![],
             millis: 0.0,
         }
     }

@@ -1,15 +1,29 @@
 //! Pieces of GitHub-flavoured markdown: tables that read well unrendered too, code spans, escapes. Knows no runs.
 
-/// A table under construction. The first column is text, the others are figures and stand to the right.
+/// A table under construction. The first columns are text, the others are figures and stand to the right.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    /// Columns of text; one unless said otherwise.
+    texts: usize,
 }
 
 impl Table {
     pub(crate) fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
         Table {
             rows: vec![cells(header)],
+            texts: 1,
         }
+    }
+
+    /// The first `columns` are text.
+    pub(crate) fn texts(mut self, columns: usize) -> Table {
+        self.texts = columns;
+        self
+    }
+
+    /// Whether there is no row but the header.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.len() == 1
     }
 
     pub(crate) fn row<S: Into<String>>(&mut self, row: impl IntoIterator<Item = S>) {
@@ -29,7 +43,7 @@ impl Table {
             let cell = |(column, width): (usize, &usize)| {
                 let text = row.get(column).map_or("", String::as_str);
                 let pad = " ".repeat(width - text.chars().count());
-                if column == 0 {
+                if column < self.texts {
                     format!(" {text}{pad} |")
                 } else {
                     format!(" {pad}{text} |")
@@ -38,17 +52,20 @@ impl Table {
             let line: String = widths.iter().enumerate().map(cell).collect();
             page.push_str(&format!("|{line}\n"));
             if i == 0 {
-                page.push_str(&rule(&widths));
+                page.push_str(&rule(&widths, self.texts));
             }
         }
         page
     }
 }
 
-fn rule(widths: &[usize]) -> String {
-    let rule = |(column, width): (usize, &usize)| match column {
-        0 => format!(" {} |", "-".repeat(*width)),
-        _ => format!(" {}: |", "-".repeat(width - 1)),
+fn rule(widths: &[usize], texts: usize) -> String {
+    let rule = |(column, width): (usize, &usize)| {
+        if column < texts {
+            format!(" {} |", "-".repeat(*width))
+        } else {
+            format!(" {}: |", "-".repeat(width - 1))
+        }
     };
     let line: String = widths.iter().enumerate().map(rule).collect();
     format!("|{line}\n")

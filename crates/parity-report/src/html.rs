@@ -4,6 +4,7 @@
 mod data;
 mod histogram;
 mod map;
+mod scatter;
 
 use std::fmt::Write;
 
@@ -191,12 +192,38 @@ fn write_controls(page: &mut String, run: &RunRecord) -> std::fmt::Result {
 }
 
 fn write_histograms(page: &mut String, run: &RunRecord) -> std::fmt::Result {
+    for (histogram, words) in [
+        (
+            &histogram::SHARES,
+            "The worst error of every result as a share of its limit, known failures left out; bars on a logarithmic scale.",
+        ),
+        (
+            &histogram::ULPS,
+            "The worst error of every result in units in the last place of the output's dtype, known failures left out. Where a \
+             formula cancels, many ULP may be within the limit.",
+        ),
+    ] {
+        write!(
+            page,
+            "<section>\n<h2>{}</h2>\n<p class=\"small\">{words}</p>\n<div class=\"cards\">\n",
+            histogram.heading
+        )?;
+        for column in 0..run.backends.len() {
+            histogram::write(page, run, column, histogram)?;
+        }
+        page.push_str("</div>\n</section>\n");
+    }
+    write_scatters(page, run)
+}
+
+fn write_scatters(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     page.push_str(
-        "<section>\n<h2>Share of the limit used</h2>\n<p class=\"small\">The worst error of every result as a share of its \
-         limit, known failures left out; bars on a logarithmic scale.</p>\n<div class=\"cards\">\n",
+        "<section>\n<h2>Error against magnitude</h2>\n<p class=\"small\">The worst element of every inexact result; \
+         <span><i class=\"dot good-dot\"></i>agrees</span> <span><i class=\"dot known-dot\"></i>known failure</span> \
+         <span><i class=\"dot bad-dot\"></i>fails the run</span></p>\n<div class=\"cards\">\n",
     );
     for column in 0..run.backends.len() {
-        histogram::write(page, run, column)?;
+        scatter::write(page, run, column)?;
     }
     page.push_str("</div>\n</section>\n");
     Ok(())

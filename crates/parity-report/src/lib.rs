@@ -4,16 +4,22 @@
 //! run renders to the bytes the live run printed. Deciding an exit code is the command line's job.
 
 mod cells;
+mod code_object;
 pub mod csv;
 mod facts;
 mod gfm;
+pub mod github;
 pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod pages;
+mod sources;
 pub mod text;
 mod totals;
+mod trace;
 
+pub use code_object::{Arg, BadCodeObject, CodeObject};
 pub use facts::{SCORE_DEFINITION, Score, agrees, repro, share_text, ulp_text};
+pub use sources::Sources;
 pub use totals::Totals;

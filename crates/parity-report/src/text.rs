@@ -92,16 +92,20 @@ fn write_header(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     Ok(())
 }
 
-/// Device, target, driver and level in one line.
+/// Device, target, driver, level and, where that is another, the host in one line.
 pub fn describe(backend: &BackendInfo) -> String {
     let target = if backend.target.is_empty() {
         String::new()
     } else {
         format!(", target {}", backend.target)
     };
+    let host = backend.host.as_ref().map(|host| format!(", at {host}"));
     format!(
-        "{}{target}, driver {}, level {}",
-        backend.device, backend.driver, backend.level
+        "{}{target}, driver {}, level {}{}",
+        backend.device,
+        backend.driver,
+        backend.level,
+        host.unwrap_or_default()
     )
 }
 

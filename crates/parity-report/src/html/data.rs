@@ -1,6 +1,6 @@
 //! The cases as compact JSON for the page's script: texts that repeat are stored once, exact passes are a zero.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use parity_model::{
     Verdict,
@@ -20,16 +20,19 @@ pub(super) struct Data<'a> {
 /// Texts, each with the place it got when it first came.
 #[derive(Default)]
 struct Texts<'a> {
-    places: BTreeMap<&'a str, usize>,
-    texts: Vec<&'a str>,
+    places: BTreeMap<Cow<'a, str>, usize>,
+    texts: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Texts<'a> {
-    fn place(&mut self, text: &'a str) -> usize {
-        *self.places.entry(text).or_insert_with(|| {
-            self.texts.push(text);
-            self.texts.len() - 1
-        })
+    fn place(&mut self, text: impl Into<Cow<'a, str>>) -> usize {
+        let text = text.into();
+        if let Some(place) = self.places.get(&text) {
+            return *place;
+        }
+        self.places.insert(text.clone(), self.texts.len());
+        self.texts.push(text);
+        self.texts.len() - 1
     }
 }
 
@@ -54,17 +57,17 @@ impl<'a> Data<'a> {
 
     /// The data, with nothing in it that would end a `<script>` element.
     ///
-    /// A case is `[id, limit, [result of each backend]]`; a result is 0 for a pass without any error, else
-    /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks]`, with `null` for errors where no
+    /// A case is `[id, limit, [result of each backend]]`. An id is the number of what it has behind `family/op:dtype:` among the
+    /// `ends`, which ops share; with parameters behind the op, these and that number; one that begins otherwise is a text. A
+    /// result is the number of what served it for a pass without any error, else
+    /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks, served]`, with `null` for errors where no
     /// value came back.
     pub(super) fn json(&self) -> Result<String, serde_json::Error> {
-        let (mut limits, mut notes) = (Texts::default(), Texts::default());
+        let mut texts = Shared::default();
         let mut cells = Vec::new();
         for (family, op, dtype) in &self.cells {
             let cases = self.index.cases(family, op, dtype).iter();
-            let cases: Vec<_> = cases
-                .map(|case| case_value(case, &mut limits, &mut notes))
-                .collect();
+            let cases: Vec<_> = cases.map(|case| case_value(case, &mut texts)).collect();
             cells.push(json!([family, op, dtype, cases]));
         }
         let backends = self.run.backends.iter();
@@ -74,29 +77,55 @@ impl<'a> Data<'a> {
             "verdicts": Verdict::ALL.map(Verdict::name),
             "fails": Verdict::ALL.map(Verdict::fails_run),
             "args": self.run.repro_args.join(" "),
-            "limits": limits.texts,
-            "notes": notes.texts,
+            "ends": texts.ends.texts,
+            "limits": texts.limits.texts,
+            "notes": texts.notes.texts,
+            "served": texts.served.texts,
             "cells": cells,
         });
         Ok(serde_json::to_string(&data)?.replace('<', "\\u003c"))
     }
 }
 
-fn case_value<'a>(case: &'a CaseRecord, limits: &mut Texts<'a>, notes: &mut Texts<'a>) -> Value {
-    let results = case.results.iter().map(|result| result_value(result, notes));
-    let results: Vec<_> = results.collect();
-    json!([case.id, limits.place(&case.limit), results])
+/// What many cases have in common.
+#[derive(Default)]
+struct Shared<'a> {
+    ends: Texts<'a>,
+    limits: Texts<'a>,
+    notes: Texts<'a>,
+    /// What served a result, in one text.
+    served: Texts<'a>,
 }
 
-fn result_value<'a>(result: &'a CaseResult, notes: &mut Texts<'a>) -> Value {
+fn case_value<'a>(case: &'a CaseRecord, texts: &mut Shared<'a>) -> Value {
+    let results = case.results.iter().map(|result| result_value(result, texts));
+    let results: Vec<_> = results.collect();
+    let id = id_value(case, &mut texts.ends);
+    json!([id, texts.limits.place(&case.limit), results])
+}
+
+/// `family/op`, parameters if there are any, and `:dtype:` begin an id; what comes behind them is shared by many.
+fn id_value<'a>(case: &'a CaseRecord, ends: &mut Texts<'a>) -> Value {
+    let start = format!("{}/{}", case.family, case.op);
+    let dtype = format!(":{}:", case.dtype);
+    let parts = case.id.strip_prefix(&start);
+    match parts.and_then(|rest| rest.split_once(&dtype)) {
+        Some(("", end)) => json!(ends.place(end)),
+        Some((params, end)) => json!([params, ends.place(end)]),
+        None => json!(case.id),
+    }
+}
+
+fn result_value<'a>(result: &'a CaseResult, texts: &mut Shared<'a>) -> Value {
     let error = result.vs_oracle.as_ref();
     let exact = error.is_some_and(|error| error.max_ulp == 0.0 && error.limit_used == 0.0);
     let bare = result.note.is_none() && result.fallbacks.is_empty();
+    let served = texts.served.place(result.served_by.join(", "));
     if result.verdict == Verdict::Pass && exact && bare {
-        return json!(0);
+        return json!(served);
     }
     let verdict = Verdict::ALL.iter().position(|verdict| *verdict == result.verdict);
-    let note = result.note.as_deref().map(|note| notes.place(note));
+    let note = result.note.as_deref().map(|note| texts.notes.place(note));
     let worst = error.and_then(|error| error.worst.as_ref());
     let worst = worst.map(|worst| json!([worst.index, worst.inputs, worst.expected, worst.got, worst.limit]));
     json!([
@@ -106,6 +135,7 @@ fn result_value<'a>(result: &'a CaseResult, notes: &mut Texts<'a>) -> Value {
         note.map_or(json!(-1), |note| json!(note)),
         worst.unwrap_or(json!(0)),
         result.fallbacks,
+        served,
     ])
 }
 

@@ -11,11 +11,13 @@
   const tested = data.backends.findIndex((name) => name !== data.reference);
   state.backend = Math.max(tested, 0);
 
-  // A stored result is 0 for an exact pass, else a row; `verdict` numbers into data.verdicts.
+  // A stored result is a number for an exact pass, that of what served it, else a row; `verdict` numbers into data.verdicts.
   const result = (raw) => {
-    const [verdict, ulp, share, note, worst, fallbacks] = raw === 0 ? [0, 0, 0, -1, 0, []] : raw;
+    const [verdict, ulp, share, note, worst, fallbacks, served] =
+      typeof raw === "number" ? [0, 0, 0, -1, 0, [], raw] : raw;
     const number = (x) => (typeof x === "string" ? (x === "inf" ? Infinity : NaN) : x);
-    return { verdict, ulp: number(ulp), share: number(share), note: note < 0 ? null : data.notes[note], worst, fallbacks };
+    return { verdict, ulp: number(ulp), share: number(share), note: note < 0 ? null : data.notes[note], worst, fallbacks,
+      served: data.served[served] };
   };
 
   const matches = (item) => {
@@ -31,9 +33,15 @@
     const key = state.backend + ":" + cell;
     if (!lists.has(key)) {
       const [family, op, dtype, cases] = data.cells[cell];
+      // An id is stored as the number of its end, or as parameters and that; any other as it is.
+      const whole = (id) => {
+        if (typeof id === "string") return id;
+        const [params, end] = typeof id === "number" ? ["", id] : id;
+        return family + "/" + op + params + ":" + dtype + ":" + data.ends[end];
+      };
       lists.set(key, cases.map(([id, limit, results]) => ({
-        id, limit: data.limits[limit], result: result(results[state.backend]),
-        text: (id + " " + family + "/" + op + " " + dtype).toLowerCase(),
+        id: whole(id), limit: data.limits[limit], result: result(results[state.backend]),
+        text: (whole(id) + " " + family + "/" + op + " " + dtype).toLowerCase(),
       })));
     }
     return lists.get(key);
@@ -69,9 +77,12 @@
       add("limit there", limitHere);
     }
     if (r.fallbacks.length) add("on the CPU", r.fallbacks.join(", "));
+    if (r.served) add("served by", r.served);
     add("limit", limit);
     const again = make("dd");
-    again.append(make("pre", "parity run --backend " + data.backends[state.backend] + " --case '" + id + "'" +
+    const backend = data.backends[state.backend];
+    const on = backend.startsWith("golden:") ? "" : " --backend " + backend;
+    again.append(make("pre", "parity run" + on + " --case '" + id + "'" +
       (data.args ? " " + data.args : "")));
     list.append(make("dt", "again"), again);
     return list;

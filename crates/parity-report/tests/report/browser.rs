@@ -7,7 +7,7 @@ use std::{io::Write as _, path::PathBuf, process::Command};
 
 use parity_report::html;
 
-use crate::common::run;
+use crate::common;
 
 fn browser() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("PARITY_BROWSER") {
@@ -24,6 +24,18 @@ fn browser() -> Option<PathBuf> {
 /// The page as it stands after `script` ran at its end, `None` where there is no browser.
 #[track_caller]
 fn after(script: &str, width: u32) -> Option<String> {
+    after_in(Theme::Light, script, width)
+}
+
+/// What the reader's system prefers, by Chromium's numbers.
+#[derive(Clone, Copy, Debug)]
+enum Theme {
+    Dark = 0,
+    Light = 1,
+}
+
+#[track_caller]
+fn after_in(theme: Theme, script: &str, width: u32) -> Option<String> {
     let Some(browser) = browser() else {
         // Not `eprintln!`, which the test harness would swallow.
         let _ = writeln!(
@@ -33,7 +45,9 @@ fn after(script: &str, width: u32) -> Option<String> {
         return None;
     };
     let dir = tempfile::tempdir().unwrap();
-    let page = html::render(&run()).unwrap();
+    let mut run = common::run();
+    run.cases[2].results[1].served_by = vec!["uexp_f16:strided".to_owned()];
+    let page = html::render(&run).unwrap();
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     let file = dir.path().join("page.html");
     std::fs::write(&file, page).unwrap();
@@ -46,6 +60,7 @@ fn after(script: &str, width: u32) -> Option<String> {
             "--dump-dom",
         ])
         .arg(format!("--window-size={width},900"))
+        .arg(format!("--blink-settings=preferredColorScheme={}", theme as u8))
         .arg(format!(
             "--user-data-dir={}",
             dir.path().join("profile").display()
@@ -81,6 +96,7 @@ fn a_click_on_a_cell_lists_its_cases_with_the_command_that_repeats_them() {
     };
     assert!(page.contains("unary/exp f16 on rocm"), "{page}");
     assert!(page.contains(REPRO), "{page}");
+    assert!(page.contains("uexp_f16:strided"), "{page}");
     // The control: unless a cell was chosen, nothing is listed.
     let Some(page) = after("", 1280) else { return };
     assert!(!page.contains(REPRO), "{page}");
@@ -110,24 +126,62 @@ fn arrow_keys_move_among_the_cells_and_escape_closes_the_list() {
         document.activeElement.click(); document.title += document.getElementById('panel').hidden;\
         press(document.body, 'Escape'); document.title += document.getElementById('panel').hidden";
     let Some(page) = after(keys, 1280) else { return };
-    let title = page
-        .split("<title>")
-        .nth(1)
-        .unwrap()
-        .split("</title>")
-        .next()
-        .unwrap();
+    let title = title(&page);
     assert!(
         title.starts_with("exp f32: 1 of 1 agree") && title.ends_with("falsetrue"),
         "{title}"
     );
 }
 
+/// The least contrast of a text with what lies behind it, as WCAG computes it, times 100.
+const CONTRAST: &str = "const linear = (c) => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4;\
+    const light = (rgb) => { const [r, g, b] = rgb.map(linear); return .2126 * r + .7152 * g + .0722 * b; };\
+    const parse = (text) => text.match(/[0-9.]+/g).map(Number);\
+    const behind = (node) => { for (; node; node = node.parentElement) {\
+      const c = parse(getComputedStyle(node).backgroundColor); if (c.length < 4 || c[3] > 0) return c.slice(0, 3); } return [255, 255, 255]; };\
+    const ratio = (node) => { const [a, b] = [light(parse(getComputedStyle(node).color).slice(0, 3)), light(behind(node))];\
+      return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };\
+    const texts = [...document.querySelectorAll('td button, .verdict, .legend, .legend i, p, th, h1, h2, summary, figcaption')]\
+      .filter((node) => node.textContent.trim());\
+    document.title = texts.length + ' ' + Math.floor(100 * Math.min(...texts.map(ratio)));";
+
+fn title(page: &str) -> &str {
+    let title = page.split("<title>").nth(1).unwrap();
+    title.split("</title>").next().unwrap()
+}
+
 #[test]
-fn the_page_is_no_wider_than_a_phone() {
+fn every_text_can_be_read_in_both_themes() {
+    for theme in [Theme::Dark, Theme::Light] {
+        let cells = "document.querySelectorAll('td button').forEach((b, i) => { b.className = ['h0', 'h1', 'h2', 'h3', 'h4', 'bad', 'known', 'fallback'][i % 8]; });";
+        let tenfold = "const row = document.querySelector('tr.op'); for (let i = 0; i < 9; i++) row.after(row.cloneNode(true));";
+        let Some(page) = after_in(theme, &format!("{tenfold}{cells}{CONTRAST}"), 1280) else {
+            return;
+        };
+        let (texts, least) = title(&page).split_once(' ').unwrap();
+        assert!(texts.parse::<u32>().unwrap() > 20, "{texts} texts");
+        assert!(
+            least.parse::<u32>().unwrap() >= 450,
+            "{theme:?}: 1:{least} hundredths"
+        );
+        // The control: a text that is nearly as its ground.
+        let faint = format!(
+            "document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor; {CONTRAST}"
+        );
+        let Some(page) = after_in(theme, &faint, 1280) else {
+            return;
+        };
+        assert_eq!(title(&page).split_once(' ').unwrap().1, "100");
+    }
+}
+
+#[test]
+fn the_page_is_no_wider_than_its_window() {
     let wide = "document.title = document.documentElement.scrollWidth <= innerWidth ? 'fits' : 'too wide'";
-    let Some(page) = after(wide, 390) else { return };
-    assert!(page.contains("<title>fits</title>"), "{page}");
+    for width in [390, 820, 1440] {
+        let Some(page) = after(wide, width) else { return };
+        assert!(page.contains("<title>fits</title>"), "{width}: {page}");
+    }
     // The control: something wide is found.
     let wider = format!("document.body.style.width = '2000px'; {wide}");
     let Some(page) = after(&wider, 390) else { return };

@@ -17,6 +17,7 @@ fn backend(name: &str) -> BackendInfo {
         level: level.to_owned(),
         driver: "driver 1.2".to_owned(),
         target: target.to_owned(),
+        host: None,
     }
 }
 
@@ -35,6 +36,7 @@ pub(crate) fn result(verdict: Verdict, max_ulp: Option<f64>, note: Option<&str>)
         vs_reference: None,
         note: note.map(str::to_owned),
         fallbacks: vec![],
+        served_by: vec![],
         // A number that a parser which rounds carelessly reads back as 0.106459.
         millis: 0.10645900000000001,
     }
@@ -86,4 +88,10 @@ pub(crate) fn run() -> RunRecord {
         planned: cases.len(),
         cases,
     }
+}
+
+/// Whether the page has the line, however wide its tables are.
+pub(crate) fn has_line(page: &str, line: &str) -> bool {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    page.lines().any(|found| words(found) == words(line))
 }

@@ -1,16 +1,13 @@
 //! CSV, JUnit, markdown and HTML: what each says of the same record, and that a stored one renders to the same bytes.
 
 use parity_model::{Verdict, record::RunRecord, verdict::Worst};
-use parity_report::{csv, html, json, junit, markdown, pages};
+use parity_report::{
+    Sources, csv, html, json, junit, markdown,
+    pages::{self, Material},
+};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
 
-use crate::common::{case, pass, result, run};
-
-/// Whether the page has the line, however wide its tables are.
-fn has_line(page: &str, line: &str) -> bool {
-    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    page.lines().any(|found| words(found) == words(line))
-}
+use crate::common::{case, has_line, pass, result, run};
 
 fn stored(run: &RunRecord) -> RunRecord {
     json::parse(&json::render(run).unwrap()).unwrap()
@@ -23,7 +20,16 @@ fn every_format_of_a_stored_run_has_the_bytes_of_the_live_one() {
     assert_eq!(markdown::render(&stored), markdown::render(&live));
     assert_eq!(junit::render(&stored).unwrap(), junit::render(&live).unwrap());
     assert_eq!(html::render(&stored).unwrap(), html::render(&live).unwrap());
-    assert_eq!(pages::pages(&stored, &[]), pages::pages(&live, &[]));
+    let pages = |run| {
+        let material = Material {
+            run,
+            models: None,
+            objects: &[],
+            sources: &Sources::default(),
+        };
+        pages::pages(&material).unwrap()
+    };
+    assert_eq!(pages(&stored), pages(&live));
 }
 
 #[test]
@@ -137,58 +143,6 @@ fn markdown_of_an_empty_run_does_not_say_that_all_is_well() {
 }
 
 #[test]
-fn every_line_of_a_markdown_table_has_as_many_cells_as_its_header() {
-    let mut run = run();
-    run.cases[1].results[1].note = Some("a | b".to_owned());
-    for page in pages::pages(&run, &[]) {
-        let mut columns = None;
-        for line in page.text.lines() {
-            let bars = line.replace("\\|", "").matches('|').count();
-            if !line.starts_with('|') {
-                columns = None;
-            } else if *columns.get_or_insert(bars) != bars {
-                panic!("{}: {line}", page.name);
-            }
-        }
-    }
-}
-
-#[test]
-fn components_are_counted_per_backend_and_never_across_levels() {
-    let page = page("components.md", &run());
-    for line in [
-        "| unary | 2 | 3 | 3 | 100 % | 0.50 25% | | | | |",
-        "| unary | 2 | 3 | 1 | 33.3 % | inf >1000% | 1 | 1 | | |",
-    ] {
-        assert!(has_line(&page, line), "{line}\nis not in\n{page}");
-    }
-    assert!(
-        page.contains("## cpu (host)\n") && page.contains("## rocm (isa)\n"),
-        "{page}"
-    );
-}
-
-#[test]
-fn coverage_tells_what_was_not_run_from_what_means_nothing() {
-    let page = page("coverage.md", &run());
-    let row = |op: &str| {
-        page.lines()
-            .find(|line| line.starts_with(&format!("| {op} ")))
-            .unwrap()
-    };
-    let cells: Vec<_> = row("log").split('|').map(str::trim).collect();
-    assert_eq!(cells[2], "-", "log means nothing for u8");
-    assert_eq!(cells[9], "not run", "log means something for f16");
-    assert_eq!(cells[10], "1/1 0.50 25%");
-    assert!(page.contains("\n2 of "), "{page}");
-}
-
-fn page(name: &str, run: &RunRecord) -> String {
-    let page = pages::pages(run, &[]).into_iter().find(|page| page.name == name);
-    page.unwrap().text
-}
-
-#[test]
 fn html_takes_nothing_from_elsewhere_and_lets_no_text_become_markup() {
     let mut run = run();
     let evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>";
@@ -222,6 +176,43 @@ fn html_shows_a_failing_cell_as_such() {
         "title=\"exp f16: 0 of 1 agree, worst error inf ULP, &gt;1000% of its limit, 1 mismatch\""
     ));
     assert_eq!(cells.len(), 6, "three cells on two backends");
+}
+
+#[test]
+fn html_counts_every_error_and_draws_its_dot_by_magnitude() {
+    let mut run = run();
+    let mut inexact = |case: usize, expected: &str, ulp: f64| {
+        let metrics = run.cases[case].results[0].vs_oracle.as_mut().unwrap();
+        metrics.max_ulp = ulp;
+        metrics.worst = Some(Worst {
+            index: vec![0],
+            inputs: vec![],
+            expected: expected.to_owned(),
+            got: "1".to_owned(),
+            ulp,
+            limit: "2 ULP".to_owned(),
+        });
+    };
+    inexact(0, "-1", 1.5);
+    inexact(1, "0", f64::INFINITY);
+    inexact(2, "NaN", f64::INFINITY);
+    let page = html::render(&run).unwrap();
+    assert!(
+        page.contains("Results by error in ULP: exact: 0; to 1: 0; to 2: 1; to 4: 0"),
+        "{page}"
+    );
+    let plot = page.split("class=\"scatter\"").nth(1).unwrap();
+    let plot = plot.split("</figure>").next().unwrap();
+    assert!(
+        plot.contains("agrees: 2; known failure: 0; fails the run: 0"),
+        "{plot}"
+    );
+    assert!(plot.contains("3 inexact results, 1 left out"), "{plot}");
+    let dots = plot.split("class=\"dots\" d=\"").nth(1).unwrap();
+    let dots = dots.split('"').next().unwrap();
+    // A zero and an infinite error have their lanes, to the left and at the top.
+    assert_eq!(dots.matches('M').count(), 2, "{dots}");
+    assert!(dots.starts_with("M58 24h0"), "{dots}");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The list of kernels read from a module that was really compiled.
 
 use kernel_build::{Target, compile};
-use parity_report::pages::{kernels::CodeObject, pages};
+use parity_report::{
+    Arg, CodeObject, Sources,
+    pages::{Material, Page, pages},
+};
 
 use crate::common::run;
 
@@ -9,8 +12,18 @@ use crate::common::run;
 const SOURCE: &str = r#"
 extern "C" __attribute__((device, used, noinline)) float helper_f32(float x) { return x + x; }
 extern "C" __attribute__((global)) void uexp_f32(float *x) { *x = helper_f32(*x); }
-extern "C" __attribute__((global)) void utwice_f32(float *x) { *x += *x; }
+extern "C" __attribute__((global)) void utwice_f32(float *x, short n) { *x += n; }
 "#;
+
+fn made_of(objects: &[CodeObject]) -> Vec<Page> {
+    let material = Material {
+        run: &run(),
+        models: None,
+        objects,
+        sources: &Sources::default(),
+    };
+    pages(&material).unwrap()
+}
 
 #[test]
 fn the_kernels_of_a_compiled_module_are_compared_with_candles() {
@@ -27,9 +40,11 @@ fn the_kernels_of_a_compiled_module_are_compared_with_candles() {
         (object.module.as_str(), object.target.as_str()),
         ("unary", "gfx1100")
     );
-    assert_eq!(Vec::from_iter(&object.kernels), ["uexp_f32", "utwice_f32"]);
+    let names: Vec<_> = object.kernels.keys().collect();
+    assert_eq!(names, ["uexp_f32", "utwice_f32"]);
+    assert_eq!(object.kernels["utwice_f32"], [Arg::Pointer, Arg::Value(2)]);
 
-    let pages = pages(&run(), &[object]);
+    let pages = made_of(&[object]);
     let page = pages.iter().find(|page| page.name == "kernels.md").unwrap();
     let row = |name: &str| {
         let mut lines = page.text.lines();
@@ -39,9 +54,20 @@ fn the_kernels_of_a_compiled_module_are_compared_with_candles() {
     assert_eq!(row("unary")[2..7], ["123", "1", "122", "1", "2"]);
     assert_eq!(row("`uexp`")[2..5], ["f32", "bf16 f16 f64 f8_e4m3", ""]);
     assert_eq!(row("`utwice`")[2..5], ["", "", "f32"]);
+    let page = pages.iter().find(|page| page.name == "signatures.md").unwrap();
+    assert!(
+        page.text
+            .lines()
+            .any(|line| line.starts_with("| `utwice_f32` ") && line.contains("| `* 2` "))
+    );
 }
 
 #[test]
 fn without_code_objects_there_is_no_page_that_could_be_taken_for_a_comparison() {
-    assert!(pages(&run(), &[]).iter().all(|page| page.name != "kernels.md"));
+    let pages = made_of(&[]);
+    assert!(
+        pages
+            .iter()
+            .all(|page| !["kernels.md", "signatures.md"].contains(&page.name))
+    );
 }

@@ -8,5 +8,7 @@
 mod browser;
 mod common;
 mod formats;
+mod github;
 mod kernels;
+mod pages;
 mod render;

@@ -1,0 +1,166 @@
+//! Which kernels and libraries computed a backend's results, as its own trace tells: who served what, how often, by which
+//! path and for which layouts. Derives nothing from names of ops.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parity_model::record::{CaseRecord, CaseResult, RunRecord};
+
+use crate::facts::agrees;
+
+/// One entry of [`CaseResult::served_by`], taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step<'a> {
+    /// A kernel's symbol or a function of a library.
+    pub(crate) by: &'a str,
+    /// `contiguous` or `strided`; none for what takes no table of strides.
+    pub(crate) path: Option<&'a str>,
+    /// Whether a model answered.
+    pub(crate) by_model: bool,
+}
+
+impl<'a> Step<'a> {
+    pub(crate) fn parse(text: &'a str) -> Step<'a> {
+        let (rest, by_model) = match text.strip_suffix(" (model)") {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let (by, path) = match rest.rsplit_once(':') {
+            Some((by, path)) => (by, Some(path)),
+            None => (rest, None),
+        };
+        Step { by, path, by_model }
+    }
+}
+
+/// Who provides something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Provider {
+    /// A kernel of `rocm-backend/kernels`.
+    Kernel,
+    RocBlas,
+    MiOpen,
+    RocRand,
+    /// What the HIP runtime does inside the device's memory.
+    Runtime,
+}
+
+impl Provider {
+    pub(crate) const ALL: [Provider; 5] = [
+        Provider::Kernel,
+        Provider::RocBlas,
+        Provider::MiOpen,
+        Provider::RocRand,
+        Provider::Runtime,
+    ];
+
+    /// By the prefix that every function of a library has.
+    pub(crate) fn of(name: &str) -> Provider {
+        let prefixes = [
+            ("rocblas_", Provider::RocBlas),
+            ("miopen", Provider::MiOpen),
+            ("rocrand_", Provider::RocRand),
+            ("hip", Provider::Runtime),
+        ];
+        let found = prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
+        found.map_or(Provider::Kernel, |(_, provider)| *provider)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Provider::Kernel => "own kernel",
+            Provider::RocBlas => "rocBLAS",
+            Provider::MiOpen => "MIOpen",
+            Provider::RocRand => "rocRAND",
+            Provider::Runtime => "HIP runtime",
+        }
+    }
+}
+
+/// What one kernel or function served.
+#[derive(Debug, Default)]
+pub(crate) struct Service<'a> {
+    /// Cases it had a part in.
+    pub(crate) cases: usize,
+    /// Those of them whose result agrees.
+    pub(crate) agreed: usize,
+    /// Cases in which it ran without a table of strides, and with one; a case may have both.
+    pub(crate) contiguous: usize,
+    pub(crate) strided: usize,
+    /// The ops of its cases.
+    pub(crate) ops: BTreeSet<&'a str>,
+    /// How many of its cases have an argument of each layout.
+    pub(crate) layouts: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Service<'a> {
+    fn count(&mut self, case: &'a CaseRecord, result: &CaseResult, paths: &BTreeSet<&str>) {
+        self.cases += 1;
+        self.agreed += usize::from(agrees(result.verdict) && result.fallbacks.is_empty());
+        self.contiguous += usize::from(paths.contains("contiguous"));
+        self.strided += usize::from(paths.contains("strided"));
+        self.ops.insert(&case.op);
+        for layout in case.layout.split(',').collect::<BTreeSet<_>>() {
+            *self.layouts.entry(layout).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Service<'a>) {
+        self.cases += other.cases;
+        self.agreed += other.agreed;
+        self.contiguous += other.contiguous;
+        self.strided += other.strided;
+        self.ops.extend(&other.ops);
+        for (layout, count) in &other.layouts {
+            *self.layouts.entry(layout).or_default() += count;
+        }
+    }
+}
+
+/// What served the results of the backend in `column`, by name; empty where the backend does not tell.
+pub(crate) fn services(run: &RunRecord, column: usize) -> BTreeMap<&str, Service<'_>> {
+    let mut services: BTreeMap<&str, Service<'_>> = BTreeMap::new();
+    for case in &run.cases {
+        let Some(result) = case.results.get(column) else {
+            continue;
+        };
+        let mut by: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for step in result.served_by.iter().map(|text| Step::parse(text)) {
+            by.entry(step.by).or_default().extend(step.path);
+        }
+        for (name, paths) in by {
+            services.entry(name).or_default().count(case, result, &paths);
+        }
+    }
+    services
+}
+
+/// The columns whose backend tells what served.
+pub(crate) fn telling(run: &RunRecord) -> Vec<usize> {
+    let tells = |column: &usize| {
+        let mut results = run.cases.iter().filter_map(|case| case.results.get(*column));
+        results.any(|result| !result.served_by.is_empty())
+    };
+    (0..run.backends.len()).filter(tells).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_taken_apart_into_name_path_and_level() {
+        let step = |by, path, by_model| Step { by, path, by_model };
+        assert_eq!(
+            Step::parse("uexp_f32:strided"),
+            step("uexp_f32", Some("strided"), false)
+        );
+        assert_eq!(Step::parse("rope_f32"), step("rope_f32", None, false));
+        let gemm = "rocblas_gemm_strided_batched_ex";
+        assert_eq!(
+            Step::parse("rocblas_gemm_strided_batched_ex (model)"),
+            step(gemm, None, true)
+        );
+        assert_eq!(Provider::of(gemm), Provider::RocBlas);
+        assert_eq!(Provider::of("uexp_f32"), Provider::Kernel);
+    }
+}
