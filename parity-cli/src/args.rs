@@ -21,6 +21,12 @@ pub(crate) enum Command {
     /// Run one case and show what it computes, what every backend made of it, and how that was judged.
     #[command(after_help = crate::exit::Exit::help())]
     Explain(ExplainArgs),
+    /// Find the smallest case that fails as this one does, and print it as a Rust test against candle.
+    #[command(after_help = crate::exit::Exit::help())]
+    Shrink(ShrinkArgs),
+    /// Keep the list of known failures up to date.
+    #[command(after_help = crate::exit::Exit::help())]
+    Baseline(BaselineArgs),
     /// List what there is.
     List(ListArgs),
     /// Render a stored run again.
@@ -36,12 +42,20 @@ pub(crate) enum Command {
     /// Put the records of all shards of one plan together.
     #[command(after_help = crate::exit::Exit::help())]
     Merge(MergeArgs),
+    /// Record outputs on a machine that others lack, and check what was recorded.
+    Golden(GoldenArgs),
     /// Say which drivers, devices and tools are there, what is missing, and how to get it.
     #[command(after_help = crate::exit::Exit::help())]
     Doctor(DoctorArgs),
     /// Break right outputs as broken kernels would, and say which faults no case notices.
     #[command(after_help = crate::exit::Exit::help())]
     Selftest(SelftestArgs),
+    /// Print the JSON Schema of a file that parity reads or writes.
+    Schema(SchemaArgs),
+    /// Print a script that completes parity's command line in a shell.
+    Completions(CompletionsArgs),
+    /// Print parity's manual page, or write the pages of all commands.
+    Man(ManArgs),
     /// Run cases for a supervisor (internal).
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -52,23 +66,30 @@ pub(crate) enum Command {
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectArgs {
     /// Op families or ops, e.g. `unary,add` [default: all].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, visible_alias = "op", value_name = "LIST", value_delimiter = ',')]
     pub(crate) ops: Vec<String>,
+    /// Op families, e.g. `reduce,conv` [default: all].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) family: Vec<String>,
     /// Dtypes, e.g. `f32,bf16` [default: all].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) dtype: Vec<String>,
     /// Layouts at least one argument has, e.g. `transposed` [default: all].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) layout: Vec<String>,
+    /// Tags of spec groups: cases of a group that has one of them [default: all].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) tag: Vec<String>,
     /// Cases of this tier and the cheaper ones: quick, ci, full, slow [default: ci].
     #[arg(long, value_name = "TIER")]
     pub(crate) tier: Option<String>,
-    /// The case with this id, in the specs or not; may be given again.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["ops", "dtype", "layout", "tier", "filter"])]
+    /// The case with this id, in the specs or not, of whatever tier; with `*`, which stands for any run of characters,
+    /// the cases of the specs that match and are otherwise selected. May be given again.
+    #[arg(long, value_name = "ID")]
     pub(crate) case: Vec<String>,
-    /// Cases whose id matches this regular expression.
-    #[arg(long, value_name = "REGEX")]
-    pub(crate) filter: Option<String>,
+    /// Cases whose id this regular expression matches.
+    #[arg(long, visible_alias = "filter", value_name = "REGEX")]
+    pub(crate) regex: Option<String>,
     /// Directory of specs [default: the nearest op-specs/ above the working directory, or above the binary].
     #[arg(long, value_name = "DIR")]
     pub(crate) spec_dir: Option<PathBuf>,
@@ -77,8 +98,11 @@ pub(crate) struct SelectArgs {
 /// On what, and judged how.
 #[derive(Debug, Args)]
 pub(crate) struct HowArgs {
-    /// Backends to run, besides the reference, which always runs: see `parity list backends`.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = Backend::DEFAULT.name())]
+    /// Backends to run, besides the reference, which always runs: see `parity list backends`. One that is elsewhere
+    /// has its place behind it, such as `cuda=ssh://me@gpu7:22/opt/parity`, which runs `ssh -T -o BatchMode=yes -p 22 --
+    /// me@gpu7 /opt/parity worker --backend cuda` and needs the same parity there; or `rocm=exec:COMMAND`, the last of
+    /// its list, which runs COMMAND in a shell: any worker that speaks on its stdin and stdout will do.
+    #[arg(long, value_name = "LIST", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: Vec<String>,
     /// Seed the inputs derive from.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -89,6 +113,12 @@ pub(crate) struct HowArgs {
     /// Fail every result of which a backend computed a part on the CPU for want of a kernel.
     #[arg(long)]
     pub(crate) no_fallback: bool,
+    /// Run every case twice on every backend, and fail one that gives different bits.
+    #[arg(long)]
+    pub(crate) deterministic: bool,
+    /// Memory each worker may use, e.g. `2GiB`: a case that needs more crashes its worker, and no more.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory_limit: Option<String>,
     /// Failures that are known, with reasons [default: known-failures.toml in the spec directory, if there].
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
@@ -105,10 +135,62 @@ pub(crate) struct RunArgs {
     /// the same part of N, whatever else is selected.
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<String>,
+    /// Write every case's start and result into this file as they happen. Every command that reads a stored run reads it
+    /// too, and `--resume` goes on with it when the run was cut off.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub(crate) journal: Option<PathBuf>,
+    /// Go on with the run of this journal: run the cases that have no result, crashed or ran out of time. What decides
+    /// the results has to be as it was: specs, selection, seed, backends and options.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Recorded outputs that the results are compared with, e.g. `golden:cuda-h200`: a bundle of golden/, or a path with a
+    /// slash. They stand as the first column, and errors against the reference are errors against them.
+    #[arg(long, value_name = "golden:NAME")]
+    pub(crate) against: Option<String>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GoldenArgs {
+    #[command(subcommand)]
+    pub(crate) command: GoldenCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GoldenCommand {
+    /// Run cases on one backend and store every output with its provenance.
+    #[command(after_help = crate::exit::Exit::help())]
+    Record(RecordArgs),
+    /// Hold bundles to their digests, and their entries to the specs as they are now.
+    #[command(after_help = crate::exit::Exit::help())]
+    Verify(VerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Name of the bundle: a folder in golden/, beside the specs.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// Cases in flight at once [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Bundles: folders in golden/, or paths with a slash [default: all].
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Directory of specs [default: as for `parity run`].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spec_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +203,102 @@ pub(crate) struct ExplainArgs {
     /// Directory of specs [default: as for `parity run`].
     #[arg(long, value_name = "DIR")]
     pub(crate) spec_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+The smaller case fails in the same way: with the same verdict, and the same kind of outcome (a value, an error, a dead
+process). Tried are smaller dimensions, fewer of them, simpler layouts, plainer dtypes, narrower values and parameters
+nearer to 0. Inputs derive from the case's id, so that a failure that few inputs show may be lost on the way.
+Exits with 0 when it has found a case that fails, the given one or a smaller one, and with 4 when the given one does not.
+")]
+pub(crate) struct ShrinkArgs {
+    /// Id of the failing case, in the specs or not.
+    #[arg(value_name = "CASE")]
+    pub(crate) case: String,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
+    /// Cases to run at most.
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    pub(crate) runs: usize,
+    /// Append the case that is found to this op spec, as a group of its own; the file is made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pin: Option<PathBuf>,
+    /// Write the Rust test to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test: Option<PathBuf>,
+    /// Directory of specs [default: as for `parity run`].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spec_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BaselineArgs {
+    #[command(subcommand)]
+    pub(crate) command: BaselineCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineCommand {
+    /// Make known-failures.toml say what a stored run says: new failures in, what passes or matches no case out.
+    #[command(after_help = crate::exit::Exit::help())]
+    Update(BaselineUpdateArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BaselineUpdateArgs {
+    /// A run stored with `--output json`.
+    #[arg(value_name = "RECORD.json")]
+    pub(crate) record: PathBuf,
+    /// The backend whose results count.
+    #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
+    pub(crate) backend: String,
+    /// Why the new failures are accepted; needed where there are any.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
+    /// An upstream issue about the new failures.
+    #[arg(long, value_name = "URL", requires = "reason")]
+    pub(crate) link: Option<String>,
+    /// The list [default: known-failures.toml in the spec directory]; made if it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Option<PathBuf>,
+    /// Say what would change, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Directory of specs [default: as for `parity run`].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spec_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Of which file.
+    #[arg(value_enum)]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The files of op-specs/, known-failures.toml included, as the JSON values that their TOML stands for.
+    Specs,
+    /// What `parity run --output json` writes.
+    Results,
+    /// A line of the journal that `parity run` keeps.
+    Journal,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write the page of every command into this directory instead: parity.1, parity-run.1 and so on.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -154,6 +332,9 @@ pub(crate) enum Format {
     Junit,
     /// One page with heat maps, histograms and every case, that needs no other file.
     Html,
+    /// For a step of a GitHub workflow: an error annotation for each of the first failures, and a summary, which goes to
+    /// $GITHUB_STEP_SUMMARY where that is set.
+    Github,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -179,20 +360,36 @@ pub(crate) enum Listing {
     Cases,
     /// The table of ops.
     Ops,
-    /// Backends, and the device behind each.
+    /// Backends, and whether each is available here.
     Backends,
+    /// Every device that a backend can open here, the software ones included.
+    Devices,
+    /// Tags of spec groups, with the number of their cases.
+    Tags,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A run stored with `--output json`.
+    /// A run stored with `--output json`; may be compressed by gzip.
     pub(crate) record: PathBuf,
-    /// Write the pages of reports/ into this directory instead: status, components, coverage.
+    /// Write the pages of reports/ into this directory instead: status, components, providers, coverage.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "out"])]
     pub(crate) pages: Option<PathBuf>,
-    /// Directory of compiled kernels (module.target.hsaco), for a page that compares them with candle's.
+    /// Directory of compiled kernels (module.target.hsaco), for the pages that compare them with candle's.
     #[arg(long, value_name = "DIR", requires = "pages")]
     pub(crate) code_objects: Option<PathBuf>,
+    /// A run with ROCM_LIBRARIES=model, for the page of providers.
+    #[arg(long, value_name = "RECORD", requires = "pages")]
+    pub(crate) models: Option<PathBuf>,
+    /// Directory with sources that pages point into: this repository, or candle's packages unpacked; may be given again.
+    #[arg(long, value_name = "DIR", requires = "pages")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Write no page; exit 100 if one is not what it would be, or if the specs are not those of the run.
+    #[arg(long, requires = "pages")]
+    pub(crate) check: bool,
+    /// Directory of specs to check against [default: as for `parity run`].
+    #[arg(long, value_name = "DIR", requires = "check")]
+    pub(crate) spec_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -204,6 +204,7 @@ mod tests {
             vs_reference: None,
             note: None,
             fallbacks: vec![],
+            served_by: vec![],
             millis: 0.0,
         }
     }

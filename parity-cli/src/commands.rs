@@ -1,15 +1,21 @@
 //! One module a subcommand, and the way into them.
 
+mod baseline;
+mod completions;
 mod diff;
 mod doctor;
 mod explain;
 mod gate;
+mod golden;
 mod headroom;
 mod list;
+mod man;
 mod merge;
 mod report;
 mod run;
+mod schema;
 mod selftest;
+mod shrink;
 mod worker;
 
 use std::ffi::OsString;
@@ -51,7 +57,13 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::run(args),
         Command::Explain(args) => explain::explain(args),
+        Command::Shrink(args) => shrink::shrink(args),
+        Command::Baseline(args) => baseline::baseline(&args),
+        Command::Schema(args) => schema::schema(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => man::man(&args),
         Command::Diff(args) => diff::diff(&args),
+        Command::Golden(args) => golden::golden(args),
         Command::Gate(args) => gate::gate(&args),
         Command::Headroom(args) => headroom::headroom(&args),
         Command::Merge(args) => merge::merge(&args),

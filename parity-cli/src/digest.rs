@@ -8,16 +8,20 @@ use sha2::{Digest, Sha256};
 pub(crate) fn rules(all: &[Case], known: &KnownFailures) -> String {
     let cases = all.iter().map(|case| {
         let Case {
-            tier, limit, timeout, ..
+            tier,
+            limit,
+            timeout,
+            isolated,
+            ..
         } = case;
-        format!("case {} {tier} {limit:?} {timeout:?}", case.id())
+        format!("case {} {tier} {limit:?} {timeout:?} {isolated}", case.id())
     });
     let known = known.entries.iter().map(|entry| {
         let (verdict, may_pass) = (entry.verdict.name(), entry.may_pass);
         let reason = (&entry.reason, &entry.link);
         format!(
-            "known {} {} {verdict} {may_pass} {reason:?}",
-            entry.id, entry.backend
+            "known {} {:?} {} {verdict} {may_pass} {reason:?}",
+            entry.id, entry.except, entry.backend
         )
     });
     of_lines(cases.chain(known))
@@ -67,6 +71,9 @@ mod tests {
             source: "a reason".to_owned(),
         };
         assert_ne!(rules(&[looser], &none), before);
+        let mut apart = case();
+        apart.isolated = true;
+        assert_ne!(rules(&[apart], &none), before);
         let text =
             "[[known]]\nid = \"unary/neg:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"x\"\n";
         let known = KnownFailures::parse("known.toml", text).unwrap();

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse.
     Ok = 0,
-    /// The selection matches no case, or a record holds no result: nothing ran, which is never a pass.
+    /// The selection matches no case, a record holds no result, or the case to shrink does not fail: there was nothing to
+    /// do, which is never a pass.
     NothingMatched = 4,
     /// The command line is wrong.
     Usage = 64,
@@ -23,18 +24,20 @@ pub(crate) enum Exit {
     Io = 74,
     /// The run is complete, and at least one result fails it; of stored runs: the gate blocks, something got worse.
     Failed = 100,
+    /// Ctrl-C or SIGTERM: what was judged by then has been written, the rest is not-run. A shell's number for SIGINT.
+    Interrupted = 130,
 }
 
 impl Exit {
     /// Every exit, with what it means, in the order of the codes.
-    pub(crate) const TABLE: [(Exit, &str); 9] = [
+    pub(crate) const TABLE: [(Exit, &str); 10] = [
         (
             Exit::Ok,
             "something ran, and every result passed or is a known failure; the gate passes; nothing got worse",
         ),
         (
             Exit::NothingMatched,
-            "the selection matches no case, or a record holds no result",
+            "the selection matches no case, a record holds no result, or the case to shrink does not fail",
         ),
         (Exit::Usage, "the command line is wrong"),
         (
@@ -48,6 +51,10 @@ impl Exit {
         (
             Exit::Failed,
             "the run is complete, and at least one result fails it; the gate blocks; something got worse",
+        ),
+        (
+            Exit::Interrupted,
+            "Ctrl-C or SIGTERM: what was judged by then has been written, the rest is not-run",
         ),
     ];
 
@@ -102,6 +109,7 @@ mod tests {
             (70, "Internal"),
             (74, "Io"),
             (100, "Failed"),
+            (130, "Interrupted"),
         ];
         assert_eq!(codes, want.map(|(code, name)| (code, name.to_owned())));
     }

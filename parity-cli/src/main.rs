@@ -8,15 +8,21 @@ mod columns;
 mod commands;
 mod digest;
 mod exit;
+mod golden;
+mod interrupt;
+mod journal;
 mod judge;
 mod known;
 mod names;
+mod next;
 mod output;
+mod place;
 mod provenance;
 mod records;
 mod select;
 mod settings;
 mod shard;
+mod size;
 mod specs;
 
 fn main() -> std::process::ExitCode {

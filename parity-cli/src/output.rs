@@ -7,7 +7,7 @@ use std::{
 };
 
 use parity_model::record::RunRecord;
-use parity_report::{csv, html, json, junit, markdown, text};
+use parity_report::{csv, github, html, json, junit, markdown, text};
 
 use crate::{
     args::{ColorChoice, Format, OutputArgs},
@@ -32,6 +32,7 @@ enum Form {
     Csv,
     Junit,
     Html,
+    Github,
 }
 
 impl Sink {
@@ -55,6 +56,7 @@ impl Sink {
             Format::Csv => Form::Csv,
             Format::Junit => Form::Junit,
             Format::Html => Form::Html,
+            Format::Github => Form::Github,
         };
         Sink { form, file: args.out }
     }
@@ -68,12 +70,43 @@ impl Sink {
             Form::Csv => csv::render(run),
             Form::Junit => junit::render(run).map_err(formless)?,
             Form::Html => html::render(run).map_err(formless)?,
+            Form::Github => return self.put_github(run),
         };
         match &self.file {
             None => print(&page),
             Some(path) => write(path, &page),
         }
     }
+}
+
+/// Where a workflow's step has its summary: a file to append to.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+impl Sink {
+    /// Annotations go to stdout, where the workflow reads them; the summary to the file asked for, else to that of the
+    /// step, else to stdout.
+    fn put_github(&self, run: &RunRecord) -> Result<(), Failure> {
+        print(&github::annotations(run))?;
+        let summary = github::summary(run);
+        match (&self.file, std::env::var_os(STEP_SUMMARY)) {
+            (Some(path), _) => write(path, &summary),
+            (None, Some(path)) => append(Path::new(&path), &summary),
+            (None, None) => print(&summary),
+        }
+    }
+
+    /// The file of the JSON record, where that is what goes into a file.
+    pub(crate) fn stored(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|_| matches!(self.form, Form::Json))
+    }
+}
+
+/// Appends to a file, which is made if it is not there.
+fn append(path: &Path, text: &str) -> Result<(), Failure> {
+    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
+    opened
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::new(Exit::Io, format!("cannot write {}: {error}", path.display())))
 }
 
 /// No record has a value that a format cannot hold.

@@ -1,9 +1,12 @@
 //! From all cases of the specs to those that were asked for. Nothing selected is an error, never an empty success.
 
-use parity_model::{Case, CaseId};
+use std::collections::BTreeSet;
+
+use parity_model::{Case, CaseId, glob};
 
 use crate::{
     exit::{Exit, Failure},
+    names::look_up,
     settings::{Criteria, Which},
 };
 
@@ -12,6 +15,7 @@ pub(crate) fn select(all: &[Case], which: &Which) -> Result<Vec<Case>, Failure> 
     match which {
         Which::Ids(ids) => ids.iter().map(|id| by_id(all, id)).collect(),
         Which::Matching(criteria) => {
+            known_tags(all, &criteria.tags)?;
             let selected: Vec<_> = all.iter().filter(|case| criteria.admit(case)).cloned().collect();
             if selected.is_empty() {
                 let message = format!(
@@ -35,20 +39,55 @@ fn by_id(all: &[Case], id: &CaseId) -> Result<Case, Failure> {
         .map_err(|error| Failure::new(Exit::Usage, format!("{error}")))
 }
 
+/// Refuses a tag that no case has.
+fn known_tags(all: &[Case], tags: &[String]) -> Result<(), Failure> {
+    let known: BTreeSet<&str> = all
+        .iter()
+        .flat_map(|case| &case.tags)
+        .map(String::as_str)
+        .collect();
+    if let (Some(tag), true) = (tags.first(), known.is_empty()) {
+        let message =
+            format!("unknown tag `{tag}`: no group of the specs has tags; `tags = [..]` gives it some");
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    tags.iter()
+        .try_for_each(|tag| look_up("tag", tag, known.iter().map(|known| (*known, ()))))
+}
+
 impl Criteria {
     fn admit(&self, case: &Case) -> bool {
         let any = |list_is_empty: bool, found: bool| list_is_empty || found;
         case.tier <= self.tier
             && any(self.ops.is_empty(), self.ops.contains(&case.op))
+            && any(
+                self.families.is_empty(),
+                self.families.contains(&case.op.family()),
+            )
             && any(self.dtypes.is_empty(), self.dtypes.contains(&case.dtype))
+            && any(
+                self.tags.is_empty(),
+                case.tags.iter().any(|tag| self.tags.contains(tag)),
+            )
             && any(
                 self.layouts.is_empty(),
                 case.args.iter().any(|arg| self.layouts.contains(&arg.layout)),
             )
+            && self.names(case)
+    }
+
+    /// Whether the patterns over ids admit a case; without one, its id is not made.
+    fn names(&self, case: &Case) -> bool {
+        if self.globs.is_empty() && self.regex.is_none() {
+            return true;
+        }
+        let id = case.id();
+        let matched = |glob: &String| glob::matches(glob, id.as_str());
+        (self.globs.is_empty() || self.globs.iter().any(matched))
             && self
-                .filter
+                .regex
                 .as_ref()
-                .is_none_or(|filter| filter.is_match(case.id().as_str()))
+                .is_none_or(|regex| regex.is_match(id.as_str()))
     }
 }
 
@@ -57,14 +96,17 @@ impl std::fmt::Display for Criteria {
         write!(f, "in tier {} or below", self.tier)?;
         let lists = [
             ("an op of", names(&self.ops)),
+            ("of family", names(&self.families)),
             ("of dtype", names(&self.dtypes)),
             ("of layout", names(&self.layouts)),
+            ("tagged", names(&self.tags)),
+            ("like", names(&self.globs)),
         ];
         for (what, names) in lists.iter().filter(|(_, names)| !names.is_empty()) {
             write!(f, ", {what} {names}")?;
         }
-        if let Some(filter) = &self.filter {
-            write!(f, ", matched by `{filter}`")?;
+        if let Some(regex) = &self.regex {
+            write!(f, ", matched by `{regex}`")?;
         }
         Ok(())
     }

@@ -10,6 +10,8 @@ use crate::{
     args::{HowArgs, SelectArgs},
     exit::{Exit, Failure},
     names::look_up,
+    place::Station,
+    size,
 };
 
 /// Which cases of which specs.
@@ -33,20 +35,33 @@ pub(crate) enum Which {
 #[derive(Debug)]
 pub(crate) struct Criteria {
     pub(crate) ops: Vec<Op>,
+    pub(crate) families: Vec<Family>,
     pub(crate) dtypes: Vec<DType>,
     pub(crate) layouts: Vec<Layout>,
     /// This tier and those before it.
     pub(crate) tier: Tier,
-    pub(crate) filter: Option<Regex>,
+    /// Whether they are tags at all, the specs know.
+    pub(crate) tags: Vec<String>,
+    /// Patterns over ids, of which one must match.
+    pub(crate) globs: Vec<String>,
+    pub(crate) regex: Option<Regex>,
 }
 
 impl Selection {
     pub(crate) fn resolve(args: SelectArgs) -> Result<Selection, Failure> {
-        let which = if args.case.is_empty() {
+        let ids: Vec<&String> = args.case.iter().filter(|case| !case.contains('*')).collect();
+        let which = if ids.is_empty() {
             Which::Matching(Box::new(Criteria::resolve(&args)?))
         } else {
-            let ids = args
-                .case
+            if let Some(other) = other_selection(&args) {
+                let message = format!(
+                    "--case {} cannot be used with {other}: it names one case and leaves nothing to select; a `*` in it \
+                     makes it a pattern",
+                    ids[0]
+                );
+                return Err(Failure::new(Exit::Usage, message));
+            }
+            let ids = ids
                 .iter()
                 .map(|id| id.parse::<CaseId>())
                 .collect::<Result<_, _>>();
@@ -62,8 +77,10 @@ impl Selection {
 impl Criteria {
     /// Whether every case of the default tier is wanted.
     pub(crate) fn is_whole(&self) -> bool {
-        let lists_are_empty = self.ops.is_empty() && self.dtypes.is_empty() && self.layouts.is_empty();
-        lists_are_empty && self.filter.is_none() && self.tier >= Tier::Ci
+        let no_op = self.ops.is_empty() && self.families.is_empty();
+        let no_form = self.dtypes.is_empty() && self.layouts.is_empty();
+        let no_id = self.tags.is_empty() && self.globs.is_empty() && self.regex.is_none();
+        no_op && no_form && no_id && self.tier >= Tier::Ci
     }
 
     fn resolve(args: &SelectArgs) -> Result<Criteria, Failure> {
@@ -74,9 +91,15 @@ impl Criteria {
         let dtypes = DType::ALL.map(|dtype| (dtype.name(), dtype));
         let layouts = Layout::ALL.map(|layout| (layout.name(), layout));
         let tiers = Tier::ALL.map(|tier| (tier.name(), tier));
-        let filter = args.filter.as_deref().map(Regex::new).transpose();
+        let families = Family::ALL.iter().map(|family| (family.name(), *family));
+        let regex = args.regex.as_deref().map(Regex::new).transpose();
         Ok(Criteria {
             ops,
+            families: args
+                .family
+                .iter()
+                .map(|word| look_up("family", word, families.clone()))
+                .collect::<Result<_, _>>()?,
             dtypes: args
                 .dtype
                 .iter()
@@ -91,9 +114,43 @@ impl Criteria {
                 .tier
                 .as_deref()
                 .map_or(Ok(Tier::Ci), |word| look_up("tier", word, tiers))?,
-            filter: filter.map_err(|error| Failure::new(Exit::Usage, format!("bad --filter: {error}")))?,
+            tags: args.tag.clone(),
+            globs: args.case.clone(),
+            regex: regex.map_err(|error| bad_regex(args, &error))?,
         })
     }
+}
+
+/// What is wrong with a regular expression, without the picture of it that precedes the words.
+fn bad_regex(args: &SelectArgs, error: &regex::Error) -> Failure {
+    let words = error.to_string();
+    let words = words
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
+    let regex = args.regex.as_deref().unwrap_or_default();
+    Failure::new(
+        Exit::Usage,
+        format!("bad --regex `{regex}`: {words}; brackets of ids are written \\[ and \\]"),
+    )
+}
+
+/// The first option that selects cases and is no id.
+fn other_selection(args: &SelectArgs) -> Option<&'static str> {
+    let options = [
+        ("--ops", !args.ops.is_empty()),
+        ("--family", !args.family.is_empty()),
+        ("--dtype", !args.dtype.is_empty()),
+        ("--layout", !args.layout.is_empty()),
+        ("--tag", !args.tag.is_empty()),
+        ("--tier", args.tier.is_some()),
+        ("--regex", args.regex.is_some()),
+        ("a pattern", args.case.iter().any(|case| case.contains('*'))),
+    ];
+    options
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
 }
 
 /// Every family's name, with its ops.
@@ -125,14 +182,20 @@ pub(crate) fn backend(word: &str) -> Result<Backend, Failure> {
 #[derive(Debug)]
 pub(crate) struct RunSettings {
     pub(crate) selection: Selection,
-    /// The reference first, then the others, each once.
-    pub(crate) backends: Vec<Backend>,
+    /// The columns: the reference first, then the others, each backend once.
+    pub(crate) stations: Vec<Station>,
     pub(crate) seed: u64,
     pub(crate) case_limit: Duration,
     pub(crate) jobs: usize,
     /// Whether a result that the CPU helped to compute fails.
     pub(crate) no_fallback: bool,
+    /// Whether every case runs twice on every backend, and fails if that gives different bits.
+    pub(crate) deterministic: bool,
+    /// Bytes a worker may use.
+    pub(crate) memory_limit: Option<u64>,
     pub(crate) known: Option<PathBuf>,
+    /// Recorded outputs to compare with: `golden:NAME`.
+    pub(crate) against: Option<String>,
     /// What a repro needs besides backend and case, quoted for a shell.
     pub(crate) repro_args: Vec<String>,
 }
@@ -143,13 +206,11 @@ impl RunSettings {
         selection: Selection,
         jobs: Option<usize>,
     ) -> Result<RunSettings, Failure> {
-        let mut backends = vec![Backend::REFERENCE];
-        for word in &args.backend {
-            let backend = backend(word)?;
-            if !backends.contains(&backend) {
-                backends.push(backend);
-            }
-        }
+        let stations = Station::all(&args.backend)?;
+        let limit = args.memory_limit.as_deref();
+        let memory_limit = limit
+            .map(|text| size::bytes("--memory-limit", text))
+            .transpose()?;
         let case_limit = Duration::try_from_secs_f64(args.timeout)
             .ok()
             .filter(|limit| !limit.is_zero())
@@ -164,19 +225,34 @@ impl RunSettings {
         if args.no_fallback {
             repro_args.push("--no-fallback".to_owned());
         }
+        if args.deterministic {
+            repro_args.push("--deterministic".to_owned());
+        }
         if let Some(dir) = &selection.spec_dir {
             repro_args.push(format!("--spec-dir {}", quoted(&dir.to_string_lossy())));
         }
         Ok(RunSettings {
             selection,
-            backends,
+            stations,
             seed: args.seed,
             case_limit,
             jobs: jobs.unwrap_or_else(cores),
             no_fallback: args.no_fallback,
+            deterministic: args.deterministic,
+            memory_limit,
             known: args.known,
+            against: None,
             repro_args,
         })
+    }
+
+    /// The same, compared with recorded outputs.
+    pub(crate) fn against(mut self, golden: Option<String>) -> RunSettings {
+        if let Some(golden) = &golden {
+            self.repro_args.push(format!("--against {}", quoted(golden)));
+        }
+        self.against = golden;
+        self
     }
 }
 
@@ -186,7 +262,7 @@ pub(crate) fn cores() -> usize {
 }
 
 /// `word` as one word of a POSIX shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use parity_model::record::{CaseResult, RunRecord};
+use parity_model::record::{BackendInfo, CaseResult, RunRecord};
 use parity_report::{repro, share_text, ulp_text};
 
 use crate::{
     args::DiffArgs,
     changes::{Change, Changes, Kind, changes},
     exit::{Exit, Failure},
+    next,
     output::print,
     records::{self, Stored},
 };
@@ -26,9 +27,21 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::NothingMatched, message));
     }
     let worse = |change: &Change<'_>| change.is_worse() && !(args.allow_gone && change.kind == Kind::Gone);
-    let worse = found.list.iter().filter(|change| worse(change)).count();
-    print(&page(&before, &after, &found, worse))?;
-    Ok(if worse == 0 { Exit::Ok } else { Exit::Failed })
+    let worse: Vec<_> = found.list.iter().filter(|change| worse(change)).collect();
+    print(&page(&before, &after, &found, worse.len()))?;
+    if let Some((change, info)) = worse
+        .iter()
+        .find_map(|change| Some((change, column(&after.run, change)?)))
+    {
+        print(&next::explain(&after.run, &change.case.id, info, None))?;
+    }
+    Ok(if worse.is_empty() { Exit::Ok } else { Exit::Failed })
+}
+
+/// The later run's device behind a change; a result that is gone has none.
+fn column<'a>(run: &'a RunRecord, change: &Change<'_>) -> Option<&'a BackendInfo> {
+    change.after?;
+    run.backends.iter().find(|info| info.backend == change.backend)
 }
 
 fn page(before: &Stored, after: &Stored, found: &Changes<'_>, worse: usize) -> String {

@@ -17,12 +17,14 @@ use crate::{
 };
 
 /// Variables that change what parity does or finds.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 14] = [
     "ROCM_DRIVER",
     "ROCM_PATH",
     "ROCM_LIBRARIES",
+    "ROCM_ALLOCATOR",
     "ROCM_CODE_OBJECTS",
     "ROCM_SOFT_TARGET",
+    "ROCM_SOFT_MEMORY",
     "ROCM_TARGETS",
     "ROCM_CLANG",
     "ROCM_DEVICE_LIB_PATH",
@@ -195,7 +197,10 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
 fn words(error: &StartError) -> String {
     match error {
         StartError::Unavailable { reason, .. } => reason.clone(),
-        StartError::Spawn { .. } | StartError::Died { .. } => error.to_string(),
+        StartError::Spawn { .. }
+        | StartError::Version { .. }
+        | StartError::Stopped { .. }
+        | StartError::Died { .. } => error.to_string(),
     }
 }
 

@@ -21,6 +21,7 @@ use crate::{
     args::ExplainArgs,
     columns::columns,
     exit::{Exit, Failure},
+    next,
     output::print,
     settings::{RunSettings, Selection, Which},
 };
@@ -31,23 +32,36 @@ const FIRST: usize = 8;
 const WORST: usize = 5;
 
 pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
-    let id = args.case.parse::<CaseId>().map_err(|error| {
-        let help = "`parity list cases --filter REGEX` lists the ids there are";
-        Failure::new(Exit::Usage, format!("{error}; {help}"))
-    })?;
     let selection = Selection {
         spec_dir: args.spec_dir,
-        which: Which::Ids(vec![id]),
+        which: Which::Ids(vec![case_id(&args.case)?]),
     };
     let settings = RunSettings::resolve(args.how, selection, Some(1))?;
     let plan = Plan::load(&settings)?;
+    let (page, record) = pages(&settings, &plan)?;
+    print(&page)?;
+    print(&next::after_explain(&record, settings.known.as_deref()).unwrap_or_default())?;
+    verdict(&record)
+}
+
+/// The case that the user named.
+pub(super) fn case_id(text: &str) -> Result<CaseId, Failure> {
+    text.parse::<CaseId>().map_err(|error| {
+        let help = "`parity list cases --regex REGEX` lists the ids there are";
+        Failure::new(Exit::Usage, format!("{error}; {help}"))
+    })
+}
+
+/// Runs the plan's one case; the page about it, and the record.
+pub(super) fn pages(settings: &RunSettings, plan: &Plan) -> Result<(String, RunRecord), Failure> {
     let seen = Mutex::new(Vec::new());
-    let record = execute(&settings, &plan, |_, executions| {
+    let record = execute(settings, plan, |_, executions| {
         seen.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .extend_from_slice(executions);
     })?;
     let executions = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut text = String::new();
     for case in &plan.cases {
         let inputs = case.inputs(settings.seed);
         let page = Page {
@@ -59,9 +73,9 @@ pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
             record: &record,
             known: &plan.known,
         };
-        print(&page.render())?;
+        text.push_str(&page.render());
     }
-    verdict(&record)
+    Ok((text, record))
 }
 
 /// The arguments as the op sees them.
@@ -269,7 +283,11 @@ impl Page<'_> {
             writeln!(page, "  on CPU   {}", result.fallbacks.join(", "))?;
         }
         let id = self.case.id();
-        if let Some(entry) = self.known.find(backend, &id) {
+        let note = result.note.as_deref().unwrap_or_default();
+        let about = || self.known.about(backend, &id);
+        // Of several, the one that the verdict's words are from.
+        let said = about().find(|entry| note.contains(&entry.reason));
+        if let Some(entry) = said.or_else(|| about().next()) {
             writeln!(page, "  known    {}", self.entry(entry))?;
             if !matches!(result.verdict, Verdict::KnownFailure | Verdict::UnexpectedPass) {
                 writeln!(page, "           {}", entry.reason)?;

@@ -11,6 +11,7 @@ use crate::{
     columns::columns,
     exit::{Exit, Failure},
     names::look_up,
+    next,
     output::print,
     records::{self, Stored},
 };
@@ -38,6 +39,9 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
         blocks.extend(column.new_failures(base));
     }
     print(&column.page(&stored, min, &blocks))?;
+    if let Some((case, _)) = blocks.iter().find_map(|block| block.cases.first()) {
+        print(&next::explain(&stored.run, &case.id, column.info, None))?;
+    }
     Ok(if blocks.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 

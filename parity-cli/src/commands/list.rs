@@ -1,41 +1,58 @@
 //! `parity list`: the cases a selection holds, the table of ops, the backends and their devices.
 
-use std::fmt::Write;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
 
 use parity_exec::{Backend, probe};
-use parity_model::{Family, Op};
+use parity_model::{Case, Family, Op};
 use parity_report::text::describe;
 
 use super::run::{START_LIMIT, worker_command};
 use crate::{
     args::{ListArgs, Listing},
+    columns::columns,
     exit::{Exit, Failure},
     output::print,
     select::select,
-    settings::Selection,
+    settings::{Selection, Which},
     specs,
 };
 
 pub(crate) fn list(args: ListArgs) -> Result<Exit, Failure> {
     let page = match args.what {
         Listing::Cases => cases(&Selection::resolve(args.select)?)?,
-        Listing::Ops => ops(),
+        Listing::Ops => ops(&Selection::resolve(args.select)?)?,
+        Listing::Tags => tags(&Selection::resolve(args.select)?)?,
+        Listing::Devices => devices()?,
         Listing::Backends => backends()?,
     };
     print(&page)?;
     Ok(Exit::Ok)
 }
 
-fn cases(selection: &Selection) -> Result<String, Failure> {
+fn selected(selection: &Selection) -> Result<Vec<Case>, Failure> {
     let dir = specs::find(selection.spec_dir.as_deref())?;
-    let cases = select(&specs::load(&dir)?, &selection.which)?;
+    select(&specs::load(&dir)?, &selection.which)
+}
+
+fn cases(selection: &Selection) -> Result<String, Failure> {
+    let cases = selected(selection)?;
     Ok(cases.iter().map(|case| format!("{}\n", case.id())).collect())
 }
 
-fn ops() -> String {
+/// The table of ops; where cases are selected, those that a case of the specs has.
+fn ops(selection: &Selection) -> Result<String, Failure> {
+    let whole = matches!(&selection.which, Which::Matching(criteria) if criteria.is_whole());
+    let selected: Option<BTreeSet<Op>> = match whole {
+        true => None,
+        false => Some(selected(selection)?.iter().map(|case| case.op).collect()),
+    };
     let mut page = String::new();
     for &family in Family::ALL {
-        for op in Op::ALL.iter().filter(|op| op.family() == family) {
+        let members = Op::ALL.iter().filter(|op| op.family() == family);
+        for op in members.filter(|op| selected.as_ref().is_none_or(|selected| selected.contains(op))) {
             let params = match op.params() {
                 [] => String::new(),
                 params => format!("({})", params.join(", ")),
@@ -50,7 +67,26 @@ fn ops() -> String {
             );
         }
     }
-    page
+    Ok(page)
+}
+
+/// Every tag, with the number of the selected cases that have it.
+fn tags(selection: &Selection) -> Result<String, Failure> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for case in selected(selection)? {
+        case.tags
+            .into_iter()
+            .for_each(|tag| *counts.entry(tag).or_default() += 1);
+    }
+    if counts.is_empty() {
+        let message = "no selected case has a tag; `tags = [..]` in a group of a spec gives it some";
+        return Err(Failure::new(Exit::NothingMatched, message));
+    }
+    let rows: Vec<_> = counts
+        .into_iter()
+        .map(|(tag, count)| vec![tag, count.to_string()])
+        .collect();
+    Ok(columns("", &rows))
 }
 
 /// Opens every backend, each in a worker, so that one that crashes is listed as such.
@@ -64,4 +100,43 @@ fn backends() -> Result<String, Failure> {
         let _ = writeln!(page, "{:5} {line}", backend.name());
     }
     Ok(page)
+}
+
+/// Every device, and the environment that chooses it where a backend has several.
+fn devices() -> Result<String, Failure> {
+    let mut rows = vec![
+        ["backend", "device", "level", "target", "driver", "chosen by"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    let mut missing = String::new();
+    for backend in Backend::ALL {
+        for choice in backend.choices() {
+            let mut command = worker_command(backend, 1)?;
+            let variables = choice
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            command.env.extend(variables);
+            let chosen: Vec<_> = choice
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            match probe(&command, START_LIMIT) {
+                Ok(info) => {
+                    rows.push(vec![
+                        info.backend,
+                        info.device,
+                        info.level,
+                        info.target,
+                        info.driver,
+                        chosen.join(" "),
+                    ]);
+                }
+                Err(error) => {
+                    let _ = writeln!(missing, "{} {}: {error}", backend.name(), chosen.join(" "));
+                }
+            }
+        }
+    }
+    Ok(format!("{}\nnot here:\n{missing}", columns("", &rows)))
 }

@@ -1,16 +1,20 @@
-//! `parity run`: plan, execute, judge, record, report.
+//! `parity run`: plan, execute, judge, record, report; in a journal on the way, so that a run that is cut off can go on.
 
 use std::{
     mem,
+    path::Path,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use parity_exec::{Backend, CANDLE_VERSION, Execution, Settings, Supervisor, WorkerCommand};
+use parity_exec::{
+    Backend, CANDLE_VERSION, Execution, Settings, StartError, Stop, Supervisor, WorkerCommand,
+};
 use parity_model::{
     Case,
+    journal::{Header, JOURNAL_VERSION},
     known::KnownFailures,
-    record::{RECORD_VERSION, RunRecord, Shard},
+    record::{BackendInfo, RECORD_VERSION, RunRecord, Shard},
 };
 use parity_report::Totals;
 
@@ -18,12 +22,16 @@ use crate::{
     args::RunArgs,
     digest,
     exit::{Exit, Failure},
+    golden::Golden,
+    interrupt,
+    journal::{Book, Ledger, same_devices, same_run},
     judge::Judge,
-    known,
-    output::Sink,
+    known, next,
+    output::{Sink, complain},
+    place::Station,
     provenance,
     select::select,
-    settings::{RunSettings, Selection, cores},
+    settings::{RunSettings, Selection, cores, quoted},
     shard::Part,
     specs,
 };
@@ -36,14 +44,63 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let part = part.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let sink = Sink::resolve(args.output);
     let settings = RunSettings::resolve(args.how, Selection::resolve(args.select)?, args.jobs)?;
+    let settings = settings.against(args.against);
     let mut plan = Plan::load(&settings)?;
     if let Some(part) = part {
         plan.keep(part)?;
     }
-    let record = execute(&settings, &plan, |_, _| {})?;
-    let exit = verdict(&record)?;
-    sink.put(&record)?;
-    Ok(exit)
+    let session = Session {
+        book: match (&args.journal, &args.resume) {
+            (Some(path), _) => Book::new(path)?,
+            (None, Some(path)) => Book::resume(path)?,
+            (None, None) => Book::None,
+        },
+        stop: Stop::default(),
+    };
+    interrupt::listen(&session.stop)?;
+    let finished = conduct(&settings, &plan, session, |_, _| {})?;
+    let exit = verdict(&finished.record)?;
+    sink.put(&finished.record)?;
+    if finished.missing == 0 {
+        if let Some(line) = next::after_run(&finished.record, sink.stored(), settings.known.as_deref()) {
+            complain(line.trim_end());
+        }
+        return Ok(exit);
+    }
+    complain(&cut_off(&finished, args.journal.or(args.resume).as_deref()));
+    Ok(Exit::Interrupted)
+}
+
+/// What to say of a run that was stopped.
+fn cut_off(finished: &Finished, journal: Option<&Path>) -> String {
+    let planned = finished.record.planned;
+    let judged = planned - finished.missing;
+    let next = match journal {
+        None => "with `--journal FILE` it could go on; this one has to begin again".to_owned(),
+        Some(path) => {
+            let args = std::env::args_os().skip(1);
+            let args = args.map(|arg| arg.to_string_lossy().into_owned());
+            format!("go on with: {}", resume_line(args, path))
+        }
+    };
+    format!("interrupted: {judged} of {planned} cases are judged, the others are not-run; {next}")
+}
+
+/// The command that goes on with the run that `args` began, or went on with.
+fn resume_line(args: impl Iterator<Item = String>, journal: &Path) -> String {
+    let mut line = "parity".to_owned();
+    let mut is_value = false;
+    for arg in args {
+        let is_option = ["--journal", "--resume"].into_iter().any(|option| {
+            let value = arg.strip_prefix(option);
+            value.is_some_and(|value| value.is_empty() || value.starts_with('='))
+        });
+        if !is_option && !is_value {
+            line.push_str(&format!(" {}", quoted(&arg)));
+        }
+        is_value = is_option && !arg.contains('=');
+    }
+    format!("{line} --resume {}", quoted(&journal.to_string_lossy()))
 }
 
 /// How a run ends.
@@ -59,6 +116,8 @@ pub(super) struct Plan {
     pub(super) known: KnownFailures,
     /// Every case of the specs.
     pub(super) all: Vec<Case>,
+    /// Recorded outputs: the first column, where there are any.
+    golden: Option<Golden>,
     /// [`RunRecord::specs`].
     specs: String,
     shard: Option<Shard>,
@@ -70,7 +129,12 @@ impl Plan {
         let all = specs::load(&dir)?;
         let known = known::load(settings.known.as_deref(), &dir, &all)?;
         let cases = select(&all, &settings.selection.which)?;
+        let against = settings.against.as_deref();
+        let golden = against
+            .map(|word| Golden::open(word, &dir, settings.seed))
+            .transpose()?;
         Ok(Plan {
+            golden,
             specs: digest::rules(&all, &known),
             all,
             cases,
@@ -88,7 +152,12 @@ impl Plan {
     }
 }
 
-/// How the worker of a backend is started: this binary, with its hidden subcommand.
+/// How the worker of a column is started.
+fn station_command(station: &Station, jobs: usize) -> Result<WorkerCommand, Failure> {
+    station.command(|| worker_command(station.backend, jobs))
+}
+
+/// How the worker of a backend is started here: this binary, with its hidden subcommand.
 pub(super) fn worker_command(backend: Backend, jobs: usize) -> Result<WorkerCommand, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::new(
@@ -110,61 +179,154 @@ pub(super) fn worker_command(backend: Backend, jobs: usize) -> Result<WorkerComm
         program,
         args,
         env,
+        host: None,
     })
 }
 
-/// Runs and judges the plan; `watch` sees every case's executions before they are judged and dropped.
+/// How a run is kept and ended.
+pub(super) struct Session {
+    /// Where its journal goes.
+    pub(super) book: Book,
+    /// Ends it early.
+    pub(super) stop: Stop,
+}
+
+/// A run that has come to its end, or was stopped.
+pub(super) struct Finished {
+    pub(super) record: RunRecord,
+    /// Cases that were not judged, because the run was stopped.
+    pub(super) missing: usize,
+}
+
+/// Runs and judges the plan to its end; `watch` sees every case's executions before they are judged and dropped.
 pub(super) fn execute(
     settings: &RunSettings,
     plan: &Plan,
     watch: impl Fn(&Case, &[Execution]) + Sync,
 ) -> Result<RunRecord, Failure> {
-    let cases = &plan.cases;
-    let started = provenance::now();
+    let session = Session {
+        book: Book::None,
+        stop: Stop::default(),
+    };
+    conduct(settings, plan, session, watch).map(|finished| finished.record)
+}
+
+/// Runs and judges the plan, or what a journal has left of it, until the end or a stop.
+fn conduct(
+    settings: &RunSettings,
+    plan: &Plan,
+    session: Session,
+    watch: impl Fn(&Case, &[Execution]) + Sync,
+) -> Result<Finished, Failure> {
+    let Session { book, stop } = session;
+    let mut header = header(settings, plan);
+    if let Book::Old(_, journal) = &book {
+        same_run(journal, &header)?;
+    }
     let clock = Instant::now();
-    let commands = settings
-        .backends
-        .iter()
-        .map(|backend| worker_command(*backend, settings.jobs));
+    let supervisor = supervise(settings, &stop)?;
+    header.run.backends.truncate(recorded(plan));
+    header.run.backends.extend_from_slice(supervisor.backends());
+    if let Book::Old(_, journal) = &book {
+        same_devices(journal, &header.run.backends)?;
+    }
+    let ledger = Ledger::open(book, header, clock, stop)?;
+    let places = ledger.to_run();
+    let cases: Vec<Case> = places.iter().map(|&place| plan.cases[place].clone()).collect();
+    let bar = progress(plan.cases.len());
+    bar.inc((plan.cases.len() - cases.len()) as u64);
+    let judge = Judge {
+        seed: settings.seed,
+        backends: names(settings).collect(),
+        golden: plan.golden.as_ref(),
+        known: &plan.known,
+        no_fallback: settings.no_fallback,
+    };
+    supervisor.run(
+        &cases,
+        |index, column| ledger.start(places[index], judge.backends[column]),
+        |index, case, executions| {
+            watch(case, &executions);
+            ledger.result(places[index], judge.record(case, executions));
+            bar.inc(1);
+        },
+    );
+    bar.finish_and_clear();
+    let journal = ledger.close()?;
+    let record = journal.record();
+    Ok(Finished {
+        record: record.map_err(|error| Failure::new(Exit::Internal, error.to_string()))?,
+        missing: journal.missing(),
+    })
+}
+
+/// Columns that stand before those that run.
+fn recorded(plan: &Plan) -> usize {
+    usize::from(plan.golden.is_some())
+}
+
+fn names(settings: &RunSettings) -> impl Iterator<Item = &'static str> {
+    settings.stations.iter().map(|station| station.backend.name())
+}
+
+/// Starts a worker for every column.
+fn supervise(settings: &RunSettings, stop: &Stop) -> Result<Supervisor, Failure> {
+    let stations = settings.stations.iter();
+    let commands = stations.map(|station| station_command(station, settings.jobs));
     let supervision = Settings {
         jobs: settings.jobs,
         case_limit: settings.case_limit,
         start_limit: START_LIMIT,
         seed: settings.seed,
+        memory_limit: settings.memory_limit,
+        twice: settings.deterministic,
+        stop: stop.clone(),
     };
-    let supervisor = Supervisor::start(commands.collect::<Result<_, _>>()?, supervision)
-        .map_err(|error| Failure::new(Exit::Unavailable, error.to_string()))?;
-    let backends = supervisor.backends().to_vec();
-    let bar = progress(cases.len());
-    let judge = Judge {
-        seed: settings.seed,
-        backends: settings.backends.iter().map(|backend| backend.name()).collect(),
-        known: &plan.known,
-        no_fallback: settings.no_fallback,
-    };
-    let records = supervisor.run(cases, |case, executions| {
-        watch(case, &executions);
-        let record = judge.record(case, executions);
-        bar.inc(1);
-        record
-    });
-    bar.finish_and_clear();
-    Ok(RunRecord {
-        version: RECORD_VERSION,
-        parity_version: provenance::VERSION.to_owned(),
-        candle_version: CANDLE_VERSION.to_owned(),
-        commit: provenance::commit(),
-        started,
-        seconds: clock.elapsed().as_secs_f64(),
-        seed: settings.seed,
-        specs: plan.specs.clone(),
-        shard: plan.shard.clone(),
-        reference: Backend::REFERENCE.name().to_owned(),
-        backends,
-        repro_args: settings.repro_args.clone(),
-        planned: cases.len(),
-        cases: records,
+    Supervisor::start(commands.collect::<Result<_, _>>()?, supervision).map_err(|error| {
+        let exit = match error {
+            StartError::Stopped { .. } => Exit::Interrupted,
+            StartError::Spawn { .. }
+            | StartError::Unavailable { .. }
+            | StartError::Version { .. }
+            | StartError::Died { .. } => Exit::Unavailable,
+        };
+        Failure::new(exit, error.to_string())
     })
+}
+
+/// What is known of the run before its backends have answered: of those, name and place.
+fn header(settings: &RunSettings, plan: &Plan) -> Header {
+    let backends = settings.stations.iter().map(|station| BackendInfo {
+        backend: station.backend.name().to_owned(),
+        device: String::new(),
+        level: String::new(),
+        driver: String::new(),
+        target: String::new(),
+        host: station.place.text(),
+    });
+    let golden = plan.golden.as_ref();
+    let reference = golden.map_or(Backend::REFERENCE.name(), Golden::name);
+    Header {
+        version: JOURNAL_VERSION,
+        plan: digest::plan(&plan.cases),
+        cases: plan.cases.iter().map(Case::id).collect(),
+        run: RunRecord {
+            version: RECORD_VERSION,
+            parity_version: provenance::VERSION.to_owned(),
+            candle_version: CANDLE_VERSION.to_owned(),
+            commit: provenance::commit(),
+            started: provenance::now(),
+            seconds: 0.0,
+            seed: settings.seed,
+            specs: plan.specs.clone(),
+            shard: plan.shard.clone(),
+            reference: reference.to_owned(),
+            backends: golden.map(Golden::info).into_iter().chain(backends).collect(),
+            repro_args: settings.repro_args.clone(),
+            planned: plan.cases.len(),
+            cases: vec![],
+        },
+    }
 }
 
 /// A bar on stderr; indicatif draws nothing where stderr is no terminal.
@@ -172,4 +334,26 @@ pub(super) fn progress(cases: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases, {per_sec}, {eta} left");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_goes_on_with_a_run_is_the_line_that_began_it_with_another_option() {
+        let line = |args: &[&str]| {
+            let args = args.iter().map(|arg| (*arg).to_owned());
+            resume_line(args, Path::new("my run.jsonl"))
+        };
+        let want = "parity run --ops 'a b' --jobs 2 --resume 'my run.jsonl'";
+        for option in [
+            &["--journal", "my run.jsonl"][..],
+            &["--journal=my run.jsonl"],
+            &["--resume", "my run.jsonl"],
+        ] {
+            let args = [&["run", "--ops", "a b"], option, &["--jobs", "2"]].concat();
+            assert_eq!(line(&args), want);
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::{
     process::{Command, Output},
 };
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A spec directory of the test's own.
@@ -80,6 +81,43 @@ impl Run {
     pub(crate) fn complains(self, text: &str) -> Run {
         assert!(self.stderr.contains(text), "`{text}` is not in\n{}", self.stderr);
         self
+    }
+}
+
+/// Everything of a record but its times.
+pub(crate) fn timeless(text: &str) -> Value {
+    let mut record: Value = serde_json::from_str(text).unwrap();
+    for field in ["started", "seconds"] {
+        record[field].take();
+    }
+    for case in record["cases"].as_array_mut().unwrap() {
+        for result in case["results"].as_array_mut().unwrap() {
+            result["millis"].take();
+        }
+    }
+    record
+}
+
+/// Asserts that two records without times are the same; names the first case that is not.
+#[track_caller]
+pub(crate) fn assert_same(a: &Value, b: &Value) {
+    let (left, right) = (a["cases"].as_array().unwrap(), b["cases"].as_array().unwrap());
+    assert_eq!(left.len(), right.len(), "cases");
+    for (left, right) in left.iter().zip(right) {
+        assert_eq!(left, right);
+    }
+    assert!(a == b, "all cases are the same, and something else is not");
+}
+
+/// A copy of the repository's specs.
+pub(crate) fn copied_specs(to: &Path) {
+    let from = concat!(env!("CARGO_MANIFEST_DIR"), "/../op-specs");
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        }
     }
 }
 

@@ -5,13 +5,23 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+mod baseline;
 mod common;
 mod doctor;
 mod explain;
+mod golden;
+mod journal;
+mod killed;
+mod malformed;
 mod mutation;
+mod remote;
+mod reports;
 mod rocm;
 mod run;
+mod schema;
 mod selftest;
 mod shards;
+mod shrink;
 mod stored;
+mod transcript;
 mod usage;

@@ -143,6 +143,38 @@ fn the_same_seed_gives_the_same_judgements_on_any_number_of_workers() {
 }
 
 #[test]
+fn a_run_that_asks_for_it_runs_every_case_twice_and_its_repro_does_too() {
+    let specs = Specs::unary("\"gelu\"", IMPOSSIBLE);
+    let args = ["run", "--backend", "cpu", "--deterministic"];
+    let page = specs.parity(&args).exits(100).stdout;
+    assert!(page.contains("2 planned = 2 mismatch"), "{page}");
+    assert!(page.contains(" --deterministic"), "{page}");
+}
+
+#[test]
+fn a_case_that_needs_more_memory_than_there_is_says_so_and_costs_no_other() {
+    let specs = Specs::unary("\"abs\"", "");
+    let (large, small) = (
+        "unary/neg:f64:[3000000]:contiguous:uniform(-1,1)",
+        "unary/neg:f64:[7]:contiguous:uniform(-1,1)",
+    );
+    let run = |limit: &str| {
+        let args = ["run", "--backend", "cpu", "--case", large, "--case", small];
+        specs.parity(&[&args[..], &["--memory-limit", limit]].concat())
+    };
+    let page = run("60MiB").exits(100).stdout;
+    assert!(page.contains("2 planned = 1 pass + 1 crash"), "{page}");
+    assert!(
+        page.contains("out of memory, ") && page.contains("memory allocation of "),
+        "{page}"
+    );
+    run("1GiB").exits(0);
+    run("much")
+        .exits(64)
+        .complains("bad --memory-limit `much`: expected a whole number");
+}
+
+#[test]
 fn an_id_of_no_spec_runs_with_a_derived_limit() {
     let id = "unary/neg:f64:[7]:offset:uniform(-1,1)";
     let run = Specs::unary("\"exp\"", "")

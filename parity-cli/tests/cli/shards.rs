@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use crate::common::{Run, Specs, parity, unary};
+use crate::common::{Run, Specs, parity, timeless, unary};
 
 const OPS: &str = r#""abs", "neg", "exp", "log", "sin", "cos", "sqr", "tanh""#;
 
@@ -24,20 +22,6 @@ fn run(specs: &Specs, name: &str, args: &[&str]) {
 
 fn merge(specs: &Specs, names: &[&str]) -> Run {
     parity(&[&["merge"], names].concat(), &specs.path(""), &[])
-}
-
-/// Everything but times.
-fn timeless(text: &str) -> Value {
-    let mut record: Value = serde_json::from_str(text).unwrap();
-    for field in ["started", "seconds"] {
-        record[field].take();
-    }
-    for case in record["cases"].as_array_mut().unwrap() {
-        for result in case["results"].as_array_mut().unwrap() {
-            result["millis"].take();
-        }
-    }
-    record
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn unknown_words_are_met_with_the_nearest_known_one() {
             "unknown layout `transpose`: did you mean `transposed`?",
         ),
         (["--tier", "quik"], "unknown tier `quik`: did you mean `quick`?"),
-        (["--filter", "("], "bad --filter: "),
+        (["--filter", "("], "bad --regex `(`: unclosed group"),
         (["--case", "unary/exp:f32"], "invalid case id `unary/exp:f32`"),
         (["--timeout", "0"], "--timeout must be a positive number"),
         (["--jobs", "0"], "--jobs must be at least 1"),

@@ -1,0 +1,180 @@
+//! `parity golden`: records what a device computes, and checks what was recorded.
+
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use parity_exec::{Backend, CANDLE_VERSION};
+use parity_golden::{Bundle, Provenance, Recorder, Stale};
+use parity_model::{Case, Outcome, record::RunRecord};
+use parity_oracle::expected;
+use rayon::prelude::*;
+
+use super::run::{Plan, execute};
+use crate::{
+    args::{GoldenArgs, GoldenCommand, RecordArgs, VerifyArgs},
+    exit::{Exit, Failure},
+    golden::{bundles, folder, names, unusable},
+    output::print,
+    settings::{RunSettings, Selection},
+    specs,
+};
+
+/// Stale entries that are spelt out.
+const MAX_STALE: usize = 10;
+
+pub(crate) fn golden(args: GoldenArgs) -> Result<Exit, Failure> {
+    match args.command {
+        GoldenCommand::Record(args) => record(args),
+        GoldenCommand::Verify(args) => verify(&args),
+    }
+}
+
+fn record(args: RecordArgs) -> Result<Exit, Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if args.name.is_empty() || !args.name.chars().all(plain) || args.name.starts_with('.') {
+        let message = format!(
+            "--name {:?}: a bundle's name is letters, digits, `-`, `_` and `.`",
+            args.name
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let settings = RunSettings::resolve(args.how, Selection::resolve(args.select)?, args.jobs)?;
+    let Some(column) = settings
+        .stations
+        .iter()
+        .position(|s| s.backend != Backend::REFERENCE)
+    else {
+        let message = "the reference runs everywhere: record another backend, such as --backend cuda";
+        return Err(Failure::new(Exit::Usage, message));
+    };
+    if settings.stations.len() > column + 1 {
+        let message = "a bundle holds one backend's outputs: name one with --backend";
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let spec_dir = specs::find(settings.selection.spec_dir.as_deref())?;
+    let plan = Plan::load(&settings)?;
+    let recorder = Mutex::new(Recorder::default());
+    let run = execute(&settings, &plan, |case, executions| {
+        let Some(execution) = executions.get(column) else {
+            return;
+        };
+        let inputs = case.inputs(settings.seed);
+        let answer = expected(case, &inputs).tensor();
+        let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        recorder.add(&case.id(), &inputs, &answer, execution.outcome.clone());
+    })?;
+    let dir = bundles(&spec_dir).join(&args.name);
+    let recorder = recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
+    keep(&recorder, &dir, &run, column)
+}
+
+/// Writes what was recorded, unless a part of it never ran.
+fn keep(recorder: &Recorder, dir: &Path, run: &RunRecord, column: usize) -> Result<Exit, Failure> {
+    if let Some(case) = recorder.missing().first() {
+        let message = format!("nothing is recorded: {case} and perhaps others did not run");
+        return Err(Failure::new(Exit::Unavailable, message));
+    }
+    let backend = run.backends[column].clone();
+    let (name, device) = (backend.backend.clone(), backend.device.clone());
+    let provenance = Provenance {
+        backend,
+        recorded: run.started.clone(),
+        parity_version: run.parity_version.clone(),
+        candle_version: run.candle_version.clone(),
+        commit: run.commit.clone(),
+        seed: run.seed,
+        specs: run.specs.clone(),
+    };
+    let size = recorder.write(dir, provenance).map_err(unusable)?;
+    print(&format!(
+        "recorded {} cases of {name} ({device}) in {}: {} outputs in full, the others are the oracle's answer to the bit; \
+         {} KiB\nnext: parity golden verify {}\n",
+        size.cases,
+        dir.display(),
+        size.values,
+        size.bytes.div_ceil(1024),
+        dir.file_name().unwrap_or_default().to_string_lossy(),
+    ))?;
+    Ok(Exit::Ok)
+}
+
+fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
+    let spec_dir = specs::find(args.spec_dir.as_deref())?;
+    let all = specs::load(&spec_dir)?;
+    let chosen = match args.names.is_empty() {
+        true => names(&spec_dir),
+        false => args.names.clone(),
+    };
+    if chosen.is_empty() {
+        let message = format!("there is no golden bundle in {}", bundles(&spec_dir).display());
+        return Err(Failure::new(Exit::NothingMatched, message));
+    }
+    let mut exit = Exit::Ok;
+    for name in &chosen {
+        let bundle = Bundle::open(&folder(name, &spec_dir)?).map_err(unusable)?;
+        let complaints = complaints(&bundle, &all);
+        print(&report(name, &bundle, &complaints))?;
+        if !complaints.is_empty() {
+            exit = Exit::Failed;
+        }
+    }
+    Ok(exit)
+}
+
+/// What of a bundle does not belong to the specs as they are, a line each.
+fn complaints(bundle: &Bundle, all: &[Case]) -> Vec<String> {
+    let seed = bundle.manifest().provenance.seed;
+    if let Err(stale) = bundle.fits(seed, CANDLE_VERSION) {
+        return vec![stale.to_string()];
+    }
+    let ids: BTreeSet<_> = all.iter().map(|case| case.id().to_string()).collect();
+    let gone = bundle.orphans(&ids);
+    let gone = gone
+        .into_iter()
+        .map(|id| format!("{id}: recorded, and no spec has it any more"));
+    let check = |case: &Case| {
+        let (id, inputs) = (case.id(), case.inputs(seed));
+        let answer = expected(case, &inputs).tensor();
+        match bundle.outcome(&id, &inputs, &answer) {
+            // Specs may have more cases than a tier that was recorded; a run that asks for one is told.
+            Ok(_) | Err(Stale::NotRecorded) => None,
+            Err(stale) => Some(format!("{id}: {stale}")),
+        }
+    };
+    let changed: Vec<_> = all.par_iter().filter_map(check).collect();
+    gone.chain(changed).collect()
+}
+
+fn report(name: &str, bundle: &Bundle, complaints: &[String]) -> String {
+    let manifest = bundle.manifest();
+    let recorded = &manifest.provenance;
+    let mut page = format!(
+        "golden:{name}: {} cases of {} on {} ({}), level {}, recorded {} with candle-core {} and seed {}; {} outputs in full\n",
+        manifest.cases,
+        recorded.backend.backend,
+        recorded.backend.device,
+        recorded.backend.driver,
+        recorded.backend.level,
+        recorded.recorded,
+        recorded.candle_version,
+        recorded.seed,
+        manifest.values,
+    );
+    if complaints.is_empty() {
+        return page
+            + "  ok: every file has its digest, and every entry belongs to a case as the specs have it\n";
+    }
+    for complaint in complaints.iter().take(MAX_STALE) {
+        page += &format!("  stale: {complaint}\n");
+    }
+    page += &format!(
+        "  {} entries are stale: they are compared with nothing; record the bundle again on such a device: parity golden \
+         record --backend {} --name {name}\n",
+        complaints.len(),
+        recorded.backend.backend,
+    );
+    page
+}

@@ -1,0 +1,136 @@
+//! Golden bundles as the command line names them: `golden:cuda-h200`, a folder of golden/ beside the specs. Their files
+//! are `parity-golden`'s.
+
+use std::path::{Path, PathBuf};
+
+use parity_exec::{CANDLE_VERSION, Execution};
+use parity_golden::{Bundle, BundleError};
+use parity_model::{CaseId, HostTensor, Outcome, record::BackendInfo};
+use parity_oracle::Expected;
+
+use crate::{
+    exit::{Exit, Failure},
+    settings::quoted,
+};
+
+/// Before a bundle's name, where a backend could stand.
+const PREFIX: &str = "golden:";
+
+/// The folder of bundles, beside the folder of specs.
+const DIRECTORY: &str = "golden";
+
+/// A bundle that stands as a column of a run.
+#[derive(Debug)]
+pub(crate) struct Golden {
+    bundle: Bundle,
+    /// The column: `golden:cuda-h200`.
+    name: String,
+}
+
+impl Golden {
+    /// Opens the bundle that `word` names for a run with `seed`.
+    pub(crate) fn open(word: &str, spec_dir: &Path, seed: u64) -> Result<Golden, Failure> {
+        let name = word.strip_prefix(PREFIX).ok_or_else(|| {
+            let message = format!(
+                "--against {word}: only recorded outputs can be compared with: --against {PREFIX}NAME"
+            );
+            Failure::new(Exit::Usage, message)
+        })?;
+        let bundle = Bundle::open(&folder(name, spec_dir)?).map_err(unusable)?;
+        bundle.fits(seed, CANDLE_VERSION).map_err(|stale| {
+            let message = format!("--against {word}: {stale}; nothing of it can be compared");
+            Failure::new(Exit::BadData, message)
+        })?;
+        Ok(Golden {
+            bundle,
+            name: word.to_owned(),
+        })
+    }
+
+    /// The column.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The backend whose outputs they are, and by whose known failures they are judged.
+    pub(crate) fn backend(&self) -> &str {
+        &self.bundle.manifest().provenance.backend.backend
+    }
+
+    /// The column's device: the recorded one, and that it is recorded.
+    pub(crate) fn info(&self) -> BackendInfo {
+        let recorded = &self.bundle.manifest().provenance;
+        BackendInfo {
+            backend: self.name.clone(),
+            level: format!("{}, recorded {}", recorded.backend.level, recorded.recorded),
+            ..recorded.backend.clone()
+        }
+    }
+
+    /// What the device did with a case; a case that the bundle does not answer for has not run on it.
+    pub(crate) fn execution(&self, id: &CaseId, inputs: &[HostTensor], want: &Expected) -> Execution {
+        let outcome = self.bundle.outcome(id, inputs, &want.tensor());
+        Execution {
+            outcome: outcome.unwrap_or_else(|stale| Outcome::Missing {
+                reason: stale.to_string(),
+            }),
+            fallbacks: vec![],
+            served_by: vec![],
+            millis: 0.0,
+            again: None,
+            remark: None,
+        }
+    }
+}
+
+/// The folder of a bundle: a name is one in golden/, anything with a slash is a path.
+pub(crate) fn folder(name: &str, spec_dir: &Path) -> Result<PathBuf, Failure> {
+    let dir = match name.contains('/') {
+        true => PathBuf::from(name),
+        false => bundles(spec_dir).join(name),
+    };
+    if !name.is_empty() && dir.is_dir() {
+        return Ok(dir);
+    }
+    let there = names(spec_dir);
+    let there = match there.is_empty() {
+        true => "there is none".to_owned(),
+        false => format!("there is {}", there.join(", ")),
+    };
+    let message = format!(
+        "no golden bundle {}; {there}; `parity golden record --name {}` makes one",
+        dir.display(),
+        quoted(name)
+    );
+    Err(Failure::new(Exit::NoInput, message))
+}
+
+/// The folder of all bundles.
+pub(crate) fn bundles(spec_dir: &Path) -> PathBuf {
+    let beside = spec_dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+    beside.unwrap_or(Path::new(".")).join(DIRECTORY)
+}
+
+/// The bundles in it, in order.
+pub(crate) fn names(spec_dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(bundles(spec_dir));
+    let folders = entries.into_iter().flatten().flatten();
+    let mut names: Vec<_> = folders
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Says of a bundle that cannot be used why.
+pub(crate) fn unusable(error: BundleError) -> Failure {
+    let exit = match error {
+        BundleError::Io { doing: "read", .. } => Exit::NoInput,
+        BundleError::Io { .. } => Exit::Io,
+        BundleError::Changed { .. } | BundleError::Malformed { .. } | BundleError::Version { .. } => {
+            Exit::BadData
+        }
+    };
+    Failure::new(exit, error.to_string())
+}

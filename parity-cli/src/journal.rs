@@ -1,0 +1,273 @@
+//! A run's journal in a file, JSON lines: written as things happen, read back whole or cut off.
+//!
+//! A line is handed to the system in one piece before what it announces happens. So it outlives this process, however
+//! that ends; not the machine, because nothing waits for the disk.
+
+mod same_run;
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read, Write},
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use parity_exec::Stop;
+use parity_model::{
+    journal::{Header, JOURNAL_VERSION, Journal, Line},
+    record::{CaseRecord, RECORD_VERSION, RunRecord},
+};
+
+use crate::exit::{Exit, Failure};
+
+pub(crate) use same_run::{same_devices, same_run};
+
+/// How every journal begins, and no record does.
+const START: &str = r#"{"journal":"#;
+
+/// Where a run's lines go.
+pub(crate) enum Book {
+    /// Nowhere but to this run's own record.
+    None,
+    /// Into a new file.
+    New(Open),
+    /// Behind those of the run to go on with.
+    Old(Open, Box<Journal>),
+}
+
+/// A file that no other run writes to, and its name in messages.
+pub(crate) struct Open {
+    name: String,
+    file: File,
+    /// Bytes of its whole lines, where it had some.
+    whole: u64,
+}
+
+impl Book {
+    /// A new file, or an empty one.
+    pub(crate) fn new(path: &Path) -> Result<Book, Failure> {
+        let mut options = OpenOptions::new();
+        let open = Open::of(path, options.read(true).append(true).create(true), Exit::Io)?;
+        let length = open.file.metadata().map(|data| data.len());
+        match length {
+            Ok(0) => Ok(Book::New(open)),
+            Ok(_) => Err(Failure::new(
+                Exit::Io,
+                format!(
+                    "{} exists already: `--resume` goes on with the run it holds, another name keeps it",
+                    open.name
+                ),
+            )),
+            Err(error) => Err(open.failed(&error)),
+        }
+    }
+
+    /// The file of the run to go on with.
+    pub(crate) fn resume(path: &Path) -> Result<Book, Failure> {
+        let mut options = OpenOptions::new();
+        let mut open = Open::of(path, options.read(true).append(true), Exit::NoInput)?;
+        let mut text = Vec::new();
+        open.file
+            .read_to_end(&mut text)
+            .map_err(|error| Failure::new(Exit::NoInput, format!("cannot read {}: {error}", open.name)))?;
+        let (journal, whole) = parse(&open.name, &text)?;
+        open.whole = whole as u64;
+        Ok(Book::Old(open, Box::new(journal)))
+    }
+}
+
+impl Open {
+    fn of(path: &Path, options: &OpenOptions, absent: Exit) -> Result<Open, Failure> {
+        let name = path.display().to_string();
+        let file = options
+            .open(path)
+            .map_err(|error| Failure::new(absent, format!("cannot open the journal {name}: {error}")))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Open { name, file, whole: 0 }),
+            Err(TryLockError::WouldBlock) => {
+                let message = format!("another run writes to {name}: wait for its end, or stop it");
+                Err(Failure::new(Exit::Io, message))
+            }
+            Err(TryLockError::Error(error)) => {
+                Err(Failure::new(Exit::Io, format!("cannot lock {name}: {error}")))
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        Failure::new(Exit::Io, format!("cannot write to {}: {error}", self.name))
+    }
+}
+
+/// Keeps a run's lines, in memory and in its file. A line that cannot be written stops the run.
+pub(crate) struct Ledger {
+    lines: Mutex<Lines>,
+    clock: Instant,
+    /// Seconds the run had taken before this process went on with it.
+    earlier: f64,
+    stop: Stop,
+}
+
+struct Lines {
+    journal: Journal,
+    open: Option<Open>,
+    failure: Option<Failure>,
+}
+
+impl Ledger {
+    /// Begins with the header, or behind the last line of the run to go on with.
+    pub(crate) fn open(book: Book, header: Header, clock: Instant, stop: Stop) -> Result<Ledger, Failure> {
+        let (journal, open) = match book {
+            Book::None => (Journal::new(header), None),
+            Book::New(mut open) => {
+                write(&mut open, &Line::Journal(Box::new(header.clone())))?;
+                (Journal::new(header), Some(open))
+            }
+            Book::Old(open, journal) => {
+                // A torn line would make the next one a part of it.
+                let cut = open.file.set_len(open.whole);
+                cut.map_err(|error| open.failed(&error))?;
+                (*journal, Some(open))
+            }
+        };
+        Ok(Ledger {
+            clock,
+            earlier: journal.seconds(),
+            stop,
+            lines: Mutex::new(Lines {
+                journal,
+                open,
+                failure: None,
+            }),
+        })
+    }
+
+    /// The places to run.
+    pub(crate) fn to_run(&self) -> Vec<usize> {
+        self.lines().journal.open()
+    }
+
+    /// A backend is about to be given a case.
+    pub(crate) fn start(&self, place: usize, backend: &str) {
+        self.push(Line::Start {
+            place,
+            backend: backend.to_owned(),
+        });
+    }
+
+    /// A case has been judged.
+    pub(crate) fn result(&self, place: usize, case: CaseRecord) {
+        self.push(Line::Result {
+            place,
+            at: self.seconds(),
+            case: Box::new(case),
+        });
+    }
+
+    /// Ends the run.
+    pub(crate) fn close(self) -> Result<Journal, Failure> {
+        self.push(Line::End {
+            seconds: self.seconds(),
+        });
+        let lines = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner);
+        lines.failure.map_or(Ok(lines.journal), Err)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.earlier + self.clock.elapsed().as_secs_f64()
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, line: Line) {
+        let mut lines = self.lines();
+        if lines.failure.is_some() {
+            return;
+        }
+        let written = lines.open.as_mut().map_or(Ok(()), |open| write(open, &line));
+        let kept = written.and_then(|()| {
+            let kept = lines.journal.push(line);
+            kept.map_err(|error| Failure::new(Exit::Internal, format!("the journal is mistaken: {error}")))
+        });
+        if let Err(failure) = kept {
+            lines.failure = Some(failure);
+            self.stop.request();
+        }
+    }
+}
+
+/// Writes a line in one piece.
+fn write(open: &mut Open, line: &Line) -> Result<(), Failure> {
+    let mut text = serde_json::to_vec(line)
+        .map_err(|error| Failure::new(Exit::Internal, format!("a line has no JSON form: {error}")))?;
+    text.push(b'\n');
+    open.file.write_all(&text).map_err(|error| open.failed(&error))
+}
+
+/// The record of a journal that was read from a file.
+pub(crate) fn record(name: &str, journal: &Journal) -> Result<RunRecord, Failure> {
+    journal
+        .record()
+        .map_err(|error| corrupt(name, 1, &error.to_string()))
+}
+
+/// Whether a file's text is a journal's.
+pub(crate) fn is_journal(text: &[u8]) -> bool {
+    text.starts_with(START.as_bytes())
+}
+
+/// Reads a journal, and how many of its bytes are whole lines: a writer that was killed leaves a torn one at the end.
+pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), Failure> {
+    let mut lines = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .enumerate()
+        .map_while(|(index, line)| Some((index + 1, line.strip_suffix(b"\n")?)));
+    let Some((_, first)) = lines.next() else {
+        let message =
+            format!("{name} holds no run: it ends before the end of its first line; start the run anew");
+        return Err(Failure::new(Exit::BadData, message));
+    };
+    let mut journal = Journal::new(header(name, first)?);
+    let mut whole = first.len() + 1;
+    for (number, line) in lines {
+        let read = serde_json::from_slice::<Line>(line).map_err(|error| error.to_string());
+        read.and_then(|line| journal.push(line).map_err(|error| error.to_string()))
+            .map_err(|error| corrupt(name, number, &error))?;
+        whole += line.len() + 1;
+    }
+    Ok((journal, whole))
+}
+
+fn header(name: &str, line: &[u8]) -> Result<Header, Failure> {
+    let value: serde_json::Value =
+        serde_json::from_slice(line).map_err(|error| corrupt(name, 1, &error.to_string()))?;
+    let version = |pointer| value.pointer(pointer).and_then(serde_json::Value::as_u64);
+    // The versions first: a journal of another layout should say so rather than name a missing field.
+    for (what, pointer, mine) in [
+        ("journal", "/journal/version", JOURNAL_VERSION),
+        ("record", "/journal/run/version", RECORD_VERSION),
+    ] {
+        if let Some(found) = version(pointer).filter(|found| *found != u64::from(mine)) {
+            let message = format!(
+                "{name}: the {what} has layout version {found}, this parity reads version {mine}; repeat the run with \
+                 this parity"
+            );
+            return Err(Failure::new(Exit::BadData, message));
+        }
+    }
+    match serde_json::from_value(value) {
+        Ok(Line::Journal(header)) => Ok(*header),
+        Ok(_) => Err(corrupt(name, 1, "it is no header")),
+        Err(error) => Err(corrupt(name, 1, &error.to_string())),
+    }
+}
+
+fn corrupt(name: &str, number: usize, error: &str) -> Failure {
+    let message = format!(
+        "{name}:{number}: no line of this journal: {error}; the file was damaged after the run: repeat the run"
+    );
+    Failure::new(Exit::BadData, message)
+}

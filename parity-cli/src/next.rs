@@ -1,0 +1,214 @@
+//! The last line of a command: which command comes next on the way from a failing run to a gate that passes.
+
+use std::path::Path;
+
+use parity_model::{
+    Case, Verdict,
+    record::{BackendInfo, CaseRecord, CaseResult, RunRecord},
+};
+
+use crate::{
+    args::BaselineUpdateArgs,
+    settings::{RunSettings, quoted},
+};
+
+/// What a stored run is called in commands where its file is not known.
+const RECORD: &str = "run.json";
+
+fn next(command: &str) -> String {
+    format!("\nnext: {command}\n")
+}
+
+/// `--spec-dir dir`, where one was named.
+fn spec_dir(dir: Option<&Path>) -> String {
+    dir.map(|dir| format!(" --spec-dir {}", quoted(&dir.to_string_lossy())))
+        .unwrap_or_default()
+}
+
+/// `--known file`, where one was named.
+fn list(known: Option<&Path>) -> String {
+    known
+        .map(|file| format!(" --known {}", quoted(&file.to_string_lossy())))
+        .unwrap_or_default()
+}
+
+/// The arguments that a run was given besides its selection; all that run cases take them.
+fn again(repro_args: &[String], known: Option<&Path>) -> String {
+    let args: String = repro_args.iter().map(|arg| format!(" {arg}")).collect();
+    args + &list(known)
+}
+
+/// After a failure was named: its case explained.
+pub(crate) fn explain(run: &RunRecord, id: &str, info: &BackendInfo, known: Option<&Path>) -> String {
+    let (backend, again) = (quoted(&info.option()), again(&run.repro_args, known));
+    next(&format!("parity explain '{id}' --backend {backend}{again}"))
+}
+
+/// After `parity run`: the first failure explained; or the stored run gated. `stored` is the file of the JSON record, if
+/// that was written.
+pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, known: Option<&Path>) -> Option<String> {
+    let results = run.cases.iter().flat_map(|case| {
+        run.backends
+            .iter()
+            .zip(&case.results)
+            .map(move |(info, result)| (case, info, result))
+    });
+    let failing: Vec<(&CaseRecord, &BackendInfo, &CaseResult)> = results
+        .filter(|(_, _, result)| result.verdict.fails_run())
+        .collect();
+    let surprise = |verdict: Verdict| verdict == Verdict::UnexpectedPass;
+    let file = stored.map_or(RECORD.to_owned(), |path| quoted(&path.to_string_lossy()));
+    let explained = failing.iter().find(|(_, _, result)| !surprise(result.verdict));
+    match (explained, failing.first()) {
+        (Some((case, info, _)), _) => Some(explain(run, &case.id, info, known)),
+        (None, Some((_, info, _))) => {
+            let store = match stored {
+                Some(_) => String::new(),
+                None => format!("add --output json --out {RECORD}, then "),
+            };
+            let dir = run.repro_args.iter().filter(|arg| arg.starts_with("--spec-dir"));
+            let dir: String = dir.map(|arg| format!(" {arg}")).collect::<String>() + &list(known);
+            Some(next(&format!(
+                "{store}parity baseline update {file} --backend {}{dir}",
+                info.backend
+            )))
+        }
+        (None, None) => {
+            let backend = &run.backends.last()?.backend;
+            stored.map(|_| next(&format!("parity gate {file} --backend {backend} --min 99")))
+        }
+    }
+}
+
+/// After `parity explain`: the case shrunk, on the first backend that fails; nothing where none does.
+pub(crate) fn after_explain(run: &RunRecord, known: Option<&Path>) -> Option<String> {
+    let case = run.cases.first()?;
+    let mut columns = run.backends.iter().zip(&case.results);
+    let fails = |result: &CaseResult| match result.verdict {
+        Verdict::KnownFailure => true,
+        Verdict::UnexpectedPass | Verdict::NotRun => false,
+        verdict => verdict.fails_run(),
+    };
+    let (info, _) = columns.find(|(_, result)| fails(result))?;
+    Some(next(&format!(
+        "parity shrink '{}' --backend {}{}",
+        case.id,
+        quoted(&info.option()),
+        again(&run.repro_args, known)
+    )))
+}
+
+/// After `parity shrink`: the case pinned; where that has been asked for, the failure accepted.
+pub(crate) fn after_shrink(case: &Case, settings: &RunSettings, backend: &str, pinned: bool) -> String {
+    let known = settings.known.as_deref();
+    let (again, dir) = (
+        again(&settings.repro_args, known),
+        settings.selection.spec_dir.as_deref(),
+    );
+    if pinned {
+        let dir = spec_dir(dir) + &list(known);
+        return next(&format!(
+            "parity run --backend {backend} --tag pinned{again} --output json --out {RECORD}, then parity baseline update \
+             {RECORD} --backend {backend}{dir} --reason TEXT"
+        ));
+    }
+    let folder = dir.unwrap_or(Path::new("op-specs"));
+    let file = folder.join(format!("{}.toml", case.op.family()));
+    let file = quoted(&file.to_string_lossy());
+    next(&format!(
+        "parity shrink '{}' --backend {backend}{again} --pin {file}",
+        case.id()
+    ))
+}
+
+/// After `parity baseline update`: the run that the new list is to explain.
+pub(crate) fn after_baseline(args: &BaselineUpdateArgs) -> String {
+    let (backend, dir) = (&args.backend, spec_dir(args.spec_dir.as_deref()));
+    next(&format!(
+        "parity run --backend {backend}{}{dir} --output json --out {RECORD}, then parity gate {RECORD} --backend {backend} \
+         --min 99",
+        list(args.known.as_deref())
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_model::record::RECORD_VERSION;
+
+    use super::*;
+
+    fn run(verdicts: &[Verdict]) -> RunRecord {
+        let case = |(i, verdict): (usize, &Verdict)| {
+            let case: Case = format!("unary/neg:f32:[{}]:contiguous:any", i + 1)
+                .parse()
+                .unwrap();
+            let json = format!(
+                r#"{{"verdict":"{}","vs_oracle":null,"vs_reference":null,"note":null,"fallbacks":[],"served_by":[],"millis":0.0}}"#,
+                verdict.name()
+            );
+            CaseRecord::of(&case, String::new(), vec![serde_json::from_str(&json).unwrap()])
+        };
+        RunRecord {
+            version: RECORD_VERSION,
+            parity_version: String::new(),
+            candle_version: String::new(),
+            commit: None,
+            started: String::new(),
+            seconds: 0.0,
+            seed: 7,
+            specs: String::new(),
+            shard: None,
+            reference: "one".to_owned(),
+            backends: vec![BackendInfo {
+                backend: "one".to_owned(),
+                device: String::new(),
+                level: String::new(),
+                driver: String::new(),
+                target: String::new(),
+                host: None,
+            }],
+            repro_args: vec!["--seed 7".to_owned(), "--no-fallback".to_owned()],
+            planned: verdicts.len(),
+            cases: verdicts.iter().enumerate().map(case).collect(),
+        }
+    }
+
+    #[test]
+    fn a_failure_is_explained_before_a_surprise_is_taken_in() {
+        let run = run(&[Verdict::Pass, Verdict::UnexpectedPass, Verdict::Mismatch]);
+        let line = after_run(&run, None, None).unwrap();
+        assert_eq!(
+            line,
+            "\nnext: parity explain 'unary/neg:f32:[3]:contiguous:any' --backend one --seed 7 --no-fallback\n"
+        );
+    }
+
+    #[test]
+    fn surprises_go_to_the_baseline_and_success_to_the_gate() {
+        let surprise = after_run(&run(&[Verdict::UnexpectedPass]), None, None).unwrap();
+        assert!(
+            surprise.contains("--output json --out run.json, then parity baseline update run.json"),
+            "{surprise}"
+        );
+        let pass = run(&[Verdict::Pass]);
+        assert_eq!(
+            after_run(&pass, None, None),
+            None,
+            "nothing is stored that could be gated"
+        );
+        let gate = after_run(&pass, Some(Path::new("a.json")), None).unwrap();
+        assert_eq!(gate, "\nnext: parity gate a.json --backend one --min 99\n");
+    }
+
+    #[test]
+    fn what_is_known_to_fail_can_be_shrunk_too() {
+        let line = after_explain(&run(&[Verdict::KnownFailure]), Some(Path::new("k.toml"))).unwrap();
+        assert!(
+            line.contains(
+                "parity shrink 'unary/neg:f32:[1]:contiguous:any' --backend one --seed 7 --no-fallback --known k.toml"
+            ),
+            "{line}"
+        );
+        assert_eq!(after_explain(&run(&[Verdict::Pass]), None), None);
+    }
+}

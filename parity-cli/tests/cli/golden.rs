@@ -1,0 +1,156 @@
+//! Recorded outputs: what was recorded stands beside what runs, and nothing else ever does.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::common::{Run, parity, unary};
+
+/// A folder with specs, and a recording of the ROCm backend's outputs on the software GPU.
+struct Recorded {
+    dir: TempDir,
+}
+
+impl Recorded {
+    fn new() -> Recorded {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("op-specs")).unwrap();
+        let recorded = Recorded { dir };
+        recorded.specs("\"exp\", \"neg\"");
+        recorded
+            .parity(&["golden", "record", "--backend", "rocm", "--name", "soft"])
+            .exits(0);
+        recorded
+    }
+
+    fn specs(&self, ops: &str) {
+        fs::write(self.path().join("op-specs/unary.toml"), unary(ops, "")).unwrap();
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn parity(&self, args: &[&str]) -> Run {
+        parity(args, self.path(), &[("ROCM_DRIVER", "soft")])
+    }
+
+    fn against(&self, more: &[&str]) -> Run {
+        let args = [
+            "run",
+            "--backend",
+            "rocm",
+            "--against",
+            "golden:soft",
+            "--output",
+            "json",
+        ];
+        self.parity(&[&args[..], more].concat())
+    }
+}
+
+#[test]
+fn what_was_recorded_is_the_first_column_and_the_measure_of_the_others() {
+    let recorded = Recorded::new();
+    recorded.parity(&["golden", "verify"]).exits(0);
+    let run: Value = serde_json::from_str(&recorded.against(&[]).exits(0).stdout).unwrap();
+    assert_eq!(run["reference"], "golden:soft");
+    let columns: Vec<_> = run["backends"].as_array().unwrap().iter().collect();
+    assert_eq!(columns.len(), 3);
+    assert!(
+        columns[0]["level"]
+            .as_str()
+            .unwrap()
+            .starts_with("isa, recorded 20")
+    );
+    for case in run["cases"].as_array().unwrap() {
+        let results = case["results"].as_array().unwrap();
+        assert!(results.iter().all(|result| result["verdict"] == "pass"), "{case}");
+        assert!(
+            results[0]["vs_reference"].is_null(),
+            "a recording has nothing to be measured by"
+        );
+        assert_eq!(
+            results[2]["vs_reference"]["max_ulp"], 0.0,
+            "the same device computes the same bits"
+        );
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_caught_and_the_file_named() {
+    let recorded = Recorded::new();
+    for file in ["manifest.json", "entries.jsonl.gz", "values.safetensors.gz"] {
+        let path = recorded.path().join("golden/soft").join(file);
+        let good = fs::read(&path).unwrap();
+        let mut bad = good.clone();
+        bad[good.len() / 2] ^= 1;
+        fs::write(&path, bad).unwrap();
+        recorded
+            .parity(&["golden", "verify", "soft"])
+            .exits(65)
+            .complains(file);
+        recorded.against(&[]).exits(65).complains(file);
+        fs::write(&path, good).unwrap();
+    }
+    recorded.against(&[]).exits(0);
+}
+
+#[test]
+fn a_case_that_was_not_recorded_is_not_run_and_fails() {
+    let recorded = Recorded::new();
+    recorded.specs("\"exp\", \"neg\", \"sin\"");
+    let run: Value = serde_json::from_str(&recorded.against(&[]).exits(100).stdout).unwrap();
+    let verdicts = |op: &str| {
+        let cases = run["cases"].as_array().unwrap().iter();
+        let verdicts = cases
+            .filter(|case| case["op"] == op)
+            .map(|case| &case["results"][0]["verdict"]);
+        verdicts
+            .map(|verdict| verdict.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(verdicts("sin"), ["not-run"; 2]);
+    assert_eq!(verdicts("exp"), ["pass"; 2]);
+}
+
+#[test]
+fn a_recorded_case_that_the_specs_have_dropped_is_stale() {
+    let recorded = Recorded::new();
+    recorded.specs("\"exp\"");
+    let verified = recorded.parity(&["golden", "verify"]).exits(100);
+    assert!(
+        verified
+            .stdout
+            .contains("unary/neg:f32:[8,9]:contiguous:uniform(-2,2): recorded, and no spec has it")
+    );
+    assert!(
+        verified.stdout.contains("2 entries are stale"),
+        "{}",
+        verified.stdout
+    );
+}
+
+#[test]
+fn another_seed_is_compared_with_nothing() {
+    let recorded = Recorded::new();
+    recorded
+        .against(&["--seed", "7"])
+        .exits(65)
+        .complains("recorded with --seed 0, and this run has --seed 7");
+}
+
+#[test]
+fn a_bundle_that_is_not_there_is_named_with_those_that_are() {
+    let recorded = Recorded::new();
+    recorded
+        .parity(&["run", "--against", "golden:hard"])
+        .exits(66)
+        .complains("there is soft")
+        .complains("parity golden record --name hard");
+    recorded
+        .parity(&["run", "--against", "soft"])
+        .exits(64)
+        .complains("golden:NAME");
+}
