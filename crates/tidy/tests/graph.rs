@@ -95,6 +95,18 @@ fn the_report_links_no_backend_and_no_judge() {
 }
 
 #[test]
+fn a_recording_links_no_backend_and_no_judge() {
+    never_knows(
+        "parity-golden",
+        &[
+            &CANDLE[..],
+            &["parity-exec", "parity-oracle", "rocm-backend", "gfx-emu"],
+        ]
+        .concat(),
+    );
+}
+
+#[test]
 fn the_rocm_backend_knows_no_candle() {
     never_knows(
         "rocm-backend",

