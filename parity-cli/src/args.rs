@@ -163,7 +163,7 @@ pub(crate) struct GoldenArgs {
 pub(crate) enum GoldenCommand {
     /// Run cases on one backend and store every output with its provenance.
     #[command(after_help = crate::exit::Exit::help())]
-    Record(RecordArgs),
+    Record(Box<RecordArgs>),
     /// Hold bundles to their digests, and their entries to the specs as they are now.
     #[command(after_help = crate::exit::Exit::help())]
     Verify(VerifyArgs),

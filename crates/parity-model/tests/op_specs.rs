@@ -75,8 +75,10 @@ fn every_op_and_dtype_runs_in_the_quick_tier() {
     );
 }
 
+type Pairs = BTreeSet<(Op, DType)>;
+
 /// The pairs of op and dtype that compute something in a case, and those that are declared to be refused.
-fn pairs() -> (BTreeSet<(Op, DType)>, BTreeSet<(Op, DType)>) {
+fn pairs() -> (Pairs, Pairs) {
     let pair = |case: &Case| (case.op, case.dtype);
     let (all, mut run, mut refused) = (ci(), BTreeSet::new(), BTreeSet::new());
     for case in &all {

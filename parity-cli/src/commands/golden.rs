@@ -8,7 +8,7 @@ use std::{
 
 use parity_exec::{Backend, CANDLE_VERSION};
 use parity_golden::{Bundle, Provenance, Recorder, Stale};
-use parity_model::{Case, Outcome, record::RunRecord};
+use parity_model::{Case, record::RunRecord};
 use parity_oracle::expected;
 use rayon::prelude::*;
 
@@ -27,7 +27,7 @@ const MAX_STALE: usize = 10;
 
 pub(crate) fn golden(args: GoldenArgs) -> Result<Exit, Failure> {
     match args.command {
-        GoldenCommand::Record(args) => record(args),
+        GoldenCommand::Record(args) => record(*args),
         GoldenCommand::Verify(args) => verify(&args),
     }
 }

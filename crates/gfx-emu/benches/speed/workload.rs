@@ -21,6 +21,9 @@ enum Arg {
     U64(u64),
 }
 
+/// A computation on the host.
+type Compute = Box<dyn Fn() -> Vec<f32> + Sync>;
+
 /// One row of the benchmark.
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
@@ -32,7 +35,7 @@ pub(crate) struct Workload {
     block: [u32; 2],
     args: Vec<Arg>,
     /// The host's way to the same result, and the largest difference to it that is right.
-    pub(crate) host: Option<(Box<dyn Fn() -> Vec<f32> + Sync>, f32)>,
+    pub(crate) host: Option<(Compute, f32)>,
 }
 
 /// A workload on a card.

@@ -89,6 +89,10 @@ mod tests {
     ];
 
     /// The registers after the code ran on registers full of every kind of number (SplitMix64).
+    #[expect(
+        clippy::unwrap_used,
+        reason = "a test that cannot go on should stop where it stands"
+    )]
     fn after(host: impl Host, seed: u64) -> (Vec<[u32; 32]>, u32) {
         let code: Vec<u8> = CODE.iter().flat_map(|word| word.to_le_bytes()).collect();
         let program = Program::decode(Target::Gfx1100, &code, 0).unwrap();

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use parity_model::Case;
 
 /// The files of findings and, on the page, the class each of them is.
-const CLASSES: [(&str, &str); 5] = [
+const CLASSES: [(&str, &str); 6] = [
     (include_str!("wrong_results.rs"), "wrong result"),
     (include_str!("gradients.rs"), "wrong result"),
     (include_str!("crashes.rs"), "crash or hang"),

@@ -269,3 +269,11 @@ fn rand_in_half_precision_reaches_the_bound_it_excludes() -> Result<()> {
     finding(xs.to_vec1::<f16>()?.contains(&f16::ONE), true, false);
     Ok(())
 }
+
+#[test]
+fn conv1d_takes_groups_that_do_not_divide_the_output_channels() -> Result<()> {
+    let xs = Tensor::ones((1, 2, 3), DType::F32, &Cpu)?;
+    let kernel = Tensor::ones((3, 1, 1), DType::F32, &Cpu)?;
+    finding(xs.conv1d(&kernel, 0, 1, 1, 2).is_ok(), true, false);
+    Ok(())
+}
