@@ -69,7 +69,7 @@ pub fn judge(
         }
         Outcome::Ran(output) => judge_value(case, expected, inputs, reference, output),
         Outcome::Refused { refusal, message } => judge_refusal(reference, *refusal, message),
-        Outcome::Crashed { how, stderr } => match stderr.trim().lines().last() {
+        Outcome::Crashed { how, stderr } => match last_words(stderr) {
             None => Judgement::of(Verdict::Crash, how),
             Some(last) => Judgement::of(Verdict::Crash, format!("{how}: {last}")),
         },
@@ -113,6 +113,13 @@ fn class(refusal: Refusal) -> &'static str {
         Refusal::DeviceFault => "device fault",
         Refusal::Other => "failed",
     }
+}
+
+/// The last line that says something of the crash: what the runtime adds about backtraces is left out.
+fn last_words(stderr: &str) -> Option<&str> {
+    let of_backtraces = |line: &&str| line.starts_with("skipping backtrace") || line.starts_with("note: ");
+    let mut lines = stderr.trim().lines().rev();
+    lines.find(|line| !of_backtraces(line))
 }
 
 fn judge_refusal(reference: Option<&Outcome>, refusal: Refusal, message: &str) -> Judgement {

@@ -1,8 +1,8 @@
 //! `parity report --pages`: the pages of reports/, and the check that finds stale ones.
 
-use std::fs;
+use std::{fs, path::Path};
 
-use crate::common::{Run, Specs, unary};
+use crate::common::{Run, Specs, parity, unary};
 
 const PAGES: [&str; 4] = ["status.md", "components.md", "providers.md", "coverage.md"];
 
@@ -106,4 +106,22 @@ fn coverage_points_into_the_sources_it_is_given_and_refuses_a_folder_without_any
     report(&specs, &["--sources", "pages"])
         .exits(66)
         .complains("pages holds none of crates/candle-core/glue");
+}
+
+#[test]
+fn the_readmes_three_backends_are_those_of_the_stored_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let dir = tempfile::tempdir().unwrap();
+    let pages = dir.path().to_str().unwrap();
+    parity(&["report", "reports/h200.json.gz", "--pages", pages], &root, &[]).exits(0);
+    let page = fs::read_to_string(dir.path().join("components.md")).unwrap();
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let section = readme.split("## On three backends").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let rows: Vec<_> = section.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 20, "both tables are there");
+    for row in rows {
+        assert!(page.lines().any(|line| line == row), "the run has no {row}");
+    }
+    assert!(page.contains("2026-11-21T20:23:26Z"), "when it started");
 }

@@ -92,8 +92,8 @@ pub(crate) fn wraps(subject: &Subject<'_>) -> Vec<HostTensor> {
         }
         (Op::Unary(Unary::Affine) | Op::Copies(_), None) => {
             let params = subject.case.params.iter().enumerate();
-            let value =
-                params.filter(|(i, _)| matches!(subject.case.op.params()[*i], "mul" | "add" | "value"));
+            let names = subject.case.op.params();
+            let value = params.filter(|(i, _)| matches!(names.get(*i), Some(&("mul" | "add" | "value"))));
             let wrong =
                 |(i, param): (usize, &f64)| subject.with_param(i, decode_int(to, wrapped(to, *param)) as f64);
             value.filter_map(wrong).collect()
