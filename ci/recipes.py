@@ -11,8 +11,11 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 
+import jsonschema
 import junitparser
+import xmlschema
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -187,6 +190,22 @@ def junit(xml, record):
         expect([case.name for case in cases] == [case["id"] for case in run["cases"]], f"{xml}: other names")
 
 
+def schemas(parity, tools, record, xml):
+    """Holds the JUnit file to the schema of Jenkins' xUnit plugin, and record and specs to the schemas that parity prints."""
+    xmlschema.XMLSchema(f"{tools}/junit-10.xsd").validate(str(xml))
+    said = {name: json.loads(subprocess.check_output([parity, "schema", name])) for name in ("results", "specs")}
+    run = json.loads(record.read_text())
+    jsonschema.validate(run, said["results"])
+    run["cases"][0]["results"][0]["verdict"] = "perfect"
+    try:
+        jsonschema.validate(run, said["results"])
+        expect(False, "a verdict that does not exist was not seen")
+    except jsonschema.ValidationError:
+        pass
+    for spec in sorted((ROOT / "op-specs").glob("*.toml")):
+        jsonschema.validate(tomllib.loads(spec.read_text()), said["specs"])
+
+
 def main(parity, tools):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
@@ -202,6 +221,7 @@ def main(parity, tools):
         }.items():
             expect(results(record) == results(whole), f"{name}: the merged record is not the whole run's")
             junit(xml, record)
+            schemas(parity, tools, record, xml)
             print(f"{name}: {len(results(record))} cases in {PARTS} parts, merged to the whole run")
 
 

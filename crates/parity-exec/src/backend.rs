@@ -1,6 +1,9 @@
 //! The one place where backends have names: parsing them, opening their device, telling what stands behind it, and
 //! sorting their errors into classes.
 
+#[cfg(any(feature = "cuda", test))]
+mod library;
+
 use candle_core::{
     Device, Error, Tensor, Var,
     rocm::{self, RocmError},
@@ -113,7 +116,7 @@ pub const CANDLE_VERSION: &str = "0.11.1";
 fn open_cuda() -> Result<CandleRunner, String> {
     let opened = std::panic::catch_unwind(|| Device::new_cuda(0)).map_err(|panic| {
         let said = panic.downcast_ref::<String>().map_or("", String::as_str);
-        nvidia::missing_library(said).unwrap_or_else(|| format!("opening the device panicked: {said}"))
+        library::missing_library(said).unwrap_or_else(|| format!("opening the device panicked: {said}"))
     })?;
     let device = opened.map_err(|error| words(&error))?;
     let Device::Cuda(cuda) = &device else {
@@ -122,7 +125,7 @@ fn open_cuda() -> Result<CandleRunner, String> {
     let context = cuda.cuda_stream().context().clone();
     let capability = context.compute_capability().map_err(|error| error.to_string())?;
     let module = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
-    let module = nvidia::driver_version(&module).unwrap_or("unknown");
+    let module = library::driver_version(&module).unwrap_or("unknown");
     let info = BackendInfo {
         backend: Backend::Cuda.name().to_owned(),
         device: context.name().map_err(|error| error.to_string())?,

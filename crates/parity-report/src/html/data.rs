@@ -58,8 +58,8 @@ impl<'a> Data<'a> {
     /// The data, with nothing in it that would end a `<script>` element.
     ///
     /// A case is `[id, limit, [result of each backend]]`. An id is the number of what it has behind `family/op:dtype:` among the
-    /// `ends`, which ops share; with parameters behind the op, these and that number; one that begins otherwise is a text. A
-    /// result is the number of what served it for a pass without any error, else
+    /// `ends`, which ops share; with parameters behind the op, these and that number; with other dtypes than the cell's, as where
+    /// ids have one of their own, these come third; one that begins otherwise is a text. A result is the number of what served it for a pass without any error, else
     /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks, served]`, with `null` for errors where no
     /// value came back.
     pub(super) fn json(&self) -> Result<String, serde_json::Error> {
@@ -107,11 +107,13 @@ fn case_value<'a>(case: &'a CaseRecord, texts: &mut Shared<'a>) -> Value {
 /// `family/op`, parameters if there are any, and `:dtype:` begin an id; what comes behind them is shared by many.
 fn id_value<'a>(case: &'a CaseRecord, ends: &mut Texts<'a>) -> Value {
     let start = format!("{}/{}", case.family, case.op);
-    let dtype = format!(":{}:", case.dtype);
-    let parts = case.id.strip_prefix(&start);
-    match parts.and_then(|rest| rest.split_once(&dtype)) {
-        Some(("", end)) => json!(ends.place(end)),
-        Some((params, end)) => json!([params, ends.place(end)]),
+    let rest = case.id.strip_prefix(&start);
+    let rest = rest.and_then(|rest| rest.split_once(':'));
+    let parts = rest.and_then(|(params, rest)| Some((params, rest.split_once(':')?)));
+    match parts {
+        Some(("", (dtypes, end))) if dtypes == case.dtype => json!(ends.place(end)),
+        Some((params, (dtypes, end))) if dtypes == case.dtype => json!([params, ends.place(end)]),
+        Some((params, (dtypes, end))) => json!([params, ends.place(end), dtypes]),
         None => json!(case.id),
     }
 }

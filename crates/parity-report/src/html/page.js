@@ -33,11 +33,11 @@
     const key = state.backend + ":" + cell;
     if (!lists.has(key)) {
       const [family, op, dtype, cases] = data.cells[cell];
-      // An id is stored as the number of its end, or as parameters and that; any other as it is.
+      // An id is stored as the number of its end, or as parameters, that, and dtypes that are not the cell's; any other as it is.
       const whole = (id) => {
         if (typeof id === "string") return id;
-        const [params, end] = typeof id === "number" ? ["", id] : id;
-        return family + "/" + op + params + ":" + dtype + ":" + data.ends[end];
+        const [params, end, dtypes = dtype] = typeof id === "number" ? ["", id] : id;
+        return family + "/" + op + params + ":" + dtypes + ":" + data.ends[end];
       };
       lists.set(key, cases.map(([id, limit, results]) => ({
         id: whole(id), limit: data.limits[limit], result: result(results[state.backend]),
