@@ -340,3 +340,34 @@ fn on_cuda_quantized_products_refuse_what_the_cpu_takes() -> Result<()> {
     );
     Ok(())
 }
+
+#[test]
+fn on_cuda_a_dequantized_zero_has_lost_its_sign() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    let mut row = vec![0f32; 32];
+    row[0] = 8.;
+    let weights = QTensor::quantize(&Tensor::new(row, &gpu)?, GgmlDType::Q4_0)?;
+    let zero = weights.dequantize(&gpu)?.to_vec1::<f32>()?[1];
+    finding(zero.is_sign_negative(), false, true);
+    Ok(())
+}
+
+#[test]
+fn on_cuda_integers_have_no_relu_no_sign_and_no_rounding() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    let xs = Tensor::zeros(3, DType::U32, &gpu)?;
+    let missing = "CUDA_ERROR_NOT_FOUND";
+    refuses(xs.relu(), missing);
+    refuses(xs.sign(), missing);
+    refuses(xs.floor(), missing);
+    Ok(())
+}
+
+#[test]
+fn on_cuda_no_random_number_is_drawn_in_f8e4m3() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    let xs = Tensor::zeros(3, DType::F8E4M3, &gpu)?;
+    refuses(xs.rand_like(0., 1.), "for rand_uniform");
+    refuses(xs.randn_like(0., 1.), "for rand_normal");
+    Ok(())
+}

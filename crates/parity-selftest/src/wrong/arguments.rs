@@ -130,7 +130,8 @@ pub(crate) fn id(subject: &Subject<'_>) -> Vec<HostTensor> {
     let wrong = |(i, _): (usize, &Role)| {
         let next = map(&subject.args[i], |_, bits| {
             let dtype = subject.args[i].dtype;
-            encode_int(dtype, (decode_int(dtype, bits) + 1) % bound)
+            // The largest id stands for none, and has no next one.
+            encode_int(dtype, decode_int(dtype, bits).wrapping_add(1).rem_euclid(bound))
         });
         subject.with_arg(i, next)
     };
