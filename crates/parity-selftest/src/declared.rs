@@ -42,11 +42,6 @@ const NEAR_ZERO: &str = "numbers so near zero are too few for their loss to be t
 /// The entries.
 pub const DECLARED: &[Declared] = &[
     Declared {
-        op: "sort_asc",
-        perturbation: "unstable-sort",
-        reason: SAME_NUMBERS,
-    },
-    Declared {
         op: "sort_desc",
         perturbation: "unstable-sort",
         reason: SAME_NUMBERS,
