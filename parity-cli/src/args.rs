@@ -17,7 +17,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run cases on backends and judge every result.
     #[command(after_help = crate::exit::Exit::help())]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run one case and show what it computes, what every backend made of it, and how that was judged.
     #[command(after_help = crate::exit::Exit::help())]
     Explain(ExplainArgs),
@@ -135,6 +135,9 @@ pub(crate) struct RunArgs {
     /// the same part of N, whatever else is selected.
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<String>,
+    /// Balance the parts by the times of this stored run, which all of them must be given, instead of by the ids alone.
+    #[arg(long, value_name = "RUN", requires = "shard")]
+    pub(crate) times: Option<PathBuf>,
     /// Write every case's start and result into this file as they happen. Every command that reads a stored run reads it
     /// too, and `--resume` goes on with it when the run was cut off.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]

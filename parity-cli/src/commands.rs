@@ -55,7 +55,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(*args),
         Command::Explain(args) => explain::explain(args),
         Command::Shrink(args) => shrink::shrink(args),
         Command::Baseline(args) => baseline::baseline(&args),

@@ -1,6 +1,11 @@
 //! Parts of a plan: which case is in which, and what a record of a part must say.
 
-use parity_model::{Case, record::Shard};
+use std::collections::BTreeMap;
+
+use parity_model::{
+    Case,
+    record::{RunRecord, Shard},
+};
 
 use crate::{
     digest,
@@ -42,16 +47,77 @@ impl std::str::FromStr for Part {
     }
 }
 
+/// What a case costs besides its time on the backends, milliseconds: enough that cases too short to be measured are spread.
+const OVERHEAD: f64 = 0.1;
+
+/// How long the cases of an earlier run took.
+#[derive(Debug)]
+pub(crate) struct Times {
+    /// Milliseconds on all backends together, by id.
+    cases: BTreeMap<String, f64>,
+    /// What is taken for a case that did not run then.
+    mean: f64,
+}
+
+impl Times {
+    /// The times of a stored run.
+    pub(crate) fn of(run: &RunRecord) -> Times {
+        let millis =
+            |case: &parity_model::record::CaseRecord| case.results.iter().map(|result| result.millis).sum();
+        let cases: BTreeMap<_, f64> = run
+            .cases
+            .iter()
+            .map(|case| (case.id.clone(), millis(case)))
+            .collect();
+        let mean = cases.values().sum::<f64>() / cases.len().max(1) as f64;
+        Times { cases, mean }
+    }
+
+    fn of_case(&self, id: &str) -> f64 {
+        let millis = self.cases.get(id).copied().unwrap_or(self.mean);
+        OVERHEAD + if millis.is_finite() { millis } else { self.mean }
+    }
+
+    /// The part, from 0, of each of the cases: the longest first, each where there is least to do yet. The same times and
+    /// the same cases give the same parts everywhere.
+    fn share_out(&self, ids: &[String], parts: usize) -> Vec<usize> {
+        let mut order: Vec<_> = ids
+            .iter()
+            .enumerate()
+            .map(|(i, id)| (self.of_case(id), id, i))
+            .collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        let mut loads = vec![0.0; parts];
+        let mut owners = vec![0; ids.len()];
+        for (millis, _, i) in order {
+            let least = (0..parts).min_by(|&a, &b| f64::total_cmp(&loads[a], &loads[b]));
+            // There is at least one part.
+            let least = least.unwrap_or(0);
+            loads[least] += millis;
+            owners[i] = least;
+        }
+        owners
+    }
+}
+
 impl Part {
-    /// The part's cases of a plan. An id alone decides, so that a case stays in its part when others come or go.
-    pub(crate) fn of(self, cases: Vec<Case>) -> Result<(Vec<Case>, Shard), Failure> {
+    /// The part's cases of a plan. Without times an id alone decides, so that a case stays in its part when others come or
+    /// go; with times the parts take about as long as each other.
+    pub(crate) fn of(self, cases: Vec<Case>, times: Option<&Times>) -> Result<(Vec<Case>, Shard), Failure> {
         let Part { index, of } = self;
         let (planned, plan) = (cases.len(), digest::plan(&cases));
-        let mine = |case: &Case| digest::number(case.id().as_str()) % of as u64 == (index - 1) as u64;
+        let ids: Vec<_> = cases.iter().map(|case| case.id().to_string()).collect();
+        let owners = match times {
+            None => ids
+                .iter()
+                .map(|id| (digest::number(id) % of as u64) as usize)
+                .collect(),
+            Some(times) => times.share_out(&ids, of),
+        };
         let kept: Vec<_> = cases
             .into_iter()
             .enumerate()
-            .filter(|(_, case)| mine(case))
+            .filter(|(i, _)| owners[*i] == index - 1)
             .collect();
         if kept.is_empty() {
             let message = format!(
@@ -85,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_parts_hold_every_case_once() {
-        let part = |index| Part { index, of: 3 }.of(plan(SIZES)).unwrap();
+        let part = |index| Part { index, of: 3 }.of(plan(SIZES), None).unwrap();
         let mut places: Vec<usize> = (1..=3).flat_map(|index| part(index).1.places).collect();
         places.sort_unstable();
         assert_eq!(places, (0..40).collect::<Vec<_>>());
@@ -98,8 +164,8 @@ mod tests {
     #[test]
     fn a_case_stays_in_its_part_when_others_go() {
         let part = Part { index: 1, of: 2 };
-        let (all, _) = part.of(plan(SIZES)).unwrap();
-        let (fewer, _) = part.of(plan(20..41)).unwrap();
+        let (all, _) = part.of(plan(SIZES), None).unwrap();
+        let (fewer, _) = part.of(plan(20..41), None).unwrap();
         let kept = plan(20..41);
         assert!(fewer.iter().all(|case| all.contains(case)));
         assert!(
@@ -110,10 +176,52 @@ mod tests {
     }
 
     #[test]
+    fn with_times_the_parts_take_equally_long_and_hold_every_case_once() {
+        let millis = |i: usize| if i == 0 { 39.0 } else { 1.0 };
+        let ids: Vec<_> = plan(SIZES).iter().map(|case| case.id().to_string()).collect();
+        let times = Times {
+            cases: ids
+                .iter()
+                .cloned()
+                .enumerate()
+                .map(|(i, id)| (id, millis(i)))
+                .collect(),
+            mean: 1.0,
+        };
+        let part = |index| {
+            Part { index, of: 2 }
+                .of(plan(SIZES), Some(&times))
+                .unwrap()
+                .1
+                .places
+        };
+        let took = |places: &[usize]| places.iter().map(|&place| millis(place)).sum::<f64>();
+        let (a, b) = (part(1), part(2));
+        assert!(
+            (took(&a) - took(&b)).abs() <= 4.0,
+            "{} and {}",
+            took(&a),
+            took(&b)
+        );
+        let mut all = [a, b].concat();
+        all.sort_unstable();
+        assert_eq!(all, (0..40).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_case_that_was_never_measured_counts_as_the_mean() {
+        let times = Times {
+            cases: BTreeMap::from([("known".to_owned(), 3.0)]),
+            mean: 3.0,
+        };
+        assert_eq!(times.of_case("new"), times.of_case("known"));
+    }
+
+    #[test]
     fn an_empty_part_is_no_success() {
         let neg = plan(1..2);
         let ends: Vec<_> = (1..=2)
-            .map(|index| Part { index, of: 2 }.of(neg.clone()))
+            .map(|index| Part { index, of: 2 }.of(neg.clone(), None))
             .collect();
         let failure = ends.into_iter().find_map(Result::err).unwrap();
         assert_eq!(failure.exit, Exit::NothingMatched);

@@ -29,10 +29,10 @@ use crate::{
     known, next,
     output::{Sink, complain},
     place::Station,
-    provenance,
+    provenance, records,
     select::select,
     settings::{RunSettings, Selection, cores, quoted},
-    shard::Part,
+    shard::{Part, Times},
     specs,
 };
 
@@ -47,7 +47,8 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let settings = settings.against(args.against);
     let mut plan = Plan::load(&settings)?;
     if let Some(part) = part {
-        plan.keep(part)?;
+        let times = args.times.as_deref().map(records::read).transpose()?;
+        plan.keep(part, times.map(|stored| Times::of(&stored.run)).as_ref())?;
     }
     let session = Session {
         book: match (&args.journal, &args.resume) {
@@ -144,8 +145,8 @@ impl Plan {
     }
 
     /// Leaves the part's cases alone.
-    fn keep(&mut self, part: Part) -> Result<(), Failure> {
-        let (cases, shard) = part.of(mem::take(&mut self.cases))?;
+    fn keep(&mut self, part: Part, times: Option<&Times>) -> Result<(), Failure> {
+        let (cases, shard) = part.of(mem::take(&mut self.cases), times)?;
         self.cases = cases;
         self.shard = Some(shard);
         Ok(())

@@ -45,6 +45,26 @@ fn merged_shards_are_the_whole_run_but_for_times() {
 }
 
 #[test]
+fn four_shards_balanced_by_time_merge_to_the_whole_run() {
+    let specs = Specs::unary(OPS, "");
+    run(&specs, "all.json", &[]);
+    let times = specs.path("all.json");
+    let times = times.to_str().unwrap();
+    let names = ["1.json", "2.json", "3.json", "4.json"];
+    for name in names {
+        let part = format!("{}/4", &name[..1]);
+        run(&specs, name, &["--shard", &part, "--times", times]);
+    }
+    let merged = merge(&specs, &names).exits(0).stdout;
+    let all = fs::read_to_string(times).unwrap();
+    assert_eq!(timeless(&merged), timeless(&all));
+    specs
+        .parity(&["run", "--backend", "cpu", "--times", times])
+        .exits(64)
+        .complains("--shard");
+}
+
+#[test]
 fn an_incomplete_or_doubled_set_of_shards_is_refused() {
     let specs = Specs::unary(OPS, "");
     run(&specs, "all.json", &[]);
