@@ -25,6 +25,8 @@ pub(crate) struct Plan<'a> {
     extra_flags: &'a [&'a str],
     /// Headers, compiler and device libraries, hashed.
     common: u64,
+    /// Where code objects of other builds may lie, by key.
+    cache: Option<PathBuf>,
 }
 
 /// One kernel file for one target.
@@ -73,7 +75,13 @@ impl<'a> Plan<'a> {
             out_dir,
             extra_flags: &[],
             common: hasher.finish(),
+            cache: None,
         })
+    }
+
+    /// The same plan, with a folder that other builds share.
+    pub(crate) fn with_cache(self, cache: Option<PathBuf>) -> Plan<'a> {
+        Plan { cache, ..self }
     }
 
     /// The same plan with flags beside the usual ones. They are no part of what makes a code object stale: `out_dir` is
@@ -141,8 +149,19 @@ impl<'a> Plan<'a> {
         if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|old| old == key) {
             return Ok(Vec::new());
         }
-        let controls = self.compile_controls(job, &controls)?;
-        let warnings = self.compile(job, &controls, &object)?;
+        let cached = self.cache.as_ref().map(|dir| dir.join(format!("{key}.hsaco")));
+        let warnings = match &cached {
+            // A folder that cannot be read is one without the object.
+            Some(cached) if fs::copy(cached, &object).is_ok() => Vec::new(),
+            _ => {
+                let controls = self.compile_controls(job, &controls)?;
+                self.compile(job, &controls, &object)?
+            }
+        };
+        // What came with warnings is compiled again, so that each build shows them.
+        if let (Some(cached), true) = (&cached, warnings.is_empty()) {
+            share(&object, cached);
+        }
         write(&key_file, &key)?;
         Ok(warnings)
     }
@@ -204,10 +223,64 @@ fn run(command: &mut Command, source: &Path) -> Result<Vec<String>, String> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
+/// Puts a code object where other builds find it: whole or not at all, as they may be running. A folder that cannot be
+/// written costs them time, nothing else.
+fn share(object: &Path, cached: &Path) {
+    let Some(dir) = cached.parent().filter(|_| !cached.exists()) else {
+        return;
+    };
+    let part = cached.with_extension(format!("{}.part", std::process::id()));
+    let shared = fs::create_dir_all(dir)
+        .and_then(|()| fs::copy(object, &part))
+        .and_then(|_| fs::rename(&part, cached));
+    if shared.is_err() {
+        drop(fs::remove_file(part));
+    }
+}
+
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Builds one kernel into its own folder; whether the compiler ran, and what came of it.
+    fn build(dir: &Path, name: &str, kernel: &str, cache: &Path) -> (bool, Vec<u8>) {
+        let toolchain = Toolchain::find().unwrap();
+        let source = dir.join("kernel.hip");
+        fs::write(&source, kernel).unwrap();
+        let out = dir.join(name);
+        fs::create_dir_all(&out).unwrap();
+        let plan = Plan::new(&toolchain, &[], &out).unwrap();
+        let plan = plan.with_cache(Some(cache.to_path_buf()));
+        let targets = Target::parse_list("gfx1100").unwrap();
+        let job = plan.job(&targets[0], &source);
+        plan.run(&[job], 1).unwrap();
+        (
+            out.join("kernel.gfx1100.controls.ll").exists(),
+            fs::read(out.join("kernel.gfx1100.hsaco")).unwrap(),
+        )
+    }
+
+    #[test]
+    fn what_one_build_compiled_another_copies_until_the_source_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let cache = dir.join("cache");
+        let kernel = |value: u32| {
+            format!("extern \"C\" __attribute__((global)) void store(unsigned *out) {{ *out = {value}; }}")
+        };
+        let (compiled, first) = build(dir, "first", &kernel(1), &cache);
+        let (again, second) = build(dir, "second", &kernel(1), &cache);
+        let (anew, third) = build(dir, "third", &kernel(2), &cache);
+        assert_eq!((compiled, again, anew), (true, false, true));
+        assert_eq!(first, second);
+        assert_ne!(first, third);
+    }
 }

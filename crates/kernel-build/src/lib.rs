@@ -7,22 +7,26 @@
 //! |---|---|---|
 //! | `ROCM_CLANG` | the clang++ to use | the newest usable one found |
 //! | `ROCM_DEVICE_LIB_PATH` | the folder with `ocml.bc` and `ockl.bc` | where the distributions put it |
+//! | `ROCM_KERNEL_CACHE` | a folder that builds share: what one compiled, another copies | none |
 
 mod compile;
 mod compiler;
 mod target;
 mod toolchain;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use compile::Plan;
 
 pub use compiler::Compiler;
 pub use target::Target;
 
-/// The environment variables that choose the toolchain.
-pub const ENVIRONMENT: [&str; 2] = ["ROCM_CLANG", "ROCM_DEVICE_LIB_PATH"];
+/// The environment variables that a compilation hangs on.
+pub const ENVIRONMENT: [&str; 3] = ["ROCM_CLANG", "ROCM_DEVICE_LIB_PATH", CACHE];
+
+/// The environment variable that names the folder of code objects that builds share.
+const CACHE: &str = "ROCM_KERNEL_CACHE";
 
 /// One code object: a kernel file, compiled for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +60,10 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
     let sources = files_with_extension(kernel_dir, "hip")?;
     let headers = files_with_extension(kernel_dir, "h")?;
     let toolchain = toolchain::Toolchain::find()?;
-    let plan = Plan::new(&toolchain, &headers, out_dir)?;
+    let cache = env::var_os(CACHE)
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from);
+    let plan = Plan::new(&toolchain, &headers, out_dir)?.with_cache(cache);
     let work: Vec<_> = targets
         .iter()
         .flat_map(|t| sources.iter().map(|s| plan.job(t, s)))
