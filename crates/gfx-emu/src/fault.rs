@@ -25,6 +25,33 @@ impl fmt::Display for Access {
     }
 }
 
+/// What an instruction takes from its registers that matters beyond them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Where it loads or stores.
+    Address,
+    /// What it stores, or combines with what is in memory.
+    Data,
+    /// Where the wave goes on.
+    Branch,
+    /// Which lanes are active from now on.
+    Lanes,
+    /// Which register it reads or writes.
+    Register,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Decision::Address => "the address",
+            Decision::Data => "the value that goes to memory",
+            Decision::Branch => "the branch",
+            Decision::Lanes => "whether the lane is active",
+            Decision::Register => "the number of a register",
+        })
+    }
+}
+
 /// Where a faulting address lies, seen from the nearest allocation. Sizes and distances are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -198,6 +225,12 @@ pub enum FaultKind {
         bytes: u64,
         /// Offset of the first byte that was never written.
         unwritten: u64,
+    },
+    /// Sanitizer: something the wave does depends on a vector register that nobody wrote.
+    #[error("uninitialised register: {decides} depends on a vector register that was never written")]
+    UnwrittenRegister {
+        /// What depends on it.
+        decides: Decision,
     },
     /// Sanitizer: two waves touch a byte of LDS without a barrier between them, and one changes it.
     #[error(

@@ -2,8 +2,12 @@
 //!
 //! Guest values are bits. Host arithmetic is used where it is exactly the guest's: IEEE operations on f32 and f64 in
 //! round-to-nearest-even with denormals. What hosts differ in, NaN payloads and signs, is decided here, so that results
-//! are the same everywhere. Half precision is computed in f64 and rounded once: sums and products of halves are exact
-//! there, and a fused sum that is not can never lie on a rounding boundary of a half.
+//! are the same everywhere. Half precision is computed in f32, whose rounding a second one to a half does not betray: f32 has
+//! twice a half's bits and two more. A fused sum is rounded to odd before.
+
+mod half;
+
+pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
 
 /// MODE settings this emulator does not model; the value is the MODE register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub(crate) struct Mode {
     /// Not the guest's: the code around is compiled for a host with a fused multiply-add instruction. The results are the
     /// same bits with and without.
     pub(crate) host_fuses: bool,
+    /// Not the guest's: where the result is a NaN, any NaN will do; whoever asks looks for NaNs and asks again.
+    pub(crate) any_nan: bool,
 }
 
 impl Mode {
@@ -28,12 +34,26 @@ impl Mode {
         ieee: false,
         dx10_clamp: false,
         host_fuses: false,
+        any_nan: false,
     };
 
     /// The mode in code that is compiled for a host with or without fused multiply-add.
     #[inline(always)]
     pub(crate) fn on(self, host_fuses: bool) -> Mode {
-        Mode { host_fuses, ..self }
+        Mode {
+            host_fuses,
+            any_nan: false,
+            ..self
+        }
+    }
+
+    /// The mode without the rules for NaNs.
+    #[inline(always)]
+    pub(crate) fn with_any_nan(self) -> Mode {
+        Mode {
+            any_nan: true,
+            ..self
+        }
     }
 
     /// Reads the MODE register: rounding in bits 3:0 (0 is to nearest even), denormals in 7:4 (15 keeps them all).
@@ -45,6 +65,7 @@ impl Mode {
             ieee: bits >> 9 & 1 != 0,
             dx10_clamp: bits >> 8 & 1 != 0,
             host_fuses: false,
+            any_nan: false,
         })
     }
 }
@@ -104,12 +125,6 @@ fn fma_f32(native: bool, a: f32, b: f32, c: f32) -> f32 {
     } else {
         fused_f32(a, b, c)
     }
-}
-
-/// `a * b + c` of halves. Their product is exact in f64, so the sum is rounded once.
-#[inline(always)]
-fn fma_f16(_: bool, a: f64, b: f64, c: f64) -> f64 {
-    a * b + c
 }
 
 /// `a * b + c` in f32, rounded once: `f32::mul_add` for a host without FMA instructions, in a form that vectorises.
@@ -283,7 +298,15 @@ macro_rules! format {
 }
 format!(
     F16,
-    u16, f64, 5, 10, false, f64_of_f16, f16_of_f64, f16_of_f64, fma_f16
+    u16,
+    f32,
+    5,
+    10,
+    false,
+    f32_of_f16,
+    f16_of_f32,
+    f16_of_f64,
+    half::fused
 );
 format!(
     F32,
@@ -310,62 +333,16 @@ format!(
     fma_f64
 );
 
-/// The value of a half; exact. Without branches, so that lane loops become vector code.
-#[inline(always)]
-pub(crate) fn f64_of_f16(bits: u16) -> f64 {
-    let (sign, magnitude) = (u64::from(bits >> 15) << 63, u64::from(bits & 0x7fff));
-    // Denormal: the mantissa counts units of 2^-24.
-    let denormal = f64::from(i32::from(bits & 0x7fff)) * f64::from_bits((1023 - 24) << 52);
-    let normal = (magnitude + ((1023 - 15) << 10)) << 42;
-    // Infinities and NaNs.
-    let special = 0x7ff << 52 | (magnitude & 0x3ff) << 42;
-    let finite = if magnitude < 1 << 10 {
-        denormal.to_bits()
-    } else {
-        normal
-    };
-    f64::from_bits(sign | if magnitude < 31 << 10 { finite } else { special })
-}
-
-/// Rounds to half precision, to nearest even, once. A NaN keeps its sign and the top of its payload, quieted. Without
-/// branches, as [`f64_of_f16`].
-#[inline(always)]
-pub(crate) fn f16_of_f64(value: f64) -> u16 {
-    let bits = value.to_bits();
-    let sign = (bits >> 48) & 0x8000;
-    let magnitude = bits & !(1 << 63);
-    // Denormal: units of 2^-24, the last place of 2^28; the host rounds to nearest even. 1024 units are the least normal
-    // number.
-    const UNITS: f64 = 268_435_456.0;
-    let denormal = (f64::from_bits(magnitude) + UNITS)
-        .to_bits()
-        .wrapping_sub(UNITS.to_bits());
-    let rebased = magnitude.wrapping_sub((1023 - 15) << 52);
-    let normal = rebased
-        .wrapping_add((1 << 41) - 1)
-        .wrapping_add(rebased >> 42 & 1)
-        >> 42;
-    let finite = if magnitude < f64::to_bits(1.0 / 16384.0) {
-        denormal
-    } else {
-        normal
-    };
-    // 65520 is half-way between the largest half and the next power of two.
-    let number = if magnitude < 65520f64.to_bits() {
-        finite
-    } else {
-        0x7c00
-    };
-    let nan = 0x7e00 | magnitude >> 42 & 0x3ff;
-    (sign | if magnitude > 0x7ff << 52 { nan } else { number }) as u16
-}
-
 /// What an operation with the result `value` and these operands gives: the first NaN operand, quieted; the default NaN
 /// when the operation itself was invalid.
 #[inline(always)]
-fn result<F: Format>(value: F::Host, operands: &[F::Bits]) -> F::Bits {
+fn result<F: Format>(mode: Mode, value: F::Host, operands: &[F::Bits]) -> F::Bits {
     let bits = F::guest(value);
-    if F::is_nan(bits) { nan::<F>(operands) } else { bits }
+    if !mode.any_nan && F::is_nan(bits) {
+        nan::<F>(operands)
+    } else {
+        bits
+    }
 }
 
 /// The NaN that follows from these operands.
@@ -382,14 +359,14 @@ pub(crate) fn nan<F: Format>(operands: &[F::Bits]) -> F::Bits {
 
 /// `a + b`.
 #[inline(always)]
-pub(crate) fn add<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    result::<F>(F::host(a).add(F::host(b)), &[a, b])
+pub(crate) fn add<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    result::<F>(mode, F::host(a).add(F::host(b)), &[a, b])
 }
 
 /// `a - b`.
 #[inline(always)]
-pub(crate) fn sub<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    result::<F>(F::host(a).sub(F::host(b)), &[a, b])
+pub(crate) fn sub<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    result::<F>(mode, F::host(a).sub(F::host(b)), &[a, b])
 }
 
 /// `b - a`.
@@ -400,15 +377,15 @@ pub(crate) fn sub_rev<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits 
 
 /// `a * b`.
 #[inline(always)]
-pub(crate) fn mul<F: Format>(_: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    result::<F>(F::host(a).mul(F::host(b)), &[a, b])
+pub(crate) fn mul<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    result::<F>(mode, F::host(a).mul(F::host(b)), &[a, b])
 }
 
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub(crate) fn fma<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
     let sum = F::fused(mode.host_fuses, F::host(a), F::host(b), F::host(c));
-    result::<F>(sum, &[a, b, c])
+    result::<F>(mode, sum, &[a, b, c])
 }
 
 /// `a * b + c`, rounded after the product and after the sum.
@@ -471,8 +448,8 @@ macro_rules! rounding {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[inline(always)]
-        pub(crate) fn $name<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-            result::<F>(F::host(a).$name(), &[a])
+        pub(crate) fn $name<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+            result::<F>(mode, F::host(a).$name(), &[a])
         }
     )*};
 }
@@ -489,9 +466,9 @@ rounding! {
 
 /// `a - floor(a)`, at most the largest number below one.
 #[inline(always)]
-pub(crate) fn fract<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+pub(crate) fn fract<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
     let value = F::host(a);
-    let bits = result::<F>(value.sub(value.floor()), &[a]);
+    let bits = result::<F>(mode, value.sub(value.floor()), &[a]);
     let below_one = ((F::bias() as u64) << F::MANTISSA_BITS) - 1;
     if !F::is_nan(bits) && F::widen(bits) > below_one && !F::is_negative(bits) {
         F::narrow(below_one)

@@ -1,10 +1,11 @@
 //! Starts the waves of a kernel as the hardware does and runs them workgroup by workgroup.
 //!
-//! Initial registers, kernarg segment, hidden arguments, dispatch packet, barriers, limits. What an
+//! Initial registers, barriers, limits; what stands in device memory in front of a launch is in slot.rs. What an
 //! instruction does is exec's business. Sources: LLVM, "User Guide for AMDGPU Backend", sections "Initial
 //! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
 //! packet".
 
+mod slot;
 mod trace;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,20 +17,11 @@ use crate::elf::{CodeObject, Kernel, Placement, Target};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::isa::{AGPR, DecodeError, Program};
-use crate::memory::{Memory, SLOT_BYTES, Slot};
-use crate::metadata::{ArgKind, KernelArg};
+use crate::memory::{Memory, Slot};
 use crate::sanitize::{self, Arguments, Grid, Watch};
-use crate::wave::{Group, PRIVATE_BASE, SHARED_BASE, Stop, Wave};
+use crate::wave::{Group, PRIVATE_BASE, Stop, Wave};
 
 pub use trace::{Step, Trace, trace};
-
-/// Bytes of a dispatch packet.
-const PACKET_BYTES: usize = 64;
-/// The kernarg segment's place in a slot, behind the packet.
-const KERNARG_AT: usize = 256;
-/// `setup` of a dispatch packet and the hidden argument: HIP launches are three-dimensional whatever the
-/// sizes.
-const GRID_DIMS: u16 = 3;
 
 /// Private memory that the cards can give a wave, in bytes.
 const WAVE_SCRATCH: u64 = 8 << 20;
@@ -74,8 +66,9 @@ pub struct LaunchOptions {
     /// Instructions after which the watchdog stops a wave.
     pub max_wave_instructions: u64,
     /// Whether the sanitizer watches: reads of what was never written (of allocations made after
-    /// [`Memory::track_writes`]), races between the waves of a workgroup, barrier divergence, misaligned
-    /// addresses, reads behind the arguments. The first finding is the launch's fault. Off, everything in `memory` counts as written from then on.
+    /// [`Memory::track_writes`]), what depends on a vector register that was never written, races between the
+    /// waves of a workgroup, barrier divergence, misaligned addresses, reads behind the arguments. The first
+    /// finding is the launch's fault. Off, everything in `memory` counts as written from then on.
     pub sanitize: bool,
 }
 
@@ -336,6 +329,22 @@ fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
 /// How far a wave got: what stopped it, or the fault, its place and lane.
 type Advanced = Result<Stop, (usize, Option<usize>, FaultKind)>;
 
+/// The waves and the LDS of a workgroup that ran, for the next one to run in.
+struct Crew<const W: usize> {
+    /// Each with the instructions left to it, and with what stopped it.
+    waves: Vec<(Wave<W>, u64, Stop)>,
+    lds: Vec<u8>,
+}
+
+impl<const W: usize> Default for Crew<W> {
+    fn default() -> Self {
+        Crew {
+            waves: Vec::new(),
+            lds: Vec::new(),
+        }
+    }
+}
+
 /// One launch, checked and set up.
 struct Run<'a, const W: usize> {
     dispatch: &'a Dispatch<'a>,
@@ -365,7 +374,7 @@ impl<'a, const W: usize> Run<'a, W> {
         options: &'a LaunchOptions,
     ) -> Self {
         let descriptor = &dispatch.kernel.descriptor;
-        write_slot(dispatch, memory, slot);
+        slot::write(dispatch, memory, slot);
         let registers = match program.agprs() {
             0 => descriptor.vgprs(),
             agprs => AGPR + agprs,
@@ -377,7 +386,7 @@ impl<'a, const W: usize> Run<'a, W> {
         for register in descriptor.user_sgprs() {
             let value = match register {
                 UserSgpr::DispatchPtr => slot.address,
-                UserSgpr::KernargSegmentPtr => slot.address + KERNARG_AT as u64,
+                UserSgpr::KernargSegmentPtr => slot.address + slot::KERNARG_AT as u64,
                 UserSgpr::PrivateSegmentSize => u64::from(descriptor.private_segment_size),
                 // The descriptor of private memory is known by its base; waves lie in it at offset 0.
                 UserSgpr::PrivateSegmentBuffer => PRIVATE_BASE,
@@ -410,8 +419,8 @@ impl<'a, const W: usize> Run<'a, W> {
             options,
             arguments: Arguments {
                 slot: slot.address,
-                packet: PACKET_BYTES as u64,
-                base: slot.address + KERNARG_AT as u64,
+                packet: slot::PACKET_BYTES as u64,
+                base: slot.address + slot::KERNARG_AT as u64,
                 size: u64::from(dispatch.kernel.kernarg_size),
             },
             stored: Grid::default(),
@@ -431,17 +440,19 @@ impl<'a, const W: usize> Run<'a, W> {
     /// Runs all workgroups.
     fn all(&self, groups: u64) -> Result<LaunchStats, LaunchError> {
         let instructions = AtomicU64::new(0);
-        let workgroup = |index: u64| {
-            self.workgroup(self.workgroup_id(index))
+        let workgroup = |crew: &mut Crew<W>, index: u64| {
+            self.workgroup(crew, self.workgroup_id(index))
                 .map(|executed| instructions.fetch_add(executed, Relaxed))
                 .err()
         };
         let fault = if groups == 1 || self.options.sanitize {
             // One after the other: the sanitizer compares each workgroup with those before it.
-            (0..groups).find_map(workgroup)
+            let mut crew = Crew::default();
+            (0..groups).find_map(|index| workgroup(&mut crew, index))
         } else {
             // The first in grid order, not in time: the report must not depend on the number of threads.
-            (0..groups).into_par_iter().find_map_first(workgroup)
+            let faults = (0..groups).into_par_iter().map_init(Crew::default, workgroup);
+            faults.find_map_first(|fault| fault)
         };
         match fault {
             Some(fault) => Err(LaunchError::Fault(fault)),
@@ -457,9 +468,9 @@ impl<'a, const W: usize> Run<'a, W> {
         [index % x, index / x % y, index / x / y].map(|id| id as u32)
     }
 
-    /// Wave number `index` of a workgroup, before its first instruction.
-    fn wave(&self, group: [u32; 3], index: usize) -> Wave<W> {
-        let mut wave = self.first.clone();
+    /// Makes a wave number `index` of a workgroup, before its first instruction.
+    fn enlist(&self, wave: &mut Wave<W>, group: [u32; 3], index: usize) {
+        wave.become_like(&self.first);
         for (id, register) in group.into_iter().zip(self.workgroup_ids) {
             if let Some(register) = register {
                 wave.set_sgpr(register, id);
@@ -468,26 +479,45 @@ impl<'a, const W: usize> Run<'a, W> {
         let items = (self.items - index * W).min(W);
         wave.set_exec(Wave::<W>::ALL >> (W - items));
         wave.vgpr[0] = self.ids[index];
-        wave
     }
 
     /// Runs one workgroup; gives the number of instructions executed.
-    fn workgroup(&self, id: [u32; 3]) -> Result<u64, Box<Fault>> {
-        self.schedule(id, |_, wave, group, budget| {
-            exec::run(wave, self.program, group, budget)
+    fn workgroup(&self, crew: &mut Crew<W>, id: [u32; 3]) -> Result<u64, Box<Fault>> {
+        let mut doubles = vec![None; self.waves()];
+        self.schedule(crew, id, |index, wave, group, budget| {
+            self.advance(&mut doubles[index], wave, group, budget)
         })
+    }
+
+    /// Runs a wave to its next barrier or its end; under the sanitizer beside its double, which begins with it.
+    fn advance(
+        &self,
+        double: &mut Option<Wave<W>>,
+        wave: &mut Wave<W>,
+        group: &mut Group<'_>,
+        budget: &mut u64,
+    ) -> Advanced {
+        if group.watch.is_none() {
+            return exec::run(wave, self.program, group, budget);
+        }
+        let double = double.get_or_insert_with(|| exec::double::of(wave));
+        exec::double::run(wave, double, self.program, group, budget)
     }
 
     /// Runs one workgroup, each wave to its next barrier by `advance`, which gets its number, the wave, what the workgroup
     /// shares and the instructions left to it; gives the number of instructions executed.
     fn schedule(
         &self,
+        crew: &mut Crew<W>,
         id: [u32; 3],
         mut advance: impl FnMut(usize, &mut Wave<W>, &mut Group<'_>, &mut u64) -> Advanced,
     ) -> Result<u64, Box<Fault>> {
         let text_address = self.dispatch.placement.base() + self.dispatch.kernel.code_offset();
+        let mut lds = std::mem::take(&mut crew.lds);
+        lds.clear();
+        lds.resize(self.lds, 0);
         let mut group = Group {
-            lds: vec![0; self.lds],
+            lds,
             memory: self.memory,
             text_address,
             watch: self
@@ -496,9 +526,12 @@ impl<'a, const W: usize> Run<'a, W> {
                 .then(|| Watch::new(self.waves(), self.lds, self.arguments, id, &self.stored)),
         };
         let limit = self.options.max_wave_instructions;
-        let mut waves: Vec<_> = (0..self.waves())
-            .map(|i| (self.wave(id, i), limit, Stop::Barrier))
-            .collect();
+        let waves = &mut crew.waves;
+        waves.resize_with(self.waves(), || (self.first.clone(), limit, Stop::Barrier));
+        for (index, (wave, budget, stop)) in waves.iter_mut().enumerate() {
+            self.enlist(wave, id, index);
+            (*budget, *stop) = (limit, Stop::Barrier);
+        }
         // Each turn takes every wave that has not ended to its next barrier or its end. A wave that ended no
         // longer counts, so after a turn all the others have met at the barrier.
         while waves.iter().any(|(_, _, stop)| *stop == Stop::Barrier) {
@@ -521,6 +554,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 }
             }
         }
+        crew.lds = group.lds;
         Ok(waves.iter().map(|(_, budget, _)| limit - budget).sum())
     }
 
@@ -559,58 +593,4 @@ fn work_item_id(block: [u32; 3], item: usize) -> [u32; 3] {
         item / block[0] % block[1],
         item / block[0] / block[1],
     ]
-}
-
-/// Fills a slot: the dispatch packet, then the kernarg segment.
-fn write_slot(dispatch: &Dispatch<'_>, memory: &Memory, slot: &Slot<'_>) {
-    let mut bytes = [0; SLOT_BYTES];
-    let kernarg = &mut bytes[KERNARG_AT..KERNARG_AT + dispatch.kernel.kernarg_size as usize];
-    kernarg[..dispatch.kernarg.len()].copy_from_slice(dispatch.kernarg);
-    for arg in dispatch.kernel.args.iter().filter(|arg| arg.kind.is_hidden()) {
-        let place = &mut kernarg[arg.offset as usize..(arg.offset + arg.size) as usize];
-        place.fill(0);
-        let value = hidden(arg, dispatch).to_le_bytes();
-        let len = place.len().min(value.len());
-        place[..len].copy_from_slice(&value[..len]);
-    }
-    bytes[..PACKET_BYTES].copy_from_slice(&packet(dispatch, slot.address + KERNARG_AT as u64));
-    let written = memory.write(slot.address, &bytes);
-    debug_assert!(written.is_ok(), "a slot is an allocation of SLOT_BYTES");
-}
-
-/// The value of a hidden argument. HIP's grids hold whole workgroups only, so no workgroup is partial.
-fn hidden(arg: &KernelArg, dispatch: &Dispatch<'_>) -> u64 {
-    let pick = |sizes: [u32; 3], dim: u8| u64::from(sizes[usize::from(dim)]);
-    match arg.kind {
-        ArgKind::HiddenBlockCount(dim) => pick(dispatch.grid, dim),
-        ArgKind::HiddenGroupSize(dim) => pick(dispatch.block, dim),
-        ArgKind::HiddenGridDims => u64::from(GRID_DIMS),
-        ArgKind::HiddenDynamicLdsSize => u64::from(dispatch.dynamic_lds),
-        ArgKind::HiddenPrivateBase => PRIVATE_BASE >> 32,
-        ArgKind::HiddenSharedBase => SHARED_BASE >> 32,
-        _ => 0,
-    }
-}
-
-/// The dispatch packet that `__builtin_amdgcn_dispatch_ptr` points to. No kernel object and no completion
-/// signal: a kernel has no use for them.
-fn packet(dispatch: &Dispatch<'_>, kernarg: u64) -> [u8; PACKET_BYTES] {
-    let descriptor = &dispatch.kernel.descriptor;
-    let mut packet = [0; PACKET_BYTES];
-    let mut put = |at: usize, value: &[u8]| packet[at..at + value.len()].copy_from_slice(value);
-    put(2, &GRID_DIMS.to_le_bytes());
-    for dim in 0..3 {
-        put(4 + 2 * dim, &(dispatch.block[dim] as u16).to_le_bytes());
-        put(
-            12 + 4 * dim,
-            &(dispatch.grid[dim] * dispatch.block[dim]).to_le_bytes(),
-        );
-    }
-    put(24, &descriptor.private_segment_size.to_le_bytes());
-    put(
-        28,
-        &(descriptor.group_segment_size + dispatch.dynamic_lds).to_le_bytes(),
-    );
-    put(40, &kernarg.to_le_bytes());
-    packet
 }

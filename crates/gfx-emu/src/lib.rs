@@ -23,7 +23,7 @@ mod wave;
 pub use descriptor::KernelDescriptor;
 pub use elf::{BARE_KERNEL, CodeObject, Global, Kernel, LoadError, Placement, Target};
 pub use exec::{Probe, Probe64, WaveProbe};
-pub use fault::{Access, Fault, FaultKind, MemoryFault, Place};
+pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
 pub use isa::{Coverage, DecodeError, coverage, disassemble};
 pub use launch::{Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Step, Trace, launch, trace};
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};

@@ -83,10 +83,29 @@ impl Allocation {
     }
 }
 
-/// The allocations a wave used last. Every lane asks for an address, and a kernel works on a few buffers.
+/// The allocations a wave used last. Every lane asks for an address, and a kernel works on a few buffers; an instruction
+/// mostly on one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
-    recent: [u32; 4],
+    recent: [u32; Cursor::PLACES],
+    /// Which of them to look at first.
+    place: usize,
+}
+
+impl Cursor {
+    const PLACES: usize = 16;
+
+    /// Begins with the allocation that the instruction with this place used last.
+    #[inline(always)]
+    pub(crate) fn aim(&mut self, place: u8) {
+        self.place = usize::from(place);
+    }
+
+    /// The allocation that was found last.
+    #[inline(always)]
+    fn index(&self) -> usize {
+        self.recent[self.place % Cursor::PLACES] as usize
+    }
 }
 
 /// The memory of one software device. `&Memory` is shared by all waves; allocating and freeing need `&mut`.
@@ -327,7 +346,7 @@ impl Memory {
         access: Access,
         cursor: &mut Cursor,
     ) -> Result<(&[AtomicU32], usize), MemoryFault> {
-        if let Some(a) = self.allocations.get(cursor.recent[0] as usize)
+        if let Some(a) = self.allocations.get(cursor.index())
             && let Some(offset) = a.offset(address, bytes)
         {
             return Ok((&a.words, offset));
@@ -350,19 +369,18 @@ impl Memory {
             place,
         };
         let recent = cursor.recent;
-        let mut hit = |turn: usize, index: u32| {
+        let mut hit = |index: u32| {
             let a = self.allocations.get(index as usize)?;
             let offset = a.offset(address, bytes)?;
-            cursor.recent[..=turn].rotate_right(1);
-            cursor.recent[0] = index;
+            cursor.recent[cursor.place % Cursor::PLACES] = index;
             Some((&**a.words, offset))
         };
-        if let Some(found) = (1..4).find_map(|turn| hit(turn, recent[turn])) {
+        if let Some(found) = recent.into_iter().find_map(&mut hit) {
             return Ok(found);
         }
         let after = self.allocations.partition_point(|a| a.base <= address);
         // The cursor counts in u32; more than 4 G allocations do not fit the address space with its gaps.
-        let found = after.checked_sub(1).and_then(|index| hit(3, index as u32));
+        let found = after.checked_sub(1).and_then(|index| hit(index as u32));
         found.ok_or_else(|| fault(self.place(address, bytes)))
     }
 

@@ -80,6 +80,31 @@ impl<const W: usize> Wave<W> {
         wave
     }
 
+    /// Becomes what another wave is, in the memory this one has. The cursor stays: where a wave of the same kernel found its
+    /// allocations, this one will; so do the rows put aside, which are written before they are read.
+    pub(crate) fn become_like(&mut self, other: &Self) {
+        let Wave {
+            vgpr,
+            sgpr,
+            scc,
+            pc,
+            mode,
+            scratch,
+            scratch_size,
+            staged: _,
+            spare: _,
+            indexed,
+            cursor: _,
+            clock,
+            active,
+        } = other;
+        self.vgpr.clone_from(vgpr);
+        self.scratch.clone_from(scratch);
+        (self.sgpr, self.scc, self.pc, self.mode) = (*sgpr, *scc, *pc, *mode);
+        (self.scratch_size, self.indexed) = (*scratch_size, *indexed);
+        (self.clock, self.active) = (*clock, *active);
+    }
+
     /// EXEC with every lane on.
     pub(crate) const ALL: u64 = if W >= 64 { u64::MAX } else { (1 << W) - 1 };
 

@@ -6,17 +6,21 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+#[path = "launch_kernels/compile.rs"]
+mod compile;
+
+#[cfg(test)]
 mod fuzz {
     use std::collections::BTreeMap;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
     use std::sync::LazyLock;
 
     use gfx_emu::{
         BARE_KERNEL, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, Probe, Probe64, Target,
         WaveProbe, disassemble, launch,
     };
+
+    use crate::compile::compile;
 
     /// A kernel with loops, LDS, scratch, divisions, atomics and constants.
     const SOURCE: &str = r#"
@@ -39,43 +43,11 @@ mod fuzz {
 
     const TARGETS: [Target; 3] = Target::EXECUTABLE;
 
-    /// A code object of each card. A machine without the compiler cannot run these tests, and the failure says so.
-    static OBJECTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| TARGETS.map(compile).to_vec());
-
-    fn compile(target: Target) -> Vec<u8> {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let file =
-            |ext: &str| -> PathBuf { directory.join(format!("fuzz-{target}-{}.{ext}", std::process::id())) };
-        std::fs::write(file("hip"), SOURCE).unwrap();
-        let output = Command::new("clang++-19")
-            .args([
-                "-x",
-                "hip",
-                "--cuda-device-only",
-                "--no-gpu-bundle-output",
-                "-nogpuinc",
-                "-nogpulib",
-                "-w",
-            ])
-            .args(["-mcode-object-version=5", "-O1", "-g"])
-            .arg(format!("--offload-arch={target}"))
-            .arg("-o")
-            .args([file("hsaco"), file("hip")])
-            .output()
-            .unwrap_or_else(|e| {
-                panic!("clang++-19 is needed to compile the test's kernels and did not start: {e}")
-            });
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let bytes = std::fs::read(file("hsaco")).unwrap();
-        for ext in ["hip", "hsaco"] {
-            std::fs::remove_file(file(ext)).unwrap();
-        }
-        bytes
-    }
+    /// A code object of each card.
+    static OBJECTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+        let object = |target: Target| compile("fuzz", &target.to_string(), SOURCE, &["-w", "-O1", "-g"]);
+        TARGETS.map(object).to_vec()
+    });
 
     /// Numbers that look random and are the same in every run (SplitMix64).
     struct Numbers(u64);

@@ -95,8 +95,9 @@ KERNEL gemm_4x4(const float *a, const float *b, float *out, u32 side) {
     }
 
 CLASS(f32_add, float, "v_add_f32 %0, %1, %2\n v_add_f32 %1, 1.0, %3\n v_mul_f32 %2, %0, %3\n v_max_f32 %3, %0, %2\n")
-CLASS(f32_fma, float, "v_fma_f32 %0, %1, %2, %3\n v_fma_f32 %1, %0, 0.5, %3\n v_fma_f32 %2, -%0, %1, %2\n v_fma_f32 %3, %3, %1, 1.0\n")
-CLASS(f64_fma, double, "v_fma_f64 %0, %1, %2, %3\n v_fma_f64 %1, %0, 0.5, %3\n v_fma_f64 %2, -%0, %1, %2\n v_fma_f64 %3, %3, %1, 1.0\n")
+// These stay finite: NaNs take longer, and kernels hardly ever compute with them.
+CLASS(f32_fma, float, "v_fma_f32 %0, %1, %2, %3\n v_fma_f32 %1, -%0, 0.5, %3\n v_fma_f32 %2, %2, 0.5, 0.5\n v_fma_f32 %3, -%3, 0.5, 1.0\n")
+CLASS(f64_fma, double, "v_fma_f64 %0, %1, %2, %3\n v_fma_f64 %1, -%0, 0.5, %3\n v_fma_f64 %2, %2, 0.5, 0.5\n v_fma_f64 %3, -%3, 0.5, 1.0\n")
 CLASS(f16x2_fma, u32, "v_pk_fma_f16 %0, %1, %2, %3\n v_pk_fma_f16 %1, %0, %2, %3\n v_pk_add_f16 %2, %0, %1\n v_pk_mul_f16 %3, %3, %1\n")
 CLASS(i32_add, u32, "v_xor_b32 %0, %1, %2\n v_and_b32 %1, 63, %3\n v_lshlrev_b32 %2, 2, %3\n v_lshl_add_u32 %3, %0, 1, %2\n")
 CLASS(i32_mul, u32, "v_mul_lo_u32 %0, %1, %2\n v_mul_hi_u32 %1, %0, %3\n v_mul_lo_u32 %2, %0, %3\n v_mul_hi_u32 %3, %1, %2\n")

@@ -10,6 +10,23 @@ use crate::isa::{Inst, Op, Space, Src};
 use crate::memory::Span;
 use crate::wave::{Group, SHARED_BASE, Wave, reg};
 
+/// Lanes that are looked at together: as many as a vector register of the host has.
+const RUN: usize = 8;
+
+/// How the places of the lanes follow each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    /// All lanes go to one place.
+    One,
+    /// Each lane goes behind the one before it, without gaps.
+    Row,
+    /// The same within each [`RUN`] lanes.
+    Rows,
+    /// Each [`RUN`] lanes go to one place.
+    Ones,
+    Any,
+}
+
 /// Where the lanes go: a common base, and an offset each. Lanes that are not active go where the first active one goes.
 struct Places<const W: usize> {
     base: u64,
@@ -18,90 +35,110 @@ struct Places<const W: usize> {
     highest: u32,
     /// Bits in which offsets differ.
     differing: u32,
-    /// The lanes follow each other without gaps.
-    follow: bool,
+    pattern: Pattern,
     /// The offsets are LDS addresses.
     local: bool,
 }
 
-/// The places of accesses of `bytes` bytes, compiled for the host once for all instructions.
+/// Finds the places of accesses of `bytes` bytes; `false` when no lane is active, or when the places are not a base and
+/// offsets. Compiled for the host once for all instructions.
 #[inline(never)]
-fn places<H: Host, const W: usize>(
+fn find<H: Host, const W: usize>(
     host: H,
     wave: &Wave<W>,
     inst: &Inst,
     imm: i32,
     bytes: u32,
-) -> Option<Places<W>> {
+    places: &mut Places<W>,
+) -> bool {
     host.run(
         #[inline(always)]
-        move || Places::of(wave, inst, imm, bytes),
+        move || places.find(wave, inst, imm, bytes).is_some(),
     )
 }
 
 impl<const W: usize> Places<W> {
-    /// `None` when no lane is active, or when the places are not a base and offsets.
+    const NOWHERE: Places<W> = Places {
+        base: 0,
+        offsets: [0; W],
+        lowest: 0,
+        highest: 0,
+        differing: 0,
+        pattern: Pattern::Any,
+        local: false,
+    };
+
     #[inline(always)]
-    fn of(wave: &Wave<W>, inst: &Inst, imm: i32, bytes: u32) -> Option<Self> {
+    fn find(&mut self, wave: &Wave<W>, inst: &Inst, imm: i32, bytes: u32) -> Option<()> {
         let register = usize::from(inst.address?);
         let first = wave.active.trailing_zeros() as usize;
         let low = wave.vgpr.get(register)?;
         let offset = imm as i64 as u64;
-        let mut local = inst.space == Space::Lds;
-        let (base, mut offsets) = match inst.space {
+        self.local = inst.space == Space::Lds;
+        match inst.space {
             Space::Global if usize::from(inst.base) != reg::NULL => {
-                (wave.sgpr64(usize::from(inst.base)).wrapping_add(offset), *low)
+                self.base = wave.sgpr64(usize::from(inst.base)).wrapping_add(offset);
+                self.offsets = *low;
             }
             Space::Global | Space::Flat => {
                 let high = wave.vgpr.get(register + 1)?;
                 let common = *high.get(first)?;
-                if wave.active == Wave::<W>::ALL {
-                    if differing(high, common) != 0 {
-                        return None;
-                    }
-                } else {
-                    let mask = lane::spread::<W>(wave.active);
-                    let mut active = [0; W];
-                    for i in 0..W {
-                        active[i] = common ^ (common ^ high[i]) & mask[i];
-                    }
-                    if differing(&active, common) != 0 {
-                        return None;
-                    }
+                if differing(&masked(high, common, wave.active), common) != 0 {
+                    return None;
                 }
-                let base = u64::from(common) << 32;
-                if inst.space == Space::Flat && base == SHARED_BASE {
+                self.base = u64::from(common) << 32;
+                if inst.space == Space::Flat && self.base == SHARED_BASE {
                     // A sum that leaves the aperture is no LDS address.
-                    local = true;
-                    (0, lane::each(low, |low| low.saturating_add(offset as u32)))
+                    self.local = true;
+                    self.base = 0;
+                    self.offsets = lane::each(low, |low| low.saturating_add(offset as u32));
                 } else {
-                    (base.wrapping_add(offset), *low)
+                    self.base = self.base.wrapping_add(offset);
+                    self.offsets = *low;
                 }
             }
             // Addresses wrap at 32 bits.
-            Space::Lds => (0, lane::each(low, |low| low.wrapping_add(u32::from(imm as u16)))),
+            Space::Lds => self.offsets = lane::each(low, |low| low.wrapping_add(u32::from(imm as u16))),
             Space::Scratch | Space::Buffer => return None,
-        };
-        let common = *offsets.get(first)?;
-        if wave.active != Wave::<W>::ALL {
-            let mask = lane::spread::<W>(wave.active);
-            for i in 0..W {
-                offsets[i] = common ^ (common ^ offsets[i]) & mask[i];
+        }
+        let common = *self.offsets.get(first)?;
+        self.offsets = masked(&self.offsets, common, wave.active);
+        self.look(common, bytes);
+        Some(())
+    }
+
+    /// Finds out what the offsets have in common.
+    #[inline(always)]
+    fn look(&mut self, common: u32, bytes: u32) {
+        let (mut lowest, mut highest) = ([u32::MAX; RUN], [0; RUN]);
+        // Not zero where a lane goes elsewhere than `common`, than the first of its run, than its place behind that.
+        let (mut apart, mut ones, mut rows) = ([0; RUN], [0; RUN], [0; RUN]);
+        let mut gaps = 0;
+        for (number, run) in self.offsets.as_chunks::<RUN>().0.iter().enumerate() {
+            let behind = bytes.wrapping_mul((RUN * number) as u32);
+            gaps |= run[0].wrapping_sub(self.offsets[0]) ^ behind;
+            for i in 0..RUN {
+                lowest[i] = lowest[i].min(run[i]);
+                highest[i] = highest[i].max(run[i]);
+                apart[i] |= run[i] ^ common;
+                let distance = run[i].wrapping_sub(run[0]);
+                ones[i] |= distance;
+                rows[i] |= distance ^ bytes.wrapping_mul(i as u32);
             }
         }
-        let mut expected = [0; W];
-        for (i, place) in expected.iter_mut().enumerate() {
-            *place = offsets[i] ^ offsets[0].wrapping_add(bytes.wrapping_mul(i as u32));
-        }
-        Some(Places {
-            base,
-            lowest: reduce(&offsets, u32::MAX, u32::min),
-            highest: reduce(&offsets, 0, u32::max),
-            differing: differing(&offsets, common),
-            follow: differing(&expected, 0) == 0,
-            offsets,
-            local,
-        })
+        let any = |bits: [u32; RUN]| bits.into_iter().fold(0, |all, bits| all | bits);
+        self.lowest = lowest.into_iter().fold(u32::MAX, u32::min);
+        self.highest = highest.into_iter().fold(0, u32::max);
+        self.differing = any(apart);
+        self.pattern = if self.differing == 0 {
+            Pattern::One
+        } else if any(rows) == 0 {
+            if gaps == 0 { Pattern::Row } else { Pattern::Rows }
+        } else if any(ones) == 0 {
+            Pattern::Ones
+        } else {
+            Pattern::Any
+        };
     }
 
     /// The lanes' device memory, when one allocation holds `bytes` bytes for each of them.
@@ -117,24 +154,38 @@ impl<const W: usize> Places<W> {
         let size = u64::from(self.highest - self.lowest) + u64::from(bytes);
         group.memory.span(start, size, access, &mut wave.cursor)
     }
+
+    /// What comes off an offset to make it a place in the lanes' memory.
+    #[inline(always)]
+    fn start(&self) -> u32 {
+        if self.local { 0 } else { self.lowest }
+    }
 }
 
-/// All lanes as one. Eight partial results side by side, as vectors have them.
+/// The row with `common` in the lanes that are not active.
 #[inline(always)]
-fn reduce<const W: usize>(row: &[u32; W], neutral: u32, f: impl Fn(u32, u32) -> u32) -> u32 {
-    let mut partial = [neutral; 8];
-    for lanes in row.as_chunks::<8>().0 {
-        for (partial, lane) in partial.iter_mut().zip(lanes) {
-            *partial = f(*partial, *lane);
-        }
+fn masked<const W: usize>(row: &[u32; W], common: u32, active: u64) -> [u32; W] {
+    if active == Wave::<W>::ALL {
+        return *row;
     }
-    partial.into_iter().fold(neutral, f)
+    let mask = lane::spread::<W>(active);
+    let mut out = [0; W];
+    for i in 0..W {
+        out[i] = common ^ (common ^ row[i]) & mask[i];
+    }
+    out
 }
 
 /// The bits in which any lane differs from `common`.
 #[inline(always)]
 fn differing<const W: usize>(row: &[u32; W], common: u32) -> u32 {
-    reduce(&lane::each(row, |lane| lane ^ common), 0, |all, lane| all | lane)
+    let mut partial = [0; RUN];
+    for run in row.as_chunks::<RUN>().0 {
+        for (partial, lane) in partial.iter_mut().zip(run) {
+            *partial |= lane ^ common;
+        }
+    }
+    partial.into_iter().fold(0, |all, bits| all | bits)
 }
 
 /// Memory that lanes load from at a number of bytes from its start; the bounds were checked.
@@ -218,7 +269,7 @@ pub(super) fn execute<H: Host, const W: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
 ) -> bool {
-    let done = match inst.op {
+    match inst.op {
         Op::LoadB32 => load::<H, W, 1>(host, wave, group, inst),
         Op::LoadB64 => load::<H, W, 2>(host, wave, group, inst),
         Op::LoadB96 => load::<H, W, 3>(host, wave, group, inst),
@@ -237,165 +288,267 @@ pub(super) fn execute<H: Host, const W: usize>(
         Op::LoadD16HiB16 if !inst.clears_half => {
             narrow::<H, W, 2>(host, wave, group, inst, |value, old| old & 0xffff | value << 16)
         }
-        _ => None,
-    };
-    done.is_some()
+        _ => false,
+    }
 }
 
 /// Loads `N` dwords a lane.
-#[inline(never)]
+#[inline(always)]
 fn load<H: Host, const W: usize, const N: usize>(
     host: H,
     wave: &mut Wave<W>,
     group: &Group<'_>,
     inst: &Inst,
+) -> bool {
+    let mut places = Places::NOWHERE;
+    let bytes = 4 * N as u32;
+    find(host, wave, inst, inst.imm, bytes, &mut places)
+        && host.run(
+            #[inline(always)]
+            || load_rows::<W, N>(wave, group, inst, &places).is_some(),
+        )
+}
+
+#[inline(always)]
+fn load_rows<const W: usize, const N: usize>(
+    wave: &mut Wave<W>,
+    group: &Group<'_>,
+    inst: &Inst,
+    places: &Places<W>,
 ) -> Option<()> {
     let bytes = 4 * N as u32;
-    let places = places(host, wave, inst, inst.imm, bytes)?;
     let mut rows = [[0; W]; N];
     if places.local {
-        let share = Lds(lds(group, &places, bytes)?);
-        gather(&share, &places, 0, &mut rows);
+        let share = Lds(lds(&group.lds, places, bytes)?);
+        gather(&share, places, &mut rows);
     } else {
         let span = places.span(wave, group, bytes, Access::Load)?;
-        gather(&span, &places, places.lowest, &mut rows);
+        gather(&span, places, &mut rows);
     }
-    keep(host, wave, usize::from(inst.dst), &rows);
+    keep(wave, usize::from(inst.dst), &rows);
     Some(())
 }
 
 /// Writes consecutive registers.
 #[inline(always)]
-fn keep<H: Host, const W: usize, const N: usize>(
-    host: H,
-    wave: &mut Wave<W>,
-    register: usize,
-    rows: &[[u32; W]; N],
-) {
-    host.run(
-        #[inline(always)]
-        move || {
-            for (i, row) in rows.iter().enumerate() {
-                lane::store(wave, register + i, row);
-            }
-        },
-    );
+fn keep<const W: usize, const N: usize>(wave: &mut Wave<W>, register: usize, rows: &[[u32; W]; N]) {
+    for (i, row) in rows.iter().enumerate() {
+        lane::store(wave, register + i, row);
+    }
 }
 
 /// The LDS of the workgroup, when it holds `bytes` bytes for every lane.
 #[inline(always)]
-fn lds<'a, const W: usize>(group: &'a Group<'_>, places: &Places<W>, bytes: u32) -> Option<&'a [u8]> {
+fn lds<'a, const W: usize>(lds: &'a [u8], places: &Places<W>, bytes: u32) -> Option<&'a [u8]> {
     let end = places.highest as usize + bytes as usize;
-    (end <= group.lds.len()).then_some(&group.lds)
+    (end <= lds.len()).then_some(lds)
 }
 
-/// What every lane finds, from `start` on.
+/// What every lane finds.
 #[inline(always)]
 fn gather<S: Source, const W: usize, const N: usize>(
     source: &S,
     places: &Places<W>,
-    start: u32,
     rows: &mut [[u32; W]; N],
 ) {
+    let start = places.start();
     let at = |i: usize| (places.offsets[i] - start) as usize;
-    if places.lowest == places.highest {
-        let mut words = [0; N];
-        source.copy(at(0), &mut words);
-        for (row, word) in rows.iter_mut().zip(words) {
-            *row = [word; W];
-        }
-    } else if N == 1 && places.follow {
-        source.copy(at(0), &mut rows[0]);
-    } else if source.serves(at(0), places.differing) {
-        for i in 0..W {
-            for (row, word) in rows.iter_mut().zip(source.dwords::<N>(at(i))) {
-                row[i] = word;
+    match places.pattern {
+        Pattern::One => {
+            let mut words = [0; N];
+            source.copy(at(0), &mut words);
+            for (row, word) in rows.iter_mut().zip(words) {
+                *row = [word; W];
             }
         }
-    } else {
-        for i in 0..W {
-            for (word, row) in rows.iter_mut().enumerate() {
-                row[i] = source.load::<4>(at(i) + 4 * word);
+        Pattern::Row if N == 1 => source.copy(at(0), &mut rows[0]),
+        Pattern::Row | Pattern::Rows => {
+            for first in (0..W).step_by(RUN) {
+                let mut run = [[0; N]; RUN];
+                source.copy(at(first), run.as_flattened_mut());
+                for (word, row) in rows.iter_mut().enumerate() {
+                    for i in 0..RUN {
+                        row[first + i] = run[i][word];
+                    }
+                }
+            }
+        }
+        Pattern::Ones => {
+            for first in (0..W).step_by(RUN) {
+                let mut words = [0; N];
+                source.copy(at(first), &mut words);
+                for (row, word) in rows.iter_mut().zip(words) {
+                    row[first..first + RUN].fill(word);
+                }
+            }
+        }
+        Pattern::Any if source.serves(at(0), places.differing) => {
+            for i in 0..W {
+                for (row, word) in rows.iter_mut().zip(source.dwords::<N>(at(i))) {
+                    row[i] = word;
+                }
+            }
+        }
+        Pattern::Any => {
+            for i in 0..W {
+                for (word, row) in rows.iter_mut().enumerate() {
+                    row[i] = source.load::<4>(at(i) + 4 * word);
+                }
             }
         }
     }
 }
 
 /// Loads 1 or 2 bytes a lane; `merge` makes the register's new value of them and of the old one.
-#[inline(never)]
+#[inline(always)]
 fn narrow<H: Host, const W: usize, const BYTES: usize>(
     host: H,
     wave: &mut Wave<W>,
     group: &Group<'_>,
     inst: &Inst,
     merge: impl Fn(u32, u32) -> u32,
+) -> bool {
+    let mut places = Places::NOWHERE;
+    find(host, wave, inst, inst.imm, BYTES as u32, &mut places)
+        && host.run(
+            #[inline(always)]
+            || narrow_rows::<W, BYTES>(wave, group, inst, &places, merge).is_some(),
+        )
+}
+
+#[inline(always)]
+fn narrow_rows<const W: usize, const BYTES: usize>(
+    wave: &mut Wave<W>,
+    group: &Group<'_>,
+    inst: &Inst,
+    places: &Places<W>,
+    merge: impl Fn(u32, u32) -> u32,
 ) -> Option<()> {
-    let places = places(host, wave, inst, inst.imm, BYTES as u32)?;
     let mut row = [0; W];
     if places.local {
-        let share = Lds(lds(group, &places, BYTES as u32)?);
-        for (i, row) in row.iter_mut().enumerate() {
-            *row = share.load::<BYTES>(places.offsets[i] as usize);
-        }
+        let share = Lds(lds(&group.lds, places, BYTES as u32)?);
+        bytes::<_, W, BYTES>(&share, places, &mut row);
     } else {
         let span = places.span(wave, group, BYTES as u32, Access::Load)?;
-        for (i, row) in row.iter_mut().enumerate() {
-            *row = span.load::<BYTES>((places.offsets[i] - places.lowest) as usize);
-        }
+        bytes::<_, W, BYTES>(&span, places, &mut row);
     }
     let register = usize::from(inst.dst);
     let old = wave.vgpr.get(register)?;
     for i in 0..W {
         row[i] = merge(row[i], old[i]);
     }
-    keep(host, wave, register, &[row]);
+    lane::store(wave, register, &row);
     Some(())
 }
 
+/// The 1 or 2 bytes every lane finds.
+#[inline(always)]
+fn bytes<S: Source, const W: usize, const BYTES: usize>(source: &S, places: &Places<W>, row: &mut [u32; W]) {
+    let start = places.start();
+    if places.pattern == Pattern::One {
+        *row = [source.load::<BYTES>((places.offsets[0] - start) as usize); W];
+        return;
+    }
+    for (lane, offset) in row.iter_mut().zip(&places.offsets) {
+        *lane = source.load::<BYTES>((offset - start) as usize);
+    }
+}
+
 /// Stores `N` dwords a lane, the lowest lane first.
-#[inline(never)]
+#[inline(always)]
 fn store<H: Host, const W: usize, const N: usize>(
     host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
-) -> Option<()> {
-    let Src::Vgpr(data) = inst.src[0] else {
-        return None;
-    };
+) -> bool {
+    let mut places = Places::NOWHERE;
     let bytes = 4 * N as u32;
-    let places = places(host, wave, inst, inst.imm, bytes)?;
-    let active = wave.active;
-    let all = active == Wave::<W>::ALL;
+    find(host, wave, inst, inst.imm, bytes, &mut places)
+        && host.run(
+            #[inline(always)]
+            || store_rows::<W, N>(wave, group, inst, &places).is_some(),
+        )
+}
+
+#[inline(always)]
+fn store_rows<const W: usize, const N: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    places: &Places<W>,
+) -> Option<()> {
+    let bytes = 4 * N as u32;
     if places.local {
-        lds(group, &places, bytes)?;
-        let rows = wave.vgpr.get(usize::from(data)..usize::from(data) + N)?;
-        for i in (0..W).filter(|i| all || active >> i & 1 != 0) {
-            let at = places.offsets[i] as usize;
-            let place = group.lds.get_mut(at..at + 4 * N).unwrap_or_default();
-            for (bytes, row) in place.as_chunks_mut::<4>().0.iter_mut().zip(rows) {
-                *bytes = row[i].to_le_bytes();
-            }
-        }
+        lds(&group.lds, places, bytes)?;
+        let rows = source_rows::<W, N>(wave, inst.src[0])?;
+        scatter(places, wave.active, rows, |at, words| {
+            put(&mut group.lds, at, words)
+        });
     } else {
         let span = places.span(wave, group, bytes, Access::Store)?;
-        let rows = wave.vgpr.get(usize::from(data)..usize::from(data) + N)?;
-        if N == 1 && all && places.follow {
+        let rows = source_rows::<W, N>(wave, inst.src[0])?;
+        if N == 1 && wave.active == Wave::<W>::ALL && places.pattern == Pattern::Row {
             span.store_words((places.offsets[0] - places.lowest) as usize, &rows[0]);
             return Some(());
         }
-        for i in (0..W).filter(|i| all || active >> i & 1 != 0) {
-            let at = (places.offsets[i] - places.lowest) as usize;
-            for (word, row) in rows.iter().enumerate() {
-                span.store_words(at + 4 * word, &[row[i]]);
-            }
-        }
+        scatter(places, wave.active, rows, |at, words| span.store_words(at, words));
     }
     Some(())
 }
 
+/// The registers a store takes its data from.
+#[inline(always)]
+fn source_rows<const W: usize, const N: usize>(wave: &Wave<W>, source: Src) -> Option<&[[u32; W]; N]> {
+    match source {
+        Src::Vgpr(first) => wave.vgpr.get(usize::from(first)..)?.first_chunk(),
+        _ => None,
+    }
+}
+
+/// Writes dwords to LDS.
+#[inline(always)]
+fn put(lds: &mut [u8], at: usize, words: &[u32]) {
+    let place = lds.get_mut(at..at + 4 * words.len()).unwrap_or_default();
+    for (bytes, word) in place.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+}
+
+/// Gives what every active lane stores to `put`, with its place, the lowest lane first.
+#[inline(always)]
+fn scatter<const W: usize, const N: usize>(
+    places: &Places<W>,
+    active: u64,
+    rows: &[[u32; W]; N],
+    mut put: impl FnMut(usize, &[u32]),
+) {
+    let start = places.start();
+    let at = |i: usize| (places.offsets[i] - start) as usize;
+    let all = active == Wave::<W>::ALL;
+    if all && matches!(places.pattern, Pattern::Row | Pattern::Rows) {
+        for first in (0..W).step_by(RUN) {
+            let mut run = [[0; N]; RUN];
+            for (word, row) in rows.iter().enumerate() {
+                for i in 0..RUN {
+                    run[i][word] = row[first + i];
+                }
+            }
+            put(at(first), run.as_flattened());
+        }
+        return;
+    }
+    for i in (0..W).filter(|i| all || active >> i & 1 != 0) {
+        let mut words = [0; N];
+        for (word, row) in words.iter_mut().zip(rows) {
+            *word = row[i];
+        }
+        put(at(i), &words);
+    }
+}
+
 /// Loads or stores `N` dwords at each of two LDS addresses; `false` when it did nothing.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn two_addresses<H: Host, const W: usize, const N: usize>(
     host: H,
     wave: &mut Wave<W>,
@@ -404,39 +557,32 @@ pub(super) fn two_addresses<H: Host, const W: usize, const N: usize>(
     stores: bool,
 ) -> bool {
     // The immediate holds both offsets in dwords; the addresses themselves have none.
-    let offsets = [inst.imm as u32 & 0xffff, inst.imm as u32 >> 16].map(|offset| 4 * offset);
-    let Some(places) = places(host, wave, inst, 0, 4 * N as u32) else {
+    let offsets = [inst.imm as u32 & 0xffff, inst.imm as u32 >> 16].map(|offset| 4 * offset as usize);
+    let mut places = Places::NOWHERE;
+    if !find(host, wave, inst, 0, 4 * N as u32, &mut places) {
         return false;
-    };
-    let end = places.highest as usize + offsets[0].max(offsets[1]) as usize + 4 * N;
+    }
+    let end = places.highest as usize + offsets[0].max(offsets[1]) + 4 * N;
     if end > group.lds.len() {
         return false;
     }
-    if stores {
-        let active = wave.active;
-        for i in (0..W).filter(|i| active >> i & 1 != 0) {
-            for (source, offset) in inst.src.iter().zip(offsets) {
-                let Src::Vgpr(first) = *source else { continue };
-                let at = (places.offsets[i] + offset) as usize;
-                let rows = wave.vgpr.get(usize::from(first)..usize::from(first) + N);
-                let place = group.lds.get_mut(at..at + 4 * N).unwrap_or_default();
-                for (bytes, row) in place
-                    .as_chunks_mut::<4>()
-                    .0
-                    .iter_mut()
-                    .zip(rows.unwrap_or_default())
-                {
-                    *bytes = row[i].to_le_bytes();
+    host.run(
+        #[inline(always)]
+        || {
+            for (turn, offset) in offsets.into_iter().enumerate() {
+                let share = group.lds.get_mut(offset..).unwrap_or_default();
+                if stores {
+                    let Some(rows) = source_rows::<W, N>(wave, inst.src[turn]) else {
+                        continue;
+                    };
+                    scatter(&places, wave.active, rows, |at, words| put(share, at, words));
+                } else {
+                    let mut rows = [[0; W]; N];
+                    gather(&Lds(share), &places, &mut rows);
+                    keep(wave, usize::from(inst.dst) + turn * N, &rows);
                 }
             }
-        }
-        return true;
-    }
-    for (turn, offset) in offsets.into_iter().enumerate() {
-        let mut rows = [[0; W]; N];
-        let share = Lds(group.lds.get(offset as usize..).unwrap_or_default());
-        gather(&share, &places, 0, &mut rows);
-        keep(host, wave, usize::from(inst.dst) + turn * N, &rows);
-    }
+        },
+    );
     true
 }

@@ -35,8 +35,8 @@ functions! {
     f64_of_u32(a: u32) -> u64 { f64::from(a).to_bits() }
     f16_of_u16(a: u16) -> u16 { F16::round(f64::from(a)) }
     f16_of_i16(a: u16) -> u16 { F16::round(f64::from(a as i16)) }
-    f16_of_f32(a: u32) -> u16 { float_of::<F32, F16>(a) }
-    f32_of_f16(a: u16) -> u32 { float_of::<F16, F32>(a) }
+    f16_of_f32(a: u32) -> u16 { fp::f16_of_f32(F32::host(a)) }
+    f32_of_f16(a: u16) -> u32 { super::lane::single(a) }
     f32_of_f64(a: u64) -> u32 { float_of::<F64, F32>(a) }
     f64_of_f32(a: u32) -> u64 { float_of::<F32, F64>(a) }
     // Integers saturate, NaN gives 0: what Rust's `as` does.
@@ -121,7 +121,7 @@ pub(super) fn pk_rtz_f16_f32(_: Mode, a: u32, b: u32) -> u32 {
         let value = f64::from(F32::host(a));
         let nearest = F16::round(value);
         // The next bit pattern towards zero, where rounding to nearest went away from it.
-        nearest - u16::from(F16::host(nearest).abs() > value.abs())
+        nearest - u16::from(f64::from(F16::host(nearest)).abs() > value.abs())
     };
     joined(half(a), half(b))
 }

@@ -5,7 +5,7 @@
 //! fused multiply-add is one whether an instruction or [`crate::fp`] computes it.
 
 /// A kind of host that lane loops are compiled for.
-pub(super) trait Host: Copy {
+pub(super) trait Host: Copy + 'static {
     /// The host has a fused multiply-add instruction.
     const FUSES: bool;
     /// Lane loops are compiled once for each combination of operand kinds instead of once for each operation: small and

@@ -1,5 +1,7 @@
 //! Reading and writing vector operands: one row of lanes at a time, with modifiers, halves, clamp and EXEC.
 
+use std::ops::BitOr;
+
 use crate::fp::{self, Format, Mode};
 use crate::isa::{Inst, Src};
 use crate::wave::{Wave, reg};
@@ -160,7 +162,7 @@ pub(super) fn halves<const W: usize>(wave: &Wave<W>, src: Src, high: bool, abs: 
 /// plain register into [`Wave::spare`], and [`Lane::rows`] says where the lanes lie.
 pub(super) trait Lane {
     /// The bits of one lane.
-    type Value: Copy + Default;
+    type Value: Copy + Default + PartialEq + BitOr<Output = Self::Value>;
     /// The rows of a source.
     type Rows<'a, const W: usize>: Copy;
 
@@ -175,21 +177,31 @@ pub(super) trait Lane {
 
     /// The destination.
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[Self::Value; W]);
+
+    /// Not zero where a result is a NaN.
+    #[inline(always)]
+    fn nan(_: Self::Value) -> Self::Value {
+        Self::Value::default()
+    }
 }
 
 /// The rows of source `i`: its register, or what was prepared.
 #[inline(always)]
-fn place<const W: usize>(wave: &Wave<W>, src: Src, i: usize, modified: bool, second: usize) -> &[u32; W] {
-    match src {
-        Src::Vgpr(n) if !modified => &wave.vgpr[usize::from(n) + second],
-        _ => &wave.spare[2 * i + second],
+fn place<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize, second: usize) -> &'a [u32; W] {
+    if is_derived(inst, i) {
+        return &wave.spare[2 * i + second];
     }
+    let register = match &inst.src[i] {
+        Src::Vgpr(n) => usize::from(*n),
+        _ => 0,
+    };
+    &wave.vgpr[register + second]
 }
 
 /// Whether source `i` must be prepared.
 #[inline(always)]
-fn is_derived(src: Src, modified: bool) -> bool {
-    modified || !matches!(src, Src::Vgpr(_))
+fn is_derived(inst: &Inst, i: usize) -> bool {
+    inst.direct >> i & 1 == 0
 }
 
 /// What absolute value and negation of source `i` keep and flip, in a word of `bits` bits.
@@ -201,21 +213,42 @@ fn modifiers(inst: &Inst, i: usize, bits: u32) -> (u64, u64) {
     (keep, flip)
 }
 
-/// Whether absolute value or negation apply to source `i`.
+/// Derives a row of 32-bit lanes. What most instructions ask for stands here, so that it is compiled for the host with
+/// the lane loop that reads it.
 #[inline(always)]
-fn is_modified(inst: &Inst, i: usize) -> bool {
-    (inst.neg | inst.abs) >> i & 1 != 0
+fn derive32<const W: usize>(wave: &mut Wave<W>, src: &Src, i: usize, (keep, flip): (u64, u64)) {
+    let change = |value: u32| value & keep as u32 ^ flip as u32;
+    wave.spare[2 * i] = match src {
+        Src::Scalar(n) => [change(wave.sgpr[usize::from(n & 127)]); W],
+        Src::Const(value) => [change(*value as u32); W],
+        Src::Vgpr(n) => each(&wave.vgpr[usize::from(*n)], change),
+        _ => return derive32_rarely(wave, *src, i, (keep, flip)),
+    };
 }
 
+#[cold]
 #[inline(never)]
-fn derive32<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
+fn derive32_rarely<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
     let mut buffer = [0; W];
     let row = *row(wave, src, &mut buffer);
     wave.spare[2 * i] = each(&row, |value| value & keep as u32 ^ flip as u32);
 }
 
+/// [`derive32`] of 64-bit lanes.
+#[inline(always)]
+fn derive64<const W: usize>(wave: &mut Wave<W>, src: &Src, i: usize, (keep, flip): (u64, u64)) {
+    let value = match src {
+        Src::Scalar(n) => wave.sgpr64(usize::from(*n)),
+        Src::Const(value) => *value,
+        _ => return derive64_rarely(wave, *src, i, (keep, flip)),
+    };
+    let value = value & keep ^ flip;
+    wave.spare[2 * i] = [value as u32; W];
+    wave.spare[2 * i + 1] = [(value >> 32) as u32; W];
+}
+
 #[inline(never)]
-fn derive64<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
+fn derive64_rarely<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
     let mut row = [0; W];
     row64(wave, src, &mut row);
     let row = each(&row, |value| value & keep ^ flip);
@@ -253,15 +286,14 @@ impl Lane for B32 {
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
-        let src = inst.src[i];
-        if is_derived(src, false) {
-            derive32(wave, src, i, (u64::MAX, 0));
+        if is_derived(inst, i) {
+            derive32(wave, &inst.src[i], i, (u64::MAX, 0));
         }
     }
 
     #[inline(always)]
     fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> &'a [u32; W] {
-        place(wave, inst.src[i], i, false, 0)
+        place(wave, inst, i, 0)
     }
 
     #[inline(always)]
@@ -281,15 +313,14 @@ impl Lane for F32 {
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
-        let src = inst.src[i];
-        if is_derived(src, is_modified(inst, i)) {
-            derive32(wave, src, i, modifiers(inst, i, 32));
+        if is_derived(inst, i) {
+            derive32(wave, &inst.src[i], i, modifiers(inst, i, 32));
         }
     }
 
     #[inline(always)]
     fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> &'a [u32; W] {
-        place(wave, inst.src[i], i, is_modified(inst, i), 0)
+        place(wave, inst, i, 0)
     }
 
     #[inline(always)]
@@ -306,6 +337,11 @@ impl Lane for F32 {
             store(wave, usize::from(inst.dst), values);
         }
     }
+
+    #[inline(always)]
+    fn nan(value: u32) -> u32 {
+        u32::from(fp::F32::is_nan(value))
+    }
 }
 
 #[inline(always)]
@@ -320,16 +356,14 @@ impl Lane for B64 {
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
-        let src = inst.src[i];
-        if is_derived(src, false) {
-            derive64(wave, src, i, (u64::MAX, 0));
+        if is_derived(inst, i) {
+            derive64(wave, &inst.src[i], i, (u64::MAX, 0));
         }
     }
 
     #[inline(always)]
     fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> [&'a [u32; W]; 2] {
-        let place = |second| place(wave, inst.src[i], i, false, second);
-        [place(0), place(1)]
+        [place(wave, inst, i, 0), place(wave, inst, i, 1)]
     }
 
     #[inline(always)]
@@ -349,16 +383,14 @@ impl Lane for F64 {
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
-        let src = inst.src[i];
-        if is_derived(src, is_modified(inst, i)) {
-            derive64(wave, src, i, modifiers(inst, i, 64));
+        if is_derived(inst, i) {
+            derive64(wave, &inst.src[i], i, modifiers(inst, i, 64));
         }
     }
 
     #[inline(always)]
     fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> [&'a [u32; W]; 2] {
-        let place = |second| place(wave, inst.src[i], i, is_modified(inst, i), second);
-        [place(0), place(1)]
+        [place(wave, inst, i, 0), place(wave, inst, i, 1)]
     }
 
     #[inline(always)]
@@ -375,6 +407,11 @@ impl Lane for F64 {
             store64(wave, usize::from(inst.dst), values);
         }
     }
+
+    #[inline(always)]
+    fn nan(value: u64) -> u64 {
+        u64::from(fp::F64::is_nan(value))
+    }
 }
 
 impl Lane for B16 {
@@ -383,20 +420,20 @@ impl Lane for B16 {
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
-        if is_derived(inst.src[i], false) {
+        if is_derived(inst, i) {
             derive16(wave, inst, i, (false, false));
         }
     }
 
     #[inline(always)]
     fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> (&'a [u32; W], u32) {
-        let derived = is_derived(inst.src[i], false);
+        let derived = is_derived(inst, i);
         let shift = if !derived && inst.op_sel >> i & 1 != 0 {
             16
         } else {
             0
         };
-        (place(wave, inst.src[i], i, false, 0), shift)
+        (place(wave, inst, i, 0), shift)
     }
 
     #[inline(always)]
@@ -416,20 +453,20 @@ impl Lane for F16 {
 
     #[inline(always)]
     fn prepare<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) {
-        if is_derived(inst.src[i], is_modified(inst, i)) {
+        if is_derived(inst, i) {
             derive16(wave, inst, i, (inst.abs >> i & 1 != 0, inst.neg >> i & 1 != 0));
         }
     }
 
     #[inline(always)]
     fn rows<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize) -> (&'a [u32; W], u32) {
-        let derived = is_derived(inst.src[i], is_modified(inst, i));
+        let derived = is_derived(inst, i);
         let shift = if !derived && inst.op_sel >> i & 1 != 0 {
             16
         } else {
             0
         };
-        (place(wave, inst.src[i], i, is_modified(inst, i), 0), shift)
+        (place(wave, inst, i, 0), shift)
     }
 
     #[inline(always)]
@@ -445,6 +482,11 @@ impl Lane for F16 {
         } else {
             write_half(wave, inst, values);
         }
+    }
+
+    #[inline(always)]
+    fn nan(value: u16) -> u16 {
+        u16::from(fp::F16::is_nan(value))
     }
 }
 
@@ -504,8 +546,13 @@ pub(super) fn mask<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
     }
 }
 
-/// A half in single precision.
+/// A half in single precision; a NaN is quieted.
 #[inline(always)]
 pub(super) fn single(bits: u16) -> u32 {
-    (fp::F16::host(bits) as f32).to_bits()
+    let bits = fp::f32_of_f16(bits).to_bits();
+    if fp::F32::is_nan(bits) {
+        fp::F32::quiet(bits)
+    } else {
+        bits
+    }
 }

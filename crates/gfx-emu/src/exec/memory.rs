@@ -3,6 +3,7 @@
 use super::host::Host;
 use super::port::{self, At, Ports};
 use super::{Trouble, atomic, batch, unimplemented};
+use crate::fault::Access;
 use crate::isa::{Inst, Op, Space, Src};
 use crate::wave::{Group, Wave, reg};
 
@@ -21,12 +22,12 @@ pub(super) struct Consecutive {
 
 /// The dwords of a scalar load.
 pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Consecutive {
-    let signature = inst.op.signature();
-    let data = signature.dst.registers(W).max(match inst.op {
-        Op::SStoreB32 | Op::SStoreB64 | Op::SStoreB128 => signature.src[0].registers(W),
-        _ => 0,
-    });
-    let count = usize::from(data);
+    let count = match inst.op {
+        Op::SLoadB32 | Op::SStoreB32 => 1,
+        Op::SLoadB64 | Op::SStoreB64 => 2,
+        Op::SLoadB128 | Op::SStoreB128 => 4,
+        op => usize::from(op.signature().dst.registers(W)),
+    };
     let base = wave.sgpr64(usize::from(inst.base));
     let offset = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]).wrapping_add(inst.imm as i64 as u64);
     let buffer = inst.space == Space::Buffer;
@@ -55,6 +56,17 @@ pub(super) fn scalar<const W: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
 ) -> Result<(), Trouble> {
+    let loaded = match inst.op {
+        _ if inst.space == Space::Buffer => None,
+        Op::SLoadB32 => load_scalars::<W, 1>(wave, group, inst),
+        Op::SLoadB64 => load_scalars::<W, 2>(wave, group, inst),
+        Op::SLoadB128 => load_scalars::<W, 4>(wave, group, inst),
+        Op::SLoadB256 => load_scalars::<W, 8>(wave, group, inst),
+        _ => None,
+    };
+    if loaded.is_some() {
+        return Ok(());
+    }
     let Consecutive {
         address,
         count,
@@ -83,6 +95,26 @@ pub(super) fn scalar<const W: usize>(
         wave.set_sgpr(usize::from(inst.dst) + i, *word);
     }
     Ok(())
+}
+
+/// A load of `N` dwords; `None` when it did nothing, because it would fault.
+#[inline(always)]
+fn load_scalars<const W: usize, const N: usize>(
+    wave: &mut Wave<W>,
+    group: &Group<'_>,
+    inst: &Inst,
+) -> Option<()> {
+    let offset = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]).wrapping_add(inst.imm as i64 as u64);
+    let address = wave.sgpr64(usize::from(inst.base)).wrapping_add(offset) & !3;
+    let span = group
+        .memory
+        .span(address, 4 * N as u64, Access::Load, &mut wave.cursor)?;
+    let mut words = [0; N];
+    span.words(0, &mut words);
+    for (i, word) in words.into_iter().enumerate() {
+        wave.set_sgpr(usize::from(inst.dst) + i, word);
+    }
+    Some(())
 }
 
 /// What a narrow load does with its 8 or 16 bits.
@@ -198,8 +230,7 @@ fn one_by_one<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &
         _ => 0,
     };
     let active = wave.active;
-    // Of loads that go to LDS.
-    let start = u64::from(wave.sgpr[reg::M0] & 0xffff).wrapping_add(inst.imm as i64 as u64);
+    let start = lds_start(wave, inst);
     let (vgpr, mut ports) = port::split(wave, group);
     let lanes = Lanes {
         addresses: &addresses,
@@ -231,6 +262,19 @@ fn one_by_one<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &
         Op::LoadLdsB32 => to_lds(&mut ports, &lanes, start, 4, false),
         _ => Err(unimplemented()),
     }
+}
+
+/// Where a load that goes to LDS puts the dword of lane 0.
+pub(super) fn lds_start<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
+    u64::from(wave.sgpr[reg::M0] & 0xffff).wrapping_add(inst.imm as i64 as u64)
+}
+
+/// Whether a load goes to LDS instead of a register.
+pub(super) fn goes_to_lds(op: Op) -> bool {
+    matches!(
+        op,
+        Op::LoadLdsU8 | Op::LoadLdsI8 | Op::LoadLdsU16 | Op::LoadLdsI16 | Op::LoadLdsB32
+    )
 }
 
 /// Loads that go to LDS: a dword for each lane, one behind the other from `start` on.

@@ -10,6 +10,7 @@ mod control;
 mod convert;
 mod cube;
 mod division;
+pub(crate) mod double;
 mod dpp;
 mod fp8;
 mod host;
@@ -26,6 +27,7 @@ mod salu;
 mod scalar_fn;
 mod share;
 mod sparse;
+mod table;
 mod transcendental;
 mod valu;
 mod vector;
@@ -82,20 +84,30 @@ fn run_on<H: Host, const W: usize>(
         let Some(inst) = insts.get(wave.pc) else {
             return Err((program.pc(wave.pc), None, program.wild_jump(i64::MAX)));
         };
-        let Some(left) = budget.checked_sub(u64::from(inst.weight)) else {
-            return Err((program.pc(wave.pc), None, FaultKind::Watchdog { limit }));
-        };
-        *budget = left;
-        let flow = match inst.unit {
-            Unit::Scalar => {
-                salu::execute(wave, inst);
-                Ok(Flow::Next)
+        let mut stride = usize::from(inst.stride);
+        *budget = match budget.checked_sub(u64::from(inst.cost)) {
+            Some(left) => left,
+            None => {
+                // Not with the waits behind it, then.
+                stride = 1;
+                let Some(left) = budget.checked_sub(u64::from(inst.weight)) else {
+                    return Err((program.pc(wave.pc), None, FaultKind::Watchdog { limit }));
+                };
+                left
             }
+        };
+        if inst.quick && !(W > 32 && wave.indexed) {
+            wave.active = wave.exec();
+            table::execute(host, wave, inst, mode);
+            wave.pc += stride;
+            continue;
+        }
+        let flow = match inst.unit {
             Unit::Control => control::execute(wave, program, group, inst, &mut mode),
             _ => execute(host, wave, group, insts, inst, mode),
         };
         match flow {
-            Ok(Flow::Next) => wave.pc += 1,
+            Ok(Flow::Next) => wave.pc += stride,
             Ok(Flow::Jump(index)) => wave.pc = index,
             Ok(Flow::Stop(stop)) => {
                 wave.pc += 1;
@@ -171,11 +183,9 @@ fn operate<H: Host, const W: usize>(
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     match inst.unit {
-        Unit::Lane => valu::execute(host, wave, inst, mode),
-        Unit::Compare => valu::execute_compare(host, wave, inst),
-        Unit::Vector => vector::execute(host, wave, inst, mode)?,
         Unit::ScalarMemory | Unit::Memory | Unit::Atomic | Unit::Share => reach(host, wave, group, inst)?,
-        Unit::Scalar | Unit::Control => {}
+        _ if inst.op.is_tabled() => table::execute(host, wave, inst, mode),
+        _ => vector::execute(host, wave, inst, mode)?,
     }
     Ok(Flow::Next)
 }
@@ -188,6 +198,7 @@ fn reach<H: Host, const W: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
 ) -> Result<(), Trouble> {
+    wave.cursor.aim(inst.place);
     if group.watch.is_some() {
         watch::before(wave, group, inst)?;
     }
@@ -264,10 +275,10 @@ fn entangled<H: Host, const W: usize>(
     let register = usize::from(first.dst);
     let mut row = wave.vgpr[register];
     for (inst, swap) in [(first, true), (second, false)] {
-        match inst.unit {
-            Unit::Lane => valu::execute(host, wave, inst, mode),
-            Unit::Vector => vector::execute(host, wave, inst, mode)?,
-            _ => return Err(unimplemented()),
+        if inst.op.is_tabled() {
+            table::execute(host, wave, inst, mode);
+        } else {
+            vector::execute(host, wave, inst, mode)?;
         }
         if swap {
             std::mem::swap(&mut row, &mut wave.vgpr[register]);

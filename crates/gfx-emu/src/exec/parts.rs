@@ -1,7 +1,7 @@
 //! Sub-dword addressing (SDWA): an operation on bytes or halves of its registers.
 
 use super::host::Host;
-use super::{Trouble, lane, unimplemented, valu, vector};
+use super::{Trouble, lane, table, unimplemented, vector};
 use crate::fp::Mode;
 use crate::isa::{Inst, Unit, WHOLE};
 use crate::wave::Wave;
@@ -53,14 +53,15 @@ pub(super) fn execute<H: Host, const W: usize>(
         wave.staged[i] = row.map(|value| extract(value, parts.sdwa.select[i], signed));
     }
     if inst.unit == Unit::Compare {
-        valu::execute_compare(host, wave, inst);
+        table::execute(host, wave, inst, mode);
         return Ok(());
     }
     let register = usize::from(inst.dst);
     let old = *wave.vgpr.get(register).ok_or_else(unimplemented)?;
-    match inst.unit {
-        Unit::Lane => valu::execute(host, wave, inst, mode),
-        _ => vector::execute(host, wave, inst, mode)?,
+    if inst.op.is_tabled() {
+        table::execute(host, wave, inst, mode);
+    } else {
+        vector::execute(host, wave, inst, mode)?;
     }
     let part = parts.sdwa.dst;
     if part != WHOLE {

@@ -1,8 +1,10 @@
 //! Scalar functions of the operation table: sources in, destination and SCC out.
 
+use super::host::Host;
+use super::table::Function;
 use super::{int, scalar_fn as scalar};
 use crate::isa::ops::for_each_op;
-use crate::isa::{Inst, Op, Src};
+use crate::isa::{Inst, OPS, Op, Src};
 use crate::wave::Wave;
 
 /// A scalar operand's width.
@@ -156,19 +158,19 @@ macro_rules! executor {
         exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
         $($rest:tt)*
     ) => {
-        /// Executes a scalar function. Other operations do nothing here; [`crate::isa::Unit`] keeps them away.
-        pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
-            match inst.op {
-                $(Op::$s => values!(wave inst ($($ss),*) $sf),)*
-                $(Op::$x => {
-                    let scc = wave.scc;
-                    binary(wave, inst, |a: operand!($xd), b: operand!($xd)| $xf(scc, a, b));
-                })*
-                $(Op::$o => with_old(wave, inst, $of as fn(bool, operand_of!($($os)*), operand!($od)) -> operand!($od)),)*
-                $(Op::$e => exec(wave, inst, false, writes_new(inst.op), $ef),)*
-                $(Op::$g => exec(wave, inst, true, writes_new(inst.op), $gf),)*
-                _ => {}
-            }
+        /// Enters the scalar functions into the table.
+        pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
+            $(table[Op::$s as usize] = |_, wave, inst, _| values!(wave inst ($($ss),*) $sf);)*
+            $(table[Op::$x as usize] = |_, wave, inst, _| {
+                let scc = wave.scc;
+                binary(wave, inst, |a: operand!($xd), b: operand!($xd)| $xf(scc, a, b));
+            };)*
+            $(table[Op::$o as usize] = |_, wave, inst, _| {
+                with_old(wave, inst, $of as fn(bool, operand_of!($($os)*), operand!($od)) -> operand!($od));
+            };)*
+            $(table[Op::$e as usize] = |_, wave, inst, _| exec(wave, inst, false, writes_new(inst.op), $ef);)*
+            $(table[Op::$g as usize] = |_, wave, inst, _| exec(wave, inst, true, writes_new(inst.op), $gf);)*
+            table
         }
     };
 }

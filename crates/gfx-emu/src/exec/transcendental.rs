@@ -19,14 +19,18 @@ fn source<F: Format>(a: F::Bits) -> f64 {
 
 /// Rounds the result; single-precision denormals become zero.
 #[inline(always)]
-fn finish<F: Format>(value: f64, a: F::Bits) -> F::Bits {
+fn finish<F: Format>(mode: Mode, value: f64, a: F::Bits) -> F::Bits {
     let bits = F::round(value);
     let flushed = if F::APPROXIMATE_FLUSHES && F::is_denormal(bits) {
         F::signed(0, F::is_negative(bits))
     } else {
         bits
     };
-    if value.is_nan() { nan::<F>(&[a]) } else { flushed }
+    if !mode.any_nan && value.is_nan() {
+        nan::<F>(&[a])
+    } else {
+        flushed
+    }
 }
 
 /// `(ln 2)^k / k!`: the series of `2^r`.
@@ -58,32 +62,32 @@ fn exp2(x: f64) -> f64 {
 
 /// `2^a`.
 #[inline(always)]
-pub(super) fn exp<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    finish::<F>(exp2(source::<F>(a)), a)
+pub(super) fn exp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    finish::<F>(mode, exp2(source::<F>(a)), a)
 }
 
 /// The logarithm to base 2.
 #[inline(always)]
-pub(super) fn log<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    finish::<F>(libm::log2(source::<F>(a)), a)
+pub(super) fn log<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    finish::<F>(mode, libm::log2(source::<F>(a)), a)
 }
 
 /// `1 / a`.
 #[inline(always)]
-pub(super) fn rcp<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    finish::<F>(1.0 / source::<F>(a), a)
+pub(super) fn rcp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    finish::<F>(mode, 1.0 / source::<F>(a), a)
 }
 
 /// `1 / sqrt(a)`.
 #[inline(always)]
-pub(super) fn rsq<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    finish::<F>(1.0 / source::<F>(a).sqrt(), a)
+pub(super) fn rsq<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    finish::<F>(mode, 1.0 / source::<F>(a).sqrt(), a)
 }
 
 /// The square root.
 #[inline(always)]
-pub(super) fn sqrt<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    finish::<F>(source::<F>(a).sqrt(), a)
+pub(super) fn sqrt<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    finish::<F>(mode, source::<F>(a).sqrt(), a)
 }
 
 /// Largest argument, in turns, for which the sine is defined.
@@ -108,9 +112,10 @@ fn sin_turns(turns: f64) -> f64 {
 
 /// `sin(2π a)`; 0 out of range.
 #[inline(always)]
-pub(super) fn sin<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn sin<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
     let turns = F::host(a).wide();
     finish::<F>(
+        mode,
         if turns.is_finite() {
             if turns.abs() > MAX_TURNS {
                 0.0
@@ -126,14 +131,14 @@ pub(super) fn sin<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
 
 /// `cos(2π a)`; 1 out of range.
 #[inline(always)]
-pub(super) fn cos<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
+pub(super) fn cos<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
     let turns = F::host(a).wide().abs();
     let value = if turns > MAX_TURNS {
         1.0
     } else {
         sin_turns(turns + 0.25)
     };
-    finish::<F>(if turns.is_finite() { value } else { f64::NAN }, a)
+    finish::<F>(mode, if turns.is_finite() { value } else { f64::NAN }, a)
 }
 
 /// The first 1201 bits of 2/π behind the binary point, highest first.
@@ -183,7 +188,7 @@ mod tests {
         let step = |i: u32| f32::from_bits(i.wrapping_mul(9_973) % 0x4318_0000);
         for x in (0..200_000).flat_map(|i| [step(i), -step(i)]) {
             let got = exp::<F32>(Mode::NONE, x.to_bits());
-            let want = finish::<F32>(libm::exp2(source::<F32>(x.to_bits())), 0);
+            let want = finish::<F32>(Mode::NONE, libm::exp2(source::<F32>(x.to_bits())), 0);
             assert!(got.abs_diff(want) <= 1, "2^{x:e} is {got:#x}, not {want:#x}");
         }
     }

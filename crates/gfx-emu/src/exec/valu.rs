@@ -2,10 +2,11 @@
 
 use super::host::Host;
 use super::lane::{self, Lane};
+use super::table::Function;
 use super::{convert, cube, division, fp8, int, transcendental};
 use crate::fp::{self, Mode};
 use crate::isa::ops::for_each_op;
-use crate::isa::{Inst, Op};
+use crate::isa::{Inst, OPS, Op};
 use crate::wave::Wave;
 
 /// An operation on one source.
@@ -23,8 +24,8 @@ macro_rules! applier {
         $name:ident, $compact:ident, $body:ident, $dyn:ident, [$($kind:ident),*], ($($arg:ident: $ty:ty),*) -> $out:ty
     ) => {
         $(#[$doc])*
-        #[inline(never)]
-        fn $name<H: Host, const W: usize, $($kind: Lane),*>(
+        #[inline(always)]
+        fn $name<H: Host, const W: usize, const HOPES: bool, $($kind: Lane),*>(
             host: H,
             wave: &mut Wave<W>,
             inst: &Inst,
@@ -32,22 +33,22 @@ macro_rules! applier {
             f: impl Fn(Mode, $($ty),*) -> $out,
         ) {
             if H::COMPACT {
-                return $compact::<W, $($kind),*>(wave, inst, mode, &f);
+                return $compact::<W, HOPES, $($kind),*>(wave, inst, mode, &f);
             }
             host.run(
                 #[inline(always)]
-                move || $body::<W, $($kind),*>(wave, inst, mode.on(H::FUSES), f),
+                move || $body::<W, HOPES, $($kind),*>(wave, inst, mode.on(H::FUSES), f),
             );
         }
 
         #[inline(never)]
-        fn $compact<const W: usize, $($kind: Lane),*>(
+        fn $compact<const W: usize, const HOPES: bool, $($kind: Lane),*>(
             wave: &mut Wave<W>,
             inst: &Inst,
             mode: Mode,
             f: $dyn<'_, $out, $($ty),*>,
         ) {
-            $body::<W, $($kind),*>(wave, inst, mode, f);
+            $body::<W, HOPES, $($kind),*>(wave, inst, mode, f);
         }
     };
 }
@@ -65,8 +66,52 @@ applier! {
     ternary, ternary_compact, ternary_rows, Ternary, [D, A, B, C], (a: A::Value, b: B::Value, c: C::Value) -> D::Value
 }
 
+/// `f` of every lane.
 #[inline(always)]
-fn unary_rows<const W: usize, D: Lane, A: Lane>(
+fn lanes<const W: usize, D: Lane>(f: impl Fn(usize) -> D::Value) -> [D::Value; W] {
+    let mut out = [D::Value::default(); W];
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = f(i);
+    }
+    out
+}
+
+/// The same, unless a result is a NaN.
+#[inline(always)]
+fn numbers<const W: usize, D: Lane>(f: impl Fn(usize) -> D::Value) -> Option<[D::Value; W]> {
+    let mut out = [D::Value::default(); W];
+    let mut nans = D::Value::default();
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = f(i);
+        nans = nans | D::nan(*out);
+    }
+    (nans == D::Value::default()).then_some(out)
+}
+
+/// Whether an operation is computed with NaNs left to chance at first ([`Mode::any_nan`]), and again with the rules for them
+/// where there is one among the results: there hardly ever is. For the operations that kernels compute most.
+const fn hopes_for_numbers(op: Op) -> bool {
+    matches!(
+        op,
+        Op::AddF32
+            | Op::SubF32
+            | Op::SubrevF32
+            | Op::MulF32
+            | Op::FmaF32
+            | Op::RndneF32
+            | Op::FloorF32
+            | Op::AddF64
+            | Op::MulF64
+            | Op::FmaF64
+            | Op::AddF16
+            | Op::SubF16
+            | Op::MulF16
+            | Op::FmaF16
+    )
+}
+
+#[inline(always)]
+fn unary_rows<const W: usize, const HOPES: bool, D: Lane, A: Lane>(
     wave: &mut Wave<W>,
     inst: &Inst,
     mode: Mode,
@@ -74,15 +119,24 @@ fn unary_rows<const W: usize, D: Lane, A: Lane>(
 ) {
     A::prepare(wave, inst, 0);
     let a = A::rows(wave, inst, 0);
-    let mut out = [D::Value::default(); W];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = f(mode, A::get(a, i));
+    let quick = mode.with_any_nan();
+    if HOPES
+        && let Some(out) = numbers::<W, D>(
+            #[inline(always)]
+            |i| f(quick, A::get(a, i)),
+        )
+    {
+        return D::write(wave, inst, mode, &out);
     }
+    let out = lanes::<W, D>(
+        #[inline(always)]
+        |i| f(mode, A::get(a, i)),
+    );
     D::write(wave, inst, mode, &out);
 }
 
 #[inline(always)]
-fn binary_rows<const W: usize, D: Lane, A: Lane, B: Lane>(
+fn binary_rows<const W: usize, const HOPES: bool, D: Lane, A: Lane, B: Lane>(
     wave: &mut Wave<W>,
     inst: &Inst,
     mode: Mode,
@@ -91,15 +145,24 @@ fn binary_rows<const W: usize, D: Lane, A: Lane, B: Lane>(
     A::prepare(wave, inst, 0);
     B::prepare(wave, inst, 1);
     let (a, b) = (A::rows(wave, inst, 0), B::rows(wave, inst, 1));
-    let mut out = [D::Value::default(); W];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = f(mode, A::get(a, i), B::get(b, i));
+    let quick = mode.with_any_nan();
+    if HOPES
+        && let Some(out) = numbers::<W, D>(
+            #[inline(always)]
+            |i| f(quick, A::get(a, i), B::get(b, i)),
+        )
+    {
+        return D::write(wave, inst, mode, &out);
     }
+    let out = lanes::<W, D>(
+        #[inline(always)]
+        |i| f(mode, A::get(a, i), B::get(b, i)),
+    );
     D::write(wave, inst, mode, &out);
 }
 
 #[inline(always)]
-fn ternary_rows<const W: usize, D: Lane, A: Lane, B: Lane, C: Lane>(
+fn ternary_rows<const W: usize, const HOPES: bool, D: Lane, A: Lane, B: Lane, C: Lane>(
     wave: &mut Wave<W>,
     inst: &Inst,
     mode: Mode,
@@ -113,15 +176,24 @@ fn ternary_rows<const W: usize, D: Lane, A: Lane, B: Lane, C: Lane>(
         B::rows(wave, inst, 1),
         C::rows(wave, inst, 2),
     );
-    let mut out = [D::Value::default(); W];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = f(mode, A::get(a, i), B::get(b, i), C::get(c, i));
+    let quick = mode.with_any_nan();
+    if HOPES
+        && let Some(out) = numbers::<W, D>(
+            #[inline(always)]
+            |i| f(quick, A::get(a, i), B::get(b, i), C::get(c, i)),
+        )
+    {
+        return D::write(wave, inst, mode, &out);
     }
+    let out = lanes::<W, D>(
+        #[inline(always)]
+        |i| f(mode, A::get(a, i), B::get(b, i), C::get(c, i)),
+    );
     D::write(wave, inst, mode, &out);
 }
 
 /// Two or three packed sources, a function of 16 bits on both halves. With two, the third reads as zero.
-#[inline(never)]
+#[inline(always)]
 fn packed<H: Host, const W: usize>(
     host: H,
     wave: &mut Wave<W>,
@@ -163,15 +235,28 @@ fn packed_rows<const W: usize>(
         let a = lane::packed_source(wave, inst, 0, high, float);
         let b = lane::packed_source(wave, inst, 1, high, float);
         let c = lane::packed_source(wave, inst, 2, high, float);
-        for i in 0..W {
-            out[i] = f(mode, a[i], b[i], c[i]);
-        }
+        let quick = mode.with_any_nan();
+        let numbers = float.then(|| {
+            numbers::<W, lane::F16>(
+                #[inline(always)]
+                |i| f(quick, a[i], b[i], c[i]),
+            )
+        });
+        *out = numbers.flatten().unwrap_or_else(
+            #[inline(always)]
+            || {
+                lanes::<W, lane::F16>(
+                    #[inline(always)]
+                    |i| f(mode, a[i], b[i], c[i]),
+                )
+            },
+        );
     }
     lane::packed_write(wave, inst, mode, &halves);
 }
 
 /// A comparison: the mask of the active lanes whose relation counts as true.
-#[inline(never)]
+#[inline(always)]
 fn compare<H: Host, const W: usize, A: Lane, B: Lane>(
     host: H,
     wave: &mut Wave<W>,
@@ -218,30 +303,38 @@ fn compare_rows<const W: usize, A: Lane, B: Lane>(
 }
 
 /// Applies an integer row; its function knows no mode.
-macro_rules! lanes {
+macro_rules! int_lanes {
     ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
-        unary::<H, W, lane::$d, lane::$a>($host, $wave, $inst, $mode, |_, a| $f(a))
+        unary::<H, W, false, lane::$d, lane::$a>($host, $wave, $inst, $mode, |_, a| $f(a))
     };
     ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident) $f:expr) => {
-        binary::<H, W, lane::$d, lane::$a, lane::$b>($host, $wave, $inst, $mode, |_, a, b| $f(a, b))
+        binary::<H, W, false, lane::$d, lane::$a, lane::$b>($host, $wave, $inst, $mode, |_, a, b| $f(a, b))
     };
     ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident, $c:ident) $f:expr) => {
-        ternary::<H, W, lane::$d, lane::$a, lane::$b, lane::$c>($host, $wave, $inst, $mode, |_, a, b, c| {
-            $f(a, b, c)
-        })
+        ternary::<H, W, false, lane::$d, lane::$a, lane::$b, lane::$c>(
+            $host,
+            $wave,
+            $inst,
+            $mode,
+            |_, a, b, c| $f(a, b, c),
+        )
     };
 }
 
 /// Applies a row whose function takes the mode.
 macro_rules! float_lanes {
-    ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
-        unary::<H, W, lane::$d, lane::$a>($host, $wave, $inst, $mode, $f)
+    ($op:ident $host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
+        unary::<H, W, { hopes_for_numbers(Op::$op) }, lane::$d, lane::$a>($host, $wave, $inst, $mode, $f)
     };
-    ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident) $f:expr) => {
-        binary::<H, W, lane::$d, lane::$a, lane::$b>($host, $wave, $inst, $mode, $f)
+    ($op:ident $host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident) $f:expr) => {
+        binary::<H, W, { hopes_for_numbers(Op::$op) }, lane::$d, lane::$a, lane::$b>(
+            $host, $wave, $inst, $mode, $f,
+        )
     };
-    ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident, $c:ident) $f:expr) => {
-        ternary::<H, W, lane::$d, lane::$a, lane::$b, lane::$c>($host, $wave, $inst, $mode, $f)
+    ($op:ident $host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident, $c:ident) $f:expr) => {
+        ternary::<H, W, { hopes_for_numbers(Op::$op) }, lane::$d, lane::$a, lane::$b, lane::$c>(
+            $host, $wave, $inst, $mode, $f,
+        )
     };
 }
 
@@ -269,23 +362,24 @@ macro_rules! executors {
         compare { $($c:ident: $cd:ident = ($ca:ident, $cb:ident) $cf:expr;)* }
         $($rest:tt)*
     ) => {
-        /// Executes a lane function. Other operations do nothing here; [`crate::isa::Unit`] keeps them away.
-        pub(super) fn execute<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-            match inst.op {
-                $(Op::$ti => lanes!(host wave inst mode, $tid = ($($tis),*) $tif),)*
-                $(Op::$tf => float_lanes!(host wave inst mode, $tfd = ($($tfs),*) $tff),)*
-                $(Op::$pi => packed_lanes!(host wave inst mode, ($($pis),*) $pif),)*
-                $(Op::$pf => packed_lanes!(float host wave inst mode, ($($pfs),*) $pff),)*
-                _ => {}
-            }
-        }
-
-        /// Executes a comparison. Other operations do nothing here.
-        pub(super) fn execute_compare<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst) {
-            match inst.op {
-                $(Op::$c => compare::<H, W, lane::$ca, lane::$cb>(host, wave, inst, $cf),)*
-                _ => {}
-            }
+        /// Enters the lane functions and the comparisons into the table.
+        pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
+            $(table[Op::$ti as usize] = |host, wave, inst, mode| {
+                int_lanes!(host wave inst mode, $tid = ($($tis),*) $tif)
+            };)*
+            $(table[Op::$tf as usize] = |host, wave, inst, mode| {
+                float_lanes!($tf host wave inst mode, $tfd = ($($tfs),*) $tff)
+            };)*
+            $(table[Op::$pi as usize] = |host, wave, inst, mode| {
+                packed_lanes!(host wave inst mode, ($($pis),*) $pif)
+            };)*
+            $(table[Op::$pf as usize] = |host, wave, inst, mode| {
+                packed_lanes!(float host wave inst mode, ($($pfs),*) $pff)
+            };)*
+            $(table[Op::$c as usize] = |host, wave, inst, _| {
+                compare::<H, W, lane::$ca, lane::$cb>(host, wave, inst, $cf)
+            };)*
+            table
         }
     };
 }

@@ -2,13 +2,64 @@
 
 use super::host::Host;
 use super::lane::{self, Lane};
+use super::table::Function;
 use super::{Trouble, division, int, matrix, mfma, pair, salu, sparse, unimplemented};
 use crate::fp::{self, Format as _, Mode};
-use crate::isa::{Inst, Op, Src};
+use crate::isa::{Inst, OPS, Op, Src};
 use crate::wave::{Wave, reg};
 
-/// Executes one operation.
-#[inline]
+/// The functions of the operations that [`Op::is_tabled`].
+macro_rules! functions {
+    ($($op:ident => |$wave:ident, $inst:ident, $mode:ident| $body:expr;)*) => {
+        /// Enters the operations that cannot fail into the table.
+        pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
+            $(table[Op::$op as usize] = |host, $wave, $inst, mode| {
+                host.run(
+                    #[inline(always)]
+                    move || {
+                        let $mode = mode.on(H::FUSES);
+                        $body
+                    },
+                )
+            };)*
+            table
+        }
+    };
+}
+
+functions! {
+    ReadFirstLane => |wave, inst, _mode| one_lane(wave, inst);
+    ReadLane => |wave, inst, _mode| one_lane(wave, inst);
+    WriteLane => |wave, inst, _mode| one_lane(wave, inst);
+    CndmaskB32 => |wave, inst, _mode| select(wave, inst);
+    AddCoU32 => |wave, inst, _mode| carry(wave, inst, false, add);
+    AddCoCiU32 => |wave, inst, _mode| carry(wave, inst, true, add);
+    SubCoU32 => |wave, inst, _mode| carry(wave, inst, false, subtract);
+    SubCoCiU32 => |wave, inst, _mode| carry(wave, inst, true, subtract);
+    SubrevCoU32 => |wave, inst, _mode| carry(wave, inst, false, |a, b, c| subtract(b, a, c));
+    SubrevCoCiU32 => |wave, inst, _mode| carry(wave, inst, true, |a, b, c| subtract(b, a, c));
+    DivScaleF32 => |wave, inst, mode| div_scale::<W, lane::F32, fp::F32>(wave, inst, mode);
+    DivFmasF32 => |wave, inst, mode| div_fmas::<W, lane::F32, fp::F32>(wave, inst, mode);
+    MadU64U32 => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
+        (u64::from(a) * u64::from(b)).overflowing_add(c)
+    });
+    MadI64I32 => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
+        let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
+        (sum as u64, overflow)
+    });
+    MbcntLo => |wave, inst, _mode| count_below(wave, inst, 0);
+    MbcntHi => |wave, inst, _mode| count_below(wave, inst, 32);
+    FmaMixF32 => |wave, inst, mode| {
+        let out = fma_mix(wave, inst, mode);
+        lane::F32::write(wave, inst, mode, &out);
+    };
+    PkFmaF32 => |wave, inst, mode| pair::arithmetic(wave, inst, mode, fp::fma::<fp::F32>);
+    PkMulF32 => |wave, inst, mode| pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::mul::<fp::F32>(mode, a, b));
+    PkAddF32 => |wave, inst, mode| pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b));
+}
+
+/// Executes an operation that the table does not have.
+#[inline(never)]
 pub(super) fn execute<H: Host, const W: usize>(
     host: H,
     wave: &mut Wave<W>,
@@ -25,39 +76,15 @@ pub(super) fn execute<H: Host, const W: usize>(
 fn operate<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Result<(), Trouble> {
     match inst.op {
         Op::VNop => {}
-        Op::ReadFirstLane | Op::ReadLane | Op::WriteLane => one_lane(wave, inst),
-        Op::CndmaskB32 => select(wave, inst),
         Op::CndmaskB16 => select16(wave, inst, mode),
-        Op::AddCoU32 | Op::AddCoCiU32 => carry(wave, inst, |a, b, c| {
-            let sum = a.wrapping_add(b);
-            let all = sum.wrapping_add(c);
-            (all, u32::from(sum < a) | u32::from(all < sum))
-        }),
-        Op::SubCoU32 | Op::SubCoCiU32 => carry(wave, inst, subtract),
-        Op::SubrevCoU32 | Op::SubrevCoCiU32 => carry(wave, inst, |a, b, c| subtract(b, a, c)),
-        Op::DivScaleF32 => div_scale::<W, lane::F32, fp::F32>(wave, inst, mode),
         Op::DivScaleF64 => div_scale::<W, lane::F64, fp::F64>(wave, inst, mode),
-        Op::DivFmasF32 => div_fmas::<W, lane::F32, fp::F32>(wave, inst, mode),
         Op::DivFmasF64 => div_fmas::<W, lane::F64, fp::F64>(wave, inst, mode),
-        Op::MadU64U32 => wide_mad(wave, inst, mode, |a, b, c| {
-            (u64::from(a) * u64::from(b)).overflowing_add(c)
-        }),
-        Op::MadI64I32 => wide_mad(wave, inst, mode, |a, b, c| {
-            let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
-            (sum as u64, overflow)
-        }),
         Op::MqsadU32U8 => mqsad(wave, inst),
-        Op::MbcntLo => count_below(wave, inst, 0),
-        Op::MbcntHi => count_below(wave, inst, 32),
         Op::Permlane16 => permlane(wave, inst, |row, lane| row + lane),
         Op::Permlanex16 => permlane(wave, inst, |row, lane| (row ^ 16) + lane),
         Op::Permlane64 => permlane64(wave, inst),
         Op::SwapB32 => swap(wave, usize::from(inst.dst), inst.src[0]),
         Op::MovrelS | Op::MovrelD | Op::MovrelSd | Op::MovrelSd2 | Op::SwapRel => move_relative(wave, inst)?,
-        Op::FmaMixF32 => {
-            let out = fma_mix(wave, inst, mode);
-            lane::F32::write(wave, inst, mode, &out);
-        }
         Op::FmaMixloF16 | Op::FmaMixhiF16 => fma_mix16(wave, inst, mode),
         Op::Dot2F32F16 => dot2(wave, inst, mode, lane::single),
         Op::Dot2F32Bf16 => dot2(wave, inst, mode, |half| u32::from(half) << 16),
@@ -79,9 +106,6 @@ fn operate<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Resul
         | Op::WmmaBf16Bf16
         | Op::WmmaI32Iu8
         | Op::WmmaI32Iu4 => matrix::execute(wave, inst)?,
-        Op::PkFmaF32 => pair::arithmetic(wave, inst, mode, fp::fma::<fp::F32>),
-        Op::PkMulF32 => pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::mul::<fp::F32>(mode, a, b)),
-        Op::PkAddF32 => pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b)),
         Op::PkMovB32 => pair::select(wave, inst),
         op if sparse::is_sparse(op) => sparse::execute(wave, inst)?,
         _ => mfma::execute(wave, inst)?,
@@ -146,12 +170,29 @@ fn subtract(a: u32, b: u32, borrow: u32) -> (u32, u32) {
     )
 }
 
-/// Sums with a carry in, where there is a third source, and a carry out. A carry is 0 or 1.
+/// `a + b + carry`, and whether it carries.
 #[inline(always)]
-fn carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32, u32) -> (u32, u32)) {
+fn add(a: u32, b: u32, carry: u32) -> (u32, u32) {
+    let sum = a.wrapping_add(b);
+    let all = sum.wrapping_add(carry);
+    (all, u32::from(sum < a) | u32::from(all < sum))
+}
+
+/// Sums with a carry in, if `takes` one as the third source, and a carry out. A carry is 0 or 1.
+#[inline(always)]
+fn carry<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    takes: bool,
+    f: impl Fn(u32, u32, u32) -> (u32, u32),
+) {
     lane::B32::prepare(wave, inst, 0);
     lane::B32::prepare(wave, inst, 1);
-    let carry_in = lane::spread::<W>(lane::mask(wave, inst.src[2]));
+    let carry_in = if takes {
+        lane::spread::<W>(lane::mask(wave, inst.src[2]))
+    } else {
+        [0; W]
+    };
     let (a, b) = (lane::B32::rows(wave, inst, 0), lane::B32::rows(wave, inst, 1));
     let (mut out, mut hits) = ([0; W], [0; W]);
     for i in 0..W {
@@ -202,6 +243,13 @@ where
         L::rows(wave, inst, 2),
     );
     let mut out = [F::Bits::default(); W];
+    if vcc & wave.active == 0 {
+        // Hardly any quotient must be scaled back.
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = fp::fma::<F>(mode, L::get(a, i), L::get(b, i), L::get(c, i));
+        }
+        return L::write(wave, inst, mode, &out);
+    }
     for (i, out) in out.iter_mut().enumerate() {
         let scaled = vcc >> i & 1 != 0;
         *out = division::fmas::<F>(mode, L::get(a, i), L::get(b, i), L::get(c, i), scaled);
@@ -223,6 +271,13 @@ fn wide_mad<const W: usize>(
     let (a, b) = (lane::B32::rows(wave, inst, 0), lane::B32::rows(wave, inst, 1));
     let c = lane::B64::rows(wave, inst, 2);
     let (mut out, mut hits) = ([0; W], [0; W]);
+    if usize::from(inst.sdst) == reg::NULL {
+        // Nobody asks for the carries.
+        for i in 0..W {
+            out[i] = f(a[i], b[i], lane::B64::get(c, i)).0;
+        }
+        return lane::B64::write(wave, inst, mode, &out);
+    }
     for i in 0..W {
         let (value, carry) = f(a[i], b[i], lane::B64::get(c, i));
         (out[i], hits[i]) = (value, u32::from(carry));

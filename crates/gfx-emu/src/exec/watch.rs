@@ -114,10 +114,22 @@ fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
             return Ok(());
         }
     }
-    let data = |lane: usize| bytes_of(wave, inst, lane);
+    let data = |lane: usize| bytes_of(wave, inst.op, inst.src[0], lane);
     for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
         let at = port::place(inst.space, lane, addresses[lane]);
         show(group, inst, wave.scratch_size, at, touch, || data(lane)).map_err(|kind| (Some(lane), kind))?;
+        if memory::goes_to_lds(inst.op)
+            && let Some(watch) = &mut group.watch
+        {
+            let stored = Touch {
+                access: Access::Store,
+                reads: false,
+                bytes: 4,
+            };
+            let offset = memory::lds_start(wave, inst).wrapping_add(4 * lane as u64);
+            let shown = watch.share(offset, stored, false, inst.pc);
+            shown.map_err(|kind| (Some(lane), kind))?;
+        }
     }
     Ok(())
 }
@@ -136,7 +148,7 @@ fn resource<const W: usize>(
             let at = At::Global(reaches[lane].address);
             let part = Touch { bytes, ..touch };
             let shown = show(group, inst, wave.scratch_size, at, part, || {
-                bytes_of(wave, inst, lane)
+                bytes_of(wave, inst.op, inst.src[0], lane)
             });
             shown.map_err(|kind| (Some(lane), kind))?;
         }
@@ -178,12 +190,12 @@ fn show(
     }
 }
 
-/// The bytes a lane's store takes from its registers, the rest of them arbitrary.
-fn bytes_of<const W: usize>(wave: &Wave<W>, inst: &Inst, lane: usize) -> [u8; 16] {
-    let Src::Vgpr(first) = inst.src[0] else {
+/// The bytes a lane's store takes from the registers of `source`, the rest of them arbitrary.
+pub(super) fn bytes_of<const W: usize>(wave: &Wave<W>, op: Op, source: Src, lane: usize) -> [u8; 16] {
+    let Src::Vgpr(first) = source else {
         return [0; 16];
     };
-    let high = matches!(inst.op, Op::StoreD16HiB8 | Op::StoreD16HiB16);
+    let high = matches!(op, Op::StoreD16HiB8 | Op::StoreD16HiB16);
     let mut bytes = [0; 16];
     for (i, place) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         let row = wave.vgpr.get(usize::from(first) + i);
@@ -230,13 +242,9 @@ fn share<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
     for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
         let base = wave.vgpr[usize::from(address)][lane];
         for (i, offset) in offsets.into_iter().enumerate() {
-            let source = Inst {
-                src: [inst.src[i], Src::None, Src::None],
-                ..inst.clone()
-            };
             let at = At::Lds(u64::from(base.wrapping_add(offset)));
             let shown = show(group, inst, wave.scratch_size, at, both, || {
-                bytes_of(wave, &source, lane)
+                bytes_of(wave, inst.op, inst.src[i], lane)
             });
             shown.map_err(|kind| (Some(lane), kind))?;
         }

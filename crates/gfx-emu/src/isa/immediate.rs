@@ -165,10 +165,13 @@ pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
         6 => "HW_REG_LDS_ALLOC".into(),
         7 => "HW_REG_IB_STS".into(),
         15 => "HW_REG_SH_MEM_BASES".into(),
+        18 => "HW_REG_PERF_SNAPSHOT_PC_LO".into(),
+        19 => "HW_REG_PERF_SNAPSHOT_PC_HI".into(),
         20 => "HW_REG_FLAT_SCR_LO".into(),
         21 => "HW_REG_FLAT_SCR_HI".into(),
         23 => "HW_REG_HW_ID1".into(),
         24 => "HW_REG_HW_ID2".into(),
+        27 => "HW_REG_PERF_SNAPSHOT_DATA".into(),
         29 => "HW_REG_SHADER_CYCLES".into(),
         _ => id.to_string(),
     };

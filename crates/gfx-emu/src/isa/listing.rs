@@ -26,7 +26,8 @@ pub fn disassemble(target: Target, code: &[u8]) -> Result<(String, usize), Decod
 /// One line of [`coverage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// Encoding format as the manual names it; `FLAT` stands for FLAT, SCRATCH and GLOBAL.
+    /// Encoding format as the manual names it; `FLAT` stands for FLAT, SCRATCH and GLOBAL, `FLAT to LDS` for
+    /// those of CDNA2 that load into LDS.
     pub format: &'static str,
     /// Opcode field.
     pub opcode: u16,
@@ -36,6 +37,19 @@ pub struct Coverage {
     pub spaces: &'static [&'static str],
     /// Whether it is executed, rather than printed only.
     pub executed: bool,
+}
+
+impl Coverage {
+    /// Mnemonics with their address space: one, or one for each space of a FLAT row.
+    pub fn names(&self) -> Vec<String> {
+        match self.spaces {
+            [] => vec![self.mnemonic.to_owned()],
+            spaces => spaces
+                .iter()
+                .map(|space| format!("{space}_{}", self.mnemonic))
+                .collect(),
+        }
+    }
 }
 
 /// Every instruction in the table of a target; nothing for a target without one.
@@ -48,7 +62,7 @@ pub fn coverage(target: Target) -> Vec<Coverage> {
         spaces: match (format, row.form) {
             ("FLAT", Form::Usual) => &["flat", "scratch", "global"],
             ("FLAT", Form::NotScratch) => &["flat", "global"],
-            ("FLAT", Form::NotFlat) => &["scratch", "global"],
+            ("FLAT" | "FLAT to LDS", Form::NotFlat) => &["scratch", "global"],
             ("FLAT", _) => &["global"],
             _ => &[],
         },

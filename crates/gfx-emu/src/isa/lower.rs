@@ -65,6 +65,8 @@ pub(crate) struct Inst {
     /// Mask destination, by its code.
     pub(crate) sdst: u8,
     pub(crate) src: [Src; 3],
+    /// One bit a source: it is a vector register whose sign stays as it is.
+    pub(crate) direct: u8,
     pub(crate) neg: u8,
     pub(crate) abs: u8,
     pub(crate) op_sel: u8,
@@ -80,6 +82,14 @@ pub(crate) struct Inst {
     pub(crate) clears_half: bool,
     /// 1 for an instruction, 0 for the second half of a dual one.
     pub(crate) weight: u8,
+    /// Tells the instructions that go to memory apart, as far as that helps them to find it.
+    pub(crate) place: u8,
+    /// Whether the executor's table has a function for it as it is; see [`Inst::finish`].
+    pub(crate) quick: bool,
+    /// What it counts together with the waits behind it; see [`Inst::finish`].
+    pub(crate) cost: u16,
+    /// How many further on the next instruction stands that is no wait; see [`Inst::finish`].
+    pub(crate) stride: u16,
     /// First half of a dual instruction whose halves each overwrite what the other reads.
     pub(crate) entangled: bool,
     pub(crate) space: Space,
@@ -102,6 +112,25 @@ pub(crate) struct Inst {
     /// DPP, and the register it shuffles.
     pub(crate) dpp: Option<(u16, Dpp)>,
     pub(crate) parts: Option<Box<Parts>>,
+}
+
+impl Inst {
+    /// Whether it does nothing: waits, delays, hints.
+    fn is_wait(&self) -> bool {
+        matches!(self.op, Op::SNop | Op::SWait | Op::SVersion)
+    }
+
+    /// Sets what follows from the instruction itself and from those behind it in the program: what goes on after it need
+    /// not stop at waits.
+    pub(super) fn finish(&mut self, behind: &[Inst]) {
+        // What changes the program flow, or is done together with its neighbour, goes on in a way of its own.
+        let goes_on = self.unit != Unit::Control && !self.entangled || self.is_wait();
+        let waits = behind.iter().take_while(|inst| goes_on && inst.is_wait());
+        let waits = waits.count().min(64) as u16;
+        self.cost = u16::from(self.weight) + waits;
+        self.stride = 1 + waits;
+        self.quick = self.op.is_tabled() && self.dpp.is_none() && self.parts.is_none() && !self.entangled;
+    }
 }
 
 /// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one.
@@ -172,6 +201,12 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         supported &= signature.dst.registers(32) == 1 || sdwa.dst == WHOLE;
         Box::new(Parts { from, sdwa })
     });
+    let direct = (0..).zip(src.iter().zip(signature.src)).map(|(i, (src, kind))| {
+        let signed = kind.is_float() || *kind == Kind::Mix;
+        let changed = signed && (inst.neg | inst.abs) >> i & 1 != 0;
+        u8::from(matches!(src, Src::Vgpr(_)) && !changed) << i
+    });
+    let direct = direct.sum();
     supported &= modelled_on_cdna3(inst);
     let unsupported = Op::Unsupported;
     if !supported {
@@ -187,6 +222,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         dst: register(inst.dst),
         sdst: code(inst.sdst),
         src,
+        direct,
         neg: inst.neg,
         abs: inst.abs,
         op_sel: inst.op_sel,
@@ -197,6 +233,10 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         writes_exec: row.form == Form::CmpXToo,
         clears_half: inst.clears_half,
         weight: 1,
+        place: 0,
+        quick: false,
+        cost: 1,
+        stride: 1,
         entangled: false,
         space: match inst.format {
             Format::Smem if row.mnemonic.starts_with("s_buffer") => Space::Buffer,

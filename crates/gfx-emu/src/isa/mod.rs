@@ -15,6 +15,6 @@ mod tables;
 pub(crate) use instruction::{Dpp, Shuffle, WHOLE};
 pub use listing::{Coverage, coverage, disassemble};
 pub(crate) use lower::{AGPR, Inst, Space, Src};
-pub(crate) use ops::{Op, Unit};
+pub(crate) use ops::{OPS, Op, Unit};
 pub use program::DecodeError;
 pub(crate) use program::Program;

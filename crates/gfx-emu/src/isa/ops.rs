@@ -861,11 +861,48 @@ macro_rules! define {
                 }
             }
         }
+
+        /// How many operations there are.
+        pub(crate) const OPS: usize = [
+            $(Op::$ti,)* $(Op::$tf,)* $(Op::$pi,)* $(Op::$pf,)* $(Op::$c,)* $(Op::$s,)* $(Op::$x,)* $(Op::$o,)* $(Op::$e,)* $(Op::$g,)* $(Op::$n,)*
+        ]
+        .len();
     };
 }
 for_each_op!(define);
 
 impl Op {
+    /// Whether the executor's table has a function for it: it cannot fail, and needs no more than registers.
+    pub(crate) fn is_tabled(self) -> bool {
+        match self.unit() {
+            Unit::Lane | Unit::Compare | Unit::Scalar => true,
+            Unit::Vector => matches!(
+                self,
+                Op::ReadFirstLane
+                    | Op::ReadLane
+                    | Op::WriteLane
+                    | Op::CndmaskB32
+                    | Op::AddCoU32
+                    | Op::SubCoU32
+                    | Op::SubrevCoU32
+                    | Op::AddCoCiU32
+                    | Op::SubCoCiU32
+                    | Op::SubrevCoCiU32
+                    | Op::DivScaleF32
+                    | Op::DivFmasF32
+                    | Op::MadU64U32
+                    | Op::MadI64I32
+                    | Op::MbcntLo
+                    | Op::MbcntHi
+                    | Op::FmaMixF32
+                    | Op::PkFmaF32
+                    | Op::PkMulF32
+                    | Op::PkAddF32
+            ),
+            _ => false,
+        }
+    }
+
     /// The operation that a set clamp bit asks for: integer results saturate. `None` when the manual gives it no meaning
     /// that is modelled; float results are clamped to 0..=1 where they are written.
     pub(crate) fn saturated(self) -> Option<Op> {

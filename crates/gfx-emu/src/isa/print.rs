@@ -1,6 +1,6 @@
 //! Assembly text of an [`Instruction`], in LLVM's syntax.
 //!
-//! For faults and listings. `tests/isa_decode.rs` compares it with `llvm-objdump`.
+//! For faults and listings. `tests/isa/decode.rs` compares it with `llvm-objdump`.
 
 use std::fmt::Write as _;
 
@@ -25,9 +25,13 @@ pub(crate) fn print(inst: &Instruction) -> String {
     text
 }
 
+/// The end of a load's mnemonic whose data goes to LDS by a bit of the encoding.
+const TO_LDS: &str = " lds";
+
 /// Mnemonic with address space and encoding suffix.
 fn mnemonic(inst: &Instruction) -> String {
-    let name = inst.row.mnemonic;
+    // Where the data goes stands behind the modifiers.
+    let name = inst.row.mnemonic.trim_end_matches(TO_LDS);
     let prefix = match inst.format {
         Format::Flat => "flat_",
         Format::Scratch => "scratch_",
@@ -341,6 +345,9 @@ fn modifiers(inst: &Instruction, text: &mut String) {
         if inst.cache & bit != 0 {
             text.push_str(name);
         }
+    }
+    if inst.row.mnemonic.ends_with(TO_LDS) {
+        text.push_str(TO_LDS);
     }
     if let Some(dpp) = &inst.dpp {
         dpp_controls(inst.isa, dpp, text);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::decode::{self, Invalid};
 use super::instruction::{Format, Instruction, Isa, Operand};
 use super::lower::{self, Inst};
-use super::ops::Op;
+use super::ops::{Op, Unit};
 use super::print;
 use crate::Target;
 use crate::fault::FaultKind;
@@ -77,6 +77,18 @@ impl Program {
         for (index, target) in branches {
             // Every target was reached, or `reach` had failed.
             insts[index].target = index_of.get(&(target as usize)).copied().unwrap_or(u32::MAX);
+        }
+        let reaching = insts
+            .iter_mut()
+            .filter(|inst| matches!(inst.unit, Unit::ScalarMemory | Unit::Memory | Unit::Atomic));
+        for (number, inst) in reaching.enumerate() {
+            inst.place = number as u8;
+        }
+        for index in 0..insts.len() {
+            let (until, behind) = insts.split_at_mut(index + 1);
+            if let Some(inst) = until.last_mut() {
+                inst.finish(behind);
+            }
         }
         Ok(Program {
             insts,

@@ -131,6 +131,7 @@ pub(crate) const CDNA2: &Formats = &[
     ("DS", cdna3::DS),
     ("FLAT", cdna2::FLAT),
     ("FLAT", cdna3::FLAT),
+    ("FLAT to LDS", cdna2::TO_LDS),
     ("MUBUF", cdna2::MUBUF),
     ("MUBUF", cdna3::MUBUF),
 ];

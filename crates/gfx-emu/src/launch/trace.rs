@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, check, lanes, located};
+use super::{Advanced, Crew, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, check, lanes, located};
 use crate::elf::CodeObject;
-use crate::exec;
 use crate::fault::FaultKind;
 use crate::isa::Program;
 use crate::memory::Memory;
-use crate::wave::{Group, Stop, Wave, reg};
+use crate::wave::{Group, Wave, reg};
 
 /// One executed instruction of the traced wave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,12 +99,15 @@ fn traced<const W: usize>(run: &Run<'_, W>, trace: Trace<'_>) -> Result<LaunchSt
         wave: watched,
         visit,
     } = trace;
-    let executed = run.schedule(workgroup, |index, wave, group, budget| {
-        if index == watched {
-            steps(wave, run.program, group, budget, visit)
-        } else {
-            exec::run(wave, run.program, group, budget)
+    let mut doubles = vec![None; run.waves()];
+    let executed = run.schedule(&mut Crew::default(), workgroup, |index, wave, group, budget| {
+        let double = &mut doubles[index];
+        if index != watched {
+            return run.advance(double, wave, group, budget);
         }
+        steps(wave, run.program, group, budget, visit, |wave, group, budget| {
+            run.advance(double, wave, group, budget)
+        })
     });
     Ok(LaunchStats {
         waves: run.waves() as u64,
@@ -113,20 +115,21 @@ fn traced<const W: usize>(run: &Run<'_, W>, trace: Trace<'_>) -> Result<LaunchSt
     })
 }
 
-/// [`exec::run`], one instruction at a time.
+/// Runs a wave to its next barrier or its end by `advance`, one instruction at a time.
 fn steps<const W: usize>(
     wave: &mut Wave<W>,
     program: &Program,
     group: &mut Group<'_>,
     budget: &mut u64,
     visit: &mut dyn FnMut(Step),
-) -> Result<Stop, (usize, Option<usize>, FaultKind)> {
+    mut advance: impl FnMut(&mut Wave<W>, &mut Group<'_>, &mut u64) -> Advanced,
+) -> Advanced {
     loop {
         let before = wave.clone();
         // A budget of one instruction: the watchdog stops the wave in front of the next.
         let mut one = (*budget).min(1);
         let given = one;
-        let result = exec::run(wave, program, group, &mut one);
+        let result = advance(wave, group, &mut one);
         *budget -= given - one;
         let stopped = matches!(result, Err((_, _, FaultKind::Watchdog { .. })));
         if stopped && given == one {

@@ -103,8 +103,7 @@ impl Memory {
             return None;
         }
         let (_, offset) = self.locate(address, bytes, Access::Load, cursor).ok()?;
-        // What was found last stands first in the cursor.
-        let found = self.allocations.get(cursor.recent[0] as usize)?;
+        let found = self.allocations.get(cursor.index())?;
         Some((found.shadow.as_deref()?, offset, found.base, found.len))
     }
 

@@ -140,6 +140,16 @@ pub(crate) fn base(name: &str) -> &str {
     short.unwrap_or(name)
 }
 
+/// The name of an instruction by its text. One whose data goes to LDS is another instruction by the same mnemonic.
+pub(crate) fn name(text: &str) -> String {
+    let mnemonic = base(text.split(' ').next().unwrap());
+    if text.ends_with(" lds") && !mnemonic.contains("_lds") {
+        format!("{mnemonic} lds")
+    } else {
+        mnemonic.to_owned()
+    }
+}
+
 fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
     let listing: String = more(card).iter().map(|words| hex_bytes(words)).collect();
     let more = llvm_mc(card, &["-disassemble"], &listing);
@@ -148,13 +158,7 @@ fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
     for (text, bytes) in known.iter().chain(&more) {
         let class = class(card.target == Target::Gfx1100, text, bytes);
         for half in text.split(" :: ") {
-            let name = base(half.split(' ').next().unwrap());
-            // Data that goes to LDS is another instruction by the same name.
-            let name = if text.ends_with(" lds") && !name.contains("_lds") {
-                format!("{name} lds")
-            } else {
-                name.to_owned()
-            };
+            let name = name(half);
             // LLVM's name for words without a meaning.
             if name == "v_illegal" {
                 continue;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use gfx_emu::{coverage, disassemble};
 
+use crate::authority;
 use crate::decode::hex_bytes;
 use crate::llvm::{CDNA2, CDNA3, Card, llvm_mc, words};
 use crate::wave::Numbers;
@@ -194,7 +195,7 @@ fn listing(card: Card) -> Listing {
 }
 
 /// Where our text may differ from LLVM's, and why.
-fn differs_on_purpose(llvm: &str) -> bool {
+pub(crate) fn differs_on_purpose(llvm: &str) -> bool {
     // LLVM marks operands that the encoding holds but the instruction does not take.
     llvm.contains("/*Invalid")
         || llvm.contains("/* Invalid")
@@ -210,14 +211,14 @@ fn differs_on_purpose(llvm: &str) -> bool {
         || llvm.starts_with("ds_swizzle")
         // Its source is an accumulation register.
         || llvm.starts_with("v_accvgpr_mov_b32") && !llvm.contains(", a")
-        // Data that goes to LDS.
-        || llvm.ends_with(" lds")
+        // Buffers whose data goes to LDS.
+        || llvm.starts_with("buffer_") && llvm.ends_with(" lds")
         // Operand codes that mean something on other cards of the generation.
         || ["src_pops_exiting_wave_id", "src_lds_direct", "null"].iter().any(|name| llvm.contains(name))
 }
 
 /// LLVM reads an inline float constant of a 16-bit integer, and writes a literal, which VOP3 cannot hold on this card.
-fn has_vop3_literal(bytes: &[u8]) -> bool {
+pub(crate) fn has_vop3_literal(bytes: &[u8]) -> bool {
     let (first, rest) = bytes.split_first_chunk::<4>().unwrap();
     let second = rest
         .first_chunk::<4>()
@@ -227,7 +228,7 @@ fn has_vop3_literal(bytes: &[u8]) -> bool {
 }
 
 /// Instructions LLVM knows and the table leaves out: see the notes at the table's lists.
-fn is_left_out(mnemonic: &str) -> bool {
+pub(crate) fn is_left_out(mnemonic: &str) -> bool {
     let scalar_memory = ["s_scratch", "s_atc", "s_dcache_discard"];
     scalar_memory.iter().any(|name| mnemonic.starts_with(name))
         // Buffers in the formats of textures, and those that go to LDS.
@@ -288,24 +289,9 @@ fn every_row_of_cdna2_is_an_instruction_of_llvm() {
 
 #[track_caller]
 fn rows_are_known(card: Card, listing: &Listing) {
-    let suffixes = ["_e32", "_e64", "_sdwa", "_dpp"];
-    let known: BTreeSet<String> = listing
-        .iter()
-        .map(|(text, _)| text.split(' ').next().unwrap())
-        .map(|name| {
-            let short = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
-            short.unwrap_or(name).to_owned()
-        })
-        .collect();
+    let known: BTreeSet<String> = listing.iter().map(|(text, _)| authority::name(text)).collect();
     for line in coverage(card.target) {
-        let names: Vec<_> = match line.spaces {
-            [] => vec![line.mnemonic.to_owned()],
-            spaces => spaces
-                .iter()
-                .map(|space| format!("{space}_{}", line.mnemonic))
-                .collect(),
-        };
-        for name in names {
+        for name in line.names() {
             assert!(
                 known.contains(&name),
                 "LLVM has no `{name}` ({} opcode {:#x})",

@@ -5,6 +5,8 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+mod apfloat;
+#[cfg(test)]
 mod authority;
 #[cfg(test)]
 mod cdna3;
@@ -38,6 +40,8 @@ mod memory;
 mod packed;
 #[cfg(test)]
 mod page;
+#[cfg(test)]
+mod random_words;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

@@ -43,6 +43,16 @@ fn op_sel_chooses_the_half_of_each_operand() {
 }
 
 #[test]
+fn a_half_moves_into_either_half_and_leaves_the_other_alone() {
+    let before = [("v0", 0x1111_2222), ("v1", 0x3333_4444)];
+    check(&[
+        ("v_mov_b16 v0.l, v1.h", &before, &[("v0", 0x1111_3333)]),
+        ("v_mov_b16 v0.h, v1.l", &before, &[("v0", 0x4444_2222)]),
+        ("v_mov_b16 v0.h, 0x5678", &before, &[("v0", 0x5678_2222)]),
+    ]);
+}
+
+#[test]
 fn half_precision_is_rounded_once() {
     // 2049 * 2049 is 4198401; with 2^-24 added it is just above a tie that rounding twice would send down.
     let numbers = [0x6801u16, 0x3c01, 0x0001, 0x7bff, 0x8001, 0x1400, 0xe401];

@@ -56,7 +56,7 @@ pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembl
         (lines.len() == piece.lines().count() + 1).then(|| Assembled {
             names: lines
                 .iter()
-                .flat_map(|(text, _)| text.split(" :: ").map(mnemonic))
+                .flat_map(|(text, _)| text.split(" :: ").map(authority::name))
                 .collect(),
             code: lines.into_iter().flat_map(|(_, bytes)| bytes).collect(),
         })
@@ -64,8 +64,32 @@ pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembl
     found.into_iter().zip(pieces).map(complete).collect()
 }
 
-fn mnemonic(text: &str) -> String {
-    authority::base(text.split(' ').next().unwrap()).to_owned()
+/// Runs one row on a card: the row, the machine code, and where failures go.
+pub(crate) type Check<R> = fn(Card, &R, &[u8], &mut Vec<String>);
+
+/// Runs a table on every card, as far as it has the instructions, of which there are more than `least`; `narrow` is for waves
+/// of 32 lanes, `wide` of 64.
+#[track_caller]
+pub(crate) fn on_each_card<R>(
+    rows: &[R],
+    text: fn(&R) -> &'static str,
+    least: usize,
+    narrow: Check<R>,
+    wide: Check<R>,
+) {
+    let pieces: Vec<String> = rows.iter().map(|row| text(row).to_owned()).collect();
+    let mut wrong = Vec::new();
+    for card in CARDS {
+        let assembled = assemble_each(card, &pieces);
+        let known = assembled.iter().flatten().count();
+        assert!(known > least, "{} has only {known}", card.name);
+        for (row, assembled) in rows.iter().zip(&assembled) {
+            let Some(assembled) = assembled else { continue };
+            let check = if card.name == "gfx1100" { narrow } else { wide };
+            check(card, row, &assembled.code, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Values that show what random ones do not.

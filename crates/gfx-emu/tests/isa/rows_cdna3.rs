@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use gfx_emu::{Memory, Probe64, coverage};
 
+use crate::authority;
 use crate::decode_cdna3::{Listing, ON_CDNA2, ON_CDNA3};
 use crate::llvm::{CDNA2, CDNA3, Card};
 use crate::wave::{Numbers, set};
@@ -57,14 +58,6 @@ fn runs(card: Card, text: &str, bytes: &[u8]) -> bool {
     wave.run(&memory).is_ok()
 }
 
-/// The mnemonic without its encoding.
-fn base(text: &str) -> &str {
-    let name = text.split(' ').next().unwrap();
-    let suffixes = ["_e32", "_e64", "_sdwa", "_dpp"];
-    let short = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
-    short.unwrap_or(name)
-}
-
 #[test]
 fn every_row_of_cdna3_that_is_executed_runs() {
     rows_run(CDNA3, &ON_CDNA3);
@@ -79,20 +72,14 @@ fn every_row_of_cdna2_that_is_executed_runs() {
 fn rows_run(card: Card, listing: &Listing) {
     let mut ran = BTreeSet::new();
     for (text, bytes) in listing {
-        let name = base(text);
-        if !ran.contains(name) && !text.contains("/*") && runs(card, text, bytes) {
-            ran.insert(name.to_owned());
+        let name = authority::name(text);
+        if !ran.contains(&name) && !text.contains("/*") && runs(card, text, bytes) {
+            ran.insert(name);
         }
     }
     let (mut missing, mut rows) = (Vec::new(), 0);
     for line in coverage(card.target).into_iter().filter(|line| line.executed) {
-        let names = match line.spaces {
-            [] => vec![line.mnemonic.to_owned()],
-            spaces => spaces
-                .iter()
-                .map(|space| format!("{space}_{}", line.mnemonic))
-                .collect(),
-        };
+        let names = line.names();
         rows += names.len();
         missing.extend(
             names

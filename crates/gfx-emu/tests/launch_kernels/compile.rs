@@ -1,4 +1,4 @@
-//! Compiles small kernels with clang; rocm-soft's tests use this file as well.
+//! Compiles small kernels with clang; the tests of rocm-soft and gfx-tool use this file as well.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,13 +28,8 @@ DEVICE inline void barrier() {
 }
 "#;
 
-/// Compiles `source` for `target` and gives the code object's bytes. `name` is the test's, for the files.
-pub(crate) fn compile(name: &str, target: &str, source: &str) -> Vec<u8> {
-    compile_with(name, target, source, &[])
-}
-
-/// [`compile`] with more flags.
-pub(crate) fn compile_with(name: &str, target: &str, source: &str, flags: &[&str]) -> Vec<u8> {
+/// Compiles `source` for `target`, with more `flags`, and gives the code object's bytes. `name` is the test's, for the files.
+pub(crate) fn compile(name: &str, target: &str, source: &str, flags: &[&str]) -> Vec<u8> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = |ext: &str| -> PathBuf { dir.join(format!("{name}-{target}-{}.{ext}", std::process::id())) };
     let (hip, out) = (file("hip"), file("hsaco"));

@@ -14,7 +14,7 @@ KERNEL no_args() {}
 
 #[test]
 fn a_kernel_is_found_with_its_arguments_and_limits() {
-    let code = CodeObject::load(&compile("load_found", "gfx1100", SOURCE)).unwrap();
+    let code = CodeObject::load(&compile("load_found", "gfx1100", SOURCE, &[])).unwrap();
     assert_eq!(code.target(), Target::Gfx1100);
     let names: Vec<&str> = code.kernels().map(|k| k.name.as_str()).collect();
     assert_eq!(names, ["no_args", "two_args"]);
@@ -39,7 +39,7 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
 
 #[test]
 fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
-    let code = CodeObject::load(&compile("load_other", "gfx1030", SOURCE)).unwrap();
+    let code = CodeObject::load(&compile("load_other", "gfx1030", SOURCE, &[])).unwrap();
     assert_eq!(code.target(), Target::Other(0x36));
     let mut memory = gfx_emu::Memory::new(1 << 20);
     let placement = code.place(&mut memory).unwrap();
@@ -76,7 +76,7 @@ fn a_bundle_and_a_host_elf_are_refused_with_a_hint() {
 fn a_code_object_with_relocations_is_refused() {
     let source = "DEVICE unsigned target; DEVICE unsigned* pointer = &target;
         KERNEL k(unsigned* out) { *out = *pointer; }";
-    let error = CodeObject::load(&compile("load_reloc", "gfx1100", source)).unwrap_err();
+    let error = CodeObject::load(&compile("load_reloc", "gfx1100", source, &[])).unwrap_err();
     assert!(
         matches!(error, LoadError::Relocations { bytes } if bytes > 0),
         "{error}"
@@ -85,7 +85,7 @@ fn a_code_object_with_relocations_is_refused() {
 
 #[test]
 fn a_truncated_code_object_is_an_error_at_every_length() {
-    let whole = compile("load_truncated", "gfx1100", SOURCE);
+    let whole = compile("load_truncated", "gfx1100", SOURCE, &[]);
     CodeObject::load(&whole).unwrap();
     // The section headers end the file; without them there is no symbol table.
     for end in 0..whole.len() {
@@ -99,7 +99,7 @@ fn a_truncated_code_object_is_an_error_at_every_length() {
 
 #[test]
 fn a_flipped_bit_never_panics() {
-    let whole = compile("load_flipped", "gfx1100", SOURCE);
+    let whole = compile("load_flipped", "gfx1100", SOURCE, &[]);
     let mut refused = 0;
     for at in 0..whole.len() {
         for bit in [0, 4, 7] {

@@ -15,6 +15,8 @@ mod load;
 #[cfg(test)]
 mod planted;
 #[cfg(test)]
+mod registers;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod sanitizer;

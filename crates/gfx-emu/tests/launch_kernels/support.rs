@@ -2,7 +2,7 @@
 
 use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement, Target};
 
-use crate::compile::compile_with;
+use crate::compile::compile;
 
 /// A loaded code object and a device memory with its image.
 pub(crate) struct Device {
@@ -24,7 +24,7 @@ impl Device {
 
     /// Compiles for a target with more flags, loads and places.
     pub(crate) fn with_flags(target: &str, name: &str, source: &str, flags: &[&str]) -> Device {
-        let code = CodeObject::load(&compile_with(name, target, source, flags)).unwrap();
+        let code = CodeObject::load(&compile(name, target, source, flags)).unwrap();
         let mut memory = Memory::new(1 << 30);
         memory.track_writes();
         let placement = code.place(&mut memory).unwrap();

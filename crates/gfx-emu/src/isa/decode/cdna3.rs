@@ -456,7 +456,12 @@ fn accumulate_data(inst: &mut Instruction, bit: u32) {
 
 /// FLAT, SCRATCH, GLOBAL.
 fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = pick(isa, cdna2::FLAT, tables::FLAT, bits(word, 18, 7))?;
+    // Data that goes to LDS: a bit on CDNA2, opcodes of their own on CDNA3.
+    let row = if isa == Isa::Cdna2 && bits(word, 13, 1) != 0 {
+        find(cdna2::TO_LDS, bits(word, 18, 7))?
+    } else {
+        pick(isa, cdna2::FLAT, tables::FLAT, bits(word, 18, 7))?
+    };
     let format = match (bits(word, 14, 2), row.form) {
         (0, Form::Usual | Form::NotScratch) => Format::Flat,
         (1, Form::Usual | Form::NotFlat) => Format::Scratch,
@@ -472,10 +477,6 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
         _ => (word << 19) as i32 >> 19,
     };
     let saddr = bits(high, 16, 7);
-    // Data that goes to LDS.
-    if isa == Isa::Cdna2 && bits(word, 13, 1) != 0 {
-        return Err(Invalid::Unknown);
-    }
     // On CDNA2 a scratch address is in a vector or in a scalar register, on CDNA3 in both or none.
     let uses_vgpr = match (format, isa) {
         (Format::Scratch, Isa::Cdna2) => saddr == OFF,

@@ -110,7 +110,7 @@ pub(crate) const VOP3P: &[Row] = &[
 /// CDNA2, DS: no atomics on pairs.
 pub(crate) const DS: &[Row] = &[absent(0x17), absent(0x18), absent(0xb7), absent(0xb8)];
 
-/// CDNA2, FLAT: no loads into LDS, no atomics on pairs of brain floats, and not all of the others by flat addresses.
+/// CDNA2, FLAT: loads into LDS by a bit, no atomics on pairs of brain floats, and not all of the others by flat addresses.
 pub(crate) const FLAT: &[Row] = &[
     absent(0x26),
     absent(0x27),
@@ -120,6 +120,15 @@ pub(crate) const FLAT: &[Row] = &[
     global_only(0x4d, "atomic_add_f32", AtomicAddF32),
     global_only(0x4e, "atomic_pk_add_f16", AtomicPkAddF16),
     absent(0x52),
+];
+
+/// CDNA2, FLAT with the bit for data that goes to LDS; the opcode is that of the load into registers.
+pub(crate) const TO_LDS: &[Row] = &[
+    not_flat(0x10, "load_ubyte lds", LoadLdsU8),
+    not_flat(0x11, "load_sbyte lds", LoadLdsI8),
+    not_flat(0x12, "load_ushort lds", LoadLdsU16),
+    not_flat(0x13, "load_sshort lds", LoadLdsI16),
+    not_flat(0x14, "load_dword lds", LoadLdsB32),
 ];
 
 /// CDNA2, MUBUF: another cache control.

@@ -49,6 +49,16 @@ const ROWS: &[Row] = &[
     ("scratch_store_dword v20, v4, off\nscratch_load_lds_sshort v20, off\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) as i16 as u32),
     ("scratch_store_dword v20, v4, off\nscratch_load_lds_ubyte v20, off\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) & 0xff),
     ("scratch_store_dword v20, v4, off\nscratch_load_lds_sbyte v20, off\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) as i8 as u32),
+    ("global_load_dword v20, s[4:5] lds\nds_load_b32 v0, v20", 1, |_, lane, _| 1000 + lane as u32),
+    ("global_load_ushort v20, s[4:5] lds\nds_load_b32 v0, v20", 1, |_, lane, _| 1000 + lane as u32),
+    ("global_load_sshort v20, s[4:5] lds\nds_load_b32 v0, v20", 1, |_, lane, _| 1000 + lane as u32),
+    ("global_load_ubyte v20, s[4:5] lds\nds_load_b32 v0, v20", 1, |_, lane, _| (1000 + lane as u32) & 255),
+    ("global_load_sbyte v20, s[4:5] lds\nds_load_b32 v0, v20", 1, |_, lane, _| (1000 + lane as u32) as i8 as u32),
+    ("scratch_store_dword v20, v4, off\nscratch_load_dword v20, off lds\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane)),
+    ("scratch_store_dword v20, v4, off\nscratch_load_ushort v20, off lds\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) & 0xffff),
+    ("scratch_store_dword v20, v4, off\nscratch_load_sshort v20, off lds\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) as i16 as u32),
+    ("scratch_store_dword v20, v4, off\nscratch_load_ubyte v20, off lds\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) & 0xff),
+    ("scratch_store_dword v20, v4, off\nscratch_load_sbyte v20, off lds\nds_load_b32 v0, v20", 1, |_, lane, start| start(4, lane) as i8 as u32),
 ];
 
 pub(super) fn pieces() -> Vec<String> {

@@ -1,0 +1,333 @@
+//! The sanitizer's view of vector registers: a wave runs beside its double, which began with other garbage in the registers.
+//!
+//! What differs between the two depends on a register that nobody wrote. That holds to the bit and needs no rule for any
+//! instruction, because the double executes them too; memory it shares with its wave. As compilers leave registers unwritten
+//! on purpose, a difference may travel through registers and private memory. It is a finding where it decides an address, a
+//! branch or the active lanes, or reaches memory that others see. Chance can hide a dependence, when two kinds of garbage
+//! compare alike; it cannot make one up.
+
+use super::port::{self, At};
+use super::salu::source64;
+use super::{Trouble, buffer, memory, watch};
+use crate::fault::{Decision, FaultKind};
+use crate::isa::{Inst, Op, Program, Space, Src, Unit};
+use crate::wave::{Group, Stop, Wave, reg};
+
+/// Vector registers that a wave starts with: `v0` holds the work-item ids.
+const GIVEN: usize = 1;
+
+/// The double of a wave that has not begun: the same but for the registers that the hardware leaves as they were.
+pub(crate) fn of<const W: usize>(wave: &Wave<W>) -> Wave<W> {
+    let mut double = wave.clone();
+    for (register, row) in double.vgpr.iter_mut().enumerate().skip(GIVEN) {
+        for (lane, word) in row.iter_mut().enumerate() {
+            *word = garbage((register * W + lane) as u32);
+        }
+    }
+    double
+}
+
+/// A word unlike the zero that the wave itself begins with, whatever it is taken for: a huge number of either sign in every
+/// float format, a large integer, no byte zero.
+fn garbage(seed: u32) -> u32 {
+    let noise = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9);
+    noise & 0x80fe_feff | 0x7101_0101
+}
+
+/// Executes one instruction, both halves of a dual one; nothing when the wave goes on behind it.
+pub(crate) fn step<const W: usize>(
+    wave: &mut Wave<W>,
+    program: &Program,
+    group: &mut Group<'_>,
+    budget: &mut u64,
+) -> Result<Option<Stop>, (usize, Option<usize>, FaultKind)> {
+    // A budget of one instruction: the watchdog stops the wave in front of the next.
+    let given = (*budget).min(1);
+    let mut left = given;
+    let result = super::run(wave, program, group, &mut left);
+    *budget -= given - left;
+    match result {
+        Err((_, _, FaultKind::Watchdog { .. })) if left < given => Ok(None),
+        Err(trouble) => Err(trouble),
+        Ok(stop) => Ok(Some(stop)),
+    }
+}
+
+/// [`super::run`] of a wave beside its double.
+pub(crate) fn run<const W: usize>(
+    wave: &mut Wave<W>,
+    double: &mut Wave<W>,
+    program: &Program,
+    group: &mut Group<'_>,
+    budget: &mut u64,
+) -> Result<Stop, (usize, Option<usize>, FaultKind)> {
+    super::enter(wave, program).map_err(|kind| (program.pc(wave.pc), None, kind))?;
+    loop {
+        let index = wave.pc;
+        let Some(inst) = program.insts().get(index) else {
+            return super::run(wave, program, group, budget);
+        };
+        let located = |(lane, kind): Trouble| (program.pc(index), lane, kind);
+        if *budget > 0 {
+            decides(wave, double, inst).map_err(located)?;
+        }
+        // The instruction may overwrite its own addresses.
+        let private = private_lanes(wave, inst);
+        let stop = step(wave, program, group, budget)?;
+        double.pc = index;
+        follow(wave, double, program, group, private, inst).map_err(located)?;
+        if let Some(stop) = stop {
+            return Ok(stop);
+        }
+    }
+}
+
+fn finding(lane: Option<usize>, decides: Decision) -> Trouble {
+    (lane, FaultKind::UnwrittenRegister { decides })
+}
+
+/// Whether what `inst` is about to do hangs on a register that nobody wrote.
+fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    match inst.unit {
+        Unit::Control => branch(wave, double, inst),
+        Unit::ScalarMemory => {
+            let [one, other] = [wave, double].map(|wave| memory::consecutive(wave, inst));
+            if one.address != other.address || one.readable != other.readable {
+                return Err(finding(None, Decision::Address));
+            }
+            let Src::Scalar(first) = inst.src[0] else {
+                return Ok(());
+            };
+            let count = inst.op.signature().src[0].registers(W);
+            let mut registers = (first..first + count).map(usize::from);
+            if registers.any(|n| wave.sgpr[n & 127] != double.sgpr[n & 127]) {
+                return Err(finding(None, Decision::Data));
+            }
+            Ok(())
+        }
+        Unit::Memory | Unit::Atomic | Unit::Share if !exchanges(inst.op) => {
+            addresses(wave, double, inst)?;
+            data(wave, double, inst)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn branch<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let differs = match inst.op {
+        Op::SCbranchScc0 | Op::SCbranchScc1 => wave.scc != double.scc,
+        Op::SCbranchVccz | Op::SCbranchVccnz => (wave.mask(reg::VCC) == 0) != (double.mask(reg::VCC) == 0),
+        Op::SSetpc | Op::SSwappc => source64(wave, inst.src[0]) != source64(double, inst.src[0]),
+        _ => false,
+    };
+    if differs {
+        return Err(finding(None, Decision::Branch));
+    }
+    Ok(())
+}
+
+/// The active lanes, lowest first.
+fn active<const W: usize>(wave: &Wave<W>) -> impl Iterator<Item = usize> {
+    let exec = wave.exec();
+    (0..W).filter(move |lane| exec >> lane & 1 != 0)
+}
+
+/// Exchanges between lanes by the data share's wires, which touch no memory.
+fn exchanges(op: Op) -> bool {
+    matches!(op, Op::DsSwizzle | Op::DsBpermute | Op::DsPermute)
+}
+
+fn addresses<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let starts_at_m0 = matches!(inst.op, Op::DsConsume | Op::DsAppend) || memory::goes_to_lds(inst.op);
+    if starts_at_m0 && wave.sgpr[reg::M0] != double.sgpr[reg::M0] {
+        return Err(finding(None, Decision::Address));
+    }
+    let lane = if buffer::is_resource(wave, inst) {
+        let words = (usize::from(inst.base)..usize::from(inst.base) + 4).chain([usize::from(inst.soffset)]);
+        if words.map(|n| n & 127).any(|n| wave.sgpr[n] != double.sgpr[n]) {
+            return Err(finding(None, Decision::Address));
+        }
+        let count = usize::from(inst.idxen) + usize::from(inst.offen);
+        let first = inst.address.map_or(0, usize::from);
+        let word =
+            |wave: &Wave<W>, register: usize, lane: usize| wave.vgpr.get(register).map(|row| row[lane]);
+        active(wave).find(|lane| {
+            let mut registers = first..first + count;
+            registers.any(|register| word(wave, register, *lane) != word(double, register, *lane))
+        })
+    } else {
+        let [one, other] = [wave, double].map(|wave| memory::addresses(wave, inst));
+        active(wave).find(|lane| one[*lane] != other[*lane])
+    };
+    match lane {
+        Some(_) => Err(finding(lane, Decision::Address)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the lanes differ in what they give to memory that others see.
+fn data<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let kinds = inst.op.signature().src;
+    for (source, kind) in inst.src.iter().zip(kinds) {
+        let Src::Vgpr(first) = *source else { continue };
+        let words = kind.registers(W);
+        let rows = usize::from(first)..usize::from(first) + usize::from(words);
+        if wave.vgpr.get(rows.clone()) == double.vgpr.get(rows) {
+            continue;
+        }
+        let bytes = match memory::bytes(inst.op) {
+            Some(bytes) => bytes as usize,
+            None => 4 * usize::from(words),
+        };
+        let places = memory::addresses(wave, inst);
+        let lane = active(wave).find(|lane| {
+            let [one, other] = [wave, double].map(|wave| watch::bytes_of(wave, inst.op, *source, *lane));
+            let differing = (0..bytes).filter(|i| one[*i] != other[*i]);
+            !is_private(wave, inst, *lane, places[*lane]) && counts(differing, bytes, inst.unit)
+        });
+        if lane.is_some() {
+            return Err(finding(lane, Decision::Data));
+        }
+    }
+    Ok(())
+}
+
+/// Whether differing bytes of a store are a finding. A vector of three is stored as one of four, with anything in the last:
+/// the last quarter, or the last half of the second 16 bytes of 32.
+fn counts(mut differing: impl Iterator<Item = usize>, bytes: usize, unit: Unit) -> bool {
+    let padding = match bytes {
+        _ if unit == Unit::Atomic => bytes,
+        16 => 8,
+        4 | 8 => bytes - bytes / 4,
+        _ => bytes,
+    };
+    differing.next().is_some_and(|first| first < padding)
+}
+
+/// Whether a lane's access to `address` stays in its private memory.
+fn is_private<const W: usize>(wave: &Wave<W>, inst: &Inst, lane: usize, address: u64) -> bool {
+    !buffer::is_resource(wave, inst) && matches!(port::place(inst.space, lane, address), At::Scratch { .. })
+}
+
+/// The active lanes of which an instruction reaches private memory.
+fn private_lanes<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
+    match inst.space {
+        _ if !matches!(inst.unit, Unit::Memory | Unit::Atomic) => 0,
+        Space::Flat => {
+            let places = memory::addresses(wave, inst);
+            let private = active(wave).filter(|lane| is_private(wave, inst, *lane, places[*lane]));
+            private.fold(0, |lanes, lane| lanes | 1 << lane)
+        }
+        Space::Scratch => wave.exec(),
+        Space::Buffer if !buffer::is_resource(wave, inst) => wave.exec(),
+        _ => 0,
+    }
+}
+
+/// Takes the double behind the instruction that its wave has just executed, of which the lanes `private` reached private
+/// memory: the double has its own.
+fn follow<const W: usize>(
+    wave: &Wave<W>,
+    double: &mut Wave<W>,
+    program: &Program,
+    group: &mut Group<'_>,
+    private: u64,
+    inst: &Inst,
+) -> Result<(), Trouble> {
+    match inst.unit {
+        Unit::ScalarMemory => {
+            let first = usize::from(inst.dst);
+            let count = inst.op.signature().dst.registers(W);
+            for n in first..first + usize::from(count) {
+                double.set_sgpr(n, wave.sgpr[n & 127]);
+            }
+        }
+        Unit::Memory | Unit::Atomic | Unit::Share if !exchanges(inst.op) => {
+            if private != 0 {
+                double.set_exec(private);
+                imitate(double, program, group)?;
+                double.set_exec(wave.exec());
+            }
+            receive(wave, double, !private, inst);
+        }
+        _ => imitate(double, program, group)?,
+    }
+    double.mode = wave.mode;
+    let differ = wave.exec() ^ double.exec();
+    if differ != 0 {
+        return Err(finding(Some(differ.trailing_zeros() as usize), Decision::Lanes));
+    }
+    Ok(())
+}
+
+/// The double executes the instruction itself.
+fn imitate<const W: usize>(
+    double: &mut Wave<W>,
+    program: &Program,
+    group: &mut Group<'_>,
+) -> Result<(), Trouble> {
+    // The wave could execute it: what stops the double is a register number that it has from a register.
+    let stepped = step(double, program, group, &mut 1);
+    stepped.map_err(|(_, lane, _)| finding(lane, Decision::Register))?;
+    Ok(())
+}
+
+/// The double gets what the wave got from memory, in `lanes`.
+fn receive<const W: usize>(wave: &Wave<W>, double: &mut Wave<W>, lanes: u64, inst: &Inst) {
+    if inst.unit == Unit::Atomic && !inst.returns {
+        return;
+    }
+    // Bits that a load of a half leaves alone.
+    let kept = memory::narrow(inst.op).map_or(0, |narrow| {
+        narrow.clearing(W > 32 && inst.clears_half).merged(0, u32::MAX)
+    });
+    let first = usize::from(inst.dst);
+    let count = usize::from(inst.op.signature().dst.registers(W));
+    let rows = wave.vgpr.iter().zip(&mut double.vgpr).skip(first).take(count);
+    for (row, other) in rows {
+        for lane in active(wave).filter(|lane| lanes >> lane & 1 != 0) {
+            other[lane] = other[lane] & kept | row[lane] & !kept;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unit, counts, garbage};
+
+    #[test]
+    fn garbage_differs_from_zero_in_every_byte_and_is_a_huge_number_in_every_format() {
+        for seed in 0..100_000 {
+            let word = garbage(seed);
+            assert!(word.to_le_bytes().iter().all(|byte| *byte != 0), "{word:#x}");
+            assert!(f32::from_bits(word).abs() > 1e29 && f32::from_bits(word).is_finite());
+            let half = word >> 16 & 0x7fff;
+            assert!((0x7000..0x7c00).contains(&half), "{word:#x}");
+        }
+        assert!((0..64).any(|seed| garbage(seed) >> 31 == 0) && (0..64).any(|seed| garbage(seed) >> 31 != 0));
+    }
+
+    #[test]
+    fn only_the_fourth_of_three_elements_may_be_garbage() {
+        for (differing, bytes, found) in [
+            (0..0, 4, false),
+            (3..4, 4, false),
+            (2..4, 4, true),
+            (0..1, 1, true),
+            (1..2, 2, true),
+            (6..8, 8, false),
+            (4..8, 8, true),
+            (8..16, 16, false),
+            (12..16, 16, false),
+            (4..8, 16, true),
+            (11..12, 12, true),
+        ] {
+            assert_eq!(
+                counts(differing.clone(), bytes, Unit::Memory),
+                found,
+                "{differing:?} of {bytes}"
+            );
+        }
+        assert!(counts(3..4, 4, Unit::Atomic));
+    }
+}
