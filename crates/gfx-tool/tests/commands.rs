@@ -5,9 +5,14 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+#[path = "../../gfx-emu/tests/launch_kernels/compile.rs"]
+mod compile;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+
+use compile::compile;
 
 const SOURCE: &str = r#"
 extern "C" __attribute__((global)) void scale(float* x, float by, unsigned n) {
@@ -19,31 +24,12 @@ extern "C" __attribute__((global)) void reach(unsigned* x) {
 }
 "#;
 
-/// The code object. A machine without the compiler cannot run these tests, and the failure says so.
+/// The code object.
 static OBJECT: LazyLock<PathBuf> = LazyLock::new(|| {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let file = |ext: &str| directory.join(format!("gfx-tool-{}.{ext}", std::process::id()));
-    std::fs::write(file("hip"), SOURCE).unwrap();
-    let output = Command::new("clang++-19")
-        .args([
-            "-x",
-            "hip",
-            "--offload-arch=gfx1100",
-            "--cuda-device-only",
-            "--no-gpu-bundle-output",
-        ])
-        .args(["-nogpuinc", "-nogpulib", "-mcode-object-version=5", "-O2", "-o"])
-        .args([file("hsaco"), file("hip")])
-        .output()
-        .unwrap_or_else(|e| {
-            panic!("clang++-19 is needed to compile the test's kernels and did not start: {e}")
-        });
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    file("hsaco")
+    let name = format!("gfx-tool-{}.hsaco", std::process::id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, compile("gfx-tool", "gfx1100", SOURCE, &["-O2"])).unwrap();
+    path
 });
 
 fn gfx(args: &[&str]) -> Output {

@@ -5,17 +5,14 @@
 //! are to host memory, as for a new handle. Not modelled, and `rocblas_status_not_implemented`: products of integers
 //! and of complex numbers, and those computed in f16.
 
-use std::sync::{Mutex, PoisonError};
-
 use half::{bf16, f16};
 use rocm_rs::rocblas::bindings as blas;
 use rocm_rs::rocblas::bindings::{
     rocblas_atomics_mode, rocblas_datatype, rocblas_int, rocblas_operation, rocblas_status, rocblas_stride,
 };
 
-use crate::device::{Device, device};
-use crate::error;
-use crate::handles::{Kind, Table};
+use crate::handles::Kind;
+use crate::library::{Objects, Reach, status_names};
 
 /// The result of a rocBLAS function before it becomes a status.
 pub(crate) type Result<T = ()> = core::result::Result<T, rocblas_status>;
@@ -28,33 +25,32 @@ const INVALID_VALUE: rocblas_status = blas::rocblas_status__rocblas_status_inval
 const INTERNAL_ERROR: rocblas_status = blas::rocblas_status__rocblas_status_internal_error;
 
 /// Living handles and the stream of each.
-static HANDLES: Mutex<Table<usize>> = Mutex::new(Table::new(Kind::Blas));
+static HANDLES: Objects<usize> = Objects::new(Kind::Blas);
+
+const REACH: Reach<rocblas_status> = Reach {
+    who: "rocblas_gemm_strided_batched_ex",
+    missing: INTERNAL_ERROR,
+    outside: INTERNAL_ERROR,
+};
 
 fn with_handle<T>(handle: usize, f: impl FnOnce(&mut usize) -> T) -> Result<T> {
-    let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
-    handles.get_mut(handle).map(f).map_err(|_| INVALID_HANDLE)
-}
-
-fn the_device() -> Result<&'static Device> {
-    device().map_err(|_| INTERNAL_ERROR)
+    HANDLES.with(handle, f).ok_or(INVALID_HANDLE)
 }
 
 /// A handle of the null stream.
 pub(crate) fn create_handle() -> Result<usize> {
-    the_device()?;
-    let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(handles.insert(0))
+    REACH.device()?;
+    Ok(HANDLES.insert(0))
 }
 
 pub(crate) fn destroy_handle(handle: usize) -> Result {
-    let mut handles = HANDLES.lock().unwrap_or_else(PoisonError::into_inner);
-    handles.remove(handle).map(drop).map_err(|_| INVALID_HANDLE)
+    HANDLES.remove(handle).map(drop).ok_or(INVALID_HANDLE)
 }
 
 /// Streams execute at submission, so that the stream is checked and kept, and changes nothing.
 pub(crate) fn set_stream(handle: usize, stream: usize) -> Result {
     with_handle(handle, |_| ())?;
-    the_device()?.check_stream(stream).map_err(|_| INVALID_VALUE)?;
+    REACH.device()?.check_stream(stream).map_err(|_| INVALID_VALUE)?;
     with_handle(handle, |kept| *kept = stream)
 }
 
@@ -68,22 +64,8 @@ pub(crate) fn set_atomics_mode(handle: usize, mode: rocblas_atomics_mode) -> Res
     }
 }
 
-macro_rules! statuses {
-    ($($name:ident)*) => {
-        /// The name of a status, as `rocblas_status_to_string` gives it.
-        pub(crate) fn status_name(status: rocblas_status) -> &'static core::ffi::CStr {
-            $(if status == blas::$name {
-                // The constant's name without bindgen's prefix.
-                const NAME: &str = concat!(stringify!($name), "\0");
-                let (_, name) = NAME.as_bytes().split_at("rocblas_status__".len());
-                return core::ffi::CStr::from_bytes_with_nul(name).unwrap_or(c"");
-            })*
-            c"<undefined rocblas_status value>"
-        }
-    };
-}
-
-statuses! {
+status_names! {
+    rocblas_status, blas, "rocblas_status__", otherwise c"<undefined rocblas_status value>":
     rocblas_status__rocblas_status_success rocblas_status__rocblas_status_invalid_handle
     rocblas_status__rocblas_status_not_implemented rocblas_status__rocblas_status_invalid_pointer
     rocblas_status__rocblas_status_invalid_size rocblas_status__rocblas_status_memory_error
@@ -337,21 +319,10 @@ impl Matrices {
 
     /// Column `col`, of `rows` elements, of matrix `number`.
     fn read<R: Real>(&self, element: Element, number: usize, col: usize, rows: usize) -> Result<Vec<R>> {
-        let address = self.column(element, number, col);
-        let mut bytes = vec![0; rows * element.size()];
-        let read = the_device()?.read(address, &mut bytes);
-        read.map_err(|_| outside("reads", address, bytes.len()))?;
+        let bytes = REACH.read(self.column(element, number, col), rows * element.size())?;
         let elements = bytes.chunks_exact(element.size());
         Ok(elements.map(|bytes| R::decode(element, bytes)).collect())
     }
-}
-
-/// A card would fault; here the call fails and its account is kept.
-fn outside(does: &str, address: u64, bytes: usize) -> rocblas_status {
-    error::keep(format!(
-        "rocblas_gemm_strided_batched_ex {does} {bytes} bytes at {address:#x}, which are not all of one allocation"
-    ));
-    INTERNAL_ERROR
 }
 
 /// An operand of `rows` x `cols` after its operation, row by row.
@@ -423,9 +394,7 @@ fn compute<R: Real>(gemm: &Gemm, inputs: Element, outputs: Element) -> Result {
                 };
                 result.encode(outputs, &mut bytes);
             }
-            let address = gemm.d.column(outputs, number, col);
-            let written = the_device()?.write(address, &bytes);
-            written.map_err(|_| outside("writes", address, bytes.len()))?;
+            REACH.write(gemm.d.column(outputs, number, col), &bytes)?;
         }
     }
     Ok(())

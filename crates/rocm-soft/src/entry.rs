@@ -50,6 +50,15 @@ fn guard(body: impl FnOnce() -> Result) -> hipError_t {
     error::record(result.unwrap_or(Err(hip::hipError_t_hipErrorUnknown)))
 }
 
+/// Runs a library's entry point and gives its status; a panic is a bug of ours and becomes `panicked`.
+fn status_of<S>(success: S, panicked: S, body: impl FnOnce() -> core::result::Result<(), S>) -> S {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => success,
+        Ok(Err(status)) => status,
+        Err(_) => panicked,
+    }
+}
+
 /// The place an out-pointer points to.
 ///
 /// # Safety

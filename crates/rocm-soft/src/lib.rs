@@ -16,6 +16,7 @@ mod entry;
 mod error;
 mod handles;
 mod image;
+mod library;
 mod miopen;
 mod properties;
 mod rocrand;

@@ -5,17 +5,14 @@
 //! tap, and rounded once. Not modelled: other layouts, three dimensions, transposed descriptors, gradients by the kernel, and
 //! the search for the fastest solution. There is no convolution of f64 and of integers, as in MIOpen, and no pooling of bf16.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use rocm_rs::miopen::bindings as nn;
 use rocm_rs::miopen::bindings::{
     miopenConvolutionMode_t, miopenDataType_t, miopenPoolingMode_t, miopenStatus_t,
 };
 
 use crate::blas::{Element, Real};
-use crate::device::{Device, device};
-use crate::error;
-use crate::handles::{Kind, Table};
+use crate::handles::Kind;
+use crate::library::{Objects, Reach, status_names};
 
 /// The result of an MIOpen function before it becomes a status.
 pub(crate) type Result<T = ()> = core::result::Result<T, miopenStatus_t>;
@@ -65,42 +62,45 @@ enum Object {
     Pooling(Option<Pooling>),
 }
 
-static OBJECTS: Mutex<Table<Object>> = Mutex::new(Table::new(Kind::Nn));
+static OBJECTS: Objects<Object> = Objects::new(Kind::Nn);
 
-fn objects() -> MutexGuard<'static, Table<Object>> {
-    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn the_device() -> Result<&'static Device> {
-    device().map_err(|_| INTERNAL_ERROR)
-}
+const REACH: Reach<miopenStatus_t> = Reach {
+    who: "MIOpen",
+    missing: INTERNAL_ERROR,
+    outside: INTERNAL_ERROR,
+};
 
 /// A handle for `stream`: streams execute at submission, so that it is checked and changes nothing.
 pub(crate) fn create_handle(stream: usize) -> Result<usize> {
-    the_device()?.check_stream(stream).map_err(|_| BAD_PARAMETER)?;
-    Ok(objects().insert(Object::Handle))
+    REACH.device()?.check_stream(stream).map_err(|_| BAD_PARAMETER)?;
+    Ok(OBJECTS.insert(Object::Handle))
 }
 
 pub(crate) fn create_tensor() -> usize {
-    objects().insert(Object::Tensor(None))
+    OBJECTS.insert(Object::Tensor(None))
 }
 
 pub(crate) fn create_convolution() -> usize {
-    objects().insert(Object::Convolution(None))
+    OBJECTS.insert(Object::Convolution(None))
 }
 
 pub(crate) fn create_pooling() -> usize {
-    objects().insert(Object::Pooling(None))
+    OBJECTS.insert(Object::Pooling(None))
 }
 
 /// Ends a handle or a descriptor.
 pub(crate) fn destroy(object: usize) -> Result {
-    objects().remove(object).map(drop).map_err(|_| BAD_PARAMETER)
+    OBJECTS.remove(object).map(drop).ok_or(BAD_PARAMETER)
 }
 
 fn get<T>(object: usize, pick: impl FnOnce(Object) -> Option<T>) -> Result<T> {
-    let found = objects().get(object).copied().map_err(|_| BAD_PARAMETER)?;
-    pick(found).ok_or(BAD_PARAMETER)
+    let found = OBJECTS.with(object, |found| *found).and_then(pick);
+    found.ok_or(BAD_PARAMETER)
+}
+
+/// Changes an object; `change` finds nothing to change in one of another kind.
+fn set(object: usize, change: impl FnOnce(&mut Object) -> Option<()>) -> Result {
+    OBJECTS.with(object, change).flatten().ok_or(BAD_PARAMETER)
 }
 
 fn check_handle(handle: usize) -> Result {
@@ -131,11 +131,13 @@ fn sizes<const N: usize>(numbers: [i32; N], least: i32) -> Result<[usize; N]> {
 
 pub(crate) fn set_tensor(object: usize, datatype: miopenDataType_t, dims: [i32; 4]) -> Result {
     let sizes = sizes(dims, 1)?;
-    match objects().get_mut(object) {
-        Ok(Object::Tensor(tensor)) => *tensor = Some(Tensor { datatype, sizes }),
-        _ => return Err(BAD_PARAMETER),
-    }
-    Ok(())
+    set(object, |object| {
+        let Object::Tensor(tensor) = object else {
+            return None;
+        };
+        *tensor = Some(Tensor { datatype, sizes });
+        Some(())
+    })
 }
 
 pub(crate) fn init_convolution(
@@ -153,20 +155,24 @@ pub(crate) fn init_convolution(
         nn::miopenConvolutionMode_t_miopenTranspose => return Err(NOT_IMPLEMENTED),
         _ => return Err(BAD_PARAMETER),
     }
-    match objects().get_mut(object) {
-        Ok(Object::Convolution(convolution)) => *convolution = Some(Convolution { slide, groups: 1 }),
-        _ => return Err(BAD_PARAMETER),
-    }
-    Ok(())
+    set(object, |object| {
+        let Object::Convolution(convolution) = object else {
+            return None;
+        };
+        *convolution = Some(Convolution { slide, groups: 1 });
+        Some(())
+    })
 }
 
 pub(crate) fn set_groups(object: usize, groups: i32) -> Result {
     let [groups] = sizes([groups], 1)?;
-    match objects().get_mut(object) {
-        Ok(Object::Convolution(Some(convolution))) => convolution.groups = groups,
-        _ => return Err(BAD_PARAMETER),
-    }
-    Ok(())
+    set(object, |object| {
+        let Object::Convolution(Some(convolution)) = object else {
+            return None;
+        };
+        convolution.groups = groups;
+        Some(())
+    })
 }
 
 pub(crate) fn set_pooling(
@@ -177,7 +183,7 @@ pub(crate) fn set_pooling(
     if mode > nn::miopenPoolingMode_t_miopenPoolingAverageInclusive {
         return Err(BAD_PARAMETER);
     }
-    let set = Pooling {
+    let new = Pooling {
         mode,
         window: sizes(window, 1)?,
         slide: Slide {
@@ -186,11 +192,13 @@ pub(crate) fn set_pooling(
             dilation: [1, 1],
         },
     };
-    match objects().get_mut(object) {
-        Ok(Object::Pooling(pooling)) => *pooling = Some(set),
-        _ => return Err(BAD_PARAMETER),
-    }
-    Ok(())
+    set(object, |object| {
+        let Object::Pooling(pooling) = object else {
+            return None;
+        };
+        *pooling = Some(new);
+        Some(())
+    })
 }
 
 impl Slide {
@@ -280,7 +288,7 @@ impl Call {
             return Err(BAD_PARAMETER);
         }
         // The solution's own use of it, so that one that is not there is noticed.
-        put(workspace, &vec![0; needed])?;
+        REACH.write(workspace, &vec![0; needed])?;
         let weights = read(element, kernel, &problem.kernel)?;
         if is_gradient {
             let given = read(element, results, &problem.results)?;
@@ -428,18 +436,8 @@ fn element(datatype: miopenDataType_t) -> Option<Element> {
     }
 }
 
-/// A card would fault; here the call fails and its account is kept.
-fn outside(does: &str, address: u64, bytes: usize) -> miopenStatus_t {
-    error::keep(format!(
-        "MIOpen {does} {bytes} bytes at {address:#x}, which are not all of one allocation"
-    ));
-    INTERNAL_ERROR
-}
-
 fn read(element: Element, address: u64, tensor: &Tensor) -> Result<Vec<f32>> {
-    let mut bytes = vec![0; tensor.sizes.iter().product::<usize>() * element.size()];
-    let read = the_device()?.read(address, &mut bytes);
-    read.map_err(|_| outside("reads", address, bytes.len()))?;
+    let bytes = REACH.read(address, tensor.sizes.iter().product::<usize>() * element.size())?;
     let elements = bytes.chunks_exact(element.size());
     Ok(elements.map(|bytes| f32::decode(element, bytes)).collect())
 }
@@ -447,30 +445,11 @@ fn read(element: Element, address: u64, tensor: &Tensor) -> Result<Vec<f32>> {
 fn write(element: Element, address: u64, values: &[f32]) -> Result {
     let mut bytes = Vec::with_capacity(values.len() * element.size());
     values.iter().for_each(|value| value.encode(element, &mut bytes));
-    put(address, &bytes)
+    REACH.write(address, &bytes)
 }
 
-fn put(address: u64, bytes: &[u8]) -> Result {
-    let written = the_device()?.write(address, bytes);
-    written.map_err(|_| outside("writes", address, bytes.len()))
-}
-
-macro_rules! statuses {
-    ($($name:ident)*) => {
-        /// The name of a status, as `miopenGetErrorString` gives it.
-        pub(crate) fn status_name(status: miopenStatus_t) -> &'static core::ffi::CStr {
-            $(if status == nn::$name {
-                // The constant's name without bindgen's prefix.
-                const NAME: &str = concat!(stringify!($name), "\0");
-                let (_, name) = NAME.as_bytes().split_at("miopenStatus_t_".len());
-                return core::ffi::CStr::from_bytes_with_nul(name).unwrap_or(c"");
-            })*
-            c"Unknown error status"
-        }
-    };
-}
-
-statuses! {
+status_names! {
+    miopenStatus_t, nn, "miopenStatus_t_", otherwise c"Unknown error status":
     miopenStatus_t_miopenStatusSuccess miopenStatus_t_miopenStatusNotInitialized
     miopenStatus_t_miopenStatusInvalidValue miopenStatus_t_miopenStatusBadParm
     miopenStatus_t_miopenStatusAllocFailed miopenStatus_t_miopenStatusInternalError

@@ -5,14 +5,12 @@
 //! Not modelled, and refused with `ROCRAND_STATUS_TYPE_ERROR`: the other generators, XORWOW among them.
 
 use std::f64::consts::TAU;
-use std::sync::{Mutex, PoisonError};
 
 use rocm_rs::rocrand::bindings as rand;
 use rocm_rs::rocrand::bindings::{rocrand_rng_type, rocrand_status};
 
-use crate::device::device;
-use crate::error;
-use crate::handles::{Kind, Table};
+use crate::handles::Kind;
+use crate::library::{Objects, Reach};
 
 /// The result of a rocRAND function before it becomes a status.
 pub(crate) type Result<T = ()> = core::result::Result<T, rocrand_status>;
@@ -30,33 +28,35 @@ struct Generator {
     used: u64,
 }
 
-static GENERATORS: Mutex<Table<Generator>> = Mutex::new(Table::new(Kind::Rand));
+static GENERATORS: Objects<Generator> = Objects::new(Kind::Rand);
+
+const REACH: Reach<rocrand_status> = Reach {
+    who: "rocRAND",
+    missing: INTERNAL_ERROR,
+    outside: LAUNCH_FAILURE,
+};
 
 fn with<T>(generator: usize, f: impl FnOnce(&mut Generator) -> T) -> Result<T> {
-    let mut generators = GENERATORS.lock().unwrap_or_else(PoisonError::into_inner);
-    generators.get_mut(generator).map(f).map_err(|_| NOT_CREATED)
+    GENERATORS.with(generator, f).ok_or(NOT_CREATED)
 }
 
 /// A generator of seed 0.
 pub(crate) fn create(kind: rocrand_rng_type) -> Result<usize> {
-    device().map_err(|_| INTERNAL_ERROR)?;
+    REACH.device()?;
     if kind != rand::rocrand_rng_type_ROCRAND_RNG_PSEUDO_PHILOX4_32_10 {
         return Err(TYPE_ERROR);
     }
-    let mut generators = GENERATORS.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(generators.insert(Generator::default()))
+    Ok(GENERATORS.insert(Generator::default()))
 }
 
 pub(crate) fn destroy(generator: usize) -> Result {
-    let mut generators = GENERATORS.lock().unwrap_or_else(PoisonError::into_inner);
-    generators.remove(generator).map(drop).map_err(|_| NOT_CREATED)
+    GENERATORS.remove(generator).map(drop).ok_or(NOT_CREATED)
 }
 
 /// Streams execute at submission: which one it is changes nothing.
 pub(crate) fn set_stream(generator: usize, stream: usize) -> Result {
     with(generator, |_| ())?;
-    let device = device().map_err(|_| INTERNAL_ERROR)?;
-    device.check_stream(stream).map_err(|_| INTERNAL_ERROR)
+    REACH.device()?.check_stream(stream).map_err(|_| INTERNAL_ERROR)
 }
 
 /// The sequence begins anew.
@@ -187,14 +187,7 @@ pub(crate) fn generate<D: Draw>(
         bytes.extend(draw.numbers(&words));
     }
     bytes.truncate(count * size);
-    let device = device().map_err(|_| INTERNAL_ERROR)?;
-    device.write(address, &bytes).map_err(|_| {
-        error::keep(format!(
-            "rocRAND writes {} bytes at {address:#x}, which are not all of one allocation",
-            bytes.len()
-        ));
-        LAUNCH_FAILURE
-    })
+    REACH.write(address, &bytes)
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@ use rocm_rs::miopen::bindings::{
     miopenPoolingMode_t, miopenStatus_t, miopenTensorDescriptor_t,
 };
 
-use super::{AssertUnwindSafe, address, c_void, catch_unwind, opaque, out};
+use super::{address, c_void, opaque, out, status_of};
 use crate::miopen::{self, BAD_PARAMETER, Call, Pool};
 
 fn guard(body: impl FnOnce() -> miopen::Result) -> miopenStatus_t {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => declared::miopenStatus_t_miopenStatusSuccess,
-        Ok(Err(status)) => status,
-        Err(_) => miopen::UNKNOWN_ERROR,
-    }
+    status_of(
+        declared::miopenStatus_t_miopenStatusSuccess,
+        miopen::UNKNOWN_ERROR,
+        body,
+    )
 }
 
 /// Writes the handle of a new object.

@@ -5,15 +5,15 @@ use rocm_rs::rocblas::bindings::{
     rocblas_operation, rocblas_status, rocblas_stride,
 };
 
-use super::{AssertUnwindSafe, address, c_char, c_void, catch_unwind, opaque, out};
+use super::{address, c_char, c_void, opaque, out, status_of};
 use crate::blas::{self, Gemm, Matrices, Scalar};
 
 fn guard(body: impl FnOnce() -> blas::Result) -> rocblas_status {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => declared::rocblas_status__rocblas_status_success,
-        Ok(Err(status)) => status,
-        Err(_) => declared::rocblas_status__rocblas_status_internal_error,
-    }
+    status_of(
+        declared::rocblas_status__rocblas_status_success,
+        declared::rocblas_status__rocblas_status_internal_error,
+        body,
+    )
 }
 
 /// A scalar of `compute_type` in host memory.

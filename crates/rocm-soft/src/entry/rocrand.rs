@@ -2,15 +2,15 @@
 
 use rocm_rs::rocrand::bindings::{self as declared, rocrand_generator, rocrand_rng_type, rocrand_status};
 
-use super::{AssertUnwindSafe, address, c_void, catch_unwind, opaque, out};
+use super::{address, c_void, opaque, out, status_of};
 use crate::rocrand::{self, Normal, NormalDouble, Uniform, UniformDouble};
 
 fn guard(body: impl FnOnce() -> rocrand::Result) -> rocrand_status {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => declared::rocrand_status_ROCRAND_STATUS_SUCCESS,
-        Ok(Err(status)) => status,
-        Err(_) => rocrand::INTERNAL_ERROR,
-    }
+    status_of(
+        declared::rocrand_status_ROCRAND_STATUS_SUCCESS,
+        rocrand::INTERNAL_ERROR,
+        body,
+    )
 }
 
 foreign! {

@@ -92,7 +92,7 @@ fn child_with_two_cards() {
     assert_eq!(std::thread::spawn(current).join().unwrap(), 0);
 
     // Memory, modules and streams belong to the device of their making, whatever is current later.
-    let kernels = ["gfx1100", "gfx942"].map(|target| compile("hip_devices", target, SOURCE));
+    let kernels = ["gfx1100", "gfx942"].map(|target| compile("hip_devices", target, SOURCE, &[]));
     let devices = [0, 1].map(|id| {
         set_device(id);
         let module = load(&kernels[id as usize]).unwrap();
@@ -196,7 +196,7 @@ fn child_without_devices() {
 #[test]
 #[ignore = "a child of a test above"]
 fn child_that_measures() {
-    let module = load(&compile("hip_clock", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_clock", "gfx1100", SOURCE, &[])).unwrap();
     let (add, mut pointer, mut by) = (function(module, "add").unwrap(), upload(&[0; 32]), 1_u32);
     let measure = |times: usize, pointer: &mut *mut c_void, by: &mut u32| {
         let (mut start, mut stop, mut milliseconds) = (ptr::null_mut(), ptr::null_mut(), -1.0);

@@ -21,7 +21,7 @@ const INVALID_VALUE: u32 = hip::hipError_t_hipErrorInvalidValue;
 
 #[test]
 fn a_kernel_gets_its_arguments_from_kernel_params() {
-    let module = load(&compile("hip_params", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_params", "gfx1100", SOURCE, &[])).unwrap();
     let axpy = function(module, "axpy").unwrap();
     let (mut x, mut y) = (upload(&(0..300).collect::<Vec<_>>()), upload(&[7; 301]));
     let (mut scale, mut add, mut n) = (3_i8, 1000_u16, 300_u32);
@@ -56,7 +56,7 @@ struct Axpy {
 
 #[test]
 fn a_kernel_gets_its_arguments_from_the_extra_list() {
-    let module = load(&compile("hip_extra", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_extra", "gfx1100", SOURCE, &[])).unwrap();
     let axpy = function(module, "axpy").unwrap();
     let (x, y) = (upload(&[1, 2, 3]), upload(&[0; 3]));
     let mut arguments = Axpy {
@@ -96,7 +96,7 @@ fn a_kernel_gets_its_arguments_from_the_extra_list() {
 
 #[test]
 fn launch_shapes_get_hips_error_codes() {
-    let module = load(&compile("hip_shapes", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_shapes", "gfx1100", SOURCE, &[])).unwrap();
     let nothing = function(module, "nothing").unwrap();
     let axpy = function(module, "axpy").unwrap();
     assert_eq!(launch(nothing, [1, 1, 1], [1024, 1, 1], &mut []), OK);
@@ -123,7 +123,7 @@ fn launch_shapes_get_hips_error_codes() {
 
 #[test]
 fn a_fault_is_a_launch_failure_with_a_text_and_the_device_goes_on() {
-    let module = load(&compile("hip_fault", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_fault", "gfx1100", SOURCE, &[])).unwrap();
     let axpy = function(module, "axpy").unwrap();
     let (mut x, mut y) = (upload(&[1; 40]), upload(&[0; 39]));
     let (mut scale, mut add, mut n) = (1_i8, 0_u16, 40_u32);
@@ -152,7 +152,7 @@ fn a_fault_is_a_launch_failure_with_a_text_and_the_device_goes_on() {
 
 #[test]
 fn a_freed_buffer_is_a_use_after_free_in_the_kernel() {
-    let module = load(&compile("hip_freed", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_freed", "gfx1100", SOURCE, &[])).unwrap();
     let axpy = function(module, "axpy").unwrap();
     let (mut x, mut y) = (upload(&[1; 8]), upload(&[0; 8]));
     let (mut scale, mut add, mut n) = (1_i8, 0_u16, 8_u32);
@@ -174,12 +174,12 @@ fn a_freed_buffer_is_a_use_after_free_in_the_kernel() {
 
 #[test]
 fn images_for_another_card_and_broken_ones_are_told_apart() {
-    let other = load(&compile("hip_other", "gfx942", SOURCE)).unwrap_err();
+    let other = load(&compile("hip_other", "gfx942", SOURCE, &[])).unwrap_err();
     assert_eq!(other, hip::hipError_t_hipErrorNoBinaryForGpu);
     assert!(rocm_soft::take_fault().unwrap().contains("gfx942"));
     let broken = hip::hipError_t_hipErrorInvalidImage;
     assert_eq!(load(&[0; 64]).unwrap_err(), broken);
-    let mut image = compile("hip_broken", "gfx1100", SOURCE);
+    let mut image = compile("hip_broken", "gfx1100", SOURCE, &[]);
     load(&image).unwrap();
     // Another machine's number in the ELF header.
     image[18] = 62;
@@ -188,7 +188,7 @@ fn images_for_another_card_and_broken_ones_are_told_apart() {
 
 #[test]
 fn unknown_kernels_and_stale_modules_are_not_found() {
-    let module = load(&compile("hip_stale", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_stale", "gfx1100", SOURCE, &[])).unwrap();
     assert_eq!(function(module, "axpz"), Err(hip::hipError_t_hipErrorNotFound));
     let nothing = function(module, "nothing").unwrap();
     assert_eq!(function(module, "nothing"), Ok(nothing));
@@ -201,7 +201,7 @@ fn unknown_kernels_and_stale_modules_are_not_found() {
 
 #[test]
 fn a_device_variable_can_be_read_and_written() {
-    let module = load(&compile("hip_variable", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_variable", "gfx1100", SOURCE, &[])).unwrap();
     let (mut pointer, mut size) = (ptr::null_mut(), 0);
     assert_eq!(
         call!(hipModuleGetGlobal(
@@ -230,7 +230,7 @@ fn a_device_variable_can_be_read_and_written() {
 
 #[test]
 fn a_kernels_limits_can_be_asked_for() {
-    let module = load(&compile("hip_limits", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_limits", "gfx1100", SOURCE, &[])).unwrap();
     let axpy = function(module, "axpy").unwrap();
     let mut value = 0;
     let attribute = hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
@@ -250,7 +250,7 @@ fn a_kernels_limits_can_be_asked_for() {
 #[test]
 fn launches_and_allocations_from_inside_a_thread_pool_do_not_wait_for_each_other() {
     use rayon::iter::{IntoParallelIterator, ParallelIterator};
-    let module = load(&compile("hip_pool", "gfx1100", SOURCE)).unwrap();
+    let module = load(&compile("hip_pool", "gfx1100", SOURCE, &[])).unwrap();
     let axpy = function(module, "axpy").unwrap().addr();
     // A launch's own work runs on the same pool: while a thread waits for it, it may be given another of these.
     (0..200_u32).into_par_iter().for_each(|i| {

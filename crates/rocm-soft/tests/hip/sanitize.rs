@@ -41,7 +41,7 @@ fn a_read_of_what_nobody_wrote_fails_with_the_variable_and_not_without() {
 #[ignore = "a child of the test above"]
 fn child_that_expects_a_finding() {
     let source = "KERNEL copy(const unsigned* in, unsigned* out) { out[tid(0)] = in[tid(0)]; }";
-    let module = load(&compile("hip_unwritten", "gfx1100", source)).unwrap();
+    let module = load(&compile("hip_unwritten", "gfx1100", source, &[])).unwrap();
     let copy = function(module, "copy").unwrap();
     let (mut fresh, mut out) = (malloc(128), upload(&[0; 32]));
     let code = launch(copy, [1; 3], [32, 1, 1], &mut [arg(&mut fresh), arg(&mut out)]);
