@@ -10,7 +10,8 @@ const SAXPY: &str = r#"
     }
 "#;
 
-fn main() -> Result<()> {
+/// What a reader copies; `tests/example.rs` runs it.
+pub fn main() -> Result<()> {
     let device = Device::new(0)?;
     let n = 1000_usize;
     let host: Vec<f32> = (0..n).map(|i| i as f32).collect();

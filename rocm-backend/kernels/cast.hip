@@ -5,22 +5,11 @@
 
 using namespace parity;
 
-// `out` never aliases `inp`: the two may differ in size.
-template <typename To, typename From>
-PARITY_FN void cast_all(size_t numel, size_t num_dims, const size_t *info, const From *inp, To *out) {
-    const Walk<1> walk(numel, num_dims, info);
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        size_t at[1];
-        walk.locate(i, at);
-        out[i] = numeric::cast<To>(inp[at[0]]);
-    }
-}
-
 #define KERNEL(From, To) \
     extern "C" __global__ void cast_##From##_##To( \
         size_t numel, size_t num_dims, const size_t *__restrict__ info, const From *__restrict__ inp, \
         To *__restrict__ out) { \
-        cast_all(numel, num_dims, info, inp, out); \
+        map_cast(numel, num_dims, info, inp, out, [](From x) { return numeric::cast<To>(x); }); \
     }
 
 // A row macro cannot be expanded inside itself, so the second dtype is written out.

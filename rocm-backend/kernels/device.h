@@ -38,6 +38,13 @@ namespace parity {
 
 using size_t = __SIZE_TYPE__;
 
+// Lanes of a wave: RDNA's have 32, as these kernels are compiled, GCN's and CDNA's 64.
+#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
+constexpr unsigned WAVE = 32;
+#else
+constexpr unsigned WAVE = 64;
+#endif
+
 // A one-dimensional launch: this thread's first element, and the distance to its next one. Both are 64 bits wide
 // before they are multiplied, so that a grid of more than 2^32 threads is right.
 PARITY_FN size_t first_index() {

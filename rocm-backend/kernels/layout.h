@@ -1,10 +1,11 @@
-// How a kernel walks its tensors: a grid-stride loop over the elements of the result, and the way from an element's
-// number to its place in a strided operand. Not here: what is computed on the way (numeric.h).
+// How a kernel walks its tensors: a grid-stride loop over the elements of the result, in packs of 16 bytes where all
+// operands are contiguous, and else the way from an element's number to its place in a strided operand. Not here: what is
+// computed on the way (numeric.h), how a pack is moved (packs.h).
 //
 // `info` is candle's: `num_dims` sizes, then one set of `num_dims` strides for each operand, all in elements, 64 bits
 // each. Null means that every operand is contiguous. Elements are numbered in row-major order.
 #pragma once
-#include "dtype.h"
+#include "packs.h"
 
 namespace parity {
 
@@ -63,34 +64,81 @@ template <unsigned Operands> struct Walk {
 // out[i] = f(inp[i]); without an input, in place: out[i] = f(out[i]). `out` is contiguous.
 template <typename T, typename F>
 PARITY_FN void map_unary(size_t numel, size_t num_dims, const size_t *info, const T *inp, T *out, F f) {
+    constexpr unsigned N = PackLen<T>::value;
+    const bool in_place = inp == nullptr;
+    const Walk<1> walk(numel, num_dims, in_place ? nullptr : info);
+    const T *from = in_place ? out : inp;
+    Run<N>(out, numel, walk.is_plain)
+        .each(
+            first_index(), index_step(), [&](size_t i) { store_pack<N>(out + i, map_pack<T>(load_pack<N>(from + i), f)); },
+            [&](size_t i) {
+                size_t at[1];
+                walk.locate(i, at);
+                out[i] = f(from[at[0]]);
+            });
+}
+
+// out[i] = f(inp[i]) in another dtype. `out` is contiguous, and never aliases `inp`: the two may differ in size.
+template <typename T, typename U, typename F>
+PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const T *inp, U *out, F f) {
+    constexpr unsigned N = PackLen<T, U>::value;
     const Walk<1> walk(numel, num_dims, info);
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        size_t at[1];
-        walk.locate(i, at);
-        out[i] = f(inp != nullptr ? inp[at[0]] : out[i]);
-    }
+    Run<N>(out, numel, walk.is_plain)
+        .each(
+            first_index(), index_step(),
+            [&](size_t i) {
+                const Pack<T, N> x = load_whole_pack<N>(inp + i);
+                Pack<U, N> y;
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    y.at[e] = f(x.at[e]);
+                }
+                store_pack<N>(out + i, y);
+            },
+            [&](size_t i) {
+                size_t at[1];
+                walk.locate(i, at);
+                out[i] = f(inp[at[0]]);
+            });
 }
 
 // out[i] = f(lhs[i], rhs[i]). `out` is contiguous.
 template <typename T, typename U, typename F>
 PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, const T *lhs, const T *rhs, U *out, F f) {
+    constexpr unsigned N = PackLen<T, U>::value;
     const Walk<2> walk(numel, num_dims, info);
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        size_t at[2];
-        walk.locate(i, at);
-        out[i] = f(lhs[at[0]], rhs[at[1]]);
-    }
+    Run<N>(out, numel, walk.is_plain)
+        .each(
+            first_index(), index_step(),
+            [&](size_t i) {
+                const Pack<T, N> x = load_pack<N>(lhs + i), y = load_pack<N>(rhs + i);
+                Pack<U, N> z;
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    z.at[e] = f(x.at[e], y.at[e]);
+                }
+                store_pack<N>(out + i, z);
+            },
+            [&](size_t i) {
+                size_t at[2];
+                walk.locate(i, at);
+                out[i] = f(lhs[at[0]], rhs[at[1]]);
+            });
 }
 
 // out[i] = value, with `out` strided.
 template <typename T>
 PARITY_FN void set_all(size_t numel, size_t num_dims, const size_t *info, T value, T *out) {
+    constexpr unsigned N = PackLen<T>::value;
     const Walk<1> walk(numel, num_dims, info);
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        size_t at[1];
-        walk.locate(i, at);
-        out[at[0]] = value;
-    }
+    Run<N>(out, numel, walk.is_plain)
+        .each(
+            first_index(), index_step(), [&](size_t i) { store_pack<N>(out + i, pack_of<N>(value)); },
+            [&](size_t i) {
+                size_t at[1];
+                walk.locate(i, at);
+                out[at[0]] = value;
+            });
 }
 
 } // namespace parity

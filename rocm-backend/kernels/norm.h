@@ -11,11 +11,21 @@ namespace norm {
 // This workgroup's row of `cols` elements.
 template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + group_index() * cols; }
 
-// Calls f with the numbers of this thread's elements.
-template <typename F> PARITY_FN void each(size_t cols, F f) {
-    for (size_t at = thread_index(); at < cols; at += thread_count()) {
-        f(at);
-    }
+// y[at] = f(x[at], at) for `cols` elements, in packs.
+template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
+    constexpr unsigned N = PackLen<T>::value;
+    Run<N>(y, cols, true)
+        .each(
+            thread_index(), thread_count(),
+            [&](size_t at) {
+                Pack<T, N> pack = load_pack<N>(x + at);
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    pack.at[e] = f(pack.at[e], at + e);
+                }
+                store_pack<N>(y + at, pack);
+            },
+            [&](size_t at) { y[at] = f(x[at], at); });
 }
 
 // exp(x - max) / sum of these.
@@ -23,13 +33,12 @@ template <typename T> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
     using A = wide_t<T>;
     __shared__ A lds[MAX_THREADS];
     const T *x = row_of(src, cols);
-    T *y = row_of(dst, cols);
-    const A greatest = group_best<A>(
-        lds, cols, [&](size_t at) { return widen(x[at]); },
+    const A greatest = group_best_of_run(
+        lds, x, cols, [](T x, size_t) { return widen(x); },
         [](A x, A y) { return reduce::better<reduce::Max>(x, y); });
-    const auto power = [&](size_t at) { return device_math::exp(widen(x[at]) - greatest); };
-    const A sum = group_sum<A>(lds, cols, power);
-    each(cols, [&](size_t at) { y[at] = narrow<T>(power(at) / sum); });
+    const auto power = [&](T x) { return device_math::exp(widen(x) - greatest); };
+    const A sum = group_sum_of_run(lds, x, cols, [&](T x, size_t) { return power(x); });
+    map_row(x, row_of(dst, cols), cols, [&](T x, size_t) { return narrow<T>(power(x) / sum); });
 }
 
 // x / sqrt(mean of x² + eps) * alpha. candle's launch says the number of threads a second time.
@@ -37,10 +46,10 @@ template <typename T> PARITY_FN void rms(const T *src, T *dst, const T *alpha, i
     using A = wide_t<T>;
     __shared__ A lds[MAX_THREADS];
     const T *x = row_of(src, cols);
-    T *y = row_of(dst, cols);
-    const A squares = group_sum<A>(lds, cols, [&](size_t at) { return widen(x[at]) * widen(x[at]); });
+    const A squares = group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x) * widen(x); });
     const A scale = A(1) / device_math::sqrt(squares / A(cols) + A(eps));
-    each(cols, [&](size_t at) { y[at] = narrow<T>(widen(x[at]) * scale * widen(alpha[at])); });
+    map_row(x, row_of(dst, cols), cols,
+            [&](T x, size_t at) { return narrow<T>(widen(x) * scale * widen(alpha[at])); });
 }
 
 // (x - mean) / sqrt(variance + eps) * alpha + beta. The variance is the mean of (x - mean)²: the difference of the mean
@@ -51,15 +60,14 @@ PARITY_FN void layer(
     using A = wide_t<T>;
     __shared__ A lds[MAX_THREADS];
     const T *x = row_of(src, cols);
-    T *y = row_of(dst, cols);
-    const A mean = group_sum<A>(lds, cols, [&](size_t at) { return widen(x[at]); }) / A(cols);
-    const A squares = group_sum<A>(lds, cols, [&](size_t at) {
-        const A off = widen(x[at]) - mean;
+    const A mean = group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x); }) / A(cols);
+    const A squares = group_sum_of_run(lds, x, cols, [&](T x, size_t) {
+        const A off = widen(x) - mean;
         return off * off;
     });
     const A scale = A(1) / device_math::sqrt(squares / A(cols) + A(eps));
-    each(cols, [&](size_t at) {
-        y[at] = narrow<T>((widen(x[at]) - mean) * scale * widen(alpha[at]) + widen(beta[at]));
+    map_row(x, row_of(dst, cols), cols, [&](T x, size_t at) {
+        return narrow<T>((widen(x) - mean) * scale * widen(alpha[at]) + widen(beta[at]));
     });
 }
 

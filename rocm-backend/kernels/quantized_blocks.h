@@ -10,7 +10,7 @@
 //
 // Blocks are packed, most of them to 2 bytes only. AMD's global memory serves a word at any address.
 #pragma once
-#include "dtype.h"
+#include "packs.h"
 
 namespace parity {
 namespace ggml {
@@ -157,7 +157,7 @@ struct q6_K {
 
 // Numbers as they are.
 template <typename T> struct Plain {
-    using type = T;
+    static constexpr unsigned LEN = 1, BYTES = sizeof(T);
 };
 
 // Reading weights of a row as f32: `STEP` at a time, from weight i on, a multiple of `STEP`.

@@ -22,11 +22,13 @@ PARITY_INT_DTYPES(PARITY_ROW)
 template <typename T> using sum_t = typename SumOf<T>::type;
 template <typename T> using order_t = typename OrderOf<T>::type;
 
-// A reader of the rows: element `at` of row `row`, as an A.
+// A reader of the rows: element `at` of row `row`, as an A. Where all of them are contiguous, a row is a run.
 template <typename A, typename T> struct Rows {
     Walk<1> walk;
     size_t per_row;
     const T *src;
+
+    PARITY_MEMBER const T *run(size_t row) const { return src + row * per_row; }
 
     PARITY_MEMBER A operator()(size_t row, size_t at) const {
         size_t place[1];
@@ -74,7 +76,10 @@ PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *
     __shared__ A lds[MAX_THREADS];
     const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
     for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
-        const A all = group_sum<A>(lds, per_row, [&](size_t at) { return rows(row, at); });
+        const A all =
+            rows.walk.is_plain
+                ? group_sum_of_run(lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); })
+                : group_sum<A>(lds, per_row, [&](size_t at) { return rows(row, at); });
         if (thread_index() == 0) {
             dst[row] = static_cast<T>(all);
         }
@@ -97,8 +102,11 @@ PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size
     __shared__ A lds[MAX_THREADS];
     const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
     for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
-        const A best = group_best<A>(
-            lds, per_row, [&](size_t at) { return rows(row, at); }, [](A x, A y) { return better<Order>(x, y); });
+        const auto join = [](A x, A y) { return better<Order>(x, y); };
+        const A best = rows.walk.is_plain
+                           ? group_best_of_run(
+                                 lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); }, join)
+                           : group_best<A>(lds, per_row, [&](size_t at) { return rows(row, at); }, join);
         if (thread_index() == 0) {
             dst[row] = static_cast<T>(best);
         }
@@ -112,9 +120,14 @@ PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t
     __shared__ P lds[MAX_THREADS];
     const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
     for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
-        const P best = group_best<P>(
-            lds, per_row, [&](size_t at) { return P{rows(row, at), u32(at)}; },
-            [](P x, P y) { return better<Order>(x, y); });
+        const auto join = [](P x, P y) { return better<Order>(x, y); };
+        const P best =
+            rows.walk.is_plain
+                ? group_best_of_run(
+                      lds, rows.run(row), per_row,
+                      [](T x, size_t at) { return P{static_cast<A>(x), u32(at)}; }, join)
+                : group_best<P>(
+                      lds, per_row, [&](size_t at) { return P{rows(row, at), u32(at)}; }, join);
         if (thread_index() == 0) {
             dst[row] = best.at;
         }

@@ -7,13 +7,27 @@ using namespace parity;
 template <typename Cond, typename T>
 PARITY_FN void select(
     size_t numel, size_t num_dims, const size_t *info, const Cond *cond, const T *t, const T *f, T *out) {
+    constexpr unsigned N = PackLen<Cond, T>::value;
     const Walk<3> walk(numel, num_dims, info);
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        size_t at[3];
-        walk.locate(i, at);
-        // The place is chosen, not the value: one load, of the operand that counts.
-        out[i] = *(cond[at[0]] != 0 ? t + at[1] : f + at[2]);
-    }
+    Run<N>(out, numel, walk.is_plain)
+        .each(
+            first_index(), index_step(),
+            [&](size_t i) {
+                const Pack<Cond, N> chosen = load_pack<N>(cond + i);
+                const Pack<T, N> x = load_pack<N>(t + i), y = load_pack<N>(f + i);
+                Pack<T, N> z;
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    z.at[e] = chosen.at[e] != 0 ? x.at[e] : y.at[e];
+                }
+                store_pack<N>(out + i, z);
+            },
+            [&](size_t i) {
+                size_t at[3];
+                walk.locate(i, at);
+                // The place is chosen, not the value: one load, of the operand that counts.
+                out[i] = *(cond[at[0]] != 0 ? t + at[1] : f + at[2]);
+            });
 }
 
 #define KERNEL(Cond, T) \

@@ -1,7 +1,8 @@
-// What the threads of one workgroup do together: find out who they are, meet, and fold a value of each into one. Works
+// What the threads of one workgroup do together: find out who they are, meet, and fold a value of each into one, of rows
+// that lie anyhow or, in packs, of contiguous ones. Works
 // for waves of any size, because everything goes through LDS and barriers. Not here: what is folded (reduce.h, norm.h).
 #pragma once
-#include "dtype.h"
+#include "packs.h"
 
 #ifndef __shared__
 #define __shared__ __attribute__((shared))
@@ -67,6 +68,32 @@ template <typename A, typename Term> PARITY_FN A group_sum(A *lds, size_t count,
     return fold(lds, mine, [](A x, A y) { return x + y; });
 }
 
+// The same of contiguous elements, in packs: the sum of term(element, its number) over `count` elements from `run` on.
+template <typename A, typename T, typename Term>
+PARITY_FN A group_sum_of_run(A *lds, const T *run, size_t count, Term term) {
+    constexpr unsigned N = PackLen<T>::value;
+    A total = A(0), part = A(0);
+    u32 length = 0;
+    Run<N>(run, count, true)
+        .each(
+            thread_index(), thread_count(),
+            [&](size_t at) {
+                const Pack<T, N> pack = load_pack<N>(run + at);
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    part += term(pack.at[e], at + e);
+                }
+                length += N;
+                if (length == CHAIN) {
+                    total += part;
+                    part = A(0);
+                    length = 0;
+                }
+            },
+            [&](size_t at) { part += term(run[at], at); });
+    return fold(lds, A(total + part), [](A x, A y) { return x + y; });
+}
+
 // join over term(0) … term(count - 1), of at least one. A thread that has no term takes the first, which must make no
 // difference: join(x, x) is x.
 template <typename A, typename Term, typename Join>
@@ -76,6 +103,26 @@ PARITY_FN A group_best(A *lds, size_t count, Term term, Join join) {
     for (size_t at = first + thread_count(); at < count; at += thread_count()) {
         mine = join(mine, term(at));
     }
+    return fold(lds, mine, join);
+}
+
+// The same of contiguous elements, in packs: join over term(element, its number) of `count` elements from `run` on.
+template <typename A, typename T, typename Term, typename Join>
+PARITY_FN A group_best_of_run(A *lds, const T *run, size_t count, Term term, Join join) {
+    constexpr unsigned N = PackLen<T>::value;
+    const size_t first = thread_index() < count ? thread_index() : 0;
+    A mine = term(run[first], first);
+    Run<N>(run, count, true)
+        .each(
+            thread_index(), thread_count(),
+            [&](size_t at) {
+                const Pack<T, N> pack = load_pack<N>(run + at);
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    mine = join(mine, term(pack.at[e], at + e));
+                }
+            },
+            [&](size_t at) { mine = join(mine, term(run[at], at)); });
     return fold(lds, mine, join);
 }
 

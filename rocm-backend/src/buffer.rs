@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::hip::memory::DeviceMemory;
+use crate::hip::peer;
 use crate::{DType, Device, Error, Result};
 
 /// Owns device memory; it goes back to its device when the buffer is dropped.
@@ -68,6 +69,17 @@ impl Buffer {
     pub fn try_clone(&self) -> Result<Buffer> {
         let mut copy = Buffer::new(&self.device, self.dtype, self.len)?;
         copy.memory.copy_from(0, &self.memory, 0, self.memory.len())?;
+        Ok(copy)
+    }
+
+    /// A second buffer with the same contents, on `device`: another GPU, or another handle of this one. No bytes pass through
+    /// this process, and nothing waits; work on either device that is submitted later runs behind the copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] or [`Error::Hip`].
+    pub fn copy_to(&self, device: &Device) -> Result<Buffer> {
+        let mut copy = Buffer::new(device, self.dtype, self.len)?;
+        peer::copy(&self.memory, &mut copy.memory)?;
         Ok(copy)
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod load;
 pub(crate) mod memory;
 pub(crate) mod miopen;
 pub(crate) mod module;
+pub(crate) mod peer;
 pub(crate) mod pool;
 pub(crate) mod query;
 pub(crate) mod rand;

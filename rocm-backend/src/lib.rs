@@ -1,4 +1,4 @@
-//! A ROCm backend for tensor libraries: HIP devices, device memory and element-wise kernels behind safe Rust.
+//! A ROCm backend for tensor libraries: HIP devices, device memory and a tensor library's kernels behind safe Rust.
 //!
 //! It knows shapes, strides and dtypes, and nothing of candle: the candle glue lies in `crates/candle-core`.
 //!

@@ -35,7 +35,7 @@ pub use copy::{copy_strided, copy2d};
 pub use fill::fill;
 pub use indexing::{Target, gather, index_add, index_select, scatter_add_set, scatter_set};
 pub use matmul::matmul;
-pub use moe::moe_gemm;
+pub use moe::{moe_gemm, moe_gemm_gguf};
 pub use norm::{layer_norm, rms_norm, softmax_last_dim};
 pub use pool::{avg_pool2d, max_pool2d};
 pub use quantized::{dequantize, dequantize_mat_vec, get_rows, indexed_moe, qmatmul};

@@ -37,6 +37,10 @@ const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "
 const GGML: &[&str] = &[
     "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
 ];
+/// Every block format, as kernels of experts name it.
+const BLOCKS: &[&str] = &[
+    "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K",
+];
 /// Of `<op>_<dtype of the ids>_<dtype>`.
 const INDEXING: &[&str] = &["is", "gather", "s", "sa", "ia"];
 
@@ -255,6 +259,8 @@ fn promised() -> BTreeSet<(String, String)> {
     add("random", "", &["philox"], &["u32"]);
     add("gemm", "", &["gemm", "gemv"], &["bf16", "f16", "f32", "f64"]);
     add("moe", "", &["moe_gemm"], &["bf16", "f16", "f32"]);
+    add("moe", "moe_gemm_", &["gguf"], &["bf16", "f16", "f32"]);
+    add("moe", "moe_gemm_", &["gguf"], BLOCKS);
     add(
         "quantized",
         "dequantize_block_",

@@ -1,6 +1,7 @@
 //! Kernels compiled while the program runs, and kept in a folder for the next time: by the clang that kernel-build finds, which
 //! serves every machine, else by the hipRTC of the ROCm in use. The software GPU has no hipRTC.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{env, fs, io};
@@ -83,12 +84,43 @@ pub(crate) fn code(info: &DeviceInfo, unit: &Unit<'_>) -> Result<Vec<u8>> {
     if let Some(code) = kept.as_deref().and_then(intact) {
         return Ok(code);
     }
-    let code = maker.compile(target, unit)?;
-    if let (Some(dir), Some(path)) = (&cache, &kept) {
-        // A cache that cannot be written costs time, not the result.
-        let _ = keep(dir, path, &code);
+    let (Some(dir), Some(path)) = (&cache, &kept) else {
+        return maker.compile(target, unit);
+    };
+    // A cache that cannot be locked or written costs time, not the result.
+    let _turn = Turn::wait_for(dir, path);
+    if let Some(code) = intact(path) {
+        return Ok(code);
     }
+    let code = maker.compile(target, unit)?;
+    let _ = keep(dir, path, &code);
     Ok(code)
+}
+
+/// The turn to make the code object of one path: threads and processes that want the same one at once wait for whoever makes
+/// it, and then find it made. A process that dies loses its turn with it.
+struct Turn {
+    lock: File,
+    path: PathBuf,
+}
+
+impl Turn {
+    fn wait_for(dir: &Path, kept: &Path) -> io::Result<Turn> {
+        fs::create_dir_all(dir)?;
+        let path = kept.with_extension("lock");
+        let lock = File::create(&path)?;
+        lock.lock()?;
+        Ok(Turn { lock, path })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // Who waits for this very file finds the code object made. Who comes later makes a file of its own, and at worst
+        // the same code object again.
+        let _ = fs::remove_file(&self.path);
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Maker {
@@ -210,6 +242,8 @@ fn compile(compiler: &Compiler, target: &str, unit: &Unit<'_>) -> Result<Vec<u8>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -250,6 +284,32 @@ mod tests {
         for other in others {
             assert_ne!(one, other);
         }
+    }
+
+    #[test]
+    fn two_that_want_one_code_object_at_once_take_turns_and_leave_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kept.gfx1100.hsaco");
+        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let _turn = Turn::wait_for(dir.path(), &path).unwrap();
+                    if intact(&path).is_none() {
+                        most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        let (_, _, code) = crate::module::CODE_OBJECTS[0];
+                        keep(dir.path(), &path, code).unwrap();
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(most.into_inner(), 1);
+        let left: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(left, ["kept.gfx1100.hsaco"]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! rocBLAS behind a safe type: a handle of one stream, and products of strided batches of matrices.
 #![expect(unsafe_code, reason = "calls rocBLAS")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
 use rocm_rs::rocblas::bindings::{self, rocblas_datatype, rocblas_handle, rocblas_status};
 
+use super::status::{check_library, static_text};
 use super::stream::Stream;
 use crate::{DType, Error, Result};
 
@@ -158,25 +159,10 @@ fn datatypes(dtype: DType) -> Option<(rocblas_datatype, rocblas_datatype)> {
     }
 }
 
-/// `Ok` for success; else the error of the C function `call`. When the model has more to say of it, that.
+/// `Ok` for success; else the error of the C function `call`.
 fn check(call: &'static str, status: rocblas_status) -> Result<()> {
-    if status == bindings::rocblas_status__rocblas_status_success {
-        return Ok(());
-    }
-    if let Some(fault) = rocm_soft::take_fault() {
-        return Err(Error::DeviceFault(fault));
-    }
-    // SAFETY: the function takes any number and returns a static C string.
-    let name = unsafe { bindings::rocblas_status_to_string(status) };
-    let name = match name.is_null() {
-        true => "no name".to_owned(),
-        // SAFETY: not null, and rocBLAS documents it as a string.
-        false => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),
-    };
-    Err(Error::Hip {
-        call,
-        code: status,
-        name,
-        text: "rocBLAS refused the call".to_owned(),
+    check_library("rocBLAS", call, status, || {
+        // SAFETY: the function takes any number and returns a static C string.
+        static_text(unsafe { bindings::rocblas_status_to_string(status) })
     })
 }

@@ -31,11 +31,15 @@ use rocm_rs::hip::bindings;
 use super::context::{Context, LayoutTable};
 use super::module::Function;
 use super::status::check;
-use crate::{Buffer, Error, Result, Scalar, Walk, view};
+use crate::{Buffer, DType, Error, Result, Scalar, Walk, view};
 
 /// Threads in a workgroup of an element-wise launch: eight waves of 32 or four of 64, within every AMD GPU's limit of
 /// 1024.
 const BLOCK: usize = 256;
+/// Lanes of the widest wave. A launch of fewer threads than a workgroup has whole waves only.
+const WAVE: usize = 64;
+/// Bytes that a thread moves at once where elements are contiguous, as `kernels/packs.h` has it.
+const PACK: usize = 16;
 /// Workgroups of an element-wise launch at most. Kernels stride over the grid, so more would not reach further; and
 /// HIP wants grid times block below 2^32.
 const MAX_GRID: usize = 1 << 16;
@@ -54,7 +58,18 @@ pub(crate) struct Grid {
 impl Grid {
     /// One thread a result for kernels that stride over the grid, however many results there are.
     pub(crate) fn over(results: usize) -> Grid {
-        Grid::of(results.div_ceil(BLOCK).min(MAX_GRID), BLOCK)
+        let threads = results.clamp(1, BLOCK).next_multiple_of(WAVE);
+        Grid::of(results.div_ceil(BLOCK).min(MAX_GRID), threads)
+    }
+
+    /// As [`Grid::over`], for kernels that take elements of `dtypes` in packs where they are contiguous: one thread a
+    /// pack.
+    pub(crate) fn over_packs(results: usize, is_contiguous: bool, dtypes: &[DType]) -> Grid {
+        let widest = dtypes.iter().map(|dtype| dtype.size_in_bytes()).max();
+        match widest {
+            Some(widest) if is_contiguous => Grid::over(results.div_ceil(PACK / widest)),
+            _ => Grid::over(results),
+        }
     }
 
     /// A one-dimensional grid.

@@ -5,15 +5,16 @@
 #![expect(unsafe_code, reason = "calls MIOpen")]
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use rocm_rs::miopen::bindings::{self, miopenDataType_t, miopenStatus_t};
 
 use super::context::Context;
 use super::memory::DeviceMemory;
+use super::status::{check_library, static_text};
 use super::stream::Stream;
-use crate::{DType, Error, Result};
+use crate::{DType, Result};
 
 /// The functions that compute, by their names.
 pub(crate) const FORWARD: &str = "miopenConvolutionForwardImmediate";
@@ -368,25 +369,10 @@ fn accepted(call: &'static str, status: miopenStatus_t) -> Result<bool> {
     }
 }
 
-/// `Ok` for success; else the error of the C function `call`. When the model has more to say of it, that.
+/// `Ok` for success; else the error of the C function `call`.
 fn check(call: &'static str, status: miopenStatus_t) -> Result<()> {
-    if status == bindings::miopenStatus_t_miopenStatusSuccess {
-        return Ok(());
-    }
-    if let Some(fault) = rocm_soft::take_fault() {
-        return Err(Error::DeviceFault(fault));
-    }
-    // SAFETY: the function takes any number and returns a static C string.
-    let name = unsafe { bindings::miopenGetErrorString(status) };
-    let name = match name.is_null() {
-        true => "no name".to_owned(),
-        // SAFETY: not null, and MIOpen documents it as a string.
-        false => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),
-    };
-    Err(Error::Hip {
-        call,
-        code: status,
-        name,
-        text: "MIOpen refused the call".to_owned(),
+    check_library("MIOpen", call, status, || {
+        // SAFETY: the function takes any number and returns a static C string.
+        static_text(unsafe { bindings::miopenGetErrorString(status) })
     })
 }

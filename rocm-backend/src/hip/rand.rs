@@ -3,8 +3,9 @@
 
 use rocm_rs::rocrand::bindings::{self, rocrand_generator, rocrand_status};
 
+use super::status::check_library;
 use super::stream::Stream;
-use crate::{DType, Error, Result};
+use crate::{DType, Result};
 
 /// A rocRAND generator whose work goes to one stream.
 #[derive(Debug)]
@@ -135,18 +136,7 @@ names! {
     rocrand_status_ROCRAND_STATUS_INTERNAL_ERROR "ROCRAND_STATUS_INTERNAL_ERROR";
 }
 
-/// `Ok` for success; else the error of the C function `call`. When the model has more to say of it, that.
+/// `Ok` for success; else the error of the C function `call`.
 fn check(call: &'static str, status: rocrand_status) -> Result<()> {
-    if status == bindings::rocrand_status_ROCRAND_STATUS_SUCCESS {
-        return Ok(());
-    }
-    Err(match rocm_soft::take_fault() {
-        Some(fault) => Error::DeviceFault(fault),
-        None => Error::Hip {
-            call,
-            code: status,
-            name: name(status).to_owned(),
-            text: "rocRAND refused the call".to_owned(),
-        },
-    })
+    check_library("rocRAND", call, status, || name(status).to_owned())
 }

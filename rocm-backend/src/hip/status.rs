@@ -34,6 +34,27 @@ pub(crate) fn check(call: &'static str, code: hipError_t) -> Result<(), Error> {
     })
 }
 
+/// The same for a function of one of AMD's libraries, in which 0 is success too; `name` is the library's name of the status.
+pub(super) fn check_library(
+    library: &str,
+    call: &'static str,
+    code: u32,
+    name: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    if code == 0 {
+        return Ok(());
+    }
+    Err(match rocm_soft::take_fault() {
+        Some(fault) => Error::DeviceFault(fault),
+        None => Error::Hip {
+            call,
+            code,
+            name: name(),
+            text: format!("{library} refused the call"),
+        },
+    })
+}
+
 /// HIP's own words for `code`, as the error of `call`.
 pub(crate) fn error(call: &'static str, code: hipError_t) -> Error {
     let (name, text) = words(code);
@@ -52,10 +73,11 @@ fn words(code: hipError_t) -> (String, String) {
     (static_text(name), static_text(text))
 }
 
-fn static_text(text: *const c_char) -> String {
+/// The static C string that HIP or one of AMD's libraries gave.
+pub(super) fn static_text(text: *const c_char) -> String {
     if text.is_null() {
         return "no text".to_owned();
     }
-    // SAFETY: not null, and HIP documents these strings as static and terminated.
+    // SAFETY: not null, and AMD documents these strings as static and terminated.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -179,7 +179,7 @@ symbols! { hip_slots, HIP, rocm_rs::hip::bindings;
     Optional status hipMemsetD8Async;
     Optional status hipMemsetD16Async;
     Optional status hipMemsetD32Async;
-    Optional status hipMemcpyPeerAsync;
+    Required status hipMemcpyPeerAsync;
     Optional status hipDeviceCanAccessPeer;
     Optional status hipDeviceEnablePeerAccess;
     // Streams and events.

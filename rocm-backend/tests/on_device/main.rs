@@ -14,6 +14,7 @@ mod indexing;
 mod matmul;
 mod moe;
 mod norm;
+mod packs;
 mod pool;
 mod quantized;
 mod random;

@@ -277,11 +277,23 @@ fn rows_and_columns_may_lie_in_any_way() {
                 check_exact::<f32>(&device, l, r);
             }
         }
-        let l = || Layout::new(Plane::ColumnMajor, &[], &[], m, k);
-        let r = || Layout::new(Plane::Stepped, &[], &[], k, n);
-        check_exact::<bf16>(&device, l(), r());
-        check_exact::<f16>(&device, l(), r());
-        check_exact::<f64>(&device, l(), r());
+    }
+}
+
+#[test]
+fn operands_of_every_dtype_may_lie_in_any_way() {
+    let device = device();
+    for (m, n, k) in [(66, 70, 65), (5, 34, 9)] {
+        // Each plane left and right, beside two others.
+        for (i, &left) in PLANES.iter().enumerate() {
+            for right in [PLANES[(i + 1) % PLANES.len()], PLANES[(i + 3) % PLANES.len()]] {
+                let l = || Layout::new(left, &[], &[], m, k);
+                let r = || Layout::new(right, &[], &[], k, n);
+                check_exact::<bf16>(&device, l(), r());
+                check_exact::<f16>(&device, l(), r());
+                check_exact::<f64>(&device, l(), r());
+            }
+        }
     }
 }
 
@@ -420,6 +432,29 @@ fn sixteen_bit_products_are_summed_in_f32() {
 }
 
 #[test]
+fn subnormal_operands_count_as_what_they_are() {
+    let device = device();
+    let of = |device: &Device, x: f32, dtype| match dtype {
+        DType::F16 => device.upload(dtype, &f16::from_f32(x).to_le_bytes().repeat(9 * 40)),
+        _ => device.upload(dtype, &bf16::from_f32(x).to_le_bytes().repeat(9 * 40)),
+    };
+    // The smallest number of each, 40 times, brought back by a power of two.
+    for (dtype, tiny, factor) in [
+        (DType::F16, 2.0_f32.powi(-24), 2.0_f32.powi(10)),
+        (DType::BF16, 2.0_f32.powi(-133), 2.0_f32.powi(120)),
+    ] {
+        let [l, r] = [tiny, factor].map(|x| of(&device, x, dtype).unwrap());
+        let (left, right) = (Layout::plain(&[], 9, 40), Layout::plain(&[], 40, 9));
+        let out = ops::matmul(left.view(&l), right.view(&r), (1, 9, 9, 40)).unwrap();
+        let want = 40.0 * tiny * factor;
+        match dtype {
+            DType::F16 => assert_eq!(download::<f16>(&out), [f16::from_f32(want); 81]),
+            _ => assert_eq!(download::<bf16>(&out), [bf16::from_f32(want); 81]),
+        }
+    }
+}
+
+#[test]
 fn a_product_that_is_not_a_number_spoils_its_row_and_column_alone() {
     let device = device();
     for (m, n, k) in [(70, 40, 33), (40, 2, 33), (2, 40, 33)] {
@@ -529,7 +564,7 @@ fn with_libraries(libraries: &str) -> String {
 #[test]
 fn products_in_a_process_of_their_own_are_right_through_the_model_of_rocblas_too() {
     let text = with_libraries("model");
-    assert!(text.contains("test result: ok. 12 passed"), "{text}");
+    assert!(text.contains("test result: ok. 14 passed"), "{text}");
     let text = with_libraries("no such word");
     assert!(
         text.contains("no such word is none of auto, native, model"),

@@ -1,8 +1,9 @@
 //! Products by experts against a loop on the host.
 
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, Error, View, ops};
+use rocm_backend::{Buffer, DType, Device, Error, GgmlType, View, ops};
 
+use crate::ggml_blocks::{Random, Values, blocks};
 use crate::support::{Element, device, download, upload};
 
 fn view<'a>(buffer: &'a Buffer, dims: &'a [usize], strides: &'a [usize]) -> View<'a> {
@@ -143,6 +144,105 @@ fn rows_meet_the_matrices_of_their_experts() {
             check::<bf16>(&problem);
         }
     }
+}
+
+/// Products with weights of a block format, in which whole numbers and their sums are exact: `unnamed` experts have scales
+/// that are no numbers, which spoil whatever they touch.
+fn check_blocks(ty: GgmlType, unnamed: &[u32]) {
+    let len = ty.block_len().max(32);
+    let problem = Problem {
+        rows: 9,
+        n: 3,
+        k: 2 * len,
+        topk: 2,
+        is_weighted: false,
+    };
+    let (n, k, m) = (problem.n, problem.k, problem.m());
+    let values = vec![Values::Exact; EXPERTS * n * k / ty.block_len()];
+    let mut coded = blocks(ty, &values, &mut Random(5));
+    let bytes = coded.bytes.len() / EXPERTS;
+    for &expert in unnamed {
+        coded.bytes[expert as usize * bytes..][..bytes].fill(0xff);
+    }
+    let experts: Vec<u32> = problem
+        .experts()
+        .into_iter()
+        .map(|expert| if unnamed.contains(&expert) { 0 } else { expert })
+        .collect();
+    let input: Vec<f32> = (0..problem.rows * k)
+        .map(|i| ((i * 5) % 7) as f32 - 3.0)
+        .collect();
+    let device = device();
+    let (x, weights) = (upload(&device, &input), upload(&device, &coded.bytes));
+    let (tokens, ids) = (upload(&device, &problem.tokens()), upload(&device, &experts));
+    let out = ops::moe_gemm_gguf(
+        view(&x, &[problem.rows, k], &[k, 1]),
+        ty,
+        &weights,
+        (EXPERTS, n, k),
+        None,
+        view(&tokens, &[m], &[1]),
+        view(&ids, &[m], &[1]),
+        problem.topk,
+    );
+    let got: Vec<f32> = download(&out.unwrap());
+    for (token, expert) in problem.tokens().into_iter().zip(experts) {
+        for col in 0..n {
+            let row = &input[token as usize / problem.topk * k..][..k];
+            let weights = &coded.weights[(expert as usize * n + col) * k..][..k];
+            let terms = || row.iter().zip(weights).map(|(x, w)| f64::from(x * w));
+            let (want, magnitude): (f64, f64) = (terms().sum(), terms().map(f64::abs).sum());
+            let got = f64::from(got[token as usize * n + col]);
+            assert!(
+                (got - want).abs() <= magnitude * k as f64 * f64::from(f32::EPSILON),
+                "{}: token {token}, column {col}: {got}, expected {want}",
+                ty.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn rows_meet_the_blocks_of_their_experts_in_every_format() {
+    for &ty in GgmlType::ALL {
+        check_blocks(ty, &[]);
+    }
+}
+
+#[test]
+fn the_blocks_of_experts_that_no_row_names_are_not_used() {
+    for &ty in GgmlType::ALL {
+        check_blocks(ty, &[1, 4]);
+    }
+}
+
+#[test]
+fn blocks_want_an_input_of_f32_and_all_their_bytes() {
+    let device = device();
+    let ids = upload(&device, &[0_u32, 1]);
+    let weights = upload(&device, &[0_u8; 2 * 34]);
+    let ask = |x: &Buffer, experts| {
+        ops::moe_gemm_gguf(
+            view(x, &[2, 32], &[32, 1]),
+            GgmlType::Q8_0,
+            &weights,
+            (experts, 1, 32),
+            None,
+            view(&ids, &[2], &[1]),
+            view(&ids, &[2], &[1]),
+            1,
+        )
+    };
+    let x = upload(&device, &[1.0_f32; 64]);
+    assert_eq!(download::<f32>(&ask(&x, 2).unwrap()), [0.0; 2]);
+    assert!(
+        ask(&x, 3)
+            .unwrap_err()
+            .to_string()
+            .contains("are more than 68 bytes")
+    );
+    let halves = upload(&device, &[f16::ONE; 64]);
+    assert!(matches!(ask(&halves, 2), Err(Error::Unsupported { .. })));
 }
 
 #[test]

@@ -22,7 +22,8 @@ pub(crate) fn cast(x: &Region<'_>, out: &mut Buffer) -> Result<()> {
     args.walk(x.numel(), num_dims, table.as_ref())
         .element(x.buffer(), x.offset())
         .element(out, 0);
+    let grid = Grid::over_packs(x.numel(), table.is_none(), &[from, to]);
     // SAFETY: `cast_<from>_<to>(numel, num_dims, info, inp, out)` reads `from` and writes `to`, the buffers' dtypes. The
     // region lies inside its buffer, `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(&op, &context, &function, Grid::over(x.numel())) }
+    unsafe { args.submit(&op, &context, &function, grid) }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Args, Grid, common_context, layout};
+use super::{Args, Grid, PACK, common_context, layout};
 use crate::kernel::{Family, Kernel};
 use crate::view::{self, Region};
 use crate::{Buffer, DType, Error, Result, Scalar, module};
@@ -55,9 +55,10 @@ pub(crate) fn map(
         args.element(input.buffer(), input.offset());
     }
     args.element(out, out_offset).scalars(trailing);
+    let grid = Grid::over_packs(first.numel(), table.is_none(), &[dtype, out_dtype]);
     // SAFETY: the arguments are the family's, checked above to be of the kernel's dtype. Regions lie inside their
     // buffers, and `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(kernel.name, &context, &function, Grid::over(first.numel())) }
+    unsafe { args.submit(kernel.name, &context, &function, grid) }
 }
 
 /// Stores `value` in every element of a view of `out`.
@@ -88,9 +89,10 @@ pub(crate) fn const_set(
     args.walk(numel, num_dims, table.as_ref())
         .scalars(&[value])
         .element(out, offset);
+    let grid = Grid::over_packs(numel, table.is_none(), &[out.dtype()]);
     // SAFETY: the arguments are the family's, of the kernel's dtype; the view was checked to stay inside `out`.
     // `table` lives to the end of this function.
-    unsafe { args.submit(kernel.name, &context, &function, Grid::over(numel)) }
+    unsafe { args.submit(kernel.name, &context, &function, grid) }
 }
 
 /// Rows of adjacent elements whose first elements lie a stride apart, in a buffer.
@@ -133,9 +135,15 @@ pub(crate) fn copy2d(
         })?;
         args.int(number);
     }
+    let bytes = out.dtype().size_in_bytes();
+    // Whether the kernel will take packs is for it to find out, from the addresses; it strides over any grid.
+    let in_packs = [row_len, from.stride, to.stride]
+        .iter()
+        .all(|count| (count * bytes).is_multiple_of(PACK));
+    let grid = Grid::over_packs(numel, rows == 1 || in_packs, &[out.dtype()]);
     // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both sets of
     // rows were checked to stay inside their buffers.
-    unsafe { args.submit(kernel.name, &context, &function, Grid::over(numel)) }
+    unsafe { args.submit(kernel.name, &context, &function, grid) }
 }
 
 #[cfg(test)]

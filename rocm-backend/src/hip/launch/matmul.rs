@@ -18,9 +18,10 @@ use crate::{Buffer, DType, Error, Library, Result, module};
 
 /// The name in errors.
 const OP: &str = "matmul";
-/// Results along a side of the tile of a workgroup, and the threads of that, as `kernels/gemm.hip` has them.
-const TILE: usize = 64;
-const TILE_THREADS: usize = 64;
+/// Results along a side of the tile of a workgroup of one wave, and of one of four, as `kernels/gemm.h` has them.
+const WAVE_TILE: usize = 32;
+const TILE: usize = 2 * WAVE_TILE;
+const TILE_WAVES: usize = 4;
 /// Threads of a matrix-vector workgroup, there as well.
 const LINE: usize = 256;
 /// Rows or columns that the matrix-vector kernel takes at most.
@@ -239,12 +240,19 @@ fn gemm(product: &Product<'_>, out: &mut Buffer) -> Result<()> {
         .table(r_table.as_ref())
         .element(r.region.buffer(), r.region.offset());
     args.size(r.row).size(r.col).element(out, 0);
+    // Of a large tile half of the waves would have nothing to do.
+    let is_narrow = *m <= WAVE_TILE || *n <= WAVE_TILE;
+    let (tile, waves) = if is_narrow {
+        (WAVE_TILE, 1)
+    } else {
+        (TILE, TILE_WAVES)
+    };
     let grid = Grid {
-        blocks: [n.div_ceil(TILE), m.div_ceil(TILE), *batch].map(|groups| groups.min(MAX_GRID)),
-        threads: [TILE_THREADS, 1, 1],
+        blocks: [n.div_ceil(tile), m.div_ceil(tile), *batch].map(|groups| groups.min(MAX_GRID)),
+        threads: [waves * context.info().warp_size() as usize, 1, 1],
         lds: 0,
     };
-    // SAFETY: the arguments are gemm's, of its dtype. The kernel reads elements of both regions, which lie inside
+    // SAFETY: the arguments are gemm's, of its dtype, and so are the workgroups' one or four waves. The kernel reads elements of both regions, which lie inside
     // their buffers, and writes `batch * m * n` elements, which `out` has. The tables live to the end of this function.
     unsafe { args.submit(OP, context, &product.gemm, grid) }
 }

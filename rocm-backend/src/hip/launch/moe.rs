@@ -2,13 +2,40 @@
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 use super::{Args, Grid, MAX_GRID, common_context};
+use crate::ggml;
 use crate::view::Region;
 use crate::{Buffer, Error, Result, module};
 
-/// The module, a file of `kernels/`; the kernels' name; and the threads of a workgroup, as that has them.
+/// The module, a file of `kernels/`; the kernels' name; the threads of a workgroup, and the rows that it computes
+/// together, as that has them.
 const MODULE: &str = "moe";
 const OP: &str = "moe_gemm";
 const LANES: usize = 64;
+const TOGETHER: usize = 8;
+
+/// The experts' matrices.
+pub(crate) enum Weights<'a> {
+    /// Contiguous, of the input's dtype.
+    Floats(Region<'a>),
+    /// A row of all matrices after the other, in a block format.
+    Blocks(ggml::Weights<'a>),
+}
+
+impl Weights<'_> {
+    fn buffer(&self) -> &Buffer {
+        match self {
+            Weights::Floats(region) => region.buffer(),
+            Weights::Blocks(weights) => weights.blocks(),
+        }
+    }
+
+    fn offset(&self) -> usize {
+        match self {
+            Weights::Floats(region) => region.offset(),
+            Weights::Blocks(_) => 0,
+        }
+    }
+}
 
 /// Rows of the result, their length, and the length of a row of the input.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +50,7 @@ pub(crate) struct Sizes {
 /// The operands, contiguous. Of the two lists of ids each has `m`, and all were found to be positions.
 pub(crate) struct Operands<'a> {
     pub(crate) input: Region<'a>,
-    pub(crate) weights: Region<'a>,
+    pub(crate) weights: Weights<'a>,
     pub(crate) token_ids: Region<'a>,
     pub(crate) expert_ids: Region<'a>,
     pub(crate) topk_weights: Option<Region<'a>>,
@@ -52,23 +79,29 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut Buffer) 
     if !fits {
         return Err(Error::Invalid(format!("{OP}: the sizes reach outside a buffer")));
     }
-    let regions = [input, weights, token_ids, expert_ids]
-        .into_iter()
-        .chain(topk_weights);
-    let context = common_context(OP, regions.map(Region::buffer).chain([&*out]))?;
-    let function = module::named(&context, MODULE, &format!("{OP}_{dtype}"), OP, dtype)?;
+    let regions = [input, token_ids, expert_ids].into_iter().chain(topk_weights);
+    let buffers = regions.map(Region::buffer);
+    let context = common_context(OP, buffers.chain([weights.buffer(), &*out]))?;
+    let symbol = match weights {
+        Weights::Floats(_) => format!("{OP}_{dtype}"),
+        Weights::Blocks(weights) => format!("{OP}_gguf_{}", weights.ty().name()),
+    };
+    let function = module::named(&context, MODULE, &symbol, OP, dtype)?;
     let mut args = Args::default();
     args.size(m).size(n).size(k).size(divisor);
-    for region in [input, weights, token_ids, expert_ids] {
-        args.element(region.buffer(), region.offset());
+    args.element(input.buffer(), input.offset())
+        .element(weights.buffer(), weights.offset());
+    for ids in [token_ids, expert_ids] {
+        args.element(ids.buffer(), ids.offset());
     }
     match topk_weights {
         Some(weights) => args.element(weights.buffer(), weights.offset()),
         None => args.size(0),
     };
     args.element(out, 0);
-    let grid = Grid::of(m.saturating_mul(n).min(MAX_GRID), LANES);
-    // SAFETY: the arguments are the kernel's, of `out`'s dtype, and so are the input's and the weights' (the caller checked
-    // it). Ids are below `m` and the number of experts, so that rows of input, weights and output lie inside their buffers.
+    let groups = m.div_ceil(TOGETHER).saturating_mul(n);
+    let grid = Grid::of(groups.min(MAX_GRID), LANES);
+    // SAFETY: the arguments are the kernel's, of `out`'s dtype, and so are the input's and the weights', unless they are
+    // blocks of the kernel's format (the caller checked it). Ids are below `m` and the number of experts, so that rows of input, weights and output lie inside their buffers.
     unsafe { args.submit(OP, &context, &function, grid) }
 }

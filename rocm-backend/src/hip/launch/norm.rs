@@ -46,7 +46,7 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<B
     };
 
     let out = Buffer::new(device, dtype, x.numel())?;
-    let (rows, threads) = (x.numel() / cols, workgroup(cols));
+    let (rows, threads) = (x.numel() / cols, workgroup(cols, dtype));
     for first in (0..rows).step_by(ROWS_AT_ONCE) {
         let mut args = Args::default();
         args.element(x.buffer(), x.offset() + first * cols)

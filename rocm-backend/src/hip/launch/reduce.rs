@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Args, Grid, MAX_GRID, common_context, layout, table};
+use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, table};
 use crate::view::Region;
 use crate::{Buffer, DType, Error, Result, module};
 
@@ -11,10 +11,11 @@ const MODULE: &str = "reduce";
 /// Rows of at most this many elements are summed by a thread each.
 const SMALL: usize = 32;
 
-/// Threads of the workgroup that works on a row of `terms` elements: a power of two, as the kernels want it, with some
-/// terms for each thread.
-pub(super) fn workgroup(terms: usize) -> usize {
-    terms.div_ceil(4).clamp(32, 1024).next_power_of_two()
+/// Threads of the workgroup that works on a row of `terms` elements of `dtype`: a power of two, as the kernels want it,
+/// with some terms for each thread, a pack of them at least.
+pub(super) fn workgroup(terms: usize, dtype: DType) -> usize {
+    let each = (PACK / dtype.size_in_bytes()).max(4);
+    terms.div_ceil(each).clamp(32, 1024).next_power_of_two()
 }
 
 /// What a row becomes.
@@ -116,7 +117,7 @@ pub(crate) fn fold(fold: Fold, x: &Region<'_>, reduced: &[usize]) -> Result<Buff
     let (first, grid) = if is_small {
         (rows.count, Grid::over(rows.count))
     } else {
-        let grid = Grid::of(rows.count.min(MAX_GRID), workgroup(rows.per_row));
+        let grid = Grid::of(rows.count.min(MAX_GRID), workgroup(rows.per_row, dtype));
         (x.numel(), grid)
     };
     let mut args = Args::default();
@@ -188,10 +189,13 @@ mod tests {
     #[test]
     fn a_workgroup_is_a_power_of_two_that_a_kernel_has_room_for() {
         for terms in [1, 31, 128, 129, 1000, 4096, 4097, usize::MAX] {
-            let threads = workgroup(terms);
-            assert!(threads.is_power_of_two(), "{terms}: {threads}");
-            assert!((32..=1024).contains(&threads), "{terms}: {threads}");
+            for dtype in [DType::U8, DType::F64] {
+                let threads = workgroup(terms, dtype);
+                assert!(threads.is_power_of_two(), "{terms}: {threads}");
+                assert!((32..=1024).contains(&threads), "{terms}: {threads}");
+            }
         }
-        assert_eq!(workgroup(129), 64);
+        assert_eq!(workgroup(129, DType::F32), 64);
+        assert_eq!(workgroup(1025, DType::F16), 256);
     }
 }

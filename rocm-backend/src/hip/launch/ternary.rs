@@ -33,7 +33,8 @@ pub(crate) fn where_cond(cond: &Region<'_>, t: &Region<'_>, f: &Region<'_>, out:
         args.element(operand.buffer(), operand.offset());
     }
     args.element(out, 0);
+    let grid = Grid::over_packs(cond.numel(), table.is_none(), &[chooser, dtype]);
     // SAFETY: `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)` is of the buffers' dtypes, checked above.
     // Regions lie inside their buffers, `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(&op, &context, &function, Grid::over(cond.numel())) }
+    unsafe { args.submit(&op, &context, &function, grid) }
 }

@@ -1,0 +1,114 @@
+// Adjacent elements, 16 bytes at a time: how a run of them is dealt out to threads, and how a pack is moved with one
+// instruction. Not here: what is computed from the elements (layout.h, reduce.h), operands that lie apart (layout.h).
+//
+// Packs begin where the run that decides (the output, or the only input) is aligned to a whole pack; what is before and
+// behind them goes one by one. The other runs are read wherever they begin: AMD's global memory serves 16 bytes at any
+// address, though faster where they do not straddle two cache lines.
+#pragma once
+#include "dtype.h"
+
+namespace parity {
+
+constexpr unsigned PACK_BYTES = 16;
+
+// Elements in a pack: as many as 16 bytes hold of the widest of the types that are moved together.
+template <typename T, typename... Others> struct PackLen {
+    static constexpr unsigned own = PACK_BYTES / sizeof(T), rest = PackLen<Others...>::value;
+    static constexpr unsigned value = own < rest ? own : rest;
+};
+template <typename T> struct PackLen<T> { static constexpr unsigned value = PACK_BYTES / sizeof(T); };
+
+template <typename T, unsigned N> struct Pack {
+    T at[N];
+};
+
+// What moves so many bytes in one instruction.
+template <unsigned BYTES> struct PackBits;
+template <> struct PackBits<1> { using type = u8; };
+template <> struct PackBits<2> { using type = u16; };
+template <> struct PackBits<4> { using type = u32; };
+template <> struct PackBits<8> { typedef u32 type __attribute__((ext_vector_type(2))); };
+template <> struct PackBits<16> { typedef u32 type __attribute__((ext_vector_type(4))); };
+template <typename T, unsigned N> using pack_bits_t = typename PackBits<N * sizeof(T)>::type;
+
+// `from` may begin anywhere.
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) {
+    pack_bits_t<T, N> bits;
+    __builtin_memcpy(&bits, from, sizeof(bits));
+    return __builtin_bit_cast(Pack<T, N>, bits);
+}
+// The same where of each element only a part is used: else clang loads the parts, one by one.
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *from) {
+    pack_bits_t<T, N> bits;
+    __builtin_memcpy(&bits, from, sizeof(bits));
+    if constexpr (sizeof(bits) == PACK_BYTES) {
+        asm("" : "+v"(bits));
+    }
+    return __builtin_bit_cast(Pack<T, N>, bits);
+}
+// `to` is aligned to a whole pack.
+template <unsigned N, typename T> PARITY_FN void store_pack(T *to, Pack<T, N> pack) {
+    const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);
+    __builtin_memcpy(__builtin_assume_aligned(to, sizeof(bits)), &bits, sizeof(bits));
+}
+template <unsigned N, typename T> PARITY_FN Pack<T, N> pack_of(T value) {
+    Pack<T, N> pack;
+#pragma unroll
+    for (unsigned e = 0; e < N; ++e) {
+        pack.at[e] = value;
+    }
+    return pack;
+}
+
+// f of each element, a word after the other in a ring: a long f is compiled for one word, a short one for all of them,
+// as clang finds worth it; and no register is chosen by a number.
+template <typename T, typename F> PARITY_FN Pack<T, PACK_BYTES / sizeof(T)> map_pack(Pack<T, PACK_BYTES / sizeof(T)> pack, F f) {
+    constexpr unsigned WORD = sizeof(T) > sizeof(u32) ? sizeof(T) : sizeof(u32);
+    constexpr unsigned WORDS = PACK_BYTES / WORD, EACH = WORD / sizeof(T);
+    using Word = Pack<T, EACH>;
+    struct Ring {
+        Word at[WORDS];
+    };
+    Ring ring = __builtin_bit_cast(Ring, pack);
+    for (unsigned turn = 0; turn < WORDS; ++turn) {
+        Word first = ring.at[0];
+#pragma unroll
+        for (unsigned e = 0; e < EACH; ++e) {
+            first.at[e] = f(first.at[e]);
+        }
+#pragma unroll
+        for (unsigned w = 0; w + 1 < WORDS; ++w) {
+            ring.at[w] = ring.at[w + 1];
+        }
+        ring.at[WORDS - 1] = first;
+    }
+    return __builtin_bit_cast(Pack<T, PACK_BYTES / sizeof(T)>, ring);
+}
+
+// A run of `numel` elements: `head` of them, then `packs` packs of N, then the rest. `singles` are those in no pack.
+template <unsigned N> struct Run {
+    size_t head, packs, singles;
+
+    // `first` is the element that packs are aligned by. Without `packed` there are only singles.
+    template <typename T> PARITY_MEMBER Run(const T *first, size_t numel, bool packed) {
+        constexpr size_t BYTES = N * sizeof(T);
+        const size_t ahead = (0 - reinterpret_cast<size_t>(first)) % BYTES / sizeof(T);
+        head = packed && ahead < numel ? ahead : numel;
+        packs = (numel - head) / N;
+        singles = numel - packs * N;
+    }
+
+    // Calls pack(i) with the first element of each of this thread's packs and single(i) with each other one, for thread
+    // `first` of `step`.
+    template <typename P, typename S>
+    PARITY_MEMBER void each(size_t first, size_t step, P pack, S single) const {
+        for (size_t i = first; i < packs; i += step) {
+            pack(head + i * N);
+        }
+        for (size_t i = first; i < singles; i += step) {
+            single(i < head ? i : i + packs * N);
+        }
+    }
+};
+
+} // namespace parity

@@ -1,0 +1,78 @@
+//! Copies between devices, or between two handles of one, in the order of both streams.
+#![expect(unsafe_code, reason = "calls HIP with the addresses of two devices")]
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use rocm_rs::hip::bindings;
+
+use super::context::Context;
+use super::event::Mark;
+use super::memory::DeviceMemory;
+use super::status::check;
+use crate::{Error, Result};
+
+const PEER: &str = "hipMemcpyPeerAsync";
+const COPY: &str = "hipMemcpyAsync";
+
+/// Copies all of `source` to the start of `target`, behind what either's stream has got so far; what the source's stream gets
+/// from now on runs behind the copy, so that the source may be given back at once.
+///
+/// Access between the devices is not enabled: kernels never read another device's memory, and HIP copies without it, through
+/// the host where it must.
+pub(crate) fn copy(source: &DeviceMemory, target: &mut DeviceMemory) -> Result<()> {
+    let (from, to) = (Arc::clone(source.context()), Arc::clone(target.context()));
+    if Arc::ptr_eq(&from, &to) {
+        return target.copy_from(0, source, 0, source.len());
+    }
+    if source.len() > target.len() {
+        return Err(Error::Invalid(format!(
+            "a copy of {} bytes to {} bytes of another device",
+            source.len(),
+            target.len()
+        )));
+    }
+    if source.len() == 0 {
+        return Ok(());
+    }
+    order(&from, &to)?;
+    to.bind()?;
+    let (there, here): (*mut c_void, *const c_void) = (target.block().pointer(0), source.block().pointer(0));
+    let (len, stream) = (source.len(), to.stream().raw());
+    let call = if from.ordinal() == to.ordinal() {
+        COPY
+    } else {
+        PEER
+    };
+    // SAFETY: both blocks live and hold `len` bytes, and are two; the copy runs behind what was submitted to either stream,
+    // and, by the order that is made next, before the source's block can serve anything else.
+    let status = unsafe {
+        match call {
+            COPY => {
+                let kind = bindings::hipMemcpyKind_hipMemcpyDeviceToDevice;
+                bindings::hipMemcpyAsync(there, here, len, kind, stream)
+            }
+            _ => bindings::hipMemcpyPeerAsync(there, to.raw_ordinal(), here, from.raw_ordinal(), len, stream),
+        }
+    };
+    check(call, status)?;
+    // Where the order cannot be made, the copy must be over before the source is let go.
+    if let Err(error) = order(&to, &from) {
+        to.bind()?;
+        to.stream().synchronize()?;
+        return Err(error);
+    }
+    to.ledger()
+        .trace(&Arc::from(call), None, to.info().driver().kernel_level());
+    Ok(())
+}
+
+/// Has what `second`'s stream gets from now on wait for all that `first`'s has got.
+fn order(first: &Context, second: &Context) -> Result<()> {
+    // An event belongs to the device that is current when it is made, and is recorded there.
+    first.bind()?;
+    let mark = Mark::new()?;
+    mark.record(first.stream())?;
+    second.bind()?;
+    second.stream().wait(&mark)
+}
