@@ -15,6 +15,8 @@ mod fill;
 pub mod moved;
 pub mod output;
 mod overrides;
+pub mod page;
 pub mod pristine;
 mod rules;
 mod text;
+pub mod upstream;

@@ -239,6 +239,31 @@ fn a_fallback_can_be_refused() -> Result<()> {
     Ok(())
 }
 
+/// Runs in a process of its own, which has two software cards.
+#[test]
+fn tensors_go_from_one_card_to_another_and_back() -> Result<()> {
+    const NAME: &str = "tensors_go_from_one_card_to_another_and_back";
+    const CARDS: &str = "ROCM_SOFT_DEVICES";
+    if env::var_os(CARDS).is_none() {
+        let child = Command::new(env::current_exe()?)
+            .args(["--exact", NAME])
+            .env("ROCM_DRIVER", "soft")
+            .env(CARDS, "gfx1100,gfx942")
+            .status()?;
+        assert!(child.success());
+        return Ok(());
+    }
+    let (one, other) = (Device::new_rocm(0)?, Device::new_rocm(1)?);
+    assert!(!one.same_device(&other));
+    let x = Tensor::arange(0f32, 12., &one)?.reshape((3, 4))?;
+    let there = (x.t()?.to_device(&other)? * 2.)?;
+    assert_eq!(there.device().location(), DeviceLocation::Rocm { gpu_id: 1 });
+    assert!((&x.t()? + &there).is_err(), "tensors of two cards do not meet");
+    let back = there.to_device(&one)?.t()?;
+    assert_eq!(back.to_vec2::<f32>()?, (&x * 2.)?.to_vec2::<f32>()?);
+    Ok(())
+}
+
 fn shows_its_device(device: &Device) -> Result<()> {
     let text = Tensor::new(&[1f32], device)?.to_string();
     assert_eq!(text.contains("rocm:0"), device.is_rocm(), "{text}");

@@ -191,6 +191,16 @@ impl QRocmStorage {
     }
 }
 
+impl super::QTensor {
+    /// Format and blocks of a tensor on a ROCm device.
+    pub(crate) fn rocm_blocks(&self) -> Option<(Format, &Buffer)> {
+        match &self.storage {
+            QStorage::Rocm(storage) => Some((format(storage.dtype), &storage.blocks)),
+            _ => None,
+        }
+    }
+}
+
 /// Brings quantized blocks to the device.
 pub fn load_quantized<T: super::GgmlType + Send + Sync + 'static>(
     device: &RocmDevice,

@@ -1,6 +1,7 @@
 //! Mixtures of experts. candle-nn's own `moe::moe_gemm` is compiled for CUDA only and cannot be given another device, so that
 //! these stand here, with its names, arguments and meaning.
 
+use parking_lot::RwLockReadGuard;
 use rocm_backend::{View, ops};
 
 use super::RocmStorage;
@@ -21,33 +22,24 @@ pub fn moe_gemm(
     topk: usize,
     _is_prefill: bool,
 ) -> Result<Tensor> {
-    let parts = [
-        Some(input),
-        Some(weights),
-        topk_weights.as_ref(),
-        Some(sorted_token_ids),
-        Some(experts_ids),
-    ];
-    let guards = parts.map(|part| part.map(Tensor::storage_and_layout));
-    let view = |at: usize| match &guards[at] {
-        Some((storage, layout)) => on_rocm(storage, layout).map(Some),
-        None => Ok(None),
-    };
-    let must = |at: usize| match view(at)? {
-        Some(found) => Ok(found),
-        None => bail!("moe_gemm lacks an operand"),
-    };
-    let (first, input_view) = must(0)?;
-    let topk_view = view(2)?.map(|(_, view)| view);
-    let out = ops::moe_gemm(input_view, must(1)?.1, topk_view, must(3)?.1, must(4)?.1, topk)?;
-    let n = weights.dim(1)?;
-    let m = input.dim(0)? * if topk_weights.is_some() { 1 } else { topk };
-    let storage = Storage::Rocm(first.beside(out));
-    Ok(Tensor::from_storage(storage, (m, n), BackpropOp::none(), false))
+    let operands = Operands::new(input, topk_weights, sorted_token_ids, experts_ids);
+    let (weights, layout) = weights.storage_and_layout();
+    let (_, weights_view) = on_rocm(&weights, layout)?;
+    let n = layout.dims().get(1).copied().unwrap_or_default();
+    operands.run(n, topk, |of| {
+        ops::moe_gemm(
+            of.input,
+            weights_view,
+            of.topk_weights,
+            of.token_ids,
+            of.expert_ids,
+            topk,
+        )
+    })
 }
 
-/// candle-nn's `moe_gemm_gguf`: as [`moe_gemm`] with `input` of f32 and weights in a block format, of which f32 are made
-/// first. `dtype` and `is_prefill` make no difference.
+/// candle-nn's `moe_gemm_gguf`: as [`moe_gemm`] with `input` of f32 and weights in a block format, which become f32 as they
+/// are loaded, those of the named experts only. `dtype` and `is_prefill` make no difference.
 ///
 /// # Errors
 /// As [`moe_gemm`]; for an input of another dtype.
@@ -59,22 +51,83 @@ pub fn moe_gemm_gguf(
     sorted_token_ids: &Tensor,
     experts_ids: &Tensor,
     topk: usize,
-    is_prefill: bool,
+    _is_prefill: bool,
     _dtype: crate::DType,
 ) -> Result<Tensor> {
     if input.dtype() != crate::DType::F32 {
         bail!("moe_gemm_gguf only accepts f32 inputs")
     }
-    let weights = weights.dequantize(input.device())?;
-    moe_gemm(
-        input,
-        &weights,
-        topk_weights,
-        sorted_token_ids,
-        experts_ids,
-        topk,
-        is_prefill,
-    )
+    let shape = weights.shape().dims3()?;
+    let Some((format, blocks)) = weights.rocm_blocks() else {
+        bail!("moe_gemm_gguf: the weights are not on a ROCm device")
+    };
+    let operands = Operands::new(input, topk_weights, sorted_token_ids, experts_ids);
+    operands.run(shape.1, topk, |of| {
+        ops::moe_gemm_gguf(
+            of.input,
+            format,
+            blocks,
+            shape,
+            of.topk_weights,
+            of.token_ids,
+            of.expert_ids,
+            topk,
+        )
+    })
+}
+
+/// What both have beside their weights, borrowed while they run.
+struct Operands<'a> {
+    tensors: [(RwLockReadGuard<'a, Storage>, &'a Layout); 3],
+    topk_weights: Option<(RwLockReadGuard<'a, Storage>, &'a Layout)>,
+    rows: usize,
+}
+
+/// The same as the backend sees them.
+struct Views<'a> {
+    input: View<'a>,
+    topk_weights: Option<View<'a>>,
+    token_ids: View<'a>,
+    expert_ids: View<'a>,
+}
+
+impl<'a> Operands<'a> {
+    fn new(
+        input: &'a Tensor,
+        topk_weights: &'a Option<Tensor>,
+        token_ids: &'a Tensor,
+        expert_ids: &'a Tensor,
+    ) -> Operands<'a> {
+        Operands {
+            tensors: [input, token_ids, expert_ids].map(Tensor::storage_and_layout),
+            topk_weights: topk_weights.as_ref().map(Tensor::storage_and_layout),
+            rows: input.dims().first().copied().unwrap_or_default(),
+        }
+    }
+
+    /// The result, of rows of `n`, that `product` computes.
+    fn run(
+        &self,
+        n: usize,
+        topk: usize,
+        product: impl FnOnce(Views<'_>) -> rocm_backend::Result<rocm_backend::Buffer>,
+    ) -> Result<Tensor> {
+        let [input, token_ids, expert_ids] = &self.tensors;
+        let (beside, input) = on_rocm(&input.0, input.1)?;
+        let topk_weights = match &self.topk_weights {
+            Some((storage, layout)) => Some(on_rocm(storage, layout)?.1),
+            None => None,
+        };
+        let m = self.rows * if topk_weights.is_some() { 1 } else { topk };
+        let out = product(Views {
+            input,
+            topk_weights,
+            token_ids: on_rocm(&token_ids.0, token_ids.1)?.1,
+            expert_ids: on_rocm(&expert_ids.0, expert_ids.1)?.1,
+        })?;
+        let storage = Storage::Rocm(beside.beside(out));
+        Ok(Tensor::from_storage(storage, (m, n), BackpropOp::none(), false))
+    }
 }
 
 fn on_rocm<'a>(storage: &'a Storage, layout: &'a Layout) -> Result<(&'a RocmStorage, View<'a>)> {

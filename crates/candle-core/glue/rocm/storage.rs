@@ -32,9 +32,10 @@ impl RocmStorage {
         &self.buffer
     }
 
-    /// Copies the elements to another device, through the host: nothing is assumed of links between the two.
+    /// Copies the elements to another device: HIP takes the way between the two.
     pub fn transfer_to_device(&self, device: &RocmDevice) -> Result<RocmStorage> {
-        device.upload(&self.to_cpu_storage()?)
+        let copy = self.buffer.copy_to(device.backend())?;
+        Ok(RocmStorage::new(copy, device.clone()))
     }
 
     /// The elements on the host.
