@@ -1,4 +1,18 @@
-//! A worker whose behaviour stands in the case, for the supervisor's tests: the op says what to do.
+//! A worker whose behaviour stands in the case's id, for the supervisor's tests: the op says what to do.
+//!
+//! | op | what the worker does |
+//! |---|---|
+//! | `exp`, and all that is not named here | answers with its first input |
+//! | `neg`, `recip` | answers with a flipped bit, with NaN |
+//! | `sqrt` | answers otherwise every second time |
+//! | `erf` | answers, and says that the CPU helped |
+//! | `gelu` | says that there was nothing to run |
+//! | `sign`, `relu`, `floor` | panics, reports a fault of the device, prints to stdout |
+//! | `abs`, `gelu_erf` | aborts, accesses memory that is not its own |
+//! | `ceil`, `round`, `sin` | hangs; with a process of its own, with its id in a file |
+//! | `silu`, `affine` | takes 256 MiB; runs out of memory below a long backtrace |
+//! | `tanh`, `cos` | is killed from outside: always, the first time |
+//! | `sqr` | tells its process id |
 //!
 //! What it does is real: it is a process, it dies of a real signal, it hangs until it is killed.
 
@@ -13,6 +27,7 @@ use std::{
 
 use parity_exec::{PROTOCOL, Runner, serve};
 use parity_model::{Case, HostTensor, Op, Outcome, Refusal, op::Unary, record::BackendInfo};
+use rustix::process::{Signal, getpid, kill_process};
 
 #[derive(Default)]
 struct Mock {
@@ -68,10 +83,12 @@ impl Runner for Mock {
                 reason: "nothing to run".to_owned(),
             },
             Op::Unary(Unary::Silu) => hog(case, seed),
-            Op::Unary(Unary::Tanh) => killed(),
+            Op::Unary(Unary::Affine) => out_of_memory(),
+            Op::Unary(Unary::GeluErf) => dies_of(Signal::SEGV),
+            Op::Unary(Unary::Tanh) => dies_of(Signal::KILL),
             Op::Unary(Unary::Cos) if !marker().exists() => {
                 let _ = fs::write(marker(), "");
-                killed()
+                dies_of(Signal::KILL)
             }
             Op::Unary(Unary::Sin) => {
                 let _ = fs::write(marker(), std::process::id().to_string());
@@ -136,9 +153,20 @@ fn hog(case: &Case, seed: u64) -> Outcome {
     echo(case, seed)
 }
 
-/// What `kill -9` does, or a kernel that is out of memory.
-fn killed() -> Outcome {
-    let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+/// What Rust's allocator says before it ends the process, and under it what `RUST_BACKTRACE=full` adds.
+fn out_of_memory() -> Outcome {
+    let mut stderr = io::stderr();
+    let _ = writeln!(stderr, "memory allocation of 4096 bytes failed");
+    for frame in 0..500 {
+        let _ = writeln!(stderr, "{frame:4}: a::function::of::the::program");
+    }
+    std::process::abort()
+}
+
+/// What `kill -9` does, a kernel that is out of memory, or an access to memory that is another's.
+fn dies_of(signal: Signal) -> Outcome {
+    // Rust's own handler looks at the first SIGSEGV, finds no overflow of a stack, and gives the signal back to the system.
+    let killed = kill_process(getpid(), signal).and_then(|()| kill_process(getpid(), signal));
     Outcome::Missing {
         reason: format!("nobody died: {killed:?}"),
     }

@@ -24,7 +24,11 @@ use crate::{
     stop::Stop,
 };
 
-/// How much of a worker's stderr is kept.
+/// How much of the beginning of what a worker writes to stderr for a case is kept: the allocator's words, for one, stand above
+/// a backtrace that may be long.
+const STDERR_HEAD: usize = 1024;
+
+/// How much of its end is kept.
 const STDERR_TAIL: usize = 4096;
 
 /// A process that closed its pipe is given this long to end by itself, so that its own signal is the one reported; and
@@ -249,6 +253,10 @@ impl Child {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // What a worker says goes into records, which are to be the same for every user: a backtrace behind each of candle's
+            // errors would not be. The panic hook names the place.
+            .env("RUST_BACKTRACE", "0")
+            .env("RUST_LIB_BACKTRACE", "0")
             // Its own group, so that whatever it starts dies with it.
             .process_group(0)
             .spawn()
@@ -402,34 +410,33 @@ fn forward_frames(stdout: impl Read, sender: &Sender<Result<FromWorker, FrameErr
     }
 }
 
-/// The last [`STDERR_TAIL`] bytes of a worker's stderr, read by a thread of its own so that the worker never blocks.
+/// The first [`STDERR_HEAD`] and the last [`STDERR_TAIL`] bytes of a worker's stderr, read by a thread of its own so that the
+/// worker never blocks.
 struct Tail {
-    bytes: Arc<Mutex<Vec<u8>>>,
+    kept: Arc<Mutex<Kept>>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Tail {
     fn follow(mut stderr: impl Read + Send + 'static) -> Tail {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&bytes);
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let shared = Arc::clone(&kept);
         let reader = thread::spawn(move || {
             let mut chunk = [0; 1024];
             while let Ok(count @ 1..) = stderr.read(&mut chunk) {
-                let mut tail = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                tail.extend_from_slice(&chunk[..count]);
-                let excess = tail.len().saturating_sub(STDERR_TAIL);
-                tail.drain(..excess);
+                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.add(&chunk[..count]);
             }
         });
         Tail {
-            bytes,
+            kept,
             reader: Some(reader),
         }
     }
 
     /// Forgets what earlier cases wrote.
     fn clear(&self) {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
 
     /// Waits for the end of the pipe (the process must be dead) and returns the text. What the process left behind, out of
@@ -440,7 +447,35 @@ impl Tail {
         while self.reader.as_ref().is_some_and(reading) {
             thread::sleep(Duration::from_millis(1));
         }
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).trim_end().to_owned()
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+}
+
+/// The beginning and the end of a stream.
+#[derive(Default)]
+struct Kept {
+    /// Both, one behind the other.
+    bytes: Vec<u8>,
+    /// Whether something between them was dropped.
+    cut: bool,
+}
+
+impl Kept {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        let excess = self.bytes.len().saturating_sub(STDERR_HEAD + STDERR_TAIL);
+        if excess > 0 {
+            self.bytes.drain(STDERR_HEAD..STDERR_HEAD + excess);
+            self.cut = true;
+        }
+    }
+
+    fn text(&self) -> String {
+        let text = |bytes| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if !self.cut {
+            return text(&self.bytes);
+        }
+        let (head, tail) = self.bytes.split_at(STDERR_HEAD);
+        format!("{}\n[..]\n{}", text(head), text(tail))
     }
 }

@@ -2,12 +2,16 @@
 
 pub(crate) mod grad;
 mod layers;
+mod made;
 mod random;
+mod views;
 
-use candle_core::{Module as _, Result, Tensor, quantized::QMatMul, scalar::Scalar};
+use candle_core::quantized::{QMatMul, QTensor};
+use candle_core::{Module as _, Result, Tensor, scalar::Scalar};
 use candle_nn::{ops, rotary_emb};
 use parity_model::op::{
-    Binary, Conv, Copies, Indexing, Matmul, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample, Where,
+    Binary, Broadcast, Conv, Copies, Indexing, Matmul, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample,
+    Where,
 };
 use parity_model::{DType, Op};
 
@@ -20,11 +24,12 @@ pub(crate) fn apply(op: Op, params: &[f64], args: &[Tensor]) -> Option<Result<Te
     match op {
         Op::Unary(op) => unary(op, &call),
         Op::Binary(op) => binary(op, &call),
+        Op::Broadcast(op) => broadcast(op, &call),
         Op::Cast(_) => call.with_params(|x, []| x.to_dtype(candle_dtype(op.result_dtype(DType::F32)))),
         Op::Where(Where::WhereCond) => call.three(|condition, yes, no, []| condition.where_cond(yes, no)),
         Op::Reduce(op) => reduce(op, &call),
         Op::Indexing(op) => indexing(op, &call),
-        Op::Matmul(Matmul::Matmul) => call.binary(Tensor::matmul),
+        Op::Matmul(op) => matmul(op, &call),
         Op::Conv(op) => conv(op, &call),
         Op::Pool(op) => pool(op, &call),
         Op::Upsample(op) => upsample(op, &call),
@@ -63,6 +68,8 @@ fn unary(op: Unary, call: &Call<'_>) -> Option<Result<Tensor>> {
         Unary::Affine  => call.with_params(|x, [mul, add]| x.affine(mul, add)),
         Unary::Powf    => call.with_params(|x, [exponent]| x.powf(exponent)),
         Unary::Elu     => call.with_params(|x, [alpha]| x.elu(alpha)),
+        Unary::Clamp   => call.with_params(|x, [min, max]| x.clamp(min, max)),
+        Unary::RoundTo => call.with_params(|x, [decimals]| x.round_to(decimals as i32)),
     }
 }
 
@@ -85,34 +92,60 @@ fn binary(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
     }
 }
 
-/// A binary op after both arguments were broadcast to a common shape; `None` for those that have no such method.
-fn binary_with_broadcast(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
+#[rustfmt::skip] // One op per line.
+fn broadcast(op: Broadcast, call: &Call<'_>) -> Option<Result<Tensor>> {
     match op {
-        Binary::Add => call.binary(|l, r| l.broadcast_add(r)),
-        Binary::Sub => call.binary(|l, r| l.broadcast_sub(r)),
-        Binary::Mul => call.binary(|l, r| l.broadcast_mul(r)),
-        Binary::Div => call.binary(|l, r| l.broadcast_div(r)),
-        Binary::Maximum => call.binary(|l, r| l.broadcast_maximum(r)),
-        Binary::Minimum => call.binary(|l, r| l.broadcast_minimum(r)),
-        Binary::Pow => call.binary(|l, r| l.broadcast_pow(r)),
-        Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => None,
+        Broadcast::Add     => call.binary(Tensor::broadcast_add),
+        Broadcast::Sub     => call.binary(Tensor::broadcast_sub),
+        Broadcast::Mul     => call.binary(Tensor::broadcast_mul),
+        Broadcast::Div     => call.binary(Tensor::broadcast_div),
+        Broadcast::Maximum => call.binary(Tensor::broadcast_maximum),
+        Broadcast::Minimum => call.binary(Tensor::broadcast_minimum),
+        Broadcast::Eq      => call.binary(Tensor::broadcast_eq),
+        Broadcast::Ne      => call.binary(Tensor::broadcast_ne),
+        Broadcast::Lt      => call.binary(Tensor::broadcast_lt),
+        Broadcast::Le      => call.binary(Tensor::broadcast_le),
+        Broadcast::Gt      => call.binary(Tensor::broadcast_gt),
+        Broadcast::Ge      => call.binary(Tensor::broadcast_ge),
+        Broadcast::Pow     => call.binary(Tensor::broadcast_pow),
+    }
+}
+
+fn matmul(op: Matmul, call: &Call<'_>) -> Option<Result<Tensor>> {
+    match op {
+        Matmul::Matmul => call.binary(Tensor::matmul),
+        Matmul::BroadcastMatmul => call.binary(Tensor::broadcast_matmul),
+        Matmul::Mv => call.binary(Tensor::mv),
+        Matmul::Dot => call.binary(Tensor::dot),
     }
 }
 
 fn reduce(op: Reduce, call: &Call<'_>) -> Option<Result<Tensor>> {
     let dims = call.counts();
     let x = call.one()?;
-    let dim = *dims.first()?;
+    let dim = dims.first().copied();
     Some(match op {
         Reduce::Sum => x.sum(dims),
+        Reduce::SumKeepdim => x.sum_keepdim(dims),
+        Reduce::SumAll => x.sum_all(),
         Reduce::Mean => x.mean(dims),
-        Reduce::Min => x.min(dim),
-        Reduce::Max => x.max(dim),
-        Reduce::ArgMin => x.argmin(dim),
-        Reduce::ArgMax => x.argmax(dim),
-        Reduce::Var => x.var(dim),
+        Reduce::MeanKeepdim => x.mean_keepdim(dims),
+        Reduce::MeanAll => x.mean_all(),
+        Reduce::Min => x.min(dim?),
+        Reduce::MinKeepdim => x.min_keepdim(dim?),
+        Reduce::MinAll => x.min_all(),
+        Reduce::Max => x.max(dim?),
+        Reduce::MaxKeepdim => x.max_keepdim(dim?),
+        Reduce::MaxAll => x.max_all(),
+        Reduce::ArgMin => x.argmin(dim?),
+        Reduce::ArgMinKeepdim => x.argmin_keepdim(dim?),
+        Reduce::ArgMax => x.argmax(dim?),
+        Reduce::ArgMaxKeepdim => x.argmax_keepdim(dim?),
+        Reduce::Var => x.var(dim?),
+        Reduce::VarKeepdim => x.var_keepdim(dim?),
         Reduce::LogSumExp => x.log_sum_exp(dims),
-        Reduce::CumSum => x.cumsum(dim),
+        Reduce::CumSum => x.cumsum(dim?),
+        Reduce::Norm => x.norm(),
     })
 }
 
@@ -122,6 +155,17 @@ fn indexing(op: Indexing, call: &Call<'_>) -> Option<Result<Tensor>> {
         Indexing::Gather => call.two(|x, ids, [dim]| x.gather(ids, dim)),
         Indexing::Scatter => call.three(|x, ids, source, [dim]| x.scatter(ids, source, dim)),
         Indexing::ScatterAdd => call.three(|x, ids, source, [dim]| x.scatter_add(ids, source, dim)),
+        // What writes in place must not reach the case's own.
+        Indexing::ScatterSet => call.three(|x, ids, source, [dim]| {
+            let out = x.force_contiguous()?;
+            out.scatter_set(ids, source, dim)?;
+            Ok(out)
+        }),
+        Indexing::ScatterAddSet => call.three(|x, ids, source, [dim]| {
+            let out = x.force_contiguous()?;
+            out.scatter_add_set(ids, source, dim)?;
+            Ok(out)
+        }),
         Indexing::IndexAdd => call.three(|x, ids, source, [dim]| x.index_add(ids, source, dim)),
     }
 }
@@ -168,6 +212,10 @@ fn upsample(op: Upsample, call: &Call<'_>) -> Option<Result<Tensor>> {
         Upsample::Bilinear2d => {
             let [height, width, align_corners] = call.whole()?;
             x.upsample_bilinear2d(height, width, align_corners == 1)
+        }
+        Upsample::BilinearScale => {
+            let [height, width, align_corners] = call.params.try_into().ok()?;
+            x.upsample_bilinear2d_with_scale(height, width, align_corners == 1.0)
         }
     })
 }
@@ -224,6 +272,28 @@ fn copies(op: Copies, call: &Call<'_>) -> Option<Result<Tensor>> {
             let [pad] = call.whole()?;
             Some(ops::replication_pad2d(call.one()?, pad))
         }
+        Copies::Narrow
+        | Copies::Index
+        | Copies::GetOnDim
+        | Copies::Transpose
+        | Copies::Permute
+        | Copies::Squeeze
+        | Copies::Unsqueeze
+        | Copies::Flatten
+        | Copies::Reshape
+        | Copies::BroadcastAs
+        | Copies::SliceAssign
+        | Copies::KvCache
+        | Copies::RotatingKvCache => views::views(op, call),
+        Copies::Meshgrid
+        | Copies::Full
+        | Copies::Zeros
+        | Copies::Ones
+        | Copies::Eye
+        | Copies::Tril
+        | Copies::Triu
+        | Copies::Arange
+        | Copies::OneHot => made::made(op, call),
     }
 }
 
@@ -289,6 +359,12 @@ fn quantized(op: Quantized, call: &Call<'_>) -> Option<Result<Tensor>> {
             call.two(|x, blocks, []| QMatMul::from_qtensor(weights(blocks)?)?.forward(x))
         }
         Quantized::Embedding(_) => call.two(|blocks, ids, []| weights(blocks)?.embedding(ids)),
+        // The shape of the weights stands in that of their bytes, experts and all.
+        Quantized::IndexedMoe(_) => call
+            .three(|x, blocks, ids, []| QMatMul::from_qtensor(weights(blocks)?)?.indexed_moe_forward(x, ids)),
+        Quantized::Quantize(format) => call.with_params(|x, []| {
+            QTensor::quantize(x, tensors::candle_format(format))?.dequantize(x.device())
+        }),
     }
 }
 

@@ -2,12 +2,13 @@
 //! do; a test compiles and runs it for every op. Nothing is executed here.
 
 mod layers;
+mod views;
 
 use std::fmt::Write;
 
 use parity_model::float::Format;
 use parity_model::op::formats::BlockFormat;
-use parity_model::op::{Copies, Indexing, Matmul, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample};
+use parity_model::op::{Copies, Indexing, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample};
 use parity_model::{Case, DType, HostTensor, Op, ViewStep};
 
 /// Elements on a line of a literal.
@@ -44,20 +45,29 @@ pub fn call(case: &Case) -> String {
     let floats = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
     let name = case.op.name();
     match case.op {
-        Op::Unary(Unary::Affine | Unary::Powf | Unary::Elu) => format!("x0.{name}({})?", floats(params)),
+        Op::Unary(Unary::RoundTo) => format!("x0.round_to({})?", args(params)),
+        Op::Unary(Unary::Affine | Unary::Powf | Unary::Elu | Unary::Clamp) => {
+            format!("x0.{name}({})?", floats(params))
+        }
         Op::Unary(_) => format!("x0.{name}()?"),
-        Op::Binary(_) => format!("x0.{name}(&x1)?"),
+        Op::Binary(_) | Op::Broadcast(_) => format!("x0.{name}(&x1)?"),
         Op::Cast(_) => format!("x0.to_dtype({})?", dtype(case.op.result_dtype(case.dtype))),
         Op::Where(_) => "x0.where_cond(&x1, &x2)?".to_owned(),
-        Op::Reduce(Reduce::Sum | Reduce::Mean | Reduce::LogSumExp) => {
+        Op::Reduce(
+            Reduce::Sum | Reduce::Mean | Reduce::LogSumExp | Reduce::SumKeepdim | Reduce::MeanKeepdim,
+        ) => {
             format!("x0.{name}([{}])?", args(params))
         }
         Op::Reduce(_) => format!("x0.{name}({})?", args(params)),
         Op::Indexing(Indexing::IndexSelect | Indexing::Gather) => {
             format!("x0.{name}(&x1, {})?", args(params))
         }
+        Op::Indexing(Indexing::ScatterSet | Indexing::ScatterAddSet) => format!(
+            "{{\n    let out = x0.force_contiguous()?;\n    out.{name}(&x1, &x2, {})?;\n    out\n}}",
+            args(params)
+        ),
         Op::Indexing(_) => format!("x0.{name}(&x1, &x2, {})?", args(params)),
-        Op::Matmul(Matmul::Matmul) => "x0.matmul(&x1)?".to_owned(),
+        Op::Matmul(_) => format!("x0.{name}(&x1)?"),
         Op::Conv(_) => format!("x0.{name}(&x1, {})?", args(params)),
         Op::Pool(Pool::AvgPool2d | Pool::MaxPool2d) => {
             let (kernel, stride) = params.split_at(params.len().min(2));
@@ -67,8 +77,12 @@ pub fn call(case: &Case) -> String {
             let (size, align) = params.split_at(params.len().min(2));
             format!("x0.{name}({}, {})?", args(size), align == [1.0])
         }
+        Op::Upsample(Upsample::BilinearScale) => {
+            let (scale, align) = params.split_at(params.len().min(2));
+            format!("x0.{name}({}, {})?", floats(scale), align == [1.0])
+        }
         Op::Upsample(_) => format!("x0.{name}({})?", args(params)),
-        Op::Copies(op) => copies(op, case.dtype, params),
+        Op::Copies(op) => copies(op, case),
         Op::Sort(Sort::ArgSortAsc | Sort::ArgSortDesc) => {
             format!("x0.arg_sort_last_dim({})?", case.op == Op::Sort(Sort::ArgSortAsc))
         }
@@ -76,14 +90,15 @@ pub fn call(case: &Case) -> String {
             format!("x0.sort_last_dim({})?.0", case.op == Op::Sort(Sort::SortAsc))
         }
         Op::Nn(op) => nn(op, params),
-        Op::Layers(op) => layers::layers(op, params),
+        Op::Layers(op) => layers::layers(op, case.dtype, params),
         Op::Random(op) => layers::random(op, params),
         Op::Grad(op) => layers::grad(op, case),
         Op::Quantized(op) => quantized(op),
     }
 }
 
-fn copies(op: Copies, dtype: DType, params: &[f64]) -> String {
+fn copies(op: Copies, case: &Case) -> String {
+    let (dtype, params) = (case.dtype, &case.params);
     let whole = |i: usize| params.get(i).copied().unwrap_or(0.0);
     let all = || params.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
     match op {
@@ -112,6 +127,7 @@ fn copies(op: Copies, dtype: DType, params: &[f64]) -> String {
         Copies::PixelShuffle | Copies::PixelUnshuffle | Copies::ReplicationPad2d => {
             format!("candle_nn::ops::{op}(&x0, {})?", whole(0))
         }
+        _ => views::copies(op, case),
     }
 }
 
@@ -156,12 +172,25 @@ fn quantized(op: Quantized) -> String {
             weights("x1")
         ),
         Quantized::Embedding(_) => format!("{}.embedding(&x1)?", weights("x0")),
+        Quantized::IndexedMoe(_) => format!(
+            "{QUANTIZED}::QMatMul::from_qtensor({})?.indexed_moe_forward(&x0, &x2)?",
+            weights("x1")
+        ),
+        Quantized::Quantize(_) => format!(
+            "{QUANTIZED}::QTensor::quantize(&x0, {QUANTIZED}::GgmlDType::{})?.dequantize(&device)?",
+            variant(format)
+        ),
     }
+}
+
+/// candle's name for a format.
+fn variant(format: BlockFormat) -> String {
+    format.name().replace("_K", "K").to_uppercase()
 }
 
 /// The bytes in `x` as a tensor of weights.
 fn weights(x: &str, format: BlockFormat) -> String {
-    let name = format.name().replace("_K", "K").to_uppercase();
+    let name = variant(format);
     let (bytes, len) = (format.block_bytes(), format.block_len());
     format!(
         "{{\n    use candle_core::quantized::{{GgmlDType, QStorage, QTensor}};\n    let mut shape = {x}.dims().to_vec();\n    \
@@ -169,6 +198,15 @@ fn weights(x: &str, format: BlockFormat) -> String {
          let bytes: Vec<u8> = {x}.flatten_all()?.to_vec1()?;\n    \
          QTensor::new(QStorage::from_data(bytes.into(), &device, GgmlDType::{name})?, shape)?\n}}"
     )
+}
+
+/// The Rust type of a dtype's numbers.
+fn rust_type(dtype: DType) -> String {
+    match dtype {
+        DType::BF16 | DType::F16 => format!("half::{}", dtype.name()),
+        DType::F8E4M3 => "float8::F8E4M3".to_owned(),
+        _ => dtype.name().to_owned(),
+    }
 }
 
 /// A view step as a method call.

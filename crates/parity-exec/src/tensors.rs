@@ -32,7 +32,7 @@ pub(crate) fn upload(host: &HostTensor, device: &Device) -> candle_core::Result<
 }
 
 /// candle's name for a format of ggml's.
-fn candle_format(format: BlockFormat) -> GgmlDType {
+pub(crate) fn candle_format(format: BlockFormat) -> GgmlDType {
     match format {
         BlockFormat::F32 => GgmlDType::F32,
         BlockFormat::F16 => GgmlDType::F16,

@@ -76,7 +76,7 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
 
     let mut input = BufReader::new(io::stdin());
     let setup = match frame::read(&mut input) {
-        Ok(Some(Setup { memory_limit })) => limit_memory(memory_limit),
+        Ok(Some(Setup { memory_limit })) => Ok(memory_limit),
         Ok(None) => return Ok(()),
         // Every frame says which version its sender speaks: the answer tells the supervisor.
         Err(error @ FrameError::Version(_)) => Err(error.to_string()),
@@ -88,7 +88,8 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     let reader = Arc::clone(&pending);
     thread::spawn(move || forward_jobs(input, &sender, &reader));
 
-    let opened = setup.and_then(|()| {
+    // The reader runs by now: without memory for its stack there would be no answer at all.
+    let opened = setup.and_then(limit_memory).and_then(|()| {
         guarded(open).unwrap_or_else(|panic| Err(format!("opening the device panicked: {panic}")))
     });
     let device = opened.as_ref().map(Runner::info).map_err(String::clone);

@@ -45,6 +45,12 @@ fn settings(jobs: usize) -> Settings {
 }
 
 fn case(op: &str) -> Case {
+    // Their parameters are part of their names in an id.
+    let op = match op {
+        "affine" => "affine(2,1)",
+        "powf" => "powf(2)",
+        op => op,
+    };
     format!("unary/{op}:f32:[2,3]:contiguous:uniform(-10,10)")
         .parse()
         .unwrap()
@@ -77,7 +83,7 @@ fn assert_echoed(outcome: &Outcome, op: &str) {
 
 #[test]
 fn results_come_back_in_plan_order_whatever_the_lanes_do() {
-    let ops: Vec<_> = ["exp", "log", "gelu_erf"].into_iter().cycle().take(40).collect();
+    let ops: Vec<_> = ["exp", "log", "powf"].into_iter().cycle().take(40).collect();
     let outcomes = run(&ops, settings(4));
     assert_eq!(outcomes.len(), ops.len());
     for (outcome, op) in outcomes.iter().zip(ops) {
@@ -95,6 +101,38 @@ fn a_crash_costs_one_case_and_is_reported_with_signal_and_last_words() {
     assert!(how.contains("SIGABRT"), "{how}");
     assert_eq!(stderr, "about to abort");
     assert_echoed(&outcomes[2], "log");
+}
+
+#[test]
+fn an_access_to_memory_of_anothers_costs_one_case_and_is_called_by_its_name() {
+    let outcomes = run(&["gelu_erf", "exp"], settings(1));
+    let Outcome::Crashed { how, .. } = &outcomes[0] else {
+        panic!("{:?}", outcomes[0])
+    };
+    assert!(how.contains("SIGSEGV"), "{how}");
+    assert_echoed(&outcomes[1], "exp");
+}
+
+#[test]
+fn the_first_words_of_a_dying_worker_are_kept_above_a_long_backtrace() {
+    let outcomes = run(&["affine", "exp"], settings(1));
+    let Outcome::Crashed { how, stderr } = &outcomes[0] else {
+        panic!("{:?}", outcomes[0])
+    };
+    assert!(
+        how.starts_with("out of memory, ") && how.contains("SIGABRT"),
+        "{how}"
+    );
+    assert!(
+        stderr.starts_with("memory allocation of 4096 bytes failed\n"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("\n[..]\n") && stderr.ends_with(" 499: a::function::of::the::program"),
+        "{stderr}"
+    );
+    assert!(stderr.len() < 6000, "{} bytes are kept", stderr.len());
+    assert_echoed(&outcomes[1], "exp");
 }
 
 #[test]

@@ -222,6 +222,7 @@ impl Journal {
                 "the run ended before it was started".to_owned()
             }),
             fallbacks: vec![],
+            as_reference: false,
             served_by: vec![],
             millis: 0.0,
         };
@@ -282,6 +283,7 @@ mod tests {
             vs_reference: None,
             note: None,
             fallbacks: vec![],
+            as_reference: false,
             served_by: vec![],
             millis: 1.0,
         });

@@ -23,6 +23,30 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D:
     deserializer.deserialize_any(Number)
 }
 
+/// The same for a number that may be absent.
+pub mod optional {
+    use serde::{Deserializer, Serializer};
+
+    /// Writes the number; of one that is absent, `skip_serializing_if` leaves out the field.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        match x {
+            Some(x) => super::serialize(x, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Reads what [`serialize`] writes; `default` stands for a field that is not there.
+    ///
+    /// # Errors
+    /// For anything else.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        super::deserialize(deserializer).map(Some)
+    }
+}
+
 struct Number;
 
 impl Visitor<'_> for Number {
@@ -65,14 +89,24 @@ mod tests {
             outside: 1,
             max_ulp: f64::INFINITY,
             max_abs: 0.5,
+            max_rel: Some(f64::INFINITY),
             limit_used: 2.0,
             worst: None,
         };
         let json = serde_json::to_string(&metrics).unwrap();
         assert!(json.contains(r#""max_ulp":"inf""#), "{json}");
         assert_eq!(serde_json::from_str::<Metrics>(&json).unwrap(), metrics);
+        assert!(json.contains(r#""max_rel":"inf""#), "{json}");
         let whole = json.replace("2.0", "2");
         assert_eq!(serde_json::from_str::<Metrics>(&whole).unwrap(), metrics);
         assert!(serde_json::from_str::<Metrics>(&json.replace("inf", "lots")).is_err());
+    }
+
+    #[test]
+    fn a_record_from_before_the_relative_error_was_measured_is_written_as_it_was() {
+        let old = r#"{"elements":1,"outside":0,"max_ulp":0.0,"max_abs":0.0,"limit_used":0.0,"worst":null}"#;
+        let metrics: Metrics = serde_json::from_str(old).unwrap();
+        assert_eq!(metrics.max_rel, None);
+        assert_eq!(serde_json::to_string(&metrics).unwrap(), old);
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod formats;
+mod forms;
 pub mod grad;
 mod layers;
 pub mod shape;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::DType;
 use formats::{BlockFormat, formats, named};
+pub use forms::Left;
 
 /// What an argument is to its op: which dtypes it may have and what fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,30 @@ const fn activations(format: BlockFormat) -> &'static [DType] {
         &[F32]
     } else {
         &[BF16, F16, F32]
+    }
+}
+
+/// The dtypes of numbers that candle makes blocks of: all become f32 first.
+const QUANTIZED: &[DType] = &[BF16, F16, F32];
+
+/// The dtypes of activations that kernels for experts multiply with weights of a format.
+const fn experts(format: BlockFormat) -> &'static [DType] {
+    match format {
+        BlockFormat::Q8_0
+        | BlockFormat::Q2K
+        | BlockFormat::Q3K
+        | BlockFormat::Q4K
+        | BlockFormat::Q5K
+        | BlockFormat::Q6K => SINGLE,
+        BlockFormat::F32
+        | BlockFormat::F16
+        | BlockFormat::BF16
+        | BlockFormat::Q4_0
+        | BlockFormat::Q4_1
+        | BlockFormat::Q5_0
+        | BlockFormat::Q5_1
+        | BlockFormat::Q8_1
+        | BlockFormat::Q8K => &[],
     }
 }
 
@@ -245,6 +271,8 @@ ops! {
         Affine,    "affine",    ["mul", "add"],  [Data],       ANY,    Same,  "mul x + add, both parameters converted to the dtype first (saturating, as Rust's `as`); integers wrap.";
         Powf,      "powf",      ["exponent"],    [Data],       FLOATS, Same,  "x^exponent as IEEE 754 `pow`, the exponent converted to the dtype first.";
         Elu,       "elu",       ["alpha"],       [Data],       FLOATS, Same,  "x above zero, alpha (e^x - 1) below, alpha converted to the dtype first.";
+        Clamp, "clamp", ["min", "max"], [Data], ANY, Same, "minimum(maximum(x, min), max), both converted to the dtype first (saturating, as Rust's `as`): NaN propagates.";
+        RoundTo, "round_to", ["decimals"], [Data], FLOATS, Same, "round(x 10^decimals) 10^-decimals, halves away from zero; both powers and both products rounded to the dtype.";
     }
     Binary, "binary", "Two tensors of the same logical shape in, one of that shape out." => {
         Add,       "add",       [],              [Data, Data], ANY,    Same,  "a + b, correctly rounded; integers wrap.";
@@ -260,6 +288,21 @@ ops! {
         Gt,        "gt",        [],              [Data, Data], ANY,    Truth, "a > b; false with NaN.";
         Ge,        "ge",        [],              [Data, Data], ANY,    Truth, "a >= b; false with NaN.";
         Pow,       "pow",       [],              [Data, Data], FLOATS, Same,  "a^b as IEEE 754 `pow`; candle makes it of parts, e^(b ln a), which are NaN below zero.";
+    }
+    Broadcast, "broadcast", "Two tensors in, of shapes that repeat each other; one of the common shape out." => {
+        Add, "broadcast_add", [], [Data, Data], ANY, Same, "a + b as `add` has it, after both were broadcast to a common shape.";
+        Sub, "broadcast_sub", [], [Data, Data], ANY, Same, "a - b as `sub` has it, after both were broadcast to a common shape.";
+        Mul, "broadcast_mul", [], [Data, Data], ANY, Same, "a b as `mul` has it, after both were broadcast to a common shape.";
+        Div, "broadcast_div", [], [Data, Data], ANY, Same, "a / b as `div` has it, after both were broadcast to a common shape.";
+        Maximum, "broadcast_maximum", [], [Data, Data], ANY, Same, "maximum(a, b) as `maximum` has it, after both were broadcast to a common shape.";
+        Minimum, "broadcast_minimum", [], [Data, Data], ANY, Same, "minimum(a, b) as `minimum` has it, after both were broadcast to a common shape.";
+        Eq, "broadcast_eq", [], [Data, Data], ANY, Truth, "a = b as `eq` has it, after both were broadcast to a common shape.";
+        Ne, "broadcast_ne", [], [Data, Data], ANY, Truth, "a != b as `ne` has it, after both were broadcast to a common shape.";
+        Lt, "broadcast_lt", [], [Data, Data], ANY, Truth, "a < b as `lt` has it, after both were broadcast to a common shape.";
+        Le, "broadcast_le", [], [Data, Data], ANY, Truth, "a <= b as `le` has it, after both were broadcast to a common shape.";
+        Gt, "broadcast_gt", [], [Data, Data], ANY, Truth, "a > b as `gt` has it, after both were broadcast to a common shape.";
+        Ge, "broadcast_ge", [], [Data, Data], ANY, Truth, "a >= b as `ge` has it, after both were broadcast to a common shape.";
+        Pow, "broadcast_pow", [], [Data, Data], FLOATS, Same, "a^b as `pow` has it, after both were broadcast to a common shape.";
     }
     Cast, "cast", "One tensor in, the same numbers in another dtype out." => {
         ToU8,              "to_u8",             [],              [Data],                    ANY,     Is(U8), "Truncated and saturated from a float (NaN to 0), wrapped from an integer: as Rust's `as`.";
@@ -286,6 +329,18 @@ ops! {
         Var,               "var",               ["dim"],         [Data],                    FLOATS,  Same,   "The sum of the squared distances from the mean over one less than their number, made of parts.";
         LogSumExp,         "log_sum_exp",       ["dims.."],      [Data],                    FLOATS,  Same,   "max + log sum e^(x - max) over the dimensions, made of parts.";
         CumSum,            "cumsum",            ["dim"],         [Data],                    WIDE,    Same,   "The sums of the elements so far along the dimension, accumulated in f32 at least and rounded once.";
+        SumKeepdim, "sum_keepdim", ["dims.."], [Data], ANY, Same, "As `sum`, with extent 1 in the place of each dimension.";
+        MeanKeepdim, "mean_keepdim", ["dims.."], [Data], FLOATS, Same, "As `mean`, with extent 1 in the place of each dimension.";
+        MinKeepdim, "min_keepdim", ["dim"], [Data], ANY, Same, "As `min`, with extent 1 in the place of the dimension.";
+        MaxKeepdim, "max_keepdim", ["dim"], [Data], ANY, Same, "As `max`, with extent 1 in the place of the dimension.";
+        ArgMinKeepdim, "argmin_keepdim", ["dim"], [Data], ANY, Is(U32), "As `argmin`, with extent 1 in the place of the dimension.";
+        ArgMaxKeepdim, "argmax_keepdim", ["dim"], [Data], ANY, Is(U32), "As `argmax`, with extent 1 in the place of the dimension.";
+        VarKeepdim, "var_keepdim", ["dim"], [Data], FLOATS, Same, "As `var`, with extent 1 in the place of the dimension.";
+        SumAll, "sum_all", [], [Data], ANY, Same, "As `sum` over all dimensions.";
+        MeanAll, "mean_all", [], [Data], FLOATS, Same, "As `mean` over all dimensions.";
+        MinAll, "min_all", [], [Data], ANY, Same, "As `min` over all elements.";
+        MaxAll, "max_all", [], [Data], ANY, Same, "As `max` over all elements.";
+        Norm, "norm", [], [Data], FLOATS, Same, "The square root of the sum of the squares of all elements, made of parts.";
     }
     Indexing, "indexing", "Reads and writes at positions that a tensor of ids names." => {
         IndexSelect,       "index_select",      ["dim"],         [Data, Index],             ANY,     Same,   "The slices of the first argument along the dimension that a list of ids names.";
@@ -293,9 +348,14 @@ ops! {
         Scatter,           "scatter",           ["dim"],         [Data, Index, Data],       ANY,     Same,   "A copy of the first argument with out[..ids[..i..]..] = src[..i..] along the dimension; the last of equal ids stays.";
         ScatterAdd,        "scatter_add",       ["dim"],         [Data, Index, Data],       ANY,     Same,   "As `scatter`, adding in order of the source, each sum rounded to the dtype.";
         IndexAdd,          "index_add",         ["dim"],         [Data, Index, Data],       ANY,     Same,   "A copy of the first argument to whose slices along the dimension those of the source are added, in order, each sum rounded to the dtype.";
+        ScatterSet, "scatter_set", ["dim"], [Data, Index, Data], ANY, Same, "As `scatter`, in place.";
+        ScatterAddSet, "scatter_add_set", ["dim"], [Data, Index, Data], ANY, Same, "As `scatter_add`, in place.";
     }
     Matmul, "matmul", "Products of matrices." => {
         Matmul,            "matmul",            [],              [Data, Data],              WIDE,    Same,   "[.., m, k] times [.., k, n], accumulated in f32 at least and rounded once.";
+        BroadcastMatmul, "broadcast_matmul", [], [Data, Data], WIDE, Same, "As `matmul`, after the batch dimensions were broadcast to a common shape.";
+        Mv, "mv", [], [Data, Data], WIDE, Same, "[m, k] times [k], as `matmul` has it.";
+        Dot, "dot", [], [Data, Data], ANY, Same, "The sum of the products of two lists, made of parts: each product is rounded to the dtype; integers wrap.";
     }
     Conv, "conv", "Convolutions: cross-correlations of an input with a kernel, and their transposes." => {
         Conv1d,            "conv1d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              WIDE,    Same,   "[b, c, l] with [o, c / groups, k], accumulated in f32 at least and rounded once.";
@@ -311,6 +371,7 @@ ops! {
         Nearest1d,         "upsample_nearest1d",["size"],        [Data],                    ANY,     Same,   "[b, c, l] to [b, c, size]: out[i] = x[floor(i l / size)].";
         Nearest2d,         "upsample_nearest2d",["height", "width"],[Data],                    ANY,     Same,   "As `upsample_nearest1d` in the last two of four dimensions.";
         Bilinear2d,        "upsample_bilinear2d",["height", "width", "align_corners"],[Data],                    ANY,     Same,   "Bilinear interpolation of the last two of four dimensions, edges clamped; corners map to corners if `align_corners` is 1, pixel centres to pixel centres if it is 0; integers are truncated.";
+        BilinearScale, "upsample_bilinear2d_with_scale", ["scale_h", "scale_w", "align_corners"], [Data], ANY, Same, "As `upsample_bilinear2d` to floor(extent scale); coordinates go by the scale itself unless corners align.";
     }
     Copies, "copy", "Elements moved, repeated or set, unchanged." => {
         Copy,              "copy",              [],              [Data],                    ANY,     Same,   "The elements, row-major.";
@@ -329,6 +390,28 @@ ops! {
         PixelShuffle,      "pixel_shuffle",     ["factor"],      [Data],                    ANY,     Same,   "[b, c f f, h, w] to [b, c, h f, w f]: out[c, h f + i, w f + j] = x[c f f + i f + j, h, w].";
         PixelUnshuffle,    "pixel_unshuffle",   ["factor"],      [Data],                    ANY,     Same,   "The inverse of `pixel_shuffle`.";
         ReplicationPad2d,  "replication_pad2d", ["pad"],         [Data],                    ANY,     Same,   "The edges of the last two of four dimensions repeated, by one element or by none.";
+        Narrow, "narrow", ["dim", "start", "len"], [Data], ANY, Same, "The slices from `start` on along the dimension.";
+        Index, "i", ["dim", "start", "end"], [Data], ANY, Same, "As `narrow`, by the range of the index operator.";
+        GetOnDim, "get_on_dim", ["dim", "index"], [Data], ANY, Same, "One slice along the dimension, without it.";
+        Transpose, "transpose", ["dim1", "dim2"], [Data], ANY, Same, "Two dimensions swapped.";
+        Permute, "permute", ["dims.."], [Data], ANY, Same, "The dimensions in the order given.";
+        Squeeze, "squeeze", ["dim"], [Data], ANY, Same, "Without a dimension of extent 1; the same where its extent is another.";
+        Unsqueeze, "unsqueeze", ["dim"], [Data], ANY, Same, "With a new dimension of extent 1.";
+        Flatten, "flatten", ["first", "last"], [Data], ANY, Same, "The dimensions from `first` to `last` as one, row-major.";
+        Reshape, "reshape", ["dims.."], [Data], ANY, Same, "The elements, row-major, under another shape.";
+        BroadcastAs, "broadcast_as", ["dims.."], [Data], ANY, Same, "The tensor repeated along dimensions that it lacks, or has with extent 1.";
+        SliceAssign, "slice_assign", ["starts.."], [Data, Data], ANY, Same, "The first argument with the second in the place of its elements from one start in each dimension on.";
+        KvCache, "kv_cache", ["dim", "size"], [Data, Data], ANY, Same, "What a cache of candle-nn's for `size` slices holds after both were appended: one after the other, grown where they do not fit.";
+        RotatingKvCache, "rotating_kv_cache", ["dim", "size"], [Data, Data], ANY, Same, "What appending the second returns: the last `size` slices, slice i of all that came at place i mod `size`; the second itself where it is as long as the cache.";
+        Meshgrid, "meshgrid", ["xy", "which"], [Data, Data], ANY, Same, "One of the two grids of two lists: [m, n], or [n, m] with `xy` 1.";
+        Full, "full", ["value"], [Data], ANY, Same, "`value` everywhere, converted to the dtype as Rust's `as` does; the argument lends its shape and dtype.";
+        Zeros, "zeros", [], [Data], ANY, Same, "Zeros; the argument lends its shape and dtype.";
+        Ones, "ones", [], [Data], ANY, Same, "Ones; the argument lends its shape and dtype.";
+        Eye, "eye", [], [Data], ANY, Same, "Ones on the diagonal, zeros elsewhere; the argument, [n, n], lends its shape and dtype.";
+        Tril, "tril2", [], [Data], ANY, Same, "Ones on and below the diagonal, zeros above; the argument, [n, n], lends its shape and dtype.";
+        Triu, "triu2", [], [Data], ANY, Same, "Ones on and above the diagonal, zeros below; the argument, [n, n], lends its shape and dtype.";
+        Arange, "arange_step", ["start", "end", "step"], [Data], ANY, Same, "start + i step below `end`, or above it where the step is negative, rounded once; all three converted to the dtype first, and the argument lends its shape and dtype.";
+        OneHot, "one_hot", ["depth"], [Data, Index], ANY, Same, "For each id a row of `depth` numbers: the second of the data where the id is, the first elsewhere.";
     }
     Sort, "sort", "Sorting along the last dimension: stable, with NaN above every number." => {
         ArgSortAsc,        "argsort_asc",       [],              [Data],                    ANY,     Is(U32),"The indices that sort, ascending.";
@@ -372,6 +455,13 @@ ops! {
         PRelu,         "prelu",           [],                                          [Data; 2],                    WIDE,   Same, "x above zero, slope x below, one slope for each channel of x [b, c, ..].";
         LstmStep,      "lstm_step",       [],                                          [Data; 7],                    WIDE,   Same, "The next hidden state of an LSTM cell for x, h, c, the weights of x and h, and their biases; gates in the order input, forget, cell, output.";
         GruStep,       "gru_step",        [],                                          [Data; 6],                    WIDE,   Same, "The next hidden state of a GRU cell for x, h, the weights of x and h, and their biases; gates in the order reset, update, new.";
+        ConvTranspose1dBias, "conv_transpose1d_bias", ["padding", "output_padding", "stride", "dilation", "groups"], [Data; 3], WIDE, Same, "`conv_transpose1d` plus a bias for each of the output's channels.";
+        ConvTranspose2dBias, "conv_transpose2d_bias", ["padding", "output_padding", "stride", "dilation"], [Data; 3], WIDE, Same, "`conv_transpose2d` plus a bias for each of the output's channels.";
+        RmsNormLayer, "rms_norm_layer", ["eps"], [Data; 2], WIDE, Same, "`rms_norm` as the layer: fused on what is contiguous, made of parts on views.";
+        LayerNormLayer, "layer_norm_layer", ["eps"], [Data; 3], WIDE, Same, "`layer_norm` as the layer: fused on what is contiguous, made of parts on views.";
+        RopeISlow, "rope_i_slow", [], [Data; 3], WIDE, Same, "`rope_i` made of parts.";
+        FlashAttention, "flash_attn", ["causal"], [Data; 3], WIDE, Same, "`attention` of q [b, t, h, d], k [b, s, g, d], v [b, s, g, e], where each of g heads serves h / g; [b, h, t, e]. candle-nn has it for the CPU alone.";
+        Sdpa, "sdpa", ["causal"], [Data; 3], WIDE, Same, "`attention` as a fused op, which candle-nn has for Metal alone.";
     }
     Random, "random", "Random numbers: two draws of the argument's shape and dtype." => {
         Uniform,       "rand_uniform",        ["lo", "up"],                            [Data],                       FLOATS,   Same, "Independent and uniform in [lo, up], both converted to the dtype first; one of the two may be missing.";
@@ -453,6 +543,48 @@ ops! {
         CrossEntropy,    "grad_cross_entropy", [], [Data, Index, Data], F32_F64, Same, "w (softmax(x) - one-hot(target)) / n.";
         Mse,             "grad_mse", ["wrt"], [Data; 3], F32_F64, Same, "2 w (input - target) / n, negated by the target.";
         Huber,           "grad_huber", ["delta", "wrt"], [Data; 3], F32_F64, Same, "w d / n where |d| <= delta, w delta sign(d) / n elsewhere, negated by the target.";
+        Clamp, "grad_clamp", ["min", "max"], [Data, Data], WIDE, Same, "w between both ends, 0 beyond, anything between at an end.";
+        BroadcastMaximum, "grad_broadcast_maximum", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_maximum`, summed over the dimensions along which the argument repeats.";
+        BroadcastMinimum, "grad_broadcast_minimum", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_minimum`, summed over the dimensions along which the argument repeats.";
+        BroadcastPow, "grad_broadcast_pow", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_pow`, summed over the dimensions along which the argument repeats.";
+        Norm, "grad_norm", [], [Data, Data], F32_F64, Same, "w x / norm(x).";
+        CumSum, "grad_cumsum", ["dim"], [Data, Data], F32_F64, Same, "The sum of w from the element's place on along the dimension.";
+        Dot, "grad_dot", ["wrt"], [Data; 3], F32_F64, Same, "w times the other.";
+        Mv, "grad_mv", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_matmul`.";
+        BroadcastMatmul, "grad_broadcast_matmul", ["wrt"], [Data; 3], F32_F64, Same, "As `grad_matmul`, summed over the batches along which the argument repeats.";
+        PadSame, "grad_pad_with_same", ["dim", "left", "right"], [Data, Data], F32_F64, Same, "The sum of w of the copies of the element.";
+        Stack, "grad_stack", ["dim", "wrt"], [Data; 3], WIDE, Same, "The slice of w that is the argument's.";
+        SliceScatter, "grad_slice_scatter", ["dim", "start", "wrt"], [Data; 3], WIDE, Same, "w where the argument's elements are, 0 where they were written over.";
+        SliceAssign, "grad_slice_assign", ["starts.."], [Data; 3], WIDE, Same, "By the first argument: w where its elements are, 0 where they were written over.";
+        Repeat, "grad_repeat", ["times.."], [Data, Data], F32_F64, Same, "The sum of w of the copies of the element.";
+        Flip, "grad_flip", ["dims.."], [Data, Data], F32_F64, Same, "w with the slices in reverse order.";
+        Roll, "grad_roll", ["shift", "dim"], [Data, Data], WIDE, Same, "w rolled back.";
+        Unfold, "grad_unfold", ["dim", "size", "step"], [Data, Data], F32_F64, Same, "The sum of w over the windows that hold the element.";
+        Chunk, "grad_chunk", ["chunks", "dim", "which"], [Data, Data], WIDE, Same, "w in the chunk, 0 elsewhere.";
+        PixelShuffle, "grad_pixel_shuffle", ["factor"], [Data, Data], WIDE, Same, "w unshuffled.";
+        PixelUnshuffle, "grad_pixel_unshuffle", ["factor"], [Data, Data], WIDE, Same, "w shuffled.";
+        ReplicationPad2d, "grad_replication_pad2d", ["pad"], [Data, Data], F32_F64, Same, "The sum of w of the copies of the element.";
+        Transpose, "grad_transpose", ["dim1", "dim2"], [Data, Data], WIDE, Same, "w with the dimensions swapped back.";
+        Reshape, "grad_reshape", ["dims.."], [Data, Data], WIDE, Same, "w in the shape of x.";
+        BroadcastAs, "grad_broadcast_as", ["dims.."], [Data, Data], F32_F64, Same, "The sum of w of the copies of the element.";
+        GetOnDim, "grad_get_on_dim", ["dim", "index"], [Data, Data], WIDE, Same, "w in the slice, 0 elsewhere.";
+        HardSigmoid, "grad_hard_sigmoid", [], [Data, Data], F32_F64, Same, "w / 6 between -3 and 3, 0 beyond.";
+        LeakyRelu, "grad_leaky_relu", ["slope"], [Data, Data], F32_F64, Same, "w above zero, w slope below.";
+        Mish, "grad_mish", [], [Data, Data], F32_F64, Same, "Of x tanh(log(1 + e^x)).";
+        Selu, "grad_selu", ["alpha", "gamma"], [Data, Data], SINGLE, Same, "w gamma above zero, w gamma alpha e^x below.";
+        Swiglu, "grad_swiglu", [], [Data, Data], F32_F64, Same, "Of the silu of the first half times the second half.";
+        RopeISlow, "grad_rope_i_slow", ["wrt"], [Data; 4], F32_F64, Same, "By x, w rotated back; by the angles, w x summed.";
+        GroupNorm, "grad_group_norm", ["groups", "eps", "wrt"], [Data; 4], F32_F64, Same, "Of the normed groups times a weight plus a bias.";
+        BatchNormEval, "grad_batch_norm_eval", ["eps", "wrt"], [Data; 6], F32_F64, Same, "Of (x - mean) weight / sqrt(variance + eps) + bias, by any of the five.";
+        BatchNormTrain, "grad_batch_norm_train", ["eps", "wrt"], [Data; 4], F32_F64, Same, "As `grad_group_norm`, over the batch.";
+        PRelu, "grad_prelu", ["wrt"], [Data; 3], F32_F64, Same, "By x, w above zero and w slope below; by a slope, the sum of w x below zero.";
+        Embedding, "grad_embedding", [], [Data, Index, Data], F32_F64, Same, "The sum of w of the rows that the id named.";
+        Conv1dBias, "grad_conv1d_bias", ["padding", "stride", "dilation", "groups", "wrt"], [Data; 4], F32_F64, Same, "As `grad_conv1d`; by the bias, the sum of w of its channel.";
+        Conv2dBias, "grad_conv2d_bias", ["padding", "stride", "dilation", "groups", "wrt"], [Data; 4], F32_F64, Same, "As `grad_conv2d`; by the bias, the sum of w of its channel.";
+        Nll, "grad_nll", [], [Data, Index, Data], F32_F64, Same, "-w / n at the target, 0 elsewhere.";
+        BceWithLogit, "grad_bce_with_logit", ["wrt"], [Data; 3], F32_F64, Same, "w (sigmoid(input) - target) / n by the input, of the parts by the target.";
+        LstmStep, "grad_lstm_step", ["wrt"], [Data; 8], F32_F64, Same, "Of the next hidden state, by any argument.";
+        GruStep, "grad_gru_step", ["wrt"], [Data; 7], F32_F64, Same, "Of the next hidden state, by any argument.";
     }
     // Names are completed by the format's: `dequantize_q4_0`.
     [format] Quantized, "quantized", "Weights in ggml's block formats." => {
@@ -460,6 +592,8 @@ ops! {
         DequantizeF16, "dequantize_to_f16_", [Blocks],        BYTES,               Is(F16), "As `dequantize`, rounded once more.";
         Qmatmul,       "qmatmul_",           [Data, Blocks],  activations(format), Same,    "[.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through ggml's 8-bit blocks.";
         Embedding,     "embedding_",         [Blocks, Index], BYTES,               Is(F32), "The rows of the weights [rows, width] that ids of any shape name, as `dequantize` has them.";
+        IndexedMoe,    "indexed_moe_",       [Data, Blocks, Index], experts(format), Same,    "For each id of a token, [t, s], its activations, [t, 1, k] or [t, s, k], times the transpose of the weights [experts, n, k] that the id names; rounding as `qmatmul`.";
+        Quantize,      "quantize_",          [Data],          QUANTIZED,           Is(F32), "The weights that blocks made of the numbers mean: by the formulas of ggml's reference quantizers where those leave no choice, near the numbers where they search.";
     }
 }
 
@@ -594,7 +728,7 @@ mod tests {
                 .iter()
                 .filter(|op| op.block_format() == Some(format))
                 .count();
-            assert_eq!(count, 4, "{format}");
+            assert_eq!(count, 6, "{format}");
         }
         let op = Op::from(Quantized::DequantizeF16(BlockFormat::Q2K));
         assert_eq!(op.name(), "dequantize_to_f16_q2_K");
@@ -616,6 +750,12 @@ mod tests {
             Binary::Gt,
             Binary::Ge,
         ];
-        assert_eq!(truth, comparisons.map(Op::from).each_ref());
+        let broadcast = Op::ALL.iter().filter(|op| match op {
+            Op::Broadcast(op) => comparisons.contains(&op.of()),
+            _ => false,
+        });
+        let comparisons = comparisons.map(Op::from);
+        let wanted: Vec<_> = comparisons.iter().chain(broadcast).collect();
+        assert_eq!(truth, wanted);
     }
 }

@@ -60,7 +60,7 @@ pub struct Shard {
 /// Which device stands behind a backend's column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackendInfo {
-    /// `cpu`, `cuda`, `rocm`.
+    /// `cpu`, `cuda`, `rocm`; [`RECORDED`] and a name for recorded outputs.
     pub backend: String,
     /// Device name, e.g. `software AMD GPU`.
     pub device: String,
@@ -75,13 +75,25 @@ pub struct BackendInfo {
     pub host: Option<String>,
 }
 
+/// What the name of a column of recorded outputs begins with: `golden:cuda-h200`.
+pub const RECORDED: &str = "golden:";
+
 impl BackendInfo {
-    /// The word for `--backend` that gives this column: the backend, and the place where its worker ran.
-    pub fn option(&self) -> String {
-        match &self.host {
+    /// Whether the column holds recorded outputs, which no backend computes here.
+    pub fn is_recorded(&self) -> bool {
+        self.backend.starts_with(RECORDED)
+    }
+
+    /// The word for `--backend` that gives this column: the backend, and the place where its worker ran. None gives recorded
+    /// outputs: [`RunRecord::repro_args`] names them.
+    pub fn option(&self) -> Option<String> {
+        if self.is_recorded() {
+            return None;
+        }
+        Some(match &self.host {
             None => self.backend.clone(),
             Some(host) => format!("{}={host}", self.backend),
-        }
+        })
     }
 }
 
@@ -136,6 +148,10 @@ pub struct CaseResult {
     pub note: Option<String>,
     /// Ops of the case that ran on the CPU because the device has no kernel for them; empty where it did all itself.
     pub fallbacks: Vec<String>,
+    /// Whether a result that does not agree is the reference's too, told where [`CaseResult::vs_reference`] measures nothing: the
+    /// same bits, or a refusal of the same class.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub as_reference: bool,
     /// What computed the result, each once: kernels by symbol and by how they found the elements (`uexp_f32:strided`),
     /// functions of libraries, what the runtime did itself (`hipMemcpyAsync`); ` (model)` behind what a model answered. Empty
     /// where the backend does not tell.

@@ -104,6 +104,14 @@ pub struct Metrics {
     /// Largest absolute error; infinite when NaN or infinity disagree.
     #[serde(with = "crate::number")]
     pub max_abs: f64,
+    /// Largest error relative to the expected value; infinite when that is zero, and when NaN or infinity disagree. Absent from
+    /// records of before it was measured.
+    #[serde(
+        default,
+        with = "crate::number::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub max_rel: Option<f64>,
     /// Largest error as a fraction of its limit: 1 and below is inside.
     #[serde(with = "crate::number")]
     pub limit_used: f64,

@@ -3,6 +3,7 @@
 //! Each function gives the elements of its op's output, row-major, and the source of their limits in words. Definitions
 //! are the op table's.
 
+pub(crate) mod broadcast;
 pub(crate) mod cast;
 pub(crate) mod conv;
 pub(crate) mod copies;

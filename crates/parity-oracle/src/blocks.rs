@@ -20,7 +20,7 @@ pub(crate) struct Weight {
 }
 
 impl Weight {
-    fn new(scale: f32, quant: i32, offset: f32) -> Weight {
+    pub(crate) fn new(scale: f32, quant: i32, offset: f32) -> Weight {
         let product = scale * quant as f32;
         Weight {
             value: product + offset,
@@ -30,7 +30,7 @@ impl Weight {
     }
 
     /// One without an offset; adding zero would turn a product of -0 into +0.
-    fn product(scale: f32, quant: i32) -> Weight {
+    pub(crate) fn product(scale: f32, quant: i32) -> Weight {
         let value = scale * quant as f32;
         Weight {
             value,

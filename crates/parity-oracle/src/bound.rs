@@ -180,6 +180,8 @@ pub(crate) fn composite(op: Unary, params: &[f64], dtype: DType, x: f64, want: f
         | Unary::Ceil
         | Unary::Round
         | Unary::Sign
+        | Unary::Clamp
+        | Unary::RoundTo
         | Unary::Powf => return None,
     };
     Some(distance(format, iv, want))

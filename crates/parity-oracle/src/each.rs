@@ -90,6 +90,11 @@ fn unary(op: Unary, params: &[f64], s: Steps, x: Ball) -> Ball {
         }
         Unary::Silu => s.div(x, s.add(Ball::ONE, s.exp(x.negated()))),
         Unary::Affine => s.shifted(s.scaled(x, params[0]), params[1]),
+        Unary::Clamp => contracted(x, |x| x.max(params[0]).min(params[1])),
+        Unary::RoundTo => {
+            let whole = contracted(s.scaled(x, 10_f64.powi(params[0] as i32)), f64::round);
+            s.scaled(whole, 10_f64.powi(-params[0] as i32))
+        }
         Unary::Elu if x.mid.hi > 0.0 => x,
         Unary::Elu => s.scaled(s.sub(s.exp(x), Ball::ONE), params[0]),
     }
@@ -127,7 +132,10 @@ fn unary_gradient(op: Unary, params: &[f64], s: Steps, [x, y, g]: [Ball; 3]) -> 
         Unary::Relu if x.mid.hi < 0.0 => Ball::ZERO,
         Unary::Relu => g,
         // Constant but for the jumps.
-        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign => Ball::ZERO,
+        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Sign | Unary::RoundTo => Ball::ZERO,
+        Unary::Clamp if params.contains(&x.mid.hi) => between_zero_and(g),
+        Unary::Clamp if x.mid.hi < params[0] || x.mid.hi > params[1] => Ball::ZERO,
+        Unary::Clamp => g,
         Unary::Gelu => s.mul(g, gelu_slope(s, x)),
         Unary::GeluErf => s.mul(g, gelu_erf_slope(s, x)),
         Unary::Silu => {
@@ -193,6 +201,7 @@ mod tests {
             (Unary::Powf, vec![2.5]),
             (Unary::Affine, vec![-3.0, 2.0]),
             (Unary::Elu, vec![0.75]),
+            (Unary::Clamp, vec![-1.25, 1.5]),
         ];
         let plain = plain.into_iter().map(|op| Each::Unary(op, vec![]));
         let with = with.into_iter().map(|(op, params)| Each::Unary(op, params));

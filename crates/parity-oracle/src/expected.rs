@@ -77,6 +77,7 @@ pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic)
     let (mut elements, derived) = match case.op {
         Op::Unary(op) => answer::elementwise::unary(&call, op),
         Op::Binary(op) => answer::elementwise::binary(&call, op),
+        Op::Broadcast(op) => answer::broadcast::answer(&call, op),
         Op::Cast(_) => answer::cast::answer(&call),
         Op::Where(op) => answer::select::answer(&call, op),
         Op::Reduce(op) => answer::reduce::answer(&call, op),

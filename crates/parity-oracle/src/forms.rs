@@ -68,6 +68,7 @@ fn reorders(case: &Case) -> bool {
     match case.op {
         Op::Unary(_)
         | Op::Binary(_)
+        | Op::Broadcast(_)
         | Op::Cast(_)
         | Op::Where(_)
         | Op::Upsample(_)
@@ -75,8 +76,10 @@ fn reorders(case: &Case) -> bool {
         | Op::Sort(_) => false,
         // Sums at ids are taken in the order of the source, by definition.
         Op::Indexing(_) => false,
-        Op::Reduce(Reduce::Sum | Reduce::Mean | Reduce::Var | Reduce::LogSumExp | Reduce::CumSum) => true,
-        Op::Reduce(Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax) => false,
+        Op::Reduce(op) => !matches!(
+            op.plain(),
+            Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax
+        ),
         Op::Matmul(_) | Op::Conv(_) => true,
         Op::Pool(Pool::AvgPool2d) => true,
         Op::Pool(Pool::MaxPool2d) => false,
@@ -92,10 +95,13 @@ fn reorders(case: &Case) -> bool {
             | Nn::RopeThd,
         ) => false,
         Op::Nn(Nn::SoftmaxLastDim | Nn::Softmax | Nn::LogSoftmax | Nn::RmsNorm | Nn::LayerNorm) => true,
-        Op::Quantized(Quantized::Dequantize(_) | Quantized::DequantizeF16(_) | Quantized::Embedding(_)) => {
-            false
-        }
+        Op::Quantized(
+            Quantized::Dequantize(_)
+            | Quantized::DequantizeF16(_)
+            | Quantized::Embedding(_)
+            | Quantized::Quantize(_),
+        ) => false,
         Op::Layers(_) | Op::Random(_) | Op::Grad(_) => true,
-        Op::Quantized(Quantized::Qmatmul(_)) => true,
+        Op::Quantized(Quantized::Qmatmul(_) | Quantized::IndexedMoe(_)) => true,
     }
 }

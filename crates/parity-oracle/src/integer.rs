@@ -20,6 +20,7 @@ pub(crate) fn unary(op: Unary, dtype: DType, params: &[f64], x: i64) -> Option<i
         Unary::Affine => x
             .wrapping_mul(saturate(dtype, params[0]))
             .wrapping_add(saturate(dtype, params[1])),
+        Unary::Clamp => x.max(saturate(dtype, params[0])).min(saturate(dtype, params[1])),
         Unary::Exp
         | Unary::Log
         | Unary::Sin
@@ -34,6 +35,7 @@ pub(crate) fn unary(op: Unary, dtype: DType, params: &[f64], x: i64) -> Option<i
         | Unary::Silu
         | Unary::Tanh
         | Unary::Powf
+        | Unary::RoundTo
         | Unary::Elu => return None,
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! The layers that convert to f32 before they compute do so here: their steps are rounded as f32's in between.
 
-use parity_model::op::{Binary, Conv, Layers, Unary};
+use parity_model::op::{Binary, Conv, Layers, Nn, Unary};
 
 use crate::each::Each;
 use crate::program::{Program, choose, log_softmax, softmax};
@@ -20,14 +20,16 @@ pub(crate) fn run(call: &Program<'_>, tape: &mut Tape, op: Layers) -> Id {
         }
         Layers::Conv1dBias => conv_bias(call, tape, Conv::Conv1d),
         Layers::Conv2dBias => conv_bias(call, tape, Conv::Conv2d),
+        Layers::ConvTranspose1dBias => conv_bias(call, tape, Conv::ConvTranspose1d),
+        Layers::ConvTranspose2dBias => conv_bias(call, tape, Conv::ConvTranspose2d),
         Layers::Embedding => embedding(call, tape),
-        Layers::RmsNormSlow => {
+        Layers::RmsNormSlow | Layers::RmsNormLayer => {
             let normed = normed(tape, x, false, f64::from(call.params[0] as f32), |tape, x| {
                 vec![tape.shape(x).len() - 1]
             });
             tape.pair(Mul, normed, call.x(1))
         }
-        Layers::LayerNormSlow => {
+        Layers::LayerNormSlow | Layers::LayerNormLayer => {
             let normed = normed(tape, x, true, f64::from(call.params[0] as f32), |tape, x| {
                 vec![tape.shape(x).len() - 1]
             });
@@ -43,7 +45,16 @@ pub(crate) fn run(call: &Program<'_>, tape: &mut Tape, op: Layers) -> Id {
         }
         Layers::BatchNormEval => batch_norm_eval(call, tape),
         Layers::RopeSlow => rope(call, tape),
-        Layers::Attention => attention(call, tape),
+        Layers::RopeISlow => rope_of_pairs(call, tape),
+        Layers::Attention | Layers::Sdpa => {
+            let arguments = [call.x(0), call.x(1), call.x(2)];
+            attention(tape, arguments, call.whole(0) == 1)
+        }
+        Layers::FlashAttention => {
+            let heads = tape.shape(call.x(0))[2];
+            let arguments = [0, 1, 2].map(|i| by_heads(tape, call.x(i), heads));
+            attention(tape, arguments, call.whole(0) == 1)
+        }
         Layers::Nll | Layers::CrossEntropy => {
             let scores = if op == Layers::Nll {
                 x
@@ -194,13 +205,95 @@ fn rope(call: &Program<'_>, tape: &mut Tape) -> Id {
     halves.cat(tape)
 }
 
-fn attention(call: &Program<'_>, tape: &mut Tape) -> Id {
-    let (q, k, v) = (call.x(0), call.x(1), call.x(2));
+/// x cos - y sin and x sin + y cos for each pair x, y of neighbours.
+fn rope_of_pairs(call: &Program<'_>, tape: &mut Tape) -> Id {
+    let x = call.x(0);
+    let own = tape.shape(x).to_vec();
+    let half = [&own[..3], &[own[3] / 2]].concat();
+    let count: usize = half.iter().product();
+    let mut every_other = |first: usize| {
+        let places = (0..count).map(|i| Some(2 * i + first)).collect();
+        tape.taken(x, &half, places, crate::ball::Sums::Accumulated)
+    };
+    let (even, odd) = (every_other(0), every_other(1));
+    let mut side = |op: Binary, by_cos: Id, by_sin: Id| {
+        let (straight, turned) = (
+            tape.pair(Mul, by_cos, call.x(1)),
+            tape.pair(Mul, by_sin, call.x(2)),
+        );
+        tape.pair(op, straight, turned)
+    };
+    let (even, odd) = (side(Sub, even, odd), side(Add, odd, even));
+    let mut spread = |x: Id, first: usize| {
+        let places = (0..2 * count)
+            .map(|i| (i % 2 == first).then_some(i / 2))
+            .collect();
+        tape.taken(x, &own, places, crate::ball::Sums::Accumulated)
+    };
+    let (even, odd) = (spread(even, 0), spread(odd, 1));
+    tape.pair(Add, even, odd)
+}
+
+/// x [b, t, g, d] as [b, heads, t, d], each of its heads serving as many.
+fn by_heads(tape: &mut Tape, x: Id, heads: usize) -> Id {
+    let own = tape.shape(x).to_vec();
+    let shape = [own[0], heads, own[1], own[3]];
+    let shared = heads / own[2];
+    let place = |index: Vec<usize>| {
+        Some(crate::numbers::ravel(
+            &[index[0], index[2], index[1] / shared, index[3]],
+            &own,
+        ))
+    };
+    let places = crate::numbers::indices(&shape).map(place).collect();
+    tape.taken(x, &shape, places, crate::ball::Sums::Accumulated)
+}
+
+/// An activation that candle-nn makes of parts.
+pub(crate) fn activation(call: &Program<'_>, tape: &mut Tape, op: Nn) -> Id {
+    let x = call.x(0);
+    let param = |i: usize| call.params[i];
+    match op {
+        Nn::HardSigmoid => {
+            let shifted = affine(tape, x, 1.0, 3.0);
+            let share = affine(tape, shifted, 1.0 / 6.0, 0.0);
+            tape.each(share, Each::Unary(Unary::Clamp, vec![0.0, 1.0]))
+        }
+        Nn::LeakyRelu => rectified(tape, x, |tape, below| affine(tape, below, param(0), 0.0)),
+        Nn::Mish => {
+            let exp = unary(tape, x, Unary::Exp);
+            let sum = affine(tape, exp, 1.0, 1.0);
+            let log = unary(tape, sum, Unary::Log);
+            let tanh = unary(tape, log, Unary::Tanh);
+            tape.pair(Mul, x, tanh)
+        }
+        Nn::Selu => {
+            let exp = unary(tape, x, Unary::Exp);
+            let below = affine(tape, exp, param(0), -param(0));
+            let above: Vec<bool> = tape.values(x).iter().map(|x| x.mid.hi > 0.0).collect();
+            let chosen = choose(tape, &above, x, below);
+            affine(tape, chosen, param(1), 0.0)
+        }
+        Nn::Swiglu => {
+            let last = tape.shape(x).len() - 1;
+            let half = tape.shape(x)[last] / 2;
+            let (gate, value) = (
+                tape.narrowed(x, last, 0, half),
+                tape.narrowed(x, last, half, half),
+            );
+            let gate = unary(tape, gate, Unary::Silu);
+            tape.pair(Mul, gate, value)
+        }
+        _ => panic!("`{op}` is no activation made of parts"),
+    }
+}
+
+fn attention(tape: &mut Tape, [q, k, v]: [Id; 3], causal: bool) -> Id {
     let width = tape.shape(q)[3];
     let keys = tape.transposed(k);
     let scores = tape.matmul(q, keys);
     let scores = affine(tape, scores, 1.0 / (width as f64).sqrt(), 0.0);
-    let scores = if call.whole(0) == 1 {
+    let scores = if causal {
         let steps = tape.shape(q)[2];
         let mask: Vec<f64> = (0..steps * steps)
             .map(|at| {

@@ -71,6 +71,8 @@ const fn library(op: Unary) -> Option<Library> {
         | Unary::Round
         | Unary::Sign
         | Unary::Affine
+        | Unary::Clamp
+        | Unary::RoundTo
         | Unary::Elu => return None,
     };
     Some(Library { ulp, source })
@@ -101,7 +103,7 @@ pub(crate) fn unary(op: Unary, dtype: DType) -> (Rule, String) {
                 Rule::Composite,
                 "running error of candle's formula, one rounding a step".to_owned(),
             ),
-            Unary::Recip | Unary::Sqr | Unary::Sqrt => fixed(0.0, CORRECTLY_ROUNDED),
+            Unary::Recip | Unary::Sqr | Unary::Sqrt | Unary::RoundTo => fixed(0.0, CORRECTLY_ROUNDED),
             Unary::Exp
             | Unary::Log
             | Unary::Sin
@@ -115,6 +117,7 @@ pub(crate) fn unary(op: Unary, dtype: DType) -> (Rule, String) {
             | Unary::Floor
             | Unary::Ceil
             | Unary::Round
+            | Unary::Clamp
             | Unary::Sign => fixed(0.0, A_NUMBER),
         },
     }

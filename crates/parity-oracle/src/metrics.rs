@@ -14,6 +14,8 @@ use crate::numbers::unravel;
 pub(crate) struct Error {
     pub(crate) ulp: f64,
     pub(crate) abs: f64,
+    /// Error as a fraction of the expected value.
+    pub(crate) rel: f64,
     /// Error as a fraction of the limit.
     pub(crate) used: f64,
     pub(crate) inside: bool,
@@ -23,12 +25,14 @@ impl Error {
     const NONE: Error = Error {
         ulp: 0.0,
         abs: 0.0,
+        rel: 0.0,
         used: 0.0,
         inside: true,
     };
     const INFINITE: Error = Error {
         ulp: f64::INFINITY,
         abs: f64::INFINITY,
+        rel: f64::INFINITY,
         used: f64::INFINITY,
         inside: false,
     };
@@ -41,10 +45,9 @@ impl Error {
 /// `approx`'s absolute comparison with the element's limit as its epsilon.
 pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Limit) -> Error {
     let Some(format) = Format::of(dtype) else {
-        let distance =
-            (i128::from(decode_int(dtype, want)) - i128::from(decode_int(dtype, got))).unsigned_abs();
-        let distance = distance as f64;
-        return finite_error(distance, distance, limit.ulp + limit.abs);
+        let want = i128::from(decode_int(dtype, want));
+        let distance = (want - i128::from(decode_int(dtype, got))).unsigned_abs() as f64;
+        return finite_error(want as f64, distance, distance, limit.ulp + limit.abs);
     };
     let (w, g) = (format.decode(want), format.decode(got));
     if w.is_nan() || g.is_nan() {
@@ -75,16 +78,17 @@ fn difference(format: &Format, want: f64, got: f64, limit: Limit) -> Error {
     let abs = (want - got).abs();
     Error {
         inside: got.abs_diff_eq(&want, allowed),
-        ..finite_error(abs / ulp, abs, allowed)
+        ..finite_error(want, abs / ulp, abs, allowed)
     }
 }
 
-fn finite_error(ulp: f64, abs: f64, allowed: f64) -> Error {
-    let used = if abs == 0.0 { 0.0 } else { abs / allowed };
+fn finite_error(want: f64, ulp: f64, abs: f64, allowed: f64) -> Error {
+    let share = |of: f64| if abs == 0.0 { 0.0 } else { abs / of };
     Error {
         ulp,
         abs,
-        used,
+        rel: share(want.abs()),
+        used: share(allowed),
         inside: abs <= allowed,
     }
 }
@@ -116,11 +120,13 @@ fn measure(
     inputs: &[HostTensor],
 ) -> Metrics {
     let bitwise = form.bitwise;
+    let mut max_rel = 0.0_f64;
     let mut metrics = Metrics {
         elements: got.len(),
         outside: 0,
         max_ulp: 0.0,
         max_abs: 0.0,
+        max_rel: None,
         limit_used: 0.0,
         worst: None,
     };
@@ -131,6 +137,7 @@ fn measure(
         metrics.outside += usize::from(!error.inside);
         metrics.max_ulp = metrics.max_ulp.max(error.ulp);
         metrics.max_abs = metrics.max_abs.max(error.abs);
+        max_rel = max_rel.max(error.rel);
         metrics.limit_used = metrics.limit_used.max(error.used);
         // The worst element is the one that uses most of its limit; among equals, the one with the larger error.
         let key = |error: &Error| (error.used, error.ulp);
@@ -138,6 +145,7 @@ fn measure(
             worst = Some((i, error));
         }
     }
+    metrics.max_rel = Some(max_rel);
     metrics.worst = worst.map(|(i, error)| {
         let (want, limit) = at(i);
         Worst {
@@ -240,6 +248,17 @@ mod tests {
     fn integers_differ_by_their_distance() {
         let error = error(DType::I64, false, i64::MAX as u64, i64::MIN as u64, Limit::EXACT);
         assert!(!error.inside && error.abs == 2_f64.powi(64));
+    }
+
+    #[test]
+    fn a_relative_error_is_a_share_of_the_expected_value_and_infinite_where_that_is_zero() {
+        assert_eq!(f32_error(2.0, 2.5, Limit::EXACT).rel, 0.25);
+        assert_eq!(f32_error(-2.0, 2.0, Limit::EXACT).rel, 2.0);
+        assert_eq!(f32_error(2.0, 2.0, Limit::EXACT).rel, 0.0);
+        assert_eq!(f32_error(0.0, -0.0, Limit::EXACT).rel, 0.0);
+        assert_eq!(f32_error(0.0, 1e-30, Limit::EXACT).rel, f64::INFINITY);
+        assert_eq!(f32_error(f32::NAN, 1.0, Limit::EXACT).rel, f64::INFINITY);
+        assert_eq!(error(DType::I32, false, 4, 5, Limit::EXACT).rel, 0.25);
     }
 
     #[test]

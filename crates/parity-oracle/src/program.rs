@@ -9,6 +9,7 @@ use crate::answer::{conv, upsample};
 use crate::ball::Sums;
 use crate::each::Each;
 use crate::numbers::{indices, ravel};
+use crate::places::Moves;
 use crate::tape::{Id, Tape};
 
 /// An argument of a program.
@@ -49,7 +50,6 @@ impl Program<'_> {
     pub(crate) fn run(&self, tape: &mut Tape, function: Function) -> Id {
         match function {
             Function::Op(op) => self.op(tape, op),
-            Function::Broadcast(op) => tape.pair(op, self.x(0), self.x(1)),
             Function::Narrow => tape.narrowed(self.x(0), self.whole(0), self.whole(1), self.whole(2)),
             Function::Flatten => tape.reshaped(self.x(0), self.output),
             Function::Expand => tape.broadcast(self.x(0), self.output),
@@ -67,6 +67,7 @@ impl Program<'_> {
         match op {
             Op::Unary(op) => tape.each(self.x(0), Each::Unary(op, self.params.to_vec())),
             Op::Binary(op) => tape.pair(op, self.x(0), self.x(1)),
+            Op::Broadcast(op) => tape.pair(op.of(), self.x(0), self.x(1)),
             Op::Where(Where::WhereCond) => {
                 let chosen = self.args[0]
                     .ids()
@@ -78,7 +79,7 @@ impl Program<'_> {
             }
             Op::Reduce(op) => self.reduce(tape, op),
             Op::Indexing(op) => self.indexing(tape, op),
-            Op::Matmul(Matmul::Matmul) => tape.matmul(self.x(0), self.x(1)),
+            Op::Matmul(op) => self.matmul(tape, op),
             Op::Conv(op) => self.conv(tape, op),
             Op::Pool(op) => self.pool(tape, op),
             Op::Upsample(op) => self.upsample(tape, op),
@@ -112,8 +113,8 @@ impl Program<'_> {
     }
 
     fn reduce(&self, tape: &mut Tape, op: Reduce) -> Id {
-        let dims: Vec<usize> = (0..self.params.len()).map(|i| self.whole(i)).collect();
-        let kept = match op {
+        let dims = op.dims(self.params, tape.shape(self.x(0)).len());
+        let kept = match op.plain() {
             Reduce::Sum => tape.summed(self.x(0), &dims),
             Reduce::Mean => tape.mean(self.x(0), &dims),
             Reduce::Min => tape.extreme(self.x(0), dims[0], true),
@@ -136,9 +137,57 @@ impl Program<'_> {
                 let log = tape.each(sum, Each::Unary(Unary::Log, vec![]));
                 tape.pair(Binary::Add, log, max)
             }
-            Reduce::ArgMin | Reduce::ArgMax | Reduce::CumSum => panic!("`{op}` is not differentiated here"),
+            Reduce::Norm => {
+                let square = tape.each(self.x(0), Each::Unary(Unary::Sqr, vec![]));
+                let sum = tape.summed(square, &dims);
+                tape.each(sum, Each::Unary(Unary::Sqrt, vec![]))
+            }
+            Reduce::CumSum => self.running_sums(tape, dims[0]),
+            _ => panic!("`{op}` is not differentiated here"),
         };
         tape.reshaped(kept, self.output)
+    }
+
+    /// The sums of the elements so far: products with ones, as candle has them.
+    fn running_sums(&self, tape: &mut Tape, dim: usize) -> Id {
+        let own = tape.shape(self.x(0)).to_vec();
+        let row = |index: Vec<usize>| {
+            let term = |i: usize| {
+                let mut at = index.clone();
+                at[dim] = i;
+                (ravel(&at, &own), 0)
+            };
+            (0..=index[dim]).map(term).collect()
+        };
+        let terms = indices(&own).map(row).collect();
+        let one = tape.argument(&[1], &[1.0]);
+        tape.dot(self.x(0), one, &own, terms)
+    }
+
+    fn matmul(&self, tape: &mut Tape, op: Matmul) -> Id {
+        let (l, r) = (self.x(0), self.x(1));
+        match op {
+            Matmul::Matmul => tape.matmul(l, r),
+            Matmul::Mv => {
+                let column = tape.reshaped(r, &[tape.shape(r)[0], 1]);
+                let product = tape.matmul(l, column);
+                tape.reshaped(product, self.output)
+            }
+            Matmul::Dot => {
+                let products = tape.pair(Binary::Mul, l, r);
+                let sum = tape.summed(products, &[0]);
+                tape.reshaped(sum, &[])
+            }
+            Matmul::BroadcastMatmul => {
+                let batch = &self.output[..self.output.len() - 2];
+                let mut whole = |x: Id| {
+                    let own = tape.shape(x).to_vec();
+                    tape.broadcast(x, &[batch, &own[own.len() - 2..]].concat())
+                };
+                let (l, r) = (whole(l), whole(r));
+                tape.matmul(l, r)
+            }
+        }
     }
 
     pub(crate) fn indexing(&self, tape: &mut Tape, op: Indexing) -> Id {
@@ -160,7 +209,7 @@ impl Program<'_> {
                 let places = indices(self.output).enumerate().map(from).collect();
                 tape.taken(x, self.output, places, Sums::InDtype)
             }
-            Indexing::Scatter => {
+            Indexing::Scatter | Indexing::ScatterSet => {
                 let mut writer = vec![None; tape.values(x).len()];
                 for (at, index) in indices(ids_shape).enumerate() {
                     writer[place(index, id(at))] = Some(at);
@@ -174,7 +223,7 @@ impl Program<'_> {
                 let written = tape.taken(self.x(2), &own, writer, Sums::InDtype);
                 tape.pair(Binary::Add, kept, written)
             }
-            Indexing::ScatterAdd | Indexing::IndexAdd => {
+            Indexing::ScatterAdd | Indexing::ScatterAddSet | Indexing::IndexAdd => {
                 let source = tape.shape(self.x(2)).to_vec();
                 let of_slice = op == Indexing::IndexAdd;
                 let into = |(at, index): (usize, Vec<usize>)| {
@@ -227,12 +276,16 @@ impl Program<'_> {
                 let places = indices(self.output).map(from).collect();
                 tape.taken(self.x(0), self.output, places, Sums::Accumulated)
             }
-            Upsample::Bilinear2d => {
+            Upsample::Bilinear2d | Upsample::BilinearScale => {
                 let (mut weights, mut terms) = (Vec::new(), Vec::new());
                 for index in indices(self.output) {
                     let along = |d: usize| {
                         let corners = self.whole(2) == 1;
-                        upsample::neighbours(index[d], own[d], self.output[d], corners)
+                        let step = match op {
+                            Upsample::BilinearScale => 1.0 / self.params[d - 2],
+                            _ => own[d] as f64 / self.output[d] as f64,
+                        };
+                        upsample::neighbours(index[d], own[d], self.output[d], corners, step)
                     };
                     let (rows, columns) = (along(2), along(3));
                     let mut row = Vec::new();
@@ -275,8 +328,35 @@ impl Program<'_> {
                 let second = tape.taken(self.x(1), self.output, second, Sums::Accumulated);
                 tape.pair(Binary::Add, first, second)
             }
-            _ => panic!("`{op}` is not differentiated here"),
+            _ => self.moved(tape, op),
         }
+    }
+
+    /// Elements of the arguments in other places.
+    fn moved(&self, tape: &mut Tape, op: Copies) -> Id {
+        let shapes: Vec<Vec<usize>> = (0..self.args.len())
+            .map(|i| tape.shape(self.x(i)).to_vec())
+            .collect();
+        let moves = Moves {
+            params: self.params,
+            shapes: shapes.iter().map(Vec::as_slice).collect(),
+            output: self.output,
+        };
+        let origins: Vec<(usize, usize)> = indices(self.output)
+            .map(|index| {
+                let (arg, from) = moves.origin(op, &index);
+                (arg, ravel(&from, &shapes[arg]))
+            })
+            .collect();
+        let mut part = |arg: usize| {
+            let places = origins.iter().map(|(of, at)| (*of == arg).then_some(*at));
+            let places = places.collect();
+            tape.taken(self.x(arg), self.output, places, Sums::Accumulated)
+        };
+        let parts: Vec<Id> = (0..self.args.len()).map(&mut part).collect();
+        parts[1..]
+            .iter()
+            .fold(parts[0], |sum, part| tape.pair(Binary::Add, sum, *part))
     }
 
     pub(crate) fn nn(&self, tape: &mut Tape, op: Nn) -> Id {
@@ -289,7 +369,10 @@ impl Program<'_> {
             Nn::RmsNorm => crate::layers::run(self, tape, Layers::RmsNormSlow),
             Nn::LayerNorm => crate::layers::run(self, tape, Layers::LayerNormSlow),
             Nn::Rope => crate::layers::run(self, tape, Layers::RopeSlow),
-            _ => panic!("`{op}` is not differentiated here"),
+            Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu | Nn::Swiglu => {
+                crate::layers::activation(self, tape, op)
+            }
+            Nn::RopeI | Nn::RopeThd => panic!("`{op}` is not differentiated here"),
         }
     }
 }

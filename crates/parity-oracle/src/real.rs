@@ -50,6 +50,8 @@ pub(crate) fn unary(op: Unary, params: &[f64], x: f64) -> f64 {
         Unary::Silu => times_sigmoid(x, x.into()),
         Unary::Affine => params[0].mul_add(x, params[1]),
         Unary::Elu => elu(params[0], x),
+        Unary::Clamp => -maximum(-maximum(x, params[0]), -params[1]),
+        Unary::RoundTo => round_to(params[0], x, |x| x),
     }
 }
 
@@ -71,6 +73,13 @@ pub(crate) fn binary(op: Binary, a: f64, b: f64) -> f64 {
         Binary::Ge => truth(a >= b),
         Binary::Pow => core_math::pow(a, b),
     }
+}
+
+/// x to so many decimals, where every step is rounded by `round`.
+pub(crate) fn round_to(decimals: f64, x: f64, round: impl Fn(f64) -> f64) -> f64 {
+    let power = 10_f64.powi(decimals as i32);
+    let digits = round(x * round(power)).round();
+    round(digits * round(1.0 / power))
 }
 
 /// An activation on `x`. `params` are values of the dtype.

@@ -5,7 +5,7 @@ use parity_model::op::Grad;
 use parity_model::op::grad::Function;
 use parity_model::{Case, Op};
 
-use super::{Call, apply, binary_with_broadcast};
+use super::{Call, apply};
 
 /// The argument by which the case differentiates: its base tensor has to be a variable.
 pub(crate) fn variable(case: &Case) -> Option<usize> {
@@ -37,7 +37,6 @@ fn backward(op: Grad, y: &Tensor, weight: &Tensor, by: Option<&Tensor>) -> Resul
 fn function(function: Function, call: &Call<'_>) -> Option<Result<Tensor>> {
     match function {
         Function::Op(op) => apply(op, call.params, call.args),
-        Function::Broadcast(op) => binary_with_broadcast(op, call),
         Function::Narrow => {
             let [dim, start, len] = call.whole()?;
             Some(call.one()?.narrow(dim, start, len))

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use candle_core::{Module as _, ModuleT as _, Result, Tensor};
+use candle_core::{DType, Module as _, ModuleT as _, Result, Tensor};
+use candle_nn::attention::{AttnMask, flash_attn};
 use candle_nn::rnn::{GRUState, LSTMState};
 use candle_nn::{
-    BatchNorm, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Embedding, GRU, GRUConfig, GroupNorm, LSTM,
-    LSTMConfig, Linear, PReLU, RNN as _, VarBuilder, loss, ops, rotary_emb,
+    BatchNorm, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, ConvTranspose1d, ConvTranspose1dConfig,
+    ConvTranspose2d, ConvTranspose2dConfig, Embedding, GRU, GRUConfig, GroupNorm, LSTM, LSTMConfig,
+    LayerNorm, Linear, PReLU, RNN as _, RmsNorm, VarBuilder, loss, ops, rotary_emb,
 };
 use parity_model::op::Layers;
 
@@ -36,6 +38,43 @@ pub(super) fn layers(op: Layers, call: &Call<'_>) -> Option<Result<Tensor>> {
                 cudnn_fwd_algo: None,
             };
             Conv2d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
+        }),
+        Layers::ConvTranspose1dBias => call.three(
+            |x, kernel, bias, [padding, output_padding, stride, dilation, groups]| {
+                let config = ConvTranspose1dConfig {
+                    padding,
+                    output_padding,
+                    stride,
+                    dilation,
+                    groups,
+                };
+                ConvTranspose1d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
+            },
+        ),
+        Layers::ConvTranspose2dBias => {
+            call.three(|x, kernel, bias, [padding, output_padding, stride, dilation]| {
+                let config = ConvTranspose2dConfig {
+                    padding,
+                    output_padding,
+                    stride,
+                    dilation,
+                };
+                ConvTranspose2d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
+            })
+        }
+        Layers::RmsNormLayer => match (call.args, call.params) {
+            ([x, alpha], [eps]) => Some(RmsNorm::new(alpha.clone(), *eps).forward(x)),
+            _ => None,
+        },
+        Layers::LayerNormLayer => match (call.args, call.params) {
+            ([x, alpha, beta], [eps]) => Some(LayerNorm::new(alpha.clone(), beta.clone(), *eps).forward(x)),
+            _ => None,
+        },
+        Layers::RopeISlow => call.three(|x, cos, sin, []| rotary_emb::rope_i_slow(x, cos, sin)),
+        Layers::FlashAttention => call.three(|q, k, v, [causal]| flash([q, k, v], causal == 1)),
+        Layers::Sdpa => call.three(|q, k, v, [causal]| {
+            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+            ops::sdpa(q, k, v, None, causal == 1, scale, 1.0)
         }),
         Layers::Embedding => call.two(|table, ids, []| {
             let width = table.dim(1)?;
@@ -118,6 +157,22 @@ fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<Tensor> {
         scores
     };
     ops::softmax(&scores, 3)?.matmul(v)
+}
+
+/// Attention by candle-nn's kernels for the CPU, in the type of the tensors.
+fn flash([q, k, v]: [&Tensor; 3], causal: bool) -> Result<Tensor> {
+    let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+    let mask = if causal {
+        AttnMask::causal()
+    } else {
+        AttnMask::None
+    };
+    match q.dtype() {
+        DType::BF16 => flash_attn::<half::bf16>(q, k, v, scale, mask, None, None),
+        DType::F16 => flash_attn::<half::f16>(q, k, v, scale, mask, None, None),
+        DType::F64 => flash_attn::<f64>(q, k, v, scale, mask, None, None),
+        _ => flash_attn::<f32>(q, k, v, scale, mask, None, None),
+    }
 }
 
 /// The weights of a recurrent cell under the names that candle-nn looks for.

@@ -2,10 +2,12 @@
 
 use parity_model::op::grad::Function;
 use parity_model::op::{Grad, Layers, Random};
-use parity_model::{Case, Op};
+use parity_model::{Case, DType, Op};
+
+use super::rust_type;
 
 /// The expression for a layer of candle-nn's on `x0`, `x1` and so on.
-pub(super) fn layers(op: Layers, params: &[f64]) -> String {
+pub(super) fn layers(op: Layers, dtype: DType, params: &[f64]) -> String {
     let param = |i: usize| params.get(i).copied().unwrap_or(0.0);
     let module = |built: &str| format!("candle_core::Module::forward(&{built}, &x0)?");
     let config = |of: &str| {
@@ -23,10 +25,45 @@ pub(super) fn layers(op: Layers, params: &[f64]) -> String {
             config(of)
         ))
     };
+    let transposed = |of: &str, fields: &[&str]| {
+        let fields: Vec<_> = fields
+            .iter()
+            .zip(params)
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        module(&format!(
+            "candle_nn::{of}::new(x1.clone(), Some(x2.clone()), candle_nn::{of}Config {{ {} }})",
+            fields.join(", ")
+        ))
+    };
     match op {
         Layers::Linear => module("candle_nn::Linear::new(x1.clone(), Some(x2.clone()))"),
         Layers::Conv1dBias => conv("Conv1d"),
         Layers::Conv2dBias => conv("Conv2d"),
+        Layers::ConvTranspose1dBias => transposed(
+            "ConvTranspose1d",
+            ["padding", "output_padding", "stride", "dilation", "groups"].as_slice(),
+        ),
+        Layers::ConvTranspose2dBias => transposed(
+            "ConvTranspose2d",
+            &["padding", "output_padding", "stride", "dilation"],
+        ),
+        Layers::RmsNormLayer => module(&format!("candle_nn::RmsNorm::new(x1.clone(), {:?})", param(0))),
+        Layers::LayerNormLayer => module(&format!(
+            "candle_nn::LayerNorm::new(x1.clone(), x2.clone(), {:?})",
+            param(0)
+        )),
+        Layers::RopeISlow => "candle_nn::rotary_emb::rope_i_slow(&x0, &x1, &x2)?".to_owned(),
+        Layers::FlashAttention => format!(
+            "candle_nn::attention::flash_attn::<{}>(&x0, &x1, &x2, 1.0 / (x0.dim(3)? as f32).sqrt(), \
+             candle_nn::attention::AttnMask::{}, None, None)?",
+            rust_type(dtype),
+            if param(0) == 1.0 { "causal()" } else { "None" }
+        ),
+        Layers::Sdpa => format!(
+            "candle_nn::ops::sdpa(&x0, &x1, &x2, None, {}, 1.0 / (x0.dim(3)? as f32).sqrt(), 1.0)?",
+            param(0) == 1.0
+        ),
         Layers::Embedding => {
             "candle_core::Module::forward(&candle_nn::Embedding::new(x0.clone(), x0.dim(1)?), &x1)?"
                 .to_owned()
@@ -111,7 +148,6 @@ pub(super) fn grad(op: Grad, case: &Case) -> String {
             args: case.args[..case.args.len() - 1].to_vec(),
             ..case.clone()
         }),
-        Function::Broadcast(function) => format!("x0.broadcast_{function}(&x1)?"),
         Function::Narrow => format!("x0.narrow({}, {}, {})?", whole(0), whole(1), whole(2)),
         Function::Permute => "x0.permute((0..x0.rank()).rev().collect::<Vec<_>>())?".to_owned(),
         Function::Flatten => "x0.flatten_all()?".to_owned(),

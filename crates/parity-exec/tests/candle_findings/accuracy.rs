@@ -131,3 +131,31 @@ fn gradients_of_gelu_and_gelu_erf_are_good_to_six_digits() -> Result<()> {
     finding(by_erf, [1.0833153005156202f64], [1.0833154705876864f64]);
     Ok(())
 }
+
+#[test]
+fn arange_adds_its_roundings_up() -> Result<()> {
+    let tenths = Tensor::arange_step(0f64, 10., 0.1, &Cpu)?;
+    finding(tenths.dims(), [101], [100]);
+    Ok(())
+}
+
+#[test]
+fn a_product_of_one_row_or_one_column_in_f16_is_summed_in_f16() -> Result<()> {
+    let (today, right) = ([2048f32, 2048.], [4096f32, 4096.]);
+    let numbers = |xs: Tensor| xs.flatten_all()?.to_vec1::<f16>();
+    let row = Tensor::ones((1, 4096), DType::F16, &Cpu)?;
+    let matrix = Tensor::ones((4096, 2), DType::F16, &Cpu)?;
+    finding(numbers(row.matmul(&matrix)?)?, today, right);
+    finding(numbers(matrix.t()?.matmul(&row.t()?)?)?, today, right);
+    let rows = Tensor::ones((2, 4096), DType::F16, &Cpu)?;
+    assert_eq!(numbers(rows.matmul(&matrix)?)?, [f16::from_f32(4096.); 4]);
+    // One output channel is one column.
+    let image = Tensor::ones((1, 456, 3, 4), DType::F16, &Cpu)?;
+    let kernel = Tensor::ones((1, 456, 3, 3), DType::F16, &Cpu)?;
+    finding(
+        numbers(image.conv2d(&kernel, 0, 1, 1, 1)?)?,
+        today,
+        [4104f32, 4104.],
+    );
+    Ok(())
+}

@@ -1,6 +1,8 @@
 //! Panics, and calls that never end.
 
+use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType, Device::Cpu, Result, Tensor};
+use candle_nn::attention::{AttnMask, flash_attn};
 use candle_nn::ops;
 
 use crate::support::{never_ends, panics};
@@ -115,5 +117,51 @@ fn roll_along_nothing_and_chunk_into_nothing_divide_by_zero() -> Result<()> {
     let xs = Tensor::zeros((2, 0), DType::F32, &Cpu)?;
     panics(|| xs.roll(1, 1), "divisor of zero");
     panics(|| xs.chunk(0, 0), "attempt to divide by zero");
+    Ok(())
+}
+
+#[test]
+fn quantizing_a_part_of_a_tensor_panics() -> Result<()> {
+    let xs = Tensor::zeros((2, 32), DType::F32, &Cpu)?;
+    let last = xs.narrow(0, 1, 1)?;
+    assert!(last.is_contiguous());
+    panics(|| QTensor::quantize(&last, GgmlDType::Q4_0), "size mismatch");
+    Ok(())
+}
+
+#[test]
+fn products_with_experts_panic_on_the_cpu() -> Result<()> {
+    let experts = Tensor::zeros((2, 4, 32), DType::F32, &Cpu)?;
+    let experts = QTensor::quantize(&experts, GgmlDType::Q8_0)?;
+    let xs = Tensor::zeros((1, 1, 32), DType::F32, &Cpu)?;
+    let ids = Tensor::zeros((1, 2), DType::U32, &Cpu)?;
+    panics(
+        || experts.indexed_moe_forward(&xs, &ids),
+        "not implemented in this platform",
+    );
+    Ok(())
+}
+
+#[test]
+fn attention_of_heads_that_do_not_divide_panics() -> Result<()> {
+    let q = Tensor::ones((1, 5, 4, 8), DType::F32, &Cpu)?;
+    let k = Tensor::ones((1, 5, 3, 8), DType::F32, &Cpu)?;
+    let attend = || flash_attn::<f32>(&q, &k, &k, 1., AttnMask::None, None, None);
+    panics(attend, "out of range for slice");
+    Ok(())
+}
+
+#[test]
+fn a_sum_of_nothing_behind_an_offset_panics() -> Result<()> {
+    let xs = Tensor::zeros((0, 2), DType::F32, &Cpu)?;
+    let column = xs.narrow(1, 1, 1)?.squeeze(1)?;
+    panics(|| column.sum_all(), "out of range for slice");
+    Ok(())
+}
+
+#[test]
+fn unfold_with_a_step_of_zero_has_all_windows_there_are() -> Result<()> {
+    let xs = Tensor::zeros(9, DType::F32, &Cpu)?;
+    panics(|| xs.unfold(0, 3, 0)?.contiguous(), "capacity overflow");
     Ok(())
 }

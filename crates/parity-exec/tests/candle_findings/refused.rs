@@ -139,3 +139,11 @@ fn the_gradient_of_scatter_add_refuses_fewer_ids_than_the_tensor_has_elements() 
     refuses(added.sum_all()?.backward(), "shape mismatch in scatter");
     Ok(())
 }
+
+#[test]
+fn the_gradient_of_unfold_is_refused() -> Result<()> {
+    let x = Var::ones((1, 4), DType::F32, &Cpu)?;
+    let windows = x.unfold(1, 2, 1)?;
+    refuses(windows.sum_all()?.backward(), "Shape mismatch");
+    Ok(())
+}

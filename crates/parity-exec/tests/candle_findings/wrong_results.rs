@@ -1,6 +1,7 @@
 //! Values that are wrong, silently.
 
 use candle_core::{DType, Device::Cpu, Module, Result, Tensor};
+use candle_nn::attention::{AttnMask, flash_attn};
 use candle_nn::{Linear, loss, rotary_emb};
 use half::{bf16, f16};
 
@@ -275,5 +276,13 @@ fn conv1d_takes_groups_that_do_not_divide_the_output_channels() -> Result<()> {
     let xs = Tensor::ones((1, 2, 3), DType::F32, &Cpu)?;
     let kernel = Tensor::ones((3, 1, 1), DType::F32, &Cpu)?;
     finding(xs.conv1d(&kernel, 0, 1, 1, 2).is_ok(), true, false);
+    Ok(())
+}
+
+#[test]
+fn attention_on_the_cpu_answers_in_f32() -> Result<()> {
+    let q = Tensor::ones((1, 2, 1, 4), DType::F16, &Cpu)?;
+    let out = flash_attn::<f16>(&q, &q, &q, 1., AttnMask::None, None, None)?;
+    finding(out.dtype(), DType::F32, DType::F16);
     Ok(())
 }

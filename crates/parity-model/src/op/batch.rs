@@ -2,7 +2,7 @@
 //!
 //! A property of the op's definition. What a backend makes of a batch is not known here.
 
-use super::{Conv, Copies, Indexing, Matmul, Nn, Op, Pool, Quantized, Reduce, shape};
+use super::{Conv, Copies, Indexing, Left, Matmul, Nn, Op, Pool, Quantized, Reduce, shape};
 
 /// How a call is cut in two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,11 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
         Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) => all(0),
         Op::Reduce(op) => reduce(op, params, x),
         Op::Indexing(op) => indexing(op, dim(0)?, shapes),
+        Op::Broadcast(_) => all(0),
         Op::Matmul(Matmul::Matmul) if x.len() > 2 => all(0),
-        Op::Matmul(Matmul::Matmul) => only_first(2),
+        Op::Matmul(Matmul::Matmul | Matmul::Mv) => only_first(2),
+        Op::Matmul(Matmul::BroadcastMatmul) => only_first(3),
+        Op::Matmul(Matmul::Dot) => None,
         Op::Conv(Conv::Conv1d | Conv::Conv2d | Conv::ConvTranspose1d | Conv::ConvTranspose2d)
         | Op::Pool(Pool::AvgPool2d | Pool::MaxPool2d)
         | Op::Upsample(_) => only_first(3),
@@ -52,12 +55,35 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
         // The new dimension comes before the batch, or after it.
         Op::Copies(Copies::Stack) if dim(0)? == 0 => Some((vec![Some(0); 2], 1)),
         Op::Copies(Copies::Stack) => all(0),
+        Op::Copies(
+            Copies::Narrow | Copies::Index | Copies::KvCache | Copies::RotatingKvCache | Copies::SliceAssign,
+        ) => whole_dims(op, params, shapes),
+        Op::Copies(Copies::OneHot) => Some((vec![None, Some(0)], 0)),
+        // The shape of the output is a parameter, or the order of its dimensions another.
+        Op::Copies(
+            Copies::GetOnDim
+            | Copies::Transpose
+            | Copies::Permute
+            | Copies::Squeeze
+            | Copies::Unsqueeze
+            | Copies::Flatten
+            | Copies::Reshape
+            | Copies::BroadcastAs
+            | Copies::Meshgrid
+            | Copies::Eye
+            | Copies::Tril
+            | Copies::Triu
+            | Copies::Arange,
+        ) => None,
+        Op::Copies(Copies::Full | Copies::Zeros | Copies::Ones) => all(0),
         Op::Copies(Copies::PixelShuffle | Copies::PixelUnshuffle | Copies::ReplicationPad2d) => only_first(4),
         Op::Sort(_) => only_first(2),
         Op::Nn(op) => nn(op, dim(0), shapes),
         Op::Quantized(Quantized::Dequantize(_) | Quantized::DequantizeF16(_) | Quantized::Qmatmul(_)) => {
             only_first(2)
         }
+        Op::Quantized(Quantized::IndexedMoe(_)) => Some((vec![Some(0), None, Some(0)], 0)),
+        Op::Quantized(Quantized::Quantize(_)) => only_first(2),
         Op::Quantized(Quantized::Embedding(_)) => Some((vec![None, Some(0)], 0)),
         // Losses and gradients mix what is in a batch, or depend on its size.
         Op::Layers(_) | Op::Random(_) | Op::Grad(_) => None,
@@ -84,24 +110,31 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
 type Cut = Option<(Vec<Option<usize>>, usize)>;
 
 fn reduce(op: Reduce, params: &[f64], x: &[usize]) -> Cut {
-    match op {
+    match op.plain() {
         Reduce::CumSum => {
             let other = (0..x.len()).find(|d| !params.contains(&(*d as f64)))?;
             Some((vec![Some(other)], other))
         }
-        Reduce::Sum
-        | Reduce::Mean
-        | Reduce::Min
-        | Reduce::Max
-        | Reduce::ArgMin
-        | Reduce::ArgMax
-        | Reduce::Var
-        | Reduce::LogSumExp => {
-            // Every dimension before the first that stays is gone.
-            let kept = (0..x.len()).find(|d| !params.contains(&(*d as f64)))?;
-            Some((vec![Some(kept)], 0))
+        _ => {
+            let over = op.dims(params, x.len());
+            // Every dimension before the first that stays is gone, or has extent 1.
+            let kept = (0..x.len()).find(|d| !over.contains(d))?;
+            let at = match op.leaves() {
+                Left::Nothing => 0,
+                Left::One => kept,
+            };
+            Some((vec![Some(kept)], at))
         }
     }
+}
+
+/// Along the first dimension that both have whole.
+fn whole_dims(op: Op, params: &[f64], shapes: &[&[usize]]) -> Cut {
+    let whole = shape::infer(op, params, shapes).ok()?.output;
+    let same = |d: usize| shapes.iter().all(|shape| shape.get(d) == whole.get(d));
+    let dim = (0..whole.len()).find(|d| same(*d) && params.first() != Some(&(*d as f64)))?;
+    // A start of its own in each dimension: that of the cut one is 0, for both are whole there.
+    Some((vec![Some(dim); shapes.len()], dim))
 }
 
 fn indexing(op: Indexing, dim: usize, shapes: &[&[usize]]) -> Cut {
@@ -110,7 +143,9 @@ fn indexing(op: Indexing, dim: usize, shapes: &[&[usize]]) -> Cut {
         // Of a single dimension, the ids are the batch.
         Indexing::IndexSelect => Some(other.map_or((vec![None, Some(0)], 0), |d| (vec![Some(d), None], d))),
         Indexing::Gather => other.map(|d| (vec![Some(d); 2], d)),
-        Indexing::Scatter | Indexing::ScatterAdd => other.map(|d| (vec![Some(d); 3], d)),
+        Indexing::Scatter | Indexing::ScatterSet | Indexing::ScatterAdd | Indexing::ScatterAddSet => {
+            other.map(|d| (vec![Some(d); 3], d))
+        }
         Indexing::IndexAdd => other.map(|d| (vec![Some(d), None, Some(d)], d)),
     }
 }

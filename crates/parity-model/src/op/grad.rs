@@ -5,7 +5,8 @@
 
 use super::shape::{Shapes, infer};
 use super::{
-    Binary, Conv, Copies, Grad, Indexing, Layers, Matmul, Nn, Op, Pool, Reduce, Role, Unary, Upsample, Where,
+    Binary, Broadcast, Conv, Copies, Grad, Indexing, Layers, Matmul, Nn, Op, Pool, Reduce, Role, Unary,
+    Upsample, Where,
 };
 
 /// What a gradient is the gradient of.
@@ -13,8 +14,6 @@ use super::{
 pub enum Function {
     /// An op of the table.
     Op(Op),
-    /// A binary op after both arguments were broadcast to a common shape.
-    Broadcast(Binary),
     /// The slices from `start` on along `dim`.
     Narrow,
     /// All dimensions in reverse order.
@@ -55,10 +54,10 @@ impl Grad {
             Grad::Maximum        => Op::Binary(Binary::Maximum),
             Grad::Minimum        => Op::Binary(Binary::Minimum),
             Grad::Pow            => Op::Binary(Binary::Pow),
-            Grad::BroadcastAdd   => return Function::Broadcast(Binary::Add),
-            Grad::BroadcastSub   => return Function::Broadcast(Binary::Sub),
-            Grad::BroadcastMul   => return Function::Broadcast(Binary::Mul),
-            Grad::BroadcastDiv   => return Function::Broadcast(Binary::Div),
+            Grad::BroadcastAdd   => Op::Broadcast(Broadcast::Add),
+            Grad::BroadcastSub   => Op::Broadcast(Broadcast::Sub),
+            Grad::BroadcastMul   => Op::Broadcast(Broadcast::Mul),
+            Grad::BroadcastDiv   => Op::Broadcast(Broadcast::Div),
             Grad::WhereCond      => Op::Where(Where::WhereCond),
             Grad::Sum            => Op::Reduce(Reduce::Sum),
             Grad::Mean           => Op::Reduce(Reduce::Mean),
@@ -103,6 +102,48 @@ impl Grad {
             Grad::CrossEntropy   => Op::Layers(Layers::CrossEntropy),
             Grad::Mse            => Op::Layers(Layers::Mse),
             Grad::Huber          => Op::Layers(Layers::Huber),
+            Grad::Clamp          => Op::Unary(Unary::Clamp),
+            Grad::BroadcastMaximum => Op::Broadcast(Broadcast::Maximum),
+            Grad::BroadcastMinimum => Op::Broadcast(Broadcast::Minimum),
+            Grad::BroadcastPow   => Op::Broadcast(Broadcast::Pow),
+            Grad::Norm           => Op::Reduce(Reduce::Norm),
+            Grad::CumSum         => Op::Reduce(Reduce::CumSum),
+            Grad::Dot            => Op::Matmul(Matmul::Dot),
+            Grad::Mv             => Op::Matmul(Matmul::Mv),
+            Grad::BroadcastMatmul => Op::Matmul(Matmul::BroadcastMatmul),
+            Grad::PadSame        => Op::Copies(Copies::PadSame),
+            Grad::Stack          => Op::Copies(Copies::Stack),
+            Grad::SliceScatter   => Op::Copies(Copies::SliceScatter),
+            Grad::SliceAssign    => Op::Copies(Copies::SliceAssign),
+            Grad::Repeat         => Op::Copies(Copies::Repeat),
+            Grad::Flip           => Op::Copies(Copies::Flip),
+            Grad::Roll           => Op::Copies(Copies::Roll),
+            Grad::Unfold         => Op::Copies(Copies::Unfold),
+            Grad::Chunk          => Op::Copies(Copies::Chunk),
+            Grad::PixelShuffle   => Op::Copies(Copies::PixelShuffle),
+            Grad::PixelUnshuffle => Op::Copies(Copies::PixelUnshuffle),
+            Grad::ReplicationPad2d => Op::Copies(Copies::ReplicationPad2d),
+            Grad::Transpose      => Op::Copies(Copies::Transpose),
+            Grad::Reshape        => Op::Copies(Copies::Reshape),
+            Grad::BroadcastAs    => Op::Copies(Copies::BroadcastAs),
+            Grad::GetOnDim       => Op::Copies(Copies::GetOnDim),
+            Grad::HardSigmoid    => Op::Nn(Nn::HardSigmoid),
+            Grad::LeakyRelu      => Op::Nn(Nn::LeakyRelu),
+            Grad::Mish           => Op::Nn(Nn::Mish),
+            Grad::Selu           => Op::Nn(Nn::Selu),
+            Grad::Swiglu         => Op::Nn(Nn::Swiglu),
+            Grad::RopeISlow      => Op::Layers(Layers::RopeISlow),
+            Grad::GroupNorm      => Op::Layers(Layers::GroupNorm),
+            Grad::BatchNormEval  => Op::Layers(Layers::BatchNormEval),
+            Grad::BatchNormTrain => Op::Layers(Layers::BatchNormTrain),
+            Grad::PRelu          => Op::Layers(Layers::PRelu),
+            Grad::Embedding      => Op::Layers(Layers::Embedding),
+            Grad::Conv1dBias     => Op::Layers(Layers::Conv1dBias),
+            Grad::Conv2dBias     => Op::Layers(Layers::Conv2dBias),
+            Grad::Nll            => Op::Layers(Layers::Nll),
+            Grad::BceWithLogit   => Op::Layers(Layers::BceWithLogit),
+            Grad::LstmStep       => Op::Layers(Layers::LstmStep),
+            Grad::GruStep        => Op::Layers(Layers::GruStep),
         };
         Function::Op(op)
     }
@@ -168,8 +209,6 @@ fn result(op: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String>
     };
     let output = match op.of() {
         Function::Op(function) => return infer(function, params, args),
-        Function::Broadcast(_) => broadcast(x, args[1])
-            .ok_or_else(|| format!("`{op}`: {x:?} and {:?} have no common shape", args[1]))?,
         Function::Narrow => {
             let (dim, start, len) = (whole(0)?, whole(1)?, whole(2)?);
             let mut output = x.to_vec();
@@ -195,7 +234,7 @@ fn result(op: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String>
 }
 
 /// The shape that two shapes are broadcast to, dimensions counted from the last.
-fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let extent = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
         Some(own) => shape[own],
@@ -243,7 +282,10 @@ mod tests {
         assert!(why(select).contains("not by 0"));
         assert!(why(of(Grad::Add, &[2.0], &[&[2], &[2], &[2]])).contains("not by 2"));
         assert!(why(of(Grad::Narrow, &[1.0, 4.0, 2.0], &[&[2, 5], &[2, 2]])).contains("no slices"));
-        assert!(why(of(Grad::BroadcastAdd, &[0.0], &[&[2], &[3], &[3]])).contains("no common shape"));
+        assert!(
+            why(of(Grad::BroadcastAdd, &[0.0], &[&[2], &[3], &[3]]))
+                .contains("the arguments have a common shape")
+        );
     }
 
     #[test]

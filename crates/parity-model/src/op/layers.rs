@@ -52,11 +52,15 @@ pub(super) fn layers(op: Layers, params: &[f64], shapes: &[&[usize]]) -> Result<
             call.require(fits, "x is [.., m, k], the weight [n, k] and the bias [n]")?;
             output[x.len() - 1] = shapes[1][0];
         }
-        Layers::Conv1dBias | Layers::Conv2dBias => {
-            let conv = if op == Layers::Conv1dBias {
-                Conv::Conv1d
-            } else {
-                Conv::Conv2d
+        Layers::Conv1dBias
+        | Layers::Conv2dBias
+        | Layers::ConvTranspose1dBias
+        | Layers::ConvTranspose2dBias => {
+            let conv = match op {
+                Layers::Conv1dBias => Conv::Conv1d,
+                Layers::Conv2dBias => Conv::Conv2d,
+                Layers::ConvTranspose1dBias => Conv::ConvTranspose1d,
+                _ => Conv::ConvTranspose2d,
             };
             output = super::shape::infer(conv.into(), params, &shapes[..2])?.output;
             call.require(shapes[2] == [output[1]], "the bias has the output's channels")?;
@@ -68,7 +72,7 @@ pub(super) fn layers(op: Layers, params: &[f64], shapes: &[&[usize]]) -> Result<
             )?;
             (output, bound) = ([shapes[1], &x[1..]].concat(), Some(x[0]));
         }
-        Layers::RmsNormSlow | Layers::LayerNormSlow => {
+        Layers::RmsNormSlow | Layers::LayerNormSlow | Layers::RmsNormLayer | Layers::LayerNormLayer => {
             let fits = last > 0 && call.lists(1, last);
             call.require(
                 fits,
@@ -94,8 +98,13 @@ pub(super) fn layers(op: Layers, params: &[f64], shapes: &[&[usize]]) -> Result<
                 "x is [b, c, ..], with more than one element a channel, the rest is [c]",
             )?;
         }
+        Layers::RopeISlow => {
+            output = super::shape::infer(super::Nn::RopeI.into(), params, shapes)?.output;
+            call.require(shapes[1].len() == 2, "cos and sin are [steps, width / 2]")?;
+        }
+        Layers::FlashAttention => output = flash(&call)?,
         Layers::RopeSlow => output = super::shape::infer(super::Nn::Rope.into(), params, shapes)?.output,
-        Layers::Attention => {
+        Layers::Attention | Layers::Sdpa => {
             let (k, v) = (shapes[1], shapes[2]);
             let ranks = x.len() == 4 && k.len() == 4 && v.len() == 4;
             let fits = ranks && x[..2] == k[..2] && k[..3] == v[..3] && x[3] == k[3] && x[3] > 0;
@@ -144,6 +153,23 @@ pub(super) fn layers(op: Layers, params: &[f64], shapes: &[&[usize]]) -> Result<
         }
     }
     Ok(Shapes { output, bound })
+}
+
+/// Attention over q [b, t, h, d] and a divisor of its heads in k and v.
+fn flash(call: &Call<'_>) -> Result<Vec<usize>, String> {
+    let (q, k, v) = (call.shapes[0], call.shapes[1], call.shapes[2]);
+    let ranks = q.len() == 4 && k.len() == 4 && v.len() == 4;
+    let fits = ranks
+        && [q, k, v].iter().all(|shape| !shape.contains(&0))
+        && k[..3] == v[..3]
+        && (q[0], q[3]) == (k[0], k[3])
+        && q[2].is_multiple_of(k[2]);
+    let causal = fits && (call.params[0] == 0.0 || call.params[0] == 1.0 && q[1] == k[1]);
+    call.require(
+        causal,
+        "q is [b, t, h, d], k [b, s, g, d], v [b, s, g, e], g divides h, causal 0, or 1 with s = t",
+    )?;
+    Ok(vec![q[0], q[2], q[1], v[3]])
 }
 
 /// The shape rule of random numbers: two draws of the shape of the argument.

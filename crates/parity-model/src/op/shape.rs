@@ -3,10 +3,11 @@
 //! Written from the ops' definitions, not from what a backend accepts: a case that breaks a rule here is no case.
 
 mod moves;
+mod views;
 
 pub use moves::chunk;
 
-use super::{Conv, Copies, Indexing, Matmul, Nn, Op, Pool, Quantized, Reduce, Sort, Upsample};
+use super::{Conv, Copies, Indexing, Left, Matmul, Nn, Op, Pool, Quantized, Reduce, Sort, Upsample};
 use crate::case::shape_text;
 
 /// What follows from an op's parameters and the shapes of its arguments.
@@ -32,9 +33,10 @@ pub fn infer(op: Op, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, Stri
     let call = Call { op, params, shapes };
     match op {
         Op::Unary(_) | Op::Cast(_) | Op::Binary(_) | Op::Where(_) => call.alike(),
+        Op::Broadcast(_) => call.broadcast(),
         Op::Reduce(op) => call.reduce(op),
         Op::Indexing(op) => call.indexing(op),
-        Op::Matmul(Matmul::Matmul) => call.matmul(),
+        Op::Matmul(op) => call.matmul(op),
         Op::Conv(op) => call.conv(op),
         Op::Pool(Pool::AvgPool2d | Pool::MaxPool2d) => call.pool(),
         Op::Upsample(op) => call.upsample(op),
@@ -119,26 +121,34 @@ impl Call<'_> {
         Shapes::of(self.shapes[0].to_vec())
     }
 
+    fn broadcast(&self) -> Result<Shapes, String> {
+        let common = super::grad::broadcast(self.shapes[0], self.shapes[1]);
+        Shapes::of(common.ok_or_else(|| self.mismatch("the arguments have a common shape"))?)
+    }
+
     fn reduce(&self, op: Reduce) -> Result<Shapes, String> {
-        let dims = (0..self.params.len())
-            .map(|i| self.dim(i))
-            .collect::<Result<Vec<_>, _>>()?;
+        (0..self.params.len()).try_for_each(|i| self.dim(i).map(drop))?;
+        let dims = op.dims(self.params, self.shapes[0].len());
         let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
         self.require(ascending, "dims are named once each, in ascending order")?;
         let shape = self.shapes[0];
-        let least = match op {
+        let least = match op.plain() {
             Reduce::CumSum => return Shapes::of(shape.to_vec()),
-            Reduce::Sum | Reduce::Mean => 0,
             Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax | Reduce::LogSumExp => 1,
             Reduce::Var => 2,
+            _ => 0,
         };
         let long = dims.iter().all(|&d| shape[d] >= least);
         self.require(
             long,
             "there is no extreme of nothing, and no variance of one element",
         )?;
-        let kept = shape.iter().enumerate().filter(|(d, _)| !dims.contains(d));
-        Shapes::of(kept.map(|(_, extent)| *extent).collect())
+        let kept = |(d, extent): (usize, &usize)| match (dims.contains(&d), op.leaves()) {
+            (false, _) => Some(*extent),
+            (true, Left::One) => Some(1),
+            (true, Left::Nothing) => None,
+        };
+        Shapes::of(shape.iter().enumerate().filter_map(kept).collect())
     }
 
     fn indexing(&self, op: Indexing) -> Result<Shapes, String> {
@@ -162,7 +172,7 @@ impl Call<'_> {
                 )?;
                 ids.to_vec()
             }
-            Indexing::Scatter | Indexing::ScatterAdd => {
+            Indexing::Scatter | Indexing::ScatterSet | Indexing::ScatterAdd | Indexing::ScatterAddSet => {
                 self.require(self.shapes[2] == ids, "ids and source have one shape")?;
                 let alike = ids.len() == x.len() && with(ids, x[dim]) == x;
                 self.require(alike, "ids and x differ along the dimension only")?;
@@ -185,8 +195,21 @@ impl Call<'_> {
         })
     }
 
-    fn matmul(&self) -> Result<Shapes, String> {
+    fn matmul(&self, op: Matmul) -> Result<Shapes, String> {
         let (l, r) = (self.shapes[0], self.shapes[1]);
+        match op {
+            Matmul::Matmul => {}
+            Matmul::Dot => {
+                self.require(l.len() == 1 && l == r, "both are lists of one length")?;
+                return Shapes::of(vec![]);
+            }
+            Matmul::Mv => {
+                let fits = l.len() == 2 && r.len() == 1 && l[1] == r[0];
+                self.require(fits, "the left is [m, k] and the right [k]")?;
+                return Shapes::of(vec![l[0]]);
+            }
+            Matmul::BroadcastMatmul => return self.broadcast_matmul(l, r),
+        }
         self.require(
             l.len() >= 2 && l.len() == r.len(),
             "both have one rank of at least 2",
@@ -199,6 +222,18 @@ impl Call<'_> {
             "columns of the left are rows of the right",
         )?;
         Shapes::of([batch, &[inner[0], inner_r[1]]].concat())
+    }
+
+    fn broadcast_matmul(&self, l: &[usize], r: &[usize]) -> Result<Shapes, String> {
+        self.require(l.len() >= 2 && r.len() >= 2, "both have a rank of at least 2")?;
+        let ((batch_l, inner_l), (batch_r, inner_r)) = (l.split_at(l.len() - 2), r.split_at(r.len() - 2));
+        self.require(
+            inner_l[1] == inner_r[0],
+            "columns of the left are rows of the right",
+        )?;
+        let batch = super::grad::broadcast(batch_l, batch_r);
+        let batch = batch.ok_or_else(|| self.mismatch("the batch dimensions have a common shape"))?;
+        Shapes::of([batch.as_slice(), &[inner_l[0], inner_r[1]]].concat())
     }
 
     fn conv(&self, op: Conv) -> Result<Shapes, String> {
@@ -261,7 +296,7 @@ impl Call<'_> {
         let (spatial, flag) = match op {
             Upsample::Nearest1d => (1, false),
             Upsample::Nearest2d => (2, false),
-            Upsample::Bilinear2d => (2, true),
+            Upsample::Bilinear2d | Upsample::BilinearScale => (2, true),
         };
         let x = self.rank(0, 2 + spatial)?;
         self.require(x[2..].iter().all(|extent| *extent > 0), "the image is not empty")?;
@@ -270,9 +305,18 @@ impl Call<'_> {
         }
         let mut output = x[..2].to_vec();
         for i in 0..spatial {
-            output.push(self.positive(i)?);
+            output.push(match op {
+                Upsample::BilinearScale => self.scaled(x[2 + i], self.params[i])?,
+                Upsample::Nearest1d | Upsample::Nearest2d | Upsample::Bilinear2d => self.positive(i)?,
+            });
         }
         Shapes::of(output)
+    }
+
+    fn scaled(&self, extent: usize, scale: f64) -> Result<usize, String> {
+        let scaled = (extent as f64 * scale).floor();
+        self.require((1.0..=1e9).contains(&scaled), "something is left of the image")?;
+        Ok(scaled as usize)
     }
 
     fn copies(&self, op: Copies) -> Result<Shapes, String> {
@@ -292,14 +336,6 @@ impl Call<'_> {
                 output[dim] += other[dim];
                 Shapes::of(output)
             }
-            Copies::SliceSet => {
-                let (dim, offset, source) = (self.dim(0)?, self.whole(1)?, self.shapes[1]);
-                let inside = source.len() == x.len()
-                    && (0..x.len()).all(|d| d == dim || x[d] == source[d])
-                    && offset + source[dim] <= x[dim];
-                self.require(inside, "the source lies inside the first argument")?;
-                Shapes::of(x.to_vec())
-            }
             Copies::PadZeros => {
                 let dim = self.dim(0)?;
                 let mut output = x.to_vec();
@@ -308,6 +344,7 @@ impl Call<'_> {
             }
             Copies::PadSame
             | Copies::Stack
+            | Copies::SliceSet
             | Copies::SliceScatter
             | Copies::Repeat
             | Copies::Flip
@@ -316,7 +353,29 @@ impl Call<'_> {
             | Copies::Chunk
             | Copies::PixelShuffle
             | Copies::PixelUnshuffle
-            | Copies::ReplicationPad2d => moves::infer(self, op),
+            | Copies::ReplicationPad2d
+            | Copies::SliceAssign
+            | Copies::KvCache
+            | Copies::RotatingKvCache
+            | Copies::Meshgrid
+            | Copies::OneHot => moves::infer(self, op),
+            Copies::Narrow
+            | Copies::Index
+            | Copies::GetOnDim
+            | Copies::Transpose
+            | Copies::Permute
+            | Copies::Squeeze
+            | Copies::Unsqueeze
+            | Copies::Flatten
+            | Copies::Reshape
+            | Copies::BroadcastAs => views::infer(self, op),
+            Copies::Full
+            | Copies::Zeros
+            | Copies::Ones
+            | Copies::Eye
+            | Copies::Tril
+            | Copies::Triu
+            | Copies::Arange => views::made(self, op),
         }
     }
 
@@ -375,6 +434,8 @@ impl Call<'_> {
             Quantized::Dequantize(_) | Quantized::DequantizeF16(_) => self.shapes[0],
             Quantized::Embedding(_) => self.rank(0, 2)?,
             Quantized::Qmatmul(_) => self.rank(1, 2)?,
+            Quantized::IndexedMoe(_) => self.rank(1, 3)?,
+            Quantized::Quantize(_) => self.shapes[0],
         };
         if format.stored(weights).is_none() {
             let why = format!("rows of weights are whole blocks of {}", format.block_len());
@@ -397,6 +458,19 @@ impl Call<'_> {
                 self.require(fits, "activations are [.., m, k] and weights [n, k]")?;
                 Shapes::of([&x[..x.len() - 1], &weights[..1]].concat())
             }
+            Quantized::IndexedMoe(_) => {
+                let (x, ids) = (self.rank(0, 3)?, self.rank(2, 2)?);
+                let fits = x[0] == ids[0] && (x[1] == 1 || x[1] == ids[1]) && x[2] == weights[2];
+                self.require(
+                    fits && weights[0] > 0,
+                    "activations are [t, 1, k] or [t, s, k], weights [experts, n, k] and ids [t, s]",
+                )?;
+                Ok(Shapes {
+                    output: vec![ids[0], ids[1], weights[1]],
+                    bound: Some(weights[0]),
+                })
+            }
+            Quantized::Quantize(_) => Shapes::of(weights.to_vec()),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use parity_model::float::{Format, encode_int};
 use parity_model::op::Copies;
-use parity_model::op::shape::chunk;
 
 use super::{Answer, moved};
 use crate::expected::Call;
 use crate::integer::saturate;
-use crate::numbers::{indices, ravel};
+use crate::numbers::{indices, ints, ravel};
+use crate::places::Moves;
 
 pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
     let x = &call.args[0];
@@ -46,32 +46,31 @@ pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
                 shifted(arg, &index, dim, start)
             }))
         }
-        Copies::SliceSet => {
-            let (dim, offset) = (call.whole(0), call.whole(1));
-            let written = offset..offset + call.args[1].shape[dim];
-            moved(indices(&call.shape).map(|index| {
-                let (arg, start) = if written.contains(&index[dim]) {
-                    (1, offset)
-                } else {
-                    (0, 0)
-                };
-                shifted(arg, &index, dim, start)
-            }))
-        }
-        Copies::PadSame
-        | Copies::Stack
-        | Copies::SliceScatter
-        | Copies::Repeat
-        | Copies::Flip
-        | Copies::Roll
-        | Copies::Unfold
-        | Copies::Chunk
-        | Copies::PixelShuffle
-        | Copies::PixelUnshuffle
-        | Copies::ReplicationPad2d => moved(indices(&call.shape).map(|index| {
-            let (arg, from) = origin(call, op, &index);
-            call.args[arg].bits(ravel(&from, &call.args[arg].shape))
+        Copies::Full => moved((0..x.len()).map(|_| fill(call.case.params[0]))),
+        Copies::Zeros => moved((0..x.len()).map(|_| fill(0.0))),
+        Copies::Ones => moved((0..x.len()).map(|_| fill(1.0))),
+        Copies::Eye | Copies::Tril | Copies::Triu => moved(indices(&call.shape).map(|index| {
+            let (row, column) = (index[0], index[1]);
+            let set = match op {
+                Copies::Tril => column <= row,
+                Copies::Triu => column >= row,
+                _ => column == row,
+            };
+            fill(f64::from(u8::from(set)))
         })),
+        Copies::Arange => {
+            let param = |i: usize| {
+                let param = call.case.params[i];
+                Format::of(call.dtype).map_or(param.trunc(), |format| format.round(param))
+            };
+            moved((0..x.len()).map(|i| fill((i as f64).mul_add(param(2), param(0)))))
+        }
+        Copies::OneHot => {
+            let ids = ints(&call.args[1]);
+            let depth = call.whole(0);
+            let hit = |at: usize| usize::from(ids[at / depth] == (at % depth) as i64);
+            moved((0..ids.len() * depth).map(|at| x.bits(hit(at))))
+        }
         Copies::PadZeros => {
             let (dim, left) = (call.whole(0), call.whole(1));
             moved(indices(&call.shape).map(|index| {
@@ -82,65 +81,16 @@ pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
                 }
             }))
         }
+        _ => {
+            let moves = Moves {
+                params: &call.case.params,
+                shapes: call.args.iter().map(|arg| arg.shape.as_slice()).collect(),
+                output: &call.shape,
+            };
+            moved(indices(&call.shape).map(|index| {
+                let (arg, from) = moves.origin(op, &index);
+                call.args[arg].bits(ravel(&from, &call.args[arg].shape))
+            }))
+        }
     }
-}
-
-/// The argument, and the index in it, whose element belongs at `index` of the output.
-fn origin(call: &Call<'_>, op: Copies, index: &[usize]) -> (usize, Vec<usize>) {
-    let x = &call.args[0].shape;
-    let mut from = index.to_vec();
-    match op {
-        Copies::PadSame => {
-            let (dim, left) = (call.whole(0), call.whole(1));
-            from[dim] = from[dim].saturating_sub(left).min(x[dim] - 1);
-        }
-        Copies::Stack => return (from.remove(call.whole(0)), from),
-        Copies::SliceScatter => {
-            let (dim, start) = (call.whole(0), call.whole(1));
-            if (start..start + call.args[1].shape[dim]).contains(&from[dim]) {
-                from[dim] -= start;
-                return (1, from);
-            }
-        }
-        Copies::Repeat => from.iter_mut().zip(x).for_each(|(i, extent)| *i %= extent),
-        Copies::Flip => {
-            for dim in (0..call.case.params.len()).map(|i| call.whole(i)) {
-                from[dim] = x[dim] - 1 - from[dim];
-            }
-        }
-        Copies::Roll => {
-            let (dim, shift) = (call.whole(1), call.whole(0));
-            from[dim] = (from[dim] + x[dim] - shift % x[dim]) % x[dim];
-        }
-        Copies::Unfold => {
-            let within = from.pop().unwrap_or(0);
-            from[call.whole(0)] = from[call.whole(0)] * call.whole(2) + within;
-        }
-        Copies::Chunk => {
-            let dim = call.whole(1);
-            from[dim] += chunk(x[dim], call.whole(0), call.whole(2)).0;
-        }
-        Copies::PixelShuffle => {
-            let f = call.whole(0);
-            let within = index[2] % f * f + index[3] % f;
-            from = vec![index[0], index[1] * f * f + within, index[2] / f, index[3] / f];
-        }
-        Copies::PixelUnshuffle => {
-            let f = call.whole(0);
-            let within = index[1] % (f * f);
-            from = vec![
-                index[0],
-                index[1] / (f * f),
-                index[2] * f + within / f,
-                index[3] * f + within % f,
-            ];
-        }
-        Copies::ReplicationPad2d => {
-            for dim in [2, 3] {
-                from[dim] = from[dim].saturating_sub(call.whole(0)).min(x[dim] - 1);
-            }
-        }
-        Copies::Copy | Copies::Cat | Copies::SliceSet | Copies::Fill | Copies::PadZeros => {}
-    }
-    (0, from)
 }

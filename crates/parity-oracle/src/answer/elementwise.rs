@@ -23,7 +23,11 @@ pub(crate) fn unary(call: &Call<'_>, op: Unary) -> Answer {
     let params: Vec<f64> = case.params.iter().map(|p| format.round(*p)).collect();
     let element = |i| {
         let x = format.decode(x.bits(i));
-        let bits = format.encode(real::unary(op, &params, x));
+        let value = match op {
+            Unary::RoundTo => real::round_to(case.params[0], x, |x| format.round(x)),
+            _ => real::unary(op, &params, x),
+        };
+        let bits = format.encode(value);
         let limit = match rule {
             Rule::Fixed(limit) => limit,
             Rule::Composite => {

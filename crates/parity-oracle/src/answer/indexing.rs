@@ -32,7 +32,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
                 .zip(&ids)
                 .map(|(index, id)| id.map_or(zero, |id| x.bits(place(&index, id)))),
         ),
-        Indexing::Scatter => {
+        Indexing::Scatter | Indexing::ScatterSet => {
             let source = &call.args[2];
             let mut bits: Vec<u64> = (0..x.len()).map(|i| x.bits(i)).collect();
             for (i, index) in indices(&source.shape).enumerate() {
@@ -42,7 +42,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
             }
             moved(bits.into_iter())
         }
-        Indexing::ScatterAdd | Indexing::IndexAdd => {
+        Indexing::ScatterAdd | Indexing::ScatterAddSet | Indexing::IndexAdd => {
             let source = &call.args[2];
             let mut sums = Sums::of(x, call.arithmetic);
             for (i, index) in indices(&source.shape).enumerate() {

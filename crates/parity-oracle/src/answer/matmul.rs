@@ -1,23 +1,42 @@
-//! Products of matrices.
+//! Products of matrices, and of lists.
 
+use parity_model::Op;
 use parity_model::op::Matmul;
 
-use super::Answer;
+use super::{Answer, broadcast};
 use crate::dot::{SOURCE, dot};
 use crate::expected::Call;
 use crate::numbers::{Numbers, indices};
 
 pub(crate) fn answer(call: &Call<'_>, op: Matmul) -> Answer {
-    let Matmul::Matmul = op;
     let (l, r) = (Numbers::of(&call.args[0]), Numbers::of(&call.args[1]));
-    let rank = call.shape.len();
-    let (m, n) = (call.shape[rank - 2], call.shape[rank - 1]);
-    let k = call.args[0].shape[rank - 1];
-    let element = |index: Vec<usize>| {
-        let batch = crate::numbers::ravel(&index[..rank - 2], &call.shape[..rank - 2]);
-        let (row, column) = (index[rank - 2], index[rank - 1]);
-        let terms = (0..k).map(|i| ((batch * m + row) * k + i, (batch * k + i) * n + column));
-        dot(call.arithmetic, call.dtype, &l, &r, terms)
+    let (left, right) = (&call.args[0].shape, &call.args[1].shape);
+    let (rank, k) = (call.shape.len(), left.last().copied().unwrap_or(0));
+    let elements = match op {
+        Matmul::Matmul | Matmul::BroadcastMatmul => {
+            let (m, n) = (call.shape[rank - 2], call.shape[rank - 1]);
+            let element = |index: Vec<usize>| {
+                let (batch, [row, column]) = (&index[..rank - 2], [index[rank - 2], index[rank - 1]]);
+                let of = |shape: &[usize]| broadcast::place(batch, &shape[..shape.len() - 2]);
+                let (batch_l, batch_r) = (of(left), of(right));
+                let term = |i| ((batch_l * m + row) * k + i, (batch_r * k + i) * n + column);
+                dot(call.arithmetic, call.dtype, &l, &r, (0..k).map(term))
+            };
+            indices(&call.shape).map(element).collect()
+        }
+        Matmul::Mv => (0..call.shape[0])
+            .map(|row| {
+                dot(
+                    call.arithmetic,
+                    call.dtype,
+                    &l,
+                    &r,
+                    (0..k).map(|i| (row * k + i, i)),
+                )
+            })
+            .collect(),
+        Matmul::Dot if call.dtype.is_float() => return super::layers::formula(call, Op::Matmul(op)),
+        Matmul::Dot => vec![dot(call.arithmetic, call.dtype, &l, &r, (0..k).map(|i| (i, i)))],
     };
-    (indices(&call.shape).map(element).collect(), SOURCE.to_owned())
+    (elements, SOURCE.to_owned())
 }

@@ -52,6 +52,12 @@ pub(crate) fn answer(call: &Call<'_>, op: Quantized) -> Answer {
             (elements, "exact: the weights of a row".to_owned())
         }
         Quantized::Qmatmul(format) => product(call, format),
+        Quantized::IndexedMoe(format) => by_experts(call, format),
+        Quantized::Quantize(format) => {
+            let x = reals(&call.args[0]);
+            let elements = crate::quantize::quantized(format, &x);
+            (elements, crate::quantize::source(format).to_owned())
+        }
     }
 }
 
@@ -74,11 +80,31 @@ fn product(call: &Call<'_>, format: BlockFormat) -> Answer {
     let source = if format.is_plain() {
         "gamma_k sum|w x|, accumulated in f32 in any order"
     } else {
-        "half a step, max|x| / 127, of the activations' 8-bit blocks and the rounding of the step to f16 (q8_0, q8_1, \
-         q8_K in ggml-quants.c), times |w|; gamma_k sum|w x|; one rounding"
+        PRODUCT
     };
     (elements, source.to_owned())
 }
+
+/// For each id, the activations times the weights of the expert that it names.
+fn by_experts(call: &Call<'_>, format: BlockFormat) -> Answer {
+    let (x, blocks, ids) = (&call.args[0], &call.args[1], ints(&call.args[2]));
+    let (n, k, each) = (call.shape[2], x.shape[2], x.shape[1]);
+    let weights = weights(format, &blocks.bytes);
+    let output = Format::of(call.dtype).unwrap_or_else(|| panic!("a product of {}", call.dtype));
+    let inputs: Vec<Vec<f64>> = rows(x, k.max(1)).collect();
+    let mut elements = Vec::with_capacity(ids.len() * n);
+    for (at, id) in ids.iter().enumerate() {
+        let of = if each == 1 { at / call.shape[1] } else { at };
+        let row = Row::new(inputs[of].clone(), quantizer(format, call, n, k));
+        let rows = (0..n).map(|j| &weights[(*id as usize * n + j) * k..][..k]);
+        elements.extend(rows.map(|weights| row.dot(&output, weights)));
+    }
+    (elements, PRODUCT.to_owned())
+}
+
+/// Where the limits of products with quantized activations are from.
+const PRODUCT: &str = "half a step, max|x| / 127, of the activations' 8-bit blocks and the rounding of the step to f16 (q8_0, q8_1, \
+     q8_K in ggml-quants.c), times |w|; gamma_k sum|w x|; one rounding";
 
 fn rows(x: &HostTensor, k: usize) -> impl Iterator<Item = Vec<f64>> {
     let numbers = reals(x);

@@ -4,7 +4,7 @@ mod spread;
 
 use parity_model::float::{Format, decode_int, encode_int};
 use parity_model::op::Reduce;
-use parity_model::{DType, HostTensor};
+use parity_model::{DType, HostTensor, Op};
 
 use super::{Answer, exact};
 use crate::dot::{Dot, MEAN_ROUNDINGS, SOURCE};
@@ -14,11 +14,12 @@ use crate::numbers::{indices, ravel};
 pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
     let x = &call.args[0];
     let rows = match op {
-        Reduce::CumSum => vec![],
-        _ => rows(call),
+        Reduce::CumSum | Reduce::Norm => vec![],
+        _ => rows(call, &op.dims(&call.case.params, x.shape.len())),
     };
     let extreme = |least: bool| rows.iter().map(move |row| extreme(x, row, least));
     let taken = "exact: an element, or its index".to_owned();
+    let op = op.plain();
     match op {
         Reduce::Sum | Reduce::Mean => sums(call, op, &rows),
         Reduce::Min => (extreme(true).map(|at| exact(x.bits(at.1))).collect(), taken),
@@ -28,6 +29,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
         Reduce::Var => (spread::variances(call, &rows), spread::SOURCE.to_owned()),
         Reduce::LogSumExp => (super::nn::log_sums(call, &rows), super::nn::SOURCE.to_owned()),
         Reduce::CumSum => running_sums(call),
+        _ => super::layers::formula(call, Op::Reduce(op)),
     }
 }
 
@@ -48,16 +50,19 @@ fn running_sums(call: &Call<'_>) -> Answer {
 }
 
 /// For each element of the output, the places of its terms in the input, in order.
-fn rows(call: &Call<'_>) -> Vec<Vec<usize>> {
+fn rows(call: &Call<'_>, reduced: &[usize]) -> Vec<Vec<usize>> {
     let shape = &call.args[0].shape;
-    let reduced: Vec<usize> = (0..call.case.params.len()).map(|i| call.whole(i)).collect();
+    let extents: Vec<usize> = (0..shape.len())
+        .filter(|d| !reduced.contains(d))
+        .map(|d| shape[d])
+        .collect();
     let mut rows = vec![Vec::new(); call.shape.iter().product()];
     for (place, index) in indices(shape).enumerate() {
         let kept: Vec<usize> = (0..shape.len())
             .filter(|d| !reduced.contains(d))
             .map(|d| index[d])
             .collect();
-        rows[ravel(&kept, &call.shape)].push(place);
+        rows[ravel(&kept, &extents)].push(place);
     }
     rows
 }

@@ -14,7 +14,8 @@ pub(crate) fn answer(call: &Call<'_>, op: Upsample) -> Answer {
     let nearest = |index: Vec<usize>| x.bits(ravel(&nearest(&index, &x.shape, &call.shape), &x.shape));
     match op {
         Upsample::Nearest1d | Upsample::Nearest2d => moved(indices(&call.shape).map(nearest)),
-        Upsample::Bilinear2d => bilinear(call),
+        Upsample::BilinearScale if x.shape == call.shape => moved((0..x.len()).map(|i| x.bits(i))),
+        Upsample::Bilinear2d | Upsample::BilinearScale => bilinear(call, op),
     }
 }
 
@@ -30,8 +31,15 @@ pub(crate) fn nearest(index: &[usize], from: &[usize], to: &[usize]) -> Vec<usiz
     (0..index.len()).map(source).collect()
 }
 
-/// The two neighbours of an output coordinate, and the weight of the second.
-pub(crate) fn neighbours(out: usize, from: usize, to: usize, align_corners: bool) -> (usize, usize, f64) {
+/// The two neighbours of an output coordinate, and the weight of the second. `step` is the distance of pixel centres; it is
+/// not asked for where corners align.
+pub(crate) fn neighbours(
+    out: usize,
+    from: usize,
+    to: usize,
+    align_corners: bool,
+    step: f64,
+) -> (usize, usize, f64) {
     let at = if align_corners {
         let scale = if to > 1 {
             (from - 1) as f64 / (to - 1) as f64
@@ -40,13 +48,13 @@ pub(crate) fn neighbours(out: usize, from: usize, to: usize, align_corners: bool
         };
         out as f64 * scale
     } else {
-        ((out as f64 + 0.5) * (from as f64 / to as f64) - 0.5).max(0.0)
+        ((out as f64 + 0.5) * step - 0.5).max(0.0)
     };
     let low = (at.floor() as usize).min(from - 1);
     (low, (low + 1).min(from - 1), (at - low as f64).clamp(0.0, 1.0))
 }
 
-fn bilinear(call: &Call<'_>) -> Answer {
+fn bilinear(call: &Call<'_>, op: Upsample) -> Answer {
     let x = &call.args[0];
     let format = Format::of(call.dtype);
     let decode = |bits: u64| match &format {
@@ -55,8 +63,14 @@ fn bilinear(call: &Call<'_>) -> Answer {
     };
     let align_corners = call.whole(2) == 1;
     let element = |index: Vec<usize>| {
-        let rows = neighbours(index[2], x.shape[2], call.shape[2], align_corners);
-        let columns = neighbours(index[3], x.shape[3], call.shape[3], align_corners);
+        let along = |d: usize| {
+            let step = match op {
+                Upsample::BilinearScale => 1.0 / call.case.params[d - 2],
+                _ => x.shape[d] as f64 / call.shape[d] as f64,
+            };
+            neighbours(index[d], x.shape[d], call.shape[d], align_corners, step)
+        };
+        let (rows, columns) = (along(2), along(3));
         let corner = |h: usize, w: usize| decode(x.bits(ravel(&[index[0], index[1], h, w], &x.shape)));
         let row = |h: usize| {
             let (l, r) = (corner(h, columns.0), corner(h, columns.1));

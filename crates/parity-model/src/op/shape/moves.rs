@@ -24,7 +24,7 @@ pub(super) fn infer(call: &Call<'_>, op: Copies) -> Result<Shapes, String> {
             output.insert(dim, 2);
             Shapes::of(output)
         }
-        Copies::SliceScatter => {
+        Copies::SliceSet | Copies::SliceScatter => {
             let (dim, start, source) = (call.dim(0)?, call.whole(1)?, call.shapes[1]);
             let inside = source.len() == x.len()
                 && (0..x.len()).all(|d| d == dim || x[d] == source[d])
@@ -92,10 +92,84 @@ pub(super) fn infer(call: &Call<'_>, op: Copies) -> Result<Shapes, String> {
             call.require(!x.contains(&0), "there is an edge to repeat")?;
             Shapes::of(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
         }
-        Copies::Copy | Copies::Cat | Copies::SliceSet | Copies::Fill | Copies::PadZeros => {
-            Err(format!("`{op}` moves nothing to another place"))
+        Copies::SliceAssign => {
+            let source = call.shapes[1];
+            call.require(
+                call.params.len() == x.len() && source.len() == x.len(),
+                "both have one rank, and each dimension its start",
+            )?;
+            for d in 0..x.len() {
+                let inside = source[d] > 0 && call.whole(d)? + source[d] <= x[d];
+                call.require(inside, "the source lies inside the first argument")?;
+            }
+            Shapes::of(x.to_vec())
         }
+        Copies::KvCache | Copies::RotatingKvCache => cached(call, op),
+        Copies::Meshgrid => {
+            let (m, n) = (call.rank(0, 1)?[0], call.rank(1, 1)?[0]);
+            let flags = call.whole(0)? <= 1 && call.whole(1)? <= 1;
+            call.require(flags, "`xy` and `which` are 0 or 1")?;
+            Shapes::of(if call.whole(0)? == 1 {
+                vec![n, m]
+            } else {
+                vec![m, n]
+            })
+        }
+        Copies::OneHot => {
+            let depth = call.positive(0)?;
+            call.require(
+                x == [2],
+                "the data are the two numbers for places without the id and with it",
+            )?;
+            Ok(Shapes {
+                output: [call.shapes[1], &[depth]].concat(),
+                bound: Some(depth),
+            })
+        }
+        // These have rules of their own.
+        Copies::Copy
+        | Copies::Cat
+        | Copies::Fill
+        | Copies::PadZeros
+        | Copies::Narrow
+        | Copies::Index
+        | Copies::GetOnDim
+        | Copies::Transpose
+        | Copies::Permute
+        | Copies::Squeeze
+        | Copies::Unsqueeze
+        | Copies::Flatten
+        | Copies::Reshape
+        | Copies::BroadcastAs
+        | Copies::Full
+        | Copies::Zeros
+        | Copies::Ones
+        | Copies::Eye
+        | Copies::Tril
+        | Copies::Triu
+        | Copies::Arange => Err(format!("`{op}` moves nothing to another place")),
     }
+}
+
+/// What a cache gives back after two appends.
+fn cached(call: &Call<'_>, op: Copies) -> Result<Shapes, String> {
+    let (x, new) = (call.shapes[0], call.shapes[1]);
+    let (dim, size) = (call.dim(0)?, call.positive(1)?);
+    let alike = new.len() == x.len() && (0..x.len()).all(|d| d == dim || x[d] == new[d]);
+    call.require(alike, "the arguments differ along the dimension only")?;
+    call.require(!x.contains(&0) && new[dim] > 0, "there is something to keep")?;
+    let all = x[dim] + new[dim];
+    let mut output = x.to_vec();
+    output[dim] = match op {
+        Copies::RotatingKvCache if new[dim] >= size => new[dim],
+        Copies::RotatingKvCache => {
+            // Else the cache begins anew, and no rule says where.
+            call.require(x[dim] <= size, "the first argument fits into the cache")?;
+            all.min(size)
+        }
+        _ => all,
+    };
+    Shapes::of(output)
 }
 
 /// Start and length of one of `chunks` chunks of a dimension of `extent`: the first ones are one longer where they cannot
