@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use parity_exec::{CANDLE_VERSION, Execution};
 use parity_golden::{Bundle, BundleError};
-use parity_model::{CaseId, HostTensor, Outcome, record::BackendInfo};
+use parity_model::{
+    CaseId, HostTensor, Outcome,
+    record::{BackendInfo, RECORDED},
+};
 use parity_oracle::Expected;
 
 use crate::{
     exit::{Exit, Failure},
     settings::quoted,
 };
-
-/// Before a bundle's name, where a backend could stand.
-const PREFIX: &str = "golden:";
 
 /// The folder of bundles, beside the folder of specs.
 const DIRECTORY: &str = "golden";
@@ -30,9 +30,9 @@ pub(crate) struct Golden {
 impl Golden {
     /// Opens the bundle that `word` names for a run with `seed`.
     pub(crate) fn open(word: &str, spec_dir: &Path, seed: u64) -> Result<Golden, Failure> {
-        let name = word.strip_prefix(PREFIX).ok_or_else(|| {
+        let name = word.strip_prefix(RECORDED).ok_or_else(|| {
             let message = format!(
-                "--against {word}: only recorded outputs can be compared with: --against {PREFIX}NAME"
+                "--against {word}: only recorded outputs can be compared with: --against {RECORDED}NAME"
             );
             Failure::new(Exit::Usage, message)
         })?;

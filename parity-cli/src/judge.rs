@@ -7,13 +7,12 @@ use parity_model::{
     record::{CaseRecord, CaseResult},
 };
 use parity_oracle::{Expected, expected, index_of, judge, value_text};
+use parity_report::agrees;
 
 use crate::golden::Golden;
 
 /// What a verdict depends on besides the outcome.
 pub(crate) struct Judge<'a> {
-    /// Seed of the run.
-    pub(crate) seed: u64,
     /// The columns that run, the reference first.
     pub(crate) backends: Vec<&'static str>,
     /// Recorded outputs, a column before those that run.
@@ -24,44 +23,52 @@ pub(crate) struct Judge<'a> {
 }
 
 /// A case with what it should give.
-struct Brief<'a> {
-    case: &'a Case,
-    id: CaseId,
-    inputs: &'a [HostTensor],
-    want: &'a Expected,
+pub(crate) struct Brief<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) id: CaseId,
+    /// The base tensors.
+    pub(crate) inputs: Vec<HostTensor>,
+    pub(crate) want: Expected,
+}
+
+impl Brief<'_> {
+    pub(crate) fn of(case: &Case, seed: u64) -> Brief<'_> {
+        let inputs = case.inputs(seed);
+        Brief {
+            id: case.id(),
+            want: expected(case, &inputs),
+            case,
+            inputs,
+        }
+    }
 }
 
 impl Judge<'_> {
     /// Judges one case on every backend.
-    pub(crate) fn record(&self, case: &Case, executions: Vec<Execution>) -> CaseRecord {
-        let inputs = case.inputs(self.seed);
-        let want = expected(case, &inputs);
-        let brief = Brief {
-            case,
-            id: case.id(),
-            inputs: &inputs,
-            want: &want,
-        };
+    pub(crate) fn record(&self, brief: &Brief<'_>, executions: Vec<Execution>) -> CaseRecord {
         // The reference is judged too, but not against itself.
         let reference = executions.first().map(|execution| execution.outcome.clone());
         let recorded = self
             .golden
-            .map(|golden| golden.execution(&brief.id, &inputs, &want));
+            .map(|golden| golden.execution(&brief.id, &brief.inputs, &brief.want));
         let recorded_outcome = recorded.as_ref().map(|execution| &execution.outcome);
         let columns = executions.into_iter().zip(&self.backends).enumerate();
         let mut results: Vec<_> = columns
             .map(|(column, (execution, backend))| {
                 let reference = reference.as_ref().filter(|_| column > 0);
-                let distance = self.distance(&brief, recorded_outcome, &execution.outcome);
-                let mut result = self.result(&brief, backend, reference, execution);
+                let distance = self.distance(brief, recorded_outcome, &execution.outcome);
+                let measure = recorded_outcome.or(reference);
+                let alike = measure.is_some_and(|theirs| same_answer(theirs, &execution.outcome));
+                let mut result = self.result(brief, backend, reference, execution);
                 if let Some(distance) = distance {
                     result.vs_reference = distance;
                 }
+                result.as_reference = alike && !agrees(result.verdict) && result.vs_reference.is_none();
                 result
             })
             .collect();
         if let (Some(golden), Some(execution)) = (self.golden, recorded) {
-            let result = self.result(&brief, golden.backend(), reference.as_ref(), execution);
+            let result = self.result(brief, golden.backend(), reference.as_ref(), execution);
             let vs_reference = None;
             results.insert(
                 0,
@@ -71,7 +78,7 @@ impl Judge<'_> {
                 },
             );
         }
-        CaseRecord::of(case, want.limit, results)
+        CaseRecord::of(brief.case, brief.want.limit.clone(), results)
     }
 
     /// The error against what was recorded, which takes the place of the error against the reference. Verdicts are as
@@ -83,7 +90,7 @@ impl Judge<'_> {
         outcome: &Outcome,
     ) -> Option<Option<Metrics>> {
         let recorded = recorded?;
-        let judged = judge(brief.case, brief.want, brief.inputs, Some(recorded), outcome);
+        let judged = judge(brief.case, &brief.want, &brief.inputs, Some(recorded), outcome);
         Some(judged.vs_reference)
     }
 
@@ -96,8 +103,8 @@ impl Judge<'_> {
     ) -> CaseResult {
         let judged = judge(
             brief.case,
-            brief.want,
-            brief.inputs,
+            &brief.want,
+            &brief.inputs,
             reference,
             &execution.outcome,
         );
@@ -118,9 +125,10 @@ impl Judge<'_> {
                 .map(|link| format!(" ({link})"))
                 .unwrap_or_default();
             let listed = format!("{}{link}", entry.reason);
-            note = Some(match verdict {
-                Verdict::UnexpectedPass => format!("listed as a known failure: {listed}"),
-                _ => listed,
+            note = Some(if verdict == Verdict::UnexpectedPass {
+                format!("listed as a known failure: {listed}")
+            } else {
+                listed
             });
         }
         let words: Vec<_> = [note, execution.remark].into_iter().flatten().collect();
@@ -130,10 +138,21 @@ impl Judge<'_> {
             vs_oracle: judged.vs_oracle,
             vs_reference: judged.vs_reference,
             note,
+            as_reference: false,
             fallbacks: execution.fallbacks,
             served_by: execution.served_by,
             millis: execution.millis,
         }
+    }
+}
+
+/// Whether two backends gave the same answer: the same bits, or a refusal of the same class, whatever its words.
+fn same_answer(theirs: &Outcome, ours: &Outcome) -> bool {
+    match (theirs, ours) {
+        (Outcome::Ran(theirs), Outcome::Ran(ours)) => theirs == ours,
+        (Outcome::Refused { refusal: theirs, .. }, Outcome::Refused { refusal: ours, .. }) => theirs == ours,
+        (Outcome::Ran(_) | Outcome::Refused { .. }, _)
+        | (Outcome::Crashed { .. } | Outcome::TimedOut { .. } | Outcome::Missing { .. }, _) => false,
     }
 }
 
@@ -182,6 +201,17 @@ mod tests {
 
     use super::*;
 
+    const CASE: &str = "unary/neg:f32:[4]:contiguous:uniform(1,2)";
+
+    /// The right answer to the case.
+    fn right() -> HostTensor {
+        let mut answer = CASE.parse::<Case>().unwrap().inputs(0).remove(0);
+        // The sign is the top bit of the last of an element's four little-endian bytes.
+        let signs = answer.bytes.iter_mut().skip(3).step_by(4);
+        signs.for_each(|byte| *byte ^= 0x80);
+        answer
+    }
+
     /// The verdict on a right answer to `unary/neg` that needed a fallback, or not; `again` makes what a second run
     /// gave instead, if it did.
     fn judged(
@@ -190,17 +220,9 @@ mod tests {
         again: impl FnOnce(HostTensor) -> Option<Outcome>,
         remark: Option<&str>,
     ) -> (Verdict, Option<String>) {
-        let case: Case = "unary/neg:f32:[4]:contiguous:uniform(1,2)".parse().unwrap();
-        let mut answer = case.inputs(0).remove(0);
-        // The sign is the top bit of the last of an element's four little-endian bytes.
-        answer
-            .bytes
-            .iter_mut()
-            .skip(3)
-            .step_by(4)
-            .for_each(|byte| *byte ^= 0x80);
+        let case: Case = CASE.parse().unwrap();
+        let answer = right();
         let judge = Judge {
-            seed: 0,
             backends: vec![Backend::REFERENCE.name()],
             golden: None,
             known: &KnownFailures::default(),
@@ -209,15 +231,147 @@ mod tests {
         let again = again(answer.clone());
         let fallbacks = fallbacks.iter().map(|op| (*op).to_owned()).collect();
         let execution = Execution {
-            outcome: Outcome::Ran(answer),
             fallbacks,
-            served_by: vec![],
-            millis: 0.0,
             again,
             remark: remark.map(str::to_owned),
+            ..executed(Outcome::Ran(answer))
         };
-        let result = judge.record(&case, vec![execution]).results.remove(0);
+        let brief = Brief::of(&case, 0);
+        let result = judge.record(&brief, vec![execution]).results.remove(0);
         (result.verdict, result.note)
+    }
+
+    fn executed(outcome: Outcome) -> Execution {
+        Execution {
+            outcome,
+            fallbacks: vec![],
+            served_by: vec![],
+            millis: 0.0,
+            again: None,
+            remark: None,
+        }
+    }
+
+    #[test]
+    fn whatever_a_worker_did_is_called_by_its_name() {
+        let changed = |change: fn(&mut HostTensor)| {
+            let mut answer = right();
+            change(&mut answer);
+            Outcome::Ran(answer)
+        };
+        let refused = |refusal| Outcome::Refused {
+            refusal,
+            message: "its words".to_owned(),
+        };
+        let crashed = |how: &str| Outcome::Crashed {
+            how: how.to_owned(),
+            stderr: "its words".to_owned(),
+        };
+        let missing = Outcome::Missing {
+            reason: "its words".to_owned(),
+        };
+        for (outcome, verdict, words) in [
+            (changed(|_| {}), Verdict::Pass, ""),
+            (
+                changed(|answer| answer.bytes[0] ^= 1),
+                Verdict::Mismatch,
+                "1 of 4 elements",
+            ),
+            (
+                changed(|answer| answer.bytes.fill(0xff)),
+                Verdict::Mismatch,
+                "4 of 4 elements",
+            ),
+            (
+                changed(|answer| answer.shape = vec![2, 2]),
+                Verdict::Mismatch,
+                "shape is [2, 2]",
+            ),
+            (
+                refused(Refusal::Unsupported),
+                Verdict::Unsupported,
+                "unsupported: its words",
+            ),
+            (refused(Refusal::Panic), Verdict::Mismatch, "panicked: its words"),
+            (
+                refused(Refusal::DeviceFault),
+                Verdict::Crash,
+                "device fault: its words",
+            ),
+            (crashed("SIGSEGV"), Verdict::Crash, "SIGSEGV: its words"),
+            (
+                crashed("out of memory, SIGABRT"),
+                Verdict::Crash,
+                "out of memory, SIGABRT: its words",
+            ),
+            (
+                Outcome::TimedOut { limit_ms: 300 },
+                Verdict::Timeout,
+                "no answer in 300 ms",
+            ),
+            (missing, Verdict::NotRun, "its words"),
+        ] {
+            let judge = Judge {
+                backends: vec![Backend::REFERENCE.name()],
+                golden: None,
+                known: &KnownFailures::default(),
+                no_fallback: false,
+            };
+            let case = CASE.parse().unwrap();
+            let record = judge.record(&Brief::of(&case, 0), vec![executed(outcome.clone())]);
+            let CaseResult {
+                verdict: found, note, ..
+            } = &record.results[0];
+            assert_eq!(*found, verdict, "{outcome:?}: {note:?}");
+            assert!(note.as_deref().unwrap_or_default().starts_with(words), "{note:?}");
+        }
+    }
+
+    /// Whether the record says of the second of two backends that it fails as the reference does.
+    fn as_reference(id: &str, outcomes: [Outcome; 2]) -> bool {
+        let case: Case = id.parse().unwrap();
+        let judge = Judge {
+            backends: vec![Backend::REFERENCE.name(), "other"],
+            golden: None,
+            known: &KnownFailures::default(),
+            no_fallback: false,
+        };
+        let executions = outcomes.map(executed).into();
+        judge.record(&Brief::of(&case, 0), executions).results[1].as_reference
+    }
+
+    #[test]
+    fn an_answer_that_has_no_measure_is_compared_with_the_references() {
+        // To be refused as invalid.
+        let id = "pool/max_pool2d(2,2,0,0):f32:[2,3,6,8]:contiguous:ints(1,9)@invalid";
+        let refused = |refusal, message: &str| Outcome::Refused {
+            refusal,
+            message: message.to_owned(),
+        };
+        let panicked = || refused(Refusal::Panic, "divided by zero");
+        let elsewhere = refused(Refusal::Panic, "divided by zero, at another line");
+        assert!(as_reference(id, [panicked(), elsewhere]));
+        assert!(!as_reference(
+            id,
+            [panicked(), refused(Refusal::DeviceFault, "trap")]
+        ));
+        // The right refusal is no failure, whoever else refuses.
+        let invalid = || refused(Refusal::Invalid, "a stride of zero");
+        assert!(!as_reference(id, [invalid(), invalid()]));
+        let tensor = |byte: u8| {
+            Outcome::Ran(HostTensor {
+                dtype: parity_model::DType::U8,
+                shape: vec![1],
+                bytes: vec![byte],
+            })
+        };
+        assert!(as_reference(id, [tensor(1), tensor(1)]));
+        assert!(!as_reference(id, [tensor(1), tensor(2)]));
+        let died = || Outcome::Crashed {
+            how: "signal: 11 (SIGSEGV)".to_owned(),
+            stderr: String::new(),
+        };
+        assert!(!as_reference(id, [died(), died()]), "two deaths are no answer");
     }
 
     fn verdict(no_fallback: bool, fallbacks: &[&str]) -> (Verdict, Option<String>) {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use parity_model::{
     Case, Verdict,
-    record::{BackendInfo, CaseRecord, CaseResult, RunRecord},
+    record::{BackendInfo, CaseRecord, CaseResult, RECORDED, RunRecord},
 };
+use parity_report::{backend_arg, repro};
 
 use crate::{
     args::BaselineUpdateArgs,
@@ -32,16 +33,33 @@ fn list(known: Option<&Path>) -> String {
         .unwrap_or_default()
 }
 
-/// The arguments that a run was given besides its selection; all that run cases take them.
+/// The arguments that a run was given besides its selection. All that run cases take them, but for recorded outputs, which
+/// are compared with by `parity run` alone.
 fn again(repro_args: &[String], known: Option<&Path>) -> String {
-    let args: String = repro_args.iter().map(|arg| format!(" {arg}")).collect();
+    let args = repro_args.iter().filter(|arg| !arg.starts_with("--against"));
+    let args: String = args.map(|arg| format!(" {arg}")).collect();
     args + &list(known)
 }
 
-/// After a failure was named: its case explained.
-pub(crate) fn explain(run: &RunRecord, id: &str, info: &BackendInfo, known: Option<&Path>) -> String {
-    let (backend, again) = (quoted(&info.option()), again(&run.repro_args, known));
-    next(&format!("parity explain '{id}' --backend {backend}{again}"))
+/// After a failure was named: its case explained. One of recorded outputs cannot be, for its backend is elsewhere: where a
+/// case was not recorded, the recording is verified, and where it is wrong, the case runs beside it.
+pub(crate) fn explain(
+    run: &RunRecord,
+    case: &CaseRecord,
+    info: &BackendInfo,
+    result: &CaseResult,
+    known: Option<&Path>,
+) -> String {
+    let id = &case.id;
+    match (info.backend.strip_prefix(RECORDED), result.verdict) {
+        (None, _) => next(&format!(
+            "parity explain '{id}'{}{}",
+            backend_arg(info),
+            again(&run.repro_args, known)
+        )),
+        (Some(name), Verdict::NotRun) => next(&format!("parity golden verify {}", quoted(name))),
+        (Some(_), _) => next(&repro(run, id, &info.backend)),
+    }
 }
 
 /// After `parity run`: the first failure explained; or the stored run gated. `stored` is the file of the JSON record, if
@@ -60,7 +78,7 @@ pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, known: Option<&P
     let file = stored.map_or(RECORD.to_owned(), |path| quoted(&path.to_string_lossy()));
     let explained = failing.iter().find(|(_, _, result)| !surprise(result.verdict));
     match (explained, failing.first()) {
-        (Some((case, info, _)), _) => Some(explain(run, &case.id, info, known)),
+        (Some((case, info, result)), _) => Some(explain(run, case, info, result, known)),
         (None, Some((_, info, _))) => {
             let store = match stored {
                 Some(_) => String::new(),
@@ -91,15 +109,16 @@ pub(crate) fn after_explain(run: &RunRecord, known: Option<&Path>) -> Option<Str
     };
     let (info, _) = columns.find(|(_, result)| fails(result))?;
     Some(next(&format!(
-        "parity shrink '{}' --backend {}{}",
+        "parity shrink '{}'{}{}",
         case.id,
-        quoted(&info.option()),
+        backend_arg(info),
         again(&run.repro_args, known)
     )))
 }
 
 /// After `parity shrink`: the case pinned; where that has been asked for, the failure accepted.
-pub(crate) fn after_shrink(case: &Case, settings: &RunSettings, backend: &str, pinned: bool) -> String {
+pub(crate) fn after_shrink(case: &Case, settings: &RunSettings, info: &BackendInfo, pinned: bool) -> String {
+    let (backend, arg) = (&info.backend, backend_arg(info));
     let known = settings.known.as_deref();
     let (again, dir) = (
         again(&settings.repro_args, known),
@@ -108,25 +127,23 @@ pub(crate) fn after_shrink(case: &Case, settings: &RunSettings, backend: &str, p
     if pinned {
         let dir = spec_dir(dir) + &list(known);
         return next(&format!(
-            "parity run --backend {backend} --tag pinned{again} --output json --out {RECORD}, then parity baseline update \
+            "parity run{arg} --tag pinned{again} --output json --out {RECORD}, then parity baseline update \
              {RECORD} --backend {backend}{dir} --reason TEXT"
         ));
     }
     let folder = dir.unwrap_or(Path::new("op-specs"));
     let file = folder.join(format!("{}.toml", case.op.family()));
     let file = quoted(&file.to_string_lossy());
-    next(&format!(
-        "parity shrink '{}' --backend {backend}{again} --pin {file}",
-        case.id()
-    ))
+    next(&format!("parity shrink '{}'{arg}{again} --pin {file}", case.id()))
 }
 
 /// After `parity baseline update`: the run that the new list is to explain.
-pub(crate) fn after_baseline(args: &BaselineUpdateArgs) -> String {
+pub(crate) fn after_baseline(args: &BaselineUpdateArgs, info: &BackendInfo) -> String {
     let (backend, dir) = (&args.backend, spec_dir(args.spec_dir.as_deref()));
     next(&format!(
-        "parity run --backend {backend}{}{dir} --output json --out {RECORD}, then parity gate {RECORD} --backend {backend} \
+        "parity run{}{}{dir} --output json --out {RECORD}, then parity gate {RECORD} --backend {backend} \
          --min 99",
+        backend_arg(info),
         list(args.known.as_deref())
     ))
 }
@@ -180,6 +197,51 @@ mod tests {
         assert_eq!(
             line,
             "\nnext: parity explain 'unary/neg:f32:[3]:contiguous:any' --backend one --seed 7 --no-fallback\n"
+        );
+    }
+
+    /// The same, on another host or recorded.
+    fn on(mut run: RunRecord, backend: &str, host: Option<&str>) -> RunRecord {
+        run.backends[0].backend = backend.to_owned();
+        run.backends[0].host = host.map(str::to_owned);
+        run
+    }
+
+    #[test]
+    fn a_backend_of_another_host_is_named_with_its_place_in_every_command_that_runs_it() {
+        let remote = |verdict| on(run(&[verdict]), "one", Some("ssh://gpu7"));
+        let option = "--backend 'one=ssh://gpu7'";
+        let failing = remote(Verdict::Mismatch);
+        for line in [after_run(&failing, None, None), after_explain(&failing, None)] {
+            assert!(
+                line.as_ref().is_some_and(|line| line.contains(option)),
+                "{line:?}"
+            );
+        }
+        // A stored run knows its columns by their names.
+        let gate = after_run(&remote(Verdict::Pass), Some(Path::new("a.json")), None).unwrap();
+        assert!(gate.contains("--backend one --min"), "{gate}");
+    }
+
+    #[test]
+    fn recorded_outputs_are_verified_or_run_beside_and_never_explained() {
+        let line = |verdict| {
+            let mut run = on(run(&[verdict]), "golden:card", None);
+            run.repro_args.push("--against golden:card".to_owned());
+            after_run(&run, None, None).unwrap()
+        };
+        assert_eq!(line(Verdict::NotRun), "\nnext: parity golden verify card\n");
+        assert_eq!(
+            line(Verdict::Mismatch),
+            "\nnext: parity run --case 'unary/neg:f32:[1]:contiguous:any' --seed 7 --no-fallback --against golden:card\n"
+        );
+        // The control: beside it a backend fails that runs, and `explain` compares with no recording.
+        let mut both = run(&[Verdict::Mismatch]);
+        both.repro_args.push("--against golden:card".to_owned());
+        let line = after_run(&both, None, None).unwrap();
+        assert!(
+            line.contains("parity explain") && !line.contains("--against"),
+            "{line}"
         );
     }
 

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use parity_exec::{Backend, WorkerCommand};
+use parity_model::record::BackendInfo;
 
 use crate::{
     exit::{Exit, Failure},
@@ -80,6 +81,18 @@ impl Station {
             backend: backend(name)?,
             place,
         })
+    }
+
+    /// The column before its backend has answered: name and place.
+    pub(crate) fn info(&self) -> BackendInfo {
+        BackendInfo {
+            backend: self.backend.name().to_owned(),
+            device: String::new(),
+            level: String::new(),
+            driver: String::new(),
+            target: String::new(),
+            host: self.place.text(),
+        }
     }
 
     /// How the worker is started; `local` says how one is here.

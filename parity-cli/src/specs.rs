@@ -25,10 +25,13 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(dir) = asked {
         return match dir.is_dir() {
             true => Ok(dir.to_owned()),
-            false => Err(no_input(format!(
-                "the spec directory {} does not exist",
-                dir.display()
-            ))),
+            false => {
+                let why = match dir.exists() {
+                    true => "is a file: name the directory that it is in",
+                    false => "does not exist",
+                };
+                Err(no_input(format!("the spec directory {} {why}", dir.display())))
+            }
         };
     }
     let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];

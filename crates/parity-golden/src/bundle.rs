@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use parity_model::{CaseId, DType, HostTensor, Outcome};
@@ -42,7 +42,6 @@ pub struct Bundle {
     manifest: Manifest,
     entries: BTreeMap<String, Entry>,
     values: BTreeMap<String, HostTensor>,
-    dir: PathBuf,
 }
 
 impl Bundle {
@@ -58,18 +57,12 @@ impl Bundle {
             manifest,
             entries,
             values,
-            dir: dir.to_owned(),
         })
     }
 
     /// Where the outputs come from.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
-    }
-
-    /// The folder.
-    pub fn dir(&self) -> &Path {
-        &self.dir
     }
 
     /// Whether the bundle can answer for a run with this seed and this candle.

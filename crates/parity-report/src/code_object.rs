@@ -22,6 +22,21 @@ pub struct CodeObject {
     pub target: String,
     /// Its kernels by name, with the arguments each declares.
     pub kernels: BTreeMap<String, Vec<Arg>>,
+    /// What a wave of each kernel takes, by the kernel's name.
+    pub resources: BTreeMap<String, Resources>,
+}
+
+/// What a kernel takes of a compute unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Vector registers of a lane, accumulation registers among them.
+    pub vgprs: u64,
+    /// Scalar registers of a wave.
+    pub sgprs: u64,
+    /// Bytes of LDS of a workgroup, without what a launch adds.
+    pub lds: u64,
+    /// Bytes of scratch memory of a lane, into which registers are spilled.
+    pub scratch: u64,
 }
 
 /// An argument that a kernel declares.
@@ -70,17 +85,27 @@ impl CodeObject {
         let metadata = metadata(elf)?.ok_or(BadCodeObject::Empty)?;
         let listed = get(&metadata, "amdhsa.kernels").and_then(Value::as_array);
         let kernels = listed.into_iter().flatten().map(kernel);
-        let kernels: Option<BTreeMap<_, _>> = kernels.collect();
-        let kernels = kernels.ok_or_else(|| {
-            BadCodeObject::Metadata("a kernel without a name, or an argument without a size".to_owned())
+        let kernels: Option<Vec<_>> = kernels.collect();
+        let described = kernels.ok_or_else(|| {
+            BadCodeObject::Metadata(
+                "a kernel without a name or registers, or an argument without a size".to_owned(),
+            )
         })?;
-        if kernels.is_empty() {
+        if described.is_empty() {
             return Err(BadCodeObject::Empty);
         }
+        let resources = described
+            .iter()
+            .map(|(name, _, taken)| (name.clone(), *taken))
+            .collect();
         Ok(CodeObject {
             module: module.to_owned(),
             target: target.to_owned(),
-            kernels,
+            kernels: described
+                .into_iter()
+                .map(|(name, args, _)| (name, args))
+                .collect(),
+            resources,
         })
     }
 }
@@ -105,8 +130,8 @@ fn metadata(elf: &[u8]) -> Result<Option<Value>, BadCodeObject> {
     Ok(None)
 }
 
-/// A kernel's name and arguments, without those that the runtime fills in.
-fn kernel(metadata: &Value) -> Option<(String, Vec<Arg>)> {
+/// A kernel's name, its arguments without those that the runtime fills in, and what it takes.
+fn kernel(metadata: &Value) -> Option<(String, Vec<Arg>, Resources)> {
     let name = get(metadata, ".name")?.as_str()?;
     let mut args = Vec::new();
     for arg in get(metadata, ".args")
@@ -121,7 +146,14 @@ fn kernel(metadata: &Value) -> Option<(String, Vec<Arg>)> {
             args.push(Arg::Value(get(arg, ".size")?.as_u64()?));
         }
     }
-    Some((name.to_owned(), args))
+    let number = |key| get(metadata, key).and_then(Value::as_u64);
+    let resources = Resources {
+        vgprs: number(".vgpr_count")?,
+        sgprs: number(".sgpr_count")?,
+        lds: number(".group_segment_fixed_size")?,
+        scratch: number(".private_segment_fixed_size")?,
+    };
+    Some((name.to_owned(), args, resources))
 }
 
 fn get<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {

@@ -3,7 +3,7 @@
 
 use parity_model::record::{BackendInfo, CaseRecord, CaseResult, RunRecord};
 
-const HEADER: [&str; 13] = [
+const HEADER: [&str; 14] = [
     "id",
     "family",
     "op",
@@ -14,6 +14,7 @@ const HEADER: [&str; 13] = [
     "verdict",
     "worst_ulp",
     "worst_abs",
+    "worst_rel",
     "share_of_limit",
     "cpu_fallbacks",
     "note",
@@ -21,7 +22,7 @@ const HEADER: [&str; 13] = [
 
 /// Renders the rows.
 ///
-/// The three error columns are those against the oracle, empty where no value came back; an infinite one reads `inf`.
+/// The four error columns are those against the oracle, empty where no value came back; an infinite one reads `inf`.
 pub fn render(run: &RunRecord) -> String {
     let mut page = line(&HEADER.map(str::to_owned));
     for case in &run.cases {
@@ -45,6 +46,7 @@ fn row(case: &CaseRecord, backend: &BackendInfo, result: &CaseResult) -> [String
         result.verdict.name().to_owned(),
         full(error.map(|error| error.max_ulp)),
         full(error.map(|error| error.max_abs)),
+        full(error.and_then(|error| error.max_rel)),
         full(error.map(|error| error.limit_used)),
         result.fallbacks.join(" "),
         result.note.clone().unwrap_or_default(),

@@ -3,7 +3,7 @@
 
 use parity_model::{
     Verdict,
-    record::{CaseRecord, CaseResult, RunRecord},
+    record::{BackendInfo, CaseRecord, CaseResult, RunRecord},
 };
 
 use crate::cells::WorstError;
@@ -33,19 +33,24 @@ pub(crate) fn column(run: &RunRecord, column: usize) -> impl Iterator<Item = &Ca
     run.cases.iter().filter_map(move |case| case.results.get(column))
 }
 
+/// ` --backend rocm`, with a space before it: what a command needs to run the column's backend where it ran. Empty for
+/// recorded outputs, which run nowhere.
+pub fn backend_arg(info: &BackendInfo) -> String {
+    match (info.option(), &info.host) {
+        (None, _) => String::new(),
+        (Some(option), None) => format!(" --backend {option}"),
+        // A command holds whatever a shell does something with.
+        (Some(option), Some(_)) => format!(" --backend '{}'", option.replace('\'', r"'\''")),
+    }
+}
+
 /// The command that repeats one case. An id holds no single quote, so quoting it is enough for a shell.
 pub fn repro(run: &RunRecord, id: &str, backend: &str) -> String {
     let info = run.backends.iter().find(|info| info.backend == backend);
-    let backend = match info.filter(|info| info.host.is_some()) {
-        None => backend.to_owned(),
-        // A command holds whatever a shell does something with.
-        Some(info) => format!("'{}'", info.option().replace('\'', r"'\''")),
-    };
-    // Recorded outputs are no backend that runs: the arguments below name them.
-    let mut command = match backend.starts_with("golden:") {
-        true => format!("parity run --case '{id}'"),
-        false => format!("parity run --backend {backend} --case '{id}'"),
-    };
+    let mut command = format!(
+        "parity run{} --case '{id}'",
+        info.map(backend_arg).unwrap_or_default()
+    );
     for argument in &run.repro_args {
         command.push(' ');
         command.push_str(argument);
@@ -208,6 +213,7 @@ mod tests {
             vs_reference: None,
             note: None,
             fallbacks: vec![],
+            as_reference: false,
             served_by: vec![],
             millis: 0.0,
         }

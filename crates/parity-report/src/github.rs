@@ -6,7 +6,7 @@ use std::fmt::Write;
 use parity_model::record::RunRecord;
 
 use crate::{
-    Score, Totals,
+    Score, Shared, Totals,
     cells::families,
     facts::{Found, count_text, planned_text, repro, results},
     gfm::{Table, code, words},
@@ -127,6 +127,7 @@ fn write_backends(page: &mut String, run: &RunRecord) -> std::fmt::Result {
             .given()
             .map(|(verdict, count)| format!("{} {}", count_text(count), verdict.name()))
             .collect();
+        let shared = Shared::of(run, column).map(|shared| format!("; {shared}"));
         let device = [info.device.as_str(), info.target.as_str()].join(" ");
         table.row([
             info.backend.clone(),
@@ -134,7 +135,7 @@ fn write_backends(page: &mut String, run: &RunRecord) -> std::fmt::Result {
             info.level.clone(),
             score.percent(),
             count_text(score.executed),
-            verdicts.join(", "),
+            verdicts.join(", ") + &shared.unwrap_or_default(),
         ]);
     }
     writeln!(page, "{}", table.render())

@@ -11,9 +11,10 @@ use std::fmt::Write;
 use parity_model::record::RunRecord;
 
 use crate::{
-    Totals,
+    Shared, Totals,
     cells::families,
     facts::{self, SCORE_DEFINITION, Score, count_text, known_failures},
+    shared::SHARED_DEFINITION,
 };
 
 const STYLE: &str = include_str!("html/page.css");
@@ -99,10 +100,12 @@ fn write_header(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     for column in 0..run.backends.len() {
         write_card(page, run, column)?;
     }
-    write!(
-        page,
-        "</div>\n<p class=\"small\">{SCORE_DEFINITION}</p>\n</header>\n"
-    )
+    write!(page, "</div>\n<p class=\"small\">{SCORE_DEFINITION}</p>\n")?;
+    if (0..run.backends.len()).any(|column| Shared::of(run, column).is_some()) {
+        writeln!(page, "<p class=\"small\">{SHARED_DEFINITION}</p>")?;
+    }
+    page.push_str("</header>\n");
+    Ok(())
 }
 
 /// A backend: its device, its score, its verdicts.
@@ -125,6 +128,9 @@ fn write_card(page: &mut String, run: &RunRecord, column: usize) -> std::fmt::Re
         count_text(score.agreed),
         count_text(score.executed),
     )?;
+    if let Some(shared) = Shared::of(run, column) {
+        writeln!(page, "<p class=\"device\">{shared}</p>")?;
+    }
     page.push_str("<p class=\"verdicts\">");
     for (verdict, count) in Totals::of(facts::column(run, column)).given() {
         let class = class_of(verdict.fails_run(), facts::agrees(verdict));

@@ -14,12 +14,14 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod pages;
+mod shared;
 mod sources;
 pub mod text;
 mod totals;
 mod trace;
 
-pub use code_object::{Arg, BadCodeObject, CodeObject};
-pub use facts::{SCORE_DEFINITION, Score, agrees, repro, share_text, ulp_text};
+pub use code_object::{Arg, BadCodeObject, CodeObject, Resources};
+pub use facts::{SCORE_DEFINITION, Score, agrees, backend_arg, repro, share_text, ulp_text};
+pub use shared::Shared;
 pub use sources::Sources;
 pub use totals::Totals;

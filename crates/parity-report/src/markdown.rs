@@ -9,6 +9,7 @@ use crate::{
     cells::{Cell, families, grid},
     facts::{self, Score, count_text, error_text, known_failures, repro, results},
     gfm::{Table, code, one_line, words},
+    shared,
 };
 
 /// First line of the page.
@@ -113,7 +114,11 @@ fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
         "\n## Totals\n\n{}\n{}\n",
         table.render(),
         facts::SCORE_DEFINITION
-    )
+    )?;
+    match shared::section(run) {
+        Some(section) => write!(page, "\n{section}"),
+        None => Ok(()),
+    }
 }
 
 /// `rocm (isa)`: no figure without its level.

@@ -9,7 +9,7 @@ use parity_model::{
 };
 
 use crate::{
-    Totals,
+    Shared, Totals,
     cells::{Cell, distinct, families, grid},
     facts::{Found, error_text, known_failures, repro, results},
 };
@@ -181,6 +181,9 @@ fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
             run.planned,
             parts.join(" + ")
         )?;
+        if let Some(shared) = Shared::of(run, column) {
+            writeln!(page, "  {shared}")?;
+        }
         let fallen: Vec<_> = fallbacks(run, column).collect();
         if !fallen.is_empty() {
             let ops = distinct(fallen.iter().flat_map(|ops| ops.iter().map(String::as_str)));

@@ -48,6 +48,15 @@ fn update(args: &BaselineUpdateArgs) -> Result<Exit, Failure> {
     let columns = stored.run.backends.iter().enumerate();
     let columns = columns.map(|(column, info)| (info.backend.as_str(), column));
     let column = look_up(&format!("backend of {}", stored.path), &args.backend, columns)?;
+    let info = &stored.run.backends[column];
+    if info.is_recorded() {
+        let message = format!(
+            "{} holds recorded outputs, which are judged by the list of the backend that was recorded; update that from a run on such a \
+             device",
+            info.backend
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let results = stored.run.cases.iter();
     let results: Vec<(&str, &CaseResult)> = results
         .filter_map(|case| Some((case.id.as_str(), case.results.get(column)?)))
@@ -96,7 +105,7 @@ fn update(args: &BaselineUpdateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     replace(&path, &new)?;
-    print(&format!("{name}\n{page}{}", next::after_baseline(args)))?;
+    print(&format!("{name}\n{page}{}", next::after_baseline(args, info)))?;
     Ok(Exit::Ok)
 }
 
@@ -161,9 +170,10 @@ impl Changes {
             ));
         }
         for (id, verdict) in &self.left {
-            let why = match verdict {
-                Verdict::NotRun => "it never ran, which is no known failure",
-                _ => "it is in no spec; `parity shrink CASE --pin FILE` puts it into one",
+            let why = if *verdict == Verdict::NotRun {
+                "it never ran, which is no known failure"
+            } else {
+                "it is in no spec; `parity shrink CASE --pin FILE` puts it into one"
             };
             page.push_str(&format!(
                 "  ! {id} fails ({}) and is left out: {why}\n",

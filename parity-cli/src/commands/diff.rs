@@ -29,19 +29,20 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     let worse = |change: &Change<'_>| change.is_worse() && !(args.allow_gone && change.kind == Kind::Gone);
     let worse: Vec<_> = found.list.iter().filter(|change| worse(change)).collect();
     print(&page(&before, &after, &found, worse.len()))?;
-    if let Some((change, info)) = worse
+    if let Some((change, (info, result))) = worse
         .iter()
-        .find_map(|change| Some((change, column(&after.run, change)?)))
+        .find_map(|change| Some((change, later(&after.run, change)?)))
     {
-        print(&next::explain(&after.run, &change.case.id, info, None))?;
+        print(&next::explain(&after.run, change.case, info, result, None))?;
     }
     Ok(if worse.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
-/// The later run's device behind a change; a result that is gone has none.
-fn column<'a>(run: &'a RunRecord, change: &Change<'_>) -> Option<&'a BackendInfo> {
-    change.after?;
-    run.backends.iter().find(|info| info.backend == change.backend)
+/// The later run's device behind a change, and its result; one that is gone has none.
+fn later<'a>(run: &'a RunRecord, change: &Change<'a>) -> Option<(&'a BackendInfo, &'a CaseResult)> {
+    let result = change.after?;
+    let mut backends = run.backends.iter();
+    Some((backends.find(|info| info.backend == change.backend)?, result))
 }
 
 fn page(before: &Stored, after: &Stored, found: &Changes<'_>, worse: usize) -> String {

@@ -328,6 +328,9 @@ fn why(result: &CaseResult) -> String {
 fn distance(metrics: &parity_model::Metrics) -> String {
     let (outside, elements) = (metrics.outside, metrics.elements);
     let (ulp, abs) = (ulp_text(metrics.max_ulp), metrics.max_abs);
-    let used = share_text(metrics.limit_used);
-    format!("{outside} of {elements} outside; largest error {ulp} ULP, {abs:.3e}; {used} of a limit used")
+    let rel = metrics.max_rel.map(|rel| format!(", {rel:.3e} relative"));
+    let (rel, used) = (rel.unwrap_or_default(), share_text(metrics.limit_used));
+    format!(
+        "{outside} of {elements} outside; largest error {ulp} ULP, {abs:.3e} absolute{rel}; {used} of a limit used"
+    )
 }

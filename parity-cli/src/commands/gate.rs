@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use parity_model::record::{BackendInfo, CaseRecord, CaseResult, RunRecord};
-use parity_report::{SCORE_DEFINITION, Score, agrees, repro, text::describe};
+use parity_report::{SCORE_DEFINITION, Score, Shared, agrees, repro, text::describe};
 
 use crate::{
     args::GateArgs,
@@ -39,8 +39,8 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
         blocks.extend(column.new_failures(base));
     }
     print(&column.page(&stored, min, &blocks))?;
-    if let Some((case, _)) = blocks.iter().find_map(|block| block.cases.first()) {
-        print(&next::explain(&stored.run, &case.id, column.info, None))?;
+    if let Some((case, result)) = blocks.iter().find_map(|block| block.cases.first()) {
+        print(&next::explain(&stored.run, case, column.info, result, None))?;
     }
     Ok(if blocks.is_empty() { Exit::Ok } else { Exit::Failed })
 }
@@ -221,6 +221,11 @@ impl<'a> Column<'a> {
                 .map(|(family, part)| row(family, part.score())),
         );
         page.push_str(&columns("  ", &rows));
+        let mut columns = self.run.backends.iter();
+        let place = columns.position(|info| info.backend == self.info.backend);
+        if let Some(shared) = place.and_then(|column| Shared::of(self.run, column)) {
+            writeln!(page, "  {shared}")?;
+        }
         if blocks.is_empty() {
             return writeln!(
                 page,

@@ -1,15 +1,14 @@
 //! `parity golden`: records what a device computes, and checks what was recorded.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{Mutex, PoisonError},
 };
 
 use parity_exec::{Backend, CANDLE_VERSION};
 use parity_golden::{Bundle, Provenance, Recorder, Stale};
-use parity_model::{Case, record::RunRecord};
-use parity_oracle::expected;
+use parity_model::{Case, Tier, record::RunRecord};
 use rayon::prelude::*;
 
 use super::run::{Plan, execute};
@@ -17,6 +16,7 @@ use crate::{
     args::{GoldenArgs, GoldenCommand, RecordArgs, VerifyArgs},
     exit::{Exit, Failure},
     golden::{bundles, folder, names, unusable},
+    judge::Brief,
     output::print,
     settings::{RunSettings, Selection},
     specs,
@@ -57,14 +57,17 @@ fn record(args: RecordArgs) -> Result<Exit, Failure> {
     let spec_dir = specs::find(settings.selection.spec_dir.as_deref())?;
     let plan = Plan::load(&settings)?;
     let recorder = Mutex::new(Recorder::default());
-    let run = execute(&settings, &plan, |case, executions| {
+    let run = execute(&settings, &plan, |brief, executions| {
         let Some(execution) = executions.get(column) else {
             return;
         };
-        let inputs = case.inputs(settings.seed);
-        let answer = expected(case, &inputs).tensor();
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        recorder.add(&case.id(), &inputs, &answer, execution.outcome.clone());
+        recorder.add(
+            &brief.id,
+            &brief.inputs,
+            &brief.want.tensor(),
+            execution.outcome.clone(),
+        );
     })?;
     let dir = bundles(&spec_dir).join(&args.name);
     let recorder = recorder.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -109,46 +112,86 @@ fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
         false => args.names.clone(),
     };
     if chosen.is_empty() {
-        let message = format!("there is no golden bundle in {}", bundles(&spec_dir).display());
+        let message = format!(
+            "there is no golden bundle in {}; `parity golden record --name NAME` makes one",
+            bundles(&spec_dir).display()
+        );
         return Err(Failure::new(Exit::NothingMatched, message));
     }
     let mut exit = Exit::Ok;
     for name in &chosen {
         let bundle = Bundle::open(&folder(name, &spec_dir)?).map_err(unusable)?;
-        let complaints = complaints(&bundle, &all);
-        print(&report(name, &bundle, &complaints))?;
-        if !complaints.is_empty() {
+        let findings = Findings::of(&bundle, &all);
+        print(&report(name, &bundle, &findings))?;
+        if !findings.stale.is_empty() {
             exit = Exit::Failed;
         }
     }
     Ok(exit)
 }
 
-/// What of a bundle does not belong to the specs as they are, a line each.
-fn complaints(bundle: &Bundle, all: &[Case]) -> Vec<String> {
-    let seed = bundle.manifest().provenance.seed;
-    if let Err(stale) = bundle.fits(seed, CANDLE_VERSION) {
-        return vec![stale.to_string()];
-    }
-    let ids: BTreeSet<_> = all.iter().map(|case| case.id().to_string()).collect();
-    let gone = bundle.orphans(&ids);
-    let gone = gone
-        .into_iter()
-        .map(|id| format!("{id}: recorded, and no spec has it any more"));
-    let check = |case: &Case| {
-        let (id, inputs) = (case.id(), case.inputs(seed));
-        let answer = expected(case, &inputs).tensor();
-        match bundle.outcome(&id, &inputs, &answer) {
-            // Specs may have more cases than a tier that was recorded; a run that asks for one is told.
-            Ok(_) | Err(Stale::NotRecorded) => None,
-            Err(stale) => Some(format!("{id}: {stale}")),
-        }
-    };
-    let changed: Vec<_> = all.par_iter().filter_map(check).collect();
-    gone.chain(changed).collect()
+/// How a bundle and the specs as they are differ.
+struct Findings {
+    /// Entries that answer for no case any more, a line each.
+    stale: Vec<String>,
+    /// By tier, the cases of the specs that it has no entry for: it may have been recorded of some only, and a run that asks
+    /// for another is told.
+    missing: BTreeMap<Tier, usize>,
+    /// Cases of the specs.
+    all: usize,
 }
 
-fn report(name: &str, bundle: &Bundle, complaints: &[String]) -> String {
+impl Findings {
+    fn of(bundle: &Bundle, all: &[Case]) -> Findings {
+        let seed = bundle.manifest().provenance.seed;
+        let mut findings = Findings {
+            stale: vec![],
+            missing: BTreeMap::new(),
+            all: all.len(),
+        };
+        if let Err(stale) = bundle.fits(seed, CANDLE_VERSION) {
+            findings.stale.push(stale.to_string());
+            return findings;
+        }
+        let ids: BTreeSet<_> = all.iter().map(|case| case.id().to_string()).collect();
+        let gone = bundle.orphans(&ids).into_iter();
+        let gone = gone.map(|id| format!("{id}: recorded, and no spec has it any more"));
+        findings.stale.extend(gone);
+        let check = |case| {
+            let brief = Brief::of(case, seed);
+            let outcome = bundle.outcome(&brief.id, &brief.inputs, &brief.want.tensor());
+            outcome.err().map(|stale| (case, stale))
+        };
+        let unanswered: Vec<(&Case, Stale)> = all.par_iter().filter_map(check).collect();
+        for (case, stale) in unanswered {
+            match stale {
+                Stale::NotRecorded => *findings.missing.entry(case.tier).or_default() += 1,
+                stale => findings.stale.push(format!("{}: {stale}", case.id())),
+            }
+        }
+        findings
+    }
+
+    /// How many cases have no entry, a line; empty where all have one.
+    fn missing_text(&self, backend: &str, name: &str) -> String {
+        let missing: usize = self.missing.values().sum();
+        if missing == 0 {
+            return String::new();
+        }
+        let tiers = self
+            .missing
+            .iter()
+            .map(|(tier, count)| format!("{count} of tier {tier}"));
+        format!(
+            "  {missing} of the {} cases of the specs are not recorded ({}): they are compared with nothing; on such a device, \
+             parity golden record --backend {backend} --name {name} records those of tier ci and below\n",
+            self.all,
+            tiers.collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+fn report(name: &str, bundle: &Bundle, findings: &Findings) -> String {
     let manifest = bundle.manifest();
     let recorded = &manifest.provenance;
     let mut page = format!(
@@ -163,18 +206,20 @@ fn report(name: &str, bundle: &Bundle, complaints: &[String]) -> String {
         recorded.seed,
         manifest.values,
     );
-    if complaints.is_empty() {
-        return page
-            + "  ok: every file has its digest, and every entry belongs to a case as the specs have it\n";
+    let Findings { stale, .. } = findings;
+    if stale.is_empty() {
+        page += "  ok: every file has its digest, and every entry belongs to a case as the specs have it\n";
     }
-    for complaint in complaints.iter().take(MAX_STALE) {
-        page += &format!("  stale: {complaint}\n");
+    for entry in stale.iter().take(MAX_STALE) {
+        page += &format!("  stale: {entry}\n");
     }
-    page += &format!(
-        "  {} entries are stale: they are compared with nothing; record the bundle again on such a device: parity golden \
-         record --backend {} --name {name}\n",
-        complaints.len(),
-        recorded.backend.backend,
-    );
-    page
+    let backend = &recorded.backend.backend;
+    if !stale.is_empty() {
+        page += &format!(
+            "  {} entries are stale: they are compared with nothing; record the bundle again on such a device: parity golden \
+             record --backend {backend} --name {name}\n",
+            stale.len(),
+        );
+    }
+    page + &findings.missing_text(backend, name)
 }

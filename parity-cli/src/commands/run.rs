@@ -14,7 +14,7 @@ use parity_model::{
     Case,
     journal::{Header, JOURNAL_VERSION},
     known::KnownFailures,
-    record::{BackendInfo, RECORD_VERSION, RunRecord, Shard},
+    record::{RECORD_VERSION, RunRecord, Shard},
 };
 use parity_report::Totals;
 
@@ -25,7 +25,7 @@ use crate::{
     golden::Golden,
     interrupt,
     journal::{Book, Ledger, same_devices, same_run},
-    judge::Judge,
+    judge::{Brief, Judge},
     known, next,
     output::{Sink, complain},
     place::Station,
@@ -199,11 +199,11 @@ pub(super) struct Finished {
     pub(super) missing: usize,
 }
 
-/// Runs and judges the plan to its end; `watch` sees every case's executions before they are judged and dropped.
+/// Runs and judges the plan to its end; `watch` sees every case with its executions before they are judged and dropped.
 pub(super) fn execute(
     settings: &RunSettings,
     plan: &Plan,
-    watch: impl Fn(&Case, &[Execution]) + Sync,
+    watch: impl Fn(&Brief<'_>, &[Execution]) + Sync,
 ) -> Result<RunRecord, Failure> {
     let session = Session {
         book: Book::None,
@@ -217,7 +217,7 @@ fn conduct(
     settings: &RunSettings,
     plan: &Plan,
     session: Session,
-    watch: impl Fn(&Case, &[Execution]) + Sync,
+    watch: impl Fn(&Brief<'_>, &[Execution]) + Sync,
 ) -> Result<Finished, Failure> {
     let Session { book, stop } = session;
     let mut header = header(settings, plan);
@@ -237,7 +237,6 @@ fn conduct(
     let bar = progress(plan.cases.len());
     bar.inc((plan.cases.len() - cases.len()) as u64);
     let judge = Judge {
-        seed: settings.seed,
         backends: names(settings).collect(),
         golden: plan.golden.as_ref(),
         known: &plan.known,
@@ -247,8 +246,9 @@ fn conduct(
         &cases,
         |index, column| ledger.start(places[index], judge.backends[column]),
         |index, case, executions| {
-            watch(case, &executions);
-            ledger.result(places[index], judge.record(case, executions));
+            let brief = Brief::of(case, settings.seed);
+            watch(&brief, &executions);
+            ledger.result(places[index], judge.record(&brief, executions));
             bar.inc(1);
         },
     );
@@ -297,14 +297,7 @@ fn supervise(settings: &RunSettings, stop: &Stop) -> Result<Supervisor, Failure>
 
 /// What is known of the run before its backends have answered: of those, name and place.
 fn header(settings: &RunSettings, plan: &Plan) -> Header {
-    let backends = settings.stations.iter().map(|station| BackendInfo {
-        backend: station.backend.name().to_owned(),
-        device: String::new(),
-        level: String::new(),
-        driver: String::new(),
-        target: String::new(),
-        host: station.place.text(),
-    });
+    let backends = settings.stations.iter().map(Station::info);
     let golden = plan.golden.as_ref();
     let reference = golden.map_or(Backend::REFERENCE.name(), Golden::name);
     Header {

@@ -79,7 +79,7 @@ pub(crate) fn shrink(args: ShrinkArgs) -> Result<Exit, Failure> {
     print(&next::after_shrink(
         &found.case,
         &bench.settings,
-        name,
+        &bench.settings.stations[bench.column].info(),
         pin.is_some(),
     ))?;
     Ok(Exit::Ok)
@@ -176,12 +176,12 @@ impl Bench {
     fn classes(&mut self, cases: &[Case]) -> Result<Vec<Result<Class, Verdict>>, Failure> {
         self.plan.cases = cases.to_vec();
         let outcomes = Mutex::new(BTreeMap::new());
-        let record = execute(&self.settings, &self.plan, |case, executions: &[Execution]| {
+        let record = execute(&self.settings, &self.plan, |brief, executions: &[Execution]| {
             let how = executions
                 .get(self.column)
                 .map_or("never ran", |execution| how(&execution.outcome));
             let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-            outcomes.insert(case.id(), how);
+            outcomes.insert(brief.id.clone(), how);
         })?;
         let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
         let class = |(case, record): (&Case, &parity_model::record::CaseRecord)| {

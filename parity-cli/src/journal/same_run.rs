@@ -28,7 +28,7 @@ fn facts(header: &Header) -> Vec<(String, String)> {
         || "all".to_owned(),
         |shard| format!("{}/{} of {}", shard.index, shard.of, shard.plan),
     );
-    let columns: Vec<_> = run.backends.iter().map(BackendInfo::option).collect();
+    let columns: Vec<_> = run.backends.iter().filter_map(BackendInfo::option).collect();
     // Specs are compared by what they say, not by where they are.
     let options = run
         .repro_args

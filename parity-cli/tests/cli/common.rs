@@ -131,6 +131,18 @@ pub(crate) fn parity(args: &[&str], dir: &Path, env: &[(&str, &str)]) -> Run {
     )
 }
 
+/// A shell with a line as it was printed; only `parity` is put on its path.
+pub(crate) fn shell(line: &str, dir: &Path) -> Command {
+    let binary = Path::new(env!("CARGO_BIN_EXE_parity")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", line])
+        .env("PATH", format!("{}:{path}", binary.display()))
+        .current_dir(dir);
+    shell
+}
+
 /// Runs a command to its end.
 pub(crate) fn finish(command: &mut Command) -> Run {
     let Output {

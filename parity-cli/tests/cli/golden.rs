@@ -116,6 +116,60 @@ fn a_case_that_was_not_recorded_is_not_run_and_fails() {
 }
 
 #[test]
+fn cases_that_were_not_recorded_are_counted_and_are_not_stale() {
+    let recorded = Recorded::new();
+    let verified = recorded.parity(&["golden", "verify"]).exits(0).stdout;
+    assert!(!verified.contains("not recorded"), "{verified}");
+    recorded.specs("\"exp\", \"neg\", \"sin\"");
+    let verified = recorded.parity(&["golden", "verify"]).exits(0).stdout;
+    assert!(verified.contains("  ok: every file has its digest"), "{verified}");
+    assert!(
+        verified.contains("  2 of the 6 cases of the specs are not recorded (2 of tier quick)"),
+        "{verified}"
+    );
+    let nothing = tempfile::tempdir().unwrap();
+    fs::create_dir(nothing.path().join("op-specs")).unwrap();
+    fs::write(nothing.path().join("op-specs/unary.toml"), unary("\"exp\"", "")).unwrap();
+    parity(&["golden", "verify"], nothing.path(), &[])
+        .exits(4)
+        .complains("parity golden record --name NAME");
+}
+
+#[test]
+fn what_fails_in_a_recording_leads_to_commands_that_work() {
+    let recorded = Recorded::new();
+    recorded.specs("\"exp\", \"neg\", \"sin\"");
+    let known = recorded.path().join("known.toml");
+    fs::write(&known, "").unwrap();
+    let args = [
+        "run",
+        "--backend",
+        "rocm",
+        "--against",
+        "golden:soft",
+        "--output",
+        "json",
+    ];
+    let args = [&args[..], &["--out", "run.json", "--known", "known.toml"]].concat();
+    let line = recorded.parity(&args).exits(100).stderr;
+    assert!(line.contains("next: parity golden verify soft"), "{line}");
+    let update = [
+        "baseline",
+        "update",
+        "run.json",
+        "--known",
+        "known.toml",
+        "--reason",
+        "r",
+    ];
+    recorded
+        .parity(&[&update[..], &["--backend", "golden:soft"]].concat())
+        .exits(64)
+        .complains("holds recorded outputs");
+    assert_eq!(fs::read_to_string(known).unwrap(), "");
+}
+
+#[test]
 fn a_recorded_case_that_the_specs_have_dropped_is_stale() {
     let recorded = Recorded::new();
     recorded.specs("\"exp\"");

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{Run, Specs, assert_same, copied_specs, finish, parity, timeless, unary};
+use crate::common::{Run, Specs, assert_same, copied_specs, finish, parity, shell, timeless, unary};
 
 const OPS: &str = r#""abs", "neg", "exp", "log", "sin", "cos", "sqr", "tanh""#;
 
@@ -375,21 +375,7 @@ fn ctrl_c_leaves_a_record_and_a_journal_and_the_line_it_says_goes_on() {
         "{said}"
     );
 
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_parity"))
-        .parent()
-        .unwrap();
-    let path = format!(
-        "{}:{}",
-        binary.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    let mut shell = Command::new("sh");
-    let resumed = finish(
-        shell
-            .args(["-c", line])
-            .env("PATH", path)
-            .current_dir(dir.path("")),
-    );
+    let resumed = finish(&mut shell(line, &dir.path("")));
     let undisturbed = finish(&mut long(&dir, &[]));
     assert_eq!(resumed.code, undisturbed.code, "{}", resumed.stderr);
     let resumed = fs::read_to_string(dir.path("cut.json")).unwrap();

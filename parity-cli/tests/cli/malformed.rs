@@ -128,6 +128,24 @@ const FLAGS: &[Flags] = &[
     ("gate gone.json --min 0", 64, &["expected a percentage above 0"]),
     ("gate gone.json", 64, &["--min <PERCENT>"]),
     ("diff gone.json", 64, &["<B.json>"]),
+    ("golden verify gone", 66, &["parity golden record --name gone"]),
+    (
+        "golden record --name ../x --backend rocm",
+        64,
+        &["a bundle's name is letters, digits"],
+    ),
+    (
+        "golden record --name x --backend cpu",
+        64,
+        &["record another backend, such as --backend cuda"],
+    ),
+    ("run --against gone", 64, &["--against golden:NAME"]),
+    (
+        "run --memory-limit 10",
+        64,
+        &["bad --memory-limit `10`", "e.g. 2GiB"],
+    ),
+    ("selftest --min 101", 64, &["--min 101 is no bar", "at most 100"]),
     (
         "baseline updat",
         64,
@@ -329,7 +347,7 @@ fn wrong_command_lines_are_refused() {
     let dir = specs.path("").display().to_string();
     for (line, exit, says) in FLAGS {
         let mut args: Vec<&str> = line.split(' ').collect();
-        let selects = ["run", "explain", "shrink", "list"].contains(&args[0]);
+        let selects = ["run", "explain", "shrink", "list", "golden"].contains(&args[0]);
         if selects {
             args.extend(["--spec-dir", &dir]);
         }

@@ -109,6 +109,26 @@ fn coverage_points_into_the_sources_it_is_given_and_refuses_a_folder_without_any
 }
 
 #[test]
+fn the_readmes_throughput_is_that_of_the_stored_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let record = parity(&["report", "reports/run.json.gz", "--output", "json"], &root, &[]).exits(0);
+    let record: serde_json::Value = serde_json::from_str(&record.stdout).unwrap();
+    let (cases, seconds) = (
+        record["planned"].as_u64().unwrap(),
+        record["seconds"].as_f64().unwrap(),
+    );
+    assert_eq!(record["backends"].as_array().unwrap().len(), 2);
+    let cases_text = format!("{},{:03}", cases / 1000, cases % 1000);
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let want = format!(
+        "took {seconds:.1} s for {cases_text} cases on the CPU and on the software GPU, on two cores: {:.0} cases/s",
+        (cases as f64 / seconds).floor()
+    );
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&readme).contains(&want), "README.md does not say: {want}");
+}
+
+#[test]
 fn the_readmes_three_backends_are_those_of_the_stored_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let dir = tempfile::tempdir().unwrap();

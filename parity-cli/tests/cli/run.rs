@@ -1,8 +1,8 @@
 //! Whole runs of the binary on the CPU backend: what is written, what is repeated, what fails.
 
-use std::{fs, process::Command};
+use std::{fs, path::Path};
 
-use crate::common::{Specs, finish, parity, unary};
+use crate::common::{Specs, finish, parity, shell, unary};
 use serde_json::Value;
 
 /// A limit that candle's `gelu` breaks somewhere in 72 elements: it rounds after every step.
@@ -69,22 +69,7 @@ fn a_planted_failure_fails_the_run_and_its_repro_line_works_as_printed() {
         "{again}"
     );
 
-    // A shell runs the line as it stands; only `parity` is put on its path.
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_parity"))
-        .parent()
-        .unwrap();
-    let path = format!(
-        "{}:{}",
-        binary.display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    let repeated = finish(
-        Command::new("sh")
-            .args(["-c", again])
-            .env("PATH", path)
-            .current_dir("/"),
-    )
-    .exits(100);
+    let repeated = finish(&mut shell(again, Path::new("/"))).exits(100);
     assert!(
         repeated.stdout.contains("limit: ") && repeated.stdout.contains("planted"),
         "{}",

@@ -228,6 +228,20 @@ fn a_stored_run_and_the_lines_of_its_journal_fit_their_schemas() {
 }
 
 #[test]
+fn the_level_of_recorded_outputs_says_so_and_an_unknown_one_does_not_fit() {
+    let (record, _) = run();
+    let schema = schema("results");
+    let of = |level: &str| {
+        let mut other = record.clone();
+        other["backends"][0]["level"] = json!(level);
+        errors(&schema, &other).len()
+    };
+    assert_eq!(of("hardware, recorded 2026-11-21T20:23:26Z"), 0);
+    assert_eq!(of("hardware, remembered"), 1);
+    assert_eq!(of("software"), 1);
+}
+
+#[test]
 fn another_record_does_not_fit() {
     let (record, journal) = run();
     let (results, lines) = (schema("results"), schema("journal"));

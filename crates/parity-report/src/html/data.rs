@@ -8,7 +8,10 @@ use parity_model::{
 };
 use serde_json::{Value, json};
 
-use crate::cells::{Index, families, grid};
+use crate::{
+    cells::{Index, families, grid},
+    facts::backend_arg,
+};
 
 /// The cells of the maps, in the order the script knows them by.
 pub(super) struct Data<'a> {
@@ -73,6 +76,7 @@ impl<'a> Data<'a> {
         let backends = self.run.backends.iter();
         let data = json!({
             "backends": backends.map(|backend| &backend.backend).collect::<Vec<_>>(),
+            "on": self.run.backends.iter().map(backend_arg).collect::<Vec<_>>(),
             "reference": self.run.reference,
             "verdicts": Verdict::ALL.map(Verdict::name),
             "fails": Verdict::ALL.map(Verdict::fails_run),

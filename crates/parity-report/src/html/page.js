@@ -80,9 +80,7 @@
     if (r.served) add("served by", r.served);
     add("limit", limit);
     const again = make("dd");
-    const backend = data.backends[state.backend];
-    const on = backend.startsWith("golden:") ? "" : " --backend " + backend;
-    again.append(make("pre", "parity run" + on + " --case '" + id + "'" +
+    again.append(make("pre", "parity run" + data.on[state.backend] + " --case '" + id + "'" +
       (data.args ? " " + data.args : "")));
     list.append(make("dt", "again"), again);
     return list;

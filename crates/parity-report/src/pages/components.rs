@@ -9,6 +9,7 @@ use crate::{
     gfm::Table,
     markdown::backend_title,
     pages::functions,
+    shared,
     sources::Sources,
 };
 
@@ -18,6 +19,9 @@ pub(super) fn render(run: &RunRecord, sources: &Sources) -> String {
         "\n{SCORE_DEFINITION}\n\n## Parity scores\n\n{}",
         scores(run)
     ));
+    if let Some(section) = shared::section(run) {
+        page.push_str(&format!("\n{section}"));
+    }
     if !sources.is_empty() {
         page.push_str(&format!(
             "\n## Functions of a backend\n\nThose that candle's traits and types ask of one, as they were found in the sources; each is on the page of [coverage](coverage.md).\n\n{}",
@@ -90,19 +94,25 @@ fn table(run: &RunRecord, column: usize) -> Table {
         "score",
         "worst error",
         "known",
+        "shared",
         "failing",
         "by CPU",
         "not run",
     ]);
     for family in families(run) {
         let of_family = |case: &&CaseRecord| case.family == family;
-        table.row(row(family, run.cases.iter().filter(of_family), column));
+        table.row(row(run, family, run.cases.iter().filter(of_family), column));
     }
-    table.row(row("all", run.cases.iter(), column));
+    table.row(row(run, "all", run.cases.iter(), column));
     table
 }
 
-fn row<'a>(name: &str, cases: impl Iterator<Item = &'a CaseRecord>, column: usize) -> Vec<String> {
+fn row<'a>(
+    run: &RunRecord,
+    name: &str,
+    cases: impl Iterator<Item = &'a CaseRecord>,
+    column: usize,
+) -> Vec<String> {
     let cases: Vec<_> = cases.collect();
     let ops: std::collections::BTreeSet<_> = cases.iter().map(|case| (&case.family, &case.op)).collect();
     let results: Vec<_> = cases.iter().filter_map(|case| case.results.get(column)).collect();
@@ -125,6 +135,7 @@ fn row<'a>(name: &str, cases: impl Iterator<Item = &'a CaseRecord>, column: usiz
         score.percent(),
         cell.worst.map_or_else(|| "-".to_owned(), error_text),
         blank_zero(score.known),
+        blank_zero(shared::count(run, cases.iter().copied(), column)),
         blank_zero(score.failing),
         blank_zero(score.by_fallback),
         blank_zero(score.not_run),

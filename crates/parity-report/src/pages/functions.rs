@@ -4,7 +4,7 @@
 
 use parity_model::{
     Op,
-    op::{Binary, Conv, Copies, Indexing, Nn, Pool, Quantized, Reduce, Unary, Upsample},
+    op::{Binary, Conv, Copies, Indexing, Matmul, Nn, Pool, Quantized, Reduce, Unary, Upsample},
 };
 
 use crate::sources::{Item, Line, Place, Sources};
@@ -140,19 +140,22 @@ pub(crate) fn reached(op: Op) -> Option<&'static str> {
         Op::Unary(Unary::Affine) => "affine",
         Op::Unary(Unary::Powf) => "powf",
         Op::Unary(Unary::Elu) => "elu",
+        Op::Unary(Unary::Clamp | Unary::RoundTo) => return None,
         Op::Unary(_) => "unary_impl",
         Op::Binary(Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge) => "cmp",
         Op::Binary(Binary::Pow) => return None,
         Op::Binary(_) => "binary_impl",
+        Op::Broadcast(op) => return reached(op.of().into()),
         Op::Cast(_) => "to_dtype",
         Op::Where(_) => "where_cond",
-        Op::Reduce(Reduce::CumSum) => return None,
+        Op::Reduce(Reduce::CumSum | Reduce::Norm) => return None,
         Op::Reduce(_) => "reduce_op",
         Op::Indexing(Indexing::IndexSelect) => "index_select",
         Op::Indexing(Indexing::Gather) => "gather",
-        Op::Indexing(Indexing::Scatter) => "scatter_set",
-        Op::Indexing(Indexing::ScatterAdd) => "scatter_add_set",
+        Op::Indexing(Indexing::Scatter | Indexing::ScatterSet) => "scatter_set",
+        Op::Indexing(Indexing::ScatterAdd | Indexing::ScatterAddSet) => "scatter_add_set",
         Op::Indexing(Indexing::IndexAdd) => "index_add",
+        Op::Matmul(Matmul::Dot) => return None,
         Op::Matmul(_) => "matmul",
         Op::Conv(Conv::Conv1d) => "conv1d",
         Op::Conv(Conv::ConvTranspose1d) => "conv_transpose1d",
@@ -162,9 +165,10 @@ pub(crate) fn reached(op: Op) -> Option<&'static str> {
         Op::Pool(Pool::MaxPool2d) => "max_pool2d",
         Op::Upsample(Upsample::Nearest1d) => "upsample_nearest1d",
         Op::Upsample(Upsample::Nearest2d) => "upsample_nearest2d",
-        Op::Upsample(Upsample::Bilinear2d) => "upsample_bilinear2d",
+        Op::Upsample(Upsample::Bilinear2d | Upsample::BilinearScale) => "upsample_bilinear2d",
         Op::Copies(Copies::Copy) => "copy_strided_src",
-        Op::Copies(Copies::Fill) => "const_set",
+        Op::Copies(Copies::Fill | Copies::Ones | Copies::Full) => "const_set",
+        Op::Copies(Copies::Zeros) => "zeros_impl",
         Op::Copies(Copies::Cat | Copies::SliceSet) => "copy2d",
         Op::Copies(_) => return None,
         Op::Sort(_) => "arg_sort",
@@ -182,6 +186,8 @@ pub(crate) fn reached(op: Op) -> Option<&'static str> {
         Op::Quantized(Quantized::DequantizeF16(_)) => "dequantize_f16",
         Op::Quantized(Quantized::Qmatmul(_)) => "fwd",
         Op::Quantized(Quantized::Embedding(_)) => "embedding",
+        Op::Quantized(Quantized::IndexedMoe(_)) => "indexed_moe_forward",
+        Op::Quantized(Quantized::Quantize(_)) => "quantize",
     };
     Some(name)
 }

@@ -7,7 +7,7 @@ use parity_model::record::RunRecord;
 
 use super::{inventory, stem::split};
 use crate::{
-    code_object::CodeObject,
+    code_object::{CodeObject, Resources},
     facts::count_text,
     gfm::{Table, code},
     markdown::backend_title,
@@ -31,6 +31,7 @@ pub(super) fn render(run: &RunRecord, inventory: &str, objects: &[CodeObject], s
         let ours = by_module(inventory::ours(objects, target).into_keys());
         page.push_str(&format!("\n## {target}\n\n{}", summary(&candles, &ours)));
         page.push_str(&missing(&candles, &ours));
+        page.push_str(&taken(objects, target));
     }
     // The lists are the same for every target unless one lacks a kernel, which the summaries show.
     if let Some(target) = targets.first() {
@@ -98,6 +99,56 @@ fn missing(candles: &Modules<'_>, ours: &Modules<'_>) -> String {
         }
     }
     page
+}
+
+/// Vector registers of a lane that a SIMD has, in what portions waves get them, and waves that it holds at most. From LLVM's
+/// "User Guide for AMDGPU Backend" and AMD's documents of the instruction sets; none for other targets.
+fn register_file(target: &str) -> Option<[u64; 3]> {
+    match target {
+        "gfx1100" => Some([1536, 24, 16]),
+        "gfx90a" | "gfx942" => Some([512, 8, 8]),
+        _ => None,
+    }
+}
+
+/// Waves that a SIMD holds of a kernel with so many vector registers.
+fn waves(target: &str, vgprs: u64) -> Option<u64> {
+    let [file, portion, most] = register_file(target)?;
+    Some((file / vgprs.max(1).next_multiple_of(portion)).min(most))
+}
+
+/// Registers, LDS and scratch of each module's kernels: the most that one of them takes.
+fn taken(objects: &[CodeObject], target: &str) -> String {
+    let mut table = Table::new([
+        "module",
+        "kernel of the most VGPRs",
+        "VGPRs",
+        "SGPRs",
+        "LDS, bytes",
+        "waves a SIMD",
+        "kernels with scratch",
+    ])
+    .texts(2);
+    for object in objects.iter().filter(|object| object.target == target) {
+        let most = |of: fn(&Resources) -> u64| object.resources.values().map(of).max().unwrap_or(0);
+        let vgprs = most(|taken| taken.vgprs);
+        let greatest = object.resources.iter().find(|(_, taken)| taken.vgprs == vgprs);
+        let spilling = object.resources.values().filter(|taken| taken.scratch > 0);
+        table.row([
+            object.module.clone(),
+            greatest.map_or_else(String::new, |(name, _)| code(name)),
+            vgprs.to_string(),
+            most(|taken| taken.sgprs).to_string(),
+            most(|taken| taken.lds).to_string(),
+            waves(target, vgprs).map_or_else(String::new, |waves| waves.to_string()),
+            spilling.count().to_string(),
+        ]);
+    }
+    format!(
+        "\nThe most that a kernel of each module takes, as its metadata says; waves are those of the kernel with the most vector registers, \
+         as far as these allow. Kernels with scratch\nkeep registers in memory.\n\n{}",
+        table.render()
+    )
 }
 
 /// A kernel without its element types.
@@ -227,6 +278,16 @@ fn names(line: &str, stem: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waves_are_limited_by_registers_in_portions() {
+        assert_eq!(waves("gfx1100", 96), Some(16));
+        assert_eq!(waves("gfx1100", 97), Some(12), "120 of them");
+        assert_eq!(waves("gfx942", 64), Some(8));
+        assert_eq!(waves("gfx942", 65), Some(7));
+        assert_eq!(waves("gfx942", 512), Some(1));
+        assert_eq!(waves("gfx1030", 64), None);
+    }
 
     #[test]
     fn the_line_that_names_a_kernel_is_told_from_one_that_names_another() {

@@ -27,6 +27,7 @@ pub(crate) fn result(verdict: Verdict, max_ulp: Option<f64>, note: Option<&str>)
         outside: usize::from(verdict == Verdict::Mismatch),
         max_ulp,
         max_abs: 0.5,
+        max_rel: Some(0.25),
         limit_used: max_ulp / 2.0,
         worst: None,
     });
@@ -36,6 +37,7 @@ pub(crate) fn result(verdict: Verdict, max_ulp: Option<f64>, note: Option<&str>)
         vs_reference: None,
         note: note.map(str::to_owned),
         fallbacks: vec![],
+        as_reference: false,
         served_by: vec![],
         // A number that a parser which rounds carelessly reads back as 0.106459.
         millis: 0.10645900000000001,

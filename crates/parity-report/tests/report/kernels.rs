@@ -43,6 +43,9 @@ fn the_kernels_of_a_compiled_module_are_compared_with_candles() {
     let names: Vec<_> = object.kernels.keys().collect();
     assert_eq!(names, ["uexp_f32", "utwice_f32"]);
     assert_eq!(object.kernels["utwice_f32"], [Arg::Pointer, Arg::Value(2)]);
+    let taken = object.resources["utwice_f32"];
+    assert!(taken.vgprs > 0 && taken.sgprs > 0, "{taken:?}");
+    assert_eq!((taken.lds, taken.scratch), (0, 0));
 
     let pages = made_of(&[object]);
     let page = pages.iter().find(|page| page.name == "kernels.md").unwrap();
@@ -52,6 +55,11 @@ fn the_kernels_of_a_compiled_module_are_compared_with_candles() {
         line.unwrap().split('|').map(str::trim).collect::<Vec<_>>()
     };
     assert_eq!(row("unary")[2..7], ["123", "1", "122", "1", "2"]);
+    assert!(
+        page.text.contains("| unary  | `"),
+        "what its kernels take: {}",
+        page.text
+    );
     assert_eq!(row("`uexp`")[2..5], ["f32", "bf16 f16 f64 f8_e4m3", ""]);
     assert_eq!(row("`utwice`")[2..5], ["", "", "f32"]);
     let page = pages.iter().find(|page| page.name == "signatures.md").unwrap();

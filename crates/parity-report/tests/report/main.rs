@@ -12,3 +12,4 @@ mod github;
 mod kernels;
 mod pages;
 mod render;
+mod shared;

@@ -76,6 +76,7 @@ fn object() -> CodeObject {
         module: "unary".to_owned(),
         target: "gfx1100".to_owned(),
         kernels,
+        resources: BTreeMap::new(),
     }
 }
 
@@ -152,8 +153,8 @@ fn components_are_counted_per_backend_and_never_across_levels() {
             "| component | cpu (host) | rocm (isa) |",
             "| unary | 100 % (3/3) | 33.3 % (1/3) |",
             "| Storage | 3 | 2 | 1 | 1 |",
-            "| unary | 2 | 3 | 3 | 100 % | 0.50 25% | | | | |",
-            "| unary | 2 | 3 | 1 | 33.3 % | inf >1000% | 1 | 1 | | |",
+            "| unary | 2 | 3 | 3 | 100 % | 0.50 25% | | | | | |",
+            "| unary | 2 | 3 | 1 | 33.3 % | inf >1000% | 1 | | 1 | | |",
             "## cpu (host)",
             "## rocm (isa)",
         ],

@@ -114,7 +114,11 @@ fn backend() -> Value {
         &json!({
             "backend": text("The backend."),
             "device": text("The device's name."),
-            "level": {"type": "string", "enum": ["host", "hardware", "isa", "model"], "description": "How results were obtained."},
+            "level": {
+                "type": "string",
+                "pattern": "^(host|hardware|isa|model)(, recorded .+)?$",
+                "description": "How results were obtained, and when those of a recording were.",
+            },
             "driver": text("The driver and its version."),
             "target": text("The instruction set; empty where it means nothing."),
             "host": text("Where the worker ran; absent where it ran on parity's own host."),
@@ -162,6 +166,10 @@ fn result() -> Value {
             "vs_oracle": metrics,
             "vs_reference": metrics,
             "note": nullable(&text("Why, for anything but a pass.")),
+            "as_reference": {
+                "type": "boolean",
+                "description": "It does not agree, and is what the reference made of the case: told where vs_reference measures nothing.",
+            },
             "fallbacks": words("What ran on the CPU for want of a kernel."),
             "served_by": words("What computed the result, where the backend tells."),
             "millis": seconds("Milliseconds on the backend, transfers included."),
@@ -192,6 +200,7 @@ fn metrics() -> Value {
             "outside": count("Elements outside the limit."),
             "max_ulp": number,
             "max_abs": number,
+            "max_rel": number,
             "limit_used": number,
             "worst": nullable(&worst),
         }),
