@@ -110,7 +110,7 @@ fn copies(op: Copies, case: &Case) -> String {
             whole(1)
         ),
         Copies::Fill => format!(
-            "{{\n    let out = x0.copy()?;\n    out.narrow({}, {}, {})?.const_set({}.into())?;\n    out\n}}",
+            "{{\n    let out = x0.copy()?;\n    out.narrow({}, {}, {})?.const_set(({}).into())?;\n    out\n}}",
             whole(1),
             whole(2),
             whole(3),
@@ -135,7 +135,7 @@ fn copies(op: Copies, case: &Case) -> String {
 fn scalar(dtype: DType, value: f64) -> String {
     match dtype {
         DType::U8 | DType::U32 | DType::I16 | DType::I32 | DType::I64 | DType::F32 | DType::F64 => {
-            format!("({value:?}_f64 as {})", dtype.name())
+            format!("{value:?}_f64 as {}", dtype.name())
         }
         DType::BF16 | DType::F16 => format!("half::{}::from_f64({value:?})", dtype.name()),
         DType::F8E4M3 => format!("float8::F8E4M3::from_f64({value:?})"),

@@ -55,7 +55,7 @@ pub(super) fn copies(op: Copies, case: &Case) -> String {
         Copies::Eye | Copies::Tril | Copies::Triu => format!("Tensor::{op}(x0.dim(0)?, {like})?"),
         Copies::Arange => {
             let numbers = [0, 1, 2].map(|i| scalar(case.dtype, whole(i)));
-            format!("Tensor::arange_step({}, &device)?", numbers.join(", "))
+            format!("Tensor::arange_step({}, x0.device())?", numbers.join(", "))
         }
         Copies::OneHot => {
             let number = rust_type(case.dtype);
