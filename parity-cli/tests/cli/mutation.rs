@@ -44,9 +44,16 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "the last element is left out",
         file: "layout.h",
-        line: "out[i] = f(inp != nullptr ? inp[at[0]] : out[i]);",
-        replacement: "if (i + 1 < numel) { out[i] = f(inp != nullptr ? inp[at[0]] : out[i]); }",
+        line: "out[i] = f(from[at[0]]);",
+        replacement: "if (i + 1 < numel) { out[i] = f(from[at[0]]); }",
         ops: "exp",
+    },
+    Mutant {
+        what: "what is behind the last pack is taken for what is before it",
+        file: "packs.h",
+        line: "single(i < head ? i : i + packs * N);",
+        replacement: "single(i);",
+        ops: "neg",
     },
     Mutant {
         what: "a comparison lets equality in",
