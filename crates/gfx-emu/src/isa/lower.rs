@@ -266,12 +266,13 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
         inst.row.op,
         Op::Dot2I32I16 | Op::Dot2U32U16 | Op::Dot4I32I8 | Op::Dot8I32I4
     );
-    // The high half of a constant pair. A move has one half of each source in its result.
+    // The high half of a constant pair, but for zero, which has none that is not. A move has one half of each source in
+    // its result.
     let moves = inst.row.op == Op::PkMovB32;
     let high = inst.op_sel | if moves { 0 } else { inst.op_sel_hi };
     let sources = inst.src.iter().zip(inst.row.op.signature().src).enumerate();
     let constant = |(i, (operand, kind)): (usize, (&Operand, &Kind))| {
-        *kind == Kind::PF32 && matches!(operand, Operand::Inline(_)) && high >> i & 1 != 0
+        *kind == Kind::PF32 && matches!(operand, Operand::Inline(129..)) && high >> i & 1 != 0
     };
     // CDNA2's kernels set the scratch address up; nothing here reads it.
     let mut others = inst

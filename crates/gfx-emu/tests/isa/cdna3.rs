@@ -193,6 +193,12 @@ fn pairs_of_single_precision_numbers_choose_halves_and_signs() {
             &before,
             &[("v0", f(2.0)), ("v1", f(3.0))],
         ),
+        // The second half of a constant is refused below, but that of zero can only be zero.
+        (
+            "v_pk_add_f32 v[0:1], v[2:3], 0 neg_lo:[1,1] neg_hi:[1,1]",
+            &before,
+            &[("v0", f(-1.0)), ("v1", f(-2.0))],
+        ),
         (
             "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]",
             &before,
