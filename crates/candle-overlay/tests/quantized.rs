@@ -68,6 +68,18 @@ fn blocks_and_weights_are_the_cpus_bit_for_bit() {
 }
 
 #[test]
+fn a_view_becomes_as_many_blocks_as_it_has_or_is_refused_where_it_would_be_misread() {
+    let weights = numbers(&[3, 512]).to_device(&rocm()).unwrap();
+    let head = weights.narrow(0, 0, 1).unwrap();
+    let copied = QTensor::quantize(&head.copy().unwrap(), GgmlDType::Q8_0).unwrap();
+    let viewed = QTensor::quantize(&head, GgmlDType::Q8_0).unwrap();
+    assert_eq!(viewed.storage_size_in_bytes(), copied.storage_size_in_bytes());
+    assert_eq!(viewed.data().unwrap(), copied.data().unwrap());
+    let refused = QTensor::quantize(&head, GgmlDType::F16).err().unwrap().to_string();
+    assert!(refused.contains("quantize a copy of the view"), "{refused}");
+}
+
+#[test]
 fn blocks_quantized_from_the_host_are_the_ones_quantized_on_the_device() {
     let weights = numbers(&[2, 256]);
     let device = rocm();

@@ -60,6 +60,8 @@ use crate::DType::{BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
 const FLOATS: &[DType] = &[F8E4M3, BF16, F16, F32, F64];
 /// The float dtypes that candle's products and fused ops take.
 const WIDE: &[DType] = &[BF16, F16, F32, F64];
+/// What candle's convolutions take, on one backend at least.
+const CONVOLVED: &[DType] = &[U8, U32, BF16, F16, F32, F64];
 /// Those of more than 16 bits: for sums whose partial results candle rounds to the dtype.
 const F32_F64: &[DType] = &[F32, F64];
 const ANY: &[DType] = &DType::ALL;
@@ -358,9 +360,9 @@ ops! {
         Dot, "dot", [], [Data, Data], ANY, Same, "The sum of the products of two lists, made of parts: each product is rounded to the dtype; integers wrap.";
     }
     Conv, "conv", "Convolutions: cross-correlations of an input with a kernel, and their transposes." => {
-        Conv1d,            "conv1d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              WIDE,    Same,   "[b, c, l] with [o, c / groups, k], accumulated in f32 at least and rounded once.";
+        Conv1d,            "conv1d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              CONVOLVED, Same, "[b, c, l] with [o, c / groups, k], accumulated in f32 at least and rounded once.";
         ConvTranspose1d,   "conv_transpose1d",  ["padding", "output_padding", "stride", "dilation", "groups"],[Data, Data],              ANY,     Same,   "[b, c, l] with [c, o / groups, k], accumulated in f32 at least and rounded once; integers wrap.";
-        Conv2d,            "conv2d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              WIDE,    Same,   "[b, c, h, w] with [o, c / groups, kh, kw], accumulated in f32 at least and rounded once.";
+        Conv2d,            "conv2d",            ["padding", "stride", "dilation", "groups"],[Data, Data],              CONVOLVED, Same, "[b, c, h, w] with [o, c / groups, kh, kw], accumulated in f32 at least and rounded once.";
         ConvTranspose2d,   "conv_transpose2d",  ["padding", "output_padding", "stride", "dilation"],[Data, Data],              ANY,     Same,   "[b, c, h, w] with [c, o, kh, kw], accumulated in f32 at least and rounded once; integers wrap.";
     }
     Pool, "pool", "Pooling over windows of the last two of four dimensions." => {
@@ -420,7 +422,7 @@ ops! {
         SortDesc,          "sort_desc",         [],              [Data],                    ANY,     Same,   "The elements, descending.";
     }
     Nn, "nn", "candle-nn's fused ops." => {
-        Sigmoid,           "sigmoid",           [],              [Data],                    WIDE,    Same,   "1 / (1 + e^-x).";
+        Sigmoid,           "sigmoid",           [],              [Data],                    FLOATS,  Same,   "1 / (1 + e^-x).";
         HardSigmoid,       "hard_sigmoid",      [],              [Data],                    WIDE,    Same,   "(x + 3) / 6, at least 0 and at most 1.";
         LeakyRelu,         "leaky_relu",        ["slope"],       [Data],                    WIDE,    Same,   "x above zero, slope x below, the slope converted to the dtype first.";
         Mish,              "mish",              [],              [Data],                    WIDE,    Same,   "x tanh(log(1 + e^x)).";

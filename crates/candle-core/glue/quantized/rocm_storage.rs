@@ -24,17 +24,6 @@ fn format(dtype: GgmlDType) -> Format {
     formats! { F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q8_1 Q2K Q3K Q4K Q5K Q6K Q8K }
 }
 
-/// The floats of a host tensor as blocks, made by `quantize`.
-fn on_cpu(
-    floats: &[f32],
-    dtype: GgmlDType,
-    quantize: impl FnOnce(&mut dyn super::QuantizedType, &[f32]),
-) -> Result<Vec<u8>> {
-    let mut blocks = dtype.cpu_zeros(floats.len());
-    quantize(&mut *blocks, floats);
-    Ok(QStorage::Cpu(blocks).data()?.into_owned())
-}
-
 impl QRocmStorage {
     /// Room for `elem_count` weights: blocks of zeros.
     pub fn zeros(device: &RocmDevice, elem_count: usize, dtype: GgmlDType) -> Result<Self> {
@@ -84,8 +73,30 @@ impl QRocmStorage {
         RocmStorage::new(buffer, self.device.clone())
     }
 
-    fn set(&mut self, blocks: &[u8]) -> Result<()> {
-        self.blocks = self.device.backend().upload(DType::U8, blocks)?;
+    /// Replaces the blocks with what `quantize` makes of as many floats of `src` as there is room for.
+    ///
+    /// candle passes the whole storage of a view, and not where the view begins. The CPU's block formats read the floats they
+    /// have room for, its float formats panic: so those are refused here.
+    fn set(
+        &mut self,
+        src: &CpuStorage,
+        quantize: impl FnOnce(&mut dyn super::QuantizedType, &[f32]),
+    ) -> Result<()> {
+        let floats = src.as_slice()?;
+        let room = self.blocks.len() / self.dtype.type_size() * self.dtype.block_size();
+        let copies = self.dtype.block_size() == 1 && room != 0;
+        let Some(read) = floats.get(..room).filter(|_| !copies || floats.len() == room) else {
+            crate::bail!(
+                "{:?} blocks for {room} floats cannot be made of a view into {}: candle does not pass where it begins; \
+                 quantize a copy of the view",
+                self.dtype,
+                floats.len()
+            )
+        };
+        let mut blocks = self.dtype.cpu_zeros(room);
+        quantize(&mut *blocks, read);
+        let blocks = QStorage::Cpu(blocks).data()?.into_owned();
+        self.blocks = self.device.backend().upload(DType::U8, &blocks)?;
         Ok(())
     }
 
@@ -111,18 +122,14 @@ impl QRocmStorage {
         imatrix_weights: &[f32],
         n_per_row: usize,
     ) -> Result<()> {
-        let blocks = on_cpu(src.as_slice()?, self.dtype, |blocks, floats| {
+        self.set(src, |blocks, floats| {
             blocks.from_float_imatrix(floats, imatrix_weights, n_per_row);
-        })?;
-        self.set(&blocks)
+        })
     }
 
     /// As [`quantize`](Self::quantize), from the host.
     pub fn quantize_onto(&mut self, src: &CpuStorage) -> Result<()> {
-        let blocks = on_cpu(src.as_slice()?, self.dtype, |blocks, floats| {
-            blocks.from_float(floats);
-        })?;
-        self.set(&blocks)
+        self.set(src, |blocks, floats| blocks.from_float(floats))
     }
 
     /// The rows `ids` (u32) of the `rows` rows of `hidden` weights, as f32.
