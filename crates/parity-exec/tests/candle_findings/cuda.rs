@@ -371,3 +371,40 @@ fn on_cuda_no_random_number_is_drawn_in_f8e4m3() -> Result<()> {
     refuses(xs.randn_like(0., 1.), "for rand_normal");
     Ok(())
 }
+
+#[test]
+fn on_cuda_every_expert_but_the_first_is_read_from_the_wrong_place_in_q8_0() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    // Two experts of one row: 127 all over, which blocks of 8 bits hold exactly, and twice that.
+    let experts = Tensor::cat(
+        &[
+            Tensor::full(127f32, (1, 1, 64), &gpu)?,
+            Tensor::full(254f32, (1, 1, 64), &gpu)?,
+        ],
+        0,
+    )?;
+    let experts = QTensor::quantize(&experts, GgmlDType::Q8_0)?;
+    let (rows, second) = (
+        Tensor::full(127f32, (1, 1, 64), &gpu)?,
+        Tensor::new(&[[1u32]], &gpu)?,
+    );
+    let product = experts.indexed_moe_forward(&rows, &second)?;
+    let first = 64. * 127. * 127.;
+    finding(product.flatten_all()?.to_vec1::<f32>()?[0], first, 2. * first);
+    Ok(())
+}
+
+#[test]
+fn on_cuda_index_add_addresses_its_copy_by_the_layout_of_the_view() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    let table = Tensor::zeros((4, 2), DType::F32, &gpu)?;
+    let (id, row) = (
+        Tensor::new(&[0u32], &gpu)?,
+        Tensor::ones((1, 2), DType::F32, &gpu)?,
+    );
+    let tail = table.narrow(0, 2, 2)?;
+    panics(|| tail.index_add(&id, &row, 0), "`Option::unwrap()` on a `None`");
+    let turned = Tensor::zeros((2, 4), DType::F32, &gpu)?.t()?;
+    refuses(turned.index_add(&id, &row, 0), "only supports contiguous tensors");
+    Ok(())
+}
