@@ -37,6 +37,10 @@ pub struct Resources {
     pub lds: u64,
     /// Bytes of scratch memory of a lane, into which registers are spilled.
     pub scratch: u64,
+    /// Work-items that a workgroup has at most.
+    pub workgroup: u64,
+    /// Lanes of a wave.
+    pub wave: u64,
 }
 
 /// An argument that a kernel declares.
@@ -152,6 +156,8 @@ fn kernel(metadata: &Value) -> Option<(String, Vec<Arg>, Resources)> {
         sgprs: number(".sgpr_count")?,
         lds: number(".group_segment_fixed_size")?,
         scratch: number(".private_segment_fixed_size")?,
+        workgroup: number(".max_flat_workgroup_size")?,
+        wave: number(".wavefront_size")?,
     };
     Some((name.to_owned(), args, resources))
 }

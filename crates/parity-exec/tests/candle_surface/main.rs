@@ -1,4 +1,4 @@
-//! The whole surface of candle: every public function of `Tensor`, of its weights in ggml's formats and of candle-nn is an op
+//! The whole surface of candle: every public function of `Tensor`, of `Device`, of its weights in ggml's formats and of candle-nn is an op
 //! of the table by its name, is run by an op of another name, or stands here with the reason why it needs none. Read from
 //! the pristine sources, so that a function that a new candle brings fails this test until somebody decides.
 
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use candle_overlay::pristine::{CANDLE_CORE, CANDLE_NN, Places, Release, Source};
 use parity_model::Op;
-use table::{METHODS, NN, QUANTIZED, Why};
+use table::{DEVICE, METHODS, NN, QUANTIZED, Why};
 
 /// The files of a release whose path `wanted` takes, as text.
 fn texts(release: &Release, wanted: impl Fn(&str) -> bool) -> Vec<String> {
@@ -101,6 +101,12 @@ fn decided(found: &BTreeSet<String>, table: &[(&str, Why)], least: usize) {
 fn every_method_of_tensor_is_an_op_or_has_a_reason() {
     let own = |path: &str| path.starts_with("src/") && !path.contains("backend");
     decided(&methods(&texts(&CANDLE_CORE, own), "Tensor"), METHODS, 180);
+}
+
+#[test]
+fn every_method_of_device_is_run_by_an_op_or_has_a_reason() {
+    let own = texts(&CANDLE_CORE, |path| path == "src/device.rs");
+    decided(&methods(&own, "Device"), DEVICE, 15);
 }
 
 #[test]

@@ -18,6 +18,23 @@ const CALLERS_OWN: &str =
 const BUILDS: &str = "reads weights by name and builds a layer, whose forward is an op";
 const HOST_ONLY: &str = "works on slices of the host's memory and takes no tensor of a device";
 
+/// `Device`. What a backend does by itself, its storage, copies and random numbers, is called through tensors.
+pub(crate) const DEVICE: &[(&str, Why)] = &[
+    ("set_seed get_current_seed", By("rand_uniform_seeded")),
+    (
+        "new_cuda new_cuda_with_stream new_metal cuda_if_available metal_if_available",
+        No("opens a device, as a worker does before its first case"),
+    ),
+    (
+        "synchronize with_context",
+        No("computes nothing; every copy to the host waits for the device"),
+    ),
+    (
+        "as_cuda_device as_metal_device same_device location is_cpu is_cuda is_metal supports_bf16 bf16_default_to_f32",
+        No("says what a device is"),
+    ),
+];
+
 /// `Tensor`. Names that one row is about are separated by a blank.
 pub(crate) const METHODS: &[(&str, Why)] = &[
     ("const_set zero_set one_set", By("fill")),

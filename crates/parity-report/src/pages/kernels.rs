@@ -101,20 +101,48 @@ fn missing(candles: &Modules<'_>, ours: &Modules<'_>) -> String {
     page
 }
 
-/// Vector registers of a lane that a SIMD has, in what portions waves get them, and waves that it holds at most. From LLVM's
-/// "User Guide for AMDGPU Backend" and AMD's documents of the instruction sets; none for other targets.
-fn register_file(target: &str) -> Option<[u64; 3]> {
+/// What the waves of a target share.
+struct Unit {
+    /// Vector registers of a lane that a SIMD has, and in what portions waves get them.
+    vgprs: [u64; 2],
+    /// Waves that a SIMD holds at most.
+    waves: u64,
+    /// Bytes of LDS that a workgroup's SIMDs have together, and in what portions workgroups get them.
+    lds: [u64; 2],
+    /// SIMDs that share this LDS.
+    simds: u64,
+}
+
+/// From LLVM's "User Guide for AMDGPU Backend" and AMD's documents of the instruction sets; none for other targets. What
+/// shares LDS is a workgroup processor of gfx1100, two compute units in one, and a compute unit of the others.
+fn unit(target: &str) -> Option<Unit> {
+    let unit = |vgprs, waves, lds| Unit {
+        vgprs,
+        waves,
+        lds: [lds, 512],
+        simds: 4,
+    };
     match target {
-        "gfx1100" => Some([1536, 24, 16]),
-        "gfx90a" | "gfx942" => Some([512, 8, 8]),
+        "gfx1100" => Some(unit([1536, 24], 16, 128 << 10)),
+        "gfx90a" | "gfx942" => Some(unit([512, 8], 8, 64 << 10)),
         _ => None,
     }
 }
 
-/// Waves that a SIMD holds of a kernel with so many vector registers.
-fn waves(target: &str, vgprs: u64) -> Option<u64> {
-    let [file, portion, most] = register_file(target)?;
-    Some((file / vgprs.max(1).next_multiple_of(portion)).min(most))
+/// Waves that a SIMD holds of a kernel, as far as its vector registers and its LDS allow; workgroups are the greatest that it
+/// may be launched with.
+fn waves(target: &str, taken: &Resources) -> Option<u64> {
+    let unit = unit(target)?;
+    let portions = |[all, portion]: [u64; 2], wanted: u64| all / wanted.max(1).next_multiple_of(portion);
+    let of_registers = portions(unit.vgprs, taken.vgprs);
+    let of_lds = match taken.lds {
+        0 => unit.waves,
+        lds => {
+            let together = portions(unit.lds, lds) * taken.workgroup.div_ceil(taken.wave.max(1));
+            together.div_ceil(unit.simds)
+        }
+    };
+    Some(of_registers.min(of_lds).min(unit.waves))
 }
 
 /// Registers, LDS and scratch of each module's kernels: the most that one of them takes.
@@ -125,7 +153,7 @@ fn taken(objects: &[CodeObject], target: &str) -> String {
         "VGPRs",
         "SGPRs",
         "LDS, bytes",
-        "waves a SIMD",
+        "fewest waves a SIMD",
         "kernels with scratch",
     ])
     .texts(2);
@@ -133,20 +161,23 @@ fn taken(objects: &[CodeObject], target: &str) -> String {
         let most = |of: fn(&Resources) -> u64| object.resources.values().map(of).max().unwrap_or(0);
         let vgprs = most(|taken| taken.vgprs);
         let greatest = object.resources.iter().find(|(_, taken)| taken.vgprs == vgprs);
-        let spilling = object.resources.values().filter(|taken| taken.scratch > 0);
+        let kernels = object.resources.values();
+        let fewest = kernels.clone().filter_map(|taken| waves(target, taken)).min();
+        let spilling = kernels.filter(|taken| taken.scratch > 0);
         table.row([
             object.module.clone(),
             greatest.map_or_else(String::new, |(name, _)| code(name)),
             vgprs.to_string(),
             most(|taken| taken.sgprs).to_string(),
             most(|taken| taken.lds).to_string(),
-            waves(target, vgprs).map_or_else(String::new, |waves| waves.to_string()),
+            fewest.map_or_else(String::new, |waves| waves.to_string()),
             spilling.count().to_string(),
         ]);
     }
     format!(
-        "\nThe most that a kernel of each module takes, as its metadata says; waves are those of the kernel with the most vector registers, \
-         as far as these allow. Kernels with scratch\nkeep registers in memory.\n\n{}",
+        "\nThe most that a kernel of each module takes, as its metadata says, and how few waves of one of them a SIMD holds at a time, as far \
+         as vector registers\nand LDS allow, in the greatest workgroups that it may be launched with. Kernels with scratch keep registers in \
+         memory.\n\n{}",
         table.render()
     )
 }
@@ -281,12 +312,53 @@ mod tests {
 
     #[test]
     fn waves_are_limited_by_registers_in_portions() {
-        assert_eq!(waves("gfx1100", 96), Some(16));
-        assert_eq!(waves("gfx1100", 97), Some(12), "120 of them");
-        assert_eq!(waves("gfx942", 64), Some(8));
-        assert_eq!(waves("gfx942", 65), Some(7));
-        assert_eq!(waves("gfx942", 512), Some(1));
-        assert_eq!(waves("gfx1030", 64), None);
+        let of = |target, vgprs| {
+            let taken = Resources {
+                vgprs,
+                ..Resources::default()
+            };
+            waves(target, &taken)
+        };
+        assert_eq!(of("gfx1100", 96), Some(16));
+        assert_eq!(of("gfx1100", 97), Some(12), "120 of them");
+        assert_eq!(of("gfx942", 64), Some(8));
+        assert_eq!(of("gfx942", 65), Some(7));
+        assert_eq!(of("gfx942", 512), Some(1));
+        assert_eq!(of("gfx1030", 64), None);
+    }
+
+    #[test]
+    fn waves_are_limited_by_the_lds_of_their_workgroups() {
+        let of = |target, lds, workgroup, wave| {
+            let taken = Resources {
+                lds,
+                workgroup,
+                wave,
+                ..Resources::default()
+            };
+            waves(target, &taken)
+        };
+        assert_eq!(
+            of("gfx1100", 20 << 10, 128, 32),
+            Some(6),
+            "six workgroups of four waves"
+        );
+        assert_eq!(
+            of("gfx1100", 64 << 10, 1024, 32),
+            Some(16),
+            "two workgroups of 32 waves"
+        );
+        assert_eq!(
+            of("gfx942", 20 << 10, 256, 64),
+            Some(3),
+            "three workgroups of four waves"
+        );
+        assert_eq!(
+            of("gfx942", 64 << 10, 64, 64),
+            Some(1),
+            "one wave, on one of four SIMDs"
+        );
+        assert_eq!(of("gfx942", 0, 64, 64), Some(8));
     }
 
     #[test]
