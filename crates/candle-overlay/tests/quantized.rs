@@ -75,7 +75,10 @@ fn a_view_becomes_as_many_blocks_as_it_has_or_is_refused_where_it_would_be_misre
     let viewed = QTensor::quantize(&head, GgmlDType::Q8_0).unwrap();
     assert_eq!(viewed.storage_size_in_bytes(), copied.storage_size_in_bytes());
     assert_eq!(viewed.data().unwrap(), copied.data().unwrap());
-    let refused = QTensor::quantize(&head, GgmlDType::F16).err().unwrap().to_string();
+    let refused = QTensor::quantize(&head, GgmlDType::F16)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(refused.contains("quantize a copy of the view"), "{refused}");
 }
 
