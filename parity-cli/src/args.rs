@@ -150,6 +150,10 @@ pub(crate) struct RunArgs {
     /// slash. They stand as the first column, and errors against the reference are errors against them.
     #[arg(long, value_name = "golden:NAME")]
     pub(crate) against: Option<String>,
+    /// Leave out the selected cases that the recording has no entry for, instead of failing them as `not-run`; the record
+    /// and its reports say how many.
+    #[arg(long, requires = "against")]
+    pub(crate) recorded_only: bool,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     #[command(flatten)]
@@ -413,6 +417,10 @@ pub(crate) struct DiffArgs {
     /// Results that only the earlier run has make nothing worse, as where it ran a wider selection.
     #[arg(long)]
     pub(crate) allow_gone: bool,
+    /// Ask for the same verdicts instead, as of two devices: exit 100 where a verdict differs, for better or worse, or only
+    /// one of the runs has a result. Errors inside the limits and fallbacks make no difference.
+    #[arg(long, conflicts_with = "allow_gone")]
+    pub(crate) verdicts: bool,
 }
 
 #[derive(Debug, Args)]

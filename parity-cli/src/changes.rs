@@ -14,6 +14,15 @@ const GROWTH: f64 = 10.0;
 /// What an exact result counts as, in ULP: the expected value is rounded itself, so that nothing below half a unit shows.
 const EXACT: f64 = 0.5;
 
+/// What two results have to have in common to say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// The verdict, who computed it, and an error of the same size.
+    All,
+    /// The verdict, whatever the error.
+    Verdict,
+}
+
 /// How a result differs from that of the earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -103,7 +112,7 @@ fn results(run: &RunRecord) -> impl Iterator<Item = (Key<'_>, (&CaseRecord, &Cas
 }
 
 /// Compares two runs of the same seed.
-pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord) -> Changes<'a> {
+pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord, measure: Measure) -> Changes<'a> {
     let earlier: BTreeMap<_, _> = results(before).collect();
     let later: BTreeMap<_, _> = results(after).collect();
     let (mut list, mut same) = (Vec::new(), 0);
@@ -111,7 +120,7 @@ pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord) -> Change
         let old = earlier.get(&key);
         let kind = match old {
             None => Some(Kind::New),
-            Some((old_case, old)) => kind((old_case, old), (case, result)),
+            Some((old_case, old)) => kind((old_case, old), (case, result), measure),
         };
         match kind {
             None => same += 1,
@@ -135,18 +144,24 @@ pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord) -> Change
     Changes { list, same }
 }
 
-fn kind(before: (&CaseRecord, &CaseResult), after: (&CaseRecord, &CaseResult)) -> Option<Kind> {
+fn kind(
+    before: (&CaseRecord, &CaseResult),
+    after: (&CaseRecord, &CaseResult),
+    measure: Measure,
+) -> Option<Kind> {
     let ((old_case, old), (new_case, new)) = (before, after);
     let same_limit = old_case.limit == new_case.limit;
     let grew = match (&old.vs_oracle, &new.vs_oracle) {
         (Some(old), Some(new)) => grew(old, new, same_limit),
         (None, _) | (_, None) => false,
     };
+    let changed = old.verdict != new.verdict;
     match (rank(old), rank(new)) {
+        _ if measure == Measure::Verdict && !changed => None,
         (old, new) if new < old => Some(Kind::Broken),
         (old, new) if new > old => Some(Kind::Fixed),
-        (Rank::Agrees | Rank::AgreesByFallback, _) if grew => Some(Kind::Grew),
-        _ => (old.verdict != new.verdict).then_some(Kind::Changed),
+        (Rank::Agrees | Rank::AgreesByFallback, _) if grew && measure == Measure::All => Some(Kind::Grew),
+        _ => changed.then_some(Kind::Changed),
     }
 }
 
@@ -227,7 +242,7 @@ mod tests {
     #[track_caller]
     fn check(before: &CaseResult, after: &CaseResult, want: Option<Kind>) {
         let case = case("4 ULP: a source");
-        assert_eq!(kind((&case, before), (&case, after)), want);
+        assert_eq!(kind((&case, before), (&case, after), Measure::All), want);
     }
 
     #[test]
@@ -260,9 +275,22 @@ mod tests {
     }
 
     #[test]
+    fn by_verdict_alone_no_error_and_no_fallback_is_a_change() {
+        let case = case("4 ULP: a source");
+        let pass = result(Verdict::Pass, 0.0, 0.0);
+        let change = |after: &CaseResult| kind((&case, &pass), (&case, after), Measure::Verdict);
+        assert_eq!(change(&result(Verdict::Pass, 1e6, 0.9)), None);
+        let mut fallen = pass.clone();
+        fallen.fallbacks.push("neg".to_owned());
+        assert_eq!(change(&fallen), None);
+        let suspect = result(Verdict::ReferenceSuspect, 1e6, 0.9);
+        assert_eq!(change(&suspect), Some(Kind::Changed));
+    }
+
+    #[test]
     fn shares_of_different_limits_are_not_compared() {
         let (old, new) = (result(Verdict::Pass, 1.0, 0.05), result(Verdict::Pass, 1.0, 0.5));
-        let kind = |after: &str| kind((&case("a"), &old), (&case(after), &new));
+        let kind = |after: &str| kind((&case("a"), &old), (&case(after), &new), Measure::All);
         assert_eq!((kind("a"), kind("b")), (Some(Kind::Grew), None));
     }
 }

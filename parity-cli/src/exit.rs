@@ -5,7 +5,8 @@ use std::process::ExitCode;
 /// How a run of the command ended. The numbers are sysexits' where it has one, and nextest's for tests that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse.
+    /// Something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse, or, of
+    /// verdicts alone, none differs.
     Ok = 0,
     /// The selection matches no case, a record holds no result, or the case to shrink does not fail: there was nothing to
     /// do, which is never a pass.
@@ -22,7 +23,8 @@ pub(crate) enum Exit {
     Internal = 70,
     /// An output cannot be written.
     Io = 74,
-    /// The run is complete, and at least one result fails it; of stored runs: the gate blocks, something got worse.
+    /// The run is complete, and at least one result fails it; of stored runs: the gate blocks, something got worse, or, of
+    /// verdicts alone, one differs.
     Failed = 100,
     /// Ctrl-C or SIGTERM: what was judged by then has been written, the rest is not-run. A shell's number for SIGINT.
     Interrupted = 130,

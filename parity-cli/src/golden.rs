@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use parity_exec::{CANDLE_VERSION, Execution};
 use parity_golden::{Bundle, BundleError};
 use parity_model::{
-    CaseId, HostTensor, Outcome,
+    Case, CaseId, HostTensor, Outcome,
     record::{BackendInfo, RECORDED},
 };
 use parity_oracle::Expected;
@@ -65,6 +65,20 @@ impl Golden {
             level: format!("{}, recorded {}", recorded.backend.level, recorded.recorded),
             ..recorded.backend.clone()
         }
+    }
+
+    /// Leaves the cases alone that the bundle has an entry for, stale or not, and says how many are gone.
+    pub(crate) fn keep_recorded(&self, cases: &mut Vec<Case>) -> Result<usize, Failure> {
+        let selected = cases.len();
+        cases.retain(|case| self.bundle.has(&case.id()));
+        if cases.is_empty() {
+            let message = format!(
+                "none of the {selected} selected cases is recorded in {}",
+                self.name
+            );
+            return Err(Failure::new(Exit::NothingMatched, message));
+        }
+        Ok(selected - cases.len())
     }
 
     /// What the device did with a case; a case that the bundle does not answer for has not run on it.

@@ -212,6 +212,16 @@ mod tests {
         answer
     }
 
+    /// A judge of backends with these names.
+    fn judge_of<'a>(backends: &[&'static str], known: &'a KnownFailures) -> Judge<'a> {
+        Judge {
+            backends: backends.to_vec(),
+            golden: None,
+            known,
+            no_fallback: false,
+        }
+    }
+
     /// The verdict on a right answer to `unary/neg` that needed a fallback, or not; `again` makes what a second run
     /// gave instead, if it did.
     fn judged(
@@ -222,11 +232,10 @@ mod tests {
     ) -> (Verdict, Option<String>) {
         let case: Case = CASE.parse().unwrap();
         let answer = right();
+        let known = KnownFailures::default();
         let judge = Judge {
-            backends: vec![Backend::REFERENCE.name()],
-            golden: None,
-            known: &KnownFailures::default(),
             no_fallback,
+            ..judge_of(&[Backend::REFERENCE.name()], &known)
         };
         let again = again(answer.clone());
         let fallbacks = fallbacks.iter().map(|op| (*op).to_owned()).collect();
@@ -311,12 +320,8 @@ mod tests {
             ),
             (missing, Verdict::NotRun, "its words"),
         ] {
-            let judge = Judge {
-                backends: vec![Backend::REFERENCE.name()],
-                golden: None,
-                known: &KnownFailures::default(),
-                no_fallback: false,
-            };
+            let known = KnownFailures::default();
+            let judge = judge_of(&[Backend::REFERENCE.name()], &known);
             let case = CASE.parse().unwrap();
             let record = judge.record(&Brief::of(&case, 0), vec![executed(outcome.clone())]);
             let CaseResult {
@@ -330,12 +335,8 @@ mod tests {
     /// Whether the record says of the second of two backends that it fails as the reference does.
     fn as_reference(id: &str, outcomes: [Outcome; 2]) -> bool {
         let case: Case = id.parse().unwrap();
-        let judge = Judge {
-            backends: vec![Backend::REFERENCE.name(), "other"],
-            golden: None,
-            known: &KnownFailures::default(),
-            no_fallback: false,
-        };
+        let known = KnownFailures::default();
+        let judge = judge_of(&[Backend::REFERENCE.name(), "other"], &known);
         let executions = outcomes.map(executed).into();
         judge.record(&Brief::of(&case, 0), executions).results[1].as_reference
     }

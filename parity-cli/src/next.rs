@@ -186,6 +186,7 @@ mod tests {
             }],
             repro_args: vec!["--seed 7".to_owned(), "--no-fallback".to_owned()],
             planned: verdicts.len(),
+            not_recorded: 0,
             cases: verdicts.iter().enumerate().map(case).collect(),
         }
     }

@@ -9,12 +9,22 @@ use parity_report::json::{self, ReadError};
 use crate::{
     exit::{Exit, Failure},
     journal,
+    names::look_up,
 };
 
 /// A stored run and the name it goes by in messages.
 pub(crate) struct Stored {
     pub(crate) path: String,
     pub(crate) run: RunRecord,
+}
+
+impl Stored {
+    /// The column of the backend with this name.
+    pub(crate) fn column(&self, backend: &str) -> Result<usize, Failure> {
+        let columns = self.run.backends.iter().enumerate();
+        let names = columns.map(|(column, info)| (info.backend.as_str(), column));
+        look_up(&format!("backend of {}", self.path), backend, names)
+    }
 }
 
 /// Reads the run stored in a file. Of a journal, the cases without a result are `not-run`.

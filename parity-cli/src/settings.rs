@@ -196,6 +196,8 @@ pub(crate) struct RunSettings {
     pub(crate) known: Option<PathBuf>,
     /// Recorded outputs to compare with: `golden:NAME`.
     pub(crate) against: Option<String>,
+    /// Whether cases that are not recorded there are left out.
+    pub(crate) recorded_only: bool,
     /// What a repro needs besides backend and case, quoted for a shell.
     pub(crate) repro_args: Vec<String>,
 }
@@ -242,16 +244,19 @@ impl RunSettings {
             memory_limit,
             known: args.known,
             against: None,
+            recorded_only: false,
             repro_args,
         })
     }
 
-    /// The same, compared with recorded outputs.
-    pub(crate) fn against(mut self, golden: Option<String>) -> RunSettings {
+    /// The same, compared with recorded outputs: of every selected case, or of those that are recorded.
+    pub(crate) fn against(mut self, golden: Option<String>, recorded_only: bool) -> RunSettings {
         if let Some(golden) = &golden {
             self.repro_args.push(format!("--against {}", quoted(golden)));
         }
         self.against = golden;
+        // No argument of a repro: the one case that it names is recorded.
+        self.recorded_only = recorded_only;
         self
     }
 }

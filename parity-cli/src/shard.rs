@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parity_model::{
     Case,
-    record::{RunRecord, Shard},
+    record::{CaseRecord, RunRecord, Shard},
 };
 
 use crate::{
@@ -62,8 +62,7 @@ pub(crate) struct Times {
 impl Times {
     /// The times of a stored run.
     pub(crate) fn of(run: &RunRecord) -> Times {
-        let millis =
-            |case: &parity_model::record::CaseRecord| case.results.iter().map(|result| result.millis).sum();
+        let millis = |case: &CaseRecord| case.results.iter().map(|result| result.millis).sum();
         let cases: BTreeMap<_, f64> = run
             .cases
             .iter()
@@ -175,35 +174,33 @@ mod tests {
         );
     }
 
-    #[test]
-    fn with_times_the_parts_take_equally_long_and_hold_every_case_once() {
-        let millis = |i: usize| if i == 0 { 39.0 } else { 1.0 };
-        let ids: Vec<_> = plan(SIZES).iter().map(|case| case.id().to_string()).collect();
+    /// What the case in a place takes: the first as long as all others.
+    fn millis(place: usize) -> f64 {
+        if place == 0 { 39.0 } else { 1.0 }
+    }
+
+    /// The places of two parts that are balanced by those times.
+    fn balanced() -> [Vec<usize>; 2] {
+        let ids = plan(SIZES).into_iter().map(|case| case.id().to_string());
         let times = Times {
-            cases: ids
-                .iter()
-                .cloned()
-                .enumerate()
-                .map(|(i, id)| (id, millis(i)))
-                .collect(),
+            cases: ids.enumerate().map(|(i, id)| (id, millis(i))).collect(),
             mean: 1.0,
         };
-        let part = |index| {
-            Part { index, of: 2 }
-                .of(plan(SIZES), Some(&times))
-                .unwrap()
-                .1
-                .places
-        };
-        let took = |places: &[usize]| places.iter().map(|&place| millis(place)).sum::<f64>();
-        let (a, b) = (part(1), part(2));
-        assert!(
-            (took(&a) - took(&b)).abs() <= 4.0,
-            "{} and {}",
-            took(&a),
-            took(&b)
-        );
-        let mut all = [a, b].concat();
+        [1, 2].map(|index| {
+            let part = Part { index, of: 2 }.of(plan(SIZES), Some(&times));
+            part.unwrap().1.places
+        })
+    }
+
+    #[test]
+    fn with_times_the_parts_take_equally_long() {
+        let [a, b] = balanced().map(|places| places.into_iter().map(millis).sum::<f64>());
+        assert!((a - b).abs() <= 4.0, "{a} and {b}");
+    }
+
+    #[test]
+    fn with_times_the_parts_hold_every_case_once() {
+        let mut all = balanced().concat();
         all.sort_unstable();
         assert_eq!(all, (0..40).collect::<Vec<_>>());
     }

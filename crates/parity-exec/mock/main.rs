@@ -5,7 +5,7 @@
 //! | `exp`, and all that is not named here | answers with its first input |
 //! | `neg`, `recip` | answers with a flipped bit, with NaN |
 //! | `sqrt` | answers otherwise every second time |
-//! | `erf` | answers, and says that the CPU helped |
+//! | `erf`, `elu` | answers, and refuses; says that the CPU helped |
 //! | `gelu` | says that there was nothing to run |
 //! | `sign`, `relu`, `floor` | panics, reports a fault of the device, prints to stdout |
 //! | `abs`, `gelu_erf` | aborts, accesses memory that is not its own |
@@ -49,7 +49,7 @@ impl Runner for Mock {
     }
 
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
-        self.fell_back = case.op == Op::Unary(Unary::Erf);
+        self.fell_back = matches!(case.op, Op::Unary(Unary::Erf | Unary::Elu));
         self.count = self.count.wrapping_add(1);
         match case.op {
             Op::Unary(Unary::Abs) => {
@@ -75,6 +75,10 @@ impl Runner for Mock {
                 message: "page fault".to_owned(),
             },
             Op::Unary(Unary::Sqr) => this_process(),
+            Op::Unary(Unary::Elu) => Outcome::Refused {
+                refusal: Refusal::Other,
+                message: "the CPU has no such op either".to_owned(),
+            },
             Op::Unary(Unary::Neg) => altered(case, seed, |bytes| bytes[0] ^= 1),
             Op::Unary(Unary::Recip) => altered(case, seed, |bytes| bytes.fill(0xff)),
             // The last bit of the third element is another in every second case.

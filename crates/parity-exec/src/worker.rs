@@ -99,31 +99,39 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     let Ok(mut runner) = opened else { return Ok(()) };
 
     for job in jobs {
-        let Job { id, case, seed } = job?;
-        let started = Instant::now();
-        let outcome = match case.as_str().parse::<Case>() {
-            Ok(case) => guarded(|| runner.run(&case, seed)).unwrap_or_else(|message| Outcome::Refused {
-                refusal: Refusal::Panic,
-                message,
-            }),
-            Err(error) => Outcome::Missing {
-                reason: error.to_string(),
-            },
-        };
-        let millis = started.elapsed().as_secs_f64() * 1e3;
-        frame::write(
-            &mut out,
-            &FromWorker::Done {
-                id,
-                outcome,
-                fallbacks: runner.fallbacks(),
-                served_by: runner.served_by(),
-                millis,
-            },
-        )?;
+        let done = answer(&mut runner, &job?);
+        frame::write(&mut out, &done)?;
         pending.fetch_sub(1, Ordering::SeqCst);
     }
     Ok(())
+}
+
+/// Runs a job, and tells what came of it.
+fn answer(runner: &mut impl Runner, job: &Job) -> FromWorker {
+    let started = Instant::now();
+    let outcome = match job.case.as_str().parse::<Case>() {
+        Ok(case) => guarded(|| runner.run(&case, job.seed)).unwrap_or_else(|message| Outcome::Refused {
+            refusal: Refusal::Panic,
+            message,
+        }),
+        Err(error) => Outcome::Missing {
+            reason: error.to_string(),
+        },
+    };
+    let millis = started.elapsed().as_secs_f64() * 1e3;
+    // An op that was tried on the CPU and refused there has computed no part of anything.
+    let fallbacks = if matches!(outcome, Outcome::Ran(_)) {
+        runner.fallbacks()
+    } else {
+        vec![]
+    };
+    FromWorker::Done {
+        id: job.id,
+        outcome,
+        fallbacks,
+        served_by: runner.served_by(),
+        millis,
+    }
 }
 
 /// Keeps this process from using more than `bytes` of memory of its own: an allocation beyond fails.

@@ -48,6 +48,7 @@ fn case(op: &str) -> Case {
     // Their parameters are part of their names in an id.
     let op = match op {
         "affine" => "affine(2,1)",
+        "elu" => "elu(1)",
         "powf" => "powf(2)",
         op => op,
     };
@@ -81,6 +82,15 @@ fn assert_echoed(outcome: &Outcome, op: &str) {
     assert_eq!(*outcome, Outcome::Ran(case(op).inputs(7).remove(0)), "{op}");
 }
 
+/// How a worker died, and its last words.
+#[track_caller]
+fn crashed(outcome: &Outcome) -> (&str, &str) {
+    match outcome {
+        Outcome::Crashed { how, stderr } => (how, stderr),
+        other => panic!("nothing crashed: {other:?}"),
+    }
+}
+
 #[test]
 fn results_come_back_in_plan_order_whatever_the_lanes_do() {
     let ops: Vec<_> = ["exp", "log", "powf"].into_iter().cycle().take(40).collect();
@@ -95,9 +105,7 @@ fn results_come_back_in_plan_order_whatever_the_lanes_do() {
 fn a_crash_costs_one_case_and_is_reported_with_signal_and_last_words() {
     let outcomes = run(&["exp", "abs", "log"], settings(1));
     assert_echoed(&outcomes[0], "exp");
-    let Outcome::Crashed { how, stderr } = &outcomes[1] else {
-        panic!("{:?}", outcomes[1])
-    };
+    let (how, stderr) = crashed(&outcomes[1]);
     assert!(how.contains("SIGABRT"), "{how}");
     assert_eq!(stderr, "about to abort");
     assert_echoed(&outcomes[2], "log");
@@ -106,9 +114,7 @@ fn a_crash_costs_one_case_and_is_reported_with_signal_and_last_words() {
 #[test]
 fn an_access_to_memory_of_anothers_costs_one_case_and_is_called_by_its_name() {
     let outcomes = run(&["gelu_erf", "exp"], settings(1));
-    let Outcome::Crashed { how, .. } = &outcomes[0] else {
-        panic!("{:?}", outcomes[0])
-    };
+    let (how, _) = crashed(&outcomes[0]);
     assert!(how.contains("SIGSEGV"), "{how}");
     assert_echoed(&outcomes[1], "exp");
 }
@@ -116,9 +122,7 @@ fn an_access_to_memory_of_anothers_costs_one_case_and_is_called_by_its_name() {
 #[test]
 fn the_first_words_of_a_dying_worker_are_kept_above_a_long_backtrace() {
     let outcomes = run(&["affine", "exp"], settings(1));
-    let Outcome::Crashed { how, stderr } = &outcomes[0] else {
-        panic!("{:?}", outcomes[0])
-    };
+    let (how, stderr) = crashed(&outcomes[0]);
     assert!(
         how.starts_with("out of memory, ") && how.contains("SIGABRT"),
         "{how}"
@@ -258,6 +262,13 @@ fn a_fallback_is_told_for_its_own_case_only() {
 }
 
 #[test]
+fn a_refusal_has_no_fallback_for_nothing_was_computed() {
+    let executions = execute(command(""), settings(1), &[case("elu")]);
+    assert!(matches!(executions[0].outcome, Outcome::Refused { .. }));
+    assert_eq!(executions[0].fallbacks, [] as [&str; 0]);
+}
+
+#[test]
 fn a_wrong_value_and_nan_come_back_as_they_are() {
     let outcomes = run(&["neg", "recip"], settings(1));
     let Outcome::Ran(right) = &run(&["exp"], settings(1))[0] else {
@@ -299,9 +310,7 @@ fn a_worker_killed_from_outside_costs_nothing() {
 #[test]
 fn a_worker_killed_twice_is_a_crash() {
     let outcomes = run(&["tanh", "exp"], settings(1));
-    let Outcome::Crashed { how, stderr } = &outcomes[0] else {
-        panic!("{:?}", outcomes[0])
-    };
+    let (how, stderr) = crashed(&outcomes[0]);
     assert!(
         how.starts_with("killed from outside (SIGKILL), as the worker before it"),
         "{how}"
@@ -320,9 +329,7 @@ fn a_worker_that_needs_more_than_its_memory_is_out_of_memory() {
         run(&["silu", "exp"], settings)
     };
     let outcomes = limit(Some(64 << 20));
-    let Outcome::Crashed { how, stderr } = &outcomes[0] else {
-        panic!("{:?}", outcomes[0])
-    };
+    let (how, stderr) = crashed(&outcomes[0]);
     assert!(
         how.starts_with("out of memory, ") && how.contains("SIGABRT"),
         "{how}"

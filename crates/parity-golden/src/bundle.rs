@@ -118,6 +118,11 @@ impl Bundle {
         }
     }
 
+    /// Whether there is an entry for a case, be it stale.
+    pub fn has(&self, id: &CaseId) -> bool {
+        self.entries.contains_key(id.as_str())
+    }
+
     /// The recorded cases that are not among `ids`.
     pub fn orphans<'a>(&'a self, ids: &BTreeSet<String>) -> Vec<&'a str> {
         let recorded = self.entries.keys().map(String::as_str);

@@ -133,6 +133,15 @@ fn any_flipped_bit_is_caught_and_its_file_named() {
 }
 
 #[test]
+fn a_bundle_tells_which_cases_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    record(dir.path());
+    let bundle = Bundle::open(dir.path()).unwrap();
+    let other = case("unary/exp:f32:[9]:contiguous:uniform(1,2)");
+    assert!(bundle.has(&exp().id()) && !bundle.has(&other.id()));
+}
+
+#[test]
 fn a_case_that_was_not_recorded_has_no_outcome() {
     let dir = tempfile::tempdir().unwrap();
     record(dir.path());

@@ -270,6 +270,7 @@ mod tests {
                 backends: vec![info("one"), info("two")],
                 repro_args: vec![],
                 planned: 3,
+                not_recorded: 0,
                 cases: vec![],
             },
             cases: (1..4).map(id).collect(),

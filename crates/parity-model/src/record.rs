@@ -38,8 +38,16 @@ pub struct RunRecord {
     pub repro_args: Vec<String>,
     /// Cases planned, each to run once on every backend.
     pub planned: usize,
+    /// Cases that were selected and left out, from the whole plan, because they are not among the recorded outputs that the
+    /// run was compared with.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_recorded: usize,
     /// One per case, in plan order.
     pub cases: Vec<CaseRecord>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A part of a plan, run on its own.
@@ -146,7 +154,8 @@ pub struct CaseResult {
     pub vs_reference: Option<Metrics>,
     /// Why, in one line, for anything but a pass: the backend's words, or the known failure's reason.
     pub note: Option<String>,
-    /// Ops of the case that ran on the CPU because the device has no kernel for them; empty where it did all itself.
+    /// Ops of the case that ran on the CPU because the device has no kernel for them; empty where it did all itself, and where
+    /// no value came back, of which the CPU could have computed a part.
     pub fallbacks: Vec<String>,
     /// Whether a result that does not agree is the reference's too, told where [`CaseResult::vs_reference`] measures nothing: the
     /// same bits, or a refusal of the same class.

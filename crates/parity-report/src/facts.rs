@@ -58,13 +58,29 @@ pub fn repro(run: &RunRecord, id: &str, backend: &str) -> String {
     command
 }
 
-/// `3 cases`, and which part of a plan they are.
+/// `3 cases`, and what else was asked for.
 pub(crate) fn planned_text(run: &RunRecord) -> String {
-    let part = match &run.shard {
-        None => String::new(),
-        Some(shard) => format!(", shard {}/{} of {}", shard.index, shard.of, shard.planned),
-    };
-    format!("{} cases{part}", count_text(run.planned))
+    format!("{} cases{}", count_text(run.planned), part_text(run))
+}
+
+/// Which part the planned cases are of what was asked for; empty where they are all of it.
+pub(crate) fn part_text(run: &RunRecord) -> String {
+    let shard = run
+        .shard
+        .as_ref()
+        .map(|shard| format!(", shard {}/{} of {}", shard.index, shard.of, shard.planned));
+    shard.unwrap_or_default() + &left_out_text(run)
+}
+
+/// `; 7,629 selected cases are not recorded and were left out`; empty where none was.
+pub fn left_out_text(run: &RunRecord) -> String {
+    match run.not_recorded {
+        0 => String::new(),
+        count => format!(
+            "; {} selected cases are not recorded and were left out",
+            count_text(count)
+        ),
+    }
 }
 
 /// How many of a backend's results agree, by the one definition all pages use.

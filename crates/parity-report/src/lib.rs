@@ -21,7 +21,7 @@ mod totals;
 mod trace;
 
 pub use code_object::{Arg, BadCodeObject, CodeObject, Resources};
-pub use facts::{SCORE_DEFINITION, Score, agrees, backend_arg, repro, share_text, ulp_text};
+pub use facts::{SCORE_DEFINITION, Score, agrees, backend_arg, left_out_text, repro, share_text, ulp_text};
 pub use shared::Shared;
 pub use sources::Sources;
 pub use totals::Totals;

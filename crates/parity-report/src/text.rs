@@ -11,7 +11,7 @@ use parity_model::{
 use crate::{
     Shared, Totals,
     cells::{Cell, distinct, families, grid},
-    facts::{Found, error_text, known_failures, repro, results},
+    facts::{Found, error_text, known_failures, left_out_text, part_text, repro, results},
 };
 
 /// How the page is laid out.
@@ -61,14 +61,14 @@ fn write_header(page: &mut String, run: &RunRecord) -> std::fmt::Result {
         "parity {}{commit}, candle-core {}",
         run.parity_version, run.candle_version
     )?;
-    let part = match &run.shard {
-        None => String::new(),
-        Some(shard) => format!(", shard {}/{} of {}", shard.index, shard.of, shard.planned),
-    };
     writeln!(
         page,
-        "started {}, took {:.1} s; seed {}; {} cases{part}",
-        run.started, run.seconds, run.seed, run.planned
+        "started {}, took {:.1} s; seed {}; {} cases{}",
+        run.started,
+        run.seconds,
+        run.seed,
+        run.planned,
+        part_text(run)
     )?;
     let name_width = run
         .backends
@@ -255,7 +255,11 @@ fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std:
         return writeln!(page, "\n{red}FAILED{plain}: nothing ran");
     }
     if failures.is_empty() {
-        return writeln!(page, "\n{green}ok{plain}: none of {all} results fails the run");
+        let left_out = left_out_text(run);
+        return writeln!(
+            page,
+            "\n{green}ok{plain}: none of {all} results fails the run{left_out}"
+        );
     }
     writeln!(page, "\nFailures")?;
     for Found {
@@ -279,5 +283,6 @@ fn write_failures(page: &mut String, run: &RunRecord, options: &Options) -> std:
     if let Some(more @ 1..) = failures.len().checked_sub(options.max_failures) {
         writeln!(page, "  and {more} more; the JSON output has them all")?;
     }
-    writeln!(page, "\n{red}FAILED{plain}: {} of {all} results", failures.len())
+    let (count, left_out) = (failures.len(), left_out_text(run));
+    writeln!(page, "\n{red}FAILED{plain}: {count} of {all} results{left_out}")
 }

@@ -12,10 +12,9 @@ use self::changes::{Changes, Evidence};
 use crate::{
     args::{BaselineArgs, BaselineCommand, BaselineUpdateArgs},
     exit::{Exit, Failure},
-    names::look_up,
     next,
     output::print,
-    records,
+    records::{self, Stored},
     specs::{self, KNOWN_FAILURES, Sources},
 };
 
@@ -45,28 +44,8 @@ fn update(args: &BaselineUpdateArgs) -> Result<Exit, Failure> {
     let path = args.known.clone().unwrap_or_else(|| dir.join(KNOWN_FAILURES));
     let name = path.display().to_string();
     let (text, known) = read_list(&path)?;
-    let columns = stored.run.backends.iter().enumerate();
-    let columns = columns.map(|(column, info)| (info.backend.as_str(), column));
-    let column = look_up(&format!("backend of {}", stored.path), &args.backend, columns)?;
-    let info = &stored.run.backends[column];
-    if info.is_recorded() {
-        let message = format!(
-            "{} holds recorded outputs, which are judged by the list of the backend that was recorded; update that from a run on such a \
-             device",
-            info.backend
-        );
-        return Err(Failure::new(Exit::Usage, message));
-    }
-    let results = stored.run.cases.iter();
-    let results: Vec<(&str, &CaseResult)> = results
-        .filter_map(|case| Some((case.id.as_str(), case.results.get(column)?)))
-        .collect();
-    if results.is_empty() {
-        return Err(Failure::new(
-            Exit::NothingMatched,
-            format!("{} holds no result", stored.path),
-        ));
-    }
+    let column = stored.column(&args.backend)?;
+    let results = listed(&stored, column)?;
     let evidence = Evidence {
         backend: &args.backend,
         ids: &ids,
@@ -105,8 +84,30 @@ fn update(args: &BaselineUpdateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     replace(&path, &new)?;
-    print(&format!("{name}\n{page}{}", next::after_baseline(args, info)))?;
+    let next = next::after_baseline(args, &stored.run.backends[column]);
+    print(&format!("{name}\n{page}{next}"))?;
     Ok(Exit::Ok)
+}
+
+/// Every case's result in the column, if a list can be kept by it.
+fn listed(stored: &Stored, column: usize) -> Result<Vec<(&str, &CaseResult)>, Failure> {
+    let info = &stored.run.backends[column];
+    if info.is_recorded() {
+        let message = format!(
+            "{} holds recorded outputs, which are judged by the list of the backend that was recorded; update that from a run on such a \
+             device",
+            info.backend
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    let cases = stored.run.cases.iter();
+    let results = cases.filter_map(|case| Some((case.id.as_str(), case.results.get(column)?)));
+    let results: Vec<_> = results.collect();
+    if results.is_empty() {
+        let message = format!("{} holds no result", stored.path);
+        return Err(Failure::new(Exit::NothingMatched, message));
+    }
+    Ok(results)
 }
 
 /// The list's text and what it says; an empty one where there is no file.

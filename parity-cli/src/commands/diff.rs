@@ -1,13 +1,13 @@
-//! `parity diff`: what got better and what got worse between two stored runs.
+//! `parity diff`: what got better and what got worse between two stored runs, or which verdicts they do not share.
 
 use std::fmt::Write;
 
 use parity_model::record::{BackendInfo, CaseResult, RunRecord};
-use parity_report::{repro, share_text, ulp_text};
+use parity_report::{left_out_text, repro, share_text, ulp_text};
 
 use crate::{
     args::DiffArgs,
-    changes::{Change, Changes, Kind, changes},
+    changes::{Change, Changes, Kind, Measure, changes},
     exit::{Exit, Failure},
     next,
     output::print,
@@ -21,21 +21,40 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     let before = records::read(&args.before)?;
     let after = records::read(&args.after)?;
     records::same_inputs(&before, &after)?;
-    let found = changes(&before.run, &after.run);
+    let measure = if args.verdicts {
+        Measure::Verdict
+    } else {
+        Measure::All
+    };
+    let found = changes(&before.run, &after.run, measure);
     if found.same == 0 && found.list.is_empty() {
         let message = format!("neither {} nor {} holds a result", before.path, after.path);
         return Err(Failure::new(Exit::NothingMatched, message));
     }
-    let worse = |change: &Change<'_>| change.is_worse() && !(args.allow_gone && change.kind == Kind::Gone);
-    let worse: Vec<_> = found.list.iter().filter(|change| worse(change)).collect();
-    print(&page(&before, &after, &found, worse.len()))?;
-    if let Some((change, (info, result))) = worse
+    let refused = |change: &Change<'_>| match measure {
+        Measure::All => change.is_worse() && !(args.allow_gone && change.kind == Kind::Gone),
+        Measure::Verdict => true,
+    };
+    let refused: Vec<_> = found.list.iter().filter(|change| refused(change)).collect();
+    let all = found.same + found.list.len();
+    let outcome = match (measure, refused.len()) {
+        (Measure::All, 0) => "ok: nothing got worse".to_owned(),
+        (Measure::All, worse) => format!("WORSE: {worse} of {all} results"),
+        (Measure::Verdict, 0) => "ok: no verdict differs".to_owned(),
+        (Measure::Verdict, other) => format!("DIFFERENT: {other} of {all} results"),
+    };
+    print(&page(&before, &after, &found, &outcome))?;
+    if let Some((change, (info, result))) = refused
         .iter()
         .find_map(|change| Some((change, later(&after.run, change)?)))
     {
         print(&next::explain(&after.run, change.case, info, result, None))?;
     }
-    Ok(if worse.is_empty() { Exit::Ok } else { Exit::Failed })
+    Ok(if refused.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Failed
+    })
 }
 
 /// The later run's device behind a change, and its result; one that is gone has none.
@@ -45,10 +64,10 @@ fn later<'a>(run: &'a RunRecord, change: &Change<'a>) -> Option<(&'a BackendInfo
     Some((backends.find(|info| info.backend == change.backend)?, result))
 }
 
-fn page(before: &Stored, after: &Stored, found: &Changes<'_>, worse: usize) -> String {
+fn page(before: &Stored, after: &Stored, found: &Changes<'_>, outcome: &str) -> String {
     let mut page = String::new();
     // Writing to a `String` does not fail.
-    let _ = write_page(&mut page, before, after, found, worse);
+    let _ = write_page(&mut page, before, after, found, outcome);
     page
 }
 
@@ -57,7 +76,7 @@ fn write_page(
     before: &Stored,
     after: &Stored,
     found: &Changes<'_>,
-    worse: usize,
+    outcome: &str,
 ) -> std::fmt::Result {
     write_runs(page, before, after)?;
     for kind in Kind::ALL {
@@ -72,15 +91,7 @@ fn write_page(
             writeln!(page, "  and {more} more")?;
         }
     }
-    writeln!(page, "\n{} results say the same", found.same)?;
-    match worse {
-        0 => writeln!(page, "ok: nothing got worse"),
-        worse => writeln!(
-            page,
-            "WORSE: {worse} of {} results",
-            found.same + found.list.len()
-        ),
-    }
+    writeln!(page, "\n{} results say the same\n{outcome}", found.same)
 }
 
 /// Which runs these are, and what else differs between them.
@@ -88,9 +99,10 @@ fn write_runs(page: &mut String, before: &Stored, after: &Stored) -> std::fmt::R
     for Stored { path, run } in [before, after] {
         let commit = run.commit.as_deref().unwrap_or("no commit");
         let (version, started, planned) = (&run.parity_version, &run.started, run.planned);
+        let left_out = left_out_text(run);
         writeln!(
             page,
-            "{path}: parity {version} ({commit}), {started}, {planned} cases"
+            "{path}: parity {version} ({commit}), {started}, {planned} cases{left_out}"
         )?;
     }
     if before.run.specs != after.run.specs {

@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use parity_model::record::{BackendInfo, CaseRecord, CaseResult, RunRecord};
-use parity_report::{SCORE_DEFINITION, Score, Shared, agrees, repro, text::describe};
+use parity_report::{SCORE_DEFINITION, Score, Shared, agrees, left_out_text, repro, text::describe};
 
 use crate::{
     args::GateArgs,
-    changes::{Change, changes},
+    changes::{Change, Measure, changes},
     columns::columns,
     exit::{Exit, Failure},
-    names::look_up,
     next,
     output::print,
     records::{self, Stored},
@@ -58,6 +57,8 @@ pub(super) fn percent(option: &str, value: f64) -> Result<f64, Failure> {
 /// One backend's results.
 struct Column<'a> {
     run: &'a RunRecord,
+    /// Its place among the run's backends.
+    column: usize,
     info: &'a BackendInfo,
     results: Vec<(&'a CaseRecord, &'a CaseResult)>,
 }
@@ -78,12 +79,11 @@ impl<'a> Column<'a> {
             );
             return Err(Failure::new(Exit::BadData, message));
         }
-        let columns = run.backends.iter().enumerate();
-        let names = columns.map(|(column, info)| (info.backend.as_str(), column));
-        let column = look_up(&format!("backend of {path}"), backend, names)?;
+        let column = stored.column(backend)?;
         let result = |case: &'a CaseRecord| Some((case, case.results.get(column)?));
         Ok(Column {
             run,
+            column,
             info: &run.backends[column],
             results: run.cases.iter().filter_map(result).collect(),
         })
@@ -174,7 +174,7 @@ impl<'a> Column<'a> {
 
     /// The reason for blocking if cases fail here that do not fail in `base`.
     fn new_failures(&self, base: &'a Stored) -> Option<Block<'a>> {
-        let found = changes(&base.run, self.run);
+        let found = changes(&base.run, self.run, Measure::All);
         let ours = |change: &&Change<'_>| change.backend == self.info.backend && change.is_new_failure();
         let ids: std::collections::BTreeSet<&str> = found
             .list
@@ -209,10 +209,11 @@ impl<'a> Column<'a> {
     ) -> std::fmt::Result {
         writeln!(
             page,
-            "{}: {} on {}",
+            "{}: {} on {}{}",
             stored.path,
             self.info.backend,
-            describe(self.info)
+            describe(self.info),
+            left_out_text(self.run)
         )?;
         let mut rows = vec![row("all families", self.score())];
         rows.extend(
@@ -221,9 +222,7 @@ impl<'a> Column<'a> {
                 .map(|(family, part)| row(family, part.score())),
         );
         page.push_str(&columns("  ", &rows));
-        let mut columns = self.run.backends.iter();
-        let place = columns.position(|info| info.backend == self.info.backend);
-        if let Some(shared) = place.and_then(|column| Shared::of(self.run, column)) {
+        if let Some(shared) = Shared::of(self.run, self.column) {
             writeln!(page, "  {shared}")?;
         }
         if blocks.is_empty() {

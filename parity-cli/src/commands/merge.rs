@@ -9,6 +9,7 @@ use crate::{
     args::MergeArgs,
     exit::{Exit, Failure},
     output::print,
+    provenance,
     records::{self, Stored},
 };
 
@@ -97,15 +98,8 @@ fn same_run(a: &Stored, a_shard: &Shard, b: &Stored, b_shard: &Shard) -> Result<
             .iter()
             .map(|info| format!("{} = {}", info.backend, describe(info)))
             .collect();
-        [
-            ("parity version", run.parity_version.clone()),
-            (
-                "commit",
-                run.commit.clone().unwrap_or_else(|| "unknown".to_owned()),
-            ),
-            ("candle version", run.candle_version.clone()),
-            ("spec hash", run.specs.clone()),
-            ("seed", run.seed.to_string()),
+        let mut facts = provenance::facts(run);
+        facts.extend([
             (
                 "backends",
                 format!("{}; reference {}", devices.join("; "), run.reference),
@@ -116,7 +110,8 @@ fn same_run(a: &Stored, a_shard: &Shard, b: &Stored, b_shard: &Shard) -> Result<
                 "selection of cases",
                 format!("{} cases, {}", shard.planned, shard.plan),
             ),
-        ]
+        ]);
+        facts
     };
     let pairs = facts(&a.run, a_shard).into_iter().zip(facts(&b.run, b_shard));
     match pairs.into_iter().find(|(a, b)| a != b) {

@@ -44,7 +44,7 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let part = part.map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let sink = Sink::resolve(args.output);
     let settings = RunSettings::resolve(args.how, Selection::resolve(args.select)?, args.jobs)?;
-    let settings = settings.against(args.against);
+    let settings = settings.against(args.against, args.recorded_only);
     let mut plan = Plan::load(&settings)?;
     if let Some(part) = part {
         let times = args.times.as_deref().map(records::read).transpose()?;
@@ -119,6 +119,8 @@ pub(super) struct Plan {
     pub(super) all: Vec<Case>,
     /// Recorded outputs: the first column, where there are any.
     golden: Option<Golden>,
+    /// [`RunRecord::not_recorded`].
+    not_recorded: usize,
     /// [`RunRecord::specs`].
     specs: String,
     shard: Option<Shard>,
@@ -129,13 +131,18 @@ impl Plan {
         let dir = specs::find(settings.selection.spec_dir.as_deref())?;
         let all = specs::load(&dir)?;
         let known = known::load(settings.known.as_deref(), &dir, &all)?;
-        let cases = select(&all, &settings.selection.which)?;
+        let mut cases = select(&all, &settings.selection.which)?;
         let against = settings.against.as_deref();
         let golden = against
             .map(|word| Golden::open(word, &dir, settings.seed))
             .transpose()?;
+        let not_recorded = match golden.as_ref().filter(|_| settings.recorded_only) {
+            Some(golden) => golden.keep_recorded(&mut cases)?,
+            None => 0,
+        };
         Ok(Plan {
             golden,
+            not_recorded,
             specs: digest::rules(&all, &known),
             all,
             cases,
@@ -318,6 +325,7 @@ fn header(settings: &RunSettings, plan: &Plan) -> Header {
             backends: golden.map(Golden::info).into_iter().chain(backends).collect(),
             repro_args: settings.repro_args.clone(),
             planned: plan.cases.len(),
+            not_recorded: plan.not_recorded,
             cases: vec![],
         },
     }

@@ -6,7 +6,10 @@ use parity_model::{
 };
 use parity_report::text::describe;
 
-use crate::exit::{Exit, Failure};
+use crate::{
+    exit::{Exit, Failure},
+    provenance,
+};
 
 /// Refuses a journal of another run than `mine`; which devices serve it, [`same_devices`] compares.
 pub(crate) fn same_run(journal: &Journal, mine: &Header) -> Result<(), Failure> {
@@ -38,22 +41,15 @@ fn facts(header: &Header) -> Vec<(String, String)> {
         .filter(|arg| !arg.starts_with("--seed "))
         .cloned()
         .collect();
-    [
-        ("parity version", run.parity_version.clone()),
-        (
-            "commit of parity",
-            run.commit.clone().unwrap_or_else(|| "unknown".to_owned()),
-        ),
-        ("candle version", run.candle_version.clone()),
-        ("digest of the specs", run.specs.clone()),
+    let mut facts = provenance::facts(run);
+    facts.extend([
         ("selection of cases", format!("{} cases, {plan}", cases.len())),
         ("part of the plan", shard),
-        ("seed", run.seed.to_string()),
         ("backends", columns.join(", ")),
         ("options", options.join(" ")),
-    ]
-    .map(|(what, value)| (what.to_owned(), value))
-    .into()
+    ]);
+    let named = facts.into_iter().map(|(what, value)| (what.to_owned(), value));
+    named.collect()
 }
 
 fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> Result<(), Failure> {

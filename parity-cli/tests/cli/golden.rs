@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{Run, parity, unary};
+use crate::common::{Run, parity, timeless, unary};
 
 /// A folder with specs, and a recording of the ROCm backend's outputs on the software GPU.
 struct Recorded {
@@ -116,6 +116,33 @@ fn a_case_that_was_not_recorded_is_not_run_and_fails() {
 }
 
 #[test]
+fn cases_that_were_not_recorded_are_left_out_on_request_and_counted_in_the_record() {
+    let recorded = Recorded::new();
+    let before = timeless(&recorded.against(&["--recorded-only"]).exits(0).stdout);
+    assert!(before.get("not_recorded").is_none(), "{before}");
+    recorded.specs("\"exp\", \"neg\", \"sin\"");
+    recorded
+        .against(&["--recorded-only", "--out", "run.json"])
+        .exits(0);
+    let after = timeless(&fs::read_to_string(recorded.path().join("run.json")).unwrap());
+    assert_eq!(after["not_recorded"], 2);
+    assert_eq!(after["cases"], before["cases"]);
+    let page = recorded.parity(&["report", "run.json"]).exits(0).stdout;
+    let last = "ok: none of 12 results fails the run; 2 selected cases are not recorded and were left out\n";
+    assert!(page.ends_with(last), "{page}");
+}
+
+#[test]
+fn where_nothing_was_recorded_nothing_is_left_to_run() {
+    let recorded = Recorded::new();
+    recorded.specs("\"sin\"");
+    recorded
+        .against(&["--recorded-only"])
+        .exits(4)
+        .complains("none of the 2 selected cases is recorded in golden:soft");
+}
+
+#[test]
 fn cases_that_were_not_recorded_are_counted_and_are_not_stale() {
     let recorded = Recorded::new();
     let verified = recorded.parity(&["golden", "verify"]).exits(0).stdout;
@@ -127,6 +154,10 @@ fn cases_that_were_not_recorded_are_counted_and_are_not_stale() {
         verified.contains("  2 of the 6 cases of the specs are not recorded (2 of tier quick)"),
         "{verified}"
     );
+}
+
+#[test]
+fn where_nothing_is_recorded_verify_says_how_to_record() {
     let nothing = tempfile::tempdir().unwrap();
     fs::create_dir(nothing.path().join("op-specs")).unwrap();
     fs::write(nothing.path().join("op-specs/unary.toml"), unary("\"exp\"", "")).unwrap();
@@ -136,34 +167,34 @@ fn cases_that_were_not_recorded_are_counted_and_are_not_stale() {
 }
 
 #[test]
-fn what_fails_in_a_recording_leads_to_commands_that_work() {
+fn after_a_case_that_was_not_recorded_comes_a_look_at_the_recording() {
+    let recorded = Recorded::new();
+    recorded.specs("\"exp\", \"neg\", \"sin\"");
+    let line = recorded.against(&[]).exits(100).stderr;
+    assert!(line.contains("next: parity golden verify soft"), "{line}");
+}
+
+#[test]
+fn what_fails_in_a_recording_is_no_reason_to_change_a_list() {
     let recorded = Recorded::new();
     recorded.specs("\"exp\", \"neg\", \"sin\"");
     let known = recorded.path().join("known.toml");
     fs::write(&known, "").unwrap();
-    let args = [
-        "run",
-        "--backend",
-        "rocm",
-        "--against",
-        "golden:soft",
-        "--output",
-        "json",
-    ];
-    let args = [&args[..], &["--out", "run.json", "--known", "known.toml"]].concat();
-    let line = recorded.parity(&args).exits(100).stderr;
-    assert!(line.contains("next: parity golden verify soft"), "{line}");
+    let list = ["--known", "known.toml"];
+    recorded
+        .against(&[&["--out", "run.json"][..], &list].concat())
+        .exits(100);
     let update = [
         "baseline",
         "update",
         "run.json",
-        "--known",
-        "known.toml",
+        "--backend",
+        "golden:soft",
         "--reason",
         "r",
     ];
     recorded
-        .parity(&[&update[..], &["--backend", "golden:soft"]].concat())
+        .parity(&[&update[..], &list].concat())
         .exits(64)
         .complains("holds recorded outputs");
     assert_eq!(fs::read_to_string(known).unwrap(), "");

@@ -128,6 +128,11 @@ const FLAGS: &[Flags] = &[
     ("gate gone.json --min 0", 64, &["expected a percentage above 0"]),
     ("gate gone.json", 64, &["--min <PERCENT>"]),
     ("diff gone.json", 64, &["<B.json>"]),
+    (
+        "diff a.json b.json --verdicts --allow-gone",
+        64,
+        &["--verdicts", "--allow-gone"],
+    ),
     ("golden verify gone", 66, &["parity golden record --name gone"]),
     (
         "golden record --name ../x --backend rocm",
@@ -139,7 +144,9 @@ const FLAGS: &[Flags] = &[
         64,
         &["record another backend, such as --backend cuda"],
     ),
+    ("run --times all.json", 64, &["--shard <I/N>"]),
     ("run --against gone", 64, &["--against golden:NAME"]),
+    ("run --recorded-only", 64, &["--against <golden:NAME>"]),
     (
         "run --memory-limit 10",
         64,

@@ -69,6 +69,10 @@ impl Stored {
         self.parity(&["diff", before, after])
     }
 
+    fn verdicts_of(&self, before: &str, after: &str) -> Run {
+        self.parity(&["diff", "--verdicts", before, after])
+    }
+
     fn gate(&self, record: &str, more: &[&str]) -> Run {
         self.parity(&[&["gate", record, "--backend", "cpu"], more].concat())
     }
@@ -120,6 +124,42 @@ fn an_error_that_grew_tenfold_is_worse_although_it_passes() {
     shows(&page, ") to 30.00 ULP (");
     stored.figure("nearly.json", "max_ulp", 29.0);
     stored.diff("small.json", "nearly.json").exits(0);
+}
+
+#[test]
+fn by_verdict_alone_an_error_that_grew_is_no_difference() {
+    let stored = Stored::new();
+    stored.figure("small.json", "max_ulp", 3.0);
+    stored.figure("grown.json", "max_ulp", 30.0);
+    let page = stored.verdicts_of("small.json", "grown.json").exits(0).stdout;
+    shows(&page, "6 results say the same\nok: no verdict differs");
+}
+
+#[test]
+fn by_verdict_alone_a_verdict_that_differs_is_refused_in_either_direction() {
+    let stored = Stored::new();
+    stored.verdicts("b.json", &[(0, "reference-suspect"), (1, "mismatch")]);
+    for (a, b, words) in [
+        ("a.json", "b.json", "pass to reference-suspect"),
+        ("b.json", "a.json", "mismatch to pass"),
+    ] {
+        let page = stored.verdicts_of(a, b).exits(100).stdout;
+        shows(&page, words);
+        shows(&page, "DIFFERENT: 2 of 6 results");
+    }
+}
+
+#[test]
+fn by_verdict_alone_a_result_of_one_run_only_is_refused_in_either_direction() {
+    let stored = Stored::new();
+    stored.store("fewer.json", |record| {
+        record["cases"].as_array_mut().unwrap().truncate(4);
+        record["planned"] = json!(4);
+    });
+    for (a, b) in [("a.json", "fewer.json"), ("fewer.json", "a.json")] {
+        let page = stored.verdicts_of(a, b).exits(100).stdout;
+        shows(&page, "DIFFERENT: 2 of 6 results");
+    }
 }
 
 #[test]

@@ -62,7 +62,9 @@ impl<'a> Data<'a> {
     ///
     /// A case is `[id, limit, [result of each backend]]`. An id is the number of what it has behind `family/op:dtype:` among the
     /// `ends`, which ops share; with parameters behind the op, these and that number; with other dtypes than the cell's, as where
-    /// ids have one of their own, these come third; one that begins otherwise is a text. A result is the number of what served it for a pass without any error, else
+    /// ids have one of their own, these come third; one that begins otherwise is a text.
+    ///
+    /// A result is the number of what served it for a pass without any error, else
     /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks, served]`, with `null` for errors where no
     /// value came back.
     pub(super) fn json(&self) -> Result<String, serde_json::Error> {

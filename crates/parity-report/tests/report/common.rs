@@ -88,6 +88,7 @@ pub(crate) fn run() -> RunRecord {
         backends: vec![backend("cpu"), backend("rocm")],
         repro_args: vec!["--seed 7".to_owned()],
         planned: cases.len(),
+        not_recorded: 0,
         cases,
     }
 }

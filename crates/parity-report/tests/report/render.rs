@@ -35,6 +35,17 @@ fn the_page_of_a_shard_says_that_it_is_a_part() {
 }
 
 #[test]
+fn cases_that_were_left_out_are_counted_at_both_ends_of_the_page() {
+    let mut run = run();
+    assert!(!text::render(&run, &PLAIN).contains("left out"));
+    run.not_recorded = 7629;
+    let page = text::render(&run, &PLAIN);
+    let left_out = "; 7,629 selected cases are not recorded and were left out\n";
+    assert_eq!(page.matches(left_out).count(), 2, "{page}");
+    assert!(page.ends_with(left_out), "{page}");
+}
+
+#[test]
 fn the_header_names_versions_seed_and_every_device() {
     let page = text::render(&run(), &PLAIN);
     for line in [

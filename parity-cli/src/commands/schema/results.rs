@@ -88,6 +88,7 @@ fn run() -> Value {
             "backends": list("The backends that ran, the reference first.", &json!({"$ref": "#/$defs/backend"})),
             "repro_args": list("What repeating a case takes besides backend and case.", &json!({"type": "string"})),
             "planned": count("Cases planned."),
+            "not_recorded": count("Cases selected and left out, as they are not recorded; absent where there is none."),
             "cases": list("The cases, in plan order.", &json!({"$ref": "#/$defs/case"})),
         }),
     )
@@ -170,7 +171,7 @@ fn result() -> Value {
                 "type": "boolean",
                 "description": "It does not agree, and is what the reference made of the case: told where vs_reference measures nothing.",
             },
-            "fallbacks": words("What ran on the CPU for want of a kernel."),
+            "fallbacks": words("What of the value the CPU computed for want of a kernel."),
             "served_by": words("What computed the result, where the backend tells."),
             "millis": seconds("Milliseconds on the backend, transfers included."),
         }),
