@@ -77,8 +77,29 @@ impl Moves<'_> {
                 let which = self.whole(1);
                 return (which, vec![index[which ^ self.whole(0)]]);
             }
-            // Nothing is moved by the others.
-            _ => from = self.seen(op, from),
+            Copies::Narrow
+            | Copies::Index
+            | Copies::GetOnDim
+            | Copies::Transpose
+            | Copies::Permute
+            | Copies::Squeeze
+            | Copies::Unsqueeze
+            | Copies::Flatten
+            | Copies::Reshape
+            | Copies::BroadcastAs => from = self.seen(op, from),
+            // Answers and formulas of their own.
+            Copies::Copy
+            | Copies::Cat
+            | Copies::Fill
+            | Copies::PadZeros
+            | Copies::Full
+            | Copies::Zeros
+            | Copies::Ones
+            | Copies::Eye
+            | Copies::Tril
+            | Copies::Triu
+            | Copies::Arange
+            | Copies::OneHot => panic!("`{op}` moves nothing to another place"),
         }
         (0, from)
     }
@@ -108,6 +129,7 @@ impl Moves<'_> {
                     .zip(x)
                     .for_each(|(i, extent)| *i = if *extent == 1 { 0 } else { *i });
             }
+            // `squeeze` of a dimension that is longer; no other view comes this far.
             _ => {}
         }
         from

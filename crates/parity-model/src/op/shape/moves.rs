@@ -4,128 +4,26 @@ use super::{Call, Shapes};
 use crate::op::Copies;
 
 pub(super) fn infer(call: &Call<'_>, op: Copies) -> Result<Shapes, String> {
-    let x = call.shapes[0];
-    let with = |dim: usize, extent: usize| {
-        let mut output = x.to_vec();
-        output[dim] = extent;
-        Shapes::of(output)
-    };
     match op {
-        Copies::PadSame => {
-            let dim = call.dim(0)?;
-            call.require(!x.contains(&0), "there is a slice to repeat")?;
-            with(dim, x[dim] + call.whole(1)? + call.whole(2)?)
-        }
-        Copies::Stack => {
-            let dim = call.whole(0)?;
-            call.require(x == call.shapes[1], "the arguments have one shape")?;
-            call.require(dim <= x.len(), "there is a place for the new dimension")?;
-            let mut output = x.to_vec();
-            output.insert(dim, 2);
-            Shapes::of(output)
-        }
-        Copies::SliceSet | Copies::SliceScatter => {
-            let (dim, start, source) = (call.dim(0)?, call.whole(1)?, call.shapes[1]);
-            let inside = source.len() == x.len()
-                && (0..x.len()).all(|d| d == dim || x[d] == source[d])
-                && start + source[dim] <= x[dim];
-            call.require(inside, "the source lies inside the first argument")?;
-            Shapes::of(x.to_vec())
-        }
-        Copies::Repeat => {
-            call.require(
-                call.params.len() == x.len(),
-                "each dimension has its number of times",
-            )?;
-            let times = (0..x.len()).map(|d| Ok(x[d].saturating_mul(call.whole(d)?)));
-            Shapes::of(times.collect::<Result<_, String>>()?)
-        }
-        Copies::Flip => {
-            let dims = (0..call.params.len())
-                .map(|i| call.dim(i))
-                .collect::<Result<Vec<_>, _>>()?;
-            let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
-            call.require(ascending, "dims are named once each, in ascending order")?;
-            Shapes::of(x.to_vec())
-        }
+        Copies::PadSame => pad_same(call),
+        Copies::Stack => stack(call),
+        Copies::SliceSet | Copies::SliceScatter => slice_along_dim(call),
+        Copies::SliceAssign => slice_anywhere(call),
+        Copies::Repeat => repeat(call),
+        Copies::Flip => flip(call),
         Copies::Roll => {
             call.dim(1)?;
             call.whole(0)?;
-            Shapes::of(x.to_vec())
+            Shapes::of(call.shapes[0].to_vec())
         }
-        Copies::Unfold => {
-            let (dim, size, step) = (call.dim(0)?, call.positive(1)?, call.positive(2)?);
-            let room = x[dim].checked_sub(size);
-            let room = room.ok_or_else(|| call.mismatch("the window fits into the dimension"))?;
-            let mut output = x.to_vec();
-            output[dim] = room / step + 1;
-            output.push(size);
-            Shapes::of(output)
-        }
-        Copies::Chunk => {
-            let (chunks, dim, which) = (call.positive(0)?, call.dim(1)?, call.whole(2)?);
-            call.require(which < chunks.min(x[dim]), "there is such a chunk")?;
-            with(dim, chunk(x[dim], chunks, which).1)
-        }
-        Copies::PixelShuffle | Copies::PixelUnshuffle => {
-            let (x, factor) = (call.rank(0, 4)?, call.positive(0)?);
-            let square = factor.saturating_mul(factor);
-            if op == Copies::PixelShuffle {
-                call.require(
-                    x[1] % square == 0,
-                    "the square of the factor divides the channels",
-                )?;
-                return Shapes::of(vec![x[0], x[1] / square, x[2] * factor, x[3] * factor]);
-            }
-            let even = x[2] % factor == 0 && x[3] % factor == 0;
-            call.require(even, "the factor divides height and width")?;
-            Shapes::of(vec![
-                x[0],
-                x[1].saturating_mul(square),
-                x[2] / factor,
-                x[3] / factor,
-            ])
-        }
-        Copies::ReplicationPad2d => {
-            let (x, pad) = (call.rank(0, 4)?, call.whole(0)?);
-            call.require(pad <= 1, "the pad is 0 or 1")?;
-            call.require(!x.contains(&0), "there is an edge to repeat")?;
-            Shapes::of(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
-        }
-        Copies::SliceAssign => {
-            let source = call.shapes[1];
-            call.require(
-                call.params.len() == x.len() && source.len() == x.len(),
-                "both have one rank, and each dimension its start",
-            )?;
-            for d in 0..x.len() {
-                let inside = source[d] > 0 && call.whole(d)? + source[d] <= x[d];
-                call.require(inside, "the source lies inside the first argument")?;
-            }
-            Shapes::of(x.to_vec())
-        }
+        Copies::Unfold => unfold(call),
+        Copies::Chunk => one_chunk(call),
+        Copies::PixelShuffle => pixel_shuffle(call),
+        Copies::PixelUnshuffle => pixel_unshuffle(call),
+        Copies::ReplicationPad2d => replication_pad(call),
         Copies::KvCache | Copies::RotatingKvCache => cached(call, op),
-        Copies::Meshgrid => {
-            let (m, n) = (call.rank(0, 1)?[0], call.rank(1, 1)?[0]);
-            let flags = call.whole(0)? <= 1 && call.whole(1)? <= 1;
-            call.require(flags, "`xy` and `which` are 0 or 1")?;
-            Shapes::of(if call.whole(0)? == 1 {
-                vec![n, m]
-            } else {
-                vec![m, n]
-            })
-        }
-        Copies::OneHot => {
-            let depth = call.positive(0)?;
-            call.require(
-                x == [2],
-                "the data are the two numbers for places without the id and with it",
-            )?;
-            Ok(Shapes {
-                output: [call.shapes[1], &[depth]].concat(),
-                bound: Some(depth),
-            })
-        }
+        Copies::Meshgrid => meshgrid(call),
+        Copies::OneHot => one_hot(call),
         // These have rules of their own.
         Copies::Copy
         | Copies::Cat
@@ -149,6 +47,129 @@ pub(super) fn infer(call: &Call<'_>, op: Copies) -> Result<Shapes, String> {
         | Copies::Triu
         | Copies::Arange => Err(format!("`{op}` moves nothing to another place")),
     }
+}
+
+/// The first argument's shape with another extent of one dimension.
+fn with(call: &Call<'_>, dim: usize, extent: usize) -> Result<Shapes, String> {
+    let mut output = call.shapes[0].to_vec();
+    output[dim] = extent;
+    Shapes::of(output)
+}
+
+fn pad_same(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, dim) = (call.shapes[0], call.dim(0)?);
+    call.require(!x.contains(&0), "there is a slice to repeat")?;
+    with(call, dim, x[dim] + call.whole(1)? + call.whole(2)?)
+}
+
+fn stack(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, dim) = (call.shapes[0], call.whole(0)?);
+    call.require(x == call.shapes[1], "the arguments have one shape")?;
+    call.require(dim <= x.len(), "there is a place for the new dimension")?;
+    let mut output = x.to_vec();
+    output.insert(dim, 2);
+    Shapes::of(output)
+}
+
+/// The second argument takes the place of a slice of the first, from a start along one dimension.
+fn slice_along_dim(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, source) = (call.shapes[0], call.shapes[1]);
+    let (dim, start) = (call.dim(0)?, call.whole(1)?);
+    let inside = source.len() == x.len()
+        && (0..x.len()).all(|d| d == dim || x[d] == source[d])
+        && start + source[dim] <= x[dim];
+    call.require(inside, "the source lies inside the first argument")?;
+    Shapes::of(x.to_vec())
+}
+
+/// The same, from a start along every dimension.
+fn slice_anywhere(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, source) = (call.shapes[0], call.shapes[1]);
+    call.require(
+        call.params.len() == x.len() && source.len() == x.len(),
+        "both have one rank, and each dimension its start",
+    )?;
+    for d in 0..x.len() {
+        let inside = source[d] > 0 && call.whole(d)? + source[d] <= x[d];
+        call.require(inside, "the source lies inside the first argument")?;
+    }
+    Shapes::of(x.to_vec())
+}
+
+fn repeat(call: &Call<'_>) -> Result<Shapes, String> {
+    let x = call.shapes[0];
+    let one_each = call.params.len() == x.len();
+    call.require(one_each, "each dimension has its number of times")?;
+    let times = (0..x.len()).map(|d| Ok(x[d].saturating_mul(call.whole(d)?)));
+    Shapes::of(times.collect::<Result<_, String>>()?)
+}
+
+fn flip(call: &Call<'_>) -> Result<Shapes, String> {
+    let dims = (0..call.params.len()).map(|i| call.dim(i));
+    let dims = dims.collect::<Result<Vec<_>, _>>()?;
+    let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
+    call.require(ascending, "dims are named once each, in ascending order")?;
+    Shapes::of(call.shapes[0].to_vec())
+}
+
+fn unfold(call: &Call<'_>) -> Result<Shapes, String> {
+    let x = call.shapes[0];
+    let (dim, size, step) = (call.dim(0)?, call.positive(1)?, call.positive(2)?);
+    let room = x[dim].checked_sub(size);
+    let room = room.ok_or_else(|| call.mismatch("the window fits into the dimension"))?;
+    let mut output = x.to_vec();
+    output[dim] = room / step + 1;
+    output.push(size);
+    Shapes::of(output)
+}
+
+fn one_chunk(call: &Call<'_>) -> Result<Shapes, String> {
+    let (chunks, dim, which) = (call.positive(0)?, call.dim(1)?, call.whole(2)?);
+    let extent = call.shapes[0][dim];
+    call.require(which < chunks.min(extent), "there is such a chunk")?;
+    with(call, dim, chunk(extent, chunks, which).1)
+}
+
+fn pixel_shuffle(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, factor) = (call.rank(0, 4)?, call.positive(0)?);
+    let square = factor.saturating_mul(factor);
+    let divides = x[1] % square == 0;
+    call.require(divides, "the square of the factor divides the channels")?;
+    Shapes::of(vec![x[0], x[1] / square, x[2] * factor, x[3] * factor])
+}
+
+fn pixel_unshuffle(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, factor) = (call.rank(0, 4)?, call.positive(0)?);
+    let even = x[2] % factor == 0 && x[3] % factor == 0;
+    call.require(even, "the factor divides height and width")?;
+    let channels = x[1].saturating_mul(factor.saturating_mul(factor));
+    Shapes::of(vec![x[0], channels, x[2] / factor, x[3] / factor])
+}
+
+fn replication_pad(call: &Call<'_>) -> Result<Shapes, String> {
+    let (x, pad) = (call.rank(0, 4)?, call.whole(0)?);
+    call.require(pad <= 1, "the pad is 0 or 1")?;
+    call.require(!x.contains(&0), "there is an edge to repeat")?;
+    Shapes::of(vec![x[0], x[1], x[2] + 2 * pad, x[3] + 2 * pad])
+}
+
+fn meshgrid(call: &Call<'_>) -> Result<Shapes, String> {
+    let (m, n) = (call.rank(0, 1)?[0], call.rank(1, 1)?[0]);
+    let (xy, which) = (call.whole(0)?, call.whole(1)?);
+    call.require(xy <= 1 && which <= 1, "`xy` and `which` are 0 or 1")?;
+    Shapes::of(if xy == 1 { vec![n, m] } else { vec![m, n] })
+}
+
+fn one_hot(call: &Call<'_>) -> Result<Shapes, String> {
+    let depth = call.positive(0)?;
+    call.require(
+        call.shapes[0] == [2],
+        "the data are the two numbers for places without the id and with it",
+    )?;
+    Ok(Shapes {
+        output: [call.shapes[1], &[depth]].concat(),
+        bound: Some(depth),
+    })
 }
 
 /// What a cache gives back after two appends.

@@ -1,0 +1,171 @@
+//! The shape rules, each in an example and in a breach.
+
+use super::*;
+use crate::op::formats::BlockFormat::{F16, Q4_0, Q6K};
+use crate::op::{Binary, Cast, Unary, Where};
+
+fn output(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]]) -> Result<Vec<usize>, String> {
+    infer(op.into(), params, shapes).map(|shapes| shapes.output)
+}
+
+#[track_caller]
+fn gives(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]], want: &[usize]) {
+    assert_eq!(output(op, params, shapes).as_deref(), Ok(want));
+}
+
+#[track_caller]
+fn breaks(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]], why: &str) {
+    let message = output(op, params, shapes).unwrap_err();
+    assert!(message.contains(why), "{message}");
+}
+
+#[test]
+fn outputs_have_the_shapes_the_definitions_give_them() {
+    gives(Unary::Exp, &[], &[&[2, 3]], &[2, 3]);
+    gives(Binary::Add, &[], &[&[2, 3], &[2, 3]], &[2, 3]);
+    gives(Cast::ToU8, &[], &[&[]], &[]);
+    gives(Where::WhereCond, &[], &[&[4], &[4], &[4]], &[4]);
+    gives(Reduce::Sum, &[0.0, 2.0], &[&[2, 3, 4]], &[3]);
+    gives(Reduce::Sum, &[0.0], &[&[0, 3]], &[3]);
+    gives(Reduce::ArgMax, &[1.0], &[&[2, 3]], &[2]);
+    gives(Indexing::IndexSelect, &[1.0], &[&[2, 3], &[7]], &[2, 7]);
+    gives(Indexing::Gather, &[1.0], &[&[2, 3], &[1, 7]], &[1, 7]);
+    gives(Indexing::Scatter, &[0.0], &[&[5, 3], &[2, 3], &[2, 3]], &[5, 3]);
+    gives(Indexing::IndexAdd, &[0.0], &[&[5, 3], &[2], &[2, 3]], &[5, 3]);
+    gives(Matmul::Matmul, &[], &[&[6, 2, 3], &[6, 3, 4]], &[6, 2, 4]);
+    gives(
+        Conv::Conv1d,
+        &[1.0, 2.0, 1.0, 2.0],
+        &[&[2, 4, 9], &[6, 2, 3]],
+        &[2, 6, 5],
+    );
+    gives(
+        Conv::ConvTranspose1d,
+        &[1.0, 1.0, 2.0, 1.0, 1.0],
+        &[&[2, 4, 5], &[4, 3, 3]],
+        &[2, 3, 10],
+    );
+    gives(
+        Conv::Conv2d,
+        &[0.0, 1.0, 2.0, 1.0],
+        &[&[1, 2, 9, 7], &[3, 2, 3, 2]],
+        &[1, 3, 5, 5],
+    );
+    gives(
+        Conv::ConvTranspose2d,
+        &[0.0, 0.0, 2.0, 1.0],
+        &[&[1, 2, 3, 3], &[2, 4, 2, 3]],
+        &[1, 4, 6, 7],
+    );
+    gives(
+        Pool::MaxPool2d,
+        &[2.0, 3.0, 2.0, 1.0],
+        &[&[1, 2, 7, 7]],
+        &[1, 2, 3, 5],
+    );
+    gives(Upsample::Nearest1d, &[9.0], &[&[1, 2, 4]], &[1, 2, 9]);
+    gives(
+        Upsample::Bilinear2d,
+        &[5.0, 6.0, 1.0],
+        &[&[1, 2, 3, 3]],
+        &[1, 2, 5, 6],
+    );
+    gives(Copies::Cat, &[1.0], &[&[2, 3], &[2, 4]], &[2, 7]);
+    gives(Copies::PadZeros, &[0.0, 1.0, 2.0], &[&[2, 3]], &[5, 3]);
+    gives(Sort::ArgSortAsc, &[], &[&[2, 0]], &[2, 0]);
+    gives(Nn::LayerNorm, &[1e-5], &[&[2, 8], &[8], &[8]], &[2, 8]);
+    gives(
+        Nn::RopeThd,
+        &[],
+        &[&[1, 5, 2, 8], &[5, 4], &[5, 4]],
+        &[1, 5, 2, 8],
+    );
+    gives(Quantized::Dequantize(Q4_0), &[], &[&[3, 64]], &[3, 64]);
+    gives(
+        Quantized::Qmatmul(Q6K),
+        &[],
+        &[&[2, 9, 256], &[5, 256]],
+        &[2, 9, 5],
+    );
+    gives(Quantized::Embedding(F16), &[], &[&[5, 7], &[2, 3]], &[2, 3, 7]);
+}
+
+#[test]
+fn a_broken_rule_is_named() {
+    breaks(Binary::Add, &[], &[&[2], &[3]], "same logical shape");
+    breaks(Reduce::Max, &[2.0], &[&[2, 3]], "[2,3] has no dimension 2");
+    breaks(
+        Reduce::Max,
+        &[0.5],
+        &[&[2, 3]],
+        "a whole number as `dim`, not 0.5",
+    );
+    breaks(Reduce::Sum, &[1.0, 0.0], &[&[2, 3]], "in ascending order");
+    breaks(Reduce::Max, &[0.0], &[&[0, 3]], "extreme of nothing");
+    breaks(
+        Indexing::IndexSelect,
+        &[0.0],
+        &[&[2], &[2, 2]],
+        "argument 1 has 1",
+    );
+    breaks(Indexing::Gather, &[0.0], &[&[2, 3], &[2, 4]], "no longer");
+    breaks(Indexing::Gather, &[0.0], &[&[0, 3], &[2, 3]], "point at");
+    breaks(Matmul::Matmul, &[], &[&[2, 3], &[2, 3]], "columns of the left");
+    breaks(
+        Conv::Conv1d,
+        &[0.0, 0.0, 1.0, 1.0],
+        &[&[1, 1, 3], &[1, 1, 1]],
+        "`stride` must not be 0",
+    );
+    breaks(
+        Conv::Conv1d,
+        &[0.0, 1.0, 1.0, 1.0],
+        &[&[1, 1, 3], &[1, 1, 4]],
+        "fits into the padded input",
+    );
+    breaks(
+        Pool::AvgPool2d,
+        &[4.0, 1.0, 1.0, 1.0],
+        &[&[1, 1, 3, 3]],
+        "window fits",
+    );
+    breaks(Copies::SliceSet, &[0.0, 2.0], &[&[3], &[2]], "inside the first");
+    breaks(Copies::Fill, &[7.0, 0.0, 2.0, 2.0], &[&[3]], "slices lie inside");
+    breaks(Sort::SortAsc, &[], &[&[]], "a scalar");
+    breaks(Nn::Rope, &[], &[&[1, 1, 2, 3], &[2, 1], &[2, 1]], "is even");
+    breaks(
+        Quantized::Dequantize(Q6K),
+        &[],
+        &[&[3, 64]],
+        "whole blocks of 256",
+    );
+    breaks(
+        Quantized::Qmatmul(Q4_0),
+        &[],
+        &[&[2, 64], &[5, 32]],
+        "weights [n, k]",
+    );
+    breaks(
+        Quantized::Qmatmul(Q4_0),
+        &[],
+        &[&[2, 32], &[1, 5, 32]],
+        "argument 1 has 2",
+    );
+    breaks(Quantized::Embedding(F16), &[], &[&[0, 7], &[1]], "point at");
+}
+
+#[test]
+fn ids_are_bounded_by_the_dimension_they_point_into() {
+    let bound = |op: Indexing, shapes: &[&[usize]]| infer(op.into(), &[1.0], shapes).map(|found| found.bound);
+    assert_eq!(bound(Indexing::IndexSelect, &[&[2, 3], &[7]]), Ok(Some(3)));
+    assert_eq!(
+        bound(Indexing::Scatter, &[&[2, 3], &[2, 9], &[2, 9]]),
+        Ok(Some(3))
+    );
+    let rows = infer(Quantized::Embedding(F16).into(), &[], &[&[5, 7], &[2, 3]]);
+    assert_eq!(rows.map(|found| found.bound), Ok(Some(5)));
+    assert_eq!(
+        infer(Unary::Exp.into(), &[], &[&[2]]).map(|found| found.bound),
+        Ok(None)
+    );
+}
