@@ -470,7 +470,7 @@ impl<'a, const W: usize> Run<'a, W> {
 
     /// Makes a wave number `index` of a workgroup, before its first instruction.
     fn enlist(&self, wave: &mut Wave<W>, group: [u32; 3], index: usize) {
-        wave.become_like(&self.first);
+        wave.restart_as(&self.first);
         for (id, register) in group.into_iter().zip(self.workgroup_ids) {
             if let Some(register) = register {
                 wave.set_sgpr(register, id);
@@ -478,28 +478,30 @@ impl<'a, const W: usize> Run<'a, W> {
         }
         let items = (self.items - index * W).min(W);
         wave.set_exec(Wave::<W>::ALL >> (W - items));
-        wave.vgpr[0] = self.ids[index];
+        wave.vgpr[0].0 = self.ids[index];
+        wave.touched = 1;
     }
 
     /// Runs one workgroup; gives the number of instructions executed.
     fn workgroup(&self, crew: &mut Crew<W>, id: [u32; 3]) -> Result<u64, Box<Fault>> {
-        let mut doubles = vec![None; self.waves()];
+        let watched = if self.options.sanitize { self.waves() } else { 0 };
+        let mut doubles = vec![None; watched];
         self.schedule(crew, id, |index, wave, group, budget| {
-            self.advance(&mut doubles[index], wave, group, budget)
+            self.advance(doubles.get_mut(index), wave, group, budget)
         })
     }
 
     /// Runs a wave to its next barrier or its end; under the sanitizer beside its double, which begins with it.
     fn advance(
         &self,
-        double: &mut Option<Wave<W>>,
+        double: Option<&mut Option<Wave<W>>>,
         wave: &mut Wave<W>,
         group: &mut Group<'_>,
         budget: &mut u64,
     ) -> Advanced {
-        if group.watch.is_none() {
+        let Some(double) = double.filter(|_| group.watch.is_some()) else {
             return exec::run(wave, self.program, group, budget);
-        }
+        };
         let double = double.get_or_insert_with(|| exec::double::of(wave));
         exec::double::run(wave, double, self.program, group, budget)
     }

@@ -3,6 +3,8 @@
 //! State only: [`crate::exec`] changes it, [`crate::launch`] sets it up. Registers hold bits; what they mean is the
 //! instruction's business.
 
+use std::ops::{Deref, DerefMut};
+
 use crate::memory::{Cursor, Memory};
 use crate::sanitize::Watch;
 
@@ -23,11 +25,39 @@ pub(crate) const SHARED_BASE: u64 = 0x0001_0000_0000_0000;
 /// Base of the flat address range that means "this lane's scratch" (`src_private_base`).
 pub(crate) const PRIVATE_BASE: u64 = 0x0002_0000_0000_0000;
 
+/// The lanes of a vector register, placed so that no vector of the host's lies in two cache lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+pub(crate) struct Row<const W: usize>(pub(crate) [u32; W]);
+
+impl<const W: usize> Row<W> {
+    /// Zero in every lane.
+    pub(crate) const ZERO: Row<W> = Row([0; W]);
+}
+
+impl<const W: usize> Deref for Row<W> {
+    type Target = [u32; W];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u32; W] {
+        &self.0
+    }
+}
+
+impl<const W: usize> DerefMut for Row<W> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u32; W] {
+        &mut self.0
+    }
+}
+
 /// One wavefront of `W` lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct Wave<const W: usize> {
     /// Vector registers, one row of `W` lanes a register.
-    pub(crate) vgpr: Vec<[u32; W]>,
+    pub(crate) vgpr: Vec<Row<W>>,
+    /// The vector registers from this one on are zero, for nobody wrote them.
+    pub(crate) touched: u16,
     /// Scalar registers by operand code: `s0..=s105`, VCC, trap temporaries, NULL (stays zero), M0, EXEC.
     pub(crate) sgpr: [u32; 128],
     /// The scalar condition code.
@@ -41,9 +71,9 @@ pub(crate) struct Wave<const W: usize> {
     /// Private memory per lane, in bytes.
     pub(crate) scratch_size: usize,
     /// Sources put aside: `src0` of a DPP instruction after the lanes were shuffled, both of an SDWA instruction.
-    pub(crate) staged: [[u32; W]; 2],
+    pub(crate) staged: [Row<W>; 2],
     /// Sources that are no register as it is, spread over rows: two rows for each of three.
-    pub(crate) spare: [[u32; W]; 6],
+    pub(crate) spare: [Row<W>; 6],
     /// Vector register numbers have M0 added, as its bits 15:12 say.
     pub(crate) indexed: bool,
     /// The allocations this wave used last.
@@ -62,15 +92,16 @@ impl<const W: usize> Wave<W> {
     /// A wave with `vgprs` zeroed vector registers, every lane in EXEC, no scratch, at instruction 0.
     pub(crate) fn new(vgprs: usize) -> Self {
         let mut wave = Wave {
-            vgpr: vec![[0; W]; vgprs],
+            vgpr: vec![Row::ZERO; vgprs],
+            touched: 0,
             sgpr: [0; 128],
             scc: false,
             pc: 0,
             mode: Self::DEFAULT_MODE,
             scratch: Vec::new(),
             scratch_size: 0,
-            staged: [[0; W]; 2],
-            spare: [[0; W]; 6],
+            staged: [Row::ZERO; 2],
+            spare: [Row::ZERO; 6],
             indexed: false,
             cursor: Cursor::default(),
             clock: 0,
@@ -80,11 +111,13 @@ impl<const W: usize> Wave<W> {
         wave
     }
 
-    /// Becomes what another wave is, in the memory this one has. The cursor stays: where a wave of the same kernel found its
-    /// allocations, this one will; so do the rows put aside, which are written before they are read.
-    pub(crate) fn become_like(&mut self, other: &Self) {
+    /// Becomes what another wave of as many registers is that has not begun, in the memory this one has. The cursor stays:
+    /// where a wave of the same kernel found its allocations, this one will; so do the rows put aside, which are written
+    /// before they are read. The other wave's vector registers are zero.
+    pub(crate) fn restart_as(&mut self, other: &Self) {
         let Wave {
-            vgpr,
+            vgpr: _,
+            touched: _,
             sgpr,
             scc,
             pc,
@@ -98,11 +131,21 @@ impl<const W: usize> Wave<W> {
             clock,
             active,
         } = other;
-        self.vgpr.clone_from(vgpr);
+        for row in self.vgpr.iter_mut().take(usize::from(self.touched)) {
+            *row = Row::ZERO;
+        }
+        self.touched = 0;
+        debug_assert!(self.is_clear_behind(), "registers that nobody touched are zero");
         self.scratch.clone_from(scratch);
         (self.sgpr, self.scc, self.pc, self.mode) = (*sgpr, *scc, *pc, *mode);
         (self.scratch_size, self.indexed) = (*scratch_size, *indexed);
         (self.clock, self.active) = (*clock, *active);
+    }
+
+    /// Whether the registers from [`Wave::touched`] on are zero, as they should be.
+    pub(crate) fn is_clear_behind(&self) -> bool {
+        let mut rows = self.vgpr.iter().skip(usize::from(self.touched));
+        rows.all(|row| *row == Row::ZERO)
     }
 
     /// EXEC with every lane on.

@@ -5,7 +5,7 @@ use super::{Trouble, unimplemented};
 use crate::fault::FaultKind;
 use crate::fp::{self, Mode};
 use crate::isa::{Inst, Op, Src};
-use crate::wave::{Group, Wave};
+use crate::wave::{Group, Row, Wave};
 
 /// Atomics follow no MODE: numbers win over NaNs, denormals are kept.
 const MODE: Mode = Mode::NONE;
@@ -207,7 +207,7 @@ pub(super) fn at_places<const W: usize>(
 /// Exchanges at one lane's place; `registers` hold data and second operand.
 fn old_value<const W: usize>(
     ports: &mut Ports<'_>,
-    vgpr: &[[u32; W]],
+    vgpr: &[Row<W>],
     op: Op,
     at: At,
     lane: usize,

@@ -8,7 +8,7 @@ use super::lane;
 use crate::fault::Access;
 use crate::isa::{Inst, Op, Space, Src};
 use crate::memory::Span;
-use crate::wave::{Group, SHARED_BASE, Wave, reg};
+use crate::wave::{Group, Row, SHARED_BASE, Wave, reg};
 
 /// Lanes that are looked at together: as many as a vector register of the host has.
 const RUN: usize = 8;
@@ -30,10 +30,10 @@ enum Pattern {
 /// Where the lanes go: a common base, and an offset each. Lanes that are not active go where the first active one goes.
 struct Places<const W: usize> {
     base: u64,
-    offsets: [u32; W],
+    offsets: Row<W>,
     lowest: u32,
     highest: u32,
-    /// Bits in which offsets differ.
+    /// Bits in which offsets differ from the first, where there is no pattern.
     differing: u32,
     pattern: Pattern,
     /// The offsets are LDS addresses.
@@ -57,10 +57,27 @@ fn find<H: Host, const W: usize>(
     )
 }
 
+/// Does `act` with the places of accesses of `bytes` bytes; `false` when it did nothing.
+#[inline(always)]
+fn reach<H: Host, const W: usize>(
+    host: H,
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    bytes: u32,
+    act: impl FnOnce(&mut Wave<W>, &Places<W>) -> Option<()>,
+) -> bool {
+    let mut places = Places::NOWHERE;
+    find(host, wave, inst, inst.imm, bytes, &mut places)
+        && host.run(
+            #[inline(always)]
+            || act(wave, &places).is_some(),
+        )
+}
+
 impl<const W: usize> Places<W> {
     const NOWHERE: Places<W> = Places {
         base: 0,
-        offsets: [0; W],
+        offsets: Row::ZERO,
         lowest: 0,
         highest: 0,
         differing: 0,
@@ -74,70 +91,68 @@ impl<const W: usize> Places<W> {
         let first = wave.active.trailing_zeros() as usize;
         let low = wave.vgpr.get(register)?;
         let offset = imm as i64 as u64;
+        // What comes on top of each lane's register.
+        let mut added = 0;
         self.local = inst.space == Space::Lds;
         match inst.space {
             Space::Global if usize::from(inst.base) != reg::NULL => {
                 self.base = wave.sgpr64(usize::from(inst.base)).wrapping_add(offset);
-                self.offsets = *low;
             }
             Space::Global | Space::Flat => {
                 let high = wave.vgpr.get(register + 1)?;
                 let common = *high.get(first)?;
-                if differing(&masked(high, common, wave.active), common) != 0 {
+                if !follows(&masked(high, 0, common, wave.active), |_, _| common) {
                     return None;
                 }
                 self.base = u64::from(common) << 32;
                 if inst.space == Space::Flat && self.base == SHARED_BASE {
-                    // A sum that leaves the aperture is no LDS address.
                     self.local = true;
                     self.base = 0;
-                    self.offsets = lane::each(low, |low| low.saturating_add(offset as u32));
+                    added = offset as u32;
+                    // A sum that leaves the aperture is no LDS address.
+                    low.iter()
+                        .all(|low| low.checked_add(added).is_some())
+                        .then_some(())?;
                 } else {
                     self.base = self.base.wrapping_add(offset);
-                    self.offsets = *low;
                 }
             }
             // Addresses wrap at 32 bits.
-            Space::Lds => self.offsets = lane::each(low, |low| low.wrapping_add(u32::from(imm as u16))),
+            Space::Lds => added = u32::from(imm as u16),
             Space::Scratch | Space::Buffer => return None,
         }
-        let common = *self.offsets.get(first)?;
-        self.offsets = masked(&self.offsets, common, wave.active);
-        self.look(common, bytes);
+        self.offsets.0 = masked(low, added, *low.get(first)?, wave.active);
+        self.look(bytes);
         Some(())
     }
 
-    /// Finds out what the offsets have in common.
+    /// Finds out what the offsets have in common. Each question is a loop of its own, which the compiler makes vector code of.
     #[inline(always)]
-    fn look(&mut self, common: u32, bytes: u32) {
-        let (mut lowest, mut highest) = ([u32::MAX; RUN], [0; RUN]);
-        // Not zero where a lane goes elsewhere than `common`, than the first of its run, than its place behind that.
-        let (mut apart, mut ones, mut rows) = ([0; RUN], [0; RUN], [0; RUN]);
-        let mut gaps = 0;
-        for (number, run) in self.offsets.as_chunks::<RUN>().0.iter().enumerate() {
-            let behind = bytes.wrapping_mul((RUN * number) as u32);
-            gaps |= run[0].wrapping_sub(self.offsets[0]) ^ behind;
-            for i in 0..RUN {
-                lowest[i] = lowest[i].min(run[i]);
-                highest[i] = highest[i].max(run[i]);
-                apart[i] |= run[i] ^ common;
-                let distance = run[i].wrapping_sub(run[0]);
-                ones[i] |= distance;
-                rows[i] |= distance ^ bytes.wrapping_mul(i as u32);
-            }
-        }
-        let any = |bits: [u32; RUN]| bits.into_iter().fold(0, |all, bits| all | bits);
-        self.lowest = lowest.into_iter().fold(u32::MAX, u32::min);
-        self.highest = highest.into_iter().fold(0, u32::max);
-        self.differing = any(apart);
-        self.pattern = if self.differing == 0 {
-            Pattern::One
-        } else if any(rows) == 0 {
-            if gaps == 0 { Pattern::Row } else { Pattern::Rows }
-        } else if any(ones) == 0 {
-            Pattern::Ones
+    fn look(&mut self, bytes: u32) {
+        let offsets = &self.offsets.0;
+        let (one, last) = (offsets[0], offsets[W - 1]);
+        let behind = |first: u32, lanes: usize| first.wrapping_add(bytes.wrapping_mul(lanes as u32));
+        // The first lane of each run, and how far the last one may be behind it.
+        let firsts = || offsets.iter().step_by(RUN).copied();
+        let lowest = || firsts().fold(u32::MAX, u32::min);
+        let highest = || firsts().fold(0, u32::max);
+        let reach = bytes.wrapping_mul(RUN as u32 - 1);
+        (self.pattern, self.lowest, self.highest) = if one <= last && follows(offsets, |_, i| behind(one, i))
+        {
+            (Pattern::Row, one, last)
+        } else if follows(offsets, |_, _| one) {
+            (Pattern::One, one, one)
+        } else if follows(offsets, |first, _| first) {
+            (Pattern::Ones, lowest(), highest())
+        } else if highest() <= u32::MAX - reach && follows(offsets, |first, i| behind(first, i % RUN)) {
+            (Pattern::Rows, lowest(), highest() + reach)
         } else {
-            Pattern::Any
+            let least = offsets.iter().copied().fold(u32::MAX, u32::min);
+            (Pattern::Any, least, offsets.iter().copied().fold(0, u32::max))
+        };
+        self.differing = match self.pattern {
+            Pattern::Any => offsets.iter().fold(0, |all, offset| all | (offset ^ one)),
+            _ => 0,
         };
     }
 
@@ -162,30 +177,33 @@ impl<const W: usize> Places<W> {
     }
 }
 
-/// The row with `common` in the lanes that are not active.
+/// The row with `added` on top of every lane, and with `common` for those that are not active.
 #[inline(always)]
-fn masked<const W: usize>(row: &[u32; W], common: u32, active: u64) -> [u32; W] {
+fn masked<const W: usize>(row: &[u32; W], added: u32, common: u32, active: u64) -> [u32; W] {
+    let mut out = [0; W];
     if active == Wave::<W>::ALL {
-        return *row;
+        for i in 0..W {
+            out[i] = row[i].wrapping_add(added);
+        }
+        return out;
     }
     let mask = lane::spread::<W>(active);
-    let mut out = [0; W];
     for i in 0..W {
-        out[i] = common ^ (common ^ row[i]) & mask[i];
+        out[i] = (common ^ (common ^ row[i]) & mask[i]).wrapping_add(added);
     }
     out
 }
 
-/// The bits in which any lane differs from `common`.
+/// Whether every lane is what `rule` makes of the first lane of its run and of its own number.
 #[inline(always)]
-fn differing<const W: usize>(row: &[u32; W], common: u32) -> u32 {
-    let mut partial = [0; RUN];
-    for run in row.as_chunks::<RUN>().0 {
-        for (partial, lane) in partial.iter_mut().zip(run) {
-            *partial |= lane ^ common;
+fn follows<const W: usize>(row: &[u32; W], rule: impl Fn(u32, usize) -> u32) -> bool {
+    let mut apart = [0; RUN];
+    for (number, run) in row.as_chunks::<RUN>().0.iter().enumerate() {
+        for i in 0..RUN {
+            apart[i] |= run[i] ^ rule(run[0], RUN * number + i);
         }
     }
-    partial.into_iter().fold(0, |all, bits| all | bits)
+    apart.into_iter().fold(0, |all, bits| all | bits) == 0
 }
 
 /// Memory that lanes load from at a number of bytes from its start; the bounds were checked.
@@ -300,13 +318,14 @@ fn load<H: Host, const W: usize, const N: usize>(
     group: &Group<'_>,
     inst: &Inst,
 ) -> bool {
-    let mut places = Places::NOWHERE;
-    let bytes = 4 * N as u32;
-    find(host, wave, inst, inst.imm, bytes, &mut places)
-        && host.run(
-            #[inline(always)]
-            || load_rows::<W, N>(wave, group, inst, &places).is_some(),
-        )
+    reach(
+        host,
+        wave,
+        inst,
+        4 * N as u32,
+        #[inline(always)]
+        |wave, places| load_rows::<W, N>(wave, group, inst, places),
+    )
 }
 
 #[inline(always)]
@@ -408,12 +427,14 @@ fn narrow<H: Host, const W: usize, const BYTES: usize>(
     inst: &Inst,
     merge: impl Fn(u32, u32) -> u32,
 ) -> bool {
-    let mut places = Places::NOWHERE;
-    find(host, wave, inst, inst.imm, BYTES as u32, &mut places)
-        && host.run(
-            #[inline(always)]
-            || narrow_rows::<W, BYTES>(wave, group, inst, &places, merge).is_some(),
-        )
+    reach(
+        host,
+        wave,
+        inst,
+        BYTES as u32,
+        #[inline(always)]
+        |wave, places| narrow_rows::<W, BYTES>(wave, group, inst, places, merge),
+    )
 }
 
 #[inline(always)]
@@ -449,7 +470,7 @@ fn bytes<S: Source, const W: usize, const BYTES: usize>(source: &S, places: &Pla
         *row = [source.load::<BYTES>((places.offsets[0] - start) as usize); W];
         return;
     }
-    for (lane, offset) in row.iter_mut().zip(&places.offsets) {
+    for (lane, offset) in row.iter_mut().zip(&places.offsets.0) {
         *lane = source.load::<BYTES>((offset - start) as usize);
     }
 }
@@ -462,13 +483,14 @@ fn store<H: Host, const W: usize, const N: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
 ) -> bool {
-    let mut places = Places::NOWHERE;
-    let bytes = 4 * N as u32;
-    find(host, wave, inst, inst.imm, bytes, &mut places)
-        && host.run(
-            #[inline(always)]
-            || store_rows::<W, N>(wave, group, inst, &places).is_some(),
-        )
+    reach(
+        host,
+        wave,
+        inst,
+        4 * N as u32,
+        #[inline(always)]
+        |wave, places| store_rows::<W, N>(wave, group, inst, places),
+    )
 }
 
 #[inline(always)]
@@ -489,7 +511,7 @@ fn store_rows<const W: usize, const N: usize>(
         let span = places.span(wave, group, bytes, Access::Store)?;
         let rows = source_rows::<W, N>(wave, inst.src[0])?;
         if N == 1 && wave.active == Wave::<W>::ALL && places.pattern == Pattern::Row {
-            span.store_words((places.offsets[0] - places.lowest) as usize, &rows[0]);
+            span.store_words((places.offsets[0] - places.lowest) as usize, &rows[0].0);
             return Some(());
         }
         scatter(places, wave.active, rows, |at, words| span.store_words(at, words));
@@ -499,7 +521,7 @@ fn store_rows<const W: usize, const N: usize>(
 
 /// The registers a store takes its data from.
 #[inline(always)]
-fn source_rows<const W: usize, const N: usize>(wave: &Wave<W>, source: Src) -> Option<&[[u32; W]; N]> {
+fn source_rows<const W: usize, const N: usize>(wave: &Wave<W>, source: Src) -> Option<&[Row<W>; N]> {
     match source {
         Src::Vgpr(first) => wave.vgpr.get(usize::from(first)..)?.first_chunk(),
         _ => None,
@@ -520,7 +542,7 @@ fn put(lds: &mut [u8], at: usize, words: &[u32]) {
 fn scatter<const W: usize, const N: usize>(
     places: &Places<W>,
     active: u64,
-    rows: &[[u32; W]; N],
+    rows: &[Row<W>; N],
     mut put: impl FnMut(usize, &[u32]),
 ) {
     let start = places.start();

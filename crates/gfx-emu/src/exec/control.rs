@@ -19,7 +19,24 @@ pub(super) fn mode(bits: u32) -> Result<Mode, FaultKind> {
     })
 }
 
-/// Executes one operation.
+/// Whether a branch is taken; `None` for what is none, or does more.
+#[inline(always)]
+pub(super) fn branch<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Option<bool> {
+    Some(match inst.op {
+        Op::SBranch => true,
+        Op::SCbranchScc0 => !wave.scc,
+        Op::SCbranchScc1 => wave.scc,
+        Op::SCbranchVccz => wave.mask(reg::VCC) == 0,
+        Op::SCbranchVccnz => wave.mask(reg::VCC) != 0,
+        Op::SCbranchExecz => wave.exec() == 0,
+        Op::SCbranchExecnz => wave.exec() != 0,
+        // No debugger is attached.
+        Op::SCbranchDebug => false,
+        _ => return None,
+    })
+}
+
+/// Executes one operation that is no [`branch`].
 pub(super) fn execute<const W: usize>(
     wave: &mut Wave<W>,
     program: &Program,
@@ -27,22 +44,11 @@ pub(super) fn execute<const W: usize>(
     inst: &Inst,
     mode: &mut Mode,
 ) -> Result<Flow, Trouble> {
-    let target = inst.target as usize;
-    let branch = |taken: bool| Ok(if taken { Flow::Jump(target) } else { Flow::Next });
     let next = i64::from(inst.pc) + 4;
     match inst.op {
         // Waits, delays, priorities, prefetch and cache hints: there is nothing to wait for.
         Op::SNop | Op::SWait | Op::SVersion => Ok(Flow::Next),
         Op::SSendmsg if W == 32 && inst.imm == MSG_DEALLOC_VGPRS => Ok(Flow::Next),
-        Op::SBranch => branch(true),
-        Op::SCbranchScc0 => branch(!wave.scc),
-        Op::SCbranchScc1 => branch(wave.scc),
-        Op::SCbranchVccz => branch(wave.mask(reg::VCC) == 0),
-        Op::SCbranchVccnz => branch(wave.mask(reg::VCC) != 0),
-        Op::SCbranchExecz => branch(wave.exec() == 0),
-        Op::SCbranchExecnz => branch(wave.exec() != 0),
-        // No debugger is attached.
-        Op::SCbranchDebug => branch(false),
         Op::SEndpgm => Ok(Flow::Stop(Stop::End)),
         Op::SBarrier => Ok(Flow::Stop(Stop::Barrier)),
         Op::STrap => Err((None, FaultKind::Trap { id: inst.imm as u16 })),
@@ -67,7 +73,7 @@ pub(super) fn execute<const W: usize>(
                 usize::from(inst.dst),
                 group.text_address.wrapping_add_signed(next),
             );
-            branch(true)
+            Ok(Flow::Jump(inst.target as usize))
         }
         Op::SGetreg | Op::SSetreg | Op::SSetregImm32 | Op::SRoundMode | Op::SDenormMode => {
             registers(wave, inst)?;

@@ -19,6 +19,7 @@ const GIVEN: usize = 1;
 /// The double of a wave that has not begun: the same but for the registers that the hardware leaves as they were.
 pub(crate) fn of<const W: usize>(wave: &Wave<W>) -> Wave<W> {
     let mut double = wave.clone();
+    double.touched = u16::MAX;
     for (register, row) in double.vgpr.iter_mut().enumerate().skip(GIVEN) {
         for (lane, word) in row.iter_mut().enumerate() {
             *word = garbage((register * W + lane) as u32);

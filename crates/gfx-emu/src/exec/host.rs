@@ -72,7 +72,7 @@ mod tests {
     use crate::exec::run_on;
     use crate::isa::Program;
     use crate::memory::Memory;
-    use crate::wave::{Group, Wave, reg};
+    use crate::wave::{Group, Row, Wave, reg};
 
     /// Fused sums of every width, an exponential, a comparison.
     const CODE: [u32; 10] = [
@@ -93,7 +93,7 @@ mod tests {
         clippy::unwrap_used,
         reason = "a test that cannot go on should stop where it stands"
     )]
-    fn after(host: impl Host, seed: u64) -> (Vec<[u32; 32]>, u32) {
+    fn after(host: impl Host, seed: u64) -> (Vec<Row<32>>, u32) {
         let code: Vec<u8> = CODE.iter().flat_map(|word| word.to_le_bytes()).collect();
         let program = Program::decode(Target::Gfx1100, &code, 0).unwrap();
         let memory = Memory::new(0);
@@ -105,7 +105,7 @@ mod tests {
         };
         let mut wave = Wave::<32>::new(16);
         let mut state = seed;
-        for lane in wave.vgpr.as_flattened_mut() {
+        for lane in wave.vgpr.iter_mut().flat_map(|row| &mut row.0) {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let mut z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -2,6 +2,7 @@
 
 use std::ops::BitOr;
 
+use super::host::Host;
 use crate::fp::{self, Format, Mode};
 use crate::isa::{Inst, Src};
 use crate::wave::{Wave, reg};
@@ -101,7 +102,7 @@ pub(super) fn store<const W: usize>(wave: &mut Wave<W>, register: usize, values:
     let active = wave.active;
     let row = &mut wave.vgpr[register];
     if active == Wave::<W>::ALL {
-        *row = *values;
+        row.0 = *values;
         return;
     }
     let mask = spread::<W>(active);
@@ -178,6 +179,13 @@ pub(super) trait Lane {
     /// The destination.
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[Self::Value; W]);
 
+    /// Source `i` as it is, where that is known to be the same in every lane. Compilers compare 64-bit scalars as lanes: scalar
+    /// instructions know no order of them.
+    #[inline(always)]
+    fn uniform<const W: usize>(_: &Wave<W>, _: &Inst, _: usize) -> Option<Self::Value> {
+        None
+    }
+
     /// Not zero where a result is a NaN.
     #[inline(always)]
     fn nan(_: Self::Value) -> Self::Value {
@@ -191,17 +199,23 @@ fn place<'a, const W: usize>(wave: &'a Wave<W>, inst: &Inst, i: usize, second: u
     if is_derived(inst, i) {
         return &wave.spare[2 * i + second];
     }
-    let register = match &inst.src[i] {
-        Src::Vgpr(n) => usize::from(*n),
-        _ => 0,
-    };
-    &wave.vgpr[register + second]
+    &wave.vgpr[usize::from(inst.rows[i]) + second]
 }
 
 /// Whether source `i` must be prepared.
 #[inline(always)]
-fn is_derived(inst: &Inst, i: usize) -> bool {
+pub(super) fn is_derived(inst: &Inst, i: usize) -> bool {
     inst.direct >> i & 1 == 0
+}
+
+/// Prepares source `i` as operand of a kind. Compiled for the host once for the kind, so that what works on registers as they
+/// are, as most instructions do, is not in the way.
+#[inline(never)]
+pub(super) fn derive<H: Host, const W: usize, L: Lane>(host: H, wave: &mut Wave<W>, inst: &Inst, i: usize) {
+    host.run(
+        #[inline(always)]
+        move || L::prepare(wave, inst, i),
+    );
 }
 
 /// What absolute value and negation of source `i` keep and flip, in a word of `bits` bits.
@@ -218,9 +232,9 @@ fn modifiers(inst: &Inst, i: usize, bits: u32) -> (u64, u64) {
 #[inline(always)]
 fn derive32<const W: usize>(wave: &mut Wave<W>, src: &Src, i: usize, (keep, flip): (u64, u64)) {
     let change = |value: u32| value & keep as u32 ^ flip as u32;
-    wave.spare[2 * i] = match src {
-        Src::Scalar(n) => [change(wave.sgpr[usize::from(n & 127)]); W],
-        Src::Const(value) => [change(*value as u32); W],
+    wave.spare[2 * i].0 = match src {
+        Src::Scalar(n) => filled(change(wave.sgpr[usize::from(n & 127)])),
+        Src::Const(value) => filled(change(*value as u32)),
         Src::Vgpr(n) => each(&wave.vgpr[usize::from(*n)], change),
         _ => return derive32_rarely(wave, *src, i, (keep, flip)),
     };
@@ -231,20 +245,39 @@ fn derive32<const W: usize>(wave: &mut Wave<W>, src: &Src, i: usize, (keep, flip
 fn derive32_rarely<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep, flip): (u64, u64)) {
     let mut buffer = [0; W];
     let row = *row(wave, src, &mut buffer);
-    wave.spare[2 * i] = each(&row, |value| value & keep as u32 ^ flip as u32);
+    wave.spare[2 * i].0 = each(&row, |value| value & keep as u32 ^ flip as u32);
+}
+
+/// `value` in every lane, eight of them at a time: a row that is written in other pieces than it is read in a moment later
+/// holds the host's processor up.
+#[inline(always)]
+fn filled<const W: usize>(value: u32) -> [u32; W] {
+    let mut row = [0; W];
+    for run in row.as_chunks_mut::<8>().0 {
+        *run = [value; 8];
+    }
+    row
+}
+
+/// A source of 64 bits that is the same in every lane.
+#[inline(always)]
+fn uniform64<const W: usize>(wave: &Wave<W>, src: &Src) -> Option<u64> {
+    match src {
+        Src::Scalar(n) => Some(wave.sgpr64(usize::from(*n))),
+        Src::Const(value) => Some(*value),
+        _ => None,
+    }
 }
 
 /// [`derive32`] of 64-bit lanes.
 #[inline(always)]
 fn derive64<const W: usize>(wave: &mut Wave<W>, src: &Src, i: usize, (keep, flip): (u64, u64)) {
-    let value = match src {
-        Src::Scalar(n) => wave.sgpr64(usize::from(*n)),
-        Src::Const(value) => *value,
-        _ => return derive64_rarely(wave, *src, i, (keep, flip)),
+    let Some(value) = uniform64(wave, src) else {
+        return derive64_rarely(wave, *src, i, (keep, flip));
     };
     let value = value & keep ^ flip;
-    wave.spare[2 * i] = [value as u32; W];
-    wave.spare[2 * i + 1] = [(value >> 32) as u32; W];
+    wave.spare[2 * i].0 = filled(value as u32);
+    wave.spare[2 * i + 1].0 = filled((value >> 32) as u32);
 }
 
 #[inline(never)]
@@ -252,15 +285,15 @@ fn derive64_rarely<const W: usize>(wave: &mut Wave<W>, src: Src, i: usize, (keep
     let mut row = [0; W];
     row64(wave, src, &mut row);
     let row = each(&row, |value| value & keep ^ flip);
-    wave.spare[2 * i] = each(&row, |value| value as u32);
-    wave.spare[2 * i + 1] = each(&row, |value| (value >> 32) as u32);
+    wave.spare[2 * i].0 = each(&row, |value| value as u32);
+    wave.spare[2 * i + 1].0 = each(&row, |value| (value >> 32) as u32);
 }
 
 #[inline(never)]
 fn derive16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize, (abs, neg): (bool, bool)) {
     let high = inst.op_sel >> i & 1 != 0;
     let row = halves(wave, inst.src[i], high, abs, neg);
-    wave.spare[2 * i] = each(&row, u32::from);
+    wave.spare[2 * i].0 = each(&row, u32::from);
 }
 
 /// 32-bit integers.
@@ -374,6 +407,11 @@ impl Lane for B64 {
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, values: &[u64; W]) {
         store64(wave, usize::from(inst.dst), values);
+    }
+
+    #[inline(always)]
+    fn uniform<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize) -> Option<u64> {
+        uniform64(wave, &inst.src[i])
     }
 }
 

@@ -5,7 +5,7 @@ use super::port::{self, At, Ports};
 use super::{Trouble, atomic, batch, unimplemented};
 use crate::fault::Access;
 use crate::isa::{Inst, Op, Space, Src};
-use crate::wave::{Group, Wave, reg};
+use crate::wave::{Group, Row, Wave, reg};
 
 /// Dwords of the widest per-lane access.
 const MAX_WORDS: usize = 4;
@@ -316,7 +316,7 @@ impl<const W: usize> Lanes<'_, W> {
 
 /// Loads as many dwords per lane as there are rows.
 fn load<const W: usize>(
-    rows: &mut [[u32; W]],
+    rows: &mut [Row<W>],
     ports: &mut Ports<'_>,
     lanes: &Lanes<'_, W>,
 ) -> Result<(), Trouble> {
@@ -346,7 +346,7 @@ fn load_narrow<const W: usize>(
 
 /// Stores as many dwords per lane as there are rows.
 fn store<const W: usize>(
-    rows: &[[u32; W]],
+    rows: &[Row<W>],
     ports: &mut Ports<'_>,
     lanes: &Lanes<'_, W>,
 ) -> Result<(), Trouble> {

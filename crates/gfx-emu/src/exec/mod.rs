@@ -27,6 +27,8 @@ mod salu;
 mod scalar_fn;
 mod share;
 mod sparse;
+#[cfg(test)]
+mod steps;
 mod table;
 mod transcendental;
 mod valu;
@@ -48,6 +50,8 @@ type Trouble = (Option<usize>, FaultKind);
 enum Flow {
     /// At the next instruction.
     Next,
+    /// Behind the next instruction, the other half of a dual one.
+    Behind,
     /// At the instruction with this index.
     Jump(usize),
     /// Not now.
@@ -80,45 +84,63 @@ fn run_on<H: Host, const W: usize>(
     let limit = *budget;
     let mut mode = enter(wave, program).map_err(|kind| (program.pc(wave.pc), None, kind))?;
     let insts = program.insts();
-    loop {
-        let Some(inst) = insts.get(wave.pc) else {
-            return Err((program.pc(wave.pc), None, program.wild_jump(i64::MAX)));
+    // Where the wave is and what is left to it stay in registers: each instruction's address hangs on the one before it.
+    let (mut pc, mut left) = (wave.pc, limit);
+    let mut touched = wave.touched;
+    let result = loop {
+        let run = program.run_at(pc);
+        touched = touched.max(run.touches);
+        if run.count > 0
+            && !(W > 32 && wave.indexed)
+            && let Some(rest) = left.checked_sub(u64::from(run.cost))
+        {
+            left = rest;
+            for inst in program.straight(run) {
+                wave.active = wave.exec();
+                table::execute(host, wave, inst, mode);
+            }
+            pc = run.next as usize;
+            continue;
+        }
+        let Some(inst) = insts.get(pc) else {
+            break Err((program.pc(pc), None, program.wild_jump(i64::MAX)));
         };
         let mut stride = usize::from(inst.stride);
-        *budget = match budget.checked_sub(u64::from(inst.cost)) {
+        left = match left.checked_sub(u64::from(inst.cost)) {
             Some(left) => left,
             None => {
                 // Not with the waits behind it, then.
                 stride = 1;
-                let Some(left) = budget.checked_sub(u64::from(inst.weight)) else {
-                    return Err((program.pc(wave.pc), None, FaultKind::Watchdog { limit }));
+                let Some(left) = left.checked_sub(u64::from(inst.weight)) else {
+                    break Err((program.pc(pc), None, FaultKind::Watchdog { limit }));
                 };
                 left
             }
         };
-        if inst.quick && !(W > 32 && wave.indexed) {
-            wave.active = wave.exec();
-            table::execute(host, wave, inst, mode);
-            wave.pc += stride;
-            continue;
-        }
         let flow = match inst.unit {
-            Unit::Control => control::execute(wave, program, group, inst, &mut mode),
-            _ => execute(host, wave, group, insts, inst, mode),
+            Unit::Control => match control::branch(wave, inst) {
+                Some(true) => Ok(Flow::Jump(inst.target as usize)),
+                Some(false) => Ok(Flow::Next),
+                None => control::execute(wave, program, group, inst, &mut mode),
+            },
+            _ => execute(host, wave, group, inst, insts.get(pc + 1), mode),
         };
         match flow {
-            Ok(Flow::Next) => wave.pc += stride,
-            Ok(Flow::Jump(index)) => wave.pc = index,
+            Ok(Flow::Next) => pc += stride,
+            Ok(Flow::Jump(index)) => pc = index,
+            Ok(Flow::Behind) => pc += 2,
             Ok(Flow::Stop(stop)) => {
-                wave.pc += 1;
-                return Ok(stop);
+                pc += 1;
+                break Ok(stop);
             }
             Err((lane, kind)) => {
-                let pc = program.pc(wave.pc);
-                return Err((pc, lane, name(kind, program, pc)));
+                let at = program.pc(pc);
+                break Err((at, lane, name(kind, program, at)));
             }
         }
-    }
+    };
+    (wave.pc, wave.touched, *budget) = (pc, touched, left);
+    result
 }
 
 /// Checks what a wave brings along before its first instruction, and after each barrier.
@@ -150,14 +172,14 @@ fn unimplemented() -> Trouble {
     (None, FaultKind::Unimplemented { what: String::new() })
 }
 
-/// Vector and memory instructions.
+/// Vector and memory instructions. A dual instruction may need its other half, which stands `behind` it.
 #[inline]
 fn execute<H: Host, const W: usize>(
     host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
-    insts: &[Inst],
     inst: &Inst,
+    behind: Option<&Inst>,
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     wave.active = wave.exec();
@@ -168,7 +190,7 @@ fn execute<H: Host, const W: usize>(
         dpp::apply(wave, usize::from(*register), dpp)?;
     }
     if inst.entangled {
-        return entangled(host, wave, insts, inst, mode);
+        return entangled(host, wave, inst, behind, mode);
     }
     operate(host, wave, group, inst, mode)
 }
@@ -254,6 +276,7 @@ fn indexed<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Result<Inst, Trouble>
             exists(*n).then_some(()).ok_or_else(unimplemented)?;
         }
     }
+    moved.rows = moved.src.map(Src::row);
     if moves(3) && inst.unit != Unit::Compare {
         moved.dst += index;
         exists(moved.dst).then_some(()).ok_or_else(unimplemented)?;
@@ -267,11 +290,11 @@ fn indexed<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Result<Inst, Trouble>
 fn entangled<H: Host, const W: usize>(
     host: H,
     wave: &mut Wave<W>,
-    insts: &[Inst],
     first: &Inst,
+    second: Option<&Inst>,
     mode: Mode,
 ) -> Result<Flow, Trouble> {
-    let second = insts.get(wave.pc + 1).ok_or_else(unimplemented)?;
+    let second = second.ok_or_else(unimplemented)?;
     let register = usize::from(first.dst);
     let mut row = wave.vgpr[register];
     for (inst, swap) in [(first, true), (second, false)] {
@@ -285,5 +308,5 @@ fn entangled<H: Host, const W: usize>(
         }
     }
     wave.vgpr[register] = row;
-    Ok(Flow::Jump(wave.pc + 2))
+    Ok(Flow::Behind)
 }

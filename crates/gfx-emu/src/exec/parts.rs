@@ -50,7 +50,7 @@ pub(super) fn execute<H: Host, const W: usize>(
         let mut buffer = [0; W];
         let row = *lane::row(wave, *source, &mut buffer);
         let signed = parts.sdwa.extend >> i & 1 != 0;
-        wave.staged[i] = row.map(|value| extract(value, parts.sdwa.select[i], signed));
+        wave.staged[i].0 = row.map(|value| extract(value, parts.sdwa.select[i], signed));
     }
     if inst.unit == Unit::Compare {
         table::execute(host, wave, inst, mode);

@@ -3,7 +3,7 @@
 use crate::fault::{Access, FaultKind};
 use crate::isa::{Inst, Space};
 use crate::memory::{Cursor, Memory};
-use crate::wave::{Group, PRIVATE_BASE, SHARED_BASE, Wave};
+use crate::wave::{Group, PRIVATE_BASE, Row, SHARED_BASE, Wave};
 
 /// A place in one of the address spaces.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Ports<'a> {
 pub(super) fn split<'a, const W: usize>(
     wave: &'a mut Wave<W>,
     group: &'a mut Group<'_>,
-) -> (&'a mut Vec<[u32; W]>, Ports<'a>) {
+) -> (&'a mut [Row<W>], Ports<'a>) {
     let ports = Ports {
         memory: group.memory,
         cursor: &mut wave.cursor,
@@ -49,7 +49,7 @@ pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W]
     match (inst.space, inst.address) {
         (Space::Lds, Some(n)) => {
             // Addresses wrap at 32 bits: compilers reach back from a large offset.
-            for (out, low) in out.iter_mut().zip(low(n)) {
+            for (out, low) in out.iter_mut().zip(&low(n).0) {
                 *out = u64::from(low.wrapping_add(u32::from(inst.imm as u16)));
             }
         }
@@ -72,7 +72,7 @@ pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W]
         }
         (Space::Global, Some(n)) if base != crate::wave::reg::NULL => {
             let base = wave.sgpr64(base).wrapping_add(offset);
-            for (out, low) in out.iter_mut().zip(low(n)) {
+            for (out, low) in out.iter_mut().zip(&low(n).0) {
                 *out = base.wrapping_add(u64::from(*low));
             }
         }

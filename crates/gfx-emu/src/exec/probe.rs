@@ -60,6 +60,7 @@ impl<const W: usize> WaveProbe<W> {
         let row = self.wave.vgpr.get_mut(usize::from(n));
         if let Some(slot) = row.and_then(|row| row.get_mut(lane)) {
             *slot = value;
+            self.wave.touched = self.wave.touched.max(n + 1);
         }
     }
 
@@ -123,6 +124,10 @@ impl<const W: usize> WaveProbe<W> {
             }
         };
         self.lds = group.lds;
+        debug_assert!(
+            self.wave.is_clear_behind(),
+            "an instruction writes registers it does not name"
+        );
         outcome
     }
 }

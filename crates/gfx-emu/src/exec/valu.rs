@@ -16,12 +16,23 @@ type Binary<'a, D, A, B> = &'a dyn Fn(Mode, A, B) -> D;
 /// An operation on three sources.
 type Ternary<'a, D, A, B, C> = &'a dyn Fn(Mode, A, B, C) -> D;
 
+/// Makes sources ready that are no plain registers.
+macro_rules! ready {
+    ($host:ident $wave:ident $inst:ident, $($kind:ty, $i:literal);*) => {
+        if $(lane::is_derived($inst, $i))||* {
+            $(if lane::is_derived($inst, $i) {
+                lane::derive::<H, W, $kind>($host, $wave, $inst, $i);
+            })*
+        }
+    };
+}
+
 /// Defines an applier: `$name` calls the body compiled for the host, or on a compact one the body that was compiled once for
 /// the operand kinds.
 macro_rules! applier {
     (
         $(#[$doc:meta])*
-        $name:ident, $compact:ident, $body:ident, $dyn:ident, [$($kind:ident),*], ($($arg:ident: $ty:ty),*) -> $out:ty
+        $name:ident, $compact:ident, $body:ident, $dyn:ident, [$($kind:ident),*], ($($arg:ident $i:literal: $ty:ty),*) -> $out:ty
     ) => {
         $(#[$doc])*
         #[inline(always)]
@@ -32,6 +43,7 @@ macro_rules! applier {
             mode: Mode,
             f: impl Fn(Mode, $($ty),*) -> $out,
         ) {
+            ready!(host wave inst, $($arg, $i);*);
             if H::COMPACT {
                 return $compact::<W, HOPES, $($kind),*>(wave, inst, mode, &f);
             }
@@ -55,15 +67,15 @@ macro_rules! applier {
 
 applier! {
     /// One source.
-    unary, unary_compact, unary_rows, Unary, [D, A], (a: A::Value) -> D::Value
+    unary, unary_compact, unary_rows, Unary, [D, A], (A 0: A::Value) -> D::Value
 }
 applier! {
     /// Two sources.
-    binary, binary_compact, binary_rows, Binary, [D, A, B], (a: A::Value, b: B::Value) -> D::Value
+    binary, binary_compact, binary_rows, Binary, [D, A, B], (A 0: A::Value, B 1: B::Value) -> D::Value
 }
 applier! {
     /// Three sources.
-    ternary, ternary_compact, ternary_rows, Ternary, [D, A, B, C], (a: A::Value, b: B::Value, c: C::Value) -> D::Value
+    ternary, ternary_compact, ternary_rows, Ternary, [D, A, B, C], (A 0: A::Value, B 1: B::Value, C 2: C::Value) -> D::Value
 }
 
 /// `f` of every lane.
@@ -117,7 +129,6 @@ fn unary_rows<const W: usize, const HOPES: bool, D: Lane, A: Lane>(
     mode: Mode,
     f: impl Fn(Mode, A::Value) -> D::Value,
 ) {
-    A::prepare(wave, inst, 0);
     let a = A::rows(wave, inst, 0);
     let quick = mode.with_any_nan();
     if HOPES
@@ -142,8 +153,6 @@ fn binary_rows<const W: usize, const HOPES: bool, D: Lane, A: Lane, B: Lane>(
     mode: Mode,
     f: impl Fn(Mode, A::Value, B::Value) -> D::Value,
 ) {
-    A::prepare(wave, inst, 0);
-    B::prepare(wave, inst, 1);
     let (a, b) = (A::rows(wave, inst, 0), B::rows(wave, inst, 1));
     let quick = mode.with_any_nan();
     if HOPES
@@ -168,9 +177,6 @@ fn ternary_rows<const W: usize, const HOPES: bool, D: Lane, A: Lane, B: Lane, C:
     mode: Mode,
     f: impl Fn(Mode, A::Value, B::Value, C::Value) -> D::Value,
 ) {
-    A::prepare(wave, inst, 0);
-    B::prepare(wave, inst, 1);
-    C::prepare(wave, inst, 2);
     let (a, b, c) = (
         A::rows(wave, inst, 0),
         B::rows(wave, inst, 1),
@@ -263,6 +269,11 @@ fn compare<H: Host, const W: usize, A: Lane, B: Lane>(
     inst: &Inst,
     relation: impl Fn(A::Value, B::Value) -> u32,
 ) {
+    if let (Some(a), Some(b)) = (A::uniform(wave, inst, 0), B::uniform(wave, inst, 1)) {
+        let counts = relation(a, b) & u32::from(inst.relations) != 0;
+        return decided(wave, inst, if counts { wave.active } else { 0 });
+    }
+    ready!(host wave inst, A, 0; B, 1);
     if H::COMPACT {
         return compare_compact::<W, A, B>(wave, inst, &relation);
     }
@@ -287,15 +298,18 @@ fn compare_rows<const W: usize, A: Lane, B: Lane>(
     inst: &Inst,
     relation: impl Fn(A::Value, B::Value) -> u32,
 ) {
-    A::prepare(wave, inst, 0);
-    B::prepare(wave, inst, 1);
     let (a, b) = (A::rows(wave, inst, 0), B::rows(wave, inst, 1));
     let counts = u32::from(inst.relations);
     let mut hits = [0; W];
     for (i, hit) in hits.iter_mut().enumerate() {
         *hit = u32::from(relation(A::get(a, i), B::get(b, i)) & counts != 0);
     }
-    let mask = lane::pack(&hits) & wave.active;
+    decided(wave, inst, lane::pack(&hits) & wave.active);
+}
+
+/// The result of a comparison.
+#[inline(always)]
+fn decided<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mask: u64) {
     wave.set_mask(usize::from(inst.dst), mask);
     if W > 32 && inst.writes_exec {
         wave.set_exec(mask);

@@ -8,12 +8,15 @@ use crate::fp::{self, Format as _, Mode};
 use crate::isa::{Inst, OPS, Op, Src};
 use crate::wave::{Wave, reg};
 
-/// The functions of the operations that [`Op::is_tabled`].
+/// The functions of the operations that [`Op::is_tabled`], and the sources that are ready before they are called.
 macro_rules! functions {
-    ($($op:ident => |$wave:ident, $inst:ident, $mode:ident| $body:expr;)*) => {
+    ($($op:ident$(($($kind:ident $i:literal),*))? => |$wave:ident, $inst:ident, $mode:ident| $body:expr;)*) => {
         /// Enters the operations that cannot fail into the table.
         pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
             $(table[Op::$op as usize] = |host, $wave, $inst, mode| {
+                $($(if lane::is_derived($inst, $i) {
+                    lane::derive::<H, W, lane::$kind>(host, $wave, $inst, $i);
+                })*)?
                 host.run(
                     #[inline(always)]
                     move || {
@@ -31,19 +34,19 @@ functions! {
     ReadFirstLane => |wave, inst, _mode| one_lane(wave, inst);
     ReadLane => |wave, inst, _mode| one_lane(wave, inst);
     WriteLane => |wave, inst, _mode| one_lane(wave, inst);
-    CndmaskB32 => |wave, inst, _mode| select(wave, inst);
-    AddCoU32 => |wave, inst, _mode| carry(wave, inst, false, add);
-    AddCoCiU32 => |wave, inst, _mode| carry(wave, inst, true, add);
-    SubCoU32 => |wave, inst, _mode| carry(wave, inst, false, subtract);
-    SubCoCiU32 => |wave, inst, _mode| carry(wave, inst, true, subtract);
-    SubrevCoU32 => |wave, inst, _mode| carry(wave, inst, false, |a, b, c| subtract(b, a, c));
-    SubrevCoCiU32 => |wave, inst, _mode| carry(wave, inst, true, |a, b, c| subtract(b, a, c));
+    CndmaskB32(F32 0, F32 1) => |wave, inst, _mode| select(wave, inst);
+    AddCoU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, false, add);
+    AddCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, add);
+    SubCoU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, false, subtract);
+    SubCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, subtract);
+    SubrevCoU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, false, |a, b, c| subtract(b, a, c));
+    SubrevCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, |a, b, c| subtract(b, a, c));
     DivScaleF32 => |wave, inst, mode| div_scale::<W, lane::F32, fp::F32>(wave, inst, mode);
     DivFmasF32 => |wave, inst, mode| div_fmas::<W, lane::F32, fp::F32>(wave, inst, mode);
-    MadU64U32 => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
+    MadU64U32(B32 0, B32 1, B64 2) => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
         (u64::from(a) * u64::from(b)).overflowing_add(c)
     });
-    MadI64I32 => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
+    MadI64I32(B32 0, B32 1, B64 2) => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
         let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
         (sum as u64, overflow)
     });
@@ -137,8 +140,6 @@ fn one_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
 /// `mask ? src1 : src0`.
 #[inline(always)]
 fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
-    lane::F32::prepare(wave, inst, 0);
-    lane::F32::prepare(wave, inst, 1);
     let mask = lane::spread::<W>(lane::mask(wave, inst.src[2]));
     let (a, b) = (lane::F32::rows(wave, inst, 0), lane::F32::rows(wave, inst, 1));
     let mut out = [0; W];
@@ -186,8 +187,6 @@ fn carry<const W: usize>(
     takes: bool,
     f: impl Fn(u32, u32, u32) -> (u32, u32),
 ) {
-    lane::B32::prepare(wave, inst, 0);
-    lane::B32::prepare(wave, inst, 1);
     let carry_in = if takes {
         lane::spread::<W>(lane::mask(wave, inst.src[2]))
     } else {
@@ -265,9 +264,6 @@ fn wide_mad<const W: usize>(
     mode: Mode,
     f: impl Fn(u32, u32, u64) -> (u64, bool),
 ) {
-    lane::B32::prepare(wave, inst, 0);
-    lane::B32::prepare(wave, inst, 1);
-    lane::B64::prepare(wave, inst, 2);
     let (a, b) = (lane::B32::rows(wave, inst, 0), lane::B32::rows(wave, inst, 1));
     let c = lane::B64::rows(wave, inst, 2);
     let (mut out, mut hits) = ([0; W], [0; W]);
@@ -384,7 +380,7 @@ fn move_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), 
                 let old = wave.vgpr[to];
                 lane::store(wave, from, &old);
             }
-            row
+            row.0
         }
         other => *lane::row(wave, other, &mut buffer),
     };

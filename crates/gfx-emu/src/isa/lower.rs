@@ -28,6 +28,16 @@ pub(crate) enum Src {
     None,
 }
 
+impl Src {
+    /// The number of a vector register, 0 for anything else.
+    pub(crate) fn row(self) -> u16 {
+        match self {
+            Src::Vgpr(n) => n,
+            _ => 0,
+        }
+    }
+}
+
 /// Number of the first accumulation register.
 pub(crate) const AGPR: usize = 256;
 
@@ -67,6 +77,8 @@ pub(crate) struct Inst {
     pub(crate) src: [Src; 3],
     /// One bit a source: it is a vector register whose sign stays as it is.
     pub(crate) direct: u8,
+    /// The number of each source that is a vector register.
+    pub(crate) rows: [u16; 3],
     pub(crate) neg: u8,
     pub(crate) abs: u8,
     pub(crate) op_sel: u8,
@@ -223,6 +235,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         sdst: code(inst.sdst),
         src,
         direct,
+        rows: src.map(Src::row),
         neg: inst.neg,
         abs: inst.abs,
         op_sel: inst.op_sel,

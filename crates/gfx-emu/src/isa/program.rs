@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::decode::{self, Invalid};
 use super::instruction::{Format, Instruction, Isa, Operand};
-use super::lower::{self, Inst};
+use super::lower::{self, AGPR, Inst};
 use super::ops::{Op, Unit};
 use super::print;
 use crate::Target;
@@ -43,10 +43,79 @@ pub enum DecodeError {
     },
 }
 
+/// Instructions that a wave executes one after the other, once it is at the first of them: the executor's table has a
+/// function for each, and nothing but waits stands between them. A branch may go to any of them: each begins a run, of which
+/// those of the instructions behind it are parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    /// How many, waits aside; none where the instruction is of another kind.
+    pub(crate) count: u16,
+    /// What they count, with the waits between and behind them.
+    pub(crate) cost: u16,
+    /// Index of the instruction behind the run.
+    pub(crate) next: u32,
+    /// Where they stand among the instructions of all runs.
+    first: u32,
+    /// One more than the highest vector register that they may write, or that the one instruction of another kind may.
+    pub(crate) touches: u16,
+}
+
+impl Run {
+    /// No run.
+    const NONE: Run = Run {
+        count: 0,
+        cost: 0,
+        next: 0,
+        first: 0,
+        touches: 0,
+    };
+    /// Instructions of a run at most, so that what they cost with their waits fits.
+    const LONGEST: u16 = 256;
+
+    /// The run of every instruction, which may write registers below `touches`, and what they execute.
+    fn all(insts: &[Inst], touches: &[u16]) -> (Vec<Run>, Vec<Inst>) {
+        let straight: Vec<Inst> = insts.iter().filter(|inst| inst.quick).cloned().collect();
+        let mut runs: Vec<Run> = touches
+            .iter()
+            .map(|touches| Run {
+                touches: *touches,
+                ..Run::NONE
+            })
+            .collect();
+        let mut first = straight.len() as u32;
+        for (index, inst) in insts.iter().enumerate().rev().filter(|(_, inst)| inst.quick) {
+            first -= 1;
+            let next = index + usize::from(inst.stride);
+            let rest = runs.get(next).copied().unwrap_or(Run::NONE);
+            let end = Run {
+                next: next as u32,
+                ..Run::NONE
+            };
+            let rest = if (1..Run::LONGEST).contains(&rest.count) {
+                rest
+            } else {
+                end
+            };
+            runs[index] = Run {
+                count: 1 + rest.count,
+                cost: inst.cost + rest.cost,
+                next: rest.next,
+                first,
+                touches: rest.touches.max(touches[index]),
+            };
+        }
+        (runs, straight)
+    }
+}
+
 /// A decoded kernel.
 #[derive(Debug)]
 pub(crate) struct Program {
     insts: Vec<Inst>,
+    /// The run that begins at each instruction.
+    runs: Vec<Run>,
+    /// The instructions of runs, one behind the other.
+    straight: Vec<Inst>,
     entry: usize,
     text: Vec<u8>,
     isa: Isa,
@@ -63,16 +132,26 @@ impl Program {
         let mut index_of = BTreeMap::new();
         let mut branches = Vec::new();
         let (mut vgprs, mut agprs) = (0, 0);
+        let mut touches = Vec::with_capacity(reached.len());
+        let anywhere = reached.values().any(|inst| names_at_run_time(inst.row.op));
         for (&offset, inst) in &reached {
             index_of.insert(offset, insts.len() as u32);
             if let Some(target) = branch_target(inst, offset) {
                 branches.push((insts.len(), target));
             }
+            let mut touched = if anywhere { u16::MAX } else { 0 };
             for half in std::iter::once(inst).chain(inst.dual.as_deref()) {
                 let (vector, accumulation) = highest_registers(half);
                 (vgprs, agprs) = (vgprs.max(vector), agprs.max(accumulation));
+                let last = if accumulation > 0 {
+                    AGPR + accumulation
+                } else {
+                    vector
+                };
+                touched = touched.max(last as u16);
             }
             lower::lower(inst, offset as u32, &mut insts);
+            touches.resize(insts.len(), touched);
         }
         for (index, target) in branches {
             // Every target was reached, or `reach` had failed.
@@ -90,8 +169,11 @@ impl Program {
                 inst.finish(behind);
             }
         }
+        let (runs, straight) = Run::all(&insts, &touches);
         Ok(Program {
             insts,
+            runs,
+            straight,
             entry,
             text: text.to_vec(),
             isa,
@@ -113,6 +195,21 @@ impl Program {
     /// The instructions.
     pub(crate) fn insts(&self) -> &[Inst] {
         &self.insts
+    }
+
+    /// The run that begins at an instruction.
+    #[inline(always)]
+    pub(crate) fn run_at(&self, index: usize) -> Run {
+        self.runs.get(index).copied().unwrap_or(Run::NONE)
+    }
+
+    /// The instructions of a run.
+    #[inline(always)]
+    pub(crate) fn straight(&self, run: Run) -> &[Inst] {
+        let first = run.first as usize;
+        self.straight
+            .get(first..first + usize::from(run.count))
+            .unwrap_or_default()
     }
 
     /// Byte offset of instruction `index` from the entry.
@@ -234,6 +331,21 @@ fn branch_target(inst: &Instruction, offset: usize) -> Option<i64> {
             | Op::SSubvectorLoopEnd
     );
     branches.then(|| offset as i64 + i64::from(inst.size) + 4 * i64::from(inst.imm))
+}
+
+/// Whether vector registers are known by number only once an instruction runs: this one, or those behind it.
+fn names_at_run_time(op: Op) -> bool {
+    matches!(
+        op,
+        Op::MovrelS
+            | Op::MovrelD
+            | Op::MovrelSd
+            | Op::MovrelSd2
+            | Op::SwapRel
+            | Op::SSetGprIdxOn
+            | Op::SSetGprIdxIdx
+            | Op::SSetGprIdxMode
+    )
 }
 
 /// One more than the highest vector register, and accumulation register, an instruction names.

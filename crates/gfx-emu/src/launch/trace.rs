@@ -103,10 +103,10 @@ fn traced<const W: usize>(run: &Run<'_, W>, trace: Trace<'_>) -> Result<LaunchSt
     let executed = run.schedule(&mut Crew::default(), workgroup, |index, wave, group, budget| {
         let double = &mut doubles[index];
         if index != watched {
-            return run.advance(double, wave, group, budget);
+            return run.advance(Some(double), wave, group, budget);
         }
         steps(wave, run.program, group, budget, visit, |wave, group, budget| {
-            run.advance(double, wave, group, budget)
+            run.advance(Some(double), wave, group, budget)
         })
     });
     Ok(LaunchStats {
@@ -155,7 +155,7 @@ fn step<const W: usize>(before: &Wave<W>, after: &Wave<W>, program: &Program) ->
     let rows = before.vgpr.iter().zip(&after.vgpr).enumerate();
     let changed = rows.filter(|(_, (old, new))| old != new);
     let vectors = changed.map(|(register, (old, new))| {
-        let lanes = old.iter().zip(new).enumerate();
+        let lanes = old.iter().zip(&new.0).enumerate();
         let lanes = lanes.filter(|(_, (old, new))| old != new);
         (register, lanes.map(|(lane, (_, new))| (lane, *new)).collect())
     });
