@@ -13,6 +13,9 @@ use crate::wave::{Group, Row, SHARED_BASE, Wave, reg};
 /// Lanes that are looked at together: as many as a vector register of the host has.
 const RUN: usize = 8;
 
+/// Lanes of the widest waves.
+const LANES: usize = 64;
+
 /// How the places of the lanes follow each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
@@ -51,10 +54,14 @@ fn find<H: Host, const W: usize>(
     bytes: u32,
     places: &mut Places<W>,
 ) -> bool {
-    host.run(
+    let found = host.run(
         #[inline(always)]
-        move || places.find(wave, inst, imm, bytes).is_some(),
-    )
+        || places.locate(wave, inst, imm).is_some(),
+    );
+    if found {
+        places.look(host, bytes);
+    }
+    found
 }
 
 /// Does `act` with the places of accesses of `bytes` bytes; `false` when it did nothing.
@@ -86,7 +93,7 @@ impl<const W: usize> Places<W> {
     };
 
     #[inline(always)]
-    fn find(&mut self, wave: &Wave<W>, inst: &Inst, imm: i32, bytes: u32) -> Option<()> {
+    fn locate(&mut self, wave: &Wave<W>, inst: &Inst, imm: i32) -> Option<()> {
         let register = usize::from(inst.address?);
         let first = wave.active.trailing_zeros() as usize;
         let low = wave.vgpr.get(register)?;
@@ -101,7 +108,7 @@ impl<const W: usize> Places<W> {
             Space::Global | Space::Flat => {
                 let high = wave.vgpr.get(register + 1)?;
                 let common = *high.get(first)?;
-                if !follows(&masked(high, 0, common, wave.active), |_, _| common) {
+                if !is_all(&masked(high, 0, common, wave.active), common) {
                     return None;
                 }
                 self.base = u64::from(common) << 32;
@@ -122,38 +129,44 @@ impl<const W: usize> Places<W> {
             Space::Scratch | Space::Buffer => return None,
         }
         self.offsets.0 = masked(low, added, *low.get(first)?, wave.active);
-        self.look(bytes);
         Some(())
     }
 
-    /// Finds out what the offsets have in common. Each question is a loop of its own, which the compiler makes vector code of.
+    /// Finds out what the offsets have in common.
     #[inline(always)]
-    fn look(&mut self, bytes: u32) {
+    fn look<H: Host>(&mut self, host: H, bytes: u32) {
         let offsets = &self.offsets.0;
-        let (one, last) = (offsets[0], offsets[W - 1]);
-        let behind = |first: u32, lanes: usize| first.wrapping_add(bytes.wrapping_mul(lanes as u32));
-        // The first lane of each run, and how far the last one may be behind it.
-        let firsts = || offsets.iter().step_by(RUN).copied();
-        let lowest = || firsts().fold(u32::MAX, u32::min);
-        let highest = || firsts().fold(0, u32::max);
-        let reach = bytes.wrapping_mul(RUN as u32 - 1);
-        (self.pattern, self.lowest, self.highest) = if one <= last && follows(offsets, |_, i| behind(one, i))
-        {
-            (Pattern::Row, one, last)
-        } else if follows(offsets, |_, _| one) {
-            (Pattern::One, one, one)
-        } else if follows(offsets, |first, _| first) {
-            (Pattern::Ones, lowest(), highest())
-        } else if highest() <= u32::MAX - reach && follows(offsets, |first, i| behind(first, i % RUN)) {
-            (Pattern::Rows, lowest(), highest() + reach)
-        } else {
-            let least = offsets.iter().copied().fold(u32::MAX, u32::min);
-            (Pattern::Any, least, offsets.iter().copied().fold(0, u32::max))
-        };
-        self.differing = match self.pattern {
-            Pattern::Any => offsets.iter().fold(0, |all, offset| all | (offset ^ one)),
-            _ => 0,
-        };
+        let mut heads = [offsets[0]; LANES / RUN];
+        for (head, run) in heads.iter_mut().zip(offsets.as_chunks::<RUN>().0) {
+            *head = run[0];
+        }
+        let lowest = heads.into_iter().fold(u32::MAX, u32::min);
+        let highest = heads.into_iter().fold(0, u32::max);
+        let steps = steps(bytes);
+        let reach = steps[RUN - 1];
+        self.differing = 0;
+        (self.pattern, self.lowest, self.highest) =
+            if highest <= u32::MAX - reach && rises(host, offsets, &heads, steps) {
+                let behind = bytes * RUN as u32;
+                let mut pairs = heads[..W / RUN].windows(2);
+                let row = pairs.all(|pair| pair[1].wrapping_sub(pair[0]) == behind) && lowest == heads[0];
+                let pattern = if row { Pattern::Row } else { Pattern::Rows };
+                (pattern, lowest, highest + reach)
+            } else if rises(host, offsets, &heads, &[0; RUN]) {
+                let pattern = if lowest == highest {
+                    Pattern::One
+                } else {
+                    Pattern::Ones
+                };
+                (pattern, lowest, highest)
+            } else {
+                self.differing = fold(host, offsets, 0, |all, offset| all | (offset ^ heads[0]));
+                (
+                    Pattern::Any,
+                    fold(host, offsets, u32::MAX, u32::min),
+                    fold(host, offsets, 0, u32::max),
+                )
+            };
     }
 
     /// The lanes' device memory, when one allocation holds `bytes` bytes for each of them.
@@ -194,16 +207,75 @@ fn masked<const W: usize>(row: &[u32; W], added: u32, common: u32, active: u64) 
     out
 }
 
-/// Whether every lane is what `rule` makes of the first lane of its run and of its own number.
+/// Whether all lanes are `common`.
 #[inline(always)]
-fn follows<const W: usize>(row: &[u32; W], rule: impl Fn(u32, usize) -> u32) -> bool {
-    let mut apart = [0; RUN];
-    for (number, run) in row.as_chunks::<RUN>().0.iter().enumerate() {
-        for i in 0..RUN {
-            apart[i] |= run[i] ^ rule(run[0], RUN * number + i);
+fn is_all<const W: usize>(row: &[u32; W], common: u32) -> bool {
+    let mut partial = [0; RUN];
+    for run in row.as_chunks::<RUN>().0 {
+        for (partial, lane) in partial.iter_mut().zip(run) {
+            *partial |= lane ^ common;
         }
     }
-    apart.into_iter().fold(0, |all, bits| all | bits) == 0
+    partial.into_iter().fold(0, |all, bits| all | bits) == 0
+}
+
+// The compiler makes vector code of the questions that follow if each is a function of its own.
+
+/// Whether each run of lanes begins with its head and goes on with these distances from it.
+#[inline(never)]
+fn rises<H: Host, const W: usize>(
+    host: H,
+    row: &[u32; W],
+    heads: &[u32; LANES / RUN],
+    steps: &[u32; RUN],
+) -> bool {
+    host.run(
+        #[inline(always)]
+        || {
+            let mut apart = [0; RUN];
+            for (run, head) in row.as_chunks::<RUN>().0.iter().zip(heads) {
+                for i in 0..RUN {
+                    apart[i] |= run[i] ^ head.wrapping_add(steps[i]);
+                }
+            }
+            apart.into_iter().fold(0, |all, bits| all | bits) == 0
+        },
+    )
+}
+
+/// All lanes put together by `f`.
+#[inline(never)]
+fn fold<H: Host, const W: usize>(host: H, row: &[u32; W], first: u32, f: impl Fn(u32, u32) -> u32) -> u32 {
+    host.run(
+        #[inline(always)]
+        || row.iter().fold(first, |all, lane| f(all, *lane)),
+    )
+}
+
+/// How far the lanes of a run are behind the first, where places of so many bytes follow each other.
+#[inline(always)]
+fn steps(bytes: u32) -> &'static [u32; RUN] {
+    const fn of(bytes: u32) -> [u32; RUN] {
+        [
+            0,
+            bytes,
+            2 * bytes,
+            3 * bytes,
+            4 * bytes,
+            5 * bytes,
+            6 * bytes,
+            7 * bytes,
+        ]
+    }
+    static STEPS: [[u32; RUN]; 6] = [of(1), of(2), of(4), of(8), of(12), of(16)];
+    match bytes {
+        1 => &STEPS[0],
+        2 => &STEPS[1],
+        4 => &STEPS[2],
+        8 => &STEPS[3],
+        12 => &STEPS[4],
+        _ => &STEPS[5],
+    }
 }
 
 /// Memory that lanes load from at a number of bytes from its start; the bounds were checked.

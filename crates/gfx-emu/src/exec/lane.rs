@@ -22,8 +22,9 @@ pub(super) fn row<'a, const W: usize>(wave: &'a Wave<W>, src: Src, buffer: &'a m
     buffer
 }
 
-/// A source that is one bit.
-#[inline]
+/// A source that is one bit. Apart from the usual ones, so that they are two comparisons and not a jump to who knows where.
+#[cold]
+#[inline(never)]
 pub(super) fn condition<const W: usize>(wave: &Wave<W>, src: Src) -> bool {
     match src {
         Src::Scc => wave.scc,
@@ -579,8 +580,7 @@ pub(super) fn mask<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
     match src {
         Src::Scalar(n) => wave.mask(usize::from(n)),
         Src::Const(value) => value,
-        Src::Scc | Src::Vccz | Src::Execz => u64::from(condition(wave, src)),
-        Src::Vgpr(_) | Src::Staged(_) | Src::None => 0,
+        other => u64::from(condition(wave, other)),
     }
 }
 

@@ -95,8 +95,9 @@ fn run_on<H: Host, const W: usize>(
             && let Some(rest) = left.checked_sub(u64::from(run.cost))
         {
             left = rest;
+            wave.active = wave.exec();
             for inst in program.straight(run) {
-                wave.active = wave.exec();
+                debug_assert_eq!(wave.active, wave.exec(), "only the last of a run sets EXEC");
                 table::execute(host, wave, inst, mode);
             }
             pc = run.next as usize;

@@ -1,6 +1,7 @@
 //! Scalar functions of the operation table: sources in, destination and SCC out.
 
 use super::host::Host;
+use super::lane::condition;
 use super::table::Function;
 use super::{int, scalar_fn as scalar};
 use crate::isa::ops::for_each_op;
@@ -19,9 +20,8 @@ pub(super) fn source<const W: usize>(wave: &Wave<W>, src: Src) -> u32 {
     match src {
         Src::Scalar(n) => wave.sgpr[usize::from(n & 127)],
         Src::Const(value) => value as u32,
-        Src::Scc | Src::Vccz | Src::Execz => u32::from(super::lane::condition(wave, src)),
-        // No scalar encoding names these.
-        Src::Vgpr(_) | Src::Staged(_) | Src::None => 0,
+        // No scalar encoding names the others.
+        other => u32::from(condition(wave, other)),
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn source64<const W: usize>(wave: &Wave<W>, src: Src) -> u64 {
     match src {
         Src::Scalar(n) => wave.sgpr64(usize::from(n)),
         Src::Const(value) => value,
-        _ => u64::from(source(wave, src)),
+        other => u64::from(condition(wave, other)),
     }
 }
 

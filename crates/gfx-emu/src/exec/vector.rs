@@ -43,10 +43,10 @@ functions! {
     SubrevCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, |a, b, c| subtract(b, a, c));
     DivScaleF32 => |wave, inst, mode| div_scale::<W, lane::F32, fp::F32>(wave, inst, mode);
     DivFmasF32 => |wave, inst, mode| div_fmas::<W, lane::F32, fp::F32>(wave, inst, mode);
-    MadU64U32(B32 0, B32 1, B64 2) => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
+    MadU64U32(B32 0, B32 1, B64 2) => |wave, inst, _mode| wide_mad(wave, inst, |a, b, c| {
         (u64::from(a) * u64::from(b)).overflowing_add(c)
     });
-    MadI64I32(B32 0, B32 1, B64 2) => |wave, inst, mode| wide_mad(wave, inst, mode, |a, b, c| {
+    MadI64I32(B32 0, B32 1, B64 2) => |wave, inst, _mode| wide_mad(wave, inst, |a, b, c| {
         let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
         (sum as u64, overflow)
     });
@@ -258,29 +258,29 @@ where
 
 /// 32 x 32 + 64 bits, with the carry or overflow as a mask.
 #[inline(always)]
-fn wide_mad<const W: usize>(
-    wave: &mut Wave<W>,
-    inst: &Inst,
-    mode: Mode,
-    f: impl Fn(u32, u32, u64) -> (u64, bool),
-) {
+fn wide_mad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32, u64) -> (u64, bool)) {
     let (a, b) = (lane::B32::rows(wave, inst, 0), lane::B32::rows(wave, inst, 1));
     let c = lane::B64::rows(wave, inst, 2);
-    let (mut out, mut hits) = ([0; W], [0; W]);
+    let (mut low, mut high) = ([0; W], [0; W]);
+    let mut carries = 0;
     if usize::from(inst.sdst) == reg::NULL {
         // Nobody asks for the carries.
         for i in 0..W {
-            out[i] = f(a[i], b[i], lane::B64::get(c, i)).0;
+            let value = f(a[i], b[i], lane::B64::get(c, i)).0;
+            (low[i], high[i]) = (value as u32, (value >> 32) as u32);
         }
-        return lane::B64::write(wave, inst, mode, &out);
+    } else {
+        let mut hits = [0; W];
+        for i in 0..W {
+            let (value, carry) = f(a[i], b[i], lane::B64::get(c, i));
+            (low[i], high[i]) = (value as u32, (value >> 32) as u32);
+            hits[i] = u32::from(carry);
+        }
+        carries = lane::pack(&hits) & wave.active;
     }
-    for i in 0..W {
-        let (value, carry) = f(a[i], b[i], lane::B64::get(c, i));
-        (out[i], hits[i]) = (value, u32::from(carry));
-    }
-    let mask = lane::pack(&hits) & wave.active;
-    lane::B64::write(wave, inst, mode, &out);
-    wave.set_mask(usize::from(inst.sdst), mask);
+    lane::store(wave, usize::from(inst.dst), &low);
+    lane::store(wave, usize::from(inst.dst) + 1, &high);
+    wave.set_mask(usize::from(inst.sdst), carries);
 }
 
 /// Four masked sums of absolute differences, each added to a register of its own.

@@ -132,6 +132,17 @@ impl Inst {
         matches!(self.op, Op::SNop | Op::SWait | Op::SVersion)
     }
 
+    /// Whether other lanes may be active behind it; for one that is `quick`.
+    pub(super) fn may_set_exec(&self) -> bool {
+        // A pair that begins with M0 ends with EXEC.
+        let names = |code: u16| (reg::M0..128).contains(&usize::from(code));
+        let scalar = match self.unit {
+            Unit::Scalar | Unit::Compare => true,
+            _ => matches!(self.op, Op::ReadLane | Op::ReadFirstLane),
+        };
+        self.op.sets_exec() || self.writes_exec || scalar && names(self.dst) || names(u16::from(self.sdst))
+    }
+
     /// Sets what follows from the instruction itself and from those behind it in the program: what goes on after it need
     /// not stop at waits.
     pub(super) fn finish(&mut self, behind: &[Inst]) {

@@ -860,6 +860,11 @@ macro_rules! define {
                     $(Op::$n => Unit::$u,)*
                 }
             }
+
+            /// Whether EXEC is among its destinations, whatever they are.
+            pub(crate) fn sets_exec(self) -> bool {
+                matches!(self, $(Op::$e)|* | $(Op::$g)|*)
+            }
         }
 
         /// How many operations there are.

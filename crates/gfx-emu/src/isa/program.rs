@@ -44,7 +44,7 @@ pub enum DecodeError {
 }
 
 /// Instructions that a wave executes one after the other, once it is at the first of them: the executor's table has a
-/// function for each, and nothing but waits stands between them. A branch may go to any of them: each begins a run, of which
+/// function for each, nothing but waits stands between them, and only the last may set EXEC. A branch may go to any of them: each begins a run, of which
 /// those of the instructions behind it are parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
@@ -91,7 +91,7 @@ impl Run {
                 next: next as u32,
                 ..Run::NONE
             };
-            let rest = if (1..Run::LONGEST).contains(&rest.count) {
+            let rest = if (1..Run::LONGEST).contains(&rest.count) && !inst.may_set_exec() {
                 rest
             } else {
                 end
