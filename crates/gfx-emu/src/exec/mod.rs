@@ -21,6 +21,7 @@ mod memory;
 mod mfma;
 mod pair;
 mod parts;
+mod places;
 mod port;
 mod probe;
 mod salu;
