@@ -12,6 +12,8 @@ pub enum Outcome {
     Pass,
     /// It passed, once its own custom ops were let run on the CPU.
     PassWithFallback,
+    /// It passed, once activations were rounded as on the CPU.
+    PassRoundedAsCpu,
     /// It failed.
     Fail,
 }
@@ -36,6 +38,7 @@ struct Cells {
 
 const PASS: &str = "pass";
 const WITH_FALLBACK: &str = "pass, its own custom ops on the CPU";
+const ROUNDED_AS_CPU: &str = "pass, with `ROCM_ACTIVATIONS=cpu`";
 const CALLS_HOST: &str =
     "pass, candle's attention for the CPU, where it is called, on copies of the operands";
 const FAIL: &str = "**fail**";
@@ -85,6 +88,7 @@ fn cell(outcome: Option<Outcome>, calls_host: bool) -> String {
         Some(Outcome::Pass) if calls_host => CALLS_HOST,
         Some(Outcome::Pass) => PASS,
         Some(Outcome::PassWithFallback) => WITH_FALLBACK,
+        Some(Outcome::PassRoundedAsCpu) => ROUNDED_AS_CPU,
         Some(Outcome::Fail) => FAIL,
         None => NOT_RUN,
     };
@@ -100,7 +104,8 @@ pub fn render(device: &str, sections: &[Section]) -> String {
          The tests are in the published archives. Those that upstream writes for each device have one more; those that name\n\
          the CPU are moved to the device; figures and tolerances stay. They ran with `ROCM_FALLBACK=refuse`, so that no op\n\
          of candle's or candle-nn's was computed by the CPU instead; a test that brings a custom op for the CPU of its own\n\
-         ran again without, and says so.\n\n\
+         ran again without, and says so. So does one that asserts digits of activations as the CPU rounds them, or products of\n\
+         a row that the others do not change: by itself the device does these as CUDA, with `ROCM_ACTIVATIONS=cpu` as the CPU.\n\n\
          ROCm device: {device}.\n\n\
          | Release | pass on the CPU | of them pass on ROCm | do not run there, for a reason | fail there |\n\
          |---|---|---|---|---|\n"
@@ -207,24 +212,27 @@ mod tests {
                 test("adds", None, twin("adds_rocm", false)),
                 test("attends", None, twin("attends_rocm", true)),
                 test("parses", None, Twin::None("no device".to_owned())),
+                test("rounds", None, twin("rounds_rocm", false)),
                 test("timed", Some("ignored"), Twin::None("ignored".to_owned())),
             ],
             outcomes: outcomes.collect(),
         }
     }
 
-    const ALL: [(&str, &str, Outcome); 5] = [
+    const ALL: [(&str, &str, Outcome); 7] = [
         ("x", "adds", Outcome::Pass),
         ("x_rocm", "adds_rocm", Outcome::PassWithFallback),
         ("x", "attends", Outcome::Pass),
         ("x_rocm", "attends_rocm", Outcome::Pass),
         ("x", "parses", Outcome::Pass),
+        ("x", "rounds", Outcome::Pass),
+        ("x_rocm", "rounds_rocm", Outcome::PassRoundedAsCpu),
     ];
 
     #[test]
     fn each_test_has_a_line_that_can_be_read_back() {
         let section = section(&ALL);
-        assert_eq!(section.totals(), [3, 2, 1, 0]);
+        assert_eq!(section.totals(), [4, 3, 1, 0]);
         let page = render("a card", &[section]);
         let lines = lines(&page);
         let told: Vec<_> = lines
@@ -235,6 +243,7 @@ mod tests {
             ("adds", WITH_FALLBACK),
             ("attends", CALLS_HOST),
             ("parses", "– (no device)"),
+            ("rounds", ROUNDED_AS_CPU),
             ("timed", "–"),
         ];
         assert_eq!(told, want);

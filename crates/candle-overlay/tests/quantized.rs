@@ -1,6 +1,8 @@
 //! Tensors of ggml's block formats on the ROCm device, through candle's own calls, next to candle's CPU.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+use std::{env, process::Command};
+
 use candle_core::{
     DType, Device, Module as _, Tensor,
     quantized::{GgmlDType, QMatMul, QTensor},
@@ -99,6 +101,55 @@ fn blocks_quantized_from_the_host_are_the_ones_quantized_on_the_device() {
             &device
         )),
         with(QTensor::quantize_imatrix(&weights, &importance, GgmlDType::Q4K)),
+    );
+}
+
+/// The greatest difference between the CPU's product and the device's, of 9 rows.
+fn apart(format: GgmlDType) -> f32 {
+    let [cpu, rocm] = both(&[23, 512], format);
+    let x = numbers(&[9, 512]);
+    let on_cpu = x.apply_op1_no_bwd(&cpu).unwrap();
+    let on_rocm = x
+        .to_device(&self::rocm())
+        .unwrap()
+        .apply_op1_no_bwd(&rocm)
+        .unwrap();
+    let pairs = floats(&on_cpu).into_iter().zip(floats(&on_rocm));
+    pairs.map(|(cpu, rocm)| (cpu - rocm).abs()).fold(0.0, f32::max)
+}
+
+/// Runs in a process of its own, in which the environment asks for the CPU's rounding.
+#[test]
+fn products_are_the_cpus_but_for_the_order_of_sums_where_activations_are_rounded_as_there() {
+    const NAME: &str =
+        "products_are_the_cpus_but_for_the_order_of_sums_where_activations_are_rounded_as_there";
+    const HOW: &str = "ROCM_ACTIVATIONS";
+    // Sums of 512 products of about 1/3. Formats with a minimum multiply it with the sums of blocks of q8_1, which are f16.
+    const ORDER: f32 = 1e-4;
+    let limit = |format| match format {
+        GgmlDType::Q4_1 | GgmlDType::Q5_1 => 5e-3,
+        _ => ORDER,
+    };
+    if env::var_os(HOW).is_none() {
+        assert!(apart(GgmlDType::Q4K) > ORDER, "CUDA's rounding is another");
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", NAME])
+            .env(HOW, "cpu")
+            .status();
+        assert!(child.unwrap().success());
+        return;
+    }
+    for format in FORMATS.into_iter().filter(|format| format.block_size() > 1) {
+        assert!(apart(format) < limit(format), "{format:?}: {}", apart(format));
+    }
+    let [_, weights] = both(&[23, 512], GgmlDType::Q6K);
+    let x = numbers(&[9, 512]).to_device(&rocm()).unwrap();
+    let all = x.apply_op1_no_bwd(&weights).unwrap();
+    let last = x.narrow(0, 8, 1).unwrap().apply_op1_no_bwd(&weights).unwrap();
+    assert_eq!(
+        bits(&all.narrow(0, 8, 1).unwrap()),
+        bits(&last),
+        "whatever the other rows"
     );
 }
 

@@ -1,5 +1,9 @@
 //! [`QRocmStorage`]: a tensor of ggml's block formats on a ROCm device. Products, rows and floats come from the backend's
 //! kernels; quantizing is the CPU's, as it is for Cuda, so that the blocks are the same everywhere.
+//!
+//! Products round the activations to blocks of q8_1, as CUDA's do, where the CPU rounds those for the K formats to blocks of
+//! q8_K. With the environment variable `ROCM_ACTIVATIONS=cpu` they are rounded as on the CPU, by the CPU, and each row is
+//! multiplied by itself: slower, and for comparing a model's numbers between the two, whatever its batches.
 
 use rocm_backend::{Buffer, DType, GgmlType as Format, ops};
 
@@ -12,6 +16,22 @@ pub struct QRocmStorage {
     blocks: Buffer,
     dtype: GgmlDType,
     device: RocmDevice,
+}
+
+/// Whether `ROCM_ACTIVATIONS` asks for the CPU's rounding.
+fn rounds_as_cpu() -> bool {
+    std::env::var_os("ROCM_ACTIVATIONS").is_some_and(|how| how == "cpu")
+}
+
+/// The format that candle's CPU rounds activations to before it multiplies them with weights of `dtype`.
+fn rounded_on_cpu(dtype: GgmlDType) -> GgmlDType {
+    use GgmlDType::{BF16, F16, F32, Q2K, Q3K, Q4_0, Q4_1, Q4K, Q5_0, Q5_1, Q5K, Q6K, Q8_0, Q8_1, Q8K};
+    match dtype {
+        F32 | F16 | BF16 => dtype,
+        Q4_0 | Q5_0 | Q8_0 => Q8_0,
+        Q4_1 | Q5_1 | Q8_1 => Q8_1,
+        Q2K | Q3K | Q4K | Q5K | Q6K | Q8K => Q8K,
+    }
 }
 
 /// The backend's name for a format.
@@ -168,11 +188,49 @@ impl QRocmStorage {
         }
         // The weights are transposed: n comes first.
         let (n, k) = self_shape.dims2()?;
-        let out = ops::qmatmul(format(self.dtype), &self.blocks, (n, k), storage.view(layout))?;
+        let out = if rounds_as_cpu() {
+            self.product_as_cpu((n, k), storage, layout)?
+        } else {
+            let x = storage.view(layout);
+            self.storage(ops::qmatmul(format(self.dtype), &self.blocks, (n, k), x)?)
+        };
         let mut dims = layout.dims().to_vec();
         dims.pop();
         dims.push(n);
-        Ok((self.storage(out), Shape::from(dims)))
+        Ok((out, Shape::from(dims)))
+    }
+
+    /// The product with activations that the CPU has rounded as for its own: each row by itself, so that none depends on how
+    /// many there are.
+    fn product_as_cpu(
+        &self,
+        (n, k): (usize, usize),
+        x: &RocmStorage,
+        layout: &Layout,
+    ) -> Result<RocmStorage> {
+        if layout.dims().last() != Some(&k) {
+            crate::bail!("activations of {:?} for weights with rows of {k}", layout.dims());
+        }
+        let host = x.to_dtype(layout, crate::DType::F32)?.to_cpu_storage()?;
+        let floats: &[f32] = host.as_slice()?;
+        let mut blocks = rounded_on_cpu(self.dtype).cpu_zeros(floats.len());
+        blocks.from_float(floats);
+        let rounded = x.upload_beside(&blocks.dequantize(floats.len())?)?;
+        let weights = self.dequantize(n * k)?;
+        let rows = layout.shape().elem_count() / k.max(1);
+        let transposed = Layout::new(Shape::from((k, n)), vec![1, k], 0);
+        let mut out = self.device.backend().zeros(DType::F32, rows * n)?;
+        for row in 0..rows {
+            let own = Layout::new(Shape::from((1, k)), vec![k, 1], row * k);
+            let product = ops::matmul(rounded.view(&own), weights.view(&transposed), (1, 1, n, k))?;
+            ops::copy_strided(
+                self.storage(product).view(&Layout::contiguous(n)),
+                &mut out,
+                row * n,
+            )?;
+        }
+        self.storage(out)
+            .to_dtype(&Layout::contiguous(rows * n), x.dtype())
     }
 
     /// For each of the `[tokens, topk]` ids the product of that expert's weights with the token's activations, of shape

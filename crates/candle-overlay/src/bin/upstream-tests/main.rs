@@ -26,7 +26,7 @@ use std::{
 use candle_overlay::{
     page::{self, Section},
     pristine::{Places, Source},
-    upstream::{SUITES, Suite, Tests},
+    upstream::{SUITES, Suite, Test, Tests},
 };
 
 const USAGE: &str = "usage: upstream-tests FOLDER [--page FILE]";
@@ -52,10 +52,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut sections = Vec::new();
     for (suite, tests) in suites {
         let release = suite.release;
+        let rounded = tests.tests.iter().filter_map(Test::rounded_as_cpu).collect();
         sections.push(Section {
             title: format!("{} {}", release.name, release.version),
             tests: tests.tests,
-            outcomes: harness::run(&folder.canonicalize()?, release.name, &target(&root))?,
+            outcomes: harness::run(&folder.canonicalize()?, release.name, &target(&root), &rounded)?,
         });
     }
     let device = harness::device(folder, SUITES[0].release.name, &target(&root))?;
