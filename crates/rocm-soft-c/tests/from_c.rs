@@ -12,8 +12,13 @@ use std::sync::LazyLock;
 /// The C compiler. A machine without it cannot run these tests, and the failure says so.
 const CC: &str = "clang-19";
 
-/// The folder with the library. Cargo builds a C library for nobody's tests, so that is asked for here.
+/// The folder with the library. Cargo builds a C library for nobody's tests, so that is asked for here, unless
+/// `ROCM_SOFT_LIBRARY` says where it was built: with the whole workspace it is made of the same parts as every other test,
+/// by itself it needs its own.
 static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    if let Some(folder) = std::env::var_os("ROCM_SOFT_LIBRARY") {
+        return folder.into();
+    }
     let output = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--locked", "--package", "rocm-soft-c"])
         .arg("--message-format=json")
