@@ -2,8 +2,8 @@
 //! kernels; quantizing is the CPU's, as it is for Cuda, so that the blocks are the same everywhere.
 //!
 //! Products round the activations to blocks of q8_1, as CUDA's do, where the CPU rounds those for the K formats to blocks of
-//! q8_K. With the environment variable `ROCM_ACTIVATIONS=cpu` they are rounded as on the CPU, by the CPU, and each row is
-//! multiplied by itself: slower, and for comparing a model's numbers between the two, whatever its batches.
+//! q8_K. With the environment variable `ROCM_ACTIVATIONS=cpu` those of one matrix are rounded as on the CPU, by the CPU, and
+//! each row is multiplied by itself: slower, for comparing numbers between the two. Experts, which the CPU has not, are not.
 
 use rocm_backend::{Buffer, DType, GgmlType as Format, ops};
 

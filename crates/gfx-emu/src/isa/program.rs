@@ -44,9 +44,9 @@ pub enum DecodeError {
 }
 
 /// Instructions that a wave executes one after the other, once it is at the first of them: the executor's table has a
-/// function for each, nothing but waits stands between them, and only the last may set EXEC. A branch may go to any of them: each begins a run, of which
-/// those of the instructions behind it are parts.
-#[derive(Clone, Copy, Debug, Default)]
+/// function for each, nothing but waits stands between them, and only the last may set EXEC. A branch may go to any of
+/// them: each begins a run, of which those of the instructions behind it are parts.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// How many, waits aside; none where the instruction is of another kind.
     pub(crate) count: u16,
