@@ -64,8 +64,9 @@ impl<'a> Plan<'a> {
         // DefaultHasher may differ between Rust releases; the worst that follows is one needless compilation.
         let mut hasher = DefaultHasher::new();
         (&toolchain.clang, &toolchain.version, FLAGS, CODE_OBJECT_VERSION).hash(&mut hasher);
+        // By name and content, wherever the checkout lies: a clone takes what another one compiled.
         for header in headers {
-            (header, read(header)?).hash(&mut hasher);
+            (header.file_name(), read(header)?).hash(&mut hasher);
         }
         for library in &toolchain.device_libs {
             (library, read(library)?).hash(&mut hasher);
@@ -141,7 +142,8 @@ impl<'a> Plan<'a> {
     fn bring_up_to_date(&self, job: &Job) -> Result<Vec<String>, String> {
         let controls = job.target.device_lib_controls();
         let mut hasher = DefaultHasher::new();
-        (self.common, &controls, &job.target.name, read(job.source)?).hash(&mut hasher);
+        let source = (job.source.file_name(), read(job.source)?);
+        (self.common, &controls, &job.target.name, source).hash(&mut hasher);
         let key = format!("{:016x}", hasher.finish());
 
         let object = self.out_dir.join(job.file_name());
@@ -250,14 +252,17 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Builds one kernel into its own folder; whether the compiler ran, and what came of it.
-    fn build(dir: &Path, name: &str, kernel: &str, cache: &Path) -> (bool, Vec<u8>) {
+    /// Builds one kernel and its header in a checkout called `name`; whether the compiler ran, and what came of it.
+    fn build(dir: &Path, name: &str, value: u32, cache: &Path) -> (bool, Vec<u8>) {
         let toolchain = Toolchain::find().unwrap();
-        let source = dir.join("kernel.hip");
-        fs::write(&source, kernel).unwrap();
-        let out = dir.join(name);
+        let checkout = dir.join(name);
+        let out = checkout.join("out");
         fs::create_dir_all(&out).unwrap();
-        let plan = Plan::new(&toolchain, &[], &out).unwrap();
+        let (source, header) = (checkout.join("kernel.hip"), checkout.join("value.h"));
+        let kernel = "extern \"C\" __attribute__((global)) void store(unsigned *out) { *out = VALUE; }";
+        fs::write(&source, format!("#include \"value.h\"\n{kernel}")).unwrap();
+        fs::write(&header, format!("#define VALUE {value}")).unwrap();
+        let plan = Plan::new(&toolchain, &[header], &out).unwrap();
         let plan = plan.with_cache(Some(cache.to_path_buf()));
         let targets = Target::parse_list("gfx1100").unwrap();
         let job = plan.job(&targets[0], &source);
@@ -269,16 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn what_one_build_compiled_another_copies_until_the_source_changes() {
+    fn what_one_checkout_compiled_another_copies_until_the_source_changes() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
         let cache = dir.join("cache");
-        let kernel = |value: u32| {
-            format!("extern \"C\" __attribute__((global)) void store(unsigned *out) {{ *out = {value}; }}")
-        };
-        let (compiled, first) = build(dir, "first", &kernel(1), &cache);
-        let (again, second) = build(dir, "second", &kernel(1), &cache);
-        let (anew, third) = build(dir, "third", &kernel(2), &cache);
+        let (compiled, first) = build(dir, "first", 1, &cache);
+        let (again, second) = build(dir, "second", 1, &cache);
+        let (anew, third) = build(dir, "third", 2, &cache);
         assert_eq!((compiled, again, anew), (true, false, true));
         assert_eq!(first, second);
         assert_ne!(first, third);
