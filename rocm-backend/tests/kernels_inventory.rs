@@ -3,10 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use object::Endianness;
-use object::elf::NoteType;
-use object::read::elf::{ElfFile64, FileHeader as _, SectionHeader as _};
-use rmpv::Value;
+use code_object::CodeObject;
 
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 
@@ -56,9 +53,6 @@ const WINDOWS: &[&str] = &[
 ];
 const CONV: &[&str] = &["conv1d", "conv2d", "im2col1d", "im2col", "col2im1d"];
 
-/// `NT_AMDGPU_METADATA`, the note whose content is a MessagePack document that describes the kernels.
-const NT_AMDGPU_METADATA: NoteType = NoteType(32);
-
 /// The modules of candle-kernels that are here, and how many kernels each has there.
 const MODULES: &[(&str, usize)] = &[
     ("affine", 10),
@@ -92,70 +86,25 @@ struct Kernel {
 /// Module and kernel name to kernel, of one target.
 type Kernels = BTreeMap<(String, String), Kernel>;
 
-fn field<'a>(map: &'a Value, key: &str) -> &'a Value {
-    let entries = map.as_map().expect("metadata is a map");
-    &entries
-        .iter()
-        .find(|(name, _)| name.as_str() == Some(key))
-        .unwrap_or_else(|| panic!("no {key} in {map}"))
-        .1
-}
-
-fn number(map: &Value, key: &str) -> u64 {
-    field(map, key).as_u64().expect("metadata field is a number")
-}
-
-fn text(map: &Value, key: &str) -> String {
-    field(map, key)
-        .as_str()
-        .expect("metadata field is a string")
-        .to_owned()
-}
-
-fn metadata(elf: &[u8]) -> Value {
-    let file = ElfFile64::<Endianness>::parse(elf).expect("the code object is a 64-bit ELF file");
-    let endian = file.endian();
-    for section in file.elf_section_table().iter() {
-        let Some(mut notes) = section.notes(endian, elf).expect("the section header is sound") else {
-            continue;
-        };
-        while let Some(note) = notes.next().expect("the note is sound") {
-            if note.n_type(endian) == NT_AMDGPU_METADATA {
-                return rmpv::decode::read_value(&mut note.desc()).expect("the metadata is MessagePack");
-            }
-        }
-    }
-    panic!("the code object has no AMDGPU metadata note");
-}
-
-fn kernel(metadata: &Value) -> Kernel {
-    let args = field(metadata, ".args")
-        .as_array()
-        .expect(".args is an array")
-        .iter()
-        .map(|arg| Arg {
-            kind: text(arg, ".value_kind"),
-            offset: number(arg, ".offset"),
-            size: number(arg, ".size"),
-        });
-    Kernel {
-        args: args.filter(|arg| !arg.kind.starts_with("hidden_")).collect(),
-        scratch_bytes: number(metadata, ".private_segment_fixed_size"),
-        spilled_vgprs: number(metadata, ".vgpr_spill_count"),
-        wave_size: number(metadata, ".wavefront_size"),
-    }
-}
-
 fn compiled() -> BTreeMap<&'static str, Kernels> {
     let mut targets = BTreeMap::<&str, Kernels>::new();
     for (target, module, elf) in CODE_OBJECTS {
-        let metadata = metadata(elf);
-        for entry in field(&metadata, "amdhsa.kernels")
-            .as_array()
-            .expect("amdhsa.kernels is an array")
-        {
-            let name = (module.to_string(), text(entry, ".name"));
-            targets.entry(*target).or_default().insert(name, kernel(entry));
+        let object = CodeObject::parse(elf).expect("a code object");
+        for kernel in object.metadata().expect("a metadata note").kernels {
+            let explicit = kernel.args.into_iter().filter(|arg| !arg.kind.is_hidden());
+            let args = explicit.map(|arg| Arg {
+                kind: arg.kind.to_string(),
+                offset: arg.offset.into(),
+                size: arg.size.into(),
+            });
+            let read = Kernel {
+                args: args.collect(),
+                scratch_bytes: kernel.private_segment_size.into(),
+                spilled_vgprs: kernel.spilled_vgprs.into(),
+                wave_size: kernel.wavefront_size.into(),
+            };
+            let name = (module.to_string(), kernel.name);
+            targets.entry(*target).or_default().insert(name, read);
         }
     }
     assert!(!targets.is_empty(), "no code object was built");
@@ -383,20 +332,12 @@ fn waves_have_32_lanes_on_rdna_and_64_on_cdna() {
 #[test]
 fn code_objects_are_of_version_5() {
     for (target, module, elf) in CODE_OBJECTS {
-        let version = metadata(elf);
-        let version = field(&version, "amdhsa.version")
-            .as_array()
-            .expect("amdhsa.version is an array");
+        let object = CodeObject::parse(elf).expect("a code object");
+        let metadata = object.metadata().expect("a metadata note");
         assert_eq!(
-            version,
-            &[Value::from(1), Value::from(2)],
-            "{module} for {target}: metadata version"
-        );
-        let header = ElfFile64::<Endianness>::parse(*elf).expect("the code object is a 64-bit ELF file");
-        assert_eq!(
-            header.elf_header().e_ident().abi_version,
-            3,
-            "{module} for {target}: ABI version"
+            (object.version(), metadata.version),
+            (5, [1, 2]),
+            "{module} for {target}"
         );
     }
 }

@@ -10,10 +10,11 @@ mod trace;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use code_object::{ArgKind, KernelDescriptor, UserSgpr};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::descriptor::UserSgpr;
-use crate::elf::{CodeObject, Kernel, Placement, Target};
+use crate::Target;
+use crate::code::{CodeObject, Kernel, Placement};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::isa::{AGPR, DecodeError, Program};
@@ -224,14 +225,21 @@ fn lanes(target: Target) -> usize {
 
 /// The registers the code names and the descriptor does not declare.
 fn undeclared(target: Target, kernel: &Kernel, program: &Program) -> Option<String> {
-    let (vector, accumulation) = match lanes(target) {
-        32 => (kernel.descriptor.vgprs(), 0),
-        _ => kernel.descriptor.unified_vgprs(),
-    };
+    let (vector, accumulation) = registers(target, &kernel.descriptor);
     let beyond = |name, named, declared| {
         (named > declared).then(|| format!("{name}{}, but declares {declared}", named - 1))
     };
     beyond("v", program.vgprs(), vector).or_else(|| beyond("a", program.agprs(), accumulation))
+}
+
+/// The vector registers of a wave, and the accumulation registers after them.
+fn registers(target: Target, descriptor: &KernelDescriptor) -> (usize, usize) {
+    let all = 8 * descriptor.vgpr_blocks();
+    if lanes(target) == 32 {
+        return (all, 0);
+    }
+    let vector = descriptor.accumulation_offset().min(all);
+    (vector, all - vector)
 }
 
 /// Refuses what the device, the kernel or this emulator does not allow; gives the number of workgroups.
@@ -302,6 +310,13 @@ fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
     let scratch = u64::from(descriptor.private_segment_size);
     if scratch * lanes(target) as u64 > WAVE_SCRATCH {
         return Some(format!("{scratch} bytes of private memory for each work-item"));
+    }
+    if let Some(arg) = kernel
+        .args
+        .iter()
+        .find(|arg| matches!(arg.kind, ArgKind::Other(_)))
+    {
+        return Some(format!("an argument of kind `{}`", arg.kind));
     }
     if descriptor.uses_dynamic_stack() {
         return Some("a stack that grows at run time (recursion or calls through pointers)".to_owned());
@@ -376,7 +391,7 @@ impl<'a, const W: usize> Run<'a, W> {
         let descriptor = &dispatch.kernel.descriptor;
         slot::write(dispatch, memory, slot);
         let registers = match program.agprs() {
-            0 => descriptor.vgprs(),
+            0 => 8 * descriptor.vgpr_blocks(),
             agprs => AGPR + agprs,
         };
         let mut first = Wave::new(registers);

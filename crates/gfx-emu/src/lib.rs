@@ -7,8 +7,7 @@
 //! Not modelled: caches, timing, missing waits, occupancy. Results of race-free kernels do not depend on the
 //! number of host threads, nor on the host's floating-point environment.
 
-mod descriptor;
-mod elf;
+mod code;
 mod exec;
 mod fault;
 mod fp;
@@ -16,15 +15,15 @@ mod isa;
 mod launch;
 mod lines;
 mod memory;
-mod metadata;
 mod sanitize;
+mod target;
 mod wave;
 
-pub use descriptor::KernelDescriptor;
-pub use elf::{BARE_KERNEL, CodeObject, Global, Kernel, LoadError, Placement, Target};
+pub use code::{BARE_KERNEL, CodeObject, Global, Kernel, LoadError, Placement};
+pub use code_object::{Arg as KernelArg, ArgKind, KernelDescriptor};
 pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
 pub use isa::{Coverage, DecodeError, coverage, disassemble};
 pub use launch::{Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Step, Trace, launch, trace};
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};
-pub use metadata::{ArgKind, KernelArg};
+pub use target::Target;

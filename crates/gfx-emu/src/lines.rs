@@ -4,9 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use code_object::Elf;
 use gimli::{EndianSlice, LittleEndian};
-use object::read::elf::ElfFile64;
-use object::{Object as _, ObjectSection as _};
 
 /// Sections that a line table and its names need.
 const SECTIONS: [&str; 6] = [
@@ -28,15 +27,12 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Of an ELF file; without debug information it knows no line.
-    pub(crate) fn of(file: &[u8]) -> Lines {
-        let mut sections = BTreeMap::new();
-        if let Ok(elf) = ElfFile64::<object::LittleEndian>::parse(file) {
-            for name in SECTIONS {
-                let data = elf.section_by_name(name).and_then(|section| section.data().ok());
-                sections.insert(name, data.unwrap_or_default().to_vec());
-            }
+    pub(crate) fn of(file: &Elf<'_>) -> Lines {
+        let content = |name| file.section(name).map_or(&[][..], |section| section.content);
+        let sections = SECTIONS.into_iter().map(|name| (name, content(name).to_vec()));
+        Lines {
+            sections: sections.collect(),
         }
-        Lines { sections }
     }
 
     /// `file:line` of the instruction at an address of the image.

@@ -61,7 +61,7 @@ impl Setup {
         }
         let placement = code.place(&mut memory).map_err(|error| error.to_string())?;
         let kernel = the_kernel(&code, asked.kernel.as_deref())?;
-        let places: Vec<_> = kernel.explicit_args().copied().collect();
+        let places: Vec<_> = kernel.explicit_args().collect();
         if places.len() != asked.arguments.len() {
             return Err(format!(
                 "kernel `{}` takes {} arguments, {} are given",

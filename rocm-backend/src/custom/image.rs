@@ -1,31 +1,11 @@
-//! What a code object says of itself: its target, its kernels, and the arguments each declares. Reads the ELF headers and
-//! the metadata note ("User Guide for AMDGPU Backend", "Code Object V3 Metadata" and later); executes nothing, and leaves
-//! code and symbols to HIP.
+//! What a code object says of itself: its target, its kernels, and the arguments each declares, as far as launches are
+//! checked against them. The crate `code-object` reads the file; code and symbols are left to HIP.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rmpv::Value;
-
-/// Bytes of an ELF64 header, of a program header and of a section header.
-const HEADER: usize = 64;
-const SEGMENT: usize = 56;
-const SECTION: usize = 64;
-/// `e_machine` of AMD GPUs.
-const EM_AMDGPU: u64 = 224;
-/// A segment of notes.
-const PT_NOTE: u64 = 4;
-/// A section without bytes in the file.
-const SHT_NOBITS: u64 = 8;
-/// The note whose content is a MessagePack map that describes the kernels.
-const NT_AMDGPU_METADATA: u64 = 32;
-/// Bytes of a pointer.
-const POINTER: usize = 8;
-/// What `amdhsa.target` says before the gfx target.
-const TRIPLE: &str = "amdgcn-amd-amdhsa--";
-/// How clang and hipcc begin a file of code objects for several targets.
-const BUNDLES: [&[u8]; 2] = [b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"];
+use code_object::{ArgKind, CodeObject, KernelMetadata};
 
 /// A code object's own account.
 #[derive(Debug)]
@@ -79,162 +59,47 @@ impl fmt::Display for Param {
 impl Image {
     /// Reads a whole code object; HIP gets its address without a length, so all that the headers name must be there.
     pub(crate) fn parse(file: &[u8]) -> Result<Image, String> {
-        if BUNDLES.iter().any(|magic| file.starts_with(magic)) {
-            return Err(
-                "it is a bundle of several; compile with --no-gpu-bundle-output, or unpack it with \
-                        clang-offload-bundler"
-                    .into(),
-            );
-        }
-        let mut metadata = None;
-        for range in note_segments(file)? {
-            metadata = metadata.or(metadata_note(range)?);
-        }
-        let mut metadata =
-            metadata.ok_or("it has no metadata note; code objects from version 3 on have one")?;
-        let root = rmpv::decode::read_value(&mut metadata)
-            .map_err(|error| format!("its metadata are not MessagePack: {error}"))?;
-        let target = text(&root, "amdhsa.target")?;
-        let target = target.strip_prefix(TRIPLE).unwrap_or(target);
-        let kernels = get(&root, "amdhsa.kernels")
-            .and_then(Value::as_array)
-            .ok_or("its metadata have no list `amdhsa.kernels`")?;
+        let object = CodeObject::parse(file).map_err(|error| error.to_string())?;
+        let metadata = object.metadata().map_err(|error| error.to_string())?;
+        let target = metadata
+            .target
+            .ok_or("its metadata have no text `amdhsa.target`")?;
         Ok(Image {
             target: target.split(':').next().unwrap_or_default().to_owned(),
-            kernels: kernels.iter().map(kernel).collect::<Result<_, _>>()?,
+            kernels: metadata
+                .kernels
+                .into_iter()
+                .map(kernel)
+                .collect::<Result<_, _>>()?,
         })
     }
 }
 
-/// The content of every segment of notes. Checks that every segment and section lies in the file.
-fn note_segments(file: &[u8]) -> Result<Vec<&[u8]>, String> {
-    let is_elf = file.len() >= HEADER && file.starts_with(b"\x7fELF\x02\x01");
-    if !is_elf || number(file, 18, 2) != Some(EM_AMDGPU) {
-        return Err("it is no 64-bit ELF file for AMD GPUs".into());
-    }
-    let cut = || "it is cut off: its headers name bytes behind its end".to_owned();
-    let mut notes = Vec::new();
-    for segment in table(file, 32, 54, SEGMENT).ok_or_else(cut)? {
-        let content = slice(file, number(segment, 8, 8), number(segment, 32, 8)).ok_or_else(cut)?;
-        if number(segment, 0, 4) == Some(PT_NOTE) {
-            notes.push(content);
-        }
-    }
-    for section in table(file, 40, 58, SECTION).ok_or_else(cut)? {
-        if number(section, 4, 4) != Some(SHT_NOBITS) {
-            slice(file, number(section, 24, 8), number(section, 32, 8)).ok_or_else(cut)?;
-        }
-    }
-    Ok(notes)
-}
-
-/// The entries of a header table: its offset stands at `offset_at`, the size and number of its entries at `size_at`.
-fn table(file: &[u8], offset_at: usize, size_at: usize, entry: usize) -> Option<impl Iterator<Item = &[u8]>> {
-    let (size, count) = (number(file, size_at, 2)?, number(file, size_at + 2, 2)?);
-    if count != 0 && size != entry as u64 {
-        return None;
-    }
-    let entries = slice(file, number(file, offset_at, 8), Some(count * entry as u64))?;
-    Some(entries.chunks_exact(entry))
-}
-
-/// The content of the metadata note among `notes`.
-fn metadata_note(mut notes: &[u8]) -> Result<Option<&[u8]>, String> {
-    let broken = || "a note of it reaches out of its segment".to_owned();
-    while !notes.is_empty() {
-        let field = |at| number(notes, at, 4).ok_or_else(broken);
-        let (name_len, len, kind) = (field(0)?, field(4)?, field(8)?);
-        let content_at = 12 + name_len.next_multiple_of(4);
-        let name = slice(notes, Some(12), Some(name_len)).ok_or_else(broken)?;
-        let content = slice(notes, Some(content_at), Some(len)).ok_or_else(broken)?;
-        if kind == NT_AMDGPU_METADATA && name == b"AMDGPU\0" {
-            return Ok(Some(content));
-        }
-        // The last note's padding may be missing.
-        let next = usize::try_from(content_at + len.next_multiple_of(4)).map_err(|_| broken())?;
-        notes = notes.get(next..).unwrap_or_default();
-    }
-    Ok(None)
-}
-
-fn kernel(map: &Value) -> Result<(String, Arc<Signature>), String> {
-    let name = text(map, ".name")?.to_owned();
+fn kernel(metadata: KernelMetadata) -> Result<(String, Arc<Signature>), String> {
     // HIP runs such a kernel when it loads the code object, and nobody has vouched for it.
-    if let Some(kind @ ("init" | "fini")) = get(map, ".kind").and_then(Value::as_str) {
-        return Err(format!(
-            "its kernel `{name}` is of kind `{kind}`: it would run without being launched"
-        ));
+    if metadata.runs_unasked {
+        let name = metadata.name;
+        return Err(format!("its kernel `{name}` would run without being launched"));
     }
-    let args = match get(map, ".args") {
-        None => &[][..],
-        Some(list) => list
-            .as_array()
-            .ok_or_else(|| format!("`.args` of its kernel `{name}` is no list"))?,
-    };
-    let params: Vec<_> = args.iter().map(param).collect::<Result<_, _>>()?;
+    let explicit = metadata.args.into_iter().filter(|arg| !arg.kind.is_hidden());
+    let params = explicit.map(|arg| Param {
+        // clang names a pointer's argument after the rewriting that it does for address spaces.
+        name: arg
+            .name
+            .map(|name| name.strip_suffix(".coerce").unwrap_or(&name).to_owned()),
+        size: arg.size as usize,
+        kind: match arg.kind {
+            ArgKind::ByValue => ParamKind::Value,
+            ArgKind::GlobalBuffer => ParamKind::Pointer,
+            other => ParamKind::Other(other.to_string()),
+        },
+    });
     let signature = Signature {
-        params: params.into_iter().flatten().collect(),
-        max_threads: size(map, ".max_flat_workgroup_size")?,
-        static_lds: size(map, ".group_segment_fixed_size")?,
+        params: params.collect(),
+        max_threads: metadata.max_workgroup_size as usize,
+        static_lds: metadata.group_segment_size as usize,
     };
-    Ok((name, Arc::new(signature)))
-}
-
-/// An argument; `None` for one that HIP fills in itself.
-fn param(map: &Value) -> Result<Option<Param>, String> {
-    let kind = match text(map, ".value_kind")? {
-        hidden if hidden.starts_with("hidden_") => return Ok(None),
-        "by_value" => ParamKind::Value,
-        "global_buffer" => ParamKind::Pointer,
-        other => ParamKind::Other(other.to_owned()),
-    };
-    let size = size(map, ".size")?;
-    // HIP copies as many bytes as stand here from where the caller has an address.
-    if kind == ParamKind::Pointer && size != POINTER {
-        return Err(format!("a pointer of its kernels' arguments has {size} bytes"));
-    }
-    // clang names a pointer's argument after the rewriting that it does for address spaces.
-    let name = get(map, ".name").and_then(Value::as_str);
-    let name = name.map(|name| name.strip_suffix(".coerce").unwrap_or(name).to_owned());
-    Ok(Some(Param { name, size, kind }))
-}
-
-fn get<'a>(map: &'a Value, key: &str) -> Option<&'a Value> {
-    let entries = map.as_map()?;
-    entries
-        .iter()
-        .find(|(k, _)| k.as_str() == Some(key))
-        .map(|(_, v)| v)
-}
-
-fn text<'a>(map: &'a Value, key: &str) -> Result<&'a str, String> {
-    get(map, key)
-        .and_then(Value::as_str)
-        .ok_or_else(|| format!("its metadata have no text `{key}`"))
-}
-
-fn size(map: &Value, key: &str) -> Result<usize, String> {
-    get(map, key)
-        .and_then(Value::as_u64)
-        .and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| format!("its metadata have no number `{key}`"))
-}
-
-/// A little-endian number of `bytes` bytes.
-fn number(data: &[u8], at: usize, bytes: usize) -> Option<u64> {
-    let field = data.get(at..at + bytes)?;
-    Some(
-        field
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | u64::from(*byte)),
-    )
-}
-
-/// `len` bytes from `start`, if `data` has them.
-fn slice(data: &[u8], start: Option<u64>, len: Option<u64>) -> Option<&[u8]> {
-    let (start, len) = (usize::try_from(start?).ok()?, usize::try_from(len?).ok()?);
-    data.get(start..start.checked_add(len)?)
+    Ok((metadata.name, Arc::new(signature)))
 }
 
 #[cfg(test)]
@@ -297,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_object_is_told_apart() {
+    fn another_file_is_refused_with_what_it_is() {
         let mut host = sample().to_vec();
         host[18..20].copy_from_slice(&62_u16.to_le_bytes());
-        assert!(refusal(&host).contains("no 64-bit ELF file for AMD GPUs"));
+        assert!(refusal(&host).contains("not a code object for AMD GPUs"));
         assert!(refusal(b"__CLANG_OFFLOAD_BUNDLE__ and more").contains("--no-gpu-bundle-output"));
         let mut far = sample().to_vec();
         far[32..40].fill(0xff);
-        assert!(refusal(&far).contains("cut off"));
+        assert!(refusal(&far).contains("the end of the file"));
     }
 
     #[test]
@@ -320,33 +185,15 @@ mod tests {
             let text = refusal(&altered(key.as_bytes(), &other));
             assert!(text.contains(&format!("`{key}`")), "{key}: {text}");
         }
-        assert!(refusal(&altered(b"AMDGPU\0", b"AMDGPX\0")).contains("no metadata note"));
-    }
-
-    #[test]
-    fn a_pointer_that_is_not_as_long_as_an_address_is_refused() {
-        let entries = |size: u32| {
-            Value::Map(vec![
-                (".size".into(), size.into()),
-                (".value_kind".into(), "global_buffer".into()),
-            ])
-        };
-        assert!(param(&entries(8)).is_ok());
-        assert!(param(&entries(100)).unwrap_err().contains("100 bytes"));
+        assert!(refusal(&altered(b"AMDGPU\0", b"AMDGPX\0")).contains("a metadata note"));
     }
 
     #[test]
     fn a_kernel_that_would_run_by_itself_is_refused() {
-        let entries = |kind: &str| {
-            let entry = |key: &str, value: Value| (Value::from(key), value);
-            Value::Map(vec![
-                entry(".name", "k".into()),
-                entry(".kind", kind.into()),
-                entry(".max_flat_workgroup_size", 1024.into()),
-                entry(".group_segment_fixed_size", 0.into()),
-            ])
-        };
-        assert!(kernel(&entries("normal")).is_ok());
-        assert!(kernel(&entries("init")).unwrap_err().contains("kind `init`"));
+        let object = CodeObject::parse(sample()).unwrap();
+        let mut metadata = object.metadata().unwrap().kernels.remove(0);
+        assert!(kernel(metadata.clone()).is_ok());
+        metadata.runs_unasked = true;
+        assert!(kernel(metadata).unwrap_err().contains("without being launched"));
     }
 }

@@ -1,14 +1,15 @@
-//! What a launch puts into device memory in front of its first wave: the dispatch packet, and behind it the kernarg segment
-//! with the hidden arguments.
+//! What a launch puts into device memory before its first wave: the dispatch packet, and after it the kernarg segment with
+//! the hidden arguments.
+
+use code_object::{Arg, ArgKind};
 
 use super::Dispatch;
 use crate::memory::{Memory, SLOT_BYTES, Slot};
-use crate::metadata::{ArgKind, KernelArg};
 use crate::wave::{PRIVATE_BASE, SHARED_BASE};
 
 /// Bytes of a dispatch packet.
 pub(super) const PACKET_BYTES: usize = 64;
-/// The kernarg segment's place in a slot, behind the packet.
+/// The kernarg segment's place in a slot, after the packet.
 pub(super) const KERNARG_AT: usize = 256;
 /// `setup` of a dispatch packet and the hidden argument: HIP launches are three-dimensional whatever the
 /// sizes.
@@ -32,7 +33,7 @@ pub(super) fn write(dispatch: &Dispatch<'_>, memory: &Memory, slot: &Slot<'_>) {
 }
 
 /// The value of a hidden argument. HIP's grids hold whole workgroups only, so no workgroup is partial.
-fn hidden(arg: &KernelArg, dispatch: &Dispatch<'_>) -> u64 {
+fn hidden(arg: &Arg, dispatch: &Dispatch<'_>) -> u64 {
     let pick = |sizes: [u32; 3], dim: u8| u64::from(sizes[usize::from(dim)]);
     match arg.kind {
         ArgKind::HiddenBlockCount(dim) => pick(dispatch.grid, dim),
@@ -41,7 +42,10 @@ fn hidden(arg: &KernelArg, dispatch: &Dispatch<'_>) -> u64 {
         ArgKind::HiddenDynamicLdsSize => u64::from(dispatch.dynamic_lds),
         ArgKind::HiddenPrivateBase => PRIVATE_BASE >> 32,
         ArgKind::HiddenSharedBase => SHARED_BASE >> 32,
-        _ => 0,
+        // A service of the host's runtime, or padding: null on this device.
+        ArgKind::HiddenRemainder(_) | ArgKind::HiddenGlobalOffset(_) | ArgKind::HiddenOther(_) => 0,
+        // The caller fills these in.
+        ArgKind::ByValue | ArgKind::GlobalBuffer | ArgKind::DynamicSharedPointer | ArgKind::Other(_) => 0,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Advanced, Crew, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, check, lanes, located};
-use crate::elf::CodeObject;
+use crate::code::CodeObject;
 use crate::fault::FaultKind;
 use crate::isa::Program;
 use crate::memory::Memory;

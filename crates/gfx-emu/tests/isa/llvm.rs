@@ -3,9 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, ExitStatus, Stdio};
 
+use code_object::Elf;
 use gfx_emu::Target;
-use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object as _, ObjectSection as _};
 
 /// A card as the emulator and as LLVM call it.
 #[derive(Clone, Copy)]
@@ -124,6 +123,6 @@ pub(crate) fn assemble(card: Card, text: &str) -> Vec<u8> {
     let mut args: Vec<&str> = fixed.iter().map(String::as_str).collect();
     args.push("-filetype=obj");
     let file = llvm_bytes("llvm-mc-19", &args, text);
-    let elf = ElfFile64::<LittleEndian>::parse(&*file).unwrap_or_else(|error| panic!("{error}; in:\n{text}"));
-    elf.section_by_name(".text").unwrap().data().unwrap().to_vec()
+    let elf = Elf::parse(&file).unwrap_or_else(|error| panic!("{error}; in:\n{text}"));
+    elf.section(".text").unwrap().content.to_vec()
 }

@@ -1,5 +1,7 @@
 //! Loading code objects: a good one, ones for other processors, and broken ones.
 
+use code_object::Error;
+
 use crate::compile::compile;
 use crate::support::{Arg, Device};
 use gfx_emu::{ArgKind, CodeObject, LaunchError, LoadError, Target};
@@ -21,7 +23,7 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
     let kernel = code.kernel("two_args").unwrap();
     let explicit: Vec<_> = kernel
         .explicit_args()
-        .map(|a| (a.offset, a.size, a.kind))
+        .map(|a| (a.offset, a.size, a.kind.clone()))
         .collect();
     assert_eq!(
         explicit,
@@ -32,7 +34,7 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
         (12, 256)
     );
     assert_eq!(kernel.descriptor.wavefront_size(), 32);
-    assert!(kernel.vgprs as usize <= kernel.descriptor.vgprs());
+    assert!(kernel.vgprs as usize <= 8 * kernel.descriptor.vgpr_blocks());
     assert_eq!(code.global("counter").unwrap().size, 4);
     assert!(code.kernel("counter").is_none() && code.global("two_args.kd").is_none());
 }
@@ -68,17 +70,35 @@ fn a_bundle_and_a_host_elf_are_refused_with_a_hint() {
     let bundle = refused(b"__CLANG_OFFLOAD_BUNDLE__ and so on").to_string();
     assert!(bundle.contains("--no-gpu-bundle-output"), "{bundle}");
     let host = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-    assert!(matches!(refused(&host), LoadError::WrongMachine { .. }));
-    assert!(matches!(refused(b""), LoadError::NotElf { .. }));
+    let file = |error| match error {
+        LoadError::File(error) => error,
+        other => panic!("{other}"),
+    };
+    assert!(matches!(file(refused(&host)), Error::OtherMachine { .. }));
+    assert!(matches!(file(refused(b"")), Error::NotElf { .. }));
 }
 
 #[test]
-fn a_code_object_with_relocations_is_refused() {
-    let source = "DEVICE unsigned target; DEVICE unsigned* pointer = &target;
+fn a_variable_with_an_address_gets_it_when_the_image_is_placed() {
+    let source = "DEVICE unsigned first[3] = {1, 2, 3}; DEVICE unsigned* pointer = first + 2;
         KERNEL k(unsigned* out) { *out = *pointer; }";
-    let error = CodeObject::load(&compile("load_reloc", "gfx1100", source, &[])).unwrap_err();
+    for target in ["gfx1100", "gfx942", "gfx90a"] {
+        let mut device = Device::on(target, "load_reloc", source);
+        let out = device.upload(&[0]);
+        device.launch("k", [1; 3], [1; 3], &[Arg::Ptr(out)]).unwrap();
+        assert_eq!(device.download(out, 1), [3], "{target}");
+    }
+}
+
+#[test]
+fn a_code_object_without_all_of_its_symbols_is_refused_by_their_names() {
+    let source = "extern DEVICE __attribute__((visibility(\"default\"))) unsigned elsewhere;
+        DEVICE unsigned* pointer = &elsewhere;
+        KERNEL k(unsigned* out) { *out = *pointer; }";
+    let flags = ["-Xoffload-linker", "--unresolved-symbols=ignore-all"];
+    let error = CodeObject::load(&compile("load_undefined", "gfx1100", source, &flags)).unwrap_err();
     assert!(
-        matches!(error, LoadError::Relocations { bytes } if bytes > 0),
+        matches!(&error, LoadError::Undefined { symbol } if symbol.contains("elsewhere")),
         "{error}"
     );
 }

@@ -1,10 +1,10 @@
-//! The kernel descriptor: the 64 bytes behind a `.kd` symbol that tell the hardware how to start a wave.
+//! The kernel descriptor: the 64 bytes at a `.kd` symbol that tell the hardware how to start a wave.
 //!
-//! Layout: LLVM, "User Guide for AMDGPU Backend", section "Kernel Descriptor". Bits are interpreted as gfx10
-//! and later, and gfx90a and later, do; the caller has checked the target.
+//! Layout: LLVM, "User Guide for AMDGPU Backend", section "Kernel Descriptor". Bits are interpreted as gfx10 and later,
+//! and gfx90a and later, do; the caller knows the target.
 
 /// Size of a descriptor in bytes.
-pub(crate) const DESCRIPTOR_BYTES: usize = 64;
+pub const DESCRIPTOR_BYTES: usize = 64;
 
 /// Bytes that one step of the LDS size in COMPUTE_PGM_RSRC2 stands for.
 const LDS_BLOCK: u32 = 512;
@@ -29,13 +29,20 @@ pub struct KernelDescriptor {
 
 /// What the user SGPRs hold, in the order in which the hardware fills them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UserSgpr {
+pub enum UserSgpr {
+    /// A buffer descriptor of private memory.
     PrivateSegmentBuffer,
+    /// Address of the dispatch packet.
     DispatchPtr,
+    /// Address of the queue.
     QueuePtr,
+    /// Address of the kernarg segment.
     KernargSegmentPtr,
+    /// Number of the dispatch.
     DispatchId,
+    /// Where the wave's private memory is.
     FlatScratchInit,
+    /// Bytes of private memory of a work-item.
     PrivateSegmentSize,
 }
 
@@ -52,18 +59,22 @@ impl UserSgpr {
     ];
 
     /// Registers it takes.
-    pub(crate) fn registers(self) -> usize {
+    pub fn registers(self) -> usize {
         match self {
             UserSgpr::PrivateSegmentBuffer => 4,
+            UserSgpr::DispatchPtr
+            | UserSgpr::QueuePtr
+            | UserSgpr::KernargSegmentPtr
+            | UserSgpr::DispatchId
+            | UserSgpr::FlatScratchInit => 2,
             UserSgpr::PrivateSegmentSize => 1,
-            _ => 2,
         }
     }
 }
 
 impl KernelDescriptor {
     /// Reads a descriptor.
-    pub(crate) fn parse(bytes: &[u8; DESCRIPTOR_BYTES]) -> KernelDescriptor {
+    pub fn parse(bytes: &[u8; DESCRIPTOR_BYTES]) -> KernelDescriptor {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         KernelDescriptor {
             group_segment_size: word(0),
@@ -78,10 +89,10 @@ impl KernelDescriptor {
         }
     }
 
-    /// For code that has no descriptor: `rsrc2` as it stands in the hardware's COMPUTE_PGM_RSRC2, the kernarg pointer in the
-    /// first two SGPRs, the compiler's usual modes, and as many vector registers as instructions can name.
-    pub(crate) fn bare(rsrc2: u32, private_segment_size: u32, kernarg_size: u32, lanes: usize) -> Self {
-        // Blocks of 8: 256 registers, and for waves of 64 lanes as many accumulation registers behind them.
+    /// For code that has no descriptor: `rsrc2` is the hardware's COMPUTE_PGM_RSRC2, the kernarg pointer is in the first two
+    /// SGPRs, the compiler's usual modes, and as many vector registers as instructions can name.
+    pub fn bare(rsrc2: u32, private_segment_size: u32, kernarg_size: u32, lanes: usize) -> Self {
+        // Blocks of 8: 256 registers, and for waves of 64 lanes as many accumulation registers after them.
         let blocks = if lanes == 32 { 31 } else { 63 };
         KernelDescriptor {
             group_segment_size: (rsrc2 >> 15 & 0x1ff) * LDS_BLOCK,
@@ -97,16 +108,14 @@ impl KernelDescriptor {
         }
     }
 
-    /// Vector registers of a wave: allocated in blocks of 8 (wave32, and gfx90a and later).
-    pub fn vgprs(&self) -> usize {
-        (self.rsrc1 as usize & 0x3f) * 8 + 8
+    /// Vector registers of a wave, in the blocks in which the processor counts them: 8, but 4 for waves of 64 lanes on RDNA.
+    pub fn vgpr_blocks(&self) -> usize {
+        (self.rsrc1 as usize & 0x3f) + 1
     }
 
-    /// The registers of a wave of CDNA (gfx90a and later), of which it has one file: vector registers, then accumulation
-    /// registers.
-    pub(crate) fn unified_vgprs(&self) -> (usize, usize) {
-        let vector = (self.rsrc3 as usize & 0x3f) * 4 + 4;
-        (vector.min(self.vgprs()), self.vgprs().saturating_sub(vector))
+    /// Where the accumulation registers begin in the registers of a wave of CDNA (gfx90a and later).
+    pub fn accumulation_offset(&self) -> usize {
+        (self.rsrc3 as usize & 0x3f) * 4 + 4
     }
 
     /// Lanes of a wave: 32 or 64.
@@ -115,18 +124,18 @@ impl KernelDescriptor {
     }
 
     /// Initial MODE register: rounding and denormals in bits 7:0, DX10_CLAMP bit 8, IEEE bit 9.
-    pub(crate) fn mode(&self) -> u32 {
+    pub fn mode(&self) -> u32 {
         let bit = |at: u32| self.rsrc1 >> at & 1;
         self.rsrc1 >> 12 & 0xff | bit(21) << 8 | bit(23) << 9
     }
 
     /// User SGPRs, the unused ones at the end included: workgroup ids follow them.
-    pub(crate) fn user_sgpr_count(&self) -> usize {
+    pub fn user_sgpr_count(&self) -> usize {
         (self.rsrc2 >> 1 & 0x1f) as usize
     }
 
     /// The user SGPRs that are filled, in order.
-    pub(crate) fn user_sgprs(&self) -> impl Iterator<Item = UserSgpr> {
+    pub fn user_sgprs(&self) -> impl Iterator<Item = UserSgpr> {
         let properties = self.properties;
         UserSgpr::ORDER
             .into_iter()
@@ -136,22 +145,22 @@ impl KernelDescriptor {
     }
 
     /// Which of the workgroup ids x, y, z follow the user SGPRs.
-    pub(crate) fn workgroup_id_enabled(&self) -> [bool; 3] {
+    pub fn workgroup_id_enabled(&self) -> [bool; 3] {
         [7, 8, 9].map(|bit| self.rsrc2 >> bit & 1 == 1)
     }
 
     /// Whether an SGPR with the wave's place in its workgroup follows the workgroup ids.
-    pub(crate) fn workgroup_info_enabled(&self) -> bool {
+    pub fn workgroup_info_enabled(&self) -> bool {
         self.rsrc2 >> 10 & 1 == 1
     }
 
     /// Dwords of the kernarg segment that the hardware loads into SGPRs beforehand.
-    pub(crate) fn kernarg_preload_dwords(&self) -> u16 {
+    pub fn kernarg_preload_dwords(&self) -> u16 {
         self.preload & 0x7f
     }
 
     /// Whether the stack grows at run time beyond what the descriptor says.
-    pub(crate) fn uses_dynamic_stack(&self) -> bool {
+    pub fn uses_dynamic_stack(&self) -> bool {
         self.properties >> 11 & 1 == 1
     }
 }
@@ -179,17 +188,15 @@ mod tests {
     }
 
     #[test]
-    fn registers_come_in_blocks_of_eight() {
-        assert_eq!(descriptor(&[]).vgprs(), 8);
-        assert_eq!(descriptor(&[(48, 0x3f)]).vgprs(), 512);
+    fn registers_come_in_blocks() {
+        assert_eq!(descriptor(&[]).vgpr_blocks(), 1);
+        assert_eq!(descriptor(&[(48, 0x3f)]).vgpr_blocks(), 64);
     }
 
     #[test]
     fn accumulation_registers_follow_the_vector_registers() {
-        // 32 registers, of which the first 12 are vector registers.
-        let d = descriptor(&[(48, 3), (44, 2)]);
-        assert_eq!(d.unified_vgprs(), (12, 20));
-        assert_eq!(descriptor(&[(48, 3), (44, 7)]).unified_vgprs(), (32, 0));
+        assert_eq!(descriptor(&[]).accumulation_offset(), 4);
+        assert_eq!(descriptor(&[(44, 0xffc2)]).accumulation_offset(), 12);
     }
 
     #[test]
@@ -209,12 +216,17 @@ mod tests {
             (1024, 16, 24)
         );
         assert_eq!(
-            (d.mode(), d.unified_vgprs(), d.wavefront_size()),
-            (0x3f0, (256, 256), 64)
+            (
+                d.mode(),
+                d.vgpr_blocks(),
+                d.accumulation_offset(),
+                d.wavefront_size()
+            ),
+            (0x3f0, 64, 256, 64)
         );
         assert_eq!(d.workgroup_id_enabled(), [true, false, false]);
         let d = KernelDescriptor::bare(0, 0, 0, 32);
-        assert_eq!((d.vgprs(), d.wavefront_size()), (256, 32));
+        assert_eq!((d.vgpr_blocks(), d.wavefront_size()), (32, 32));
     }
 
     #[test]

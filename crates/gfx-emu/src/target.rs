@@ -1,0 +1,68 @@
+//! The processors that code objects are compiled for, and which of them are executed.
+
+use std::fmt;
+
+/// The processor a code object was compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// RDNA3 (RX 7900). Executed, with waves of 32 lanes or of 64.
+    Gfx1100,
+    /// CDNA2 (MI200). Executed, with waves of 64 lanes.
+    Gfx90a,
+    /// CDNA3 (MI300). Executed, with waves of 64 lanes.
+    Gfx942,
+    /// Another one, by its machine number in the ELF header.
+    Other(u8),
+}
+
+impl Target {
+    /// By the machine number in the ELF header, `EF_AMDGPU_MACH`.
+    pub(crate) fn of_machine(number: u8) -> Target {
+        match number {
+            0x41 => Target::Gfx1100,
+            0x3f => Target::Gfx90a,
+            0x4c => Target::Gfx942,
+            other => Target::Other(other),
+        }
+    }
+
+    /// The target of that name, as compilers write it: `gfx1100`, `gfx90a` or `gfx942`.
+    ///
+    /// ```
+    /// use gfx_emu::Target;
+    /// assert_eq!(Target::named("gfx942"), Some(Target::Gfx942));
+    /// assert_eq!(Target::named("gfx9"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Target> {
+        Target::EXECUTABLE
+            .into_iter()
+            .find(|target| target.to_string() == name)
+    }
+
+    /// The targets whose kernels can be launched.
+    pub const EXECUTABLE: [Target; 3] = [Target::Gfx1100, Target::Gfx90a, Target::Gfx942];
+
+    /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on gfx1100, 64 on the others.
+    pub fn lanes(self) -> usize {
+        match self {
+            Target::Gfx1100 => 32,
+            Target::Gfx90a | Target::Gfx942 | Target::Other(_) => 64,
+        }
+    }
+
+    /// Whether kernels of this target can be launched.
+    pub fn is_executable(self) -> bool {
+        !matches!(self, Target::Other(_))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Gfx1100 => f.write_str("gfx1100"),
+            Target::Gfx90a => f.write_str("gfx90a"),
+            Target::Gfx942 => f.write_str("gfx942"),
+            Target::Other(mach) => write!(f, "AMD GPU machine {mach:#x}"),
+        }
+    }
+}
