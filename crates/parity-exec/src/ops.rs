@@ -10,8 +10,7 @@ use candle_core::quantized::{QMatMul, QTensor};
 use candle_core::{Module as _, Result, Tensor, scalar::Scalar};
 use candle_nn::{ops, rotary_emb};
 use parity_model::op::{
-    Binary, Broadcast, Conv, Copies, Indexing, Matmul, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample,
-    Where,
+    Binary, Conv, Copies, Indexing, Keep, Matmul, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample, Where,
 };
 use parity_model::{DType, Op};
 
@@ -27,7 +26,7 @@ pub(crate) fn apply(op: Op, params: &[f64], args: &[Tensor]) -> Option<Result<Te
         Op::Broadcast(op) => broadcast(op, &call),
         Op::Cast(_) => call.with_params(|x, []| x.to_dtype(candle_dtype(op.result_dtype(DType::F32)))),
         Op::Where(Where::WhereCond) => call.three(|condition, yes, no, []| condition.where_cond(yes, no)),
-        Op::Reduce(op) => reduce(op, &call),
+        Op::Reduce(op, keep) => reduce(op, keep, &call),
         Op::Indexing(op) => indexing(op, &call),
         Op::Matmul(op) => matmul(op, &call),
         Op::Conv(op) => conv(op, &call),
@@ -93,21 +92,21 @@ fn binary(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
 }
 
 #[rustfmt::skip] // One op per line.
-fn broadcast(op: Broadcast, call: &Call<'_>) -> Option<Result<Tensor>> {
+fn broadcast(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
     match op {
-        Broadcast::Add     => call.binary(Tensor::broadcast_add),
-        Broadcast::Sub     => call.binary(Tensor::broadcast_sub),
-        Broadcast::Mul     => call.binary(Tensor::broadcast_mul),
-        Broadcast::Div     => call.binary(Tensor::broadcast_div),
-        Broadcast::Maximum => call.binary(Tensor::broadcast_maximum),
-        Broadcast::Minimum => call.binary(Tensor::broadcast_minimum),
-        Broadcast::Eq      => call.binary(Tensor::broadcast_eq),
-        Broadcast::Ne      => call.binary(Tensor::broadcast_ne),
-        Broadcast::Lt      => call.binary(Tensor::broadcast_lt),
-        Broadcast::Le      => call.binary(Tensor::broadcast_le),
-        Broadcast::Gt      => call.binary(Tensor::broadcast_gt),
-        Broadcast::Ge      => call.binary(Tensor::broadcast_ge),
-        Broadcast::Pow     => call.binary(Tensor::broadcast_pow),
+        Binary::Add     => call.binary(Tensor::broadcast_add),
+        Binary::Sub     => call.binary(Tensor::broadcast_sub),
+        Binary::Mul     => call.binary(Tensor::broadcast_mul),
+        Binary::Div     => call.binary(Tensor::broadcast_div),
+        Binary::Maximum => call.binary(Tensor::broadcast_maximum),
+        Binary::Minimum => call.binary(Tensor::broadcast_minimum),
+        Binary::Eq      => call.binary(Tensor::broadcast_eq),
+        Binary::Ne      => call.binary(Tensor::broadcast_ne),
+        Binary::Lt      => call.binary(Tensor::broadcast_lt),
+        Binary::Le      => call.binary(Tensor::broadcast_le),
+        Binary::Gt      => call.binary(Tensor::broadcast_gt),
+        Binary::Ge      => call.binary(Tensor::broadcast_ge),
+        Binary::Pow     => call.binary(Tensor::broadcast_pow),
     }
 }
 
@@ -120,32 +119,36 @@ fn matmul(op: Matmul, call: &Call<'_>) -> Option<Result<Tensor>> {
     }
 }
 
-fn reduce(op: Reduce, call: &Call<'_>) -> Option<Result<Tensor>> {
+fn reduce(op: Reduce, keep: Keep, call: &Call<'_>) -> Option<Result<Tensor>> {
     let dims = call.counts();
     let x = call.one()?;
     let dim = dims.first().copied();
-    Some(match op {
-        Reduce::Sum => x.sum(dims),
-        Reduce::SumKeepdim => x.sum_keepdim(dims),
-        Reduce::SumAll => x.sum_all(),
-        Reduce::Mean => x.mean(dims),
-        Reduce::MeanKeepdim => x.mean_keepdim(dims),
-        Reduce::MeanAll => x.mean_all(),
-        Reduce::Min => x.min(dim?),
-        Reduce::MinKeepdim => x.min_keepdim(dim?),
-        Reduce::MinAll => x.min_all(),
-        Reduce::Max => x.max(dim?),
-        Reduce::MaxKeepdim => x.max_keepdim(dim?),
-        Reduce::MaxAll => x.max_all(),
-        Reduce::ArgMin => x.argmin(dim?),
-        Reduce::ArgMinKeepdim => x.argmin_keepdim(dim?),
-        Reduce::ArgMax => x.argmax(dim?),
-        Reduce::ArgMaxKeepdim => x.argmax_keepdim(dim?),
-        Reduce::Var => x.var(dim?),
-        Reduce::VarKeepdim => x.var_keepdim(dim?),
-        Reduce::LogSumExp => x.log_sum_exp(dims),
-        Reduce::CumSum => x.cumsum(dim?),
-        Reduce::Norm => x.norm(),
+    Some(match (op, keep) {
+        (Reduce::Sum, Keep::Nothing) => x.sum(dims),
+        (Reduce::Sum, Keep::One) => x.sum_keepdim(dims),
+        (Reduce::Sum, Keep::Scalar) => x.sum_all(),
+        (Reduce::Mean, Keep::Nothing) => x.mean(dims),
+        (Reduce::Mean, Keep::One) => x.mean_keepdim(dims),
+        (Reduce::Mean, Keep::Scalar) => x.mean_all(),
+        (Reduce::Min, Keep::Nothing) => x.min(dim?),
+        (Reduce::Min, Keep::One) => x.min_keepdim(dim?),
+        (Reduce::Min, Keep::Scalar) => x.min_all(),
+        (Reduce::Max, Keep::Nothing) => x.max(dim?),
+        (Reduce::Max, Keep::One) => x.max_keepdim(dim?),
+        (Reduce::Max, Keep::Scalar) => x.max_all(),
+        (Reduce::ArgMin, Keep::Nothing) => x.argmin(dim?),
+        (Reduce::ArgMin, Keep::One) => x.argmin_keepdim(dim?),
+        (Reduce::ArgMax, Keep::Nothing) => x.argmax(dim?),
+        (Reduce::ArgMax, Keep::One) => x.argmax_keepdim(dim?),
+        (Reduce::Var, Keep::Nothing) => x.var(dim?),
+        (Reduce::Var, Keep::One) => x.var_keepdim(dim?),
+        (Reduce::LogSumExp, Keep::Nothing) => x.log_sum_exp(dims),
+        (Reduce::CumSum, Keep::Nothing) => x.cumsum(dim?),
+        (Reduce::Norm, Keep::Scalar) => x.norm(),
+        // candle has no such form, and the table neither.
+        (Reduce::ArgMin | Reduce::ArgMax | Reduce::Var, Keep::Scalar)
+        | (Reduce::LogSumExp | Reduce::CumSum, Keep::One | Keep::Scalar)
+        | (Reduce::Norm, Keep::Nothing | Keep::One) => return None,
     })
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use parity_model::float::Format;
 use parity_model::op::formats::BlockFormat;
-use parity_model::op::{Copies, Indexing, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample};
+use parity_model::op::{Copies, Indexing, Keep, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample};
 use parity_model::{Case, DType, HostTensor, Op, ViewStep};
 
 /// Elements on a line of a literal.
@@ -53,12 +53,10 @@ pub fn call(case: &Case) -> String {
         Op::Binary(_) | Op::Broadcast(_) => format!("x0.{name}(&x1)?"),
         Op::Cast(_) => format!("x0.to_dtype({})?", dtype(case.op.result_dtype(case.dtype))),
         Op::Where(_) => "x0.where_cond(&x1, &x2)?".to_owned(),
-        Op::Reduce(
-            Reduce::Sum | Reduce::Mean | Reduce::LogSumExp | Reduce::SumKeepdim | Reduce::MeanKeepdim,
-        ) => {
+        Op::Reduce(Reduce::Sum | Reduce::Mean | Reduce::LogSumExp, Keep::Nothing | Keep::One) => {
             format!("x0.{name}([{}])?", args(params))
         }
-        Op::Reduce(_) => format!("x0.{name}({})?", args(params)),
+        Op::Reduce(..) => format!("x0.{name}({})?", args(params)),
         Op::Indexing(Indexing::IndexSelect | Indexing::Gather) => {
             format!("x0.{name}(&x1, {})?", args(params))
         }

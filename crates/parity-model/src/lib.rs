@@ -13,6 +13,7 @@ pub mod known;
 pub mod layout;
 pub mod number;
 pub mod op;
+mod ops;
 pub mod outcome;
 pub mod record;
 pub mod spec;

@@ -80,7 +80,7 @@ pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic)
         Op::Broadcast(op) => answer::broadcast::answer(&call, op),
         Op::Cast(_) => answer::cast::answer(&call),
         Op::Where(op) => answer::select::answer(&call, op),
-        Op::Reduce(op) => answer::reduce::answer(&call, op),
+        Op::Reduce(op, keep) => answer::reduce::answer(&call, op, keep),
         Op::Indexing(op) => answer::indexing::answer(&call, op),
         Op::Matmul(op) => answer::matmul::answer(&call, op),
         Op::Conv(op) => answer::conv::answer(&call, op),

@@ -76,10 +76,11 @@ fn reorders(case: &Case) -> bool {
         | Op::Sort(_) => false,
         // Sums at ids are taken in the order of the source, by definition.
         Op::Indexing(_) => false,
-        Op::Reduce(op) => !matches!(
-            op.plain(),
-            Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax
-        ),
+        Op::Reduce(Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax, _) => false,
+        Op::Reduce(
+            Reduce::Sum | Reduce::Mean | Reduce::Var | Reduce::LogSumExp | Reduce::CumSum | Reduce::Norm,
+            _,
+        ) => true,
         Op::Matmul(_) | Op::Conv(_) => true,
         Op::Pool(Pool::AvgPool2d) => true,
         Op::Pool(Pool::MaxPool2d) => false,

@@ -1,8 +1,8 @@
 //! Every op that has a derivative, and every layer, as steps on a tape: candle's composition of each.
 
-use parity_model::op::grad::Function;
 use parity_model::op::{
-    Binary, Conv, Copies, Indexing, Layers, Matmul, Nn, Op, Pool, Reduce, Unary, Upsample, Where,
+    Binary, Conv, Copies, Differentiable, GradOnly, Indexing, Keep, Layers, Matmul, Nn, Op, Pool, Reduce,
+    Unary, Upsample, Where,
 };
 
 use crate::answer::{conv, upsample};
@@ -47,13 +47,12 @@ pub(crate) struct Program<'a> {
 
 impl Program<'_> {
     /// Puts `function` of the arguments on the tape.
-    pub(crate) fn run(&self, tape: &mut Tape, function: Function) -> Id {
+    pub(crate) fn run(&self, tape: &mut Tape, function: Differentiable) -> Id {
         match function {
-            Function::Op(op) => self.op(tape, op),
-            Function::Narrow => tape.narrowed(self.x(0), self.whole(0), self.whole(1), self.whole(2)),
-            Function::Flatten => tape.reshaped(self.x(0), self.output),
-            Function::Expand => tape.broadcast(self.x(0), self.output),
-            Function::Permute => {
+            Differentiable::Op(op) => self.op(tape, op),
+            Differentiable::GradOnly(GradOnly::Flatten) => tape.reshaped(self.x(0), self.output),
+            Differentiable::GradOnly(GradOnly::Expand) => tape.broadcast(self.x(0), self.output),
+            Differentiable::GradOnly(GradOnly::Permute) => {
                 let own = tape.shape(self.x(0)).to_vec();
                 let reversed = |index: Vec<usize>| index.into_iter().rev().collect::<Vec<_>>();
                 let places = indices(self.output).map(|index| Some(ravel(&reversed(index), &own)));
@@ -67,7 +66,7 @@ impl Program<'_> {
         match op {
             Op::Unary(op) => tape.each(self.x(0), Each::Unary(op, self.params.to_vec())),
             Op::Binary(op) => tape.pair(op, self.x(0), self.x(1)),
-            Op::Broadcast(op) => tape.pair(op.of(), self.x(0), self.x(1)),
+            Op::Broadcast(op) => tape.pair(op, self.x(0), self.x(1)),
             Op::Where(Where::WhereCond) => {
                 let chosen = self.args[0]
                     .ids()
@@ -77,7 +76,7 @@ impl Program<'_> {
                     .collect::<Vec<_>>();
                 choose(tape, &chosen, self.x(1), self.x(2))
             }
-            Op::Reduce(op) => self.reduce(tape, op),
+            Op::Reduce(op, keep) => self.reduce(tape, op, keep),
             Op::Indexing(op) => self.indexing(tape, op),
             Op::Matmul(op) => self.matmul(tape, op),
             Op::Conv(op) => self.conv(tape, op),
@@ -112,9 +111,9 @@ impl Program<'_> {
         self.params[i] as usize
     }
 
-    fn reduce(&self, tape: &mut Tape, op: Reduce) -> Id {
-        let dims = op.dims(self.params, tape.shape(self.x(0)).len());
-        let kept = match op.plain() {
+    fn reduce(&self, tape: &mut Tape, op: Reduce, keep: Keep) -> Id {
+        let dims = keep.dims(self.params, tape.shape(self.x(0)).len());
+        let kept = match op {
             Reduce::Sum => tape.summed(self.x(0), &dims),
             Reduce::Mean => tape.mean(self.x(0), &dims),
             Reduce::Min => tape.extreme(self.x(0), dims[0], true),
@@ -143,7 +142,7 @@ impl Program<'_> {
                 tape.each(sum, Each::Unary(Unary::Sqrt, vec![]))
             }
             Reduce::CumSum => self.running_sums(tape, dims[0]),
-            _ => panic!("`{op}` is not differentiated here"),
+            Reduce::ArgMin | Reduce::ArgMax => panic!("an index has no derivative"),
         };
         tape.reshaped(kept, self.output)
     }

@@ -1,8 +1,7 @@
 //! Gradients by candle's `backward`, and the functions they are of that are no ops of the table.
 
 use candle_core::{Error, Result, Tensor};
-use parity_model::op::Grad;
-use parity_model::op::grad::Function;
+use parity_model::op::{Differentiable, Grad, GradOnly};
 use parity_model::{Case, Op};
 
 use super::{Call, apply};
@@ -34,19 +33,15 @@ fn backward(op: Grad, y: &Tensor, weight: &Tensor, by: Option<&Tensor>) -> Resul
     })
 }
 
-fn function(function: Function, call: &Call<'_>) -> Option<Result<Tensor>> {
+fn function(function: Differentiable, call: &Call<'_>) -> Option<Result<Tensor>> {
     match function {
-        Function::Op(op) => apply(op, call.params, call.args),
-        Function::Narrow => {
-            let [dim, start, len] = call.whole()?;
-            Some(call.one()?.narrow(dim, start, len))
-        }
-        Function::Permute => call.with_params(|x, []| {
+        Differentiable::Op(op) => apply(op, call.params, call.args),
+        Differentiable::GradOnly(GradOnly::Permute) => call.with_params(|x, []| {
             let reversed: Vec<usize> = (0..x.rank()).rev().collect();
             x.permute(reversed)
         }),
-        Function::Flatten => call.unary(Tensor::flatten_all),
-        Function::Expand => {
+        Differentiable::GradOnly(GradOnly::Flatten) => call.unary(Tensor::flatten_all),
+        Differentiable::GradOnly(GradOnly::Expand) => {
             let [times] = call.whole()?;
             Some(call.one()?.broadcast_left(times))
         }
@@ -56,11 +51,16 @@ fn function(function: Function, call: &Call<'_>) -> Option<Result<Tensor>> {
 #[cfg(test)]
 mod tests {
     use candle_core::{Device, Var};
+    use parity_model::op::{Binary, Unary};
 
     use super::*;
 
     fn numbers(values: &[f64]) -> Tensor {
         Tensor::new(values, &Device::Cpu).unwrap()
+    }
+
+    fn of(op: impl Into<Op>) -> Grad {
+        op.into().gradient().unwrap()
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
             args[by] = Var::from_tensor(&args[by]).unwrap().as_tensor().clone();
             let params = [wrt];
             let gradient = grad(
-                Grad::Mul,
+                of(Binary::Mul),
                 &Call {
                     params: &params,
                     args: &args,
@@ -90,7 +90,7 @@ mod tests {
         let var = Var::from_tensor(&numbers(&[2.0, 3.0, 4.0])).unwrap();
         let args = [var.as_tensor().narrow(0, 1, 2).unwrap(), numbers(&[1.0, 10.0])];
         let gradient = grad(
-            Grad::Sqr,
+            of(Unary::Sqr),
             &Call {
                 params: &[],
                 args: &args,
@@ -105,7 +105,7 @@ mod tests {
     fn a_graph_that_does_not_reach_the_variable_is_no_gradient_of_zero() {
         let args = [numbers(&[2.0]), numbers(&[1.0])];
         let error = grad(
-            Grad::Exp,
+            of(Unary::Exp),
             &Call {
                 params: &[],
                 args: &args,

@@ -1,7 +1,6 @@
 //! The source of layers, losses, gradients and random numbers.
 
-use parity_model::op::grad::Function;
-use parity_model::op::{Grad, Layers, Random};
+use parity_model::op::{Differentiable, Grad, GradOnly, Layers, Random};
 use parity_model::{Case, DType, Op};
 
 use super::rust_type;
@@ -142,16 +141,17 @@ pub(super) fn grad(op: Grad, case: &Case) -> String {
     let (params, by) = op.split(&case.params).unwrap_or((&[], 0));
     let whole = |i: usize| params.get(i).copied().unwrap_or(0.0);
     let y = match op.of() {
-        Function::Op(function) => super::call(&Case {
+        Differentiable::Op(function) => super::call(&Case {
             op: function,
             params: params.to_vec(),
             args: case.args[..case.args.len() - 1].to_vec(),
             ..case.clone()
         }),
-        Function::Narrow => format!("x0.narrow({}, {}, {})?", whole(0), whole(1), whole(2)),
-        Function::Permute => "x0.permute((0..x0.rank()).rev().collect::<Vec<_>>())?".to_owned(),
-        Function::Flatten => "x0.flatten_all()?".to_owned(),
-        Function::Expand => format!("x0.broadcast_left({})?", whole(0)),
+        Differentiable::GradOnly(GradOnly::Permute) => {
+            "x0.permute((0..x0.rank()).rev().collect::<Vec<_>>())?".to_owned()
+        }
+        Differentiable::GradOnly(GradOnly::Flatten) => "x0.flatten_all()?".to_owned(),
+        Differentiable::GradOnly(GradOnly::Expand) => format!("x0.broadcast_left({})?", whole(0)),
     };
     let weight = case.args.len() - 1;
     let y = y.replace('\n', "\n    ");

@@ -2,7 +2,7 @@
 //!
 //! A property of the op's definition. What a backend makes of a batch is not known here.
 
-use super::{Conv, Copies, Indexing, Left, Matmul, Nn, Op, Pool, Quantized, Reduce, shape};
+use super::{Conv, Copies, Indexing, Keep, Matmul, Nn, Op, Pool, Quantized, Reduce, shape};
 
 /// How a call is cut in two.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
     };
     let (args, output) = match op {
         Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) => all(0),
-        Op::Reduce(op) => reduce(op, params, x),
+        Op::Reduce(op, keep) => reduce(op, keep, params, x),
         Op::Indexing(op) => indexing(op, dim(0)?, shapes),
         Op::Broadcast(_) => all(0),
         Op::Matmul(Matmul::Matmul) if x.len() > 2 => all(0),
@@ -109,23 +109,16 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
 /// Dimensions to cut of the arguments, and of the output.
 type Cut = Option<(Vec<Option<usize>>, usize)>;
 
-fn reduce(op: Reduce, params: &[f64], x: &[usize]) -> Cut {
-    match op.plain() {
-        Reduce::CumSum => {
-            let other = (0..x.len()).find(|d| !params.contains(&(*d as f64)))?;
-            Some((vec![Some(other)], other))
-        }
-        _ => {
-            let over = op.dims(params, x.len());
-            // Every dimension before the first that stays is gone, or has extent 1.
-            let kept = (0..x.len()).find(|d| !over.contains(d))?;
-            let at = match op.leaves() {
-                Left::Nothing => 0,
-                Left::One => kept,
-            };
-            Some((vec![Some(kept)], at))
-        }
-    }
+fn reduce(op: Reduce, keep: Keep, params: &[f64], x: &[usize]) -> Cut {
+    let over = keep.dims(params, x.len());
+    // Every dimension before the first that stays is gone, has extent 1, or, of running sums, is as it was.
+    let kept = (0..x.len()).find(|d| !over.contains(d))?;
+    let at = match keep {
+        _ if op == Reduce::CumSum => kept,
+        Keep::Nothing | Keep::Scalar => 0,
+        Keep::One => kept,
+    };
+    Some((vec![Some(kept)], at))
 }
 
 /// Along the first dimension that both have whole.

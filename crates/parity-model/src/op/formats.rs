@@ -70,18 +70,7 @@ macro_rules! define {
 
 formats! { define {} }
 
-/// `named! { "dequantize_", format }`, as `&'static str`.
-macro_rules! named {
-    ($prefix:literal, $format:expr) => {
-        formats! { named ($prefix, $format) }
-    };
-    (($prefix:literal, $format:expr)
-     $($variant:ident, $name:literal, $len:literal, $bytes:literal, $float:ident, $places:expr;)*) => {
-        match $format { $(BlockFormat::$variant => concat!($prefix, $name),)* }
-    };
-}
-
-pub(super) use {formats, named};
+pub(crate) use formats;
 
 impl BlockFormat {
     /// Whether the format is a float dtype and no more: nothing is quantized.

@@ -4,148 +4,52 @@
 //! gradient of sum(weight * f(arguments)). How it is computed is not said here.
 
 use super::shape::{Shapes, infer};
-use super::{
-    Binary, Broadcast, Conv, Copies, Grad, Indexing, Layers, Matmul, Nn, Op, Pool, Reduce, Role, Unary,
-    Upsample, Where,
-};
+use super::table::{Gradient, Row};
+use super::{GradOnly, Op, Role};
 
 /// What a gradient is the gradient of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Differentiable {
     /// An op of the table.
     Op(Op),
-    /// The slices from `start` on along `dim`.
-    Narrow,
-    /// All dimensions in reverse order.
-    Permute,
-    /// The elements, row-major, as one dimension.
-    Flatten,
-    /// The argument repeated `times` along a new first dimension.
-    Expand,
+    /// A function that is in the table by its gradient alone.
+    GradOnly(GradOnly),
 }
 
+/// The gradient of a function that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Grad(&'static Differentiable);
+
 impl Grad {
+    /// That of one of the functions that have a gradient in the table.
+    pub(super) const fn listed(function: &'static Differentiable) -> Grad {
+        Grad(function)
+    }
+
     /// The function that is differentiated.
-    #[rustfmt::skip] // One row a line.
-    pub const fn of(self) -> Function {
-        let op = match self {
-            Grad::Exp            => Op::Unary(Unary::Exp),
-            Grad::Log            => Op::Unary(Unary::Log),
-            Grad::Sin            => Op::Unary(Unary::Sin),
-            Grad::Cos            => Op::Unary(Unary::Cos),
-            Grad::Abs            => Op::Unary(Unary::Abs),
-            Grad::Neg            => Op::Unary(Unary::Neg),
-            Grad::Recip          => Op::Unary(Unary::Recip),
-            Grad::Sqr            => Op::Unary(Unary::Sqr),
-            Grad::Sqrt           => Op::Unary(Unary::Sqrt),
-            Grad::Gelu           => Op::Unary(Unary::Gelu),
-            Grad::GeluErf        => Op::Unary(Unary::GeluErf),
-            Grad::Erf            => Op::Unary(Unary::Erf),
-            Grad::Relu           => Op::Unary(Unary::Relu),
-            Grad::Silu           => Op::Unary(Unary::Silu),
-            Grad::Tanh           => Op::Unary(Unary::Tanh),
-            Grad::Affine         => Op::Unary(Unary::Affine),
-            Grad::Powf           => Op::Unary(Unary::Powf),
-            Grad::Elu            => Op::Unary(Unary::Elu),
-            Grad::Add            => Op::Binary(Binary::Add),
-            Grad::Sub            => Op::Binary(Binary::Sub),
-            Grad::Mul            => Op::Binary(Binary::Mul),
-            Grad::Div            => Op::Binary(Binary::Div),
-            Grad::Maximum        => Op::Binary(Binary::Maximum),
-            Grad::Minimum        => Op::Binary(Binary::Minimum),
-            Grad::Pow            => Op::Binary(Binary::Pow),
-            Grad::BroadcastAdd   => Op::Broadcast(Broadcast::Add),
-            Grad::BroadcastSub   => Op::Broadcast(Broadcast::Sub),
-            Grad::BroadcastMul   => Op::Broadcast(Broadcast::Mul),
-            Grad::BroadcastDiv   => Op::Broadcast(Broadcast::Div),
-            Grad::WhereCond      => Op::Where(Where::WhereCond),
-            Grad::Sum            => Op::Reduce(Reduce::Sum),
-            Grad::Mean           => Op::Reduce(Reduce::Mean),
-            Grad::Min            => Op::Reduce(Reduce::Min),
-            Grad::Max            => Op::Reduce(Reduce::Max),
-            Grad::Var            => Op::Reduce(Reduce::Var),
-            Grad::LogSumExp      => Op::Reduce(Reduce::LogSumExp),
-            Grad::IndexSelect    => Op::Indexing(Indexing::IndexSelect),
-            Grad::Gather         => Op::Indexing(Indexing::Gather),
-            Grad::Scatter        => Op::Indexing(Indexing::Scatter),
-            Grad::ScatterAdd     => Op::Indexing(Indexing::ScatterAdd),
-            Grad::IndexAdd       => Op::Indexing(Indexing::IndexAdd),
-            Grad::Matmul         => Op::Matmul(Matmul::Matmul),
-            Grad::Conv1d         => Op::Conv(Conv::Conv1d),
-            Grad::ConvTranspose1d => Op::Conv(Conv::ConvTranspose1d),
-            Grad::Conv2d         => Op::Conv(Conv::Conv2d),
-            Grad::ConvTranspose2d => Op::Conv(Conv::ConvTranspose2d),
-            Grad::AvgPool2d      => Op::Pool(Pool::AvgPool2d),
-            Grad::MaxPool2d      => Op::Pool(Pool::MaxPool2d),
-            Grad::Nearest1d      => Op::Upsample(Upsample::Nearest1d),
-            Grad::Nearest2d      => Op::Upsample(Upsample::Nearest2d),
-            Grad::Bilinear2d     => Op::Upsample(Upsample::Bilinear2d),
-            Grad::Copy           => Op::Copies(Copies::Copy),
-            Grad::Cat            => Op::Copies(Copies::Cat),
-            Grad::PadZeros       => Op::Copies(Copies::PadZeros),
-            Grad::Narrow         => return Function::Narrow,
-            Grad::Permute        => return Function::Permute,
-            Grad::Flatten        => return Function::Flatten,
-            Grad::Expand         => return Function::Expand,
-            Grad::Sigmoid        => Op::Nn(Nn::Sigmoid),
-            Grad::Softmax        => Op::Nn(Nn::Softmax),
-            Grad::LogSoftmax     => Op::Nn(Nn::LogSoftmax),
-            Grad::SoftmaxLastDim => Op::Nn(Nn::SoftmaxLastDim),
-            Grad::RmsNorm        => Op::Nn(Nn::RmsNorm),
-            Grad::LayerNorm      => Op::Nn(Nn::LayerNorm),
-            Grad::Rope           => Op::Nn(Nn::Rope),
-            Grad::RmsNormSlow    => Op::Layers(Layers::RmsNormSlow),
-            Grad::LayerNormSlow  => Op::Layers(Layers::LayerNormSlow),
-            Grad::RopeSlow       => Op::Layers(Layers::RopeSlow),
-            Grad::Linear         => Op::Layers(Layers::Linear),
-            Grad::Attention      => Op::Layers(Layers::Attention),
-            Grad::CrossEntropy   => Op::Layers(Layers::CrossEntropy),
-            Grad::Mse            => Op::Layers(Layers::Mse),
-            Grad::Huber          => Op::Layers(Layers::Huber),
-            Grad::Clamp          => Op::Unary(Unary::Clamp),
-            Grad::BroadcastMaximum => Op::Broadcast(Broadcast::Maximum),
-            Grad::BroadcastMinimum => Op::Broadcast(Broadcast::Minimum),
-            Grad::BroadcastPow   => Op::Broadcast(Broadcast::Pow),
-            Grad::Norm           => Op::Reduce(Reduce::Norm),
-            Grad::CumSum         => Op::Reduce(Reduce::CumSum),
-            Grad::Dot            => Op::Matmul(Matmul::Dot),
-            Grad::Mv             => Op::Matmul(Matmul::Mv),
-            Grad::BroadcastMatmul => Op::Matmul(Matmul::BroadcastMatmul),
-            Grad::PadSame        => Op::Copies(Copies::PadSame),
-            Grad::Stack          => Op::Copies(Copies::Stack),
-            Grad::SliceScatter   => Op::Copies(Copies::SliceScatter),
-            Grad::SliceAssign    => Op::Copies(Copies::SliceAssign),
-            Grad::Repeat         => Op::Copies(Copies::Repeat),
-            Grad::Flip           => Op::Copies(Copies::Flip),
-            Grad::Roll           => Op::Copies(Copies::Roll),
-            Grad::Unfold         => Op::Copies(Copies::Unfold),
-            Grad::Chunk          => Op::Copies(Copies::Chunk),
-            Grad::PixelShuffle   => Op::Copies(Copies::PixelShuffle),
-            Grad::PixelUnshuffle => Op::Copies(Copies::PixelUnshuffle),
-            Grad::ReplicationPad2d => Op::Copies(Copies::ReplicationPad2d),
-            Grad::Transpose      => Op::Copies(Copies::Transpose),
-            Grad::Reshape        => Op::Copies(Copies::Reshape),
-            Grad::BroadcastAs    => Op::Copies(Copies::BroadcastAs),
-            Grad::GetOnDim       => Op::Copies(Copies::GetOnDim),
-            Grad::HardSigmoid    => Op::Nn(Nn::HardSigmoid),
-            Grad::LeakyRelu      => Op::Nn(Nn::LeakyRelu),
-            Grad::Mish           => Op::Nn(Nn::Mish),
-            Grad::Selu           => Op::Nn(Nn::Selu),
-            Grad::Swiglu         => Op::Nn(Nn::Swiglu),
-            Grad::RopeISlow      => Op::Layers(Layers::RopeISlow),
-            Grad::GroupNorm      => Op::Layers(Layers::GroupNorm),
-            Grad::BatchNormEval  => Op::Layers(Layers::BatchNormEval),
-            Grad::BatchNormTrain => Op::Layers(Layers::BatchNormTrain),
-            Grad::PRelu          => Op::Layers(Layers::PRelu),
-            Grad::Embedding      => Op::Layers(Layers::Embedding),
-            Grad::Conv1dBias     => Op::Layers(Layers::Conv1dBias),
-            Grad::Conv2dBias     => Op::Layers(Layers::Conv2dBias),
-            Grad::Nll            => Op::Layers(Layers::Nll),
-            Grad::BceWithLogit   => Op::Layers(Layers::BceWithLogit),
-            Grad::LstmStep       => Op::Layers(Layers::LstmStep),
-            Grad::GruStep        => Op::Layers(Layers::GruStep),
-        };
-        Function::Op(op)
+    pub const fn of(self) -> Differentiable {
+        *self.0
+    }
+
+    /// Whether the arguments of the function are broadcast first.
+    pub(super) const fn is_broadcast(self) -> bool {
+        matches!(self.0, Differentiable::Op(Op::Broadcast(_)))
+    }
+
+    /// The row of the function.
+    pub(super) const fn row(self) -> &'static Row {
+        match self.0 {
+            Differentiable::Op(op) => op.row().0,
+            Differentiable::GradOnly(function) => function.row(),
+        }
+    }
+
+    /// What the row says about the gradient.
+    pub(super) const fn gradient(self) -> &'static Gradient {
+        match &self.row().gradient {
+            Some(gradient) => gradient,
+            None => panic!("gradients are made of rows that have one"),
+        }
     }
 
     /// The parameters of the function, and the argument it is differentiated with respect to: the last parameter of a
@@ -208,24 +112,10 @@ fn result(op: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String>
         }
     };
     let output = match op.of() {
-        Function::Op(function) => return infer(function, params, args),
-        Function::Narrow => {
-            let (dim, start, len) = (whole(0)?, whole(1)?, whole(2)?);
-            let mut output = x.to_vec();
-            match output.get_mut(dim) {
-                Some(extent) if start + len <= *extent => *extent = len,
-                _ => {
-                    return Err(format!(
-                        "`{op}`: {x:?} has no slices {start} to {} along {dim}",
-                        start + len
-                    ));
-                }
-            }
-            output
-        }
-        Function::Permute => x.iter().rev().copied().collect(),
-        Function::Flatten => vec![x.iter().product()],
-        Function::Expand => match whole(0)? {
+        Differentiable::Op(function) => return infer(function, params, args),
+        Differentiable::GradOnly(GradOnly::Permute) => x.iter().rev().copied().collect(),
+        Differentiable::GradOnly(GradOnly::Flatten) => vec![x.iter().product()],
+        Differentiable::GradOnly(GradOnly::Expand) => match whole(0)? {
             0 => return Err(format!("`{op}`: an argument repeated 0 times has no gradient")),
             times => [&[times], x].concat(),
         },
@@ -252,52 +142,44 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
-    fn of(op: Grad, params: &[f64], args: &[&[usize]]) -> Result<Vec<usize>, String> {
-        shapes(op, params, args).map(|shapes| shapes.output)
+    fn of(op: &str, params: &[f64], args: &[&[usize]]) -> Result<Vec<usize>, String> {
+        infer(op.parse().unwrap(), params, args).map(|shapes| shapes.output)
     }
 
     #[test]
     fn a_gradient_has_the_shape_of_the_argument_it_is_by() {
-        assert_eq!(of(Grad::Exp, &[], &[&[2, 3], &[2, 3]]), Ok(vec![2, 3]));
-        let matmul = |wrt| of(Grad::Matmul, &[wrt], &[&[2, 3], &[3, 4], &[2, 4]]);
+        assert_eq!(of("grad_exp", &[], &[&[2, 3], &[2, 3]]), Ok(vec![2, 3]));
+        let matmul = |wrt| of("grad_matmul", &[wrt], &[&[2, 3], &[3, 4], &[2, 4]]);
         assert_eq!((matmul(0.0), matmul(1.0)), (Ok(vec![2, 3]), Ok(vec![3, 4])));
-        let broadcast = |wrt| of(Grad::BroadcastMul, &[wrt], &[&[2, 1, 3], &[4, 1], &[2, 4, 3]]);
+        let broadcast = |wrt| of("grad_broadcast_mul", &[wrt], &[&[2, 1, 3], &[4, 1], &[2, 4, 3]]);
         assert_eq!(
             (broadcast(0.0), broadcast(1.0)),
             (Ok(vec![2, 1, 3]), Ok(vec![4, 1]))
         );
         assert_eq!(
-            of(Grad::Narrow, &[1.0, 1.0, 2.0], &[&[2, 5], &[2, 2]]),
+            of("grad_narrow", &[1.0, 1.0, 2.0], &[&[2, 5], &[2, 2]]),
             Ok(vec![2, 5])
         );
-        assert_eq!(of(Grad::Sum, &[0.0, 2.0], &[&[2, 3, 4], &[3]]), Ok(vec![2, 3, 4]));
-        assert_eq!(of(Grad::Expand, &[3.0], &[&[2], &[3, 2]]), Ok(vec![2]));
+        assert_eq!(
+            of("grad_sum", &[0.0, 2.0], &[&[2, 3, 4], &[3]]),
+            Ok(vec![2, 3, 4])
+        );
+        assert_eq!(of("grad_broadcast_left", &[3.0], &[&[2], &[3, 2]]), Ok(vec![2]));
     }
 
     #[test]
     fn a_weight_of_another_shape_and_an_argument_without_a_derivative_are_refused() {
         let why = |result: Result<Vec<usize>, String>| result.unwrap_err();
-        assert!(why(of(Grad::Exp, &[], &[&[2, 3], &[3, 2]])).contains("the shape of the result, [2,3]"));
-        let select = of(Grad::WhereCond, &[0.0], &[&[2], &[2], &[2], &[2]]);
+        assert!(why(of("grad_exp", &[], &[&[2, 3], &[3, 2]])).contains("the shape of the result, [2,3]"));
+        let select = of("grad_where_cond", &[0.0], &[&[2], &[2], &[2], &[2]]);
         assert!(why(select).contains("not by 0"));
-        assert!(why(of(Grad::Add, &[2.0], &[&[2], &[2], &[2]])).contains("not by 2"));
-        assert!(why(of(Grad::Narrow, &[1.0, 4.0, 2.0], &[&[2, 5], &[2, 2]])).contains("no slices"));
+        assert!(why(of("grad_add", &[2.0], &[&[2], &[2], &[2]])).contains("not by 2"));
         assert!(
-            why(of(Grad::BroadcastAdd, &[0.0], &[&[2], &[3], &[3]]))
+            why(of("grad_narrow", &[1.0, 4.0, 2.0], &[&[2, 5], &[2, 2]])).contains("the slices lie inside")
+        );
+        assert!(
+            why(of("grad_broadcast_add", &[0.0], &[&[2], &[3], &[3]]))
                 .contains("the arguments have a common shape")
         );
-    }
-
-    #[test]
-    fn every_row_has_the_arguments_of_its_function_and_a_weight() {
-        for &op in Op::ALL {
-            let Op::Grad(grad) = op else { continue };
-            assert_eq!(op.roles().last(), Some(&Role::Data), "{op}");
-            if let Function::Op(function) = grad.of() {
-                assert_eq!(&op.roles()[..op.arity() - 1], function.roles(), "{op}");
-                let own = op.params().len() - usize::from(op.params().last() == Some(&"wrt"));
-                assert_eq!(&op.params()[..own], function.params(), "{op}");
-            }
-        }
     }
 }

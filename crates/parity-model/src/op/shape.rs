@@ -7,7 +7,7 @@ mod views;
 
 pub use moves::chunk;
 
-use super::{Conv, Copies, Indexing, Left, Matmul, Nn, Op, Pool, Quantized, Reduce, Sort, Upsample};
+use super::{Conv, Copies, Indexing, Keep, Matmul, Nn, Op, Pool, Quantized, Reduce, Sort, Upsample};
 use crate::case::shape_text;
 
 /// What follows from an op's parameters and the shapes of its arguments.
@@ -34,7 +34,7 @@ pub fn infer(op: Op, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, Stri
     match op {
         Op::Unary(_) | Op::Cast(_) | Op::Binary(_) | Op::Where(_) => call.alike(),
         Op::Broadcast(_) => call.broadcast(),
-        Op::Reduce(op) => call.reduce(op),
+        Op::Reduce(op, keep) => call.reduce(op, keep),
         Op::Indexing(op) => call.indexing(op),
         Op::Matmul(op) => call.matmul(op),
         Op::Conv(op) => call.conv(op),
@@ -126,27 +126,27 @@ impl Call<'_> {
         Shapes::of(common.ok_or_else(|| self.mismatch("the arguments have a common shape"))?)
     }
 
-    fn reduce(&self, op: Reduce) -> Result<Shapes, String> {
+    fn reduce(&self, op: Reduce, keep: Keep) -> Result<Shapes, String> {
         (0..self.params.len()).try_for_each(|i| self.dim(i).map(drop))?;
-        let dims = op.dims(self.params, self.shapes[0].len());
+        let dims = keep.dims(self.params, self.shapes[0].len());
         let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
         self.require(ascending, "dims are named once each, in ascending order")?;
         let shape = self.shapes[0];
-        let least = match op.plain() {
+        let least = match op {
             Reduce::CumSum => return Shapes::of(shape.to_vec()),
             Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax | Reduce::LogSumExp => 1,
             Reduce::Var => 2,
-            _ => 0,
+            Reduce::Sum | Reduce::Mean | Reduce::Norm => 0,
         };
         let long = dims.iter().all(|&d| shape[d] >= least);
         self.require(
             long,
             "there is no extreme of nothing, and no variance of one element",
         )?;
-        let kept = |(d, extent): (usize, &usize)| match (dims.contains(&d), op.leaves()) {
+        let kept = |(d, extent): (usize, &usize)| match (dims.contains(&d), keep) {
             (false, _) => Some(*extent),
-            (true, Left::One) => Some(1),
-            (true, Left::Nothing) => None,
+            (true, Keep::One) => Some(1),
+            (true, Keep::Nothing | Keep::Scalar) => None,
         };
         Shapes::of(shape.iter().enumerate().filter_map(kept).collect())
     }

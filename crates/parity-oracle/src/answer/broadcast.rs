@@ -1,20 +1,20 @@
 //! Binary ops on arguments that are broadcast to a common shape first.
 
 use parity_model::HostTensor;
-use parity_model::op::Broadcast;
+use parity_model::op::Binary;
 
 use super::{Answer, elementwise};
 use crate::expected::Call;
 use crate::numbers::{indices, ravel};
 
-pub(crate) fn answer(call: &Call<'_>, op: Broadcast) -> Answer {
+pub(crate) fn answer(call: &Call<'_>, op: Binary) -> Answer {
     let args: Vec<HostTensor> = call.args.iter().map(|arg| repeated(arg, &call.shape)).collect();
     let call = Call {
         args: &args,
         shape: call.shape.clone(),
         ..*call
     };
-    elementwise::binary(&call, op.of())
+    elementwise::binary(&call, op)
 }
 
 /// The place, in a tensor of shape `own`, of the element that a broadcast to a larger shape has at `index`.

@@ -80,7 +80,7 @@ fn through_view(call: &Call<'_>, wrt: usize, steps: Steps, gradient: &[Ball]) ->
 
 #[cfg(test)]
 mod tests {
-    use parity_model::op::grad::Function;
+    use parity_model::op::Differentiable;
     use parity_model::{Case, Op};
 
     use super::*;
@@ -98,7 +98,7 @@ mod tests {
         let Op::Grad(op) = case.op else {
             panic!("{}: no gradient", case.id())
         };
-        let Function::Op(function) = op.of() else {
+        let Differentiable::Op(function) = op.of() else {
             panic!("{}: no op of the table", case.id())
         };
         let (weight, inputs) = inputs.split_last().unwrap();

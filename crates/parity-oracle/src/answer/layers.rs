@@ -1,8 +1,7 @@
 //! Layers and losses: candle's composition of each, with the running error of every step.
 
 use parity_model::Op;
-use parity_model::op::Layers;
-use parity_model::op::grad::Function;
+use parity_model::op::{Differentiable, Layers};
 
 use super::Answer;
 use super::grad::arguments;
@@ -28,7 +27,7 @@ pub(crate) fn formula(call: &Call<'_>, op: Op) -> Answer {
         args: &args,
         output: &call.shape,
     };
-    let y = program.run(&mut tape, Function::Op(op));
+    let y = program.run(&mut tape, Differentiable::Op(op));
     let elements = tape.values(y).iter().map(|ball| steps.element(*ball));
     (elements.collect(), SOURCE.to_owned())
 }

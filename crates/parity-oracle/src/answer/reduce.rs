@@ -3,7 +3,7 @@
 mod spread;
 
 use parity_model::float::{Format, decode_int, encode_int};
-use parity_model::op::Reduce;
+use parity_model::op::{Keep, Reduce};
 use parity_model::{DType, HostTensor, Op};
 
 use super::{Answer, exact};
@@ -11,15 +11,21 @@ use crate::dot::{Dot, MEAN_ROUNDINGS, SOURCE};
 use crate::expected::Call;
 use crate::numbers::{indices, ravel};
 
-pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
+pub(crate) fn answer(call: &Call<'_>, op: Reduce, keep: Keep) -> Answer {
     let x = &call.args[0];
     let rows = match op {
         Reduce::CumSum | Reduce::Norm => vec![],
-        _ => rows(call, &op.dims(&call.case.params, x.shape.len())),
+        Reduce::Sum
+        | Reduce::Mean
+        | Reduce::Min
+        | Reduce::Max
+        | Reduce::ArgMin
+        | Reduce::ArgMax
+        | Reduce::Var
+        | Reduce::LogSumExp => rows(call, &keep.dims(&call.case.params, x.shape.len())),
     };
     let extreme = |least: bool| rows.iter().map(move |row| extreme(x, row, least));
     let taken = "exact: an element, or its index".to_owned();
-    let op = op.plain();
     match op {
         Reduce::Sum | Reduce::Mean => sums(call, op, &rows),
         Reduce::Min => (extreme(true).map(|at| exact(x.bits(at.1))).collect(), taken),
@@ -29,7 +35,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Reduce) -> Answer {
         Reduce::Var => (spread::variances(call, &rows), spread::SOURCE.to_owned()),
         Reduce::LogSumExp => (super::nn::log_sums(call, &rows), super::nn::SOURCE.to_owned()),
         Reduce::CumSum => running_sums(call),
-        _ => super::layers::formula(call, Op::Reduce(op)),
+        Reduce::Norm => super::layers::formula(call, Op::Reduce(op, keep)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::subject::Subject;
 fn sums(op: Op) -> bool {
     matches!(
         op,
-        Op::Reduce(_)
+        Op::Reduce(..)
             | Op::Matmul(_)
             | Op::Conv(_)
             | Op::Pool(_)

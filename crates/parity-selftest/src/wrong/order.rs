@@ -2,7 +2,7 @@
 //! and ids that should have been refused.
 
 use parity_model::HostTensor;
-use parity_model::op::{Indexing, Op, Reduce, Sort};
+use parity_model::op::{Indexing, Keep, Op, Reduce, Sort};
 
 use super::{map, reversed};
 use crate::subject::Subject;
@@ -32,7 +32,7 @@ fn from_the_end(subject: &Subject<'_>, dim: usize) -> HostTensor {
 
 pub(crate) fn last_tie(subject: &Subject<'_>) -> Vec<HostTensor> {
     match (subject.case.op, subject.case.params.first()) {
-        (Op::Reduce(Reduce::ArgMin | Reduce::ArgMax), Some(dim)) => {
+        (Op::Reduce(Reduce::ArgMin | Reduce::ArgMax, Keep::Nothing), Some(dim)) => {
             vec![from_the_end(subject, *dim as usize)]
         }
         _ => vec![],
