@@ -9,7 +9,6 @@ pub mod batch;
 pub mod formats;
 mod forms;
 pub mod grad;
-mod layers;
 pub mod shape;
 pub(crate) mod table;
 
@@ -205,6 +204,15 @@ impl Op {
         }
     }
 
+    /// The names of the tensor arguments, in order. That of a gradient's last one is `w`.
+    pub const fn args(self) -> &'static [&'static str] {
+        let (row, form) = self.row();
+        match form {
+            Form::Plain | Form::Broadcast | Form::Kept(_) => row.args(),
+            Form::Gradient(_) => row.args_and_weight,
+        }
+    }
+
     /// What each tensor argument is.
     pub const fn roles(self) -> &'static [Role] {
         let (row, form) = self.row();
@@ -227,10 +235,10 @@ impl Op {
 
     /// The format of the op's weights, where it has such.
     pub const fn block_format(self) -> Option<BlockFormat> {
-        match self {
-            Op::Quantized(op) => Some(op.format()),
-            _ => None,
+        if let Op::Quantized(op) = self {
+            return Some(op.format());
         }
+        None
     }
 
     /// Whether the op takes `count` parameters.

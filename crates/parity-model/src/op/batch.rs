@@ -1,10 +1,12 @@
 //! Which ops are batched, and along which dimensions: f(cat(a, b)) = cat(f(a), f(b)).
 //!
-//! A property of the op's definition. What a backend makes of a batch is not known here.
+//! A property of the op's definition; a row of the table names its rule. Rules that several families share are here, the
+//! others are beside their rows, in `ops/`. What a backend makes of a batch is not known here.
 
-use super::{Conv, Copies, Indexing, Keep, Matmul, Nn, Op, Pool, Quantized, Reduce, shape};
+use super::shape::{Operands, infer};
+use super::{Form, Op};
 
-/// How a call is cut in two.
+/// How the arguments of an op are cut in two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// For each argument the dimension that is cut; `None` for one that both parts get whole.
@@ -15,85 +17,29 @@ pub struct Batch {
     pub at: usize,
 }
 
-/// How the call can be cut; `None` when nothing of it is a batch, or the batch is of one. `params` and `shapes` go
-/// together, as [`shape::infer`] says.
+/// The dimensions to cut of the arguments, and of the output.
+pub(crate) type Cut = (Vec<Option<usize>>, usize);
+
+/// What a row's `batch:` is: the dimensions that are the batch, `None` where there are none.
+pub(crate) type BatchRule = fn(&Operands<'_>) -> Option<Cut>;
+
+/// How the arguments can be cut; `None` when nothing of them is a batch, or the batch is of one. `params` and `shapes` go
+/// together, as [`infer`] says.
 pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
-    let x = *shapes.first()?;
-    let all = |dim: usize| Some((vec![Some(dim); shapes.len()], dim));
-    // The first dimension that the op treats as a batch, where it works along `dim`.
-    let beside = |dim: usize| (0..x.len()).find(|d| *d != dim);
-    let dim = |i: usize| params.get(i).map(|dim| *dim as usize);
-    let only_first = |rank: usize| {
-        let mut args = vec![None; shapes.len()];
-        args[0] = Some(0);
-        (x.len() >= rank).then_some((args, 0))
-    };
-    let (args, output) = match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) => all(0),
-        Op::Reduce(op, keep) => reduce(op, keep, params, x),
-        Op::Indexing(op) => indexing(op, dim(0)?, shapes),
-        Op::Broadcast(_) => all(0),
-        Op::Matmul(Matmul::Matmul) if x.len() > 2 => all(0),
-        Op::Matmul(Matmul::Matmul | Matmul::Mv) => only_first(2),
-        Op::Matmul(Matmul::BroadcastMatmul) => only_first(3),
-        Op::Matmul(Matmul::Dot) => None,
-        Op::Conv(Conv::Conv1d | Conv::Conv2d | Conv::ConvTranspose1d | Conv::ConvTranspose2d)
-        | Op::Pool(Pool::AvgPool2d | Pool::MaxPool2d)
-        | Op::Upsample(_) => only_first(3),
-        Op::Copies(Copies::Copy) => all(0),
-        Op::Copies(
-            Copies::Cat
-            | Copies::SliceSet
-            | Copies::PadZeros
-            | Copies::PadSame
-            | Copies::SliceScatter
-            | Copies::Unfold,
-        ) => all(beside(dim(0)?)?),
-        Op::Copies(Copies::Fill | Copies::Roll | Copies::Chunk) => all(beside(dim(1)?)?),
-        Op::Copies(Copies::Flip) => all((0..x.len()).find(|d| !params.contains(&(*d as f64)))?),
-        Op::Copies(Copies::Repeat) => all((0..x.len()).find(|d| params.get(*d) == Some(&1.0))?),
-        // The new dimension comes before the batch, or after it.
-        Op::Copies(Copies::Stack) if dim(0)? == 0 => Some((vec![Some(0); 2], 1)),
-        Op::Copies(Copies::Stack) => all(0),
-        Op::Copies(
-            Copies::Narrow | Copies::Index | Copies::KvCache | Copies::RotatingKvCache | Copies::SliceAssign,
-        ) => whole_dims(op, params, shapes),
-        Op::Copies(Copies::OneHot) => Some((vec![None, Some(0)], 0)),
-        // The shape of the output is a parameter, or the order of its dimensions another.
-        Op::Copies(
-            Copies::GetOnDim
-            | Copies::Transpose
-            | Copies::Permute
-            | Copies::Squeeze
-            | Copies::Unsqueeze
-            | Copies::Flatten
-            | Copies::Reshape
-            | Copies::BroadcastAs
-            | Copies::Meshgrid
-            | Copies::Eye
-            | Copies::Tril
-            | Copies::Triu
-            | Copies::Arange,
-        ) => None,
-        Op::Copies(Copies::Full | Copies::Zeros | Copies::Ones) => all(0),
-        Op::Copies(Copies::PixelShuffle | Copies::PixelUnshuffle | Copies::ReplicationPad2d) => only_first(4),
-        Op::Sort(_) => only_first(2),
-        Op::Nn(op) => nn(op, dim(0), shapes),
-        Op::Quantized(Quantized::Dequantize(_) | Quantized::DequantizeF16(_) | Quantized::Qmatmul(_)) => {
-            only_first(2)
-        }
-        Op::Quantized(Quantized::IndexedMoe(_)) => Some((vec![Some(0), None, Some(0)], 0)),
-        Op::Quantized(Quantized::Quantize(_)) => only_first(2),
-        Op::Quantized(Quantized::Embedding(_)) => Some((vec![None, Some(0)], 0)),
-        // Losses and gradients mix what is in a batch, or depend on its size.
-        Op::Layers(_) | Op::Random(_) | Op::Grad(_) => None,
+    let call = Operands::new(op, params, shapes);
+    let (row, form) = op.row();
+    let (args, output) = match form {
+        Form::Plain | Form::Kept(_) => (row.batch)(&call),
+        Form::Broadcast => every(&call),
+        // They mix what is in a batch, or depend on its size.
+        Form::Gradient(_) => None,
     }?;
     let mut extents = args
         .iter()
         .zip(shapes)
         .filter_map(|(dim, shape)| Some(*shape.get((*dim)?)?));
     let extent = extents.next()?;
-    let whole = shape::infer(op, params, shapes).ok()?.output;
+    let whole = infer(op, params, shapes).ok()?.output;
     let even = extents.all(|other| other == extent) && whole.get(output) == Some(&extent);
     let cut = args
         .iter()
@@ -106,62 +52,50 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
     })
 }
 
-/// Dimensions to cut of the arguments, and of the output.
-type Cut = Option<(Vec<Option<usize>>, usize)>;
-
-fn reduce(op: Reduce, keep: Keep, params: &[f64], x: &[usize]) -> Cut {
-    let over = keep.dims(params, x.len());
-    // Every dimension before the first that stays is gone, has extent 1, or, of running sums, is as it was.
-    let kept = (0..x.len()).find(|d| !over.contains(d))?;
-    let at = match keep {
-        _ if op == Reduce::CumSum => kept,
-        Keep::Nothing | Keep::Scalar => 0,
-        Keep::One => kept,
-    };
-    Some((vec![Some(kept)], at))
+fn along(call: &Operands<'_>, dim: usize) -> Option<Cut> {
+    Some((vec![Some(dim); call.shapes.len()], dim))
 }
 
-/// Along the first dimension that both have whole.
-fn whole_dims(op: Op, params: &[f64], shapes: &[&[usize]]) -> Cut {
-    let whole = shape::infer(op, params, shapes).ok()?.output;
-    let same = |d: usize| shapes.iter().all(|shape| shape.get(d) == whole.get(d));
-    let dim = (0..whole.len()).find(|d| same(*d) && params.first() != Some(&(*d as f64)))?;
-    // A start of its own in each dimension: that of the cut one is 0, for both are whole there.
-    Some((vec![Some(dim); shapes.len()], dim))
+/// Nothing is a batch: the op mixes what is in it, or its parameters say the shape or the order of dimensions.
+pub(crate) fn never(_: &Operands<'_>) -> Option<Cut> {
+    None
 }
 
-fn indexing(op: Indexing, dim: usize, shapes: &[&[usize]]) -> Cut {
-    let other = (0..shapes[0].len()).find(|d| *d != dim);
-    match op {
-        // Of a single dimension, the ids are the batch.
-        Indexing::IndexSelect => Some(other.map_or((vec![None, Some(0)], 0), |d| (vec![Some(d), None], d))),
-        Indexing::Gather => other.map(|d| (vec![Some(d); 2], d)),
-        Indexing::Scatter | Indexing::ScatterSet | Indexing::ScatterAdd | Indexing::ScatterAddSet => {
-            other.map(|d| (vec![Some(d); 3], d))
-        }
-        Indexing::IndexAdd => other.map(|d| (vec![Some(d), None, Some(d)], d)),
-    }
+/// Every argument along its first dimension.
+pub(crate) fn every(call: &Operands<'_>) -> Option<Cut> {
+    along(call, 0)
 }
 
-fn nn(op: Nn, dim: Option<usize>, shapes: &[&[usize]]) -> Cut {
-    let rank = shapes[0].len();
-    let first = |least: usize| {
-        let mut args = vec![None; shapes.len()];
-        args[0] = Some(0);
-        (rank >= least).then_some((args, 0))
-    };
-    match op {
-        Nn::Sigmoid | Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu => first(1),
-        Nn::Swiglu => first(2),
-        Nn::Softmax | Nn::LogSoftmax => {
-            let other = (0..rank).find(|d| Some(*d) != dim)?;
-            Some((vec![Some(other)], other))
-        }
-        Nn::SoftmaxLastDim | Nn::RmsNorm | Nn::LayerNorm => first(2),
-        // Angles of three dimensions belong to the batch.
-        Nn::Rope | Nn::RopeI | Nn::RopeThd if shapes[1].len() == 3 => Some((vec![Some(0); 3], 0)),
-        Nn::Rope | Nn::RopeI | Nn::RopeThd => first(4),
-    }
+/// The first argument along its first dimension, of `RANK` or more; the others are for either part.
+pub(crate) fn leading<const RANK: usize>(call: &Operands<'_>) -> Option<Cut> {
+    let mut args = vec![None; call.shapes.len()];
+    args[0] = Some(0);
+    (call.shapes[0].len() >= RANK).then_some((args, 0))
+}
+
+/// The second argument along its first dimension: the ids, to which the first answers.
+pub(crate) fn ids(_: &Operands<'_>) -> Option<Cut> {
+    Some((vec![None, Some(0)], 0))
+}
+
+/// Every argument along the first dimension that is not the one that parameter `DIM` names.
+pub(crate) fn beside<const DIM: usize>(call: &Operands<'_>) -> Option<Cut> {
+    along(call, call.other_than(call.whole(DIM).ok()?)?)
+}
+
+/// Along the first dimension that no parameter names.
+pub(crate) fn unnamed(call: &Operands<'_>) -> Option<Cut> {
+    let named = call.wholes().ok()?;
+    along(call, (0..call.shapes[0].len()).find(|d| !named.contains(d))?)
+}
+
+/// Along the first dimension that all arguments have whole, and that the first parameter does not name: where each has a
+/// start of its own, that of such a dimension is 0.
+pub(crate) fn whole(call: &Operands<'_>) -> Option<Cut> {
+    let whole = infer(call.op, call.params, call.shapes).ok()?.output;
+    let same = |d: usize| call.shapes.iter().all(|shape| shape.get(d) == whole.get(d));
+    let dim = (0..whole.len()).find(|d| same(*d) && call.params.first() != Some(&(*d as f64)))?;
+    along(call, dim)
 }
 
 #[cfg(test)]

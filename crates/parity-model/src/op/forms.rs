@@ -2,7 +2,7 @@
 //! follows from the rows. What an op computes is not said here.
 
 use super::{
-    Binary, Cast, Conv, Copies, Differentiable, Grad, GradOnly, Indexing, Layers, Matmul, Nn, Op, Pool,
+    Binary, Cast, Conv, Copies, Differentiable, Form, Grad, GradOnly, Indexing, Layers, Matmul, Nn, Op, Pool,
     Quantized, Random, Reduce, Sort, Unary, Upsample, Where,
 };
 
@@ -47,14 +47,14 @@ impl Reduce {
 
     /// Whether this is the form that has the reduction's own name, and its gradient.
     pub(super) const fn is_plain(self, keep: Keep) -> bool {
-        self.row().forms[0].is(keep)
+        self.row().plain_form().is(keep)
     }
 }
 
 /// The form that has the reduction's own name.
 impl From<Reduce> for Op {
     fn from(op: Reduce) -> Op {
-        Op::Reduce(op, op.row().forms[0])
+        Op::Reduce(op, op.row().plain_form())
     }
 }
 
@@ -120,13 +120,9 @@ const fn differentiable<const N: usize>() -> List<Differentiable, N> {
     };
     let mut i = 0;
     while i < UNDIFFERENTIATED.len() {
-        let op = UNDIFFERENTIATED[i];
-        let plain = match op {
-            Op::Reduce(op, keep) => op.is_plain(keep),
-            _ => true,
-        };
-        if plain && op.row().0.gradient.is_some() {
-            list.push(Differentiable::Op(op));
+        let (row, form) = UNDIFFERENTIATED[i].row();
+        if row.gradient.is_some() && matches!(form, Form::Plain | Form::Broadcast) {
+            list.push(Differentiable::Op(UNDIFFERENTIATED[i]));
         }
         i += 1;
     }

@@ -3,9 +3,10 @@
 //! A case has the arguments of the function and, last, a weight for each element of its result: the output is the
 //! gradient of sum(weight * f(arguments)). How it is computed is not said here.
 
-use super::shape::{Shapes, infer};
+use super::shape::{Operands, Shapes, infer};
 use super::table::{Gradient, Row};
 use super::{GradOnly, Op, Role};
+use crate::case::shape_text;
 
 /// What a gradient is the gradient of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,61 +82,29 @@ impl Grad {
 }
 
 /// The shape rule: the weight has the shape of the function's result, and the gradient that of the argument.
-pub(super) fn shapes(op: Grad, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, String> {
-    let (params, wrt) = op.split(params)?;
-    let Some((weight, args)) = shapes.split_last() else {
-        return Err(format!("`{op}` takes arguments and a weight"));
+pub(super) fn shapes(grad: Grad, call: &Operands<'_>) -> Result<Shapes, String> {
+    let (params, wrt) = grad.split(call.params)?;
+    let Some((weight, shapes)) = call.shapes.split_last() else {
+        return Err(format!("`{grad}` takes arguments and a weight"));
     };
-    let result = result(op, params, args)?;
+    let result = match grad.of() {
+        Differentiable::Op(op) => infer(op, params, shapes)?,
+        Differentiable::GradOnly(function) => (function.row().shape)(&Operands {
+            params,
+            shapes,
+            ..*call
+        })?,
+    };
     if result.output != *weight {
-        let (wanted, found) = (
-            crate::case::shape_text(&result.output),
-            crate::case::shape_text(weight),
-        );
+        let (wanted, found) = (shape_text(&result.output), shape_text(weight));
         return Err(format!(
-            "`{op}`: the weight has the shape of the result, {wanted}, and not {found}"
+            "`{grad}`: the weight has the shape of the result, {wanted}, and not {found}"
         ));
     }
     Ok(Shapes {
-        output: args[wrt].to_vec(),
+        output: shapes[wrt].to_vec(),
         bound: result.bound,
     })
-}
-
-/// What the function makes of the shapes of its arguments.
-fn result(op: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String> {
-    let x = args[0];
-    let whole = |i: usize| -> Result<usize, String> {
-        match params[i] {
-            value if value >= 0.0 && value.fract() == 0.0 && value <= 1e9 => Ok(value as usize),
-            value => Err(format!("`{op}` takes whole numbers, not {value}")),
-        }
-    };
-    let output = match op.of() {
-        Differentiable::Op(function) => return infer(function, params, args),
-        Differentiable::GradOnly(GradOnly::Permute) => x.iter().rev().copied().collect(),
-        Differentiable::GradOnly(GradOnly::Flatten) => vec![x.iter().product()],
-        Differentiable::GradOnly(GradOnly::Expand) => match whole(0)? {
-            0 => return Err(format!("`{op}`: an argument repeated 0 times has no gradient")),
-            times => [&[times], x].concat(),
-        },
-    };
-    Ok(Shapes { output, bound: None })
-}
-
-/// The shape that two shapes are broadcast to, dimensions counted from the last.
-pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
-    let rank = a.len().max(b.len());
-    let extent = |shape: &[usize], d: usize| match (d + shape.len()).checked_sub(rank) {
-        Some(own) => shape[own],
-        None => 1,
-    };
-    let common = |d| match (extent(a, d), extent(b, d)) {
-        (m, n) if m == n || n == 1 => Some(m),
-        (1, n) => Some(n),
-        _ => None,
-    };
-    (0..rank).map(common).collect()
 }
 
 #[cfg(test)]

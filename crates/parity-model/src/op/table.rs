@@ -1,6 +1,8 @@
 //! What a row of the table of ops says, and the macro that reads the rows of a family. The rows are in `ops/`, one file a
 //! family. How an op is computed is not said here.
 
+use super::batch::BatchRule;
+use super::shape::ShapeRule;
 use super::{Keep, Role};
 use crate::DType;
 
@@ -28,12 +30,16 @@ pub(crate) struct Row {
     pub(crate) names: Names,
     /// The op's parameters, and that of the gradient which names an argument.
     pub(crate) params_and_wrt: &'static [&'static str],
-    /// The op's arguments, and the gradient's weight of each element of the result.
+    /// The names of the op's arguments, and that of the gradient's weight of each element of the result.
+    pub(crate) args_and_weight: &'static [&'static str],
+    /// Their roles.
     pub(crate) roles_and_weight: &'static [Role],
     pub(crate) dtypes: &'static [DType],
     /// The output's dtype; `None` is that of the data.
     pub(crate) output: Option<DType>,
-    /// The forms of a reduction, the one that its gradient is of first.
+    pub(crate) shape: ShapeRule,
+    pub(crate) batch: BatchRule,
+    /// The forms of a reduction, first the one that has its own name and its gradient.
     pub(crate) forms: &'static [Keep],
     pub(crate) definition: &'static str,
     pub(crate) gradient: Option<Gradient>,
@@ -66,11 +72,27 @@ impl Row {
         }
     }
 
+    /// The names of the op's arguments.
+    pub(crate) const fn args(&self) -> &'static [&'static str] {
+        match self.args_and_weight {
+            [args @ .., _] => args,
+            [] => &[],
+        }
+    }
+
     /// The roles of the op's arguments.
     pub(crate) const fn roles(&self) -> &'static [Role] {
         match self.roles_and_weight {
             [roles @ .., _] => roles,
             [] => &[],
+        }
+    }
+
+    /// The form of a reduction that has its own name.
+    pub(crate) const fn plain_form(&self) -> Keep {
+        match self.forms {
+            [first, ..] => *first,
+            [] => Keep::Nothing,
         }
     }
 
@@ -120,6 +142,8 @@ macro_rules! names {
 /// - the names of its scalar parameters, one that ends in `..` for one parameter or more;
 /// - its arguments by name, each with its [`Role`], and the dtypes for which the op means something;
 /// - the output's dtype, where it is not the data's;
+/// - its shape rule and its batch rule, which are functions of [`shape`](super::shape) and [`batch`](super::batch), or beside
+///   the rows;
 /// - for a reduction its forms;
 /// - the dtypes for which candle's gradient is compared, and its right answer in words.
 macro_rules! ops {
@@ -129,7 +153,7 @@ macro_rules! ops {
         $(
             $(#[doc = $doc:literal])+
             $variant:ident $name:literal $([$($param:literal),+])? ($($arg:ident: $role:ident),+)
-                on $dtypes:ident $(-> $output:ident)?
+                on $dtypes:ident $(-> $output:ident)?, shape: $shape:expr, batch: $batch:expr
                 $(, forms: [$($form:ident),+])?
                 $(, grad on $grad_dtypes:ident: $grad:literal)?;
         )+
@@ -151,9 +175,12 @@ macro_rules! ops {
                         &$crate::op::table::Row {
                             names: $crate::op::table::names!($name),
                             params_and_wrt: &[$($($param,)+)? "wrt"],
+                            args_and_weight: &[$(stringify!($arg),)+ "w"],
                             roles_and_weight: &[$($crate::op::Role::$role,)+ $crate::op::Role::Data],
                             dtypes: $crate::op::table::dtypes::$dtypes,
                             output: $crate::op::table::optional!($($crate::DType::$output)?),
+                            shape: $shape,
+                            batch: $batch,
                             forms: &[$($($crate::op::Keep::$form),+)?],
                             definition: concat!($($doc),+).trim_ascii(),
                             gradient: $crate::op::table::optional!($($crate::op::table::Gradient {

@@ -1,42 +1,85 @@
 //! candle-nn's fused ops. How they are computed is not said here.
 
 use super::ops;
+use crate::op::batch::{Cut, beside, every, leading};
+use crate::op::shape::{Operands, Shapes, alike, last_dim, normed};
 
 ops! {
     /// candle-nn's fused ops.
     pub enum Nn;
 
     /// 1 / (1 + e^-x).
-    Sigmoid "sigmoid" (x: Data) on FLOATS, grad on WIDE: "w s (1 - s), s = sigmoid(x).";
+    Sigmoid "sigmoid" (x: Data) on FLOATS, shape: alike, batch: leading::<1>,
+        grad on WIDE: "w s (1 - s), s = sigmoid(x).";
     /// (x + 3) / 6, at least 0 and at most 1.
-    HardSigmoid "hard_sigmoid" (x: Data) on WIDE, grad on F32_F64: "w / 6 between -3 and 3, 0 beyond.";
+    HardSigmoid "hard_sigmoid" (x: Data) on WIDE, shape: alike, batch: leading::<1>,
+        grad on F32_F64: "w / 6 between -3 and 3, 0 beyond.";
     /// x above zero, slope x below, the slope converted to the dtype first.
-    LeakyRelu "leaky_relu" ["slope"] (x: Data) on WIDE, grad on F32_F64: "w above zero, w slope below.";
+    LeakyRelu "leaky_relu" ["slope"] (x: Data) on WIDE, shape: alike, batch: leading::<1>,
+        grad on F32_F64: "w above zero, w slope below.";
     /// x tanh(log(1 + e^x)).
-    Mish "mish" (x: Data) on WIDE, grad on F32_F64: "Of x tanh(log(1 + e^x)).";
+    Mish "mish" (x: Data) on WIDE, shape: alike, batch: leading::<1>,
+        grad on F32_F64: "Of x tanh(log(1 + e^x)).";
     /// gamma x above zero, gamma alpha (e^x - 1) below; candle-nn has it in f32 alone.
-    Selu "selu" ["alpha", "gamma"] (x: Data) on SINGLE,
+    Selu "selu" ["alpha", "gamma"] (x: Data) on SINGLE, shape: alike, batch: leading::<1>,
         grad on SINGLE: "w gamma above zero, w gamma alpha e^x below.";
     /// The silu of the first half of the last dimension times the second half.
-    Swiglu "swiglu" (x: Data) on WIDE,
+    Swiglu "swiglu" (x: Data) on WIDE, shape: halves, batch: leading::<2>,
         grad on F32_F64: "Of the silu of the first half times the second half.";
     /// e^(x - max) over the sum of its row.
-    SoftmaxLastDim "softmax_last_dim" (x: Data) on WIDE, grad on F32_F64: "As `grad_softmax`.";
+    SoftmaxLastDim "softmax_last_dim" (x: Data) on WIDE, shape: last_dim::<1>, batch: leading::<2>,
+        grad on F32_F64: "As `grad_softmax`.";
     /// e^(x - max) over its sum along the dimension, made of parts.
-    Softmax "softmax" ["dim"] (x: Data) on WIDE,
+    Softmax "softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>,
         grad on F32_F64: "p (w - sum(w p)) along the dimension, p = softmax(x).";
     /// x - max - log sum e^(x - max) along the dimension, made of parts.
-    LogSoftmax "log_softmax" ["dim"] (x: Data) on WIDE,
+    LogSoftmax "log_softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>,
         grad on F32_F64: "w - p sum(w) along the dimension, p = softmax(x).";
     /// x alpha / sqrt(mean(x^2) + eps) along the last dimension.
-    RmsNorm "rms_norm" ["eps"] (x: Data, alpha: Data) on WIDE, grad on F32_F64: "As `grad_rms_norm_slow`.";
+    RmsNorm "rms_norm" ["eps"] (x: Data, alpha: Data) on WIDE, shape: normed, batch: leading::<2>,
+        grad on F32_F64: "As `grad_rms_norm_slow`.";
     /// (x - mean) alpha / sqrt(variance + eps) + beta along the last dimension.
-    LayerNorm "layer_norm" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE,
-        grad on F32_F64: "As `grad_layer_norm_slow`.";
+    LayerNorm "layer_norm" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE, shape: normed,
+        batch: leading::<2>, grad on F32_F64: "As `grad_layer_norm_slow`.";
     /// Rotates x [b, h, t, d] by cos and sin [t, d / 2] or [b, t, d / 2], pairing i with i + d / 2.
-    Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, grad on F32_F64: "As `grad_rope_slow`.";
+    Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope::<2>, batch: rotated,
+        grad on F32_F64: "As `grad_rope_slow`.";
     /// As `rope`, pairing 2 i with 2 i + 1.
-    RopeI "rope_i" (x: Data, cos: Data, sin: Data) on WIDE;
+    RopeI "rope_i" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope::<2>, batch: rotated;
     /// As `rope` for x [b, t, h, d].
-    RopeThd "rope_thd" (x: Data, cos: Data, sin: Data) on WIDE;
+    RopeThd "rope_thd" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope::<1>, batch: rotated;
+}
+
+fn halves(call: &Operands<'_>) -> Result<Shapes, String> {
+    let x = call.shapes[0];
+    let last = x.last().copied().unwrap_or(1);
+    call.require(last.is_multiple_of(2), "the last dimension has two halves")?;
+    Shapes::of(call.with_extent(x.len() - 1, last / 2))
+}
+
+fn softmax(call: &Operands<'_>) -> Result<Shapes, String> {
+    let x = call.shapes[0];
+    call.require(x[call.dim(0)?] > 0, "the dimension is not empty")?;
+    Shapes::of(x.to_vec())
+}
+
+/// Angles for the steps, which are dimension `STEPS` of x.
+pub(super) fn rope<const STEPS: usize>(call: &Operands<'_>) -> Result<Shapes, String> {
+    let x = call.rank(0, 4)?;
+    let angles = [x[0], x[STEPS], x[3] / 2];
+    let fits = |shape: &[usize]| shape == &angles[1..] || shape == angles;
+    let alike = call.shapes[1] == call.shapes[2];
+    call.require(
+        x[3].is_multiple_of(2) && alike && fits(call.shapes[1]),
+        "cos and sin are [steps, width / 2] or [batch, steps, width / 2], and the width is even",
+    )?;
+    Shapes::of(x.to_vec())
+}
+
+/// Angles of three dimensions belong to the batch.
+fn rotated(call: &Operands<'_>) -> Option<Cut> {
+    if call.shapes[1].len() == 3 {
+        return every(call);
+    }
+    leading::<4>(call)
 }

@@ -1,7 +1,9 @@
 //! Ops on weights in ggml's block formats: one op for each row and format. What the bits mean is not said here.
 
 use crate::DType::{self, BF16, F16, F32, U8};
+use crate::op::batch::{Cut, ids, leading};
 use crate::op::formats::{BlockFormat, formats};
+use crate::op::shape::{Operands, Shapes};
 
 /// What raw blocks are.
 const fn bytes(_: BlockFormat) -> &'static [DType] {
@@ -52,7 +54,8 @@ macro_rules! blocks {
         pub enum $family:ident;
         $(
             $(#[doc = $doc:literal])+
-            $variant:ident $prefix:literal ($($arg:ident: $role:ident),+) on $dtypes:ident $(-> $output:ident)?;
+            $variant:ident $prefix:literal ($($arg:ident: $role:ident),+) on $dtypes:ident $(-> $output:ident)?,
+                shape: $shape:ident, batch: $batch:expr;
         )+
     ) => {
         $(#[doc = $family_doc])+
@@ -66,8 +69,7 @@ macro_rules! blocks {
         impl $family {
             pub(crate) const ALL: &'static [$family] = &{
                 const FORMATS: &[BlockFormat] = BlockFormat::ALL;
-                const ROWS: &[fn(BlockFormat) -> $family] = &[$($family::$variant),+];
-                let mut all = [$family::Dequantize(BlockFormat::F32); FORMATS.len() * ROWS.len()];
+                let mut all = [$family::Dequantize(FORMATS[0]); FORMATS.len() * [$($prefix),+].len()];
                 let mut at = 0;
                 $(
                     let mut format = 0;
@@ -89,7 +91,7 @@ macro_rules! blocks {
             pub(crate) const fn row(self) -> &'static $crate::op::table::Row {
                 match self {
                     $($family::$variant(format) => formats! { rows {
-                        format $prefix [$($role)+] $dtypes [$($output)?] [$($doc)+]
+                        format $prefix [$($arg)+] [$($role)+] $dtypes [$($output)?] $shape [$batch] [$($doc)+]
                     } },)+
                 }
             }
@@ -100,21 +102,29 @@ macro_rules! blocks {
 /// The row of each format.
 macro_rules! rows {
     (
-        { $of:ident $prefix:literal $roles:tt $dtypes:ident $output:tt $docs:tt }
+        { $of:ident $prefix:literal $args:tt $roles:tt $dtypes:ident $output:tt $shape:ident $batch:tt $docs:tt }
         $($format:ident, $name:literal, $len:literal, $bytes:literal, $float:ident, $places:expr;)*
     ) => {
         match $of {
-            $(BlockFormat::$format => rows! { $format concat!($prefix, $name), $roles $dtypes $output $docs },)*
+            $(BlockFormat::$format => rows! {
+                $format concat!($prefix, $name), $args $roles $dtypes $output $shape $batch $docs
+            },)*
         }
     };
-    ($format:ident $name:expr, [$($role:ident)+] $dtypes:ident [$($output:ident)?] [$($doc:literal)+]) => {
+    (
+        $format:ident $name:expr,
+        [$($arg:ident)+] [$($role:ident)+] $dtypes:ident [$($output:ident)?] $shape:ident [$batch:expr] [$($doc:literal)+]
+    ) => {
         const {
             &$crate::op::table::Row {
                 names: $crate::op::table::names!($name),
                 params_and_wrt: &["wrt"],
+                args_and_weight: &[$(stringify!($arg),)+ "w"],
                 roles_and_weight: &[$($crate::op::Role::$role,)+ $crate::op::Role::Data],
                 dtypes: $dtypes(BlockFormat::$format),
                 output: $crate::op::table::optional!($($crate::DType::$output)?),
+                shape: $shape,
+                batch: $batch,
                 forms: &[],
                 definition: concat!($($doc),+).trim_ascii(),
                 gradient: None,
@@ -128,18 +138,71 @@ blocks! {
     pub enum Quantized;
 
     /// The weights: scale times quant, with an offset added or taken away, in f32; exact or rounded once.
-    Dequantize "dequantize_" (weights: Blocks) on bytes -> F32;
+    Dequantize "dequantize_" (weights: Blocks) on bytes -> F32, shape: whole_blocks, batch: leading::<2>;
     /// As `dequantize`, rounded once more.
-    DequantizeF16 "dequantize_to_f16_" (weights: Blocks) on bytes -> F16;
+    DequantizeF16 "dequantize_to_f16_" (weights: Blocks) on bytes -> F16, shape: whole_blocks,
+        batch: leading::<2>;
     /// [.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through
     /// ggml's 8-bit blocks.
-    Qmatmul "qmatmul_" (x: Data, weights: Blocks) on activations;
+    Qmatmul "qmatmul_" (x: Data, weights: Blocks) on activations, shape: qmatmul, batch: leading::<2>;
     /// The rows of the weights [rows, width] that ids of any shape name, as `dequantize` has them.
-    Embedding "embedding_" (weights: Blocks, ids: Index) on bytes -> F32;
+    Embedding "embedding_" (weights: Blocks, ids: Index) on bytes -> F32, shape: embedding, batch: ids;
     /// For each id of a token, [t, s], its activations, [t, 1, k] or [t, s, k], times the transpose of the
     /// weights [experts, n, k] that the id names; rounding as `qmatmul`.
-    IndexedMoe "indexed_moe_" (x: Data, weights: Blocks, ids: Index) on experts;
+    IndexedMoe "indexed_moe_" (x: Data, weights: Blocks, ids: Index) on experts, shape: indexed_moe,
+        batch: tokens;
     /// The weights that blocks made of the numbers mean: by the formulas of ggml's reference quantizers
     /// where those leave no choice, near the numbers where they search.
-    Quantize "quantize_" (x: Data) on numbers -> F32;
+    Quantize "quantize_" (x: Data) on numbers -> F32, shape: whole_blocks, batch: leading::<2>;
+}
+
+/// The shape of the weights, which are argument `i` and have whole blocks along their last dimension.
+fn weights<'a>(call: &Operands<'a>, i: usize) -> Result<&'a [usize], String> {
+    let shape = call.shapes[i];
+    let len = call.op.block_format().map_or(1, BlockFormat::block_len);
+    let whole = shape.last().is_some_and(|last| last.is_multiple_of(len));
+    call.require(whole, &format!("rows of weights are whole blocks of {len}"))?;
+    Ok(shape)
+}
+
+fn whole_blocks(call: &Operands<'_>) -> Result<Shapes, String> {
+    Shapes::of(weights(call, 0)?.to_vec())
+}
+
+fn embedding(call: &Operands<'_>) -> Result<Shapes, String> {
+    call.rank(0, 2)?;
+    let (weights, ids) = (weights(call, 0)?, call.shapes[1]);
+    let count: usize = ids.iter().product();
+    call.require(count == 0 || weights[0] > 0, "ids need something to point at")?;
+    Ok(Shapes {
+        output: [ids, &weights[1..]].concat(),
+        bound: Some(weights[0]),
+    })
+}
+
+fn qmatmul(call: &Operands<'_>) -> Result<Shapes, String> {
+    call.rank(1, 2)?;
+    let (x, weights) = (call.shapes[0], weights(call, 1)?);
+    let fits = x.len() >= 2 && x.last() == weights.last();
+    call.require(fits, "activations are [.., m, k] and weights [n, k]")?;
+    Shapes::of(call.with_extent(x.len() - 1, weights[0]))
+}
+
+fn indexed_moe(call: &Operands<'_>) -> Result<Shapes, String> {
+    call.rank(1, 3)?;
+    let (x, weights, ids) = (call.rank(0, 3)?, weights(call, 1)?, call.rank(2, 2)?);
+    let fits = x[0] == ids[0] && (x[1] == 1 || x[1] == ids[1]) && x[2] == weights[2];
+    call.require(
+        fits && weights[0] > 0,
+        "activations are [t, 1, k] or [t, s, k], weights [experts, n, k] and ids [t, s]",
+    )?;
+    Ok(Shapes {
+        output: vec![ids[0], ids[1], weights[1]],
+        bound: Some(weights[0]),
+    })
+}
+
+/// Along the tokens, with all experts for either part.
+fn tokens(_: &Operands<'_>) -> Option<Cut> {
+    Some((vec![Some(0), None, Some(0)], 0))
 }

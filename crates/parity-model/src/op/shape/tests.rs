@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::op::formats::BlockFormat::{F16, Q4_0, Q6K};
-use crate::op::{Binary, Cast, Unary, Where};
+use crate::op::{
+    Binary, Cast, Conv, Copies, Indexing, Layers, Matmul, Nn, Pool, Quantized, Random, Reduce, Sort, Unary,
+    Upsample, Where,
+};
 
 fn output(op: impl Into<Op>, params: &[f64], shapes: &[&[usize]]) -> Result<Vec<usize>, String> {
     infer(op.into(), params, shapes).map(|shapes| shapes.output)
@@ -102,12 +105,7 @@ fn a_broken_rule_is_named() {
     );
     breaks(Reduce::Sum, &[1.0, 0.0], &[&[2, 3]], "in ascending order");
     breaks(Reduce::Max, &[0.0], &[&[0, 3]], "extreme of nothing");
-    breaks(
-        Indexing::IndexSelect,
-        &[0.0],
-        &[&[2], &[2, 2]],
-        "argument 1 has 1",
-    );
+    breaks(Indexing::IndexSelect, &[0.0], &[&[2], &[2, 2]], "`ids` has 1");
     breaks(Indexing::Gather, &[0.0], &[&[2, 3], &[2, 4]], "no longer");
     breaks(Indexing::Gather, &[0.0], &[&[0, 3], &[2, 3]], "point at");
     breaks(Matmul::Matmul, &[], &[&[2, 3], &[2, 3]], "columns of the left");
@@ -149,7 +147,7 @@ fn a_broken_rule_is_named() {
         Quantized::Qmatmul(Q4_0),
         &[],
         &[&[2, 32], &[1, 5, 32]],
-        "argument 1 has 2",
+        "`weights` has 2",
     );
     breaks(Quantized::Embedding(F16), &[], &[&[0, 7], &[1]], "point at");
 }
@@ -167,5 +165,96 @@ fn ids_are_bounded_by_the_dimension_they_point_into() {
     assert_eq!(
         infer(Unary::Exp.into(), &[], &[&[2]]).map(|found| found.bound),
         Ok(None)
+    );
+}
+
+#[test]
+fn views_give_their_shapes() {
+    gives(Copies::Narrow, &[1.0, 2.0, 3.0], &[&[4, 5]], &[4, 3]);
+    gives(Copies::Index, &[1.0, 2.0, 3.0], &[&[4, 5]], &[4, 1]);
+    gives(Copies::GetOnDim, &[0.0, 3.0], &[&[4, 5]], &[5]);
+    gives(Copies::Transpose, &[0.0, 2.0], &[&[2, 3, 4]], &[4, 3, 2]);
+    gives(Copies::Permute, &[2.0, 0.0, 1.0], &[&[2, 3, 4]], &[4, 2, 3]);
+    gives(Copies::Squeeze, &[1.0], &[&[2, 1, 4]], &[2, 4]);
+    gives(Copies::Squeeze, &[0.0], &[&[2, 1, 4]], &[2, 1, 4]);
+    gives(Copies::Unsqueeze, &[2.0], &[&[2, 3]], &[2, 3, 1]);
+    gives(Copies::Flatten, &[1.0, 2.0], &[&[2, 3, 4, 5]], &[2, 12, 5]);
+    gives(Copies::Reshape, &[3.0, 4.0], &[&[2, 6]], &[3, 4]);
+    gives(Copies::BroadcastAs, &[4.0, 2.0, 3.0], &[&[2, 1]], &[4, 2, 3]);
+    gives(Copies::Arange, &[0.0, 1.0, 0.25], &[&[4]], &[4]);
+}
+
+#[test]
+fn layers_give_their_shapes() {
+    gives(Layers::Linear, &[], &[&[2, 5, 3], &[4, 3], &[4]], &[2, 5, 4]);
+    gives(
+        Layers::Conv1dBias,
+        &[1.0, 1.0, 1.0, 2.0],
+        &[&[1, 4, 7], &[6, 2, 3], &[6]],
+        &[1, 6, 7],
+    );
+    gives(Layers::Embedding, &[], &[&[5, 7], &[2, 3]], &[2, 3, 7]);
+    gives(
+        Layers::GroupNorm,
+        &[2.0, 1e-5],
+        &[&[2, 4, 3], &[4], &[4]],
+        &[2, 4, 3],
+    );
+    gives(
+        Layers::Attention,
+        &[0.0],
+        &[&[1, 2, 3, 4], &[1, 2, 5, 4], &[1, 2, 5, 6]],
+        &[1, 2, 3, 6],
+    );
+    gives(Layers::CrossEntropy, &[], &[&[3, 8], &[3]], &[]);
+    gives(
+        Layers::GruStep,
+        &[],
+        &[&[2, 3], &[2, 4], &[12, 3], &[12, 4], &[12], &[12]],
+        &[2, 4],
+    );
+    gives(Random::Uniform, &[0.0, 1.0], &[&[3]], &[2, 3]);
+}
+
+#[test]
+fn a_broken_rule_of_a_view_or_a_layer_is_named() {
+    breaks(Copies::Narrow, &[1.0, 4.0, 2.0], &[&[4, 5]], "inside");
+    breaks(Copies::Index, &[0.0, 2.0, 2.0], &[&[4, 5]], "not empty");
+    breaks(Copies::GetOnDim, &[0.0, 4.0], &[&[4, 5]], "such a slice");
+    breaks(Copies::Permute, &[0.0, 0.0], &[&[2, 3]], "named once");
+    breaks(Copies::Reshape, &[5.0], &[&[2, 3]], "as many elements");
+    breaks(Copies::BroadcastAs, &[3.0], &[&[2]], "be repeated");
+    breaks(Copies::Eye, &[], &[&[2, 3]], "square");
+    breaks(
+        Copies::Arange,
+        &[0.0, 1.0, 0.0],
+        &[&[4]],
+        "there are [inf] numbers",
+    );
+    breaks(
+        Layers::Linear,
+        &[],
+        &[&[2, 3], &[4, 5], &[4]],
+        "the weight [n, k]",
+    );
+    breaks(
+        Layers::GroupNorm,
+        &[3.0, 1e-5],
+        &[&[2, 4, 3], &[4], &[4]],
+        "divide",
+    );
+    breaks(
+        Layers::Attention,
+        &[1.0],
+        &[&[1, 2, 3, 4], &[1, 2, 5, 4], &[1, 2, 5, 6]],
+        "s = t",
+    );
+    breaks(Layers::Mse, &[], &[&[3], &[4]], "one shape");
+    breaks(Random::Uniform, &[1.0, 1.0], &[&[3]], "below");
+    breaks(
+        Random::NormalSeeded,
+        &[0.0, 1.0, 0.5],
+        &[&[3]],
+        "a whole number as `seed`",
     );
 }
