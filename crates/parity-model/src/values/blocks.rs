@@ -10,7 +10,7 @@ use crate::{DType, HostTensor};
 
 /// What the floats of a block are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BlockFloats {
     /// Any finite bits: every exponent, both signs.
     Any,
     /// The largest finite number or its negative.
@@ -41,15 +41,15 @@ pub(crate) fn fill_blocks(
     let blocks = shape.iter().product::<usize>() / format.block_bytes();
     let mut bytes = Vec::with_capacity(blocks * format.block_bytes());
     for i in 0..blocks {
-        let kind = match (i % 8, set) {
-            (3, _) => Kind::Zero,
-            (_, ValueSet::Quants) => Kind::Whole,
-            (5, ValueSet::Any) => Kind::Largest,
-            (2 | 4 | 7, ValueSet::Any) => Kind::Any,
-            (5, _) => Kind::Larger,
-            (_, _) => Kind::Small,
+        let floats = match (i % 8, set) {
+            (3, _) => BlockFloats::Zero,
+            (_, ValueSet::Quants) => BlockFloats::Whole,
+            (5, ValueSet::Any) => BlockFloats::Largest,
+            (2 | 4 | 7, ValueSet::Any) => BlockFloats::Any,
+            (5, _) => BlockFloats::Larger,
+            (_, _) => BlockFloats::Small,
         };
-        bytes.extend(block(format, kind, &mut rng));
+        bytes.extend(block(format, floats, &mut rng));
     }
     HostTensor {
         dtype: DType::U8,
@@ -58,15 +58,15 @@ pub(crate) fn fill_blocks(
     }
 }
 
-fn block(format: BlockFormat, kind: Kind, rng: &mut ChaCha8Rng) -> Vec<u8> {
+fn block(format: BlockFormat, floats: BlockFloats, rng: &mut ChaCha8Rng) -> Vec<u8> {
     let mut bytes = vec![0; format.block_bytes()];
-    if kind == Kind::Zero {
+    if floats == BlockFloats::Zero {
         return bytes;
     }
     rng.fill_bytes(&mut bytes);
     let (dtype, places) = format.floats();
     for &at in places {
-        let bits = float(dtype, format.is_plain(), kind, rng);
+        let bits = float(dtype, format.is_plain(), floats, rng);
         let float = bits.to_le_bytes();
         bytes[at..at + dtype.size()].copy_from_slice(&float[..dtype.size()]);
     }
@@ -74,23 +74,23 @@ fn block(format: BlockFormat, kind: Kind, rng: &mut ChaCha8Rng) -> Vec<u8> {
 }
 
 /// The bits of one float of a block; `alone` where it is the weight itself.
-fn float(dtype: DType, alone: bool, kind: Kind, rng: &mut ChaCha8Rng) -> u64 {
+fn float(dtype: DType, alone: bool, floats: BlockFloats, rng: &mut ChaCha8Rng) -> u64 {
     let number = Format::of(dtype).unwrap_or_else(|| panic!("{dtype} in a block"));
     let sign = if rng.next_u64() & 1 == 0 { 1.0 } else { -1.0 };
     let size = if alone { 1.0 } else { 0.01 };
-    let value = match kind {
-        Kind::Zero => 0.0,
-        Kind::Any => loop {
+    let value = match floats {
+        BlockFloats::Zero => 0.0,
+        BlockFloats::Any => loop {
             let bits = rng.next_u64() & (u64::MAX >> (64 - number.bits));
             if number.decode(bits).is_finite() {
                 return bits;
             }
         },
-        Kind::Largest => number.max,
-        Kind::Small => size * unit(rng),
-        Kind::Larger => 16.0 * size * unit(rng),
-        Kind::Whole if alone => between(rng, 0, 8) as f64,
-        Kind::Whole => 1.0,
+        BlockFloats::Largest => number.max,
+        BlockFloats::Small => size * unit(rng),
+        BlockFloats::Larger => 16.0 * size * unit(rng),
+        BlockFloats::Whole if alone => between(rng, 0, 8) as f64,
+        BlockFloats::Whole => 1.0,
     };
     number.encode(sign * value)
 }
