@@ -110,6 +110,95 @@ impl Source {
     }
 }
 
+impl Source {
+    /// The lines of `match`es that name variants of one of `enums` in an arm and take anything in another: `_`, a new name,
+    /// or a tuple of `_`. A new variant would go unseen there. What `#[cfg(test)]` marks is left out.
+    ///
+    /// # Panics
+    /// As [`Source::mentions`].
+    pub fn open_matches(&self, enums: &[&str]) -> Vec<usize> {
+        let tokens: TokenStream = self
+            .text
+            .parse()
+            .unwrap_or_else(|error| panic!("{}: not Rust: {error}", self.path));
+        let mut lines = Vec::new();
+        open_matches(tokens, enums, &mut lines);
+        lines
+    }
+}
+
+fn open_matches(tokens: TokenStream, enums: &[&str], lines: &mut Vec<usize>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let (mut at, mut start, mut names_variant, mut open) = (0, 0, false, None);
+    while at < tokens.len() {
+        if mark(&tokens, at) == Some('#') {
+            at = attribute(&tokens, at);
+            start = at;
+            continue;
+        }
+        if let Some(TokenTree::Group(group)) = tokens.get(at) {
+            open_matches(group.stream(), enums, lines);
+        }
+        if is_arrow(&tokens, at) {
+            let pattern = without_guard(&tokens[start..at]);
+            names_variant |= names_one_of(pattern, enums);
+            if takes_anything(pattern) {
+                open = open.or_else(|| Some(line(pattern[0].span().start())));
+            }
+            at += 2;
+            // The arm ends with its block, or with a comma.
+            if let Some(block) = group(&tokens, at, Delimiter::Brace) {
+                open_matches(block.stream(), enums, lines);
+                start = at + 1 + usize::from(mark(&tokens, at + 1) == Some(','));
+                at = start;
+                continue;
+            }
+        }
+        at += 1;
+        if mark(&tokens, at - 1) == Some(',') {
+            start = at;
+        }
+    }
+    lines.extend(open.filter(|_| names_variant));
+}
+
+fn without_guard(pattern: &[TokenTree]) -> &[TokenTree] {
+    let guard = pattern
+        .iter()
+        .position(|token| matches!(token, TokenTree::Ident(word) if word == "if"));
+    &pattern[..guard.unwrap_or(pattern.len())]
+}
+
+/// Whether the pattern has `Name::` for one of the names, at any depth.
+fn names_one_of(pattern: &[TokenTree], names: &[&str]) -> bool {
+    pattern.iter().enumerate().any(|(i, token)| match token {
+        TokenTree::Ident(word) => names.iter().any(|name| word == name) && mark(pattern, i + 1) == Some(':'),
+        TokenTree::Group(group) => {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            names_one_of(&inner, names)
+        }
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+/// Whether the pattern is `_`, a new name, or a tuple of such.
+fn takes_anything(pattern: &[TokenTree]) -> bool {
+    match pattern {
+        [TokenTree::Ident(word)] => {
+            let word = word.to_string();
+            !["true", "false"].contains(&word.as_str())
+                && word.starts_with(|c: char| c == '_' || c.is_lowercase())
+        }
+        [TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            let parts = inner.split(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ','));
+            let mut parts = parts.filter(|part| !part.is_empty()).peekable();
+            parts.peek().is_some() && parts.all(takes_anything)
+        }
+        _ => false,
+    }
+}
+
 /// Reads the tokens of one level: of a file, or of what stands between two brackets.
 fn read(tokens: TokenStream, mentions: &mut Vec<Mention>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();

@@ -121,6 +121,47 @@ fn backend_names(files: &[Source]) -> Vec<String> {
     )
 }
 
+/// The enums of the table of ops.
+const TABLES_OF_OPS: [&str; 21] = [
+    "Op",
+    "Unary",
+    "Binary",
+    "Cast",
+    "Where",
+    "Reduce",
+    "Keep",
+    "Indexing",
+    "Matmul",
+    "Conv",
+    "Pool",
+    "Upsample",
+    "Copies",
+    "Sort",
+    "Nn",
+    "Layers",
+    "Random",
+    "Quantized",
+    "BlockFormat",
+    "Differentiable",
+    "GradOnly",
+];
+
+fn tables_are_matched_whole(files: &[Source]) -> Vec<String> {
+    let crates = ["crates/parity-model/src/"];
+    let watched = files
+        .iter()
+        .filter(|file| !file.is_test() && below(&file.path, &crates));
+    watched
+        .flat_map(|file| {
+            let lines = file.open_matches(&TABLES_OF_OPS);
+            lines
+                .into_iter()
+                .map(|line| format!("{}:{line}", file.path))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 fn modules_say_their_job(files: &[Source]) -> Vec<String> {
     let silent = files.iter().filter(|file| {
         let mut first = file.text.lines().take(3);
@@ -203,6 +244,15 @@ fn backend_names_are_in_one_module() {
         backend_names,
         &["rs"],
         "backend names belong in crates/parity-exec/src/backend.rs",
+    );
+}
+
+#[test]
+fn a_new_op_does_not_compile_until_every_match_knows_it() {
+    holds(
+        tables_are_matched_whole,
+        &["rs"],
+        "name the variants: a `_` arm takes an op that nobody thought of",
     );
 }
 
@@ -319,6 +369,21 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         "core::arch::global_asm!(\"nop\");",
     ),
     (
+        tables_are_matched_whole,
+        "crates/parity-model/src/x.rs",
+        "fn f(op: Op) -> u8 { match op { Op::Unary(_) => 1, _ => 0 } }",
+    ),
+    (
+        tables_are_matched_whole,
+        "crates/parity-model/src/x.rs",
+        "fn f() { g(|op| { match (op, 1) { (Some(Unary::Exp), _) if h() => { 1 } (_, _) => { 0 } } }); }",
+    ),
+    (
+        tables_are_matched_whole,
+        "crates/parity-model/src/x.rs",
+        "#[cfg(test)]\nuse a::b;\nfn f(op: Copies) { match op { Copies::Copy => {} other => g(other), } }",
+    ),
+    (
         modules_say_their_job,
         "parity-cli/src/x.rs",
         "use a::b;\n\n\n//! Too late.\n",
@@ -343,7 +408,9 @@ fn each_rule_finds_what_a_hurried_person_writes() {
 #[test]
 fn no_rule_finds_what_tests_comments_and_texts_say() {
     let harmless = "//! Reads no `std::fs`.\n// std::env\n/// std::time\nfn f() { g(\"std::fs and extern C on the cpu\"); }\n\
-                    #[cfg(test)]\nmod tests {\n    use std::{fs, time::Instant};\n    fn f() -> &'static str { \"cuda\" }\n}\n";
+                    #[cfg(test)]\nmod tests {\n    use std::{fs, time::Instant};\n    fn f() -> &'static str { \"cuda\" }\n    \
+                    fn g(op: Op) { match op { Op::Unary(_) => {} _ => {} } }\n}\nfn h(op: Op) { match op { Op::Unary(_) => {} Op::Grad(_) => {} } }\n\
+                    fn i(x: u8) { match x { 1 => f(Op::ALL), _ => {} } }\n";
     for (rule, path, _) in PLANTED {
         let found = rule(&[planted(path, harmless)]);
         assert!(found.is_empty(), "{found:?}");
