@@ -1,5 +1,5 @@
 //! Golden bundles: any manifest, entries and values make a bundle or are refused, with an error that names the file. The digests
-//! of what was mutated are made right, so that the readers behind them are reached.
+//! of what was mutated are made right, so that the readers that come after them are reached.
 #![no_main]
 
 use std::{fs, io::Write, path::Path, sync::LazyLock};

@@ -15,7 +15,7 @@ fuzz_target!(|input: &str| {
     for line in lines {
         let before = journal.clone();
         if journal.push(line).is_err() {
-            // NaN is no seconds of its own equal.
+            // NaN seconds never equal themselves.
             assert!(
                 journal == before || before != before.clone(),
                 "a refused line changes nothing"

@@ -1,6 +1,6 @@
 //! Text that takes the place of derived functions, and further arms for upstream's macros; see candle-overlay.
 //!
-//! This file is not compiled as it stands: each function goes where upstream has the Metal one.
+//! This file is not compiled itself: each function goes where upstream has the Metal one.
 
 mod utils {
     /// Whether `Device::rocm_if_available` gives a ROCm device: there is an AMD GPU, or `ROCM_DRIVER=soft` asks for the

@@ -1,6 +1,6 @@
 //! Derives the sources of candle-core with a ROCm device from the pristine ones and our glue.
 //!
-//! Files in, files out: what is read comes from [`Source`] and [`Glue`], what is written is [`Output`]'s business.
+//! Files in, files out: what is read comes from [`Source`] and [`Glue`], [`Output`] does the writing.
 //!
 //! [`Output`]: crate::output::Output
 

@@ -67,7 +67,7 @@ const HOST_ONLY: [HostOnly; 2] = [
     },
 ];
 
-/// A place of the source, and what stands there instead.
+/// A place of the source, and the text that replaces it.
 struct Change {
     range: Range<usize>,
     text: String,
@@ -218,7 +218,7 @@ impl Mover<'_> {
         }
     }
 
-    /// A tensor prints its device behind its dtype, but for the CPU: `Tensor[[2], f32]`, `Tensor[[2], f32, rocm:0]`.
+    /// A tensor prints its device after its dtype, except the CPU: `Tensor[[2], f32]`, `Tensor[[2], f32, rocm:0]`.
     fn printed(&mut self, literal: Range<usize>) {
         let text = &self.source[literal.clone()];
         let ends: Vec<usize> = text
@@ -301,7 +301,7 @@ fn mask(call: &Group) -> Option<Group> {
     })
 }
 
-/// Where the arguments of a call stand.
+/// Where the arguments of a call are.
 fn arguments(call: &Group) -> Vec<Range<usize>> {
     let tokens: Vec<TokenTree> = call.stream().into_iter().collect();
     let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
@@ -316,7 +316,7 @@ fn is_semicolon(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';')
 }
 
-/// Whether what stands before `next` is a pattern of a match.
+/// Whether the tokens before `next` are a pattern of a match.
 fn is_pattern(next: Option<&TokenTree>) -> bool {
     matches!(next, Some(TokenTree::Punct(punct)) if ['=', '|'].contains(&punct.as_char()))
 }
@@ -331,7 +331,7 @@ struct Functions<'a> {
 struct Function {
     name: String,
     range: Range<usize>,
-    /// Where the name stands, for a test.
+    /// Where the name is, for a test.
     test: Option<Range<usize>>,
 }
 

@@ -1,6 +1,6 @@
 //! Our own text where the renamed one would be wrong: functions, and further arms of upstream's macros.
 //!
-//! `glue/overrides.rs` is never compiled as it stands. A function in `mod utils` or `trait CustomOp1` there takes the
+//! `glue/overrides.rs` is never compiled itself. A function in `mod utils` or `trait CustomOp1` there takes the
 //! place of the derived function of that name in the file `utils.rs` or the trait (or type) `CustomOp1`.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ impl Overrides {
                     let arms = format!("    {}\n", source[body].trim());
                     overrides.macros.insert(name, (arms, false));
                 }
-                // The imports make the file read, and check, like the code it stands for.
+                // The imports make the file read, and check, like the code that it replaces.
                 Item::Use(_) => {}
                 other => {
                     return Err(syn::Error::new(

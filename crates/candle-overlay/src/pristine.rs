@@ -134,7 +134,7 @@ pub enum PristineError {
         /// Checksum of the file.
         found: String,
     },
-    /// There is no archive and none could be fetched.
+    /// The archive is missing, and fetching it failed.
     #[error(
         "no {archive} in {looked}, and `cargo info` did not bring it: {reason}\n\
          connect this machine once, or set {variable} to a folder that holds the unpacked crate"

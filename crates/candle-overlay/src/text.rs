@@ -35,7 +35,7 @@ impl Edits {
 
 /// Renamings that plain Metal to Rocm gets wrong. Each row must be used; the audit lists the ones that were not.
 const REWRITES: &[(&str, &str)] = &[
-    // Our device is no dummy, and its module is named as a user would look for it.
+    // Our device is a real one, and its module is named as a user would look for it.
     (
         "mod dummy_rocm_backend;",
         "pub mod rocm;\npub use ::rocm_backend;",
@@ -90,7 +90,7 @@ pub(crate) fn indent(source: &str, at: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// `text`, whose last line stands as deep as its first, moved to the depth of `indent`.
+/// `text`, whose last line is indented as deep as its first, moved to the depth of `indent`.
 pub(crate) fn reindent(text: &str, indent: &str) -> String {
     let last = text.lines().last().unwrap_or_default();
     let old = &last[..last.len() - last.trim_start().len()];
@@ -111,7 +111,7 @@ pub(crate) fn says_metal(text: &str) -> bool {
     text.to_ascii_lowercase().contains("metal")
 }
 
-/// Whether `word` is one of the identifiers of `text`. False for text that is no token stream.
+/// Whether `word` is one of the identifiers of `text`. False for text that does not parse as tokens.
 pub(crate) fn has_ident(text: &str, word: &str) -> bool {
     fn search(tokens: TokenStream, word: &str) -> bool {
         tokens.into_iter().any(|token| match token {

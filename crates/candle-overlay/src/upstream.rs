@@ -78,7 +78,7 @@ const ROUNDED_AS_CPU: [(&str, &str); 7] = [
 #[derive(Debug)]
 pub struct Tests {
     /// Files for a `tests/` folder, by name: upstream's, with a ROCm variant of what has one for each device, and copies
-    /// that are moved to the device, `_rocm` behind their names.
+    /// that are moved to the device; their names end in `_rocm`.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Every test, ordered by file and then as written.
     pub tests: Vec<Test>,
@@ -163,7 +163,7 @@ impl Tests {
     }
 }
 
-/// A test as it stands in a file.
+/// A test as a file has it.
 #[derive(Debug)]
 struct Found {
     modules: Vec<String>,

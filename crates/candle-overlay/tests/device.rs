@@ -1,6 +1,6 @@
 //! `Device::Rocm` as a user of candle meets it: on the device there is, which may be the software one.
 //!
-//! What the kernels compute is parity's business; here it is that candle reaches them, and what it says when it cannot.
+//! These tests check that candle reaches the kernels, and what it says when it cannot. parity checks what the kernels compute.
 #![expect(
     unexpected_cfgs,
     reason = "candle's test_device! asks for candle's own features"

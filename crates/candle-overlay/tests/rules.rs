@@ -1,4 +1,4 @@
-//! Each rule on a small piece of Rust: what stands beside Metal afterwards.
+//! Each rule on a small piece of Rust: what is beside Metal afterwards.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::fs;

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Command::Run(asked) => kernel::run(&asked, &mut out),
         Command::Trace(asked) => trace::trace(&asked, &mut out),
     };
-    // A reader that went away, such as `head`, is no failure.
+    // A reader that went away, such as `head`, does not make the command fail.
     let flushed = out.flush();
     match (result, flushed) {
         (Ok(()), _) => ExitCode::SUCCESS,

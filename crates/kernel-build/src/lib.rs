@@ -1,7 +1,7 @@
 //! Compiles HIP kernels to AMD GPU code objects: a stock clang with its AMDGPU target, lld and AMD's device libraries;
 //! no ROCm, no HIP header. rocm-backend's build script is the main caller; tests compile altered kernels with it.
 //!
-//! What is compiled says the caller; how a code object gets onto a device is `rocm-backend`'s business.
+//! The caller says what is compiled; `rocm-backend` loads the code objects.
 //!
 //! | variable | meaning | default |
 //! |---|---|---|

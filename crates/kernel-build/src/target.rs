@@ -1,4 +1,4 @@
-//! What the device libraries have to be told about a gfx target. Which instructions it has is clang's business.
+//! What the device libraries have to be told about a gfx target. clang knows which instructions it has.
 
 /// One gfx target, for example gfx1100.
 #[derive(Clone, Debug, PartialEq, Eq)]

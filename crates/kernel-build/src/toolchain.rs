@@ -17,7 +17,7 @@ To install what the kernels are compiled with (no GPU and no ROCm runtime are ne
     ROCm             the rocm-llvm package (it installs /opt/rocm/llvm/bin/clang++)
 Or name your own: ROCM_CLANG=/path/to/clang++ ROCM_DEVICE_LIB_PATH=/path/to/amdgcn/bitcode";
 
-/// Where distributions put `ocml.bc`; a `*` stands for any one folder name.
+/// Where distributions put `ocml.bc`; a `*` matches any one folder name.
 const DEVICE_LIB_DIRS: &[&str] = &[
     "/usr/lib/*/amdgcn/bitcode",                  // Debian, Ubuntu: x86_64-linux-gnu
     "/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode", // Debian, Ubuntu: rocm-device-libs-17, -21
@@ -95,7 +95,7 @@ fn find_clang() -> Result<(PathBuf, String), String> {
     ))
 }
 
-/// The file that a program's name stands for.
+/// The file that a program's name leads to.
 fn on_path(program: &Path) -> Result<PathBuf, String> {
     let dirs = env::var_os("PATH").unwrap_or_default();
     let mut files = match program.components().count() {
@@ -178,7 +178,7 @@ fn find_device_libs(clang: &Path) -> Result<[PathBuf; 2], String> {
     ))
 }
 
-/// The existing folders that a pattern stands for; the last by name first, because that is the newest version.
+/// The existing folders that match a pattern; the last by name first, because that is the newest version.
 fn expand(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {

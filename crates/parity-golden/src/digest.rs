@@ -30,7 +30,7 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes), 64)
 }
 
-/// Lengths stand before what they count, so that no two lists of tensors are fed in alike.
+/// Each length comes before what it counts, so that two different lists of tensors never feed in the same bytes.
 fn add(hash: &mut Sha256, tensor: &HostTensor) {
     hash.update(tensor.dtype.name().as_bytes());
     hash.update((tensor.shape.len() as u64).to_le_bytes());

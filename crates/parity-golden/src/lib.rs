@@ -1,4 +1,4 @@
-//! Golden bundles: what a device computed, recorded where it stands and carried to machines that lack it.
+//! Golden bundles: what a device computed, recorded at the device and carried to machines that lack it.
 //!
 //! A bundle is a folder of three files. `manifest.json` says what was recorded: device, driver, candle's version, seed, and
 //! the digests of the other two. `entries.jsonl.gz` has a line per case: a digest of its inputs and what became of it.

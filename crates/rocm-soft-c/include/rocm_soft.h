@@ -25,7 +25,7 @@ enum gfx_status {
 //   grid     workgroups in x, y, z
 //   block    work-items of a workgroup in x, y, z; at most 1024 in all
 //   kernarg  the arguments, at most 4352 bytes. The kernel finds the address of a copy of them in s[0:1].
-//   rsrc2    COMPUTE_PGM_RSRC2: bits 5:1 user SGPRs (2 to 31; those behind s[0:1] are zero), bits 7, 8, 9 whether the
+//   rsrc2    COMPUTE_PGM_RSRC2: bits 5:1 user SGPRs (2 to 31; those after s[0:1] are zero), bits 7, 8, 9 whether the
 //            workgroup ids x, y, z follow them, bits 23:15 LDS of a workgroup in blocks of 512 bytes
 //   scratch_bytes_per_lane  private memory, at offset 0 of each lane's scratch; at most 8 MiB for a wave
 //

@@ -1,5 +1,5 @@
 //! C's side: raw pointers become slices and addresses here, and nowhere else in this crate. What is asked of the caller
-//! stands in `include/rocm_soft.h`; the safety comments rely on it. No panic crosses into C.
+//! is documented in `include/rocm_soft.h`; the safety comments rely on it. No panic crosses into C.
 #![expect(
     unsafe_code,
     reason = "C hands in raw pointers; the header says what is relied on"

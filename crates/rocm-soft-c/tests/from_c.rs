@@ -85,7 +85,7 @@ fn every_promise_of_the_header_holds() {
     assert!(output.status.success());
 }
 
-/// Words and, behind each, the assembly text in the comment.
+/// Words, each with its assembly text in the comment after it.
 fn listing(source: &str) -> Vec<(Vec<u32>, String)> {
     let text = std::fs::read_to_string(root().join(source)).unwrap();
     text.lines()

@@ -1,4 +1,4 @@
-//! The software device behind the entry points: its memory, and what the handles stand for.
+//! The software device that the entry points act on: its memory, and the objects that handles name.
 //!
 //! Safe code; what comes in as a C pointer has become an address, a slice or a handle before it gets here.
 
@@ -66,7 +66,7 @@ struct Event {
 }
 
 /// Nanoseconds that work takes on the device's clock, beside an instruction a nanosecond and [`BYTES_A_NANOSECOND`]: what
-/// events measure must not depend on the host. It is no prediction of a card's times.
+/// events measure must not depend on the host. It does not predict a card's times.
 const SUBMISSION: u64 = 1000;
 /// What copies and fills move.
 const BYTES_A_NANOSECOND: u64 = 100;

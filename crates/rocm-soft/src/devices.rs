@@ -1,6 +1,6 @@
 //! Which software devices this process has, which of them a thread works on, and whose a device address is.
 //!
-//! What one device is and does is device.rs's business. The environment is read once, at the first call.
+//! device.rs says what one device is and does. The environment is read once, at the first call.
 
 use std::cell::Cell;
 use std::env;

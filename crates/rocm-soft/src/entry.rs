@@ -132,7 +132,7 @@ unsafe fn read_out(target: *mut c_void, source: u64, len: usize) -> Result {
 ///
 /// # Safety
 /// Each side that `kind` says is on the host is null or valid for `len` bytes; with `hipMemcpyDefault`, each
-/// side that is no device memory.
+/// side that is not device memory.
 unsafe fn copy(target: *mut c_void, source: *const c_void, len: usize, kind: hipMemcpyKind) -> Result {
     let device = device()?;
     if len == 0 {
@@ -210,7 +210,7 @@ unsafe fn extra_kernarg(extra: *mut *mut c_void) -> Result<Vec<u8>> {
         if key == EXTRA_END {
             break;
         }
-        // SAFETY: a key other than the end has a value behind it.
+        // SAFETY: a key other than the end is followed by a value.
         let value: *const c_void = unsafe { *extra.add(2 * pair + 1) };
         match key {
             EXTRA_POINTER => pointer = value,

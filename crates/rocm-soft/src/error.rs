@@ -67,13 +67,13 @@ pub(crate) fn load(error: &LoadError) -> hipError_t {
     image(error.to_string())
 }
 
-/// Keeps `text` and gives the code of an image that is no code object for this device's loader.
+/// Keeps `text` and gives the code of an image that this device's loader does not take as a code object.
 pub(crate) fn image(text: String) -> hipError_t {
     DETAIL.set(Some(text));
     hip::hipError_t_hipErrorInvalidImage
 }
 
-/// Keeps `text` for whoever asks what was behind this thread's last error.
+/// Keeps `text` for a caller that asks for the cause of this thread's last error.
 pub(crate) fn keep(text: String) {
     DETAIL.set(Some(text));
 }

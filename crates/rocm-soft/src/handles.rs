@@ -1,4 +1,4 @@
-//! Handles: numbers that stand for streams, events, modules and functions.
+//! Handles: numbers that name streams, events, modules and functions.
 //!
 //! A handle carries its kind and is never used again, so that a stale one or one of another kind is not
 //! found. No handle is a pointer to anything.
@@ -9,7 +9,7 @@ use rocm_rs::hip::bindings as hip;
 
 use crate::error::Result;
 
-/// What a handle stands for; the number is in its upper half, above eight bits for the device.
+/// The object that a handle names; the number is in its upper half, above eight bits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -22,10 +22,10 @@ pub(crate) enum Kind {
     Nn = 8,
 }
 
-/// Where the device's number stands in a handle.
+/// Which bits of a handle hold the device's number.
 const DEVICE_BIT: u32 = 32;
 
-/// The device whose handle this is; of what is no handle, any number.
+/// The device whose handle this is. For a number that is not a handle, the result is arbitrary.
 pub(crate) fn device_of(handle: usize) -> usize {
     handle >> DEVICE_BIT & 0xff
 }

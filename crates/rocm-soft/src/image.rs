@@ -34,7 +34,7 @@ fn table(header: &[u8], offset_at: usize, size_at: usize, entry: usize) -> Optio
     (count == 0 || size == entry as u64).then_some((offset, count))
 }
 
-/// How many bytes at least must be read to see both header tables; `None` when this is no ELF64 file.
+/// How many bytes at least must be read to see both header tables; `None` when this is not an ELF64 file.
 pub(crate) fn tables_end(header: &[u8; HEADER_BYTES]) -> Option<usize> {
     if !header.starts_with(b"\x7fELF\x02\x01") {
         return None;

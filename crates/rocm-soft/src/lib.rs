@@ -54,7 +54,7 @@ pub fn symbols() -> &'static [&'static str] {
     &ALL
 }
 
-/// The text behind the last failed launch or module load of this thread, and forgets it: kernel, instruction,
+/// Takes the text of the last failed launch or module load of this thread: kernel, instruction,
 /// work-item, address, allocation for a fault, and what was expected for a refusal. An error code alone says
 /// none of that.
 pub fn take_fault() -> Option<String> {

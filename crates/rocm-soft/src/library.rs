@@ -1,4 +1,4 @@
-//! What the models of AMD's libraries have in common: objects behind handles, device memory at an address, and the names
+//! What the models of AMD's libraries have in common: objects that handles name, device memory at an address, and the names
 //! of statuses. Which status a refusal has is each library's own.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -40,7 +40,7 @@ impl<T> Objects<T> {
 pub(crate) struct Reach<S> {
     /// The call or the library, for the account of what went wrong.
     pub(crate) who: &'static str,
-    /// The status when there is no device.
+    /// The status when the device is missing.
     pub(crate) missing: S,
     /// The status of an access that is not inside one allocation: a card would fault.
     pub(crate) outside: S,

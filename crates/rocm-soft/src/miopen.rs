@@ -3,7 +3,7 @@
 //!
 //! There is one solution, a product of matrices; it asks for a workspace, as MIOpen's do. Sums are taken in f32, tap after
 //! tap, and rounded once. Not modelled: other layouts, three dimensions, transposed descriptors, gradients by the kernel, and
-//! the search for the fastest solution. There is no convolution of f64 and of integers, as in MIOpen, and no pooling of bf16.
+//! the search for the fastest solution. Like MIOpen, it does not convolve f64 or integers, and does not pool bf16.
 
 use rocm_rs::miopen::bindings as nn;
 use rocm_rs::miopen::bindings::{
@@ -53,7 +53,7 @@ struct Pooling {
     slide: Slide,
 }
 
-/// What a handle stands for. Each kind of descriptor is an error until it is set.
+/// The object that a handle names. Each kind of descriptor is an error until it is set.
 #[derive(Debug, Clone, Copy)]
 enum Object {
     Handle,

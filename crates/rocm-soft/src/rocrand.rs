@@ -159,7 +159,7 @@ impl Draw for NormalDouble {
     }
 }
 
-/// `count` numbers of `size` bytes at `address`; the sequence goes on behind the words that whole groups of numbers use.
+/// `count` numbers of `size` bytes at `address`; the sequence goes on after the words that whole groups of numbers use.
 pub(crate) fn generate<D: Draw>(
     generator: usize,
     draw: &D,

@@ -123,7 +123,7 @@ fn view<'a>((storage, layout): Operand<'a>) -> rocm_backend::View<'a> {
     storage.view(layout)
 }
 
-/// Refuses what candle's CPU refuses of rows: dtypes that differ or are no floats, and gaps.
+/// Refuses what candle's CPU refuses of rows: dtypes that differ, dtypes other than floats, and gaps.
 fn check(op: &str, operands: &[Operand<'_>]) -> Result<()> {
     let dtypes: Vec<DType> = operands.iter().map(|(storage, _)| storage.dtype()).collect();
     let is_float = |dtype: &DType| matches!(dtype, DType::BF16 | DType::F16 | DType::F32 | DType::F64);

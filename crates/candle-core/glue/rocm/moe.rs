@@ -1,5 +1,5 @@
 //! Mixtures of experts. candle-nn's own `moe::moe_gemm` is compiled for CUDA only and cannot be given another device, so that
-//! these stand here, with its names, arguments and meaning.
+//! these are here, with its names, arguments and meaning.
 
 use parking_lot::RwLockReadGuard;
 use rocm_backend::{View, ops};

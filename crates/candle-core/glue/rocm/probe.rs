@@ -1,5 +1,5 @@
 //! What a custom op of candle-nn or candle keeps to itself, found out by asking it: each op can run on the CPU, and what it
-//! makes of a few chosen numbers tells its parameter. Pure functions; who asks the op is `custom.rs`'s business.
+//! makes of a few chosen numbers tells its parameter. Pure functions; `custom.rs` asks the op.
 //!
 //! The `eps` of a norm cannot be read off one answer: it goes through a square root, which maps two floats to one. So the
 //! answer to a probe is held against what the norm's formula gives for every `eps`. The formula never rises with `eps`
@@ -57,7 +57,7 @@ fn matching(formula: Formula, x: f32, answer: f32, range: (u32, u32)) -> Option<
     (first < beyond).then(|| (first, beyond - 1))
 }
 
-/// The first number of `range` that `holds`, which then hold all behind it; one beyond the range if none does.
+/// The first number of `range` for which `holds` is true; it must be true for all later ones too. One past the range if it is true for none.
 fn first_where((mut low, high): (u32, u32), holds: impl Fn(u32) -> bool) -> u32 {
     let mut high = high + 1;
     while low < high {

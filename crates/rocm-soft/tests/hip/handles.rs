@@ -80,7 +80,7 @@ fn events_measure_only_after_both_were_recorded() {
     assert_eq!(call!(hipEventRecord(stop, ptr::null_mut())), OK);
     assert_eq!(call!(hipEventElapsedTime(&mut milliseconds, start, stop)), OK);
     assert!(milliseconds >= 0.0);
-    // An event is no stream.
+    // An event is not a stream.
     assert_eq!(call!(hipStreamSynchronize(stop.cast())), INVALID_HANDLE);
     assert_eq!(call!(hipEventDestroy(stop)), OK);
     assert_eq!(call!(hipEventQuery(stop)), INVALID_HANDLE);
