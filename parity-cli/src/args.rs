@@ -56,9 +56,6 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print parity's manual page, or write the pages of all commands.
     Man(ManArgs),
-    /// Run cases for a supervisor (internal).
-    #[command(hide = true)]
-    Worker(WorkerArgs),
 }
 
 /// Which cases.
@@ -490,11 +487,4 @@ pub(crate) enum SelftestFormat {
     Text,
     /// Every pair of op and fault.
     Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WorkerArgs {
-    /// The backend to serve.
-    #[arg(long)]
-    pub(crate) backend: String,
 }

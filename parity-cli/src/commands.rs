@@ -16,7 +16,6 @@ mod run;
 mod schema;
 mod selftest;
 mod shrink;
-mod worker;
 
 use std::ffi::OsString;
 
@@ -30,6 +29,11 @@ use crate::{
 
 /// Runs the command line; every error ends here, as one message on stderr.
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
+    match parity_run::serve_if_asked() {
+        Ok(false) => {}
+        Ok(true) => return Exit::Ok,
+        Err(error) => return fail(error.into()),
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -42,15 +46,18 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
             };
         }
     };
-    dispatch(cli.command).unwrap_or_else(|Failure { exit, message }| {
-        let underlined = message.starts_with("error");
-        complain(&if underlined {
-            message
-        } else {
-            format!("error: {message}")
-        });
-        exit
-    })
+    dispatch(cli.command).unwrap_or_else(fail)
+}
+
+/// Says what went wrong.
+fn fail(Failure { exit, message }: Failure) -> Exit {
+    let underlined = message.starts_with("error");
+    complain(&if underlined {
+        message
+    } else {
+        format!("error: {message}")
+    });
+    exit
 }
 
 fn dispatch(command: Command) -> Result<Exit, Failure> {
@@ -58,7 +65,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(*args),
         Command::Explain(args) => explain::explain(args),
         Command::Shrink(args) => shrink::shrink(args),
-        Command::Baseline(args) => baseline::baseline(&args),
+        Command::Baseline(args) => baseline::baseline(args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
@@ -71,6 +78,5 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::List(args) => list::list(args),
         Command::Report(args) => report::report(args),
         Command::Selftest(args) => selftest::selftest(args),
-        Command::Worker(args) => worker::worker(&args),
     }
 }

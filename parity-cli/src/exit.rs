@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use parity_run::{Error, ErrorClass};
+
 /// How a run of the command ended. The numbers are sysexits' where it has one, and nextest's for tests that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -91,6 +93,23 @@ impl Failure {
             exit,
             message: message.into(),
         }
+    }
+}
+
+/// The engine's errors, each with the exit that its class has.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let exit = match error.class() {
+            ErrorClass::Settings => Exit::Usage,
+            ErrorClass::Nothing => Exit::NothingMatched,
+            ErrorClass::Data => Exit::BadData,
+            ErrorClass::Missing => Exit::NoInput,
+            ErrorClass::Unavailable => Exit::Unavailable,
+            ErrorClass::Stopped => Exit::Interrupted,
+            ErrorClass::Output => Exit::Io,
+            ErrorClass::Internal => Exit::Internal,
+        };
+        Failure::new(exit, error.to_string())
     }
 }
 

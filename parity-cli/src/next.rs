@@ -7,11 +7,7 @@ use parity_model::{
     record::{BackendInfo, CaseRecord, CaseResult, RECORDED, RunRecord},
 };
 use parity_report::{backend_arg, repro};
-
-use crate::{
-    args::BaselineUpdateArgs,
-    settings::{RunSettings, quoted},
-};
+use parity_run::{Column, Settings, baseline::Update, quoted};
 
 /// What a stored run is called in commands where its file is not known.
 const RECORD: &str = "run.json";
@@ -116,12 +112,16 @@ pub(crate) fn after_explain(run: &RunRecord, known: Option<&Path>) -> Option<Str
     )))
 }
 
-/// After `parity shrink`: the case pinned; where that has been asked for, the failure accepted.
-pub(crate) fn after_shrink(case: &Case, settings: &RunSettings, info: &BackendInfo, pinned: bool) -> String {
-    let (backend, arg) = (&info.backend, backend_arg(info));
+/// After `parity shrink` on the last column: the case pinned; where that has been asked for, the failure accepted.
+pub(crate) fn after_shrink(case: &Case, settings: &Settings, pinned: bool) -> String {
+    let info = settings.columns.last().map(Column::info);
+    let (backend, arg) = info.map_or_else(Default::default, |info| {
+        let arg = backend_arg(&info);
+        (info.backend, arg)
+    });
     let known = settings.known.as_deref();
     let (again, dir) = (
-        again(&settings.repro_args, known),
+        again(&settings.repro_args(), known),
         settings.selection.spec_dir.as_deref(),
     );
     if pinned {
@@ -138,7 +138,7 @@ pub(crate) fn after_shrink(case: &Case, settings: &RunSettings, info: &BackendIn
 }
 
 /// After `parity baseline update`: the run that the new list is to explain.
-pub(crate) fn after_baseline(args: &BaselineUpdateArgs, info: &BackendInfo) -> String {
+pub(crate) fn after_baseline(args: &Update, info: &BackendInfo) -> String {
     let (backend, dir) = (&args.backend, spec_dir(args.spec_dir.as_deref()));
     next(&format!(
         "parity run{}{}{dir} --output json --out {RECORD}, then parity gate {RECORD} --backend {backend} \

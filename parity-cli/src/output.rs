@@ -110,7 +110,7 @@ fn append(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// No record has a value that a format cannot hold.
-fn formless(error: impl std::fmt::Display) -> Failure {
+pub(crate) fn formless(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Internal, format!("the record cannot be rendered: {error}"))
 }
 

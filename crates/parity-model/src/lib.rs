@@ -21,7 +21,7 @@ pub mod tensor;
 pub mod values;
 pub mod verdict;
 
-pub use case::{Arg, Case, CaseId, Check, LimitSpec, Parts, Tier};
+pub use case::{Arg, BadCaseId, Case, CaseId, Check, LimitSpec, Parts, Tier};
 pub use dtype::DType;
 pub use layout::{Layout, ViewPlan, ViewStep};
 pub use op::{Family, Op};

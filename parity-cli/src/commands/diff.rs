@@ -4,14 +4,16 @@ use std::fmt::Write;
 
 use parity_model::record::{BackendInfo, CaseResult, RunRecord};
 use parity_report::{left_out_text, repro, share_text, ulp_text};
+use parity_run::{
+    changes::{Change, ChangeClass, Changes, Measure, changes},
+    records::{self, Stored},
+};
 
 use crate::{
     args::DiffArgs,
-    changes::{Change, Changes, Kind, Measure, changes},
     exit::{Exit, Failure},
     next,
     output::print,
-    records::{self, Stored},
 };
 
 /// Changes of a kind that the page spells out.
@@ -32,7 +34,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::NothingMatched, message));
     }
     let refused = |change: &Change<'_>| match measure {
-        Measure::All => change.is_worse() && !(args.allow_gone && change.kind == Kind::Gone),
+        Measure::All => change.is_worse() && !(args.allow_gone && change.class == ChangeClass::Gone),
         Measure::Verdict => true,
     };
     let refused: Vec<_> = found.list.iter().filter(|change| refused(change)).collect();
@@ -79,10 +81,10 @@ fn write_page(
     outcome: &str,
 ) -> std::fmt::Result {
     write_runs(page, before, after)?;
-    for kind in Kind::ALL {
-        let list: Vec<_> = found.list.iter().filter(|change| change.kind == kind).collect();
+    for class in ChangeClass::ALL {
+        let list: Vec<_> = found.list.iter().filter(|change| change.class == class).collect();
         if !list.is_empty() {
-            writeln!(page, "\n{}: {}", kind.name(), list.len())?;
+            writeln!(page, "\n{}: {}", class.name(), list.len())?;
         }
         for change in list.iter().take(SHOWN) {
             write_change(page, &after.run, change)?;
@@ -123,18 +125,21 @@ fn write_runs(page: &mut String, before: &Stored, after: &Stored) -> std::fmt::R
 
 fn write_change(page: &mut String, run: &RunRecord, change: &Change<'_>) -> std::fmt::Result {
     let Change {
-        kind, backend, case, ..
+        class, backend, case, ..
     } = change;
     let verdict = |result: Option<&CaseResult>| result.map_or("-", |result| result.verdict.name());
     let (old, new) = (verdict(change.before), verdict(change.after));
-    let what = match kind {
-        Kind::Grew => format!("{} to {}", error(change.before), error(change.after)),
-        Kind::New => new.to_owned(),
-        Kind::Gone => format!("was {old}"),
-        Kind::Broken | Kind::Fixed | Kind::Changed => format!("{old} to {new}"),
+    let what = match class {
+        ChangeClass::Grew => format!("{} to {}", error(change.before), error(change.after)),
+        ChangeClass::New => new.to_owned(),
+        ChangeClass::Gone => format!("was {old}"),
+        ChangeClass::Broken | ChangeClass::Fixed | ChangeClass::Changed => format!("{old} to {new}"),
     };
     writeln!(page, "  {what} on {backend}: {}", case.id)?;
-    let explained = matches!(kind, Kind::Broken | Kind::New | Kind::Changed);
+    let explained = matches!(
+        class,
+        ChangeClass::Broken | ChangeClass::New | ChangeClass::Changed
+    );
     let note = change
         .after
         .filter(|_| explained)

@@ -5,15 +5,12 @@ use std::{env, fmt::Write, fs, io, path::Path, process::Command};
 
 use parity_exec::{Backend, CANDLE_VERSION, StartError, probe};
 use parity_report::text::describe;
+use parity_run::{Error, START_LIMIT, cores, provenance, specs, worker};
 
-use super::run::{START_LIMIT, worker_command};
 use crate::{
     args::DoctorArgs,
     exit::{Exit, Failure},
     output::print,
-    provenance,
-    settings::cores,
-    specs,
 };
 
 /// Variables that change what parity does or finds.
@@ -144,9 +141,7 @@ fn specs_line(page: &mut Page, asked: Option<&Path>) -> Exit {
             page.found("specs", &format!("{cases} cases in {}", dir.display()));
             Exit::Ok
         }
-        Err(Failure {
-            exit: Exit::BadData, ..
-        }) => {
+        Err(Error::Specs(_)) => {
             page.missing(
                 "specs",
                 "something is wrong with them",
@@ -154,10 +149,10 @@ fn specs_line(page: &mut Page, asked: Option<&Path>) -> Exit {
             );
             Exit::BadData
         }
-        Err(Failure { exit, message }) => {
+        Err(error) => {
             let remedy = "run parity in a checkout of its repository, or name the directory with --spec-dir";
-            page.missing("specs", &message, remedy);
-            exit
+            page.missing("specs", &error.to_string(), remedy);
+            Failure::from(error).exit
         }
     }
 }
@@ -167,7 +162,7 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
     let mut exit = Exit::Ok;
     for backend in Backend::ALL {
         let name = backend.name();
-        let command = worker_command(backend, 1)?;
+        let command = worker::command(backend, 1, None)?;
         match probe(&command, START_LIMIT) {
             Ok(info) => page.found(name, &describe(&info)),
             Err(error) => {
@@ -179,7 +174,7 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
         }
     }
     // The default driver falls back to the software GPU without a word; this says why.
-    let mut command = worker_command(Backend::Rocm, 1)?;
+    let mut command = worker::command(Backend::Rocm, 1, None)?;
     command.env.push(("ROCM_DRIVER".to_owned(), "system".to_owned()));
     let what = format!("{} on hardware (ROCM_DRIVER=system)", Backend::Rocm.name());
     match probe(&command, START_LIMIT) {

@@ -3,27 +3,29 @@
 use std::{
     fmt::Write,
     fs,
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
 use parity_exec::Execution;
 use parity_model::{
-    Case, CaseId, HostTensor, Outcome, Verdict,
+    Case, HostTensor, Outcome, Verdict,
     known::{Known, KnownFailures},
     op::Role,
     record::{BackendInfo, CaseResult, RunRecord},
 };
 use parity_oracle::{Difference, Expected, differences, expected, index_of, value_text};
 use parity_report::{repro, share_text, text::describe, ulp_text};
+use parity_run::{Event, Plan, Selection, Session, Settings};
 
-use super::run::{Plan, execute, verdict};
+use super::run::verdict;
 use crate::{
     args::ExplainArgs,
     columns::columns,
     exit::{Exit, Failure},
     next,
     output::print,
-    settings::{RunSettings, Selection, Which},
+    settings::settings,
 };
 
 /// Elements shown of an input.
@@ -32,11 +34,8 @@ const FIRST: usize = 8;
 const WORST: usize = 5;
 
 pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
-    let selection = Selection {
-        spec_dir: args.spec_dir,
-        which: Which::Ids(vec![case_id(&args.case)?]),
-    };
-    let settings = RunSettings::resolve(args.how, selection, Some(1))?;
+    let selection = one_case(&args.case, args.spec_dir)?;
+    let settings = settings(args.how, selection, Some(1))?;
     let plan = Plan::load(&settings)?;
     let (page, record) = pages(&settings, &plan)?;
     print(&page)?;
@@ -45,21 +44,28 @@ pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
 }
 
 /// The case that the user named.
-pub(super) fn case_id(text: &str) -> Result<CaseId, Failure> {
-    text.parse::<CaseId>().map_err(|error| {
+pub(super) fn one_case(id: &str, spec_dir: Option<PathBuf>) -> Result<Selection, Failure> {
+    let selection = Selection::of_ids(&[id]).map_err(|error| {
         let help = "`parity list cases --regex REGEX` lists the ids there are";
         Failure::new(Exit::Usage, format!("{error}; {help}"))
+    })?;
+    Ok(Selection {
+        spec_dir,
+        ..selection
     })
 }
 
 /// Runs the plan's one case; the page about it, and the record.
-pub(super) fn pages(settings: &RunSettings, plan: &Plan) -> Result<(String, RunRecord), Failure> {
+pub(super) fn pages(settings: &Settings, plan: &Plan) -> Result<(String, RunRecord), Failure> {
     let seen = Mutex::new(Vec::new());
-    let record = execute(settings, plan, |_, executions| {
-        seen.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(executions);
+    let finished = plan.run(settings, Session::default(), |event| {
+        if let Event::Judged { executions, .. } = event {
+            seen.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend_from_slice(executions);
+        }
     })?;
+    let record = finished.record;
     let executions = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut text = String::new();
     for case in &plan.cases {

@@ -2,15 +2,18 @@
 
 use std::fmt::Write;
 
-use parity_model::record::RunRecord;
-use parity_report::{agrees, share_text};
+use parity_report::share_text;
+use parity_run::{
+    Error,
+    headroom::{LimitUse, limits},
+    records::{self, Stored},
+};
 
 use crate::{
     args::HeadroomArgs,
     columns::columns,
     exit::{Exit, Failure},
     output::print,
-    records::{self, Stored},
 };
 
 /// A limit used beyond this share has no room left for another input, compiler or card.
@@ -21,97 +24,36 @@ const LOOSE: f64 = 0.01;
 
 pub(crate) fn headroom(args: &HeadroomArgs) -> Result<Exit, Failure> {
     let stored = records::read(&args.record)?;
-    let groups = groups(&stored.run);
-    if groups.is_empty() {
-        let message = format!("{} holds no result that agrees and has a value", stored.path);
-        return Err(Failure::new(Exit::NothingMatched, message));
+    let limits = limits(&stored.run);
+    if limits.is_empty() {
+        return Err(Error::NoResult(stored.path).into());
     }
-    print(&page(&stored, &groups))?;
+    print(&page(&stored, &limits))?;
     Ok(Exit::Ok)
 }
 
-/// The cases of one op and dtype that have the same limit, on all backends: a limit is for all of them.
-#[derive(Debug, PartialEq)]
-struct Group<'a> {
-    op: &'a str,
-    dtype: &'a str,
-    limit: &'a str,
-    /// Results that agree and have a value.
-    results: usize,
-    /// The largest share of a limit that any of them uses.
-    used: f64,
-    /// The backend and the case that use it.
-    worst: (&'a str, &'a str),
-}
-
-impl Group<'_> {
-    /// Whether there is no smaller limit.
-    fn is_exact(&self) -> bool {
-        ["exact", "same bits"]
-            .iter()
-            .any(|word| self.limit.starts_with(word))
-    }
-}
-
-/// In order of first appearance.
-fn groups(run: &RunRecord) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for case in &run.cases {
-        for (info, result) in run.backends.iter().zip(&case.results) {
-            let Some(metrics) = result.vs_oracle.as_ref().filter(|_| agrees(result.verdict)) else {
-                continue;
-            };
-            // Nothing was compared, so nothing was used.
-            if metrics.elements == 0 {
-                continue;
-            }
-            let same = |group: &&mut Group<'_>| {
-                (group.op, group.dtype, group.limit) == (&case.op, &case.dtype, &case.limit)
-            };
-            let worst = (info.backend.as_str(), case.id.as_str());
-            match groups.iter_mut().rev().find(same) {
-                Some(group) => {
-                    group.results += 1;
-                    if metrics.limit_used > group.used {
-                        (group.used, group.worst) = (metrics.limit_used, worst);
-                    }
-                }
-                None => groups.push(Group {
-                    op: &case.op,
-                    dtype: &case.dtype,
-                    limit: &case.limit,
-                    results: 1,
-                    used: metrics.limit_used,
-                    worst,
-                }),
-            }
-        }
-    }
-    groups
-}
-
-fn page(stored: &Stored, groups: &[Group<'_>]) -> String {
+fn page(stored: &Stored, limits: &[LimitUse<'_>]) -> String {
     let mut page = String::new();
     // Writing to a `String` does not fail.
-    let _ = write_page(&mut page, stored, groups);
+    let _ = write_page(&mut page, stored, limits);
     page
 }
 
-fn write_page(page: &mut String, stored: &Stored, groups: &[Group<'_>]) -> std::fmt::Result {
-    let exact = groups.iter().filter(|group| group.is_exact()).count();
+fn write_page(page: &mut String, stored: &Stored, limits: &[LimitUse<'_>]) -> std::fmt::Result {
+    let exact = limits.iter().filter(|limit| limit.is_exact()).count();
     writeln!(
         page,
         "{}: {} limits, one for each op, dtype and source; {exact} are exact and have no room to speak of",
         stored.path,
-        groups.len()
+        limits.len()
     )?;
-    let mut tight: Vec<_> = groups.iter().filter(|group| group.used > TIGHT).collect();
+    let mut tight: Vec<_> = limits.iter().filter(|limit| limit.used > TIGHT).collect();
     tight.sort_by(|a, b| b.used.total_cmp(&a.used));
     section(page, "used more than 80 %: another input may be outside", &tight)?;
-    let (unused, mut loose): (Vec<_>, Vec<_>) = groups
+    let (unused, mut loose): (Vec<_>, Vec<_>) = limits
         .iter()
-        .filter(|group| group.used < LOOSE && !group.is_exact())
-        .partition(|group| group.used == 0.0);
+        .filter(|limit| limit.used < LOOSE && !limit.is_exact())
+        .partition(|limit| limit.used == 0.0);
     loose.sort_by(|a, b| a.used.total_cmp(&b.used));
     section(
         page,
@@ -125,23 +67,23 @@ fn write_page(page: &mut String, stored: &Stored, groups: &[Group<'_>]) -> std::
     )
 }
 
-fn section(page: &mut String, title: &str, groups: &[&Group<'_>]) -> std::fmt::Result {
-    writeln!(page, "\n{title}: {}", groups.len())?;
-    let row = |group: &&Group<'_>| {
-        let (backend, case) = group.worst;
-        let plural = if group.results == 1 { "" } else { "s" };
+fn section(page: &mut String, title: &str, limits: &[&LimitUse<'_>]) -> std::fmt::Result {
+    writeln!(page, "\n{title}: {}", limits.len())?;
+    let row = |limit: &&LimitUse<'_>| {
+        let (backend, case) = limit.worst;
+        let plural = if limit.results == 1 { "" } else { "s" };
         let mut row = vec![
-            format!("{} {}", group.op, group.dtype),
-            share(group.used),
-            format!("{} result{plural}", group.results),
-            group.limit.to_owned(),
+            format!("{} {}", limit.op, limit.dtype),
+            share(limit.used),
+            format!("{} result{plural}", limit.results),
+            limit.limit.to_owned(),
         ];
-        if group.used > 0.0 {
+        if limit.used > 0.0 {
             row.push(format!("most on {backend}: {case}"));
         }
         row
     };
-    page.push_str(&columns("  ", &groups.iter().map(row).collect::<Vec<_>>()));
+    page.push_str(&columns("  ", &limits.iter().map(row).collect::<Vec<_>>()));
     Ok(())
 }
 

@@ -6,25 +6,23 @@ use std::{
 };
 
 use parity_exec::{Backend, probe};
-use parity_model::{Case, Family, Op};
+use parity_model::{Family, Op};
 use parity_report::text::describe;
+use parity_run::{START_LIMIT, Selection, worker};
 
-use super::run::{START_LIMIT, worker_command};
 use crate::{
     args::{ListArgs, Listing},
     columns::columns,
     exit::{Exit, Failure},
     output::print,
-    select::select,
-    settings::{Selection, Which},
-    specs,
+    settings::selection,
 };
 
 pub(crate) fn list(args: ListArgs) -> Result<Exit, Failure> {
     let page = match args.what {
-        Listing::Cases => cases(&Selection::resolve(args.select)?)?,
-        Listing::Ops => ops(&Selection::resolve(args.select)?)?,
-        Listing::Tags => tags(&Selection::resolve(args.select)?)?,
+        Listing::Cases => cases(&selection(args.select)?)?,
+        Listing::Ops => ops(&selection(args.select)?)?,
+        Listing::Tags => tags(&selection(args.select)?)?,
         Listing::Devices => devices()?,
         Listing::Backends => backends()?,
     };
@@ -32,22 +30,16 @@ pub(crate) fn list(args: ListArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn selected(selection: &Selection) -> Result<Vec<Case>, Failure> {
-    let dir = specs::find(selection.spec_dir.as_deref())?;
-    select(&specs::load(&dir)?, &selection.which)
-}
-
 fn cases(selection: &Selection) -> Result<String, Failure> {
-    let cases = selected(selection)?;
+    let cases = selection.cases()?;
     Ok(cases.iter().map(|case| format!("{}\n", case.id())).collect())
 }
 
 /// The table of ops; where cases are selected, those that a case of the specs has.
 fn ops(selection: &Selection) -> Result<String, Failure> {
-    let whole = matches!(&selection.which, Which::Matching(criteria) if criteria.is_whole());
-    let selected: Option<BTreeSet<Op>> = match whole {
+    let selected: Option<BTreeSet<Op>> = match selection.is_whole() {
         true => None,
-        false => Some(selected(selection)?.iter().map(|case| case.op).collect()),
+        false => Some(selection.cases()?.iter().map(|case| case.op).collect()),
     };
     let mut page = String::new();
     for &family in Family::ALL {
@@ -73,7 +65,7 @@ fn ops(selection: &Selection) -> Result<String, Failure> {
 /// Every tag, with the number of the selected cases that have it.
 fn tags(selection: &Selection) -> Result<String, Failure> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for case in selected(selection)? {
+    for case in selection.cases()? {
         case.tags
             .into_iter()
             .for_each(|tag| *counts.entry(tag).or_default() += 1);
@@ -93,7 +85,7 @@ fn tags(selection: &Selection) -> Result<String, Failure> {
 fn backends() -> Result<String, Failure> {
     let mut page = String::new();
     for backend in Backend::ALL {
-        let line = match probe(&worker_command(backend, 1)?, START_LIMIT) {
+        let line = match probe(&worker::command(backend, 1, None)?, START_LIMIT) {
             Ok(info) => describe(&info),
             Err(error) => error.to_string(),
         };
@@ -112,7 +104,7 @@ fn devices() -> Result<String, Failure> {
     let mut missing = String::new();
     for backend in Backend::ALL {
         for choice in backend.choices() {
-            let mut command = worker_command(backend, 1)?;
+            let mut command = worker::command(backend, 1, None)?;
             let variables = choice
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

@@ -11,14 +11,12 @@ use parity_report::{
     CodeObject, Sources,
     pages::{self, Material, Page},
 };
+use parity_run::{digest, known, records, specs};
 
 use crate::{
     args::ReportArgs,
-    digest,
     exit::{Exit, Failure},
-    known,
     output::{self, Sink},
-    records, specs,
 };
 
 /// How stale pages are mended.

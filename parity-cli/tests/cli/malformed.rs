@@ -142,7 +142,7 @@ const FLAGS: &[Flags] = &[
     (
         "golden record --name x --backend cpu",
         64,
-        &["record another backend, such as --backend cuda"],
+        &["a recording takes one backend besides the reference"],
     ),
     ("run --times all.json", 64, &["--shard <I/N>"]),
     ("run --against gone", 64, &["--against golden:NAME"]),

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use parity_model::{CaseId, DType, Family};
+use parity_run::selftest::Trial;
 use parity_selftest::{PERTURBATIONS, Pair};
 use serde_json::{Value, json};
 
-use super::Trial;
 use crate::columns::columns;
 
 /// Cases of a list that text spells out.

@@ -8,7 +8,7 @@ use parity_model::{Case, Check, DType, Layout, ValueSet, op::Role};
 /// How large a case is, the most important measure first: elements of all arguments, their dimensions, the check,
 /// layouts in table order, dtypes, values, parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Size {
+pub(crate) struct Size {
     elements: usize,
     dimensions: usize,
     /// 1 where more is asked than the value.
@@ -38,7 +38,7 @@ fn place<T: PartialEq>(list: &[T], item: &T) -> usize {
 }
 
 /// The size of a case.
-pub(super) fn size(case: &Case) -> Size {
+pub(crate) fn size(case: &Case) -> Size {
     let args = &case.args;
     Size {
         elements: args.iter().map(|arg| arg.shape.iter().product::<usize>()).sum(),
@@ -76,7 +76,7 @@ fn plainness(values: ValueSet) -> (u8, u64) {
 }
 
 /// Every neighbour of `case` that is a case and smaller, the smallest first.
-pub(super) fn candidates(case: &Case) -> Vec<Case> {
+pub(crate) fn candidates(case: &Case) -> Vec<Case> {
     let bound = size(case);
     let mut found = BTreeMap::new();
     let moves = [

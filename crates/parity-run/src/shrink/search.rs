@@ -12,23 +12,23 @@ const BATCH: usize = 16;
 
 /// What a search found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub struct Smallest {
     /// The smallest case that fails.
-    pub(super) case: Case,
+    pub case: Case,
     /// Cases tried.
-    pub(super) runs: usize,
+    pub runs: usize,
     /// Whether no smaller neighbour was left to try; otherwise the runs were used up.
-    pub(super) exhausted: bool,
+    pub exhausted: bool,
 }
 
 /// Searches from `start`, which fails. `fails` says of every case of a batch whether it fails in the same way; `step` sees
 /// every smaller case that does, with the number of cases tried until then. At most `budget` cases are tried.
-pub(super) fn smallest<E>(
+pub(crate) fn smallest<E>(
     start: Case,
     budget: usize,
     mut fails: impl FnMut(&[Case]) -> Result<Vec<bool>, E>,
     mut step: impl FnMut(&Case, usize) -> Result<(), E>,
-) -> Result<Found, E> {
+) -> Result<Smallest, E> {
     let mut tried = BTreeSet::from([start.id()]);
     let (mut case, mut runs) = (start, 0);
     loop {
@@ -38,7 +38,7 @@ pub(super) fn smallest<E>(
         for batch in fresh.chunks(BATCH) {
             let batch = &batch[..batch.len().min(budget - runs)];
             if batch.is_empty() {
-                return Ok(Found {
+                return Ok(Smallest {
                     case,
                     runs,
                     exhausted: false,
@@ -54,7 +54,7 @@ pub(super) fn smallest<E>(
             }
         }
         let Some((next, _)) = smaller else {
-            return Ok(Found {
+            return Ok(Smallest {
                 case,
                 runs,
                 exhausted: true,

@@ -4,14 +4,13 @@ use std::{fs, io::ErrorKind, path::Path};
 
 use parity_model::{Case, Check, LimitSpec, op::Role, spec};
 
-use crate::{
-    exit::{Exit, Failure},
-    output,
-    specs::Sources,
-};
+use crate::{error::Error, specs::Sources};
 
 /// Appends `case` to the spec `file`, which is made if it is not there. `why` is the comment above it.
-pub(super) fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Failure> {
+///
+/// # Errors
+/// A file that cannot be read or written, and a spec that is wrong or of another family.
+pub fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Error> {
     let name = file.display().to_string();
     let mut sources = Sources::default();
     let text = match fs::metadata(file) {
@@ -23,15 +22,17 @@ pub(super) fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Failure> {
         }
         _ => {
             let text = sources.read(file)?.to_owned();
-            let spec = spec::parse(&name, &text).map_err(|errors| sources.failure(&errors))?;
+            let spec = match spec::parse(&name, &text) {
+                Ok(spec) => spec,
+                Err(errors) => return Err(sources.failure(errors)),
+            };
             if spec.family != case.op.family() {
-                let message = format!(
-                    "{name} is of the family {}, and {} is of {}: name a file of that family, or a new one",
-                    spec.family,
-                    case.op,
-                    case.op.family()
-                );
-                return Err(Failure::new(Exit::Usage, message));
+                return Err(Error::OtherFamily {
+                    file: name,
+                    family: spec.family.name(),
+                    op: case.op.name(),
+                    its_family: case.op.family().name(),
+                });
             }
             text
         }
@@ -39,14 +40,15 @@ pub(super) fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Failure> {
     let pinned = format!("{}\n\n# ---- {why}\n{}", text.trim_end(), group(case));
     let wrong = |errors: Vec<spec::SpecError>| {
         let messages: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        Failure::new(
-            Exit::Internal,
-            format!("the group of {} is wrong: {}", case.id(), messages.join("; ")),
-        )
+        Error::Internal(format!(
+            "the group of {} is wrong: {}",
+            case.id(),
+            messages.join("; ")
+        ))
     };
     let parsed = spec::parse(&name, &pinned).map_err(wrong)?;
     spec::expand(std::slice::from_ref(&parsed)).map_err(wrong)?;
-    output::write(file, &pinned)
+    fs::write(file, pinned).map_err(Error::write(file))
 }
 
 /// The group whose one case is `case`.

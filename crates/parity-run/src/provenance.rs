@@ -2,11 +2,11 @@
 
 use parity_model::record::RunRecord;
 
-/// parity's version.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// parity's version, as records name it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The commit the binary was built from, where it was built in a checkout.
-pub(crate) fn commit() -> Option<String> {
+pub fn commit() -> Option<String> {
     option_env!("PARITY_COMMIT").map(str::to_owned)
 }
 

@@ -7,7 +7,7 @@ use parity_exec::{Backend, source};
 use parity_model::{Case, DType, HostTensor, Op, float::Format};
 use parity_oracle::{Expected, expected};
 
-use crate::exit::{Exit, Failure};
+use crate::error::Error;
 
 /// Elements of inputs and output together that a test still holds as literals.
 const MOST_ELEMENTS: usize = 8192;
@@ -16,8 +16,14 @@ const MOST_ELEMENTS: usize = 8192;
 const PER_LINE: usize = 4;
 
 /// The test, from its first comment to its closing brace.
-pub(super) fn render(case: &Case, seed: u64, backend: Backend) -> Result<String, Failure> {
-    let cannot = |why: String| Failure::new(Exit::NothingMatched, format!("{}: {why}", case.id()));
+///
+/// # Errors
+/// A case of random numbers, or one that is too large for literals.
+pub fn rust_test(case: &Case, seed: u64, backend: Backend) -> Result<String, Error> {
+    let cannot = |why: String| Error::NoTest {
+        case: case.id().to_string(),
+        why,
+    };
     if matches!(case.op, Op::Random(_)) {
         return Err(cannot(
             "no element of what is drawn is right by itself, so that none can be a literal".to_owned(),
@@ -322,9 +328,9 @@ mod tests {
     fn printed(cases: &[Case]) -> String {
         let mut tests = String::new();
         for (i, case) in cases.iter().enumerate() {
-            match render(case, 0, Backend::Cpu) {
+            match rust_test(case, 0, Backend::Cpu) {
                 Ok(test) => tests.push_str(&format!("mod case{i} {{\n{test}}}\n")),
-                Err(failure) => assert!(matches!(case.op, Op::Random(_)), "{}", failure.message),
+                Err(error) => assert!(matches!(case.op, Op::Random(_)), "{error}"),
             }
         }
         tests
@@ -332,7 +338,7 @@ mod tests {
 
     /// The smallest case of every op and dtype in the quick tier of the specs.
     fn smallest_of_every_op() -> Vec<Case> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../op-specs");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../op-specs");
         let mut files = Vec::new();
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -405,17 +411,17 @@ mod tests {
     #[test]
     fn a_printed_test_fails_where_candle_is_wrong_and_passes_where_it_is_right() {
         let wrong: Case = "unary/relu:f32:[3]:contiguous:nan".parse().unwrap();
-        let (output, passed) = run(&render(&wrong, 0, Backend::Cpu).unwrap());
+        let (output, passed) = run(&rust_test(&wrong, 0, Backend::Cpu).unwrap());
         assert!(!passed && output.contains("expected NaN within 0e0"), "{output}");
         let right: Case = "unary/relu:f32:[3]:contiguous:ints(-4,4)".parse().unwrap();
-        let (output, passed) = run(&render(&right, 0, Backend::Cpu).unwrap());
+        let (output, passed) = run(&rust_test(&right, 0, Backend::Cpu).unwrap());
         assert!(passed, "{output}");
     }
 
     #[test]
     fn a_case_too_large_for_literals_is_refused_with_a_way_out() {
         let case: Case = "unary/exp:f32:[5000]:contiguous:uniform(0,1)".parse().unwrap();
-        let message = render(&case, 0, Backend::Cpu).unwrap_err().message;
+        let message = rust_test(&case, 0, Backend::Cpu).unwrap_err().to_string();
         assert!(
             message.contains("10000 elements") && message.contains("--runs"),
             "{message}"

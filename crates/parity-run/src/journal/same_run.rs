@@ -1,4 +1,4 @@
-//! Whether the command line asks for the run that a journal holds. What differs is named, all of it.
+//! Whether the settings ask for the run that a journal holds. What differs is named, all of it.
 
 use parity_model::{
     journal::{Header, Journal},
@@ -6,18 +6,16 @@ use parity_model::{
 };
 use parity_report::text::describe;
 
-use crate::{
-    exit::{Exit, Failure},
-    provenance,
-};
+use super::JournalError;
+use crate::provenance;
 
 /// Refuses a journal of another run than `mine`; which devices serve it, [`same_devices`] compares.
-pub(crate) fn same_run(journal: &Journal, mine: &Header) -> Result<(), Failure> {
+pub(crate) fn same_run(journal: &Journal, mine: &Header) -> Result<(), JournalError> {
     refuse(facts(journal.header()).into_iter().zip(facts(mine)))
 }
 
 /// Refuses to go on with a run on other devices.
-pub(crate) fn same_devices(journal: &Journal, mine: &[BackendInfo]) -> Result<(), Failure> {
+pub(crate) fn same_devices(journal: &Journal, mine: &[BackendInfo]) -> Result<(), JournalError> {
     let theirs = &journal.header().run.backends;
     let fact = |info: &BackendInfo| (format!("device of {}", info.backend), describe(info));
     refuse(theirs.iter().map(fact).zip(mine.iter().map(fact)))
@@ -52,7 +50,7 @@ fn facts(header: &Header) -> Vec<(String, String)> {
     named.collect()
 }
 
-fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> Result<(), Failure> {
+fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> Result<(), JournalError> {
     let differences: Vec<_> = pairs
         .filter(|((_, theirs), (_, mine))| theirs != mine)
         .map(|((what, theirs), (_, mine))| format!("\n  the {what}: `{theirs}` in the journal, `{mine}` now"))
@@ -60,10 +58,5 @@ fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> 
     if differences.is_empty() {
         return Ok(());
     }
-    let message = format!(
-        "the journal is of another run; what differs:{}\ngo on with the command line, the specs and the parity that the \
-         run began with, or begin another with --journal",
-        differences.concat()
-    );
-    Err(Failure::new(Exit::BadData, message))
+    Err(JournalError::OtherRun(differences))
 }

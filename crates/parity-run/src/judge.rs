@@ -22,19 +22,23 @@ pub(crate) struct Judge<'a> {
     pub(crate) no_fallback: bool,
 }
 
-/// A case with what it should give.
-pub(crate) struct Brief<'a> {
-    pub(crate) case: &'a Case,
-    pub(crate) id: CaseId,
+/// A case with its inputs and with what it should give.
+pub struct Prepared<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// Its id.
+    pub id: CaseId,
     /// The base tensors.
-    pub(crate) inputs: Vec<HostTensor>,
-    pub(crate) want: Expected,
+    pub inputs: Vec<HostTensor>,
+    /// The oracle's answer.
+    pub want: Expected,
 }
 
-impl Brief<'_> {
-    pub(crate) fn of(case: &Case, seed: u64) -> Brief<'_> {
+impl Prepared<'_> {
+    /// Derives the inputs from the run's seed, and computes the answer.
+    pub fn of(case: &Case, seed: u64) -> Prepared<'_> {
         let inputs = case.inputs(seed);
-        Brief {
+        Prepared {
             id: case.id(),
             want: expected(case, &inputs),
             case,
@@ -45,21 +49,21 @@ impl Brief<'_> {
 
 impl Judge<'_> {
     /// Judges one case on every backend.
-    pub(crate) fn record(&self, brief: &Brief<'_>, executions: Vec<Execution>) -> CaseRecord {
+    pub(crate) fn record(&self, prepared: &Prepared<'_>, executions: &[Execution]) -> CaseRecord {
         // The reference is judged too, but not against itself.
-        let reference = executions.first().map(|execution| execution.outcome.clone());
+        let reference = executions.first().map(|execution| &execution.outcome);
         let recorded = self
             .golden
-            .map(|golden| golden.execution(&brief.id, &brief.inputs, &brief.want));
+            .map(|golden| golden.execution(&prepared.id, &prepared.inputs, &prepared.want));
         let recorded_outcome = recorded.as_ref().map(|execution| &execution.outcome);
-        let columns = executions.into_iter().zip(&self.backends).enumerate();
+        let columns = executions.iter().zip(&self.backends).enumerate();
         let mut results: Vec<_> = columns
             .map(|(column, (execution, backend))| {
-                let reference = reference.as_ref().filter(|_| column > 0);
-                let distance = self.distance(brief, recorded_outcome, &execution.outcome);
+                let reference = reference.filter(|_| column > 0);
+                let distance = self.distance(prepared, recorded_outcome, &execution.outcome);
                 let measure = recorded_outcome.or(reference);
                 let alike = measure.is_some_and(|theirs| same_answer(theirs, &execution.outcome));
-                let mut result = self.result(brief, backend, reference, execution);
+                let mut result = self.result(prepared, backend, reference, execution);
                 if let Some(distance) = distance {
                     result.vs_reference = distance;
                 }
@@ -67,8 +71,8 @@ impl Judge<'_> {
                 result
             })
             .collect();
-        if let (Some(golden), Some(execution)) = (self.golden, recorded) {
-            let result = self.result(brief, golden.backend(), reference.as_ref(), execution);
+        if let (Some(golden), Some(execution)) = (self.golden, &recorded) {
+            let result = self.result(prepared, golden.backend(), reference, execution);
             let vs_reference = None;
             results.insert(
                 0,
@@ -78,33 +82,39 @@ impl Judge<'_> {
                 },
             );
         }
-        CaseRecord::of(brief.case, brief.want.limit.clone(), results)
+        CaseRecord::of(prepared.case, prepared.want.limit.clone(), results)
     }
 
     /// The error against what was recorded, which takes the place of the error against the reference. Verdicts are as
     /// without it: a recording adds a measure, not a judge.
     fn distance(
         &self,
-        brief: &Brief<'_>,
+        prepared: &Prepared<'_>,
         recorded: Option<&Outcome>,
         outcome: &Outcome,
     ) -> Option<Option<Metrics>> {
         let recorded = recorded?;
-        let judged = judge(brief.case, &brief.want, &brief.inputs, Some(recorded), outcome);
+        let judged = judge(
+            prepared.case,
+            &prepared.want,
+            &prepared.inputs,
+            Some(recorded),
+            outcome,
+        );
         Some(judged.vs_reference)
     }
 
     fn result(
         &self,
-        brief: &Brief<'_>,
+        prepared: &Prepared<'_>,
         backend: &str,
         reference: Option<&Outcome>,
-        execution: Execution,
+        execution: &Execution,
     ) -> CaseResult {
         let judged = judge(
-            brief.case,
-            &brief.want,
-            &brief.inputs,
+            prepared.case,
+            &prepared.want,
+            &prepared.inputs,
             reference,
             &execution.outcome,
         );
@@ -117,7 +127,7 @@ impl Judge<'_> {
             verdict = Verdict::Fallback;
             note = Some(format!("computed on the CPU: {}", execution.fallbacks.join(", ")));
         }
-        let (verdict, entry) = self.known.apply(backend, &brief.id, verdict);
+        let (verdict, entry) = self.known.apply(backend, &prepared.id, verdict);
         if let Some(entry) = entry {
             let link = entry
                 .link
@@ -131,7 +141,7 @@ impl Judge<'_> {
                 listed
             });
         }
-        let words: Vec<_> = [note, execution.remark].into_iter().flatten().collect();
+        let words: Vec<_> = [note, execution.remark.clone()].into_iter().flatten().collect();
         let note = (!words.is_empty()).then(|| words.join("; "));
         CaseResult {
             verdict,
@@ -139,8 +149,8 @@ impl Judge<'_> {
             vs_reference: judged.vs_reference,
             note,
             as_reference: false,
-            fallbacks: execution.fallbacks,
-            served_by: execution.served_by,
+            fallbacks: execution.fallbacks.clone(),
+            served_by: execution.served_by.clone(),
             millis: execution.millis,
         }
     }
@@ -245,8 +255,8 @@ mod tests {
             remark: remark.map(str::to_owned),
             ..executed(Outcome::Ran(answer))
         };
-        let brief = Brief::of(&case, 0);
-        let result = judge.record(&brief, vec![execution]).results.remove(0);
+        let prepared = Prepared::of(&case, 0);
+        let result = judge.record(&prepared, &[execution]).results.remove(0);
         (result.verdict, result.note)
     }
 
@@ -323,7 +333,7 @@ mod tests {
             let known = KnownFailures::default();
             let judge = judge_of(&[Backend::REFERENCE.name()], &known);
             let case = CASE.parse().unwrap();
-            let record = judge.record(&Brief::of(&case, 0), vec![executed(outcome.clone())]);
+            let record = judge.record(&Prepared::of(&case, 0), &[executed(outcome.clone())]);
             let CaseResult {
                 verdict: found, note, ..
             } = &record.results[0];
@@ -337,8 +347,8 @@ mod tests {
         let case: Case = id.parse().unwrap();
         let known = KnownFailures::default();
         let judge = judge_of(&[Backend::REFERENCE.name(), "other"], &known);
-        let executions = outcomes.map(executed).into();
-        judge.record(&Brief::of(&case, 0), executions).results[1].as_reference
+        let executions = outcomes.map(executed);
+        judge.record(&Prepared::of(&case, 0), &executions).results[1].as_reference
     }
 
     #[test]

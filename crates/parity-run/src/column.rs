@@ -1,5 +1,5 @@
-//! Where the worker of a backend runs: here, behind `ssh`, or behind any command that speaks the protocol on its stdin
-//! and stdout. Makes command lines; starting them is `parity-exec`'s.
+//! A column of a run: a backend, and where its worker runs. That is this host, a host that `ssh` reaches, or whatever a
+//! command reaches that speaks the protocol on its stdin and stdout. Makes command lines; `parity-exec` starts them.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,10 @@ use parity_exec::{Backend, WorkerCommand};
 use parity_model::record::BackendInfo;
 
 use crate::{
-    exit::{Exit, Failure},
-    settings::{backend, quoted},
+    error::Error,
+    names,
+    settings::{Settings, quoted},
+    worker,
 };
 
 /// Between a backend's name and a command for a shell, which may hold commas.
@@ -16,15 +18,17 @@ const EXEC: &str = "=exec:";
 
 /// A column of the run: a backend, and where its worker runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Station {
-    pub(crate) backend: Backend,
-    pub(crate) place: Place,
+pub struct Column {
+    /// The backend.
+    pub backend: Backend,
+    /// Where its worker runs.
+    pub place: Place,
 }
 
 /// Where a worker runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// A process of this binary.
+pub enum Place {
+    /// On this host.
     Here,
     /// A process of the parity on another host.
     Ssh(Host),
@@ -34,7 +38,7 @@ pub(crate) enum Place {
 
 /// `ssh://[USER@]HOST[:PORT][/PATH/TO/parity]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Host {
+pub struct Host {
     /// As the user wrote it.
     text: String,
     /// User and host, as `ssh` takes them.
@@ -44,47 +48,47 @@ pub(crate) struct Host {
     parity: String,
 }
 
-impl Station {
-    /// The columns that the arguments of `--backend` ask for: the reference first, then the others, each once.
-    pub(crate) fn all(args: &[String]) -> Result<Vec<Station>, Failure> {
-        let mut stations = vec![Station {
+impl Column {
+    /// The columns that some words ask for, such as `cpu,rocm` or `cuda=ssh://gpu7`: the reference first, then the others,
+    /// each once.
+    ///
+    /// # Errors
+    /// A word that names no backend or no place, or a backend that is to run in two places.
+    pub fn all<S: AsRef<str>>(lists: &[S]) -> Result<Vec<Column>, Error> {
+        let mut columns = vec![Column {
             backend: Backend::REFERENCE,
             place: Place::Here,
         }];
         let mut named: Vec<Backend> = vec![];
-        for word in args.iter().flat_map(|arg| words(arg)) {
-            let station = Station::parse(word)?;
-            let Some(same) = stations.iter_mut().find(|other| other.backend == station.backend) else {
-                named.push(station.backend);
-                stations.push(station);
+        for word in lists.iter().flat_map(|list| words(list.as_ref())) {
+            let column = Column::parse(word)?;
+            let Some(same) = columns.iter_mut().find(|other| other.backend == column.backend) else {
+                named.push(column.backend);
+                columns.push(column);
                 continue;
             };
-            if named.contains(&station.backend) && *same != station {
-                let message = format!(
-                    "backend {} is to run in two places: name it once, or compare two runs with `parity diff`",
-                    station.backend.name()
-                );
-                return Err(Failure::new(Exit::Usage, message));
+            if named.contains(&column.backend) && *same != column {
+                return Err(Error::TwoPlaces(column.backend.name().to_owned()));
             }
-            named.push(station.backend);
-            *same = station;
+            named.push(column.backend);
+            *same = column;
         }
-        Ok(stations)
+        Ok(columns)
     }
 
-    fn parse(word: &str) -> Result<Station, Failure> {
+    fn parse(word: &str) -> Result<Column, Error> {
         let (name, place) = match word.split_once('=') {
             None => (word, Place::Here),
             Some((name, place)) => (name, Place::parse(place)?),
         };
-        Ok(Station {
-            backend: backend(name)?,
+        Ok(Column {
+            backend: names::backend(name)?,
             place,
         })
     }
 
     /// The column before its backend has answered: name and place.
-    pub(crate) fn info(&self) -> BackendInfo {
+    pub fn info(&self) -> BackendInfo {
         BackendInfo {
             backend: self.backend.name().to_owned(),
             device: String::new(),
@@ -95,14 +99,14 @@ impl Station {
         }
     }
 
-    /// How the worker is started; `local` says how one is here.
-    pub(crate) fn command(
-        &self,
-        local: impl FnOnce() -> Result<WorkerCommand, Failure>,
-    ) -> Result<WorkerCommand, Failure> {
+    /// How the column's worker is started.
+    ///
+    /// # Errors
+    /// The running program cannot tell where its own file is.
+    pub fn command(&self, settings: &Settings) -> Result<WorkerCommand, Error> {
         let name = self.backend.name();
         let (program, args) = match &self.place {
-            Place::Here => return local(),
+            Place::Here => return worker::command(self.backend, settings.jobs, settings.worker.as_deref()),
             Place::Ssh(host) => ("ssh", host.args(name)),
             Place::Exec(command) => ("sh", vec!["-c".to_owned(), command.clone()]),
         };
@@ -129,7 +133,7 @@ fn words(list: &str) -> Vec<&str> {
 }
 
 impl Place {
-    fn parse(text: &str) -> Result<Place, Failure> {
+    fn parse(text: &str) -> Result<Place, Error> {
         let place = if let Some(command) = text.strip_prefix("exec:") {
             (!command.trim().is_empty()).then(|| Place::Exec(command.to_owned()))
         } else {
@@ -137,16 +141,11 @@ impl Place {
                 .and_then(|rest| Host::parse(text, rest))
                 .map(Place::Ssh)
         };
-        place.ok_or_else(|| {
-            let message = format!(
-                "`{text}` is no place for a backend: expected ssh://[USER@]HOST[:PORT][/PATH/TO/parity] or exec:COMMAND"
-            );
-            Failure::new(Exit::Usage, message)
-        })
+        place.ok_or_else(|| Error::BadPlace(text.to_owned()))
     }
 
     /// The place as the user wrote it; `None` for here.
-    pub(crate) fn text(&self) -> Option<String> {
+    pub fn text(&self) -> Option<String> {
         match self {
             Place::Here => None,
             Place::Ssh(host) => Some(host.text.clone()),
@@ -200,15 +199,11 @@ impl Host {
 mod tests {
     use super::*;
 
-    fn stations(args: &[&str]) -> Result<Vec<Station>, Failure> {
-        Station::all(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>())
-    }
-
     /// The command line of the last column.
     #[track_caller]
     fn line(arg: &str) -> String {
-        let last = stations(&[arg]).unwrap().pop().unwrap();
-        let command = last.command(|| panic!("{arg} is not here")).unwrap();
+        let last = Column::all(&[arg]).unwrap().pop().unwrap();
+        let command = last.command(&Settings::default()).unwrap();
         assert_eq!(command.env, []);
         [command.program.to_str().unwrap().to_owned()]
             .into_iter()
@@ -239,24 +234,22 @@ mod tests {
             line("cuda,rocm=exec:env A=1,2 parity worker --backend rocm"),
             "sh -c env A=1,2 parity worker --backend rocm"
         );
-        let columns = stations(&["cuda,rocm=exec:a,b", "cuda"]).unwrap();
-        let texts: Vec<_> = columns.iter().map(|station| station.place.text()).collect();
+        let columns = Column::all(&["cuda,rocm=exec:a,b", "cuda"]).unwrap();
+        let texts: Vec<_> = columns.iter().map(|column| column.place.text()).collect();
         assert_eq!(texts, [None, None, Some("exec:a,b".to_owned())]);
     }
 
     #[test]
     fn the_reference_may_run_elsewhere_too_and_a_backend_in_one_place_only() {
-        let columns = stations(&["cpu=exec:x", "rocm", "rocm"]).unwrap();
+        let columns = Column::all(&["cpu=exec:x", "rocm", "rocm"]).unwrap();
         assert_eq!(columns.len(), 2);
         assert_eq!(columns[0].place, Place::Exec("x".to_owned()));
-        let failure = stations(&["rocm,rocm=exec:x"]).unwrap_err();
-        assert_eq!(failure.exit, Exit::Usage);
+        let error = Column::all(&["rocm,rocm=exec:x"]).unwrap_err();
         assert!(
-            failure.message.contains("rocm is to run in two places"),
-            "{}",
-            failure.message
+            error.to_string().contains("rocm is to run in two places"),
+            "{error}"
         );
-        stations(&["cpu,cpu=exec:x"]).unwrap_err();
+        Column::all(&["cpu,cpu=exec:x"]).unwrap_err();
     }
 
     #[test]
@@ -270,12 +263,8 @@ mod tests {
             "rocm=ssh://a:port",
             "rocm=telnet://a",
         ] {
-            let failure = stations(&[word]).unwrap_err();
-            assert!(
-                failure.exit == Exit::Usage && failure.message.contains("expected ssh://"),
-                "{word}: {}",
-                failure.message
-            );
+            let error = Column::all(&[word]).unwrap_err().to_string();
+            assert!(error.contains("expected ssh://"), "{word}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What became of every result between two runs. Prints nothing and decides no exit code.
+//! What became of every result between two runs. Whether that is bad enough is the caller's to say.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const EXACT: f64 = 0.5;
 
 /// What two results have to have in common to say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub enum Measure {
     /// The verdict, who computed it, and an error of the same size.
     All,
     /// The verdict, whatever the error.
@@ -25,7 +25,7 @@ pub(crate) enum Measure {
 
 /// How a result differs from that of the earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum ChangeClass {
     /// It stands lower: it agreed and does not, or failed as known and fails otherwise.
     Broken,
     /// It agrees as before, with an error [`GROWTH`] times the earlier one.
@@ -40,65 +40,69 @@ pub(crate) enum Kind {
     Changed,
 }
 
-impl Kind {
-    /// Every kind, the worst first.
-    pub(crate) const ALL: [Kind; 6] = [
-        Kind::Broken,
-        Kind::Grew,
-        Kind::Gone,
-        Kind::New,
-        Kind::Fixed,
-        Kind::Changed,
+impl ChangeClass {
+    /// Every class, the worst first.
+    pub const ALL: [ChangeClass; 6] = [
+        ChangeClass::Broken,
+        ChangeClass::Grew,
+        ChangeClass::Gone,
+        ChangeClass::New,
+        ChangeClass::Fixed,
+        ChangeClass::Changed,
     ];
 
     /// The word the page uses.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
-            Kind::Broken => "broken",
-            Kind::Grew => "grew",
-            Kind::Gone => "gone",
-            Kind::New => "new",
-            Kind::Fixed => "fixed",
-            Kind::Changed => "changed",
+            ChangeClass::Broken => "broken",
+            ChangeClass::Grew => "grew",
+            ChangeClass::Gone => "gone",
+            ChangeClass::New => "new",
+            ChangeClass::Fixed => "fixed",
+            ChangeClass::Changed => "changed",
         }
     }
 }
 
 /// One result that differs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Change<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) backend: &'a str,
+pub struct Change<'a> {
+    /// How it differs.
+    pub class: ChangeClass,
+    /// The column.
+    pub backend: &'a str,
     /// The later run's case, or the earlier one's where it is gone.
-    pub(crate) case: &'a CaseRecord,
-    pub(crate) before: Option<&'a CaseResult>,
-    pub(crate) after: Option<&'a CaseResult>,
+    pub case: &'a CaseRecord,
+    /// The earlier run's result.
+    pub before: Option<&'a CaseResult>,
+    /// The later run's result.
+    pub after: Option<&'a CaseResult>,
 }
 
 impl Change<'_> {
     /// Whether something got worse. A result that is gone counts only where it agreed.
-    pub(crate) fn is_worse(&self) -> bool {
-        match self.kind {
-            Kind::Broken | Kind::Grew => true,
-            Kind::Gone => self.before.is_some_and(|before| agrees(before.verdict)),
-            Kind::New => self.is_new_failure(),
-            Kind::Fixed | Kind::Changed => false,
+    pub fn is_worse(&self) -> bool {
+        match self.class {
+            ChangeClass::Broken | ChangeClass::Grew => true,
+            ChangeClass::Gone => self.before.is_some_and(|before| agrees(before.verdict)),
+            ChangeClass::New => self.is_new_failure(),
+            ChangeClass::Fixed | ChangeClass::Changed => false,
         }
     }
 
     /// Whether the later run fails here and the earlier did not.
-    pub(crate) fn is_new_failure(&self) -> bool {
+    pub fn is_new_failure(&self) -> bool {
         let fails = |result: &CaseResult| result.verdict.fails_run();
         self.after.is_some_and(fails) && !self.before.is_some_and(fails)
     }
 }
 
 /// All that differs, and how much does not.
-pub(crate) struct Changes<'a> {
+pub struct Changes<'a> {
     /// In the later run's order; what is gone comes last.
-    pub(crate) list: Vec<Change<'a>>,
+    pub list: Vec<Change<'a>>,
     /// Results that both runs have and that say the same.
-    pub(crate) same: usize,
+    pub same: usize,
 }
 
 /// A case on a backend.
@@ -112,20 +116,20 @@ fn results(run: &RunRecord) -> impl Iterator<Item = (Key<'_>, (&CaseRecord, &Cas
 }
 
 /// Compares two runs of the same seed.
-pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord, measure: Measure) -> Changes<'a> {
+pub fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord, measure: Measure) -> Changes<'a> {
     let earlier: BTreeMap<_, _> = results(before).collect();
     let later: BTreeMap<_, _> = results(after).collect();
     let (mut list, mut same) = (Vec::new(), 0);
     for (key, (case, result)) in results(after) {
         let old = earlier.get(&key);
-        let kind = match old {
-            None => Some(Kind::New),
-            Some((old_case, old)) => kind((old_case, old), (case, result), measure),
+        let class = match old {
+            None => Some(ChangeClass::New),
+            Some((old_case, old)) => class_of((old_case, old), (case, result), measure),
         };
-        match kind {
+        match class {
             None => same += 1,
-            Some(kind) => list.push(Change {
-                kind,
+            Some(class) => list.push(Change {
+                class,
                 backend: key.1,
                 case,
                 before: old.map(|(_, old)| *old),
@@ -135,7 +139,7 @@ pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord, measure: 
     }
     let gone = results(before).filter(|(key, _)| !later.contains_key(key));
     list.extend(gone.map(|((_, backend), (case, result))| Change {
-        kind: Kind::Gone,
+        class: ChangeClass::Gone,
         backend,
         case,
         before: Some(result),
@@ -144,11 +148,11 @@ pub(crate) fn changes<'a>(before: &'a RunRecord, after: &'a RunRecord, measure: 
     Changes { list, same }
 }
 
-fn kind(
+fn class_of(
     before: (&CaseRecord, &CaseResult),
     after: (&CaseRecord, &CaseResult),
     measure: Measure,
-) -> Option<Kind> {
+) -> Option<ChangeClass> {
     let ((old_case, old), (new_case, new)) = (before, after);
     let same_limit = old_case.limit == new_case.limit;
     let grew = match (&old.vs_oracle, &new.vs_oracle) {
@@ -158,10 +162,12 @@ fn kind(
     let changed = old.verdict != new.verdict;
     match (rank(old), rank(new)) {
         _ if measure == Measure::Verdict && !changed => None,
-        (old, new) if new < old => Some(Kind::Broken),
-        (old, new) if new > old => Some(Kind::Fixed),
-        (Rank::Agrees | Rank::AgreesByFallback, _) if grew && measure == Measure::All => Some(Kind::Grew),
-        _ => changed.then_some(Kind::Changed),
+        (old, new) if new < old => Some(ChangeClass::Broken),
+        (old, new) if new > old => Some(ChangeClass::Fixed),
+        (Rank::Agrees | Rank::AgreesByFallback, _) if grew && measure == Measure::All => {
+            Some(ChangeClass::Grew)
+        }
+        _ => changed.then_some(ChangeClass::Changed),
     }
 }
 
@@ -240,9 +246,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(before: &CaseResult, after: &CaseResult, want: Option<Kind>) {
+    fn check(before: &CaseResult, after: &CaseResult, want: Option<ChangeClass>) {
         let case = case("4 ULP: a source");
-        assert_eq!(kind((&case, before), (&case, after), Measure::All), want);
+        assert_eq!(class_of((&case, before), (&case, after), Measure::All), want);
     }
 
     #[test]
@@ -250,26 +256,26 @@ mod tests {
         let of = |verdict| result(verdict, 0.0, 0.0);
         let [pass, known, crash] = [Verdict::Pass, Verdict::KnownFailure, Verdict::Crash].map(of);
         check(&pass, &pass, None);
-        check(&pass, &known, Some(Kind::Broken));
-        check(&known, &crash, Some(Kind::Broken));
-        check(&crash, &known, Some(Kind::Fixed));
-        check(&known, &pass, Some(Kind::Fixed));
-        check(&crash, &of(Verdict::Mismatch), Some(Kind::Changed));
-        check(&pass, &of(Verdict::ReferenceSuspect), Some(Kind::Changed));
+        check(&pass, &known, Some(ChangeClass::Broken));
+        check(&known, &crash, Some(ChangeClass::Broken));
+        check(&crash, &known, Some(ChangeClass::Fixed));
+        check(&known, &pass, Some(ChangeClass::Fixed));
+        check(&crash, &of(Verdict::Mismatch), Some(ChangeClass::Changed));
+        check(&pass, &of(Verdict::ReferenceSuspect), Some(ChangeClass::Changed));
         let mut fallen = of(Verdict::Pass);
         fallen.fallbacks.push("neg".to_owned());
-        check(&pass, &fallen, Some(Kind::Broken));
-        check(&fallen, &pass, Some(Kind::Fixed));
+        check(&pass, &fallen, Some(ChangeClass::Broken));
+        check(&fallen, &pass, Some(ChangeClass::Fixed));
     }
 
     #[test]
     fn an_error_has_grown_from_ten_times_on_and_exact_counts_as_half_a_unit() {
         let pass = |ulp, used| result(Verdict::Pass, ulp, used);
         check(&pass(0.0, 0.0), &pass(4.9, 0.9), None);
-        check(&pass(0.0, 0.0), &pass(5.0, 0.9), Some(Kind::Grew));
+        check(&pass(0.0, 0.0), &pass(5.0, 0.9), Some(ChangeClass::Grew));
         check(&pass(1.0, 0.3), &pass(9.9, 0.9), None);
-        check(&pass(1.0, 0.3), &pass(10.0, 0.9), Some(Kind::Grew));
-        check(&pass(90.0, 0.01), &pass(90.0, 0.1), Some(Kind::Grew));
+        check(&pass(1.0, 0.3), &pass(10.0, 0.9), Some(ChangeClass::Grew));
+        check(&pass(90.0, 0.01), &pass(90.0, 0.1), Some(ChangeClass::Grew));
         let failed = |ulp| result(Verdict::Mismatch, ulp, 2.0);
         check(&failed(1.0), &failed(100.0), None);
     }
@@ -278,19 +284,19 @@ mod tests {
     fn by_verdict_alone_no_error_and_no_fallback_is_a_change() {
         let case = case("4 ULP: a source");
         let pass = result(Verdict::Pass, 0.0, 0.0);
-        let change = |after: &CaseResult| kind((&case, &pass), (&case, after), Measure::Verdict);
+        let change = |after: &CaseResult| class_of((&case, &pass), (&case, after), Measure::Verdict);
         assert_eq!(change(&result(Verdict::Pass, 1e6, 0.9)), None);
         let mut fallen = pass.clone();
         fallen.fallbacks.push("neg".to_owned());
         assert_eq!(change(&fallen), None);
         let suspect = result(Verdict::ReferenceSuspect, 1e6, 0.9);
-        assert_eq!(change(&suspect), Some(Kind::Changed));
+        assert_eq!(change(&suspect), Some(ChangeClass::Changed));
     }
 
     #[test]
     fn shares_of_different_limits_are_not_compared() {
         let (old, new) = (result(Verdict::Pass, 1.0, 0.05), result(Verdict::Pass, 1.0, 0.5));
-        let kind = |after: &str| kind((&case("a"), &old), (&case(after), &new), Measure::All);
-        assert_eq!((kind("a"), kind("b")), (Some(Kind::Grew), None));
+        let class_of = |after: &str| class_of((&case("a"), &old), (&case(after), &new), Measure::All);
+        assert_eq!((class_of("a"), class_of("b")), (Some(ChangeClass::Grew), None));
     }
 }

@@ -1,13 +1,88 @@
-//! Words the user wrote, looked up in lists of the words there are; a wrong one is met with the nearest right one.
+//! Words that users write for ops, dtypes, layouts, tiers and backends. A wrong word is an error that names the nearest
+//! right one.
 
-use crate::exit::{Exit, Failure};
+use parity_exec::Backend;
+use parity_model::{DType, Family, Layout, Op, Tier};
+
+use crate::error::Error;
+
+/// A word that names nothing: `unknown dtype 'f23': did you mean 'f32'?`
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnknownWord(String);
+
+/// The ops that a family's name or an op's name stands for.
+///
+/// # Errors
+/// The word is neither.
+pub fn ops(word: &str) -> Result<Vec<Op>, Error> {
+    let families = Family::ALL.iter().map(|&family| {
+        let members = Op::ALL.iter().copied().filter(|op| op.family() == family);
+        (family.name(), members.collect())
+    });
+    let single = Op::ALL.iter().map(|op| (op.name(), vec![*op]));
+    Ok(look_up("op or family", word, families.chain(single))?)
+}
+
+/// The family of this name.
+///
+/// # Errors
+/// There is none.
+pub fn family(word: &str) -> Result<Family, Error> {
+    let families = Family::ALL.iter().map(|family| (family.name(), *family));
+    Ok(look_up("family", word, families)?)
+}
+
+/// The dtype of this name.
+///
+/// # Errors
+/// There is none.
+pub fn dtype(word: &str) -> Result<DType, Error> {
+    Ok(look_up(
+        "dtype",
+        word,
+        DType::ALL.map(|dtype| (dtype.name(), dtype)),
+    )?)
+}
+
+/// The layout of this name.
+///
+/// # Errors
+/// There is none.
+pub fn layout(word: &str) -> Result<Layout, Error> {
+    Ok(look_up(
+        "layout",
+        word,
+        Layout::ALL.map(|layout| (layout.name(), layout)),
+    )?)
+}
+
+/// The tier of this name.
+///
+/// # Errors
+/// There is none.
+pub fn tier(word: &str) -> Result<Tier, Error> {
+    Ok(look_up("tier", word, Tier::ALL.map(|tier| (tier.name(), tier)))?)
+}
+
+/// The backend of this name.
+///
+/// # Errors
+/// There is none.
+pub fn backend(word: &str) -> Result<Backend, Error> {
+    Ok(look_up(
+        "backend",
+        word,
+        Backend::ALL.map(|backend| (backend.name(), backend)),
+    )?)
+}
 
 /// The element of `known` that is called `word`.
 pub(crate) fn look_up<'a, T>(
     what: &str,
     word: &str,
     known: impl IntoIterator<Item = (&'a str, T)>,
-) -> Result<T, Failure> {
+) -> Result<T, UnknownWord> {
     let mut names = Vec::new();
     for (name, value) in known {
         if name == word {
@@ -15,7 +90,7 @@ pub(crate) fn look_up<'a, T>(
         }
         names.push(name);
     }
-    Err(Failure::new(Exit::Usage, unknown(what, word, &names)))
+    Err(UnknownWord(unknown(what, word, &names)))
 }
 
 /// Names that a message still lists.
@@ -56,7 +131,7 @@ mod tests {
     #[track_caller]
     fn check(word: &str, want: &str) {
         let failure = look_up("color", word, [("red", 1), ("green", 2)]).unwrap_err();
-        assert_eq!((failure.exit, failure.message.as_str()), (Exit::Usage, want));
+        assert_eq!(failure.to_string(), want);
     }
 
     #[test]
@@ -73,7 +148,7 @@ mod tests {
     fn of_many_words_the_nearest_are_named() {
         let names: Vec<String> = (0..40).map(|i| format!("name-{i}")).collect();
         let known = names.iter().map(|name| (name.as_str(), ()));
-        let message = look_up("thing", "nothing-9", known).unwrap_err().message;
+        let message = look_up("thing", "nothing-9", known).unwrap_err().to_string();
         assert!(
             message.starts_with("unknown thing `nothing-9`: there are 40, such as name-9, "),
             "{message}"

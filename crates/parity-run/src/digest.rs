@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 /// Every case of the specs with what else it says, in order, and every known failure: their meaning, not the text of the
 /// files, so that a comment changes nothing.
-pub(crate) fn rules(all: &[Case], known: &KnownFailures) -> String {
+pub fn rules(all: &[Case], known: &KnownFailures) -> String {
     let cases = all.iter().map(|case| {
         let Case {
             tier,

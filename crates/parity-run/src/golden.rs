@@ -1,20 +1,23 @@
-//! Golden bundles as the command line names them: `golden:cuda-h200`, a folder of golden/ beside the specs. Their files
-//! are `parity-golden`'s.
+//! Outputs recorded on a device: compared with, recorded, verified. A recording is named `golden:cuda-h200`, after a
+//! folder of golden/ beside the specs; `parity-golden` reads and writes its files.
+
+mod record;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
 use parity_exec::{CANDLE_VERSION, Execution};
-use parity_golden::{Bundle, BundleError};
+use parity_golden::Bundle;
 use parity_model::{
     Case, CaseId, HostTensor, Outcome,
     record::{BackendInfo, RECORDED},
 };
 use parity_oracle::Expected;
 
-use crate::{
-    exit::{Exit, Failure},
-    settings::quoted,
-};
+use crate::{error::Error, settings::quoted};
+
+pub use record::{Recorded, record};
+pub use verify::{Verified, verify};
 
 /// The folder of bundles, beside the folder of specs.
 const DIRECTORY: &str = "golden";
@@ -29,18 +32,17 @@ pub(crate) struct Golden {
 
 impl Golden {
     /// Opens the bundle that `word` names for a run with `seed`.
-    pub(crate) fn open(word: &str, spec_dir: &Path, seed: u64) -> Result<Golden, Failure> {
-        let name = word.strip_prefix(RECORDED).ok_or_else(|| {
-            let message = format!(
-                "--against {word}: only recorded outputs can be compared with: --against {RECORDED}NAME"
-            );
-            Failure::new(Exit::Usage, message)
-        })?;
-        let bundle = Bundle::open(&folder(name, spec_dir)?).map_err(unusable)?;
-        bundle.fits(seed, CANDLE_VERSION).map_err(|stale| {
-            let message = format!("--against {word}: {stale}; nothing of it can be compared");
-            Failure::new(Exit::BadData, message)
-        })?;
+    pub(crate) fn open(word: &str, spec_dir: &Path, seed: u64) -> Result<Golden, Error> {
+        let name = word
+            .strip_prefix(RECORDED)
+            .ok_or_else(|| Error::NoRecording(word.to_owned()))?;
+        let bundle = Bundle::open(&folder(name, spec_dir)?)?;
+        bundle
+            .fits(seed, CANDLE_VERSION)
+            .map_err(|stale| Error::StaleRecording {
+                recording: word.to_owned(),
+                stale,
+            })?;
         Ok(Golden {
             bundle,
             name: word.to_owned(),
@@ -68,15 +70,12 @@ impl Golden {
     }
 
     /// Leaves the cases alone that the bundle has an entry for, stale or not, and says how many are gone.
-    pub(crate) fn keep_recorded(&self, cases: &mut Vec<Case>) -> Result<usize, Failure> {
+    pub(crate) fn keep_recorded(&self, cases: &mut Vec<Case>) -> Result<usize, Error> {
         let selected = cases.len();
         cases.retain(|case| self.bundle.has(&case.id()));
         if cases.is_empty() {
-            let message = format!(
-                "none of the {selected} selected cases is recorded in {}",
-                self.name
-            );
-            return Err(Failure::new(Exit::NothingMatched, message));
+            let recording = self.name.clone();
+            return Err(Error::NothingRecorded { selected, recording });
         }
         Ok(selected - cases.len())
     }
@@ -98,7 +97,7 @@ impl Golden {
 }
 
 /// The folder of a bundle: a name is one in golden/, anything with a slash is a path.
-pub(crate) fn folder(name: &str, spec_dir: &Path) -> Result<PathBuf, Failure> {
+fn folder(name: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
     let dir = match name.contains('/') {
         true => PathBuf::from(name),
         false => bundles(spec_dir).join(name),
@@ -107,26 +106,24 @@ pub(crate) fn folder(name: &str, spec_dir: &Path) -> Result<PathBuf, Failure> {
         return Ok(dir);
     }
     let there = names(spec_dir);
-    let there = match there.is_empty() {
-        true => "there is none".to_owned(),
-        false => format!("there is {}", there.join(", ")),
-    };
-    let message = format!(
-        "no golden bundle {}; {there}; `parity golden record --name {}` makes one",
-        dir.display(),
-        quoted(name)
-    );
-    Err(Failure::new(Exit::NoInput, message))
+    Err(Error::NoBundle {
+        folder: dir.display().to_string(),
+        there: match there.is_empty() {
+            true => "none".to_owned(),
+            false => there.join(", "),
+        },
+        name: quoted(name),
+    })
 }
 
 /// The folder of all bundles.
-pub(crate) fn bundles(spec_dir: &Path) -> PathBuf {
+pub fn bundles(spec_dir: &Path) -> PathBuf {
     let beside = spec_dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     beside.unwrap_or(Path::new(".")).join(DIRECTORY)
 }
 
 /// The bundles in it, in order.
-pub(crate) fn names(spec_dir: &Path) -> Vec<String> {
+fn names(spec_dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(bundles(spec_dir));
     let folders = entries.into_iter().flatten().flatten();
     let mut names: Vec<_> = folders
@@ -135,16 +132,4 @@ pub(crate) fn names(spec_dir: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// Says of a bundle that cannot be used why.
-pub(crate) fn unusable(error: BundleError) -> Failure {
-    let exit = match error {
-        BundleError::Io { doing: "read", .. } => Exit::NoInput,
-        BundleError::Io { .. } => Exit::Io,
-        BundleError::Changed { .. } | BundleError::Malformed { .. } | BundleError::Version { .. } => {
-            Exit::BadData
-        }
-    };
-    Failure::new(exit, error.to_string())
 }

@@ -19,16 +19,97 @@ use parity_model::{
     record::{CaseRecord, RECORD_VERSION, RunRecord},
 };
 
-use crate::exit::{Exit, Failure};
+use crate::error::{Error, ErrorClass};
 
 pub(crate) use same_run::{same_devices, same_run};
+
+/// Why a journal cannot be written, read or gone on with. Each names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The file cannot be opened to begin a journal in it.
+    #[error("cannot open the journal {0}: {1}")]
+    Create(String, io::Error),
+    /// The file of the run to go on with cannot be opened.
+    #[error("cannot open the journal {0}: {1}")]
+    Open(String, io::Error),
+    /// The file of the run to go on with cannot be read.
+    #[error("cannot read {0}: {1}")]
+    Read(String, io::Error),
+    /// A new journal would overwrite something.
+    #[error("{0} exists already: `--resume` goes on with the run it holds, another name keeps it")]
+    Exists(String),
+    /// Another process writes to the file.
+    #[error("another run writes to {0}: wait for its end, or stop it")]
+    InUse(String),
+    /// The file cannot be locked.
+    #[error("cannot lock {0}: {1}")]
+    Lock(String, io::Error),
+    /// A line cannot be written.
+    #[error("cannot write to {0}: {1}")]
+    Write(String, io::Error),
+    /// The file ends within its first line.
+    #[error("{0} holds no run: it ends before the end of its first line; start the run anew")]
+    Empty(String),
+    /// The file is of another layout.
+    #[error(
+        "{file}: the {what} has layout version {found}, this parity reads version {mine}; repeat the run with this parity"
+    )]
+    Version {
+        /// The file.
+        file: String,
+        /// `journal` or `record`.
+        what: &'static str,
+        /// Its version.
+        found: u64,
+        /// The version that can be read.
+        mine: u32,
+    },
+    /// A line of the file is damaged.
+    #[error(
+        "{file}:{line}: no line of this journal: {why}; the file was damaged after the run: repeat the run"
+    )]
+    Damaged {
+        /// The file.
+        file: String,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The journal is of another run than the settings ask for.
+    #[error(
+        "the journal is of another run; what differs:{}\ngo on with the command line, the specs and the parity that the run \
+         began with, or begin another with --journal",
+        .0.concat()
+    )]
+    OtherRun(Vec<String>),
+}
+
+impl JournalError {
+    pub(crate) fn class(&self) -> ErrorClass {
+        match self {
+            JournalError::Open(..) | JournalError::Read(..) => ErrorClass::Missing,
+            JournalError::Create(..)
+            | JournalError::Exists(_)
+            | JournalError::InUse(_)
+            | JournalError::Lock(..)
+            | JournalError::Write(..) => ErrorClass::Output,
+            JournalError::Empty(_)
+            | JournalError::Version { .. }
+            | JournalError::Damaged { .. }
+            | JournalError::OtherRun(_) => ErrorClass::Data,
+        }
+    }
+}
 
 /// How every journal begins, and no record does.
 const START: &str = r#"{"journal":"#;
 
 /// Where a run's lines go.
-pub(crate) enum Book {
+#[derive(Debug, Default)]
+pub enum Book {
     /// Nowhere but to this run's own record.
+    #[default]
     None,
     /// Into a new file.
     New(Open),
@@ -37,7 +118,8 @@ pub(crate) enum Book {
 }
 
 /// A file that no other run writes to, and its name in messages.
-pub(crate) struct Open {
+#[derive(Debug)]
+pub struct Open {
     name: String,
     file: File,
     /// Bytes of its whole lines, where it had some.
@@ -46,31 +128,30 @@ pub(crate) struct Open {
 
 impl Book {
     /// A new file, or an empty one.
-    pub(crate) fn new(path: &Path) -> Result<Book, Failure> {
+    ///
+    /// # Errors
+    /// A file that cannot be made, that holds something, or that another run writes to.
+    pub fn new(path: &Path) -> Result<Book, Error> {
         let mut options = OpenOptions::new();
-        let open = Open::of(path, options.read(true).append(true).create(true), Exit::Io)?;
-        let length = open.file.metadata().map(|data| data.len());
-        match length {
-            Ok(0) => Ok(Book::New(open)),
-            Ok(_) => Err(Failure::new(
-                Exit::Io,
-                format!(
-                    "{} exists already: `--resume` goes on with the run it holds, another name keeps it",
-                    open.name
-                ),
-            )),
-            Err(error) => Err(open.failed(&error)),
+        options.read(true).append(true).create(true);
+        let open = Open::of(path, &options, JournalError::Create)?;
+        match open.file.metadata() {
+            Ok(data) if data.len() == 0 => Ok(Book::New(open)),
+            Ok(_) => Err(JournalError::Exists(open.name).into()),
+            Err(error) => Err(open.failed(error)),
         }
     }
 
     /// The file of the run to go on with.
-    pub(crate) fn resume(path: &Path) -> Result<Book, Failure> {
+    ///
+    /// # Errors
+    /// A file that is not there, that holds no journal, or that another run writes to.
+    pub fn resume(path: &Path) -> Result<Book, Error> {
         let mut options = OpenOptions::new();
-        let mut open = Open::of(path, options.read(true).append(true), Exit::NoInput)?;
+        let mut open = Open::of(path, options.read(true).append(true), JournalError::Open)?;
         let mut text = Vec::new();
-        open.file
-            .read_to_end(&mut text)
-            .map_err(|error| Failure::new(Exit::NoInput, format!("cannot read {}: {error}", open.name)))?;
+        let read = open.file.read_to_end(&mut text);
+        read.map_err(|error| JournalError::Read(open.name.clone(), error))?;
         let (journal, whole) = parse(&open.name, &text)?;
         open.whole = whole as u64;
         Ok(Book::Old(open, Box::new(journal)))
@@ -78,25 +159,25 @@ impl Book {
 }
 
 impl Open {
-    fn of(path: &Path, options: &OpenOptions, absent: Exit) -> Result<Open, Failure> {
+    fn of(
+        path: &Path,
+        options: &OpenOptions,
+        unopened: impl FnOnce(String, io::Error) -> JournalError,
+    ) -> Result<Open, JournalError> {
         let name = path.display().to_string();
-        let file = options
-            .open(path)
-            .map_err(|error| Failure::new(absent, format!("cannot open the journal {name}: {error}")))?;
+        let file = match options.open(path) {
+            Ok(file) => file,
+            Err(error) => return Err(unopened(name, error)),
+        };
         match file.try_lock() {
             Ok(()) => Ok(Open { name, file, whole: 0 }),
-            Err(TryLockError::WouldBlock) => {
-                let message = format!("another run writes to {name}: wait for its end, or stop it");
-                Err(Failure::new(Exit::Io, message))
-            }
-            Err(TryLockError::Error(error)) => {
-                Err(Failure::new(Exit::Io, format!("cannot lock {name}: {error}")))
-            }
+            Err(TryLockError::WouldBlock) => Err(JournalError::InUse(name)),
+            Err(TryLockError::Error(error)) => Err(JournalError::Lock(name, error)),
         }
     }
 
-    fn failed(&self, error: &io::Error) -> Failure {
-        Failure::new(Exit::Io, format!("cannot write to {}: {error}", self.name))
+    fn failed(&self, error: io::Error) -> Error {
+        JournalError::Write(self.name.clone(), error).into()
     }
 }
 
@@ -112,12 +193,12 @@ pub(crate) struct Ledger {
 struct Lines {
     journal: Journal,
     open: Option<Open>,
-    failure: Option<Failure>,
+    failure: Option<Error>,
 }
 
 impl Ledger {
     /// Begins with the header, or behind the last line of the run to go on with.
-    pub(crate) fn open(book: Book, header: Header, clock: Instant, stop: Stop) -> Result<Ledger, Failure> {
+    pub(crate) fn open(book: Book, header: Header, clock: Instant, stop: Stop) -> Result<Ledger, Error> {
         let (journal, open) = match book {
             Book::None => (Journal::new(header), None),
             Book::New(mut open) => {
@@ -127,7 +208,7 @@ impl Ledger {
             Book::Old(open, journal) => {
                 // A torn line would make the next one a part of it.
                 let cut = open.file.set_len(open.whole);
-                cut.map_err(|error| open.failed(&error))?;
+                cut.map_err(|error| open.failed(error))?;
                 (*journal, Some(open))
             }
         };
@@ -166,7 +247,7 @@ impl Ledger {
     }
 
     /// Ends the run.
-    pub(crate) fn close(self) -> Result<Journal, Failure> {
+    pub(crate) fn close(self) -> Result<Journal, Error> {
         self.push(Line::End {
             seconds: self.seconds(),
         });
@@ -190,7 +271,7 @@ impl Ledger {
         let written = lines.open.as_mut().map_or(Ok(()), |open| write(open, &line));
         let kept = written.and_then(|()| {
             let kept = lines.journal.push(line);
-            kept.map_err(|error| Failure::new(Exit::Internal, format!("the journal is mistaken: {error}")))
+            kept.map_err(|error| Error::Internal(format!("the journal is mistaken: {error}")))
         });
         if let Err(failure) = kept {
             lines.failure = Some(failure);
@@ -200,15 +281,15 @@ impl Ledger {
 }
 
 /// Writes a line in one piece.
-fn write(open: &mut Open, line: &Line) -> Result<(), Failure> {
+fn write(open: &mut Open, line: &Line) -> Result<(), Error> {
     let mut text = serde_json::to_vec(line)
-        .map_err(|error| Failure::new(Exit::Internal, format!("a line has no JSON form: {error}")))?;
+        .map_err(|error| Error::Internal(format!("a line has no JSON form: {error}")))?;
     text.push(b'\n');
-    open.file.write_all(&text).map_err(|error| open.failed(&error))
+    open.file.write_all(&text).map_err(|error| open.failed(error))
 }
 
 /// The record of a journal that was read from a file.
-pub(crate) fn record(name: &str, journal: &Journal) -> Result<RunRecord, Failure> {
+pub(crate) fn record(name: &str, journal: &Journal) -> Result<RunRecord, JournalError> {
     journal
         .record()
         .map_err(|error| corrupt(name, 1, &error.to_string()))
@@ -220,15 +301,13 @@ pub(crate) fn is_journal(text: &[u8]) -> bool {
 }
 
 /// Reads a journal, and how many of its bytes are whole lines: a writer that was killed leaves a torn one at the end.
-pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), Failure> {
+pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), JournalError> {
     let mut lines = text
         .split_inclusive(|byte| *byte == b'\n')
         .enumerate()
         .map_while(|(index, line)| Some((index + 1, line.strip_suffix(b"\n")?)));
     let Some((_, first)) = lines.next() else {
-        let message =
-            format!("{name} holds no run: it ends before the end of its first line; start the run anew");
-        return Err(Failure::new(Exit::BadData, message));
+        return Err(JournalError::Empty(name.to_owned()));
     };
     let mut journal = Journal::new(header(name, first)?);
     let mut whole = first.len() + 1;
@@ -241,7 +320,7 @@ pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), Failure
     Ok((journal, whole))
 }
 
-fn header(name: &str, line: &[u8]) -> Result<Header, Failure> {
+fn header(name: &str, line: &[u8]) -> Result<Header, JournalError> {
     let value: serde_json::Value =
         serde_json::from_slice(line).map_err(|error| corrupt(name, 1, &error.to_string()))?;
     let version = |pointer| value.pointer(pointer).and_then(serde_json::Value::as_u64);
@@ -251,11 +330,12 @@ fn header(name: &str, line: &[u8]) -> Result<Header, Failure> {
         ("record", "/journal/run/version", RECORD_VERSION),
     ] {
         if let Some(found) = version(pointer).filter(|found| *found != u64::from(mine)) {
-            let message = format!(
-                "{name}: the {what} has layout version {found}, this parity reads version {mine}; repeat the run with \
-                 this parity"
-            );
-            return Err(Failure::new(Exit::BadData, message));
+            return Err(JournalError::Version {
+                file: name.to_owned(),
+                what,
+                found,
+                mine,
+            });
         }
     }
     match serde_json::from_value(value) {
@@ -265,9 +345,10 @@ fn header(name: &str, line: &[u8]) -> Result<Header, Failure> {
     }
 }
 
-fn corrupt(name: &str, number: usize, error: &str) -> Failure {
-    let message = format!(
-        "{name}:{number}: no line of this journal: {error}; the file was damaged after the run: repeat the run"
-    );
-    Failure::new(Exit::BadData, message)
+fn corrupt(file: &str, line: usize, why: &str) -> JournalError {
+    JournalError::Damaged {
+        file: file.to_owned(),
+        line,
+        why: why.to_owned(),
+    }
 }

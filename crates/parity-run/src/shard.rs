@@ -7,31 +7,19 @@ use parity_model::{
     record::{CaseRecord, RunRecord, Shard},
 };
 
-use crate::{
-    digest,
-    exit::{Exit, Failure},
-};
+use crate::{digest, error::Error};
 
 /// Part `index` of `of`, from 1: `2/4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub struct Part {
     index: usize,
     of: usize,
 }
 
 /// A text that names no part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BadPart(String);
-
-impl std::fmt::Display for BadPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let BadPart(text) = self;
-        write!(
-            f,
-            "bad --shard `{text}`: expected I/N with I from 1 to N, e.g. `2/4` for the second of four parts"
-        )
-    }
-}
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("bad --shard `{0}`: expected I/N with I from 1 to N, e.g. `2/4` for the second of four parts")]
+pub struct BadPart(String);
 
 impl std::str::FromStr for Part {
     type Err = BadPart;
@@ -52,7 +40,7 @@ const OVERHEAD: f64 = 0.1;
 
 /// How long the cases of an earlier run took.
 #[derive(Debug)]
-pub(crate) struct Times {
+pub struct Times {
     /// Milliseconds on all backends together, by id.
     cases: BTreeMap<String, f64>,
     /// What is taken for a case that did not run then.
@@ -61,7 +49,7 @@ pub(crate) struct Times {
 
 impl Times {
     /// The times of a stored run.
-    pub(crate) fn of(run: &RunRecord) -> Times {
+    pub fn of(run: &RunRecord) -> Times {
         let millis = |case: &CaseRecord| case.results.iter().map(|result| result.millis).sum();
         let cases: BTreeMap<_, f64> = run
             .cases
@@ -102,7 +90,7 @@ impl Times {
 impl Part {
     /// The part's cases of a plan. Without times an id alone decides, so that a case stays in its part when others come or
     /// go; with times the parts take about as long as each other.
-    pub(crate) fn of(self, cases: Vec<Case>, times: Option<&Times>) -> Result<(Vec<Case>, Shard), Failure> {
+    pub(crate) fn of(self, cases: Vec<Case>, times: Option<&Times>) -> Result<(Vec<Case>, Shard), Error> {
         let Part { index, of } = self;
         let (planned, plan) = (cases.len(), digest::plan(&cases));
         let ids: Vec<_> = cases.iter().map(|case| case.id().to_string()).collect();
@@ -119,10 +107,7 @@ impl Part {
             .filter(|(i, _)| owners[*i] == index - 1)
             .collect();
         if kept.is_empty() {
-            let message = format!(
-                "shard {index}/{of} is empty: none of the {planned} selected cases falls into it; use fewer shards"
-            );
-            return Err(Failure::new(Exit::NothingMatched, message));
+            return Err(Error::EmptyPart { index, of, planned });
         }
         let (places, cases) = kept.into_iter().unzip();
         let shard = Shard {
@@ -139,6 +124,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorClass;
 
     /// Cases of these sizes.
     fn plan(sizes: std::ops::Range<usize>) -> Vec<Case> {
@@ -220,8 +206,8 @@ mod tests {
         let ends: Vec<_> = (1..=2)
             .map(|index| Part { index, of: 2 }.of(neg.clone(), None))
             .collect();
-        let failure = ends.into_iter().find_map(Result::err).unwrap();
-        assert_eq!(failure.exit, Exit::NothingMatched);
+        let error = ends.into_iter().find_map(Result::err).unwrap();
+        assert_eq!(error.class(), ErrorClass::Nothing);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Finds and reads the spec directory, and shows everything that is wrong with it, underlined.
+//! Finds and reads the directory of specs. What is wrong with it comes all at once, each error with its line.
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
@@ -12,16 +12,19 @@ use parity_model::{
     spec::{self, SpecError},
 };
 
-use crate::exit::{Exit, Failure};
+use crate::error::Error;
 
 /// Name of the directory looked for.
 const DIRECTORY: &str = "op-specs";
 
 /// Name of the file in it that is no spec.
-pub(crate) const KNOWN_FAILURES: &str = "known-failures.toml";
+pub const KNOWN_FAILURES: &str = "known-failures.toml";
 
 /// The directory asked for, or the nearest `op-specs` above the working directory, or above the binary.
-pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// It is not there.
+pub fn find(asked: Option<&Path>) -> Result<PathBuf, Error> {
     if let Some(dir) = asked {
         return match dir.is_dir() {
             true => Ok(dir.to_owned()),
@@ -50,7 +53,10 @@ pub(crate) fn find(asked: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Every case of every spec in `dir`, files in the order of their names.
-pub(crate) fn load(dir: &Path) -> Result<Vec<Case>, Failure> {
+///
+/// # Errors
+/// A file that cannot be read, or all that is wrong with the specs.
+pub fn load(dir: &Path) -> Result<Vec<Case>, Error> {
     let mut sources = Sources::default();
     let (mut files, mut errors) = (Vec::new(), Vec::new());
     for path in spec_files(dir)? {
@@ -61,13 +67,13 @@ pub(crate) fn load(dir: &Path) -> Result<Vec<Case>, Failure> {
         }
     }
     if errors.is_empty() {
-        spec::expand(&files).map_err(|errors| sources.failure(&errors))
+        spec::expand(&files).map_err(|errors| sources.failure(errors))
     } else {
-        Err(sources.failure(&errors))
+        Err(sources.failure(errors))
     }
 }
 
-fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let unreadable = |error| {
         no_input(format!(
             "cannot read the spec directory {}: {error}",
@@ -90,8 +96,8 @@ fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-fn no_input(message: String) -> Failure {
-    Failure::new(Exit::NoInput, message)
+fn no_input(message: String) -> Error {
+    Error::NoSpecs(message)
 }
 
 /// The text of every file read, for the excerpts of error messages.
@@ -101,9 +107,8 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    pub(crate) fn read(&mut self, path: &Path) -> Result<&str, Failure> {
-        let text = fs::read_to_string(path)
-            .map_err(|error| no_input(format!("cannot read {}: {error}", path.display())))?;
+    pub(crate) fn read(&mut self, path: &Path) -> Result<&str, Error> {
+        let text = fs::read_to_string(path).map_err(Error::read(path))?;
         Ok(self
             .texts
             .entry(path.display().to_string())
@@ -111,18 +116,39 @@ impl Sources {
             .into_mut())
     }
 
-    /// All errors in one failure.
-    pub(crate) fn failure(&self, errors: &[SpecError]) -> Failure {
-        let shown: Vec<_> = errors.iter().map(|error| self.show(error)).collect();
-        let files = errors
-            .iter()
-            .map(|error| &error.file)
-            .collect::<std::collections::BTreeSet<_>>()
-            .len();
-        let count = format!("errors: {}, files: {files}; nothing was run", errors.len());
-        Failure::new(Exit::BadData, format!("{}\n\n{count}", shown.join("\n\n")))
+    /// All errors as one, with the lines that they are about.
+    pub(crate) fn failure(mut self, errors: Vec<SpecError>) -> Error {
+        self.texts
+            .retain(|file, _| errors.iter().any(|error| error.file == *file));
+        Error::Specs(SpecErrors {
+            errors,
+            texts: self.texts,
+        })
     }
+}
 
+/// Everything that is wrong with some specs or a list of known failures.
+#[derive(Debug)]
+pub struct SpecErrors {
+    /// In the order of the files.
+    pub errors: Vec<SpecError>,
+    /// The text of each file.
+    texts: BTreeMap<String, String>,
+}
+
+impl std::error::Error for SpecErrors {}
+
+impl fmt::Display for SpecErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for error in &self.errors {
+            write!(f, "{}\n\n", self.show(error))?;
+        }
+        let (errors, files) = (self.errors.len(), self.texts.len());
+        write!(f, "errors: {errors}, files: {files}; nothing was run")
+    }
+}
+
+impl SpecErrors {
     /// The message, the line, a caret under the place, the help.
     fn show(&self, error: &SpecError) -> String {
         let text = self.texts.get(&error.file).map_or("", String::as_str);

@@ -1,0 +1,77 @@
+//! Stored runs, records and journals. What cannot be used is an error that says which file it is, what was expected and
+//! how to get that.
+
+use std::{fs, io::Read as _, path::Path};
+
+use flate2::read::GzDecoder;
+use parity_model::record::RunRecord;
+use parity_report::json;
+
+use crate::{error::Error, journal, names::look_up};
+
+/// A stored run and the name of its file.
+#[derive(Debug)]
+pub struct Stored {
+    /// The file, as messages name it.
+    pub path: String,
+    /// What it holds.
+    pub run: RunRecord,
+}
+
+impl Stored {
+    /// The column of the backend with this name.
+    ///
+    /// # Errors
+    /// The run has no such column.
+    pub fn column(&self, backend: &str) -> Result<usize, Error> {
+        let columns = self.run.backends.iter().enumerate();
+        let names = columns.map(|(column, info)| (info.backend.as_str(), column));
+        Ok(look_up(&format!("backend of {}", self.path), backend, names)?)
+    }
+}
+
+/// Reads the run stored in a file, which gzip may have compressed. Of a journal, the cases without a result are `not-run`.
+///
+/// # Errors
+/// A file that cannot be read, or that holds no run.
+pub fn read(path: &Path) -> Result<Stored, Error> {
+    let name = path.display().to_string();
+    let bytes = bytes(path).map_err(Error::read(path))?;
+    if journal::is_journal(&bytes) {
+        let (journal, _) = journal::parse(&name, &bytes)?;
+        let run = journal::record(&name, &journal)?;
+        return Ok(Stored { path: name, run });
+    }
+    let text = String::from_utf8(bytes).map_err(|error| Error::read(path)(std::io::Error::other(error)))?;
+    match json::parse(&text) {
+        Ok(run) => Ok(Stored { path: name, run }),
+        Err(source) => Err(Error::Record { path: name, source }),
+    }
+}
+
+/// What a file holds, which gzip may have compressed.
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let bytes = fs::read(path)?;
+    if !bytes.starts_with(&GZIP) {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    GzDecoder::new(bytes.as_slice()).read_to_end(&mut plain)?;
+    Ok(plain)
+}
+
+/// Refuses two runs that have not computed the same inputs.
+///
+/// # Errors
+/// Their seeds differ.
+pub fn same_inputs(before: &Stored, after: &Stored) -> Result<(), Error> {
+    if before.run.seed == after.run.seed {
+        return Ok(());
+    }
+    let named = |stored: &Stored| (stored.path.clone(), stored.run.seed);
+    Err(Error::OtherInputs {
+        before: named(before),
+        after: named(after),
+    })
+}
