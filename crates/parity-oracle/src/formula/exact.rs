@@ -300,7 +300,7 @@ pub(crate) fn maximum(a: f64, b: f64) -> f64 {
 }
 
 /// The cumulative normal distribution, correctly rounded but for the rounding of its argument.
-pub(crate) fn normcdf(x: f64) -> f64 {
+fn normcdf(x: f64) -> f64 {
     0.5 * core_math::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }
 

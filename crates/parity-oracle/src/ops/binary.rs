@@ -102,3 +102,56 @@ fn repeated(x: &HostTensor, shape: &[usize]) -> HostTensor {
         bytes: indices(shape).flat_map(element).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use parity_model::DType;
+
+    use super::*;
+
+    fn value(op: Binary, a: f64, b: f64) -> f64 {
+        let wide = Exact(Format::of(DType::F64).unwrap());
+        let [a, b] = [a, b].map(|x| Var::new(&wide, x.into()));
+        formula(op, a, b).number.value()
+    }
+
+    #[test]
+    fn arithmetic_is_the_machines_own() {
+        let numbers = [
+            0.1,
+            -3.0,
+            1e308,
+            -1e308,
+            2.5e-320,
+            -5e-324,
+            1e-160,
+            0.0,
+            -0.0,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        for (a, b) in numbers.into_iter().flat_map(|a| numbers.map(|b| (a, b))) {
+            for (op, want) in [
+                (Binary::Add, a + b),
+                (Binary::Sub, a - b),
+                (Binary::Mul, a * b),
+                (Binary::Div, a / b),
+            ] {
+                let got = value(op, a, b);
+                assert!(
+                    got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                    "{op}({a:e}, {b:e}) is {want:e}, not {got:e}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn comparisons_with_nan_are_false_except_ne() {
+        for op in [Binary::Eq, Binary::Lt, Binary::Le, Binary::Gt, Binary::Ge] {
+            assert_eq!(value(op, f64::NAN, f64::NAN), 0.0, "{op}");
+        }
+        assert_eq!(value(Binary::Ne, f64::NAN, f64::NAN), 1.0);
+        assert_eq!(value(Binary::Le, 1.0, 1.0) + value(Binary::Ge, 1.0, 1.0), 2.0);
+    }
+}

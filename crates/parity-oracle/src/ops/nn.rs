@@ -130,6 +130,16 @@ pub(super) fn log_sums(call: &Call<'_>, rows: &[Vec<usize>]) -> Vec<Element> {
     rows.iter().map(row).collect()
 }
 
+/// The exponentials of a row.
+struct Exponentials {
+    max: f64,
+    /// Each x - max, and its exponential.
+    terms: Vec<(Dd, Dd)>,
+    sum: Dd,
+    /// Relative error of the sum.
+    of_sum: f64,
+}
+
 struct Context<'a> {
     call: &'a Call<'a>,
     format: Format,
@@ -240,53 +250,68 @@ impl<'a> Context<'a> {
         elements
     }
 
-    fn softmax_row(&self, x: &[f64], log: bool) -> Vec<Element> {
+    /// Relative error of the exponential of `d`. Every step may be rounded to the dtype: d to t |d|, which its exponential
+    /// shows as a relative error.
+    fn of_exponential(&self, d: Dd) -> f64 {
+        self.t * (d.hi.abs() + 1.0) + self.u * EXP_UNITS
+    }
+
+    /// The exponentials of a row, unless its maximum is not finite: there is NaN, +inf - +inf, or nothing but -inf.
+    fn exponentials(&self, x: &[f64]) -> Result<Exponentials, f64> {
         let max = x.iter().copied().fold(f64::NEG_INFINITY, maximum);
         if !max.is_finite() {
-            // NaN anywhere, +inf - +inf, or nothing but -inf: every element is NaN.
-            return vec![self.element(f64::NAN, 0.0); x.len()];
+            return Err(max);
         }
         let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
-        let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
-        let sum = self.sum(terms.iter().copied());
-        // Every step may be rounded to the dtype: d to t |d|, which its exponential shows as a relative error.
-        let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
-        let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
-        let spread = shifted.iter().zip(&terms).map(|(d, e)| mass(d, e)).sum::<f64>() / sum.hi;
-        let of_sum = spread + gamma(x.len(), self.u) + self.t;
-        let element = |(d, e): (&Dd, &Dd)| {
+        let terms: Vec<(Dd, Dd)> = shifted.iter().map(|d| (*d, exp(*d))).collect();
+        let sum = self.sum(terms.iter().map(|(_, e)| *e));
+        let mass = |(d, e): &(Dd, Dd)| {
+            if e.hi == 0.0 {
+                0.0
+            } else {
+                self.of_exponential(*d) * e.hi
+            }
+        };
+        let spread = terms.iter().map(mass).sum::<f64>() / sum.hi;
+        Ok(Exponentials {
+            max,
+            terms,
+            sum,
+            of_sum: spread + gamma(x.len(), self.u) + self.t,
+        })
+    }
+
+    fn softmax_row(&self, x: &[f64], log: bool) -> Vec<Element> {
+        let Ok(row) = self.exponentials(x) else {
+            return vec![self.element(f64::NAN, 0.0); x.len()];
+        };
+        let element = |&(d, e): &(Dd, Dd)| {
             if log {
-                let log_sum = ln(sum);
-                let want = (*d + -log_sum).hi;
-                let abs =
-                    self.t * d.hi.abs() + of_sum + (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
+                let log_sum = ln(row.sum);
+                let want = (d + -log_sum).hi;
+                let of_log = (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
+                let abs = self.t * d.hi.abs() + row.of_sum + of_log;
                 return self.element(want, if d.hi.is_finite() { abs } else { 0.0 });
             }
             if e.hi == 0.0 {
                 return self.element(0.0, 0.0);
             }
-            let want = (*e / sum).hi;
-            self.element(want, want * (relative(d.hi) + of_sum + self.t))
+            let want = (e / row.sum).hi;
+            self.element(want, want * (self.of_exponential(d) + row.of_sum + self.t))
         };
-        shifted.iter().zip(&terms).map(element).collect()
+        row.terms.iter().map(element).collect()
     }
 
     /// max + log sum e^(x - max), by the same steps.
     fn log_sum(&self, x: &[f64]) -> Element {
-        let max = x.iter().copied().fold(f64::NEG_INFINITY, maximum);
-        if !max.is_finite() {
-            return self.element(max, 0.0);
+        match self.exponentials(x) {
+            Err(max) => self.element(max, 0.0),
+            Ok(row) => {
+                let log_sum = ln(row.sum);
+                let abs = row.of_sum + (EXP_UNITS * self.u + self.t) * log_sum.hi.abs();
+                self.element((log_sum + row.max.into()).hi, abs)
+            }
         }
-        let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
-        let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
-        let sum = self.sum(terms.iter().copied());
-        let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
-        let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
-        let spread = shifted.iter().zip(&terms).map(|(d, e)| mass(d, e)).sum::<f64>() / sum.hi;
-        let log_sum = ln(sum);
-        let of_sum = spread + gamma(x.len(), self.u) + self.t;
-        let abs = of_sum + (EXP_UNITS * self.u + self.t) * log_sum.hi.abs();
-        self.element((log_sum + max.into()).hi, abs)
     }
 
     fn weights(&self, arg: usize) -> Vec<f64> {

@@ -14,32 +14,31 @@ use crate::program::Program;
 use crate::tape::Tensor;
 
 pub(crate) fn answer(call: &Call<'_>, op: Reduce, keep: Keep) -> Answer {
-    let x = &call.args[0];
-    let rows = match op {
-        Reduce::CumSum | Reduce::Norm => vec![],
-        Reduce::Sum
-        | Reduce::Mean
-        | Reduce::Min
-        | Reduce::Max
-        | Reduce::ArgMin
-        | Reduce::ArgMax
-        | Reduce::Var
-        | Reduce::LogSumExp => rows(call, &keep.dims(&call.case.params, x.shape.len())),
-    };
-    let extreme = |least: bool| rows.iter().map(move |row| extreme(x, row, least));
-    let taken = "exact: an element, or its index".to_owned();
+    let rows = || rows(call, &keep.dims(&call.case.params, call.args[0].shape.len()));
     match op {
-        Reduce::Sum => sums(call, false, &rows),
-        Reduce::Mean => sums(call, true, &rows),
-        Reduce::Min => (extreme(true).map(|at| exact(x.bits(at.1))).collect(), taken),
-        Reduce::Max => (extreme(false).map(|at| exact(x.bits(at.1))).collect(), taken),
-        Reduce::ArgMin => (extreme(true).map(|at| exact(at.0 as u64)).collect(), taken),
-        Reduce::ArgMax => (extreme(false).map(|at| exact(at.0 as u64)).collect(), taken),
-        Reduce::Var => (spread::variances(call, &rows), spread::SOURCE.to_owned()),
-        Reduce::LogSumExp => (super::nn::log_sums(call, &rows), super::nn::SOURCE.to_owned()),
+        Reduce::Sum => sums(call, false, &rows()),
+        Reduce::Mean => sums(call, true, &rows()),
+        Reduce::Min => extremes(call, true, &rows(), |x, at| x.bits(at.1)),
+        Reduce::Max => extremes(call, false, &rows(), |x, at| x.bits(at.1)),
+        Reduce::ArgMin => extremes(call, true, &rows(), |_, at| at.0 as u64),
+        Reduce::ArgMax => extremes(call, false, &rows(), |_, at| at.0 as u64),
+        Reduce::Var => (spread::variances(call, &rows()), spread::SOURCE.to_owned()),
+        Reduce::LogSumExp => (super::nn::log_sums(call, &rows()), super::nn::SOURCE.to_owned()),
         Reduce::CumSum => running_sums(call),
         Reduce::Norm => super::of_parts(call, Op::Reduce(op, keep)),
     }
+}
+
+/// What `of` takes of the index in its row, and of the place, of each row's extreme element.
+fn extremes(
+    call: &Call<'_>,
+    least: bool,
+    rows: &[Vec<usize>],
+    of: fn(&HostTensor, (usize, usize)) -> u64,
+) -> Answer {
+    let x = &call.args[0];
+    let elements = rows.iter().map(|row| exact(of(x, extreme(x, row, least))));
+    (elements.collect(), "exact: an element, or its index".to_owned())
 }
 
 /// The sums of the elements so far. candle multiplies with a triangle of ones; the terms times zero add nothing.
@@ -48,10 +47,8 @@ fn running_sums(call: &Call<'_>) -> Answer {
     let format = Format::of(call.dtype).unwrap_or_else(|| panic!("a running sum of {}", call.dtype));
     let element = |index: Vec<usize>| {
         let mut dot = Dot::new(call.dtype, call.sums);
-        let mut at = index.clone();
-        for i in 0..=index[dim] {
-            at[dim] = i;
-            dot.push(format.decode(x.bits(ravel(&at, &x.shape))), 1.0);
+        for at in so_far(&index, dim, &x.shape) {
+            dot.push(format.decode(x.bits(at)), 1.0);
         }
         dot.element(&format, 1.0, 1.0)
     };
@@ -169,23 +166,23 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Reduce, keep: Keep) -> Ten
             (x - max).exp().sum(&dims).ln() + max
         }
         Reduce::Norm => x.sqr().sum(&dims).sqrt(),
-        Reduce::CumSum => so_far(x, dims[0]),
+        Reduce::CumSum => {
+            // Products with ones, as candle has them.
+            let row = |index: Vec<usize>| so_far(&index, dims[0], &shape).into_iter().map(|at| (at, 0));
+            let terms = indices(&shape).map(|index| row(index).collect()).collect();
+            x.dot(x.arithmetic.argument(&[1], &[1.0]), &shape, terms)
+        }
         Reduce::ArgMin | Reduce::ArgMax => panic!("an index has no derivative"),
     };
     kept.reshaped(call.output)
 }
 
-/// The sums of the elements so far: products with ones, as candle has them.
-fn so_far(x: Tensor<'_>, dim: usize) -> Tensor<'_> {
-    let own = x.shape();
-    let row = |index: Vec<usize>| {
-        let term = |i: usize| {
-            let mut at = index.clone();
-            at[dim] = i;
-            (ravel(&at, &own), 0)
-        };
-        (0..=index[dim]).map(term).collect()
+/// The places along `dim` up to an index.
+fn so_far(index: &[usize], dim: usize, shape: &[usize]) -> Vec<usize> {
+    let place = |i: usize| {
+        let mut at = index.to_vec();
+        at[dim] = i;
+        ravel(&at, shape)
     };
-    let one = x.arithmetic.argument(&[1], &[1.0]);
-    x.dot(one, &own, indices(&own).map(row).collect())
+    (0..=index[dim]).map(place).collect()
 }
