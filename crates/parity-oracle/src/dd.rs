@@ -14,7 +14,7 @@ pub(crate) struct Dd {
 }
 
 /// ln 2.
-const LN_2: Dd = Dd {
+pub(crate) const LN_2: Dd = Dd {
     hi: std::f64::consts::LN_2,
     lo: 2.319_046_813_846_299_6e-17,
 };
@@ -93,7 +93,7 @@ impl Neg for Dd {
 
 /// e^r - 1 for |r| <= ln 2 / 2: Taylor's series after halving nine times, then doubling back with
 /// expm1(2x) = 2 expm1(x) + expm1(x)^2, which loses no relative accuracy near zero.
-fn expm1_reduced(r: Dd) -> Dd {
+pub(crate) fn expm1_reduced(r: Dd) -> Dd {
     const HALVINGS: i32 = 9;
     const TERMS: i32 = 10; // (ln 2 / 2^10)^10 / 10! is below 2^-116.
     let x = r * (0.5_f64.powi(HALVINGS)).into();
@@ -113,15 +113,6 @@ pub(crate) fn exp_parts(a: Dd) -> (Dd, i32) {
     let k = (a.hi / LN_2.hi).round();
     let r = a + -(LN_2 * k.into());
     (Dd::from(1.0) + expm1_reduced(r), k as i32)
-}
-
-/// e^x - 1, for finite x below 700.
-pub(crate) fn expm1(x: f64) -> Dd {
-    if x.abs() < 0.34 {
-        return expm1_reduced(x.into());
-    }
-    let (m, k) = exp_parts(x.max(-1000.0).into());
-    scale(m, k) + (-1.0).into()
 }
 
 /// m 2^k; in two steps, for 2^k alone may be out of range.
@@ -181,8 +172,11 @@ mod tests {
 
     #[test]
     fn expm1_agrees_with_the_correctly_rounded_one() {
-        for x in samples().chain([1e-300, -1e-10, 0.339, -0.341]) {
-            assert_eq!(expm1(x).hi, core_math::expm1(x), "expm1({x:e})");
+        for x in samples()
+            .filter(|x| x.abs() < 0.34)
+            .chain([1e-300, -1e-10, 0.339])
+        {
+            assert_eq!(expm1_reduced(x.into()).hi, core_math::expm1(x), "expm1({x:e})");
         }
     }
 

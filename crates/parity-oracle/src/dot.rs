@@ -9,11 +9,12 @@ use parity_model::DType;
 use parity_model::float::{Format, encode_int};
 
 use crate::Element;
-use crate::answer::exact;
-use crate::arithmetic::Arithmetic;
 use crate::dd::Dd;
+use crate::formula::steps::accumulator_unit;
 use crate::limit::Limit;
 use crate::numbers::Numbers;
+use crate::ops::exact;
+use crate::sums::Sums;
 
 /// Where the limits are from, for reports.
 pub(crate) const SOURCE: &str = "gamma_n sum|a b|, accumulated in f32 (f64 for f64) in any order, and one rounding; exact where every partial sum is";
@@ -21,14 +22,6 @@ pub(crate) const SOURCE: &str = "gamma_n sum|a b|, accumulated in f32 (f64 for f
 /// Of a mean, the sum, the reciprocal of the count and their product round by half an ulp each, and the expected value by
 /// another half.
 pub(crate) const MEAN_ROUNDINGS: f64 = 2.0;
-
-/// The unit roundoff of the format that sums are accumulated in.
-pub(crate) fn accumulator_unit(dtype: DType) -> f64 {
-    match dtype {
-        DType::F64 => f64::EPSILON / 2.0,
-        _ => f64::from(f32::EPSILON) / 2.0,
-    }
-}
 
 /// n u / (1 - n u).
 pub(crate) fn gamma(n: usize, unit: f64) -> f64 {
@@ -48,12 +41,12 @@ pub(crate) struct Dot {
     terms: usize,
     /// Whether every product is a whole number.
     whole: bool,
-    /// The sum in a format that is too narrow, where that is asked for.
+    /// The sum whose partial sums are rounded to a format, where that is asked for.
     narrow: Option<(Format, f64)>,
 }
 
 impl Dot {
-    pub(crate) fn new(dtype: DType, arithmetic: Arithmetic) -> Dot {
+    pub(crate) fn new(dtype: DType, sums: &dyn Sums) -> Dot {
         Dot {
             dtype,
             sum: 0.0.into(),
@@ -61,7 +54,7 @@ impl Dot {
             magnitude: 0.0,
             terms: 0,
             whole: true,
-            narrow: arithmetic.accumulator(dtype).map(|format| (format, 0.0)),
+            narrow: sums.accumulator(dtype).map(|format| (format, 0.0)),
         }
     }
 
@@ -119,7 +112,7 @@ impl Dot {
 
 /// The sum of `a[i] b[j]` over `terms`, as an element of `dtype`: integers wrap.
 pub(crate) fn dot(
-    arithmetic: Arithmetic,
+    sums: &dyn Sums,
     dtype: DType,
     a: &Numbers,
     b: &Numbers,
@@ -127,14 +120,12 @@ pub(crate) fn dot(
 ) -> Element {
     match (a, b, Format::of(dtype)) {
         (Numbers::Reals(a), Numbers::Reals(b), Some(format)) => {
-            let mut dot = Dot::new(dtype, arithmetic);
+            let mut dot = Dot::new(dtype, sums);
             terms.for_each(|(i, j)| dot.push(a[i], b[j]));
             dot.element(&format, 1.0, 1.0)
         }
         (Numbers::Ints(a), Numbers::Ints(b), None) => {
-            let sum = terms.fold(0_i64, |sum, (i, j)| {
-                arithmetic.add(dtype, sum, a[i].wrapping_mul(b[j]))
-            });
+            let sum = terms.fold(0_i64, |sum, (i, j)| sums.add(dtype, sum, a[i].wrapping_mul(b[j])));
             exact(encode_int(dtype, sum))
         }
         _ => panic!("a sum of {dtype} has terms of other dtypes"),
@@ -144,11 +135,12 @@ pub(crate) fn dot(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sums::Right;
 
     fn of(dtype: DType, a: &[f64], b: &[f64]) -> Element {
         let pairs = (0..a.len()).map(|i| (i, i));
         let (a, b) = (Numbers::Reals(a.to_vec()), Numbers::Reals(b.to_vec()));
-        dot(Arithmetic::Right, dtype, &a, &b, pairs)
+        dot(&Right, dtype, &a, &b, pairs)
     }
 
     #[test]
@@ -195,7 +187,7 @@ mod tests {
     #[test]
     fn integers_wrap() {
         let (a, b) = (Numbers::Ints(vec![200, 100]), Numbers::Ints(vec![1, 1]));
-        let element = dot(Arithmetic::Right, DType::U8, &a, &b, [(0, 0), (1, 1)].into_iter());
+        let element = dot(&Right, DType::U8, &a, &b, [(0, 0), (1, 1)].into_iter());
         assert_eq!(element, exact(44));
     }
 }

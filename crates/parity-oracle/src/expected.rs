@@ -2,10 +2,10 @@
 
 use parity_model::{Case, DType, HostTensor, LimitSpec, Op};
 
-use crate::answer;
-use crate::arithmetic::Arithmetic;
 use crate::forms;
 use crate::limit::Limit;
+use crate::ops;
+use crate::sums::{Right, Sums};
 
 /// What a case should give.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,15 +54,19 @@ pub struct Element {
 /// # Panics
 /// When `inputs` are not the case's: another number of tensors, or other base shapes.
 pub fn expected(case: &Case, inputs: &[HostTensor]) -> Expected {
-    expected_with(case, inputs, Arithmetic::Right)
+    answered(case, inputs, &Right)
 }
 
-/// What `case` would give if sums and integers were computed as `arithmetic` says. For tests of the judge: the right
+/// The output that `case` would have if its partial sums were kept as `sums` says, for tests of the judge. The right
 /// answer is [`expected`].
 ///
 /// # Panics
 /// As [`expected`].
-pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic) -> Expected {
+pub fn output_with(case: &Case, inputs: &[HostTensor], sums: &dyn Sums) -> HostTensor {
+    answered(case, inputs, sums).tensor()
+}
+
+fn answered(case: &Case, inputs: &[HostTensor], sums: &dyn Sums) -> Expected {
     if case.must_refuse() {
         return refusal(case);
     }
@@ -72,27 +76,27 @@ pub fn expected_with(case: &Case, inputs: &[HostTensor], arithmetic: Arithmetic)
         args: &args,
         shape: case.plain().result_shape(),
         dtype: case.op.result_dtype(case.dtype),
-        arithmetic,
+        sums,
     };
     let (mut elements, derived) = match case.op {
-        Op::Unary(op) => answer::elementwise::unary(&call, op),
-        Op::Binary(op) => answer::elementwise::binary(&call, op),
-        Op::Broadcast(op) => answer::broadcast::answer(&call, op),
-        Op::Cast(_) => answer::cast::answer(&call),
-        Op::Where(op) => answer::select::answer(&call, op),
-        Op::Reduce(op, keep) => answer::reduce::answer(&call, op, keep),
-        Op::Indexing(op) => answer::indexing::answer(&call, op),
-        Op::Matmul(op) => answer::matmul::answer(&call, op),
-        Op::Conv(op) => answer::conv::answer(&call, op),
-        Op::Pool(op) => answer::pool::answer(&call, op),
-        Op::Upsample(op) => answer::upsample::answer(&call, op),
-        Op::Copies(op) => answer::copies::answer(&call, op),
-        Op::Sort(op) => answer::sort::answer(&call, op),
-        Op::Nn(op) => answer::nn::answer(&call, op),
-        Op::Layers(op) => answer::layers::answer(&call, op),
-        Op::Random(op) => answer::random::answer(&call, op),
-        Op::Grad(op) => answer::grad::answer(&call, op),
-        Op::Quantized(op) => answer::quantized::answer(&call, op),
+        Op::Unary(op) => ops::unary::answer(&call, op),
+        Op::Binary(op) => ops::binary::answer(&call, op),
+        Op::Broadcast(op) => ops::binary::broadcast(&call, op),
+        Op::Cast(_) => ops::cast::answer(&call),
+        Op::Where(op) => ops::select::answer(&call, op),
+        Op::Reduce(op, keep) => ops::reduce::answer(&call, op, keep),
+        Op::Indexing(op) => ops::indexing::answer(&call, op),
+        Op::Matmul(op) => ops::matmul::answer(&call, op),
+        Op::Conv(op) => ops::conv::answer(&call, op),
+        Op::Pool(op) => ops::pool::answer(&call, op),
+        Op::Upsample(op) => ops::upsample::answer(&call, op),
+        Op::Copies(op) => ops::copies::answer(&call, op),
+        Op::Sort(op) => ops::sort::answer(&call, op),
+        Op::Nn(op) => ops::nn::answer(&call, op),
+        Op::Layers(op) => ops::layers::answer(&call, op),
+        Op::Random(op) => ops::random::answer(&call, op),
+        Op::Grad(op) => ops::grad::answer(&call, op),
+        Op::Quantized(op) => ops::quantized::answer(&call, op),
     };
     let limit = match &case.limit {
         LimitSpec::Derived => derived,
@@ -137,7 +141,7 @@ fn refusal(case: &Case) -> Expected {
     };
     Expected {
         dtype: case.op.result_dtype(case.dtype),
-        elements: vec![answer::exact(0); shape.iter().product()],
+        elements: vec![ops::exact(0); shape.iter().product()],
         shape,
         bitwise: false,
         elementwise: false,
@@ -154,8 +158,8 @@ pub(crate) struct Call<'a> {
     pub(crate) shape: Vec<usize>,
     /// The output's dtype.
     pub(crate) dtype: DType,
-    /// How sums and integers are computed.
-    pub(crate) arithmetic: Arithmetic,
+    /// How partial sums are kept.
+    pub(crate) sums: &'a dyn Sums,
 }
 
 impl Call<'_> {

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use parity_model::op::{Copies, Op, Random};
 use parity_model::{Case, HostTensor, Metrics, Outcome, Refusal, Verdict};
 
-use crate::answer::random;
 use crate::expected::{Expected, logical};
 use crate::forms;
 use crate::metrics::{against_oracle, against_reference, error};
+use crate::ops::random;
 use crate::sample::{self, Distribution};
 
 /// The judgement on one outcome.

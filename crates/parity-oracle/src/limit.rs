@@ -1,10 +1,15 @@
-//! The limits of elementwise ops: which are exact, which are as good as their library, and which follow from their
-//! formula. The limits of sums and products are in `dot`, those of everything else beside their answers.
+//! The limits of elementwise ops, as they follow from the steps of the formula: exact, as good as the library, or the hull
+//! of what rounding after each step may give. The limits of sums and products are in `dot`, those of everything else beside
+//! their answers.
 //!
 //! Each comes with the text that says where it is from; reports show it beside the worst error found.
 
 use parity_model::DType;
-use parity_model::op::{Binary, Unary};
+use parity_model::float::Format;
+
+use crate::formula::Library;
+use crate::formula::interval::{Interval, Made};
+use crate::formula::steps::ulp;
 
 /// How far an output element may lie from the expected one: `ulp` units in its last place plus `abs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,163 +36,132 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// The rule that gives a case its limits.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Rule {
-    /// The same limit for every element.
-    Fixed(Limit),
-    /// [`crate::bound::composite`], element by element.
-    Composite,
-}
+/// The source of limits of integers, in words.
+pub(crate) const INTEGERS: &str = "exact: integer arithmetic";
 
-/// ULP of an f32 library function and where the figure is from. The figures are the largest errors against the
-/// correctly rounded result that LLVM libc's "GPU Conformance" page has for ocml and CUDA (every f32, pow at random),
-/// and glibc's manual for x86-64.
-struct Library {
-    ulp: f64,
-    source: &'static str,
-}
-
-const fn library(op: Unary) -> Option<Library> {
-    let (ulp, source) = match op {
-        Unary::Exp => (2.0, "ocml 1, CUDA 2, glibc 1"),
-        Unary::Log => (2.0, "ocml 2, CUDA 1, glibc 1"),
-        Unary::Sin => (2.0, "ocml 2, CUDA 1, glibc 1"),
-        Unary::Cos => (2.0, "ocml 2, CUDA 2, glibc 1"),
-        Unary::Tanh => (2.0, "ocml 1, CUDA 2, glibc 2"),
-        Unary::Erf => (2.0, "ocml 2, CUDA 1, glibc 1"),
-        Unary::Powf => (2.0, "ocml 1, CUDA 2, glibc 1"),
-        Unary::Abs
-        | Unary::Neg
-        | Unary::Recip
-        | Unary::Sqr
-        | Unary::Sqrt
-        | Unary::Gelu
-        | Unary::GeluErf
-        | Unary::Relu
-        | Unary::Silu
-        | Unary::Floor
-        | Unary::Ceil
-        | Unary::Round
-        | Unary::Sign
-        | Unary::Affine
-        | Unary::Clamp
-        | Unary::RoundTo
-        | Unary::Elu => return None,
-    };
-    Some(Library { ulp, source })
-}
-
-fn fixed(ulp: f64, source: &str) -> (Rule, String) {
-    let limit = Limit { ulp, abs: 0.0 };
-    (Rule::Fixed(limit), format!("{limit}: {source}"))
-}
-
-/// The rule for a unary op, and its source in words.
-pub(crate) fn unary(op: Unary, dtype: DType) -> (Rule, String) {
-    if !dtype.is_float() {
-        return fixed(0.0, "integer arithmetic");
+/// The largest errors of an f32 library function against the correctly rounded result, that LLVM libc's "GPU Conformance"
+/// page has for ocml and CUDA (every f32, pow at random), and glibc's manual for x86-64. The worst is [`ulp`].
+const fn figures(f: Library) -> &'static str {
+    match f {
+        Library::Exp => "ocml 1, CUDA 2, glibc 1",
+        Library::Log => "ocml 2, CUDA 1, glibc 1",
+        Library::Sin => "ocml 2, CUDA 1, glibc 1",
+        Library::Cos => "ocml 2, CUDA 2, glibc 1",
+        Library::Tanh => "ocml 1, CUDA 2, glibc 2",
+        Library::Erf => "ocml 2, CUDA 1, glibc 1",
+        Library::Powf(_) => "ocml 1, CUDA 2, glibc 1",
+        Library::Normcdf => "CUDA 5 (CUDA C++ programming guide)",
     }
-    match (library(op), dtype) {
-        (Some(library), DType::F32) => fixed(library.ulp, &format!("worst of {}", library.source)),
-        (Some(_), DType::F64) => fixed(
-            2.0,
-            "worst of ocml 1, CUDA 2, glibc 1 (f64 figures are from random inputs)",
-        ),
-        (Some(_), _) => fixed(
-            1.0,
-            "computed in f32, whose error may flip the one rounding to the dtype",
-        ),
-        (None, _) => match op {
-            Unary::Gelu | Unary::GeluErf | Unary::Silu | Unary::Elu | Unary::Affine => (
-                Rule::Composite,
-                "running error of candle's formula, one rounding a step".to_owned(),
-            ),
-            Unary::Recip | Unary::Sqr | Unary::Sqrt | Unary::RoundTo => fixed(0.0, CORRECTLY_ROUNDED),
-            Unary::Exp
-            | Unary::Log
-            | Unary::Sin
-            | Unary::Cos
-            | Unary::Erf
-            | Unary::Tanh
-            | Unary::Powf
-            | Unary::Abs
-            | Unary::Neg
-            | Unary::Relu
-            | Unary::Floor
-            | Unary::Ceil
-            | Unary::Round
-            | Unary::Clamp
-            | Unary::Sign => fixed(0.0, A_NUMBER),
+}
+
+/// ULP of one library call, in the output's dtype.
+fn library_ulp(f: Library, dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 | DType::F64 => ulp(f),
+        // Computed in f32, whose error may flip the one rounding to the dtype.
+        _ => 1.0,
+    }
+}
+
+/// The limit of an element of a float dtype: `formula` is the interval of its formula, `want` the right answer.
+pub(crate) fn of(formula: Interval, dtype: DType, want: f64) -> Limit {
+    match (formula.made, Format::of(dtype)) {
+        (Made::Library(f), _) => Limit {
+            ulp: library_ulp(f, dtype),
+            abs: 0.0,
         },
+        (Made::Composed, Some(format)) => Limit {
+            ulp: 0.0,
+            abs: formula.distance(format, want),
+        },
+        (Made::Given | Made::CorrectlyRounded | Made::Composed, _) => Limit::EXACT,
     }
 }
 
-const CORRECTLY_ROUNDED: &str = "IEEE 754 asks for the correctly rounded result";
-const A_NUMBER: &str = "the result is a number of the dtype";
-
-/// The rule for a binary op, and its source in words.
-pub(crate) fn binary(op: Binary, dtype: DType) -> (Rule, String) {
-    if !dtype.is_float() {
-        return fixed(0.0, "integer arithmetic");
+/// The source of the limits in words, for an op whose formula gives these intervals on its branches.
+pub(crate) fn source(branches: &[Interval], dtype: DType) -> String {
+    let worst = branches.iter().map(|branch| branch.made);
+    let worst = worst.reduce(|a, b| if rank(a) < rank(b) { b } else { a });
+    match worst.unwrap_or(Made::Given) {
+        Made::Given => "exact: the result is a number of the dtype".to_owned(),
+        Made::CorrectlyRounded => "exact: IEEE 754 asks for the correctly rounded result".to_owned(),
+        Made::Composed => "running error of candle's formula, one rounding a step".to_owned(),
+        Made::Library(f) => {
+            let limit = Limit {
+                ulp: library_ulp(f, dtype),
+                abs: 0.0,
+            };
+            let figures = match dtype {
+                DType::F32 => format!("worst of {}", figures(f)),
+                DType::F64 => {
+                    "worst of ocml 1, CUDA 2, glibc 1 (f64 figures are from random inputs)".to_owned()
+                }
+                _ => "computed in f32, whose error may flip the one rounding to the dtype".to_owned(),
+            };
+            format!("{limit}: {figures}")
+        }
     }
-    match op {
-        Binary::Add | Binary::Sub | Binary::Mul | Binary::Div => fixed(0.0, CORRECTLY_ROUNDED),
-        Binary::Pow => (
-            Rule::Composite,
-            "running error of candle's formula, one rounding a step".to_owned(),
-        ),
-        Binary::Maximum
-        | Binary::Minimum
-        | Binary::Eq
-        | Binary::Ne
-        | Binary::Lt
-        | Binary::Le
-        | Binary::Gt
-        | Binary::Ge => fixed(0.0, A_NUMBER),
+}
+
+/// How far a number is from an argument.
+fn rank(made: Made) -> usize {
+    match made {
+        Made::Given => 0,
+        Made::CorrectlyRounded => 1,
+        Made::Library(_) => 2,
+        Made::Composed => 3,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use parity_model::Op;
+    use parity_model::op::Unary;
 
     use super::*;
+    use crate::formula::Var;
+    use crate::formula::interval::Intervals;
+    use crate::ops::unary::formula;
 
-    /// The rules of all elementwise ops and dtypes.
-    fn rules() -> Vec<(Op, DType, Rule, String)> {
-        let mut rules = Vec::new();
-        for &op in Op::ALL {
-            for &dtype in op.dtypes() {
-                let (rule, text) = match op {
-                    Op::Unary(op) => unary(op, dtype),
-                    Op::Binary(op) => binary(op, dtype),
-                    _ => continue,
-                };
-                rules.push((op, dtype, rule, text));
-            }
+    /// How a unary op's formula makes its result at `x`.
+    fn made(op: Unary, x: f64) -> Interval {
+        let intervals = Intervals::of(DType::F32);
+        formula(op, &[2.0, 3.0], Var::new(&intervals, Interval::point(x))).number
+    }
+
+    #[test]
+    fn a_limit_follows_from_the_steps_of_the_formula() {
+        for (op, wanted) in [
+            (Unary::Abs, Made::Given),
+            (Unary::Relu, Made::Given),
+            (Unary::Recip, Made::CorrectlyRounded),
+            (Unary::Sqrt, Made::CorrectlyRounded),
+            (Unary::RoundTo, Made::CorrectlyRounded),
+            (Unary::Exp, Made::Library(Library::Exp)),
+            (Unary::Powf, Made::Library(Library::Powf(2.0))),
+            (Unary::Silu, Made::Composed),
+            (Unary::Affine, Made::Composed),
+        ] {
+            assert_eq!(made(op, 1.5).made, wanted, "{op}");
         }
-        rules
+        assert_eq!(made(Unary::Elu, 1.5).made, Made::Given);
+        assert_eq!(made(Unary::Elu, -1.5).made, Made::Composed);
     }
 
     #[test]
     fn every_limit_has_a_source() {
-        for (op, dtype, rule, text) in rules() {
-            let source = text.split_once(": ").map_or(text.as_str(), |(_, source)| source);
-            assert!(source.len() > 10, "{op} of {dtype}: {text}");
-            if let Rule::Fixed(limit) = rule {
-                assert!(limit.ulp <= 2.0 && limit.abs == 0.0, "{op} of {dtype}: {text}");
+        for &op in Op::ALL {
+            let Op::Unary(op) = op else { continue };
+            for dtype in [DType::BF16, DType::F32, DType::F64] {
+                let text = source(&[made(op, -1.0), made(op, 1.0)], dtype);
+                let source = text.split_once(": ").map_or(text.as_str(), |(_, source)| source);
+                assert!(source.len() > 10, "{op} of {dtype}: {text}");
+                let limit = of(made(op, 0.5), dtype, 0.5);
+                assert!(
+                    limit.ulp <= 2.0 && limit.abs.is_finite(),
+                    "{op} of {dtype}: {limit}"
+                );
             }
-        }
-    }
-
-    #[test]
-    fn a_composite_rule_has_a_composite_bound_and_no_other_rule_has() {
-        for (op, _, rule, _) in rules().into_iter().filter(|(_, dtype, ..)| *dtype == DType::F32) {
-            let Op::Unary(unary) = op else { continue };
-            let params = vec![1.0; op.params().len()];
-            let bound = crate::bound::composite(unary, &params, DType::F32, -1.0, -0.25);
-            assert_eq!(bound.is_some(), rule == Rule::Composite, "{op}");
         }
     }
 }

@@ -77,16 +77,30 @@ impl Moves<'_> {
                 let which = self.whole(1);
                 return (which, vec![index[which ^ self.whole(0)]]);
             }
-            Copies::Narrow
-            | Copies::Index
-            | Copies::GetOnDim
-            | Copies::Transpose
-            | Copies::Permute
-            | Copies::Squeeze
-            | Copies::Unsqueeze
-            | Copies::Flatten
-            | Copies::Reshape
-            | Copies::BroadcastAs => from = self.seen(op, from),
+            Copies::Narrow | Copies::Index => from[self.whole(0)] += self.whole(1),
+            Copies::GetOnDim => from.insert(self.whole(0), self.whole(1)),
+            Copies::Transpose => from.swap(self.whole(0), self.whole(1)),
+            Copies::Permute => {
+                for (d, i) in index.iter().enumerate() {
+                    from[self.whole(d)] = *i;
+                }
+            }
+            Copies::Squeeze => {
+                // A dimension that is longer stays.
+                if from.len() < x.len() {
+                    from.insert(self.whole(0), 0);
+                }
+            }
+            Copies::Unsqueeze => {
+                from.remove(self.whole(0));
+            }
+            Copies::Flatten | Copies::Reshape => from = unravel(ravel(&from, self.output), x),
+            Copies::BroadcastAs => {
+                from.drain(..from.len() - x.len());
+                from.iter_mut()
+                    .zip(x)
+                    .for_each(|(i, extent)| *i = if *extent == 1 { 0 } else { *i });
+            }
             // Answers and formulas of their own.
             Copies::Copy
             | Copies::Cat
@@ -102,37 +116,6 @@ impl Moves<'_> {
             | Copies::OneHot => panic!("`{op}` moves nothing to another place"),
         }
         (0, from)
-    }
-
-    /// Through a view of the argument.
-    fn seen(&self, op: Copies, mut from: Vec<usize>) -> Vec<usize> {
-        let x = self.shapes[0];
-        match op {
-            Copies::Narrow | Copies::Index => from[self.whole(0)] += self.whole(1),
-            Copies::GetOnDim => from.insert(self.whole(0), self.whole(1)),
-            Copies::Transpose => from.swap(self.whole(0), self.whole(1)),
-            Copies::Permute => {
-                let index = from.clone();
-                index
-                    .iter()
-                    .enumerate()
-                    .for_each(|(d, i)| from[self.whole(d)] = *i);
-            }
-            Copies::Squeeze if from.len() < x.len() => from.insert(self.whole(0), 0),
-            Copies::Unsqueeze => {
-                from.remove(self.whole(0));
-            }
-            Copies::Flatten | Copies::Reshape => from = unravel(ravel(&from, self.output), x),
-            Copies::BroadcastAs => {
-                from.drain(..from.len() - x.len());
-                from.iter_mut()
-                    .zip(x)
-                    .for_each(|(i, extent)| *i = if *extent == 1 { 0 } else { *i });
-            }
-            // `squeeze` of a dimension that is longer; no other view comes this far.
-            _ => {}
-        }
-        from
     }
 
     /// In what a cache holds after both arguments were appended; one of a size keeps its last slices, each at the remainder

@@ -49,7 +49,7 @@ pub(crate) fn quantized(format: BlockFormat, x: &[f64]) -> Vec<Element> {
 
 fn of_block(format: BlockFormat, x: &[f64]) -> Vec<Element> {
     let x: Vec<f32> = x.iter().map(|x| *x as f32).collect();
-    let exact = |value: f32| crate::answer::exact(u64::from(value.to_bits()));
+    let exact = |value: f32| crate::ops::exact(u64::from(value.to_bits()));
     let Some(levels) = levels(format) else {
         return of_formula(format, &x).into_iter().map(exact).collect();
     };
@@ -131,7 +131,12 @@ fn of_formula(format: BlockFormat, x: &[f32]) -> Vec<f32> {
             };
             of(&|x| Weight::product(1.0 / scale, (scale * x).round().clamp(-128.0, 127.0) as i32))
         }
-        _ => x.iter().map(|x| rounded(format.floats().0, *x)).collect(),
+        BlockFormat::F32 | BlockFormat::F16 | BlockFormat::BF16 => {
+            x.iter().map(|x| rounded(format.floats().0, *x)).collect()
+        }
+        BlockFormat::Q2K | BlockFormat::Q3K | BlockFormat::Q4K | BlockFormat::Q5K | BlockFormat::Q6K => {
+            panic!("{format} searches for scales")
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use parity_model::op::{Role, shape};
 use parity_model::{Arg, Case, HostTensor, Layout, LimitSpec, ViewPlan};
-use parity_oracle::{Arithmetic, Expected, expected, expected_with};
+use parity_oracle::{Expected, Sums, expected, output_with};
 
 /// A case on trial.
 pub(crate) struct Subject<'a> {
@@ -92,9 +92,9 @@ impl<'a> Subject<'a> {
         args.flat_map(|(arg, _)| (0..arg.len()).map(|i| arg.bits(i) as usize))
     }
 
-    /// The output if sums and integers were computed as `arithmetic` says.
-    pub(crate) fn with_arithmetic(&self, arithmetic: Arithmetic) -> HostTensor {
-        expected_with(&self.dense, &self.args, arithmetic).tensor()
+    /// The output if partial sums were kept as `sums` says.
+    pub(crate) fn with_sums(&self, sums: &dyn Sums) -> HostTensor {
+        output_with(&self.dense, &self.args, sums)
     }
 }
 

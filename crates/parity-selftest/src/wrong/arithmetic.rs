@@ -3,10 +3,41 @@
 use parity_model::float::{Format, decode_int, encode_int, int_range};
 use parity_model::op::{Binary, Op, Unary};
 use parity_model::{DType, HostTensor};
-use parity_oracle::Arithmetic;
+use parity_oracle::Sums;
 
 use super::map;
 use crate::subject::Subject;
+
+/// Float sums one term after the other, each partial sum rounded to a format that is too narrow: that of the dtype for 16
+/// and 8 bits, f16 for f32, f32 for f64. Sums that the op table wants in the dtype are then rounded but once.
+struct Narrow;
+
+impl Sums for Narrow {
+    fn accumulator(&self, dtype: DType) -> Option<Format> {
+        Format::of(match dtype {
+            DType::F64 => DType::F32,
+            DType::F32 => DType::F16,
+            DType::F8E4M3
+            | DType::BF16
+            | DType::F16
+            | DType::U8
+            | DType::U32
+            | DType::I16
+            | DType::I32
+            | DType::I64 => dtype,
+        })
+    }
+}
+
+/// Integer sums that stop at the ends of the dtype instead of wrapping.
+struct Saturating;
+
+impl Sums for Saturating {
+    fn add(&self, dtype: DType, a: i64, b: i64) -> i64 {
+        let (min, max) = int_range(dtype).unwrap_or((i64::MIN, i64::MAX));
+        a.saturating_add(b).clamp(min, max)
+    }
+}
 
 /// Ops that have sums of an argument's elements.
 fn sums(op: Op) -> bool {
@@ -25,7 +56,7 @@ fn sums(op: Op) -> bool {
 
 pub(crate) fn narrow_sums(subject: &Subject<'_>) -> Vec<HostTensor> {
     match sums(subject.case.op) && subject.case.dtype.is_float() {
-        true => vec![subject.with_arithmetic(Arithmetic::Narrow)],
+        true => vec![subject.with_sums(&Narrow)],
         false => vec![],
     }
 }
@@ -70,7 +101,7 @@ pub(crate) fn saturates(subject: &Subject<'_>) -> Vec<HostTensor> {
         Op::Unary(Unary::Abs) => clamped(subject, |i| value(0, i).abs()),
         Op::Unary(Unary::Affine) => clamped(subject, |i| value(0, i) * param(0) + param(1)),
         Op::Cast(_) => clamped(subject, |i| value(0, i)),
-        op if sums(op) => subject.with_arithmetic(Arithmetic::Saturating),
+        op if sums(op) => subject.with_sums(&Saturating),
         _ => return vec![],
     };
     vec![wrong]
@@ -126,5 +157,54 @@ pub(crate) fn rounded(subject: &Subject<'_>) -> Vec<HostTensor> {
             vec![clamped(subject, |i| x(i) as i128)]
         }
         _ => vec![],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parity_model::Case;
+    use parity_oracle::{expected, output_with};
+
+    use super::*;
+
+    /// The first element of the output, as bits.
+    fn first(id: &str, sums: &dyn Sums) -> u64 {
+        let case: Case = id.parse().unwrap();
+        output_with(&case, &case.inputs(0), sums).bits(0)
+    }
+
+    /// The first element of the right output.
+    fn right(id: &str) -> u64 {
+        let case: Case = id.parse().unwrap();
+        expected(&case, &case.inputs(0)).elements[0].bits
+    }
+
+    #[test]
+    fn wrong_arithmetic_gives_other_sums() {
+        for id in [
+            "reduce/sum(1):bf16:[1,1025]:contiguous:ints(1,2)",
+            "reduce/mean(1):f64:[1,1025]:contiguous:uniform(1,2)",
+            "matmul/matmul:f32:[1,65],[65,1]:contiguous,contiguous:uniform(-1,1)",
+            "pool/avg_pool2d(64,64,1,1):bf16:[1,1,64,64]:contiguous:ints(0,2)",
+            "nn/softmax_last_dim:f16:[1,4096]:contiguous:uniform(0,0.1)",
+            "nn/rms_norm(0):f32:[1,64],[64]:contiguous,contiguous:uniform(1,2)",
+            "indexing/index_add(0):f32,u32,f32:[1,1],[99],[99,1]:contiguous,contiguous,contiguous:uniform(1,2)",
+        ] {
+            assert_ne!(first(id, &Narrow), right(id), "{id}");
+        }
+        for id in [
+            "reduce/sum(1):u8:[1,99]:contiguous:any",
+            "reduce/sum(1):i64:[1,99]:contiguous:any",
+            "conv/conv_transpose1d(0,0,1,1,1):i16:[1,9,1],[9,1,1]:contiguous,contiguous:any",
+        ] {
+            assert_ne!(first(id, &Saturating), right(id), "{id}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_that_fit_are_summed_alike() {
+        let id = "reduce/sum(1):f16:[1,33]:contiguous:ints(-4,4)";
+        assert_eq!(first(id, &Narrow), right(id));
+        assert_eq!(first(id, &Saturating), right(id));
     }
 }

@@ -6,8 +6,11 @@ use parity_model::op::Upsample;
 use super::{Answer, moved};
 use crate::Element;
 use crate::expected::Call;
+use crate::formula::ball::Accumulation;
 use crate::limit::Limit;
 use crate::numbers::{indices, ravel};
+use crate::program::Program;
+use crate::tape::Tensor;
 
 pub(crate) fn answer(call: &Call<'_>, op: Upsample) -> Answer {
     let x = &call.args[0];
@@ -20,7 +23,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Upsample) -> Answer {
 }
 
 /// The index of the element of the input, of shape `from`, that an output of shape `to` repeats at `index`.
-pub(crate) fn nearest(index: &[usize], from: &[usize], to: &[usize]) -> Vec<usize> {
+fn nearest(index: &[usize], from: &[usize], to: &[usize]) -> Vec<usize> {
     let source = |d: usize| {
         if d < 2 {
             return index[d];
@@ -33,13 +36,7 @@ pub(crate) fn nearest(index: &[usize], from: &[usize], to: &[usize]) -> Vec<usiz
 
 /// The two neighbours of an output coordinate, and the weight of the second. `step` is the distance of pixel centres; it is
 /// not asked for where corners align.
-pub(crate) fn neighbours(
-    out: usize,
-    from: usize,
-    to: usize,
-    align_corners: bool,
-    step: f64,
-) -> (usize, usize, f64) {
+fn neighbours(out: usize, from: usize, to: usize, align_corners: bool, step: f64) -> (usize, usize, f64) {
     let at = if align_corners {
         let scale = if to > 1 {
             (from - 1) as f64 / (to - 1) as f64
@@ -61,16 +58,8 @@ fn bilinear(call: &Call<'_>, op: Upsample) -> Answer {
         Some(format) => format.decode(bits),
         None => decode_int(call.dtype, bits) as f64,
     };
-    let align_corners = call.whole(2) == 1;
     let element = |index: Vec<usize>| {
-        let along = |d: usize| {
-            let step = match op {
-                Upsample::BilinearScale => 1.0 / call.case.params[d - 2],
-                _ => x.shape[d] as f64 / call.shape[d] as f64,
-            };
-            neighbours(index[d], x.shape[d], call.shape[d], align_corners, step)
-        };
-        let (rows, columns) = (along(2), along(3));
+        let [rows, columns] = along(op, &call.case.params, &x.shape, &call.shape, &index);
         let corner = |h: usize, w: usize| decode(x.bits(ravel(&[index[0], index[1], h, w], &x.shape)));
         let row = |h: usize| {
             let (l, r) = (corner(h, columns.0), corner(h, columns.1));
@@ -98,4 +87,50 @@ fn bilinear(call: &Call<'_>, op: Upsample) -> Answer {
     };
     let source = "coordinates, weights and products in f64, and one rounding to the dtype";
     (indices(&call.shape).map(element).collect(), source.to_owned())
+}
+
+/// The interpolation on a tape: products with the weights, which are rounded to the dtype.
+pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Upsample) -> Tensor<'t> {
+    let x = call.x(0);
+    let own = x.shape();
+    match op {
+        Upsample::Nearest1d | Upsample::Nearest2d => {
+            let from = |index: Vec<usize>| Some(ravel(&nearest(&index, &own, call.output), &own));
+            let places = indices(call.output).map(from).collect();
+            x.taken(call.output, places, Accumulation::Wide)
+        }
+        Upsample::Bilinear2d | Upsample::BilinearScale => {
+            let (mut weights, mut terms) = (Vec::new(), Vec::new());
+            for index in indices(call.output) {
+                let [rows, columns] = along(op, call.params, &own, call.output, &index);
+                let mut row = Vec::new();
+                for (h, by_row) in [(rows.0, 1.0 - rows.2), (rows.1, rows.2)] {
+                    for (w, by_column) in [(columns.0, 1.0 - columns.2), (columns.1, columns.2)] {
+                        row.push((ravel(&[index[0], index[1], h, w], &own), weights.len()));
+                        weights.push(by_row * by_column);
+                    }
+                }
+                terms.push(row);
+            }
+            let weights = x.arithmetic.argument(&[weights.len()], &weights);
+            x.dot(weights.rounded(), call.output, terms)
+        }
+    }
+}
+
+/// The neighbours of an output element among the rows and among the columns.
+fn along(
+    op: Upsample,
+    params: &[f64],
+    from: &[usize],
+    to: &[usize],
+    index: &[usize],
+) -> [(usize, usize, f64); 2] {
+    [2, 3].map(|d| {
+        let step = match op {
+            Upsample::BilinearScale => 1.0 / params[d - 2],
+            Upsample::Bilinear2d | Upsample::Nearest1d | Upsample::Nearest2d => from[d] as f64 / to[d] as f64,
+        };
+        neighbours(index[d], from[d], to[d], params[2] == 1.0, step)
+    })
 }

@@ -5,9 +5,12 @@ use parity_model::op::Indexing;
 use parity_model::{DType, HostTensor};
 
 use super::{Answer, exact, moved};
-use crate::arithmetic::Arithmetic;
 use crate::expected::Call;
+use crate::formula::ball::Accumulation;
 use crate::numbers::{indices, ints, ravel, reals};
+use crate::program::Program;
+use crate::sums::Sums;
+use crate::tape::Tensor;
 
 pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
     let dim = call.whole(0);
@@ -44,12 +47,10 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
         }
         Indexing::ScatterAdd | Indexing::ScatterAddSet | Indexing::IndexAdd => {
             let source = &call.args[2];
-            let mut sums = Sums::of(x, call.arithmetic);
+            let mut sums = Partial::of(x, call.sums);
             for (i, index) in indices(&source.shape).enumerate() {
-                let id = match op {
-                    Indexing::IndexAdd => ids[index[dim]],
-                    _ => ids[i],
-                };
+                let of_slice = op == Indexing::IndexAdd;
+                let id = if of_slice { ids[index[dim]] } else { ids[i] };
                 if let Some(id) = id {
                     sums.add(place(&index, id), source.bits(i));
                 }
@@ -62,32 +63,32 @@ pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
 }
 
 /// Sums in a dtype, each rounded to it.
-enum Sums {
-    Ints(DType, Arithmetic, Vec<i64>),
+enum Partial<'a> {
+    Ints(DType, &'a dyn Sums, Vec<i64>),
     /// The dtype's format, that of partial sums, and the sums (f64 is wide enough to round a sum of two twice unharmed).
     Reals(Format, Option<Format>, Vec<f64>),
 }
 
-impl Sums {
-    fn of(x: &HostTensor, arithmetic: Arithmetic) -> Sums {
+impl<'a> Partial<'a> {
+    fn of(x: &HostTensor, policy: &'a dyn Sums) -> Partial<'a> {
         let Some(format) = Format::of(x.dtype) else {
-            return Sums::Ints(x.dtype, arithmetic, ints(x));
+            return Partial::Ints(x.dtype, policy, ints(x));
         };
-        let partial = match arithmetic.accumulator(x.dtype) {
+        let partial = match policy.accumulator(x.dtype) {
             None => Some(format),
             // Where the dtype is the right accumulator, a wider one is wrong.
             Some(narrow) => Some(narrow).filter(|narrow| *narrow != format),
         };
-        Sums::Reals(format, partial, reals(x))
+        Partial::Reals(format, partial, reals(x))
     }
 
     fn add(&mut self, at: usize, bits: u64) {
         match self {
-            Sums::Ints(dtype, arithmetic, sums) => {
-                let sum = arithmetic.add(*dtype, sums[at], decode_int(*dtype, bits));
+            Partial::Ints(dtype, policy, sums) => {
+                let sum = policy.add(*dtype, sums[at], decode_int(*dtype, bits));
                 sums[at] = decode_int(*dtype, encode_int(*dtype, sum));
             }
-            Sums::Reals(format, partial, sums) => {
+            Partial::Reals(format, partial, sums) => {
                 let sum = sums[at] + format.decode(bits);
                 sums[at] = partial.map_or(sum, |partial| partial.round(sum));
             }
@@ -96,8 +97,41 @@ impl Sums {
 
     fn bits(self) -> Vec<u64> {
         match self {
-            Sums::Ints(dtype, _, sums) => sums.iter().map(|sum| encode_int(dtype, *sum)).collect(),
-            Sums::Reals(format, _, sums) => sums.iter().map(|sum| format.encode(*sum)).collect(),
+            Partial::Ints(dtype, _, sums) => sums.iter().map(|sum| encode_int(dtype, *sum)).collect(),
+            Partial::Reals(format, _, sums) => sums.iter().map(|sum| format.encode(*sum)).collect(),
+        }
+    }
+}
+
+/// The op on a tape. Every id is that of an element.
+pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Indexing) -> Tensor<'t> {
+    let (dim, x, ids) = (call.whole(0), call.x(0), call.ids(1));
+    let own = x.shape();
+    let of_slice = matches!(op, Indexing::IndexSelect | Indexing::IndexAdd);
+    // The place in the first argument that belongs to the `at`th element, with `index`, of the other tensor.
+    let place = |(at, mut index): (usize, Vec<usize>)| {
+        index[dim] = if of_slice { ids[index[dim]] } else { ids[at] };
+        ravel(&index, &own)
+    };
+    match op {
+        Indexing::IndexSelect | Indexing::Gather => {
+            let places = indices(call.output).enumerate().map(|at| Some(place(at)));
+            x.taken(call.output, places.collect(), Accumulation::InDtype)
+        }
+        Indexing::Scatter | Indexing::ScatterSet => {
+            let mut writer = vec![None; x.count()];
+            for (at, index) in indices(&call.shape(1)).enumerate() {
+                writer[place((at, index))] = Some(at);
+            }
+            let kept = writer.iter().enumerate();
+            let kept = kept.map(|(at, writer)| writer.is_none().then_some(at)).collect();
+            let kept = x.taken(&own, kept, Accumulation::InDtype);
+            kept + call.x(2).taken(&own, writer, Accumulation::InDtype)
+        }
+        Indexing::ScatterAdd | Indexing::ScatterAddSet | Indexing::IndexAdd => {
+            let source = call.x(2);
+            let into = indices(&source.shape()).enumerate().map(place).collect();
+            x + source.summed_into(&own, into, Accumulation::InDtype)
         }
     }
 }

@@ -7,13 +7,17 @@
 //! whose result is a number of the format, made of operands without error, has none. Fusing or widening steps only takes
 //! roundings away.
 
+use std::cmp::Ordering;
+
 use parity_model::DType;
 use parity_model::float::Format;
 
+use super::exact::{called, slope};
+use super::steps::{Steps, ulp};
+use super::{Arithmetic, Library, Pair, Primitive, Var};
 use crate::Element;
-use crate::arithmetic::Arithmetic;
 use crate::dd::{self, Dd};
-use crate::dot::{accumulator_unit, gamma};
+use crate::dot::gamma;
 use crate::limit::Limit;
 
 /// A number and the bound of its error.
@@ -66,68 +70,45 @@ impl Ball {
 
 /// The format in which partial sums are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sums {
+pub(crate) enum Accumulation {
     /// In the accumulator: f32, or f64 for f64.
-    Accumulated,
+    Wide,
     /// In the dtype itself, one after the other.
     InDtype,
 }
 
-/// ULP of exp, log, tanh, erf and pow in the worst library: see `limit`.
-const LIBRARY_ULP: f64 = 2.0;
-
-/// How a backend rounds steps of a dtype.
+/// How balls grow: by the roundings of a dtype's steps.
 #[derive(Clone, Copy)]
-pub(crate) struct Steps {
-    format: Format,
-    /// Relative error of one rounding to the dtype.
-    unit: f64,
-    /// Absolute error of one rounding to a subnormal.
-    tiny: f64,
-    /// Relative error of one rounding in the accumulator.
-    accumulator: f64,
-    /// The format of partial sums, where the wrong one is asked for.
+pub(crate) struct Balls {
+    steps: Steps,
+    /// The format of partial sums, where they are not exact.
     narrow: Option<Format>,
 }
 
-impl Steps {
+impl Balls {
     /// For steps in `dtype`, a float.
-    pub(crate) fn of(dtype: DType, arithmetic: Arithmetic) -> Steps {
-        let format = Format::of(dtype).unwrap_or_else(|| panic!("steps of {dtype} are exact"));
-        Steps {
-            format,
-            unit: format.unit_roundoff(),
-            tiny: format.min_subnormal() / 2.0,
-            accumulator: accumulator_unit(dtype),
-            narrow: arithmetic.accumulator(dtype),
+    pub(crate) fn of(dtype: DType, sums: &dyn crate::Sums) -> Balls {
+        Balls {
+            steps: Steps::of(dtype),
+            narrow: sums.accumulator(dtype),
         }
     }
 
     /// Steps in f32 where the dtype is narrower: for layers that convert before they compute.
-    pub(crate) fn widened(self) -> Steps {
-        match Format::of(DType::F32) {
-            Some(format) if format.mantissa_bits > self.format.mantissa_bits => Steps {
-                format,
-                unit: format.unit_roundoff(),
-                tiny: format.min_subnormal() / 2.0,
-                ..self
-            },
-            Some(_) | None => self,
+    pub(crate) fn widened(self) -> Balls {
+        Balls {
+            steps: self.steps.widened(),
+            ..self
         }
     }
 
     /// The number rounded to the format; nothing is lost if it is one of its numbers.
     pub(crate) fn round(self, x: Ball) -> Ball {
-        let held = x.rad == 0.0 && x.mid.lo == 0.0 && self.format.round(x.mid.hi) == x.mid.hi;
+        let held = x.rad == 0.0 && x.mid.lo == 0.0 && self.steps.format.round(x.mid.hi) == x.mid.hi;
         if held {
             return x;
         }
-        x.widened(self.unit * x.magnitude() + self.tiny)
-    }
-
-    /// A constant of a formula, which a backend rounds to the format.
-    pub(crate) fn constant(self, c: Dd) -> Ball {
-        self.round(Ball { mid: c, rad: 0.0 })
+        x.widened(self.steps.unit * x.magnitude() + self.steps.tiny)
     }
 
     pub(crate) fn add(self, a: Ball, b: Ball) -> Ball {
@@ -147,7 +128,7 @@ impl Steps {
         })
     }
 
-    pub(crate) fn sub(self, a: Ball, b: Ball) -> Ball {
+    fn sub(self, a: Ball, b: Ball) -> Ball {
         self.add(a, b.negated())
     }
 
@@ -183,21 +164,11 @@ impl Steps {
         })
     }
 
-    /// `x` times the parameter `c`, which becomes a number of the dtype first.
-    pub(crate) fn scaled(self, x: Ball, c: f64) -> Ball {
-        self.mul(x, self.constant(c.into()))
-    }
-
-    /// `x` plus the parameter `c`.
-    pub(crate) fn shifted(self, x: Ball, c: f64) -> Ball {
-        self.add(x, self.constant(c.into()))
-    }
-
     /// The sum of the terms, in any order.
-    pub(crate) fn sum(self, terms: impl Iterator<Item = Ball>, sums: Sums) -> Ball {
+    pub(crate) fn sum(self, terms: impl Iterator<Item = Ball>, sums: Accumulation) -> Ball {
         let unit = match sums {
-            Sums::Accumulated => self.accumulator,
-            Sums::InDtype => self.unit,
+            Accumulation::Wide => self.steps.accumulator,
+            Accumulation::InDtype => self.steps.unit,
         };
         self.total(terms, unit, 0)
     }
@@ -205,7 +176,7 @@ impl Steps {
     /// The sum of the products, in any order.
     pub(crate) fn dot(self, terms: impl Iterator<Item = (Ball, Ball)>) -> Ball {
         let products = terms.map(|(a, b)| Self::product(a, b));
-        self.total(products, self.accumulator, 1)
+        self.total(products, self.steps.accumulator, 1)
     }
 
     /// A sum in a format of unit roundoff `unit`, each term of which has been rounded `before` times in it.
@@ -234,84 +205,56 @@ impl Steps {
         self.round(Ball { mid, rad })
     }
 
-    /// A monotonic library function, given its correctly rounded value and its slope.
-    fn library(self, x: Ball, f: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) -> Ball {
-        let at = f(x.mid.hi);
-        let spread = if x.rad == 0.0 {
+    /// What a library makes of `x`.
+    fn library(self, f: Library, x: Ball) -> Ball {
+        let library = self.steps.library * ulp(f);
+        if f == Library::Exp {
+            let mid = dd::exp(x.mid);
+            let spread = mid.hi * core_math::expm1(x.rad);
+            return self.round(Ball {
+                mid,
+                rad: spread + library * (mid.hi + spread),
+            });
+        }
+        let at = called(f, x.mid.hi);
+        let spread = match f {
+            Library::Sin | Library::Cos => x.rad,
+            Library::Exp
+            | Library::Log
+            | Library::Tanh
+            | Library::Erf
+            | Library::Normcdf
+            | Library::Powf(_) => match x.rad == 0.0 {
+                true => 0.0,
+                false => {
+                    let (below, above) = (called(f, x.mid.hi - x.rad), called(f, x.mid.hi + x.rad));
+                    (above - at).abs().max((at - below).abs())
+                }
+            },
+        };
+        let lower = if x.mid.lo == 0.0 {
             0.0
         } else {
-            let (below, above) = (f(x.mid.hi - x.rad), f(x.mid.hi + x.rad));
-            (above - at).abs().max((at - below).abs())
+            slope(f, x.mid.hi) * x.mid.lo
         };
-        self.called(x, at, slope(x.mid.hi), spread)
-    }
-
-    /// What a library makes of `x`: `at` for its upper half, changing by `slope`, and by `spread` at most inside.
-    fn called(self, x: Ball, at: f64, slope: f64, spread: f64) -> Ball {
-        let lower = if x.mid.lo == 0.0 { 0.0 } else { slope * x.mid.lo };
         let mid = Dd::from(at) + lower.into();
         // The value in f64 is itself half an ulp from the exact one.
         let own = f64::EPSILON / 2.0;
-        let library = 2.0 * LIBRARY_ULP * self.unit.min(self.accumulator);
         self.round(Ball {
             mid,
             rad: spread + (own + library) * (at.abs() + spread),
         })
     }
 
-    pub(crate) fn exp(self, x: Ball) -> Ball {
-        let mid = dd::exp(x.mid);
-        let library = 2.0 * LIBRARY_ULP * self.unit.min(self.accumulator);
-        let spread = mid.hi * core_math::expm1(x.rad);
-        self.round(Ball {
-            mid,
-            rad: spread + library * (mid.hi + spread),
-        })
-    }
-
-    pub(crate) fn ln(self, x: Ball) -> Ball {
-        self.library(x, core_math::log, |x| 1.0 / x)
-    }
-
-    pub(crate) fn tanh(self, x: Ball) -> Ball {
-        self.library(x, core_math::tanh, |x| {
-            let y = core_math::tanh(x);
-            1.0 - y * y
-        })
-    }
-
-    pub(crate) fn erf(self, x: Ball) -> Ball {
-        self.library(x, core_math::erf, |x| {
-            std::f64::consts::FRAC_2_SQRT_PI * core_math::exp(-x * x)
-        })
-    }
-
-    pub(crate) fn sin(self, x: Ball) -> Ball {
-        self.called(x, core_math::sin(x.mid.hi), core_math::cos(x.mid.hi), x.rad)
-    }
-
-    pub(crate) fn cos(self, x: Ball) -> Ball {
-        self.called(x, core_math::cos(x.mid.hi), -core_math::sin(x.mid.hi), x.rad)
-    }
-
-    /// x^exponent, for x above zero, or without error.
-    pub(crate) fn powf(self, x: Ball, exponent: f64) -> Ball {
-        self.library(
-            x,
-            |x| core_math::pow(x, exponent),
-            |x| exponent * core_math::pow(x, exponent - 1.0),
-        )
-    }
-
     /// x^n as a library's `pow` has it, for n above zero and x of any sign.
-    pub(crate) fn power(self, x: Ball, n: u32) -> Ball {
+    fn power(self, x: Ball, n: u32) -> Ball {
         let exact = (1..n).fold(x, |power, _| Self::product(power, x));
-        let library = 2.0 * LIBRARY_ULP * self.unit.min(self.accumulator);
+        let library = self.steps.library * ulp(Library::Powf(f64::from(n)));
         self.round(exact.widened(library * exact.magnitude()))
     }
 
     /// Correctly rounded, as IEEE 754 asks.
-    pub(crate) fn sqrt(self, x: Ball) -> Ball {
+    fn sqrt(self, x: Ball) -> Ball {
         let mid = dd::sqrt(x.mid);
         let rad = if x.rad == 0.0 {
             0.0
@@ -324,7 +267,7 @@ impl Steps {
     /// The output's element: the right answer, and as far from it as the ball reaches. The expected value is itself half
     /// an ulp from the exact one.
     pub(crate) fn element(self, x: Ball) -> Element {
-        let bits = self.format.encode(x.mid.hi);
+        let bits = self.steps.format.encode(x.mid.hi);
         let limit = if x.rad == 0.0 || !x.rad.is_finite() || !x.mid.hi.is_finite() {
             Limit::EXACT
         } else {
@@ -334,12 +277,93 @@ impl Steps {
     }
 }
 
+/// A ball around `f` of the midpoint, for functions that move numbers apart by no more than they were.
+fn contracted(x: Ball, f: impl Fn(f64) -> f64) -> Ball {
+    let same = x.mid.hi == f(x.mid.hi);
+    let mid = if same { x.mid } else { f(x.mid.hi).into() };
+    Ball { mid, rad: x.rad }
+}
+
+impl Arithmetic for Balls {
+    type Number = Ball;
+
+    /// A constant, which a backend rounds to the format.
+    fn constant(&self, c: Dd) -> Ball {
+        self.round(Ball { mid: c, rad: 0.0 })
+    }
+
+    fn one(&self, f: Primitive, x: Ball) -> Ball {
+        match f {
+            Primitive::Neg => x.negated(),
+            Primitive::Abs if x.mid.hi < 0.0 => x.negated(),
+            Primitive::Abs | Primitive::Held => x,
+            Primitive::Sign => contracted(x, |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0))),
+            Primitive::Floor => contracted(x, f64::floor),
+            Primitive::Ceil => contracted(x, f64::ceil),
+            Primitive::Round => contracted(x, f64::round),
+            Primitive::Sqr => self.mul(x, x),
+            Primitive::Sqrt => self.sqrt(x),
+            Primitive::Power(exponent) => self.power(x, exponent),
+            Primitive::Library(f) => self.library(f, x),
+            Primitive::AtLeast(least) => contracted(x, |x| x.max(least)),
+            Primitive::AtMost(most) => contracted(x, |x| x.min(most)),
+            Primitive::Times(c) => self.mul(x, self.constant(c)),
+            Primitive::Plus(c) => self.add(x, self.constant(c)),
+            Primitive::Rounded => self.round(x),
+        }
+    }
+
+    fn two(&self, f: Pair, a: Ball, b: Ball) -> Ball {
+        match f {
+            Pair::Add => self.add(a, b),
+            Pair::Sub => self.sub(a, b),
+            Pair::Mul => self.mul(a, b),
+            Pair::Div => self.div(a, b),
+            Pair::Maximum if a.mid.hi >= b.mid.hi => a,
+            Pair::Minimum if a.mid.hi <= b.mid.hi => a,
+            Pair::Maximum | Pair::Minimum => b,
+            Pair::Pow => self.library(Library::Exp, self.mul(b, self.library(Library::Log, a))),
+        }
+    }
+
+    fn truth(&self, holds: fn(Option<Ordering>) -> bool, a: Ball, b: Ball) -> Ball {
+        match holds(a.mid.hi.partial_cmp(&b.mid.hi)) {
+            true => Ball::ONE,
+            false => Ball::ZERO,
+        }
+    }
+
+    fn above(&self, x: Ball, bound: f64, yes: Ball, no: Ball) -> Ball {
+        if x.mid.hi > bound { yes } else { no }
+    }
+
+    fn rectified(&self, x: Ball, below: &dyn Fn(Ball) -> Ball) -> Ball {
+        if x.mid.hi < 0.0 { below(x) } else { x }
+    }
+
+    /// candle's composition, which is the other one, and the greater error.
+    fn either(&self, one: Ball, other: Ball) -> Ball {
+        Ball {
+            rad: one.rad.max(other.rad),
+            ..other
+        }
+    }
+
+    fn composed(&self, _right: Ball, composed: Ball) -> Ball {
+        composed
+    }
+
+    fn wide(&self, x: Ball, formula: &dyn Fn(Var<'_, Self>) -> Ball) -> Ball {
+        self.round(formula(Var::new(&self.widened(), x)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn single() -> Steps {
-        Steps::of(DType::F32, Arithmetic::Right)
+    fn single() -> Balls {
+        Balls::of(DType::F32, &crate::sums::Right)
     }
 
     /// Numbers of both signs, up to about 8.
@@ -358,7 +382,10 @@ mod tests {
         for (x, y) in samples().zip(samples().skip(1)) {
             let (a, b) = (Ball::exact(f64::from(x)), Ball::exact(f64::from(y)));
             let product = steps.mul(a, b);
-            let ball = steps.add(steps.div(product, steps.shifted(steps.mul(b, b), 1.0)), a);
+            let ball = steps.add(
+                steps.div(product, steps.one(Primitive::Plus(1.0.into()), steps.mul(b, b))),
+                a,
+            );
             let got = x * y / (y * y + 1.0) + x;
             assert!(inside(ball, got), "{x} {y}");
             used = used.max((f64::from(got) - ball.mid.hi).abs() / ball.rad);
@@ -373,11 +400,11 @@ mod tests {
             let ball = Ball::exact(x).widened(1e-3);
             for end in [x - 1e-3, x + 1e-3] {
                 let rows = [
-                    (steps.exp(ball), end.exp()),
-                    (steps.tanh(ball), end.tanh()),
-                    (steps.sin(ball), end.sin()),
-                    (steps.cos(ball), end.cos()),
-                    (steps.erf(ball), core_math::erf(end)),
+                    (steps.library(Library::Exp, ball), end.exp()),
+                    (steps.library(Library::Tanh, ball), end.tanh()),
+                    (steps.library(Library::Sin, ball), end.sin()),
+                    (steps.library(Library::Cos, ball), end.cos()),
+                    (steps.library(Library::Erf, ball), core_math::erf(end)),
                 ];
                 for (i, (ball, value)) in rows.into_iter().enumerate() {
                     assert!((value - ball.mid.hi).abs() <= ball.rad, "function {i} at {end}");
@@ -389,9 +416,10 @@ mod tests {
             }
             let positive = Ball::exact(x.abs() + 0.01).widened(1e-3);
             for end in [positive.mid.hi - 1e-3, positive.mid.hi + 1e-3] {
-                assert!((end.ln() - steps.ln(positive).mid.hi).abs() <= steps.ln(positive).rad);
+                let log = steps.library(Library::Log, positive);
+                assert!((end.ln() - log.mid.hi).abs() <= log.rad);
                 assert!((end.sqrt() - steps.sqrt(positive).mid.hi).abs() <= steps.sqrt(positive).rad);
-                let power = steps.powf(positive, -1.5);
+                let power = steps.library(Library::Powf(-1.5), positive);
                 assert!((end.powf(-1.5) - power.mid.hi).abs() <= power.rad);
             }
         }
@@ -402,7 +430,7 @@ mod tests {
         let steps = single();
         let three = Ball::exact(3.0);
         assert_eq!(steps.mul(three, Ball::exact(0.5)).rad, 0.0);
-        assert_eq!(steps.sum([three, three].into_iter(), Sums::Accumulated).rad, 0.0);
+        assert_eq!(steps.sum([three, three].into_iter(), Accumulation::Wide).rad, 0.0);
         assert_eq!(steps.element(steps.add(three, three)).limit, Limit::EXACT);
         assert!(steps.mul(three, Ball::exact(0.1)).rad > 0.0, "the control");
         assert!(steps.div(Ball::ONE, three).rad > 0.0, "the control");
@@ -419,7 +447,7 @@ mod tests {
         let terms: Vec<f32> = samples().collect();
         let ball = single().sum(
             terms.iter().map(|x| Ball::exact(f64::from(*x))),
-            Sums::Accumulated,
+            Accumulation::Wide,
         );
         let sum = |order: &mut dyn Iterator<Item = &f32>| order.fold(0_f32, |sum, x| sum + x);
         assert!(inside(ball, sum(&mut terms.iter())) && inside(ball, sum(&mut terms.iter().rev())));

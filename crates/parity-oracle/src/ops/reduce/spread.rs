@@ -4,8 +4,9 @@ use parity_model::float::Format;
 
 use crate::Element;
 use crate::dd::Dd;
-use crate::dot::{accumulator_unit, gamma};
+use crate::dot::gamma;
 use crate::expected::Call;
+use crate::formula::steps::accumulator_unit;
 use crate::limit::Limit;
 
 /// What first-order error terms are multiplied with: the terms of higher order, and limits that are themselves rounded.
@@ -24,7 +25,7 @@ pub(super) fn variances(call: &Call<'_>, rows: &[Vec<usize>]) -> Vec<Element> {
 fn of_row(call: &Call<'_>, format: &Format, x: &[f64]) -> Element {
     let (u, t) = (accumulator_unit(call.dtype), format.unit_roundoff());
     let (n, degrees) = (x.len() as f64, x.len() as f64 - 1.0);
-    let narrow = call.arithmetic.accumulator(call.dtype);
+    let narrow = call.sums.accumulator(call.dtype);
     let sum = |terms: &mut dyn Iterator<Item = Dd>| match narrow {
         None => terms.fold(Dd::from(0.0), |sum, term| sum + term),
         Some(narrow) => terms.fold(0.0, |sum, term| narrow.round(sum + term.hi)).into(),

@@ -6,6 +6,8 @@ use super::Answer;
 use crate::dot::{SOURCE, dot};
 use crate::expected::Call;
 use crate::numbers::{Numbers, indices, ravel};
+use crate::program::Program;
+use crate::tape::Tensor;
 
 /// The parameters, whichever op they are of.
 struct Window {
@@ -18,13 +20,21 @@ struct Window {
 pub(crate) fn answer(call: &Call<'_>, op: Conv) -> Answer {
     let (x, kernel) = (Numbers::of(&call.args[0]), Numbers::of(&call.args[1]));
     let shapes = [&*call.args[0].shape, &*call.args[1].shape];
-    let element = |terms: Vec<_>| dot(call.arithmetic, call.dtype, &x, &kernel, terms.into_iter());
+    let element = |terms: Vec<_>| dot(call.sums, call.dtype, &x, &kernel, terms.into_iter());
     let terms = terms(op, &call.case.params, shapes, &call.shape);
     (terms.map(element).collect(), SOURCE.to_owned())
 }
 
+/// The convolution of the first two arguments on a tape.
+pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Conv) -> Tensor<'t> {
+    let (x, kernel) = (call.x(0), call.x(1));
+    let shapes = [x.shape(), kernel.shape()];
+    let terms = terms(op, call.params, shapes.each_ref().map(Vec::as_slice), call.output);
+    x.dot(kernel, call.output, terms.collect())
+}
+
 /// For each element of the output the places of its factors in input and kernel, whose shapes are given.
-pub(crate) fn terms<'a>(
+fn terms<'a>(
     op: Conv,
     params: &[f64],
     [x, kernel]: [&'a [usize]; 2],

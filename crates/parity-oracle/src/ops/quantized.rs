@@ -14,8 +14,9 @@ use parity_model::{DType, HostTensor};
 use super::{Answer, exact};
 use crate::Element;
 use crate::blocks::{Weight, weights};
-use crate::dot::{accumulator_unit, gamma};
+use crate::dot::gamma;
 use crate::expected::Call;
+use crate::formula::steps::accumulator_unit;
 use crate::limit::Limit;
 use crate::numbers::{ints, reals};
 

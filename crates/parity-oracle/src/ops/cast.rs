@@ -4,7 +4,7 @@ use parity_model::float::{Format, decode_int, encode_int};
 
 use super::{Answer, exact};
 use crate::expected::Call;
-use crate::integer::saturate;
+use crate::formula::integer::saturate;
 
 pub(crate) fn answer(call: &Call<'_>) -> Answer {
     let (from, to, x) = (call.case.dtype, call.dtype, &call.args[0]);

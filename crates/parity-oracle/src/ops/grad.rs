@@ -1,13 +1,12 @@
 //! Gradients: by the rules of calculus over the op's formula, with the running error of every step.
 
-use parity_model::HostTensor;
-use parity_model::op::{Grad, Role};
+use parity_model::op::Grad;
 
 use super::Answer;
-use crate::ball::{Ball, Steps, Sums};
 use crate::expected::Call;
-use crate::numbers::{ints, reals};
-use crate::program::{Argument, Program};
+use crate::formula::ball::{Accumulation, Ball, Balls};
+use crate::numbers::reals;
+use crate::program::{Program, arguments};
 use crate::tape::Tape;
 
 const SOURCE: &str =
@@ -18,40 +17,30 @@ pub(crate) fn answer(call: &Call<'_>, op: Grad) -> Answer {
     let (params, wrt) = op
         .split(&case.params)
         .unwrap_or_else(|why| panic!("{}: {why}", case.id()));
-    let steps = Steps::of(call.dtype, call.arithmetic);
-    let mut tape = Tape::new(steps);
+    let balls = Balls::of(call.dtype, call.sums);
+    let tape = Tape::new(balls);
     let (weight, args) = call
         .args
         .split_last()
         .unwrap_or_else(|| panic!("{}: no weight", case.id()));
-    let args = arguments(&mut tape, case.op.roles(), args);
+    let args = arguments(&tape, case.op.roles(), args);
     let program = Program {
         params,
         args: &args,
         output: &weight.shape,
     };
-    let y = program.run(&mut tape, op.of());
-    let gradient = tape.gradient(y, &reals(weight), args[wrt].data());
-    let gradient = through_view(call, wrt, steps, &gradient);
+    let y = program.run(op.of());
+    let gradient = tape.gradient(y, &reals(weight), program.x(wrt));
+    let gradient = through_view(call, wrt, balls, &gradient);
     (
-        gradient.into_iter().map(|ball| steps.element(ball)).collect(),
+        gradient.into_iter().map(|ball| balls.element(ball)).collect(),
         SOURCE.to_owned(),
     )
 }
 
-/// The arguments of a call, numbers on the tape.
-pub(super) fn arguments(tape: &mut Tape, roles: &[Role], args: &[HostTensor]) -> Vec<Argument> {
-    let argument = |(role, arg): (&Role, &HostTensor)| match role {
-        Role::Data => Argument::Data(tape.argument(&arg.shape, &reals(arg))),
-        Role::Condition | Role::Index => Argument::Ids(ints(arg), arg.shape.clone()),
-        Role::Blocks => panic!("blocks have no derivative"),
-    };
-    roles.iter().zip(args).map(argument).collect()
-}
-
 /// The gradient by the tensor that lies under the argument, seen through the argument's view: elements of the view that
 /// are one in memory share the sum of their gradients.
-fn through_view(call: &Call<'_>, wrt: usize, steps: Steps, gradient: &[Ball]) -> Vec<Ball> {
+fn through_view(call: &Call<'_>, wrt: usize, balls: Balls, gradient: &[Ball]) -> Vec<Ball> {
     let Some(plan) = call.case.plan(wrt) else {
         return gradient.to_vec();
     };
@@ -73,7 +62,7 @@ fn through_view(call: &Call<'_>, wrt: usize, steps: Steps, gradient: &[Ball]) ->
         .for_each(|(at, ball)| shares[*at].push(*ball));
     let sums: Vec<Ball> = shares
         .into_iter()
-        .map(|shares| steps.sum(shares.into_iter(), Sums::Accumulated))
+        .map(|shares| balls.sum(shares.into_iter(), Accumulation::Wide))
         .collect();
     places.iter().map(|at| sums[*at]).collect()
 }
@@ -81,7 +70,7 @@ fn through_view(call: &Call<'_>, wrt: usize, steps: Steps, gradient: &[Ball]) ->
 #[cfg(test)]
 mod tests {
     use parity_model::op::Differentiable;
-    use parity_model::{Case, Op};
+    use parity_model::{Case, HostTensor, Op};
 
     use super::*;
     use crate::expected;

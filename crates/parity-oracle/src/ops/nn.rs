@@ -5,16 +5,22 @@
 //! or f64 for f64), `t` that of the dtype, in which candle's CPU backend rounds after each step.
 
 use parity_model::float::Format;
-use parity_model::op::{Nn, Unary};
+use parity_model::op::Nn;
 
-use super::Answer;
+use super::unary::silu;
+use super::{Answer, layers};
 use crate::Element;
 use crate::dd::{Dd, exp, ln, sqrt};
-use crate::dot::{accumulator_unit, gamma};
+use crate::dot::gamma;
 use crate::expected::Call;
+use crate::formula::exact::{Exact, maximum};
+use crate::formula::interval::{Interval, Intervals};
+use crate::formula::steps::accumulator_unit;
+use crate::formula::{Arithmetic, Var};
 use crate::limit::Limit;
 use crate::numbers::{indices, ravel, reals};
-use crate::{bound, real};
+use crate::program::Program;
+use crate::tape::Tensor;
 
 /// What first-order error terms are multiplied with: the terms of higher order, and limits that are themselves rounded.
 const SAFETY: f64 = 1.25;
@@ -24,11 +30,86 @@ const EXP_UNITS: f64 = 4.0;
 pub(super) const SOURCE: &str =
     "first-order running error of the formula, sums in f32 (f64 for f64), each step rounded to the dtype";
 
+/// 1/6.
+const SIXTH: Dd = Dd {
+    hi: 1.0 / 6.0,
+    lo: 9.251_858_538_542_97e-18,
+};
+
+pub(crate) fn sigmoid<A: Arithmetic>(x: Var<'_, A>) -> Var<'_, A> {
+    let y = 1.0 / (1.0 + (-x).exp());
+    y.with_slope(x, || (1.0 - y) * y)
+}
+
+/// An activation of single elements. `p` are its parameters.
+fn activation<'a, A: Arithmetic>(op: Nn, p: &[f64], x: Var<'a, A>) -> Var<'a, A> {
+    match op {
+        Nn::Sigmoid => sigmoid(x),
+        // A quotient, or a product with the rounded sixth.
+        Nn::HardSigmoid => {
+            let share = ((x + 3.0) / 6.0).either((x + 3.0) * SIXTH);
+            share.at_least(0.0).at_most(1.0)
+        }
+        Nn::LeakyRelu => x.rectified(|below| below * p[0]),
+        Nn::Mish => x * (1.0 + x.exp()).ln().tanh(),
+        Nn::Selu => x.above(0.0, x, x.exp() * p[0] - p[0]) * p[1],
+        Nn::Swiglu
+        | Nn::SoftmaxLastDim
+        | Nn::Softmax
+        | Nn::LogSoftmax
+        | Nn::RmsNorm
+        | Nn::LayerNorm
+        | Nn::Rope
+        | Nn::RopeI
+        | Nn::RopeThd => panic!("{op} is not a function of single elements"),
+    }
+}
+
+fn swiglu<'a, A: Arithmetic>(gate: Var<'a, A>, value: Var<'a, A>) -> Var<'a, A> {
+    silu(gate) * value
+}
+
+/// x - max and e^(x - max) along `dim`.
+fn exponentials(x: Tensor<'_>, dim: usize) -> [Tensor<'_>; 2] {
+    let shifted = x - x.extreme(dim, false);
+    [shifted, shifted.exp()]
+}
+
+/// e^(x - max) over its sum along `dim`.
+pub(super) fn softmax(x: Tensor<'_>, dim: usize) -> Tensor<'_> {
+    let [_, exponentials] = exponentials(x, dim);
+    exponentials / exponentials.sum(&[dim])
+}
+
+/// x - max less the logarithm of the sum of its exponentials along `dim`.
+pub(super) fn log_softmax(x: Tensor<'_>, dim: usize) -> Tensor<'_> {
+    let [shifted, exponentials] = exponentials(x, dim);
+    shifted - exponentials.sum(&[dim]).ln()
+}
+
+/// The op on a tape.
+pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Nn) -> Tensor<'t> {
+    let x = call.x(0);
+    match op {
+        Nn::Sigmoid | Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu => activation(op, call.params, x),
+        Nn::Swiglu => {
+            let (last, half) = (x.last(), x.shape()[x.last()] / 2);
+            swiglu(x.narrowed(last, 0, half), x.narrowed(last, half, half))
+        }
+        Nn::SoftmaxLastDim => softmax(x, x.last()),
+        Nn::Softmax => softmax(x, call.whole(0)),
+        Nn::LogSoftmax => log_softmax(x, call.whole(0)),
+        Nn::RmsNorm => layers::rms_norm(call),
+        Nn::LayerNorm => layers::layer_norm(call),
+        Nn::Rope => layers::rope(call),
+        Nn::RopeI | Nn::RopeThd => panic!("`{op}` is not differentiated here"),
+    }
+}
+
 pub(crate) fn answer(call: &Call<'_>, op: Nn) -> Answer {
     let nn = Context::new(call);
     let elements = match op {
-        Nn::Sigmoid => nn.sigmoid(),
-        Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu => nn.activation(op),
+        Nn::Sigmoid | Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu => nn.activation(op),
         Nn::Swiglu => nn.swiglu(),
         Nn::SoftmaxLastDim => nn.softmax(nn.x_shape().len() - 1, false),
         Nn::Softmax => nn.softmax(call.whole(0), false),
@@ -47,6 +128,16 @@ pub(super) fn log_sums(call: &Call<'_>, rows: &[Vec<usize>]) -> Vec<Element> {
     let nn = Context::new(call);
     let row = |row: &Vec<usize>| nn.log_sum(&row.iter().map(|&i| nn.x[i]).collect::<Vec<_>>());
     rows.iter().map(row).collect()
+}
+
+/// The exponentials of a row.
+struct Exponentials {
+    max: f64,
+    /// Each x - max, and its exponential.
+    terms: Vec<(Dd, Dd)>,
+    sum: Dd,
+    /// Relative error of the sum.
+    of_sum: f64,
 }
 
 struct Context<'a> {
@@ -88,63 +179,46 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn sigmoid(&self) -> Vec<Element> {
-        let element = |&x: &f64| {
-            let bits = self.format.encode(real::sigmoid(x));
-            let abs = bound::sigmoid(self.call.dtype, x, self.format.decode(bits));
-            let limit = Limit {
-                ulp: 0.0,
-                abs: abs.filter(|abs| abs.is_finite()).unwrap_or(0.0),
-            };
-            Element { bits, limit }
-        };
-        self.x.iter().map(element).collect()
-    }
-
-    /// An element that may be anywhere in the interval of its formula.
-    fn of_formula(&self, want: f64, abs: Option<f64>) -> Element {
-        let abs = abs.filter(|abs| abs.is_finite()).unwrap_or(0.0);
+    /// `want` may be anywhere in the interval of its formula.
+    fn of_formula(&self, want: f64, formula: Interval) -> Element {
+        let bits = self.format.encode(want);
+        let abs = formula.distance(self.format, self.format.decode(bits));
         Element {
-            bits: self.format.encode(want),
+            bits,
             limit: Limit { ulp: 0.0, abs },
         }
     }
 
     fn activation(&self, op: Nn) -> Vec<Element> {
         // A slope becomes a number of the dtype; candle-nn takes the others as f32.
-        let params: Vec<f64> = self
-            .call
-            .case
-            .params
-            .iter()
-            .map(|p| self.format.round(*p))
-            .collect();
+        let params = self.call.case.params.iter();
+        let params: Vec<f64> = params.map(|p| self.format.round(*p)).collect();
+        let (wide, intervals) = (Exact(self.format), Intervals::of(self.call.dtype));
         let element = |&x: &f64| {
-            let want = real::activation(op, &params, x);
-            let abs = bound::activation(op, &params, self.call.dtype, x, self.format.round(want));
-            self.of_formula(want, abs)
+            let interval = activation(op, &params, Var::new(&intervals, Interval::point(x)));
+            let want = activation(op, &params, Var::new(&wide, x.into()));
+            self.of_formula(want.number.value(), interval.number)
         };
         self.x.iter().map(element).collect()
     }
 
     fn swiglu(&self) -> Vec<Element> {
         let width = self.x_shape().last().copied().unwrap_or(0);
-        let rows = self.x.chunks(width.max(1));
+        let (wide, intervals) = (Exact(self.format), Intervals::of(self.call.dtype));
+        let element = |(&gate, &value): (&f64, &f64)| {
+            let want = swiglu(Var::new(&wide, gate.into()), Var::new(&wide, value.into()));
+            let [gate, value] = [gate, value].map(|x| Var::new(&intervals, Interval::point(x)));
+            self.of_formula(want.number.value(), swiglu(gate, value).number)
+        };
         let row = |row: &[f64]| -> Vec<Element> {
             let (gate, value) = row.split_at(width / 2);
-            let pairs = gate.iter().zip(value);
-            let element = |(&gate, &value): (&f64, &f64)| {
-                let want = real::unary(Unary::Silu, &[], gate) * value;
-                let abs = bound::swiglu(self.call.dtype, gate, value, self.format.round(want));
-                self.of_formula(want, abs)
-            };
-            pairs.map(element).collect()
+            gate.iter().zip(value).map(element).collect()
         };
-        rows.flat_map(row).collect()
+        self.x.chunks(width.max(1)).flat_map(row).collect()
     }
 
     fn sum(&self, terms: impl Iterator<Item = Dd>) -> Dd {
-        match self.call.arithmetic.accumulator(self.call.dtype) {
+        match self.call.sums.accumulator(self.call.dtype) {
             None => terms.fold(Dd::from(0.0), |sum, term| sum + term),
             Some(narrow) => terms.fold(0.0, |sum, term| narrow.round(sum + term.hi)).into(),
         }
@@ -176,53 +250,68 @@ impl<'a> Context<'a> {
         elements
     }
 
-    fn softmax_row(&self, x: &[f64], log: bool) -> Vec<Element> {
-        let max = x.iter().copied().fold(f64::NEG_INFINITY, real::maximum);
+    /// Relative error of the exponential of `d`. Every step may be rounded to the dtype: d to t |d|, which its exponential
+    /// shows as a relative error.
+    fn of_exponential(&self, d: Dd) -> f64 {
+        self.t * (d.hi.abs() + 1.0) + self.u * EXP_UNITS
+    }
+
+    /// The exponentials of a row, unless its maximum is not finite: there is NaN, +inf - +inf, or nothing but -inf.
+    fn exponentials(&self, x: &[f64]) -> Result<Exponentials, f64> {
+        let max = x.iter().copied().fold(f64::NEG_INFINITY, maximum);
         if !max.is_finite() {
-            // NaN anywhere, +inf - +inf, or nothing but -inf: every element is NaN.
-            return vec![self.element(f64::NAN, 0.0); x.len()];
+            return Err(max);
         }
         let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
-        let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
-        let sum = self.sum(terms.iter().copied());
-        // Every step may be rounded to the dtype: d to t |d|, which its exponential shows as a relative error.
-        let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
-        let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
-        let spread = shifted.iter().zip(&terms).map(|(d, e)| mass(d, e)).sum::<f64>() / sum.hi;
-        let of_sum = spread + gamma(x.len(), self.u) + self.t;
-        let element = |(d, e): (&Dd, &Dd)| {
+        let terms: Vec<(Dd, Dd)> = shifted.iter().map(|d| (*d, exp(*d))).collect();
+        let sum = self.sum(terms.iter().map(|(_, e)| *e));
+        let mass = |(d, e): &(Dd, Dd)| {
+            if e.hi == 0.0 {
+                0.0
+            } else {
+                self.of_exponential(*d) * e.hi
+            }
+        };
+        let spread = terms.iter().map(mass).sum::<f64>() / sum.hi;
+        Ok(Exponentials {
+            max,
+            terms,
+            sum,
+            of_sum: spread + gamma(x.len(), self.u) + self.t,
+        })
+    }
+
+    fn softmax_row(&self, x: &[f64], log: bool) -> Vec<Element> {
+        let Ok(row) = self.exponentials(x) else {
+            return vec![self.element(f64::NAN, 0.0); x.len()];
+        };
+        let element = |&(d, e): &(Dd, Dd)| {
             if log {
-                let log_sum = ln(sum);
-                let want = (*d + -log_sum).hi;
-                let abs =
-                    self.t * d.hi.abs() + of_sum + (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
+                let log_sum = ln(row.sum);
+                let want = (d + -log_sum).hi;
+                let of_log = (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
+                let abs = self.t * d.hi.abs() + row.of_sum + of_log;
                 return self.element(want, if d.hi.is_finite() { abs } else { 0.0 });
             }
             if e.hi == 0.0 {
                 return self.element(0.0, 0.0);
             }
-            let want = (*e / sum).hi;
-            self.element(want, want * (relative(d.hi) + of_sum + self.t))
+            let want = (e / row.sum).hi;
+            self.element(want, want * (self.of_exponential(d) + row.of_sum + self.t))
         };
-        shifted.iter().zip(&terms).map(element).collect()
+        row.terms.iter().map(element).collect()
     }
 
     /// max + log sum e^(x - max), by the same steps.
     fn log_sum(&self, x: &[f64]) -> Element {
-        let max = x.iter().copied().fold(f64::NEG_INFINITY, real::maximum);
-        if !max.is_finite() {
-            return self.element(max, 0.0);
+        match self.exponentials(x) {
+            Err(max) => self.element(max, 0.0),
+            Ok(row) => {
+                let log_sum = ln(row.sum);
+                let abs = row.of_sum + (EXP_UNITS * self.u + self.t) * log_sum.hi.abs();
+                self.element((log_sum + row.max.into()).hi, abs)
+            }
         }
-        let shifted: Vec<Dd> = x.iter().map(|&x| difference(x, max)).collect();
-        let terms: Vec<Dd> = shifted.iter().map(|d| exp(*d)).collect();
-        let sum = self.sum(terms.iter().copied());
-        let relative = |d: f64| self.t * (d.abs() + 1.0) + self.u * EXP_UNITS;
-        let mass = |d: &Dd, e: &Dd| if e.hi == 0.0 { 0.0 } else { relative(d.hi) * e.hi };
-        let spread = shifted.iter().zip(&terms).map(|(d, e)| mass(d, e)).sum::<f64>() / sum.hi;
-        let log_sum = ln(sum);
-        let of_sum = spread + gamma(x.len(), self.u) + self.t;
-        let abs = of_sum + (EXP_UNITS * self.u + self.t) * log_sum.hi.abs();
-        self.element((log_sum + max.into()).hi, abs)
     }
 
     fn weights(&self, arg: usize) -> Vec<f64> {

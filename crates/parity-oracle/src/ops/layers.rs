@@ -1,0 +1,227 @@
+//! candle-nn's layers and losses: candle's composition of each, with the running error of every step.
+
+use parity_model::Op;
+use parity_model::op::{Conv, Layers};
+
+use super::nn::{log_softmax, sigmoid, softmax};
+use super::{Answer, conv};
+use crate::expected::Call;
+use crate::formula::ball::Accumulation;
+use crate::numbers::{indices, ravel};
+use crate::program::Program;
+use crate::tape::Tensor;
+
+pub(crate) fn answer(call: &Call<'_>, op: Layers) -> Answer {
+    super::of_parts(call, Op::Layers(op))
+}
+
+/// The layer on a tape.
+pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Layers) -> Tensor<'t> {
+    let x = call.x(0);
+    match op {
+        Layers::Linear => linear(x, call.x(1), call.output) + call.x(2),
+        Layers::Conv1dBias => conv_bias(call, Conv::Conv1d),
+        Layers::Conv2dBias => conv_bias(call, Conv::Conv2d),
+        Layers::ConvTranspose1dBias => conv_bias(call, Conv::ConvTranspose1d),
+        Layers::ConvTranspose2dBias => conv_bias(call, Conv::ConvTranspose2d),
+        Layers::Embedding => embedding(call),
+        Layers::RmsNormSlow | Layers::RmsNormLayer => rms_norm(call),
+        Layers::LayerNormSlow | Layers::LayerNormLayer => layer_norm(call),
+        Layers::GroupNorm => group_norm(call),
+        Layers::BatchNormTrain => {
+            let dims: Vec<usize> = (0..=x.last()).filter(|d| *d != 1).collect();
+            channels_affine(normed(x, &dims, true, call.params[0]), call.x(1), call.x(2))
+        }
+        Layers::BatchNormEval => {
+            let (mean, variance) = (over_channels(call.x(1), x), over_channels(call.x(2), x));
+            let normed = (x - mean) / (variance + call.params[0]).sqrt();
+            channels_affine(normed, call.x(3), call.x(4))
+        }
+        Layers::RopeSlow => rope(call),
+        Layers::RopeISlow => rope_of_pairs(call),
+        Layers::Attention | Layers::Sdpa => attention([0, 1, 2].map(|i| call.x(i)), call.whole(0) == 1),
+        Layers::FlashAttention => {
+            let heads = x.shape()[2];
+            attention([0, 1, 2].map(|i| by_heads(call.x(i), heads)), call.whole(0) == 1)
+        }
+        Layers::Nll => nll(call, x),
+        Layers::CrossEntropy => nll(call, log_softmax(x, 1)),
+        Layers::Mse => (x - call.x(1)).sqr().mean_all(),
+        Layers::Huber => {
+            let (difference, delta) = (x - call.x(1), call.params[0]);
+            let distance = difference.abs();
+            let squared = difference * difference * 0.5;
+            let linear = distance * delta - 0.5 * delta * delta;
+            distance.mask(|d| d <= delta).choose(squared, linear).mean_all()
+        }
+        Layers::BceWithLogit => {
+            let (input, target) = (sigmoid(x), call.x(1));
+            let (other, other_target) = (input * -1.0 + 1.0, target * -1.0 + 1.0);
+            (-(target * input.ln() + other_target * other.ln())).mean_all()
+        }
+        Layers::PRelu => {
+            let slopes = over_channels(call.x(1), x);
+            x.rectified(|below| below * slopes)
+        }
+        Layers::LstmStep => lstm(call),
+        Layers::GruStep => gru(call),
+    }
+}
+
+/// x [.., k] times the transpose of a weight [n, k], in the shape of the result.
+fn linear<'t>(x: Tensor<'t>, weight: Tensor<'t>, output: &[usize]) -> Tensor<'t> {
+    let width = weight.shape()[1];
+    let flat = x.reshaped(&[x.count() / width, width]);
+    flat.matmul(weight.transposed()).reshaped(output)
+}
+
+/// A list with one element a channel, in a shape that is broadcast over `x` [b, c, ..].
+fn over_channels<'t>(list: Tensor<'t>, x: Tensor<'t>) -> Tensor<'t> {
+    let mut shape = vec![1; x.shape().len()];
+    if let Some(extent) = shape.get_mut(1) {
+        *extent = list.count();
+    }
+    list.reshaped(&shape)
+}
+
+fn channels_affine<'t>(x: Tensor<'t>, weight: Tensor<'t>, bias: Tensor<'t>) -> Tensor<'t> {
+    x * over_channels(weight, x) + over_channels(bias, x)
+}
+
+fn conv_bias<'t>(call: &Program<'t, '_>, op: Conv) -> Tensor<'t> {
+    let product = conv::formula(call, op);
+    product + over_channels(call.x(2), product)
+}
+
+fn embedding<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let width = call.x(0).shape()[1];
+    let rows = call.ids(1);
+    let places = rows
+        .iter()
+        .flat_map(|row| (0..width).map(move |at| Some(row * width + at)));
+    call.x(0)
+        .taken(call.output, places.collect(), Accumulation::InDtype)
+}
+
+/// x, less its mean over some dimensions if asked, over the root of the mean of its squares and `eps`: in f32 at least,
+/// rounded to the dtype at the end.
+fn normed<'t>(x: Tensor<'t>, dims: &[usize], centred: bool, eps: f64) -> Tensor<'t> {
+    x.wide(|x| {
+        let x = if centred { x - x.mean(dims) } else { x };
+        x / (x.sqr().mean(dims) + eps).sqrt()
+    })
+}
+
+/// candle-nn takes `eps` as an f32.
+fn eps(call: &Program<'_, '_>) -> f64 {
+    f64::from(call.params[0] as f32)
+}
+
+/// x alpha / sqrt(mean(x^2) + eps) along the last dimension.
+pub(super) fn rms_norm<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let x = call.x(0);
+    normed(x, &[x.last()], false, eps(call)) * call.x(1)
+}
+
+/// (x - mean) alpha / sqrt(variance + eps) + beta along the last dimension.
+pub(super) fn layer_norm<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let x = call.x(0);
+    normed(x, &[x.last()], true, eps(call)) * call.x(1) + call.x(2)
+}
+
+fn group_norm<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let (x, groups) = (call.x(0), call.whole(0));
+    let shape = x.shape();
+    let grouped = x.reshaped(&[shape[0], groups, x.count() / (shape[0] * groups)]);
+    let normed = normed(grouped, &[2], true, call.params[1]).reshaped(&shape);
+    channels_affine(normed, call.x(1), call.x(2))
+}
+
+/// x cos + rotated x sin, where the second half comes negated before the first, and the angles stand twice.
+pub(super) fn rope<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let x = call.x(0);
+    let half = x.shape()[3] / 2;
+    let (first, second) = (x.narrowed(3, 0, half), x.narrowed(3, half, half));
+    let side = |x: Tensor<'t>, rotated: Tensor<'t>| x * call.x(1) + rotated * call.x(2);
+    let (left, right) = (side(first, -second), side(second, first));
+    super::copies::cat([left, right], 3, call.output)
+}
+
+/// x cos - y sin and x sin + y cos for each pair x, y of neighbours.
+fn rope_of_pairs<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let (x, cos, sin) = (call.x(0), call.x(1), call.x(2));
+    let own = x.shape();
+    let half = [&own[..3], &[own[3] / 2]].concat();
+    let count: usize = half.iter().product();
+    let every_other = |first: usize| {
+        let places = (0..count).map(|i| Some(2 * i + first)).collect();
+        x.taken(&half, places, Accumulation::Wide)
+    };
+    let (even, odd) = (every_other(0), every_other(1));
+    let spread = |x: Tensor<'t>, first: usize| {
+        let places = (0..2 * count)
+            .map(|i| (i % 2 == first).then_some(i / 2))
+            .collect();
+        x.taken(&own, places, Accumulation::Wide)
+    };
+    spread(even * cos - odd * sin, 0) + spread(odd * cos + even * sin, 1)
+}
+
+/// x [b, t, g, d] as [b, heads, t, d], each of its heads serving as many.
+fn by_heads(x: Tensor<'_>, heads: usize) -> Tensor<'_> {
+    let own = x.shape();
+    let shape = [own[0], heads, own[1], own[3]];
+    let shared = heads / own[2];
+    let place = |index: Vec<usize>| Some(ravel(&[index[0], index[2], index[1] / shared, index[3]], &own));
+    x.taken(&shape, indices(&shape).map(place).collect(), Accumulation::Wide)
+}
+
+/// softmax(q k^T / sqrt d) v; a causal one adds -inf where a key is later than the query.
+fn attention([q, k, v]: [Tensor<'_>; 3], causal: bool) -> Tensor<'_> {
+    let (width, steps) = (q.shape()[3], q.shape()[2]);
+    let scores = q.matmul(k.transposed()) * (1.0 / (width as f64).sqrt());
+    let scores = if causal {
+        let later = |at: usize| at % steps > at / steps;
+        let mask: Vec<f64> = (0..steps * steps)
+            .map(|at| if later(at) { f64::NEG_INFINITY } else { 0.0 })
+            .collect();
+        scores + scores.arithmetic.argument(&[steps, steps], &mask)
+    } else {
+        scores
+    };
+    softmax(scores, 3).matmul(v)
+}
+
+fn nll<'t>(call: &Program<'t, '_>, scores: Tensor<'t>) -> Tensor<'t> {
+    let (classes, targets) = (scores.shape()[1], call.ids(1));
+    let count = targets.len();
+    let places = targets.iter().enumerate();
+    let places = places.map(|(row, class)| Some(row * classes + class));
+    let picked = scores.taken(&[count], places.collect(), Accumulation::InDtype);
+    (picked.sum(&[0]) * (-1.0 / count as f64)).reshaped(&[])
+}
+
+/// A product with the transpose of a weight, and its bias.
+fn gates<'t>(x: Tensor<'t>, weight: Tensor<'t>, bias: Tensor<'t>) -> Tensor<'t> {
+    linear(x, weight, &[x.shape()[0], weight.shape()[0]]) + bias
+}
+
+fn lstm<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let hidden = call.x(1).shape()[1];
+    let of_input = gates(call.x(0), call.x(3), call.x(5));
+    let all = of_input + gates(call.x(1), call.x(4), call.x(6));
+    let [input, forget, cell, out] = [0, 1, 2, 3].map(|i| all.narrowed(1, i * hidden, hidden));
+    let state = sigmoid(forget) * call.x(2) + sigmoid(input) * cell.tanh();
+    sigmoid(out) * state.tanh()
+}
+
+fn gru<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let hidden = call.x(1).shape()[1];
+    let of_input = gates(call.x(0), call.x(2), call.x(4));
+    let of_state = gates(call.x(1), call.x(3), call.x(5));
+    let gate = |of: Tensor<'t>| [0, 1, 2].map(|i| of.narrowed(1, i * hidden, hidden));
+    let (inputs, states) = (gate(of_input), gate(of_state));
+    let [reset, update] = [0, 1].map(|i| sigmoid(inputs[i] + states[i]));
+    let new = (inputs[2] + reset * states[2]).tanh();
+    update * call.x(1) - (update - 1.0) * new
+}
