@@ -1,6 +1,5 @@
 //! Compiles `kernels/*.hip` to AMD GPU code objects, one for each gfx target, and lists them in
-//! `$OUT_DIR/code_objects.rs`. The environment variable `ROCM_TARGETS` names the targets, separated by commas or spaces; the
-//! toolchain is kernel-build's to find.
+//! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets and by which toolchain.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +7,6 @@ use std::{env, fs};
 
 use kernel_build::{Built, ENVIRONMENT, Target};
 
-const DEFAULT_TARGETS: &str = "gfx1100,gfx942";
 const KERNEL_DIR: &str = "kernels";
 
 fn main() -> ExitCode {
@@ -22,7 +20,7 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), String> {
-    for name in ["ROCM_TARGETS"].iter().chain(&ENVIRONMENT) {
+    for name in ENVIRONMENT {
         println!("cargo::rerun-if-env-changed={name}");
     }
     for path in [KERNEL_DIR, "build.rs"] {
@@ -34,8 +32,7 @@ fn build() -> Result<(), String> {
         .ok()
         .and_then(|count| count.parse().ok())
         .unwrap_or(1);
-    let targets = env::var("ROCM_TARGETS").unwrap_or_else(|_| DEFAULT_TARGETS.into());
-    let targets = Target::parse_list(&targets).map_err(|error| format!("ROCM_TARGETS: {error}"))?;
+    let targets = Target::wanted()?;
 
     let built = kernel_build::compile(&kernel_dir, &targets, &out_dir, jobs)?;
     for warning in &built.warnings {

@@ -3,20 +3,18 @@
 //! `auto` takes a real `libamdhip64` when one loads, has every symbol needed, and has a device; else the software
 //! device. `system` and `soft` insist.
 
-use std::env;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::allocator::{self, Allocator};
+use rocm_env::{Allocation, Driver};
+
+use crate::allocator::Allocator;
 use crate::hip::load::{self, Refusal};
 use crate::hip::query;
 use crate::libraries::{self, Libraries, Library, Which};
 use crate::{Error, Result};
 
-/// The environment variable that chooses the driver.
-const VARIABLE: &str = "ROCM_DRIVER";
 /// Sonames of the HIP runtime, newest first; the name without a version is a development package's.
 const LIBRARIES: &[&str] = &[
     "libamdhip64.so.10",
@@ -168,15 +166,15 @@ impl fmt::Display for DriverInfo {
             Libraries::Native => f.write_str(", no libraries")?,
             Libraries::Model => f.write_str(", libraries modelled on the host")?,
         }
-        if self.allocator != Allocator::auto(self.kind) {
+        if self.allocator != Allocator::chosen(Allocation::Auto, self.kind) {
             f.write_str(match self.allocator {
                 Allocator::Caching => ", memory is cached",
                 Allocator::Exact => ", memory is not cached",
             })?;
         }
         match crate::module::replacement_dir() {
-            Some(dir) => write!(f, ", kernels from {}", dir.display()),
-            None => Ok(()),
+            Ok(Some(dir)) => write!(f, ", kernels from {}", dir.display()),
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 }
@@ -195,12 +193,15 @@ pub(crate) fn render(attempts: &[Attempt]) -> String {
 /// The driver of this process. The first call decides; later ones give the same answer.
 ///
 /// # Errors
-/// [`Error::Driver`] when `ROCM_DRIVER` is none of its three words, or insists on a driver that cannot be had; it
-/// names every library that was looked for.
+/// [`Error::Environment`] when a variable of [`rocm_env`] has a value that it cannot have; [`Error::Driver`] when
+/// `ROCM_DRIVER` insists on a driver that cannot be had, with every library that was looked for.
 pub fn driver() -> Result<&'static DriverInfo> {
     static DRIVER: OnceLock<Result<DriverInfo>> = OnceLock::new();
     DRIVER
-        .get_or_init(|| choose(env::var_os(VARIABLE), env::var_os("ROCM_PATH")))
+        .get_or_init(|| {
+            rocm_env::check()?;
+            choose(*rocm_env::DRIVER.get()?, rocm_env::PATH.get()?.path())
+        })
         .as_ref()
         .map_err(Error::clone)
 }
@@ -209,29 +210,20 @@ pub fn driver() -> Result<&'static DriverInfo> {
 /// not ask for [`driver`] as well.
 #[cfg(test)]
 pub(crate) fn soft_for_tests() -> &'static DriverInfo {
-    Box::leak(Box::new(choose(Some("soft".into()), None).unwrap()))
+    Box::leak(Box::new(choose(Driver::Soft, None).unwrap()))
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
-    Auto,
-    System,
-    Soft,
-}
-
-fn choose(variable: Option<OsString>, rocm_path: Option<OsString>) -> Result<DriverInfo> {
-    let choice = parse(variable)?;
+fn choose(choice: Driver, rocm_path: Option<&Path>) -> Result<DriverInfo> {
     let passed_over = match choice {
-        Choice::Soft => Vec::new(),
-        Choice::Auto | Choice::System => match system(&places(rocm_path)) {
+        Driver::Soft => Vec::new(),
+        Driver::Auto | Driver::System => match system(&places(rocm_path)) {
             Ok((library, passed_over)) => {
                 return info(DriverKind::System, Some(library), passed_over);
             }
-            Err(tried) if choice == Choice::System => {
-                let reason = format!(
-                    "{VARIABLE}=system, and no usable ROCm was found; install ROCm, set ROCM_PATH to it, or use \
-                     {VARIABLE}=soft"
-                );
+            Err(tried) if choice == Driver::System => {
+                let reason = "ROCM_DRIVER=system, and no usable ROCm was found; install ROCm, set ROCM_PATH to it, or use \
+                              ROCM_DRIVER=soft"
+                    .to_owned();
                 return Err(Error::Driver { reason, tried });
             }
             Err(tried) => tried,
@@ -244,34 +236,17 @@ fn choose(variable: Option<OsString>, rocm_path: Option<OsString>) -> Result<Dri
 fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -> Result<DriverInfo> {
     Ok(DriverInfo {
         kind,
-        libraries: Libraries::parse(env::var_os(libraries::VARIABLE), kind)?,
-        allocator: Allocator::parse(env::var_os(allocator::VARIABLE), kind)?,
+        libraries: libraries::chosen(*rocm_env::LIBRARIES.get()?, kind)?,
+        allocator: Allocator::chosen(*rocm_env::ALLOCATOR.get()?, kind),
         version: query::runtime_version()?,
         library,
         passed_over,
     })
 }
 
-fn parse(variable: Option<OsString>) -> Result<Choice> {
-    let Some(value) = variable.filter(|value| !value.is_empty()) else {
-        return Ok(Choice::Auto);
-    };
-    match value.to_str() {
-        Some("auto") => Ok(Choice::Auto),
-        Some("system") => Ok(Choice::System),
-        Some("soft") => Ok(Choice::Soft),
-        _ => Err(Error::Driver {
-            reason: format!("{VARIABLE}={} is none of auto, system, soft", value.display()),
-            tried: Vec::new(),
-        }),
-    }
-}
-
 /// Folders to look in, in order; `None` is the dynamic linker's own search.
-fn places(rocm_path: Option<OsString>) -> Vec<Option<PathBuf>> {
-    let named = rocm_path
-        .filter(|path| !path.is_empty())
-        .map(|path| PathBuf::from(path).join("lib"));
+fn places(rocm_path: Option<&Path>) -> Vec<Option<PathBuf>> {
+    let named = rocm_path.map(|path| path.join("lib"));
     let mut places: Vec<_> = named.into_iter().map(Some).collect();
     places.extend([Some(PathBuf::from("/opt/rocm/lib")), None]);
     places
@@ -361,11 +336,10 @@ mod tests {
     fn rocm_path_comes_first_and_the_dynamic_linker_last() {
         let opt = Some(PathBuf::from("/opt/rocm/lib"));
         assert_eq!(
-            places(Some("/my/rocm".into())),
+            places(Some(Path::new("/my/rocm"))),
             [Some(PathBuf::from("/my/rocm/lib")), opt.clone(), None]
         );
-        assert_eq!(places(None), [opt.clone(), None]);
-        assert_eq!(places(Some("".into())), [opt, None]);
+        assert_eq!(places(None), [opt, None]);
     }
 
     #[test]
@@ -379,13 +353,5 @@ mod tests {
         assert!(!is_absence(
             "libhsa.so.1: cannot open shared object file: No such file or directory"
         ));
-    }
-
-    #[test]
-    fn an_unset_or_empty_variable_means_auto() {
-        assert_eq!(parse(None).unwrap(), Choice::Auto);
-        assert_eq!(parse(Some("".into())).unwrap(), Choice::Auto);
-        assert_eq!(parse(Some("soft".into())).unwrap(), Choice::Soft);
-        assert!(parse(Some("Soft".into())).is_err());
     }
 }

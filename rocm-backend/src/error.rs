@@ -14,6 +14,9 @@ pub enum Error {
         /// The dtype asked for.
         dtype: DType,
     },
+    /// An environment variable has a value that it cannot have.
+    #[error(transparent)]
+    Environment(#[from] rocm_env::UnknownValue),
     /// No driver as `ROCM_DRIVER` asks for.
     #[error("{reason}{}", crate::driver::render(tried))]
     Driver {

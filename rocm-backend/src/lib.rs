@@ -43,6 +43,7 @@ pub use error::Error;
 pub use ggml::GgmlType;
 pub use hip::event::Event;
 pub use libraries::{Libraries, Library};
+pub use rocm_env as environment;
 pub use scalar::Scalar;
 pub use served::{Served, Step, Walk};
 pub use view::View;

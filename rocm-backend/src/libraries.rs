@@ -5,17 +5,15 @@
 //! models of rocBLAS, rocRAND and MIOpen on the host answer in their place, which tries the way to the libraries and computes
 //! on no GPU at all; their results are of level [`Level::Model`](crate::Level::Model).
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+pub use rocm_env::Libraries;
+
 use crate::hip::load::{self, Refusal};
 use crate::hip::sys;
 use crate::{DriverInfo, DriverKind, Error, Result};
-
-/// The environment variable that chooses.
-pub(crate) const VARIABLE: &str = "ROCM_LIBRARIES";
 
 /// A library of AMD's that serves operations.
 #[derive(Debug, Clone, Copy)]
@@ -52,17 +50,6 @@ impl Which {
     }
 }
 
-/// Which libraries may serve operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Libraries {
-    /// The system's, with the system's driver.
-    Auto,
-    /// None: this crate's kernels only.
-    Native,
-    /// Models on the host, with the software device.
-    Model,
-}
-
 /// Where an operation's library comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Library {
@@ -84,30 +71,14 @@ impl fmt::Display for Library {
     }
 }
 
-impl Libraries {
-    /// What the variable's value asks for.
-    pub(crate) fn parse(variable: Option<OsString>, driver: DriverKind) -> Result<Libraries> {
-        let Some(value) = variable.filter(|value| !value.is_empty()) else {
-            return Ok(Libraries::Auto);
-        };
-        let refused = |reason: String| {
-            Err(Error::Driver {
-                reason,
-                tried: Vec::new(),
-            })
-        };
-        match (value.to_str(), driver) {
-            (Some("auto"), _) => Ok(Libraries::Auto),
-            (Some("native"), _) => Ok(Libraries::Native),
-            (Some("model"), DriverKind::Soft) => Ok(Libraries::Model),
-            (Some("model"), DriverKind::System) => refused(format!(
-                "{VARIABLE}=model is for the software device, ROCM_DRIVER=soft"
-            )),
-            _ => refused(format!(
-                "{VARIABLE}={} is none of auto, native, model",
-                value.display()
-            )),
-        }
+/// What the variable asks for, where a driver can have it.
+pub(crate) fn chosen(choice: Libraries, driver: DriverKind) -> Result<Libraries> {
+    match (choice, driver) {
+        (Libraries::Model, DriverKind::System) => Err(Error::Driver {
+            reason: "ROCM_LIBRARIES=model is for the software device, ROCM_DRIVER=soft".to_owned(),
+            tried: Vec::new(),
+        }),
+        (Libraries::Model, DriverKind::Soft) | (Libraries::Auto | Libraries::Native, _) => Ok(choice),
     }
 }
 
@@ -115,7 +86,7 @@ impl Libraries {
 pub(crate) fn library(which: Which, driver: &DriverInfo) -> &'static Library {
     static LIBRARIES: [OnceLock<Library>; 3] = [const { OnceLock::new() }; 3];
     LIBRARIES[which as usize].get_or_init(|| match (driver.libraries(), driver.kind(), driver.library()) {
-        (Libraries::Native, ..) => Library::Absent(format!("{VARIABLE}=native")),
+        (Libraries::Native, ..) => Library::Absent("ROCM_LIBRARIES=native".to_owned()),
         (Libraries::Model, ..) => match load::model(which.table()) {
             Ok(()) => Library::Model,
             Err(error) => Library::Absent(error.to_string()),
@@ -150,18 +121,18 @@ mod tests {
 
     #[test]
     fn a_model_is_for_the_software_device_only() {
-        let parse = |value: &str, driver| Libraries::parse(Some(value.into()), driver);
-        assert_eq!(parse("model", DriverKind::Soft).unwrap(), Libraries::Model);
-        assert_eq!(parse("native", DriverKind::System).unwrap(), Libraries::Native);
-        assert_eq!(parse("", DriverKind::System).unwrap(), Libraries::Auto);
-        assert_eq!(Libraries::parse(None, DriverKind::Soft).unwrap(), Libraries::Auto);
-        let refusal = parse("model", DriverKind::System).unwrap_err().to_string();
-        assert!(refusal.contains("is for the software device"), "{refusal}");
-        let refusal = parse("Native", DriverKind::Soft).unwrap_err().to_string();
-        assert!(
-            refusal.contains("ROCM_LIBRARIES=Native is none of auto, native, model"),
-            "{refusal}"
+        assert_eq!(
+            chosen(Libraries::Model, DriverKind::Soft).unwrap(),
+            Libraries::Model
         );
+        assert_eq!(
+            chosen(Libraries::Native, DriverKind::System).unwrap(),
+            Libraries::Native
+        );
+        let refusal = chosen(Libraries::Model, DriverKind::System)
+            .unwrap_err()
+            .to_string();
+        assert!(refusal.contains("is for the software device"), "{refusal}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The kernels built into this crate, and how a device comes by one.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use crate::hip::context::Context;
@@ -69,15 +69,13 @@ fn compiled(_: &Context, _: &str, missing: Error) -> Result<Vec<u8>> {
 
 /// The folder whose code objects replace the built-in ones, as `ROCM_CODE_OBJECTS` names it: for trying a kernel without
 /// building this crate anew. [`crate::DriverInfo`] prints it, so that no result hides where its kernels came from.
-pub(crate) fn replacement_dir() -> Option<PathBuf> {
-    std::env::var_os("ROCM_CODE_OBJECTS")
-        .filter(|dir| !dir.is_empty())
-        .map(PathBuf::from)
+pub(crate) fn replacement_dir() -> Result<Option<&'static Path>> {
+    Ok(rocm_env::CODE_OBJECTS.get()?.path())
 }
 
 /// The code object of `module` for `target` in the folder of [`replacement_dir`], if that has one.
 fn replacement(target: &str, module: &str) -> Result<Option<Vec<u8>>> {
-    let Some(dir) = replacement_dir() else {
+    let Some(dir) = replacement_dir()? else {
         return Ok(None);
     };
     let path = dir.join(format!("{module}.{target}.hsaco"));

@@ -102,7 +102,8 @@ pub fn render(device: &str, sections: &[Section]) -> String {
          Written by `cargo run -p candle-overlay --bin upstream-tests -- FOLDER --page reports/upstream.md`; a test holds its\n\
          names to those of the pinned releases.\n\n\
          The tests are in the published archives. Those that upstream writes for each device have one more; those that name\n\
-         the CPU are moved to the device; figures and tolerances stay. They ran with `ROCM_FALLBACK=refuse`, so that no op\n\
+         the CPU are moved to the device; figures and tolerances stay. They ran with\n\
+         [`ROCM_FALLBACK=refuse`](../docs/environment.md), so that no op\n\
          of candle's or candle-nn's was computed by the CPU instead; a test that brings a custom op for the CPU of its own\n\
          ran again without, and says so. So does one that asserts digits of activations as the CPU rounds them, or products of\n\
          a row that the others do not change: by itself the device does these as CUDA, with `ROCM_ACTIVATIONS=cpu` as the CPU.\n\n\

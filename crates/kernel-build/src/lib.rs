@@ -3,30 +3,30 @@
 //!
 //! The caller says what is compiled; `rocm-backend` loads the code objects.
 //!
-//! | variable | meaning | default |
-//! |---|---|---|
-//! | `ROCM_CLANG` | the clang++ to use | the newest usable one found |
-//! | `ROCM_DEVICE_LIB_PATH` | the folder with `ocml.bc` and `ockl.bc` | where the distributions put it |
-//! | `ROCM_KERNEL_CACHE` | a folder that builds share: what one compiled, another copies | none |
+//! The toolchain is that of [`rocm_env::CLANG`] and [`rocm_env::DEVICE_LIBS`]. What one build compiled, another copies from
+//! the folder of [`rocm_env::KERNEL_CACHE`].
 
 mod compile;
 mod compiler;
 mod target;
 mod toolchain;
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use compile::Plan;
+use rocm_env::names;
 
 pub use compiler::Compiler;
 pub use target::Target;
 
 /// The environment variables that a compilation hangs on.
-pub const ENVIRONMENT: [&str; 3] = ["ROCM_CLANG", "ROCM_DEVICE_LIB_PATH", CACHE];
-
-/// The environment variable that names the folder of code objects that builds share.
-const CACHE: &str = "ROCM_KERNEL_CACHE";
+pub const ENVIRONMENT: [&str; 4] = [
+    names::TARGETS,
+    names::CLANG,
+    names::DEVICE_LIBS,
+    names::KERNEL_CACHE,
+];
 
 /// One code object: a kernel file, compiled for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,10 +60,8 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
     let sources = files_with_extension(kernel_dir, "hip")?;
     let headers = files_with_extension(kernel_dir, "h")?;
     let toolchain = toolchain::Toolchain::find()?;
-    let cache = env::var_os(CACHE)
-        .filter(|dir| !dir.is_empty())
-        .map(PathBuf::from);
-    let plan = Plan::new(&toolchain, &headers, out_dir)?.with_cache(cache);
+    let cache = rocm_env::KERNEL_CACHE.get().map_err(|error| error.to_string())?;
+    let plan = Plan::new(&toolchain, &headers, out_dir)?.with_cache(cache.0.clone());
     let work: Vec<_> = targets
         .iter()
         .flat_map(|t| sources.iter().map(|s| plan.job(t, s)))

@@ -10,6 +10,16 @@ pub struct Target {
 }
 
 impl Target {
+    /// The targets of [`rocm_env::TARGETS`].
+    ///
+    /// # Errors
+    /// As [`parse_list`](Target::parse_list).
+    pub fn wanted() -> Result<Vec<Target>, String> {
+        let list = rocm_env::TARGETS.get().map_err(|error| error.to_string())?;
+        let named = |error| format!("{}: {error}", rocm_env::names::TARGETS);
+        Target::parse_list(&list.0).map_err(named)
+    }
+
     /// Parses a list of gfx targets, separated by commas or spaces.
     ///
     /// # Errors

@@ -66,8 +66,9 @@ impl Toolchain {
 
 /// The compiler and its version: `ROCM_CLANG` or nothing else if that is set, else the first usable candidate.
 fn find_clang() -> Result<(PathBuf, String), String> {
-    let candidates: Vec<PathBuf> = match env::var_os("ROCM_CLANG") {
-        Some(path) => vec![path.into()],
+    let named = rocm_env::CLANG.get().map_err(|error| error.to_string())?;
+    let candidates: Vec<PathBuf> = match named.path() {
+        Some(path) => vec![path.to_owned()],
         None => (OLDEST_CLANG..=19)
             .rev()
             .chain(20..=NEWEST_CLANG)
@@ -152,8 +153,9 @@ fn output_of(program: &Path, argument: &str) -> Result<String, String> {
 /// The device libraries: `ROCM_DEVICE_LIB_PATH` or nothing else if that is set, else the compiler's own, else the
 /// distribution's.
 fn find_device_libs(clang: &Path) -> Result<[PathBuf; 2], String> {
-    let patterns: Vec<PathBuf> = match env::var_os("ROCM_DEVICE_LIB_PATH") {
-        Some(path) => vec![path.into()],
+    let named = rocm_env::DEVICE_LIBS.get().map_err(|error| error.to_string())?;
+    let patterns: Vec<PathBuf> = match named.path() {
+        Some(path) => vec![path.to_owned()],
         None => {
             let resources = PathBuf::from(output_of(clang, "-print-resource-dir")?.trim());
             ["amdgcn/bitcode", "lib/amdgcn/bitcode"]

@@ -7,12 +7,16 @@ mod library;
 use candle_core::{
     Device, Error, Tensor, Var,
     rocm::{self, RocmError},
-    rocm_backend,
+    rocm_backend::{
+        self,
+        environment::{Card, Driver, names},
+    },
 };
 use parity_model::{Case, HostTensor, Outcome, Refusal, record::BackendInfo};
 
 use crate::{
-    nvidia, ops,
+    nvidia,
+    ops::{self, Scalars},
     tensors::{self, Placement},
     worker::Runner,
 };
@@ -58,16 +62,16 @@ impl Backend {
 
     /// The environments that lead to the devices the backend may have, one each.
     pub const fn choices(self) -> &'static [&'static [(&'static str, &'static str)]] {
-        const DRIVER: &str = "ROCM_DRIVER";
-        const TARGET: &str = "ROCM_SOFT_TARGET";
+        const SOFT: (&str, &str) = (names::DRIVER, Driver::Soft.word());
+        const ROCM: &[&[(&str, &str)]] = &[
+            &[(names::DRIVER, Driver::System.word())],
+            &[SOFT, (names::SOFT_TARGET, Card::Gfx1100.word())],
+            &[SOFT, (names::SOFT_TARGET, Card::Gfx942.word())],
+            &[SOFT, (names::SOFT_TARGET, Card::Gfx90a.word())],
+        ];
         match self {
             Backend::Cpu | Backend::Cuda => &[&[]],
-            Backend::Rocm => &[
-                &[(DRIVER, "system")],
-                &[(DRIVER, "soft"), (TARGET, "gfx1100")],
-                &[(DRIVER, "soft"), (TARGET, "gfx942")],
-                &[(DRIVER, "soft"), (TARGET, "gfx90a")],
-            ],
+            Backend::Rocm => ROCM,
         }
     }
 
@@ -179,12 +183,12 @@ impl Runner for CandleRunner {
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
         rocm::reset_fallbacks();
         self.served_by.clear();
-        self.compute(case, seed).unwrap_or_else(|stop| match stop {
-            Stop::Refused(error) => Outcome::Refused {
+        self.compute(case, seed).unwrap_or_else(|why| match why {
+            NoResult::Refused(error) => Outcome::Refused {
                 refusal: classify(&error),
                 message: words(&error),
             },
-            Stop::Misuse(reason) => Outcome::Missing { reason },
+            NoResult::Misuse(reason) => Outcome::Missing { reason },
         })
     }
 
@@ -201,16 +205,16 @@ impl Runner for CandleRunner {
 }
 
 /// Why a case gave no value.
-enum Stop {
+enum NoResult {
     /// The backend said no.
     Refused(Error),
     /// What ran, or would have run, is not what the case says. Not a refusal, lest two backends agree on it.
     Misuse(String),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for NoResult {
     fn from(error: Error) -> Self {
-        Stop::Refused(error)
+        NoResult::Refused(error)
     }
 }
 
@@ -237,7 +241,7 @@ impl CandleRunner {
     }
 
     /// The output of a case; of one that compares two forms of its call, that of both.
-    fn compute(&mut self, case: &Case, seed: u64) -> Result<Outcome, Stop> {
+    fn compute(&mut self, case: &Case, seed: u64) -> Result<Outcome, NoResult> {
         let inputs = case.inputs(seed);
         let args = self.views(case, &inputs)?;
         // Uploads and views are not the op's.
@@ -254,17 +258,17 @@ impl CandleRunner {
             outputs.push(self.call(case, &args.collect::<Result<Vec<_>, Error>>()?)?);
         }
         let both = parts.join(&outputs).and_then(|parts| Case::stack(&whole, &parts));
-        both.map(Outcome::Ran).map_err(Stop::Misuse)
+        both.map(Outcome::Ran).map_err(NoResult::Misuse)
     }
 
     /// The arguments as the case's layouts say, each compared with what its plan promises.
-    fn views(&self, case: &Case, inputs: &[HostTensor]) -> Result<Vec<Tensor>, Stop> {
+    fn views(&self, case: &Case, inputs: &[HostTensor]) -> Result<Vec<Tensor>, NoResult> {
         let mut args = Vec::with_capacity(case.args.len());
         for (i, (arg, base)) in case.args.iter().zip(inputs).enumerate() {
             let plan = case.plan(i);
             let planned = plan.as_ref().and_then(Placement::of_plan);
             let (Some(plan), Some(planned)) = (plan, planned) else {
-                return Err(Stop::Misuse(format!(
+                return Err(NoResult::Misuse(format!(
                     "{} is impossible for the shape {:?}",
                     arg.layout, arg.shape
                 )));
@@ -272,7 +276,7 @@ impl CandleRunner {
             let tensor = tensors::view(self.base(case, i, base)?, &plan)?;
             let found = Placement::of_layout(tensor.layout());
             if !planned.agrees_with(&found) {
-                return Err(Stop::Misuse(format!(
+                return Err(NoResult::Misuse(format!(
                     "candle built another view: planned {planned}; found {found}"
                 )));
             }
@@ -291,9 +295,9 @@ impl CandleRunner {
     }
 
     /// The op on `args`, its output copied to the host.
-    fn call(&self, case: &Case, args: &[Tensor]) -> Result<HostTensor, Stop> {
-        let result = ops::apply(case.op, &case.params, args)
-            .ok_or_else(|| Stop::Misuse(format!("{} does not take the case's arguments", case.op)))??;
+    fn call(&self, case: &Case, args: &[Tensor]) -> Result<HostTensor, NoResult> {
+        let result = ops::apply(Scalars::of(case), args)
+            .ok_or_else(|| NoResult::Misuse(format!("{} does not take the case's arguments", case.op)))??;
         let result = match ops::grad::variable(case) {
             // The gradient is that of the tensor under the view.
             Some(by) if !args[by].is_variable() => match case.plan(by) {
@@ -304,11 +308,11 @@ impl CandleRunner {
         };
         if !result.device().same_device(&self.device) {
             let place = result.device().location();
-            return Err(Stop::Misuse(format!(
+            return Err(NoResult::Misuse(format!(
                 "the result lies on {place:?}, not on the device under test"
             )));
         }
-        tensors::download(&result)?.map_err(Stop::Misuse)
+        tensors::download(&result)?.map_err(NoResult::Misuse)
     }
 }
 

@@ -1,439 +1,280 @@
-//! Which candle function computes which op. A row here is what "through candle's public API" means.
+//! Which candle function computes which op, one file a family. A row here is what "through candle's public API" means:
+//! it is executed, and printed as Rust source for readers. Nothing here knows what the right result is.
 
+mod binary;
+mod cast;
+mod conv;
+mod copies;
 pub(crate) mod grad;
+mod indexing;
 mod layers;
-mod made;
+mod matmul;
+mod nn;
+mod pool;
+mod quantized;
 mod random;
-mod views;
+mod reduce;
+mod select;
+mod sort;
+mod text;
+mod unary;
+mod upsample;
 
-use candle_core::quantized::{QMatMul, QTensor};
-use candle_core::{Module as _, Result, Tensor, scalar::Scalar};
-use candle_nn::{ops, rotary_emb};
-use parity_model::op::{
-    Binary, Conv, Copies, Indexing, Keep, Matmul, Nn, Pool, Quantized, Reduce, Sort, Unary, Upsample, Where,
+use candle_core::quantized::GgmlDType;
+use candle_core::{Result, Tensor};
+use parity_model::{Case, DType, Op};
+
+use crate::{
+    source::number,
+    tensors::{candle_dtype, candle_format},
 };
-use parity_model::{DType, Op};
+use text::{Helper, Names};
 
-use crate::tensors::{self, candle_dtype};
+/// What a case says beside its tensors.
+#[derive(Clone, Copy)]
+pub(crate) struct Scalars<'a> {
+    pub(crate) op: Op,
+    pub(crate) dtype: DType,
+    pub(crate) params: &'a [f64],
+}
 
-/// Applies `op` to its arguments, all on one device; `None` when the op does not take that many arguments or
+impl Scalars<'_> {
+    pub(crate) fn of(case: &Case) -> Scalars<'_> {
+        Scalars {
+            op: case.op,
+            dtype: case.dtype,
+            params: &case.params,
+        }
+    }
+
+    /// `None` while parameters are left.
+    fn used_up(self) -> Option<()> {
+        self.params.is_empty().then_some(())
+    }
+}
+
+/// Applies the op to its arguments, all on one device; `None` when the op does not take that many arguments or
 /// parameters, which is no answer of any backend's.
-pub(crate) fn apply(op: Op, params: &[f64], args: &[Tensor]) -> Option<Result<Tensor>> {
-    let call = Call { params, args };
+pub(crate) fn apply(scalars: Scalars<'_>, args: &[Tensor]) -> Option<Result<Tensor>> {
+    (row(scalars.op).run)(args, scalars)
+}
+
+/// The expression that [`apply`] evaluates, on tensors called `x0`, `x1` and so on; `None` as there.
+pub(crate) fn source(scalars: Scalars<'_>) -> Option<String> {
+    (row(scalars.op).text)(scalars)
+}
+
+/// How an op is called, for execution and for readers. `None` is as in [`apply`].
+struct Row {
+    run: fn(&[Tensor], Scalars<'_>) -> Option<Result<Tensor>>,
+    text: fn(Scalars<'_>) -> Option<String>,
+}
+
+fn row(op: Op) -> Row {
     match op {
-        Op::Unary(op) => unary(op, &call),
-        Op::Binary(op) => binary(op, &call),
-        Op::Broadcast(op) => broadcast(op, &call),
-        Op::Cast(_) => call.with_params(|x, []| x.to_dtype(candle_dtype(op.result_dtype(DType::F32)))),
-        Op::Where(Where::WhereCond) => call.three(|condition, yes, no, []| condition.where_cond(yes, no)),
-        Op::Reduce(op, keep) => reduce(op, keep, &call),
-        Op::Indexing(op) => indexing(op, &call),
-        Op::Matmul(op) => matmul(op, &call),
-        Op::Conv(op) => conv(op, &call),
-        Op::Pool(op) => pool(op, &call),
-        Op::Upsample(op) => upsample(op, &call),
-        Op::Copies(op) => copies(op, &call),
-        Op::Sort(op) => sort(op, &call),
-        Op::Nn(op) => nn(op, &call),
-        Op::Layers(op) => layers::layers(op, &call),
-        Op::Random(op) => random::random(op, &call),
-        Op::Grad(op) => grad::grad(op, &call),
-        Op::Quantized(op) => quantized(op, &call),
+        Op::Unary(op) => unary::row(op),
+        Op::Binary(op) => binary::row(op),
+        Op::Broadcast(op) => binary::broadcast(op),
+        Op::Cast(op) => cast::row(op),
+        Op::Where(op) => select::row(op),
+        Op::Reduce(op, keep) => reduce::row((op, keep)),
+        Op::Indexing(op) => indexing::row(op),
+        Op::Matmul(op) => matmul::row(op),
+        Op::Conv(op) => conv::row(op),
+        Op::Pool(op) => pool::row(op),
+        Op::Upsample(op) => upsample::row(op),
+        Op::Copies(op) => copies::row(op),
+        Op::Sort(op) => sort::row(op),
+        Op::Nn(op) => nn::row(op),
+        Op::Layers(op) => layers::row(op),
+        Op::Random(op) => random::row(op),
+        Op::Grad(_) => grad::ROW,
+        Op::Quantized(op) => quantized::row(op),
     }
 }
 
-#[rustfmt::skip] // One op per line.
-fn unary(op: Unary, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Unary::Exp     => call.unary(Tensor::exp),
-        Unary::Log     => call.unary(Tensor::log),
-        Unary::Sin     => call.unary(Tensor::sin),
-        Unary::Cos     => call.unary(Tensor::cos),
-        Unary::Abs     => call.unary(Tensor::abs),
-        Unary::Neg     => call.unary(Tensor::neg),
-        Unary::Recip   => call.unary(Tensor::recip),
-        Unary::Sqr     => call.unary(Tensor::sqr),
-        Unary::Sqrt    => call.unary(Tensor::sqrt),
-        Unary::Gelu    => call.unary(Tensor::gelu),
-        Unary::GeluErf => call.unary(Tensor::gelu_erf),
-        Unary::Erf     => call.unary(Tensor::erf),
-        Unary::Relu    => call.unary(Tensor::relu),
-        Unary::Silu    => call.unary(Tensor::silu),
-        Unary::Tanh    => call.unary(Tensor::tanh),
-        Unary::Floor   => call.unary(Tensor::floor),
-        Unary::Ceil    => call.unary(Tensor::ceil),
-        Unary::Round   => call.unary(Tensor::round),
-        Unary::Sign    => call.unary(Tensor::sign),
-        Unary::Affine  => call.with_params(|x, [mul, add]| x.affine(mul, add)),
-        Unary::Powf    => call.with_params(|x, [exponent]| x.powf(exponent)),
-        Unary::Elu     => call.with_params(|x, [alpha]| x.elu(alpha)),
-        Unary::Clamp   => call.with_params(|x, [min, max]| x.clamp(min, max)),
-        Unary::RoundTo => call.with_params(|x, [decimals]| x.round_to(decimals as i32)),
-    }
-}
-
-#[rustfmt::skip] // One op per line.
-fn binary(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Binary::Add     => call.binary(Tensor::add),
-        Binary::Sub     => call.binary(Tensor::sub),
-        Binary::Mul     => call.binary(Tensor::mul),
-        Binary::Div     => call.binary(Tensor::div),
-        Binary::Maximum => call.binary(|l, r| l.maximum(r)),
-        Binary::Minimum => call.binary(|l, r| l.minimum(r)),
-        Binary::Eq      => call.binary(|l, r| l.eq(r)),
-        Binary::Ne      => call.binary(|l, r| l.ne(r)),
-        Binary::Lt      => call.binary(|l, r| l.lt(r)),
-        Binary::Le      => call.binary(|l, r| l.le(r)),
-        Binary::Gt      => call.binary(|l, r| l.gt(r)),
-        Binary::Ge      => call.binary(|l, r| l.ge(r)),
-        Binary::Pow     => call.binary(Tensor::pow),
-    }
-}
-
-#[rustfmt::skip] // One op per line.
-fn broadcast(op: Binary, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Binary::Add     => call.binary(Tensor::broadcast_add),
-        Binary::Sub     => call.binary(Tensor::broadcast_sub),
-        Binary::Mul     => call.binary(Tensor::broadcast_mul),
-        Binary::Div     => call.binary(Tensor::broadcast_div),
-        Binary::Maximum => call.binary(Tensor::broadcast_maximum),
-        Binary::Minimum => call.binary(Tensor::broadcast_minimum),
-        Binary::Eq      => call.binary(Tensor::broadcast_eq),
-        Binary::Ne      => call.binary(Tensor::broadcast_ne),
-        Binary::Lt      => call.binary(Tensor::broadcast_lt),
-        Binary::Le      => call.binary(Tensor::broadcast_le),
-        Binary::Gt      => call.binary(Tensor::broadcast_gt),
-        Binary::Ge      => call.binary(Tensor::broadcast_ge),
-        Binary::Pow     => call.binary(Tensor::broadcast_pow),
-    }
-}
-
-fn matmul(op: Matmul, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Matmul::Matmul => call.binary(Tensor::matmul),
-        Matmul::BroadcastMatmul => call.binary(Tensor::broadcast_matmul),
-        Matmul::Mv => call.binary(Tensor::mv),
-        Matmul::Dot => call.binary(Tensor::dot),
-    }
-}
-
-fn reduce(op: Reduce, keep: Keep, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let dims = call.counts();
-    let x = call.one()?;
-    let dim = dims.first().copied();
-    Some(match (op, keep) {
-        (Reduce::Sum, Keep::Nothing) => x.sum(dims),
-        (Reduce::Sum, Keep::One) => x.sum_keepdim(dims),
-        (Reduce::Sum, Keep::Scalar) => x.sum_all(),
-        (Reduce::Mean, Keep::Nothing) => x.mean(dims),
-        (Reduce::Mean, Keep::One) => x.mean_keepdim(dims),
-        (Reduce::Mean, Keep::Scalar) => x.mean_all(),
-        (Reduce::Min, Keep::Nothing) => x.min(dim?),
-        (Reduce::Min, Keep::One) => x.min_keepdim(dim?),
-        (Reduce::Min, Keep::Scalar) => x.min_all(),
-        (Reduce::Max, Keep::Nothing) => x.max(dim?),
-        (Reduce::Max, Keep::One) => x.max_keepdim(dim?),
-        (Reduce::Max, Keep::Scalar) => x.max_all(),
-        (Reduce::ArgMin, Keep::Nothing) => x.argmin(dim?),
-        (Reduce::ArgMin, Keep::One) => x.argmin_keepdim(dim?),
-        (Reduce::ArgMax, Keep::Nothing) => x.argmax(dim?),
-        (Reduce::ArgMax, Keep::One) => x.argmax_keepdim(dim?),
-        (Reduce::Var, Keep::Nothing) => x.var(dim?),
-        (Reduce::Var, Keep::One) => x.var_keepdim(dim?),
-        (Reduce::LogSumExp, Keep::Nothing) => x.log_sum_exp(dims),
-        (Reduce::CumSum, Keep::Nothing) => x.cumsum(dim?),
-        (Reduce::Norm, Keep::Scalar) => x.norm(),
-        // candle has no such form, and the table neither.
-        (Reduce::ArgMin | Reduce::ArgMax | Reduce::Var, Keep::Scalar)
-        | (Reduce::LogSumExp | Reduce::CumSum, Keep::One | Keep::Scalar)
-        | (Reduce::Norm, Keep::Nothing | Keep::One) => return None,
-    })
-}
-
-fn indexing(op: Indexing, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Indexing::IndexSelect => call.two(|x, ids, [dim]| x.index_select(ids, dim)),
-        Indexing::Gather => call.two(|x, ids, [dim]| x.gather(ids, dim)),
-        Indexing::Scatter => call.three(|x, ids, source, [dim]| x.scatter(ids, source, dim)),
-        Indexing::ScatterAdd => call.three(|x, ids, source, [dim]| x.scatter_add(ids, source, dim)),
-        // What writes in place must not reach the case's own.
-        Indexing::ScatterSet => call.three(|x, ids, source, [dim]| {
-            let out = x.force_contiguous()?;
-            out.scatter_set(ids, source, dim)?;
-            Ok(out)
-        }),
-        Indexing::ScatterAddSet => call.three(|x, ids, source, [dim]| {
-            let out = x.force_contiguous()?;
-            out.scatter_add_set(ids, source, dim)?;
-            Ok(out)
-        }),
-        Indexing::IndexAdd => call.three(|x, ids, source, [dim]| x.index_add(ids, source, dim)),
-    }
-}
-
-fn conv(op: Conv, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Conv::Conv1d => call.two(|x, kernel, [padding, stride, dilation, groups]| {
-            x.conv1d(kernel, padding, stride, dilation, groups)
-        }),
-        Conv::ConvTranspose1d => {
-            call.two(|x, kernel, [padding, output_padding, stride, dilation, groups]| {
-                x.conv_transpose1d(kernel, padding, output_padding, stride, dilation, groups)
-            })
+/// The rows of a family: `Op => |tensors; parameters| expression;`.
+///
+/// The expression is a `Tensor`, or leaves by `?`. It is compiled, and its tokens are the source that readers get: there
+/// the tensors are called `x0`, `x1` and so on, and the parameters are their values. So it names types of candle other than
+/// `Tensor` and `DType` by their path, and its own variables are called differently from its tensors and parameters.
+///
+/// `Op => <T: any> |..|` makes `T` the Rust type of the case's dtype; with `wide`, of the float dtypes of 16 bits and more.
+/// Functions after the rows are helpers. Readers get those that a row uses. What the family's type can say and no op is
+/// stands after `without`.
+macro_rules! candle {
+    (
+        fn $name:ident($family:ty) {
+            $($op:pat => $(<$T:ident: $dtypes:ident>)? |$($tensor:ident),+ $(; $($param:ident: $type:ty),+)?| $call:expr;)+
+        } $(without { $absent:pat })?
+        $($(#[$meta:meta])* fn $helper:ident $inputs:tt -> $output:ty $body:block)*
+    ) => {
+        pub(super) fn $name(op: $family) -> $crate::ops::Row {
+            const HELPERS: &[$crate::ops::Helper] = &[$($crate::ops::Helper {
+                name: stringify!($helper),
+                source: concat!("fn ", stringify!($helper), stringify!($inputs), " -> ", stringify!($output), stringify!($body)),
+            }),*];
+            match op {
+                $($op => $crate::ops::Row {
+                    run: |args, scalars| {
+                        let [$($tensor),+] = $crate::ops::tensors(args)?;
+                        let left = scalars;
+                        $($(let ($param, left): ($type, _) = $crate::ops::Param::take(left)?;)+)?
+                        left.used_up()?;
+                        candle!(@typed $($T: $dtypes = scalars.dtype,)? || Ok($call))
+                    },
+                    text: |scalars| {
+                        let names = $crate::ops::Names::of_tensors(&[$(stringify!($tensor)),+]);
+                        let left = scalars;
+                        $($(
+                            let ($param, left): ($type, _) = $crate::ops::Param::take(left)?;
+                            let names = names.with(stringify!($param), $crate::ops::Param::text(&$param));
+                        )+)?
+                        left.used_up()?;
+                        $(let names = names.with(stringify!($T), $crate::source::rust_type(scalars.dtype));)?
+                        Some(names.source(stringify!($call), HELPERS))
+                    },
+                },)+
+                $($absent => $crate::ops::Row { run: |_, _| None, text: |_| None },)?
+            }
         }
-        Conv::Conv2d => call.two(|x, kernel, [padding, stride, dilation, groups]| {
-            x.conv2d(kernel, padding, stride, dilation, groups)
-        }),
-        Conv::ConvTranspose2d => call.two(|x, kernel, [padding, output_padding, stride, dilation]| {
-            x.conv_transpose2d(kernel, padding, output_padding, stride, dilation)
-        }),
+        $($(#[$meta])* fn $helper $inputs -> $output $body)*
+    };
+    (@typed $run:expr) => {
+        Some($crate::ops::attempt($run))
+    };
+    (@typed $T:ident: any = $dtype:expr, $run:expr) => {
+        match $dtype {
+            parity_model::DType::U8 => candle!(@with $T = u8, $run),
+            parity_model::DType::U32 => candle!(@with $T = u32, $run),
+            parity_model::DType::I16 => candle!(@with $T = i16, $run),
+            parity_model::DType::I32 => candle!(@with $T = i32, $run),
+            parity_model::DType::I64 => candle!(@with $T = i64, $run),
+            parity_model::DType::F8E4M3 => candle!(@with $T = float8::F8E4M3, $run),
+            parity_model::DType::BF16 => candle!(@with $T = half::bf16, $run),
+            parity_model::DType::F16 => candle!(@with $T = half::f16, $run),
+            parity_model::DType::F32 => candle!(@with $T = f32, $run),
+            parity_model::DType::F64 => candle!(@with $T = f64, $run),
+        }
+    };
+    (@typed $T:ident: wide = $dtype:expr, $run:expr) => {
+        match $dtype {
+            parity_model::DType::BF16 => candle!(@with $T = half::bf16, $run),
+            parity_model::DType::F16 => candle!(@with $T = half::f16, $run),
+            parity_model::DType::F32 => candle!(@with $T = f32, $run),
+            parity_model::DType::F64 => candle!(@with $T = f64, $run),
+            parity_model::DType::U8
+            | parity_model::DType::U32
+            | parity_model::DType::I16
+            | parity_model::DType::I32
+            | parity_model::DType::I64
+            | parity_model::DType::F8E4M3 => None,
+        }
+    };
+    (@with $T:ident = $type:ty, $run:expr) => {{
+        type $T = $type;
+        Some($crate::ops::attempt($run))
+    }};
+}
+use candle;
+
+/// A place for the `?` of a row.
+fn attempt(call: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
+    call()
+}
+
+/// The tensors of a row; a clone shares the storage.
+fn tensors<const N: usize>(args: &[Tensor]) -> Option<[Tensor; N]> {
+    let args: &[Tensor; N] = args.try_into().ok()?;
+    Some(args.clone())
+}
+
+/// A parameter of a row, by its type. The shape rules have seen that counts are whole.
+trait Param: Sized {
+    /// The parameter, and what is left for those that follow.
+    fn take(from: Scalars<'_>) -> Option<(Self, Scalars<'_>)>;
+
+    /// The parameter as a Rust expression.
+    fn text(&self) -> String;
+}
+
+impl Param for f64 {
+    fn take(from: Scalars<'_>) -> Option<(f64, Scalars<'_>)> {
+        let (first, params) = from.params.split_first()?;
+        Some((*first, Scalars { params, ..from }))
+    }
+
+    fn text(&self) -> String {
+        number(DType::F64, self.to_bits())
     }
 }
 
-fn pool(op: Pool, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let x = call.one()?;
-    let [kh, kw, sh, sw] = call.whole()?;
-    Some(match op {
-        Pool::AvgPool2d => x.avg_pool2d_with_stride((kh, kw), (sh, sw)),
-        Pool::MaxPool2d => x.max_pool2d_with_stride((kh, kw), (sh, sw)),
-    })
-}
+/// Parameters of types that numbers are converted to as Rust's `as` does.
+macro_rules! converted {
+    ($($type:ident),+) => {
+        $(impl Param for $type {
+            fn take(from: Scalars<'_>) -> Option<($type, Scalars<'_>)> {
+                let (first, left) = f64::take(from)?;
+                Some((first as $type, left))
+            }
 
-fn upsample(op: Upsample, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let x = call.one()?;
-    Some(match op {
-        Upsample::Nearest1d => {
-            let [size] = call.whole()?;
-            x.upsample_nearest1d(size)
-        }
-        Upsample::Nearest2d => {
-            let [height, width] = call.whole()?;
-            x.upsample_nearest2d(height, width)
-        }
-        Upsample::Bilinear2d => {
-            let [height, width, align_corners] = call.whole()?;
-            x.upsample_bilinear2d(height, width, align_corners == 1)
-        }
-        Upsample::BilinearScale => {
-            let [height, width, align_corners] = call.params.try_into().ok()?;
-            x.upsample_bilinear2d_with_scale(height, width, align_corners == 1.0)
-        }
-    })
+            fn text(&self) -> String {
+                format!("{self:?}")
+            }
+        })+
+    };
 }
+converted!(f32, i32, u64, usize);
 
-fn copies(op: Copies, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Copies::Copy => call.with_params(|x, []| x.force_contiguous()),
-        Copies::Cat => call.two(|l, r, [dim]| Tensor::cat(&[l, r], dim)),
-        // `slice_set` writes to a contiguous tensor, and must not reach the case's own.
-        Copies::SliceSet => call.two(|x, source, [dim, offset]| {
-            let out = x.force_contiguous()?;
-            out.slice_set(source, dim, offset)?;
-            Ok(out)
-        }),
-        Copies::Fill => call.with_params(|x, [value, dim, start, len]| {
-            let out = x.copy()?;
-            let slices = out.narrow(dim as usize, start as usize, len as usize)?;
-            slices.const_set(scalar(x.dtype(), value)?)?;
-            Ok(out)
-        }),
-        Copies::PadZeros => {
-            let [dim, left, right] = call.whole()?;
-            Some(call.one()?.pad_with_zeros(dim, left, right))
-        }
-        Copies::PadSame => {
-            let [dim, left, right] = call.whole()?;
-            Some(call.one()?.pad_with_same(dim, left, right))
-        }
-        Copies::Stack => call.two(|l, r, [dim]| Tensor::stack(&[l, r], dim)),
-        Copies::SliceScatter => call.two(|x, source, [dim, start]| x.slice_scatter(source, dim, start)),
-        Copies::Repeat => Some(call.one()?.repeat(call.counts())),
-        Copies::Flip => Some(call.one()?.flip(&call.counts())),
-        Copies::Roll => call.with_params(|x, [shift, dim]| x.roll(shift as i32, dim as usize)),
-        Copies::Unfold => {
-            let [dim, size, step] = call.whole()?;
-            Some(call.one()?.unfold(dim, size, step))
-        }
-        Copies::Chunk => {
-            let [chunks, dim, which] = call.whole()?;
-            Some(call.one()?.chunk(chunks, dim).and_then(|parts| {
-                let part = parts.into_iter().nth(which);
-                part.ok_or_else(|| candle_core::Error::Msg(format!("there is no chunk {which}")))
-            }))
-        }
-        Copies::PixelShuffle => {
-            let [factor] = call.whole()?;
-            Some(ops::pixel_shuffle(call.one()?, factor))
-        }
-        Copies::PixelUnshuffle => {
-            let [factor] = call.whole()?;
-            Some(ops::pixel_unshuffle(call.one()?, factor))
-        }
-        Copies::ReplicationPad2d => {
-            let [pad] = call.whole()?;
-            Some(ops::replication_pad2d(call.one()?, pad))
-        }
-        Copies::Narrow
-        | Copies::Index
-        | Copies::GetOnDim
-        | Copies::Transpose
-        | Copies::Permute
-        | Copies::Squeeze
-        | Copies::Unsqueeze
-        | Copies::Flatten
-        | Copies::Reshape
-        | Copies::BroadcastAs
-        | Copies::SliceAssign
-        | Copies::KvCache
-        | Copies::RotatingKvCache => views::views(op, call),
-        Copies::Meshgrid
-        | Copies::Full
-        | Copies::Zeros
-        | Copies::Ones
-        | Copies::Eye
-        | Copies::Tril
-        | Copies::Triu
-        | Copies::Arange
-        | Copies::OneHot => made::made(op, call),
+/// 1 is true.
+impl Param for bool {
+    fn take(from: Scalars<'_>) -> Option<(bool, Scalars<'_>)> {
+        let (first, left) = f64::take(from)?;
+        Some((first == 1.0, left))
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
     }
 }
 
-/// `value` in a dtype, as Rust's `as` converts.
-fn scalar(dtype: candle_core::DType, value: f64) -> Result<Scalar> {
-    Ok(match dtype {
-        candle_core::DType::U8 => Scalar::U8(value as u8),
-        candle_core::DType::U32 => Scalar::U32(value as u32),
-        candle_core::DType::I16 => Scalar::I16(value as i16),
-        candle_core::DType::I32 => Scalar::I32(value as i32),
-        candle_core::DType::I64 => Scalar::I64(value as i64),
-        candle_core::DType::BF16 => Scalar::BF16(half::bf16::from_f64(value)),
-        candle_core::DType::F16 => Scalar::F16(half::f16::from_f64(value)),
-        candle_core::DType::F32 => Scalar::F32(value as f32),
-        candle_core::DType::F64 => Scalar::F64(value),
-        candle_core::DType::F8E4M3 => Scalar::F8E4M3(float8::F8E4M3::from_f64(value)),
-        other => candle_core::bail!("no scalar of the storage-only dtype {other:?}"),
-    })
-}
+/// All parameters that are left.
+impl Param for Vec<usize> {
+    fn take(from: Scalars<'_>) -> Option<(Vec<usize>, Scalars<'_>)> {
+        let all = from.params.iter().map(|param| *param as usize).collect();
+        Some((all, Scalars { params: &[], ..from }))
+    }
 
-fn sort(op: Sort, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let sorted = |ascending: bool| call.with_params(|x, []| Ok(x.sort_last_dim(ascending)?.0));
-    let order = |ascending: bool| call.with_params(|x, []| x.arg_sort_last_dim(ascending));
-    match op {
-        Sort::ArgSortAsc => order(true),
-        Sort::ArgSortDesc => order(false),
-        Sort::SortAsc => sorted(true),
-        Sort::SortDesc => sorted(false),
+    fn text(&self) -> String {
+        format!("vec!{self:?}")
     }
 }
 
-fn nn(op: Nn, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Nn::Sigmoid => call.unary(ops::sigmoid),
-        Nn::HardSigmoid => call.unary(ops::hard_sigmoid),
-        Nn::LeakyRelu => call.with_params(|x, [slope]| ops::leaky_relu(x, slope)),
-        Nn::Mish => call.unary(ops::mish),
-        Nn::Selu => call.with_params(|x, [alpha, gamma]| ops::selu(x, alpha as f32, gamma as f32)),
-        Nn::Swiglu => call.unary(ops::swiglu),
-        Nn::SoftmaxLastDim => call.unary(ops::softmax_last_dim),
-        Nn::Softmax => call.with_params(|x, [dim]| ops::softmax(x, dim as usize)),
-        Nn::LogSoftmax => call.with_params(|x, [dim]| ops::log_softmax(x, dim as usize)),
-        Nn::RmsNorm => match (call.args, call.params) {
-            ([x, alpha], [eps]) => Some(ops::rms_norm(x, alpha, *eps as f32)),
-            _ => None,
-        },
-        Nn::LayerNorm => match (call.args, call.params) {
-            ([x, alpha, beta], [eps]) => Some(ops::layer_norm(x, alpha, beta, *eps as f32)),
-            _ => None,
-        },
-        Nn::Rope => call.three(|x, cos, sin, []| rotary_emb::rope(x, cos, sin)),
-        Nn::RopeI => call.three(|x, cos, sin, []| rotary_emb::rope_i(x, cos, sin)),
-        Nn::RopeThd => call.three(|x, cos, sin, []| rotary_emb::rope_thd(x, cos, sin)),
+/// The dtype of the op's result.
+impl Param for candle_core::DType {
+    fn take(from: Scalars<'_>) -> Option<(candle_core::DType, Scalars<'_>)> {
+        Some((candle_dtype(from.op.result_dtype(from.dtype)), from))
+    }
+
+    fn text(&self) -> String {
+        format!("DType::{self:?}")
     }
 }
 
-fn quantized(op: Quantized, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let weights = |blocks: &Tensor| tensors::weights(blocks, op.format());
-    match op {
-        Quantized::Dequantize(_) => call.with_params(|x, []| weights(x)?.dequantize(x.device())),
-        Quantized::DequantizeF16(_) => call.with_params(|x, []| weights(x)?.dequantize_f16(x.device())),
-        Quantized::Qmatmul(_) => {
-            call.two(|x, blocks, []| QMatMul::from_qtensor(weights(blocks)?)?.forward(x))
-        }
-        Quantized::Embedding(_) => call.two(|blocks, ids, []| weights(blocks)?.embedding(ids)),
-        // The shape of the weights stands in that of their bytes, experts and all.
-        Quantized::IndexedMoe(_) => call
-            .three(|x, blocks, ids, []| QMatMul::from_qtensor(weights(blocks)?)?.indexed_moe_forward(x, ids)),
-        Quantized::Quantize(format) => call.with_params(|x, []| {
-            QTensor::quantize(x, tensors::candle_format(format))?.dequantize(x.device())
-        }),
+/// The format of the op's weights.
+impl Param for GgmlDType {
+    fn take(from: Scalars<'_>) -> Option<(GgmlDType, Scalars<'_>)> {
+        Some((candle_format(from.op.block_format()?), from))
+    }
+
+    fn text(&self) -> String {
+        format!("candle_core::quantized::GgmlDType::{self:?}")
     }
 }
-
-struct Call<'a> {
-    params: &'a [f64],
-    args: &'a [Tensor],
-}
-
-impl Call<'_> {
-    fn one(&self) -> Option<&Tensor> {
-        match self.args {
-            [x] => Some(x),
-            _ => None,
-        }
-    }
-
-    /// The parameters as counts. The shape rules have seen that they are whole.
-    fn whole<const N: usize>(&self) -> Option<[usize; N]> {
-        let params: [f64; N] = self.params.try_into().ok()?;
-        Some(params.map(|param| param as usize))
-    }
-
-    /// All parameters as counts.
-    fn counts(&self) -> Vec<usize> {
-        self.params.iter().map(|param| *param as usize).collect()
-    }
-
-    fn unary(&self, method: fn(&Tensor) -> Result<Tensor>) -> Option<Result<Tensor>> {
-        self.with_params(|x, []| method(x))
-    }
-
-    fn with_params<const N: usize>(
-        &self,
-        method: impl Fn(&Tensor, [f64; N]) -> Result<Tensor>,
-    ) -> Option<Result<Tensor>> {
-        Some(method(self.one()?, self.params.try_into().ok()?))
-    }
-
-    fn binary(&self, method: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Option<Result<Tensor>> {
-        self.two(|l, r, []| method(l, r))
-    }
-
-    fn two<const N: usize>(
-        &self,
-        method: impl Fn(&Tensor, &Tensor, [usize; N]) -> Result<Tensor>,
-    ) -> Option<Result<Tensor>> {
-        match self.args {
-            [l, r] => Some(method(l, r, self.whole()?)),
-            _ => None,
-        }
-    }
-
-    fn three<const N: usize>(
-        &self,
-        method: impl Fn(&Tensor, &Tensor, &Tensor, [usize; N]) -> Result<Tensor>,
-    ) -> Option<Result<Tensor>> {
-        match self.args {
-            [a, b, c] => Some(method(a, b, c, self.whole()?)),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use candle_core::Device;
+    use parity_model::op::{Binary, Unary};
 
     use super::*;
 
@@ -442,9 +283,12 @@ mod tests {
         let tensor = |value: f64| Tensor::new(value, &Device::Cpu).unwrap();
         let args = [tensor(3.0), tensor(2.0)];
         let params = [5.0, 7.0];
-        let result = apply(op, &params[..op.params().len()], &args[..op.arity()])
-            .unwrap()
-            .unwrap();
+        let scalars = Scalars {
+            op,
+            dtype: DType::F64,
+            params: &params[..op.params().len()],
+        };
+        let result = apply(scalars, &args[..op.arity()]).unwrap().unwrap();
         // By way of f32: candle's conversion of f8e4m3 to f64 never ends.
         let result = result.to_dtype(candle_core::DType::F32).unwrap();
         result
@@ -484,8 +328,14 @@ mod tests {
     #[test]
     fn a_wrong_number_of_arguments_or_parameters_is_not_run() {
         let x = Tensor::new(3_f64, &Device::Cpu).unwrap();
-        assert!(apply(Op::from(Unary::Exp), &[1.0], std::slice::from_ref(&x)).is_none());
-        assert!(apply(Op::from(Unary::Affine), &[1.0], std::slice::from_ref(&x)).is_none());
-        assert!(apply(Op::from(Binary::Add), &[], std::slice::from_ref(&x)).is_none());
+        for (op, params) in [
+            (Op::from(Unary::Exp), &[1.0][..]),
+            (Op::from(Unary::Affine), &[1.0]),
+            (Op::from(Binary::Add), &[]),
+        ] {
+            let dtype = DType::F64;
+            let scalars = Scalars { op, dtype, params };
+            assert!(apply(scalars, std::slice::from_ref(&x)).is_none(), "{op}");
+        }
     }
 }

@@ -148,12 +148,12 @@ fn start(command: &WorkerCommand, settings: &Settings) -> Result<(Child, Backend
 /// One case at a time, on one worker per backend.
 struct Lane<'a> {
     settings: &'a Settings,
-    posts: Vec<Post<'a>>,
+    slots: Vec<WorkerSlot<'a>>,
 }
 
 impl<'a> Lane<'a> {
     fn of(commands: &'a [WorkerCommand], settings: &'a Settings, workers: Vec<Option<Child>>) -> Lane<'a> {
-        let posts = commands.iter().zip(workers).map(|(command, worker)| Post {
+        let slots = commands.iter().zip(workers).map(|(command, worker)| WorkerSlot {
             command,
             settings,
             worker,
@@ -161,7 +161,7 @@ impl<'a> Lane<'a> {
         });
         Lane {
             settings,
-            posts: posts.collect(),
+            slots: slots.collect(),
         }
     }
 
@@ -179,19 +179,19 @@ impl<'a> Lane<'a> {
             limit: own.unwrap_or(self.settings.case_limit),
             isolated: case.isolated,
         };
-        let mut executions = Vec::with_capacity(self.posts.len());
-        for (column, post) in self.posts.iter_mut().enumerate() {
+        let mut executions = Vec::with_capacity(self.slots.len());
+        for (column, slot) in self.slots.iter_mut().enumerate() {
             if self.settings.stop.requested() {
                 return None;
             }
             starting(column);
-            executions.push(post.run(&task)?);
+            executions.push(slot.run(&task)?);
         }
         Some(executions)
     }
 }
 
-/// A case as a post takes it.
+/// A case as a slot takes it.
 struct Task {
     job: Job,
     limit: Duration,
@@ -200,14 +200,14 @@ struct Task {
 }
 
 /// The place of one backend's worker in a lane.
-struct Post<'a> {
+struct WorkerSlot<'a> {
     command: &'a WorkerCommand,
     settings: &'a Settings,
     worker: Option<Child>,
     failed_starts: u32,
 }
 
-impl Post<'_> {
+impl WorkerSlot<'_> {
     /// Runs a case as often as the settings want it; `None` when the run is to stop.
     fn run(&mut self, task: &Task) -> Option<Execution> {
         let first = self.survive(task)?;
@@ -299,7 +299,7 @@ impl Post<'_> {
     }
 }
 
-/// Why a post has no worker.
+/// Why a slot has no worker.
 enum Vacancy {
     Stopped,
     Failed(String),

@@ -5,7 +5,7 @@
 //! storage to the host and walking its layout here, so that a backend's strided copy cannot straighten, or spoil, what
 //! an op returned.
 
-use candle_core::quantized::{GgmlDType, QStorage, QTensor};
+use candle_core::quantized::GgmlDType;
 use candle_core::{CpuStorage, Device, Layout, Storage, Tensor};
 use parity_model::op::formats::BlockFormat;
 use parity_model::{DType, HostTensor, ViewPlan, ViewStep};
@@ -50,17 +50,6 @@ pub(crate) fn candle_format(format: BlockFormat) -> GgmlDType {
         BlockFormat::Q6K => GgmlDType::Q6K,
         BlockFormat::Q8K => GgmlDType::Q8K,
     }
-}
-
-/// Blocks, one byte an element, as candle's tensor of weights on the same device.
-pub(crate) fn weights(blocks: &Tensor, format: BlockFormat) -> candle_core::Result<QTensor> {
-    let mut shape = blocks.dims().to_vec();
-    if let Some(last) = shape.last_mut() {
-        *last = *last / format.block_bytes() * format.block_len();
-    }
-    let bytes: Vec<u8> = blocks.flatten_all()?.to_vec1()?;
-    let storage = QStorage::from_data(bytes.into(), blocks.device(), candle_format(format))?;
-    QTensor::new(storage, shape)
 }
 
 /// Applies a plan's steps to its base tensor.
@@ -336,24 +325,6 @@ mod tests {
             Placement::of_plan(&plan(&[1, 2], &[ViewStep::BroadcastAs(vec![2])])),
             None
         );
-    }
-
-    #[test]
-    fn weights_are_the_blocks_as_candle_reads_them() {
-        for &format in BlockFormat::ALL {
-            let zeros = counting(&[1, 0]);
-            let shape = vec![2, 3 * format.block_bytes()];
-            let host = HostTensor {
-                bytes: vec![0; shape.iter().product()],
-                shape,
-                ..zeros
-            };
-            let weights = weights(&upload(&host, &Device::Cpu).unwrap(), format).unwrap();
-            assert_eq!(weights.shape().dims(), [2, 3 * format.block_len()], "{format}");
-            assert_eq!(weights.storage_size_in_bytes(), host.bytes.len(), "{format}");
-            assert_eq!(weights.dtype().block_size(), format.block_len());
-            assert_eq!(weights.dtype().type_size(), format.block_bytes());
-        }
     }
 
     #[test]

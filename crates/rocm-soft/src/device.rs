@@ -2,7 +2,6 @@
 //!
 //! Safe code; what comes in as a C pointer has become an address, a slice or a handle before it gets here.
 
-use std::env;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,24 +13,6 @@ use crate::devices;
 use crate::error::{self, Result};
 use crate::handles::{Kind, Table};
 use crate::properties::Model;
-
-/// Environment variable that switches the sanitizer on: set, and neither empty nor 0. Launches then fail at the first
-/// read of what was never written, race between waves and so on; see `LaunchOptions::sanitize`.
-const SANITIZE_VARIABLE: &str = "ROCM_SANITIZE";
-
-/// Environment variable that makes the device fail as a card does: after a kernel's fault every call fails. Set, and neither
-/// empty nor 0.
-const LOSE_VARIABLE: &str = "ROCM_SOFT_LOSE";
-
-/// Whether the variable is set, and neither empty nor 0.
-fn is_on(variable: &str) -> bool {
-    env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0")
-}
-
-/// Whether launches are to be sanitized.
-pub(crate) fn is_sanitized() -> bool {
-    is_on(SANITIZE_VARIABLE)
-}
 
 /// The device this thread works on; an error when the environment asks for one that there is not, and when it was lost.
 pub(crate) fn device() -> Result<&'static Device> {
@@ -96,7 +77,9 @@ pub(crate) struct Device {
     /// Nanoseconds of work so far; see [`SUBMISSION`].
     clock: AtomicU64,
     sanitize: bool,
-    /// Set at a fault where [`LOSE_VARIABLE`] asks for it, and never again cleared.
+    /// Whether a fault ends the device.
+    loses: bool,
+    /// Set at a fault of a device that one ends, and never again cleared.
     lost: AtomicBool,
     /// Launches and copies work on a view of it (see `Memory`'s clone), so that no lock is held while a
     /// kernel runs: rayon may run another caller's work on this thread meanwhile, and that may allocate.
@@ -117,6 +100,7 @@ impl Device {
         count: usize,
         capacity: u64,
         sanitize: bool,
+        loses: bool,
     ) -> Device {
         let mut memory = Memory::of_device(capacity, id, count);
         if sanitize {
@@ -133,6 +117,7 @@ impl Device {
             id,
             clock: AtomicU64::new(0),
             sanitize,
+            loses,
             lost: AtomicBool::new(false),
             memory: Mutex::new(Arc::new(memory)),
             tables: Mutex::new(tables),
@@ -457,7 +442,7 @@ impl Device {
         let result = launch(code, &dispatch, &self.memory(), &options);
         self.spend(result.as_ref().map_or(0, |stats| stats.instructions));
         result.map(|_| ()).map_err(|e| {
-            if matches!(e, LaunchError::Fault(_)) && is_on(LOSE_VARIABLE) {
+            if matches!(e, LaunchError::Fault(_)) && self.loses {
                 self.lost.store(true, Ordering::Release);
             }
             error::launch(&e)

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_int};
 
 use gfx_emu::Limits;
+use rocm_env::Card;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{hipDeviceAttribute_t, hipDeviceProp_tR0600};
 
@@ -26,55 +27,42 @@ pub(crate) struct Model {
     ecc: c_int,
 }
 
-/// Which cards can be had; the first is the default.
-pub(crate) const MODELS: &[Model] = &[
-    Model {
-        name: "software AMD GPU (gfx1100)",
-        target: "gfx1100",
-        arch: "gfx1100",
-        warp_size: 32,
-        major: 11,
-        minor: 0,
-        registers: 196_608,
-        ecc: 0,
-    },
-    Model {
-        name: "software AMD GPU (gfx942)",
-        target: "gfx942",
-        arch: "gfx942:sramecc+:xnack-",
-        warp_size: 64,
-        major: 9,
-        minor: 4,
-        registers: 131_072,
-        ecc: 1,
-    },
-    Model {
-        name: "software AMD GPU (gfx90a)",
-        target: "gfx90a",
-        arch: "gfx90a:sramecc+:xnack-",
-        warp_size: 64,
-        major: 9,
-        minor: 0,
-        registers: 131_072,
-        ecc: 1,
-    },
-];
-
-/// Bytes of device memory.
-pub(crate) const CAPACITY: u64 = 16 << 30;
-
-/// A number of bytes as a person writes it: `64MiB`, `1 GiB`, `4096`.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let unit: u64 = match text[digits.len()..].trim() {
-        "" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
+impl Model {
+    /// The model of a card.
+    pub(crate) const fn of(card: Card) -> &'static Model {
+        match card {
+            Card::Gfx1100 => &Model {
+                name: "software AMD GPU (gfx1100)",
+                target: "gfx1100",
+                arch: "gfx1100",
+                warp_size: 32,
+                major: 11,
+                minor: 0,
+                registers: 196_608,
+                ecc: 0,
+            },
+            Card::Gfx942 => &Model {
+                name: "software AMD GPU (gfx942)",
+                target: "gfx942",
+                arch: "gfx942:sramecc+:xnack-",
+                warp_size: 64,
+                major: 9,
+                minor: 4,
+                registers: 131_072,
+                ecc: 1,
+            },
+            Card::Gfx90a => &Model {
+                name: "software AMD GPU (gfx90a)",
+                target: "gfx90a",
+                arch: "gfx90a:sramecc+:xnack-",
+                warp_size: 64,
+                major: 9,
+                minor: 0,
+                registers: 131_072,
+                ecc: 1,
+            },
+        }
+    }
 }
 
 /// Fixed, not the host's: launch shapes derived from it, and so results, are the same on every machine.
@@ -203,18 +191,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_read_with_their_unit_and_nothing_else_is() {
-        assert_eq!(bytes("64MiB"), Some(64 << 20));
-        assert_eq!(bytes(" 2 GiB "), Some(2 << 30));
-        assert_eq!(bytes("4096"), Some(4096));
-        for text in ["", "MiB", "1MB", "-1", "1.5GiB", "99999999999GiB"] {
-            assert_eq!(bytes(text), None, "{text:?}");
-        }
-    }
-
-    #[test]
     fn an_attribute_is_listed_once() {
-        let all = attributes(&MODELS[0]);
+        let all = attributes(Model::of(Card::Gfx1100));
         for (i, row) in all.iter().enumerate() {
             assert!(
                 all[..i].iter().all(|other| other.0 != row.0),

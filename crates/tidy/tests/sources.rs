@@ -147,7 +147,7 @@ const TABLES_OF_OPS: [&str; 21] = [
 ];
 
 fn tables_are_matched_whole(files: &[Source]) -> Vec<String> {
-    let crates = ["crates/parity-model/src/"];
+    let crates = ["crates/parity-model/src/", "crates/parity-exec/src/"];
     let watched = files
         .iter()
         .filter(|file| !file.is_test() && below(&file.path, &crates));
@@ -159,6 +159,44 @@ fn tables_are_matched_whole(files: &[Source]) -> Vec<String> {
                 .map(|line| format!("{}:{line}", file.path))
                 .collect::<Vec<_>>()
         })
+        .collect()
+}
+
+/// A name of ours in a string: to read a variable takes its name.
+fn environment_variables(files: &[Source]) -> Vec<String> {
+    const HOMES: [&str; 2] = [
+        "crates/rocm-env/",
+        // Starts candle's own tests, and sets variables for them.
+        "crates/candle-overlay/src/bin/upstream-tests/",
+    ];
+    let watched = |path: &str| !below(path, &HOMES) && !path.contains("/examples/");
+    let ours = |text: &str| {
+        let rest = text.strip_prefix("ROCM_").unwrap_or_default();
+        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+    };
+    names(
+        files,
+        watched,
+        |named| matches!(named, Named::Literal(text) if ours(text)),
+    )
+}
+
+/// Pages that mention an environment variable and do not link to the page of all.
+fn unlinked_variables(files: &[Source]) -> Vec<String> {
+    const PAGE: &str = "environment.md";
+    let mentioned = |text: &str| {
+        let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut words = text.split(|c| !part(c));
+        words
+            .find(|word| rocm_env::ALL.iter().any(|entry| entry.about().name == *word))
+            .map(str::to_owned)
+    };
+    let pages = files
+        .iter()
+        .filter(|file| file.path.ends_with(".md") && !file.path.ends_with(PAGE));
+    let unlinked = pages.filter(|file| !file.text.contains(&format!("{PAGE})")));
+    unlinked
+        .filter_map(|file| Some(format!("{}: {}", file.path, mentioned(&file.text)?)))
         .collect()
 }
 
@@ -257,6 +295,20 @@ fn a_new_op_does_not_compile_until_every_match_knows_it() {
 }
 
 #[test]
+fn environment_variables_are_read_through_their_table() {
+    holds(
+        environment_variables,
+        &["rs"],
+        "a variable is a row of crates/rocm-env/src/table.rs, and is read there",
+    );
+}
+
+#[test]
+fn a_page_that_mentions_an_environment_variable_links_to_the_page_of_all() {
+    holds(unlinked_variables, &["md"], "link to docs/environment.md");
+}
+
+#[test]
 fn every_module_says_its_job_in_its_first_lines() {
     holds(
         modules_say_their_job,
@@ -352,6 +404,21 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         backend_names,
         "parity-cli/src/x.rs",
         "fn f() { matches!(x, \"rocm:gfx942\") }",
+    ),
+    (
+        environment_variables,
+        "rocm-backend/src/x.rs",
+        "use std::{env as e, fs};\nfn f() { e::var_os(\"ROCM_SOMETHING_NEW\"); }",
+    ),
+    (
+        environment_variables,
+        "parity-cli/src/x.rs",
+        "#[cfg(test)]\nmod t {}\nconst VARIABLE: &str = \"ROCM_DRIVER\";",
+    ),
+    (
+        unlinked_variables,
+        "reports/x.md",
+        "Set `ROCM_DRIVER=soft`; [here](environment.html) is more.",
     ),
     (
         foreign_functions,

@@ -13,24 +13,6 @@ use crate::{
     output::print,
 };
 
-/// Variables that change what parity does or finds.
-const VARIABLES: [&str; 14] = [
-    "ROCM_DRIVER",
-    "ROCM_PATH",
-    "ROCM_LIBRARIES",
-    "ROCM_ALLOCATOR",
-    "ROCM_CODE_OBJECTS",
-    "ROCM_SOFT_TARGET",
-    "ROCM_SOFT_MEMORY",
-    "ROCM_TARGETS",
-    "ROCM_CLANG",
-    "ROCM_DEVICE_LIB_PATH",
-    "HIP_VISIBLE_DEVICES",
-    "CUDA_VISIBLE_DEVICES",
-    "LD_LIBRARY_PATH",
-    "RAYON_NUM_THREADS",
-];
-
 /// Device files of the kernel's GPU drivers, what each is, and what to do when it may not be opened.
 const DEVICES: [(&str, &str, &str); 3] = [
     (
@@ -81,7 +63,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     DEVICES.iter().for_each(|device| device_line(&mut page, device));
     page.section("Tools, for building only");
     tools(&mut page);
-    page.section("Variables that are set");
+    page.section("Environment variables");
     variables(&mut page);
     page.section("Summary");
     let (exit, summary) = match (specs, backends) {
@@ -175,8 +157,9 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
     }
     // The default driver falls back to the software GPU without a word; this says why.
     let mut command = worker::command(Backend::Rocm, 1, None)?;
-    command.env.push(("ROCM_DRIVER".to_owned(), "system".to_owned()));
-    let what = format!("{} on hardware (ROCM_DRIVER=system)", Backend::Rocm.name());
+    let (driver, system) = (rocm_env::names::DRIVER, rocm_env::Driver::System.word());
+    command.env.push((driver.to_owned(), system.to_owned()));
+    let what = format!("{} on hardware ({driver}={system})", Backend::Rocm.name());
     match probe(&command, START_LIMIT) {
         Ok(info) => page.found(&what, &describe(&info)),
         Err(error) => page.missing(
@@ -237,14 +220,22 @@ fn tools(page: &mut Page) {
     }
 }
 
+/// Every variable that docs/environment.md lists: its value, and where that comes from.
 fn variables(page: &mut Page) {
-    let before = page.text.len();
-    for name in VARIABLES {
-        if let Some(value) = env::var_os(name) {
-            page.line("  ", name, &value.to_string_lossy());
+    for entry in rocm_env::ALL {
+        let about = entry.about();
+        let value = match entry.set_to() {
+            Some(text) => format!("{}, from the environment", text.display()),
+            None => format!("{}, by default", about.default),
+        };
+        match entry.check() {
+            Ok(()) => page.found(about.name, &value),
+            Err(why) => page.missing(about.name, &value, &format!("set it to {}", why.form)),
         }
     }
-    if page.text.len() == before {
-        page.text.push_str("     none\n");
+    for other in rocm_env::OTHERS {
+        let value = env::var_os(other.name);
+        let value = value.map(|text| format!("{}, from the environment", text.display()));
+        page.line("  ", other.name, value.as_deref().unwrap_or("not set"));
     }
 }

@@ -15,10 +15,37 @@ fn a_machine_without_a_gpu_is_well_and_told_why_it_has_no_hardware() {
         "rocm on hardware (ROCM_DRIVER=system)",
         "/dev/kfd",
         "ok cargo, builds parity: cargo ",
-        "ROCM_DRIVER: soft",
+        "ok ROCM_DRIVER: soft, from the environment",
+        "ok ROCM_SOFT_TARGET: gfx1100, by default",
         "parity run works here",
     ] {
         assert!(run.stdout.contains(text), "`{text}` is not in\n{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_value_that_a_variable_cannot_have_is_told_with_those_that_it_can() {
+    let specs = Specs::unary("\"exp\"", "");
+    let dir = specs.path("");
+    for (name, value, words) in [
+        ("ROCM_DRIVER", "Soft", "auto, system, soft"),
+        ("ROCM_SOFT_TARGET", "gfx999", "gfx1100, gfx942, gfx90a"),
+        ("ROCM_FALLBACK", "Refuse", "allow, refuse"),
+        ("ROCM_ACTIVATIONS", "CPU", "cuda, cpu"),
+    ] {
+        let run = parity(
+            &["doctor", "--spec-dir", dir.to_str().unwrap()],
+            &dir,
+            &[(name, value)],
+        )
+        .exits(69);
+        for text in [
+            &format!("-- rocm: {name}={value} is not one of {words}"),
+            &format!("-- {name}: {value}, from the environment"),
+            &format!("to get it: set it to one of {words}"),
+        ] {
+            assert!(run.stdout.contains(text), "`{text}` is not in\n{}", run.stdout);
+        }
     }
 }
 

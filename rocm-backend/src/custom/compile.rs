@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::{env, fs, io};
+use std::{fs, io};
 
 use kernel_build::{Compiler, Target};
 use sha2::{Digest, Sha256};
@@ -20,8 +20,6 @@ const PRELUDE: &str = include_str!("prelude.h");
 const FIRST_LINE: &str = "#line 1 \"kernel.hip\"\n";
 /// The prelude's property members, and the arguments' names in the code object, for errors.
 const FLAGS: [&str; 2] = ["-fdeclspec", "-fno-discard-value-names"];
-/// Environment variable with the folder of compiled kernels; empty: none are kept.
-const CACHE_VARIABLE: &str = "ROCM_KERNEL_CACHE";
 
 /// What is compiled.
 pub(crate) struct Unit<'a> {
@@ -52,9 +50,8 @@ impl Device {
     /// Compiles HIP source for this device and loads it. As under hipRTC nothing need be included: `__global__` and its
     /// like, `threadIdx` and its like, `__syncthreads` and the math library are there, and HIP's host API is not.
     ///
-    /// The code object is kept in `$ROCM_KERNEL_CACHE`, else in `$XDG_CACHE_HOME/rocm-backend` or
-    /// `$HOME/.cache/rocm-backend`, under a hash of all that it depends on, and taken from there the next time. Without
-    /// any of the three, and with an empty `ROCM_KERNEL_CACHE`, nothing is kept. What lies there is trusted.
+    /// The code object is kept in the folder of [`rocm_env::KERNEL_CACHE`] under a hash of all that it depends on, and taken
+    /// from there the next time. What is there is trusted.
     ///
     /// # Errors
     /// [`Error::Compile`] with the compiler's own words, or with what is missing when there is none; those of
@@ -77,14 +74,12 @@ pub(crate) fn code(info: &DeviceInfo, unit: &Unit<'_>) -> Result<Vec<u8>> {
     let maker = Maker::find(info)?;
     let target = info.target();
     let key = key(&maker.fingerprint(), target, unit);
-    let cache = cache_dir();
-    let kept = cache
-        .as_ref()
-        .map(|dir| dir.join(format!("{key}.{target}.hsaco")));
+    let cache = rocm_env::KERNEL_CACHE.get()?.0.as_ref();
+    let kept = cache.map(|dir| dir.join(format!("{key}.{target}.hsaco")));
     if let Some(code) = kept.as_deref().and_then(intact) {
         return Ok(code);
     }
-    let (Some(dir), Some(path)) = (&cache, &kept) else {
+    let (Some(dir), Some(path)) = (cache, &kept) else {
         return maker.compile(target, unit);
     };
     // A cache that cannot be locked or written costs time, not the result.
@@ -190,20 +185,6 @@ fn key(fingerprint: &[u8; 32], target: &str, unit: &Unit<'_>) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-/// Where compiled kernels are kept. Never a folder that others may write to, as /tmp: its content would be executed.
-fn cache_dir() -> Option<PathBuf> {
-    if let Some(dir) = env::var_os(CACHE_VARIABLE) {
-        return (!dir.is_empty()).then(|| dir.into());
-    }
-    let absolute = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute())
-    };
-    let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    base.map(|dir| dir.join("rocm-backend"))
 }
 
 /// A kept code object, if it is there and whole.

@@ -567,7 +567,7 @@ fn products_in_a_process_of_their_own_are_right_through_the_model_of_rocblas_too
     assert!(text.contains("test result: ok. 14 passed"), "{text}");
     let text = with_libraries("no such word");
     assert!(
-        text.contains("no such word is none of auto, native, model"),
+        text.contains("no such word is not one of auto, native, model"),
         "{text}"
     );
 }

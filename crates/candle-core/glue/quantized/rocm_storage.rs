@@ -5,6 +5,7 @@
 //! q8_K. With the environment variable `ROCM_ACTIVATIONS=cpu` those of one matrix are rounded as on the CPU, by the CPU, and
 //! each row is multiplied by itself: slower, for comparing numbers between the two. Experts, which the CPU has not, are not.
 
+use rocm_backend::environment::{ACTIVATIONS, Activations};
 use rocm_backend::{Buffer, DType, GgmlType as Format, ops};
 
 use super::{GgmlDType, QStorage};
@@ -16,11 +17,6 @@ pub struct QRocmStorage {
     blocks: Buffer,
     dtype: GgmlDType,
     device: RocmDevice,
-}
-
-/// Whether `ROCM_ACTIVATIONS` asks for the CPU's rounding.
-fn rounds_as_cpu() -> bool {
-    std::env::var_os("ROCM_ACTIVATIONS").is_some_and(|how| how == "cpu")
 }
 
 /// The format that candle's CPU rounds activations to before it multiplies them with weights of `dtype`.
@@ -188,11 +184,12 @@ impl QRocmStorage {
         }
         // The weights are transposed: n comes first.
         let (n, k) = self_shape.dims2()?;
-        let out = if rounds_as_cpu() {
-            self.product_as_cpu((n, k), storage, layout)?
-        } else {
-            let x = storage.view(layout);
-            self.storage(ops::qmatmul(format(self.dtype), &self.blocks, (n, k), x)?)
+        let out = match ACTIVATIONS.get().map_err(rocm_backend::Error::from)? {
+            Activations::Cpu => self.product_as_cpu((n, k), storage, layout)?,
+            Activations::Cuda => {
+                let x = storage.view(layout);
+                self.storage(ops::qmatmul(format(self.dtype), &self.blocks, (n, k), x)?)
+            }
         };
         let mut dims = layout.dims().to_vec();
         dims.pop();

@@ -5,6 +5,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use rocm_backend::environment::{FALLBACK, Fallback};
+
 use super::RocmError;
 use crate::{Error, Result};
 
@@ -26,11 +28,13 @@ pub fn reset_fallbacks() {
     counts().clear();
 }
 
-/// Runs `op` on the CPU and counts it, unless the environment variable `ROCM_FALLBACK` is `refuse`.
+/// Runs `op` on the CPU and counts it, unless [`FALLBACK`] refuses.
 pub(crate) fn on_cpu<T>(op: &'static str, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    if std::env::var_os("ROCM_FALLBACK").is_some_and(|policy| policy == "refuse") {
-        return Err(Error::Rocm(RocmError::FallbackRefused { op }).bt());
+    match FALLBACK.get().map_err(rocm_backend::Error::from)? {
+        Fallback::Refuse => Err(Error::Rocm(RocmError::FallbackRefused { op }).bt()),
+        Fallback::Allow => {
+            *counts().entry(op).or_default() += 1;
+            run()
+        }
     }
-    *counts().entry(op).or_default() += 1;
-    run()
 }

@@ -23,9 +23,10 @@ pub use storage::RocmStorage;
 /// Whether [`crate::Device::rocm_if_available`] gives a ROCm device: an AMD GPU is there, or `ROCM_DRIVER=soft` asks for
 /// the software one. A program that can do without a GPU is better off on the CPU than on an unwished emulator.
 pub(crate) fn is_available() -> bool {
+    use rocm_backend::environment::{DRIVER, Driver};
     let wanted = |driver: &rocm_backend::DriverInfo| match driver.kind() {
         rocm_backend::DriverKind::System => true,
-        rocm_backend::DriverKind::Soft => std::env::var_os("ROCM_DRIVER").is_some_and(|name| name == "soft"),
+        rocm_backend::DriverKind::Soft => DRIVER.get() == Ok(&Driver::Soft),
     };
     rocm_backend::driver().is_ok_and(wanted) && rocm_backend::Device::count().is_ok_and(|count| count > 0)
 }

@@ -1,210 +1,115 @@
-//! candle-nn's layers and losses, built of the arguments of a case.
+//! The calls of candle-nn's layers and losses.
 
-use std::collections::HashMap;
-
-use candle_core::{DType, Module as _, ModuleT as _, Result, Tensor};
-use candle_nn::attention::{AttnMask, flash_attn};
-use candle_nn::rnn::{GRUState, LSTMState};
-use candle_nn::{
-    BatchNorm, Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, ConvTranspose1d, ConvTranspose1dConfig,
-    ConvTranspose2d, ConvTranspose2dConfig, Embedding, GRU, GRUConfig, GroupNorm, LSTM, LSTMConfig,
-    LayerNorm, Linear, PReLU, RNN as _, RmsNorm, VarBuilder, loss, ops, rotary_emb,
-};
+use candle_core::Tensor;
 use parity_model::op::Layers;
 
-use super::Call;
+use super::candle;
 
-pub(super) fn layers(op: Layers, call: &Call<'_>) -> Option<Result<Tensor>> {
-    match op {
-        Layers::Linear => {
-            call.three(|x, weight, bias, []| Linear::new(weight.clone(), Some(bias.clone())).forward(x))
-        }
-        Layers::Conv1dBias => call.three(|x, kernel, bias, [padding, stride, dilation, groups]| {
-            let config = Conv1dConfig {
-                padding,
-                stride,
-                dilation,
-                groups,
-                cudnn_fwd_algo: None,
-            };
-            Conv1d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
-        }),
-        Layers::Conv2dBias => call.three(|x, kernel, bias, [padding, stride, dilation, groups]| {
-            let config = Conv2dConfig {
-                padding,
-                stride,
-                dilation,
-                groups,
-                cudnn_fwd_algo: None,
-            };
-            Conv2d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
-        }),
-        Layers::ConvTranspose1dBias => call.three(
-            |x, kernel, bias, [padding, output_padding, stride, dilation, groups]| {
-                let config = ConvTranspose1dConfig {
-                    padding,
-                    output_padding,
-                    stride,
-                    dilation,
-                    groups,
-                };
-                ConvTranspose1d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
-            },
-        ),
-        Layers::ConvTranspose2dBias => {
-            call.three(|x, kernel, bias, [padding, output_padding, stride, dilation]| {
-                let config = ConvTranspose2dConfig {
-                    padding,
-                    output_padding,
-                    stride,
-                    dilation,
-                };
-                ConvTranspose2d::new(kernel.clone(), Some(bias.clone()), config).forward(x)
-            })
-        }
-        Layers::RmsNormLayer => match (call.args, call.params) {
-            ([x, alpha], [eps]) => Some(RmsNorm::new(alpha.clone(), *eps).forward(x)),
-            _ => None,
-        },
-        Layers::LayerNormLayer => match (call.args, call.params) {
-            ([x, alpha, beta], [eps]) => Some(LayerNorm::new(alpha.clone(), beta.clone(), *eps).forward(x)),
-            _ => None,
-        },
-        Layers::RopeISlow => call.three(|x, cos, sin, []| rotary_emb::rope_i_slow(x, cos, sin)),
-        Layers::FlashAttention => call.three(|q, k, v, [causal]| flash([q, k, v], causal == 1)),
-        Layers::Sdpa => call.three(|q, k, v, [causal]| {
-            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
-            ops::sdpa(q, k, v, None, causal == 1, scale, 1.0)
-        }),
-        Layers::Embedding => call.two(|table, ids, []| {
-            let width = table.dim(1)?;
-            Embedding::new(table.clone(), width).forward(ids)
-        }),
-        Layers::RmsNormSlow => match (call.args, call.params) {
-            ([x, alpha], [eps]) => Some(ops::rms_norm_slow(x, alpha, *eps as f32)),
-            _ => None,
-        },
-        Layers::LayerNormSlow => match (call.args, call.params) {
-            ([x, alpha, beta], [eps]) => Some(ops::layer_norm_slow(x, alpha, beta, *eps as f32)),
-            _ => None,
-        },
-        Layers::GroupNorm => match (call.args, call.params) {
-            ([x, weight, bias], [groups, eps]) => Some(group_norm(x, weight, bias, *groups as usize, *eps)),
-            _ => None,
-        },
-        Layers::BatchNormEval => match (call.args, call.params) {
-            ([x, mean, variance, weight, bias], [eps]) => Some(
-                batch_norm([mean, variance, weight, bias], *eps).and_then(|norm| norm.forward_t(x, false)),
-            ),
-            _ => None,
-        },
-        Layers::BatchNormTrain => match (call.args, call.params) {
-            ([x, weight, bias], [eps]) => {
-                // What the running statistics begin with does not show in the output.
-                Some(batch_norm([weight, weight, weight, bias], *eps).and_then(|norm| norm.forward_train(x)))
-            }
-            _ => None,
-        },
-        Layers::RopeSlow => call.three(|x, cos, sin, []| rotary_emb::rope_slow(x, cos, sin)),
-        Layers::Attention => call.three(|q, k, v, [causal]| attention([q, k, v], causal == 1)),
-        Layers::Nll => call.binary(loss::nll),
-        Layers::CrossEntropy => call.binary(loss::cross_entropy),
-        Layers::Mse => call.binary(loss::mse),
-        Layers::Huber => match (call.args, call.params) {
-            ([input, target], [delta]) => Some(loss::huber(input, target, *delta)),
-            _ => None,
-        },
-        Layers::BceWithLogit => call.binary(loss::binary_cross_entropy_with_logit),
-        Layers::PRelu => call.binary(|x, slopes| PReLU::new(slopes.clone(), false).forward(x)),
-        Layers::LstmStep => lstm_step(call.args),
-        Layers::GruStep => gru_step(call.args),
-    }
-}
-
-fn group_norm(x: &Tensor, weight: &Tensor, bias: &Tensor, groups: usize, eps: f64) -> Result<Tensor> {
-    let channels = weight.dim(0)?;
-    GroupNorm::new(weight.clone(), bias.clone(), channels, groups, eps)?.forward(x)
-}
-
-fn batch_norm([mean, variance, weight, bias]: [&Tensor; 4], eps: f64) -> Result<BatchNorm> {
-    let channels = mean.dim(0)?;
-    BatchNorm::new(
-        channels,
-        mean.clone(),
-        variance.clone(),
-        weight.clone(),
-        bias.clone(),
-        eps,
-    )
-}
-
-/// Scaled dot-product attention as models built on candle write it.
-fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<Tensor> {
-    let (.., steps, width) = q.dims4()?;
-    let scores = (q.matmul(&k.transpose(2, 3)?)? * (1.0 / (width as f64).sqrt()))?;
-    let scores = if causal {
-        let hidden = |at: usize| {
-            if at % steps > at / steps {
-                f32::NEG_INFINITY
-            } else {
-                0.0
-            }
+candle! {
+    fn row(Layers) {
+        Layers::Linear => |x, weight, bias|
+            candle_core::Module::forward(&candle_nn::Linear::new(weight.clone(), Some(bias.clone())), &x)?;
+        Layers::Conv1dBias => |x, kernel, bias; padding: usize, stride: usize, dilation: usize, groups: usize| {
+            let config = candle_nn::Conv1dConfig { padding, stride, dilation, groups, ..Default::default() };
+            let layer = candle_nn::Conv1d::new(kernel.clone(), Some(bias.clone()), config);
+            candle_core::Module::forward(&layer, &x)?
         };
-        let mask: Vec<f32> = (0..steps * steps).map(hidden).collect();
-        let mask = Tensor::from_vec(mask, (steps, steps), q.device())?.to_dtype(q.dtype())?;
-        scores.broadcast_add(&mask)?
-    } else {
-        scores
-    };
-    ops::softmax(&scores, 3)?.matmul(v)
-}
-
-/// Attention by candle-nn's kernels for the CPU, in the type of the tensors.
-fn flash([q, k, v]: [&Tensor; 3], causal: bool) -> Result<Tensor> {
-    let scale = 1.0 / (q.dim(3)? as f32).sqrt();
-    let mask = if causal {
-        AttnMask::causal()
-    } else {
-        AttnMask::None
-    };
-    match q.dtype() {
-        DType::BF16 => flash_attn::<half::bf16>(q, k, v, scale, mask, None, None),
-        DType::F16 => flash_attn::<half::f16>(q, k, v, scale, mask, None, None),
-        DType::F64 => flash_attn::<f64>(q, k, v, scale, mask, None, None),
-        _ => flash_attn::<f32>(q, k, v, scale, mask, None, None),
+        Layers::Conv2dBias => |x, kernel, bias; padding: usize, stride: usize, dilation: usize, groups: usize| {
+            let config = candle_nn::Conv2dConfig { padding, stride, dilation, groups, ..Default::default() };
+            let layer = candle_nn::Conv2d::new(kernel.clone(), Some(bias.clone()), config);
+            candle_core::Module::forward(&layer, &x)?
+        };
+        Layers::ConvTranspose1dBias =>
+            |x, kernel, bias; padding: usize, output_padding: usize, stride: usize, dilation: usize, groups: usize| {
+            let config = candle_nn::ConvTranspose1dConfig { padding, output_padding, stride, dilation, groups };
+            let layer = candle_nn::ConvTranspose1d::new(kernel.clone(), Some(bias.clone()), config);
+            candle_core::Module::forward(&layer, &x)?
+        };
+        Layers::ConvTranspose2dBias =>
+            |x, kernel, bias; padding: usize, output_padding: usize, stride: usize, dilation: usize| {
+            let config = candle_nn::ConvTranspose2dConfig { padding, output_padding, stride, dilation };
+            let layer = candle_nn::ConvTranspose2d::new(kernel.clone(), Some(bias.clone()), config);
+            candle_core::Module::forward(&layer, &x)?
+        };
+        Layers::Embedding => |table, ids| {
+            let layer = candle_nn::Embedding::new(table.clone(), table.dim(1)?);
+            candle_core::Module::forward(&layer, &ids)?
+        };
+        Layers::RmsNormLayer => |x, alpha; eps: f64|
+            candle_core::Module::forward(&candle_nn::RmsNorm::new(alpha.clone(), eps), &x)?;
+        Layers::LayerNormLayer => |x, alpha, beta; eps: f64|
+            candle_core::Module::forward(&candle_nn::LayerNorm::new(alpha.clone(), beta.clone(), eps), &x)?;
+        Layers::RmsNormSlow => |x, alpha; eps: f32| candle_nn::ops::rms_norm_slow(&x, &alpha, eps)?;
+        Layers::LayerNormSlow => |x, alpha, beta; eps: f32|
+            candle_nn::ops::layer_norm_slow(&x, &alpha, &beta, eps)?;
+        Layers::GroupNorm => |x, weight, bias; groups: usize, eps: f64| {
+            let channels = weight.dim(0)?;
+            let norm = candle_nn::GroupNorm::new(weight.clone(), bias.clone(), channels, groups, eps)?;
+            candle_core::Module::forward(&norm, &x)?
+        };
+        Layers::BatchNormEval => |x, mean, variance, weight, bias; eps: f64| {
+            let (mean, variance, weight, bias) = (mean.clone(), variance.clone(), weight.clone(), bias.clone());
+            let norm = candle_nn::BatchNorm::new(mean.dim(0)?, mean, variance, weight, bias, eps)?;
+            candle_core::ModuleT::forward_t(&norm, &x, false)?
+        };
+        // What the running statistics begin with does not show in the output.
+        Layers::BatchNormTrain => |x, weight, bias; eps: f64| {
+            let (mean, variance) = (weight.clone(), weight.clone());
+            let norm =
+                candle_nn::BatchNorm::new(weight.dim(0)?, mean, variance, weight.clone(), bias.clone(), eps)?;
+            norm.forward_train(&x)?
+        };
+        Layers::RopeSlow => |x, cos, sin| candle_nn::rotary_emb::rope_slow(&x, &cos, &sin)?;
+        Layers::RopeISlow => |x, cos, sin| candle_nn::rotary_emb::rope_i_slow(&x, &cos, &sin)?;
+        // As models built on candle write it.
+        Layers::Attention => |q, k, v; causal: bool| {
+            let scale = 1.0 / (q.dim(3)? as f64).sqrt();
+            let scores = (q.matmul(&k.transpose(2, 3)?)? * scale)?;
+            let scores = if causal { scores.broadcast_add(&causal_mask(&q)?)? } else { scores };
+            candle_nn::ops::softmax(&scores, 3)?.matmul(&v)?
+        };
+        Layers::FlashAttention => <T: wide> |q, k, v; causal: bool| {
+            use candle_nn::attention::AttnMask;
+            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+            let mask = if causal { AttnMask::causal() } else { AttnMask::None };
+            candle_nn::attention::flash_attn::<T>(&q, &k, &v, scale, mask, None, None)?
+        };
+        Layers::Sdpa => |q, k, v; causal: bool| {
+            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+            candle_nn::ops::sdpa(&q, &k, &v, None, causal, scale, 1.0)?
+        };
+        Layers::Nll => |input, target| candle_nn::loss::nll(&input, &target)?;
+        Layers::CrossEntropy => |input, target| candle_nn::loss::cross_entropy(&input, &target)?;
+        Layers::Mse => |input, target| candle_nn::loss::mse(&input, &target)?;
+        Layers::Huber => |input, target; delta: f64| candle_nn::loss::huber(&input, &target, delta)?;
+        Layers::BceWithLogit => |input, target|
+            candle_nn::loss::binary_cross_entropy_with_logit(&input, &target)?;
+        Layers::PRelu => |x, slopes|
+            candle_core::Module::forward(&candle_nn::PReLU::new(slopes.clone(), false), &x)?;
+        Layers::LstmStep => |x, h, c, w_ih, w_hh, b_ih, b_hh| {
+            let weights = recurrent([&w_ih, &w_hh, &b_ih, &b_hh]);
+            let cell = candle_nn::LSTM::new(x.dim(1)?, h.dim(1)?, Default::default(), weights)?;
+            candle_nn::RNN::step(&cell, &x, &candle_nn::rnn::LSTMState::new(h.clone(), c.clone()))?.h
+        };
+        Layers::GruStep => |x, h, w_ih, w_hh, b_ih, b_hh| {
+            let weights = recurrent([&w_ih, &w_hh, &b_ih, &b_hh]);
+            let cell = candle_nn::GRU::new(x.dim(1)?, h.dim(1)?, Default::default(), weights)?;
+            candle_nn::RNN::step(&cell, &x, &candle_nn::rnn::GRUState { h: h.clone() })?.h
+        };
     }
-}
 
-/// The weights of a recurrent cell under the names that candle-nn looks for.
-fn weights(tensors: [&Tensor; 4]) -> VarBuilder<'static> {
-    let names = ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"];
-    let named = names.iter().zip(tensors);
-    let named: HashMap<String, Tensor> = named
-        .map(|(name, tensor)| ((*name).to_owned(), tensor.clone()))
-        .collect();
-    VarBuilder::from_tensors(named, tensors[0].dtype(), tensors[0].device())
-}
+    /// What is added to the scores, so that no query sees a later key.
+    fn causal_mask(q: &Tensor) -> candle_core::Result<Tensor> {
+        let steps = q.dim(2)?;
+        let hidden = |at: usize| if at % steps > at / steps { f32::NEG_INFINITY } else { 0.0 };
+        let mask: Vec<f32> = (0..steps * steps).map(hidden).collect();
+        Tensor::from_vec(mask, (steps, steps), q.device())?.to_dtype(q.dtype())
+    }
 
-fn lstm_step(args: &[Tensor]) -> Option<Result<Tensor>> {
-    let [x, h, c, w_ih, w_hh, b_ih, b_hh] = args else {
-        return None;
-    };
-    let step = || {
-        let weights = weights([w_ih, w_hh, b_ih, b_hh]);
-        let cell = LSTM::new(x.dim(1)?, h.dim(1)?, LSTMConfig::default(), weights)?;
-        Ok(cell.step(x, &LSTMState::new(h.clone(), c.clone()))?.h)
-    };
-    Some(step())
-}
-
-fn gru_step(args: &[Tensor]) -> Option<Result<Tensor>> {
-    let [x, h, w_ih, w_hh, b_ih, b_hh] = args else {
-        return None;
-    };
-    let step = || {
-        let weights = weights([w_ih, w_hh, b_ih, b_hh]);
-        let cell = GRU::new(x.dim(1)?, h.dim(1)?, GRUConfig::default(), weights)?;
-        Ok(cell.step(x, &GRUState { h: h.clone() })?.h)
-    };
-    Some(step())
+    /// The weights of a recurrent cell under the names that candle-nn looks for.
+    fn recurrent(tensors: [&Tensor; 4]) -> candle_nn::VarBuilder<'static> {
+        let names = ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"];
+        let named = names.iter().zip(tensors).map(|(name, tensor)| (name.to_string(), tensor.clone()));
+        candle_nn::VarBuilder::from_tensors(named.collect(), tensors[0].dtype(), tensors[0].device())
+    }
 }

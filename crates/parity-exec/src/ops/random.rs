@@ -1,23 +1,27 @@
-//! Random numbers, drawn twice.
+//! The calls that draw random numbers: each draws twice, so that a generator that repeats itself shows.
 
-use candle_core::{Result, Tensor};
+use candle_core::Tensor;
 use parity_model::op::Random;
 
-use super::Call;
+use super::candle;
 
-pub(super) fn random(op: Random, call: &Call<'_>) -> Option<Result<Tensor>> {
-    let x = call.one()?;
-    let (&a, rest) = call.params.split_first()?;
-    let (&b, seed) = rest.split_first()?;
-    let draw = || {
-        // A seed is a whole number: the shape rules have seen to it.
-        seed.iter()
-            .try_for_each(|seed| x.device().set_seed(*seed as u64))?;
-        match op {
-            Random::Uniform | Random::UniformSeeded => x.rand_like(a, b),
-            Random::Normal | Random::NormalSeeded => x.randn_like(a, b),
-        }
-    };
-    let both = || Tensor::stack(&[draw()?, draw()?], 0);
-    Some(both())
+candle! {
+    fn row(Random) {
+        Random::Uniform => |x; lo: f64, up: f64|
+            Tensor::stack(&[x.rand_like(lo, up)?, x.rand_like(lo, up)?], 0)?;
+        Random::Normal => |x; mean: f64, std: f64|
+            Tensor::stack(&[x.randn_like(mean, std)?, x.randn_like(mean, std)?], 0)?;
+        Random::UniformSeeded => |x; lo: f64, up: f64, seed: u64| {
+            x.device().set_seed(seed)?;
+            let first = x.rand_like(lo, up)?;
+            x.device().set_seed(seed)?;
+            Tensor::stack(&[first, x.rand_like(lo, up)?], 0)?
+        };
+        Random::NormalSeeded => |x; mean: f64, std: f64, seed: u64| {
+            x.device().set_seed(seed)?;
+            let first = x.randn_like(mean, std)?;
+            x.device().set_seed(seed)?;
+            Tensor::stack(&[first, x.randn_like(mean, std)?], 0)?
+        };
+    }
 }

@@ -202,7 +202,7 @@ fn seam(text: &str) -> String {
     }
     format!(
         "\n## What of AMD's libraries can be called\n\nrocm-rs declares them; [the seam](../{SEAM}) names those that the backend calls or makes reachable, and this table was read from it. \
-         Libraries serve on\nhardware, where they are installed; on the software GPU only where `ROCM_LIBRARIES=model` asks for their models.\n\n{}",
+         Libraries serve on\nhardware, where they are installed; on the software GPU only where [`ROCM_LIBRARIES=model`](../docs/environment.md) asks for their models.\n\n{}",
         table.render()
     )
 }

@@ -1,0 +1,102 @@
+//! The table of variables: a row each. What a type of values is, and how text becomes one, is in `values`.
+
+use crate::values::Value;
+use crate::{
+    About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, Folder, KernelCache,
+    Libraries, Program, Switch, Targets, Variable,
+};
+
+macro_rules! variables {
+    ($($static:ident: $type:ty = $name:literal, $default:literal, $readers:literal, $building:literal, $does:literal;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $does)]
+            pub static $static: Variable<$type> = Variable::new(About {
+                name: $name,
+                does: $does,
+                form: <$type as Value>::form,
+                default: $default,
+                readers: $readers,
+                building: $building,
+            });
+        )*
+
+        /// The names, for whoever sets a variable for a program that they start.
+        pub mod names {
+            $(
+                #[doc = concat!("Of [`", stringify!($static), "`](super::", stringify!($static), ").")]
+                pub const $static: &str = $name;
+            )*
+        }
+
+        /// Every variable of this workspace.
+        pub static ALL: &[&dyn Entry] = &[$(&$static),*];
+    };
+}
+
+variables! {
+    DRIVER: Driver = "ROCM_DRIVER", "auto", "rocm-backend, candle-core", false,
+        "Who answers the HIP calls. `auto` is the system's libamdhip64 where it has a device, else the software device.";
+    PATH: Folder = "ROCM_PATH", "/opt/rocm, then the dynamic linker's path", "rocm-backend", false,
+        "Where ROCm is installed: its `lib` folder is searched first.";
+    LIBRARIES: Libraries = "ROCM_LIBRARIES", "auto", "rocm-backend", false,
+        "Whether rocBLAS, rocRAND and MIOpen serve operations. `auto`: with the system's driver. `native`: nowhere. `model`: host models of them, on the software device.";
+    ALLOCATOR: Allocation = "ROCM_ALLOCATOR", "auto", "rocm-backend", false,
+        "What becomes of device memory that buffers give back. `caching` keeps it, `exact` gives it back at once; `auto` keeps it on a GPU alone.";
+    CODE_OBJECTS: Folder = "ROCM_CODE_OBJECTS", "the kernels that are built in", "rocm-backend", false,
+        "Compiled kernels, `MODULE.TARGET.hsaco`, that replace those of the same name.";
+    FALLBACK: Fallback = "ROCM_FALLBACK", "allow", "candle-core", false,
+        "What becomes of a custom op that has no ROCm implementation: it runs on the CPU, or is an error.";
+    ACTIVATIONS: Activations = "ROCM_ACTIVATIONS", "cuda", "candle-core", false,
+        "Whose rounding the activations of quantized products have. `cpu` is slow, and for comparing numbers with candle's CPU backend.";
+    SOFT_TARGET: Card = "ROCM_SOFT_TARGET", "gfx1100", "rocm-soft", false,
+        "The card that the software device is.";
+    SOFT_DEVICES: Cards = "ROCM_SOFT_DEVICES", "one device, of ROCM_SOFT_TARGET", "rocm-soft", false,
+        "Several software devices, each with its memory.";
+    SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft", false,
+        "The memory that each software device has.";
+    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft", false,
+        "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
+    SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,
+        "Whether a kernel's fault ends the software device, as it ends a card.";
+    KERNEL_CACHE: KernelCache = "ROCM_KERNEL_CACHE", "`$XDG_CACHE_HOME/rocm-backend`, else `$HOME/.cache/rocm-backend`", "kernel-build, rocm-backend", false,
+        "Where compiled kernels are kept and taken from, when crates are built and when programs run.";
+    CLANG: Program = "ROCM_CLANG", "the newest usable one that is found", "kernel-build", false,
+        "The clang++ that compiles kernels, when crates are built and when programs run.";
+    DEVICE_LIBS: Folder = "ROCM_DEVICE_LIB_PATH", "where the compiler and the distributions put them", "kernel-build", false,
+        "AMD's device libraries, `ocml.bc` and `ockl.bc`.";
+    TARGETS: Targets = "ROCM_TARGETS", "gfx1100,gfx942", "rocm-backend", true,
+        "The GPUs that kernels are built in for. Others' are compiled when a program first runs them.";
+}
+
+/// A variable of somebody else's, whose words are theirs.
+#[derive(Clone, Copy, Debug)]
+pub struct Other {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does here.
+    pub does: &'static str,
+    /// Who reads it.
+    pub readers: &'static str,
+}
+
+macro_rules! others {
+    ($($name:literal, $readers:literal, $does:literal;)*) => {
+        /// Variables of others that change what this workspace's programs do.
+        pub const OTHERS: &[Other] = &[$(Other { name: $name, does: $does, readers: $readers }),*];
+    };
+}
+
+others! {
+    "HIP_VISIBLE_DEVICES", "AMD's libamdhip64", "The GPUs that the system's driver shows.";
+    "CUDA_VISIBLE_DEVICES", "NVIDIA's driver", "The GPUs that the backend `cuda` finds.";
+    "LD_LIBRARY_PATH", "the dynamic linker", "Where ROCm's and NVIDIA's libraries are searched.";
+    "RAYON_NUM_THREADS", "rayon, parity-cli", "The threads of the software device, of the judge and of candle's CPU backend; parity gives each worker its share.";
+    "XDG_CACHE_HOME", "rocm-env", "The user's cache, below which compiled kernels are kept.";
+    "HOME", "rocm-env", "The same, where `XDG_CACHE_HOME` is not set.";
+    "NO_COLOR", "parity-cli", "Set to something, no output is coloured.";
+    "GITHUB_STEP_SUMMARY", "parity-cli", "The file to which `parity` adds a summary on GitHub.";
+    "CANDLE_CORE_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of candle-core.";
+    "ROCM_RS_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of rocm-rs.";
+    "CARGO_HOME", "candle-overlay", "When crates are built: where cargo keeps the sources of releases.";
+    "CUDA_HOME", "parity-exec", "When crates are built: the CUDA toolkit; `CUDA_PATH` is asked next.";
+}

@@ -1,0 +1,305 @@
+//! The types of values, and how each is read from text. Which variable has which type is said in the table.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// What a variable can be. The default is what holds when it is not set.
+pub trait Value: Default + 'static {
+    /// The words it takes, or what a value looks like.
+    fn form() -> String;
+
+    /// The value that a text stands for, if it stands for one. The text is not empty.
+    fn parse(text: &OsStr) -> Option<Self>;
+
+    /// What an empty text means.
+    fn nothing() -> Self {
+        Self::default()
+    }
+}
+
+fn words<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Types that are one of some words; the first is the default.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident $first_word:literal, $($(#[$variant_doc:meta])* $variant:ident $word:literal,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+            pub enum $name {
+                $(#[$first_doc])*
+                #[default]
+                $first,
+                $($(#[$variant_doc])* $variant,)*
+            }
+
+            impl $name {
+                /// Every value, the default first.
+                pub const ALL: &'static [$name] = &[$name::$first, $($name::$variant,)*];
+
+                /// The word.
+                pub const fn word(self) -> &'static str {
+                    match self {
+                        $name::$first => $first_word,
+                        $($name::$variant => $word,)*
+                    }
+                }
+            }
+
+            impl Value for $name {
+                fn form() -> String {
+                    format!("one of {}", words($name::ALL.iter().map(|value| value.word())))
+                }
+
+                fn parse(text: &OsStr) -> Option<$name> {
+                    $name::ALL.iter().copied().find(|value| text == value.word())
+                }
+            }
+        )*
+    };
+}
+
+words! {
+    /// Who answers the HIP calls.
+    Driver {
+        /// The system's driver where it has a device, else the software device.
+        Auto "auto",
+        /// The system's driver.
+        System "system",
+        /// The software device.
+        Soft "soft",
+    }
+    /// Which of AMD's libraries may serve operations.
+    Libraries {
+        /// The system's, with the system's driver.
+        Auto "auto",
+        /// None: kernels only.
+        Native "native",
+        /// Models on the host, with the software device.
+        Model "model",
+    }
+    /// What becomes of device memory that a buffer gives back.
+    Allocation {
+        /// It is kept on a GPU, and given back on the software device.
+        Auto "auto",
+        /// It is kept for the next buffer.
+        Caching "caching",
+        /// It is given back.
+        Exact "exact",
+    }
+    /// A card that the software device can be.
+    Card {
+        /// An RDNA 3 card, with waves of 32 lanes.
+        Gfx1100 "gfx1100",
+        /// An MI300, with waves of 64 lanes.
+        Gfx942 "gfx942",
+        /// An MI200, with waves of 64 lanes.
+        Gfx90a "gfx90a",
+    }
+    /// Something that is done or not.
+    Switch {
+        /// Not done.
+        Off "0",
+        /// Done.
+        On "1",
+    }
+    /// What becomes of a custom op that has no ROCm implementation.
+    Fallback {
+        /// It runs on the CPU, and is counted.
+        Allow "allow",
+        /// It is an error.
+        Refuse "refuse",
+    }
+    /// Whose rounding the activations of quantized products have.
+    Activations {
+        /// That of candle's CUDA backend.
+        Cuda "cuda",
+        /// That of candle's CPU backend.
+        Cpu "cpu",
+    }
+}
+
+/// A list of software devices; empty where no list is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cards(pub Vec<Card>);
+
+impl Cards {
+    /// Handles of the software device have eight values for their device.
+    pub const MOST: usize = 8;
+}
+
+impl Value for Cards {
+    fn form() -> String {
+        format!(
+            "a list of {}, {} at most",
+            words(Card::ALL.iter().map(|card| card.word())),
+            Cards::MOST
+        )
+    }
+
+    fn parse(text: &OsStr) -> Option<Cards> {
+        let names = text.to_str()?.split(',');
+        let cards: Option<Vec<_>> = names.map(|name| Card::parse(name.trim().as_ref())).collect();
+        cards.filter(|cards| cards.len() <= Cards::MOST).map(Cards)
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+/// 16 GiB.
+impl Default for Bytes {
+    fn default() -> Bytes {
+        Bytes(16 << 30)
+    }
+}
+
+impl Value for Bytes {
+    fn form() -> String {
+        "a number of bytes, such as 4096, 64KiB, 64MiB or 16GiB".to_owned()
+    }
+
+    fn parse(text: &OsStr) -> Option<Bytes> {
+        let text = text.to_str()?.trim();
+        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let unit: u64 = match text[digits.len()..].trim() {
+            "" => 1,
+            "KiB" => 1 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            _ => return None,
+        };
+        digits.parse::<u64>().ok()?.checked_mul(unit).map(Bytes)
+    }
+}
+
+/// Paths, which can be any text.
+macro_rules! paths {
+    ($($(#[$doc:meta])* $name:ident $form:literal)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, Default, PartialEq, Eq)]
+            pub struct $name(pub Option<PathBuf>);
+
+            impl $name {
+                /// The path, where one is named.
+                pub fn path(&self) -> Option<&Path> {
+                    self.0.as_deref()
+                }
+            }
+
+            impl Value for $name {
+                fn form() -> String {
+                    $form.to_owned()
+                }
+
+                fn parse(text: &OsStr) -> Option<$name> {
+                    Some($name(Some(text.into())))
+                }
+            }
+        )*
+    };
+}
+
+paths! {
+    /// A folder.
+    Folder "a folder"
+    /// A program.
+    Program "a program"
+}
+
+/// The folder in which compiled kernels are kept; `None` where none are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelCache(pub Option<PathBuf>);
+
+/// The user's cache. Never a folder that others may write to, as /tmp: what lies there is executed.
+impl Default for KernelCache {
+    fn default() -> KernelCache {
+        let absolute = |name| {
+            env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|dir| dir.is_absolute())
+        };
+        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        KernelCache(base.map(|dir| dir.join("rocm-backend")))
+    }
+}
+
+impl Value for KernelCache {
+    fn form() -> String {
+        "a folder; set to nothing, no kernels are kept".to_owned()
+    }
+
+    fn parse(text: &OsStr) -> Option<KernelCache> {
+        Some(KernelCache(Some(text.into())))
+    }
+
+    fn nothing() -> KernelCache {
+        KernelCache(None)
+    }
+}
+
+/// GPUs that kernels are compiled for, as their reader takes them apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Targets(pub String);
+
+impl Default for Targets {
+    fn default() -> Targets {
+        Targets("gfx1100,gfx942".to_owned())
+    }
+}
+
+impl Value for Targets {
+    fn form() -> String {
+        "a list of GPUs, such as gfx1100,gfx90a".to_owned()
+    }
+
+    fn parse(text: &OsStr) -> Option<Targets> {
+        text.to_str().map(|text| Targets(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_itself_and_nothing_else() {
+        assert_eq!(Driver::parse("soft".as_ref()), Some(Driver::Soft));
+        assert_eq!(Driver::parse("Soft".as_ref()), None);
+        assert_eq!(Switch::parse("true".as_ref()), None);
+        assert_eq!(Driver::form(), "one of auto, system, soft");
+        assert_eq!(Driver::default(), Driver::Auto);
+    }
+
+    #[test]
+    fn a_list_names_one_card_a_device() {
+        let cards = |list: &str| Cards::parse(list.as_ref()).map(|cards| cards.0);
+        assert_eq!(cards("gfx942"), Some(vec![Card::Gfx942]));
+        let three = [Card::Gfx1100, Card::Gfx942, Card::Gfx1100];
+        assert_eq!(cards("gfx1100, gfx942,gfx1100"), Some(three.to_vec()));
+        for refused in ["gfx1100,gfx7", "gfx1100,", &["gfx942"; 9].join(",")] {
+            assert_eq!(cards(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn memory_is_a_number_with_a_unit_or_without() {
+        let bytes = |text: &str| Bytes::parse(text.as_ref()).map(|bytes| bytes.0);
+        assert_eq!(bytes("4096"), Some(4096));
+        assert_eq!(bytes(" 64MiB"), Some(64 << 20));
+        assert_eq!(bytes("1 GiB"), Some(1 << 30));
+        for refused in ["64MB", "MiB", "-1", "1.5GiB", "99999999999GiB"] {
+            assert_eq!(bytes(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn no_kernels_are_kept_where_the_cache_is_nowhere() {
+        assert_eq!(KernelCache::nothing().0, None);
+        assert_eq!(Folder::nothing().path(), None);
+    }
+}
