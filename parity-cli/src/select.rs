@@ -10,7 +10,7 @@ use crate::{
     settings::{Criteria, Which},
 };
 
-/// The selected cases, in the specs' order (ids: in the given order).
+/// The selected cases, in the order of ids (ids: in the given order).
 pub(crate) fn select(all: &[Case], which: &Which) -> Result<Vec<Case>, Failure> {
     match which {
         Which::Ids(ids) => ids.iter().map(|id| by_id(all, id)).collect(),

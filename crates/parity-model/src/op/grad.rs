@@ -87,14 +87,7 @@ pub(super) fn shapes(grad: Grad, call: &Operands<'_>) -> Result<Shapes, String> 
     let Some((weight, shapes)) = call.shapes.split_last() else {
         return Err(format!("`{grad}` takes arguments and a weight"));
     };
-    let result = match grad.of() {
-        Differentiable::Op(op) => infer(op, params, shapes)?,
-        Differentiable::GradOnly(function) => (function.row().shape)(&Operands {
-            params,
-            shapes,
-            ..*call
-        })?,
-    };
+    let result = result(grad, params, shapes)?;
     if result.output != *weight {
         let (wanted, found) = (shape_text(&result.output), shape_text(weight));
         return Err(format!(
@@ -105,6 +98,16 @@ pub(super) fn shapes(grad: Grad, call: &Operands<'_>) -> Result<Shapes, String> 
         output: shapes[wrt].to_vec(),
         bound: result.bound,
     })
+}
+
+/// What the function makes of the shapes of its arguments, with its own parameters.
+pub(crate) fn result(grad: Grad, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, String> {
+    match grad.of() {
+        Differentiable::Op(op) => infer(op, params, shapes),
+        Differentiable::GradOnly(function) => {
+            (function.row().shape)(&Operands::new(Op::Grad(grad), params, shapes))
+        }
+    }
 }
 
 #[cfg(test)]

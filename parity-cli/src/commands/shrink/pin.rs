@@ -7,13 +7,18 @@ use parity_model::{Case, Check, LimitSpec, op::Role, spec};
 use crate::{
     exit::{Exit, Failure},
     output,
-    specs::Sources,
+    specs::{SWEEPS, Sources},
 };
 
 /// Appends `case` to the spec `file`, which is made if it is not there. `why` is the comment above it.
 pub(super) fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Failure> {
     let name = file.display().to_string();
     let mut sources = Sources::default();
+    let beside = file.with_file_name(SWEEPS);
+    let sweeps = match beside.is_file() {
+        true => Some(sources.read(&beside)?.to_owned()),
+        false => None,
+    };
     let text = match fs::metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             format!(
@@ -23,8 +28,8 @@ pub(super) fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Failure> {
         }
         _ => {
             let text = sources.read(file)?.to_owned();
-            let spec = spec::parse(&name, &text).map_err(|errors| sources.failure(&errors))?;
-            if spec.family != case.op.family() {
+            let specs = read(&name, &text, sweeps.as_deref()).map_err(|errors| sources.failure(&errors))?;
+            if let Some(spec) = specs.iter().find(|spec| spec.family != case.op.family()) {
                 let message = format!(
                     "{name} is of the family {}, and {} is of {}: name a file of that family, or a new one",
                     spec.family,
@@ -44,9 +49,16 @@ pub(super) fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Failure> {
             format!("the group of {} is wrong: {}", case.id(), messages.join("; ")),
         )
     };
-    let parsed = spec::parse(&name, &pinned).map_err(wrong)?;
-    spec::expand(std::slice::from_ref(&parsed)).map_err(wrong)?;
+    let parsed = read(&name, &pinned, sweeps.as_deref()).map_err(wrong)?;
+    spec::expand(&parsed).map_err(wrong)?;
     output::write(file, &pinned)
+}
+
+/// The spec with this text, which may use the sweeps of the file beside it.
+fn read(name: &str, text: &str, sweeps: Option<&str>) -> Result<Vec<spec::SpecFile>, Vec<spec::SpecError>> {
+    let beside = sweeps.map(|sweeps| (SWEEPS, sweeps));
+    let files: Vec<(&str, &str)> = [(name, text)].into_iter().chain(beside).collect();
+    spec::read(&files)
 }
 
 /// The group whose one case is `case`.
@@ -148,6 +160,6 @@ mod tests {
         };
         let text = format!("family = \"unary\"\n{}", group(&case));
         let file = spec::parse("a.toml", &text).unwrap();
-        assert_eq!(file.groups[0].limit, case.limit);
+        assert_eq!(file.groups[0].cases[0].limit, case.limit);
     }
 }
