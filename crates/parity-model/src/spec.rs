@@ -3,17 +3,23 @@
 //! Parsing walks the spanned document by hand instead of deriving `Deserialize`, because everything that is wrong with
 //! a file is to be reported in one go, each with its place. `op-specs/README.md` documents the format.
 
+mod cross;
+mod dtypes;
 mod expand;
 pub(crate) mod known;
+mod layouts;
+mod params;
 mod parse;
 mod reader;
+mod row;
+mod shapes;
 
 use std::ops::Range;
 
-use crate::{Check, DType, Family, Layout, LimitSpec, Op, Tier, ValueSet};
+use crate::{Case, Family};
 
 pub use expand::expand;
-pub use parse::{GROUP_KEYS, parse};
+pub use parse::{DEFAULT_KEYS, GROUP_KEYS, PART_KEYS, ROW_KEYS, parse, read};
 
 /// One thing wrong with a spec or a list of known failures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,39 +46,13 @@ pub struct SpecFile {
     pub groups: Vec<Group>,
 }
 
-/// One `[[group]]`: the cross of its lists.
+/// One `[[group]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// The place of the group in the file, in bytes.
     pub span: Range<usize>,
-    /// The ops.
-    pub ops: Vec<Op>,
-    /// Parameter lists, values for [`Op::params`]; one empty list for ops without.
-    pub params: Vec<Vec<f64>>,
-    /// The dtypes of the data: lists of one for all of it. Of cases that are to be refused, also one for each argument.
-    pub dtypes: Vec<Vec<DType>>,
-    /// The dtypes of ids or conditions; empty for ops without.
-    pub index_dtypes: Vec<DType>,
-    /// The logical shapes: lists of one for all arguments, or one for each.
-    pub shapes: Vec<Vec<Vec<usize>>>,
-    /// Layouts: lists of one for all arguments, or one for each.
-    pub layouts: Vec<Vec<Layout>>,
-    /// The value sets.
-    pub values: Vec<ValueSet>,
-    /// What is asked of the outputs.
-    pub checks: Vec<Check>,
-    /// The tier.
-    pub tier: Tier,
-    /// Whether combinations that cannot be, of shapes with parameters, layouts or checks, are left out; otherwise they are errors.
-    pub skip_impossible: bool,
-    /// The limit.
-    pub limit: LimitSpec,
-    /// Seconds a case may take on one backend; the run's limit if there is none.
-    pub timeout: Option<f64>,
-    /// Whether every case gets a worker of its own.
-    pub isolated: bool,
-    /// Words by which the cases can be selected.
-    pub tags: Vec<String>,
+    /// Its cases: the cross of the lists of each of its rows.
+    pub cases: Vec<Case>,
 }
 
 #[cfg(test)]

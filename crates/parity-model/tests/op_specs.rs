@@ -20,9 +20,14 @@ fn files() -> Vec<SpecFile> {
     paths.sort();
     let read = |path: &std::path::PathBuf| {
         let text = std::fs::read_to_string(path).expect("a spec can be read");
-        spec::parse(&path.display().to_string(), &text).unwrap_or_else(|errors| panic!("{errors:#?}"))
+        (path.display().to_string(), text)
     };
-    paths.iter().map(read).collect()
+    let texts: Vec<(String, String)> = paths.iter().map(read).collect();
+    let texts: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    spec::read(&texts).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
 fn cases() -> Vec<Case> {

@@ -12,11 +12,11 @@ fn cases() -> Vec<Case> {
         path.extension().is_some_and(|extension| extension == "toml")
             && !path.ends_with("known-failures.toml")
     });
-    let read = |path: std::path::PathBuf| {
-        let text = std::fs::read_to_string(&path).expect("a spec can be read");
-        spec::parse(&path.display().to_string(), &text).expect("a spec is valid")
-    };
-    let files: Vec<_> = specs.map(read).collect();
+    let texts: Vec<String> = specs
+        .map(|path| std::fs::read_to_string(path).expect("a spec can be read"))
+        .collect();
+    let texts: Vec<(&str, &str)> = texts.iter().map(|text| ("a spec", text.as_str())).collect();
+    let files = spec::read(&texts).expect("the specs are valid");
     let cases = spec::expand(&files).expect("the specs are valid");
     cases.into_iter().filter(|case| case.tier <= Tier::Ci).collect()
 }

@@ -17,6 +17,9 @@ use crate::error::Error;
 /// Name of the directory looked for.
 const DIRECTORY: &str = "op-specs";
 
+/// Name of the file in it with the sweeps that its specs share.
+pub(crate) const SWEEPS: &str = "sweeps.toml";
+
 /// Name of the file in it that is no spec.
 pub const KNOWN_FAILURES: &str = "known-failures.toml";
 
@@ -52,25 +55,20 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf, Error> {
     })
 }
 
-/// Every case of every spec in `dir`, files in the order of their names.
+/// Every case of every spec in `dir`, in the order of ids.
 ///
 /// # Errors
 /// A file that cannot be read, or all that is wrong with the specs.
 pub fn load(dir: &Path) -> Result<Vec<Case>, Error> {
     let mut sources = Sources::default();
-    let (mut files, mut errors) = (Vec::new(), Vec::new());
     for path in spec_files(dir)? {
-        let name = path.display().to_string();
-        match spec::parse(&name, sources.read(&path)?) {
-            Ok(file) => files.push(file),
-            Err(found) => errors.extend(found),
-        }
+        sources.read(&path)?;
     }
-    if errors.is_empty() {
-        spec::expand(&files).map_err(|errors| sources.failure(errors))
-    } else {
-        Err(sources.failure(errors))
-    }
+    let texts = sources.texts.iter();
+    let texts: Vec<(&str, &str)> = texts.map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    spec::read(&texts)
+        .and_then(|files| spec::expand(&files))
+        .map_err(|errors| sources.failure(errors))
 }
 
 fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {

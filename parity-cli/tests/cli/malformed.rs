@@ -200,13 +200,16 @@ const SPECS: &[Spoiled] = &[
     ),
     (
         "ops = [\"exp\"]",
-        "ops = \"exp\"",
-        &["`ops` must be an array, not a string", ":3:7"],
+        "ops = 3",
+        &["`ops` must be a string, not an integer", ":3:7"],
     ),
     (
         "ops = [\"exp\"]",
         "ops = [\"affine\"]",
-        &["`affine` takes 2 parameters, not 0", "[[mul, add]]"],
+        &[
+            "`affine` takes 2 parameters, not 0",
+            "its parameters are mul, add",
+        ],
     ),
     (
         "dtypes = [\"f32\"]",

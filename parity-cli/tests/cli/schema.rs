@@ -75,15 +75,18 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, errors: &mut Vec
                 }
             }
             "additionalProperties" => {
-                assert_eq!(*rule, json!(false));
-                let known = schema["properties"].as_object().unwrap();
-                let other = value
+                let known = schema.get("properties").and_then(Value::as_object);
+                let is_other = |key: &String| known.is_none_or(|known| !known.contains_key(key));
+                for (key, value) in value
                     .as_object()
                     .into_iter()
                     .flatten()
-                    .find(|(key, _)| !known.contains_key(*key));
-                if let Some((key, _)) = other {
-                    fail(&format!("has the unknown key {key}"));
+                    .filter(|(key, _)| is_other(key))
+                {
+                    match rule {
+                        Value::Bool(false) => fail(&format!("has the unknown key {key}")),
+                        rule => check(root, rule, value, &format!("{at}.{key}"), errors),
+                    }
                 }
             }
             "anyOf" | "oneOf" => {
@@ -135,10 +138,10 @@ fn every_file_of_the_specs_fits_their_schema() {
     assert!(specs.len() > 10);
     for (name, spec) in specs {
         // The form that is meant, for a message that says what is wrong.
-        let form = if spec.get("known").is_some() {
-            "known_failures"
-        } else {
-            "spec"
+        let form = match (spec.get("known"), spec.get("family")) {
+            (Some(_), _) => "known_failures",
+            (None, None) => "sweeps",
+            (None, Some(_)) => "spec",
         };
         let mut errors = errors(&schema, &spec);
         check(&schema, &schema["$defs"][form], &spec, "$", &mut errors);
@@ -159,6 +162,15 @@ fn a_spec_that_the_reader_refuses_does_not_fit() {
         errors(&schema, &json!({"family": "unary", "group": [group]})).is_empty()
     };
     assert!(fits("tags", json!(["pinned"])) && fits("shapes", json!([[], [[2], [2]]])));
+    assert!(
+        fits("layouts", json!(["*,..", "contiguous,{sliced,offset}"]))
+            && fits("values", json!({"floats": "any"}))
+    );
+    assert!(
+        fits("params", json!({"dim": [0, 1]}))
+            && fits("dtypes", json!(["all", "-f16"]))
+            && fits("ops", json!("all"))
+    );
     assert!(fits("layouts", json!(["contiguous,sliced"])) && fits("limit", json!({"ulp": 2, "source": "x"})));
     for (key, value) in [
         ("ops", json!([])),
@@ -167,6 +179,11 @@ fn a_spec_that_the_reader_refuses_does_not_fit() {
         ("dtypes", json!(["f33"])),
         ("shapes", json!([[-1]])),
         ("layouts", json!(["contiguous,"])),
+        ("layouts", json!("{sliced,offset")),
+        ("dtypes", json!("-floats")),
+        ("params", json!({"dim": "x"})),
+        ("with", json!({"sizes": {"ops": ["exp"]}})),
+        ("cases", json!([{"sweep": "x"}])),
         ("values", json!(["uniform(1)"])),
         ("tier", json!("sometimes")),
         ("limit", json!({"ulp": 2})),

@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::SpecError;
 
-/// Where errors go.
+/// Where the errors of a file go.
 pub(super) struct Report<'a> {
-    file: &'a str,
+    pub(super) file: &'a str,
     errors: RefCell<Vec<SpecError>>,
 }
 
@@ -23,26 +23,30 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn error(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
-        let (message, help) = (
-            message.into(),
-            Some(help.into()).filter(|help: &String| !help.is_empty()),
-        );
-        self.errors.borrow_mut().push(SpecError {
+        let error = SpecError {
             file: self.file.to_owned(),
             span,
-            message,
-            help,
-        });
+            message: message.into(),
+            help: Some(help.into()).filter(|help: &String| !help.is_empty()),
+        };
+        // A sweep is read once for every group that uses it.
+        let mut errors = self.errors.borrow_mut();
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
+
+    /// What was wrong, in file order.
+    pub(super) fn errors(self) -> Vec<SpecError> {
+        let mut errors = self.errors.into_inner();
+        errors.sort_by_key(|error| error.span.start);
+        errors
     }
 
     /// The value if nothing was wrong, else what was, in file order.
     pub(super) fn finish<T>(self, value: T) -> Result<T, Vec<SpecError>> {
-        let mut errors = self.errors.into_inner();
-        if errors.is_empty() {
-            return Ok(value);
-        }
-        errors.sort_by_key(|error| error.span.start);
-        Err(errors)
+        let errors = self.errors();
+        if errors.is_empty() { Ok(value) } else { Err(errors) }
     }
 }
 
@@ -59,11 +63,13 @@ pub(super) fn document<'i>(report: &Report<'_>, text: &'i str) -> Spanned<DeTabl
     document
 }
 
-/// A table with a fixed set of keys.
+/// A table with a fixed set of keys, and the tables that have what it leaves out.
+#[derive(Clone)]
 pub(super) struct Table<'r, 'i> {
     pub(super) report: &'r Report<'r>,
     pub(super) span: Range<usize>,
-    table: &'r DeTable<'i>,
+    /// The tables in which a key is looked for, in this order, with the file of each.
+    layers: Vec<(&'r Report<'r>, &'r DeTable<'i>)>,
 }
 
 impl<'r, 'i> Table<'r, 'i> {
@@ -79,17 +85,50 @@ impl<'r, 'i> Table<'r, 'i> {
             let help = suggest(name, keys.iter().copied());
             report.error(key.span(), format!("unknown key `{name}`"), help);
         }
-        Table { report, span, table }
+        Table {
+            report,
+            span,
+            layers: vec![(report, table)],
+        }
+    }
+
+    /// This table, which has from `below` what it leaves out.
+    pub(super) fn over(mut self, below: &Table<'r, 'i>) -> Self {
+        self.layers.extend(&below.layers);
+        self
+    }
+
+    /// This table in its place, with the words of `above` in front of its own.
+    pub(super) fn under(&self, above: &Table<'r, 'i>) -> Self {
+        Table {
+            report: self.report,
+            span: self.span.clone(),
+            layers: [above.layers.as_slice(), self.layers.as_slice()].concat(),
+        }
     }
 
     /// The value of an optional key.
     pub(super) fn get(&self, key: &str) -> Option<Value<'r, 'i>> {
-        let value = self.table.get(key)?;
-        Some(Value {
-            report: self.report,
-            key: key.to_owned(),
-            value,
-        })
+        self.first(&[key])
+    }
+
+    /// The value of the first of `keys` that a table has, in the nearest table that has one.
+    pub(super) fn first(&self, keys: &[&str]) -> Option<Value<'r, 'i>> {
+        let in_layer = |(report, table): &(&'r Report<'r>, &'r DeTable<'i>)| {
+            let key = keys.iter().find(|key| table.contains_key(**key))?;
+            Some(Value {
+                report,
+                key: (*key).to_owned(),
+                value: table.get(*key)?,
+            })
+        };
+        self.layers.iter().find_map(in_layer)
+    }
+
+    /// Whether one table has both keys.
+    pub(super) fn has_both(&self, one: &str, other: &str) -> bool {
+        let both = |(_, table): &(_, &DeTable<'i>)| table.contains_key(one) && table.contains_key(other);
+        self.layers.iter().any(both)
     }
 
     /// The value of a key that must be there.
@@ -116,6 +155,11 @@ pub(super) struct Value<'r, 'i> {
 impl<'r, 'i> Value<'r, 'i> {
     pub(super) fn span(&self) -> Range<usize> {
         self.value.span()
+    }
+
+    /// The key.
+    pub(super) fn key(&self) -> &str {
+        &self.key
     }
 
     pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) {
@@ -204,6 +248,29 @@ impl<'r, 'i> Value<'r, 'i> {
         self.value.get_ref().as_array().is_some()
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        self.value.get_ref().as_table().is_some()
+    }
+
+    /// The place of each key of a table whose keys are names, and its value.
+    pub(super) fn entries(&self) -> Option<Vec<(Range<usize>, Value<'r, 'i>)>> {
+        let table = self
+            .value
+            .get_ref()
+            .as_table()
+            .or_else(|| self.wrong_type("a table"))?;
+        let entry = |(key, value): (&Spanned<_>, &'r Spanned<DeValue<'i>>)| {
+            let name: &std::borrow::Cow<'_, str> = key.get_ref();
+            let value = Value {
+                report: self.report,
+                key: name.clone().into_owned(),
+                value,
+            };
+            (key.span(), value)
+        };
+        Some(table.iter().map(entry).collect())
+    }
+
     /// The elements of an array; an empty one is an error unless `may_be_empty`.
     pub(super) fn array(&self, may_be_empty: bool) -> Option<Vec<Value<'r, 'i>>> {
         let array = self
@@ -230,8 +297,12 @@ impl<'r, 'i> Value<'r, 'i> {
         )
     }
 
-    /// Reads every element of a non-empty array, reporting elements that stand in it twice.
+    /// Reads a list in which nothing is twice: every element of a non-empty array, or the value itself, which is then all
+    /// of it.
     pub(super) fn list<T: PartialEq>(&self, read: impl Fn(&Value<'r, 'i>) -> Option<T>) -> Option<Vec<T>> {
+        if !self.is_array() {
+            return read(self).map(|one| vec![one]);
+        }
         let mut list = Vec::new();
         let elements = self.array(false)?;
         let count = elements.len();

@@ -4,7 +4,10 @@ use std::{fs, io::ErrorKind, path::Path};
 
 use parity_model::{Case, Check, LimitSpec, op::Role, spec};
 
-use crate::{error::Error, specs::Sources};
+use crate::{
+    error::Error,
+    specs::{SWEEPS, Sources},
+};
 
 /// Appends `case` to the spec `file`, which is made if it is not there. `why` is the comment above it.
 ///
@@ -13,6 +16,11 @@ use crate::{error::Error, specs::Sources};
 pub fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Error> {
     let name = file.display().to_string();
     let mut sources = Sources::default();
+    let beside = file.with_file_name(SWEEPS);
+    let sweeps = match beside.is_file() {
+        true => Some(sources.read(&beside)?.to_owned()),
+        false => None,
+    };
     let text = match fs::metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             format!(
@@ -22,11 +30,8 @@ pub fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Error> {
         }
         _ => {
             let text = sources.read(file)?.to_owned();
-            let spec = match spec::parse(&name, &text) {
-                Ok(spec) => spec,
-                Err(errors) => return Err(sources.failure(errors)),
-            };
-            if spec.family != case.op.family() {
+            let specs = read(&name, &text, sweeps.as_deref()).map_err(|errors| sources.failure(errors))?;
+            if let Some(spec) = specs.iter().find(|spec| spec.family != case.op.family()) {
                 return Err(Error::OtherFamily {
                     file: name,
                     family: spec.family.name(),
@@ -46,9 +51,16 @@ pub fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Error> {
             messages.join("; ")
         ))
     };
-    let parsed = spec::parse(&name, &pinned).map_err(wrong)?;
-    spec::expand(std::slice::from_ref(&parsed)).map_err(wrong)?;
+    let parsed = read(&name, &pinned, sweeps.as_deref()).map_err(wrong)?;
+    spec::expand(&parsed).map_err(wrong)?;
     fs::write(file, pinned).map_err(Error::write(file))
+}
+
+/// The spec with this text, which may use the sweeps of the file beside it.
+fn read(name: &str, text: &str, sweeps: Option<&str>) -> Result<Vec<spec::SpecFile>, Vec<spec::SpecError>> {
+    let beside = sweeps.map(|sweeps| (SWEEPS, sweeps));
+    let files: Vec<(&str, &str)> = [(name, text)].into_iter().chain(beside).collect();
+    spec::read(&files)
 }
 
 /// The group whose one case is `case`.
@@ -150,6 +162,6 @@ mod tests {
         };
         let text = format!("family = \"unary\"\n{}", group(&case));
         let file = spec::parse("a.toml", &text).unwrap();
-        assert_eq!(file.groups[0].limit, case.limit);
+        assert_eq!(file.groups[0].cases[0].limit, case.limit);
     }
 }

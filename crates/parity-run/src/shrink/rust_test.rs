@@ -223,8 +223,6 @@ mod tests {
         process::Command,
     };
 
-    use parity_model::spec;
-
     use super::*;
 
     /// What a printed test may use.
@@ -339,15 +337,7 @@ mod tests {
     /// The smallest case of every op and dtype in the quick tier of the specs.
     fn smallest_of_every_op() -> Vec<Case> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../op-specs");
-        let mut files = Vec::new();
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let is_spec = path.extension().is_some_and(|extension| extension == "toml");
-            if is_spec && !path.ends_with("known-failures.toml") {
-                files.push(spec::parse("a spec", &fs::read_to_string(path).unwrap()).unwrap());
-            }
-        }
-        let cases = spec::expand(&files).unwrap();
+        let cases = crate::specs::load(Path::new(folder)).unwrap();
         let size = |case: &&Case| {
             let elements = case.args.iter().map(|arg| arg.shape.iter().product::<usize>());
             let (quick, finite) = (case.tier, format!("{:?}", case.values));
