@@ -83,7 +83,7 @@ impl Selection {
         })
     }
 
-    /// The selected cases, in the specs' order; ids in the given order.
+    /// The selected cases, in the order of ids; ids in the given order.
     ///
     /// # Errors
     /// Specs that are not there or wrong, a tag that they lack, or a selection that no case matches.

@@ -84,7 +84,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, errors: &mut Vec
                     .filter(|(key, _)| is_other(key))
                 {
                     match rule {
-                        Value::Bool(false) => fail(&format!("has the unknown key {key}")),
+                        Value::Bool(false) => errors.push(format!("{at} has the unknown key {key}")),
                         rule => check(root, rule, value, &format!("{at}.{key}"), errors),
                     }
                 }

@@ -84,10 +84,10 @@ impl Grad {
 /// The shape rule: the weight has the shape of the function's result, and the gradient that of the argument.
 pub(super) fn shapes(grad: Grad, call: &Operands<'_>) -> Result<Shapes, String> {
     let (params, wrt) = grad.split(call.params)?;
-    let Some((weight, shapes)) = call.shapes.split_last() else {
+    let Some((weight, args)) = call.shapes.split_last() else {
         return Err(format!("`{grad}` takes arguments and a weight"));
     };
-    let result = result(grad, params, shapes)?;
+    let result = result(grad, params, args)?;
     if result.output != *weight {
         let (wanted, found) = (shape_text(&result.output), shape_text(weight));
         return Err(format!(
@@ -95,17 +95,17 @@ pub(super) fn shapes(grad: Grad, call: &Operands<'_>) -> Result<Shapes, String> 
         ));
     }
     Ok(Shapes {
-        output: shapes[wrt].to_vec(),
+        output: args[wrt].to_vec(),
         bound: result.bound,
     })
 }
 
-/// What the function makes of the shapes of its arguments, with its own parameters.
-pub(crate) fn result(grad: Grad, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, String> {
+/// What the function makes of the shapes of its arguments. The parameters are the function's.
+pub(crate) fn result(grad: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String> {
     match grad.of() {
-        Differentiable::Op(op) => infer(op, params, shapes),
+        Differentiable::Op(op) => infer(op, params, args),
         Differentiable::GradOnly(function) => {
-            (function.row().shape)(&Operands::new(Op::Grad(grad), params, shapes))
+            (function.row().shape)(&Operands::new(grad.into(), params, args))
         }
     }
 }
