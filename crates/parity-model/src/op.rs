@@ -9,6 +9,7 @@ pub mod batch;
 pub mod formats;
 mod forms;
 pub mod grad;
+mod pattern;
 pub mod shape;
 pub(crate) mod table;
 

@@ -32,19 +32,6 @@ impl Keep {
 }
 
 impl Reduce {
-    /// Whether the table has the reduction in this form.
-    const fn has(self, keep: Keep) -> bool {
-        let forms = self.row().forms;
-        let mut i = 0;
-        while i < forms.len() {
-            if forms[i].is(keep) {
-                return true;
-            }
-            i += 1;
-        }
-        false
-    }
-
     /// Whether this is the form that has the reduction's own name, and its gradient.
     pub(super) const fn is_plain(self, keep: Keep) -> bool {
         self.row().plain_form().is(keep)
@@ -65,6 +52,11 @@ struct List<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> List<T, N> {
+    const fn of(any: T) -> Self {
+        let items = [any; N];
+        List { items, len: 0 }
+    }
+
     const fn push(&mut self, item: T) {
         if self.len < N {
             self.items[self.len] = item;
@@ -73,39 +65,39 @@ impl<T: Copy, const N: usize> List<T, N> {
     }
 }
 
+/// A loop over a slice, as a constant can have it.
+macro_rules! each {
+    ($item:ident in $items:expr => $body:block) => {
+        let (items, mut i) = ($items, 0);
+        while i < items.len() {
+            let $item = &items[i];
+            $body
+            i += 1;
+        }
+    };
+}
+
 macro_rules! push_all {
     ($list:ident: $($family:ident)+) => {
-        $(
-            let mut i = 0;
-            while i < $family::ALL.len() {
-                $list.push(Op::$family($family::ALL[i]));
-                i += 1;
-            }
-        )+
+        $(each!(op in $family::ALL => { $list.push(Op::$family(*op)); });)+
     };
 }
 
 /// Every op that is no gradient, up to the family of gradients.
 const fn undifferentiated<const N: usize>() -> List<Op, N> {
-    let mut list = List {
-        items: [Op::Unary(Unary::Exp); N],
-        len: 0,
-    };
+    let mut list = List::of(Op::Unary(Unary::Exp));
     push_all!(list: Unary Binary);
-    let mut i = 0;
-    while i < Binary::ALL.len() {
-        list.push(Op::Broadcast(Binary::ALL[i]));
-        i += 1;
-    }
+    each!(op in Binary::ALL => { list.push(Op::Broadcast(*op)); });
     push_all!(list: Cast Where);
-    let (mut i, keeps) = (0, [Keep::Nothing, Keep::One, Keep::Scalar]);
-    while i < keeps.len() * Reduce::ALL.len() {
-        let (keep, op) = (keeps[i / Reduce::ALL.len()], Reduce::ALL[i % Reduce::ALL.len()]);
-        if op.has(keep) {
-            list.push(Op::Reduce(op, keep));
-        }
-        i += 1;
-    }
+    each!(keep in &[Keep::Nothing, Keep::One, Keep::Scalar] => {
+        each!(op in Reduce::ALL => {
+            each!(form in op.row().forms => {
+                if form.is(*keep) {
+                    list.push(Op::Reduce(*op, *keep));
+                }
+            });
+        });
+    });
     push_all!(list: Indexing Matmul Conv Pool Upsample Copies Sort Nn Layers Random);
     list
 }
@@ -114,23 +106,14 @@ const UNDIFFERENTIATED: &[Op] = &undifferentiated::<{ undifferentiated::<0>().le
 
 /// Every function of which the table has the gradient.
 const fn differentiable<const N: usize>() -> List<Differentiable, N> {
-    let mut list = List {
-        items: [Differentiable::Op(Op::Unary(Unary::Exp)); N],
-        len: 0,
-    };
-    let mut i = 0;
-    while i < UNDIFFERENTIATED.len() {
-        let (row, form) = UNDIFFERENTIATED[i].row();
+    let mut list = List::of(Differentiable::GradOnly(GradOnly::Permute));
+    each!(op in UNDIFFERENTIATED => {
+        let (row, form) = op.row();
         if row.gradient.is_some() && matches!(form, Form::Plain | Form::Broadcast) {
-            list.push(Differentiable::Op(UNDIFFERENTIATED[i]));
+            list.push(Differentiable::Op(*op));
         }
-        i += 1;
-    }
-    i = 0;
-    while i < GradOnly::ALL.len() {
-        list.push(Differentiable::GradOnly(GradOnly::ALL[i]));
-        i += 1;
-    }
+    });
+    each!(function in GradOnly::ALL => { list.push(Differentiable::GradOnly(*function)); });
     list
 }
 
@@ -138,20 +121,9 @@ const DIFFERENTIABLE: &[Differentiable] = &differentiable::<{ differentiable::<0
 
 /// Every op, by family.
 const fn all<const N: usize>() -> List<Op, N> {
-    let mut list = List {
-        items: [UNDIFFERENTIATED[0]; N],
-        len: 0,
-    };
-    let mut i = 0;
-    while i < UNDIFFERENTIATED.len() {
-        list.push(UNDIFFERENTIATED[i]);
-        i += 1;
-    }
-    i = 0;
-    while i < DIFFERENTIABLE.len() {
-        list.push(Op::Grad(Grad::listed(&DIFFERENTIABLE[i])));
-        i += 1;
-    }
+    let mut list = List::of(UNDIFFERENTIATED[0]);
+    each!(op in UNDIFFERENTIATED => { list.push(*op); });
+    each!(function in DIFFERENTIABLE => { list.push(Op::Grad(Grad::listed(function))); });
     push_all!(list: Quantized);
     list
 }

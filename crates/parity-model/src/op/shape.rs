@@ -157,6 +157,12 @@ impl<'a> Operands<'a> {
         format!("`{}`: {why}, and the shapes are {}", self.op, shapes.join(","))
     }
 
+    /// What a pattern makes of the shapes, such as `[m, k] [k] -> [m]`: see `op/pattern.rs`.
+    pub(crate) fn fit(&self, pattern: &str) -> Result<Shapes, String> {
+        let found = super::pattern::fit(pattern, self.shapes);
+        found.ok_or_else(|| self.mismatch(&format!("the shapes go by {pattern}")))
+    }
+
     pub(crate) fn require(&self, holds: bool, why: &str) -> Result<(), String> {
         if holds { Ok(()) } else { Err(self.mismatch(why)) }
     }
@@ -175,25 +181,6 @@ pub(crate) fn alike(call: &Operands<'_>) -> Result<Shapes, String> {
 /// The output has the argument's shape, whose dimensions the parameters name in ascending order.
 pub(crate) fn same_along_dims(call: &Operands<'_>) -> Result<Shapes, String> {
     call.dims()?;
-    Shapes::of(call.shapes[0].to_vec())
-}
-
-/// The output has the argument's shape, whose last dimension has extent `LEAST` at least.
-pub(crate) fn last_dim<const LEAST: usize>(call: &Operands<'_>) -> Result<Shapes, String> {
-    let x = call.shapes[0];
-    call.require(!x.is_empty(), "a scalar has no last dimension")?;
-    call.require(x[x.len() - 1] >= LEAST, "the last dimension is not empty")?;
-    Shapes::of(x.to_vec())
-}
-
-/// The first argument is normed along its last dimension, and the others are weights for it.
-pub(crate) fn normed(call: &Operands<'_>) -> Result<Shapes, String> {
-    let last = call.shapes[0].last().copied().unwrap_or(0);
-    let weights = call.shapes[1..].iter().all(|weight| **weight == [last]);
-    call.require(
-        last > 0 && weights,
-        "the weights are as long as the last dimension, which is not empty",
-    )?;
     Shapes::of(call.shapes[0].to_vec())
 }
 

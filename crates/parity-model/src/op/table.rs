@@ -66,26 +66,17 @@ pub(crate) struct Gradient {
 impl Row {
     /// The op's parameters.
     pub(crate) const fn params(&self) -> &'static [&'static str] {
-        match self.params_and_wrt {
-            [params @ .., _] => params,
-            [] => &[],
-        }
+        without_last(self.params_and_wrt)
     }
 
     /// The names of the op's arguments.
     pub(crate) const fn args(&self) -> &'static [&'static str] {
-        match self.args_and_weight {
-            [args @ .., _] => args,
-            [] => &[],
-        }
+        without_last(self.args_and_weight)
     }
 
     /// The roles of the op's arguments.
     pub(crate) const fn roles(&self) -> &'static [Role] {
-        match self.roles_and_weight {
-            [roles @ .., _] => roles,
-            [] => &[],
-        }
+        without_last(self.roles_and_weight)
     }
 
     /// The form of a reduction that has its own name.
@@ -109,6 +100,13 @@ impl Row {
             _ if data > 1 => self.params_and_wrt,
             params => params,
         }
+    }
+}
+
+const fn without_last<T>(all: &'static [T]) -> &'static [T] {
+    match all {
+        [own @ .., _] => own,
+        [] => all,
     }
 }
 
@@ -142,8 +140,8 @@ macro_rules! names {
 /// - the names of its scalar parameters, one that ends in `..` for one parameter or more;
 /// - its arguments by name, each with its [`Role`], and the dtypes for which the op means something;
 /// - the output's dtype, where it is not the data's;
-/// - its shape rule and its batch rule, which are functions of [`shape`](super::shape) and [`batch`](super::batch), or beside
-///   the rows;
+/// - its shape rule, a function such as `alike` or a pattern such as `|call| call.fit("[m, k] [k] -> [m]")`;
+/// - its batch rule, a function such as `every`;
 /// - for a reduction its forms;
 /// - the dtypes for which candle's gradient is compared, and its right answer in words.
 macro_rules! ops {

@@ -12,12 +12,10 @@ ops! {
     /// a + b, correctly rounded; integers wrap.
     Add "add" (a: Data, b: Data) on ANY, shape: alike, batch: every, grad on WIDE: "w by either.";
     /// a - b, correctly rounded; integers wrap.
-    Sub "sub" (a: Data, b: Data) on ANY, shape: alike, batch: every,
-        grad on WIDE: "w by the left, -w by the right.";
+    Sub "sub" (a: Data, b: Data) on ANY, shape: alike, batch: every, grad on WIDE: "w by the left, -w by the right.";
     /// a b, correctly rounded; integers wrap.
     Mul "mul" (a: Data, b: Data) on ANY, shape: alike, batch: every, grad on WIDE: "w times the other.";
-    /// a / b, correctly rounded; integers truncate and wrap, and an integer divided by zero has all bits
-    /// set.
+    /// a / b, correctly rounded; integers truncate and wrap, and an integer divided by zero has all bits set.
     Div "div" (a: Data, b: Data) on ANY, shape: alike, batch: every,
         grad on WIDE: "w / b by the left, -w a / b^2 by the right.";
     /// IEEE 754-2019 `maximum`: NaN propagates.

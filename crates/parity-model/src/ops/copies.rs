@@ -14,10 +14,9 @@ ops! {
     Cat "cat" ["dim"] (a: Data, b: Data) on ANY, shape: cat, batch: beside::<0>,
         grad on WIDE: "The part of w that is the argument's.";
     /// The first argument with the second written over its slices from `offset` on.
-    SliceSet "slice_set" ["dim", "offset"] (x: Data, source: Data) on ANY, shape: along_dim,
-        batch: beside::<0>;
-    /// A copy of the argument whose slices from `start` on along the dimension were set to `value`,
-    /// converted to the dtype as Rust's `as` does.
+    SliceSet "slice_set" ["dim", "offset"] (x: Data, source: Data) on ANY, shape: along_dim, batch: beside::<0>;
+    /// A copy of the argument whose slices from `start` on along the dimension were set to `value`, converted to the
+    /// dtype as Rust's `as` does.
     Fill "fill" ["value", "dim", "start", "len"] (x: Data) on ANY, shape: fill, batch: beside::<1>;
     /// Zeros before and after along the dimension.
     PadZeros "pad_with_zeros" ["dim", "left", "right"] (x: Data) on ANY, shape: pad, batch: beside::<0>,
@@ -29,8 +28,7 @@ ops! {
     Stack "stack" ["dim"] (a: Data, b: Data) on ANY, shape: stack, batch: stacked,
         grad on WIDE: "The slice of w that is the argument's.";
     /// The first argument with the second in the place of its slices from `start` on, as a new tensor.
-    SliceScatter "slice_scatter" ["dim", "start"] (x: Data, source: Data) on ANY, shape: along_dim,
-        batch: beside::<0>,
+    SliceScatter "slice_scatter" ["dim", "start"] (x: Data, source: Data) on ANY, shape: along_dim, batch: beside::<0>,
         grad on WIDE: "w where the argument's elements are, 0 where they were written over.";
     /// The tensor beside itself, as often as is said for each dimension.
     Repeat "repeat" ["times.."] (x: Data) on ANY, shape: repeat, batch: repeated_once,
@@ -39,8 +37,7 @@ ops! {
     Flip "flip" ["dims.."] (x: Data) on ANY, shape: same_along_dims, batch: unnamed,
         grad on F32_F64: "w with the slices in reverse order.";
     /// out[(i + shift) mod n] = x[i] along the dimension.
-    Roll "roll" ["shift", "dim"] (x: Data) on ANY, shape: roll, batch: beside::<1>,
-        grad on WIDE: "w rolled back.";
+    Roll "roll" ["shift", "dim"] (x: Data) on ANY, shape: roll, batch: beside::<1>, grad on WIDE: "w rolled back.";
     /// Windows of `size` along the dimension, each `step` after the one before, as a new last dimension.
     Unfold "unfold" ["dim", "size", "step"] (x: Data) on ANY, shape: unfold, batch: beside::<0>,
         grad on F32_F64: "The sum of w over the windows that hold the element.";
@@ -54,8 +51,8 @@ ops! {
     PixelUnshuffle "pixel_unshuffle" ["factor"] (x: Data) on ANY, shape: pixel_unshuffle, batch: leading::<4>,
         grad on WIDE: "w shuffled.";
     /// The edges of the last two of four dimensions repeated, by one element or by none.
-    ReplicationPad2d "replication_pad2d" ["pad"] (x: Data) on ANY, shape: replication_pad,
-        batch: leading::<4>, grad on F32_F64: "The sum of w of the copies of the element.";
+    ReplicationPad2d "replication_pad2d" ["pad"] (x: Data) on ANY, shape: replication_pad, batch: leading::<4>,
+        grad on F32_F64: "The sum of w of the copies of the element.";
     /// The slices from `start` on along the dimension.
     Narrow "narrow" ["dim", "start", "len"] (x: Data) on ANY, shape: narrow, batch: whole,
         grad on WIDE: "w in the slices from `start` on, 0 elsewhere.";
@@ -76,25 +73,23 @@ ops! {
     /// The dimensions from `first` to `last` as one, row-major.
     Flatten "flatten" ["first", "last"] (x: Data) on ANY, shape: flatten, batch: never;
     /// The elements, row-major, under another shape.
-    Reshape "reshape" ["dims.."] (x: Data) on ANY, shape: reshape, batch: never,
-        grad on WIDE: "w in the shape of x.";
+    Reshape "reshape" ["dims.."] (x: Data) on ANY, shape: reshape, batch: never, grad on WIDE: "w in the shape of x.";
     /// The tensor repeated along dimensions that it lacks, or has with extent 1.
     BroadcastAs "broadcast_as" ["dims.."] (x: Data) on ANY, shape: broadcast_as, batch: never,
         grad on F32_F64: "The sum of w of the copies of the element.";
     /// The first argument with the second in the place of its elements from one start in each dimension on.
     SliceAssign "slice_assign" ["starts.."] (x: Data, source: Data) on ANY, shape: anywhere, batch: whole,
         grad on WIDE: "By the first argument: w where its elements are, 0 where they were written over.";
-    /// What a cache of candle-nn's for `size` slices holds after both were appended: one after the other,
-    /// grown where they do not fit.
+    /// What a cache of candle-nn's for `size` slices holds after both were appended: one after the other, grown where
+    /// they do not fit.
     KvCache "kv_cache" ["dim", "size"] (x: Data, next: Data) on ANY, shape: kv_cache, batch: whole;
-    /// What appending the second returns: the last `size` slices, slice i of all that came at place i mod
-    /// `size`; the second itself where it is as long as the cache.
-    RotatingKvCache "rotating_kv_cache" ["dim", "size"] (x: Data, next: Data) on ANY,
-        shape: rotating_kv_cache, batch: whole;
+    /// What appending the second returns: the last `size` slices, slice i of all that came at place i mod `size`; the
+    /// second itself where it is as long as the cache.
+    RotatingKvCache "rotating_kv_cache" ["dim", "size"] (x: Data, next: Data) on ANY, shape: rotating_kv_cache,
+        batch: whole;
     /// One of the two grids of two lists: [m, n], or [n, m] with `xy` 1.
     Meshgrid "meshgrid" ["xy", "which"] (a: Data, b: Data) on ANY, shape: meshgrid, batch: never;
-    /// `value` everywhere, converted to the dtype as Rust's `as` does; the argument lends its shape and
-    /// dtype.
+    /// `value` everywhere, converted to the dtype as Rust's `as` does; the argument lends its shape and dtype.
     Full "full" ["value"] (x: Data) on ANY, shape: alike, batch: every;
     /// Zeros; the argument lends its shape and dtype.
     Zeros "zeros" (x: Data) on ANY, shape: alike, batch: every;
@@ -106,8 +101,8 @@ ops! {
     Tril "tril2" (x: Data) on ANY, shape: square, batch: never;
     /// Ones on and above the diagonal, zeros below; the argument, [n, n], lends its shape and dtype.
     Triu "triu2" (x: Data) on ANY, shape: square, batch: never;
-    /// start + i step below `end`, or above it where the step is negative, rounded once; all three
-    /// converted to the dtype first, and the argument lends its shape and dtype.
+    /// start + i step below `end`, or above it where the step is negative, rounded once; all three converted to the
+    /// dtype first, and the argument lends its shape and dtype.
     Arange "arange_step" ["start", "end", "step"] (x: Data) on ANY, shape: arange, batch: never;
     /// For each id a row of `depth` numbers: the second of the data where the id is, the first elsewhere.
     OneHot "one_hot" ["depth"] (values: Data, ids: Index) on ANY, shape: one_hot, batch: ids;

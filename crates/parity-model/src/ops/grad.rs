@@ -12,8 +12,7 @@ ops! {
     Permute "permute" (x: Data) on ANY, shape: reversed, batch: never,
         grad on WIDE: "w with all dimensions in reverse order, as the function has x.";
     /// The elements, row-major, as one dimension.
-    Flatten "flatten" (x: Data) on ANY, shape: one_list, batch: never,
-        grad on WIDE: "w in the shape of x.";
+    Flatten "flatten" (x: Data) on ANY, shape: one_list, batch: never, grad on WIDE: "w in the shape of x.";
     /// The argument repeated `times` along a new first dimension.
     Expand "broadcast_left" ["times"] (x: Data) on ANY, shape: repeated, batch: never,
         grad on F32_F64: "The sum of w over the new first dimension.";

@@ -9,28 +9,17 @@ ops! {
     pub enum Matmul;
 
     /// [.., m, k] times [.., k, n], accumulated in f32 at least and rounded once.
-    Matmul "matmul" (a: Data, b: Data) on WIDE, shape: matmul, batch: batches,
-        grad on WIDE: "w b^T by the left, a^T w by the right.";
+    Matmul "matmul" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[.., m, k] [.., k, n] -> [.., m, n]"),
+        batch: batches, grad on WIDE: "w b^T by the left, a^T w by the right.";
     /// As `matmul`, after the batch dimensions were broadcast to a common shape.
-    BroadcastMatmul "broadcast_matmul" (a: Data, b: Data) on WIDE, shape: broadcast_matmul,
-        batch: leading::<3>,
+    BroadcastMatmul "broadcast_matmul" (a: Data, b: Data) on WIDE, shape: broadcast_matmul, batch: leading::<3>,
         grad on F32_F64: "As `grad_matmul`, summed over the batches along which the argument repeats.";
     /// [m, k] times [k], as `matmul` has it.
-    Mv "mv" (a: Data, b: Data) on WIDE, shape: mv, batch: leading::<2>, grad on F32_F64: "As `grad_matmul`.";
-    /// The sum of the products of two lists, made of parts: each product is rounded to the dtype; integers
-    /// wrap.
-    Dot "dot" (a: Data, b: Data) on ANY, shape: dot, batch: never, grad on F32_F64: "w times the other.";
-}
-
-fn matmul(call: &Operands<'_>) -> Result<Shapes, String> {
-    let (l, r) = (call.shapes[0], call.shapes[1]);
-    call.require(
-        l.len() >= 2 && l.len() == r.len(),
-        "both have one rank of at least 2",
-    )?;
-    let same = l[..l.len() - 2] == r[..r.len() - 2];
-    call.require(same, "the batch dimensions are the same")?;
-    broadcast_matmul(call)
+    Mv "mv" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[m, k] [k] -> [m]"), batch: leading::<2>,
+        grad on F32_F64: "As `grad_matmul`.";
+    /// The sum of the products of two lists, made of parts: each product is rounded to the dtype; integers wrap.
+    Dot "dot" (a: Data, b: Data) on ANY, shape: |call| call.fit("[k] [k] -> []"), batch: never,
+        grad on F32_F64: "w times the other.";
 }
 
 fn broadcast_matmul(call: &Operands<'_>) -> Result<Shapes, String> {
@@ -44,19 +33,6 @@ fn broadcast_matmul(call: &Operands<'_>) -> Result<Shapes, String> {
     let batch = broadcast_to(batch_l, batch_r);
     let batch = batch.ok_or_else(|| call.mismatch("the batch dimensions have a common shape"))?;
     Shapes::of([batch.as_slice(), &[inner_l[0], inner_r[1]]].concat())
-}
-
-fn mv(call: &Operands<'_>) -> Result<Shapes, String> {
-    let (l, r) = (call.shapes[0], call.shapes[1]);
-    let fits = l.len() == 2 && r.len() == 1 && l[1] == r[0];
-    call.require(fits, "the left is [m, k] and the right [k]")?;
-    Shapes::of(vec![l[0]])
-}
-
-fn dot(call: &Operands<'_>) -> Result<Shapes, String> {
-    let (l, r) = (call.shapes[0], call.shapes[1]);
-    call.require(l.len() == 1 && l == r, "both are lists of one length")?;
-    Shapes::of(vec![])
 }
 
 /// Along the first batch dimension; of two matrices, along the rows of the left.

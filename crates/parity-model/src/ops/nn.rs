@@ -2,7 +2,7 @@
 
 use super::ops;
 use crate::op::batch::{Cut, beside, every, leading};
-use crate::op::shape::{Operands, Shapes, alike, last_dim, normed};
+use crate::op::shape::{Operands, Shapes, alike};
 
 ops! {
     /// candle-nn's fused ops.
@@ -18,17 +18,16 @@ ops! {
     LeakyRelu "leaky_relu" ["slope"] (x: Data) on WIDE, shape: alike, batch: leading::<1>,
         grad on F32_F64: "w above zero, w slope below.";
     /// x tanh(log(1 + e^x)).
-    Mish "mish" (x: Data) on WIDE, shape: alike, batch: leading::<1>,
-        grad on F32_F64: "Of x tanh(log(1 + e^x)).";
+    Mish "mish" (x: Data) on WIDE, shape: alike, batch: leading::<1>, grad on F32_F64: "Of x tanh(log(1 + e^x)).";
     /// gamma x above zero, gamma alpha (e^x - 1) below; candle-nn has it in f32 alone.
     Selu "selu" ["alpha", "gamma"] (x: Data) on SINGLE, shape: alike, batch: leading::<1>,
         grad on SINGLE: "w gamma above zero, w gamma alpha e^x below.";
     /// The silu of the first half of the last dimension times the second half.
-    Swiglu "swiglu" (x: Data) on WIDE, shape: halves, batch: leading::<2>,
+    Swiglu "swiglu" (x: Data) on WIDE, shape: |call| call.fit("[.., 2n] -> [.., n]"), batch: leading::<2>,
         grad on F32_F64: "Of the silu of the first half times the second half.";
     /// e^(x - max) over the sum of its row.
-    SoftmaxLastDim "softmax_last_dim" (x: Data) on WIDE, shape: last_dim::<1>, batch: leading::<2>,
-        grad on F32_F64: "As `grad_softmax`.";
+    SoftmaxLastDim "softmax_last_dim" (x: Data) on WIDE, shape: |call| call.fit("[.., n+] -> [.., n]"),
+        batch: leading::<2>, grad on F32_F64: "As `grad_softmax`.";
     /// e^(x - max) over its sum along the dimension, made of parts.
     Softmax "softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>,
         grad on F32_F64: "p (w - sum(w p)) along the dimension, p = softmax(x).";
@@ -36,25 +35,19 @@ ops! {
     LogSoftmax "log_softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>,
         grad on F32_F64: "w - p sum(w) along the dimension, p = softmax(x).";
     /// x alpha / sqrt(mean(x^2) + eps) along the last dimension.
-    RmsNorm "rms_norm" ["eps"] (x: Data, alpha: Data) on WIDE, shape: normed, batch: leading::<2>,
-        grad on F32_F64: "As `grad_rms_norm_slow`.";
+    RmsNorm "rms_norm" ["eps"] (x: Data, alpha: Data) on WIDE, shape: |call| call.fit("[.., n+] [n] -> [.., n]"),
+        batch: leading::<2>, grad on F32_F64: "As `grad_rms_norm_slow`.";
     /// (x - mean) alpha / sqrt(variance + eps) + beta along the last dimension.
-    LayerNorm "layer_norm" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE, shape: normed,
-        batch: leading::<2>, grad on F32_F64: "As `grad_layer_norm_slow`.";
+    LayerNorm "layer_norm" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE,
+        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: leading::<2>,
+        grad on F32_F64: "As `grad_layer_norm_slow`.";
     /// Rotates x [b, h, t, d] by cos and sin [t, d / 2] or [b, t, d / 2], pairing i with i + d / 2.
-    Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope::<2>, batch: rotated,
+    Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated,
         grad on F32_F64: "As `grad_rope_slow`.";
     /// As `rope`, pairing 2 i with 2 i + 1.
-    RopeI "rope_i" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope::<2>, batch: rotated;
+    RopeI "rope_i" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated;
     /// As `rope` for x [b, t, h, d].
-    RopeThd "rope_thd" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope::<1>, batch: rotated;
-}
-
-fn halves(call: &Operands<'_>) -> Result<Shapes, String> {
-    let x = call.shapes[0];
-    let last = x.last().copied().unwrap_or(1);
-    call.require(last.is_multiple_of(2), "the last dimension has two halves")?;
-    Shapes::of(call.with_extent(x.len() - 1, last / 2))
+    RopeThd "rope_thd" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope_thd, batch: rotated;
 }
 
 fn softmax(call: &Operands<'_>) -> Result<Shapes, String> {
@@ -63,17 +56,15 @@ fn softmax(call: &Operands<'_>) -> Result<Shapes, String> {
     Shapes::of(x.to_vec())
 }
 
-/// Angles for the steps, which are dimension `STEPS` of x.
-pub(super) fn rope<const STEPS: usize>(call: &Operands<'_>) -> Result<Shapes, String> {
-    let x = call.rank(0, 4)?;
-    let angles = [x[0], x[STEPS], x[3] / 2];
-    let fits = |shape: &[usize]| shape == &angles[1..] || shape == angles;
-    let alike = call.shapes[1] == call.shapes[2];
-    call.require(
-        x[3].is_multiple_of(2) && alike && fits(call.shapes[1]),
-        "cos and sin are [steps, width / 2] or [batch, steps, width / 2], and the width is even",
-    )?;
-    Shapes::of(x.to_vec())
+/// One list of angles for all of the batch, or one for each of it.
+pub(super) fn rope(call: &Operands<'_>) -> Result<Shapes, String> {
+    let each = call.fit("[b, h, t, 2d] [b, t, d] [b, t, d] -> [b, h, t, 2d]");
+    each.or_else(|_| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"))
+}
+
+fn rope_thd(call: &Operands<'_>) -> Result<Shapes, String> {
+    let each = call.fit("[b, t, h, 2d] [b, t, d] [b, t, d] -> [b, t, h, 2d]");
+    each.or_else(|_| call.fit("[b, t, h, 2d] [t, d] [t, d] -> [b, t, h, 2d]"))
 }
 
 /// Angles of three dimensions belong to the batch.

@@ -8,8 +8,8 @@ ops! {
     /// Pooling over windows of the last two of four dimensions.
     pub enum Pool;
 
-    /// The mean of each window, accumulated in f32 at least and rounded once; of integers truncated, their
-    /// sum wrapped to 64 bits.
+    /// The mean of each window, accumulated in f32 at least and rounded once; of integers truncated, their sum wrapped
+    /// to 64 bits.
     AvgPool2d "avg_pool2d" ["kh", "kw", "sh", "sw"] (x: Data) on ANY, shape: windows, batch: leading::<3>,
         grad on F32_F64: "The sum over the windows that hold the element of w over the size of a window.";
     /// The greatest element of each window; NaN if there is one.

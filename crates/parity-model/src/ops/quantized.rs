@@ -140,19 +140,17 @@ blocks! {
     /// The weights: scale times quant, with an offset added or taken away, in f32; exact or rounded once.
     Dequantize "dequantize_" (weights: Blocks) on bytes -> F32, shape: whole_blocks, batch: leading::<2>;
     /// As `dequantize`, rounded once more.
-    DequantizeF16 "dequantize_to_f16_" (weights: Blocks) on bytes -> F16, shape: whole_blocks,
-        batch: leading::<2>;
-    /// [.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through
-    /// ggml's 8-bit blocks.
+    DequantizeF16 "dequantize_to_f16_" (weights: Blocks) on bytes -> F16, shape: whole_blocks, batch: leading::<2>;
+    /// [.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through ggml's 8-bit
+    /// blocks.
     Qmatmul "qmatmul_" (x: Data, weights: Blocks) on activations, shape: qmatmul, batch: leading::<2>;
     /// The rows of the weights [rows, width] that ids of any shape name, as `dequantize` has them.
     Embedding "embedding_" (weights: Blocks, ids: Index) on bytes -> F32, shape: embedding, batch: ids;
-    /// For each id of a token, [t, s], its activations, [t, 1, k] or [t, s, k], times the transpose of the
-    /// weights [experts, n, k] that the id names; rounding as `qmatmul`.
-    IndexedMoe "indexed_moe_" (x: Data, weights: Blocks, ids: Index) on experts, shape: indexed_moe,
-        batch: tokens;
-    /// The weights that blocks made of the numbers mean: by the formulas of ggml's reference quantizers
-    /// where those leave no choice, near the numbers where they search.
+    /// For each id of a token, [t, s], its activations, [t, 1, k] or [t, s, k], times the transpose of the weights
+    /// [experts, n, k] that the id names; rounding as `qmatmul`.
+    IndexedMoe "indexed_moe_" (x: Data, weights: Blocks, ids: Index) on experts, shape: indexed_moe, batch: tokens;
+    /// The weights that blocks made of the numbers mean: by the formulas of ggml's reference quantizers where those
+    /// leave no choice, near the numbers where they search.
     Quantize "quantize_" (x: Data) on numbers -> F32, shape: whole_blocks, batch: leading::<2>;
 }
 
@@ -181,25 +179,15 @@ fn embedding(call: &Operands<'_>) -> Result<Shapes, String> {
 }
 
 fn qmatmul(call: &Operands<'_>) -> Result<Shapes, String> {
-    call.rank(1, 2)?;
-    let (x, weights) = (call.shapes[0], weights(call, 1)?);
-    let fits = x.len() >= 2 && x.last() == weights.last();
-    call.require(fits, "activations are [.., m, k] and weights [n, k]")?;
-    Shapes::of(call.with_extent(x.len() - 1, weights[0]))
+    weights(call, 1)?;
+    call.fit("[.., m, k] [n, k] -> [.., m, n]")
 }
 
+/// One list of activations for all experts of a token, or one for each.
 fn indexed_moe(call: &Operands<'_>) -> Result<Shapes, String> {
-    call.rank(1, 3)?;
-    let (x, weights, ids) = (call.rank(0, 3)?, weights(call, 1)?, call.rank(2, 2)?);
-    let fits = x[0] == ids[0] && (x[1] == 1 || x[1] == ids[1]) && x[2] == weights[2];
-    call.require(
-        fits && weights[0] > 0,
-        "activations are [t, 1, k] or [t, s, k], weights [experts, n, k] and ids [t, s]",
-    )?;
-    Ok(Shapes {
-        output: vec![ids[0], ids[1], weights[1]],
-        bound: Some(weights[0]),
-    })
+    weights(call, 1)?;
+    let each = call.fit("[t, s, k] [experts+, n, k] [t, s] -> [t, s, n], ids < experts");
+    each.or_else(|_| call.fit("[t, 1, k] [experts+, n, k] [t, s] -> [t, s, n], ids < experts"))
 }
 
 /// Along the tokens, with all experts for either part.

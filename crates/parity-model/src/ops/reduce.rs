@@ -9,13 +9,12 @@ ops! {
     /// Sums and extremes along dimensions.
     pub enum Reduce;
 
-    /// The sum over the dimensions, accumulated in f32 at least and rounded once; integers wrap in their
-    /// own width.
+    /// The sum over the dimensions, accumulated in f32 at least and rounded once; integers wrap in their own width.
     Sum "sum" ["dims.."] (x: Data) on ANY, shape: reduced::<0>, batch: kept, forms: [Nothing, One, Scalar],
         grad on WIDE: "w of the sum that the element is in.";
     /// The sum over the dimensions divided by the number of its terms.
-    Mean "mean" ["dims.."] (x: Data) on FLOATS, shape: reduced::<0>, batch: kept,
-        forms: [Nothing, One, Scalar], grad on WIDE: "w over the number of terms.";
+    Mean "mean" ["dims.."] (x: Data) on FLOATS, shape: reduced::<0>, batch: kept, forms: [Nothing, One, Scalar],
+        grad on WIDE: "w over the number of terms.";
     /// The least element; NaN if there is one.
     Min "min" ["dim"] (x: Data) on ANY, shape: reduced::<1>, batch: kept, forms: [Nothing, One, Scalar],
         grad on WIDE: "w at the least element, shared evenly where several are; 0 elsewhere.";
@@ -30,8 +29,8 @@ ops! {
     Var "var" ["dim"] (x: Data) on FLOATS, shape: reduced::<2>, batch: kept, forms: [Nothing, One],
         grad on F32_F64: "2 w (x - mean) / (n - 1).";
     /// max + log sum e^(x - max) over the dimensions, made of parts.
-    LogSumExp "log_sum_exp" ["dims.."] (x: Data) on FLOATS, shape: reduced::<1>, batch: kept,
-        forms: [Nothing], grad on F32_F64: "w softmax(x).";
+    LogSumExp "log_sum_exp" ["dims.."] (x: Data) on FLOATS, shape: reduced::<1>, batch: kept, forms: [Nothing],
+        grad on F32_F64: "w softmax(x).";
     /// The sums of the elements so far along the dimension, accumulated in f32 at least and rounded once.
     CumSum "cumsum" ["dim"] (x: Data) on WIDE, shape: same_along_dims, batch: unnamed, forms: [Nothing],
         grad on F32_F64: "The sum of w from the element's place on along the dimension.";

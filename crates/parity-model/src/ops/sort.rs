@@ -2,18 +2,18 @@
 
 use super::ops;
 use crate::op::batch::leading;
-use crate::op::shape::last_dim;
 
 ops! {
     /// Sorting along the last dimension: stable, with NaN above every number.
     pub enum Sort;
 
     /// The indices that sort, ascending.
-    ArgSortAsc "argsort_asc" (x: Data) on ANY -> U32, shape: last_dim::<0>, batch: leading::<2>;
+    ArgSortAsc "argsort_asc" (x: Data) on ANY -> U32, shape: |call| call.fit("[.., n] -> [.., n]"), batch: leading::<2>;
     /// The indices that sort, descending.
-    ArgSortDesc "argsort_desc" (x: Data) on ANY -> U32, shape: last_dim::<0>, batch: leading::<2>;
+    ArgSortDesc "argsort_desc" (x: Data) on ANY -> U32, shape: |call| call.fit("[.., n] -> [.., n]"),
+        batch: leading::<2>;
     /// The elements, ascending.
-    SortAsc "sort_asc" (x: Data) on ANY, shape: last_dim::<0>, batch: leading::<2>;
+    SortAsc "sort_asc" (x: Data) on ANY, shape: |call| call.fit("[.., n] -> [.., n]"), batch: leading::<2>;
     /// The elements, descending.
-    SortDesc "sort_desc" (x: Data) on ANY, shape: last_dim::<0>, batch: leading::<2>;
+    SortDesc "sort_desc" (x: Data) on ANY, shape: |call| call.fit("[.., n] -> [.., n]"), batch: leading::<2>;
 }

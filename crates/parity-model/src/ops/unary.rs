@@ -39,8 +39,7 @@ ops! {
     Relu "relu" (x: Data) on ANY, shape: alike, batch: every,
         grad on WIDE: "w above zero, 0 below, anything between at zero.";
     /// x / (1 + e^-x); NaN at -inf, where the quotient is -inf / inf.
-    Silu "silu" (x: Data) on FLOATS, shape: alike, batch: every,
-        grad on WIDE: "w (s + x s (1 - s)), s = sigmoid(x).";
+    Silu "silu" (x: Data) on FLOATS, shape: alike, batch: every, grad on WIDE: "w (s + x s (1 - s)), s = sigmoid(x).";
     /// Hyperbolic tangent.
     Tanh "tanh" (x: Data) on FLOATS, shape: alike, batch: every, grad on WIDE: "w (1 - tanh^2 x).";
     /// Greatest integer not above x; the identity on integers.
@@ -51,8 +50,7 @@ ops! {
     Round "round" (x: Data) on ANY, shape: alike, batch: every;
     /// -1, 0 or 1; 0 for NaN.
     Sign "sign" (x: Data) on ANY, shape: alike, batch: every;
-    /// mul x + add, both parameters converted to the dtype first (saturating, as Rust's `as`); integers
-    /// wrap.
+    /// mul x + add, both parameters converted to the dtype first (saturating, as Rust's `as`); integers wrap.
     Affine "affine" ["mul", "add"] (x: Data) on ANY, shape: alike, batch: every, grad on WIDE: "w mul.";
     /// x^exponent as IEEE 754 `pow`, the exponent converted to the dtype first.
     Powf "powf" ["exponent"] (x: Data) on FLOATS, shape: alike, batch: every,
@@ -60,11 +58,9 @@ ops! {
     /// x above zero, alpha (e^x - 1) below, alpha converted to the dtype first.
     Elu "elu" ["alpha"] (x: Data) on FLOATS, shape: alike, batch: every,
         grad on WIDE: "w above zero, w alpha e^x below.";
-    /// minimum(maximum(x, min), max), both converted to the dtype first (saturating, as Rust's `as`): NaN
-    /// propagates.
+    /// minimum(maximum(x, min), max), both converted to the dtype first (saturating, as Rust's `as`): NaN propagates.
     Clamp "clamp" ["min", "max"] (x: Data) on ANY, shape: alike, batch: every,
         grad on WIDE: "w between both ends, 0 beyond, anything between at an end.";
-    /// round(x 10^decimals) 10^-decimals, halves away from zero; both powers and both products rounded to
-    /// the dtype.
+    /// round(x 10^decimals) 10^-decimals, halves away from zero; both powers and both products rounded to the dtype.
     RoundTo "round_to" ["decimals"] (x: Data) on FLOATS, shape: alike, batch: every;
 }

@@ -108,7 +108,12 @@ fn a_broken_rule_is_named() {
     breaks(Indexing::IndexSelect, &[0.0], &[&[2], &[2, 2]], "`ids` has 1");
     breaks(Indexing::Gather, &[0.0], &[&[2, 3], &[2, 4]], "no longer");
     breaks(Indexing::Gather, &[0.0], &[&[0, 3], &[2, 3]], "point at");
-    breaks(Matmul::Matmul, &[], &[&[2, 3], &[2, 3]], "columns of the left");
+    breaks(
+        Matmul::Matmul,
+        &[],
+        &[&[2, 3], &[2, 3]],
+        "go by [.., m, k] [.., k, n]",
+    );
     breaks(
         Conv::Conv1d,
         &[0.0, 0.0, 1.0, 1.0],
@@ -129,8 +134,13 @@ fn a_broken_rule_is_named() {
     );
     breaks(Copies::SliceSet, &[0.0, 2.0], &[&[3], &[2]], "inside the first");
     breaks(Copies::Fill, &[7.0, 0.0, 2.0, 2.0], &[&[3]], "slices lie inside");
-    breaks(Sort::SortAsc, &[], &[&[]], "a scalar");
-    breaks(Nn::Rope, &[], &[&[1, 1, 2, 3], &[2, 1], &[2, 1]], "is even");
+    breaks(Sort::SortAsc, &[], &[&[]], "go by [.., n]");
+    breaks(
+        Nn::Rope,
+        &[],
+        &[&[1, 1, 2, 3], &[2, 1], &[2, 1]],
+        "go by [b, h, t, 2d]",
+    );
     breaks(
         Quantized::Dequantize(Q6K),
         &[],
@@ -141,13 +151,13 @@ fn a_broken_rule_is_named() {
         Quantized::Qmatmul(Q4_0),
         &[],
         &[&[2, 64], &[5, 32]],
-        "weights [n, k]",
+        "go by [.., m, k] [n, k]",
     );
     breaks(
         Quantized::Qmatmul(Q4_0),
         &[],
         &[&[2, 32], &[1, 5, 32]],
-        "`weights` has 2",
+        "go by [.., m, k] [n, k]",
     );
     breaks(Quantized::Embedding(F16), &[], &[&[0, 7], &[1]], "point at");
 }
@@ -235,7 +245,7 @@ fn a_broken_rule_of_a_view_or_a_layer_is_named() {
         Layers::Linear,
         &[],
         &[&[2, 3], &[4, 5], &[4]],
-        "the weight [n, k]",
+        "go by [.., m, k] [n, k] [n]",
     );
     breaks(
         Layers::GroupNorm,
@@ -247,9 +257,9 @@ fn a_broken_rule_of_a_view_or_a_layer_is_named() {
         Layers::Attention,
         &[1.0],
         &[&[1, 2, 3, 4], &[1, 2, 5, 4], &[1, 2, 5, 6]],
-        "s = t",
+        "as many queries as keys",
     );
-    breaks(Layers::Mse, &[], &[&[3], &[4]], "one shape");
+    breaks(Layers::Mse, &[], &[&[3], &[4]], "go by [..+] [..+]");
     breaks(Random::Uniform, &[1.0, 1.0], &[&[3]], "below");
     breaks(
         Random::NormalSeeded,

@@ -1,0 +1,148 @@
+//! Shapes as rows write them: `[.., m, k] [n, k] [n] -> [.., m, n]` has one shape for each argument, and the output's. What the
+//! dimensions are for is not said here.
+//!
+//! A name has one extent wherever it is, `2d` twice that of `d`, a number its own, and `..` are any dimensions, the same
+//! wherever they are. With a `+` after it, an extent is not 0. `, ids < n` at the end says that ids are below the extent of `n`.
+
+use super::shape::Shapes;
+
+/// What the pattern makes of the shapes; `None` where they do not fit.
+pub(super) fn fit(pattern: &str, shapes: &[&[usize]]) -> Option<Shapes> {
+    let (args, output) = pattern.split_once(" -> ")?;
+    let (output, bound) = match output.split_once(", ids < ") {
+        Some((output, name)) => (output, Some(name)),
+        None => (output, None),
+    };
+    let mut extents = Extents::default();
+    let args: Vec<&str> = args.split_inclusive(']').collect();
+    let fits = args.len() == shapes.len()
+        && args
+            .iter()
+            .zip(shapes)
+            .all(|(arg, shape)| extents.bind_all(arg, shape));
+    if !fits {
+        return None;
+    }
+    Some(Shapes {
+        output: dims(output).flat_map(|dim| extents.all(dim)).collect(),
+        bound: bound.and_then(|name| extents.of(name)),
+    })
+}
+
+/// The dimensions of one shape of a pattern.
+fn dims(shape: &str) -> impl Iterator<Item = &str> {
+    let inner = shape.trim().trim_matches(['[', ']']);
+    inner.split(", ").filter(|dim| !dim.is_empty())
+}
+
+/// A dimension's factor and name: 2 and `d` of `2d`.
+fn factor(dim: &str) -> (usize, &str) {
+    let name = dim.trim_start_matches(|c: char| c.is_ascii_digit());
+    (dim[..dim.len() - name.len()].parse().unwrap_or(1), name)
+}
+
+/// What is known of the dimensions so far.
+#[derive(Default)]
+struct Extents<'p, 's> {
+    named: Vec<(&'p str, usize)>,
+    rest: Option<&'s [usize]>,
+}
+
+impl<'p, 's> Extents<'p, 's> {
+    fn of(&self, name: &str) -> Option<usize> {
+        let found = self.named.iter().find(|(known, _)| *known == name);
+        found.map(|(_, extent)| *extent)
+    }
+
+    /// The extents that a dimension of the output stands for.
+    fn all(&self, dim: &str) -> Vec<usize> {
+        if dim == ".." {
+            return self.rest.unwrap_or_default().to_vec();
+        }
+        let (factor, name) = factor(dim);
+        vec![factor * self.of(name).unwrap_or(1)]
+    }
+
+    fn bind_all(&mut self, arg: &'p str, shape: &'s [usize]) -> bool {
+        let dims: Vec<&str> = dims(arg).collect();
+        let Some(rest) = dims.iter().position(|dim| dim.starts_with("..")) else {
+            return dims.len() == shape.len() && dims.iter().zip(shape).all(|(dim, n)| self.bind(dim, *n));
+        };
+        let last = dims.len() - rest - 1;
+        if shape.len() < rest + last {
+            return false;
+        }
+        let (before, after) = shape.split_at(rest);
+        let (between, after) = after.split_at(after.len() - last);
+        let named = dims[..rest]
+            .iter()
+            .zip(before)
+            .chain(dims[rest + 1..].iter().zip(after));
+        let mut named = named.map(|(dim, n)| (*dim, *n));
+        named.all(|(dim, n)| self.bind(dim, n))
+            && *self.rest.get_or_insert(between) == between
+            && !(dims[rest].ends_with('+') && between.contains(&0))
+    }
+
+    fn bind(&mut self, dim: &'p str, extent: usize) -> bool {
+        let (factor, name) = factor(dim.trim_end_matches('+'));
+        if dim.ends_with('+') && extent == 0 || !extent.is_multiple_of(factor) {
+            return false;
+        }
+        if name.is_empty() {
+            return extent == factor;
+        }
+        let known = self.of(name);
+        if known.is_none() {
+            self.named.push((name, extent / factor));
+        }
+        known.is_none_or(|known| extent == factor * known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn gives(pattern: &str, shapes: &[&[usize]], want: Option<&[usize]>) {
+        assert_eq!(fit(pattern, shapes).map(|shapes| shapes.output).as_deref(), want);
+    }
+
+    #[test]
+    fn names_numbers_factors_and_the_rest_have_one_extent_wherever_they_are() {
+        gives("[k] [k] -> []", &[&[3], &[3]], Some(&[]));
+        gives("[k] [k] -> []", &[&[3], &[4]], None);
+        let linear = "[.., m, k] [n, k] [n] -> [.., m, n]";
+        gives(linear, &[&[2, 5, 3], &[4, 3], &[4]], Some(&[2, 5, 4]));
+        gives(linear, &[&[5, 3], &[4, 3], &[4]], Some(&[5, 4]));
+        gives(linear, &[&[3], &[4, 3], &[4]], None);
+        gives(linear, &[&[5, 3], &[4, 3]], None);
+        gives("[b, 2n] -> [n, 4b]", &[&[3, 8]], Some(&[4, 12]));
+        gives("[b, 2n] -> [n, b]", &[&[3, 7]], None);
+        gives("[1, n] -> [n]", &[&[1, 7]], Some(&[7]));
+        gives("[1, n] -> [n]", &[&[2, 7]], None);
+        gives(
+            "[b, .., n] [..] -> [n, ..]",
+            &[&[2, 5, 6, 3], &[5, 6]],
+            Some(&[3, 5, 6]),
+        );
+        gives("[b, .., n] [..] -> [n, ..]", &[&[2, 5, 6, 3], &[6, 5]], None);
+    }
+
+    #[test]
+    fn nothing_is_no_extent_where_there_is_a_plus() {
+        gives("[n] -> [n]", &[&[0]], Some(&[0]));
+        gives("[n+] -> [n]", &[&[0]], None);
+        gives("[..+] -> []", &[&[2, 0]], None);
+        gives("[..+] -> []", &[&[]], Some(&[]));
+    }
+
+    #[test]
+    fn ids_are_below_the_extent_that_is_named() {
+        let bound =
+            |shapes: &[&[usize]]| fit("[r+, w] [..] -> [.., w], ids < r", shapes).map(|found| found.bound);
+        assert_eq!(bound(&[&[5, 7], &[2, 3]]), Some(Some(5)));
+        assert_eq!(bound(&[&[0, 7], &[]]), None);
+    }
+}
