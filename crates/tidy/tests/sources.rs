@@ -147,7 +147,12 @@ const TABLES_OF_OPS: [&str; 21] = [
 ];
 
 fn tables_are_matched_whole(files: &[Source]) -> Vec<String> {
-    let crates = ["crates/parity-model/src/", "crates/parity-exec/src/"];
+    let crates = [
+        "crates/parity-model/src/",
+        "crates/parity-oracle/src/",
+        "crates/parity-exec/src/",
+        "crates/parity-run/src/",
+    ];
     let watched = files
         .iter()
         .filter(|file| !file.is_test() && below(&file.path, &crates));
