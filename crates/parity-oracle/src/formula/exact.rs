@@ -349,17 +349,11 @@ pub(crate) fn slope(f: Library, x: f64) -> f64 {
 
 fn library(f: Library, x: Wide) -> Wide {
     let (at, exactly) = (x.value(), x.exactly());
-    if at.is_nan()
-        || at.is_infinite() && matches!(exactly, Some(x) if x.is_infinite())
-        || exactly == Some(0.0)
-    {
-        return Wide {
-            rounded: Some(called(f, at)),
-            ..match f {
-                Library::Exp if at == 0.0 => Wide::apart(1.0, Scaled::ZERO),
-                _ => called(f, at).into(),
-            }
-        };
+    if f == Library::Exp && exactly == Some(0.0) {
+        return Wide::apart(1.0, Scaled::ZERO);
+    }
+    if at.is_nan() || exactly.is_some_and(|x| x == 0.0 || x.is_infinite()) {
+        return Wide::known(called(f, at));
     }
     let wide = match f {
         Library::Exp => exp(x.sum()),
