@@ -54,7 +54,10 @@ impl<'t> Program<'t, '_> {
         match op {
             Op::Unary(op) => ops::unary::formula(op, self.params, self.x(0)),
             Op::Binary(op) => ops::binary::formula(op, self.x(0), self.x(1)),
-            Op::Broadcast(op) => ops::binary::formula(op, self.x(0), self.x(1)),
+            Op::Broadcast(op) => {
+                let [a, b] = [0, 1].map(|i| self.x(i).broadcast(self.output));
+                ops::binary::formula(op, a, b)
+            }
             Op::Where(Where::WhereCond) => {
                 let truths = self.ids(0).iter().map(|truth| *truth != 0).collect();
                 Mask(truths).choose(self.x(1), self.x(2))

@@ -287,9 +287,9 @@ fn contracted(x: Ball, f: impl Fn(f64) -> f64) -> Ball {
 impl Arithmetic for Balls {
     type Number = Ball;
 
-    /// A constant, which a backend rounds to the format.
+    /// A constant as candle has it, a number of f64, which a backend rounds to the format.
     fn constant(&self, c: Dd) -> Ball {
-        self.round(Ball { mid: c, rad: 0.0 })
+        self.round(Ball::exact(c.hi))
     }
 
     fn one(&self, f: Primitive, x: Ball) -> Ball {

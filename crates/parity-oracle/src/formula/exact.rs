@@ -180,8 +180,16 @@ impl Wide {
 
     /// The number, where it is one of f64's.
     fn exactly(self) -> Option<f64> {
-        let sum = self.sum();
-        (sum.m.lo == 0.0).then(|| sum.value())
+        let (sum, x) = (self.sum(), self.sum().value());
+        let same = Scaled::new(x.into(), 0);
+        let held = x.is_nan() || same.m.hi == sum.m.hi && same.e == sum.e;
+        (sum.m.lo == 0.0 && held).then_some(x)
+    }
+
+    /// The number, where it is a small whole one.
+    fn small_whole(self) -> Option<f64> {
+        self.exactly()
+            .filter(|n| self.whole == 0.0 && n.fract() == 0.0 && *n != 0.0 && n.abs() <= 4.0)
     }
 
     fn negated(self) -> Wide {
@@ -193,16 +201,16 @@ impl Wide {
     }
 
     fn add(self, other: Wide) -> Wide {
-        let whole = |x: Wide| match (x.exactly(), x.whole == 0.0) {
-            // A small whole number beside one that is kept apart.
-            (Some(n), true) if n.fract() == 0.0 && n.abs() <= 4.0 && n != 0.0 => Wide::apart(n, Scaled::ZERO),
-            _ => x,
-        };
-        if self.whole == 0.0 && other.whole == 0.0 {
-            return self.rest.add(other.rest).into();
+        let apart = |x: Wide| x.small_whole().map_or(x, |n| Wide::apart(n, Scaled::ZERO));
+        let (a, b) = (apart(self), apart(other));
+        let cancels = self.whole != 0.0 || other.whole != 0.0;
+        // One and something small: the logarithm of the sum wants both.
+        let small =
+            |x: Wide, beside: Wide| beside.whole != 0.0 && x.whole == 0.0 && x.rest.value().abs() < SMALL;
+        if cancels || small(a, b) || small(b, a) {
+            return Wide::apart(a.whole + b.whole, a.rest.add(b.rest));
         }
-        let (a, b) = (whole(self), whole(other));
-        Wide::apart(a.whole + b.whole, a.rest.add(b.rest))
+        self.rest.add(other.rest).into()
     }
 }
 
@@ -341,17 +349,11 @@ pub(crate) fn slope(f: Library, x: f64) -> f64 {
 
 fn library(f: Library, x: Wide) -> Wide {
     let (at, exactly) = (x.value(), x.exactly());
-    if at.is_nan()
-        || at.is_infinite() && matches!(exactly, Some(x) if x.is_infinite())
-        || exactly == Some(0.0)
-    {
-        return Wide {
-            rounded: Some(called(f, at)),
-            ..match f {
-                Library::Exp if at == 0.0 => Wide::apart(1.0, Scaled::ZERO),
-                _ => called(f, at).into(),
-            }
-        };
+    if f == Library::Exp && exactly == Some(0.0) {
+        return Wide::apart(1.0, Scaled::ZERO);
+    }
+    if at.is_nan() || exactly.is_some_and(|x| x == 0.0 || x.is_infinite()) {
+        return Wide::known(called(f, at));
     }
     let wide = match f {
         Library::Exp => exp(x.sum()),
@@ -453,10 +455,9 @@ mod tests {
         f(Var::new(&exact, x.into())).number.value()
     }
 
-    /// Values from mpmath 1.3 at 60 digits, rounded to f64.
     #[test]
     fn what_cancels_loses_nothing() {
-        assert_eq!(at(1e-9, |x| x.exp() - 1.0), 1.0000000005e-09);
+        assert_eq!(at(1e-9, |x| x.exp() - 1.0), core_math::expm1(1e-9));
         assert_eq!(at(-20.0, |x| 1.0 + x.tanh()), 2.0 * core_math::exp(-40.0));
         assert_eq!(at(-300.0, |x| (1.0 + x.exp()).ln()), core_math::exp(-300.0));
         assert_eq!(at(-5.0, |x| 1.0 + x.erf()), core_math::erfc(5.0));
@@ -469,10 +470,7 @@ mod tests {
         assert_eq!(at(-720.0, |x| 1.0 / (1.0 + (-x).exp())), core_math::exp(-720.0));
         assert_eq!(at(710.0, |x| x.exp().ln()), 710.0);
         assert_eq!(at(1e-320, |x| x.sqr().sqrt()), 1e-320);
-        assert_eq!(
-            at(f64::INFINITY, |x| x / x).to_bits() >> 52,
-            f64::NAN.to_bits() >> 52
-        );
+        assert!(at(f64::INFINITY, |x| x / x).is_nan());
     }
 
     #[test]
