@@ -340,11 +340,11 @@ impl<'r, 'i> Value<'r, 'i> {
     }
 }
 
-/// `did you mean ..` when one of `known` is close, and the whole list otherwise.
+/// `did you mean ..` when one of `known` is close for its length, and the whole list otherwise.
 pub(super) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     let near = known.clone().map(|name| (distance(word, name), name)).min();
     match near {
-        Some((d, name)) if d <= 2 && d < name.len() => format!("did you mean `{name}`?"),
+        Some((d, name)) if d <= 2 && 2 * d <= name.len() => format!("did you mean `{name}`?"),
         _ => format!("expected one of {}", known.collect::<Vec<_>>().join(", ")),
     }
 }

@@ -769,8 +769,8 @@ fn sweeps_parts_and_exceptions_that_are_not_there_are_reported() {
     );
     // What does not go together is said where the sweep is used, with the part.
     check_one(
-        &swept("with.sizes.layouts = \"transposed\"\nwithout = \"whole\"\n"),
-        "in `few.sizes`: layout `transposed` is impossible for the shape []: it needs rank >= 2 [skip_impossible = true \
+        &swept("with.sizes = { layouts = \"transposed\", shapes = [[7]] }\nwithout = \"whole\"\n"),
+        "in `few.sizes`: layout `transposed` is impossible for the shape [7]: it needs rank >= 2 [skip_impossible = true \
          leaves such combinations out]",
         "[[group]]",
     );
