@@ -211,7 +211,7 @@ def main(parity, tools):
         scratch = pathlib.Path(scratch)
         whole = scratch / "whole.json"
         ran = subprocess.run(
-            [parity, "run", "--backend", "rocm", *SELECTION, "--output", "json", "--out", whole], cwd=ROOT
+            [parity, "run", "--backend", "rocm", *SELECTION, "--format", "json", "--out", whole], cwd=ROOT
         )
         expect(ran.returncode == 0, f"the whole run: exit code {ran.returncode}")
         for name, (record, xml) in {

@@ -26,7 +26,7 @@ submit)
 shard)
     index=$SLURM_ARRAY_TASK_ID
     "$parity" run --backend rocm --jobs "${SLURM_CPUS_PER_TASK:-1}" --shard "$index/$SLURM_ARRAY_TASK_COUNT" \
-        --output json --out "$records/shard-$index.json" || [ $? -eq 100 ]
+        --format json --out "$records/shard-$index.json" || [ $? -eq 100 ]
     ;;
 gate)
     "$parity" merge "$records"/shard-*.json --out "$records/run.json"

@@ -1,13 +1,18 @@
-//! The command line as clap sees it. Nothing below [`crate::settings`] knows these types.
+//! The command line as clap sees it. Each command takes its own struct apart; the engine knows none of these types.
+//!
+//! An option that takes a list is in the plural; `RUN` is a stored run wherever it stands. A first paragraph is the help of
+//! `-h`, all of them that of `--help`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use parity_exec::Backend;
 
+use crate::exit::Exit;
+
 /// Checks that candle's backends compute what its CPU backend and a high-precision oracle compute.
 #[derive(Debug, Parser)]
-#[command(name = "parity", version, after_help = crate::exit::Exit::help())]
+#[command(name = "parity", version, after_long_help = Exit::help())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -16,39 +21,42 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run cases on backends and judge every result.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Run(Box<RunArgs>),
     /// Run one case and show what it computes, what every backend made of it, and how that was judged.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Explain(ExplainArgs),
     /// Find the smallest case that fails as this one does, and print it as a Rust test against candle.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Shrink(ShrinkArgs),
     /// Keep the list of known failures up to date.
-    #[command(after_help = crate::exit::Exit::help())]
     Baseline(BaselineArgs),
     /// List what there is.
     List(ListArgs),
     /// Render a stored run again.
     Report(ReportArgs),
     /// Compare two stored runs: what was fixed, what broke, what is new or gone, which errors grew.
-    #[command(after_help = crate::exit::Exit::help())]
+    ///
+    /// A result is worse when it agreed (pass, error-parity, reference-suspect) and no longer does or is gone, when it failed
+    /// as known and now fails otherwise, when it is new and fails, and when its error grew tenfold although it still agrees.
+    /// Errors are compared in ULP, an exact result counting as half of one, and as shares of the limit where that is the same.
+    #[command(after_long_help = Exit::help())]
     Diff(DiffArgs),
     /// Pass or block by the parity score of a stored run.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Gate(GateArgs),
     /// Show the limits of a stored run that are nearly used up, and those that are hardly used.
     Headroom(HeadroomArgs),
     /// Put the records of all shards of one plan together.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Merge(MergeArgs),
     /// Record outputs on a machine that others lack, and check what was recorded.
     Golden(GoldenArgs),
     /// Say which drivers, devices and tools are there, what is missing, and how to get it.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Doctor(DoctorArgs),
     /// Break right outputs as broken kernels would, and say which faults no case notices.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Selftest(SelftestArgs),
     /// Print the JSON Schema of a file that parity reads or writes.
     Schema(SchemaArgs),
@@ -62,31 +70,37 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectArgs {
-    /// Op families or ops, e.g. `unary,add` [default: all].
-    #[arg(long, visible_alias = "op", value_name = "LIST", value_delimiter = ',')]
+    /// Ops or op families, e.g. `unary,add` [default: all].
+    #[arg(long, aliases = ["op", "families", "family"], value_name = "LIST", value_delimiter = ',')]
     pub(crate) ops: Vec<String>,
-    /// Op families, e.g. `reduce,conv` [default: all].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) family: Vec<String>,
     /// Dtypes, e.g. `f32,bf16` [default: all].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) dtype: Vec<String>,
-    /// Layouts at least one argument has, e.g. `transposed` [default: all].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) layout: Vec<String>,
+    #[arg(long, alias = "dtype", value_name = "LIST", value_delimiter = ',')]
+    pub(crate) dtypes: Vec<String>,
+    /// Layouts that at least one argument has, e.g. `transposed` [default: all].
+    #[arg(long, alias = "layout", value_name = "LIST", value_delimiter = ',')]
+    pub(crate) layouts: Vec<String>,
     /// Tags of spec groups: cases of a group that has one of them [default: all].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) tag: Vec<String>,
+    #[arg(long, alias = "tag", value_name = "LIST", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
     /// Cases of this tier and the cheaper ones: quick, ci, full, slow [default: ci].
     #[arg(long, value_name = "TIER")]
     pub(crate) tier: Option<String>,
-    /// The case with this id, in the specs or not, of whatever tier; with `*`, which stands for any run of characters,
-    /// the cases of the specs that match and are otherwise selected. May be given again.
+    /// The case with this id; with `*`, the cases that match. May be given again.
+    ///
+    /// A case that is named may be in the specs or not, and of whatever tier. `*` stands for any run of characters; the cases
+    /// of the specs that match have to be selected otherwise, too.
     #[arg(long, value_name = "ID")]
     pub(crate) case: Vec<String>,
     /// Cases whose id this regular expression matches.
-    #[arg(long, visible_alias = "filter", value_name = "REGEX")]
+    #[arg(long, alias = "filter", value_name = "REGEX")]
     pub(crate) regex: Option<String>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
+}
+
+/// Of which specs.
+#[derive(Debug, Args)]
+pub(crate) struct SpecArgs {
     /// Directory of specs [default: the nearest op-specs/ above the working directory, or above the binary].
     #[arg(long, value_name = "DIR")]
     pub(crate) spec_dir: Option<PathBuf>,
@@ -95,10 +109,14 @@ pub(crate) struct SelectArgs {
 /// On what, and judged how.
 #[derive(Debug, Args)]
 pub(crate) struct HowArgs {
-    /// Backends to run, besides the reference, which always runs: see `parity list backends`. One that is elsewhere
-    /// has its place behind it, such as `cuda=ssh://me@gpu7:22/opt/parity`, which runs `ssh -T -o BatchMode=yes -p 22 --
-    /// me@gpu7 /opt/parity worker --backend cuda` and needs the same parity there; or `rocm=exec:COMMAND`, the last of
-    /// its list, which runs COMMAND in a shell: any worker that speaks on its stdin and stdout will do.
+    /// Backends to run besides the reference, e.g. `rocm`, `rocm:gfx942` or `cuda=ssh://HOST`.
+    ///
+    /// `parity list backends` has their names, `parity list devices` those of their devices. Without a device, the
+    /// environment chooses. Each is a column of the tables; the reference, candle's CPU backend, always runs.
+    ///
+    /// After `=` comes the place of a backend that runs elsewhere. `cuda=ssh://me@gpu7:22/opt/parity` runs `ssh -T -o
+    /// BatchMode=yes -p 22 -- me@gpu7 /opt/parity worker --backend cuda` and needs the same parity there. `rocm=exec:COMMAND`,
+    /// the last of its list, runs COMMAND in a shell: any worker that speaks on its stdin and stdout will do.
     #[arg(long, value_name = "LIST", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: Vec<String>,
     /// Seed the inputs derive from.
@@ -128,27 +146,33 @@ pub(crate) struct RunArgs {
     /// Cases in flight at once [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Run part I of N of the selected cases, e.g. `2/4`; `parity merge` puts the parts together. A case is always in
-    /// the same part of N, whatever else is selected.
+    /// Run part I of N of the selected cases, e.g. `2/4`; `parity merge` puts the parts together.
+    ///
+    /// A case is always in the same part of N, whatever else is selected.
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<String>,
     /// Balance the parts by the times of this stored run, which all of them must be given, instead of by the ids alone.
     #[arg(long, value_name = "RUN", requires = "shard")]
     pub(crate) times: Option<PathBuf>,
-    /// Write every case's start and result into this file as they happen. Every command that reads a stored run reads it
-    /// too, and `--resume` goes on with it when the run was cut off.
+    /// Write every case's start and result into this file as they happen.
+    ///
+    /// Every command that reads a stored run reads it too, and `--resume` goes on with it when the run was cut off.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) journal: Option<PathBuf>,
-    /// Go on with the run of this journal: run the cases that have no result, crashed or ran out of time. What decides
-    /// the results has to be as it was: specs, selection, seed, backends and options.
+    /// Go on with the run of this journal: run the cases that have no result, crashed or ran out of time.
+    ///
+    /// What decides the results has to be as it was: specs, selection, seed, backends and options.
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
-    /// Recorded outputs that the results are compared with, e.g. `golden:cuda-h200`: a bundle of golden/, or a path with a
-    /// slash. They stand as the first column, and errors against the reference are errors against them.
-    #[arg(long, value_name = "golden:NAME")]
+    /// Compare with the outputs recorded in this bundle of golden/, or with those of a path with a slash.
+    ///
+    /// They become the first column, `golden:NAME`, and take the place of the reference: errors against it are errors
+    /// against them.
+    #[arg(long, value_name = "NAME")]
     pub(crate) against: Option<String>,
-    /// Leave out the selected cases that the recording has no entry for, instead of failing them as `not-run`; the record
-    /// and its reports say how many.
+    /// Leave out the selected cases that the recording has no entry for, instead of failing them as `not-run`.
+    ///
+    /// The record and its reports say how many.
     #[arg(long, requires = "against")]
     pub(crate) recorded_only: bool,
     #[command(flatten)]
@@ -166,10 +190,10 @@ pub(crate) struct GoldenArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum GoldenCommand {
     /// Run cases on one backend and store every output with its provenance.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Record(Box<RecordArgs>),
     /// Hold bundles to their digests, and their entries to the specs as they are now.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Verify(VerifyArgs),
 }
 
@@ -189,12 +213,11 @@ pub(crate) struct RecordArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Bundles: folders in golden/, or paths with a slash [default: all].
+    /// Bundles, as `parity run --against` names them [default: all of golden/].
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Directory of specs [default: as for `parity run`].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) spec_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
 }
 
 #[derive(Debug, Args)]
@@ -204,18 +227,17 @@ pub(crate) struct ExplainArgs {
     pub(crate) case: String,
     #[command(flatten)]
     pub(crate) how: HowArgs,
-    /// Directory of specs [default: as for `parity run`].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) spec_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
 }
 
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(after_long_help = format!("\
 The smaller case fails in the same way: with the same verdict, and the same kind of outcome (a value, an error, a dead
 process). Tried are smaller dimensions, fewer of them, simpler layouts, plainer dtypes, narrower values and parameters
 nearer to 0. Inputs derive from the case's id, so that a failure that few inputs show may be lost on the way.
-Exits with 0 when it has found a case that fails, the given one or a smaller one, and with 4 when the given one does not.
-")]
+
+{}", Exit::help()))]
 pub(crate) struct ShrinkArgs {
     /// Id of the failing case, in the specs or not.
     #[arg(value_name = "CASE")]
@@ -231,9 +253,8 @@ pub(crate) struct ShrinkArgs {
     /// Write the Rust test to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,
-    /// Directory of specs [default: as for `parity run`].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) spec_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
 }
 
 #[derive(Debug, Args)]
@@ -245,16 +266,16 @@ pub(crate) struct BaselineArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineCommand {
     /// Make known-failures.toml say what a stored run says: new failures in, what passes or matches no case out.
-    #[command(after_help = crate::exit::Exit::help())]
+    #[command(after_long_help = Exit::help())]
     Update(BaselineUpdateArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BaselineUpdateArgs {
-    /// A run stored with `--output json`.
-    #[arg(value_name = "RECORD.json")]
-    pub(crate) record: PathBuf,
-    /// The backend whose results count.
+    /// A stored run.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// The column whose results count.
     #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: String,
     /// Why the new failures are accepted; needed where there are any.
@@ -269,9 +290,8 @@ pub(crate) struct BaselineUpdateArgs {
     /// Say what would change, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Directory of specs [default: as for `parity run`].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) spec_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
 }
 
 #[derive(Debug, Args)]
@@ -285,7 +305,7 @@ pub(crate) struct SchemaArgs {
 pub(crate) enum SchemaOf {
     /// The files of op-specs/, known-failures.toml included, as the JSON values that their TOML stands for.
     Specs,
-    /// What `parity run --output json` writes.
+    /// What `parity run --format json` writes.
     Results,
     /// A line of the journal that `parity run` keeps.
     Journal,
@@ -309,8 +329,8 @@ pub(crate) struct ManArgs {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// What to print.
-    #[arg(long, visible_alias = "format", value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
-    pub(crate) output: Format,
+    #[arg(long, alias = "output", value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
     /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -351,81 +371,67 @@ pub(crate) enum ColorChoice {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// What to list.
-    #[arg(value_enum)]
+    #[command(subcommand)]
     pub(crate) what: Listing,
-    #[command(flatten)]
-    pub(crate) select: SelectArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// What to list. Only what depends on cases takes a selection.
+#[derive(Debug, Subcommand)]
 pub(crate) enum Listing {
     /// Ids of the selected cases.
-    Cases,
-    /// The table of ops.
-    Ops,
+    Cases(SelectArgs),
+    /// The table of ops; of those that a selected case has, where some are selected.
+    Ops(SelectArgs),
     /// Backends, and whether each is available here.
     Backends,
     /// Every device that a backend can open here, the software ones included.
     Devices,
     /// Tags of spec groups, with the number of their cases.
-    Tags,
+    Tags(SelectArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A run stored with `--output json`; may be compressed by gzip.
-    pub(crate) record: PathBuf,
-    /// Write the pages of reports/ into this directory instead: status, components, providers, coverage.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "out"])]
-    pub(crate) pages: Option<PathBuf>,
-    /// Directory of compiled kernels (module.target.hsaco), for the pages that compare them with candle's.
-    #[arg(long, value_name = "DIR", requires = "pages")]
-    pub(crate) code_objects: Option<PathBuf>,
-    /// A run with ROCM_LIBRARIES=model, for the page of providers.
-    #[arg(long, value_name = "RECORD", requires = "pages")]
-    pub(crate) models: Option<PathBuf>,
-    /// Directory with sources that pages point into: this repository, or candle's packages unpacked; may be given again.
-    #[arg(long, value_name = "DIR", requires = "pages")]
-    pub(crate) sources: Vec<PathBuf>,
-    /// Write no page; exit 100 if one is not what it would be, or if the specs are not those of the run.
-    #[arg(long, requires = "pages")]
-    pub(crate) check: bool,
-    /// Directory of specs to check against [default: as for `parity run`].
-    #[arg(long, value_name = "DIR", requires = "check")]
-    pub(crate) spec_dir: Option<PathBuf>,
+    /// A stored run; may be compressed by gzip.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-A result is worse when it agreed (pass, error-parity, reference-suspect) and no longer does or is gone, when it failed
-as known and now fails otherwise, when it is new and fails, and when its error grew tenfold although it still agrees.
-Errors are compared in ULP, an exact result counting as half of one, and as shares of the limit where that is the same.
-")]
 pub(crate) struct DiffArgs {
-    /// The earlier run, stored with `--output json`.
-    #[arg(value_name = "A.json")]
+    /// The earlier run.
+    #[arg(value_name = "RUN")]
     pub(crate) before: PathBuf,
     /// The later run.
-    #[arg(value_name = "B.json")]
-    pub(crate) after: PathBuf,
-    /// Results that only the earlier run has make nothing worse, as where it ran a wider selection.
+    #[arg(value_name = "LATER_RUN", required_unless_present = "columns")]
+    pub(crate) after: Option<PathBuf>,
+    /// Compare two columns of one run instead, e.g. `rocm:gfx1100,rocm:gfx942`.
+    #[arg(
+        long,
+        value_name = "COLUMN,COLUMN",
+        value_delimiter = ',',
+        conflicts_with = "after"
+    )]
+    pub(crate) columns: Vec<String>,
+    /// Let results go that only the earlier run has, as where it ran a wider selection.
     #[arg(long)]
     pub(crate) allow_gone: bool,
-    /// Ask for the same verdicts instead, as of two devices: exit 100 where a verdict differs, for better or worse, or only
-    /// one of the runs has a result. Errors inside the limits and fallbacks make no difference.
+    /// Ask for the same verdicts instead, as of two devices.
+    ///
+    /// Exits with 100 where a verdict differs, for better or worse, or only one of the runs has a result. Errors inside the
+    /// limits and fallbacks make no difference.
     #[arg(long, conflicts_with = "allow_gone")]
     pub(crate) verdicts: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
-    /// A run stored with `--output json`, whole: shards have to be merged.
-    #[arg(value_name = "RECORD.json")]
-    pub(crate) record: PathBuf,
-    /// The backend whose results count.
+    /// A stored run, whole: shards have to be merged.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// The column whose results count.
     #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: String,
     /// Percent of the executed results that must agree.
@@ -434,33 +440,32 @@ pub(crate) struct GateArgs {
     /// Percent that must agree in every family by itself.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) per_family: Option<f64>,
-    /// Block every failure that this earlier run has not.
-    #[arg(long, value_name = "BASE.json")]
-    pub(crate) no_new_failures: Option<PathBuf>,
+    /// Block every failure that this earlier run does not have.
+    #[arg(long, alias = "no-new-failures", value_name = "RUN")]
+    pub(crate) against: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HeadroomArgs {
-    /// A run stored with `--output json`.
-    #[arg(value_name = "RECORD.json")]
-    pub(crate) record: PathBuf,
+    /// A stored run.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// The records of all shards of a plan, in any order.
-    #[arg(value_name = "RECORD.json", required = true)]
-    pub(crate) records: Vec<PathBuf>,
-    /// Where the merged record goes [default: stdout].
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Directory of specs [default: as for `parity run`].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) spec_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) specs: SpecArgs,
 }
 
 #[derive(Debug, Args)]
@@ -474,8 +479,8 @@ pub(crate) struct SelftestArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     /// What to print.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SelftestFormat::Text)]
-    pub(crate) output: SelftestFormat,
+    #[arg(long, alias = "output", value_name = "FORMAT", value_enum, default_value_t = SelftestFormat::Text)]
+    pub(crate) format: SelftestFormat,
     /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

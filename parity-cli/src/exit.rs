@@ -2,66 +2,41 @@
 
 use std::process::ExitCode;
 
-use parity_run::{Error, ErrorClass};
+use parity_exec::StartError;
+use parity_golden::BundleError;
+use parity_run::Error;
 
-/// How a run of the command ended. The numbers are sysexits' where it has one, and nextest's for tests that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// Something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse, or, of
-    /// verdicts alone, none differs.
-    Ok = 0,
-    /// The selection matches no case, a record holds no result, or the case to shrink does not fail: there was nothing to
-    /// do, which is never a pass.
-    NothingMatched = 4,
-    /// The command line is wrong.
-    Usage = 64,
-    /// A spec, a list of known failures or a stored record is wrong, or records do not belong together.
-    BadData = 65,
-    /// A file or directory is missing or cannot be read.
-    NoInput = 66,
-    /// A backend is not available.
-    Unavailable = 69,
-    /// parity itself went wrong: the results do not add up to the plan.
-    Internal = 70,
-    /// An output cannot be written.
-    Io = 74,
-    /// The run is complete, and at least one result fails it; of stored runs: the gate blocks, something got worse, or, of
-    /// verdicts alone, one differs.
-    Failed = 100,
-    /// Ctrl-C or SIGTERM: what was judged by then has been written, the rest is not-run. A shell's number for SIGINT.
-    Interrupted = 130,
+/// The enum of the exits and their table, so that each meaning is written once.
+macro_rules! exits {
+    ($($name:ident = $code:literal: $meaning:literal,)*) => {
+        /// How a run of the command ended. The numbers are sysexits' where it has one, nextest's for tests that failed, and
+        /// a shell's for SIGINT.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Exit {
+            $(#[doc = $meaning] $name = $code,)*
+        }
+
+        impl Exit {
+            /// Every exit with its name and what it means, in the order of the codes.
+            const TABLE: &[(Exit, &str, &str)] = &[$((Exit::$name, stringify!($name), $meaning),)*];
+        }
+    };
+}
+
+exits! {
+    Ok = 0: "something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse, or no verdict differs",
+    NothingMatched = 4: "there was nothing to do, which is never a pass: the selection matches no case, a run holds no result, or the case to shrink does not fail",
+    Usage = 64: "the command line is wrong",
+    BadData = 65: "a spec, a list of known failures or a stored run is wrong, or runs do not belong together",
+    NoInput = 66: "a file or directory is missing or cannot be read",
+    Unavailable = 69: "a backend is not available",
+    Internal = 70: "parity itself went wrong: the results do not add up to the plan",
+    Io = 74: "an output cannot be written",
+    Failed = 100: "the run is complete, and at least one result fails it; of stored runs: the gate blocks, something got worse, or a verdict differs",
+    Interrupted = 130: "Ctrl-C or SIGTERM: what was judged by then has been written, the rest is not-run",
 }
 
 impl Exit {
-    /// Every exit, with what it means, in the order of the codes.
-    pub(crate) const TABLE: [(Exit, &str); 10] = [
-        (
-            Exit::Ok,
-            "something ran, and every result passed or is a known failure; the gate passes; nothing got worse",
-        ),
-        (
-            Exit::NothingMatched,
-            "the selection matches no case, a record holds no result, or the case to shrink does not fail",
-        ),
-        (Exit::Usage, "the command line is wrong"),
-        (
-            Exit::BadData,
-            "a spec, a list of known failures or a stored record is wrong, or records do not belong together",
-        ),
-        (Exit::NoInput, "a file or directory is missing or cannot be read"),
-        (Exit::Unavailable, "a backend is not available"),
-        (Exit::Internal, "parity itself went wrong"),
-        (Exit::Io, "an output cannot be written"),
-        (
-            Exit::Failed,
-            "the run is complete, and at least one result fails it; the gate blocks; something got worse",
-        ),
-        (
-            Exit::Interrupted,
-            "Ctrl-C or SIGTERM: what was judged by then has been written, the rest is not-run",
-        ),
-    ];
-
     /// The number the shell sees.
     pub(crate) const fn code(self) -> u8 {
         self as u8
@@ -69,7 +44,8 @@ impl Exit {
 
     /// The table as the help shows it.
     pub(crate) fn help() -> String {
-        let rows = Exit::TABLE.map(|(exit, meaning)| format!("  {:>3}  {meaning}", exit.code()));
+        let row = |(exit, _, meaning): &(Exit, &str, &str)| format!("  {:>3}  {meaning}", exit.code());
+        let rows: Vec<_> = Exit::TABLE.iter().map(row).collect();
         format!("Exit codes:\n{}", rows.join("\n"))
     }
 }
@@ -96,18 +72,32 @@ impl Failure {
     }
 }
 
-/// The engine's errors, each with the exit that its class has.
+/// The engine's errors, each with the exit of who has to act.
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        let exit = match error.class() {
-            ErrorClass::Settings => Exit::Usage,
-            ErrorClass::Nothing => Exit::NothingMatched,
-            ErrorClass::Data => Exit::BadData,
-            ErrorClass::Missing => Exit::NoInput,
-            ErrorClass::Unavailable => Exit::Unavailable,
-            ErrorClass::Stopped => Exit::Interrupted,
-            ErrorClass::Output => Exit::Io,
-            ErrorClass::Internal => Exit::Internal,
+        let exit = match &error {
+            Error::Settings(_) => Exit::Usage,
+            Error::Nothing(_) => Exit::NothingMatched,
+            Error::Specs(_) | Error::Data(_) => Exit::BadData,
+            Error::Missing(_) | Error::Read { .. } | Error::Bundle(BundleError::Io { doing: "read", .. }) => {
+                Exit::NoInput
+            }
+            Error::Bundle(BundleError::Io { .. })
+            | Error::Write { .. }
+            | Error::Busy(_)
+            | Error::Worker(_) => Exit::Io,
+            Error::Bundle(
+                BundleError::Changed { .. } | BundleError::Malformed { .. } | BundleError::Version { .. },
+            ) => Exit::BadData,
+            Error::Start(StartError::Stopped { .. }) => Exit::Interrupted,
+            Error::Start(
+                StartError::Spawn { .. }
+                | StartError::Unavailable { .. }
+                | StartError::Version { .. }
+                | StartError::Died { .. },
+            )
+            | Error::DidNotRun(_) => Exit::Unavailable,
+            Error::Internal(_) => Exit::Internal,
         };
         Failure::new(exit, error.to_string())
     }
@@ -119,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_codes_are_a_promise_to_scripts() {
-        let codes = Exit::TABLE.map(|(exit, _)| (exit.code(), format!("{exit:?}")));
+        let codes = Exit::TABLE.iter().map(|(exit, name, _)| (exit.code(), *name));
         let want = [
             (0, "Ok"),
             (4, "NothingMatched"),
@@ -132,6 +122,6 @@ mod tests {
             (100, "Failed"),
             (130, "Interrupted"),
         ];
-        assert_eq!(codes, want.map(|(code, name)| (code, name.to_owned())));
+        assert!(codes.eq(want));
     }
 }

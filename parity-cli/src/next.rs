@@ -78,7 +78,7 @@ pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, known: Option<&P
         (None, Some((_, info, _))) => {
             let store = match stored {
                 Some(_) => String::new(),
-                None => format!("add --output json --out {RECORD}, then "),
+                None => format!("add --format json --out {RECORD}, then "),
             };
             let dir = run.repro_args.iter().filter(|arg| arg.starts_with("--spec-dir"));
             let dir: String = dir.map(|arg| format!(" {arg}")).collect::<String>() + &list(known);
@@ -127,7 +127,7 @@ pub(crate) fn after_shrink(case: &Case, settings: &Settings, pinned: bool) -> St
     if pinned {
         let dir = spec_dir(dir) + &list(known);
         return next(&format!(
-            "parity run{arg} --tag pinned{again} --output json --out {RECORD}, then parity baseline update \
+            "parity run{arg} --tags pinned{again} --format json --out {RECORD}, then parity baseline update \
              {RECORD} --backend {backend}{dir} --reason TEXT"
         ));
     }
@@ -141,7 +141,7 @@ pub(crate) fn after_shrink(case: &Case, settings: &Settings, pinned: bool) -> St
 pub(crate) fn after_baseline(args: &Update, info: &BackendInfo) -> String {
     let (backend, dir) = (&args.backend, spec_dir(args.spec_dir.as_deref()));
     next(&format!(
-        "parity run{}{}{dir} --output json --out {RECORD}, then parity gate {RECORD} --backend {backend} \
+        "parity run{}{}{dir} --format json --out {RECORD}, then parity gate {RECORD} --backend {backend} \
          --min 99",
         backend_arg(info),
         list(args.known.as_deref())
@@ -183,6 +183,7 @@ mod tests {
                 driver: String::new(),
                 target: String::new(),
                 host: None,
+                selector: None,
             }],
             repro_args: vec!["--seed 7".to_owned(), "--no-fallback".to_owned()],
             planned: verdicts.len(),
@@ -250,7 +251,7 @@ mod tests {
     fn surprises_go_to_the_baseline_and_success_to_the_gate() {
         let surprise = after_run(&run(&[Verdict::UnexpectedPass]), None, None).unwrap();
         assert!(
-            surprise.contains("--output json --out run.json, then parity baseline update run.json"),
+            surprise.contains("--format json --out run.json, then parity baseline update run.json"),
             "{surprise}"
         );
         let pass = run(&[Verdict::Pass]);

@@ -2,17 +2,14 @@
 
 use std::{
     fs,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use parity_model::record::RunRecord;
 use parity_report::{csv, github, html, json, junit, markdown, text};
 
-use crate::{
-    args::{ColorChoice, Format, OutputArgs},
-    exit::{Exit, Failure},
-};
+use crate::exit::{Exit, Failure};
 
 /// Failures a page of text spells out.
 const MAX_FAILURES: usize = 25;
@@ -20,13 +17,16 @@ const MAX_FAILURES: usize = 25;
 /// Where a report goes, and in which form.
 #[derive(Debug)]
 pub(crate) struct Sink {
-    form: Form,
-    file: Option<PathBuf>,
+    pub(crate) form: Form,
+    pub(crate) file: Option<PathBuf>,
+    /// The command line's options that give this sink, each after a space.
+    pub(crate) options: String,
 }
 
 #[derive(Debug)]
-enum Form {
-    Text(text::Options),
+pub(crate) enum Form {
+    /// Columns to wrap tables at, and whether to color them.
+    Text(Option<u16>, bool),
     Json,
     Markdown,
     Csv,
@@ -36,35 +36,17 @@ enum Form {
 }
 
 impl Sink {
-    pub(crate) fn resolve(args: OutputArgs) -> Sink {
-        let terminal = args.out.is_none() && io::stdout().is_terminal();
-        let color = match args.color {
-            ColorChoice::Auto => {
-                terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            }
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-        };
-        let form = match args.output {
-            Format::Text => Form::Text(text::Options {
-                width: args.width,
-                color,
-                max_failures: MAX_FAILURES,
-            }),
-            Format::Json => Form::Json,
-            Format::Markdown => Form::Markdown,
-            Format::Csv => Form::Csv,
-            Format::Junit => Form::Junit,
-            Format::Html => Form::Html,
-            Format::Github => Form::Github,
-        };
-        Sink { form, file: args.out }
-    }
-
     /// Renders a record and writes it.
     pub(crate) fn put(&self, run: &RunRecord) -> Result<(), Failure> {
         let page = match &self.form {
-            Form::Text(options) => text::render(run, options),
+            Form::Text(width, color) => text::render(
+                run,
+                &text::Options {
+                    width: *width,
+                    color: *color,
+                    max_failures: MAX_FAILURES,
+                },
+            ),
             Form::Json => json::render(run).map_err(formless)?,
             Form::Markdown => markdown::render(run),
             Form::Csv => csv::render(run),

@@ -1,13 +1,21 @@
-//! The command line, checked and completed: words looked up, defaults filled in. Below here nothing knows clap.
+//! The command line, checked and completed: words looked up, defaults filled in; and settings as a command line again. Below
+//! here nothing knows clap.
 
-use std::time::Duration;
+use std::{
+    env,
+    fmt::Display,
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
-use parity_run::{Column, Criteria, Selection, Settings, Which, names};
+use clap::{ValueEnum, builder::PossibleValue};
+use parity_run::{Column, Criteria, Selection, Settings, Which, names, quoted};
 use regex::Regex;
 
 use crate::{
-    args::{HowArgs, SelectArgs},
+    args::{ColorChoice, Format, HowArgs, OutputArgs, SelectArgs},
     exit::{Exit, Failure},
+    output::{Form, Sink},
     size,
 };
 
@@ -26,25 +34,20 @@ pub(crate) fn selection(args: SelectArgs) -> Result<Selection, Failure> {
         }
     };
     Ok(Selection {
-        spec_dir: args.spec_dir,
+        spec_dir: args.specs.spec_dir,
         which,
     })
 }
 
 fn criteria(args: &SelectArgs) -> Result<Criteria, Failure> {
-    let mut ops = Vec::new();
-    for word in &args.ops {
-        ops.extend(names::ops(word)?);
-    }
     let default = Criteria::default();
     let regex = args.regex.as_deref().map(Regex::new).transpose();
     Ok(Criteria {
-        ops,
-        families: each(&args.family, names::family)?,
-        dtypes: each(&args.dtype, names::dtype)?,
-        layouts: each(&args.layout, names::layout)?,
+        ops: each(&args.ops, names::ops)?,
+        dtypes: each(&args.dtypes, names::dtype)?,
+        layouts: each(&args.layouts, names::layout)?,
         tier: args.tier.as_deref().map_or(Ok(default.tier), names::tier)?,
-        tags: args.tag.clone(),
+        tags: args.tags.clone(),
         globs: args.case.clone(),
         regex: regex.map_err(|error| bad_regex(args, &error))?,
     })
@@ -74,10 +77,9 @@ fn bad_regex(args: &SelectArgs, error: &regex::Error) -> Failure {
 fn other_selection(args: &SelectArgs) -> Option<&'static str> {
     let options = [
         ("--ops", !args.ops.is_empty()),
-        ("--family", !args.family.is_empty()),
-        ("--dtype", !args.dtype.is_empty()),
-        ("--layout", !args.layout.is_empty()),
-        ("--tag", !args.tag.is_empty()),
+        ("--dtypes", !args.dtypes.is_empty()),
+        ("--layouts", !args.layouts.is_empty()),
+        ("--tags", !args.tags.is_empty()),
         ("--tier", args.tier.is_some()),
         ("--regex", args.regex.is_some()),
         ("a pattern", args.case.iter().any(|case| case.contains('*'))),
@@ -117,4 +119,167 @@ pub(crate) fn settings(
         known: args.known,
         ..default
     })
+}
+
+/// Where a report goes, and in which form.
+pub(crate) fn sink(args: OutputArgs) -> Sink {
+    let mut options = String::new();
+    let mut named = |option: &str, value: Option<PossibleValue>| {
+        value
+            .iter()
+            .for_each(|value| put(&mut options, option, value.get_name()));
+    };
+    named("format", args.format.to_possible_value());
+    named("color", args.color.to_possible_value());
+    args.width
+        .iter()
+        .for_each(|width| put(&mut options, "width", width));
+    args.out
+        .iter()
+        .for_each(|file| put(&mut options, "out", file.display()));
+    let terminal = args.out.is_none() && io::stdout().is_terminal();
+    let color = match args.color {
+        ColorChoice::Auto => terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+    };
+    let form = match args.format {
+        Format::Text => Form::Text(args.width, color),
+        Format::Json => Form::Json,
+        Format::Markdown => Form::Markdown,
+        Format::Csv => Form::Csv,
+        Format::Junit => Form::Junit,
+        Format::Html => Form::Html,
+        Format::Github => Form::Github,
+    };
+    Sink {
+        form,
+        file: args.out,
+        options,
+    }
+}
+
+/// The options that give these settings, each after a space and quoted for a shell; those at their defaults are left out.
+pub(crate) fn options(settings: &Settings) -> String {
+    let default = Settings::default();
+    let mut line = selection_options(&settings.selection);
+    if settings.columns != default.columns {
+        // A command may hold commas, so that each word has an option of its own.
+        settings
+            .columns
+            .iter()
+            .for_each(|column| put(&mut line, "backend", column));
+    }
+    if settings.jobs != default.jobs {
+        put(&mut line, "jobs", settings.jobs);
+    }
+    if settings.case_limit != default.case_limit {
+        put(&mut line, "timeout", settings.case_limit.as_secs_f64());
+    }
+    if let Some(bytes) = settings.memory_limit {
+        put(&mut line, "memory-limit", format!("{bytes}B"));
+    }
+    if let Some(file) = &settings.known {
+        put(&mut line, "known", file.display());
+    }
+    if settings.recorded_only {
+        line.push_str(" --recorded-only");
+    }
+    for arg in settings.repro_args() {
+        line.push(' ');
+        line.push_str(&arg);
+    }
+    line
+}
+
+fn selection_options(selection: &Selection) -> String {
+    let mut line = String::new();
+    match &selection.which {
+        Which::Ids(ids) => ids.iter().for_each(|id| put(&mut line, "case", id)),
+        Which::Matching(criteria) => {
+            for (option, words) in [
+                ("ops", list(&criteria.ops)),
+                ("dtypes", list(&criteria.dtypes)),
+                ("layouts", list(&criteria.layouts)),
+                ("tags", list(&criteria.tags)),
+            ] {
+                if !words.is_empty() {
+                    put(&mut line, option, words);
+                }
+            }
+            if criteria.tier != Criteria::default().tier {
+                put(&mut line, "tier", criteria.tier);
+            }
+            criteria
+                .globs
+                .iter()
+                .for_each(|glob| put(&mut line, "case", glob));
+            criteria
+                .regex
+                .iter()
+                .for_each(|regex| put(&mut line, "regex", regex));
+        }
+    }
+    line
+}
+
+fn list<T: Display>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Appends an option with its value.
+pub(crate) fn put(line: &mut String, option: &str, value: impl Display) {
+    line.push_str(&format!(" --{option} {}", quoted(&value.to_string())));
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    /// The settings that a command line of `parity run` gives.
+    fn parsed(line: &[String]) -> Settings {
+        let words = ["parity".to_owned(), "run".to_owned()]
+            .into_iter()
+            .chain(line.iter().cloned());
+        let Command::Run(args) = Cli::try_parse_from(words).unwrap().command else {
+            panic!("{line:?} is of another command")
+        };
+        let settings = settings(args.how, selection(args.select).unwrap(), args.jobs).unwrap();
+        Settings {
+            against: args.against,
+            recorded_only: args.recorded_only,
+            ..settings
+        }
+    }
+
+    #[test]
+    fn the_options_of_settings_give_these_settings_again() {
+        for line in [
+            "",
+            "--ops unary,add --dtypes f16 --layouts transposed --tags pinned --tier full --regex x",
+            "--case unary/*:nan --backend cpu,rocm:gfx942,cuda=exec:a,b --seed 7 --jobs 3 --timeout 0.5 --spec-dir specs",
+            "--case unary/exp:f32:[2,3]:contiguous:uniform(-1,1) --backend cpu=exec:x",
+            "--no-fallback --deterministic --memory-limit 2GiB --known k.toml --against card --recorded-only",
+        ] {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let settings = parsed(&words);
+            let again = options(&settings);
+            // None of these words holds a blank, so that quotes are all there is to undo.
+            let words: Vec<String> = again
+                .split_whitespace()
+                .map(|word| word.replace('\'', ""))
+                .collect();
+            assert_eq!(options(&parsed(&words)), again, "{line}");
+            let unquoted = words.join(" ");
+            let given = line.split(" --").filter(|option| !option.is_empty()).count();
+            assert!(
+                given == 0 || unquoted.matches("--").count() >= given,
+                "{line}: {unquoted}"
+            );
+        }
+        assert_eq!(options(&Settings::default()), "");
+    }
 }

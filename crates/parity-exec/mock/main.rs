@@ -45,6 +45,7 @@ impl Runner for Mock {
             driver: "none".to_owned(),
             target: String::new(),
             host: None,
+            selector: None,
         }
     }
 

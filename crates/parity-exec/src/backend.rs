@@ -51,56 +51,183 @@ impl Backend {
         }
     }
 
-    /// The Rust expression that opens the backend's first device, for sources made of a case.
-    pub const fn source(self) -> &'static str {
+    /// The devices that have names, each with the variables that lead to it. Beside these, a backend's devices have
+    /// numbers, from 0.
+    const fn named(self) -> &'static [(&'static str, &'static [Variable])] {
         match self {
-            Backend::Cpu => "Device::Cpu",
-            Backend::Cuda => "Device::new_cuda(0)?",
-            Backend::Rocm => "Device::new_rocm(0)?",
+            Backend::Cpu | Backend::Cuda => &[],
+            Backend::Rocm => &[
+                (SYSTEM, &[(names::DRIVER, SYSTEM)]),
+                (SOFT, &[(names::DRIVER, SOFT)]),
+                (GFX1100, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1100)]),
+                (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
+                (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
+            ],
         }
     }
 
-    /// The environments that lead to the devices the backend may have, one each.
-    pub const fn choices(self) -> &'static [&'static [(&'static str, &'static str)]] {
-        const SOFT: (&str, &str) = (names::DRIVER, Driver::Soft.word());
-        const ROCM: &[&[(&str, &str)]] = &[
-            &[(names::DRIVER, Driver::System.word())],
-            &[SOFT, (names::SOFT_TARGET, Card::Gfx1100.word())],
-            &[SOFT, (names::SOFT_TARGET, Card::Gfx942.word())],
-            &[SOFT, (names::SOFT_TARGET, Card::Gfx90a.word())],
-        ];
-        match self {
-            Backend::Cpu | Backend::Cuda => &[&[]],
-            Backend::Rocm => ROCM,
+    /// The devices that the backend may have here, without those of a higher number.
+    pub fn devices(self) -> Vec<BackendDevice> {
+        let device = |word: &str| BackendDevice {
+            backend: self,
+            name: format!("{}:{word}", self.name()),
+        };
+        match self.named() {
+            [] => vec![self.into()],
+            named => named.iter().map(|(word, _)| device(word)).collect(),
+        }
+    }
+}
+
+/// A name and a value of the environment.
+type Variable = (&'static str, &'static str);
+
+const SYSTEM: &str = Driver::System.word();
+const SOFT: &str = Driver::Soft.word();
+const GFX1100: &str = Card::Gfx1100.word();
+const GFX942: &str = Card::Gfx942.word();
+const GFX90A: &str = Card::Gfx90a.word();
+
+/// A backend and which of its devices, as the command line and tables name them: `cpu`, `cuda:1`, `rocm:gfx942`. Without a
+/// device, the environment chooses; it is the first one that there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackendDevice {
+    backend: Backend,
+    name: String,
+}
+
+impl From<Backend> for BackendDevice {
+    fn from(backend: Backend) -> BackendDevice {
+        BackendDevice {
+            backend,
+            name: backend.name().to_owned(),
+        }
+    }
+}
+
+/// A word that names no device of a backend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown device `{word}` of backend {backend}: expected {known}")]
+pub struct UnknownDevice {
+    backend: &'static str,
+    word: String,
+    known: String,
+}
+
+impl BackendDevice {
+    /// The backend's device of this name.
+    ///
+    /// # Errors
+    /// There is none; the error lists those there are.
+    pub fn new(backend: Backend, word: &str) -> Result<BackendDevice, UnknownDevice> {
+        let mut names = backend.named().iter().map(|(name, _)| *name);
+        // One spelling for each number, as it names a column.
+        let number = word
+            .parse::<usize>()
+            .is_ok_and(|number| number.to_string() == word);
+        let numbered = backend != Backend::Cpu;
+        if names.any(|name| name == word) || (numbered && number) {
+            return Ok(BackendDevice {
+                backend,
+                name: format!("{}:{word}", backend.name()),
+            });
+        }
+        let names = backend.named().iter().map(|(name, _)| (*name).to_owned());
+        let names: Vec<_> = names
+            .chain(numbered.then(|| "a number from 0".to_owned()))
+            .collect();
+        Err(UnknownDevice {
+            backend: backend.name(),
+            word: word.to_owned(),
+            known: match names.is_empty() {
+                true => "none, as it has one device".to_owned(),
+                false => names.join(", "),
+            },
+        })
+    }
+
+    /// The real AMD GPU, where the default device may be the software one.
+    pub fn hardware() -> BackendDevice {
+        BackendDevice {
+            backend: Backend::Rocm,
+            name: format!("{}:{SYSTEM}", Backend::Rocm.name()),
         }
     }
 
-    /// Opens the backend's first device.
+    /// The backend.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The name of its column.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn word(&self) -> Option<&str> {
+        self.name.split_once(':').map(|(_, word)| word)
+    }
+
+    /// The number of the device among those of its driver.
+    fn ordinal(&self) -> usize {
+        self.word().and_then(|word| word.parse().ok()).unwrap_or(0)
+    }
+
+    /// The variables that lead a process to the device.
+    pub fn env(&self) -> &'static [(&'static str, &'static str)] {
+        let named = self.backend.named().iter();
+        let mut found = named.filter(|(name, _)| Some(*name) == self.word());
+        found.next().map_or(&[], |(_, env)| env)
+    }
+
+    /// The Rust expression that opens the device in a process with these variables, for sources made of a case.
+    pub fn source(&self) -> String {
+        let ordinal = self.ordinal();
+        match self.backend {
+            Backend::Cpu => "Device::Cpu".to_owned(),
+            Backend::Cuda => format!("Device::new_cuda({ordinal})?"),
+            Backend::Rocm => format!("Device::new_rocm({ordinal})?"),
+        }
+    }
+
+    /// Opens the device, in a process whose environment has [`BackendDevice::env`].
     ///
     /// # Errors
     /// Why there is none, in one line.
-    pub fn open(self) -> Result<CandleRunner, String> {
-        match self {
+    pub fn open(&self) -> Result<CandleRunner, String> {
+        let mut runner = match self.backend {
             Backend::Cpu => Ok(CandleRunner::new(Device::Cpu, cpu_info())),
-            Backend::Cuda => open_cuda(),
-            Backend::Rocm => open_rocm(),
+            Backend::Cuda => open_cuda(self.ordinal()),
+            Backend::Rocm => open_rocm(self.ordinal()),
+        }?;
+        runner.info.selector = self.chosen(&runner.info);
+        self.name.clone_into(&mut runner.info.backend);
+        Ok(runner)
+    }
+
+    /// The name of the opened device where the environment chose it, so that a repro says which one it was.
+    fn chosen(&self, found: &BackendInfo) -> Option<String> {
+        let named = self.backend.named();
+        let is_set = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+        if named.is_empty()
+            || self.word().is_some()
+            || ![names::DRIVER, names::SOFT_DEVICES, names::SOFT_TARGET]
+                .into_iter()
+                .any(is_set)
+        {
+            return None;
         }
+        let word = if found.level == HARDWARE {
+            SYSTEM
+        } else {
+            &found.target
+        };
+        Some(format!("{}:{word}", self.name))
     }
 }
 
-/// A name that is no backend's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown backend `{0}`")]
-pub struct UnknownBackend(pub String);
-
-impl std::str::FromStr for Backend {
-    type Err = UnknownBackend;
-
-    fn from_str(name: &str) -> Result<Self, UnknownBackend> {
-        let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
-        found.ok_or_else(|| UnknownBackend(name.to_owned()))
-    }
-}
+/// What is computed by a real card.
+const HARDWARE: &str = "hardware";
 
 fn cpu_info() -> BackendInfo {
     BackendInfo {
@@ -110,6 +237,7 @@ fn cpu_info() -> BackendInfo {
         driver: format!("candle-core {CANDLE_VERSION}"),
         target: String::new(),
         host: None,
+        selector: None,
     }
 }
 
@@ -117,8 +245,8 @@ fn cpu_info() -> BackendInfo {
 pub const CANDLE_VERSION: &str = "0.11.1";
 
 #[cfg(feature = "cuda")]
-fn open_cuda() -> Result<CandleRunner, String> {
-    let opened = std::panic::catch_unwind(|| Device::new_cuda(0)).map_err(|panic| {
+fn open_cuda(ordinal: usize) -> Result<CandleRunner, String> {
+    let opened = std::panic::catch_unwind(|| Device::new_cuda(ordinal)).map_err(|panic| {
         let said = panic.downcast_ref::<String>().map_or("", String::as_str);
         library::missing_library(said).unwrap_or_else(|| format!("opening the device panicked: {said}"))
     })?;
@@ -133,16 +261,17 @@ fn open_cuda() -> Result<CandleRunner, String> {
     let info = BackendInfo {
         backend: Backend::Cuda.name().to_owned(),
         device: context.name().map_err(|error| error.to_string())?,
-        level: "hardware".to_owned(),
+        level: HARDWARE.to_owned(),
         driver: format!("NVIDIA driver {module}, CUDA {}", env!("PARITY_CUDA_VERSION")),
         target: format!("sm_{}{}", capability.0, capability.1),
         host: None,
+        selector: None,
     };
     Ok(CandleRunner::new(device, info))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn open_cuda() -> Result<CandleRunner, String> {
+fn open_cuda(_: usize) -> Result<CandleRunner, String> {
     Err(
         "this parity was built without CUDA; build it with `--features cuda`, which needs the CUDA toolkit \
          (nvcc) at build time and an NVIDIA GPU at run time"
@@ -150,8 +279,8 @@ fn open_cuda() -> Result<CandleRunner, String> {
     )
 }
 
-fn open_rocm() -> Result<CandleRunner, String> {
-    let device = Device::new_rocm(0).map_err(|error| words(&error))?;
+fn open_rocm(ordinal: usize) -> Result<CandleRunner, String> {
+    let device = Device::new_rocm(ordinal).map_err(|error| words(&error))?;
     let Device::Rocm(rocm) = &device else {
         return Err("candle opened another device".to_owned());
     };
@@ -163,6 +292,7 @@ fn open_rocm() -> Result<CandleRunner, String> {
         driver: found.driver().to_string(),
         target: found.target().to_owned(),
         host: None,
+        selector: None,
     };
     Ok(CandleRunner::new(device, info))
 }

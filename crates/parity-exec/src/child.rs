@@ -218,7 +218,15 @@ impl Child {
                 return match device {
                     Ok(info) => {
                         let host = command.host.clone();
-                        Ok((child, BackendInfo { host, ..info }))
+                        let backend = command.backend.clone();
+                        Ok((
+                            child,
+                            BackendInfo {
+                                backend,
+                                host,
+                                ..info
+                            },
+                        ))
                     }
                     Err(reason) => Err(StartError::Unavailable {
                         backend: backend(),

@@ -16,7 +16,7 @@ mod supervisor;
 mod tensors;
 mod worker;
 
-pub use backend::{Backend, CANDLE_VERSION, CandleRunner, UnknownBackend};
+pub use backend::{Backend, BackendDevice, CANDLE_VERSION, CandleRunner, UnknownDevice};
 pub use child::{Execution, StartError, WorkerCommand, probe};
 pub use protocol::PROTOCOL;
 pub use stop::Stop;

@@ -19,6 +19,7 @@ fn provenance() -> Provenance {
             driver: "1.0".to_owned(),
             target: "sm_90".to_owned(),
             host: None,
+            selector: None,
         },
         recorded: "2026-11-21T00:00:00Z".to_owned(),
         parity_version: "0.1.0".to_owned(),

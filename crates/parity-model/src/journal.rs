@@ -248,6 +248,7 @@ mod tests {
             driver: "driver".to_owned(),
             target: String::new(),
             host: None,
+            selector: None,
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Known {
     pub id: String,
     /// Patterns over ids of cases that it is not about.
     pub except: Vec<String>,
-    /// The backend it is about.
+    /// The backend it is about, on whatever device; or one device of it, such as `rocm:gfx942`.
     pub backend: String,
     /// The verdict it explains.
     pub verdict: Verdict,
@@ -83,9 +83,15 @@ impl Known {
         crate::glob::matches(&self.id, id) && !self.except.iter().any(excepted)
     }
 
+    /// Whether the entry is about this column: its backend, or its backend's device.
+    pub fn is_on(&self, column: &str) -> bool {
+        let rest = column.strip_prefix(&self.backend);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+
     /// Whether the entry is about this case on this backend.
     pub fn matches(&self, backend: &str, id: &CaseId) -> bool {
-        self.backend == backend && self.names(id.as_str())
+        self.is_on(backend) && self.names(id.as_str())
     }
 }
 
@@ -123,6 +129,8 @@ link = "https://example.org/1"
         let apply = |backend, verdict| known.apply(backend, &nan, verdict).0;
         assert_eq!(apply("cpu", Verdict::Mismatch), Verdict::KnownFailure);
         assert_eq!(apply("cpu", Verdict::Pass), Verdict::UnexpectedPass);
+        assert_eq!(apply("cpu:device", Verdict::Mismatch), Verdict::KnownFailure);
+        assert_eq!(apply("cpu2", Verdict::Mismatch), Verdict::Mismatch);
         assert_eq!(
             apply("cpu", Verdict::Crash),
             Verdict::Crash,

@@ -68,7 +68,8 @@ pub struct Shard {
 /// Which device stands behind a backend's column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackendInfo {
-    /// `cpu`, `cuda`, `rocm`; [`RECORDED`] and a name for recorded outputs.
+    /// `cpu`, `cuda`, `rocm`, with a device where one was named, such as `rocm:gfx942`; [`RECORDED`] and a name for recorded
+    /// outputs.
     pub backend: String,
     /// Device name, e.g. `software AMD GPU`.
     pub device: String,
@@ -81,6 +82,10 @@ pub struct BackendInfo {
     /// Where the worker ran, as the command line named it, e.g. `ssh://gpu7`; absent where it ran on parity's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The name that `--backend` has for the device, e.g. `rocm:gfx942`, where the environment chose it and the column's own
+    /// name would lead elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
 }
 
 /// What the name of a column of recorded outputs begins with: `golden:cuda-h200`.
@@ -92,15 +97,16 @@ impl BackendInfo {
         self.backend.starts_with(RECORDED)
     }
 
-    /// The word for `--backend` that gives this column: the backend, and the place where its worker ran. None gives recorded
+    /// The word for `--backend` that gives this column: the backend, its device, and the place where its worker ran. None gives recorded
     /// outputs: [`RunRecord::repro_args`] names them.
     pub fn option(&self) -> Option<String> {
         if self.is_recorded() {
             return None;
         }
+        let device = self.selector.as_ref().unwrap_or(&self.backend);
         Some(match &self.host {
-            None => self.backend.clone(),
-            Some(host) => format!("{}={host}", self.backend),
+            None => device.clone(),
+            Some(host) => format!("{device}={host}"),
         })
     }
 }

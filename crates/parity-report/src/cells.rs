@@ -18,28 +18,31 @@ pub(crate) struct Grid<'a> {
 }
 
 /// What one op did on one dtype.
-pub(crate) struct Cell {
-    pub(crate) totals: Totals,
+pub struct Cell {
+    /// Verdicts by their names.
+    pub totals: Totals,
     /// The largest error; none where no case gave a value.
-    pub(crate) worst: Option<WorstError>,
-    pub(crate) score: Score,
+    pub worst: Option<WorstError>,
+    /// How many agree.
+    pub score: Score,
 }
 
 /// Errors against the oracle, each the largest over the cases that gave a value; those of known failures are left out,
 /// as they would hide all others.
 #[derive(Clone, Copy)]
-pub(crate) struct WorstError {
+pub struct WorstError {
     /// In units in the last place.
-    pub(crate) ulp: f64,
+    pub ulp: f64,
     /// As a fraction of the limit, which need not be a number of ULP.
-    pub(crate) limit_used: f64,
+    pub limit_used: f64,
 }
 
 /// A run's cases by family, op and dtype.
-pub(crate) struct Index<'a>(BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a CaseRecord>>);
+pub struct Index<'a>(BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a CaseRecord>>);
 
 impl<'a> Index<'a> {
-    pub(crate) fn of(run: &'a RunRecord) -> Index<'a> {
+    /// Sorts the cases of a run.
+    pub fn of(run: &'a RunRecord) -> Index<'a> {
         let mut cells = BTreeMap::<_, Vec<_>>::new();
         for case in &run.cases {
             let key = (case.family.as_str(), case.op.as_str(), case.dtype.as_str());
@@ -49,19 +52,19 @@ impl<'a> Index<'a> {
     }
 
     /// What `op` did on `dtype` on the backend in `column`; `None` where nothing was planned.
-    pub(crate) fn cell(&self, family: &str, op: &str, dtype: &str, column: usize) -> Option<Cell> {
+    pub fn cell(&self, family: &str, op: &str, dtype: &str, column: usize) -> Option<Cell> {
         let cases = self.cases(family, op, dtype).iter();
         Cell::of(cases.filter_map(|case| case.results.get(column)).collect())
     }
 
     /// The cases of a cell, in plan order.
-    pub(crate) fn cases<'s>(&'s self, family: &'s str, op: &'s str, dtype: &'s str) -> &'s [&'a CaseRecord] {
+    pub fn cases<'s>(&'s self, family: &'s str, op: &'s str, dtype: &'s str) -> &'s [&'a CaseRecord] {
         self.0.get(&(family, op, dtype)).map_or(&[], Vec::as_slice)
     }
 }
 
 /// Families in the order of their table.
-pub(crate) fn families(run: &RunRecord) -> Vec<&str> {
+pub fn families(run: &RunRecord) -> Vec<&str> {
     let families = distinct(run.cases.iter().map(|case| case.family.as_str()));
     by_table(
         families,
@@ -88,7 +91,8 @@ pub(crate) fn grid<'a>(run: &'a RunRecord, family: &str, column: usize) -> Grid<
 }
 
 impl Cell {
-    pub(crate) fn of(results: Vec<&CaseResult>) -> Option<Cell> {
+    /// Counts some results; `None` where there is none.
+    pub fn of(results: Vec<&CaseResult>) -> Option<Cell> {
         if results.is_empty() {
             return None;
         }
@@ -113,7 +117,7 @@ impl Cell {
 }
 
 /// Distinct words, in order of first appearance.
-pub(crate) fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = Vec::new();
     for word in words {
         if !seen.contains(&word) {

@@ -198,7 +198,7 @@ pub fn share_text(limit_used: f64) -> String {
 }
 
 /// `0` for exact results, else `0.98 49%`.
-pub(crate) fn error_text(worst: WorstError) -> String {
+pub fn error_text(worst: WorstError) -> String {
     if worst.ulp == 0.0 {
         return "0".to_owned();
     }
@@ -206,7 +206,7 @@ pub(crate) fn error_text(worst: WorstError) -> String {
 }
 
 /// A count with a comma every three digits: `13,429`.
-pub(crate) fn count_text(count: usize) -> String {
+pub fn count_text(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -1,14 +1,15 @@
 //! Pieces of GitHub-flavoured markdown: tables that read well unrendered too, code spans, escapes. Knows no runs.
 
 /// A table under construction. The first columns are text, the others are figures and stand to the right.
-pub(crate) struct Table {
+pub struct Table {
     rows: Vec<Vec<String>>,
     /// Columns of text; one unless said otherwise.
     texts: usize,
 }
 
 impl Table {
-    pub(crate) fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
+    /// A table of no row but its header.
+    pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Table {
         Table {
             rows: vec![cells(header)],
             texts: 1,
@@ -16,22 +17,23 @@ impl Table {
     }
 
     /// The first `columns` are text.
-    pub(crate) fn texts(mut self, columns: usize) -> Table {
+    pub fn texts(mut self, columns: usize) -> Table {
         self.texts = columns;
         self
     }
 
     /// Whether there is no row but the header.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 
-    pub(crate) fn row<S: Into<String>>(&mut self, row: impl IntoIterator<Item = S>) {
+    /// Adds a row.
+    pub fn row<S: Into<String>>(&mut self, row: impl IntoIterator<Item = S>) {
         self.rows.push(cells(row));
     }
 
     /// The table, each column as wide as its widest cell, and a final newline.
-    pub(crate) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
@@ -82,7 +84,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// A code span, fenced by more backticks than the text has in a row.
-pub(crate) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let space = if text.starts_with('`') || text.ends_with('`') {

@@ -26,7 +26,7 @@ pub fn render(run: &RunRecord) -> String {
 }
 
 /// The page without the line that says where it comes from.
-pub(crate) fn body(run: &RunRecord) -> String {
+pub fn body(run: &RunRecord) -> String {
     let mut page = "# Parity status\n\n".to_owned();
     // Writing to a `String` does not fail.
     let _ = write_page(&mut page, run);
@@ -43,7 +43,10 @@ fn write_page(page: &mut String, run: &RunRecord) -> std::fmt::Result {
 }
 
 /// Who measured what, when and on which devices.
-pub(crate) fn write_provenance(page: &mut String, run: &RunRecord) -> std::fmt::Result {
+///
+/// # Errors
+/// None where `page` takes all text, as a `String` does.
+pub fn write_provenance(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     let commit = run.commit.as_deref().unwrap_or("unknown");
     let families: Vec<_> = families(run).into_iter().map(code).collect();
     writeln!(
@@ -122,7 +125,7 @@ fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
 }
 
 /// `rocm (isa)`: no figure without its level.
-pub(crate) fn backend_title(run: &RunRecord, column: usize) -> String {
+pub fn backend_title(run: &RunRecord, column: usize) -> String {
     let backend = &run.backends[column];
     format!("{} ({})", backend.backend, backend.level)
 }
@@ -151,7 +154,7 @@ fn family_table(run: &RunRecord) -> String {
 }
 
 /// `24/24 0.98 49%`, and after it whatever is not agreement; empty where nothing was planned.
-pub(crate) fn cell_text(cell: Option<&Cell>) -> String {
+pub fn cell_text(cell: Option<&Cell>) -> String {
     let Some(Cell { score, worst, .. }) = cell else {
         return String::new();
     };

@@ -63,11 +63,7 @@ impl std::fmt::Display for Shared {
 }
 
 /// How many results of `column` among `cases` are shared failures.
-pub(crate) fn count<'a>(
-    run: &RunRecord,
-    cases: impl Iterator<Item = &'a CaseRecord>,
-    column: usize,
-) -> usize {
+pub fn count<'a>(run: &RunRecord, cases: impl Iterator<Item = &'a CaseRecord>, column: usize) -> usize {
     let Some(reference) = reference(run).filter(|reference| *reference != column) else {
         return 0;
     };
@@ -77,7 +73,7 @@ pub(crate) fn count<'a>(
 }
 
 /// A row for each backend with known failures besides the reference, and what the figures mean; `None` without such a backend.
-pub(crate) fn section(run: &RunRecord) -> Option<String> {
+pub fn section(run: &RunRecord) -> Option<String> {
     let mut table = Table::new([
         "backend",
         "known failures",

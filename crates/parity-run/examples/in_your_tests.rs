@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let criteria = Criteria {
-        ops: names::ops("silu")?,
+        ops: vec![names::ops("silu")?],
         dtypes: vec![names::dtype("f32")?],
         ..Criteria::default()
     };

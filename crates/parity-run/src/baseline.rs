@@ -10,7 +10,7 @@ use parity_model::{Case, Verdict, known::KnownFailures, record::CaseResult};
 
 use self::changes::{Changes, Evidence};
 use crate::{
-    error::{Error, ErrorClass},
+    error::Error,
     records::Stored,
     specs::{self, KNOWN_FAILURES, Sources},
 };
@@ -46,72 +46,6 @@ pub struct Updated {
     changes: Changes,
 }
 
-/// Why a list cannot be brought in line with a run.
-#[derive(Debug, thiserror::Error)]
-pub enum BaselineError {
-    /// A reason without words.
-    #[error("--reason is empty: say why the failures are accepted")]
-    EmptyReason,
-    /// There are new failures, and no reason.
-    #[error("{list} would need new entries, and each needs a reason: name it with --reason TEXT\n{changes}")]
-    NoReason {
-        /// The list.
-        list: String,
-        /// What would change.
-        changes: String,
-    },
-    /// The column holds recorded outputs.
-    #[error(
-        "{0} holds recorded outputs, which are judged by the list of the backend that was recorded; update that from a run on \
-         such a device"
-    )]
-    Recorded(String),
-    /// The run and the list contradict each other.
-    #[error(
-        "{run} was judged by another list than {list}: they disagree about {id}; repeat the run with --known {list}"
-    )]
-    OtherList {
-        /// The run.
-        run: String,
-        /// The list.
-        list: String,
-        /// A case.
-        id: String,
-    },
-    /// The list's text cannot be rewritten.
-    #[error("{list}: {why}")]
-    NotRewritable {
-        /// The list.
-        list: String,
-        /// Why not.
-        why: String,
-    },
-    /// The new list would not explain the run.
-    #[error(
-        "{list}: entries overlap, so that adding and removing some does not explain {id}; narrow by hand those that match \
-         it"
-    )]
-    Overlap {
-        /// The list.
-        list: String,
-        /// A case.
-        id: String,
-    },
-}
-
-impl BaselineError {
-    pub(crate) fn class(&self) -> ErrorClass {
-        match self {
-            BaselineError::EmptyReason | BaselineError::NoReason { .. } | BaselineError::Recorded(_) => {
-                ErrorClass::Settings
-            }
-            BaselineError::OtherList { .. }
-            | BaselineError::NotRewritable { .. }
-            | BaselineError::Overlap { .. } => ErrorClass::Data,
-        }
-    }
-}
-
 /// Brings a list in line with a stored run.
 ///
 /// # Errors
@@ -119,7 +53,9 @@ impl BaselineError {
 pub fn update(stored: &Stored, update: &Update) -> Result<Updated, Error> {
     let reason = update.reason.as_deref().map(str::trim);
     if reason == Some("") {
-        return Err(BaselineError::EmptyReason.into());
+        return Err(Error::settings(
+            "--reason is empty: say why the failures are accepted",
+        ));
     }
     let dir = specs::find(update.spec_dir.as_deref())?;
     let ids = specs::load(&dir)?;
@@ -134,10 +70,11 @@ pub fn update(stored: &Stored, update: &Update) -> Result<Updated, Error> {
         ids: &ids,
         results: &results,
     };
-    evidence.fits(&known).map_err(|id| BaselineError::OtherList {
-        run: stored.path.clone(),
-        list: name.clone(),
-        id,
+    evidence.fits(&known).map_err(|id| {
+        Error::Data(format!(
+            "{} was judged by another list than {name}: they disagree about {id}; repeat the run with --known {name}",
+            stored.path
+        ))
     })?;
     let updated = Updated {
         changes: evidence.changes(&known),
@@ -150,19 +87,15 @@ pub fn update(stored: &Stored, update: &Update) -> Result<Updated, Error> {
         return Ok(updated);
     }
     if reason.is_none() && !updated.changes.added.is_empty() {
-        return Err(BaselineError::NoReason {
-            list: updated.name.clone(),
-            changes: updated.to_string().trim_end().to_owned(),
-        }
-        .into());
+        let message = format!(
+            "{} would need new entries, and each needs a reason: name it with --reason TEXT\n{updated}",
+            updated.name
+        );
+        return Err(Error::settings(message.trim_end()));
     }
     let (reason, link) = (reason.unwrap_or_default(), update.link.as_deref());
-    let new = list::rewrite(&text, &updated.changes, &update.backend, reason, link).map_err(|why| {
-        BaselineError::NotRewritable {
-            list: updated.name.clone(),
-            why,
-        }
-    })?;
+    let new = list::rewrite(&text, &updated.changes, &update.backend, reason, link)
+        .map_err(|why| Error::Data(format!("{}: {why}", updated.name)))?;
     verify(&updated.name, &new, &evidence)?;
     if !update.dry_run {
         replace(&path, &new)?;
@@ -174,13 +107,17 @@ pub fn update(stored: &Stored, update: &Update) -> Result<Updated, Error> {
 fn listed(stored: &Stored, column: usize) -> Result<Vec<(&str, &CaseResult)>, Error> {
     let info = &stored.run.backends[column];
     if info.is_recorded() {
-        return Err(BaselineError::Recorded(info.backend.clone()).into());
+        return Err(Error::Settings(format!(
+            "{} holds recorded outputs, which are judged by the list of the backend that was recorded; update that from a \
+             run on such a device",
+            info.backend
+        )));
     }
     let cases = stored.run.cases.iter();
     let results = cases.filter_map(|case| Some((case.id.as_str(), case.results.get(column)?)));
     let results: Vec<_> = results.collect();
     if results.is_empty() {
-        return Err(Error::NoResult(stored.path.clone()));
+        return Err(Error::Nothing(format!("{} holds no result", stored.path)));
     }
     Ok(results)
 }
@@ -208,11 +145,10 @@ fn verify(name: &str, text: &str, evidence: &Evidence<'_>) -> Result<(), Error> 
     })?;
     match evidence.unexplained(&known) {
         None => Ok(()),
-        Some(id) => Err(BaselineError::Overlap {
-            list: name.to_owned(),
-            id,
-        }
-        .into()),
+        Some(id) => Err(Error::Data(format!(
+            "{name}: entries overlap, so that adding and removing some does not explain {id}; narrow by hand those that \
+             match it"
+        ))),
     }
 }
 

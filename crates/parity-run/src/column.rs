@@ -1,9 +1,9 @@
-//! A column of a run: a backend, and where its worker runs. That is this host, a host that `ssh` reaches, or whatever a
+//! A column of a run: a backend's device, and where its worker runs. That is this host, a host that `ssh` reaches, or whatever a
 //! command reaches that speaks the protocol on its stdin and stdout. Makes command lines; `parity-exec` starts them.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
-use parity_exec::{Backend, WorkerCommand};
+use parity_exec::{Backend, BackendDevice, WorkerCommand};
 use parity_model::record::BackendInfo;
 
 use crate::{
@@ -16,11 +16,11 @@ use crate::{
 /// Between a backend's name and a command for a shell, which may hold commas.
 const EXEC: &str = "=exec:";
 
-/// A column of the run: a backend, and where its worker runs.
+/// A column of the run: a backend's device, and where its worker runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The backend.
-    pub backend: Backend,
+    /// The device.
+    pub device: BackendDevice,
     /// Where its worker runs.
     pub place: Place,
 }
@@ -49,28 +49,31 @@ pub struct Host {
 }
 
 impl Column {
-    /// The columns that some words ask for, such as `cpu,rocm` or `cuda=ssh://gpu7`: the reference first, then the others,
-    /// each once.
+    /// The columns that some words ask for, such as `cpu,rocm`, `rocm:gfx942` or `cuda=ssh://gpu7`: the reference first,
+    /// then the others, each device once.
     ///
     /// # Errors
-    /// A word that names no backend or no place, or a backend that is to run in two places.
+    /// A word that names no backend, device or place, or a device that is to run in two places.
     pub fn all<S: AsRef<str>>(lists: &[S]) -> Result<Vec<Column>, Error> {
         let mut columns = vec![Column {
-            backend: Backend::REFERENCE,
+            device: Backend::REFERENCE.into(),
             place: Place::Here,
         }];
-        let mut named: Vec<Backend> = vec![];
+        let mut named: Vec<BackendDevice> = vec![];
         for word in lists.iter().flat_map(|list| words(list.as_ref())) {
             let column = Column::parse(word)?;
-            let Some(same) = columns.iter_mut().find(|other| other.backend == column.backend) else {
-                named.push(column.backend);
+            let Some(same) = columns.iter_mut().find(|other| other.device == column.device) else {
+                named.push(column.device.clone());
                 columns.push(column);
                 continue;
             };
-            if named.contains(&column.backend) && *same != column {
-                return Err(Error::TwoPlaces(column.backend.name().to_owned()));
+            if named.contains(&column.device) && *same != column {
+                return Err(Error::Settings(format!(
+                    "backend {} is to run in two places: name it once, or compare two runs with `parity diff`",
+                    column.name()
+                )));
             }
-            named.push(column.backend);
+            named.push(column.device.clone());
             *same = column;
         }
         Ok(columns)
@@ -82,20 +85,26 @@ impl Column {
             Some((name, place)) => (name, Place::parse(place)?),
         };
         Ok(Column {
-            backend: names::backend(name)?,
+            device: names::device(name)?,
             place,
         })
+    }
+
+    /// Its name in tables and records: the device's.
+    pub fn name(&self) -> &str {
+        self.device.name()
     }
 
     /// The column before its backend has answered: name and place.
     pub fn info(&self) -> BackendInfo {
         BackendInfo {
-            backend: self.backend.name().to_owned(),
+            backend: self.name().to_owned(),
             device: String::new(),
             level: String::new(),
             driver: String::new(),
             target: String::new(),
             host: self.place.text(),
+            selector: None,
         }
     }
 
@@ -104,9 +113,9 @@ impl Column {
     /// # Errors
     /// The running program cannot tell where its own file is.
     pub fn command(&self, settings: &Settings) -> Result<WorkerCommand, Error> {
-        let name = self.backend.name();
+        let name = self.name();
         let (program, args) = match &self.place {
-            Place::Here => return worker::command(self.backend, settings.jobs, settings.worker.as_deref()),
+            Place::Here => return worker::command(&self.device, settings.jobs, settings.worker.as_deref()),
             Place::Ssh(host) => ("ssh", host.args(name)),
             Place::Exec(command) => ("sh", vec!["-c".to_owned(), command.clone()]),
         };
@@ -114,9 +123,17 @@ impl Column {
             backend: name.to_owned(),
             program: PathBuf::from(program),
             args,
-            env: vec![],
+            env: worker::variables(&self.device),
             host: self.place.text(),
         })
+    }
+}
+
+/// The word that asks for the column.
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        self.place.text().map_or(Ok(()), |place| write!(f, "={place}"))
     }
 }
 
@@ -141,7 +158,11 @@ impl Place {
                 .and_then(|rest| Host::parse(text, rest))
                 .map(Place::Ssh)
         };
-        place.ok_or_else(|| Error::BadPlace(text.to_owned()))
+        place.ok_or_else(|| {
+            Error::Settings(format!(
+                "`{text}` is no place for a backend: expected ssh://[USER@]HOST[:PORT][/PATH/TO/parity] or exec:COMMAND"
+            ))
+        })
     }
 
     /// The place as the user wrote it; `None` for here.
@@ -243,6 +264,9 @@ mod tests {
     fn the_reference_may_run_elsewhere_too_and_a_backend_in_one_place_only() {
         let columns = Column::all(&["cpu=exec:x", "rocm", "rocm"]).unwrap();
         assert_eq!(columns.len(), 2);
+        let cards = Column::all(&["rocm,rocm:gfx942,rocm:1,rocm:gfx942"]).unwrap();
+        let names: Vec<_> = cards.iter().map(Column::name).collect();
+        assert_eq!(names, ["cpu", "rocm", "rocm:gfx942", "rocm:1"]);
         assert_eq!(columns[0].place, Place::Exec("x".to_owned()));
         let error = Column::all(&["rocm,rocm=exec:x"]).unwrap_err();
         assert!(
@@ -250,6 +274,39 @@ mod tests {
             "{error}"
         );
         Column::all(&["cpu,cpu=exec:x"]).unwrap_err();
+    }
+
+    #[test]
+    fn a_device_that_a_backend_lacks_is_met_with_those_it_has() {
+        for (word, known) in [
+            (
+                "rocm:gfx9",
+                "system, soft, gfx1100, gfx942, gfx90a, a number from 0",
+            ),
+            ("rocm:", "system, soft, gfx1100"),
+            ("rocm:01", "a number from 0"),
+            ("cuda:x", "a number from 0"),
+            ("cpu:0", "none, as it has one device"),
+        ] {
+            let error = Column::all(&[word]).unwrap_err().to_string();
+            assert!(
+                error.contains("unknown device") && error.contains(known),
+                "{word}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_worker_has_the_variables_that_lead_to_its_device() {
+        let columns = Column::all(&["rocm:gfx942=ssh://gpu7"]).unwrap();
+        let command = columns[1].command(&Settings::default()).unwrap();
+        assert!(
+            command
+                .args
+                .ends_with(&["--backend".to_owned(), "rocm:gfx942".to_owned()])
+        );
+        let mut values = command.env.iter().map(|(_, value)| value.as_str());
+        assert!(values.any(|value| value == "gfx942"), "{:?}", command.env);
     }
 
     #[test]

@@ -68,11 +68,10 @@ impl<'a> Gated<'a> {
     fn of(stored: &'a Stored, backend: &str) -> Result<Gated<'a>, Error> {
         let Stored { path, run } = stored;
         if let Some(shard) = &run.shard {
-            return Err(Error::PartOfARun {
-                path: path.clone(),
-                index: shard.index,
-                of: shard.of,
-            });
+            let (index, of) = (shard.index, shard.of);
+            return Err(Error::Data(format!(
+                "{path} is shard {index}/{of}, a part of a run; merge the parts first: `parity merge SHARDS.. --out FILE`"
+            )));
         }
         let column = stored.column(backend)?;
         let result = |case: &'a CaseRecord| Some((case, case.results.get(column)?));

@@ -33,19 +33,16 @@ pub(crate) struct Golden {
 impl Golden {
     /// Opens the bundle that `word` names for a run with `seed`.
     pub(crate) fn open(word: &str, spec_dir: &Path, seed: u64) -> Result<Golden, Error> {
-        let name = word
-            .strip_prefix(RECORDED)
-            .ok_or_else(|| Error::NoRecording(word.to_owned()))?;
-        let bundle = Bundle::open(&folder(name, spec_dir)?)?;
-        bundle
-            .fits(seed, CANDLE_VERSION)
-            .map_err(|stale| Error::StaleRecording {
-                recording: word.to_owned(),
-                stale,
-            })?;
+        let bundle = Bundle::open(&folder(word, spec_dir)?)?;
+        bundle.fits(seed, CANDLE_VERSION).map_err(|stale| {
+            let name = plain_name(word);
+            Error::Data(format!(
+                "--against {name}: {stale}; nothing of it can be compared"
+            ))
+        })?;
         Ok(Golden {
             bundle,
-            name: word.to_owned(),
+            name: format!("{RECORDED}{}", plain_name(word)),
         })
     }
 
@@ -74,8 +71,10 @@ impl Golden {
         let selected = cases.len();
         cases.retain(|case| self.bundle.has(&case.id()));
         if cases.is_empty() {
-            let recording = self.name.clone();
-            return Err(Error::NothingRecorded { selected, recording });
+            let name = &self.name;
+            return Err(Error::Nothing(format!(
+                "none of the {selected} selected cases is recorded in {name}"
+            )));
         }
         Ok(selected - cases.len())
     }
@@ -96,8 +95,14 @@ impl Golden {
     }
 }
 
+/// The name of a bundle, which may be given as its column is called.
+pub(crate) fn plain_name(word: &str) -> &str {
+    word.strip_prefix(RECORDED).unwrap_or(word)
+}
+
 /// The folder of a bundle: a name is one in golden/, anything with a slash is a path.
-fn folder(name: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
+fn folder(word: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
+    let name = plain_name(word);
     let dir = match name.contains('/') {
         true => PathBuf::from(name),
         false => bundles(spec_dir).join(name),
@@ -106,14 +111,15 @@ fn folder(name: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
         return Ok(dir);
     }
     let there = names(spec_dir);
-    Err(Error::NoBundle {
-        folder: dir.display().to_string(),
-        there: match there.is_empty() {
-            true => "none".to_owned(),
-            false => there.join(", "),
-        },
-        name: quoted(name),
-    })
+    let there = match there.is_empty() {
+        true => "none".to_owned(),
+        false => there.join(", "),
+    };
+    Err(Error::Missing(format!(
+        "no golden bundle {}; there is {there}; `parity golden record --name {}` makes one",
+        dir.display(),
+        quoted(name)
+    )))
 }
 
 /// The folder of all bundles.

@@ -8,7 +8,7 @@ mod same_run;
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -19,88 +19,9 @@ use parity_model::{
     record::{CaseRecord, RECORD_VERSION, RunRecord},
 };
 
-use crate::error::{Error, ErrorClass};
+use crate::error::Error;
 
 pub(crate) use same_run::{same_devices, same_run};
-
-/// Why a journal cannot be written, read or gone on with. Each names the file.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// The file cannot be opened to begin a journal in it.
-    #[error("cannot open the journal {0}: {1}")]
-    Create(String, io::Error),
-    /// The file of the run to go on with cannot be opened.
-    #[error("cannot open the journal {0}: {1}")]
-    Open(String, io::Error),
-    /// The file of the run to go on with cannot be read.
-    #[error("cannot read {0}: {1}")]
-    Read(String, io::Error),
-    /// A new journal would overwrite something.
-    #[error("{0} exists already: `--resume` goes on with the run it holds, another name keeps it")]
-    Exists(String),
-    /// Another process writes to the file.
-    #[error("another run writes to {0}: wait for its end, or stop it")]
-    InUse(String),
-    /// The file cannot be locked.
-    #[error("cannot lock {0}: {1}")]
-    Lock(String, io::Error),
-    /// A line cannot be written.
-    #[error("cannot write to {0}: {1}")]
-    Write(String, io::Error),
-    /// The file ends within its first line.
-    #[error("{0} holds no run: it ends before the end of its first line; start the run anew")]
-    Empty(String),
-    /// The file is of another layout.
-    #[error(
-        "{file}: the {what} has layout version {found}, this parity reads version {mine}; repeat the run with this parity"
-    )]
-    Version {
-        /// The file.
-        file: String,
-        /// `journal` or `record`.
-        what: &'static str,
-        /// Its version.
-        found: u64,
-        /// The version that can be read.
-        mine: u32,
-    },
-    /// A line of the file is damaged.
-    #[error(
-        "{file}:{line}: no line of this journal: {why}; the file was damaged after the run: repeat the run"
-    )]
-    Damaged {
-        /// The file.
-        file: String,
-        /// Which line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The journal is of another run than the settings ask for.
-    #[error(
-        "the journal is of another run; what differs:{}\ngo on with the command line, the specs and the parity that the run \
-         began with, or begin another with --journal",
-        .0.concat()
-    )]
-    OtherRun(Vec<String>),
-}
-
-impl JournalError {
-    pub(crate) fn class(&self) -> ErrorClass {
-        match self {
-            JournalError::Open(..) | JournalError::Read(..) => ErrorClass::Missing,
-            JournalError::Create(..)
-            | JournalError::Exists(_)
-            | JournalError::InUse(_)
-            | JournalError::Lock(..)
-            | JournalError::Write(..) => ErrorClass::Output,
-            JournalError::Empty(_)
-            | JournalError::Version { .. }
-            | JournalError::Damaged { .. }
-            | JournalError::OtherRun(_) => ErrorClass::Data,
-        }
-    }
-}
 
 /// How every journal begins, and no record does.
 const START: &str = r#"{"journal":"#;
@@ -134,10 +55,13 @@ impl Book {
     pub fn new(path: &Path) -> Result<Book, Error> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        let open = Open::of(path, &options, JournalError::Create)?;
+        let open = Open::of(path, &options, Error::write)?;
         match open.file.metadata() {
             Ok(data) if data.len() == 0 => Ok(Book::New(open)),
-            Ok(_) => Err(JournalError::Exists(open.name).into()),
+            Ok(_) => Err(Error::Busy(format!(
+                "{} exists already: `--resume` goes on with the run it holds, another name keeps it",
+                open.name
+            ))),
             Err(error) => Err(open.failed(error)),
         }
     }
@@ -148,10 +72,10 @@ impl Book {
     /// A file that is not there, that holds no journal, or that another run writes to.
     pub fn resume(path: &Path) -> Result<Book, Error> {
         let mut options = OpenOptions::new();
-        let mut open = Open::of(path, options.read(true).append(true), JournalError::Open)?;
+        let mut open = Open::of(path, options.read(true).append(true), Error::read)?;
         let mut text = Vec::new();
         let read = open.file.read_to_end(&mut text);
-        read.map_err(|error| JournalError::Read(open.name.clone(), error))?;
+        read.map_err(Error::read(path))?;
         let (journal, whole) = parse(&open.name, &text)?;
         open.whole = whole as u64;
         Ok(Book::Old(open, Box::new(journal)))
@@ -159,25 +83,24 @@ impl Book {
 }
 
 impl Open {
-    fn of(
+    fn of<F: FnOnce(io::Error) -> Error>(
         path: &Path,
         options: &OpenOptions,
-        unopened: impl FnOnce(String, io::Error) -> JournalError,
-    ) -> Result<Open, JournalError> {
+        unopened: impl FnOnce(PathBuf) -> F,
+    ) -> Result<Open, Error> {
         let name = path.display().to_string();
-        let file = match options.open(path) {
-            Ok(file) => file,
-            Err(error) => return Err(unopened(name, error)),
-        };
+        let file = options.open(path).map_err(unopened(path.to_owned()))?;
         match file.try_lock() {
             Ok(()) => Ok(Open { name, file, whole: 0 }),
-            Err(TryLockError::WouldBlock) => Err(JournalError::InUse(name)),
-            Err(TryLockError::Error(error)) => Err(JournalError::Lock(name, error)),
+            Err(TryLockError::WouldBlock) => Err(Error::Busy(format!(
+                "another run writes to {name}: wait for its end, or stop it"
+            ))),
+            Err(TryLockError::Error(error)) => Err(Error::Busy(format!("cannot lock {name}: {error}"))),
         }
     }
 
     fn failed(&self, error: io::Error) -> Error {
-        JournalError::Write(self.name.clone(), error).into()
+        Error::write(&self.name)(error)
     }
 }
 
@@ -289,7 +212,7 @@ fn write(open: &mut Open, line: &Line) -> Result<(), Error> {
 }
 
 /// The record of a journal that was read from a file.
-pub(crate) fn record(name: &str, journal: &Journal) -> Result<RunRecord, JournalError> {
+pub(crate) fn record(name: &str, journal: &Journal) -> Result<RunRecord, Error> {
     journal
         .record()
         .map_err(|error| corrupt(name, 1, &error.to_string()))
@@ -301,13 +224,15 @@ pub(crate) fn is_journal(text: &[u8]) -> bool {
 }
 
 /// Reads a journal, and how many of its bytes are whole lines: a writer that was killed leaves a torn one at the end.
-pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), JournalError> {
+pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), Error> {
     let mut lines = text
         .split_inclusive(|byte| *byte == b'\n')
         .enumerate()
         .map_while(|(index, line)| Some((index + 1, line.strip_suffix(b"\n")?)));
     let Some((_, first)) = lines.next() else {
-        return Err(JournalError::Empty(name.to_owned()));
+        return Err(Error::Data(format!(
+            "{name} holds no run: it ends before the end of its first line; start the run anew"
+        )));
     };
     let mut journal = Journal::new(header(name, first)?);
     let mut whole = first.len() + 1;
@@ -320,7 +245,7 @@ pub(crate) fn parse(name: &str, text: &[u8]) -> Result<(Journal, usize), Journal
     Ok((journal, whole))
 }
 
-fn header(name: &str, line: &[u8]) -> Result<Header, JournalError> {
+fn header(name: &str, line: &[u8]) -> Result<Header, Error> {
     let value: serde_json::Value =
         serde_json::from_slice(line).map_err(|error| corrupt(name, 1, &error.to_string()))?;
     let version = |pointer| value.pointer(pointer).and_then(serde_json::Value::as_u64);
@@ -330,12 +255,10 @@ fn header(name: &str, line: &[u8]) -> Result<Header, JournalError> {
         ("record", "/journal/run/version", RECORD_VERSION),
     ] {
         if let Some(found) = version(pointer).filter(|found| *found != u64::from(mine)) {
-            return Err(JournalError::Version {
-                file: name.to_owned(),
-                what,
-                found,
-                mine,
-            });
+            return Err(Error::Data(format!(
+                "{name}: the {what} has layout version {found}, this parity reads version {mine}; repeat the run with \
+                 this parity"
+            )));
         }
     }
     match serde_json::from_value(value) {
@@ -345,10 +268,8 @@ fn header(name: &str, line: &[u8]) -> Result<Header, JournalError> {
     }
 }
 
-fn corrupt(file: &str, line: usize, why: &str) -> JournalError {
-    JournalError::Damaged {
-        file: file.to_owned(),
-        line,
-        why: why.to_owned(),
-    }
+fn corrupt(name: &str, number: usize, error: &str) -> Error {
+    Error::Data(format!(
+        "{name}:{number}: no line of this journal: {error}; the file was damaged after the run: repeat the run"
+    ))
 }

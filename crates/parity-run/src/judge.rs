@@ -14,7 +14,7 @@ use crate::golden::Golden;
 /// What a verdict depends on besides the outcome.
 pub(crate) struct Judge<'a> {
     /// The columns that run, the reference first.
-    pub(crate) backends: Vec<&'static str>,
+    pub(crate) backends: Vec<&'a str>,
     /// Recorded outputs, a column before those that run.
     pub(crate) golden: Option<&'a Golden>,
     pub(crate) known: &'a KnownFailures,
@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// A judge of backends with these names.
-    fn judge_of<'a>(backends: &[&'static str], known: &'a KnownFailures) -> Judge<'a> {
+    fn judge_of<'a>(backends: &[&'a str], known: &'a KnownFailures) -> Judge<'a> {
         Judge {
             backends: backends.to_vec(),
             golden: None,

@@ -1,8 +1,8 @@
 //! The engine of parity: selects cases of the specs, runs them on backends, judges every result, and keeps the record.
 //!
 //! The `parity` command is one program over this library; a test of one's own crate is another. Neither a report is laid
-//! out here nor an exit code picked: `parity-report` renders a [`RunRecord`], and an [`Error`] says by its
-//! [`class`](Error::class) who has to act.
+//! out here nor an exit code picked: `parity-report` renders a [`RunRecord`], and the variants of [`Error`] say who has to
+//! act.
 //!
 //! # A run
 //!
@@ -76,13 +76,13 @@ pub mod specs;
 pub mod worker;
 
 pub use column::{Column, Host, Place};
-pub use error::{Error, ErrorClass};
-pub use journal::{Book, JournalError, Open};
+pub use error::Error;
+pub use journal::{Book, Open};
 pub use judge::Prepared;
 pub use parity_exec::Stop;
 pub use parity_model::record::RunRecord;
 pub use run::{Event, Finished, Plan, START_LIMIT, Session, failing};
-pub use selection::{Criteria, Selection, Which};
+pub use selection::{Criteria, Ops, Selection, Which};
 pub use settings::{Settings, cores, quoted};
-pub use shard::{BadPart, Part, Times};
+pub use shard::{Part, Times};
 pub use worker::serve_if_asked;

@@ -5,66 +5,9 @@ use parity_report::text::describe;
 
 use crate::{error::Error, provenance, records::Stored};
 
-/// Why records do not make one run. Each names the files.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeError {
-    /// No record was given.
-    #[error("there is nothing to merge")]
-    Nothing,
-    /// A record of a whole run.
-    #[error(
-        "{0} is a whole run, not a shard; `parity run --shard I/N --output json --out FILE` writes shards"
-    )]
-    Whole(String),
-    /// A record whose shard contradicts its cases.
-    #[error(
-        "{path}: its {} places do not fit its {cases} cases of {} planned; repeat the run of shard {}/{}",
-        shard.places.len(), shard.planned, shard.index, shard.of
-    )]
-    Unsound {
-        /// The file.
-        path: String,
-        /// Cases in it.
-        cases: usize,
-        /// What it says about its part.
-        shard: Box<Shard>,
-    },
-    /// Records of different runs.
-    #[error(
-        "the records are not of one run: the {what} differs\n  {}: {}\n  {}: {}\nrun every shard with the same parity, \
-         specs, backends and options",
-        one.0, one.1, other.0, other.1
-    )]
-    OtherRun {
-        /// What differs.
-        what: &'static str,
-        /// A file, and what it says of that.
-        one: (String, String),
-        /// Another file, and what it says.
-        other: (String, String),
-    },
-    /// Two records of the same cases.
-    #[error("{one} and {other} hold the same cases, both of shard {index}/{of}; name each shard once")]
-    Twice {
-        /// A file.
-        one: String,
-        /// The other file.
-        other: String,
-        /// Which part, from 1.
-        index: usize,
-        /// Parts in all.
-        of: usize,
-    },
-    /// Shards without which the run is not whole.
-    #[error("{missing} of {all} cases are missing: no record of shard {}", absent.join(", "))]
-    Missing {
-        /// Cases that are missing.
-        missing: usize,
-        /// Cases of the plan.
-        all: usize,
-        /// The shards, as `2/4`.
-        absent: Vec<String>,
-    },
+/// Records that are not the parts of one run.
+fn refused(message: String) -> Error {
+    Error::Data(message)
 }
 
 /// The whole run of some shards, in any order. Its time is the sum of theirs, its start the first of theirs.
@@ -72,8 +15,9 @@ pub enum MergeError {
 /// # Errors
 /// Records that are no shards, not of one run, or not all of it.
 pub fn merge(parts: Vec<Stored>) -> Result<RunRecord, Error> {
+    let nothing = || refused("there is nothing to merge".to_owned());
     if parts.is_empty() {
-        return Err(MergeError::Nothing.into());
+        return Err(nothing());
     }
     let shards = parts.iter().map(shard).collect::<Result<Vec<_>, _>>()?;
     for (other, its) in parts.iter().zip(&shards).skip(1) {
@@ -92,7 +36,7 @@ pub fn merge(parts: Vec<Stored>) -> Result<RunRecord, Error> {
         whole.get_or_insert(run);
     }
     placed.sort_by_key(|(place, _)| *place);
-    let whole = whole.ok_or(MergeError::Nothing)?;
+    let whole = whole.ok_or_else(nothing)?;
     Ok(RunRecord {
         seconds,
         started: started.unwrap_or_default(),
@@ -103,25 +47,30 @@ pub fn merge(parts: Vec<Stored>) -> Result<RunRecord, Error> {
 }
 
 /// What a record says about its part, if that is sound.
-fn shard(stored: &Stored) -> Result<&Shard, MergeError> {
+fn shard(stored: &Stored) -> Result<&Shard, Error> {
     let Stored { path, run } = stored;
     let Some(shard) = &run.shard else {
-        return Err(MergeError::Whole(path.clone()));
+        return Err(refused(format!(
+            "{path} is a whole run, not a shard; `parity run --shard I/N --format json --out FILE` writes shards"
+        )));
     };
     let ordered = shard.places.windows(2).all(|pair| pair[0] < pair[1]);
     let inside = shard.places.last().is_none_or(|last| *last < shard.planned);
     if shard.places.len() != run.cases.len() || !ordered || !inside {
-        return Err(MergeError::Unsound {
-            path: path.clone(),
-            cases: run.cases.len(),
-            shard: Box::new(shard.clone()),
-        });
+        return Err(refused(format!(
+            "{path}: its {} places do not fit its {} cases of {} planned; repeat the run of shard {}/{}",
+            shard.places.len(),
+            run.cases.len(),
+            shard.planned,
+            shard.index,
+            shard.of
+        )));
     }
     Ok(shard)
 }
 
 /// Refuses parts that do not come from one run: what a single header line will say must be true of all of them.
-fn same_run(a: &Stored, a_shard: &Shard, b: &Stored, b_shard: &Shard) -> Result<(), MergeError> {
+fn same_run(a: &Stored, a_shard: &Shard, b: &Stored, b_shard: &Shard) -> Result<(), Error> {
     let facts = |run: &RunRecord, shard: &Shard| {
         let devices: Vec<_> = run
             .backends
@@ -146,26 +95,24 @@ fn same_run(a: &Stored, a_shard: &Shard, b: &Stored, b_shard: &Shard) -> Result<
     let pairs = facts(&a.run, a_shard).into_iter().zip(facts(&b.run, b_shard));
     match pairs.into_iter().find(|(a, b)| a != b) {
         None => Ok(()),
-        Some(((what, one), (_, other))) => Err(MergeError::OtherRun {
-            what,
-            one: (a.path.clone(), one),
-            other: (b.path.clone(), other),
-        }),
+        Some(((what, one), (_, other))) => Err(refused(format!(
+            "the records are not of one run: the {what} differs\n  {}: {one}\n  {}: {other}\nrun every shard with the \
+             same parity, specs, backends and options",
+            a.path, b.path
+        ))),
     }
 }
 
 /// Refuses parts that hold a case twice, or not all cases.
-fn complete(parts: &[Stored], shards: &[&Shard]) -> Result<(), MergeError> {
+fn complete(parts: &[Stored], shards: &[&Shard]) -> Result<(), Error> {
     let mut owner: Vec<Option<&str>> = vec![None; shards[0].planned];
     for (part, shard) in parts.iter().zip(shards) {
         for &place in &shard.places {
             if let Some(other) = owner[place].replace(&part.path) {
-                return Err(MergeError::Twice {
-                    one: other.to_owned(),
-                    other: part.path.clone(),
-                    index: shard.index,
-                    of: shard.of,
-                });
+                return Err(refused(format!(
+                    "{other} and {} hold the same cases, both of shard {}/{}; name each shard once",
+                    part.path, shard.index, shard.of
+                )));
             }
         }
     }
@@ -175,10 +122,10 @@ fn complete(parts: &[Stored], shards: &[&Shard]) -> Result<(), MergeError> {
     }
     let of = shards[0].of;
     let absent = (1..=of).filter(|index| shards.iter().all(|shard| shard.index != *index));
-    let absent = absent.map(|index| format!("{index}/{of}"));
-    Err(MergeError::Missing {
-        missing,
-        all: owner.len(),
-        absent: absent.collect(),
-    })
+    let absent: Vec<_> = absent.map(|index| format!("{index}/{of}")).collect();
+    Err(refused(format!(
+        "{missing} of {} cases are missing: no record of shard {}",
+        owner.len(),
+        absent.join(", ")
+    )))
 }

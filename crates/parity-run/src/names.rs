@@ -1,36 +1,21 @@
 //! Words that users write for ops, dtypes, layouts, tiers and backends. A wrong word is an error that names the nearest
 //! right one.
 
-use parity_exec::Backend;
+use parity_exec::{Backend, BackendDevice};
 use parity_model::{DType, Family, Layout, Op, Tier};
 
-use crate::error::Error;
+use crate::{error::Error, selection::Ops};
 
-/// A word that names nothing: `unknown dtype 'f23': did you mean 'f32'?`
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct UnknownWord(String);
-
-/// The ops that a family's name or an op's name stands for.
+/// The op of this name, or the family's ops.
 ///
 /// # Errors
-/// The word is neither.
-pub fn ops(word: &str) -> Result<Vec<Op>, Error> {
-    let families = Family::ALL.iter().map(|&family| {
-        let members = Op::ALL.iter().copied().filter(|op| op.family() == family);
-        (family.name(), members.collect())
-    });
-    let single = Op::ALL.iter().map(|op| (op.name(), vec![*op]));
-    Ok(look_up("op or family", word, families.chain(single))?)
-}
-
-/// The family of this name.
-///
-/// # Errors
-/// There is none.
-pub fn family(word: &str) -> Result<Family, Error> {
-    let families = Family::ALL.iter().map(|family| (family.name(), *family));
-    Ok(look_up("family", word, families)?)
+/// There is neither.
+pub fn ops(word: &str) -> Result<Ops, Error> {
+    let families = Family::ALL
+        .iter()
+        .map(|family| (family.name(), Ops::Family(*family)));
+    let ops = Op::ALL.iter().map(|op| (op.name(), Ops::One(*op)));
+    look_up("op or family", word, families.chain(ops))
 }
 
 /// The dtype of this name.
@@ -38,11 +23,7 @@ pub fn family(word: &str) -> Result<Family, Error> {
 /// # Errors
 /// There is none.
 pub fn dtype(word: &str) -> Result<DType, Error> {
-    Ok(look_up(
-        "dtype",
-        word,
-        DType::ALL.map(|dtype| (dtype.name(), dtype)),
-    )?)
+    look_up("dtype", word, DType::ALL.map(|dtype| (dtype.name(), dtype)))
 }
 
 /// The layout of this name.
@@ -50,11 +31,7 @@ pub fn dtype(word: &str) -> Result<DType, Error> {
 /// # Errors
 /// There is none.
 pub fn layout(word: &str) -> Result<Layout, Error> {
-    Ok(look_up(
-        "layout",
-        word,
-        Layout::ALL.map(|layout| (layout.name(), layout)),
-    )?)
+    look_up("layout", word, Layout::ALL.map(|layout| (layout.name(), layout)))
 }
 
 /// The tier of this name.
@@ -62,19 +39,24 @@ pub fn layout(word: &str) -> Result<Layout, Error> {
 /// # Errors
 /// There is none.
 pub fn tier(word: &str) -> Result<Tier, Error> {
-    Ok(look_up("tier", word, Tier::ALL.map(|tier| (tier.name(), tier)))?)
+    look_up("tier", word, Tier::ALL.map(|tier| (tier.name(), tier)))
 }
 
-/// The backend of this name.
+/// The device of this name: `rocm` for the one that the environment chooses, `rocm:gfx942` for a certain one.
 ///
 /// # Errors
-/// There is none.
-pub fn backend(word: &str) -> Result<Backend, Error> {
-    Ok(look_up(
-        "backend",
-        word,
-        Backend::ALL.map(|backend| (backend.name(), backend)),
-    )?)
+/// There is no such backend, or it has no such device.
+pub fn device(word: &str) -> Result<BackendDevice, Error> {
+    let (name, device) = match word.split_once(':') {
+        None => (word, None),
+        Some((name, device)) => (name, Some(device)),
+    };
+    let backends = Backend::ALL.map(|backend| (backend.name(), backend));
+    let backend = look_up("backend", name, backends)?;
+    match device {
+        None => Ok(backend.into()),
+        Some(device) => BackendDevice::new(backend, device).map_err(Error::settings),
+    }
 }
 
 /// The element of `known` that is called `word`.
@@ -82,7 +64,7 @@ pub(crate) fn look_up<'a, T>(
     what: &str,
     word: &str,
     known: impl IntoIterator<Item = (&'a str, T)>,
-) -> Result<T, UnknownWord> {
+) -> Result<T, Error> {
     let mut names = Vec::new();
     for (name, value) in known {
         if name == word {
@@ -90,7 +72,7 @@ pub(crate) fn look_up<'a, T>(
         }
         names.push(name);
     }
-    Err(UnknownWord(unknown(what, word, &names)))
+    Err(Error::Settings(unknown(what, word, &names)))
 }
 
 /// Names that a message still lists.

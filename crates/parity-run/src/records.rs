@@ -5,7 +5,7 @@ use std::{fs, io::Read as _, path::Path};
 
 use flate2::read::GzDecoder;
 use parity_model::record::RunRecord;
-use parity_report::json;
+use parity_report::json::{self, ReadError};
 
 use crate::{error::Error, journal, names::look_up};
 
@@ -26,7 +26,31 @@ impl Stored {
     pub fn column(&self, backend: &str) -> Result<usize, Error> {
         let columns = self.run.backends.iter().enumerate();
         let names = columns.map(|(column, info)| (info.backend.as_str(), column));
-        Ok(look_up(&format!("backend of {}", self.path), backend, names)?)
+        look_up(&format!("backend of {}", self.path), backend, names)
+    }
+}
+
+impl Stored {
+    /// Two columns of a run as two runs that have one column each, of the second's name, for
+    /// [`changes`](crate::changes::changes).
+    ///
+    /// # Errors
+    /// The run has no such column.
+    pub fn two_columns(&self, names: [&str; 2]) -> Result<[Stored; 2], Error> {
+        let places = [self.column(names[0])?, self.column(names[1])?];
+        let one = |(name, place): (&str, usize)| {
+            let mut run = self.run.clone();
+            run.backends = vec![self.run.backends[place].clone()];
+            names[1].clone_into(&mut run.backends[0].backend);
+            for case in &mut run.cases {
+                case.results = case.results.get(place).cloned().into_iter().collect();
+            }
+            Stored {
+                path: format!("{} {name}", self.path),
+                run,
+            }
+        };
+        Ok([one((names[0], places[0])), one((names[1], places[1]))])
     }
 }
 
@@ -45,7 +69,16 @@ pub fn read(path: &Path) -> Result<Stored, Error> {
     let text = String::from_utf8(bytes).map_err(|error| Error::read(path)(std::io::Error::other(error)))?;
     match json::parse(&text) {
         Ok(run) => Ok(Stored { path: name, run }),
-        Err(source) => Err(Error::Record { path: name, source }),
+        Err(error) => {
+            let help = match error {
+                ReadError::Malformed(_) => {
+                    "`parity run --format json --out FILE` writes one, `parity run --journal FILE` a journal"
+                }
+                ReadError::Version { .. } => "repeat the run with this parity",
+                ReadError::Incomplete(_) => "repeat the run: a part of this file is lost",
+            };
+            Err(Error::Data(format!("{name}: {error}; {help}")))
+        }
     }
 }
 
@@ -66,12 +99,13 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 /// # Errors
 /// Their seeds differ.
 pub fn same_inputs(before: &Stored, after: &Stored) -> Result<(), Error> {
-    if before.run.seed == after.run.seed {
+    let (a, b) = (before.run.seed, after.run.seed);
+    if a == b {
         return Ok(());
     }
-    let named = |stored: &Stored| (stored.path.clone(), stored.run.seed);
-    Err(Error::OtherInputs {
-        before: named(before),
-        after: named(after),
-    })
+    Err(Error::Data(format!(
+        "{} has seed {a} and {} has seed {b}: their inputs differ, so their results say nothing of each other; repeat \
+         one of the runs with the other's --seed",
+        before.path, after.path
+    )))
 }

@@ -187,7 +187,7 @@ impl Plan {
             planned: self.cases.len(),
             judged: self.cases.len() - cases.len(),
         });
-        let names = settings.columns.iter().map(|column| column.backend.name());
+        let names = settings.columns.iter().map(Column::name);
         let judge = Judge {
             backends: names.collect(),
             golden: self.golden.as_ref(),

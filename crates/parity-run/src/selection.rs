@@ -31,13 +31,38 @@ impl Default for Which {
     }
 }
 
+/// An op, or all ops of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ops {
+    /// This one.
+    One(Op),
+    /// All of this family.
+    Family(Family),
+}
+
+impl Ops {
+    fn have(self, op: Op) -> bool {
+        match self {
+            Ops::One(one) => op == one,
+            Ops::Family(family) => op.family() == family,
+        }
+    }
+}
+
+impl std::fmt::Display for Ops {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Ops::One(op) => op.name(),
+            Ops::Family(family) => family.name(),
+        })
+    }
+}
+
 /// What a case must be; an empty list asks for nothing. By default, every case of the tier `ci` and below.
 #[derive(Clone, Debug)]
 pub struct Criteria {
-    /// One of these ops.
-    pub ops: Vec<Op>,
-    /// An op of one of these families.
-    pub families: Vec<Family>,
+    /// One of these ops, or an op of one of these families.
+    pub ops: Vec<Ops>,
     /// One of these dtypes.
     pub dtypes: Vec<DType>,
     /// An argument with one of these layouts.
@@ -56,7 +81,6 @@ impl Default for Criteria {
     fn default() -> Criteria {
         Criteria {
             ops: vec![],
-            families: vec![],
             dtypes: vec![],
             layouts: vec![],
             tier: Tier::Ci,
@@ -73,13 +97,10 @@ impl Selection {
     /// # Errors
     /// A text that is not the id of a case.
     pub fn of_ids<S: AsRef<str>>(ids: &[S]) -> Result<Selection, Error> {
-        let ids = ids
-            .iter()
-            .map(|id| id.as_ref().parse())
-            .collect::<Result<_, _>>()?;
+        let ids = ids.iter().map(|id| id.as_ref().parse().map_err(Error::settings));
         Ok(Selection {
             spec_dir: None,
-            which: Which::Ids(ids),
+            which: Which::Ids(ids.collect::<Result<_, _>>()?),
         })
     }
 
@@ -110,10 +131,10 @@ impl Which {
                 known_tags(all, &criteria.tags)?;
                 let selected: Vec<_> = all.iter().filter(|case| criteria.admit(case)).cloned().collect();
                 if selected.is_empty() {
-                    return Err(Error::NothingSelected {
-                        all: all.len(),
-                        criteria: criteria.to_string(),
-                    });
+                    return Err(Error::Nothing(format!(
+                        "no case matches: the specs hold {} cases, and none is {criteria}",
+                        all.len()
+                    )));
                 }
                 Ok(selected)
             }
@@ -125,7 +146,7 @@ impl Which {
 fn by_id(all: &[Case], id: &CaseId) -> Result<Case, Error> {
     match all.iter().find(|case| case.id() == *id) {
         Some(case) => Ok(case.clone()),
-        None => Ok(id.as_str().parse()?),
+        None => id.as_str().parse().map_err(Error::settings),
     }
 }
 
@@ -137,7 +158,9 @@ fn known_tags(all: &[Case], tags: &[String]) -> Result<(), Error> {
         .map(String::as_str)
         .collect();
     if let (Some(tag), true) = (tags.first(), known.is_empty()) {
-        return Err(Error::NoTags(tag.clone()));
+        return Err(Error::Settings(format!(
+            "unknown tag `{tag}`: no group of the specs has tags; `tags = [..]` gives it some"
+        )));
     }
     for tag in tags {
         look_up("tag", tag, known.iter().map(|known| (*known, ())))?;
@@ -147,20 +170,15 @@ fn known_tags(all: &[Case], tags: &[String]) -> Result<(), Error> {
 
 impl Criteria {
     fn is_whole(&self) -> bool {
-        let no_op = self.ops.is_empty() && self.families.is_empty();
-        let no_form = self.dtypes.is_empty() && self.layouts.is_empty();
+        let no_form = self.ops.is_empty() && self.dtypes.is_empty() && self.layouts.is_empty();
         let no_id = self.tags.is_empty() && self.globs.is_empty() && self.regex.is_none();
-        no_op && no_form && no_id && self.tier >= Tier::Ci
+        no_form && no_id && self.tier >= Tier::Ci
     }
 
     fn admit(&self, case: &Case) -> bool {
         let any = |list_is_empty: bool, found: bool| list_is_empty || found;
         case.tier <= self.tier
-            && any(self.ops.is_empty(), self.ops.contains(&case.op))
-            && any(
-                self.families.is_empty(),
-                self.families.contains(&case.op.family()),
-            )
+            && any(self.ops.is_empty(), self.ops.iter().any(|ops| ops.have(case.op)))
             && any(self.dtypes.is_empty(), self.dtypes.contains(&case.dtype))
             && any(
                 self.tags.is_empty(),
@@ -193,7 +211,6 @@ impl std::fmt::Display for Criteria {
         write!(f, "in tier {} or below", self.tier)?;
         let lists = [
             ("an op of", names(&self.ops)),
-            ("of family", names(&self.families)),
             ("of dtype", names(&self.dtypes)),
             ("of layout", names(&self.layouts)),
             ("tagged", names(&self.tags)),

@@ -3,8 +3,9 @@
 use std::{num::NonZero, path::PathBuf, thread, time::Duration};
 
 use parity_exec::Backend;
+use parity_model::record::RECORDED;
 
-use crate::{Column, Place, Selection};
+use crate::{Column, Place, Selection, golden::plain_name};
 
 /// Everything a run needs to know. The default is what `parity run` does without options: every case of the tier `ci`, on
 /// the reference and on [`Backend::DEFAULT`].
@@ -12,7 +13,7 @@ use crate::{Column, Place, Selection};
 pub struct Settings {
     /// Which cases.
     pub selection: Selection,
-    /// The columns: the reference first, then the others, each backend once; see [`Column::all`].
+    /// The columns: the reference first, then the others, each device once; see [`Column::all`].
     pub columns: Vec<Column>,
     /// Seed the inputs derive from.
     pub seed: u64,
@@ -28,7 +29,7 @@ pub struct Settings {
     pub memory_limit: Option<u64>,
     /// The list of known failures; `None` for that in the directory of specs, if there is one.
     pub known: Option<PathBuf>,
-    /// Recorded outputs to compare with: `golden:NAME`.
+    /// Recorded outputs to compare with: the name of a bundle of golden/, or a path with a slash.
     pub against: Option<String>,
     /// Whether cases that are not recorded there are left out.
     pub recorded_only: bool,
@@ -39,8 +40,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        let column = |backend| Column {
-            backend,
+        let column = |backend: Backend| Column {
+            device: backend.into(),
             place: Place::Here,
         };
         Settings {
@@ -72,7 +73,7 @@ impl Settings {
             spec_dir.map(|dir| format!("--spec-dir {}", quoted(&dir.to_string_lossy()))),
             self.against
                 .as_deref()
-                .map(|golden| format!("--against {}", quoted(golden))),
+                .map(|word| format!("--against {}", quoted(&format!("{RECORDED}{}", plain_name(word))))),
         ];
         args.into_iter().flatten().collect()
     }
@@ -110,7 +111,7 @@ mod tests {
         let mut set = Settings {
             seed: 7,
             no_fallback: true,
-            against: Some("golden:my card".to_owned()),
+            against: Some("my card".to_owned()),
             recorded_only: true,
             jobs: 3,
             ..Settings::default()

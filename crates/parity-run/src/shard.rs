@@ -16,16 +16,15 @@ pub struct Part {
     of: usize,
 }
 
-/// A text that names no part.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("bad --shard `{0}`: expected I/N with I from 1 to N, e.g. `2/4` for the second of four parts")]
-pub struct BadPart(String);
-
 impl std::str::FromStr for Part {
-    type Err = BadPart;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Part, BadPart> {
-        let bad = || BadPart(text.to_owned());
+    fn from_str(text: &str) -> Result<Part, Error> {
+        let bad = || {
+            Error::Settings(format!(
+                "bad --shard `{text}`: expected I/N with I from 1 to N, e.g. `2/4` for the second of four parts"
+            ))
+        };
         let (index, of) = text.split_once('/').ok_or_else(bad)?;
         let (index, of) = (index.parse().map_err(|_| bad())?, of.parse().map_err(|_| bad())?);
         if index == 0 || index > of {
@@ -107,7 +106,9 @@ impl Part {
             .filter(|(i, _)| owners[*i] == index - 1)
             .collect();
         if kept.is_empty() {
-            return Err(Error::EmptyPart { index, of, planned });
+            return Err(Error::Nothing(format!(
+                "shard {index}/{of} is empty: none of the {planned} selected cases falls into it; use fewer shards"
+            )));
         }
         let (places, cases) = kept.into_iter().unzip();
         let shard = Shard {
@@ -124,7 +125,6 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorClass;
 
     /// Cases of these sizes.
     fn plan(sizes: std::ops::Range<usize>) -> Vec<Case> {
@@ -207,7 +207,7 @@ mod tests {
             .map(|index| Part { index, of: 2 }.of(neg.clone(), None))
             .collect();
         let error = ends.into_iter().find_map(Result::err).unwrap();
-        assert_eq!(error.class(), ErrorClass::Nothing);
+        assert!(matches!(error, Error::Nothing(_)), "{error}");
     }
 
     #[test]
@@ -219,6 +219,6 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!("2/4".parse(), Ok(Part { index: 2, of: 4 }));
+        assert_eq!("2/4".parse::<Part>().unwrap(), Part { index: 2, of: 4 });
     }
 }

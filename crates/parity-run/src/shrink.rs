@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use parity_exec::Backend;
+use parity_exec::BackendDevice;
 use parity_model::{Case, Outcome, Refusal, Verdict, known::KnownFailures};
 
 pub use pin::pin;
@@ -73,14 +73,15 @@ impl Shrinker {
     pub fn new(settings: Settings) -> Result<(Shrinker, Case), Error> {
         let column = settings.columns.len().saturating_sub(1);
         if column > 1 {
-            return Err(Error::OneBackend { work: "a shrink" });
+            let words = "a case is shrunk on one backend besides the reference: name one with --backend";
+            return Err(Error::settings(words));
         }
         let mut plan = Plan::load(&settings)?;
         plan.known = KnownFailures::default();
         let case = plan
             .cases
             .pop()
-            .ok_or_else(|| Error::NoResult("the plan".to_owned()))?;
+            .ok_or_else(|| Error::Nothing("no case was selected".to_owned()))?;
         let shrinker = Shrinker {
             settings,
             plan,
@@ -94,9 +95,9 @@ impl Shrinker {
         &self.settings
     }
 
-    /// The backend that a case has to fail on.
-    pub fn backend(&self) -> Backend {
-        self.settings.columns[self.column].backend
+    /// The device that a case has to fail on.
+    pub fn device(&self) -> &BackendDevice {
+        &self.settings.columns[self.column].device
     }
 
     /// Every case of the specs.

@@ -95,7 +95,7 @@ fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn no_input(message: String) -> Error {
-    Error::NoSpecs(message)
+    Error::Missing(message)
 }
 
 /// The text of every file read, for the excerpts of error messages.

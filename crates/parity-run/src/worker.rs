@@ -2,10 +2,12 @@
 
 use std::{
     env,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-use parity_exec::{Backend, WorkerCommand, serve};
+use parity_exec::{BackendDevice, WorkerCommand, serve};
 
 use crate::{error::Error, names, settings::cores};
 
@@ -29,30 +31,48 @@ pub fn serve_if_asked() -> Result<bool, Error> {
         return Ok(false);
     }
     let name = args.next().unwrap_or_default();
-    let backend = names::backend(&name.to_string_lossy())?;
-    serve(|| backend.open())?;
+    let device = names::device(&name.to_string_lossy())?;
+    let leads = |(name, value): &(&str, &str)| env::var_os(name).is_some_and(|found| found == *value);
+    if !device.env().iter().all(leads) {
+        // Started by hand or over `ssh`, which hands no variables on. They are read when the driver is loaded, and a
+        // process may not change its own.
+        let again = Command::new(own_file()?)
+            .args(env::args_os().skip(1))
+            .envs(device.env().iter().copied())
+            .exec();
+        return Err(Error::Internal(format!("cannot start the worker again: {again}")));
+    }
+    serve(|| device.open())?;
     Ok(true)
 }
 
-/// How the worker of a backend is started here; `program` is the running one where it is `None`.
+fn own_file() -> Result<PathBuf, Error> {
+    env::current_exe()
+        .map_err(|error| Error::Internal(format!("cannot find the program's own file: {error}")))
+}
+
+/// The variables that lead to a device.
+pub(crate) fn variables(device: &BackendDevice) -> Vec<(String, String)> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    device.env().iter().map(owned).collect()
+}
+
+/// How the worker of a device is started here; `program` is the running one where it is `None`.
 ///
 /// # Errors
 /// The running program cannot tell where its own file is.
-pub fn command(backend: Backend, jobs: usize, program: Option<&Path>) -> Result<WorkerCommand, Error> {
-    let own = || env::current_exe();
-    let program = program.map_or_else(own, |program| Ok(PathBuf::from(program)));
-    let program =
-        program.map_err(|error| Error::Internal(format!("cannot find the program's own file: {error}")))?;
+pub fn command(device: &BackendDevice, jobs: usize, program: Option<&Path>) -> Result<WorkerCommand, Error> {
+    let program = program.map_or_else(own_file, |program| Ok(PathBuf::from(program)))?;
     // The lanes fill the cores; a worker's own thread pool gets what is left, unless the user knows better.
     let threads = (cores() / jobs.max(1)).max(1).to_string();
-    let env = match env::var_os("RAYON_NUM_THREADS") {
-        Some(_) => vec![],
-        None => vec![("RAYON_NUM_THREADS".to_owned(), threads)],
-    };
+    let mut env = variables(device);
+    if env::var_os("RAYON_NUM_THREADS").is_none() {
+        env.push(("RAYON_NUM_THREADS".to_owned(), threads));
+    }
     Ok(WorkerCommand {
-        backend: backend.name().to_owned(),
+        backend: device.name().to_owned(),
         program,
-        args: [ASKED[0], ASKED[1], backend.name()].map(str::to_owned).to_vec(),
+        args: [ASKED[0], ASKED[1], device.name()].map(str::to_owned).to_vec(),
         env,
         host: None,
     })

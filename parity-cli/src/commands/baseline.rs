@@ -15,13 +15,13 @@ use crate::{
 pub(crate) fn baseline(args: BaselineArgs) -> Result<Exit, Failure> {
     let BaselineCommand::Update(args) = args.command;
     let BaselineUpdateArgs {
-        record,
+        run,
         backend,
         reason,
         link,
         known,
         dry_run,
-        spec_dir,
+        specs,
     } = args;
     let asked = Update {
         backend,
@@ -29,9 +29,9 @@ pub(crate) fn baseline(args: BaselineArgs) -> Result<Exit, Failure> {
         link,
         known,
         dry_run,
-        spec_dir,
+        spec_dir: specs.spec_dir,
     };
-    let stored = records::read(&record)?;
+    let stored = records::read(&run)?;
     let updated = baseline::update(&stored, &asked)?;
     let name = &updated.name;
     print(&match (updated.is_up_to_date(), dry_run) {

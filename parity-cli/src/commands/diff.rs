@@ -21,7 +21,16 @@ const SHOWN: usize = 25;
 
 pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     let before = records::read(&args.before)?;
-    let after = records::read(&args.after)?;
+    let [before, after] = match (&args.after, args.columns.as_slice()) {
+        (Some(after), _) => [before, records::read(after)?],
+        (None, [a, b]) => before.two_columns([a, b])?,
+        (None, _) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                "--columns takes two columns, such as cpu,rocm",
+            ));
+        }
+    };
     records::same_inputs(&before, &after)?;
     let measure = if args.verdicts {
         Measure::Verdict

@@ -3,7 +3,7 @@
 
 use std::{env, fmt::Write, fs, io, path::Path, process::Command};
 
-use parity_exec::{Backend, CANDLE_VERSION, StartError, probe};
+use parity_exec::{Backend, BackendDevice, CANDLE_VERSION, StartError, probe};
 use parity_report::text::describe;
 use parity_run::{Error, START_LIMIT, cores, provenance, specs, worker};
 
@@ -56,7 +56,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         &format!("{} {}, {} cores", env::consts::OS, env::consts::ARCH, cores()),
     );
     page.section("Specs");
-    let specs = specs_line(&mut page, args.spec_dir.as_deref());
+    let specs = specs_line(&mut page, args.specs.spec_dir.as_deref());
     page.section("Backends");
     let backends = backends(&mut page)?;
     page.section("Devices");
@@ -144,7 +144,7 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
     let mut exit = Exit::Ok;
     for backend in Backend::ALL {
         let name = backend.name();
-        let command = worker::command(backend, 1, None)?;
+        let command = worker::command(&backend.into(), 1, None)?;
         match probe(&command, START_LIMIT) {
             Ok(info) => page.found(name, &describe(&info)),
             Err(error) => {
@@ -156,10 +156,9 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
         }
     }
     // The default driver falls back to the software GPU without a word; this says why.
-    let mut command = worker::command(Backend::Rocm, 1, None)?;
-    let (driver, system) = (rocm_env::names::DRIVER, rocm_env::Driver::System.word());
-    command.env.push((driver.to_owned(), system.to_owned()));
-    let what = format!("{} on hardware ({driver}={system})", Backend::Rocm.name());
+    let hardware = BackendDevice::hardware();
+    let command = worker::command(&hardware, 1, None)?;
+    let what = format!("{}, real hardware", hardware.name());
     match probe(&command, START_LIMIT) {
         Ok(info) => page.found(&what, &describe(&info)),
         Err(error) => page.missing(

@@ -34,7 +34,7 @@ const FIRST: usize = 8;
 const WORST: usize = 5;
 
 pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
-    let selection = one_case(&args.case, args.spec_dir)?;
+    let selection = one_case(&args.case, args.specs.spec_dir)?;
     let settings = settings(args.how, selection, Some(1))?;
     let plan = Plan::load(&settings)?;
     let (page, record) = pages(&settings, &plan)?;

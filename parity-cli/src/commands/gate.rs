@@ -27,8 +27,8 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
             .map(|bar| percent("--per-family", bar))
             .transpose()?,
     };
-    let stored = records::read(&args.record)?;
-    let base = args.no_new_failures.as_deref().map(records::read).transpose()?;
+    let stored = records::read(&args.run)?;
+    let base = args.against.as_deref().map(records::read).transpose()?;
     let (gated, blocks) = judge(&stored, &args.backend, bar, base.as_ref())?;
     print(&page(&gated, &stored.path, bar.min, &blocks))?;
     if let Some((case, result)) = blocks.iter().find_map(|block| block.cases.first()) {

@@ -39,7 +39,7 @@ fn record(args: RecordArgs) -> Result<Exit, Failure> {
 }
 
 fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let bundles = golden::verify(&args.names, args.spec_dir.as_deref())?;
+    let bundles = golden::verify(&args.names, args.specs.spec_dir.as_deref())?;
     if bundles.is_empty() {
         let message = "there is no golden bundle; `parity golden record --name NAME` makes one";
         return Err(Failure::new(Exit::NothingMatched, message));

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use parity_report::share_text;
 use parity_run::{
-    Error,
     headroom::{LimitUse, limits},
     records::{self, Stored},
 };
@@ -23,10 +22,11 @@ const TIGHT: f64 = 0.8;
 const LOOSE: f64 = 0.01;
 
 pub(crate) fn headroom(args: &HeadroomArgs) -> Result<Exit, Failure> {
-    let stored = records::read(&args.record)?;
+    let stored = records::read(&args.run)?;
     let limits = limits(&stored.run);
     if limits.is_empty() {
-        return Err(Error::NoResult(stored.path).into());
+        let message = format!("{} holds no result that agrees and has a value", stored.path);
+        return Err(Failure::new(Exit::NothingMatched, message));
     }
     print(&page(&stored, &limits))?;
     Ok(Exit::Ok)

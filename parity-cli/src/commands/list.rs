@@ -20,9 +20,9 @@ use crate::{
 
 pub(crate) fn list(args: ListArgs) -> Result<Exit, Failure> {
     let page = match args.what {
-        Listing::Cases => cases(&selection(args.select)?)?,
-        Listing::Ops => ops(&selection(args.select)?)?,
-        Listing::Tags => tags(&selection(args.select)?)?,
+        Listing::Cases(args) => cases(&selection(args)?)?,
+        Listing::Ops(args) => ops(&selection(args)?)?,
+        Listing::Tags(args) => tags(&selection(args)?)?,
         Listing::Devices => devices()?,
         Listing::Backends => backends()?,
     };
@@ -85,7 +85,7 @@ fn tags(selection: &Selection) -> Result<String, Failure> {
 fn backends() -> Result<String, Failure> {
     let mut page = String::new();
     for backend in Backend::ALL {
-        let line = match probe(&worker::command(backend, 1, None)?, START_LIMIT) {
+        let line = match probe(&worker::command(&backend.into(), 1, None)?, START_LIMIT) {
             Ok(info) => describe(&info),
             Err(error) => error.to_string(),
         };
@@ -94,39 +94,25 @@ fn backends() -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Every device, and the environment that chooses it where a backend has several.
+/// Every device, by the name that `--backend` has for it.
 fn devices() -> Result<String, Failure> {
     let mut rows = vec![
-        ["backend", "device", "level", "target", "driver", "chosen by"]
+        ["backend", "device", "level", "target", "driver"]
             .map(str::to_owned)
             .to_vec(),
     ];
     let mut missing = String::new();
-    for backend in Backend::ALL {
-        for choice in backend.choices() {
-            let mut command = worker::command(backend, 1, None)?;
-            let variables = choice
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            command.env.extend(variables);
-            let chosen: Vec<_> = choice
-                .iter()
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            match probe(&command, START_LIMIT) {
-                Ok(info) => {
-                    rows.push(vec![
-                        info.backend,
-                        info.device,
-                        info.level,
-                        info.target,
-                        info.driver,
-                        chosen.join(" "),
-                    ]);
-                }
-                Err(error) => {
-                    let _ = writeln!(missing, "{} {}: {error}", backend.name(), chosen.join(" "));
-                }
+    for device in Backend::ALL.into_iter().flat_map(Backend::devices) {
+        match probe(&worker::command(&device, 1, None)?, START_LIMIT) {
+            Ok(info) => rows.push(vec![
+                info.backend,
+                info.device,
+                info.level,
+                info.target,
+                info.driver,
+            ]),
+            Err(error) => {
+                let _ = writeln!(missing, "{}: {error}", device.name());
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(crate) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let parts: Result<Vec<_>, _> = args.records.iter().map(|path| records::read(path)).collect();
+    let parts: Result<Vec<_>, _> = args.runs.iter().map(|path| records::read(path)).collect();
     let text = json::render(&whole(parts?)?).map_err(formless)?;
     match args.out.as_deref() {
         None => print(&text)?,

@@ -20,7 +20,7 @@ pub(crate) fn selftest(args: SelftestArgs) -> Result<Exit, Failure> {
     let bar = progress(cases.len());
     let trial = Trial::of(&cases, args.seed, min, whole, || bar.inc(1));
     bar.finish_and_clear();
-    let page = match args.output {
+    let page = match args.format {
         SelftestFormat::Text => page::text(&trial),
         SelftestFormat::Json => page::json(&trial),
     };

@@ -15,9 +15,9 @@ use crate::{
 };
 
 pub(crate) fn shrink(args: ShrinkArgs) -> Result<Exit, Failure> {
-    let selection = explain::one_case(&args.case, args.spec_dir)?;
+    let selection = explain::one_case(&args.case, args.specs.spec_dir)?;
     let (mut shrinker, start) = Shrinker::new(settings(args.how, selection, None)?)?;
-    let name = shrinker.backend().name();
+    let name = shrinker.device().name().to_owned();
     let mode = match shrinker.failure_mode(&start)? {
         Ok(mode) => mode,
         Err(verdict) => {
@@ -55,10 +55,7 @@ pub(crate) fn shrink(args: ShrinkArgs) -> Result<Exit, Failure> {
 
 /// Prints the test, or writes it to the file that was asked for.
 fn put_test(case: &Case, shrinker: &Shrinker, file: Option<&Path>) -> Result<(), Failure> {
-    match (
-        file,
-        rust_test(case, shrinker.settings().seed, shrinker.backend()),
-    ) {
+    match (file, rust_test(case, shrinker.settings().seed, shrinker.device())) {
         (None, Ok(test)) => print(&format!("\nAs a test:\n\n{test}")),
         (Some(file), Ok(test)) => {
             write(file, &test)?;

@@ -22,7 +22,7 @@ fn relu() -> Specs {
 /// Runs the specs and stores the record.
 fn run(specs: &Specs, exit: i32) -> Run {
     specs
-        .parity(&["run", "--backend", "cpu", "--output", "json", "--out", "run.json"])
+        .parity(&["run", "--backend", "cpu", "--format", "json", "--out", "run.json"])
         .exits(exit)
 }
 
@@ -121,7 +121,7 @@ fn a_failure_that_is_in_no_spec_is_left_out_and_said() {
             "cpu",
             "--case",
             case,
-            "--output",
+            "--format",
             "json",
             "--out",
             "run.json",

@@ -12,7 +12,7 @@ fn a_machine_without_a_gpu_is_well_and_told_why_it_has_no_hardware() {
         "ok specs: 2 cases in ",
         "ok cpu: host CPU",
         "ok rocm: software AMD GPU",
-        "rocm on hardware (ROCM_DRIVER=system)",
+        "rocm:system, real hardware",
         "/dev/kfd",
         "ok cargo, builds parity: cargo ",
         "ok ROCM_DRIVER: soft, from the environment",

@@ -44,7 +44,7 @@ fn a_case_of_the_specs_is_explained_from_its_definition_to_its_repro() {
 fn the_first_element_shown_is_the_worst_of_the_record() {
     let specs = Specs::unary("\"gelu\"", IMPOSSIBLE);
     let page = explain(&specs, GELU).exits(100).stdout;
-    let run = specs.parity(&["run", "--backend", "cpu", "--case", GELU, "--output", "json"]);
+    let run = specs.parity(&["run", "--backend", "cpu", "--case", GELU, "--format", "json"]);
     let record: Value = serde_json::from_str(&run.exits(100).stdout).unwrap();
     let worst = &record["cases"][0]["results"][0]["vs_oracle"]["worst"];
     let row = page

@@ -43,7 +43,7 @@ impl Recorded {
             "rocm",
             "--against",
             "golden:soft",
-            "--output",
+            "--format",
             "json",
         ];
         self.parity(&[&args[..], more].concat())
@@ -234,8 +234,21 @@ fn a_bundle_that_is_not_there_is_named_with_those_that_are() {
         .exits(66)
         .complains("there is soft")
         .complains("parity golden record --name hard");
-    recorded
-        .parity(&["run", "--against", "soft"])
-        .exits(64)
-        .complains("golden:NAME");
+}
+
+#[test]
+fn a_bundle_has_the_same_names_wherever_it_is_named() {
+    let recorded = Recorded::new();
+    for name in ["soft", "golden:soft"] {
+        let verified = recorded.parity(&["golden", "verify", name]).exits(0);
+        assert!(
+            verified.stdout.starts_with("golden:soft: "),
+            "{}",
+            verified.stdout
+        );
+        let args = ["run", "--backend", "rocm", "--against", name, "--format", "json"];
+        let run: Value = serde_json::from_str(&recorded.parity(&args).exits(0).stdout).unwrap();
+        assert_eq!(run["reference"], "golden:soft");
+        assert_eq!(run["repro_args"][0], "--against golden:soft");
+    }
 }

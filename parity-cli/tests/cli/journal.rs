@@ -26,7 +26,7 @@ impl Kept {
         let specs = Specs::unary(OPS, "");
         let run = run(
             &specs,
-            &["--journal", "run.jsonl", "--output", "json", "--out", "run.json"],
+            &["--journal", "run.jsonl", "--format", "json", "--out", "run.json"],
         );
         run.exits(0);
         let read = |name: &str| fs::read_to_string(specs.path(name)).unwrap();
@@ -79,10 +79,10 @@ fn a_journal_has_a_header_a_start_and_a_result_for_every_case_and_an_end() {
 #[test]
 fn a_report_of_the_journal_is_byte_for_byte_that_of_the_live_run() {
     let kept = Kept::new();
-    let json = kept.parity(&["report", "run.jsonl", "--output", "json"]).exits(0);
+    let json = kept.parity(&["report", "run.jsonl", "--format", "json"]).exits(0);
     assert_eq!(json.stdout, kept.record);
     for format in ["text", "markdown", "csv", "junit", "html"] {
-        let page = |run: &str| kept.parity(&["report", run, "--output", format]).exits(0).stdout;
+        let page = |run: &str| kept.parity(&["report", run, "--format", format]).exits(0).stdout;
         assert_eq!(page("run.jsonl"), page("run.json"), "{format}");
     }
     let live = run(&kept.specs, &["--journal", "text.jsonl"]).exits(0).stdout;
@@ -118,7 +118,7 @@ fn what_a_cut_off_journal_lacks_is_not_run_and_blocks_a_gate() {
     let kept = Kept::new();
     kept.write("cut.jsonl", |lines| lines.truncate(10));
     let cut = kept
-        .parity(&["report", "cut.jsonl", "--output", "json"])
+        .parity(&["report", "cut.jsonl", "--format", "json"])
         .exits(0)
         .stdout;
     let cut: Value = serde_json::from_str(&cut).unwrap();
@@ -145,7 +145,7 @@ fn a_torn_last_line_is_left_out_and_a_damaged_one_before_it_is_an_error_with_its
         lines[10].truncate(half);
     });
     let torn = kept
-        .parity(&["report", "torn.jsonl", "--output", "json"])
+        .parity(&["report", "torn.jsonl", "--format", "json"])
         .exits(0)
         .stdout;
     let torn: Value = serde_json::from_str(&torn).unwrap();
@@ -201,10 +201,10 @@ fn a_resumed_run_ends_with_the_record_of_an_undisturbed_one() {
             all.truncate(lines);
             all.extend(next);
         });
-        let args = ["--resume", "cut.jsonl", "--output", "json"];
+        let args = ["--resume", "cut.jsonl", "--format", "json"];
         let resumed = run(&kept.specs, &args).exits(0).stdout;
         assert_eq!(timeless(&resumed), timeless(&kept.record), "{lines} lines");
-        let again = kept.parity(&["report", "cut.jsonl", "--output", "json"]).exits(0);
+        let again = kept.parity(&["report", "cut.jsonl", "--format", "json"]).exits(0);
         assert_eq!(again.stdout, resumed, "{lines} lines");
     }
     let results = |name: &str| {
@@ -229,7 +229,7 @@ fn a_resumed_run_repeats_what_crashed_or_ran_out_of_time_and_nothing_else() {
             lines[line] = lines[line].replacen("\"verdict\":\"pass\"", &planted, 1);
         }
     });
-    let resumed = run(&kept.specs, &["--resume", "lost.jsonl", "--output", "json"]).exits(100);
+    let resumed = run(&kept.specs, &["--resume", "lost.jsonl", "--format", "json"]).exits(100);
     let resumed: Value = serde_json::from_str(&resumed.stdout).unwrap();
     let mut want = ["pass"].repeat(16);
     want[2] = "mismatch";
@@ -297,7 +297,7 @@ fn a_journal_is_neither_overwritten_nor_shared() {
     run(&kept.specs, &["--resume", "run.jsonl"]).exits(0);
     run(&kept.specs, &["--resume", "gone.jsonl"])
         .exits(66)
-        .complains("cannot open the journal gone.jsonl");
+        .complains("cannot read gone.jsonl");
     run(&kept.specs, &["--resume", "run.jsonl", "--journal", "new.jsonl"])
         .exits(64)
         .complains("cannot be used with");
@@ -320,12 +320,12 @@ fn long(dir: &Specs, args: &[&str]) -> Command {
             "cpu",
             "--ops",
             "unary",
-            "--dtype",
+            "--dtypes",
             "f32,f64",
             "--spec-dir",
             "specs",
         ])
-        .args(["--output", "json"])
+        .args(["--format", "json"])
         .args(args)
         .current_dir(dir.path(""));
     command
@@ -361,7 +361,7 @@ fn ctrl_c_leaves_a_record_and_a_journal_and_the_line_it_says_goes_on() {
     assert_eq!(output.status.code(), Some(130), "{said}");
     let line = said.split_once("go on with: ").unwrap().1.trim();
     let cut = fs::read_to_string(dir.path("cut.json")).unwrap();
-    let report = parity(&["report", "run.jsonl", "--output", "json"], &dir.path(""), &[]).exits(0);
+    let report = parity(&["report", "run.jsonl", "--format", "json"], &dir.path(""), &[]).exits(0);
     assert_eq!(report.stdout, cut, "the journal is the record");
     let record: Value = serde_json::from_str(&cut).unwrap();
     let judged = verdicts(&record)

@@ -52,7 +52,7 @@ fn parity(dir: &Path, args: &[&str]) -> Command {
             "cpu",
             "--ops",
             "unary,where,cumsum",
-            "--output",
+            "--format",
             "json",
             "--jobs",
             "2",
@@ -217,7 +217,7 @@ fn a_run_whose_workers_are_starved_loses_no_case_and_is_mended_by_feeding_them()
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_parity"));
         command
-            .args(["run", "--backend", "cpu", "--output", "json", "--spec-dir", "."])
+            .args(["run", "--backend", "cpu", "--format", "json", "--spec-dir", "."])
             .args(["--case", modest, "--case", hungry])
             .args(args)
             .current_dir(&dir);

@@ -15,7 +15,6 @@ mod killed;
 mod malformed;
 mod mutation;
 mod remote;
-mod reports;
 mod rocm;
 mod run;
 mod schema;

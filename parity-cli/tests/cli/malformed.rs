@@ -38,17 +38,17 @@ const FLAGS: &[Flags] = &[
     ),
     ("run --op=", 64, &["unknown op or family ``"]),
     (
-        "run --family unray",
+        "run --families unray",
         64,
-        &["unknown family `unray`", "did you mean `unary`?"],
+        &["unknown op or family `unray`", "did you mean `unary`?"],
     ),
     (
-        "run --dtype f23",
+        "run --dtypes f23",
         64,
         &["unknown dtype `f23`", "did you mean `f32`?"],
     ),
     (
-        "run --layout sideways",
+        "run --layouts sideways",
         64,
         &["unknown layout `sideways`", "expected one of contiguous"],
     ),
@@ -57,7 +57,7 @@ const FLAGS: &[Flags] = &[
         64,
         &["unknown tier `weekly`", "expected one of quick, ci"],
     ),
-    ("run --tag pined", 64, &["unknown tag `pined`", "tags = [..]"]),
+    ("run --tags pined", 64, &["unknown tag `pined`", "tags = [..]"]),
     ("run --regex (", 64, &["bad --regex", "unclosed group"]),
     (
         "run --case unary/exp:f32",
@@ -75,9 +75,9 @@ const FLAGS: &[Flags] = &[
         &["more than 4294967296 elements"],
     ),
     (
-        "run --case unary/exp:f32:[2]:contiguous:any --dtype f32",
+        "run --case unary/exp:f32:[2]:contiguous:any --dtypes f32",
         64,
-        &["cannot be used with --dtype"],
+        &["cannot be used with --dtypes"],
     ),
     ("run --case *zzz*", 4, &["no case matches", "like *zzz*"]),
     (
@@ -100,9 +100,9 @@ const FLAGS: &[Flags] = &[
     ("run --seed -1", 64, &["'-1'"]),
     ("run --shard 3/2", 64, &["bad --shard `3/2`", "e.g. `2/4`"]),
     (
-        "run --output yaml",
+        "run --format yaml",
         64,
-        &["invalid value 'yaml' for '--output <FORMAT>'", "json"],
+        &["invalid value 'yaml' for '--format <FORMAT>'", "json"],
     ),
     ("run --known gone.toml", 66, &["cannot read gone.toml"]),
     ("explain", 64, &["<CASE>"]),
@@ -121,13 +121,20 @@ const FLAGS: &[Flags] = &[
         64,
         &["invalid value 'many'"],
     ),
-    ("list everything", 64, &["invalid value 'everything'", "cases"]),
+    ("list everything", 64, &["unrecognized subcommand 'everything'"]),
+    ("list devices --ops exp", 64, &["unexpected argument '--ops'"]),
+    ("list backends --tier ci", 64, &["unexpected argument '--tier'"]),
+    (
+        "run --backend rocm:gfx9",
+        64,
+        &["unknown device `gfx9` of backend rocm", "soft, gfx1100, gfx942"],
+    ),
     ("schema nothing", 64, &["invalid value 'nothing'", "specs"]),
     ("completions tcsh", 64, &["invalid value 'tcsh'", "bash"]),
     ("gate gone.json --min 99", 66, &["cannot read gone.json"]),
     ("gate gone.json --min 0", 64, &["expected a percentage above 0"]),
     ("gate gone.json", 64, &["--min <PERCENT>"]),
-    ("diff gone.json", 64, &["<B.json>"]),
+    ("diff gone.json", 64, &["<LATER_RUN>"]),
     (
         "diff a.json b.json --verdicts --allow-gone",
         64,
@@ -145,8 +152,8 @@ const FLAGS: &[Flags] = &[
         &["a recording takes one backend besides the reference"],
     ),
     ("run --times all.json", 64, &["--shard <I/N>"]),
-    ("run --against gone", 64, &["--against golden:NAME"]),
-    ("run --recorded-only", 64, &["--against <golden:NAME>"]),
+    ("run --against gone", 66, &["parity golden record --name gone"]),
+    ("run --recorded-only", 64, &["--against <NAME>"]),
     (
         "run --memory-limit 10",
         64,
@@ -160,7 +167,7 @@ const FLAGS: &[Flags] = &[
     ),
     ("baseline update gone.json", 66, &["cannot read gone.json"]),
     ("baseline update gone.json --link x", 64, &["--reason <TEXT>"]),
-    ("merge", 64, &["<RECORD.json>"]),
+    ("merge", 64, &["<RUN>"]),
     ("report .", 66, &["cannot read ."]),
 ];
 
@@ -317,7 +324,7 @@ const LISTS: &[Spoiled] = &[
 
 /// What stands in a file that is to be a stored run, and what is said about it.
 const RECORDS: &[(&str, &[&str])] = &[
-    ("", &["not a run record", "parity run --output json"]),
+    ("", &["not a run record", "parity run --format json"]),
     ("{\"version\": 2, \"seed\": 0", &["not a run record", "line 1"]),
     ("[]", &["not a run record"]),
     (

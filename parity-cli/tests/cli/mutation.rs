@@ -108,7 +108,7 @@ fn mismatches(objects: &Path, ops: &str) -> (i32, usize) {
     let objects = objects.to_str().unwrap();
     let env = [("ROCM_DRIVER", "soft"), ("ROCM_CODE_OBJECTS", objects)];
     let run = parity(
-        &["run", "--backend", "rocm", "--ops", ops, "--output", "json"],
+        &["run", "--backend", "rocm", "--ops", ops, "--format", "json"],
         root,
         &env,
     );

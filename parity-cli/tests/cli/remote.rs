@@ -12,7 +12,7 @@ const OPS: &str = r#""abs", "exp", "gelu""#;
 
 fn run(specs: &Specs, backend: &str, env: &[(&str, &str)]) -> Run {
     let dir = specs.path("");
-    let args = ["run", "--backend", backend, "--output", "json", "--spec-dir", "."];
+    let args = ["run", "--backend", backend, "--format", "json", "--spec-dir", "."];
     parity(&args, &dir, env)
 }
 

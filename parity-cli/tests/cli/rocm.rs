@@ -12,7 +12,7 @@ use crate::common::parity;
 
 fn run(args: &[&str]) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let args = [&["run", "--backend", "rocm", "--output", "json"], args].concat();
+    let args = [&["run", "--backend", "rocm", "--format", "json"], args].concat();
     let run = parity(&args, root, &[("ROCM_DRIVER", "soft")]).exits(0);
     serde_json::from_str(&run.stdout).unwrap()
 }

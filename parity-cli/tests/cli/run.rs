@@ -16,7 +16,7 @@ fn json(text: &str) -> Value {
 fn a_run_that_passes_exits_0_and_its_json_is_all_there_is_on_stdout() {
     let specs = Specs::unary("\"abs\", \"neg\"", "");
     let run = specs
-        .parity(&["run", "--backend", "cpu", "--output", "json", "--seed", "5"])
+        .parity(&["run", "--backend", "cpu", "--format", "json", "--seed", "5"])
         .exits(0);
     let record = json(&run.stdout);
     assert_eq!(record["planned"], 4);
@@ -44,9 +44,9 @@ fn a_stored_run_renders_to_the_bytes_the_live_run_printed() {
     let stored = specs.path("run.json");
     let stored = stored.to_str().unwrap();
     specs
-        .parity(&["run", "--backend", "cpu", "--output", "json", "--out", stored])
+        .parity(&["run", "--backend", "cpu", "--format", "json", "--out", stored])
         .exits(100);
-    let again = parity(&["report", stored, "--output", "json"], &specs.path(""), &[]).exits(0);
+    let again = parity(&["report", stored, "--format", "json"], &specs.path(""), &[]).exits(0);
     assert_eq!(again.stdout, fs::read_to_string(stored).unwrap());
     let text = parity(&["report", stored], &specs.path(""), &[]).exits(0).stdout;
     assert!(
@@ -115,7 +115,7 @@ fn a_known_failure_passes_the_run_and_a_listed_pass_fails_it() {
 fn the_same_seed_gives_the_same_judgements_on_any_number_of_workers() {
     let specs = Specs::unary("\"exp\", \"log\", \"sin\", \"cos\", \"tanh\"", "");
     let cases = |jobs: &str| {
-        let run = specs.parity(&["run", "--backend", "cpu", "--output", "json", "--jobs", jobs]);
+        let run = specs.parity(&["run", "--backend", "cpu", "--format", "json", "--jobs", jobs]);
         let mut cases = json(&run.stdout)["cases"].take();
         for case in cases.as_array_mut().unwrap() {
             for result in case["results"].as_array_mut().unwrap() {

@@ -212,7 +212,7 @@ fn run() -> (Value, Vec<Value>) {
         "cpu",
         "--journal",
         "run.jsonl",
-        "--output",
+        "--format",
         "json",
         "--out",
         "run.json",

@@ -69,7 +69,7 @@ fn a_blind_limit_is_reported_with_a_case_and_exits_100() {
 #[test]
 fn the_json_form_counts_what_was_noticed_and_names_what_was_not() {
     let specs = Specs::new(&[("unary.toml", &format!("{FEW}{BLIND}\n"))]);
-    let run = specs.parity(&["selftest", "--output", "json"]).exits(100);
+    let run = specs.parity(&["selftest", "--format", "json"]).exits(100);
     let record: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&record["cases"], &record["passes"]), (&2.into(), &false.into()));
     let zeros = pair(&record, "zeros");
@@ -95,7 +95,7 @@ fn a_bar_that_is_reached_exits_0() {
 #[test]
 fn limits_that_prove_nothing_on_varied_inputs_are_counted_apart() {
     let specs = Specs::unary("\"exp\"", BLIND);
-    let run = specs.parity(&["selftest", "--output", "json"]).exits(0);
+    let run = specs.parity(&["selftest", "--format", "json"]).exits(0);
     let record: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(record["right_untrusted"], 2);
     let zeros = pair(&record, "zeros");
@@ -109,7 +109,7 @@ fn a_bar_out_of_range_is_a_usage_error_and_no_case_is_an_error() {
         .parity(&["selftest", "--min", "0"])
         .exits(64)
         .complains("--min");
-    specs.parity(&["selftest", "--dtype", "f64"]).exits(4);
+    specs.parity(&["selftest", "--dtypes", "f64"]).exits(4);
 }
 
 #[test]

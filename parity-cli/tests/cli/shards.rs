@@ -12,7 +12,7 @@ fn run(specs: &Specs, name: &str, args: &[&str]) {
         "run",
         "--backend",
         "cpu",
-        "--output",
+        "--format",
         "json",
         "--out",
         out.to_str().unwrap(),
@@ -77,7 +77,7 @@ fn an_incomplete_or_doubled_set_of_shards_is_refused() {
     merge(&specs, &["1.json", "gone.json"])
         .exits(66)
         .complains("cannot read gone.json");
-    merge(&specs, &[]).exits(64).complains("RECORD.json");
+    merge(&specs, &[]).exits(64).complains("<RUN>");
 }
 
 #[test]

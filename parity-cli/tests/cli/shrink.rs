@@ -54,7 +54,7 @@ fn a_pinned_case_runs_and_is_not_pinned_twice() {
         .exits(0)
         .stdout;
     shows(&page, "pinned in ");
-    shows(&page, "next: parity run --backend cpu --tag pinned");
+    shows(&page, "next: parity run --backend cpu --tags pinned");
     let after = fs::read_to_string(&file).unwrap();
     assert!(after.starts_with(before.trim_end()), "{after}");
     shows(
@@ -62,7 +62,7 @@ fn a_pinned_case_runs_and_is_not_pinned_twice() {
         "# ---- Found by `parity shrink`: mismatch (a value came back) on cpu.\n[[group]]\n",
     );
     let listed = specs
-        .parity(&["list", "cases", "--tag", "pinned"])
+        .parity(&["list", "cases", "--tags", "pinned"])
         .exits(0)
         .stdout;
     assert_eq!(listed, format!("{SMALLEST}\n"));

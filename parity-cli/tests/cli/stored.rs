@@ -26,7 +26,7 @@ impl Stored {
     fn new() -> Stored {
         let specs = Specs::new(&[("a.toml", BINARY), ("b.toml", &unary("\"exp\", \"log\"", ""))]);
         let run = specs
-            .parity(&["run", "--backend", "cpu", "--output", "json"])
+            .parity(&["run", "--backend", "cpu", "--format", "json"])
             .exits(0);
         let record = serde_json::from_str(&run.stdout).unwrap();
         let stored = Stored { specs, record };
@@ -190,7 +190,7 @@ fn runs_of_other_seeds_or_layouts_are_refused() {
     run.complains("old.json: the record has layout version 1")
         .complains("repeat the run");
     stored
-        .gate("a.json", &["--min", "99", "--no-new-failures", "seed.json"])
+        .gate("a.json", &["--min", "99", "--against", "seed.json"])
         .exits(65);
 }
 
@@ -269,7 +269,7 @@ fn a_new_failure_blocks_whatever_the_share_and_an_old_one_does_not() {
     let stored = Stored::new();
     stored.verdicts("old.json", &[(5, "mismatch")]);
     stored.verdicts("new.json", &[(4, "crash"), (5, "mismatch")]);
-    let against = |record: &str, base: &str| stored.gate(record, &["--min", "1", "--no-new-failures", base]);
+    let against = |record: &str, base: &str| stored.gate(record, &["--min", "1", "--against", base]);
     against("old.json", "old.json").exits(0);
     let page = against("new.json", "old.json").exits(100).stdout;
     shows(&page, "BLOCKED, new failures, which old.json does not have: 1");
@@ -325,4 +325,24 @@ fn headroom_shows_limits_nearly_used_up_and_limits_hardly_used() {
     };
     shows(&row(&both(0.002), "used less than 1 %").unwrap(), "2.0e-1%");
     assert_eq!(row(&both(0.5), "used less than 1 %"), None);
+}
+
+#[test]
+fn a_record_that_gzip_compressed_is_read() {
+    let specs = Specs::unary("\"exp\"", "");
+    let args = ["run", "--backend", "cpu", "--format", "json", "--out", "run.json"];
+    specs.parity(&args).exits(0);
+    let report = |name: &str| parity(&["report", name], &specs.path(""), &[]);
+    let plain = report("run.json").exits(0).stdout;
+    let gzip = std::process::Command::new("gzip")
+        .arg(specs.path("run.json"))
+        .status();
+    assert!(gzip.unwrap().success());
+    assert_eq!(report("run.json.gz").exits(0).stdout, plain);
+    // The control: a compressed file that is cut off.
+    let bytes = fs::read(specs.path("run.json.gz")).unwrap();
+    fs::write(specs.path("run.json.gz"), &bytes[..bytes.len() / 2]).unwrap();
+    report("run.json.gz")
+        .exits(66)
+        .complains("cannot read run.json.gz");
 }

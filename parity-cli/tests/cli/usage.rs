@@ -65,9 +65,9 @@ fn unknown_words_are_met_with_the_nearest_known_one() {
             "unknown backend `rcom`: did you mean `rocm`?",
         ),
         (["--backend", "tpu"], "unknown backend `tpu`: did you mean `cpu`?"),
-        (["--dtype", "f33"], "unknown dtype `f33`: did you mean `f32`?"),
+        (["--dtypes", "f33"], "unknown dtype `f33`: did you mean `f32`?"),
         (
-            ["--layout", "transpose"],
+            ["--layouts", "transpose"],
             "unknown layout `transpose`: did you mean `transposed`?",
         ),
         (["--tier", "quik"], "unknown tier `quik`: did you mean `quick`?"),
@@ -84,7 +84,7 @@ fn unknown_words_are_met_with_the_nearest_known_one() {
 #[test]
 fn a_selection_that_matches_nothing_is_an_error_that_says_what_was_asked() {
     let specs = Specs::unary("\"exp\"", "");
-    let run = specs.parity(&["run", "--backend", "cpu", "--ops", "log", "--dtype", "f16"]);
+    let run = specs.parity(&["run", "--backend", "cpu", "--ops", "log", "--dtypes", "f16"]);
     run.exits(4)
         .complains("the specs hold 2 cases")
         .complains("an op of log, of dtype f16");
@@ -122,7 +122,7 @@ fn rocm_without_a_driver_is_one_error_before_any_case_runs() {
         "rocm",
         "--spec-dir",
         dir.to_str().unwrap(),
-        "--output",
+        "--format",
         "json",
     ];
     let nowhere = [
@@ -160,6 +160,10 @@ fn a_stored_run_that_is_none_is_refused() {
 
 #[test]
 fn help_lists_the_exit_codes_and_hides_the_worker() {
+    for command in [&["-h"][..], &["run", "-h"]] {
+        let short = parity(command, Path::new("/"), &[]).exits(0);
+        assert!(!short.stdout.contains("Exit codes"), "{}", short.stdout);
+    }
     let run = parity(&["--help"], Path::new("/"), &[]).exits(0);
     assert!(
         run.stdout

@@ -18,6 +18,7 @@ fn backend(name: &str) -> BackendInfo {
         driver: "driver 1.2".to_owned(),
         target: target.to_owned(),
         host: None,
+        selector: None,
     }
 }
 

@@ -1,10 +1,7 @@
 //! CSV, JUnit, markdown and HTML: what each says of the same record, and that a stored one renders to the same bytes.
 
 use parity_model::{Verdict, record::RunRecord, verdict::Worst};
-use parity_report::{
-    Sources, csv, html, json, junit, markdown,
-    pages::{self, Material},
-};
+use parity_report::{csv, html, json, junit, markdown};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
 
 use crate::common::{case, has_line, pass, result, run};
@@ -20,16 +17,6 @@ fn every_format_of_a_stored_run_has_the_bytes_of_the_live_one() {
     assert_eq!(markdown::render(&stored), markdown::render(&live));
     assert_eq!(junit::render(&stored).unwrap(), junit::render(&live).unwrap());
     assert_eq!(html::render(&stored).unwrap(), html::render(&live).unwrap());
-    let pages = |run| {
-        let material = Material {
-            run,
-            models: None,
-            objects: &[],
-            sources: &Sources::default(),
-        };
-        pages::pages(&material).unwrap()
-    };
-    assert_eq!(pages(&stored), pages(&live));
 }
 
 #[test]

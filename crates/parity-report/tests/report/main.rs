@@ -9,7 +9,5 @@ mod browser;
 mod common;
 mod formats;
 mod github;
-mod kernels;
-mod pages;
 mod render;
 mod shared;

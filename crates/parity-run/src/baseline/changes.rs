@@ -48,7 +48,7 @@ impl Changes {
 
 /// The entries that are about a case on a backend.
 fn about<'k>(known: &'k KnownFailures, backend: &str, id: &str) -> Vec<&'k Known> {
-    let about = |entry: &&Known| entry.backend == backend && entry.names(id);
+    let about = |entry: &&Known| entry.is_on(backend) && entry.names(id);
     known.entries.iter().filter(about).collect()
 }
 

@@ -36,14 +36,17 @@ pub struct Recorded {
 pub fn record(name: &str, settings: &Settings, watch: impl Fn(Event<'_>) + Sync) -> Result<Recorded, Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || !name.chars().all(plain) || name.starts_with('.') {
-        return Err(Error::BadBundleName(name.to_owned()));
+        return Err(Error::Settings(format!(
+            "--name {name:?}: a bundle's name is letters, digits, `-`, `_` and `.`"
+        )));
     }
     let other = settings
         .columns
         .iter()
-        .position(|column| column.backend != Backend::REFERENCE);
+        .position(|column| column.device.backend() != Backend::REFERENCE);
     let Some(column) = other.filter(|column| settings.columns.len() == column + 1) else {
-        return Err(Error::OneBackend { work: "a recording" });
+        let words = "a recording takes one backend besides the reference: name one with --backend";
+        return Err(Error::settings(words));
     };
     let dir = bundles(&specs::find(settings.selection.spec_dir.as_deref())?).join(name);
     let plan = Plan::load(settings)?;

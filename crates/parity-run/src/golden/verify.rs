@@ -10,7 +10,7 @@ use parity_golden::{Bundle, Stale};
 use parity_model::{Case, Tier};
 use rayon::prelude::*;
 
-use super::{folder, names};
+use super::{folder, names, plain_name};
 use crate::{error::Error, judge::Prepared, specs};
 
 /// How a bundle and the specs as they are differ.
@@ -41,7 +41,7 @@ pub fn verify(chosen: &[String], spec_dir: Option<&Path>) -> Result<Vec<Verified
     };
     let verified = chosen.into_iter().map(|name| {
         let bundle = Bundle::open(&folder(&name, &spec_dir)?)?;
-        Ok(Verified::of(name, bundle, &all))
+        Ok(Verified::of(plain_name(&name).to_owned(), bundle, &all))
     });
     verified.collect()
 }

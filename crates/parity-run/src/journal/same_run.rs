@@ -6,16 +6,15 @@ use parity_model::{
 };
 use parity_report::text::describe;
 
-use super::JournalError;
-use crate::provenance;
+use crate::{error::Error, provenance};
 
 /// Refuses a journal of another run than `mine`; which devices serve it, [`same_devices`] compares.
-pub(crate) fn same_run(journal: &Journal, mine: &Header) -> Result<(), JournalError> {
+pub(crate) fn same_run(journal: &Journal, mine: &Header) -> Result<(), Error> {
     refuse(facts(journal.header()).into_iter().zip(facts(mine)))
 }
 
 /// Refuses to go on with a run on other devices.
-pub(crate) fn same_devices(journal: &Journal, mine: &[BackendInfo]) -> Result<(), JournalError> {
+pub(crate) fn same_devices(journal: &Journal, mine: &[BackendInfo]) -> Result<(), Error> {
     let theirs = &journal.header().run.backends;
     let fact = |info: &BackendInfo| (format!("device of {}", info.backend), describe(info));
     refuse(theirs.iter().map(fact).zip(mine.iter().map(fact)))
@@ -29,7 +28,13 @@ fn facts(header: &Header) -> Vec<(String, String)> {
         || "all".to_owned(),
         |shard| format!("{}/{} of {}", shard.index, shard.of, shard.plan),
     );
-    let columns: Vec<_> = run.backends.iter().filter_map(BackendInfo::option).collect();
+    let column = |info: &BackendInfo| BackendInfo {
+        // Known when the backend has answered.
+        selector: None,
+        ..info.clone()
+    };
+    let columns = run.backends.iter().map(column);
+    let columns: Vec<_> = columns.filter_map(|info| info.option()).collect();
     // Specs are compared by what they say, not by where they are.
     let options = run
         .repro_args
@@ -50,7 +55,7 @@ fn facts(header: &Header) -> Vec<(String, String)> {
     named.collect()
 }
 
-fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> Result<(), JournalError> {
+fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> Result<(), Error> {
     let differences: Vec<_> = pairs
         .filter(|((_, theirs), (_, mine))| theirs != mine)
         .map(|((what, theirs), (_, mine))| format!("\n  the {what}: `{theirs}` in the journal, `{mine}` now"))
@@ -58,5 +63,9 @@ fn refuse(pairs: impl Iterator<Item = ((String, String), (String, String))>) -> 
     if differences.is_empty() {
         return Ok(());
     }
-    Err(JournalError::OtherRun(differences))
+    Err(Error::Data(format!(
+        "the journal is of another run; what differs:{}\ngo on with the command line, the specs and the parity that the run \
+         began with, or begin another with --journal",
+        differences.concat()
+    )))
 }

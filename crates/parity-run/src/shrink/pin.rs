@@ -32,12 +32,12 @@ pub fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Error> {
             let text = sources.read(file)?.to_owned();
             let specs = read(&name, &text, sweeps.as_deref()).map_err(|errors| sources.failure(errors))?;
             if let Some(spec) = specs.iter().find(|spec| spec.family != case.op.family()) {
-                return Err(Error::OtherFamily {
-                    file: name,
-                    family: spec.family.name(),
-                    op: case.op.name(),
-                    its_family: case.op.family().name(),
-                });
+                return Err(Error::Settings(format!(
+                    "{name} is of the family {}, and {} is of {}: name a file of that family, or a new one",
+                    spec.family,
+                    case.op,
+                    case.op.family()
+                )));
             }
             text
         }

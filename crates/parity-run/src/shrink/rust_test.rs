@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use parity_exec::{Backend, source};
+use parity_exec::{BackendDevice, source};
 use parity_model::{Case, DType, HostTensor, Op, float::Format};
 use parity_oracle::{Expected, expected};
 
@@ -19,11 +19,8 @@ const PER_LINE: usize = 4;
 ///
 /// # Errors
 /// A case of random numbers, or one that is too large for literals.
-pub fn rust_test(case: &Case, seed: u64, backend: Backend) -> Result<String, Error> {
-    let cannot = |why: String| Error::NoTest {
-        case: case.id().to_string(),
-        why,
-    };
+pub fn rust_test(case: &Case, seed: u64, device: &BackendDevice) -> Result<String, Error> {
+    let cannot = |why: String| Error::Nothing(format!("{}: {why}", case.id()));
     if matches!(case.op, Op::Random(_)) {
         return Err(cannot(
             "no element of what is drawn is right by itself, so that none can be a literal".to_owned(),
@@ -46,7 +43,7 @@ pub fn rust_test(case: &Case, seed: u64, backend: Backend) -> Result<String, Err
     }
     let mut page = String::new();
     // Writing to a `String` does not fail.
-    let _ = write_test(&mut page, case, &inputs, &want, backend);
+    let _ = write_test(&mut page, case, &inputs, &want, device);
     Ok(page)
 }
 
@@ -55,15 +52,18 @@ fn write_test(
     case: &Case,
     inputs: &[HostTensor],
     want: &Expected,
-    backend: Backend,
+    device: &BackendDevice,
 ) -> std::fmt::Result {
     let call = source::call(case);
     writeln!(page, "// {}", case.id())?;
     writeln!(page, "// {}", case.op.definition())?;
     writeln!(page, "// Needs {}.", crates(&call).join(", "))?;
+    for (name, value) in device.env() {
+        writeln!(page, "// Run it with {name}={value}.")?;
+    }
     writeln!(page, "#[test]\nfn {}() -> candle_core::Result<()> {{", name(case))?;
     writeln!(page, "    use candle_core::{{DType, Device, Tensor}};\n")?;
-    writeln!(page, "    let device = {};", backend.source())?;
+    writeln!(page, "    let device = {};", device.source())?;
     page.push_str(&indented(&source::arguments(case, inputs)));
     if case.must_refuse() {
         let body = indented(&indented(&format!("Ok({call})\n")));
@@ -223,6 +223,8 @@ mod tests {
         process::Command,
     };
 
+    use parity_exec::Backend;
+
     use super::*;
 
     /// What a printed test may use.
@@ -326,7 +328,7 @@ mod tests {
     fn printed(cases: &[Case]) -> String {
         let mut tests = String::new();
         for (i, case) in cases.iter().enumerate() {
-            match rust_test(case, 0, Backend::Cpu) {
+            match rust_test(case, 0, &Backend::Cpu.into()) {
                 Ok(test) => tests.push_str(&format!("mod case{i} {{\n{test}}}\n")),
                 Err(error) => assert!(matches!(case.op, Op::Random(_)), "{error}"),
             }
@@ -401,17 +403,17 @@ mod tests {
     #[test]
     fn a_printed_test_fails_where_candle_is_wrong_and_passes_where_it_is_right() {
         let wrong: Case = "unary/relu:f32:[3]:contiguous:nan".parse().unwrap();
-        let (output, passed) = run(&rust_test(&wrong, 0, Backend::Cpu).unwrap());
+        let (output, passed) = run(&rust_test(&wrong, 0, &Backend::Cpu.into()).unwrap());
         assert!(!passed && output.contains("expected NaN within 0e0"), "{output}");
         let right: Case = "unary/relu:f32:[3]:contiguous:ints(-4,4)".parse().unwrap();
-        let (output, passed) = run(&rust_test(&right, 0, Backend::Cpu).unwrap());
+        let (output, passed) = run(&rust_test(&right, 0, &Backend::Cpu.into()).unwrap());
         assert!(passed, "{output}");
     }
 
     #[test]
     fn a_case_too_large_for_literals_is_refused_with_a_way_out() {
         let case: Case = "unary/exp:f32:[5000]:contiguous:uniform(0,1)".parse().unwrap();
-        let message = rust_test(&case, 0, Backend::Cpu).unwrap_err().to_string();
+        let message = rust_test(&case, 0, &Backend::Cpu.into()).unwrap_err().to_string();
         assert!(
             message.contains("10000 elements") && message.contains("--runs"),
             "{message}"

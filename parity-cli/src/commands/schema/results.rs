@@ -123,6 +123,7 @@ fn backend() -> Value {
             "driver": text("The driver and its version."),
             "target": text("The instruction set; empty where it means nothing."),
             "host": text("Where the worker ran; absent where it ran on parity's own host."),
+            "selector": text("What --backend calls the device, where the environment chose it."),
         }),
     )
 }

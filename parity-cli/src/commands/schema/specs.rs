@@ -166,7 +166,11 @@ fn known() -> Value {
         &json!({
             "id": text("A pattern over case ids: `*` stands for any run of characters, `{a,b}` for `a` or `b`."),
             "except": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Patterns over ids of cases that it is not about."},
-            "backend": word("The backend on which they fail.", &Backend::ALL, |backend| backend.name()),
+            "backend": json!({
+                "type": "string",
+                "pattern": format!("^({})(:.+)?$", Backend::ALL.map(Backend::name).join("|")),
+                "description": "The backend on which they fail, or one device of it, such as rocm:gfx942.",
+            }),
             "verdict": word("The verdict that is explained.", &explained, |verdict| verdict.name()),
             "may_pass": {"type": "boolean", "description": "Whether a pass is no surprise: the cases fail on some machines only."},
             "reason": {"type": "string", "minLength": 1, "description": "Why they fail."},

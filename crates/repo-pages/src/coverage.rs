@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 
 use parity_model::{DType, Family, Op, record::RunRecord};
-
-use super::functions::{self, Function};
-use crate::{
+use parity_report::{
     cells::{Cell, Index},
-    facts::count_text,
+    count_text,
     gfm::{Table, code},
     markdown::{backend_title, cell_text},
+};
+
+use crate::{
+    functions::{self, Function},
     sources::Sources,
 };
 
@@ -19,8 +21,8 @@ const NOT_RUN: &str = "not run";
 /// The op means nothing for the dtype.
 const NO_MEANING: &str = "-";
 
-pub(super) fn render(run: &RunRecord, sources: &Sources) -> String {
-    let mut page = super::opening("Functions by backend and dtype", run);
+pub(crate) fn render(run: &RunRecord, sources: &Sources) -> String {
+    let mut page = crate::opening("Functions by backend and dtype", run);
     if !sources.is_empty() {
         write_functions(&mut page, run, sources);
     }

@@ -4,21 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::record::RunRecord;
-
-use super::{
-    inventory::{self, Key},
-    stem::split,
-};
-use crate::{
-    code_object::{Arg, CodeObject},
-    facts::count_text,
+use parity_report::{
+    count_text,
     gfm::{Table, code},
     markdown::backend_title,
+};
+
+use crate::{
+    code_object::{Arg, CodeObject},
+    inventory::{self, Key},
+    stem::split,
     trace::{Service, services, telling},
 };
 
-pub(super) fn render(run: &RunRecord, inventory: &str, objects: &[CodeObject]) -> String {
-    let mut page = super::opening("Kernel signatures and layouts", run);
+pub(crate) fn render(run: &RunRecord, inventory: &str, objects: &[CodeObject]) -> String {
+    let mut page = crate::opening("Kernel signatures and layouts", run);
     let column = telling(run).first().copied();
     let target = target(run, objects, column);
     let candles = inventory::candles(inventory);

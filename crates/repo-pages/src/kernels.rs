@@ -4,23 +4,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::record::RunRecord;
-
-use super::{inventory, stem::split};
-use crate::{
-    code_object::{CodeObject, Resources},
-    facts::count_text,
+use parity_report::{
+    count_text,
     gfm::{Table, code},
     markdown::backend_title,
-    sources::{Line, Sources},
+};
+
+use crate::{
+    code_object::{CodeObject, Resources},
+    inventory,
+    sources::{Line, Sources, function_name},
+    stem::split,
     trace::{Service, services, telling},
 };
 
 /// Kernel names by module.
 type Modules<'a> = BTreeMap<&'a str, BTreeSet<String>>;
 
-pub(super) fn render(run: &RunRecord, inventory: &str, objects: &[CodeObject], sources: &Sources) -> String {
+pub(crate) fn render(run: &RunRecord, inventory: &str, objects: &[CodeObject], sources: &Sources) -> String {
     let candles = by_module(inventory::candles(inventory).into_keys());
-    let mut page = super::opening("Kernels", run);
+    let mut page = crate::opening("Kernels", run);
     page.push_str(
         "\nThe kernels of candle-kernels' CUDA modules (`rocm-backend/kernels/inventory.txt`) and those in the code objects compiled from `rocm-backend/kernels`, by their \
          names. Their arguments\nare on the page of [signatures](signatures.md). A kernel that is there may still compute the wrong thing: what was executed, and agreed, is in the tables \
@@ -286,9 +289,12 @@ fn launched_by<'a>(sources: &'a Sources, module: &str, stem: &str) -> Option<Lin
     files.find_map(|(path, text)| {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         let line = code.lines().position(|line| names(line, stem))?;
+        let before: Vec<_> = code.lines().take(line + 1).collect();
+        let function = before.iter().rev().find_map(|line| function_name(line));
         Some(Line {
             path,
             number: line + 1,
+            item: function.map_or_else(|| format!("\"{stem}\""), |name| format!("fn {name}")),
             refuses: false,
         })
     })

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::code_object::{Arg, CodeObject};
 
 /// The kernels of candle-kernels, a line each: module, name, arguments.
-pub(crate) const INVENTORY: &str = include_str!("../../../../rocm-backend/kernels/inventory.txt");
+pub(crate) const INVENTORY: &str = include_str!("../../../rocm-backend/kernels/inventory.txt");
 
 /// A kernel's place: module and name, as ours is spelled.
 pub(crate) type Key<'a> = (&'a str, String);

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use parity_model::{Verdict, record::RunRecord};
-use parity_report::{
-    Arg, CodeObject, Sources, json,
-    pages::{self, Material, Page},
-};
+use parity_report::json;
+use repo_pages::{Arg, CodeObject, Material, Page, Sources};
 use sha2::{Digest as _, Sha256};
 
 use crate::common::{case, has_line, pass, result, run};
@@ -18,7 +16,7 @@ fn pages(run: &RunRecord, objects: &[CodeObject], sources: &Sources) -> Vec<Page
         objects,
         sources,
     };
-    pages::pages(&material).unwrap()
+    repo_pages::pages(&material).unwrap()
 }
 
 fn page(name: &str, run: &RunRecord, objects: &[CodeObject], sources: &Sources) -> String {
@@ -99,7 +97,7 @@ fn sources() -> Sources {
         ),
         (
             "rocm-backend/src/hip/launch/unary.rs",
-            "//! Launches.\nconst EXP: &str = \"uexp\";\n",
+            "//! Launches.\npub(crate) fn exp() {\n    named(\"uexp\");\n}\n",
         ),
         (
             "rocm-backend/src/hip/sys.rs",
@@ -186,7 +184,7 @@ fn coverage_names_the_lines_of_both_implementations_and_what_was_executed_of_the
             "unary_impl",
             &[
                 "`candle-core-0.11.1/src/cuda_backend/mod.rs:3`",
-                "[storage.rs:3](../crates/candle-core/glue/rocm/storage.rs#L3)",
+                "[storage.rs](../crates/candle-core/glue/rocm/storage.rs) `fn unary_impl`",
                 "implemented 3/3 0.50 25%",
                 "partial 1/3 inf >1000%, 1 failing, 1 known",
                 "; partly f16 f32",
@@ -257,7 +255,7 @@ fn what_models_answered_stands_apart_from_what_was_executed() {
         sources: &sources,
     };
     let providers = |material: &Material<'_>| {
-        let mut pages = pages::pages(material).unwrap().into_iter();
+        let mut pages = repo_pages::pages(material).unwrap().into_iter();
         pages.find(|page| page.name == "providers.md").unwrap().text
     };
     assert!(!providers(&material).contains("models"));
@@ -277,7 +275,7 @@ fn what_models_answered_stands_apart_from_what_was_executed() {
 #[test]
 fn kernels_say_where_they_are_launched_and_whether_this_run_did() {
     let page = page("kernels.md", &traced(), &[object()], &sources());
-    let link = "[unary.rs:2](../rocm-backend/src/hip/launch/unary.rs#L2)";
+    let link = "[unary.rs](../rocm-backend/src/hip/launch/unary.rs) `fn exp`";
     has_lines(
         &page,
         &[
@@ -287,4 +285,33 @@ fn kernels_say_where_they_are_launched_and_whether_this_run_did() {
         ],
     );
     assert!(page.contains("Missing in sort: `asort_asc_bf16`"), "{page}");
+}
+
+#[test]
+fn the_pages_of_a_stored_run_are_those_of_the_live_one() {
+    let live = traced();
+    let stored = json::parse(&json::render(&live).unwrap()).unwrap();
+    assert_eq!(
+        pages(&stored, &[object()], &sources()),
+        pages(&live, &[object()], &sources())
+    );
+}
+
+#[test]
+fn components_count_the_failures_that_the_reference_shares() {
+    let known = || result(Verdict::KnownFailure, Some(9.0), Some("candle's own"));
+    let mut ours = known();
+    ours.vs_reference = pass(0.0).vs_oracle;
+    let mut run = run();
+    run.cases = vec![
+        case("exp", "f32", vec![pass(0.5), pass(0.5)]),
+        case("log", "f32", vec![known(), ours]),
+    ];
+    run.planned = run.cases.len();
+    let page = page("components.md", &run, &[], &Sources::default());
+    assert!(page.contains("A known failure is shared where"), "{page}");
+    has_lines(
+        &page,
+        &["| unary | 2 | 2 | 1 | 50.0 % | 0.50 25% | 1 | 1 | | | |"],
+    );
 }

@@ -1,4 +1,5 @@
-//! The text of source files, and the lines at which definitions stand in them: a page that names a line has looked for it.
+//! The text of source files, and the definitions in them: a page that names one has looked for it. Of a published package
+//! the line is named, for it stays where it is; of our own files the item, which a line inserted above it does not move.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,8 @@ pub(crate) struct Line<'a> {
     pub(crate) path: &'a str,
     /// From 1.
     pub(crate) number: usize,
+    /// The function, or the words, that the line is known by.
+    pub(crate) item: String,
     /// Whether it begins a function that does nothing but refuse.
     pub(crate) refuses: bool,
 }
@@ -41,20 +44,16 @@ impl Line<'_> {
         format!("`{}:{}`", self.path, self.number)
     }
 
-    /// A link from a page in `reports/`.
+    /// A link from a page in `reports/` to the file, with the item to look for in it.
     pub(crate) fn link(&self) -> String {
         let name = self.path.rsplit('/').next().unwrap_or(self.path);
-        format!("[{name}:{0}](../{1}#L{0})", self.number, self.path)
+        format!("[{name}](../{}) `{}`", self.path, self.item)
     }
 }
 
 impl Sources {
-    /// The folders that pages look into, ours and those of candle's packages of a version.
-    pub fn folders(candle_version: &str) -> Vec<String> {
-        let packages = ["candle-core", "candle-nn"].map(|name| format!("{name}-{candle_version}/src"));
-        let ours = ["crates/candle-core/glue", "rocm-backend/src"].map(str::to_owned);
-        ours.into_iter().chain(packages).collect()
-    }
+    /// Our folders that pages look into.
+    pub const FOLDERS: [&str; 2] = ["crates/candle-core/glue", "rocm-backend/src"];
 
     /// Adds a file.
     pub fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
@@ -91,6 +90,10 @@ impl Sources {
         Some(Line {
             path,
             number: index + 1,
+            item: match place.item {
+                Item::Fn(name) => format!("fn {name}"),
+                Item::Text(words) => words.to_owned(),
+            },
             refuses: matches!(place.item, Item::Fn(_)) && refuses(text.lines().skip(index)),
         })
     }
@@ -117,7 +120,7 @@ impl Item<'_> {
 }
 
 /// The name of the function that is defined or declared on a line.
-fn function_name(line: &str) -> Option<&str> {
+pub(crate) fn function_name(line: &str) -> Option<&str> {
     let mut words = line.trim_start();
     for qualifier in ["pub ", "pub(crate) ", "pub(super) ", "const ", "unsafe "] {
         words = words.strip_prefix(qualifier).unwrap_or(words);

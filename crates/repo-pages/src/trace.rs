@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::record::{CaseRecord, CaseResult, RunRecord};
-
-use crate::facts::agrees;
+use parity_report::agrees;
 
 /// One entry of [`CaseResult::served_by`], taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

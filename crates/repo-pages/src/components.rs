@@ -2,24 +2,24 @@
 //! of each part of a backend are there at all.
 
 use parity_model::record::{CaseRecord, RunRecord};
-
-use crate::{
+use parity_report::{
+    SCORE_DEFINITION, Score,
     cells::{Cell, families},
-    facts::{SCORE_DEFINITION, Score, count_text, error_text},
+    count_text, error_text,
     gfm::Table,
     markdown::backend_title,
-    pages::functions,
-    shared,
-    sources::Sources,
+    shared_count, shared_section,
 };
 
-pub(super) fn render(run: &RunRecord, sources: &Sources) -> String {
-    let mut page = super::opening("Components by backend", run);
+use crate::{functions, sources::Sources};
+
+pub(crate) fn render(run: &RunRecord, sources: &Sources) -> String {
+    let mut page = crate::opening("Components by backend", run);
     page.push_str(&format!(
         "\n{SCORE_DEFINITION}\n\n## Parity scores\n\n{}",
         scores(run)
     ));
-    if let Some(section) = shared::section(run) {
+    if let Some(section) = shared_section(run) {
         page.push_str(&format!("\n{section}"));
     }
     if !sources.is_empty() {
@@ -135,7 +135,7 @@ fn row<'a>(
         score.percent(),
         cell.worst.map_or_else(|| "-".to_owned(), error_text),
         blank_zero(score.known),
-        blank_zero(shared::count(run, cases.iter().copied(), column)),
+        blank_zero(shared_count(run, cases.iter().copied(), column)),
         blank_zero(score.failing),
         blank_zero(score.by_fallback),
         blank_zero(score.not_run),

@@ -1,6 +1,8 @@
-//! The pages that stand in `reports/`: each is a table that other projects keep by hand, generated from a run, from the
-//! compiled kernels and from the sources. Writes no file.
+//! The pages of `reports/` that are about this repository: each is a table that other projects keep by hand, generated from
+//! a stored run, from the compiled kernels and from the sources. `src/main.rs` is the command that reads those and writes the
+//! pages.
 
+mod code_object;
 mod components;
 mod coverage;
 mod functions;
@@ -8,12 +10,18 @@ mod inventory;
 mod kernels;
 mod providers;
 mod signatures;
-pub(crate) mod stem;
+mod sources;
+mod stem;
+mod trace;
+
+use std::{fs, path::Path};
 
 use parity_model::record::RunRecord;
+use parity_report::{json, markdown};
 use sha2::{Digest as _, Sha256};
 
-use crate::{code_object::CodeObject, json, markdown, sources::Sources};
+pub use code_object::{Arg, BadCodeObject, CodeObject, Resources};
+pub use sources::Sources;
 
 /// A generated page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +30,26 @@ pub struct Page {
     pub name: &'static str,
     /// What is in it.
     pub text: String,
+}
+
+impl Page {
+    /// How the file at `path` differs from the page: the first line that is another, or why it cannot be read.
+    pub fn difference(&self, path: &Path) -> Option<String> {
+        let found = match fs::read_to_string(path) {
+            Ok(text) if text == self.text => return None,
+            Ok(text) => text,
+            Err(error) => return Some(format!("cannot read {}: {error}", path.display())),
+        };
+        let same = found
+            .lines()
+            .zip(self.text.lines())
+            .take_while(|(found, wanted)| found == wanted);
+        Some(format!(
+            "{}:{} is not what is generated",
+            path.display(),
+            same.count() + 1
+        ))
+    }
 }
 
 /// What pages are made of.

@@ -4,22 +4,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::{Op, record::RunRecord};
-
-use crate::{
+use parity_report::{
+    agrees,
     cells::{distinct, families},
-    facts::{agrees, count_text},
+    count_text,
     gfm::{Table, code},
     markdown::{self, backend_title},
-    pages::stem::split,
+};
+
+use crate::{
     sources::Sources,
+    stem::split,
     trace::{Provider, Step, telling},
 };
 
 /// The table of foreign functions.
 const SEAM: &str = "rocm-backend/src/hip/sys.rs";
 
-pub(super) fn render(run: &RunRecord, models: Option<&RunRecord>, sources: &Sources) -> String {
-    let mut page = super::opening("Who provides what", run);
+pub(crate) fn render(run: &RunRecord, models: Option<&RunRecord>, sources: &Sources) -> String {
+    let mut page = crate::opening("Who provides what", run);
     page.push_str(
         "\nA device notes what it executes while a case runs, from the op's call to its end: kernels, functions of libraries, and what the HIP runtime \
          does inside the device's\nmemory (copies and fills). A case may need several. Transfers from and to the host are not counted.\n",

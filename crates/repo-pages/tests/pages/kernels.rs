@@ -1,10 +1,7 @@
 //! The list of kernels read from a module that was really compiled.
 
 use kernel_build::{Target, compile};
-use parity_report::{
-    Arg, CodeObject, Sources,
-    pages::{Material, Page, pages},
-};
+use repo_pages::{Arg, CodeObject, Material, Page, Sources, pages};
 
 use crate::common::run;
 
