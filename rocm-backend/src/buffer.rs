@@ -188,7 +188,7 @@ impl DynBuffer {
         let size = dtype.size_in_bytes();
         if !bytes.len().is_multiple_of(size) {
             return Err(Error::Length {
-                what: format!("whole elements of {dtype}"),
+                what: format!("bytes of whole elements of {dtype}"),
                 expected: bytes.len().next_multiple_of(size),
                 found: bytes.len(),
             });

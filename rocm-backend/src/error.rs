@@ -192,7 +192,7 @@ pub enum Error {
         op: String,
     },
     /// An id that is no position.
-    #[error("{op}: {what} {index} at position {position} is outside a dimension of {bound}")]
+    #[error("{op}: {what} {index} at position {position} of the ids is outside a dimension of {bound}")]
     Index {
         /// The operation.
         op: String,

@@ -128,7 +128,7 @@ fn operands_of_where_that_do_not_fit_together_are_refused() {
     );
     assert_eq!(
         refusal(cond, six, other).to_string(),
-        "where: the values are not of one dtype"
+        "where: elements of f64 where f32 is expected"
     );
     for (t, f) in [(six, five), (five, six), (five, five)] {
         assert_eq!(
