@@ -1,21 +1,17 @@
 //! Compiles `kernels/*.hip` to AMD GPU code objects, one for each gfx target, and lists them in
-//! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets and by which toolchain.
+//! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets, and by which toolchain or from which folder.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::{env, fs};
 
 use kernel_build::{Built, ENVIRONMENT, Target};
 
 const KERNEL_DIR: &str = "kernels";
 
-fn main() -> ExitCode {
-    match build() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("\n{message}\n");
-            ExitCode::FAILURE
-        }
+fn main() {
+    if let Err(message) = build() {
+        // Cargo fails the build, and shows each of these lines.
+        message.lines().for_each(|line| println!("cargo::error={line}"));
     }
 }
 
@@ -34,7 +30,7 @@ fn build() -> Result<(), String> {
         .unwrap_or(1);
     let targets = Target::wanted()?;
 
-    let built = kernel_build::compile(&kernel_dir, &targets, &out_dir, jobs)?;
+    let built = kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?;
     for warning in &built.warnings {
         println!("cargo::warning={warning}");
     }

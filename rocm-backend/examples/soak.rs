@@ -1,6 +1,8 @@
 //! Random work on shared memory until the time is up; then nothing may be left but the cache.
 //! `ROCM_ALLOCATOR=caching cargo run -p rocm-backend --example soak -- --seconds 60 --seed 1`
 
+#![expect(clippy::print_stdout, reason = "tells what it did")]
+
 #[path = "../tests/soak/mod.rs"]
 mod soak;
 

@@ -18,9 +18,6 @@ use image::{Image, Signature};
 pub(crate) use launch::ArgKind;
 pub use launch::{Arg, Dims, Launch};
 
-/// How many kernels an error lists at most: code objects may hold hundreds.
-const LISTED: usize = 12;
-
 /// A code object on a device, HIP's module: kernels of the caller's, by name. Clones share it; it is unloaded when the
 /// last is gone and its kernels have run.
 #[derive(Clone)]
@@ -36,15 +33,15 @@ impl Device {
     /// Loads a code object: the ELF file that clang or `hipcc --genco --no-gpu-bundle-output` writes for one gfx target.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the bytes are no whole code object, are compiled for another target, or hold code that
+    /// [`Error::CodeObject`] when the bytes are no whole code object, are compiled for another target, or hold code that
     /// would run at once; [`Error::Hip`] when HIP refuses them for another reason.
     pub fn load(&self, code_object: &[u8]) -> Result<Module> {
         let image = Image::parse(code_object)
-            .map_err(|reason| Error::Invalid(format!("this is no code object to load: {reason}")))?;
+            .map_err(|reason| Error::CodeObject(format!("this is no code object to load: {reason}")))?;
         // Which generic target serves which device is HIP's to know.
         let target = self.info().target();
         if image.target != target && !image.target.ends_with("-generic") {
-            return Err(Error::Invalid(format!(
+            return Err(Error::CodeObject(format!(
                 "the code object is compiled for {}, {self} executes {target}",
                 image.target
             )));
@@ -74,34 +71,21 @@ impl Module {
     /// A launch of the kernel `name`: of one workgroup of one thread, without arguments, until more is said.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there is no such kernel; it names those that there are.
+    /// [`Error::NoKernel`] when there is no such kernel; it names those that there are.
     pub fn kernel<'a>(&self, name: &str) -> Result<Launch<'a>> {
         let Some(signature) = self.0.kernels.get(name) else {
-            return Err(self.unknown(name));
+            return Err(Error::NoKernel {
+                name: name.to_owned(),
+                kernels: self.kernels().map(str::to_owned).collect(),
+            });
         };
         self.context().bind()?;
         let function = self.0.loaded.function(name)?.ok_or_else(|| {
-            Error::Invalid(format!(
+            Error::CodeObject(format!(
                 "HIP finds no kernel `{name}`, which the code object declares"
             ))
         })?;
         Ok(Launch::new(self.clone(), name, function, Arc::clone(signature)))
-    }
-
-    fn unknown(&self, name: &str) -> Error {
-        let names: Vec<_> = self.kernels().take(LISTED).collect();
-        let more = match self.0.kernels.len() - names.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        Error::Invalid(format!(
-            "the code object has no kernel `{name}`; it has {}{more}",
-            if names.is_empty() {
-                "none".to_owned()
-            } else {
-                names.join(", ")
-            }
-        ))
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

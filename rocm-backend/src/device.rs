@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::generator::Generator;
 use crate::hip::context::Context;
 use crate::hip::query;
-use crate::served::{Served, Step};
-use crate::{Buffer, DType, DriverInfo, Error, Event, Result, driver};
+use crate::{Buffer, DriverInfo, DynBuffer, Element, Error, Event, Result, driver};
 
-/// A GPU, with a stream of its own. Clones share the stream and the memory; two calls of [`Device::new`] do not,
-/// and buffers of one are strangers to the other.
+/// A GPU and a stream of work on it. Clones are the same stream: what they submit runs in that order, one after the other.
+/// [`Device::new_stream`] and another [`Device::new`] give a stream beside it, whose buffers do not meet those of this one in
+/// an operation; [`Buffer::move_to`] hands one over.
 #[derive(Clone)]
 pub struct Device(Arc<Context>);
 
@@ -76,7 +76,7 @@ impl Device {
     /// Device `ordinal`, counted from 0.
     ///
     /// # Errors
-    /// [`Error::Driver`] when there is no driver as `ROCM_DRIVER` asks for, [`Error::Invalid`] when it has no such
+    /// [`Error::Driver`] when there is no driver as `ROCM_DRIVER` asks for, [`Error::NoDevice`] when it has no such
     /// device.
     pub fn new(ordinal: usize) -> Result<Device> {
         Device::of(driver()?, ordinal)
@@ -88,11 +88,10 @@ impl Device {
         let raw = i32::try_from(ordinal)
             .ok()
             .filter(|_| ordinal < count)
-            .ok_or_else(|| {
-                Error::Invalid(format!(
-                    "there is no ROCm device {ordinal}: {} has {count}",
-                    driver.name()
-                ))
+            .ok_or_else(|| Error::NoDevice {
+                ordinal,
+                count,
+                driver: driver.name(),
             })?;
         query::set_device(raw)?;
         let properties = query::properties(raw)?;
@@ -138,42 +137,48 @@ impl Device {
         Event::record(&self.0)
     }
 
+    /// The same GPU with a stream of its own.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    pub fn new_stream(&self) -> Result<Device> {
+        Device::of(self.info().driver(), self.ordinal())
+    }
+
+    /// Has all work that is submitted to this stream from now on run after what `event` marks, on whichever stream or GPU
+    /// that was recorded. The host does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Hip`].
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        event.hold(&self.0)
+    }
+
+    /// The elements of `host` on the device. They pass through pinned memory, and their copy is submitted like a kernel:
+    /// nothing waits for it, and if it fails, a later call says so.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] or [`Error::Hip`].
+    pub fn upload<T: Element>(&self, host: &[T]) -> Result<Buffer<T>> {
+        let mut buffer = self.uninit(host.len())?;
+        buffer.write(host)?;
+        Ok(buffer)
+    }
+
     /// `len` elements of zero.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] or [`Error::Hip`].
-    pub fn zeros(&self, dtype: DType, len: usize) -> Result<Buffer> {
-        let mut buffer = Buffer::new(self, dtype, len)?;
-        buffer.memory_mut().zero()?;
-        Ok(buffer)
+    pub fn zeros<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        DynBuffer::zeros(self, T::DTYPE, len).map(Buffer::assume)
     }
 
-    /// Room for `len` elements, holding whatever the device has there: the leavings of an earlier buffer, perhaps.
-    ///
-    /// Safe, because the host never looks at device memory: it downloads a copy, made of bytes that have values.
+    /// Room for `len` elements, as [`DynBuffer::uninit`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] or [`Error::Hip`].
-    pub fn uninit(&self, dtype: DType, len: usize) -> Result<Buffer> {
-        Buffer::new(self, dtype, len)
-    }
-
-    /// Elements from their bytes, little-endian. They pass through pinned memory, and their copy is submitted like a kernel:
-    /// nothing waits for it, and if it fails, a later call says so.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when the bytes are not whole elements, [`Error::OutOfMemory`] or [`Error::Hip`].
-    pub fn upload(&self, dtype: DType, bytes: &[u8]) -> Result<Buffer> {
-        let size = dtype.size_in_bytes();
-        if !bytes.len().is_multiple_of(size) {
-            return Err(Error::Invalid(format!(
-                "{} bytes are not whole elements of {dtype}",
-                bytes.len()
-            )));
-        }
-        let mut buffer = Buffer::new(self, dtype, bytes.len() / size)?;
-        buffer.memory_mut().upload(bytes)?;
-        Ok(buffer)
+    pub fn uninit<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        DynBuffer::uninit(self, T::DTYPE, len).map(Buffer::assume)
     }
 
     /// How the device's memory is used.
@@ -213,17 +218,6 @@ impl Device {
     /// The seed that was set last; until then that of a new device, 299792458.
     pub fn seed(&self) -> u64 {
         self.0.generator().seed()
-    }
-
-    /// What has computed the results of operations that kernels and libraries can serve both, ordered by name.
-    pub fn served(&self) -> Vec<Served> {
-        self.0.ledger().read()
-    }
-
-    /// What the device has executed since the last call, each step once, by name: kernels, functions of libraries, and what
-    /// the HIP runtime does inside the device's memory. Transfers from and to the host are none of it.
-    pub fn take_trace(&self) -> Vec<Step> {
-        self.0.ledger().take_trace()
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

@@ -35,17 +35,6 @@ pub enum DriverKind {
     Soft,
 }
 
-/// How near to an AMD GPU a result was computed, the nearest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// On one.
-    Hardware,
-    /// By executing the GPU's code object in software.
-    Isa,
-    /// By a model, on the host, of what a library does on a GPU.
-    Model,
-}
-
 /// The driver in use.
 #[derive(Debug, Clone)]
 pub struct DriverInfo {
@@ -85,23 +74,6 @@ impl DriverInfo {
         &self.version
     }
 
-    /// What results of this driver are worth: the least that any of them may be. [`crate::Device::served`] tells it of
-    /// the operations that libraries can serve.
-    pub fn level(&self) -> Level {
-        match self.libraries {
-            Libraries::Model => Level::Model,
-            Libraries::Auto | Libraries::Native => self.kernel_level(),
-        }
-    }
-
-    /// What results of this crate's kernels are worth.
-    pub(crate) fn kernel_level(&self) -> Level {
-        match self.kind {
-            DriverKind::System => Level::Hardware,
-            DriverKind::Soft => Level::Isa,
-        }
-    }
-
     /// Which libraries may serve operations.
     pub fn libraries(&self) -> Libraries {
         self.libraries
@@ -135,23 +107,6 @@ impl DriverInfo {
     /// What was tried before, and why it does not serve.
     pub fn passed_over(&self) -> &[Attempt] {
         &self.passed_over
-    }
-}
-
-impl Level {
-    /// The word reports use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Level::Hardware => "hardware",
-            Level::Isa => "isa",
-            Level::Model => "model",
-        }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -229,8 +184,15 @@ fn choose(choice: Driver, rocm_path: Option<&Path>) -> Result<DriverInfo> {
             Err(tried) => tried,
         },
     };
-    load::soft()?;
-    info(DriverKind::Soft, None, passed_over)
+    match load::soft() {
+        Ok(()) => info(DriverKind::Soft, None, passed_over),
+        // In a program without the software device, what was wrong with the system's is the answer.
+        Err(Error::Driver { reason, .. }) => Err(Error::Driver {
+            reason,
+            tried: passed_over,
+        }),
+        Err(other) => Err(other),
+    }
 }
 
 fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -> Result<DriverInfo> {

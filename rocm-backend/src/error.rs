@@ -1,8 +1,13 @@
-//! Why a call on the ROCm backend failed.
+//! Why a call on the ROCm backend failed: one enum, with a variant for what a caller can tell apart. candle's errors are not
+//! here; the glue wraps these.
+
+use std::fmt;
 
 use crate::{Attempt, DType};
 
 /// Every failure of this crate. Nothing here panics on bad input or on a failing device.
+///
+/// [`Error::is_invalid`] tells the caller's mistakes from what the machine could not do.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,6 +30,16 @@ pub enum Error {
         /// Every library looked for, with what came of it.
         tried: Vec<Attempt>,
     },
+    /// The driver has no device of this number.
+    #[error("there is no ROCm device {ordinal}: {driver} has {count}")]
+    NoDevice {
+        /// The number asked for.
+        ordinal: usize,
+        /// How many devices the driver has.
+        count: usize,
+        /// The driver's name.
+        driver: &'static str,
+    },
     /// A HIP call returned an error.
     #[error("{call} failed: {name} ({code}): {text}")]
     Hip {
@@ -40,12 +55,6 @@ pub enum Error {
     /// A kernel faulted on the software GPU: which one, where, and why.
     #[error("{0}")]
     DeviceFault(String),
-    /// Arguments that do not fit together, as a view that reaches outside its buffer.
-    #[error("{0}")]
-    Invalid(String),
-    /// Source that does not compile, in the compiler's words; or no compiler, with how to get one.
-    #[error("{0}")]
-    Compile(String),
     /// An earlier kernel or a fault of the hardware ended the device for this process.
     #[error(
         "{call}: the device is lost ({text}, {code}): an earlier kernel failed, and HIP runs nothing more in this process; \
@@ -94,4 +103,254 @@ pub enum Error {
         /// The targets in this build.
         built: String,
     },
+    /// A file that `ROCM_CODE_OBJECTS` names cannot be read.
+    #[error("ROCM_CODE_OBJECTS: cannot read {path}: {reason}")]
+    Replacement {
+        /// The file.
+        path: String,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// Source that does not compile, in the compiler's words; or no compiler, with how to get one.
+    #[error("{0}")]
+    Compile(String),
+    /// Bytes that are no code object for the device.
+    #[error("{0}")]
+    CodeObject(String),
+    /// A code object has no such kernel.
+    #[error("the code object has no kernel `{name}`; it has {}", listed(kernels))]
+    NoKernel {
+        /// The name asked for.
+        name: String,
+        /// The kernels that it has, in order of name.
+        kernels: Vec<String>,
+    },
+    /// A grid, a workgroup or an amount of LDS that the kernel or HIP does not take.
+    #[error("{kernel}: {reason}")]
+    Launch {
+        /// The kernel.
+        kernel: String,
+        /// What is too large, or nothing.
+        reason: String,
+    },
+    /// An argument of a launch that is not what the kernel declares.
+    #[error("{kernel}: argument {position}{}: {reason}", named(name.as_ref()))]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// Which argument, counted from 1.
+        position: usize,
+        /// The parameter's name, where the code object has it.
+        name: Option<String>,
+        /// What was declared and what was given.
+        reason: String,
+    },
+    /// A view that is no view of its buffer.
+    #[error("{op}: the view {dims:?} with strides {strides:?} from element {offset} {fault}")]
+    View {
+        /// The operation.
+        op: String,
+        /// The view's sizes.
+        dims: Vec<usize>,
+        /// The view's strides, in elements.
+        strides: Vec<usize>,
+        /// Where the view begins.
+        offset: usize,
+        /// What is wrong with it.
+        fault: ViewFault,
+    },
+    /// Operands whose shapes do not fit the operation or each other.
+    #[error("{op}: {reason}")]
+    Shape {
+        /// The operation.
+        op: String,
+        /// Which shapes, and what was expected.
+        reason: String,
+    },
+    /// An operand that must be contiguous and is not.
+    #[error("{op}: {what} must be contiguous")]
+    NotContiguous {
+        /// The operation.
+        op: String,
+        /// The operand.
+        what: String,
+    },
+    /// Elements of another dtype than the operation, or the other operand, has.
+    #[error("{op}: elements of {found} where {expected} is expected")]
+    DTypes {
+        /// The operation.
+        op: String,
+        /// The dtype it takes here.
+        expected: DType,
+        /// The dtype it was given.
+        found: DType,
+    },
+    /// Operands of two devices, or of two streams of one.
+    #[error("{op}: the buffers are not on one device")]
+    Devices {
+        /// The operation.
+        op: String,
+    },
+    /// An id that is no position.
+    #[error("{op}: {what} {index} at position {position} of the ids is outside a dimension of {bound}")]
+    Index {
+        /// The operation.
+        op: String,
+        /// Which ids: `id`, `token`.
+        what: &'static str,
+        /// The id.
+        index: i64,
+        /// Where it was found among the ids.
+        position: usize,
+        /// How many positions there are.
+        bound: usize,
+    },
+    /// A number that a kernel or the address space has no room for.
+    #[error("{op}: {reason}")]
+    TooLarge {
+        /// The operation.
+        op: String,
+        /// Which number, and what the room is.
+        reason: String,
+    },
+    /// A parameter outside what it may be: a stride of 0, a scale that is not finite.
+    #[error("{op}: {reason}")]
+    Parameter {
+        /// The operation.
+        op: String,
+        /// Which parameter, and what it may be.
+        reason: String,
+    },
+    /// A slice of the host with another number of elements or bytes than the buffer needs.
+    #[error("{what}: {expected} are needed, {found} were given")]
+    Length {
+        /// What is counted.
+        what: String,
+        /// How many are needed.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+}
+
+/// What is wrong with a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ViewFault {
+    /// There is not one stride for each dimension.
+    Strides,
+    /// A contiguous view of more dimensions than [`View::contiguous`](crate::View::contiguous) counts strides for.
+    Rank,
+    /// The sizes' product is more than a `usize`.
+    Uncountable,
+    /// It reaches an element that its buffer does not have.
+    Outside {
+        /// The last element that it reaches.
+        element: usize,
+        /// How many elements the buffer has.
+        len: usize,
+    },
+    /// The last element that it reaches is more than a `usize`.
+    Unreachable,
+}
+
+impl fmt::Display for ViewFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ViewFault::Strides => f.write_str("has not one stride for each dimension"),
+            ViewFault::Rank => write!(
+                f,
+                "has more than {} dimensions; give its strides",
+                crate::view::INLINE
+            ),
+            ViewFault::Uncountable => f.write_str("has more elements than can be counted"),
+            ViewFault::Outside { element, len } => {
+                write!(f, "reaches element {element} of a buffer of {len}")
+            }
+            ViewFault::Unreachable => f.write_str("reaches further than can be counted"),
+        }
+    }
+}
+
+impl Error {
+    /// Whether the caller's arguments are at fault: with others the call may succeed. What this build or this machine lacks
+    /// is not meant, nor what failed on the device.
+    pub fn is_invalid(&self) -> bool {
+        match self {
+            Error::NoDevice { .. }
+            | Error::Replacement { .. }
+            | Error::CodeObject(_)
+            | Error::NoKernel { .. }
+            | Error::Launch { .. }
+            | Error::Argument { .. }
+            | Error::View { .. }
+            | Error::Shape { .. }
+            | Error::NotContiguous { .. }
+            | Error::DTypes { .. }
+            | Error::Devices { .. }
+            | Error::Index { .. }
+            | Error::TooLarge { .. }
+            | Error::Parameter { .. }
+            | Error::Length { .. } => true,
+            Error::Unsupported { .. }
+            | Error::Environment(_)
+            | Error::Driver { .. }
+            | Error::Hip { .. }
+            | Error::DeviceFault(_)
+            | Error::DeviceLost { .. }
+            | Error::OutOfMemory { .. }
+            | Error::KernelMissing { .. }
+            | Error::Compile(_) => false,
+        }
+    }
+
+    pub(crate) fn shape(op: &str, reason: impl Into<String>) -> Error {
+        let (op, reason) = (op.to_owned(), reason.into());
+        Error::Shape { op, reason }
+    }
+
+    pub(crate) fn too_large(op: &str, reason: impl Into<String>) -> Error {
+        let (op, reason) = (op.to_owned(), reason.into());
+        Error::TooLarge { op, reason }
+    }
+
+    /// `dims` are together more than a `usize` counts.
+    pub(crate) fn uncountable(op: &str, dims: &[usize]) -> Error {
+        Error::too_large(op, format!("{dims:?} are more elements than can be counted"))
+    }
+
+    pub(crate) fn parameter(op: &str, reason: impl Into<String>) -> Error {
+        let (op, reason) = (op.to_owned(), reason.into());
+        Error::Parameter { op, reason }
+    }
+
+    pub(crate) fn not_contiguous(op: &str, what: &str) -> Error {
+        let (op, what) = (op.to_owned(), what.to_owned());
+        Error::NotContiguous { op, what }
+    }
+
+    /// `Ok` when both dtypes are the same.
+    pub(crate) fn unless_same_dtype(op: &str, expected: DType, found: DType) -> Result<(), Error> {
+        if expected == found {
+            return Ok(());
+        }
+        let op = op.to_owned();
+        Err(Error::DTypes { op, expected, found })
+    }
+}
+
+/// How many kernels an error lists at most: code objects may hold hundreds.
+const LISTED: usize = 12;
+
+fn listed(kernels: &[String]) -> String {
+    let first = &kernels[..kernels.len().min(LISTED)];
+    match kernels.len() - first.len() {
+        0 if first.is_empty() => "none".to_owned(),
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn named(name: Option<&String>) -> String {
+    name.map_or_else(String::new, |name| format!(" (`{name}`)"))
 }

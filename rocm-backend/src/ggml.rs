@@ -1,7 +1,7 @@
 //! ggml's formats for weights, and tensors of them in a buffer of bytes. What a block holds is the kernels' business
 //! (`kernels/quantized_blocks.h`); here is only how large it is, and which kernels there are for it.
 
-use crate::{Buffer, DType, Error, Result};
+use crate::{DType, DynBuffer, Error, Result};
 
 /// What the kernels can do with a format, each including the ones before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +83,7 @@ impl GgmlType {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weights<'a> {
     ty: GgmlType,
-    blocks: &'a Buffer,
+    blocks: &'a DynBuffer,
     rows: usize,
     row_len: usize,
 }
@@ -93,15 +93,13 @@ impl<'a> Weights<'a> {
     pub(crate) fn new(
         op: &str,
         ty: GgmlType,
-        blocks: &'a Buffer,
+        blocks: &'a DynBuffer,
         rows: usize,
         row_len: usize,
     ) -> Result<Weights<'a>> {
-        let invalid = |what: String| Err(Error::Invalid(format!("{op}: {what}")));
+        let invalid = |what: String| Err(Error::shape(op, what));
         let (name, block_len) = (ty.name(), ty.block_len());
-        if blocks.dtype() != DType::U8 {
-            return invalid(format!("blocks of {name} in a buffer of {}", blocks.dtype()));
-        }
+        Error::unless_same_dtype(op, DType::U8, blocks.dtype())?;
         if !row_len.is_multiple_of(block_len) {
             return invalid(format!(
                 "rows of {row_len} are not whole blocks of {name}, which hold {block_len}"
@@ -128,7 +126,7 @@ impl<'a> Weights<'a> {
         self.ty
     }
 
-    pub(crate) fn blocks(&self) -> &'a Buffer {
+    pub(crate) fn blocks(&self) -> &'a DynBuffer {
         self.blocks
     }
 

@@ -4,6 +4,7 @@
 //! it double-frees streams and lets host memory die under a running copy.
 
 pub(crate) mod blas;
+pub(crate) mod bytes;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod launch;

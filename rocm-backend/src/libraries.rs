@@ -3,7 +3,7 @@
 //! `auto` takes the libraries of the system's ROCm where there is one, and on the software device none, so that every
 //! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device:
 //! models of rocBLAS, rocRAND and MIOpen on the host answer in their place, which tries the way to the libraries and computes
-//! on no GPU at all; their results are of level [`Level::Model`](crate::Level::Model).
+//! on no GPU at all; their results are of level [`Level::Model`](crate::trace::Level::Model).
 
 use std::fmt;
 use std::path::{Path, PathBuf};

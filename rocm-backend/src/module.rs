@@ -15,6 +15,7 @@ include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 /// The kernel for elements of `dtype` on the context's device, which becomes this thread's. Its module is loaded at the
 /// first call.
 pub(crate) fn function(context: &Arc<Context>, kernel: Kernel, dtype: DType) -> Result<Function> {
+    kernel.supports(dtype)?;
     let symbol = format!("{}_{}", kernel.name, dtype.suffix());
     named(context, kernel.family.module(), &symbol, kernel.name, dtype)
 }
@@ -82,10 +83,10 @@ fn replacement(target: &str, module: &str) -> Result<Option<Vec<u8>>> {
     match std::fs::read(&path) {
         Ok(code) => Ok(Some(code)),
         Err(error) if error.kind() == ErrorKind::NotFound && dir.is_dir() => Ok(None),
-        Err(error) => Err(Error::Invalid(format!(
-            "ROCM_CODE_OBJECTS: cannot read {}: {error}",
-            path.display()
-        ))),
+        Err(error) => Err(Error::Replacement {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        }),
     }
 }
 
@@ -126,7 +127,7 @@ mod tests {
     use object::{Object, ObjectSymbol};
 
     use super::*;
-    use crate::kernel::KERNELS;
+    use crate::kernel;
 
     #[test]
     fn a_target_that_was_not_built_is_named_with_those_that_were() {
@@ -142,31 +143,26 @@ mod tests {
     }
 
     #[test]
-    fn every_kernel_an_operation_may_name_is_in_every_code_object_of_its_module() {
-        let fixed = [Kernel::AFFINE, Kernel::CONST_SET, Kernel::COPY, Kernel::COPY2D];
-        let named = KERNELS
-            .iter()
-            .flat_map(|(family, names)| names.iter().map(|name| (*family, *name)));
-        let wanted: Vec<_> = named
-            .chain(fixed.map(|kernel| (kernel.family, kernel.name)))
-            .collect();
-        for (target, module, code) in CODE_OBJECTS {
-            let elf: ElfFile64 = ElfFile64::parse(*code).unwrap();
-            let inside: BTreeSet<_> = elf.symbols().filter_map(|symbol| symbol.name().ok()).collect();
-            for (_, name) in wanted.iter().filter(|(family, _)| family.module() == *module) {
-                let descriptor = format!("{name}_{}.kd", DType::F32);
-                assert!(
-                    inside.contains(descriptor.as_str()),
-                    "{target}: `{module}` has no {descriptor}"
-                );
+    fn every_code_object_has_the_listed_kernels_for_their_dtypes_and_no_others() {
+        for kernel in kernel::listed() {
+            let module = kernel.family.module();
+            let mut objects = CODE_OBJECTS
+                .iter()
+                .filter(|(_, name, _)| *name == module)
+                .peekable();
+            assert!(objects.peek().is_some(), "{}: no module `{module}`", kernel.name);
+            for (target, _, code) in objects {
+                let elf: ElfFile64 = ElfFile64::parse(*code).unwrap();
+                let inside: BTreeSet<_> = elf.symbols().filter_map(|symbol| symbol.name().ok()).collect();
+                let is_there =
+                    |dtype: &&DType| inside.contains(format!("{}_{dtype}.kd", kernel.name).as_str());
+                let found: Vec<_> = DType::ALL.iter().filter(is_there).collect();
+                let listed: Vec<_> = DType::ALL
+                    .iter()
+                    .filter(|dtype| kernel.dtypes.contains(dtype))
+                    .collect();
+                assert_eq!(found, listed, "{target}: {}", kernel.name);
             }
-        }
-        for (family, name) in wanted {
-            let module = family.module();
-            assert!(
-                CODE_OBJECTS.iter().any(|(_, built, _)| *built == module),
-                "{name}: no module `{module}`"
-            );
         }
     }
 }

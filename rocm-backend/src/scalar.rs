@@ -1,11 +1,18 @@
-//! One element on the host, as kernels take it by value.
+//! Elements on the host: the types whose slices go to the device, and one element as kernels take it by value.
 
 use float8::F8E4M3;
 use half::{bf16, f16};
 
 use crate::DType;
+use crate::hip::bytes::Plain;
 
-/// Declares [`Scalar`]: dtype, host type, how an f64 becomes one, and its little-endian bytes.
+/// A host type that is a device's element, byte for byte: the numbers of the ten dtypes.
+pub trait Element: Plain + Default + Send + Sync + std::fmt::Debug + 'static {
+    /// Its dtype.
+    const DTYPE: DType;
+}
+
+/// Declares [`Scalar`] and the [`Element`]s: dtype, host type, how an f64 becomes one, and its little-endian bytes.
 macro_rules! scalars {
     ($($variant:ident $host:ty, |$f:ident| $from:expr, |$v:ident| $bytes:expr;)*) => {
         /// A value of one dtype.
@@ -36,6 +43,18 @@ macro_rules! scalars {
                 arg
             }
         }
+
+        $(
+            impl Element for $host {
+                const DTYPE: DType = DType::$variant;
+            }
+
+            impl From<$host> for Scalar {
+                fn from(value: $host) -> Scalar {
+                    Scalar::$variant(value)
+                }
+            }
+        )*
     };
 }
 

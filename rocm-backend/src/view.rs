@@ -1,52 +1,229 @@
 //! How a kernel walks a buffer, and the proof that it stays inside.
 
-use crate::{Buffer, Error, Result};
+use crate::error::ViewFault;
+use crate::{AnyBuffer, DynBuffer, Error, Result};
 
-/// A tensor over a buffer: sizes, strides and the place of its first element, all in elements. A stride of 0
+/// Dimensions for which a contiguous view counts its strides itself.
+pub(crate) const INLINE: usize = 8;
+
+/// A tensor over a buffer, to be read: sizes, strides and the place of its first element, all in elements. A stride of 0
 /// repeats an element along its dimension; no dimensions make one element.
+///
+/// An operation refuses a view that reaches outside its buffer ([`Error::View`]) before anything runs.
+///
+/// ```
+/// use rocm_backend::ops::{self, Reduce};
+/// use rocm_backend::{Device, Result, View};
+///
+/// fn main() -> Result<()> {
+///     let device = Device::new(0)?;
+///     let x = device.upload(&[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+///     let rows = View::contiguous(&x, &[2, 3]);
+///     let columns = View::new(&x, &[3, 2], &[1, 3]);
+///     let last = x.view().at(5);
+///     assert_eq!(ops::reduce(Reduce::Sum, rows, &[1])?.download::<f32>()?, [6.0, 15.0]);
+///     assert_eq!(ops::reduce(Reduce::Sum, columns, &[1])?.download::<f32>()?, [5.0, 7.0, 9.0]);
+///     assert!(ops::reduce(Reduce::Sum, last, &[0]).is_err(), "six elements from the last one on");
+///     Ok(())
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
-    /// What is viewed.
-    pub buffer: &'a Buffer,
-    /// The sizes, outermost first.
-    pub dims: &'a [usize],
-    /// For each dimension, how far apart neighbours lie.
-    pub strides: &'a [usize],
-    /// Where the first element lies.
-    pub offset: usize,
+    buffer: &'a DynBuffer,
+    dims: &'a [usize],
+    /// None for those of a contiguous tensor.
+    strides: Option<&'a [usize]>,
+    offset: usize,
+}
+
+/// A tensor over a buffer, to be written; otherwise as [`View`].
+#[derive(Debug)]
+pub struct ViewMut<'a> {
+    buffer: &'a mut DynBuffer,
+    /// None for all elements of the buffer, as one dimension.
+    dims: Option<&'a [usize]>,
+    strides: Option<&'a [usize]>,
+    offset: usize,
 }
 
 /// A [`View`] that was checked: every element it reaches lies in its buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Region<'a> {
-    view: View<'a>,
+    buffer: &'a DynBuffer,
+    dims: &'a [usize],
+    strides: Sizes<'a>,
+    offset: usize,
     numel: usize,
 }
 
+/// A [`ViewMut`] that was checked.
+#[derive(Debug)]
+pub(crate) struct RegionMut<'a> {
+    pub(crate) buffer: &'a mut DynBuffer,
+    pub(crate) dims: Sizes<'a>,
+    pub(crate) strides: Sizes<'a>,
+    pub(crate) offset: usize,
+    pub(crate) numel: usize,
+}
+
+/// Sizes or strides: the caller's, or our own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sizes<'a> {
+    Given(&'a [usize]),
+    Own([usize; INLINE], usize),
+}
+
+impl Sizes<'_> {
+    pub(crate) fn as_slice(&self) -> &[usize] {
+        match self {
+            Sizes::Given(sizes) => sizes,
+            Sizes::Own(sizes, count) => &sizes[..*count],
+        }
+    }
+
+    /// The strides of a contiguous tensor of `dims`, if there are few enough.
+    fn contiguous(dims: &[usize]) -> Option<Sizes<'static>> {
+        let mut strides = [1_usize; INLINE];
+        let own = strides.get_mut(..dims.len())?;
+        // Where a stride cannot be counted, neither can the elements, and the check says so.
+        for d in (1..dims.len()).rev() {
+            own[d - 1] = own[d].saturating_mul(dims[d]);
+        }
+        Some(Sizes::Own(strides, dims.len()))
+    }
+}
+
 impl<'a> View<'a> {
+    /// The elements of `buffer` that sizes and strides reach from its first one.
+    pub fn new(buffer: &'a DynBuffer, dims: &'a [usize], strides: &'a [usize]) -> View<'a> {
+        View {
+            buffer,
+            dims,
+            strides: Some(strides),
+            offset: 0,
+        }
+    }
+
+    /// The first elements of `buffer` as a row-major tensor of at most eight dimensions.
+    pub fn contiguous(buffer: &'a DynBuffer, dims: &'a [usize]) -> View<'a> {
+        View {
+            buffer,
+            dims,
+            strides: None,
+            offset: 0,
+        }
+    }
+
+    /// The same walk with element `offset` as its first.
+    #[must_use]
+    pub fn at(self, offset: usize) -> View<'a> {
+        View { offset, ..self }
+    }
+
+    /// What is viewed.
+    pub fn buffer(&self) -> &'a DynBuffer {
+        self.buffer
+    }
+
+    /// The sizes, outermost first.
+    pub fn dims(&self) -> &'a [usize] {
+        self.dims
+    }
+
     /// Checks that every element lies in the buffer; `op` is named when one does not.
     pub(crate) fn check(self, op: &str) -> Result<Region<'a>> {
-        let numel = check(op, self.buffer.len(), self.dims, self.strides, self.offset)?;
-        Ok(Region { view: self, numel })
+        let View {
+            buffer, dims, offset, ..
+        } = self;
+        let strides = resolve(op, dims, self.strides, offset)?;
+        let numel = check(op, buffer.len(), dims, strides.as_slice(), offset)?;
+        Ok(Region {
+            buffer,
+            dims,
+            strides,
+            offset,
+            numel,
+        })
+    }
+}
+
+impl<'a> ViewMut<'a> {
+    /// As [`View::new`].
+    pub fn new(buffer: &'a mut impl AnyBuffer, dims: &'a [usize], strides: &'a [usize]) -> ViewMut<'a> {
+        ViewMut {
+            buffer: buffer.dyn_mut(),
+            dims: Some(dims),
+            strides: Some(strides),
+            offset: 0,
+        }
+    }
+
+    /// As [`View::contiguous`].
+    pub fn contiguous(buffer: &'a mut impl AnyBuffer, dims: &'a [usize]) -> ViewMut<'a> {
+        ViewMut {
+            buffer: buffer.dyn_mut(),
+            dims: Some(dims),
+            strides: None,
+            offset: 0,
+        }
+    }
+
+    /// All elements.
+    pub(crate) fn all(buffer: &'a mut DynBuffer) -> ViewMut<'a> {
+        ViewMut {
+            buffer,
+            dims: None,
+            strides: None,
+            offset: 0,
+        }
+    }
+
+    /// The same walk with element `offset` as its first.
+    #[must_use]
+    pub fn at(self, offset: usize) -> ViewMut<'a> {
+        ViewMut { offset, ..self }
+    }
+
+    /// As [`View::check`].
+    pub(crate) fn check(self, op: &str) -> Result<RegionMut<'a>> {
+        let ViewMut { buffer, offset, .. } = self;
+        let mut all = [0; INLINE];
+        all[0] = buffer.len();
+        let dims = self.dims.map_or(Sizes::Own(all, 1), Sizes::Given);
+        let strides = resolve(op, dims.as_slice(), self.strides, offset)?;
+        let numel = check(op, buffer.len(), dims.as_slice(), strides.as_slice(), offset)?;
+        Ok(RegionMut {
+            buffer,
+            dims,
+            strides,
+            offset,
+            numel,
+        })
+    }
+}
+
+impl RegionMut<'_> {
+    pub(crate) fn is_contiguous(&self) -> bool {
+        layout_table(self.dims.as_slice(), &[self.strides.as_slice()]).is_none()
     }
 }
 
 impl<'a> Region<'a> {
-    pub(crate) fn buffer(&self) -> &'a Buffer {
-        self.view.buffer
+    pub(crate) fn buffer(&self) -> &'a DynBuffer {
+        self.buffer
     }
 
     pub(crate) fn dims(&self) -> &'a [usize] {
-        self.view.dims
+        self.dims
     }
 
-    pub(crate) fn strides(&self) -> &'a [usize] {
-        self.view.strides
+    pub(crate) fn strides(&self) -> &[usize] {
+        self.strides.as_slice()
     }
 
     /// In elements.
     pub(crate) fn offset(&self) -> usize {
-        self.view.offset
+        self.offset
     }
 
     pub(crate) fn numel(&self) -> usize {
@@ -54,26 +231,38 @@ impl<'a> Region<'a> {
     }
 
     pub(crate) fn is_contiguous(&self) -> bool {
-        layout_table(self.view.dims, &[self.view.strides]).is_none()
+        layout_table(self.dims, &[self.strides()]).is_none()
+    }
+}
+
+/// The strides that were given, else those of a contiguous tensor.
+fn resolve<'a>(op: &str, dims: &[usize], strides: Option<&'a [usize]>, offset: usize) -> Result<Sizes<'a>> {
+    let own = strides.map_or_else(|| Sizes::contiguous(dims), |given| Some(Sizes::Given(given)));
+    own.ok_or_else(|| refused(op, dims, &[], offset, ViewFault::Rank))
+}
+
+fn refused(op: &str, dims: &[usize], strides: &[usize], offset: usize, fault: ViewFault) -> Error {
+    Error::View {
+        op: op.to_owned(),
+        dims: dims.to_vec(),
+        strides: strides.to_vec(),
+        offset,
+        fault,
     }
 }
 
 /// The number of elements of a view that stays inside `len` elements; else what is wrong with it.
 pub(crate) fn check(op: &str, len: usize, dims: &[usize], strides: &[usize], offset: usize) -> Result<usize> {
-    let invalid = |what: &str| {
-        Error::Invalid(format!(
-            "{op}: the view {dims:?} with strides {strides:?} from element {offset} {what}"
-        ))
-    };
+    let invalid = |fault| refused(op, dims, strides, offset, fault);
     if dims.len() != strides.len() {
-        return Err(invalid("has not one stride for each dimension"));
+        return Err(invalid(ViewFault::Strides));
     }
     let numel = if dims.contains(&0) {
         Some(0)
     } else {
         dims.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim))
     };
-    let numel = numel.ok_or_else(|| invalid("has more elements than can be counted"))?;
+    let numel = numel.ok_or_else(|| invalid(ViewFault::Uncountable))?;
     if numel == 0 {
         return Ok(0);
     }
@@ -85,8 +274,8 @@ pub(crate) fn check(op: &str, len: usize, dims: &[usize], strides: &[usize], off
         });
     match last {
         Some(last) if last < len => Ok(numel),
-        Some(last) => Err(invalid(&format!("reaches element {last} of a buffer of {len}"))),
-        None => Err(invalid("reaches further than can be counted")),
+        Some(element) => Err(invalid(ViewFault::Outside { element, len })),
+        None => Err(invalid(ViewFault::Unreachable)),
     }
 }
 
@@ -164,6 +353,17 @@ mod tests {
             layout_table(&[2, 3], &[&[3, 1], &[0, 1]]).unwrap(),
             [2, 3, 3, 1, 0, 1]
         );
+    }
+
+    #[test]
+    fn contiguous_strides_are_counted_for_as_many_dimensions_as_there_is_room_for() {
+        let strides = |dims: &[usize]| Sizes::contiguous(dims).map(|own| own.as_slice().to_vec());
+        assert_eq!(strides(&[]), Some(vec![]));
+        assert_eq!(strides(&[7]), Some(vec![1]));
+        assert_eq!(strides(&[2, 3, 4]), Some(vec![12, 4, 1]));
+        assert_eq!(strides(&[2, usize::MAX, 4]), Some(vec![usize::MAX, 4, 1]));
+        assert_eq!(strides(&[1; INLINE]), Some(vec![1; INLINE]));
+        assert_eq!(strides(&[1; INLINE + 1]), None);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 //!
 //! The choice is made once a process, so each test asks a child: this file's own ignored test. Every child gets a
 //! `ROCM_PATH`, whose library is the first to load and therefore decides, so a machine's own ROCm plays no part.
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use rocm_backend::trace::Level;
 use rocm_backend::{Device, Error, driver};
 use tempfile::TempDir;
 
@@ -23,7 +25,7 @@ fn child_that_asks_for_its_driver() {
             format!(
                 "{:?}, {info}, level {}, devices {count}, passed over {passed_over:?}, rocBLAS {}",
                 info.kind(),
-                info.level(),
+                Level::of(info),
                 info.rocblas()
             )
         }

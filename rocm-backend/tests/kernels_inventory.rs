@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use code_object::CodeObject;
+use rocm_backend::DType;
+use rocm_backend::ops::{Binary, Compare, Reduce, Unary, UnaryParam};
 
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 
@@ -11,24 +13,8 @@ const INVENTORY: &str = include_str!("../kernels/inventory.txt");
 
 const FLOATS: &[&str] = &["bf16", "f16", "f32", "f64", "f8_e4m3"];
 const INTS: &[&str] = &["u8", "u32", "i16", "i32", "i64"];
-const UNARY_ANY: &[&str] = &["copy", "relu", "sign", "abs", "ceil", "floor", "round"];
-const UNARY_FLOAT: &[&str] = &[
-    "neg", "recip", "exp", "log", "sin", "cos", "tanh", "erf", "normcdf", "sqr", "sqrt", "gelu", "gelu_erf",
-    "silu", "sigmoid", "elu", "powf",
-];
-const BINARY: &[&str] = &[
-    "badd", "bsub", "bmul", "bdiv", "bmaximum", "bminimum", "eq", "ne", "lt", "le", "gt", "ge",
-];
 const FILL: &[&str] = &["fill", "const_set", "copy2d"];
-const REDUCE: &[&str] = &[
-    "fast_sum",
-    "fast_sum_small",
-    "fast_min",
-    "fast_max",
-    "fast_argmin",
-    "fast_argmax",
-    "sum",
-];
+const SUMS: &[&str] = &["fast_sum_small", "sum"];
 const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "rope_thd"];
 /// Formats of ggml's with products.
 const GGML: &[&str] = &[
@@ -168,8 +154,29 @@ fn spilling(kernels: &Kernels) -> Vec<&str> {
         .collect()
 }
 
+/// The kernels that operations name by an enum: module, name and dtypes.
+fn listed() -> Vec<(&'static str, &'static str, &'static [DType])> {
+    let unary = Unary::ALL.iter().map(|op| ("unary", op.name(), op.dtypes()));
+    let with_a_number = UnaryParam::ALL.iter().map(|op| ("unary", op.name(), op.dtypes()));
+    let binary = Binary::ALL.iter().map(|op| ("binary", op.name(), op.dtypes()));
+    let compare = Compare::ALL.iter().map(|op| ("binary", op.name(), op.dtypes()));
+    let reduce = Reduce::ALL.iter().map(|op| ("reduce", op.name(), op.dtypes()));
+    unary
+        .chain(with_a_number)
+        .chain(binary)
+        .chain(compare)
+        .chain(reduce)
+        .collect()
+}
+
 fn promised() -> BTreeSet<(String, String)> {
-    let mut names = BTreeSet::new();
+    let mut names: BTreeSet<_> = listed()
+        .into_iter()
+        .flat_map(|(module, name, dtypes)| {
+            let symbol = move |dtype| (module.to_owned(), format!("{name}_{dtype}"));
+            dtypes.iter().map(symbol)
+        })
+        .collect();
     let mut add = |module: &str, prefix: &str, ops: &[&str], dtypes: &[&str]| {
         for op in ops {
             names.extend(
@@ -180,15 +187,13 @@ fn promised() -> BTreeSet<(String, String)> {
         }
     };
     for dtypes in [FLOATS, INTS] {
-        add("unary", "u", UNARY_ANY, dtypes);
-        add("binary", "", BINARY, dtypes);
         add("affine", "", &["affine"], dtypes);
         add("fill", "", FILL, dtypes);
         for source in FLOATS.iter().chain(INTS) {
             add("cast", "cast_", &[source], dtypes);
         }
         add("conv", "", WINDOWS, dtypes);
-        add("reduce", "", REDUCE, dtypes);
+        add("reduce", "", SUMS, dtypes);
         add(
             "sort",
             "asort_",
@@ -200,7 +205,6 @@ fn promised() -> BTreeSet<(String, String)> {
             add("indexing", &format!("{op}_"), INTS, dtypes);
         }
     }
-    add("unary", "u", UNARY_FLOAT, FLOATS);
     add("conv", "", CONV, &["bf16", "f16", "f32", "f64", "u8", "u32"]);
     add("reduce", "", NEURAL, &["bf16", "f16", "f32", "f64"]);
     add("indexing", "", &["ids_check"], INTS);

@@ -1,10 +1,12 @@
 //! Runs kernels on whatever device the driver offers and checks the numeric policy of `kernels/README.md`, bit for bit:
 //! roundings, NaN, saturation, wrap-around, division by zero. How accurate the transcendental functions are is not
 //! decided here, nor how views are walked.
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, View, ops};
+use rocm_backend::ops::{self, Binary, Compare, Unary};
+use rocm_backend::{DType, Device, DynBuffer, View};
 
 const FLOATS: &[DType] = &[DType::BF16, DType::F16, DType::F32, DType::F64, DType::F8E4M3];
 const INTS: &[DType] = &[DType::U8, DType::U32, DType::I16, DType::I32, DType::I64];
@@ -101,30 +103,27 @@ impl Gpu {
     }
 
     fn with<R>(&self, dtype: DType, bytes: &[u8], f: impl FnOnce(View<'_>) -> rocm_backend::Result<R>) -> R {
-        let buffer = self.0.upload(dtype, bytes).expect("upload");
-        let dims = [bytes.len() / dtype.size_in_bytes()];
-        f(View {
-            buffer: &buffer,
-            dims: &dims,
-            strides: &[1],
-            offset: 0,
-        })
-        .expect("the kernel runs")
+        let buffer = DynBuffer::from_bytes(&self.0, dtype, bytes).expect("upload");
+        f(buffer.view()).expect("the kernel runs")
     }
 
     fn unary(&self, kernel: &str, dtype: DType, x: &[u8]) -> Vec<u8> {
-        download(self.with(dtype, x, |x| ops::unary(kernel, x)))
+        download(self.with(dtype, x, |x| ops::unary(Unary::from_name(kernel).unwrap(), x)))
     }
 
     fn binary(&self, kernel: &str, dtype: DType, x: &[u8], y: &[u8]) -> Vec<u8> {
         download(self.with(dtype, x, |x| {
-            Ok(self.with(dtype, y, |y| ops::binary(kernel, x, y)))
+            Ok(self.with(dtype, y, |y| {
+                ops::binary(Binary::from_name(kernel).unwrap(), x, y)
+            }))
         }))
     }
 
     fn compare(&self, kernel: &str, dtype: DType, x: &[u8], y: &[u8]) -> Vec<u8> {
         download(self.with(dtype, x, |x| {
-            Ok(self.with(dtype, y, |y| ops::compare(kernel, x, y)))
+            Ok(self.with(dtype, y, |y| {
+                ops::compare(Compare::from_name(kernel).unwrap(), x, y)
+            }))
         }))
     }
 
@@ -133,8 +132,8 @@ impl Gpu {
     }
 }
 
-fn download(buffer: Buffer) -> Vec<u8> {
-    buffer.download().expect("download")
+fn download(buffer: DynBuffer) -> Vec<u8> {
+    buffer.download_bytes().expect("download")
 }
 
 #[test]

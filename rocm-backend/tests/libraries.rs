@@ -1,11 +1,13 @@
 //! What AMD's libraries serve, through their models on the host, against this crate's own kernels on the same inputs. A
 //! process has one or the other, so each is asked in a child: an ignored test of this file.
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, View, ops};
+use rocm_backend::ops::{self, Window};
+use rocm_backend::{DType, Device, DynBuffer, View, trace};
 
 const BEGIN: &str = "<<results";
 const END: &str = "results>>";
@@ -49,7 +51,7 @@ fn ask(libraries: &str) -> Answer {
     answer
 }
 
-fn upload(device: &Device, dtype: DType, values: &[f32]) -> Buffer {
+fn upload(device: &Device, dtype: DType, values: &[f32]) -> DynBuffer {
     let bytes: Vec<u8> = match dtype {
         DType::F16 => values
             .iter()
@@ -61,11 +63,11 @@ fn upload(device: &Device, dtype: DType, values: &[f32]) -> Buffer {
             .collect(),
         _ => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
     };
-    device.upload(dtype, &bytes).unwrap()
+    DynBuffer::from_bytes(device, dtype, &bytes).unwrap()
 }
 
-fn numbers(buffer: &Buffer) -> Vec<f64> {
-    let bytes = buffer.download().unwrap();
+fn numbers(buffer: &DynBuffer) -> Vec<f64> {
+    let bytes = buffer.download_bytes().unwrap();
     let elements = bytes.chunks_exact(buffer.dtype().size_in_bytes());
     elements
         .map(|x| match buffer.dtype() {
@@ -84,7 +86,7 @@ fn whole(len: usize, seed: usize) -> Vec<f32> {
 
 /// A packed tensor.
 struct Tensor {
-    buffer: Buffer,
+    buffer: DynBuffer,
     dims: Vec<usize>,
     strides: Vec<usize>,
 }
@@ -100,12 +102,7 @@ impl Tensor {
     }
 
     fn view(&self) -> View<'_> {
-        View {
-            buffer: &self.buffer,
-            dims: &self.dims,
-            strides: &self.strides,
-            offset: 0,
-        }
+        View::new(&self.buffer, &self.dims, &self.strides)
     }
 }
 
@@ -114,23 +111,28 @@ impl Tensor {
 fn child_that_computes() {
     let device = Device::new(0).unwrap();
     let mut told = Vec::new();
-    let mut tell = |name: String, buffer: Buffer| told.push((name, numbers(&buffer)));
+    let mut tell = |name: String, buffer: DynBuffer| told.push((name, numbers(&buffer)));
     for dtype in FLOATS {
         let tensor = |dims: &[usize], seed| Tensor::new(&device, dtype, dims, seed);
         for (padding, stride, dilation) in [(0, 1, 1), (2, 2, 1), (1, 1, 2), (3, 2, 3)] {
             let at = format!("{dtype} {padding} {stride} {dilation}");
+            let window = Window {
+                stride,
+                padding,
+                dilation,
+            };
             let (x, k) = (tensor(&[2, 3, 11], 1), tensor(&[4, 3, 3], 2));
-            let y = ops::conv1d(x.view(), k.view(), padding, stride, dilation).unwrap();
+            let y = ops::conv1d(x.view(), k.view(), window).unwrap();
             tell(format!("conv1d {at}"), y);
             let (x, k) = (tensor(&[2, 3, 9, 8], 3), tensor(&[5, 3, 3, 2], 4));
-            let y = ops::conv2d(x.view(), k.view(), padding, stride, dilation).unwrap();
+            let y = ops::conv2d(x.view(), k.view(), window).unwrap();
             tell(format!("conv2d {at}"), y);
             for extra in [0, stride - 1] {
                 let (x, k) = (tensor(&[2, 3, 7], 5), tensor(&[3, 4, 3], 6));
-                let y = ops::conv_transpose1d(x.view(), k.view(), padding, extra, stride, dilation).unwrap();
+                let y = ops::conv_transpose1d(x.view(), k.view(), window, extra).unwrap();
                 tell(format!("conv_transpose1d {at} {extra}"), y);
                 let (x, k) = (tensor(&[1, 3, 6, 5], 7), tensor(&[3, 2, 2, 3], 8));
-                let y = ops::conv_transpose2d(x.view(), k.view(), padding, extra, stride, dilation).unwrap();
+                let y = ops::conv_transpose2d(x.view(), k.view(), window, extra).unwrap();
                 tell(format!("conv_transpose2d {at} {extra}"), y);
             }
         }
@@ -156,7 +158,7 @@ fn child_that_computes() {
         let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
         println!("{name}: {}", numbers.join(" "));
     }
-    for served in device.served() {
+    for served in trace::served(&device) {
         println!("served: {} {} {}", served.op, served.by, served.level);
     }
     println!("{END}");

@@ -1,12 +1,13 @@
 //! What becomes of device memory, on a software device of a few megabytes that keeps what buffers give back, as a card
 //! does: reuse, lack of room, leaks, and a device that is lost. Environment variables choose that, once a process, so each
 //! test asks a child: an ignored test of this file.
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 mod soak;
 
 use std::process::Command;
 
-use rocm_backend::{Allocator, DType, Device, Error, driver};
+use rocm_backend::{Allocator, DType, Device, DynBuffer, Error, driver};
 
 const MIB: usize = 1 << 20;
 
@@ -29,8 +30,8 @@ fn run(name: &str, variables: &[(&str, &str)]) {
     assert!(ran, "{name} is no test of this file");
 }
 
-fn room(device: &Device, mib: usize) -> Result<rocm_backend::Buffer, Error> {
-    device.uninit(DType::U8, mib * MIB)
+fn room(device: &Device, mib: usize) -> Result<rocm_backend::DynBuffer, Error> {
+    DynBuffer::uninit(device, DType::U8, mib * MIB)
 }
 
 #[test]
@@ -143,9 +144,10 @@ fn a_lost_device_fails_in_words_and_its_buffers_can_be_dropped() {
 #[cfg(feature = "compile")]
 #[test]
 #[ignore = "the child process of a test of this file"]
+#[expect(unsafe_code, reason = "launches a kernel that leaves its buffer")]
 fn child_that_loses_its_device() {
     let device = Device::new(0).unwrap();
-    let buffer = device.zeros(DType::F32, 4).unwrap();
+    let buffer = DynBuffer::zeros(&device, DType::F32, 4).unwrap();
     let module = device
         .compile("extern \"C\" __global__ void wild(float *x) { x[1ull << 40] = 1; }")
         .unwrap();
@@ -160,9 +162,9 @@ fn child_that_loses_its_device() {
         other => panic!("{other:?}"),
     };
     lost(device.synchronize());
-    lost(device.zeros(DType::F32, 4).map(drop));
-    lost(device.upload(DType::U8, &[1]).map(drop));
-    lost(buffer.download().map(drop));
+    lost(DynBuffer::zeros(&device, DType::F32, 4).map(drop));
+    lost(DynBuffer::from_bytes(&device, DType::U8, &[1]).map(drop));
+    lost(buffer.download_bytes().map(drop));
     lost(buffer.try_clone().map(drop));
     lost(device.memory().map(drop));
     lost(device.release_cached());
@@ -175,7 +177,7 @@ fn child_that_loses_its_device() {
 fn devices_buffers_and_events_may_cross_threads() {
     fn crosses<T: Send + Sync>() {}
     crosses::<Device>();
-    crosses::<rocm_backend::Buffer>();
+    crosses::<rocm_backend::DynBuffer>();
     crosses::<rocm_backend::Event>();
     crosses::<rocm_backend::Module>();
 }

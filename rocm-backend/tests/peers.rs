@@ -1,9 +1,11 @@
 //! Copies between devices and between handles of one, on software devices: two cards of different wave sizes in one process.
 //! The environment chooses them, once a process, so each test asks a child: an ignored test of this file.
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use std::process::Command;
 
-use rocm_backend::{Buffer, DType, Device, View, ops};
+use rocm_backend::ops::{self, Unary};
+use rocm_backend::{Buffer, Device, Error, trace};
 
 /// Runs the ignored test `name` in a process of its own, on two software cards of a few
 /// megabytes.
@@ -25,43 +27,22 @@ fn run(name: &str, allocator: &str) {
     );
 }
 
-fn upload(device: &Device, host: &[f32]) -> Buffer {
-    let bytes: Vec<u8> = host.iter().flat_map(|x| x.to_le_bytes()).collect();
-    device.upload(DType::F32, &bytes).unwrap()
-}
-
-fn download(buffer: &Buffer) -> Vec<f32> {
-    let bytes = buffer.download().unwrap();
-    bytes
-        .as_chunks()
-        .0
-        .iter()
-        .map(|x| f32::from_le_bytes(*x))
-        .collect()
-}
-
-fn negated(x: &Buffer) -> Buffer {
-    let view = View {
-        buffer: x,
-        dims: &[x.len()],
-        strides: &[1],
-        offset: 0,
-    };
-    ops::unary("uneg", view).unwrap()
+fn negated(x: &Buffer<f32>) -> Buffer<f32> {
+    ops::unary(Unary::Neg, x.view()).unwrap().typed().unwrap()
 }
 
 /// Negates on `from`, copies, drops what was copied, and negates there: the numbers are what they were.
 #[track_caller]
 fn goes_round(from: &Device, to: &Device, len: usize, call: &str) {
     let host: Vec<f32> = (0..len).map(|i| i as f32 - 3.0).collect();
-    let _ = to.take_trace();
-    let copy = negated(&upload(from, &host)).copy_to(to).unwrap();
+    trace::take(to);
+    let copy = negated(&from.upload(&host).unwrap()).copy_to(to).unwrap();
     // What the source gave back may serve at once.
-    drop(upload(from, &vec![f32::NAN; len]));
+    drop(from.upload(&vec![f32::NAN; len]).unwrap());
     assert!(copy.device().same(to));
     let there = negated(&copy);
-    assert_eq!(download(&there), host, "{from} to {to}");
-    let trace: Vec<_> = to.take_trace().iter().map(ToString::to_string).collect();
+    assert_eq!(there.download().unwrap(), host, "{from} to {to}");
+    let trace: Vec<_> = trace::take(to).iter().map(ToString::to_string).collect();
     assert_eq!(
         trace.iter().any(|step| step == call),
         len > 0,
@@ -109,10 +90,11 @@ fn child_whose_threads_change_between_cards() {
                 for turn in 0..8 {
                     let (here, there) = (&devices[(first + turn) % 2], &devices[(first + turn + 1) % 2]);
                     let host = vec![(first * 8 + turn) as f32; 65];
-                    let x = upload(here, &host);
-                    let y = negated(&upload(there, &host));
-                    assert_eq!(download(&negated(&y)), host);
-                    assert_eq!(download(&negated(&negated(&x)).copy_to(there).unwrap()), host);
+                    let x = here.upload(&host).unwrap();
+                    let y = negated(&there.upload(&host).unwrap());
+                    assert_eq!(negated(&y).download().unwrap(), host);
+                    let twice = negated(&negated(&x)).copy_to(there).unwrap();
+                    assert_eq!(twice.download().unwrap(), host);
                 }
             });
         }
@@ -128,12 +110,49 @@ fn a_card_without_room_for_the_copy_says_so_and_the_source_stays() {
 #[ignore = "the child process of a test of this file"]
 fn child_whose_other_card_is_full() {
     let [one, other] = [0, 1].map(|ordinal| Device::new(ordinal).unwrap());
-    let x = upload(&one, &[1.0, 2.0]);
+    let x = one.upload(&[1.0_f32, 2.0]).unwrap();
     let free = other.memory().unwrap().free;
-    let full = other.uninit(DType::U8, free).unwrap();
+    let full = other.uninit::<u8>(free).unwrap();
     let error = x.copy_to(&other).unwrap_err().to_string();
     assert!(error.contains("device 1 is out of memory"), "{error}");
     drop(full);
-    assert_eq!(download(&x.copy_to(&other).unwrap()), [1.0, 2.0]);
-    assert_eq!(download(&x), [1.0, 2.0]);
+    assert_eq!(x.copy_to(&other).unwrap().download().unwrap(), [1.0, 2.0]);
+    assert_eq!(x.download().unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn a_buffer_is_handed_to_another_stream_of_its_card_and_to_no_other_card() {
+    for allocator in ["caching", "exact"] {
+        run("child_that_hands_buffers_over", allocator);
+    }
+}
+
+#[test]
+#[ignore = "the child process of a test of this file"]
+fn child_that_hands_buffers_over() {
+    let one = Device::new(0).unwrap();
+    let (beside, other) = (one.new_stream().unwrap(), Device::new(1).unwrap());
+    assert!(!one.same(&beside) && one.ordinal() == beside.ordinal());
+    for len in [0, 3, 5000] {
+        let host: Vec<f32> = (0..len).map(|i| i as f32 - 3.0).collect();
+        let x = negated(&one.upload(&host).unwrap());
+        trace::take(&beside);
+        let held = one.memory().unwrap().live;
+        let x = x.move_to(&beside).unwrap();
+        assert_eq!(trace::take(&beside), [], "no byte is copied");
+        assert_eq!(
+            (one.memory().unwrap().live, beside.memory().unwrap().live),
+            (0, held)
+        );
+        assert!(x.device().same(&beside));
+        assert_eq!(negated(&x).download().unwrap(), host);
+        let back = x.move_to(&one).unwrap().move_to(&one).unwrap();
+        assert!(matches!(back.move_to(&other), Err(Error::Devices { .. })));
+        assert_eq!(one.memory().unwrap().live, 0, "what was refused is given up");
+    }
+    // An order without a buffer, across cards too.
+    let event = one.record().unwrap();
+    other.wait(&event).unwrap();
+    other.synchronize().unwrap();
+    assert!(event.is_done().unwrap());
 }

@@ -10,7 +10,9 @@ use std::{env, process::Command};
 
 use candle_core::{
     CpuStorage, CustomOp1, CustomOp2, DType, Device, DeviceLocation, InplaceOp1, Layout, Result, RocmError,
-    Shape, Tensor, rocm, test_device,
+    Shape, Tensor, Var, rocm,
+    rocm_backend::{View, ops, trace},
+    test_device,
 };
 use float8::F8E4M3;
 use half::{bf16, f16};
@@ -279,3 +281,108 @@ test_device!(
     shown_on_rocm
 );
 test_device!(shows_its_device, also_on_cpu, also_on_cuda, also_on_metal);
+
+/// The normal distribution function: candle has no op for it, the backend has a kernel.
+fn normcdf(x: &Tensor) -> Result<Tensor> {
+    rocm::fused1(
+        "normcdf",
+        x,
+        |x| ((x / std::f64::consts::SQRT_2)?.erf()? + 1.0)? / 2.0,
+        |x| Ok((ops::unary(ops::Unary::NormCdf, x)?, x.dims().into())),
+    )
+}
+
+/// The sums of the products of rows.
+fn row_products(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    rocm::fused2(
+        "row_products",
+        [x, y],
+        |x, y| x.mul(y)?.sum_keepdim(1),
+        |x, y| {
+            let products = ops::binary(ops::Binary::Mul, x, y)?;
+            let products = View::contiguous(&products, x.dims());
+            let sums = ops::reduce(ops::Reduce::Sum, products, &[1])?;
+            Ok((sums, (x.dims()[0], 1).into()))
+        },
+    )
+}
+
+/// A layer norm: rows, and what they are scaled and shifted by.
+fn normed(x: &Tensor, alpha: &Tensor, beta: &Tensor) -> Result<Tensor> {
+    rocm::fused3(
+        "normed",
+        [x, alpha, beta],
+        |x, alpha, beta| {
+            let x = x.broadcast_sub(&x.mean_keepdim(1)?)?;
+            let variance = x.sqr()?.mean_keepdim(1)?;
+            x.broadcast_div(&(variance + 1e-5)?.sqrt()?)?
+                .broadcast_mul(alpha)?
+                .broadcast_add(beta)
+        },
+        |x, alpha, beta| Ok((ops::layer_norm(x, alpha, beta, 1e-5)?, x.dims().into())),
+    )
+}
+
+/// Numbers and their shape.
+type Input<'a> = (&'a [f32], &'a [usize]);
+
+/// A result and the gradients of its squares' sum, as one list of numbers.
+fn with_gradients(
+    device: &Device,
+    inputs: &[Input<'_>],
+    op: impl Fn(&[Var]) -> Result<Tensor>,
+) -> Result<Vec<f32>> {
+    let vars = inputs
+        .iter()
+        .map(|(host, dims)| Var::from_tensor(&Tensor::from_slice(host, *dims, device)?))
+        .collect::<Result<Vec<Var>>>()?;
+    let out = op(&vars)?;
+    let grads = out.sqr()?.sum_all()?.backward()?;
+    let mut numbers = out.flatten_all()?.to_vec1()?;
+    for var in &vars {
+        let grad = grads.get(var).expect("a gradient");
+        numbers.extend(grad.flatten_all()?.to_vec1::<f32>()?);
+    }
+    Ok(numbers)
+}
+
+#[test]
+fn an_op_of_ones_own_runs_its_kernel_and_has_the_gradients_of_its_composition() -> Result<()> {
+    let (x, y): (&[f32], &[f32]) = (
+        &[-2.0, -0.5, 0.0, 0.25, 1.0, 3.0],
+        &[1.0, 2.0, -1.0, 0.5, 4.0, -3.0],
+    );
+    let three: &[f32] = &[1.0, 2.0, 0.5];
+    let gpu = gpu()?;
+    let backend = gpu.as_rocm_device()?.backend();
+    type Op = fn(&[Var]) -> Result<Tensor>;
+    let cases: [(&str, &[Input<'_>], Op); 3] = [
+        ("unormcdf_f32", &[(x, &[2, 3])], |v| normcdf(&v[0])),
+        ("fast_sum_small_f32", &[(x, &[2, 3]), (y, &[2, 3])], |v| {
+            row_products(&v[0], &v[1])
+        }),
+        (
+            "layernorm_f32",
+            &[(x, &[2, 3]), (three, &[3]), (three, &[3])],
+            |v| normed(&v[0], &v[1], &v[2]),
+        ),
+    ];
+    for (kernel, inputs, op) in cases {
+        trace::take(backend);
+        let got = with_gradients(&gpu, inputs, op)?;
+        let ran: Vec<String> = trace::take(backend)
+            .iter()
+            .map(|step| step.by.to_string())
+            .collect();
+        assert!(ran.iter().any(|name| name == kernel), "{kernel} in {ran:?}");
+        let want = with_gradients(&Device::Cpu, inputs, op)?;
+        assert_eq!(got.len(), want.len());
+        for (got, want) in got.iter().zip(&want) {
+            assert!(
+                (got - want).abs() <= 1e-4 * want.abs().max(1.0),
+                "{kernel}: {got}, expected {want}"
+            );
+        }
+    }
+    Ok(())
+}

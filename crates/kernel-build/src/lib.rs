@@ -21,8 +21,9 @@ pub use compiler::Compiler;
 pub use target::Target;
 
 /// The environment variables that a compilation hangs on.
-pub const ENVIRONMENT: [&str; 4] = [
+pub const ENVIRONMENT: [&str; 5] = [
     names::TARGETS,
+    names::PREBUILT_KERNELS,
     names::CLANG,
     names::DEVICE_LIBS,
     names::KERNEL_CACHE,
@@ -46,8 +47,24 @@ pub struct Built {
     pub code_objects: Vec<CodeObject>,
     /// The compiler's warnings, a line each.
     pub warnings: Vec<String>,
-    /// Files outside the kernel folder whose change makes the code objects stale: the compiler and the device libraries.
+    /// Files outside the kernel folder whose change makes the code objects stale: the compiler and the device libraries, or
+    /// the code objects that were there.
     pub toolchain: Vec<PathBuf>,
+}
+
+/// The kernels of `kernel_dir` for every target: those of [`rocm_env::PREBUILT_KERNELS`] where it is set, else compiled.
+///
+/// # Errors
+/// Those of [`prebuilt`] or of [`compile`].
+pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize) -> Result<Built, String> {
+    let folder = rocm_env::PREBUILT_KERNELS
+        .get()
+        .map_err(|error| error.to_string())?;
+    match folder.path() {
+        Some(dir) => prebuilt(kernel_dir, targets, dir)
+            .map_err(|error| format!("{}: {error}", names::PREBUILT_KERNELS)),
+        None => compile(kernel_dir, targets, out_dir, jobs),
+    }
 }
 
 /// Compiles every `*.hip` of `kernel_dir` for every target into `out_dir`, `jobs` at a time. A code object is compiled
@@ -72,6 +89,49 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
         code_objects,
         warnings,
         toolchain: toolchain.files().map(Path::to_path_buf).collect(),
+    })
+}
+
+/// The code objects of `dir` for every `*.hip` of `kernel_dir` and every target, as [`compile`] names them. No compiler is
+/// looked for. Whether they were compiled of these very sources is not known here.
+///
+/// # Errors
+/// In words for the user: which files are missing or are no code objects, and what makes them.
+pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Built, String> {
+    let dir = fs::canonicalize(dir).map_err(|error| format!("cannot read {}: {error}", dir.display()))?;
+    let mut code_objects = Vec::new();
+    let mut wrong = Vec::new();
+    for target in targets {
+        for source in files_with_extension(kernel_dir, "hip")? {
+            let module = source
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let path = dir.join(format!("{module}.{}.hsaco", target.name));
+            match fs::read(&path) {
+                Ok(bytes) if bytes.starts_with(b"\x7fELF") => {}
+                Ok(_) => wrong.push(format!("{} is no ELF file", path.display())),
+                Err(error) => wrong.push(format!("cannot read {}: {error}", path.display())),
+            }
+            code_objects.push(CodeObject {
+                target: target.name.clone(),
+                module,
+                path,
+            });
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(format!(
+            "{}\n`cargo run -p kernel-build --example compile -- KERNELS OBJECTS TARGETS` makes them on a machine with clang",
+            wrong.join("\n")
+        ));
+    }
+    let toolchain = code_objects.iter().map(|object| object.path.clone()).collect();
+    Ok(Built {
+        code_objects,
+        warnings: Vec::new(),
+        toolchain,
     })
 }
 

@@ -10,6 +10,7 @@ use candle_core::{
     rocm_backend::{
         self,
         environment::{Card, Driver, names},
+        trace,
     },
 };
 use parity_model::{Case, HostTensor, Outcome, Refusal, record::BackendInfo};
@@ -288,7 +289,7 @@ fn open_rocm(ordinal: usize) -> Result<CandleRunner, String> {
     let info = BackendInfo {
         backend: Backend::Rocm.name().to_owned(),
         device: found.name().to_owned(),
-        level: found.driver().level().to_string(),
+        level: trace::Level::of(found.driver()).to_string(),
         driver: found.driver().to_string(),
         target: found.target().to_owned(),
         host: None,
@@ -360,9 +361,7 @@ impl CandleRunner {
     /// What the device has executed since the last call.
     fn take_trace(&self) -> Vec<String> {
         match &self.device {
-            Device::Rocm(rocm) => rocm
-                .backend()
-                .take_trace()
+            Device::Rocm(rocm) => trace::take(rocm.backend())
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
@@ -500,7 +499,7 @@ fn classify(error: &Error) -> Refusal {
 fn classify_rocm(error: &RocmError) -> Refusal {
     match error {
         error if error.is_unsupported() => Refusal::Unsupported,
-        RocmError::Backend(rocm_backend::Error::Invalid(_)) => Refusal::Invalid,
+        RocmError::Backend(error) if error.is_invalid() => Refusal::Invalid,
         RocmError::Backend(rocm_backend::Error::DeviceFault(_)) => Refusal::DeviceFault,
         _ => Refusal::Other,
     }
@@ -540,7 +539,10 @@ mod tests {
             Refusal::DeviceFault,
         );
         check(
-            rocm_backend::Error::Invalid("a view outside its buffer".to_owned()).into(),
+            rocm_backend::Error::Devices {
+                op: "badd".to_owned(),
+            }
+            .into(),
             Refusal::Invalid,
         );
         check(Error::Msg("anything".to_owned()), Refusal::Other);

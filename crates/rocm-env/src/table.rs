@@ -66,6 +66,8 @@ variables! {
         "AMD's device libraries, `ocml.bc` and `ockl.bc`.";
     TARGETS: Targets = "ROCM_TARGETS", "gfx1100,gfx942", "rocm-backend", true,
         "The GPUs that kernels are built in for. Others' are compiled when a program first runs them.";
+    PREBUILT_KERNELS: Folder = "ROCM_PREBUILT_KERNELS", "kernels are compiled", "kernel-build", true,
+        "Compiled kernels, `MODULE.TARGET.hsaco`, that are built in; no compiler is needed then.";
 }
 
 /// A variable of somebody else's, whose words are theirs.

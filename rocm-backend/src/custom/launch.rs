@@ -9,9 +9,10 @@ use half::{bf16, f16};
 
 use super::Module;
 use super::image::{ParamKind, Signature};
+use crate::buffer::sealed::Sealed as _;
 use crate::hip::launch::Grid;
 use crate::hip::module::Function;
-use crate::{Buffer, Error, Result, Scalar};
+use crate::{Buffer, DynBuffer, Error, Result, Scalar};
 
 /// LDS of a workgroup, in bytes: what every AMD GPU with HIP has.
 const LDS: usize = 64 << 10;
@@ -30,15 +31,15 @@ pub struct Launch<'a> {
 
 /// A kernel's argument: a buffer, shared or exclusive and perhaps from an element on, or a value.
 ///
-/// Made by `From`, from `&Buffer`, `&mut Buffer`, `(&Buffer, usize)` and `(&mut Buffer, usize)` (the first element), every
-/// number of 8 to 64 bits, `bool`, and [`Scalar`]. A struct by value cannot be passed.
+/// Made by `From`, from `&Buffer`, `&mut Buffer`, `(&Buffer, usize)` and `(&mut Buffer, usize)` (the first element), the same of
+/// [`DynBuffer`], every number of 8 to 64 bits, `bool`, and [`Scalar`]. A struct by value cannot be passed.
 #[derive(Debug)]
 pub struct Arg<'a>(pub(crate) ArgKind<'a>);
 
 #[derive(Debug)]
 pub(crate) enum ArgKind<'a> {
-    Read(&'a Buffer, usize),
-    Write(&'a mut Buffer, usize),
+    Read(&'a DynBuffer, usize),
+    Write(&'a mut DynBuffer, usize),
     /// The bytes in the low end of a word, how many, and their type.
     Value(u64, usize, &'static str),
 }
@@ -65,26 +66,50 @@ impl From<[usize; 3]> for Dims {
     }
 }
 
-impl<'a> From<&'a Buffer> for Arg<'a> {
-    fn from(buffer: &'a Buffer) -> Arg<'a> {
+impl<'a> From<&'a DynBuffer> for Arg<'a> {
+    fn from(buffer: &'a DynBuffer) -> Arg<'a> {
         Arg(ArgKind::Read(buffer, 0))
     }
 }
 
-impl<'a> From<&'a mut Buffer> for Arg<'a> {
-    fn from(buffer: &'a mut Buffer) -> Arg<'a> {
+impl<'a> From<&'a mut DynBuffer> for Arg<'a> {
+    fn from(buffer: &'a mut DynBuffer) -> Arg<'a> {
         Arg(ArgKind::Write(buffer, 0))
     }
 }
 
-impl<'a> From<(&'a Buffer, usize)> for Arg<'a> {
-    fn from((buffer, first): (&'a Buffer, usize)) -> Arg<'a> {
+impl<'a, T> From<&'a Buffer<T>> for Arg<'a> {
+    fn from(buffer: &'a Buffer<T>) -> Arg<'a> {
+        Arg(ArgKind::Read(buffer, 0))
+    }
+}
+
+impl<'a, T> From<&'a mut Buffer<T>> for Arg<'a> {
+    fn from(buffer: &'a mut Buffer<T>) -> Arg<'a> {
+        Arg(ArgKind::Write(buffer.dyn_mut(), 0))
+    }
+}
+
+impl<'a, T> From<(&'a Buffer<T>, usize)> for Arg<'a> {
+    fn from((buffer, first): (&'a Buffer<T>, usize)) -> Arg<'a> {
         Arg(ArgKind::Read(buffer, first))
     }
 }
 
-impl<'a> From<(&'a mut Buffer, usize)> for Arg<'a> {
-    fn from((buffer, first): (&'a mut Buffer, usize)) -> Arg<'a> {
+impl<'a, T> From<(&'a mut Buffer<T>, usize)> for Arg<'a> {
+    fn from((buffer, first): (&'a mut Buffer<T>, usize)) -> Arg<'a> {
+        Arg(ArgKind::Write(buffer.dyn_mut(), first))
+    }
+}
+
+impl<'a> From<(&'a DynBuffer, usize)> for Arg<'a> {
+    fn from((buffer, first): (&'a DynBuffer, usize)) -> Arg<'a> {
+        Arg(ArgKind::Read(buffer, first))
+    }
+}
+
+impl<'a> From<(&'a mut DynBuffer, usize)> for Arg<'a> {
+    fn from((buffer, first): (&'a mut DynBuffer, usize)) -> Arg<'a> {
         Arg(ArgKind::Write(buffer, first))
     }
 }
@@ -131,7 +156,7 @@ values! {
 
 impl Arg<'_> {
     /// The buffer and the first element, unless it is a value.
-    fn buffer(&self) -> Option<(&Buffer, usize)> {
+    fn buffer(&self) -> Option<(&DynBuffer, usize)> {
         match &self.0 {
             ArgKind::Read(buffer, first) => Some((buffer, *first)),
             ArgKind::Write(buffer, first) => Some((buffer, *first)),
@@ -201,7 +226,10 @@ impl<'a> Launch<'a> {
 
     fn check_shape(&self) -> Result<()> {
         let Grid { blocks, threads, lds } = self.grid;
-        let refuse = |what: String| Err(Error::Invalid(format!("{}: {what}", self.name)));
+        let refuse = |reason: String| {
+            let kernel = self.name.clone();
+            Err(Error::Launch { kernel, reason })
+        };
         if blocks.contains(&0) || threads.contains(&0) {
             return refuse(format!(
                 "a grid of {blocks:?} workgroups of {threads:?} threads has no thread; HIP launches none"
@@ -226,14 +254,13 @@ impl<'a> Launch<'a> {
     /// Checks argument `i`, counted from 0, of those declared and those given.
     fn check_argument(&self, i: usize) -> Result<()> {
         let (param, arg) = (self.signature.params.get(i), self.args.get(i));
-        let refuse = |what: String| {
-            let name = param.and_then(|param| param.name.as_deref());
-            let name = name.map_or_else(String::new, |name| format!(" (`{name}`)"));
-            Err(Error::Invalid(format!(
-                "{}: argument {}{name}: {what}",
-                self.name,
-                i + 1
-            )))
+        let refuse = |reason: String| {
+            Err(Error::Argument {
+                kernel: self.name.clone(),
+                position: i + 1,
+                name: param.and_then(|param| param.name.clone()),
+                reason,
+            })
         };
         let (param, arg) = match (param, arg) {
             (Some(param), Some(arg)) => (param, arg),

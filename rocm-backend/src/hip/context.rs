@@ -20,7 +20,7 @@ use super::staging::Staging;
 use super::stream::Stream;
 use super::{blas, miopen, rand};
 use crate::generator::Generator;
-use crate::served::Ledger;
+use crate::trace::Ledger;
 use crate::usage::Usage;
 use crate::{DeviceInfo, Error};
 

@@ -89,6 +89,12 @@ impl Event {
         })
     }
 
+    /// Has what `context`'s stream gets from now on wait for the event.
+    pub(crate) fn hold(&self, context: &Context) -> Result<()> {
+        context.bind()?;
+        context.stream().wait(&self.mark)
+    }
+
     /// Waits until the work submitted before the event is done.
     ///
     /// # Errors
@@ -114,12 +120,12 @@ impl Event {
     /// The device's time from `earlier` to this event; waits for both.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for events of two devices; [`Error::Hip`] when the work before them failed.
+    /// [`Error::Devices`] for events of two devices or streams; [`Error::Hip`] when the work before them failed.
     pub fn since(&self, earlier: &Event) -> Result<Duration> {
         if !Arc::ptr_eq(&self.context, &earlier.context) {
-            return Err(Error::Invalid(
-                "the time between events of two devices is not defined".to_owned(),
-            ));
+            return Err(Error::Devices {
+                op: "since".to_owned(),
+            });
         }
         earlier.synchronize()?;
         self.synchronize()?;

@@ -31,7 +31,9 @@ use rocm_rs::hip::bindings;
 use super::context::{Context, LayoutTable};
 use super::module::Function;
 use super::status::check;
-use crate::{Buffer, DType, Error, Result, Scalar, Walk, view};
+use crate::trace::Level;
+use crate::trace::Walk;
+use crate::{DType, DynBuffer, Error, Result, Scalar, view};
 
 /// Threads in a workgroup of an element-wise launch: eight waves of 32 or four of 64, within every AMD GPU's limit of
 /// 1024.
@@ -98,10 +100,13 @@ impl Grid {
             && lds <= 64 << 10
             && blocks.iter().zip(threads).all(|(&b, t)| fits(b, t));
         if !allowed {
-            return Err(Error::Invalid(format!(
-                "{kernel}: a grid of {blocks:?} workgroups of {threads:?} threads with {lds} bytes of LDS is more \
-                 than HIP launches"
-            )));
+            return Err(Error::Launch {
+                kernel: kernel.to_owned(),
+                reason: format!(
+                    "a grid of {blocks:?} workgroups of {threads:?} threads with {lds} bytes of LDS is more than HIP \
+                     launches"
+                ),
+            });
         }
         Ok((
             blocks.map(|n| n as c_uint),
@@ -161,7 +166,7 @@ impl Args {
     }
 
     /// The address of element `offset`. Offsets are counted in elements everywhere but here.
-    pub(crate) fn element(&mut self, buffer: &Buffer, offset: usize) -> &mut Args {
+    pub(crate) fn element(&mut self, buffer: &DynBuffer, offset: usize) -> &mut Args {
         let byte_offset = offset * buffer.dtype().size_in_bytes();
         self.size(buffer.memory().block().address() + byte_offset)
     }
@@ -219,7 +224,7 @@ impl Args {
                 std::ptr::null_mut(),
             )
         })?;
-        let level = context.info().driver().kernel_level();
+        let level = Level::of_kernels(context.info().driver());
         context.ledger().trace(function.symbol(), self.walk, level);
         Ok(())
     }
@@ -250,13 +255,13 @@ pub(crate) fn table(context: &Arc<Context>, lists: &[&[usize]]) -> Result<Layout
 /// The context all of `buffers` live in.
 pub(crate) fn common_context<'a>(
     op: &str,
-    mut buffers: impl Iterator<Item = &'a Buffer>,
+    mut buffers: impl Iterator<Item = &'a DynBuffer>,
 ) -> Result<Arc<Context>> {
     let first = buffers.next().map(|buffer| buffer.memory().context());
     match first {
         Some(context) if buffers.all(|buffer| Arc::ptr_eq(context, buffer.memory().context())) => {
             Ok(Arc::clone(context))
         }
-        _ => Err(Error::Invalid(format!("{op}: the buffers are not on one device"))),
+        _ => Err(Error::Devices { op: op.to_owned() }),
     }
 }

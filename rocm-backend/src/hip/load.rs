@@ -75,17 +75,39 @@ pub(crate) fn soft() -> Result<(), Error> {
     part_of_this_program(sys::HIP)
 }
 
+/// What the software device says about the fault that failed a call of this thread, if one did.
+#[cfg(feature = "soft")]
+pub(super) fn take_fault() -> Option<String> {
+    rocm_soft::take_fault()
+}
+
+#[cfg(not(feature = "soft"))]
+pub(super) fn take_fault() -> Option<String> {
+    None
+}
+
 /// Fills the slots of a library's table with those of its model on the host.
 pub(crate) fn model(table: &'static [sys::Symbol]) -> Result<(), Error> {
     part_of_this_program(table)
 }
 
+#[cfg(feature = "soft")]
 fn part_of_this_program(table: &'static [sys::Symbol]) -> Result<(), Error> {
     // SAFETY: rocm-soft's functions have the signatures rocm-rs declares (it is written against the same
     // declarations) and are part of this program.
     let filled = unsafe { sys::fill(table, rocm_soft::symbol) };
     filled.map_err(|missing| Error::Driver {
         reason: format!("the software device lacks {}", missing.join(", ")),
+        tried: Vec::new(),
+    })
+}
+
+#[cfg(not(feature = "soft"))]
+fn part_of_this_program(_: &'static [sys::Symbol]) -> Result<(), Error> {
+    Err(Error::Driver {
+        reason:
+            "there is no software device in this program: rocm-backend was built without its feature `soft`"
+                .to_owned(),
         tried: Vec::new(),
     })
 }

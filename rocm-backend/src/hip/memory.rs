@@ -8,9 +8,11 @@ use std::sync::Arc;
 use rocm_rs::hip::bindings;
 
 use super::context::Context;
+use super::peer;
 use super::pool::Block;
 use super::status::check;
 use crate::Error;
+use crate::trace::Level;
 
 /// Device memory with an owner: goes back to its device's pool when dropped. Keeps the device alive.
 pub(crate) struct DeviceMemory {
@@ -56,6 +58,33 @@ impl DeviceMemory {
         std::mem::replace(&mut self.block, Block::EMPTY)
     }
 
+    /// The same block in the hands of `context`, another stream of its device, which first waits for this one.
+    ///
+    /// # Errors
+    /// [`Error::Devices`] when it is of another device.
+    pub(crate) fn hand_over(self, context: &Arc<Context>) -> Result<DeviceMemory, Error> {
+        if self.context.ordinal() != context.ordinal() {
+            return Err(Error::Devices {
+                op: "move_to".to_owned(),
+            });
+        }
+        if Arc::ptr_eq(&self.context, context) {
+            return Ok(self);
+        }
+        if self.block == Block::EMPTY {
+            return DeviceMemory::new(context, 0);
+        }
+        peer::order(&self.context, context)?;
+        let len = self.len;
+        let block = self.into_block();
+        context.usage().add(block.capacity());
+        Ok(DeviceMemory {
+            block,
+            len,
+            context: Arc::clone(context),
+        })
+    }
+
     /// Sets every byte to zero, in stream order.
     pub(crate) fn zero(&mut self) -> Result<(), Error> {
         if self.len == 0 {
@@ -74,14 +103,14 @@ impl DeviceMemory {
     /// itself may run, and fail, later.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when they are more than the block holds.
+    /// [`Error::Length`] when they are more than the block holds.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if bytes.len() > self.len {
-            return Err(Error::Invalid(format!(
-                "an upload of {} bytes to {} bytes",
-                bytes.len(),
-                self.len
-            )));
+            return Err(Error::Length {
+                what: "bytes of an upload, at most".to_owned(),
+                expected: self.len,
+                found: bytes.len(),
+            });
         }
         if bytes.is_empty() {
             return Ok(());
@@ -92,30 +121,32 @@ impl DeviceMemory {
         unsafe { staging.get()?.upload(bytes, self.block, self.context.stream()) }
     }
 
-    /// Copies the block's bytes to the host, after all work submitted so far.
-    pub(crate) fn download(&self) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; self.len];
-        if bytes.is_empty() {
-            // As with bytes to fetch, earlier failures come to light.
-            self.context.bind()?;
-            self.context.stream().synchronize()?;
-            return Ok(bytes);
+    /// Copies the block's bytes to the host, after all work submitted so far. `bytes` is as long as was asked for.
+    ///
+    /// # Errors
+    /// [`Error::Length`] when it is not.
+    pub(crate) fn download(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        if bytes.len() != self.len {
+            return Err(Error::Length {
+                what: "bytes of a download".to_owned(),
+                expected: self.len,
+                found: bytes.len(),
+            });
         }
         self.context.bind()?;
+        if bytes.is_empty() {
+            // As with bytes to fetch, earlier failures come to light.
+            return self.context.stream().synchronize();
+        }
         let mut staging = self.context.staging();
         // SAFETY: the block has `len` bytes.
-        unsafe {
-            staging
-                .get()?
-                .download(&mut bytes, self.block, self.context.stream())
-        }?;
-        Ok(bytes)
+        unsafe { staging.get()?.download(bytes, self.block, self.context.stream()) }
     }
 
     /// Copies `len` bytes from another block of the same device, in stream order. Offsets and `len` are in bytes.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when the range leaves either block or the blocks are of two devices.
+    /// [`Error::Shape`] when the range leaves either block, [`Error::Devices`] when the blocks are of two devices.
     pub(crate) fn copy_from(
         &mut self,
         at: usize,
@@ -123,13 +154,19 @@ impl DeviceMemory {
         source_at: usize,
         len: usize,
     ) -> Result<(), Error> {
+        const OP: &str = "copy";
+        if !Arc::ptr_eq(&self.context, &source.context) {
+            return Err(Error::Devices { op: OP.to_owned() });
+        }
         let fits = |start: usize, room: usize| start.checked_add(len).is_some_and(|end| end <= room);
-        if !fits(at, self.len) || !fits(source_at, source.len) || !Arc::ptr_eq(&self.context, &source.context)
-        {
-            return Err(Error::Invalid(format!(
-                "a copy of {len} bytes from byte {source_at} of {} to byte {at} of {} leaves its buffers or its device",
-                source.len, self.len
-            )));
+        if !fits(at, self.len) || !fits(source_at, source.len) {
+            return Err(Error::shape(
+                OP,
+                format!(
+                    "{len} bytes from byte {source_at} of {} to byte {at} of {} leave their buffers",
+                    source.len, self.len
+                ),
+            ));
         }
         if len == 0 {
             return Ok(());
@@ -148,7 +185,7 @@ impl DeviceMemory {
 
     /// Notes what the HIP runtime did inside the device's memory.
     fn trace(&self, call: &str) {
-        let level = self.context.info().driver().kernel_level();
+        let level = Level::of_kernels(self.context.info().driver());
         self.context.ledger().trace(&Arc::from(call), None, level);
     }
 }

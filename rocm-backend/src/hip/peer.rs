@@ -10,6 +10,7 @@ use super::context::Context;
 use super::event::Mark;
 use super::memory::DeviceMemory;
 use super::status::check;
+use crate::trace::Level;
 use crate::{Error, Result};
 
 const PEER: &str = "hipMemcpyPeerAsync";
@@ -26,11 +27,11 @@ pub(crate) fn copy(source: &DeviceMemory, target: &mut DeviceMemory) -> Result<(
         return target.copy_from(0, source, 0, source.len());
     }
     if source.len() > target.len() {
-        return Err(Error::Invalid(format!(
-            "a copy of {} bytes to {} bytes of another device",
-            source.len(),
-            target.len()
-        )));
+        return Err(Error::Length {
+            what: "bytes of a copy to another device, at most".to_owned(),
+            expected: target.len(),
+            found: source.len(),
+        });
     }
     if source.len() == 0 {
         return Ok(());
@@ -63,12 +64,12 @@ pub(crate) fn copy(source: &DeviceMemory, target: &mut DeviceMemory) -> Result<(
         return Err(error);
     }
     to.ledger()
-        .trace(&Arc::from(call), None, to.info().driver().kernel_level());
+        .trace(&Arc::from(call), None, Level::of_kernels(to.info().driver()));
     Ok(())
 }
 
 /// Has what `second`'s stream gets from now on wait for all that `first`'s has got.
-fn order(first: &Context, second: &Context) -> Result<()> {
+pub(crate) fn order(first: &Context, second: &Context) -> Result<()> {
     // An event belongs to the device that is current when it is made, and is recorded there.
     first.bind()?;
     let mark = Mark::new()?;

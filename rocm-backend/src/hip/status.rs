@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 
 use rocm_rs::hip::bindings::{self, hipError_t};
 
+use super::load;
 use crate::Error;
 
 /// Statuses of a device that answers nothing any more: after one of them HIP fails every later call of the process.
@@ -23,7 +24,7 @@ pub(crate) fn check(call: &'static str, code: hipError_t) -> Result<(), Error> {
     if code == bindings::hipError_t_hipSuccess {
         return Ok(());
     }
-    Err(match rocm_soft::take_fault() {
+    Err(match load::take_fault() {
         Some(fault) => Error::DeviceFault(fault),
         None if LOST.contains(&code) => Error::DeviceLost {
             call,
@@ -44,7 +45,7 @@ pub(super) fn check_library(
     if code == 0 {
         return Ok(());
     }
-    Err(match rocm_soft::take_fault() {
+    Err(match load::take_fault() {
         Some(fault) => Error::DeviceFault(fault),
         None => Error::Hip {
             call,

@@ -1,29 +1,19 @@
 //! Convolutions. Groups are the caller's: one call a group.
 
-use super::window::{Axis, Slide, elements};
+use super::window::{Axis, Window, elements};
 use crate::hip::launch::conv as launch;
-use crate::{Buffer, Error, Result, View};
+use crate::{DynBuffer, Error, Result, View};
 
 /// The convolution of `x` (batch, `c_in`, length) with `kernel` (`c_out`, `c_in`, taps), as (batch, `c_out`, length'):
 /// `out[b, o, l] = Σ x[b, i, l stride + t dilation - padding] kernel[o, i, t]`, where the input lies between `padding`
 /// zeros. bf16, f16, f32, f64, and wrapping u8 and u32.
 ///
 /// # Errors
-/// `Error::Invalid` for operands whose ranks, channels, dtypes or devices do not fit together, a kernel that is wider than
-/// the padded input, a stride of 0, or sizes from 2³¹ on; else as [`unary`](super::unary).
-pub fn conv1d(
-    x: View<'_>,
-    kernel: View<'_>,
-    padding: usize,
-    stride: usize,
-    dilation: usize,
-) -> Result<Buffer> {
-    let slide = Slide {
-        stride,
-        padding,
-        dilation,
-    };
-    convolve("conv1d", x, kernel, 1, slide, None)
+/// `Error::Shape`, `Error::DTypes` and `Error::Devices` for operands that do not fit together, `Error::Parameter` for a kernel
+/// that is wider than the padded input and for a stride of 0, `Error::TooLarge` for sizes from 2³¹ on; else as
+/// [`unary`](super::unary()).
+pub fn conv1d(x: View<'_>, kernel: View<'_>, window: Window) -> Result<DynBuffer> {
+    convolve("conv1d", x, kernel, 1, window, None)
 }
 
 /// The same in two dimensions: `x` (batch, `c_in`, height, width), `kernel` (`c_out`, `c_in`, taps in y, taps in x), the
@@ -31,19 +21,8 @@ pub fn conv1d(
 ///
 /// # Errors
 /// As [`conv1d`].
-pub fn conv2d(
-    x: View<'_>,
-    kernel: View<'_>,
-    padding: usize,
-    stride: usize,
-    dilation: usize,
-) -> Result<Buffer> {
-    let slide = Slide {
-        stride,
-        padding,
-        dilation,
-    };
-    convolve("conv2d", x, kernel, 2, slide, None)
+pub fn conv2d(x: View<'_>, kernel: View<'_>, window: Window) -> Result<DynBuffer> {
+    convolve("conv2d", x, kernel, 2, window, None)
 }
 
 /// The transposed convolution of `x` (batch, `c_in`, length) with `kernel` (`c_in`, `c_out`, taps): each element of `x`
@@ -55,17 +34,10 @@ pub fn conv2d(
 pub fn conv_transpose1d(
     x: View<'_>,
     kernel: View<'_>,
-    padding: usize,
+    window: Window,
     output_padding: usize,
-    stride: usize,
-    dilation: usize,
-) -> Result<Buffer> {
-    let slide = Slide {
-        stride,
-        padding,
-        dilation,
-    };
-    convolve("conv_transpose1d", x, kernel, 1, slide, Some(output_padding))
+) -> Result<DynBuffer> {
+    convolve("conv_transpose1d", x, kernel, 1, window, Some(output_padding))
 }
 
 /// The same in two dimensions: `x` (batch, `c_in`, height, width), `kernel` (`c_in`, `c_out`, taps in y, taps in x).
@@ -75,17 +47,10 @@ pub fn conv_transpose1d(
 pub fn conv_transpose2d(
     x: View<'_>,
     kernel: View<'_>,
-    padding: usize,
+    window: Window,
     output_padding: usize,
-    stride: usize,
-    dilation: usize,
-) -> Result<Buffer> {
-    let slide = Slide {
-        stride,
-        padding,
-        dilation,
-    };
-    convolve("conv_transpose2d", x, kernel, 2, slide, Some(output_padding))
+) -> Result<DynBuffer> {
+    convolve("conv_transpose2d", x, kernel, 2, window, Some(output_padding))
 }
 
 /// Both directions, over `spatial` dimensions; transposed if there is an output padding.
@@ -94,16 +59,19 @@ fn convolve(
     x: View<'_>,
     kernel: View<'_>,
     spatial: usize,
-    slide: Slide,
+    window: Window,
     output_padding: Option<usize>,
-) -> Result<Buffer> {
+) -> Result<DynBuffer> {
     let (x, kernel) = (x.check(op)?, kernel.check(op)?);
     let mismatch = |what: &str| {
-        Error::Invalid(format!(
-            "{op}: an input of {:?} and a kernel of {:?} {what}",
-            x.dims(),
-            kernel.dims()
-        ))
+        Error::shape(
+            op,
+            format!(
+                "an input of {:?} and a kernel of {:?} {what}",
+                x.dims(),
+                kernel.dims()
+            ),
+        )
     };
     let (&[batch, c_in, ref input @ ..], &[first, second, ref taps @ ..]) = (x.dims(), kernel.dims()) else {
         return Err(mismatch("have too few dimensions"));
@@ -122,8 +90,8 @@ fn convolve(
         .iter()
         .zip(taps)
         .map(|(&input, &taps)| match output_padding {
-            Some(extra) => Axis::scattered(op, input, taps, slide, extra),
-            None => Axis::gathered(op, input, taps, slide),
+            Some(extra) => Axis::scattered(op, input, taps, window, extra),
+            None => Axis::gathered(op, input, taps, window),
         });
     let axes = axes.collect::<Result<Vec<Axis>>>()?;
     let mut dims = vec![batch, c_out];
@@ -132,9 +100,9 @@ fn convolve(
     let results = elements(op, &dims)?;
     // A sum over nothing is 0; the kernel is spared pointers to nothing.
     let mut out = if x.numel() == 0 || kernel.numel() == 0 {
-        device.zeros(dtype, results)?
+        DynBuffer::zeros(device, dtype, results)?
     } else {
-        Buffer::new(device, dtype, results)?
+        DynBuffer::uninit(device, dtype, results)?
     };
     launch::convolve(op, &x, &kernel, &axes, output_padding, &mut out)?;
     Ok(out)

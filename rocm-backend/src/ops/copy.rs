@@ -1,57 +1,79 @@
 //! Elements from one buffer to another, unchanged.
 
-use crate::hip::launch::elementwise::{self as launch, Rows};
-use crate::kernel::Kernel;
-use crate::{Buffer, Error, Result, View};
+use crate::hip::launch::elementwise as launch;
+use crate::kernel::Unary;
+use crate::view::{Region, RegionMut};
+use crate::{Error, Result, View, ViewMut};
 
-/// Writes the elements of `src`, in row-major order, to `dst` from element `dst_offset` on.
+/// Writes the elements of `src`, in row-major order, to those of `dst`, which are as many and contiguous.
 ///
 /// # Errors
-/// `Error::Invalid` for two dtypes, two devices, or elements outside a buffer; else as [`unary`](super::unary).
-pub fn copy_strided(src: View<'_>, dst: &mut Buffer, dst_offset: usize) -> Result<()> {
-    let dtype = src.buffer.dtype();
-    let src = src.check("copy_strided")?;
-    if src.numel() > 0 && src.is_contiguous() && dst.dtype() == dtype {
+/// `Error::Shape` for another number of elements, `Error::NotContiguous`, `Error::DTypes` and `Error::Devices`; else as
+/// [`unary`](super::unary()).
+pub fn copy(src: View<'_>, dst: ViewMut<'_>) -> Result<()> {
+    const OP: &str = "copy";
+    let (src, dst) = (src.check(OP)?, dst.check(OP)?);
+    if dst.numel != src.numel() {
+        return Err(Error::shape(
+            OP,
+            format!("{} elements to a view of {}", src.numel(), dst.numel),
+        ));
+    }
+    if dst.numel > 0 && !dst.is_contiguous() {
+        return Err(Error::not_contiguous(OP, "the destination"));
+    }
+    let dtype = src.buffer().dtype();
+    if src.numel() > 0 && src.is_contiguous() && dst.buffer.dtype() == dtype {
         let size = dtype.size_in_bytes();
-        let [at, from] = [dst_offset, src.offset()].map(|offset| offset.saturating_mul(size));
+        let [at, from] = [dst.offset, src.offset()].map(|offset| offset.saturating_mul(size));
         return dst
+            .buffer
             .memory_mut()
             .copy_from(at, src.buffer().memory(), from, src.numel() * size);
     }
-    launch::map(Kernel::COPY, &[], &[src], dst, dst_offset, &[])
+    launch::map(Unary::Copy.kernel(), &[], &[src], dst.buffer, dst.offset, &[])
 }
 
-/// Copies `d1` rows of `d2` adjacent elements. The first elements of rows lie `src_stride1` and `dst_stride1` apart.
+/// Copies rows of adjacent elements: two dimensions, of the same sizes in `src` and `dst`, whose strides are a row's and 1.
 ///
 /// # Errors
-/// `Error::Invalid` for two dtypes, two devices, rows outside a buffer, destination rows that overlap, or a size
-/// beyond 32 bits; else as [`unary`](super::unary).
-#[expect(
-    clippy::too_many_arguments,
-    reason = "candle's signature, so that the two read side by side"
-)]
-pub fn copy2d(
-    src: &Buffer,
-    dst: &mut Buffer,
-    d1: usize,
-    d2: usize,
-    src_stride1: usize,
-    dst_stride1: usize,
-    src_offset: usize,
-    dst_offset: usize,
-) -> Result<()> {
-    if d1 > 1 && dst_stride1 < d2 {
-        return Err(Error::Invalid(format!(
-            "copy2d: rows of {d2} elements, {dst_stride1} apart, overwrite each other"
-        )));
+/// `Error::Shape` for other views and for destination rows that overlap, `Error::DTypes`, `Error::Devices`,
+/// `Error::TooLarge` for a number beyond 32 bits; else as [`unary`](super::unary()).
+pub fn copy2d(src: View<'_>, dst: ViewMut<'_>) -> Result<()> {
+    const OP: &str = "copy2d";
+    let (src, dst) = (src.check(OP)?, dst.check(OP)?);
+    let (from, to) = (rows(&src), rows_mut(&dst));
+    let (Some((dims, from)), Some((dims_to, to))) = (from, to) else {
+        return Err(Error::shape(OP, "a view is not of rows of adjacent elements"));
+    };
+    if dims != dims_to {
+        return Err(Error::shape(
+            OP,
+            format!("{dims:?} elements to a view of {dims_to:?}"),
+        ));
     }
-    let from = Rows {
-        offset: src_offset,
-        stride: src_stride1,
-    };
-    let to = Rows {
-        offset: dst_offset,
-        stride: dst_stride1,
-    };
-    launch::copy2d([d1, d2], src, from, dst, to)
+    let [count, len] = dims;
+    if count > 1 && to < len {
+        return Err(Error::shape(
+            OP,
+            format!("rows of {len} elements, {to} apart, overwrite each other"),
+        ));
+    }
+    launch::copy2d(&src, from, dst, to)
+}
+
+/// Sizes, and the distance of rows.
+fn rows(view: &Region<'_>) -> Option<([usize; 2], usize)> {
+    row_stride(view.dims(), view.strides())
+}
+
+fn rows_mut(view: &RegionMut<'_>) -> Option<([usize; 2], usize)> {
+    row_stride(view.dims.as_slice(), view.strides.as_slice())
+}
+
+fn row_stride(dims: &[usize], strides: &[usize]) -> Option<([usize; 2], usize)> {
+    match (dims, strides) {
+        (&[count, len], &[row, 1]) => Some(([count, len], row)),
+        _ => None,
+    }
 }

@@ -10,26 +10,26 @@
 //! one stays, and sums are rounded to the dtype (integers: wrap) after each addition.
 
 use crate::hip::launch::indexing::{self as launch, Run, Sizes, Write, product};
-use crate::view::{self, Region};
-use crate::{Buffer, DType, Error, Result, View, ops};
+use crate::view::Region;
+use crate::{DType, DynBuffer, Error, Result, View, ViewMut, ops};
 
 /// For each of the one-dimensional `ids`, that element of `x` along `dim`: `out[l, i, r] = x[l, ids[i], r]`.
 ///
 /// # Errors
-/// `Error::Invalid` for an id that is no position, shapes that do not fit, two devices or a view that leaves its
-/// buffer; `Error::Unsupported` for ids of a float dtype; `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
-pub fn index_select(x: View<'_>, ids: View<'_>, dim: usize) -> Result<Buffer> {
+/// `Error::Index` for an id that is no position, `Error::Shape` for shapes that do not fit, `Error::Devices`, `Error::View`
+/// for a view that leaves its buffer; `Error::Unsupported` for ids of a float dtype; `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
+pub fn index_select(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer> {
     const OP: &str = "index_select";
     let (x, ids) = (x.check(OP)?, ids.check(OP)?);
     let &[count] = ids.dims() else {
-        return Err(wrong(
+        return Err(Error::shape(
             OP,
-            &format!("ids of shape {:?}, expected one dimension", ids.dims()),
+            format!("ids of shape {:?}, expected one dimension", ids.dims()),
         ));
     };
     let sizes = sizes(OP, dim, x.dims(), count)?;
     let numel = sizes.written().ok_or_else(|| uncounted(OP))?;
-    let mut out = Buffer::new(x.buffer().device(), x.buffer().dtype(), numel)?;
+    let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), numel)?;
     let ids = Dense::of(ids)?;
     if !out.is_empty() {
         ids.check(OP, count, sizes.src)?;
@@ -43,52 +43,40 @@ pub fn index_select(x: View<'_>, ids: View<'_>, dim: usize) -> Result<Buffer> {
 ///
 /// # Errors
 /// As [`index_select`].
-pub fn gather(x: View<'_>, ids: View<'_>, dim: usize) -> Result<Buffer> {
+pub fn gather(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer> {
     const OP: &str = "gather";
-    let fits =
-        x.dims.len() == ids.dims.len() && (0..x.dims.len()).all(|d| d == dim || ids.dims[d] <= x.dims[d]);
+    let fits = x.dims().len() == ids.dims().len()
+        && (0..x.dims().len()).all(|d| d == dim || ids.dims()[d] <= x.dims()[d]);
     if !fits {
-        return Err(wrong(
+        return Err(Error::shape(
             OP,
-            &format!(
+            format!(
                 "ids of shape {:?} for a tensor of shape {:?} along dimension {dim}",
-                ids.dims, x.dims
+                ids.dims(),
+                x.dims()
             ),
         ));
     }
-    let reached: Vec<usize> = (0..x.dims.len())
-        .map(|d| if d == dim { x.dims[d] } else { ids.dims[d] })
+    let reached: Vec<usize> = (0..x.dims().len())
+        .map(|d| if d == dim { x.dims()[d] } else { ids.dims()[d] })
         .collect();
-    x.check(OP)?;
-    let reached = View { dims: &reached, ..x };
+    let all = x.check(OP)?;
+    let reached = View::new(x.buffer(), &reached, all.strides()).at(all.offset());
     let (x, ids) = (reached.check(OP)?, ids.check(OP)?);
     let sizes = sizes(OP, dim, x.dims(), ids.dims().get(dim).copied().unwrap_or(0))?;
-    let mut out = Buffer::new(x.buffer().device(), x.buffer().dtype(), ids.numel())?;
+    let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), ids.numel())?;
     let (x, ids) = (Dense::of(x)?, Dense::of(ids)?);
     ids.check(OP, out.len(), sizes.src)?;
     launch::gather(OP, x.run(), ids.run(), &mut out, sizes)?;
     Ok(out)
 }
 
-/// A contiguous tensor in a buffer, to be changed in place.
-#[derive(Debug)]
-pub struct Target<'a> {
-    /// The buffer.
-    pub buffer: &'a mut Buffer,
-    /// The sizes, outermost first.
-    pub dims: &'a [usize],
-    /// For each dimension, how far apart neighbours lie, in elements: those of a contiguous tensor.
-    pub strides: &'a [usize],
-    /// Where the first element lies.
-    pub offset: usize,
-}
-
 /// Stores each element of `src` where its id says: `dst[l, ids[l, i, r], r] = src[l, i, r]`. `ids` and `src` have one
 /// shape, which is that of `dst` but along `dim`.
 ///
 /// # Errors
-/// As [`index_select`]; also for a `dst` that is not contiguous. `dst` then is as before.
-pub fn scatter_set(dst: Target<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
+/// As [`index_select`]; `Error::NotContiguous` for such a `dst`. `dst` then is as before.
+pub fn scatter_set(dst: ViewMut<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
     scatter("scatter_set", Write::Set, dst, ids, src, dim)
 }
 
@@ -96,7 +84,7 @@ pub fn scatter_set(dst: Target<'_>, ids: View<'_>, src: View<'_>, dim: usize) ->
 ///
 /// # Errors
 /// As [`scatter_set`].
-pub fn scatter_add_set(dst: Target<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
+pub fn scatter_add_set(dst: ViewMut<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
     scatter("scatter_add_set", Write::Add, dst, ids, src, dim)
 }
 
@@ -105,20 +93,20 @@ pub fn scatter_add_set(dst: Target<'_>, ids: View<'_>, src: View<'_>, dim: usize
 ///
 /// # Errors
 /// As [`index_select`].
-pub fn index_add(x: View<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<Buffer> {
+pub fn index_add(x: View<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<DynBuffer> {
     const OP: &str = "index_add";
     let (x, ids, src) = (x.check(OP)?, ids.check(OP)?, src.check(OP)?);
     let &[count] = ids.dims() else {
-        return Err(wrong(
+        return Err(Error::shape(
             OP,
-            &format!("ids of shape {:?}, expected one dimension", ids.dims()),
+            format!("ids of shape {:?}, expected one dimension", ids.dims()),
         ));
     };
     let sizes = source_sizes(OP, dim, x.dims(), src)?;
     if sizes.src != count {
-        return Err(wrong(
+        return Err(Error::shape(
             OP,
-            &format!("{count} ids for {} elements of the source", sizes.src),
+            format!("{count} ids for {} elements of the source", sizes.src),
         ));
     }
     same_dtype(OP, x.buffer(), src.buffer())?;
@@ -131,29 +119,23 @@ pub fn index_add(x: View<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Resul
     Ok(out)
 }
 
-fn scatter(op: &str, how: Write, dst: Target<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
+fn scatter(op: &str, how: Write, dst: ViewMut<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
     let (ids, src) = (ids.check(op)?, src.check(op)?);
-    let numel = view::check(op, dst.buffer.len(), dst.dims, dst.strides, dst.offset)?;
-    if numel > 0 && view::layout_table(dst.dims, &[dst.strides]).is_some() {
-        return Err(wrong(
-            op,
-            &format!(
-                "a target of shape {:?} with strides {:?}, expected a contiguous one",
-                dst.dims, dst.strides
-            ),
-        ));
+    let dst = dst.check(op)?;
+    if dst.numel > 0 && !dst.is_contiguous() {
+        return Err(Error::not_contiguous(op, "the target"));
     }
     if ids.dims() != src.dims() {
-        return Err(wrong(
+        return Err(Error::shape(
             op,
-            &format!(
+            format!(
                 "ids of shape {:?} for a source of shape {:?}",
                 ids.dims(),
                 src.dims()
             ),
         ));
     }
-    let sizes = source_sizes(op, dim, dst.dims, src)?;
+    let sizes = source_sizes(op, dim, dst.dims.as_slice(), src)?;
     same_dtype(op, dst.buffer, src.buffer())?;
     let count = src.numel();
     let (ids, src) = (Dense::of(ids)?, Dense::of(src)?);
@@ -164,7 +146,7 @@ fn scatter(op: &str, how: Write, dst: Target<'_>, ids: View<'_>, src: View<'_>, 
 /// A tensor whose elements lie side by side: where it is, or as a copy.
 enum Dense<'a> {
     There(Run<'a>),
-    Copied(Buffer),
+    Copied(DynBuffer),
 }
 
 impl<'a> Dense<'a> {
@@ -199,20 +181,15 @@ impl<'a> Dense<'a> {
         let Some(first) = launch::first_outside(op, ids, count, size)? else {
             return Ok(());
         };
-        let id = View {
-            buffer: ids.buffer,
-            dims: &[1],
-            strides: &[1],
-            offset: ids.offset + first,
-        };
+        let id = View::contiguous(ids.buffer, &[1]).at(ids.offset + first);
         let id = copy_of(id.check(op)?)?;
-        Err(wrong(
-            op,
-            &format!(
-                "id {} at position {first} of the ids is outside a dimension of {size}",
-                id_value(id.dtype(), &id.download()?)
-            ),
-        ))
+        Err(Error::Index {
+            op: op.to_owned(),
+            what: "id",
+            index: id_value(id.dtype(), &id.download_bytes()?),
+            position: first,
+            bound: size,
+        })
     }
 }
 
@@ -224,37 +201,22 @@ fn id_value(dtype: DType, bytes: &[u8]) -> i64 {
     i64::from_le_bytes(wide)
 }
 
-fn copy_of(x: Region<'_>) -> Result<Buffer> {
-    let mut copy = Buffer::new(x.buffer().device(), x.buffer().dtype(), x.numel())?;
-    let view = View {
-        buffer: x.buffer(),
-        dims: x.dims(),
-        strides: x.strides(),
-        offset: x.offset(),
-    };
-    ops::copy_strided(view, &mut copy, 0)?;
+fn copy_of(x: Region<'_>) -> Result<DynBuffer> {
+    let mut copy = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), x.numel())?;
+    let view = View::new(x.buffer(), x.dims(), x.strides()).at(x.offset());
+    ops::copy(view, copy.view_mut())?;
     Ok(copy)
 }
 
-fn wrong(op: &str, what: &str) -> Error {
-    Error::Invalid(format!("{op}: {what}"))
-}
-
-fn same_dtype(op: &str, dst: &Buffer, src: &Buffer) -> Result<()> {
-    if dst.dtype() == src.dtype() {
-        return Ok(());
-    }
-    Err(wrong(
-        op,
-        &format!("a source of {} for a target of {}", src.dtype(), dst.dtype()),
-    ))
+fn same_dtype(op: &str, dst: &DynBuffer, src: &DynBuffer) -> Result<()> {
+    Error::unless_same_dtype(op, dst.dtype(), src.dtype())
 }
 
 /// The sizes around `dim` of a tensor of shape `dims` that is read, with a result that has `dst` elements along it.
 fn sizes(op: &str, dim: usize, dims: &[usize], dst: usize) -> Result<Sizes> {
     let &src = dims
         .get(dim)
-        .ok_or_else(|| wrong(op, &format!("there is no dimension {dim} in the shape {dims:?}")))?;
+        .ok_or_else(|| Error::shape(op, format!("there is no dimension {dim} in the shape {dims:?}")))?;
     let (left, right) = product(&dims[..dim])
         .zip(product(&dims[dim + 1..]))
         .ok_or_else(|| uncounted(op))?;
@@ -271,9 +233,9 @@ fn source_sizes(op: &str, dim: usize, dims: &[usize], src: Region<'_>) -> Result
     let fits =
         dims.len() == src.dims().len() && (0..dims.len()).all(|d| d == dim || dims[d] == src.dims()[d]);
     if !fits {
-        return Err(wrong(
+        return Err(Error::shape(
             op,
-            &format!(
+            format!(
                 "a source of shape {:?} for a tensor of shape {dims:?} along dimension {dim}",
                 src.dims()
             ),
@@ -281,10 +243,10 @@ fn source_sizes(op: &str, dim: usize, dims: &[usize], src: Region<'_>) -> Result
     }
     let &dst = dims
         .get(dim)
-        .ok_or_else(|| wrong(op, &format!("there is no dimension {dim} in the shape {dims:?}")))?;
+        .ok_or_else(|| Error::shape(op, format!("there is no dimension {dim} in the shape {dims:?}")))?;
     sizes(op, dim, src.dims(), dst)
 }
 
 fn uncounted(op: &str) -> Error {
-    wrong(op, "there are more elements than can be counted")
+    Error::too_large(op, "there are more elements than can be counted")
 }

@@ -3,51 +3,42 @@
 use crate::ggml;
 use crate::hip::launch::moe::{self as launch, Operands, Sizes, Weights};
 use crate::view::Region;
-use crate::{Buffer, DType, Error, GgmlType, Result, View};
+use crate::{DType, DynBuffer, Error, GgmlType, Result, View};
 
 /// The name in errors.
 const OP: &str = "moe_gemm";
 
-/// What candle-nn's `moe_gemm` computes: row `t = token_ids[i]` of the result, (`m`, `n`), is a row of `input` times the
-/// transposed matrix of expert `expert_ids[i]` of `weights`, (experts, `n`, `k`). bf16, f16 and f32; sums in f32, rounded
-/// once.
-///
-/// With `topk_weights` (`m` of f32) the input has a row for each of the result, and row `t` is multiplied by weight `t`;
-/// without them, `topk` rows of the result share one of the input: row `t / topk`. `token_ids` and `expert_ids` are `m` u32
-/// each; they come to the host to be checked. All operands must be contiguous.
+/// Which rows meet which experts. Ids are u32, one for each row of the result; they come to the host to be checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Routes<'a> {
+    /// With them, f32, the input has a row for each of the result, and row `t` is multiplied by weight `t`. Without, `topk`
+    /// rows of the result share one of the input: row `t / topk`.
+    pub topk_weights: Option<View<'a>>,
+    /// Row `t = token_ids[i]` of the result is the `i`th to be computed.
+    pub token_ids: View<'a>,
+    /// By which expert.
+    pub expert_ids: View<'a>,
+    /// How many experts a token has.
+    pub topk: usize,
+}
+
+/// What candle-nn's `moe_gemm` computes: row `t` of the result, (`m`, `n`), is a row of `input` times the transposed matrix of
+/// its expert of `weights`, (experts, `n`, `k`). bf16, f16 and f32; sums in f32, rounded once. All operands must be contiguous.
 ///
 /// # Errors
-/// `Error::Invalid` for shapes, dtypes or devices that do not fit together, a `topk` of 0, ids out of range, and a token that
-/// is named twice; `Error::Unsupported` for another dtype; else as [`unary`](super::unary).
-pub fn moe_gemm(
-    input: View<'_>,
-    weights: View<'_>,
-    topk_weights: Option<View<'_>>,
-    token_ids: View<'_>,
-    expert_ids: View<'_>,
-    topk: usize,
-) -> Result<Buffer> {
-    let &[experts, n, k] = weights.dims else {
-        return Err(Error::Invalid(format!(
-            "{OP}: weights of {:?}, expected [experts, n, k]",
-            weights.dims
-        )));
+/// `Error::Shape`, `Error::DTypes`, `Error::NotContiguous` and `Error::Devices` for operands that do not fit together,
+/// `Error::Parameter` for a `topk` of 0 and a token that is named twice, `Error::Index` for ids out of range,
+/// `Error::Unsupported` for another dtype; else as [`unary`](super::unary()).
+pub fn moe_gemm(input: View<'_>, weights: View<'_>, routes: Routes<'_>) -> Result<DynBuffer> {
+    let &[experts, n, k] = weights.dims() else {
+        return Err(Error::shape(
+            OP,
+            format!("weights of {:?}, expected [experts, n, k]", weights.dims()),
+        ));
     };
-    let dtype = input.buffer.dtype();
-    if weights.buffer.dtype() != dtype {
-        return Err(Error::Invalid(format!(
-            "{OP}: an input of {dtype} and weights of {}",
-            weights.buffer.dtype()
-        )));
-    }
+    let dtype = input.buffer().dtype();
     let count = experts.saturating_mul(n).saturating_mul(k);
     let floats = contiguous("weights", weights, dtype, count)?;
-    let routes = Routes {
-        topk_weights,
-        token_ids,
-        expert_ids,
-        topk,
-    };
     products(input, Weights::Floats(floats), [experts, n, k], &routes)
 }
 
@@ -55,23 +46,16 @@ pub fn moe_gemm(
 /// block format `ty`, from the start of `blocks`. They become f32 as they are loaded, those of the named experts only.
 ///
 /// # Errors
-/// As [`moe_gemm`]; `Error::Invalid` when the weights are not whole blocks or not in `blocks`.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "candle's signature, so that the two read side by side"
-)]
+/// As [`moe_gemm`]; `Error::Shape` when the weights are not whole blocks or not in `blocks`.
 pub fn moe_gemm_gguf(
     input: View<'_>,
     ty: GgmlType,
-    blocks: &Buffer,
+    blocks: &DynBuffer,
     shape: (usize, usize, usize),
-    topk_weights: Option<View<'_>>,
-    token_ids: View<'_>,
-    expert_ids: View<'_>,
-    topk: usize,
-) -> Result<Buffer> {
+    routes: Routes<'_>,
+) -> Result<DynBuffer> {
     let (experts, n, k) = shape;
-    let dtype = input.buffer.dtype();
+    let dtype = input.buffer().dtype();
     if dtype != DType::F32 {
         return Err(Error::Unsupported {
             op: format!("{OP}_gguf_{}", ty.name()),
@@ -79,21 +63,7 @@ pub fn moe_gemm_gguf(
         });
     }
     let weights = ggml::Weights::new(OP, ty, blocks, experts.saturating_mul(n), k)?;
-    let routes = Routes {
-        topk_weights,
-        token_ids,
-        expert_ids,
-        topk,
-    };
     products(input, Weights::Blocks(weights), [experts, n, k], &routes)
-}
-
-/// Which rows meet which experts.
-struct Routes<'a> {
-    topk_weights: Option<View<'a>>,
-    token_ids: View<'a>,
-    expert_ids: View<'a>,
-    topk: usize,
 }
 
 fn products(
@@ -101,20 +71,20 @@ fn products(
     weights: Weights<'_>,
     [experts, n, k]: [usize; 3],
     routes: &Routes<'_>,
-) -> Result<Buffer> {
-    let &[rows, k_of_input] = input.dims else {
-        return Err(Error::Invalid(format!(
-            "{OP}: an input of {:?}, expected [rows, k]",
-            input.dims
-        )));
+) -> Result<DynBuffer> {
+    let &[rows, k_of_input] = input.dims() else {
+        return Err(Error::shape(
+            OP,
+            format!("an input of {:?}, expected [rows, k]", input.dims()),
+        ));
     };
     if k_of_input != k {
-        return Err(Error::Invalid(format!(
-            "{OP}: an input of {:?} for weights with rows of {k}",
-            input.dims
-        )));
+        return Err(Error::shape(
+            OP,
+            format!("an input of {:?} for weights with rows of {k}", input.dims()),
+        ));
     }
-    let dtype = input.buffer.dtype();
+    let dtype = input.buffer().dtype();
     let divisor = if routes.topk_weights.is_some() {
         1
     } else {
@@ -123,7 +93,7 @@ fn products(
     let m = rows
         .checked_mul(divisor)
         .filter(|_| routes.topk > 0)
-        .ok_or_else(|| Error::Invalid(format!("{OP}: {rows} rows with a topk of {}", routes.topk)))?;
+        .ok_or_else(|| Error::parameter(OP, format!("{rows} rows with a topk of {}", routes.topk)))?;
     let operands = Operands {
         input: contiguous("input", input, dtype, rows.saturating_mul(k))?,
         weights,
@@ -135,14 +105,12 @@ fn products(
         },
     };
     check_ids(&operands, m, experts)?;
-    let device = input.buffer.device();
-    let results = m
-        .checked_mul(n)
-        .ok_or_else(|| Error::Invalid(format!("{OP}: {m} rows of {n} are more than can be counted")))?;
+    let device = input.buffer().device();
+    let results = m.checked_mul(n).ok_or_else(|| Error::uncountable(OP, &[m, n]))?;
     if k == 0 {
-        return device.zeros(dtype, results);
+        return DynBuffer::zeros(device, dtype, results);
     }
-    let mut out = Buffer::new(device, dtype, results)?;
+    let mut out = DynBuffer::uninit(device, dtype, results)?;
     launch::moe_gemm(&operands, Sizes { m, n, k, divisor }, &mut out)?;
     Ok(out)
 }
@@ -154,7 +122,7 @@ fn check_ids(operands: &Operands<'_>, m: usize, experts: usize) -> Result<()> {
     let mut named = vec![false; m];
     for token in tokens {
         if std::mem::replace(&mut named[token], true) {
-            return Err(Error::Invalid(format!("{OP}: token {token} is named twice")));
+            return Err(Error::parameter(OP, format!("token {token} is named twice")));
         }
     }
     Ok(())
@@ -163,29 +131,34 @@ fn check_ids(operands: &Operands<'_>, m: usize, experts: usize) -> Result<()> {
 /// An operand of `dtype` with `count` contiguous elements.
 fn contiguous<'a>(what: &str, view: View<'a>, dtype: DType, count: usize) -> Result<Region<'a>> {
     let region = view.check(OP)?;
-    let found = region.buffer().dtype();
-    if found != dtype || region.numel() != count || (count > 0 && !region.is_contiguous()) {
-        return Err(Error::Invalid(format!(
-            "{OP}: {what}: {:?} of {found} with strides {:?}, expected {count} contiguous elements of {dtype}",
-            view.dims, view.strides
-        )));
+    Error::unless_same_dtype(OP, dtype, region.buffer().dtype())?;
+    if region.numel() != count {
+        return Err(Error::shape(
+            OP,
+            format!("{what}: {:?}, expected {count} elements", view.dims()),
+        ));
+    }
+    if count > 0 && !region.is_contiguous() {
+        return Err(Error::not_contiguous(OP, what));
     }
     Ok(region)
 }
 
 /// The ids, each found to be below `bound`.
-fn checked(ids: &Region<'_>, what: &str, bound: usize) -> Result<Vec<usize>> {
-    let bytes = ids.buffer().download()?;
-    let words = bytes
-        .as_chunks::<4>()
-        .0
-        .iter()
-        .map(|word| u32::from_le_bytes(*word) as usize);
-    let found: Vec<usize> = words.skip(ids.offset()).take(ids.numel()).collect();
-    match found.iter().find(|id| **id >= bound) {
-        Some(id) => Err(Error::Invalid(format!(
-            "{OP}: {what} {id} is out of range for {bound}"
-        ))),
-        None => Ok(found),
+fn checked(ids: &Region<'_>, what: &'static str, bound: usize) -> Result<Vec<usize>> {
+    let all: Vec<u32> = ids.buffer().download()?;
+    let mut found = all.iter().skip(ids.offset()).take(ids.numel()).enumerate();
+    match found.find(|(_, id)| **id as usize >= bound) {
+        Some((position, &id)) => Err(Error::Index {
+            op: OP.to_owned(),
+            what,
+            index: id.into(),
+            position,
+            bound,
+        }),
+        None => Ok(all[ids.offset()..][..ids.numel()]
+            .iter()
+            .map(|id| *id as usize)
+            .collect()),
     }
 }

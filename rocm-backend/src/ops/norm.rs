@@ -2,22 +2,22 @@
 //! computed in f32 (f64 in f64) and rounded once.
 
 use crate::hip::launch::norm as launch;
-use crate::{Buffer, Result, View};
+use crate::{DynBuffer, Result, View};
 
 /// `exp(x) / Σ exp(x)` of each row, after its greatest element was taken from all.
 ///
 /// # Errors
-/// `Error::Invalid` for a view that is not contiguous or has no dimensions; else as [`unary`](super::unary).
-pub fn softmax_last_dim(x: View<'_>) -> Result<Buffer> {
+/// `Error::NotContiguous` for such a view, `Error::Shape` for one without dimensions; else as [`unary`](super::unary()).
+pub fn softmax_last_dim(x: View<'_>) -> Result<DynBuffer> {
     launch::rows(&x.check("softmax")?, &[], 0.0)
 }
 
 /// `x / √(mean of x² + eps) * alpha` of each row; `alpha` has a row's length.
 ///
 /// # Errors
-/// `Error::Invalid` for operands that are not contiguous or not of one dtype, or an `alpha` of another length; else as
-/// [`unary`](super::unary).
-pub fn rms_norm(x: View<'_>, alpha: View<'_>, eps: f32) -> Result<Buffer> {
+/// `Error::NotContiguous`, `Error::DTypes`, and `Error::Shape` for an `alpha` of another length; else as
+/// [`unary`](super::unary()).
+pub fn rms_norm(x: View<'_>, alpha: View<'_>, eps: f32) -> Result<DynBuffer> {
     let op = "rmsnorm";
     launch::rows(&x.check(op)?, &[alpha.check(op)?], eps)
 }
@@ -27,7 +27,7 @@ pub fn rms_norm(x: View<'_>, alpha: View<'_>, eps: f32) -> Result<Buffer> {
 ///
 /// # Errors
 /// As [`rms_norm`].
-pub fn layer_norm(x: View<'_>, alpha: View<'_>, beta: View<'_>, eps: f32) -> Result<Buffer> {
+pub fn layer_norm(x: View<'_>, alpha: View<'_>, beta: View<'_>, eps: f32) -> Result<DynBuffer> {
     let op = "layernorm";
     launch::rows(&x.check(op)?, &[alpha.check(op)?, beta.check(op)?], eps)
 }

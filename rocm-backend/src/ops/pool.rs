@@ -1,16 +1,16 @@
 //! One number from each window of an image.
 
-use super::window::{Axis, Slide, elements};
+use super::window::{Axis, Window, elements};
 use crate::hip::launch::conv as launch;
-use crate::{Buffer, Error, Result, View};
+use crate::{DynBuffer, Error, Result, View};
 
 /// The mean of each window of `x` (batch, channels, height, width); `kernel` and `stride` are (height, width). Windows lie
 /// inside the image: (batch, channels, (height - kernel) / stride + 1, …). Means of integers are truncated.
 ///
 /// # Errors
-/// `Error::Invalid` for an `x` of another rank, a window of no elements or wider than the image, or a stride of 0; else as
-/// [`unary`](super::unary).
-pub fn avg_pool2d(x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -> Result<Buffer> {
+/// `Error::Shape` for an `x` of another rank, `Error::Parameter` for a window of no elements or wider than the image and for
+/// a stride of 0; else as [`unary`](super::unary()).
+pub fn avg_pool2d(x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -> Result<DynBuffer> {
     pool("avg_pool2d", x, kernel, stride)
 }
 
@@ -18,24 +18,25 @@ pub fn avg_pool2d(x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -
 ///
 /// # Errors
 /// As [`avg_pool2d`].
-pub fn max_pool2d(x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -> Result<Buffer> {
+pub fn max_pool2d(x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -> Result<DynBuffer> {
     pool("max_pool2d", x, kernel, stride)
 }
 
-fn pool(op: &'static str, x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -> Result<Buffer> {
+fn pool(op: &'static str, x: View<'_>, kernel: (usize, usize), stride: (usize, usize)) -> Result<DynBuffer> {
     let x = x.check(op)?;
     let &[batch, channels, height, width] = x.dims() else {
         let dims = x.dims();
-        return Err(Error::Invalid(format!(
-            "{op}: an input of {dims:?}; it must have 4 dimensions"
-        )));
+        return Err(Error::shape(
+            op,
+            format!("an input of {dims:?}; it must have 4 dimensions"),
+        ));
     };
     let axes = [
-        Axis::gathered(op, height, kernel.0, Slide::plain(stride.0))?,
-        Axis::gathered(op, width, kernel.1, Slide::plain(stride.1))?,
+        Axis::gathered(op, height, kernel.0, Window::plain(stride.0))?,
+        Axis::gathered(op, width, kernel.1, Window::plain(stride.1))?,
     ];
     let results = elements(op, &[batch, channels, axes[0].output(), axes[1].output()])?;
-    let mut out = Buffer::new(x.buffer().device(), x.buffer().dtype(), results)?;
+    let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), results)?;
     launch::pool(op, &x, axes, &mut out)?;
     Ok(out)
 }

@@ -8,7 +8,7 @@ use crate::ggml::Weights;
 use crate::hip::launch::quantized::{self as launch, Experts};
 use crate::ops::{cast, matmul};
 use crate::view::Region;
-use crate::{Buffer, DType, Error, GgmlType, Result, View};
+use crate::{DType, DynBuffer, Error, GgmlType, Result, View};
 
 /// Rows of activations up to which a product is a matrix times each of them; beyond, tiles are faster. As candle.
 const MAT_VEC_ROWS: usize = 8;
@@ -16,11 +16,11 @@ const MAT_VEC_ROWS: usize = 8;
 /// The first `elem_count` weights of `blocks` as f32 or f16, each rounded once to f32 and then to f16.
 ///
 /// # Errors
-/// `Error::Invalid` when they are not whole blocks or not in `blocks`, `Error::Unsupported` for another dtype; else as
-/// [`unary`](super::unary).
-pub fn dequantize(ty: GgmlType, blocks: &Buffer, elem_count: usize, to: DType) -> Result<Buffer> {
+/// `Error::Shape` when they are not whole blocks or not in `blocks`, `Error::Unsupported` for another dtype; else as
+/// [`unary`](super::unary()).
+pub fn dequantize(ty: GgmlType, blocks: &DynBuffer, elem_count: usize, to: DType) -> Result<DynBuffer> {
     let weights = Weights::new("dequantize", ty, blocks, 1, elem_count)?;
-    let mut out = Buffer::new(blocks.device(), to, elem_count)?;
+    let mut out = DynBuffer::uninit(blocks.device(), to, elem_count)?;
     launch::dequantize(&weights, &mut out)?;
     Ok(out)
 }
@@ -29,9 +29,9 @@ pub fn dequantize(ty: GgmlType, blocks: &Buffer, elem_count: usize, to: DType) -
 /// result of `[.., n]` in the dtype of `x`. Sums are taken in f32 and rounded once.
 ///
 /// # Errors
-/// `Error::Invalid` for shapes that do not fit together or an `x` that is not contiguous, `Error::Unsupported` for an
-/// `x` of another dtype; else as [`unary`](super::unary).
-pub fn qmatmul(ty: GgmlType, blocks: &Buffer, (n, k): (usize, usize), x: View<'_>) -> Result<Buffer> {
+/// `Error::Shape` for shapes that do not fit together, `Error::NotContiguous`, `Error::Unsupported` for an `x` of another
+/// dtype; else as [`unary`](super::unary()).
+pub fn qmatmul(ty: GgmlType, blocks: &DynBuffer, (n, k): (usize, usize), x: View<'_>) -> Result<DynBuffer> {
     const OP: &str = "qmatmul";
     let weights = Weights::new(OP, ty, blocks, n, k)?;
     let (x, rows) = activations(OP, x, k)?;
@@ -41,18 +41,18 @@ pub fn qmatmul(ty: GgmlType, blocks: &Buffer, (n, k): (usize, usize), x: View<'_
     }
     let results = count(OP, &[rows, n])?;
     if results == 0 || k == 0 {
-        return device.zeros(dtype, results);
+        return DynBuffer::zeros(device, dtype, results);
     }
     if !ty.has_products() {
         return through_floats(&weights, &x, rows);
     }
     let quantized = launch::quantize(&x, rows, k)?;
     if rows <= MAT_VEC_ROWS {
-        let mut out = Buffer::new(device, dtype, results)?;
+        let mut out = DynBuffer::uninit(device, dtype, results)?;
         launch::mat_vec(&weights, &quantized, &mut out)?;
         return Ok(out);
     }
-    let mut out = Buffer::new(device, DType::F32, results)?;
+    let mut out = DynBuffer::uninit(device, DType::F32, results)?;
     launch::mat_mul(&weights, &quantized, &mut out)?;
     in_dtype(out, dtype)
 }
@@ -63,10 +63,10 @@ pub fn qmatmul(ty: GgmlType, blocks: &Buffer, (n, k): (usize, usize), x: View<'_
 /// As [`qmatmul`]; `Error::Unsupported` for formats without such a kernel.
 pub fn dequantize_mat_vec(
     ty: GgmlType,
-    blocks: &Buffer,
+    blocks: &DynBuffer,
     (n, k): (usize, usize),
     x: View<'_>,
-) -> Result<Buffer> {
+) -> Result<DynBuffer> {
     const OP: &str = "dequantize_mul_mat_vec";
     let weights = Weights::new(OP, ty, blocks, n, k)?;
     let (x, rows) = activations(OP, x, k)?;
@@ -75,14 +75,15 @@ pub fn dequantize_mat_vec(
         return Err(unsupported(OP, ty, dtype));
     }
     if rows != 1 {
-        return Err(Error::Invalid(format!(
-            "{OP}: {rows} rows of activations, expected 1"
-        )));
+        return Err(Error::shape(
+            OP,
+            format!("{rows} rows of activations, expected 1"),
+        ));
     }
     if n == 0 || k == 0 {
-        return x.buffer().device().zeros(dtype, n);
+        return DynBuffer::zeros(x.buffer().device(), dtype, n);
     }
-    let mut out = Buffer::new(x.buffer().device(), dtype, n)?;
+    let mut out = DynBuffer::uninit(x.buffer().device(), dtype, n)?;
     launch::dequantize_mat_vec(&weights, &x, &mut out)?;
     Ok(out)
 }
@@ -90,17 +91,17 @@ pub fn dequantize_mat_vec(
 /// The rows `ids` (u32, contiguous) of the weights of shape `[rows, hidden]`, as f32 of `[ids, hidden]`.
 ///
 /// # Errors
-/// `Error::Invalid` for an id that is not below `rows`, or for shapes that do not fit; else as [`unary`](super::unary).
+/// `Error::Index` for an id that is not below `rows`, `Error::Shape` for shapes that do not fit; else as [`unary`](super::unary()).
 pub fn get_rows(
     ty: GgmlType,
-    blocks: &Buffer,
+    blocks: &DynBuffer,
     (rows, hidden): (usize, usize),
     ids: View<'_>,
-) -> Result<Buffer> {
+) -> Result<DynBuffer> {
     const OP: &str = "get_rows";
     let weights = Weights::new(OP, ty, blocks, rows, hidden)?;
     let ids = checked_ids(OP, ids, rows)?;
-    let mut out = Buffer::new(blocks.device(), DType::F32, count(OP, &[ids.numel(), hidden])?)?;
+    let mut out = DynBuffer::uninit(blocks.device(), DType::F32, count(OP, &[ids.numel(), hidden])?)?;
     if !out.is_empty() {
         launch::get_rows(&weights, &ids, &mut out)?;
     }
@@ -112,21 +113,21 @@ pub fn get_rows(
 /// `x` is f32, the result is f32 of `[tokens, topk, n]`.
 ///
 /// # Errors
-/// `Error::Invalid` for an id that is not below `experts`, or for shapes that do not fit; `Error::Unsupported` for
-/// formats without such a kernel and for other dtypes of `x`; else as [`unary`](super::unary).
+/// `Error::Index` for an id that is not below `experts`, `Error::Shape` for shapes that do not fit; `Error::Unsupported` for
+/// formats without such a kernel and for other dtypes of `x`; else as [`unary`](super::unary()).
 pub fn indexed_moe(
     ty: GgmlType,
-    blocks: &Buffer,
+    blocks: &DynBuffer,
     (experts, n, k): (usize, usize, usize),
     x: View<'_>,
     ids: View<'_>,
-) -> Result<Buffer> {
+) -> Result<DynBuffer> {
     const OP: &str = "indexed_moe_forward";
-    let (&[tokens, rows_a_token, _], &[id_tokens, topk]) = (x.dims, ids.dims) else {
-        return Err(shapes(OP, x.dims, ids.dims));
+    let (&[tokens, rows_a_token, _], &[id_tokens, topk]) = (x.dims(), ids.dims()) else {
+        return Err(shapes(OP, x.dims(), ids.dims()));
     };
     if id_tokens != tokens || (rows_a_token != 1 && rows_a_token != topk) {
-        return Err(shapes(OP, x.dims, ids.dims));
+        return Err(shapes(OP, x.dims(), ids.dims()));
     }
     let weights = Weights::new(OP, ty, blocks, count(OP, &[experts, n])?, k)?;
     let (x, rows) = activations(OP, x, k)?;
@@ -137,10 +138,10 @@ pub fn indexed_moe(
     let ids = checked_ids(OP, ids, experts)?;
     let results = count(OP, &[ids.numel(), n])?;
     if results == 0 || k == 0 {
-        return blocks.device().zeros(dtype, results);
+        return DynBuffer::zeros(blocks.device(), dtype, results);
     }
     let quantized = launch::quantize(&x, rows, k)?;
-    let mut out = Buffer::new(blocks.device(), dtype, results)?;
+    let mut out = DynBuffer::uninit(blocks.device(), dtype, results)?;
     let shape = Experts {
         rows: n,
         tokens,
@@ -152,58 +153,48 @@ pub fn indexed_moe(
 }
 
 /// The product through f32 weights and f32 activations.
-fn through_floats(weights: &Weights<'_>, x: &Region<'_>, rows: usize) -> Result<Buffer> {
+fn through_floats(weights: &Weights<'_>, x: &Region<'_>, rows: usize) -> Result<DynBuffer> {
     let (n, k) = (weights.rows(), weights.row_len());
     let dtype = x.buffer().dtype();
-    let mut floats = Buffer::new(x.buffer().device(), DType::F32, weights.numel())?;
+    let mut floats = DynBuffer::uninit(x.buffer().device(), DType::F32, weights.numel())?;
     launch::dequantize(weights, &mut floats)?;
-    let transposed = View {
-        buffer: &floats,
-        dims: &[k, n],
-        strides: &[1, k],
-        offset: 0,
+    let (dims, turned, strides) = ([rows, k], [k, n], [1, k]);
+    let transposed = View::new(&floats, &turned, &strides);
+    let wide = in_f32(x)?;
+    let x = match &wide {
+        Some(wide) => View::contiguous(wide, &dims),
+        None => View::contiguous(x.buffer(), &dims).at(x.offset()),
     };
-    let x = View {
-        buffer: x.buffer(),
-        dims: &[rows, k],
-        strides: &[k, 1],
-        offset: x.offset(),
-    };
-    let wide;
-    let x = if dtype == DType::F32 {
-        x
-    } else {
-        wide = cast(x, DType::F32)?;
-        View {
-            buffer: &wide,
-            offset: 0,
-            ..x
-        }
-    };
-    in_dtype(matmul(x, transposed, (1, rows, n, k))?, dtype)
+    in_dtype(matmul(x, transposed)?, dtype)
+}
+
+/// Contiguous elements as f32, unless they are.
+fn in_f32(x: &Region<'_>) -> Result<Option<DynBuffer>> {
+    if x.buffer().dtype() == DType::F32 {
+        return Ok(None);
+    }
+    cast(
+        View::contiguous(x.buffer(), &[x.numel()]).at(x.offset()),
+        DType::F32,
+    )
+    .map(Some)
 }
 
 /// `floats` in `dtype`.
-fn in_dtype(floats: Buffer, dtype: DType) -> Result<Buffer> {
+fn in_dtype(floats: DynBuffer, dtype: DType) -> Result<DynBuffer> {
     if floats.dtype() == dtype {
         return Ok(floats);
     }
-    let all = View {
-        buffer: &floats,
-        dims: &[floats.len()],
-        strides: &[1],
-        offset: 0,
-    };
-    cast(all, dtype)
+    cast(floats.view(), dtype)
 }
 
 /// Activations, which must be contiguous rows of `k`, and how many rows they are.
 fn activations<'a>(op: &str, x: View<'a>, k: usize) -> Result<(Region<'a>, usize)> {
-    let Some((&last, leading)) = x.dims.split_last().filter(|(last, _)| **last == k) else {
-        return Err(Error::Invalid(format!(
-            "{op}: activations of {:?} for weights with rows of {k}",
-            x.dims
-        )));
+    let Some((&last, leading)) = x.dims().split_last().filter(|(last, _)| **last == k) else {
+        return Err(Error::shape(
+            op,
+            format!("activations of {:?} for weights with rows of {k}", x.dims()),
+        ));
     };
     let rows = count(op, leading)?;
     count(op, &[rows, last])?;
@@ -213,10 +204,7 @@ fn activations<'a>(op: &str, x: View<'a>, k: usize) -> Result<(Region<'a>, usize
 fn contiguous<'a>(op: &str, x: View<'a>) -> Result<Region<'a>> {
     let region = x.check(op)?;
     if region.numel() > 0 && !region.is_contiguous() {
-        return Err(Error::Invalid(format!(
-            "{op}: the view {:?} with strides {:?} is not contiguous",
-            x.dims, x.strides
-        )));
+        return Err(Error::not_contiguous(op, "the operand"));
     }
     Ok(region)
 }
@@ -225,30 +213,21 @@ fn contiguous<'a>(op: &str, x: View<'a>) -> Result<Region<'a>> {
 /// not told the bound, and a wrong one would read wherever it points.
 fn checked_ids<'a>(op: &str, ids: View<'a>, bound: usize) -> Result<Region<'a>> {
     let region = contiguous(op, ids)?;
-    if region.buffer().dtype() != DType::U32 {
-        return Err(Error::Invalid(format!(
-            "{op}: ids of {}, expected u32",
-            region.buffer().dtype()
-        )));
-    }
+    Error::unless_same_dtype(op, DType::U32, region.buffer().dtype())?;
     if region.numel() == 0 {
         return Ok(region);
     }
-    let bytes = region.buffer().download()?;
-    let values = bytes
-        .chunks_exact(4)
-        .skip(region.offset())
-        .take(region.numel())
-        .map(|id| {
-            id.iter()
-                .rev()
-                .fold(0_usize, |value, &byte| value << 8 | usize::from(byte))
-        });
-    match values.max() {
-        Some(id) if id >= bound => Err(Error::Invalid(format!(
-            "{op}: id {id} is out of range for {bound} rows"
-        ))),
-        _ => Ok(region),
+    let all: Vec<u32> = region.buffer().download()?;
+    let mut ids = all[region.offset()..][..region.numel()].iter().enumerate();
+    match ids.find(|(_, id)| **id as usize >= bound) {
+        Some((position, &id)) => Err(Error::Index {
+            op: op.to_owned(),
+            what: "id",
+            index: id.into(),
+            position,
+            bound,
+        }),
+        None => Ok(region),
     }
 }
 
@@ -257,7 +236,7 @@ fn count(op: &str, dims: &[usize]) -> Result<usize> {
         return Ok(0);
     }
     let product = dims.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim));
-    product.ok_or_else(|| Error::Invalid(format!("{op}: {dims:?} are more elements than can be counted")))
+    product.ok_or_else(|| Error::uncountable(op, dims))
 }
 
 fn unsupported(op: &str, ty: GgmlType, dtype: DType) -> Error {
@@ -268,7 +247,10 @@ fn unsupported(op: &str, ty: GgmlType, dtype: DType) -> Error {
 }
 
 fn shapes(op: &str, x: &[usize], ids: &[usize]) -> Error {
-    Error::Invalid(format!(
-        "{op}: activations of {x:?} and ids of {ids:?}, expected [tokens, 1 or topk, k] and [tokens, topk]"
-    ))
+    Error::shape(
+        op,
+        format!(
+            "activations of {x:?} and ids of {ids:?}, expected [tokens, 1 or topk, k] and [tokens, topk]"
+        ),
+    )
 }

@@ -11,15 +11,16 @@ use half::{bf16, f16};
 
 use crate::hip::launch::Grid;
 use crate::hip::launch::random::{self as launch, Distribution};
-use crate::{Buffer, DType, Device, Error, Result, Scalar, View};
+use crate::kernel::Binary;
+use crate::{DType, Device, DynBuffer, Error, Result, Scalar, View};
 
 /// `len` numbers from `lo` on and below `up`, evenly distributed: never `up` itself. `lo` and `up` are rounded to `dtype`
 /// first. Numbers are drawn in steps of 2^-24 (f64: 2^-53) of the range and rounded to the nearest one of `dtype`.
 ///
 /// # Errors
-/// `Error::Unsupported` for an integer dtype; `Error::Invalid` when no number is below `up` and not below `lo`, or the
-/// range is not finite; `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
-pub fn rand_uniform(device: &Device, dtype: DType, len: usize, lo: f64, up: f64) -> Result<Buffer> {
+/// `Error::Unsupported` for an integer dtype; `Error::Parameter` when no number is below `up` and not below `lo`, or
+/// the range is not finite; `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
+pub fn rand_uniform(device: &Device, dtype: DType, len: usize, lo: f64, up: f64) -> Result<DynBuffer> {
     const OP: &str = "rand_uniform";
     let (low, high) = (float(OP, dtype, lo)?, float(OP, dtype, up)?);
     let span = match dtype {
@@ -27,9 +28,10 @@ pub fn rand_uniform(device: &Device, dtype: DType, len: usize, lo: f64, up: f64)
         _ => f64::from((high - low) as f32),
     };
     if !(low < high && span.is_finite()) {
-        return Err(Error::Invalid(format!(
-            "{OP}: there is no finite range of {dtype} from {lo} up to {up}"
-        )));
+        return Err(Error::parameter(
+            OP,
+            format!("there is no finite range of {dtype} from {lo} up to {up}"),
+        ));
     }
     let uniform = Distribution::Uniform {
         lo: low,
@@ -43,14 +45,15 @@ pub fn rand_uniform(device: &Device, dtype: DType, len: usize, lo: f64, up: f64)
 /// Muller. Both are rounded to `dtype` first.
 ///
 /// # Errors
-/// `Error::Unsupported` for an integer dtype; `Error::Invalid` when `std` is not finite; else as [`rand_uniform`].
-pub fn rand_normal(device: &Device, dtype: DType, len: usize, mean: f64, std: f64) -> Result<Buffer> {
+/// `Error::Unsupported` for an integer dtype; `Error::Parameter` when `std` is not finite; else as [`rand_uniform`].
+pub fn rand_normal(device: &Device, dtype: DType, len: usize, mean: f64, std: f64) -> Result<DynBuffer> {
     const OP: &str = "rand_normal";
     let (center, width) = (float(OP, dtype, mean)?, float(OP, dtype, std)?);
     if !width.is_finite() {
-        return Err(Error::Invalid(format!(
-            "{OP}: a standard deviation of {std} is not a finite {dtype}"
-        )));
+        return Err(Error::parameter(
+            OP,
+            format!("a standard deviation of {std} is not a finite {dtype}"),
+        ));
     }
     let normal = Distribution::Normal {
         mean: center,
@@ -64,14 +67,14 @@ pub fn rand_normal(device: &Device, dtype: DType, len: usize, mean: f64, std: f6
 ///
 /// # Errors
 /// `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
-pub fn philox(device: &Device, len: usize, key: u64, counter: u128) -> Result<Buffer> {
-    let mut out = Buffer::new(device, DType::U32, len)?;
+pub fn philox(device: &Device, len: usize, key: u64, counter: u128) -> Result<DynBuffer> {
+    let mut out = DynBuffer::uninit(device, DType::U32, len)?;
     launch::words(&mut out, key, counter)?;
     Ok(out)
 }
 
-fn draw(device: &Device, dtype: DType, len: usize, distribution: Distribution) -> Result<Buffer> {
-    let mut out = Buffer::new(device, dtype, len)?;
+fn draw(device: &Device, dtype: DType, len: usize, distribution: Distribution) -> Result<DynBuffer> {
+    let mut out = DynBuffer::uninit(device, dtype, len)?;
     let blocks = launch::blocks(dtype, len);
     let (seed, block) = device.context().generator().take(blocks);
     if !launch::library(distribution, &mut out, seed, block)? {
@@ -85,28 +88,14 @@ fn draw(device: &Device, dtype: DType, len: usize, distribution: Distribution) -
 }
 
 /// `lo + span x` for numbers up to 1, but nothing above `last`.
-fn stretch(x: &Buffer, lo: f64, span: f64, last: f64) -> Result<Buffer> {
-    fn view<'a>(buffer: &'a Buffer, dims: &'a [usize; 1], strides: &'a [usize]) -> View<'a> {
-        View {
-            buffer,
-            dims,
-            strides,
-            offset: 0,
-        }
-    }
-    let dims = [x.len()];
-    let stretched = super::affine(view(x, &dims, &[1]), span, lo)?;
-    let mut limit = Vec::new();
-    match x.dtype() {
-        DType::F64 => limit.extend(last.to_le_bytes()),
-        _ => limit.extend((last as f32).to_le_bytes()),
-    }
-    let limit = x.device().upload(x.dtype(), &limit)?;
-    super::binary(
-        "bminimum",
-        view(&stretched, &dims, &[1]),
-        view(&limit, &dims, &[0]),
-    )
+fn stretch(x: &DynBuffer, lo: f64, span: f64, last: f64) -> Result<DynBuffer> {
+    let stretched = super::affine(x.view(), span, lo)?;
+    let limit = match x.dtype() {
+        DType::F64 => x.device().upload(&[last])?.untyped(),
+        _ => x.device().upload(&[last as f32])?.untyped(),
+    };
+    let limit = View::new(&limit, stretched.view().dims(), &[0]);
+    super::binary(Binary::Minimum, stretched.view(), limit)
 }
 
 /// `value` rounded to `dtype`, which must be a float.

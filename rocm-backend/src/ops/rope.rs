@@ -7,14 +7,14 @@
 //! apart as the input is long.
 
 use crate::hip::launch::rope::{self as launch, Pairs};
-use crate::{Buffer, Result, View};
+use crate::{DynBuffer, Result, View};
 
 /// Of `[batch, head, position, d]`; element i is paired with i + d / 2.
 ///
 /// # Errors
-/// `Error::Invalid` for operands that are not contiguous, not of one dtype, or do not fit together; else as
-/// [`unary`](super::unary).
-pub fn rope(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<Buffer> {
+/// `Error::NotContiguous`, `Error::DTypes` and `Error::Shape` for operands that are not so; else as
+/// [`unary`](super::unary()).
+pub fn rope(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<DynBuffer> {
     run(Pairs::Halves, "rope", x, cos, sin)
 }
 
@@ -22,7 +22,7 @@ pub fn rope(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<Buffer> {
 ///
 /// # Errors
 /// As [`rope`].
-pub fn rope_i(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<Buffer> {
+pub fn rope_i(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<DynBuffer> {
     run(Pairs::Neighbours, "rope_i", x, cos, sin)
 }
 
@@ -30,10 +30,10 @@ pub fn rope_i(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<Buffer> {
 ///
 /// # Errors
 /// As [`rope`].
-pub fn rope_thd(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<Buffer> {
+pub fn rope_thd(x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<DynBuffer> {
     run(Pairs::HalvesThd, "rope_thd", x, cos, sin)
 }
 
-fn run(pairs: Pairs, op: &str, x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<Buffer> {
+fn run(pairs: Pairs, op: &str, x: View<'_>, cos: View<'_>, sin: View<'_>) -> Result<DynBuffer> {
     launch::rotate(pairs, &x.check(op)?, &cos.check(op)?, &sin.check(op)?)
 }

@@ -1,16 +1,16 @@
 //! A choice between two tensors.
 
 use crate::hip::launch::ternary as launch;
-use crate::{Buffer, Result, View};
+use crate::{DynBuffer, Result, View};
 
 /// The element of `t` where `cond` is not 0, else that of `f`. `cond` is of an integer dtype, `t` and `f` of any one.
 ///
 /// # Errors
-/// `Error::Unsupported` for a condition of floats, `Error::Invalid` for views of different shapes or devices, or values
-/// of two dtypes; else as [`unary`](super::unary).
-pub fn where_cond(cond: View<'_>, t: View<'_>, f: View<'_>) -> Result<Buffer> {
+/// `Error::Unsupported` for a condition of floats, `Error::Shape`, `Error::Devices` and `Error::DTypes` for operands of two of
+/// them; else as [`unary`](super::unary()).
+pub fn where_cond(cond: View<'_>, t: View<'_>, f: View<'_>) -> Result<DynBuffer> {
     let (cond, t, f) = (cond.check("where")?, t.check("where")?, f.check("where")?);
-    let mut out = Buffer::new(cond.buffer().device(), t.buffer().dtype(), cond.numel())?;
+    let mut out = DynBuffer::uninit(cond.buffer().device(), t.buffer().dtype(), cond.numel())?;
     launch::where_cond(&cond, &t, &f, &mut out)?;
     Ok(out)
 }

@@ -7,15 +7,25 @@ use crate::{Error, Result};
 /// them.
 const LIMIT: usize = 1 << 31;
 
-/// How a window is laid on a dimension, in elements.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Slide {
+/// How a window is laid on a dimension, in elements. The default has stride 1, no padding and dilation 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
     /// From one window to the next.
-    pub(crate) stride: usize,
+    pub stride: usize,
     /// Zeros at either end.
-    pub(crate) padding: usize,
+    pub padding: usize,
     /// From one tap of a window to the next.
-    pub(crate) dilation: usize,
+    pub dilation: usize,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window {
+            stride: 1,
+            padding: 0,
+            dilation: 1,
+        }
+    }
 }
 
 /// One dimension that a window slides along: checked sizes, all less than 2³¹.
@@ -24,16 +34,15 @@ pub(crate) struct Axis {
     input: usize,
     taps: usize,
     output: usize,
-    slide: Slide,
+    slide: Window,
 }
 
-impl Slide {
+impl Window {
     /// Windows without padding whose taps are neighbours.
-    pub(crate) fn plain(stride: usize) -> Slide {
-        Slide {
+    pub(crate) fn plain(stride: usize) -> Window {
+        Window {
             stride,
-            padding: 0,
-            dilation: 1,
+            ..Window::default()
         }
     }
 }
@@ -43,8 +52,9 @@ impl Axis {
     /// `(input + 2 padding - dilation (taps - 1) - 1) / stride + 1`, rounded down, as candle and PyTorch count.
     ///
     /// # Errors
-    /// `Error::Invalid` for a window of no taps or wider than the padded input, a stride of 0, or numbers from 2³¹ on.
-    pub(crate) fn gathered(op: &str, input: usize, taps: usize, slide: Slide) -> Result<Axis> {
+    /// `Error::Parameter` for a window of no taps or wider than the padded input and for a stride of 0; `Error::TooLarge` for
+    /// numbers from 2³¹ on.
+    pub(crate) fn gathered(op: &str, input: usize, taps: usize, slide: Window) -> Result<Axis> {
         check_slide(op, taps, slide)?;
         let padded = bounded(
             op,
@@ -52,9 +62,10 @@ impl Axis {
         )?;
         let window = bounded(op, reach(taps, slide))?;
         let room = padded.checked_sub(window).ok_or_else(|| {
-            Error::Invalid(format!(
-                "{op}: a window of {window} elements is wider than an input of {padded}, padding included"
-            ))
+            Error::parameter(
+                op,
+                format!("a window of {window} elements is wider than an input of {padded}, padding included"),
+            )
         })?;
         Ok(Axis {
             input,
@@ -68,12 +79,18 @@ impl Axis {
     /// `(input - 1) stride + dilation (taps - 1) + extra + 1 - 2 padding`.
     ///
     /// # Errors
-    /// `Error::Invalid` as [`Axis::gathered`], for an input of no elements, and where the padding takes more than there
-    /// is.
-    pub(crate) fn scattered(op: &str, input: usize, taps: usize, slide: Slide, extra: usize) -> Result<Axis> {
+    /// As [`Axis::gathered`]; `Error::Shape` for an input of no elements, and `Error::Parameter` where the padding takes more
+    /// than there is.
+    pub(crate) fn scattered(
+        op: &str,
+        input: usize,
+        taps: usize,
+        slide: Window,
+        extra: usize,
+    ) -> Result<Axis> {
         check_slide(op, taps, slide)?;
         let Some(steps) = input.checked_sub(1) else {
-            return Err(Error::Invalid(format!("{op}: an input of no elements")));
+            return Err(Error::shape(op, "an input of no elements"));
         };
         let spread = steps
             .checked_mul(slide.stride)
@@ -84,10 +101,13 @@ impl Axis {
             .checked_mul(2)
             .and_then(|both| spread.checked_sub(both));
         let output = output.ok_or_else(|| {
-            Error::Invalid(format!(
-                "{op}: a padding of {} takes more than the {spread} elements there are",
-                slide.padding
-            ))
+            Error::parameter(
+                op,
+                format!(
+                    "a padding of {} takes more than the {spread} elements there are",
+                    slide.padding
+                ),
+            )
         })?;
         Ok(Axis {
             input,
@@ -113,22 +133,22 @@ impl Axis {
     }
 
     /// How the window is laid.
-    pub(crate) fn slide(&self) -> Slide {
+    pub(crate) fn slide(&self) -> Window {
         self.slide
     }
 }
 
 /// Elements from the first tap of a window to its last.
-fn reach(taps: usize, slide: Slide) -> Option<usize> {
+fn reach(taps: usize, slide: Window) -> Option<usize> {
     (taps - 1).checked_mul(slide.dilation)?.checked_add(1)
 }
 
-fn check_slide(op: &str, taps: usize, slide: Slide) -> Result<()> {
+fn check_slide(op: &str, taps: usize, slide: Window) -> Result<()> {
     if taps == 0 {
-        return Err(Error::Invalid(format!("{op}: a window of no elements")));
+        return Err(Error::parameter(op, "a window of no elements"));
     }
     if slide.stride == 0 {
-        return Err(Error::Invalid(format!("{op}: a stride of 0")));
+        return Err(Error::parameter(op, "a stride of 0"));
     }
     for number in [taps, slide.stride, slide.padding, slide.dilation] {
         bounded(op, Some(number))?;
@@ -140,9 +160,10 @@ fn check_slide(op: &str, taps: usize, slide: Slide) -> Result<()> {
 pub(crate) fn bounded(op: &str, number: Option<usize>) -> Result<usize> {
     number.filter(|&number| number < LIMIT).ok_or_else(|| {
         let number = number.map_or("more than 64 bits hold".to_owned(), |number| number.to_string());
-        Error::Invalid(format!(
-            "{op}: a size of {number}; kernels count heights and widths in 31 bits"
-        ))
+        Error::too_large(
+            op,
+            format!("a size of {number}; kernels count heights and widths in 31 bits"),
+        )
     })
 }
 
@@ -152,15 +173,15 @@ pub(crate) fn elements(op: &str, dims: &[usize]) -> Result<usize> {
         return Ok(0);
     }
     let numel = dims.iter().try_fold(1_usize, |n, &dim| n.checked_mul(dim));
-    numel.ok_or_else(|| Error::Invalid(format!("{op}: a result of {dims:?} is more than can be counted")))
+    numel.ok_or_else(|| Error::uncountable(op, dims))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn slide(stride: usize, padding: usize, dilation: usize) -> Slide {
-        Slide {
+    fn slide(stride: usize, padding: usize, dilation: usize) -> Window {
+        Window {
             stride,
             padding,
             dilation,

@@ -2,7 +2,7 @@
 //! 16-bit dtypes; of the others edges, halfway points of every shorter float, and random patterns.
 
 use half::{bf16, f16};
-use rocm_backend::{DType, Device, Error, View, ops};
+use rocm_backend::{DType, Device, DynBuffer, Error, ops};
 
 use crate::support::{LEN, WALKS, device, flat};
 
@@ -264,10 +264,10 @@ fn from_bytes(dtype: DType, bytes: &[u8]) -> Vec<u64> {
 
 /// `sources` cast on the device.
 fn cast(device: &Device, from: DType, to: DType, sources: &[u64]) -> Vec<u64> {
-    let x = device.upload(from, &to_bytes(from, sources)).unwrap();
+    let x = DynBuffer::from_bytes(device, from, &to_bytes(from, sources)).unwrap();
     let got = ops::cast(flat(&x, &[sources.len()]), to).unwrap();
     assert_eq!((got.dtype(), got.len()), (to, sources.len()));
-    from_bytes(to, &got.download().unwrap())
+    from_bytes(to, &got.download_bytes().unwrap())
 }
 
 /// The sources for which `got` is not the exact cast; the first few of them.
@@ -403,10 +403,10 @@ fn casts_walk_every_layout() {
     let mut next = random(7);
     for (&from, &to) in DType::ALL.iter().zip(DType::ALL.iter().cycle().skip(3)) {
         let sources: Vec<u64> = (0..LEN).map(|_| next() >> (64 - bits(from))).collect();
-        let x = device.upload(from, &to_bytes(from, &sources)).unwrap();
+        let x = DynBuffer::from_bytes(&device, from, &to_bytes(from, &sources)).unwrap();
         for walk in WALKS {
             let got = ops::cast(walk.view(&x), to).unwrap();
-            let got = from_bytes(to, &got.download().unwrap());
+            let got = from_bytes(to, &got.download_bytes().unwrap());
             let found = mismatches(from, to, &walk.gather(&sources), &got);
             assert_eq!(found, Vec::<String>::new(), "{walk:?}");
         }
@@ -415,11 +415,8 @@ fn casts_walk_every_layout() {
 
 #[test]
 fn a_cast_of_a_view_that_leaves_its_buffer_is_refused() {
-    let x = device().zeros(DType::F64, 6).unwrap();
-    let outside = View {
-        offset: 1,
-        ..flat(&x, &[6])
-    };
-    assert!(matches!(ops::cast(outside, DType::U8), Err(Error::Invalid(_))));
+    let x = DynBuffer::zeros(&device(), DType::F64, 6).unwrap();
+    let outside = x.view().at(1);
+    assert!(matches!(ops::cast(outside, DType::U8), Err(Error::View { .. })));
     assert!(ops::cast(flat(&x, &[6]), DType::U8).is_ok());
 }

@@ -1,7 +1,8 @@
 //! Convolutions and their columns against loops on the host. Whole numbers make every sum exact, so that equality is asked
 //! for; one test has fractions and a bound.
 
-use rocm_backend::{Buffer, DType, Result, ops};
+use rocm_backend::ops::{self, Window};
+use rocm_backend::{DType, DynBuffer, Result};
 
 use crate::images::{LIES, Lie, Tensor, held, indices, read};
 use crate::support::device;
@@ -67,21 +68,24 @@ impl Params {
         }
     }
 
-    fn run(&self, dtype: DType, x: &Tensor, kernel: &Tensor) -> Result<Buffer> {
+    fn window(&self) -> Window {
+        Window {
+            stride: self.stride,
+            padding: self.padding,
+            dilation: self.dilation,
+        }
+    }
+
+    fn run(&self, dtype: DType, x: &Tensor, kernel: &Tensor) -> Result<DynBuffer> {
         let device = device();
         let (x_buffer, kernel_buffer) = (x.upload(&device, dtype), kernel.upload(&device, dtype));
         let (x_view, kernel_view) = (x.view(&x_buffer), kernel.view(&kernel_buffer));
-        let Params {
-            padding,
-            stride,
-            dilation,
-            ..
-        } = *self;
+        let window = self.window();
         match (self.extra, x.dims.len()) {
-            (None, 3) => ops::conv1d(x_view, kernel_view, padding, stride, dilation),
-            (None, _) => ops::conv2d(x_view, kernel_view, padding, stride, dilation),
-            (Some(extra), 3) => ops::conv_transpose1d(x_view, kernel_view, padding, extra, stride, dilation),
-            (Some(extra), _) => ops::conv_transpose2d(x_view, kernel_view, padding, extra, stride, dilation),
+            (None, 3) => ops::conv1d(x_view, kernel_view, window),
+            (None, _) => ops::conv2d(x_view, kernel_view, window),
+            (Some(extra), 3) => ops::conv_transpose1d(x_view, kernel_view, window, extra),
+            (Some(extra), _) => ops::conv_transpose2d(x_view, kernel_view, window, extra),
         }
     }
 
@@ -383,14 +387,14 @@ fn operands_that_do_not_fit_are_refused_in_words() {
     let (x, kernel) = (Tensor::of(&[1, 1, 1], &[1.0]), Tensor::of(&[1, 1, 1], &[1.0]));
     let (float, int) = (x.upload(&device, DType::F32), kernel.upload(&device, DType::U8));
     assert_eq!(
-        ops::conv1d(x.view(&float), kernel.view(&int), 0, 1, 1)
+        ops::conv1d(x.view(&float), kernel.view(&int), Window::default())
             .unwrap_err()
             .to_string(),
-        "conv1d: the operands are not of one dtype"
+        "conv1d: elements of u8 where f32 is expected"
     );
     let wide = x.upload(&device, DType::I64);
     assert_eq!(
-        ops::conv1d(x.view(&wide), kernel.view(&wide), 0, 1, 1)
+        ops::conv1d(x.view(&wide), kernel.view(&wide), Window::default())
             .unwrap_err()
             .to_string(),
         "rocm has no kernel for `conv1d` on i64"
@@ -423,21 +427,16 @@ fn columns(params: Params, x: &Tensor, taps: &[usize]) -> Vec<f64> {
 fn columns_are_the_windows_of_the_input() {
     let device = device();
     for (i, params) in grid(&[None]).into_iter().enumerate() {
-        let Params {
-            padding,
-            stride,
-            dilation,
-            ..
-        } = params;
+        let window = params.window();
         for dtype in CANDLE {
             let lie = LIES[i % LIES.len()];
             let row = Tensor::small(dtype, &[2, 3, 7], lie, i);
             let buffer = row.upload(&device, dtype);
-            let got = read(&ops::im2col1d(row.view(&buffer), 3, padding, stride, dilation).unwrap());
+            let got = read(&ops::im2col1d(row.view(&buffer), 3, window).unwrap());
             assert_eq!(got, columns(params, &row, &[3]), "{dtype}: {params:?}, {lie:?}");
             let image = Tensor::small(dtype, &[2, 2, 4, 5], lie, i);
             let buffer = image.upload(&device, dtype);
-            let got = read(&ops::im2col(image.view(&buffer), [2, 3], padding, stride, dilation).unwrap());
+            let got = read(&ops::im2col(image.view(&buffer), [2, 3], window).unwrap());
             assert_eq!(
                 got,
                 columns(params, &image, &[2, 3]),
@@ -467,7 +466,7 @@ fn columns_added_up_are_a_transposed_convolution() {
     let buffer = rows.upload(&device, DType::F32);
     assert_eq!(
         ops::col2im1d(rows.view(&buffer), 1).unwrap_err().to_string(),
-        "col2im1d: rows that are not contiguous"
+        "col2im1d: the rows must be contiguous"
     );
 }
 

@@ -1,6 +1,6 @@
 //! Copies and fills move bytes, so every dtype is tested by its bytes.
 
-use rocm_backend::{Buffer, DType, Device, Scalar, ops};
+use rocm_backend::{DType, Device, DynBuffer, Scalar, View, ViewMut, ops};
 
 use crate::support::{LEN, WALKS, device};
 
@@ -12,9 +12,12 @@ fn pattern(dtype: DType, len: usize, seed: u8) -> Vec<u8> {
 }
 
 /// A buffer of [`pattern`] elements, and its elements.
-fn buffer(device: &Device, dtype: DType, len: usize, seed: u8) -> (Buffer, Vec<Vec<u8>>) {
+fn buffer(device: &Device, dtype: DType, len: usize, seed: u8) -> (DynBuffer, Vec<Vec<u8>>) {
     let bytes = pattern(dtype, len, seed);
-    (device.upload(dtype, &bytes).unwrap(), elements(dtype, &bytes))
+    (
+        DynBuffer::from_bytes(device, dtype, &bytes).unwrap(),
+        elements(dtype, &bytes),
+    )
 }
 
 fn elements(dtype: DType, bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -24,8 +27,8 @@ fn elements(dtype: DType, bytes: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn download(buffer: &Buffer) -> Vec<Vec<u8>> {
-    elements(buffer.dtype(), &buffer.download().unwrap())
+fn download(buffer: &DynBuffer) -> Vec<Vec<u8>> {
+    elements(buffer.dtype(), &buffer.download_bytes().unwrap())
 }
 
 #[test]
@@ -42,7 +45,11 @@ fn copy_strided_writes_the_view_at_the_offset_and_nothing_else() {
                 .collect();
             let (mut target, mut want) = buffer(&device, dtype, wanted.len() + 5, 91);
             want[3..3 + wanted.len()].clone_from_slice(&wanted);
-            ops::copy_strided(walk.view(&source), &mut target, 3).unwrap();
+            ops::copy(
+                walk.view(&source),
+                ViewMut::contiguous(&mut target, &[wanted.len()]).at(3),
+            )
+            .unwrap();
             assert_eq!(download(&target), want, "{dtype}, {walk:?}");
         }
     }
@@ -54,15 +61,19 @@ fn fill_writes_the_view_and_nothing_else() {
     for &dtype in DType::ALL {
         let value = Scalar::from_f64(dtype, 3.0);
         let three = {
-            let mut one = device.zeros(dtype, 1).unwrap();
-            ops::fill(&mut one, &[], &[], 0, value).unwrap();
-            one.download().unwrap()
+            let mut one = DynBuffer::zeros(&device, dtype, 1).unwrap();
+            ops::fill(one.view_mut(), value).unwrap();
+            one.download_bytes().unwrap()
         };
         assert_ne!(three, vec![0; dtype.size_in_bytes()], "{dtype}");
         for walk in WALKS {
             let (mut target, mut want) = buffer(&device, dtype, LEN, 7);
             walk.visit(|at| want[at].clone_from(&three));
-            ops::fill(&mut target, walk.dims, walk.strides, walk.offset, value).unwrap();
+            ops::fill(
+                ViewMut::new(&mut target, walk.dims, walk.strides).at(walk.offset),
+                value,
+            )
+            .unwrap();
             assert_eq!(download(&target), want, "{dtype}, {walk:?}");
         }
     }
@@ -86,7 +97,11 @@ fn copy2d_copies_rows_and_nothing_between_them() {
                     want[to.1 + row * to.0 + column].clone_from(&host[from.1 + row * from.0 + column]);
                 }
             }
-            ops::copy2d(&source, &mut target, rows, row_len, from.0, to.0, from.1, to.1).unwrap();
+            ops::copy2d(
+                View::new(&source, &[rows, row_len], &[from.0, 1]).at(from.1),
+                ViewMut::new(&mut target, &[rows, row_len], &[to.0, 1]).at(to.1),
+            )
+            .unwrap();
             assert_eq!(
                 download(&target),
                 want,
@@ -99,16 +114,36 @@ fn copy2d_copies_rows_and_nothing_between_them() {
 #[test]
 fn copy2d_refuses_rows_outside_a_buffer_and_rows_that_overwrite_each_other() {
     let device = device();
-    let source = device.zeros(DType::F32, 10).unwrap();
-    let mut target = device.zeros(DType::F32, 10).unwrap();
+    let source = DynBuffer::zeros(&device, DType::F32, 10).unwrap();
+    let mut target = DynBuffer::zeros(&device, DType::F32, 10).unwrap();
     let mut refusal = |rows, row_len, from, to| {
-        ops::copy2d(&source, &mut target, rows, row_len, from, to, 0, 0)
-            .unwrap_err()
-            .to_string()
+        let dims = [rows, row_len];
+        ops::copy2d(
+            View::new(&source, &dims, &[from, 1]),
+            ViewMut::new(&mut target, &dims, &[to, 1]),
+        )
+        .unwrap_err()
+        .to_string()
     };
     assert!(refusal(2, 3, 8, 3).contains("reaches element 10 of a buffer of 10"));
     assert!(refusal(2, 3, 3, 8).contains("reaches element 10 of a buffer of 10"));
     assert!(refusal(2, 3, 3, 2).contains("overwrite each other"));
+    let three = ops::copy2d(
+        View::contiguous(&source, &[2, 3]),
+        ViewMut::contiguous(&mut target, &[3, 2]),
+    );
+    assert_eq!(
+        three.unwrap_err().to_string(),
+        "copy2d: [2, 3] elements to a view of [3, 2]"
+    );
+    let columns = ops::copy2d(
+        View::new(&source, &[2, 3], &[1, 2]),
+        ViewMut::contiguous(&mut target, &[2, 3]),
+    );
+    assert_eq!(
+        columns.unwrap_err().to_string(),
+        "copy2d: a view is not of rows of adjacent elements"
+    );
 }
 
 #[test]
@@ -116,7 +151,7 @@ fn a_clone_has_a_life_of_its_own() {
     let device = device();
     let (original, host) = buffer(&device, DType::I32, 9, 5);
     let mut copy = original.try_clone().unwrap();
-    ops::fill(&mut copy, &[9], &[1], 0, Scalar::I32(-1)).unwrap();
+    ops::fill(copy.view_mut(), -1_i32).unwrap();
     assert_eq!(download(&original), host);
     drop(original);
     assert_eq!(download(&copy), vec![vec![0xff; 4]; 9]);
@@ -127,7 +162,10 @@ fn zeros_are_zero_even_in_memory_used_before() {
     let device = device();
     drop(buffer(&device, DType::F64, 100, 3));
     assert_eq!(
-        device.zeros(DType::F64, 100).unwrap().download().unwrap(),
+        DynBuffer::zeros(&device, DType::F64, 100)
+            .unwrap()
+            .download_bytes()
+            .unwrap(),
         vec![0; 800]
     );
 }

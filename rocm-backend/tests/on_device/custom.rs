@@ -1,4 +1,5 @@
 //! A caller's own kernels: compiled, loaded and launched; and everything about them that is refused, in which words.
+#![expect(unsafe_code, reason = "launches kernels")]
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +8,7 @@ use std::sync::OnceLock;
 use float8::F8E4M3;
 use half::{bf16, f16};
 use kernel_build::{Compiler, Target};
-use rocm_backend::{Buffer, DType, Device, DriverKind, Error, Launch, Module, Scalar};
+use rocm_backend::{DType, Device, DriverKind, DynBuffer, Error, Launch, Module, Scalar};
 
 use crate::support::{data, device, download, upload};
 
@@ -73,7 +74,7 @@ fn launch(launch: Launch<'_>) -> rocm_backend::Result<()> {
 #[track_caller]
 fn refused(answer: Launch<'_>, want: &str) {
     match launch(answer).unwrap_err() {
-        Error::Invalid(text) => assert_eq!(text, want),
+        error if error.is_invalid() => assert_eq!(error.to_string(), want),
         other => panic!("{other}"),
     }
 }
@@ -123,7 +124,7 @@ fn a_code_object_from_bytes_computes_the_same() {
 fn values_of_every_width_arrive_whole() {
     let device = device();
     let module = module(&device);
-    let mut y = device.zeros(DType::F64, 15).unwrap();
+    let mut y = DynBuffer::zeros(&device, DType::F64, 15).unwrap();
     let widths = module.kernel("widths").unwrap();
     let widths = widths
         .arg(true)
@@ -160,7 +161,7 @@ fn all_three_dimensions_and_dynamic_lds_reach_the_kernel() {
     let module = module(&device);
     let host: Vec<f32> = (0..24 * 12).map(|i| i as f32).collect();
     let x = upload(&device, &host);
-    let mut y = device.zeros(DType::F32, host.len()).unwrap();
+    let mut y = DynBuffer::zeros(&device, DType::F32, host.len()).unwrap();
     let turn = module.kernel("turn").unwrap();
     let turn = turn.grid([3, 2, 2]).workgroup([4, 3, 2]).dynamic_lds(24 * 4);
     launch(turn.arg(&x).arg(&mut y)).unwrap();
@@ -278,7 +279,7 @@ fn a_shape_that_cannot_run_is_refused() {
         .unwrap_err()
         .to_string();
     assert!(text.ends_with("is more than HIP launches"), "{text}");
-    let mut ints = device.zeros(DType::I32, 256).unwrap();
+    let mut ints = DynBuffer::zeros(&device, DType::I32, 256).unwrap();
     refused(
         module
             .kernel("static_lds")
@@ -306,7 +307,7 @@ fn a_code_object_of_another_target_is_refused_by_both_names() {
     let target = device.info().target();
     let other = if target == "gfx90a" { "gfx1030" } else { "gfx90a" };
     match device.load(&plain(other)).unwrap_err() {
-        Error::Invalid(text) => assert_eq!(
+        Error::CodeObject(text) => assert_eq!(
             text,
             format!("the code object is compiled for {other}, {device} executes {target}")
         ),
@@ -320,7 +321,7 @@ fn bytes_that_are_no_code_object_are_refused() {
     let whole = plain(device.info().target());
     for bytes in [&[], &whole[..100], &whole[..whole.len() - 1], &[0; 4096]] {
         let answer = device.load(bytes).map(drop);
-        assert!(matches!(answer, Err(Error::Invalid(_))), "{answer:?}");
+        assert!(matches!(answer, Err(Error::CodeObject(_))), "{answer:?}");
     }
 }
 
@@ -346,7 +347,7 @@ fn a_kernel_that_leaves_its_buffer_is_a_fault_of_the_software_gpu() {
     }
     let module = module(&device);
     let (x, mut y) = (upload(&device, &[1.0_f32; 8]), upload(&device, &[1.0_f32; 4]));
-    let saxpy = |n: usize, y: &mut Buffer| {
+    let saxpy = |n: usize, y: &mut DynBuffer| {
         let launch = module.kernel("saxpy").unwrap().workgroup(8);
         // SAFETY: with an `n` of 8 it leaves `y`, which the software GPU detects before anything is written there.
         unsafe { launch.arg(n).arg(1.0_f32).arg(&x).arg(y).launch() }
@@ -387,7 +388,7 @@ fn child_that_compiles_a_number() {
     let device = device();
     let number = std::env::var("NUMBER").unwrap();
     let source = format!("extern \"C\" __global__ void k(int *y) {{ *y = {number}; }}");
-    let mut y = device.zeros(DType::I32, 1).unwrap();
+    let mut y = DynBuffer::zeros(&device, DType::I32, 1).unwrap();
     let module = device.compile(&source).unwrap();
     launch(module.kernel("k").unwrap().arg(&mut y)).unwrap();
     println!("wrote {}", download::<i32>(&y)[0]);

@@ -1,6 +1,8 @@
 //! Devices, their memory and their events.
 
-use rocm_backend::{DType, Level, ops};
+use rocm_backend::ops::{self, Unary};
+use rocm_backend::trace::Level;
+use rocm_backend::{DType, DynBuffer};
 
 use crate::support::{data, device, download, flat, upload};
 
@@ -20,7 +22,7 @@ fn a_device_says_what_it_is() {
         format!("rocm:0 ({}, {})", info.name(), info.target())
     );
     assert_eq!(
-        info.driver().level() == Level::Hardware,
+        Level::of(info.driver()) == Level::Hardware,
         info.driver().library().is_some()
     );
 }
@@ -33,7 +35,7 @@ fn dropping_buffers_returns_their_memory() {
     let before = device.memory().unwrap();
     assert_eq!((before.live, before.buffers), (0, 0));
     let buffers: Vec<_> = (0..4)
-        .map(|_| device.uninit(DType::F32, SIZE / 16).unwrap())
+        .map(|_| DynBuffer::uninit(&device, DType::F32, SIZE / 16).unwrap())
         .collect();
     let held = device.memory().unwrap();
     assert_eq!((held.live, held.buffers), (SIZE, 4));
@@ -53,7 +55,7 @@ fn a_result_outlives_its_inputs_and_its_device_handle() {
     let result = {
         let device = device();
         let x = upload(&device, &host);
-        ops::unary("uneg", flat(&x, &[host.len()])).unwrap()
+        ops::unary(Unary::Neg, flat(&x, &[host.len()])).unwrap()
     };
     let want: Vec<f32> = host.iter().map(|x| -x).collect();
     assert_eq!(download::<f32>(&result), want);
@@ -64,7 +66,7 @@ fn an_event_is_done_once_it_was_waited_for() {
     let device = device();
     let start = device.record().unwrap();
     let x = upload(&device, &data::<f32>(2));
-    let y = ops::unary("uexp", flat(&x, &[x.len()])).unwrap();
+    let y = ops::unary(Unary::Exp, flat(&x, &[x.len()])).unwrap();
     let end = device.record().unwrap();
     end.synchronize().unwrap();
     assert!(end.is_done().unwrap());

@@ -1,30 +1,31 @@
 //! Element-wise kernels against a loop on the host: every layout, several dtypes, functions that are exact.
 
 use half::{bf16, f16};
-use rocm_backend::{View, ops};
+use rocm_backend::View;
+use rocm_backend::ops::{self, Binary, Compare, Unary, UnaryParam};
 
 use crate::support::{Element, LEN, WALKS, Walk, data, device, download, flat, upload};
 
 #[track_caller]
-fn check_unary<T: Element>(kernel: &str, f: impl Fn(T) -> T) {
+fn check_unary<T: Element>(op: Unary, f: impl Fn(T) -> T) {
     let device = device();
     let host = data::<T>(1);
     let x = upload(&device, &host);
     for walk in WALKS {
-        let got: Vec<T> = download(&ops::unary(kernel, walk.view(&x)).unwrap());
+        let got: Vec<T> = download(&ops::unary(op, walk.view(&x)).unwrap());
         let want: Vec<T> = walk.gather(&host).into_iter().map(&f).collect();
-        assert_eq!(got, want, "{kernel} on {:?}, {walk:?}", T::DTYPE);
+        assert_eq!(got, want, "{op:?} on {:?}, {walk:?}", T::DTYPE);
     }
 }
 
 #[test]
 fn unary_equals_a_host_loop_on_every_layout() {
-    check_unary::<f32>("uneg", |x| -x);
-    check_unary::<f64>("usqr", |x| x * x);
-    check_unary::<f16>("uabs", |x| f16::from_f32(x.to_f32().abs()));
-    check_unary::<bf16>("urelu", |x| if x > bf16::ZERO { x } else { bf16::ZERO });
-    check_unary::<i64>("urelu", |x| x.max(0));
-    check_unary::<u8>("ucopy", |x| x);
+    check_unary::<f32>(Unary::Neg, |x| -x);
+    check_unary::<f64>(Unary::Sqr, |x| x * x);
+    check_unary::<f16>(Unary::Abs, |x| f16::from_f32(x.to_f32().abs()));
+    check_unary::<bf16>(Unary::Relu, |x| if x > bf16::ZERO { x } else { bf16::ZERO });
+    check_unary::<i64>(Unary::Relu, |x| x.max(0));
+    check_unary::<u8>(Unary::Copy, |x| x);
 }
 
 /// For each walk, the other operand's walk of the same shape.
@@ -34,59 +35,56 @@ fn partner(walk: &Walk) -> Walk {
 }
 
 #[track_caller]
-fn check_binary<T: Element>(kernel: &str, f: impl Fn(T, T) -> T) {
+fn check_binary<T: Element>(op: Binary, f: impl Fn(T, T) -> T) {
     let device = device();
     let hosts = [data::<T>(1), data::<T>(4)];
     let [l, r] = hosts.each_ref().map(|host| upload(&device, host));
     for walk in WALKS {
         let other = partner(walk);
         for (walk, other) in [(*walk, other), (other, *walk)] {
-            let got: Vec<T> = download(&ops::binary(kernel, walk.view(&l), other.view(&r)).unwrap());
+            let got: Vec<T> = download(&ops::binary(op, walk.view(&l), other.view(&r)).unwrap());
             let pairs = walk.gather(&hosts[0]).into_iter().zip(other.gather(&hosts[1]));
             let want: Vec<T> = pairs.map(|(x, y)| f(x, y)).collect();
-            assert_eq!(got, want, "{kernel} on {:?}, {walk:?} and {other:?}", T::DTYPE);
+            assert_eq!(got, want, "{op:?} on {:?}, {walk:?} and {other:?}", T::DTYPE);
         }
     }
 }
 
 #[test]
 fn binary_equals_a_host_loop_on_every_layout() {
-    check_binary::<f32>("bsub", |x, y| x - y);
-    check_binary::<f64>("bmul", |x, y| x * y);
-    check_binary::<f16>("badd", |x, y| f16::from_f32(x.to_f32() + y.to_f32()));
-    check_binary::<bf16>("bmaximum", |x, y| if x > y { x } else { y });
-    check_binary::<i64>("bsub", |x, y| x - y);
-    check_binary::<u32>("bminimum", |x, y| x.min(y));
+    check_binary::<f32>(Binary::Sub, |x, y| x - y);
+    check_binary::<f64>(Binary::Mul, |x, y| x * y);
+    check_binary::<f16>(Binary::Add, |x, y| f16::from_f32(x.to_f32() + y.to_f32()));
+    check_binary::<bf16>(Binary::Maximum, |x, y| if x > y { x } else { y });
+    check_binary::<i64>(Binary::Sub, |x, y| x - y);
+    check_binary::<u32>(Binary::Minimum, |x, y| x.min(y));
 }
 
 #[track_caller]
-fn check_compare<T: Element>(kernel: &str, f: impl Fn(T, T) -> bool) {
+fn check_compare<T: Element>(op: Compare, f: impl Fn(T, T) -> bool) {
     let device = device();
     let hosts = [data::<T>(1), data::<T>(2)];
     let [l, r] = hosts.each_ref().map(|host| upload(&device, host));
     let mut seen = [false; 2];
     for walk in WALKS {
         let other = partner(walk);
-        let got: Vec<u8> = download(&ops::compare(kernel, walk.view(&l), other.view(&r)).unwrap());
+        let got: Vec<u8> = download(&ops::compare(op, walk.view(&l), other.view(&r)).unwrap());
         let pairs = walk.gather(&hosts[0]).into_iter().zip(other.gather(&hosts[1]));
         let want: Vec<u8> = pairs.map(|(x, y)| f(x, y).into()).collect();
-        assert_eq!(got, want, "{kernel} on {:?}, {walk:?} and {other:?}", T::DTYPE);
+        assert_eq!(got, want, "{op:?} on {:?}, {walk:?} and {other:?}", T::DTYPE);
         want.iter().for_each(|&answer| seen[usize::from(answer)] = true);
     }
-    assert_eq!(
-        seen, [true; 2],
-        "{kernel}: the data never gave one of the answers"
-    );
+    assert_eq!(seen, [true; 2], "{op:?}: the data never gave one of the answers");
 }
 
 #[test]
 fn comparisons_equal_a_host_loop_on_every_layout() {
-    check_compare::<f32>("eq", |x, y| x == y);
-    check_compare::<f64>("ne", |x, y| x != y);
-    check_compare::<i64>("lt", |x, y| x < y);
-    check_compare::<u8>("le", |x, y| x <= y);
-    check_compare::<f16>("gt", |x, y| x > y);
-    check_compare::<bf16>("ge", |x, y| x >= y);
+    check_compare::<f32>(Compare::Eq, |x, y| x == y);
+    check_compare::<f64>(Compare::Ne, |x, y| x != y);
+    check_compare::<i64>(Compare::Lt, |x, y| x < y);
+    check_compare::<u8>(Compare::Le, |x, y| x <= y);
+    check_compare::<f16>(Compare::Gt, |x, y| x > y);
+    check_compare::<bf16>(Compare::Ge, |x, y| x >= y);
 }
 
 #[test]
@@ -111,11 +109,11 @@ fn a_parameter_reaches_its_kernel() {
     let device = device();
     let host = [1.0_f32, 2.0, 3.0, -4.0];
     let x = upload(&device, &host);
-    let squares: Vec<f32> = download(&ops::unary_param("upowf", 2.0, flat(&x, &[4])).unwrap());
+    let squares: Vec<f32> = download(&ops::unary_param(UnaryParam::Powf, 2.0, flat(&x, &[4])).unwrap());
     for (got, want) in squares.iter().zip([1.0, 4.0, 9.0, 16.0]) {
         assert!((got - want).abs() <= 4.0 * f32::EPSILON * want, "{squares:?}");
     }
-    let elu: Vec<f32> = download(&ops::unary_param("uelu", 0.5, flat(&x, &[4])).unwrap());
+    let elu: Vec<f32> = download(&ops::unary_param(UnaryParam::Elu, 0.5, flat(&x, &[4])).unwrap());
     assert_eq!(elu[..3], host[..3]);
     assert!((elu[3] - 0.5 * (-4.0_f32).exp_m1()).abs() < 1e-6, "{elu:?}");
 }
@@ -127,15 +125,10 @@ fn a_long_tensor_is_computed_to_its_last_element() {
     let device = device();
     let host: Vec<f32> = (0..20_013_u16).map(f32::from).collect();
     let x = upload(&device, &host);
-    let got: Vec<f32> = download(&ops::unary("uneg", flat(&x, &[host.len()])).unwrap());
+    let got: Vec<f32> = download(&ops::unary(Unary::Neg, flat(&x, &[host.len()])).unwrap());
     assert!(got.iter().zip(&host).all(|(got, x)| *got == -x));
-    let transposed = View {
-        buffer: &x,
-        dims: &[COLUMNS, ROWS],
-        strides: &[1, COLUMNS],
-        offset: 0,
-    };
-    let got: Vec<f32> = download(&ops::unary("uneg", transposed).unwrap());
+    let transposed = View::new(&x, &[COLUMNS, ROWS], &[1, COLUMNS]);
+    let got: Vec<f32> = download(&ops::unary(Unary::Neg, transposed).unwrap());
     let want = (0..COLUMNS).flat_map(|column| (0..ROWS).map(move |row| row * COLUMNS + column));
     assert!(got.iter().zip(want).all(|(got, at)| *got == -host[at]));
     assert_eq!(got.len(), ROWS * COLUMNS);

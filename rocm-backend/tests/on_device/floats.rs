@@ -2,14 +2,14 @@
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, View};
+use rocm_backend::{DType, Device, DynBuffer, View};
 
-pub const FLOATS: &[DType] = &[DType::BF16, DType::F16, DType::F32, DType::F64, DType::F8E4M3];
+pub(crate) const FLOATS: &[DType] = &[DType::BF16, DType::F16, DType::F32, DType::F64, DType::F8E4M3];
 /// The dtypes of softmax, norms and rotary embeddings.
-pub const NEURAL: &[DType] = &[DType::BF16, DType::F16, DType::F32, DType::F64];
+pub(crate) const NEURAL: &[DType] = &[DType::BF16, DType::F16, DType::F32, DType::F64];
 
 /// A value as an element. Integers take the low bytes. A value with more bits than f32 is rounded to f32 first.
-pub fn encode(dtype: DType, value: f64) -> Vec<u8> {
+pub(crate) fn encode(dtype: DType, value: f64) -> Vec<u8> {
     match dtype {
         DType::BF16 => bf16::from_f32(value as f32).to_le_bytes().to_vec(),
         DType::F16 => f16::from_f32(value as f32).to_le_bytes().to_vec(),
@@ -21,7 +21,7 @@ pub fn encode(dtype: DType, value: f64) -> Vec<u8> {
 }
 
 /// An element as a number; exact but for integers beyond 2^53.
-pub fn decode(dtype: DType, bytes: &[u8]) -> f64 {
+pub(crate) fn decode(dtype: DType, bytes: &[u8]) -> f64 {
     let mut low = [0; 8];
     low[..bytes.len()].copy_from_slice(bytes);
     let word = u64::from_le_bytes(low);
@@ -39,12 +39,12 @@ pub fn decode(dtype: DType, bytes: &[u8]) -> f64 {
 }
 
 /// The nearest value of the dtype.
-pub fn rounded(dtype: DType, value: f64) -> f64 {
+pub(crate) fn rounded(dtype: DType, value: f64) -> f64 {
     decode(dtype, &encode(dtype, value))
 }
 
 /// Half the distance of 1 to the next value: what one rounding changes at most, relatively.
-pub fn unit(dtype: DType) -> f64 {
+pub(crate) fn unit(dtype: DType) -> f64 {
     let bits = match dtype {
         DType::BF16 => 8,
         DType::F16 => 11,
@@ -57,12 +57,12 @@ pub fn unit(dtype: DType) -> f64 {
 }
 
 /// [`unit`] of what the dtype is computed in.
-pub fn wide_unit(dtype: DType) -> f64 {
+pub(crate) fn wide_unit(dtype: DType) -> f64 {
     unit(if dtype == DType::F64 { dtype } else { DType::F32 })
 }
 
 /// Roundings between a term of a sum of `terms` and the sum, at most: a chain of 64 and of the chains, then a tree.
-pub fn depth(terms: usize) -> f64 {
+pub(crate) fn depth(terms: usize) -> f64 {
     let threads = if terms <= 32 {
         1
     } else {
@@ -72,14 +72,14 @@ pub fn depth(terms: usize) -> f64 {
     (per_thread.min(64) + per_thread.div_ceil(64) + 10) as f64
 }
 
-pub fn upload(device: &Device, dtype: DType, values: &[f64]) -> Buffer {
+pub(crate) fn upload(device: &Device, dtype: DType, values: &[f64]) -> DynBuffer {
     let bytes: Vec<u8> = values.iter().flat_map(|&value| encode(dtype, value)).collect();
-    device.upload(dtype, &bytes).unwrap()
+    DynBuffer::from_bytes(device, dtype, &bytes).unwrap()
 }
 
-pub fn download(buffer: &Buffer) -> Vec<f64> {
+pub(crate) fn download(buffer: &DynBuffer) -> Vec<f64> {
     let dtype = buffer.dtype();
-    let bytes = buffer.download().unwrap();
+    let bytes = buffer.download_bytes().unwrap();
     bytes
         .chunks_exact(dtype.size_in_bytes())
         .map(|element| decode(dtype, element))
@@ -87,22 +87,22 @@ pub fn download(buffer: &Buffer) -> Vec<f64> {
 }
 
 /// A contiguous view from element `offset` on.
-pub fn packed<'a>(buffer: &'a Buffer, dims: &'a [usize], strides: &'a [usize], offset: usize) -> View<'a> {
-    View {
-        buffer,
-        dims,
-        strides,
-        offset,
-    }
+pub(crate) fn packed<'a>(
+    buffer: &'a DynBuffer,
+    dims: &'a [usize],
+    strides: &'a [usize],
+    offset: usize,
+) -> View<'a> {
+    View::new(buffer, dims, strides).at(offset)
 }
 
 /// The strides of a contiguous tensor.
-pub fn contiguous(dims: &[usize]) -> Vec<usize> {
+pub(crate) fn contiguous(dims: &[usize]) -> Vec<usize> {
     (0..dims.len()).map(|d| dims[d + 1..].iter().product()).collect()
 }
 
 /// `count` values of the dtype between -range and range, always the same.
-pub fn random(dtype: DType, count: usize, range: f64, seed: u64) -> Vec<f64> {
+pub(crate) fn random(dtype: DType, count: usize, range: f64, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..count)
         .map(|_| {
@@ -115,7 +115,7 @@ pub fn random(dtype: DType, count: usize, range: f64, seed: u64) -> Vec<f64> {
 }
 
 /// Whether `got` is `want` but for `error` in what led to it and the rounding to `dtype`, near zero half a subnormal.
-pub fn is_near(dtype: DType, got: f64, want: f64, error: f64) -> bool {
+pub(crate) fn is_near(dtype: DType, got: f64, want: f64, error: f64) -> bool {
     let tiny = match dtype {
         DType::F8E4M3 => 0.5_f64.powi(10),
         DType::F16 => 0.5_f64.powi(25),

@@ -6,14 +6,14 @@ use rocm_backend::GgmlType;
 
 /// Blocks of one format, and the weights in them.
 #[derive(Debug, Default, Clone)]
-pub struct Coded {
-    pub bytes: Vec<u8>,
-    pub weights: Vec<f32>,
+pub(crate) struct Coded {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) weights: Vec<f32>,
 }
 
 /// Which numbers a block is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Values {
+pub(crate) enum Values {
     /// Any quants and group scales, scales about 1/100 of either sign.
     Any,
     /// All bytes 0.
@@ -25,10 +25,10 @@ pub enum Values {
 }
 
 /// Numbers that look random, the same in every run.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         self.0 = self
             .0
             .wrapping_mul(6364136223846793005)
@@ -37,7 +37,7 @@ impl Random {
     }
 
     /// From -1 to 1.
-    pub fn unit(&mut self) -> f32 {
+    pub(crate) fn unit(&mut self) -> f32 {
         self.below(20001) as f32 / 10000.0 - 1.0
     }
 }
@@ -265,7 +265,7 @@ impl Block<'_> {
 }
 
 /// One block for each of `values`.
-pub fn blocks(ty: GgmlType, values: &[Values], random: &mut Random) -> Coded {
+pub(crate) fn blocks(ty: GgmlType, values: &[Values], random: &mut Random) -> Coded {
     let mut coded = Coded::default();
     for &values in values {
         let mut block = Block {

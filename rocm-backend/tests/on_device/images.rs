@@ -2,11 +2,11 @@
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, View};
+use rocm_backend::{DType, Device, DynBuffer, View};
 
 use crate::floats::{FLOATS, decode};
 
-pub fn is_float(dtype: DType) -> bool {
+pub(crate) fn is_float(dtype: DType) -> bool {
     FLOATS.contains(&dtype)
 }
 
@@ -21,7 +21,7 @@ fn rounded(value: f64, digits: i32, least_unit: f64) -> f64 {
 }
 
 /// `value` as bytes of `dtype`: floats are rounded once, to nearest, from all of f64; integers keep their low bits.
-pub fn encode_one(dtype: DType, value: f64) -> Vec<u8> {
+pub(crate) fn encode_one(dtype: DType, value: f64) -> Vec<u8> {
     let whole = value as i64;
     match dtype {
         DType::U8 => vec![whole as u8],
@@ -39,7 +39,7 @@ pub fn encode_one(dtype: DType, value: f64) -> Vec<u8> {
     }
 }
 
-pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
+pub(crate) fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
     values
         .iter()
         .flat_map(|&value| encode_one(dtype, value))
@@ -48,8 +48,8 @@ pub fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
 
 /// The elements of `buffer`.
 #[track_caller]
-pub fn read(buffer: &Buffer) -> Vec<f64> {
-    let bytes = buffer.download().unwrap();
+pub(crate) fn read(buffer: &DynBuffer) -> Vec<f64> {
+    let bytes = buffer.download_bytes().unwrap();
     let size = buffer.dtype().size_in_bytes();
     bytes
         .chunks_exact(size)
@@ -58,7 +58,7 @@ pub fn read(buffer: &Buffer) -> Vec<f64> {
 }
 
 /// `values` as `dtype` holds them.
-pub fn held(dtype: DType, values: &[f64]) -> Vec<f64> {
+pub(crate) fn held(dtype: DType, values: &[f64]) -> Vec<f64> {
     values
         .iter()
         .map(|&value| decode(dtype, &encode_one(dtype, value)))
@@ -67,7 +67,7 @@ pub fn held(dtype: DType, values: &[f64]) -> Vec<f64> {
 
 /// How a tensor lies in its buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Lie {
+pub(crate) enum Lie {
     Contiguous,
     /// From element 5 on.
     Offset,
@@ -79,7 +79,7 @@ pub enum Lie {
     Repeated,
 }
 
-pub const LIES: [Lie; 5] = [
+pub(crate) const LIES: [Lie; 5] = [
     Lie::Contiguous,
     Lie::Offset,
     Lie::Transposed,
@@ -89,8 +89,8 @@ pub const LIES: [Lie; 5] = [
 
 /// A tensor on the host: a buffer, and how it is viewed.
 #[derive(Debug, Clone)]
-pub struct Tensor {
-    pub dims: Vec<usize>,
+pub(crate) struct Tensor {
+    pub(crate) dims: Vec<usize>,
     strides: Vec<usize>,
     offset: usize,
     data: Vec<f64>,
@@ -98,7 +98,7 @@ pub struct Tensor {
 
 impl Tensor {
     /// Element `i` of the buffer is `f(i)`.
-    pub fn new(dims: &[usize], lie: Lie, f: impl Fn(usize) -> f64) -> Tensor {
+    pub(crate) fn new(dims: &[usize], lie: Lie, f: impl Fn(usize) -> f64) -> Tensor {
         let packed = |dims: &[usize]| {
             let mut strides = vec![1; dims.len()];
             for d in (1..dims.len()).rev() {
@@ -137,13 +137,13 @@ impl Tensor {
     }
 
     /// Contiguous, of these elements.
-    pub fn of(dims: &[usize], values: &[f64]) -> Tensor {
+    pub(crate) fn of(dims: &[usize], values: &[f64]) -> Tensor {
         assert_eq!(dims.iter().product::<usize>(), values.len());
         Tensor::new(dims, Lie::Contiguous, |i| values[i])
     }
 
     /// Small whole numbers, each exact in every dtype: -4 to 4, of an unsigned dtype 0 to 4.
-    pub fn small(dtype: DType, dims: &[usize], lie: Lie, seed: usize) -> Tensor {
+    pub(crate) fn small(dtype: DType, dims: &[usize], lie: Lie, seed: usize) -> Tensor {
         let signed = is_float(dtype) || !matches!(dtype, DType::U8 | DType::U32);
         Tensor::new(dims, lie, |i| {
             let mixed = (i * 37 + seed * 11 + (i / 7) * 5) % 9;
@@ -155,7 +155,7 @@ impl Tensor {
         })
     }
 
-    pub fn at(&self, index: &[usize]) -> f64 {
+    pub(crate) fn at(&self, index: &[usize]) -> f64 {
         let place: usize = index
             .iter()
             .zip(&self.strides)
@@ -165,7 +165,7 @@ impl Tensor {
     }
 
     /// The element at (batch, channel, y, x) of a tensor of rows or images; `None` outside the image.
-    pub fn pixel(&self, batch: usize, channel: usize, y: isize, x: isize) -> Option<f64> {
+    pub(crate) fn pixel(&self, batch: usize, channel: usize, y: isize, x: isize) -> Option<f64> {
         let [.., width] = *self.dims else { return None };
         let height = if self.dims.len() == 4 { self.dims[2] } else { 1 };
         let y = usize::try_from(y).ok().filter(|&y| y < height)?;
@@ -177,22 +177,17 @@ impl Tensor {
         })
     }
 
-    pub fn upload(&self, device: &Device, dtype: DType) -> Buffer {
-        device.upload(dtype, &encode(dtype, &self.data)).unwrap()
+    pub(crate) fn upload(&self, device: &Device, dtype: DType) -> DynBuffer {
+        DynBuffer::from_bytes(device, dtype, &encode(dtype, &self.data)).unwrap()
     }
 
-    pub fn view<'a>(&'a self, buffer: &'a Buffer) -> View<'a> {
-        View {
-            buffer,
-            dims: &self.dims,
-            strides: &self.strides,
-            offset: self.offset,
-        }
+    pub(crate) fn view<'a>(&'a self, buffer: &'a DynBuffer) -> View<'a> {
+        View::new(buffer, &self.dims, &self.strides).at(self.offset)
     }
 }
 
 /// Every index of `dims`, in row-major order.
-pub fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
+pub(crate) fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for &dim in dims {
         let longer = all

@@ -2,7 +2,8 @@
 //! others.
 
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, DriverKind, Error, Level, Library, View, ops};
+use rocm_backend::trace::Level;
+use rocm_backend::{DType, Device, DriverKind, DynBuffer, Error, Library, View, ops, trace};
 
 use crate::support::{Element, device, download, upload};
 
@@ -129,13 +130,8 @@ impl Layout {
         at
     }
 
-    fn view<'a>(&'a self, buffer: &'a Buffer) -> View<'a> {
-        View {
-            buffer,
-            dims: &self.dims,
-            strides: &self.strides,
-            offset: self.offset,
-        }
+    fn view<'a>(&'a self, buffer: &'a DynBuffer) -> View<'a> {
+        View::new(buffer, &self.dims, &self.strides).at(self.offset)
     }
 
     fn numbers(&self) -> (usize, usize, usize) {
@@ -150,7 +146,7 @@ impl Layout {
 struct Operand<T> {
     layout: Layout,
     host: Vec<T>,
-    buffer: Buffer,
+    buffer: DynBuffer,
 }
 
 impl<T: Float> Operand<T> {
@@ -175,7 +171,7 @@ struct Answer<T> {
 #[track_caller]
 fn multiply<T: Float>(l: &Operand<T>, r: &Operand<T>) -> Vec<Answer<T>> {
     let ((b, m, k), (_, _, n)) = (l.layout.numbers(), r.layout.numbers());
-    let out = ops::matmul(l.view(), r.view(), (b, m, n, k)).unwrap();
+    let out = ops::matmul(l.view(), r.view()).unwrap();
     let got: Vec<T> = download(&out);
     assert_eq!(got.len(), b * m * n);
     let mut answers = Vec::new();
@@ -411,14 +407,14 @@ fn sixteen_bit_products_are_summed_in_f32() {
             DType::F16 => f16::ONE.to_le_bytes(),
             _ => bf16::ONE.to_le_bytes(),
         };
-        device.upload(dtype, &one.repeat(len)).unwrap()
+        DynBuffer::from_bytes(&device, dtype, &one.repeat(len)).unwrap()
     };
     for dtype in [DType::F16, DType::BF16] {
         let ones = ones(dtype);
         for columns in [1, 5] {
             let (l, r) = (Layout::plain(&[], 5, 4096), Layout::plain(&[], 4096, columns));
-            let out = ops::matmul(l.view(&ones), r.view(&ones), (1, 5, columns, 4096)).unwrap();
-            let bytes = out.download().unwrap();
+            let out = ops::matmul(l.view(&ones), r.view(&ones)).unwrap();
+            let bytes = out.download_bytes().unwrap();
             let got: Vec<f32> = bytes
                 .chunks_exact(2)
                 .map(|bytes| match dtype {
@@ -435,8 +431,8 @@ fn sixteen_bit_products_are_summed_in_f32() {
 fn subnormal_operands_count_as_what_they_are() {
     let device = device();
     let of = |device: &Device, x: f32, dtype| match dtype {
-        DType::F16 => device.upload(dtype, &f16::from_f32(x).to_le_bytes().repeat(9 * 40)),
-        _ => device.upload(dtype, &bf16::from_f32(x).to_le_bytes().repeat(9 * 40)),
+        DType::F16 => DynBuffer::from_bytes(device, dtype, &f16::from_f32(x).to_le_bytes().repeat(9 * 40)),
+        _ => DynBuffer::from_bytes(device, dtype, &bf16::from_f32(x).to_le_bytes().repeat(9 * 40)),
     };
     // The smallest number of each, 40 times, brought back by a power of two.
     for (dtype, tiny, factor) in [
@@ -445,7 +441,7 @@ fn subnormal_operands_count_as_what_they_are() {
     ] {
         let [l, r] = [tiny, factor].map(|x| of(&device, x, dtype).unwrap());
         let (left, right) = (Layout::plain(&[], 9, 40), Layout::plain(&[], 40, 9));
-        let out = ops::matmul(left.view(&l), right.view(&r), (1, 9, 9, 40)).unwrap();
+        let out = ops::matmul(left.view(&l), right.view(&r)).unwrap();
         let want = 40.0 * tiny * factor;
         match dtype {
             DType::F16 => assert_eq!(download::<f16>(&out), [f16::from_f32(want); 81]),
@@ -464,7 +460,7 @@ fn a_product_that_is_not_a_number_spoils_its_row_and_column_alone() {
         let l = upload(&device, &host);
         let r = upload(&device, &vec![1.0_f32; k * n]);
         let (left, right) = (Layout::plain(&[], m, k), Layout::plain(&[], k, n));
-        let out = ops::matmul(left.view(&l), right.view(&r), (1, m, n, k)).unwrap();
+        let out = ops::matmul(left.view(&l), right.view(&r)).unwrap();
         for (at, got) in download::<f32>(&out).into_iter().enumerate() {
             match at / n {
                 0 => assert_eq!(got, f32::INFINITY),
@@ -478,14 +474,12 @@ fn a_product_that_is_not_a_number_spoils_its_row_and_column_alone() {
 #[test]
 fn without_a_k_results_are_zero_and_without_m_n_or_b_there_are_none() {
     let device = device();
-    let stale = device
-        .upload(DType::F32, &1.0_f32.to_le_bytes().repeat(64))
-        .unwrap();
+    let stale = DynBuffer::from_bytes(&device, DType::F32, &1.0_f32.to_le_bytes().repeat(64)).unwrap();
     drop(stale);
-    let x = device.zeros(DType::F32, 64).unwrap();
+    let x = DynBuffer::zeros(&device, DType::F32, 64).unwrap();
     let product = |b: usize, m: usize, n: usize, k: usize| {
         let (l, r) = (Layout::plain(&[b], m, k), Layout::plain(&[b], k, n));
-        download::<f32>(&ops::matmul(l.view(&x), r.view(&x), (b, m, n, k)).unwrap())
+        download::<f32>(&ops::matmul(l.view(&x), r.view(&x)).unwrap())
     };
     assert_eq!(product(2, 5, 6, 0), vec![0.0; 60]);
     for (b, m, n) in [(0, 2, 3), (2, 0, 3), (2, 3, 0)] {
@@ -496,8 +490,7 @@ fn without_a_k_results_are_zero_and_without_m_n_or_b_there_are_none() {
 
 /// What served products of `device`, and how often.
 fn served(device: &Device) -> Vec<(&'static str, Level, u64)> {
-    let served = device
-        .served()
+    let served = trace::served(device)
         .into_iter()
         .inspect(|served| assert_eq!(served.op, "matmul"));
     served
@@ -575,7 +568,7 @@ fn products_in_a_process_of_their_own_are_right_through_the_model_of_rocblas_too
 #[test]
 fn operands_that_do_not_fit_together_are_refused() {
     let [one, two] = [device(), device()];
-    let zeros = |device: &Device, dtype| device.zeros(dtype, 24).unwrap();
+    let zeros = |device: &Device, dtype| DynBuffer::zeros(device, dtype, 24).unwrap();
     let (x, doubles, ints, stranger) = (
         zeros(&one, DType::F32),
         zeros(&one, DType::F64),
@@ -583,23 +576,21 @@ fn operands_that_do_not_fit_together_are_refused() {
         zeros(&two, DType::F32),
     );
     let (l, r) = (Layout::plain(&[2], 3, 4), Layout::plain(&[2], 4, 2));
-    let bmnk = (2, 3, 2, 4);
-    assert!(ops::matmul(l.view(&x), r.view(&x), bmnk).is_ok());
-    let refusal = |l: View<'_>, r: View<'_>, bmnk| match ops::matmul(l, r, bmnk) {
-        Err(Error::Invalid(text)) => text,
+    assert!(ops::matmul(l.view(&x), r.view(&x)).is_ok());
+    let refusal = |l: View<'_>, r: View<'_>| match ops::matmul(l, r) {
+        Err(error) if error.is_invalid() => error.to_string(),
         other => panic!("{other:?}"),
     };
 
     for wrong in [
-        (2, 3, 2, 3),
-        (2, 2, 2, 4),
-        (2, 3, 3, 4),
-        (3, 3, 2, 4),
-        (1, 3, 2, 4),
+        Layout::plain(&[2], 3, 2),
+        Layout::plain(&[3], 4, 2),
+        Layout::plain(&[], 4, 2),
+        Layout::plain(&[1], 4, 2),
     ] {
-        let text = refusal(l.view(&x), r.view(&x), wrong);
+        let text = refusal(l.view(&x), wrong.view(&x));
         assert!(
-            text.starts_with("matmul: [2, 3, 4] and [2, 4, 2] are not "),
+            text.starts_with("matmul: [2, 3, 4] and [") && text.contains("are not as many matrices"),
             "{text}"
         );
     }
@@ -608,19 +599,16 @@ fn operands_that_do_not_fit_together_are_refused() {
         strides: vec![1],
         offset: 0,
     };
-    assert!(
-        refusal(flat.view(&x), r.view(&x), bmnk)
-            .contains("[4] and [2, 4, 2] are not 2 matrices of 3x4 and 4x2")
-    );
+    assert!(refusal(flat.view(&x), r.view(&x)).contains("[4] and [2, 4, 2] are not as many matrices"));
     let mut short = l.clone();
     short.strides.pop();
-    assert!(refusal(short.view(&x), r.view(&x), bmnk).contains("are not 2 matrices"));
+    assert!(refusal(short.view(&x), r.view(&x)).contains("has not one stride for each dimension"));
     let mut outside = r.clone();
     outside.offset = 9;
-    assert!(refusal(l.view(&x), outside.view(&x), bmnk).contains("reaches element 24 of a buffer of 24"));
-    assert!(refusal(l.view(&x), r.view(&doubles), bmnk).contains("f32 times f64"));
-    assert!(refusal(l.view(&x), r.view(&stranger), bmnk).contains("not on one device"));
-    match ops::matmul(l.view(&ints), r.view(&ints), bmnk) {
+    assert!(refusal(l.view(&x), outside.view(&x)).contains("reaches element 24 of a buffer of 24"));
+    assert!(refusal(l.view(&x), r.view(&doubles)).contains("elements of f64 where f32 is expected"));
+    assert!(refusal(l.view(&x), r.view(&stranger)).contains("not on one device"));
+    match ops::matmul(l.view(&ints), r.view(&ints)) {
         Err(Error::Unsupported { op, dtype }) => assert_eq!((op.as_str(), dtype), ("matmul", DType::I64)),
         other => panic!("{other:?}"),
     }
@@ -634,6 +622,6 @@ fn operands_that_do_not_fit_together_are_refused() {
         strides: vec![0, 0],
         offset: 0,
     };
-    let text = refusal(endless.view(&x), row.view(&x), (1, usize::MAX, 2, 1));
+    let text = refusal(endless.view(&x), row.view(&x));
     assert!(text.contains("more elements than can be counted"), "{text}");
 }

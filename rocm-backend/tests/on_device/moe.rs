@@ -1,17 +1,22 @@
 //! Products by experts against a loop on the host.
 
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, Error, GgmlType, View, ops};
+use rocm_backend::ops::{self, Routes};
+use rocm_backend::{DType, Device, DynBuffer, Error, GgmlType, View};
 
 use crate::ggml_blocks::{Random, Values, blocks};
 use crate::support::{Element, device, download, upload};
 
-fn view<'a>(buffer: &'a Buffer, dims: &'a [usize], strides: &'a [usize]) -> View<'a> {
-    View {
-        buffer,
-        dims,
-        strides,
-        offset: 0,
+fn view<'a>(buffer: &'a DynBuffer, dims: &'a [usize], strides: &'a [usize]) -> View<'a> {
+    View::new(buffer, dims, strides)
+}
+
+fn unweighted<'a>(token_ids: &'a DynBuffer, expert_ids: &'a DynBuffer, topk: usize) -> Routes<'a> {
+    Routes {
+        topk_weights: None,
+        token_ids: token_ids.view(),
+        expert_ids: expert_ids.view(),
+        topk,
     }
 }
 
@@ -50,7 +55,7 @@ impl Problem {
         input: &[T],
         weights: &[T],
         scale: &[f32],
-    ) -> Result<Buffer, Error> {
+    ) -> Result<DynBuffer, Error> {
         let (input, weights) = (upload(device, input), upload(device, weights));
         let (tokens, experts) = (upload(device, &self.tokens()), upload(device, &self.experts()));
         let scale = upload(device, scale);
@@ -62,10 +67,12 @@ impl Problem {
                 &[EXPERTS, self.n, self.k],
                 &[self.n * self.k, self.k, 1],
             ),
-            self.is_weighted.then(|| view(&scale, &m, &[1])),
-            view(&tokens, &m, &[1]),
-            view(&experts, &m, &[1]),
-            self.topk,
+            Routes {
+                topk_weights: self.is_weighted.then(|| View::contiguous(&scale, &m)),
+                token_ids: tokens.view(),
+                expert_ids: experts.view(),
+                topk: self.topk,
+            },
         )
     }
 }
@@ -157,7 +164,7 @@ fn check_blocks(ty: GgmlType, unnamed: &[u32]) {
         topk: 2,
         is_weighted: false,
     };
-    let (n, k, m) = (problem.n, problem.k, problem.m());
+    let (n, k) = (problem.n, problem.k);
     let values = vec![Values::Exact; EXPERTS * n * k / ty.block_len()];
     let mut coded = blocks(ty, &values, &mut Random(5));
     let bytes = coded.bytes.len() / EXPERTS;
@@ -180,10 +187,7 @@ fn check_blocks(ty: GgmlType, unnamed: &[u32]) {
         ty,
         &weights,
         (EXPERTS, n, k),
-        None,
-        view(&tokens, &[m], &[1]),
-        view(&ids, &[m], &[1]),
-        problem.topk,
+        unweighted(&tokens, &ids, problem.topk),
     );
     let got: Vec<f32> = download(&out.unwrap());
     for (token, expert) in problem.tokens().into_iter().zip(experts) {
@@ -221,16 +225,13 @@ fn blocks_want_an_input_of_f32_and_all_their_bytes() {
     let device = device();
     let ids = upload(&device, &[0_u32, 1]);
     let weights = upload(&device, &[0_u8; 2 * 34]);
-    let ask = |x: &Buffer, experts| {
+    let ask = |x: &DynBuffer, experts| {
         ops::moe_gemm_gguf(
             view(x, &[2, 32], &[32, 1]),
             GgmlType::Q8_0,
             &weights,
             (experts, 1, 32),
-            None,
-            view(&ids, &[2], &[1]),
-            view(&ids, &[2], &[1]),
-            1,
+            unweighted(&ids, &ids, 1),
         )
     };
     let x = upload(&device, &[1.0_f32; 64]);
@@ -269,23 +270,29 @@ fn ids_out_of_range_and_tokens_named_twice_are_refused() {
     let (input, weights) = (upload(&device, &[1.0_f32; 8]), upload(&device, &[1.0_f32; 24]));
     let ask = |tokens: &[u32], experts: &[u32], topk| {
         let (tokens, experts) = (upload(&device, tokens), upload(&device, experts));
-        let (t, e) = ([tokens.len()], [experts.len()]);
         let out = ops::moe_gemm(
             view(&input, &[2, 4], &[4, 1]),
             view(&weights, &[2, 3, 4], &[12, 4, 1]),
-            None,
-            view(&tokens, &t, &[1]),
-            view(&experts, &e, &[1]),
-            topk,
+            unweighted(&tokens, &experts, topk),
         );
         out.map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(ask(&[1, 0], &[0, 1], 1), Ok(()));
     for (tokens, experts, topk, part) in [
-        (&[1, 2][..], &[0, 1][..], 1, "token 2 is out of range for 2"),
-        (&[1, 0], &[0, 2], 1, "expert 2 is out of range for 2"),
+        (
+            &[1, 2][..],
+            &[0, 1][..],
+            1,
+            "token 2 at position 1 of the ids is outside a dimension of 2",
+        ),
+        (
+            &[1, 0],
+            &[0, 2],
+            1,
+            "expert 2 at position 1 of the ids is outside a dimension of 2",
+        ),
         (&[1, 1], &[0, 1], 1, "token 1 is named twice"),
-        (&[1, 0], &[0, 1], 2, "expected 4 contiguous elements of u32"),
+        (&[1, 0], &[0, 1], 2, "expected 4 elements"),
         (&[1, 0], &[0, 1], 0, "a topk of 0"),
     ] {
         let refusal = ask(tokens, experts, topk).unwrap_err();

@@ -3,7 +3,8 @@
 //! stays as it was.
 
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Scalar, View, ops};
+use rocm_backend::ops::{self, Binary, Compare, Reduce, Unary};
+use rocm_backend::{DType, DynBuffer, Scalar, View, ViewMut};
 
 use crate::support::{Element, device, download, upload};
 
@@ -14,13 +15,8 @@ const PLACES: &[usize] = &[0, 1, 3, 4, 8, 15];
 /// Elements that no run reaches.
 const ROOM: usize = 1100;
 
-fn run<'a>(buffer: &'a Buffer, offset: usize, length: &'a [usize; 1]) -> View<'a> {
-    View {
-        buffer,
-        dims: length,
-        strides: &[1],
-        offset,
-    }
+fn run<'a>(buffer: &'a DynBuffer, offset: usize, length: &'a [usize; 1]) -> View<'a> {
+    View::new(buffer, length, &[1]).at(offset)
 }
 
 fn numbers<T: Element>(seed: i32) -> Vec<T> {
@@ -46,14 +42,14 @@ fn check_maps<T: Element>(relu: impl Fn(T) -> T, smaller: impl Fn(T, T) -> T) {
         let what = format!("{}: {length} elements from {at} and {beside}", T::DTYPE);
         let dims = [length];
         let [l, r] = [&hosts[0][at..at + length], &hosts[1][beside..beside + length]];
-        let got: Vec<T> = download(&ops::unary("urelu", run(&x, at, &dims)).unwrap());
+        let got: Vec<T> = download(&ops::unary(Unary::Relu, run(&x, at, &dims)).unwrap());
         let want: Vec<T> = l.iter().map(|&x| relu(x)).collect();
         assert_eq!(got, want, "urelu, {what}");
-        let both = |name| ops::binary(name, run(&x, at, &dims), run(&y, beside, &dims)).unwrap();
+        let both = |op| ops::binary(op, run(&x, at, &dims), run(&y, beside, &dims)).unwrap();
         let pairs = || l.iter().zip(r);
         let want: Vec<T> = pairs().map(|(&x, &y)| smaller(x, y)).collect();
-        assert_eq!(download::<T>(&both("bminimum")), want, "bminimum, {what}");
-        let less = ops::compare("lt", run(&x, at, &dims), run(&y, beside, &dims)).unwrap();
+        assert_eq!(download::<T>(&both(Binary::Minimum)), want, "bminimum, {what}");
+        let less = ops::compare(Compare::Lt, run(&x, at, &dims), run(&y, beside, &dims)).unwrap();
         let want: Vec<u8> = pairs().map(|(x, y)| u8::from(x < y)).collect();
         assert_eq!(download::<u8>(&less), want, "lt, {what}");
     });
@@ -144,7 +140,7 @@ fn what_is_written_in_place_leaves_what_is_around_it() {
         each_run(|length, [at, ..]| {
             let mut target = ops::cast(run(&source, 0, &[ROOM]), dtype).unwrap();
             let before: Vec<i32> = download(&ops::cast(run(&target, 0, &[ROOM]), DType::I32).unwrap());
-            ops::fill(&mut target, &[length], &[1], at, value).unwrap();
+            ops::fill(ViewMut::contiguous(&mut target, &[length]).at(at), value).unwrap();
             let mut want = before;
             want[at..at + length].fill(7);
             let got: Vec<i32> = download(&ops::cast(run(&target, 0, &[ROOM]), DType::I32).unwrap());
@@ -173,7 +169,11 @@ fn rows_are_copied_in_packs_and_one_by_one() {
             let [f, t]: [usize; 2] = [from.1 + row * from.0, to.1 + row * to.0];
             want[t..t + row_len].copy_from_slice(&host[f..f + row_len]);
         }
-        ops::copy2d(&source, &mut target, rows, row_len, from.0, to.0, from.1, to.1).unwrap();
+        ops::copy2d(
+            View::new(&source, &[rows, row_len], &[from.0, 1]).at(from.1),
+            ViewMut::new(&mut target, &[rows, row_len], &[to.0, 1]).at(to.1),
+        )
+        .unwrap();
         assert_eq!(
             download::<i16>(&target),
             want,
@@ -191,19 +191,15 @@ fn rows_of_any_length_and_place_are_summed_and_have_their_extremes() {
         if length > ROOM / 3 {
             return;
         }
-        let view = View {
-            buffer: &x,
-            dims: &[2, length],
-            strides: &[length, 1],
-            offset: at,
-        };
+        let dims = [2, length];
+        let view = View::contiguous(&x, &dims).at(at);
         let rows = [0, 1].map(|row| host[at + row * length..][..length].to_vec());
-        let sums: Vec<f16> = download(&ops::sum(view, &[1]).unwrap());
+        let sums: Vec<f16> = download(&ops::reduce(Reduce::Sum, view, &[1]).unwrap());
         let want = rows
             .each_ref()
             .map(|row| f16::from_f32(row.iter().map(|x| x.to_f32()).sum()));
         assert_eq!(sums, want, "sums of {length} from {at}");
-        let places: Vec<u32> = download(&ops::argmax(view, 1).unwrap());
+        let places: Vec<u32> = download(&ops::reduce(Reduce::ArgMax, view, &[1]).unwrap());
         let want = rows.each_ref().map(|row| {
             let best = row.iter().fold(f16::MIN, |best, &x| best.max(x));
             row.iter().position(|&x| x == best).unwrap() as u32

@@ -1,12 +1,12 @@
 //! Pooling against loops on the host: every dtype, layout and window.
 
-use rocm_backend::{Buffer, DType, Result, View, ops};
+use rocm_backend::{DType, DynBuffer, Result, View, ops};
 
 use crate::floats::FLOATS;
 use crate::images::{LIES, Lie, Tensor, held, indices, is_float, read};
 use crate::support::device;
 
-type Pool = fn(View<'_>, (usize, usize), (usize, usize)) -> Result<Buffer>;
+type Pool = fn(View<'_>, (usize, usize), (usize, usize)) -> Result<DynBuffer>;
 type Size = (usize, usize);
 
 const WINDOWS: [(Size, Size); 6] = [

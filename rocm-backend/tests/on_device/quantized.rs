@@ -1,7 +1,7 @@
 //! Tensors of ggml's formats, against blocks that the host wrote and products in f64.
 
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, Error, GgmlType, Result, View, ops};
+use rocm_backend::{DType, Device, DynBuffer, Error, GgmlType, Result, View, ops};
 
 use crate::ggml_blocks::{Coded, Random, Values, blocks};
 use crate::support::{device, download, flat, upload};
@@ -31,8 +31,8 @@ fn weights(ty: GgmlType, count: usize, values: Values, random: &mut Random) -> C
     blocks(ty, &vec![values; count / ty.block_len()], random)
 }
 
-fn upload_bytes(device: &Device, bytes: &[u8]) -> Buffer {
-    device.upload(DType::U8, bytes).unwrap()
+fn upload_bytes(device: &Device, bytes: &[u8]) -> DynBuffer {
+    DynBuffer::from_bytes(device, DType::U8, bytes).unwrap()
 }
 
 fn round(x: f32, dtype: DType) -> f32 {
@@ -44,7 +44,7 @@ fn round(x: f32, dtype: DType) -> f32 {
 }
 
 /// Activations in `dtype`, which they are exact in, behind `offset` elements that nothing may read.
-fn upload_activations(device: &Device, x: &[f32], dtype: DType, offset: usize) -> Buffer {
+fn upload_activations(device: &Device, x: &[f32], dtype: DType, offset: usize) -> DynBuffer {
     let all: Vec<f32> = vec![f32::NAN; offset]
         .into_iter()
         .chain(x.iter().copied())
@@ -59,7 +59,7 @@ fn upload_activations(device: &Device, x: &[f32], dtype: DType, offset: usize) -
     }
 }
 
-fn download_floats(buffer: &Buffer) -> Vec<f32> {
+fn download_floats(buffer: &DynBuffer) -> Vec<f32> {
     match buffer.dtype() {
         DType::F16 => download::<f16>(buffer).into_iter().map(f32::from).collect(),
         DType::BF16 => download::<bf16>(buffer).into_iter().map(f32::from).collect(),
@@ -69,19 +69,13 @@ fn download_floats(buffer: &Buffer) -> Vec<f32> {
 
 fn qmatmul(
     ty: GgmlType,
-    blocks: &Buffer,
+    blocks: &DynBuffer,
     nk: (usize, usize),
-    x: &Buffer,
+    x: &DynBuffer,
     rows: usize,
     offset: usize,
-) -> Result<Buffer> {
-    let view = View {
-        buffer: x,
-        dims: &[rows, nk.1],
-        strides: &[nk.1, 1],
-        offset,
-    };
-    ops::qmatmul(ty, blocks, nk, view)
+) -> Result<DynBuffer> {
+    ops::qmatmul(ty, blocks, nk, View::contiguous(x, &[rows, nk.1]).at(offset))
 }
 
 /// Half a step of the last bit of 1 in a dtype.
@@ -338,12 +332,7 @@ fn rows_are_the_ones_of_their_ids() {
             let coded = weights(ty, 5 * hidden, Values::Any, &mut Random(9));
             let buffer = upload_bytes(&device, &coded.bytes);
             let on_device = upload(&device, &[&[99], &ids[..]].concat());
-            let view = View {
-                buffer: &on_device,
-                dims: &[5],
-                strides: &[1],
-                offset: 1,
-            };
+            let view = View::new(&on_device, &[5], &[1]).at(1);
             let out = ops::get_rows(ty, &buffer, (5, hidden), view).unwrap();
             let expected: Vec<f32> = ids
                 .iter()
@@ -365,7 +354,7 @@ fn an_id_out_of_range_is_refused_with_its_value_and_bound() {
     };
     assert_eq!(
         rows(&[1, 5, 0]).unwrap_err().to_string(),
-        "get_rows: id 5 is out of range for 5 rows"
+        "get_rows: id 5 at position 1 of the ids is outside a dimension of 5"
     );
     assert!(rows(&[u32::MAX]).is_err());
     assert_eq!(rows(&[4, 0]).unwrap().len(), 64);
@@ -385,18 +374,9 @@ fn each_token_meets_the_experts_it_chose() {
             let buffer = upload_bytes(&device, &coded.bytes);
             let x: Vec<f32> = (0..tokens * rows_a_token * k).map(|_| random.unit()).collect();
             let (activations, on_device) = (upload(&device, &x), upload(&device, &ids));
-            let x_view = View {
-                buffer: &activations,
-                dims: &[tokens, rows_a_token, k],
-                strides: &[rows_a_token * k, k, 1],
-                offset: 0,
-            };
-            let ids_view = View {
-                buffer: &on_device,
-                dims: &[tokens, topk],
-                strides: &[topk, 1],
-                offset: 0,
-            };
+            let (dims, ids_dims) = ([tokens, rows_a_token, k], [tokens, topk]);
+            let x_view = View::contiguous(&activations, &dims);
+            let ids_view = View::contiguous(&on_device, &ids_dims);
             let out = ops::indexed_moe(ty, &buffer, (experts, n, k), x_view, ids_view);
             if !matches!(ty, GgmlType::Q8_0) && !ty.name().ends_with("_K") || ty == GgmlType::Q8K {
                 assert!(matches!(out, Err(Error::Unsupported { .. })), "{}", ty.name());
@@ -411,7 +391,9 @@ fn each_token_meets_the_experts_it_chose() {
             }
             let beyond = ops::indexed_moe(ty, &buffer, (2, n, k), x_view, ids_view).unwrap_err();
             assert!(
-                beyond.to_string().contains("id 2 is out of range for 2"),
+                beyond
+                    .to_string()
+                    .contains("id 2 at position 0 of the ids is outside a dimension of 2"),
                 "{beyond}"
             );
         }
@@ -439,7 +421,7 @@ fn shapes_and_dtypes_that_do_not_fit_are_refused() {
     let ty = GgmlType::Q4_0;
     let buffer = upload_bytes(&device, &[0; 36]);
     let x = upload(&device, &[0.0_f32; 128]);
-    let refusal = |result: Result<Buffer>| result.unwrap_err().to_string();
+    let refusal = |result: Result<DynBuffer>| result.unwrap_err().to_string();
     assert_eq!(
         refusal(ops::dequantize(ty, &buffer, 33, DType::F32)),
         "dequantize: rows of 33 are not whole blocks of q4_0, which hold 32"
@@ -448,22 +430,19 @@ fn shapes_and_dtypes_that_do_not_fit_are_refused() {
         refusal(ops::dequantize(ty, &buffer, 96, DType::F32)),
         "dequantize: 1 rows of 96 weights of q4_0 are more than 36 bytes"
     );
-    assert!(refusal(ops::dequantize(ty, &x, 32, DType::F32)).contains("in a buffer of f32"));
+    assert!(
+        refusal(ops::dequantize(ty, &x, 32, DType::F32)).contains("elements of f32 where u8 is expected")
+    );
     assert!(matches!(
         ops::dequantize(ty, &buffer, 32, DType::F64),
         Err(Error::Unsupported { .. })
     ));
     assert!(refusal(qmatmul(ty, &buffer, (2, 64), &x, 1, 0)).contains("more than 36 bytes"));
     assert!(refusal(qmatmul(ty, &buffer, (2, 32), &x, 4, 1)).contains("reaches element 128"));
-    let columns = View {
-        buffer: &x,
-        dims: &[4, 32],
-        strides: &[1, 4],
-        offset: 0,
-    };
-    assert!(refusal(ops::qmatmul(ty, &buffer, (2, 32), columns)).contains("not contiguous"));
+    let columns = View::new(&x, &[4, 32], &[1, 4]);
+    assert!(refusal(ops::qmatmul(ty, &buffer, (2, 32), columns)).contains("must be contiguous"));
     assert!(refusal(ops::qmatmul(ty, &buffer, (1, 64), columns)).contains("activations of [4, 32]"));
-    let ints = device.zeros(DType::I32, 32).unwrap();
+    let ints = DynBuffer::zeros(&device, DType::I32, 32).unwrap();
     assert!(matches!(
         qmatmul(ty, &buffer, (2, 32), &ints, 1, 0),
         Err(Error::Unsupported { .. })

@@ -1,6 +1,7 @@
 //! Sums, extremes and their places against a loop on the host: every dtype, layout and choice of dimensions.
 
-use rocm_backend::{DType, Device, Error, Result, View, ops};
+use rocm_backend::ops::{self, Reduce};
+use rocm_backend::{DType, Device, DynBuffer, Error};
 
 use crate::floats::{
     FLOATS, contiguous, decode, depth, download, encode, is_near, packed, random, rounded, upload, wide_unit,
@@ -60,27 +61,20 @@ fn first(row: &[f64], wanted: f64) -> f64 {
     row.iter().position(|&value| value == wanted).unwrap() as f64
 }
 
-type Op = fn(View<'_>, &[usize]) -> Result<rocm_backend::Buffer>;
 type Host = fn(&[f64]) -> f64;
 
-/// Each reduction, the host's, and whether it takes several dimensions.
-const OPS: &[(&str, Op, Host, bool)] = &[
-    ("sum", ops::sum, |row| row.iter().sum(), true),
-    ("min", ops::min, least, true),
-    ("max", ops::max, greatest, true),
-    (
-        "argmin",
-        |x, dims| ops::argmin(x, dims[0]),
-        |row| first(row, least(row)),
-        false,
-    ),
-    (
-        "argmax",
-        |x, dims| ops::argmax(x, dims[0]),
-        |row| first(row, greatest(row)),
-        false,
-    ),
+/// Each reduction and the host's.
+const OPS: &[(Reduce, Host)] = &[
+    (Reduce::Sum, |row| row.iter().sum()),
+    (Reduce::Min, least),
+    (Reduce::Max, greatest),
+    (Reduce::ArgMin, |row| first(row, least(row))),
+    (Reduce::ArgMax, |row| first(row, greatest(row))),
 ];
+
+fn is_place(op: Reduce) -> bool {
+    matches!(op, Reduce::ArgMin | Reduce::ArgMax)
+}
 
 #[test]
 fn every_reduction_equals_a_host_loop_on_every_layout_and_choice_of_dimensions() {
@@ -91,11 +85,8 @@ fn every_reduction_equals_a_host_loop_on_every_layout_and_choice_of_dimensions()
         for walk in WALKS.iter().filter(|walk| !walk.dims.contains(&0)) {
             let elements = walk.gather(&host);
             for dims in choices(walk.dims.len()) {
-                for (name, op, reference, several) in OPS {
-                    if !several && dims.len() != 1 {
-                        continue;
-                    }
-                    let got = op(walk.view(&x), &dims).unwrap();
+                for (op, reference) in OPS {
+                    let got = ops::reduce(*op, walk.view(&x), &dims).unwrap();
                     let want: Vec<f64> = rows(walk.dims, &dims)
                         .iter()
                         .map(|row| reference(&row.iter().map(|&at| elements[at]).collect::<Vec<_>>()))
@@ -104,7 +95,7 @@ fn every_reduction_equals_a_host_loop_on_every_layout_and_choice_of_dimensions()
                     assert_eq!(
                         download(&got),
                         want,
-                        "{name} of {dtype} over {dims:?} of {walk:?}"
+                        "{op:?} of {dtype} over {dims:?} of {walk:?}"
                     );
                 }
             }
@@ -113,12 +104,12 @@ fn every_reduction_equals_a_host_loop_on_every_layout_and_choice_of_dimensions()
 }
 
 /// Reduces `rows` rows that lie one after the other.
-fn of_rows(device: &Device, op: Op, dtype: DType, bytes: &[u8], rows: usize) -> Vec<Vec<u8>> {
-    let x = device.upload(dtype, bytes).unwrap();
+fn of_rows(device: &Device, op: Reduce, dtype: DType, bytes: &[u8], rows: usize) -> Vec<Vec<u8>> {
+    let x = DynBuffer::from_bytes(device, dtype, bytes).unwrap();
     let dims = [rows, x.len() / rows];
-    let out = op(packed(&x, &dims, &contiguous(&dims), 0), &[1]).unwrap();
+    let out = ops::reduce(op, packed(&x, &dims, &contiguous(&dims), 0), &[1]).unwrap();
     let size = out.dtype().size_in_bytes();
-    out.download()
+    out.download_bytes()
         .unwrap()
         .chunks_exact(size)
         .map(<[u8]>::to_vec)
@@ -143,18 +134,14 @@ fn extremes_of_rows_of_any_length_are_exact() {
                 .map(|value| rounded(dtype, value))
                 .collect();
             let bytes: Vec<u8> = values.iter().flat_map(|&value| encode(dtype, value)).collect();
-            for (name, op, reference, _) in &OPS[1..] {
-                let result = if name.starts_with("arg") {
-                    DType::U32
-                } else {
-                    dtype
-                };
+            for (op, reference) in &OPS[1..] {
+                let result = if is_place(*op) { DType::U32 } else { dtype };
                 let got: Vec<f64> = of_rows(&device, *op, dtype, &bytes, 3)
                     .iter()
                     .map(|element| decode(result, element))
                     .collect();
                 let want: Vec<f64> = values.chunks_exact(size).map(reference).collect();
-                assert_eq!(got, want, "{name} of {dtype}, rows of {size}");
+                assert_eq!(got, want, "{op:?} of {dtype}, rows of {size}");
             }
         }
     }
@@ -170,7 +157,7 @@ fn integer_sums_wrap_in_their_own_width() {
             let bytes: Vec<u8> = (0..2 * size * width)
                 .map(|i| (i * i % 251) as u8 | 0x81)
                 .collect();
-            let got = of_rows(&device, ops::sum, dtype, &bytes, 2);
+            let got = of_rows(&device, Reduce::Sum, dtype, &bytes, 2);
             let want: Vec<Vec<u8>> = bytes
                 .chunks_exact(size * width)
                 .map(|row| {
@@ -202,7 +189,7 @@ fn float_sums_keep_the_error_bound_of_their_tree() {
             let range = if dtype == DType::F8E4M3 { 1.0 } else { 10.0 };
             let values = random(dtype, 3 * size, range, 7 + size as u64);
             let bytes: Vec<u8> = values.iter().flat_map(|&value| encode(dtype, value)).collect();
-            let got = of_rows(&device, ops::sum, dtype, &bytes, 3);
+            let got = of_rows(&device, Reduce::Sum, dtype, &bytes, 3);
             for (row, got) in values.chunks_exact(size).zip(got) {
                 let (want, size_of_terms) =
                     (row.iter().sum::<f64>(), row.iter().map(|x| x.abs()).sum::<f64>());
@@ -229,7 +216,7 @@ fn many_ones_add_up_in_every_dtype_that_can_hold_their_number() {
         (DType::F32, 140_000),
     ] {
         let bytes = encode(dtype, 1.0).repeat(count);
-        let got = of_rows(&device, ops::sum, dtype, &bytes, 1);
+        let got = of_rows(&device, Reduce::Sum, dtype, &bytes, 1);
         assert_eq!(decode(dtype, &got[0]), count as f64, "{dtype}");
     }
 }
@@ -245,17 +232,17 @@ fn a_nan_anywhere_is_the_extreme_and_the_first_one_its_place() {
                 let x = upload(&device, dtype, &row);
                 let dims = [size];
                 let view = packed(&x, &dims, &[1], 0);
-                for (name, op, ..) in &OPS[1..] {
-                    let got = download(&op(view, &[0]).unwrap())[0];
-                    if name.starts_with("arg") {
+                for (op, _) in &OPS[1..] {
+                    let got = download(&ops::reduce(*op, view, &[0]).unwrap())[0];
+                    if is_place(*op) {
                         assert_eq!(
                             got, places[0] as f64,
-                            "{name} of {dtype}: NaN at {places:?} of {size}"
+                            "{op:?} of {dtype}: NaN at {places:?} of {size}"
                         );
                     } else {
                         assert!(
                             got.is_nan(),
-                            "{name} of {dtype}: {got}, NaN at {places:?} of {size}"
+                            "{op:?} of {dtype}: {got}, NaN at {places:?} of {size}"
                         );
                     }
                 }
@@ -279,12 +266,12 @@ fn the_first_of_equal_extremes_has_the_place() {
             let dims = [size];
             let view = packed(&x, &dims, &[1], 0);
             assert_eq!(
-                download(&ops::argmin(view, 0).unwrap()),
+                download(&ops::reduce(Reduce::ArgMin, view, &[0]).unwrap()),
                 [low[0] as f64],
                 "{dtype}, {size}"
             );
             assert_eq!(
-                download(&ops::argmax(view, 0).unwrap()),
+                download(&ops::reduce(Reduce::ArgMax, view, &[0]).unwrap()),
                 [high[0] as f64],
                 "{dtype}, {size}"
             );
@@ -306,11 +293,11 @@ fn rows_of_one_value_have_it_as_extreme_even_at_the_ends_of_the_dtype() {
     };
     for &dtype in DType::ALL {
         for end in ends(dtype) {
-            for (name, op, ..) in &OPS[1..] {
+            for (op, _) in &OPS[1..] {
                 let row = upload(&device, dtype, &vec![end; 70]);
-                let got = download(&op(packed(&row, &[70], &[1], 0), &[0]).unwrap())[0];
-                let want = if name.starts_with("arg") { 0.0 } else { end };
-                assert_eq!(got, want, "{name} of {dtype}, all {end}");
+                let got = download(&ops::reduce(*op, row.view(), &[0]).unwrap())[0];
+                let want = if is_place(*op) { 0.0 } else { end };
+                assert_eq!(got, want, "{op:?} of {dtype}, all {end}");
             }
         }
     }
@@ -323,18 +310,19 @@ fn zeros_are_ordered_by_their_sign_and_equal_in_place() {
         for row in [[-0.0, 0.0], [0.0, -0.0]] {
             let x = upload(&device, dtype, &row);
             let view = packed(&x, &[2], &[1], 0);
-            let [max, min] = [ops::max, ops::min].map(|op| download(&op(view, &[0]).unwrap())[0]);
+            let [max, min] =
+                [Reduce::Max, Reduce::Min].map(|op| download(&ops::reduce(op, view, &[0]).unwrap())[0]);
             assert!(
                 max.is_sign_positive() && min.is_sign_negative(),
                 "{dtype}: {max:?}, {min:?} of {row:?}"
             );
             assert_eq!(
-                download(&ops::argmax(view, 0).unwrap()),
+                download(&ops::reduce(Reduce::ArgMax, view, &[0]).unwrap()),
                 [0.0],
                 "{dtype}, {row:?}"
             );
             assert_eq!(
-                download(&ops::argmin(view, 0).unwrap()),
+                download(&ops::reduce(Reduce::ArgMin, view, &[0]).unwrap()),
                 [0.0],
                 "{dtype}, {row:?}"
             );
@@ -349,7 +337,7 @@ fn more_rows_than_workgroups_are_all_reduced() {
     let values: Vec<f64> = (0..2 * ROWS).map(|i| (i % 253) as f64).collect();
     let x = upload(&device, DType::U8, &values);
     let dims = [ROWS, 2];
-    let got = download(&ops::max(packed(&x, &dims, &[2, 1], 0), &[1]).unwrap());
+    let got = download(&ops::reduce(Reduce::Max, packed(&x, &dims, &[2, 1], 0), &[1]).unwrap());
     let want: Vec<f64> = values.chunks_exact(2).map(greatest).collect();
     assert!(
         got == want,
@@ -362,20 +350,20 @@ fn more_rows_than_workgroups_are_all_reduced() {
 #[test]
 fn sums_of_nothing_are_zero_and_extremes_of_nothing_are_refused() {
     let device = device();
-    let x = device.zeros(DType::F32, 0).unwrap();
+    let x = DynBuffer::zeros(&device, DType::F32, 0).unwrap();
     for (dims, reduced, results) in [(&[2, 0][..], 1, 2), (&[0, 3], 0, 3), (&[0, 3], 1, 0)] {
         let strides = contiguous(dims);
         let view = packed(&x, dims, &strides, 0);
         assert_eq!(
-            download(&ops::sum(view, &[reduced]).unwrap()),
+            download(&ops::reduce(Reduce::Sum, view, &[reduced]).unwrap()),
             vec![0.0; results],
             "{dims:?}"
         );
-        for (name, op, ..) in &OPS[1..] {
-            let refusal = op(view, &[reduced]).unwrap_err();
+        for (op, _) in &OPS[1..] {
+            let refusal = ops::reduce(*op, view, &[reduced]).unwrap_err();
             assert!(
-                matches!(refusal, Error::Invalid(_)),
-                "{name} of {dims:?}: {refusal}"
+                matches!(refusal, Error::Shape { .. }),
+                "{op:?} of {dims:?}: {refusal}"
             );
         }
     }
@@ -384,19 +372,19 @@ fn sums_of_nothing_are_zero_and_extremes_of_nothing_are_refused() {
 #[test]
 fn dimensions_that_are_not_there_or_named_twice_are_refused() {
     let device = device();
-    let x = device.zeros(DType::F32, 6).unwrap();
+    let x = DynBuffer::zeros(&device, DType::F32, 6).unwrap();
     let view = packed(&x, &[2, 3], &[3, 1], 0);
     for dims in [&[2][..], &[0, 0], &[1, 0, 1]] {
-        for op in [ops::sum, ops::min, ops::max] {
-            assert!(matches!(op(view, dims), Err(Error::Invalid(_))), "{dims:?}");
+        for (op, _) in OPS {
+            let answer = ops::reduce(*op, view, dims);
+            assert!(matches!(answer, Err(Error::Shape { .. })), "{op:?} over {dims:?}");
         }
     }
-    assert!(matches!(ops::argmax(view, 2), Err(Error::Invalid(_))));
     assert_eq!(
-        ops::sum(view, &[5]).unwrap_err().to_string(),
+        ops::reduce(Reduce::Sum, view, &[5]).unwrap_err().to_string(),
         "fast_sum: dimensions [5] of a tensor of 2 dimensions; expected different ones below 2"
     );
-    assert!(ops::sum(view, &[1, 0]).is_ok(), "in any order");
+    assert!(ops::reduce(Reduce::Sum, view, &[1, 0]).is_ok(), "in any order");
 }
 
 #[test]
@@ -428,13 +416,21 @@ fn sums_are_added_to_what_is_there() {
 #[test]
 fn sums_are_added_to_one_place_a_result_of_the_same_dtype() {
     let device = device();
-    let x = device.zeros(DType::F32, 6).unwrap();
+    let x = DynBuffer::zeros(&device, DType::F32, 6).unwrap();
     let view = packed(&x, &[2, 3], &[3, 1], 0);
-    for (dtype, len) in [(DType::F32, 3), (DType::F64, 2)] {
-        let mut out = device.zeros(dtype, len).unwrap();
-        let refusal = ops::add_sums(view, &[1], &mut out).unwrap_err();
-        assert!(matches!(refusal, Error::Invalid(_)), "{refusal}");
-    }
-    let mut out = device.zeros(DType::F32, 2).unwrap();
+    let refusal = |dtype, len| {
+        let mut out = DynBuffer::zeros(&device, dtype, len).unwrap();
+        ops::add_sums(view, &[1], &mut out).unwrap_err()
+    };
+    assert!(matches!(
+        refusal(DType::F32, 3),
+        Error::Length {
+            expected: 2,
+            found: 3,
+            ..
+        }
+    ));
+    assert!(matches!(refusal(DType::F64, 2), Error::DTypes { .. }));
+    let mut out = DynBuffer::zeros(&device, DType::F32, 2).unwrap();
     assert!(ops::add_sums(view, &[1], &mut out).is_ok());
 }

@@ -1,11 +1,11 @@
 //! Rotary embeddings against f64 on the host: exact on small whole numbers, one rounding on others.
 
-use rocm_backend::{Buffer, DType, Error, Result, View, ops};
+use rocm_backend::{DType, DynBuffer, Error, Result, View, ops};
 
 use crate::floats::{NEURAL, contiguous, download, is_near, packed, random, upload, wide_unit};
 use crate::support::device;
 
-type Op = fn(View<'_>, View<'_>, View<'_>) -> Result<Buffer>;
+type Op = fn(View<'_>, View<'_>, View<'_>) -> Result<DynBuffer>;
 
 /// Where the two elements of pair `i` of head `(batch, head, position)` lie.
 type Place = fn([usize; 4], [usize; 3], usize) -> [usize; 2];
@@ -165,7 +165,7 @@ fn fractions_are_rounded_once() {
 #[test]
 fn no_elements_give_none() {
     let device = device();
-    let x = device.zeros(DType::F32, 4).unwrap();
+    let x = DynBuffer::zeros(&device, DType::F32, 4).unwrap();
     let angles = packed(&x, &[2, 2], &[2, 1], 0);
     for (name, op, _) in OPS {
         let empty = packed(&x, &[0, 1, 1, 4], &[4, 4, 4, 1], 0);
@@ -176,7 +176,7 @@ fn no_elements_give_none() {
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let device = device();
-    let [x, halves] = [DType::F32, DType::F16].map(|dtype| device.zeros(dtype, 16).unwrap());
+    let [x, halves] = [DType::F32, DType::F16].map(|dtype| DynBuffer::zeros(&device, dtype, 16).unwrap());
     let (input, angles) = (
         packed(&x, &[2, 1, 2, 4], &[8, 8, 4, 1], 0),
         packed(&x, &[2, 2], &[2, 1], 0),
@@ -226,7 +226,7 @@ fn operands_that_do_not_fit_are_refused() {
         ];
         for (what, refusal) in refusals {
             assert!(
-                matches!(refusal, Err(Error::Invalid(_))),
+                refusal.as_ref().is_err_and(Error::is_invalid),
                 "{name}, {what}: {refusal:?}"
             );
         }

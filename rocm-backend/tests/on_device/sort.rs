@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rocm_backend::{DType, Error, View, ops};
+use rocm_backend::{DType, DynBuffer, View, ops};
 
 use crate::support::{Element, device, download, flat, upload};
 
@@ -57,12 +57,8 @@ fn check<T: Element>() {
     for &length in LENGTHS {
         let host = elements::<T>(ROWS * length, length as u64);
         let x = upload(&device, &host);
-        let view = View {
-            buffer: &x,
-            dims: &[ROWS, length],
-            strides: &[length, 1],
-            offset: 0,
-        };
+        let dims = [ROWS, length];
+        let view = View::contiguous(&x, &dims);
         for asc in [true, false] {
             let got: Vec<u32> = download(&ops::argsort(view, asc).unwrap());
             let want: Vec<u32> = host.chunks(length).flat_map(|row| order(row, asc)).collect();
@@ -108,12 +104,7 @@ fn argsort_sorts_each_row_from_the_views_offset() {
     let device = device();
     let host: Vec<i32> = (0..60).map(|i| i * 7 % 11).collect();
     let x = upload(&device, &host);
-    let view = View {
-        buffer: &x,
-        dims: &[2, 5, 5],
-        strides: &[25, 5, 1],
-        offset: 9,
-    };
+    let view = View::new(&x, &[2, 5, 5], &[25, 5, 1]).at(9);
     let got: Vec<u32> = download(&ops::argsort(view, true).unwrap());
     let want: Vec<u32> = host[9..59].chunks(5).flat_map(|row| order(row, true)).collect();
     assert_eq!(got, want);
@@ -122,14 +113,9 @@ fn argsort_sorts_each_row_from_the_views_offset() {
 #[test]
 fn the_order_of_nothing_is_empty() {
     let device = device();
-    let x = device.zeros(DType::F16, 4).unwrap();
+    let x = DynBuffer::zeros(&device, DType::F16, 4).unwrap();
     for (dims, strides) in [(&[0][..], &[1][..]), (&[3, 0], &[0, 1]), (&[0, 3], &[3, 1])] {
-        let view = View {
-            buffer: &x,
-            dims,
-            strides,
-            offset: 0,
-        };
+        let view = View::new(&x, dims, strides);
         let got = ops::argsort(view, true).unwrap();
         assert_eq!((got.len(), got.dtype()), (0, DType::U32), "{dims:?}");
     }
@@ -138,31 +124,19 @@ fn the_order_of_nothing_is_empty() {
 #[test]
 fn rows_that_cannot_be_sorted_are_refused() {
     let device = device();
-    let x = device.zeros(DType::F32, 12).unwrap();
-    let rows = View {
-        buffer: &x,
-        dims: &[3, 4],
-        strides: &[4, 1],
-        offset: 0,
-    };
+    let x = DynBuffer::zeros(&device, DType::F32, 12).unwrap();
+    let rows = View::new(&x, &[3, 4], &[4, 1]);
     let refusal = |view| match ops::argsort(view, false).unwrap_err() {
-        Error::Invalid(text) => text,
+        error if error.is_invalid() => error.to_string(),
         other => panic!("{other}"),
     };
-    let transposed = View {
-        strides: &[1, 3],
-        ..rows
-    };
-    assert_eq!(refusal(transposed), "argsort: the rows are not contiguous");
-    let scalar = View {
-        dims: &[],
-        strides: &[],
-        ..rows
-    };
+    let transposed = View::new(&x, &[3, 4], &[1, 3]);
+    assert_eq!(refusal(transposed), "argsort: the rows must be contiguous");
+    let scalar = View::contiguous(&x, &[]);
     assert_eq!(
         refusal(scalar),
         "argsort: a tensor without dimensions has no rows to sort"
     );
-    assert!(refusal(View { offset: 1, ..rows }).contains("reaches element 12 of a buffer of 12"));
+    assert!(refusal(rows.at(1)).contains("reaches element 12 of a buffer of 12"));
     assert!(ops::argsort(rows, false).is_ok());
 }

@@ -4,10 +4,10 @@ use std::fmt::Debug;
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rocm_backend::{Buffer, DType, Device, View};
+use rocm_backend::{DType, Device, DynBuffer, View};
 
 /// A host type of one dtype.
-pub trait Element: Copy + PartialEq + PartialOrd + Debug {
+pub(crate) trait Element: Copy + PartialEq + PartialOrd + Debug {
     const DTYPE: DType;
     /// A small whole number, negative where the type can.
     fn small(n: i32) -> Self;
@@ -54,14 +54,14 @@ impl Element for F8E4M3 {
 
 /// Sizes, strides and offset of a view into [`LEN`] elements.
 #[derive(Debug, Clone, Copy)]
-pub struct Walk {
-    pub dims: &'static [usize],
-    pub strides: &'static [usize],
-    pub offset: usize,
+pub(crate) struct Walk {
+    pub(crate) dims: &'static [usize],
+    pub(crate) strides: &'static [usize],
+    pub(crate) offset: usize,
 }
 
 /// Elements in the buffer that [`WALKS`] view.
-pub const LEN: usize = 64;
+pub(crate) const LEN: usize = 64;
 
 const fn walk(dims: &'static [usize], strides: &'static [usize], offset: usize) -> Walk {
     Walk {
@@ -72,7 +72,7 @@ const fn walk(dims: &'static [usize], strides: &'static [usize], offset: usize) 
 }
 
 /// One of each kind of layout.
-pub const WALKS: &[Walk] = &[
+pub(crate) const WALKS: &[Walk] = &[
     walk(&[4, 6], &[6, 1], 0),
     walk(&[4, 6], &[6, 1], 40), // to the last element
     walk(&[6, 4], &[1, 6], 3),  // transposed
@@ -89,24 +89,19 @@ pub const WALKS: &[Walk] = &[
 ];
 
 impl Walk {
-    pub fn view<'a>(&self, buffer: &'a Buffer) -> View<'a> {
-        View {
-            buffer,
-            dims: self.dims,
-            strides: self.strides,
-            offset: self.offset,
-        }
+    pub(crate) fn view<'a>(&self, buffer: &'a DynBuffer) -> View<'a> {
+        View::new(buffer, self.dims, self.strides).at(self.offset)
     }
 
     /// The elements in row-major order, as the host finds them.
-    pub fn gather<T: Copy>(&self, data: &[T]) -> Vec<T> {
+    pub(crate) fn gather<T: Copy>(&self, data: &[T]) -> Vec<T> {
         let mut found = Vec::new();
         self.visit(|at| found.push(data[at]));
         found
     }
 
     /// Calls `f` with the place of each element.
-    pub fn visit(&self, mut f: impl FnMut(usize)) {
+    pub(crate) fn visit(&self, mut f: impl FnMut(usize)) {
         let count: usize = self.dims.iter().product();
         let mut index = vec![0; self.dims.len()];
         for _ in 0..count {
@@ -127,38 +122,33 @@ impl Walk {
     }
 }
 
-pub fn device() -> Device {
+pub(crate) fn device() -> Device {
     Device::new(0).unwrap()
 }
 
 /// `LEN` elements, `seed` apart from one another's neighbours: -9 to 9, none equal to the next.
-pub fn data<T: Element>(seed: i32) -> Vec<T> {
+pub(crate) fn data<T: Element>(seed: i32) -> Vec<T> {
     (0..LEN as i32)
         .map(|i| T::small((i * 7 + seed * 5) % 10 - (i + seed) % 4))
         .collect()
 }
 
-pub fn upload<T: Element>(device: &Device, data: &[T]) -> Buffer {
+pub(crate) fn upload<T: Element>(device: &Device, data: &[T]) -> DynBuffer {
     let mut bytes = Vec::new();
     data.iter().for_each(|&element| element.push(&mut bytes));
-    device.upload(T::DTYPE, &bytes).unwrap()
+    DynBuffer::from_bytes(device, T::DTYPE, &bytes).unwrap()
 }
 
 #[track_caller]
-pub fn download<T: Element>(buffer: &Buffer) -> Vec<T> {
+pub(crate) fn download<T: Element>(buffer: &DynBuffer) -> Vec<T> {
     assert_eq!(buffer.dtype(), T::DTYPE);
-    let bytes = buffer.download().unwrap();
+    let bytes = buffer.download_bytes().unwrap();
     let elements: Vec<T> = bytes.chunks_exact(size_of::<T>()).map(T::read).collect();
     assert_eq!(elements.len(), buffer.len());
     elements
 }
 
 /// All of `buffer`, contiguous; `dims` is `[buffer.len()]`.
-pub fn flat<'a>(buffer: &'a Buffer, dims: &'a [usize; 1]) -> View<'a> {
-    View {
-        buffer,
-        dims,
-        strides: &[1],
-        offset: 0,
-    }
+pub(crate) fn flat<'a>(buffer: &'a DynBuffer, dims: &'a [usize; 1]) -> View<'a> {
+    View::new(buffer, dims, &[1])
 }

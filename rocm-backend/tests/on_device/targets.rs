@@ -5,7 +5,8 @@
 
 use std::process::Command;
 
-use rocm_backend::{Buffer, DType, Device, View, ops};
+use rocm_backend::ops::{self, Binary, Compare, Unary, UnaryParam};
+use rocm_backend::{DType, Device, DynBuffer, View};
 
 const TARGETS: [&str; 2] = ["gfx1100", "gfx942"];
 
@@ -118,9 +119,9 @@ fn infinity(dtype: DType) -> Option<u64> {
 
 /// FNV-1a of a result's bytes. All NaNs count as one: whose payload a sum of two has depends on the order in which the
 /// compiler put the operands.
-fn digest(buffer: &Buffer) -> u64 {
+fn digest(buffer: &DynBuffer) -> u64 {
     let size = buffer.dtype().size_in_bytes();
-    let mut bytes = buffer.download().unwrap();
+    let mut bytes = buffer.download_bytes().unwrap();
     for element in bytes.chunks_exact_mut(size) {
         let bits = element
             .iter()
@@ -136,10 +137,6 @@ fn digest(buffer: &Buffer) -> u64 {
     })
 }
 
-const UNARY: &str = "uabs uceil ucopy ucos uerf uexp ufloor ugelu ugelu_erf ulog uneg unormcdf urecip urelu uround \
-                     usigmoid usign usilu usin usqr usqrt utanh";
-const BINARY: &str = "badd bdiv bmaximum bminimum bmul bsub";
-const COMPARE: &str = "eq ge gt le lt ne";
 const DTYPES: [DType; 9] = [
     DType::U8,
     DType::U32,
@@ -162,23 +159,12 @@ fn child_that_prints_its_results() {
         // Every 16-bit number, and as many of the others.
         let len = 1 << 16;
         let all: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_le_bytes).collect();
-        let x = device
-            .upload(dtype, &if size == 2 { all } else { bytes(1, len, size) })
+        let x = DynBuffer::from_bytes(&device, dtype, &if size == 2 { all } else { bytes(1, len, size) })
             .unwrap();
-        let y = device.upload(dtype, &bytes(2, len, size)).unwrap();
-        let flat = |buffer| View {
-            buffer,
-            dims: &[1 << 16],
-            strides: &[1],
-            offset: 0,
-        };
-        let turned = |buffer| View {
-            buffer,
-            dims: &[64, 1000],
-            strides: &[1, 64],
-            offset: 7,
-        };
-        let print = |kernel: &str, result: rocm_backend::Result<Buffer>| {
+        let y = DynBuffer::from_bytes(&device, dtype, &bytes(2, len, size)).unwrap();
+        let flat = |buffer| View::new(buffer, &[1 << 16], &[1]);
+        let turned = |buffer| View::new(buffer, &[64, 1000], &[1, 64]).at(7);
+        let print = |kernel: &str, result: rocm_backend::Result<DynBuffer>| {
             // A kernel that a dtype does not have, no card has.
             let text = result.map_or_else(
                 |error| error.to_string(),
@@ -186,19 +172,19 @@ fn child_that_prints_its_results() {
             );
             println!("result {kernel} {dtype} {text}");
         };
-        for kernel in UNARY.split_whitespace() {
-            print(kernel, ops::unary(kernel, flat(&x)));
-            print(kernel, ops::unary(kernel, turned(&x)));
+        for &op in Unary::ALL {
+            print(op.name(), ops::unary(op, flat(&x)));
+            print(op.name(), ops::unary(op, turned(&x)));
         }
-        for kernel in ["uelu", "upowf"] {
-            print(kernel, ops::unary_param(kernel, 1.7, flat(&x)));
+        for &op in UnaryParam::ALL {
+            print(op.name(), ops::unary_param(op, 1.7, flat(&x)));
         }
-        for kernel in BINARY.split_whitespace() {
-            print(kernel, ops::binary(kernel, flat(&x), flat(&y)));
-            print(kernel, ops::binary(kernel, turned(&x), turned(&y)));
+        for &op in Binary::ALL {
+            print(op.name(), ops::binary(op, flat(&x), flat(&y)));
+            print(op.name(), ops::binary(op, turned(&x), turned(&y)));
         }
-        for kernel in COMPARE.split_whitespace() {
-            print(kernel, ops::compare(kernel, flat(&x), flat(&y)));
+        for &op in Compare::ALL {
+            print(op.name(), ops::compare(op, flat(&x), flat(&y)));
         }
         print("affine", ops::affine(turned(&x), 1.25, -3.5));
     }

@@ -1,7 +1,7 @@
 //! Upsampling against loops on the host: every dtype and layout, larger and smaller. The host's arithmetic is the kernels',
 //! operator for operator, so that equality is asked for.
 
-use rocm_backend::{DType, ops};
+use rocm_backend::{DType, DynBuffer, ops};
 
 use crate::images::{LIES, Lie, Tensor, held, indices, read};
 use crate::support::device;
@@ -53,7 +53,23 @@ struct Bilinear {
     scales: [Option<f64>; 2],
 }
 
+/// Elements are areas, and the sizes say how far apart results lie.
+fn sized(h: usize, w: usize) -> ops::Bilinear {
+    ops::Bilinear {
+        size: [h, w],
+        ..ops::Bilinear::default()
+    }
+}
+
 impl Bilinear {
+    fn how(&self) -> ops::Bilinear {
+        ops::Bilinear {
+            size: self.size,
+            align_corners: self.align_corners,
+            scale: self.scales,
+        }
+    }
+
     /// Two neighbours and the weight of the second.
     fn between(&self, axis: usize, out: usize, input: usize) -> (usize, usize, f64) {
         let (output, out) = (self.size[axis], out as f64);
@@ -92,8 +108,7 @@ impl Bilinear {
     #[track_caller]
     fn check(&self, dtype: DType, x: &Tensor) {
         let buffer = x.upload(&device(), dtype);
-        let ([h, w], [scale_h, scale_w]) = (self.size, self.scales);
-        let got = ops::upsample_bilinear2d(x.view(&buffer), h, w, self.align_corners, scale_h, scale_w);
+        let got = ops::upsample_bilinear2d(x.view(&buffer), self.how());
         let want = held(dtype, &self.expected(x));
         assert_eq!(read(&got.unwrap()), want, "{dtype}, {self:?} of {:?}", x.dims);
     }
@@ -174,7 +189,14 @@ fn an_image_of_the_same_size_is_copied_from_its_view() {
         let buffer = x.upload(&device(), DType::F32);
         let want: Vec<f64> = indices(&x.dims).iter().map(|at| x.at(at)).collect();
         for scale in [None, Some(1.3)] {
-            let got = ops::upsample_bilinear2d(x.view(&buffer), 3, 4, false, scale, scale).unwrap();
+            let got = ops::upsample_bilinear2d(
+                x.view(&buffer),
+                ops::Bilinear {
+                    scale: [scale; 2],
+                    ..sized(3, 4)
+                },
+            )
+            .unwrap();
             assert_eq!(read(&got), want, "{lie:?}");
         }
     }
@@ -195,7 +217,7 @@ fn the_mixture_is_rounded_once() {
         let weight = bilinear.between(1, 1, 2).2;
         assert!(weight != 0.5 && (weight - 0.5).abs() < 1e-8, "{weight}");
         let buffer = x.upload(&device(), DType::F16);
-        let got = ops::upsample_bilinear2d(x.view(&buffer), 1, 3, false, None, bilinear.scales[1]).unwrap();
+        let got = ops::upsample_bilinear2d(x.view(&buffer), bilinear.how()).unwrap();
         assert_eq!(read(&got)[1], want, "{weight}");
     }
 }
@@ -204,14 +226,12 @@ fn the_mixture_is_rounded_once() {
 fn integers_truncate_and_the_largest_stays_the_largest() {
     let x = Tensor::of(&[1, 1, 1, 2], &[-3.0, 0.0]);
     let buffer = x.upload(&device(), DType::I32);
-    let got = ops::upsample_bilinear2d(x.view(&buffer), 1, 4, false, None, None).unwrap();
+    let got = ops::upsample_bilinear2d(x.view(&buffer), sized(1, 4)).unwrap();
     assert_eq!(read(&got), [-3.0, -2.0, 0.0, 0.0], "of -3, -2.25, -0.75, 0");
     let device = device();
-    let largest = device
-        .upload(DType::I64, &i64::MAX.to_le_bytes().repeat(2))
-        .unwrap();
-    let got = ops::upsample_bilinear2d(x.view(&largest), 1, 3, false, None, None).unwrap();
-    assert_eq!(got.download().unwrap(), i64::MAX.to_le_bytes().repeat(3));
+    let largest = DynBuffer::from_bytes(&device, DType::I64, &i64::MAX.to_le_bytes().repeat(2)).unwrap();
+    let got = ops::upsample_bilinear2d(x.view(&largest), sized(1, 3)).unwrap();
+    assert_eq!(got.download_bytes().unwrap(), i64::MAX.to_le_bytes().repeat(3));
 }
 
 #[test]
@@ -225,9 +245,15 @@ fn empty_results_are_empty_and_what_makes_no_sense_is_refused() {
             .is_empty()
     );
     assert!(
-        ops::upsample_bilinear2d(empty.view(&buffer), 4, 4, true, None, None)
-            .unwrap()
-            .is_empty()
+        ops::upsample_bilinear2d(
+            empty.view(&buffer),
+            ops::Bilinear {
+                align_corners: true,
+                ..sized(4, 4)
+            }
+        )
+        .unwrap()
+        .is_empty()
     );
     let hollow = Tensor::small(DType::F32, &[1, 3, 0], Lie::Contiguous, 1);
     assert_eq!(
@@ -246,7 +272,14 @@ fn empty_results_are_empty_and_what_makes_no_sense_is_refused() {
         "upsample_nearest1d: an input of [1, 1, 2, 2]; it must have 3 dimensions"
     );
     for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refusal = ops::upsample_bilinear2d(x.view(&buffer), 3, 3, false, Some(scale), None).unwrap_err();
+        let refusal = ops::upsample_bilinear2d(
+            x.view(&buffer),
+            ops::Bilinear {
+                scale: [Some(scale), None],
+                ..sized(3, 3)
+            },
+        )
+        .unwrap_err();
         assert!(
             refusal.to_string().contains("must be finite and greater than 0"),
             "{refusal}"

@@ -1,7 +1,8 @@
 //! Random work on random buffers, every one with a mirror on the host: what a pool of memory, streams that share it and
 //! transfers do wrong shows as a buffer that differs from its mirror. Used by tests/memory.rs and examples/soak.rs.
 
-use rocm_backend::{Buffer, DType, Device, Result, View, ops};
+use rocm_backend::ops::{self, Binary, Unary};
+use rocm_backend::{Buffer, Device, Result, View};
 
 /// Buffers held at a time at most.
 const HELD: usize = 24;
@@ -38,7 +39,7 @@ impl Random {
 /// A buffer and what it must hold.
 struct Held {
     device: usize,
-    buffer: Buffer,
+    buffer: Buffer<f32>,
     mirror: Vec<f32>,
 }
 
@@ -47,7 +48,7 @@ struct Held {
 ///
 /// # Errors
 /// What differs from its mirror, or the backend's error, with the step.
-pub fn run(
+pub(crate) fn run(
     devices: &[Device],
     seed: u64,
     mut go_on: impl FnMut(u64) -> bool,
@@ -72,7 +73,9 @@ fn step(devices: &[Device], random: &mut Random, held: &mut Vec<Held>) -> std::r
         let device = random.below(devices.len());
         let len = random.len();
         let mirror = random.numbers(len);
-        let buffer = upload(&devices[device], &mirror).map_err(|error| error.to_string())?;
+        let buffer = devices[device]
+            .upload(&mirror)
+            .map_err(|error| error.to_string())?;
         held.push(Held {
             device,
             buffer,
@@ -101,90 +104,70 @@ fn step(devices: &[Device], random: &mut Random, held: &mut Vec<Held>) -> std::r
 }
 
 /// A new buffer made of `of`, and what it must hold.
-fn work(devices: &[Device], random: &mut Random, what: usize, of: &Held) -> Result<(Buffer, Vec<f32>)> {
+fn work(devices: &[Device], random: &mut Random, what: usize, of: &Held) -> Result<(Buffer<f32>, Vec<f32>)> {
     let (x, host) = (&of.buffer, &of.mirror);
-    let dims = [x.len()];
-    let flat = View {
-        buffer: x,
-        dims: &dims,
-        strides: &[1],
-        offset: 0,
-    };
+    let flat = x.view();
     // Kernels run in software at times: what is large is only copied.
     if what == 4 || x.len() > 1 << 14 {
         return Ok((x.try_clone()?, host.clone()));
     }
     Ok(match what {
-        5 => (ops::unary("uneg", flat)?, host.iter().map(|x| -x).collect()),
-        6 => (ops::unary("uabs", flat)?, host.iter().map(|x| x.abs()).collect()),
+        5 => (
+            ops::unary(Unary::Neg, flat)?.typed()?,
+            host.iter().map(|x| -x).collect(),
+        ),
+        6 => (
+            ops::unary(Unary::Abs, flat)?.typed()?,
+            host.iter().map(|x| x.abs()).collect(),
+        ),
         7 => (
-            ops::binary("badd", flat, flat)?,
+            ops::binary(Binary::Add, flat, flat)?.typed()?,
             host.iter().map(|x| x + x).collect(),
         ),
         8 => {
             // By columns: a table of strides.
             let rows = 1 + random.below(9);
             let cols = x.len() / rows;
-            let dims = [cols, rows];
-            let turned = View {
-                buffer: x,
-                dims: &dims,
-                strides: &[1, cols],
-                offset: x.len() - rows * cols,
-            };
+            let (dims, strides) = ([cols, rows], [1, cols]);
+            let turned = View::new(x, &dims, &strides).at(x.len() - rows * cols);
             let first = x.len() - rows * cols;
             let mirror = (0..cols).flat_map(|col| (0..rows).map(move |row| host[first + row * cols + col]));
-            (ops::unary("ucopy", turned)?, mirror.collect())
+            (ops::unary(Unary::Copy, turned)?.typed()?, mirror.collect())
         }
         _ => product(&devices[of.device], random)?,
     })
 }
 
 /// A product of two new matrices of whole numbers, which is exact.
-fn product(device: &Device, random: &mut Random) -> Result<(Buffer, Vec<f32>)> {
+fn product(device: &Device, random: &mut Random) -> Result<(Buffer<f32>, Vec<f32>)> {
     let [m, n, k] = [0; 3].map(|_| 1 + random.below(12));
     let (l, r) = (random.numbers(m * k), random.numbers(k * n));
-    let (left, right) = (upload(device, &l)?, upload(device, &r)?);
-    let matrix = |buffer, dims, strides| View {
-        buffer,
-        dims,
-        strides,
-        offset: 0,
-    };
+    let (left, right) = (device.upload(&l)?, device.upload(&r)?);
     let out = ops::matmul(
-        matrix(&left, &[m, k], &[k, 1]),
-        matrix(&right, &[k, n], &[n, 1]),
-        (1, m, n, k),
+        View::contiguous(&left, &[m, k]),
+        View::contiguous(&right, &[k, n]),
     )?;
     let element = |i: usize| {
         let terms = (0..k).map(|at| l[i / n * k + at] * r[at * n + i % n]);
         // From +0 on, as the kernel: a sum of no terms in Rust is -0.
         terms.fold(0.0, |sum, term| sum + term)
     };
-    Ok((out, (0..m * n).map(element).collect()))
-}
-
-fn upload(device: &Device, host: &[f32]) -> Result<Buffer> {
-    let bytes: Vec<u8> = host.iter().flat_map(|x| x.to_le_bytes()).collect();
-    device.upload(DType::F32, &bytes)
+    Ok((out.typed()?, (0..m * n).map(element).collect()))
 }
 
 /// Whether a buffer holds what its mirror has, bit for bit.
 fn check(held: &Held) -> std::result::Result<(), String> {
-    let bytes = held.buffer.download().map_err(|error| error.to_string())?;
-    let elements = bytes
-        .chunks_exact(4)
-        .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]));
-    let mut pairs = elements.zip(&held.mirror).enumerate();
+    let elements = held.buffer.download().map_err(|error| error.to_string())?;
+    let mut pairs = elements.iter().zip(&held.mirror).enumerate();
     match pairs.find(|(_, (x, want))| x.to_bits() != want.to_bits()) {
         Some((at, (x, want))) => Err(format!(
             "element {at} of {} is {x}, expected {want}",
             held.mirror.len()
         )),
-        None if bytes.len() == 4 * held.mirror.len() => Ok(()),
+        None if elements.len() == held.mirror.len() => Ok(()),
         None => Err(format!(
-            "{} bytes for {} elements",
-            bytes.len(),
+            "{} elements, expected {}",
+            elements.len(),
             held.mirror.len()
         )),
     }
@@ -192,10 +175,10 @@ fn check(held: &Held) -> std::result::Result<(), String> {
 
 /// That a buffer which is not what it must be is noticed.
 #[cfg(test)]
-pub fn notices_a_wrong_element(device: &Device) -> bool {
+pub(crate) fn notices_a_wrong_element(device: &Device) -> bool {
     let held = |mirror| Held {
         device: 0,
-        buffer: upload(device, &[1.0, 2.0]).unwrap(),
+        buffer: device.upload(&[1.0, 2.0]).unwrap(),
         mirror,
     };
     check(&held(vec![1.0, 2.0])).is_ok()

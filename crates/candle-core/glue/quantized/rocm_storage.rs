@@ -6,7 +6,7 @@
 //! each row is multiplied by itself: slower, for comparing numbers between the two. Experts, which the CPU has not, are not.
 
 use rocm_backend::environment::{ACTIVATIONS, Activations};
-use rocm_backend::{Buffer, DType, GgmlType as Format, ops};
+use rocm_backend::{DType, DynBuffer, GgmlType as Format, ViewMut, ops};
 
 use super::{GgmlDType, QStorage};
 use crate::{CpuStorage, Layout, Result, RocmDevice, RocmStorage, Shape, backend::BackendStorage as _};
@@ -14,7 +14,7 @@ use crate::{CpuStorage, Layout, Result, RocmDevice, RocmStorage, Shape, backend:
 /// Blocks of one format on a ROCm device.
 pub struct QRocmStorage {
     /// Bytes, as a file has them.
-    blocks: Buffer,
+    blocks: DynBuffer,
     dtype: GgmlDType,
     device: RocmDevice,
 }
@@ -45,7 +45,7 @@ impl QRocmStorage {
     pub fn zeros(device: &RocmDevice, elem_count: usize, dtype: GgmlDType) -> Result<Self> {
         let bytes = elem_count.div_ceil(dtype.block_size()) * dtype.type_size();
         Ok(QRocmStorage {
-            blocks: device.backend().zeros(DType::U8, bytes)?,
+            blocks: DynBuffer::zeros(device.backend(), DType::U8, bytes)?,
             dtype,
             device: device.clone(),
         })
@@ -68,7 +68,7 @@ impl QRocmStorage {
 
     /// The blocks' bytes, on the host.
     pub fn data(&self) -> Result<Vec<u8>> {
-        Ok(self.blocks.download()?)
+        Ok(self.blocks.download_bytes()?)
     }
 
     /// The weights as f32.
@@ -85,7 +85,7 @@ impl QRocmStorage {
         Ok(self.storage(ops::dequantize(format(self.dtype), &self.blocks, elem_count, to)?))
     }
 
-    fn storage(&self, buffer: Buffer) -> RocmStorage {
+    fn storage(&self, buffer: DynBuffer) -> RocmStorage {
         RocmStorage::new(buffer, self.device.clone())
     }
 
@@ -112,7 +112,7 @@ impl QRocmStorage {
         let mut blocks = self.dtype.cpu_zeros(room);
         quantize(&mut *blocks, read);
         let blocks = QStorage::Cpu(blocks).data()?.into_owned();
-        self.blocks = self.device.backend().upload(DType::U8, &blocks)?;
+        self.blocks = self.device.backend().upload(&blocks)?.untyped();
         Ok(())
     }
 
@@ -216,15 +216,11 @@ impl QRocmStorage {
         let weights = self.dequantize(n * k)?;
         let rows = layout.shape().elem_count() / k.max(1);
         let transposed = Layout::new(Shape::from((k, n)), vec![1, k], 0);
-        let mut out = self.device.backend().zeros(DType::F32, rows * n)?;
+        let mut out = DynBuffer::zeros(self.device.backend(), DType::F32, rows * n)?;
         for row in 0..rows {
             let own = Layout::new(Shape::from((1, k)), vec![k, 1], row * k);
-            let product = ops::matmul(rounded.view(&own), weights.view(&transposed), (1, 1, n, k))?;
-            ops::copy_strided(
-                self.storage(product).view(&Layout::contiguous(n)),
-                &mut out,
-                row * n,
-            )?;
+            let product = ops::matmul(rounded.view(&own), weights.view(&transposed))?;
+            ops::copy(product.view(), ViewMut::contiguous(&mut out, &[n]).at(row * n))?;
         }
         self.storage(out)
             .to_dtype(&Layout::contiguous(rows * n), x.dtype())
@@ -255,7 +251,7 @@ impl QRocmStorage {
 
 impl super::QTensor {
     /// Format and blocks of a tensor on a ROCm device.
-    pub(crate) fn rocm_blocks(&self) -> Option<(Format, &Buffer)> {
+    pub(crate) fn rocm_blocks(&self) -> Option<(Format, &DynBuffer)> {
         match &self.storage {
             QStorage::Rocm(storage) => Some((format(storage.dtype), &storage.blocks)),
             _ => None,
@@ -271,7 +267,7 @@ pub fn load_quantized<T: super::GgmlType + Send + Sync + 'static>(
     // A host tensor knows its bytes; a slice of blocks does not, without `unsafe`.
     let host = QStorage::Cpu(Box::new(data.to_vec()));
     Ok(QStorage::Rocm(QRocmStorage {
-        blocks: device.backend().upload(DType::U8, &host.data()?)?,
+        blocks: device.backend().upload(&host.data()?)?.untyped(),
         dtype: T::DTYPE,
         device: device.clone(),
     }))

@@ -7,7 +7,7 @@
 //! What candle's CPU refuses is refused here with the same kind of error: for rows that are not contiguous, and for dtypes
 //! it has no rows of.
 
-use rocm_backend::ops;
+use rocm_backend::ops::{self, Unary};
 
 use super::{RocmStorage, probe};
 use crate::{
@@ -23,7 +23,7 @@ type Operand<'a> = (&'a RocmStorage, &'a Layout);
 /// Runs `op` if it is one of ours.
 pub(crate) fn op1<C: CustomOp1 + ?Sized>(op: &C, x: &RocmStorage, layout: &Layout) -> Answer {
     let out = match std::any::type_name::<C>() {
-        "candle_nn::ops::Sigmoid" => ops::unary("usigmoid", x.view(layout))?,
+        "candle_nn::ops::Sigmoid" => ops::unary(Unary::Sigmoid, x.view(layout))?,
         "candle_nn::ops::SoftmaxLastDim" => {
             check(op.name(), &[(x, layout)])?;
             ops::softmax_last_dim(x.view(layout))?

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use rocm_backend::ops;
+use rocm_backend::{DynBuffer, ops};
 
 use super::{RocmError, RocmStorage, dtype};
 use crate::{CpuStorage, DType, DeviceLocation, Error, Result, Shape, WithDType};
@@ -25,11 +25,10 @@ impl RocmDevice {
     }
 
     pub(super) fn upload(&self, host: &CpuStorage) -> Result<RocmStorage> {
-        let (dtype, bytes) = dtype::to_bytes(host)?;
-        Ok(self.storage(self.backend.upload(dtype, &bytes)?))
+        Ok(self.storage(dtype::upload(&self.backend, host)?))
     }
 
-    fn storage(&self, buffer: rocm_backend::Buffer) -> RocmStorage {
+    fn storage(&self, buffer: DynBuffer) -> RocmStorage {
         RocmStorage::new(buffer, self.clone())
     }
 
@@ -75,17 +74,13 @@ impl crate::backend::BackendDevice for RocmDevice {
     }
 
     fn zeros_impl(&self, shape: &Shape, dtype: DType) -> Result<RocmStorage> {
-        Ok(self.storage(
-            self.backend
-                .zeros(dtype::to_backend(dtype)?, shape.elem_count())?,
-        ))
+        let (dtype, len) = (dtype::to_backend(dtype)?, shape.elem_count());
+        Ok(self.storage(DynBuffer::zeros(&self.backend, dtype, len)?))
     }
 
     unsafe fn alloc_uninit(&self, shape: &Shape, dtype: DType) -> Result<RocmStorage> {
-        Ok(self.storage(
-            self.backend
-                .uninit(dtype::to_backend(dtype)?, shape.elem_count())?,
-        ))
+        let (dtype, len) = (dtype::to_backend(dtype)?, shape.elem_count());
+        Ok(self.storage(DynBuffer::uninit(&self.backend, dtype, len)?))
     }
 
     fn storage_from_slice<T: WithDType>(&self, elements: &[T]) -> Result<RocmStorage> {

@@ -2,13 +2,15 @@
 //!
 //! Kernels, memory and the choice of a driver are `rocm_backend`'s. What is here translates: candle's layouts and
 //! dtypes one way, results and errors the other. An op with no ROCm implementation is an error that says so; a
-//! custom op with none runs on the CPU, and [`fallbacks`] tells that it did. candle-nn's fused ops have one.
+//! custom op with none runs on the CPU, and [`fallbacks`] tells that it did. candle-nn's fused ops have one, and [`fused1`] is
+//! the way to give one to an op of one's own.
 
 pub(crate) mod custom;
 mod device;
 mod dtype;
 mod error;
 mod fallback;
+mod fused;
 mod moe;
 mod probe;
 mod storage;
@@ -17,6 +19,7 @@ pub use device::RocmDevice;
 pub use error::RocmError;
 pub(crate) use fallback::on_cpu;
 pub use fallback::{fallbacks, reset_fallbacks};
+pub use fused::{fused1, fused2, fused3};
 pub use moe::{moe_gemm, moe_gemm_gguf};
 pub use storage::RocmStorage;
 

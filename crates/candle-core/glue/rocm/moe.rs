@@ -2,7 +2,10 @@
 //! these are here, with its names, arguments and meaning.
 
 use parking_lot::RwLockReadGuard;
-use rocm_backend::{View, ops};
+use rocm_backend::{
+    DynBuffer, View,
+    ops::{self, Routes},
+};
 
 use super::RocmStorage;
 use crate::{Layout, Result, Storage, Tensor, bail, op::BackpropOp, quantized::QTensor};
@@ -26,16 +29,7 @@ pub fn moe_gemm(
     let (weights, layout) = weights.storage_and_layout();
     let (_, weights_view) = on_rocm(&weights, layout)?;
     let n = layout.dims().get(1).copied().unwrap_or_default();
-    operands.run(n, topk, |of| {
-        ops::moe_gemm(
-            of.input,
-            weights_view,
-            of.topk_weights,
-            of.token_ids,
-            of.expert_ids,
-            topk,
-        )
-    })
+    operands.run(n, topk, |input, routes| ops::moe_gemm(input, weights_view, routes))
 }
 
 /// candle-nn's `moe_gemm_gguf`: as [`moe_gemm`] with `input` of f32 and weights in a block format, which become f32 as they
@@ -62,17 +56,8 @@ pub fn moe_gemm_gguf(
         bail!("moe_gemm_gguf: the weights are not on a ROCm device")
     };
     let operands = Operands::new(input, topk_weights, sorted_token_ids, experts_ids);
-    operands.run(shape.1, topk, |of| {
-        ops::moe_gemm_gguf(
-            of.input,
-            format,
-            blocks,
-            shape,
-            of.topk_weights,
-            of.token_ids,
-            of.expert_ids,
-            topk,
-        )
+    operands.run(shape.1, topk, |input, routes| {
+        ops::moe_gemm_gguf(input, format, blocks, shape, routes)
     })
 }
 
@@ -81,14 +66,6 @@ struct Operands<'a> {
     tensors: [(RwLockReadGuard<'a, Storage>, &'a Layout); 3],
     topk_weights: Option<(RwLockReadGuard<'a, Storage>, &'a Layout)>,
     rows: usize,
-}
-
-/// The same as the backend sees them.
-struct Views<'a> {
-    input: View<'a>,
-    topk_weights: Option<View<'a>>,
-    token_ids: View<'a>,
-    expert_ids: View<'a>,
 }
 
 impl<'a> Operands<'a> {
@@ -110,7 +87,7 @@ impl<'a> Operands<'a> {
         &self,
         n: usize,
         topk: usize,
-        product: impl FnOnce(Views<'_>) -> rocm_backend::Result<rocm_backend::Buffer>,
+        product: impl FnOnce(View<'_>, Routes<'_>) -> rocm_backend::Result<DynBuffer>,
     ) -> Result<Tensor> {
         let [input, token_ids, expert_ids] = &self.tensors;
         let (beside, input) = on_rocm(&input.0, input.1)?;
@@ -119,12 +96,13 @@ impl<'a> Operands<'a> {
             None => None,
         };
         let m = self.rows * if topk_weights.is_some() { 1 } else { topk };
-        let out = product(Views {
-            input,
+        let routes = Routes {
             topk_weights,
             token_ids: on_rocm(&token_ids.0, token_ids.1)?.1,
             expert_ids: on_rocm(&expert_ids.0, expert_ids.1)?.1,
-        })?;
+            topk,
+        };
+        let out = product(input, routes)?;
         let storage = Storage::Rocm(beside.beside(out));
         Ok(Tensor::from_storage(storage, (m, n), BackpropOp::none(), false))
     }

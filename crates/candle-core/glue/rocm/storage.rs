@@ -3,8 +3,8 @@
 use std::fmt;
 
 use rocm_backend::{
-    Buffer, View,
-    ops::{self, Target},
+    DynBuffer, View, ViewMut,
+    ops::{self, Bilinear, Binary, Compare, Reduce, Unary, UnaryParam, Window},
 };
 
 use super::{RocmDevice, RocmError, dtype};
@@ -18,17 +18,17 @@ use crate::{
 
 /// Elements on a ROCm device.
 pub struct RocmStorage {
-    buffer: Buffer,
+    buffer: DynBuffer,
     device: RocmDevice,
 }
 
 impl RocmStorage {
-    pub(crate) fn new(buffer: Buffer, device: RocmDevice) -> RocmStorage {
+    pub(crate) fn new(buffer: DynBuffer, device: RocmDevice) -> RocmStorage {
         RocmStorage { buffer, device }
     }
 
     /// The device memory itself, for kernels that candle does not know.
-    pub fn buffer(&self) -> &Buffer {
+    pub fn buffer(&self) -> &DynBuffer {
         &self.buffer
     }
 
@@ -40,7 +40,7 @@ impl RocmStorage {
 
     /// The elements on the host.
     pub(crate) fn download(&self) -> Result<CpuStorage> {
-        Ok(dtype::from_bytes(self.buffer.dtype(), &self.buffer.download()?))
+        dtype::download(&self.buffer)
     }
 
     /// Elements from the host, on this storage's device.
@@ -48,30 +48,25 @@ impl RocmStorage {
         self.device.upload(host)
     }
 
-    pub(super) fn beside(&self, buffer: Buffer) -> RocmStorage {
+    /// `buffer`, on the same device, as a storage: what a kernel made of this one.
+    pub fn beside(&self, buffer: DynBuffer) -> RocmStorage {
         RocmStorage::new(buffer, self.device.clone())
     }
 
-    pub(crate) fn view<'a>(&'a self, layout: &'a Layout) -> View<'a> {
-        View {
-            buffer: &self.buffer,
-            dims: layout.dims(),
-            strides: layout.stride(),
-            offset: layout.start_offset(),
-        }
+    /// The elements as kernels walk them.
+    pub fn view<'a>(&'a self, layout: &'a Layout) -> View<'a> {
+        self.view_as(layout.dims(), layout)
     }
 
-    fn target<'a>(&'a mut self, layout: &'a Layout) -> Target<'a> {
-        Target {
-            buffer: &mut self.buffer,
-            dims: layout.dims(),
-            strides: layout.stride(),
-            offset: layout.start_offset(),
-        }
+    fn view_as<'a>(&'a self, dims: &'a [usize], layout: &'a Layout) -> View<'a> {
+        View::new(&self.buffer, dims, layout.stride()).at(layout.start_offset())
     }
 
-    /// What candle-overlay calls in the methods that this file does not have.
-    #[allow(dead_code, reason = "of this candle's methods there are none")]
+    fn view_mut<'a>(&'a mut self, layout: &'a Layout) -> ViewMut<'a> {
+        ViewMut::new(&mut self.buffer, layout.dims(), layout.stride()).at(layout.start_offset())
+    }
+
+    /// For a kernel that the backend does not have; candle-overlay calls it in the methods that this file does not have.
     fn not_implemented(&self, op: &'static str) -> Error {
         Error::Rocm(RocmError::Unsupported {
             op,
@@ -112,53 +107,51 @@ impl crate::backend::BackendStorage for RocmStorage {
     }
 
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self> {
-        Ok(self.beside(ops::unary_param("upowf", exponent, self.view(layout))?))
+        Ok(self.beside(ops::unary_param(UnaryParam::Powf, exponent, self.view(layout))?))
     }
 
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
-        Ok(self.beside(ops::unary_param("uelu", alpha, self.view(layout))?))
+        Ok(self.beside(ops::unary_param(UnaryParam::Elu, alpha, self.view(layout))?))
     }
 
     fn cmp(&self, op: CmpOp, rhs: &Self, layout: &Layout, rhs_layout: &Layout) -> Result<Self> {
-        let kernel = match op {
-            CmpOp::Eq => "eq",
-            CmpOp::Ne => "ne",
-            CmpOp::Le => "le",
-            CmpOp::Ge => "ge",
-            CmpOp::Lt => "lt",
-            CmpOp::Gt => "gt",
+        let op = match op {
+            CmpOp::Eq => Compare::Eq,
+            CmpOp::Ne => Compare::Ne,
+            CmpOp::Le => Compare::Le,
+            CmpOp::Ge => Compare::Ge,
+            CmpOp::Lt => Compare::Lt,
+            CmpOp::Gt => Compare::Gt,
         };
-        Ok(self.beside(ops::compare(kernel, self.view(layout), rhs.view(rhs_layout))?))
+        Ok(self.beside(ops::compare(op, self.view(layout), rhs.view(rhs_layout))?))
     }
 
     fn reduce_op(&self, op: ReduceOp, layout: &Layout, dims: &[usize]) -> Result<Self> {
         if op != ReduceOp::Sum && layout.shape().elem_count() == 0 {
             return Err(Error::EmptyTensor { op: "reduce" }.bt());
         }
-        let x = self.view(layout);
-        let only = || match *dims {
-            [dim] => Ok(dim),
-            _ => {
-                let (op, dims) = (op.name(), dims.to_vec());
-                Err(Error::OnlySingleDimension { op, dims }.bt())
-            }
+        let reduce = match op {
+            ReduceOp::Sum => Reduce::Sum,
+            ReduceOp::Min => Reduce::Min,
+            ReduceOp::Max => Reduce::Max,
+            ReduceOp::ArgMin => Reduce::ArgMin,
+            ReduceOp::ArgMax => Reduce::ArgMax,
         };
-        let out = match op {
-            ReduceOp::Sum => ops::sum(x, dims)?,
-            ReduceOp::Min => ops::min(x, dims)?,
-            ReduceOp::Max => ops::max(x, dims)?,
-            ReduceOp::ArgMin => ops::argmin(x, only()?)?,
-            ReduceOp::ArgMax => ops::argmax(x, only()?)?,
-        };
-        Ok(self.beside(out))
+        if matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax) && dims.len() != 1 {
+            let (op, dims) = (op.name(), dims.to_vec());
+            return Err(Error::OnlySingleDimension { op, dims }.bt());
+        }
+        Ok(self.beside(ops::reduce(reduce, self.view(layout), dims)?))
     }
 
     fn unary_impl<B: UnaryOpT>(&self, layout: &Layout) -> Result<Self> {
-        Ok(self.beside(ops::unary(B::KERNEL, self.view(layout))?))
+        let op = Unary::from_name(B::KERNEL).ok_or_else(|| self.not_implemented(B::NAME))?;
+        Ok(self.beside(ops::unary(op, self.view(layout))?))
     }
 
     fn binary_impl<B: BinaryOpT>(&self, rhs: &Self, layout: &Layout, rhs_layout: &Layout) -> Result<Self> {
-        Ok(self.beside(ops::binary(B::KERNEL, self.view(layout), rhs.view(rhs_layout))?))
+        let op = Binary::from_name(B::KERNEL).ok_or_else(|| self.not_implemented(B::NAME))?;
+        Ok(self.beside(ops::binary(op, self.view(layout), rhs.view(rhs_layout))?))
     }
 
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
@@ -180,11 +173,11 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn matmul(
         &self,
         rhs: &Self,
-        bmnk: (usize, usize, usize, usize),
+        _bmnk: (usize, usize, usize, usize),
         layout: &Layout,
         rhs_layout: &Layout,
     ) -> Result<Self> {
-        Ok(self.beside(ops::matmul(self.view(layout), rhs.view(rhs_layout), bmnk)?))
+        Ok(self.beside(ops::matmul(self.view(layout), rhs.view(rhs_layout))?))
     }
 
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
@@ -201,7 +194,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         dim: usize,
     ) -> Result<()> {
         let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
-        Ok(ops::scatter_set(self.target(layout), ids, src, dim)?)
+        Ok(ops::scatter_set(self.view_mut(layout), ids, src, dim)?)
     }
 
     fn scatter_add_set(
@@ -214,7 +207,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         dim: usize,
     ) -> Result<()> {
         let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
-        Ok(ops::scatter_add_set(self.target(layout), ids, src, dim)?)
+        Ok(ops::scatter_add_set(self.view_mut(layout), ids, src, dim)?)
     }
 
     fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
@@ -241,16 +234,10 @@ impl crate::backend::BackendStorage for RocmStorage {
         kernel_layout: &Layout,
         p: &ParamsConv1D,
     ) -> Result<Self> {
-        let x = View {
-            dims: &[p.b_size, p.c_in, p.l_in],
-            ..self.view(layout)
-        };
         // Where groups do not divide the output channels, candle counts fewer of them than it hands over.
-        let kernel = View {
-            dims: &[p.c_out, p.c_in, p.k_size],
-            ..kernel.view(kernel_layout)
-        };
-        Ok(self.beside(ops::conv1d(x, kernel, p.padding, p.stride, p.dilation)?))
+        let (input, weights) = ([p.b_size, p.c_in, p.l_in], [p.c_out, p.c_in, p.k_size]);
+        let (x, kernel) = (self.view_as(&input, layout), kernel.view_as(&weights, kernel_layout));
+        Ok(self.beside(ops::conv1d(x, kernel, window(p.stride, p.padding, p.dilation))?))
     }
 
     fn conv_transpose1d(
@@ -261,7 +248,8 @@ impl crate::backend::BackendStorage for RocmStorage {
         p: &ParamsConvTranspose1D,
     ) -> Result<Self> {
         let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
-        let out = ops::conv_transpose1d(x, kernel, p.padding, p.output_padding, p.stride, p.dilation)?;
+        let window = window(p.stride, p.padding, p.dilation);
+        let out = ops::conv_transpose1d(x, kernel, window, p.output_padding)?;
         Ok(self.beside(out))
     }
 
@@ -272,16 +260,13 @@ impl crate::backend::BackendStorage for RocmStorage {
         kernel_layout: &Layout,
         p: &ParamsConv2D,
     ) -> Result<Self> {
-        let x = View {
-            dims: &[p.b_size, p.c_in, p.i_h, p.i_w],
-            ..self.view(layout)
-        };
         // As in `conv1d`.
-        let kernel = View {
-            dims: &[p.c_out, p.c_in, p.k_h, p.k_w],
-            ..kernel.view(kernel_layout)
-        };
-        Ok(self.beside(ops::conv2d(x, kernel, p.padding, p.stride, p.dilation)?))
+        let (input, weights) = (
+            [p.b_size, p.c_in, p.i_h, p.i_w],
+            [p.c_out, p.c_in, p.k_h, p.k_w],
+        );
+        let (x, kernel) = (self.view_as(&input, layout), kernel.view_as(&weights, kernel_layout));
+        Ok(self.beside(ops::conv2d(x, kernel, window(p.stride, p.padding, p.dilation))?))
     }
 
     fn conv_transpose2d(
@@ -292,7 +277,8 @@ impl crate::backend::BackendStorage for RocmStorage {
         p: &ParamsConvTranspose2D,
     ) -> Result<Self> {
         let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
-        let out = ops::conv_transpose2d(x, kernel, p.padding, p.output_padding, p.stride, p.dilation)?;
+        let window = window(p.stride, p.padding, p.dilation);
+        let out = ops::conv_transpose2d(x, kernel, window, p.output_padding)?;
         Ok(self.beside(out))
     }
 
@@ -321,17 +307,18 @@ impl crate::backend::BackendStorage for RocmStorage {
         scale_h: Option<f64>,
         scale_w: Option<f64>,
     ) -> Result<Self> {
-        let x = self.view(layout);
-        let out = ops::upsample_bilinear2d(x, h, w, align_corners, scale_h, scale_w)?;
-        Ok(self.beside(out))
+        let how = Bilinear {
+            size: [h, w],
+            align_corners,
+            scale: [scale_h, scale_w],
+        };
+        Ok(self.beside(ops::upsample_bilinear2d(self.view(layout), how)?))
     }
 
     fn copy_strided_src(&self, dst: &mut Self, dst_offset: usize, src_layout: &Layout) -> Result<()> {
-        Ok(ops::copy_strided(
-            self.view(src_layout),
-            &mut dst.buffer,
-            dst_offset,
-        )?)
+        let count = [src_layout.shape().elem_count()];
+        let to = ViewMut::contiguous(&mut dst.buffer, &count).at(dst_offset);
+        Ok(ops::copy(self.view(src_layout), to)?)
     }
 
     fn copy2d(
@@ -344,26 +331,23 @@ impl crate::backend::BackendStorage for RocmStorage {
         src_offset: usize,
         dst_offset: usize,
     ) -> Result<()> {
+        let dims = [d1, d2];
+        let (from, to) = ([src_stride1, 1], [dst_stride1, 1]);
         Ok(ops::copy2d(
-            &self.buffer,
-            &mut dst.buffer,
-            d1,
-            d2,
-            src_stride1,
-            dst_stride1,
-            src_offset,
-            dst_offset,
+            View::new(&self.buffer, &dims, &from).at(src_offset),
+            ViewMut::new(&mut dst.buffer, &dims, &to).at(dst_offset),
         )?)
     }
 
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        let (dims, strides, offset) = (layout.dims(), layout.stride(), layout.start_offset());
-        Ok(ops::fill(
-            &mut self.buffer,
-            dims,
-            strides,
-            offset,
-            dtype::scalar(value),
-        )?)
+        Ok(ops::fill(self.view_mut(layout), dtype::scalar(value))?)
+    }
+}
+
+fn window(stride: usize, padding: usize, dilation: usize) -> Window {
+    Window {
+        stride,
+        padding,
+        dilation,
     }
 }

@@ -3,12 +3,12 @@
 
 use super::{Args, Grid, common_context, layout};
 use crate::view::{self, Region};
-use crate::{Buffer, Result, module};
+use crate::{DynBuffer, Result, module};
 
 const OP: &str = "cast";
 
 /// Converts a region's elements to `out`'s dtype; they go to `out`, from its start.
-pub(crate) fn cast(x: &Region<'_>, out: &mut Buffer) -> Result<()> {
+pub(crate) fn cast(x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let (from, to) = (x.buffer().dtype(), out.dtype());
     let context = common_context(OP, [x.buffer(), &*out].into_iter())?;
     view::check(OP, out.len(), &[x.numel()], &[1], 0)?;

@@ -7,8 +7,9 @@ mod miopen;
 
 use super::{Args, BLOCK, Grid, MAX_GRID, common_context, table};
 use crate::ops::window::Axis;
+use crate::trace::Level;
 use crate::view::{self, Region};
-use crate::{Buffer, Error, Result, module};
+use crate::{DynBuffer, Error, Result, module};
 
 /// The module, a file of `kernels/`.
 pub(super) const MODULE: &str = "conv";
@@ -18,12 +19,10 @@ const CHANNELS_AT_ONCE: usize = 4;
 const LANES: usize = 64;
 
 /// What `op` needs to be launched on `x`: its shape fits `axes` and `out` holds `results`.
-fn check_sizes(op: &str, x: &Region<'_>, axes: &[Axis], results: usize, out: &Buffer) -> Result<()> {
+fn check_sizes(op: &str, x: &Region<'_>, axes: &[Axis], results: usize, out: &DynBuffer) -> Result<()> {
     let input = x.dims().get(2..).unwrap_or_default();
     if !input.iter().copied().eq(axes.iter().map(Axis::input)) {
-        return Err(Error::Invalid(format!(
-            "{op}: axes of other sizes than the input's"
-        )));
+        return Err(Error::shape(op, "axes of other sizes than the input's"));
     }
     view::check(op, out.len(), &[results], &[1], 0).map(drop)
 }
@@ -42,9 +41,12 @@ fn tiles(op: &str, batch: usize, c_out: usize, pixels: usize) -> Result<Grid> {
         .and_then(|tiles| tiles.checked_mul(batch))
         .filter(countable);
     let tiles = tiles.ok_or_else(|| {
-        Error::Invalid(format!(
-            "{op}: {batch} times {c_out} images of {pixels} elements are more than its kernel counts in 32 bits"
-        ))
+        Error::too_large(
+            op,
+            format!(
+                "{batch} times {c_out} images of {pixels} elements are more than its kernel counts in 32 bits"
+            ),
+        )
     })?;
     Ok(Grid::of(tiles.min(MAX_GRID), threads))
 }
@@ -57,16 +59,13 @@ pub(crate) fn convolve(
     kernel: &Region<'_>,
     axes: &[Axis],
     output_padding: Option<usize>,
-    out: &mut Buffer,
+    out: &mut DynBuffer,
 ) -> Result<()> {
     let dtype = out.dtype();
-    if [x, kernel]
-        .iter()
-        .any(|operand| operand.buffer().dtype() != dtype)
-    {
-        return Err(Error::Invalid(format!("{op}: the operands are not of one dtype")));
+    for operand in [x, kernel] {
+        Error::unless_same_dtype(op, dtype, operand.buffer().dtype())?;
     }
-    let invalid = || Error::Invalid(format!("{op}: the operands do not fit the axes"));
+    let invalid = || Error::shape(op, "the operands do not fit the axes");
     let (&[batch, ..], &[first, second, ..]) = (x.dims(), kernel.dims()) else {
         return Err(invalid());
     };
@@ -120,15 +119,15 @@ pub(crate) fn convolve(
     unsafe { args.submit(op, &context, &function, grid) }?;
     context
         .ledger()
-        .add(op, op, context.info().driver().kernel_level());
+        .add(op, op, Level::of_kernels(context.info().driver()));
     Ok(())
 }
 
 /// The windows of `x` along `axes` as rows of `out`; of an `x` of no elements nothing is launched: `out` holds its zeros
 /// already.
-pub(crate) fn columns(op: &'static str, x: &Region<'_>, axes: &[Axis], out: &mut Buffer) -> Result<()> {
+pub(crate) fn columns(op: &'static str, x: &Region<'_>, axes: &[Axis], out: &mut DynBuffer) -> Result<()> {
     let dtype = out.dtype();
-    let invalid = || Error::Invalid(format!("{op}: the operands do not fit the axes"));
+    let invalid = || Error::shape(op, "the operands do not fit the axes");
     let (&[batch, channels, ..], Some(slide)) = (x.dims(), axes.first().map(Axis::slide)) else {
         return Err(invalid());
     };
@@ -143,9 +142,7 @@ pub(crate) fn columns(op: &'static str, x: &Region<'_>, axes: &[Axis], out: &mut
         .clone()
         .try_fold(windows, usize::checked_mul)
         .ok_or_else(invalid)?;
-    if x.buffer().dtype() != dtype {
-        return Err(Error::Invalid(format!("{op}: the operands are not of one dtype")));
-    }
+    Error::unless_same_dtype(op, dtype, x.buffer().dtype())?;
     check_sizes(op, x, axes, results, out)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
     let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
@@ -172,10 +169,10 @@ pub(crate) fn columns(op: &'static str, x: &Region<'_>, axes: &[Axis], out: &mut
 }
 
 /// The rows of the contiguous `x` (batch, length, channels, taps) added up along `axis`.
-pub(crate) fn add_columns(op: &'static str, x: &Region<'_>, axis: Axis, out: &mut Buffer) -> Result<()> {
+pub(crate) fn add_columns(op: &'static str, x: &Region<'_>, axis: Axis, out: &mut DynBuffer) -> Result<()> {
     let dtype = out.dtype();
     let &[batch, length, channels, taps] = x.dims() else {
-        return Err(Error::Invalid(format!("{op}: the operands do not fit the axis")));
+        return Err(Error::shape(op, "the operands do not fit the axis"));
     };
     let fits =
         (axis.input(), axis.taps()) == (length, taps) && x.is_contiguous() && x.buffer().dtype() == dtype;
@@ -183,7 +180,7 @@ pub(crate) fn add_columns(op: &'static str, x: &Region<'_>, axis: Axis, out: &mu
         .checked_mul(channels)
         .and_then(|n| n.checked_mul(axis.output()));
     let Some(results) = results.filter(|_| fits) else {
-        return Err(Error::Invalid(format!("{op}: the operands do not fit the axis")));
+        return Err(Error::shape(op, "the operands do not fit the axis"));
     };
     view::check(op, out.len(), &[results], &[1], 0)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
@@ -206,15 +203,15 @@ pub(crate) fn add_columns(op: &'static str, x: &Region<'_>, axis: Axis, out: &mu
 }
 
 /// One number from each window of `x`, which slides along height and width.
-pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut Buffer) -> Result<()> {
+pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut DynBuffer) -> Result<()> {
     let dtype = out.dtype();
     let &[batch, channels, ..] = x.dims() else {
-        return Err(Error::Invalid(format!("{op}: the operands do not fit the axes")));
+        return Err(Error::shape(op, "the operands do not fit the axes"));
     };
     let sizes = [batch, channels, axes[0].output(), axes[1].output()];
     let results = sizes.into_iter().try_fold(1_usize, usize::checked_mul);
     let Some(results) = results.filter(|_| x.buffer().dtype() == dtype) else {
-        return Err(Error::Invalid(format!("{op}: the operands do not fit the axes")));
+        return Err(Error::shape(op, "the operands do not fit the axes"));
     };
     check_sizes(op, x, &axes, results, out)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
@@ -240,6 +237,6 @@ pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut 
     unsafe { args.submit(op, &context, &function, Grid::over(results)) }?;
     context
         .ledger()
-        .add(op, op, context.info().driver().kernel_level());
+        .add(op, op, Level::of_kernels(context.info().driver()));
     Ok(())
 }

@@ -21,8 +21,8 @@ impl Launch<'_> {
     /// process, or change another buffer.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) when something does not fit to the kernel: which argument, what the
-    /// kernel declares and what was given. [`Error::Hip`](crate::Error::Hip) and
+    /// [`Error::Argument`](crate::Error::Argument) when an argument does not fit the kernel: which, what the kernel declares
+    /// and what was given; [`Error::Launch`](crate::Error::Launch) when grid, workgroup or LDS do not. [`Error::Hip`](crate::Error::Hip) and
     /// [`Error::DeviceFault`](crate::Error::DeviceFault) of the launch, or of earlier work.
     pub unsafe fn launch(self) -> Result<()> {
         self.check()?;

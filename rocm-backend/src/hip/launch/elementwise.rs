@@ -5,24 +5,25 @@ use std::sync::Arc;
 
 use super::{Args, Grid, PACK, common_context, layout};
 use crate::kernel::{Family, Kernel};
-use crate::view::{self, Region};
-use crate::{Buffer, DType, Error, Result, Scalar, module};
+use crate::view::{self, Region, RegionMut};
+use crate::{DType, DynBuffer, Error, Result, Scalar, module};
 
 /// Runs an element-wise kernel over regions of one shape; its results go to `out`, from element `out_offset` on.
 pub(crate) fn map(
     kernel: Kernel,
     leading: &[Scalar],
     inputs: &[Region<'_>],
-    out: &mut Buffer,
+    out: &mut DynBuffer,
     out_offset: usize,
     trailing: &[Scalar],
 ) -> Result<()> {
-    let invalid = |what: &str| Err(Error::Invalid(format!("{}: {what}", kernel.name)));
+    let name = kernel.name;
+    let (before, among, after) = kernel.family.arity();
     let [first, ..] = inputs else {
-        return invalid("has no input");
+        return Err(Error::shape(name, "there is no input"));
     };
-    if (leading.len(), inputs.len(), trailing.len()) != kernel.family.arity() {
-        return invalid("is called with another family's arguments");
+    if (leading.len(), inputs.len(), trailing.len()) != (before, among, after) {
+        return Err(Error::shape(name, "these are another family's arguments"));
     }
     let dtype = first.buffer().dtype();
     let out_dtype = if kernel.family == Family::Compare {
@@ -30,14 +31,20 @@ pub(crate) fn map(
     } else {
         dtype
     };
-    if inputs.iter().any(|input| input.buffer().dtype() != dtype)
-        || leading.iter().chain(trailing).any(|value| value.dtype() != dtype)
-        || out.dtype() != out_dtype
-    {
-        return invalid("the operands are not of one dtype");
+    let values = leading.iter().chain(trailing).map(|value| value.dtype());
+    for found in inputs.iter().map(|input| input.buffer().dtype()).chain(values) {
+        Error::unless_same_dtype(name, dtype, found)?;
     }
-    if inputs.iter().any(|input| input.dims() != first.dims()) {
-        return invalid("the operands are not of one shape");
+    Error::unless_same_dtype(name, out_dtype, out.dtype())?;
+    if let Some(other) = inputs.iter().find(|input| input.dims() != first.dims()) {
+        return Err(Error::shape(
+            name,
+            format!(
+                "operands of {:?} and {:?}, expected one shape",
+                first.dims(),
+                other.dims()
+            ),
+        ));
     }
     let context = common_context(kernel.name, inputs.iter().map(Region::buffer).chain([&*out]))?;
     view::check(kernel.name, out.len(), &[first.numel()], &[1], out_offset)?;
@@ -61,101 +68,84 @@ pub(crate) fn map(
     unsafe { args.submit(kernel.name, &context, &function, grid) }
 }
 
-/// Stores `value` in every element of a view of `out`.
-pub(crate) fn const_set(
-    out: &mut Buffer,
-    dims: &[usize],
-    strides: &[usize],
-    offset: usize,
-    value: Scalar,
-) -> Result<()> {
+/// Stores `value` in every element of a region.
+pub(crate) fn const_set(out: RegionMut<'_>, value: Scalar) -> Result<()> {
     let kernel = Kernel::CONST_SET;
-    if value.dtype() != out.dtype() {
-        return Err(Error::Invalid(format!(
-            "{}: a value of {} for a buffer of {}",
-            kernel.name,
-            value.dtype(),
-            out.dtype()
-        )));
-    }
-    let numel = view::check(kernel.name, out.len(), dims, strides, offset)?;
-    let context = Arc::clone(out.memory().context());
-    let function = module::function(&context, kernel, out.dtype())?;
+    let RegionMut {
+        buffer,
+        offset,
+        numel,
+        ..
+    } = out;
+    Error::unless_same_dtype(kernel.name, buffer.dtype(), value.dtype())?;
+    let context = Arc::clone(buffer.memory().context());
+    let function = module::function(&context, kernel, buffer.dtype())?;
     if numel == 0 {
         return Ok(());
     }
-    let (num_dims, table) = layout(&context, dims, &[strides])?;
+    let (num_dims, table) = layout(&context, out.dims.as_slice(), &[out.strides.as_slice()])?;
     let mut args = Args::default();
     args.walk(numel, num_dims, table.as_ref())
         .scalars(&[value])
-        .element(out, offset);
-    let grid = Grid::over_packs(numel, table.is_none(), &[out.dtype()]);
-    // SAFETY: the arguments are the family's, of the kernel's dtype; the view was checked to stay inside `out`.
-    // `table` lives to the end of this function.
+        .element(buffer, offset);
+    let grid = Grid::over_packs(numel, table.is_none(), &[buffer.dtype()]);
+    // SAFETY: the arguments are the family's, of the kernel's dtype; the region lies inside its buffer. `table` lives to
+    // the end of this function.
     unsafe { args.submit(kernel.name, &context, &function, grid) }
 }
 
-/// Rows of adjacent elements whose first elements lie a stride apart, in a buffer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows {
-    pub(crate) offset: usize,
-    pub(crate) stride: usize,
-}
-
-/// Copies `rows` rows of `row_len` elements.
-pub(crate) fn copy2d(
-    [rows, row_len]: [usize; 2],
-    source: &Buffer,
-    from: Rows,
-    out: &mut Buffer,
-    to: Rows,
-) -> Result<()> {
+/// Copies the rows of `source`, `from` apart, to those of `out`, `to` apart: both regions have two dimensions, of the same
+/// sizes, and adjacent elements in a row.
+pub(crate) fn copy2d(source: &Region<'_>, from: usize, out: RegionMut<'_>, to: usize) -> Result<()> {
     let kernel = Kernel::COPY2D;
-    if source.dtype() != out.dtype() {
-        return Err(Error::Invalid(format!(
-            "{}: from {} to {}",
-            kernel.name,
-            source.dtype(),
-            out.dtype()
-        )));
+    let (&[rows, row_len], &[to_rows, to_len]) = (source.dims(), out.dims.as_slice()) else {
+        return Err(Error::shape(kernel.name, "the views are not of rows"));
+    };
+    let (strides, to_strides) = (source.strides(), out.strides.as_slice());
+    if (rows, row_len) != (to_rows, to_len) || strides != [from, 1] || to_strides != [to, 1] {
+        return Err(Error::shape(kernel.name, "the views are not of as many rows"));
     }
-    let dims = [rows, row_len];
-    let numel = view::check(kernel.name, source.len(), &dims, &[from.stride, 1], from.offset)?;
-    view::check(kernel.name, out.len(), &dims, &[to.stride, 1], to.offset)?;
-    let context = common_context(kernel.name, [source, &*out].into_iter())?;
-    let function = module::function(&context, kernel, out.dtype())?;
+    let RegionMut {
+        buffer: target,
+        offset,
+        numel,
+        ..
+    } = out;
+    Error::unless_same_dtype(kernel.name, source.buffer().dtype(), target.dtype())?;
+    let context = common_context(kernel.name, [source.buffer(), &*target].into_iter())?;
+    let function = module::function(&context, kernel, target.dtype())?;
     let mut args = Args::default();
-    args.element(source, from.offset).element(out, to.offset);
-    for number in [rows, row_len, from.stride, to.stride] {
+    args.element(source.buffer(), source.offset())
+        .element(target, offset);
+    for number in [rows, row_len, from, to] {
         let number = u32::try_from(number).map_err(|_| {
-            Error::Invalid(format!(
-                "{}: {number} rows, elements or stride; kernels count in 32 bits",
-                kernel.name
-            ))
+            let reason = format!("{number} rows, elements or stride; kernels count in 32 bits");
+            Error::too_large(kernel.name, reason)
         })?;
         args.int(number);
     }
-    let bytes = out.dtype().size_in_bytes();
+    let bytes = target.dtype().size_in_bytes();
     // Whether the kernel will take packs is for it to find out, from the addresses; it strides over any grid.
-    let in_packs = [row_len, from.stride, to.stride]
+    let in_packs = [row_len, from, to]
         .iter()
         .all(|count| (count * bytes).is_multiple_of(PACK));
-    let grid = Grid::over_packs(numel, rows == 1 || in_packs, &[out.dtype()]);
-    // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both sets of
-    // rows were checked to stay inside their buffers.
+    let grid = Grid::over_packs(numel, rows == 1 || in_packs, &[target.dtype()]);
+    // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both regions lie inside
+    // their buffers, with the strides that the kernel is told.
     unsafe { args.submit(kernel.name, &context, &function, grid) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Unary;
     use crate::{Device, driver};
 
     /// Runs `uneg_f32` from 4 elements to 4 elements, told that there are `told`.
-    fn negate(device: &Device, told: usize) -> Result<Vec<u8>> {
-        let x = device.upload(DType::F32, &1.0_f32.to_le_bytes().repeat(4))?;
-        let out = device.zeros(DType::F32, 4)?;
-        let kernel = Kernel::find(Family::Unary, "uneg", DType::F32)?;
+    fn negate(device: &Device, told: usize) -> Result<Vec<f32>> {
+        let x = device.upload(&[1.0_f32; 4])?;
+        let out = device.zeros::<f32>(4)?;
+        let kernel = Unary::Neg.kernel();
         let function = module::function(device.context(), kernel, DType::F32)?;
         let mut args = Args::default();
         args.walk(told, 0, None).element(&x, 0).element(&out, 0);
@@ -168,11 +158,7 @@ mod tests {
     #[test]
     fn a_kernel_that_leaves_its_memory_is_an_error_that_says_where() {
         let device = Device::of(driver::soft_for_tests(), 0).unwrap();
-        assert_eq!(
-            negate(&device, 4).unwrap(),
-            (-1.0_f32).to_le_bytes().repeat(4),
-            "within its memory"
-        );
+        assert_eq!(negate(&device, 4).unwrap(), [-1.0; 4], "within its memory");
         match negate(&device, 5).unwrap_err() {
             Error::DeviceFault(text) => assert!(text.contains("uneg_f32"), "{text}"),
             other => panic!("{other}"),

@@ -4,14 +4,14 @@
 use super::{Args, Grid, common_context, layout};
 use crate::hip::module::Function;
 use crate::view::Region;
-use crate::{Buffer, DType, Error, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "indexing";
 
 /// Adjacent elements of a buffer, from element `offset` on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'a> {
-    pub(crate) buffer: &'a Buffer,
+    pub(crate) buffer: &'a DynBuffer,
     pub(crate) offset: usize,
 }
 
@@ -80,7 +80,7 @@ fn holds(run: Run<'_>, count: Option<usize>) -> bool {
 fn require(op: &str, inside: bool) -> Result<()> {
     inside
         .then_some(())
-        .ok_or_else(|| Error::Invalid(format!("{op}: the sizes reach outside a buffer")))
+        .ok_or_else(|| Error::shape(op, "the sizes reach outside a buffer"))
 }
 
 /// Finds the first of `count` ids that is neither a position below `size` nor "no element", the greatest id of its
@@ -90,7 +90,7 @@ pub(crate) fn first_outside(op: &str, ids: Run<'_>, count: usize, size: usize) -
     let dtype = ids.buffer.dtype();
     let device = ids.buffer.device();
     let function = ids_kernel(op, &format!("ids_check_{dtype}"), ids.buffer, dtype)?;
-    let rest = device.zeros(DType::I64, 1)?;
+    let rest = device.zeros::<i64>(1)?;
     let mut args = Args::default();
     args.size(count)
         .element(ids.buffer, ids.offset)
@@ -98,11 +98,12 @@ pub(crate) fn first_outside(op: &str, ids: Run<'_>, count: usize, size: usize) -
         .element(&rest, 0);
     // SAFETY: the arguments are the kernel's; `count` ids lie in their buffer, checked above, and `rest` is one u64.
     unsafe { args.submit("ids_check", device.context(), &function, Grid::over(count)) }?;
-    let mut word = [0; 8];
-    word.copy_from_slice(&rest.download()?);
-    match usize::from_le_bytes(word) {
-        0 => Ok(None),
-        rest => Ok(count.checked_sub(rest)),
+    // How many ids are left from the first wrong one on.
+    match rest.download()?[..] {
+        [rest] if rest > 0 => Ok(usize::try_from(rest)
+            .ok()
+            .and_then(|rest| count.checked_sub(rest))),
+        _ => Ok(None),
     }
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn index_select(
     op: &str,
     x: &Region<'_>,
     ids: Run<'_>,
-    out: &mut Buffer,
+    out: &mut DynBuffer,
     sizes: Sizes,
 ) -> Result<()> {
     let inside = holds(ids, Some(sizes.dst))
@@ -141,7 +142,7 @@ pub(crate) fn index_select(
 }
 
 /// `out[l, i, r] = x[l, ids[l, i, r], r]`. `sizes.dst` is the size of the ids along the dimension.
-pub(crate) fn gather(op: &str, x: Run<'_>, ids: Run<'_>, out: &mut Buffer, sizes: Sizes) -> Result<()> {
+pub(crate) fn gather(op: &str, x: Run<'_>, ids: Run<'_>, out: &mut DynBuffer, sizes: Sizes) -> Result<()> {
     let inside = holds(ids, sizes.written())
         && holds(x, sizes.read())
         && sizes.written() == Some(out.len())
@@ -172,7 +173,7 @@ pub(crate) fn write(
     how: Write,
     ids: Run<'_>,
     src: Run<'_>,
-    (out, out_offset): (&mut Buffer, usize),
+    (out, out_offset): (&mut DynBuffer, usize),
     sizes: Sizes,
 ) -> Result<()> {
     let ids_count = match how {
@@ -210,13 +211,13 @@ pub(crate) fn write(
 }
 
 /// The kernel `<prefix>_<id>_<dtype>`.
-fn kernel(op: &str, prefix: &str, ids: &Buffer, values: &Buffer) -> Result<Function> {
+fn kernel(op: &str, prefix: &str, ids: &DynBuffer, values: &DynBuffer) -> Result<Function> {
     let symbol = format!("{prefix}_{}_{}", ids.dtype(), values.dtype());
     ids_kernel(op, &symbol, ids, values.dtype())
 }
 
 /// The kernel `symbol`, which exists where `ids` are of a dtype that ids can have.
-fn ids_kernel(op: &str, symbol: &str, ids: &Buffer, dtype: DType) -> Result<Function> {
+fn ids_kernel(op: &str, symbol: &str, ids: &DynBuffer, dtype: DType) -> Result<Function> {
     match ids.dtype() {
         DType::U8 | DType::U32 | DType::I16 | DType::I32 | DType::I64 => {
             module::named(ids.memory().context(), MODULE, symbol, op, dtype)
@@ -231,7 +232,7 @@ fn ids_kernel(op: &str, symbol: &str, ids: &Buffer, dtype: DType) -> Result<Func
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, View, driver};
+    use crate::{Device, driver};
 
     /// Ids on both sides of a dimension of two; 1 is in it.
     const IDS: [i64; 4] = [-1, 1, 2, i64::MAX - 1];
@@ -239,12 +240,9 @@ mod tests {
     #[test]
     fn kernels_touch_no_memory_by_an_id_outside_even_if_nobody_checked() {
         let device = Device::of(driver::soft_for_tests(), 0).unwrap();
-        let upload = |dtype, words: &[i64]| {
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            device.upload(dtype, &bytes).unwrap()
-        };
-        let ids = upload(DType::I64, &IDS);
-        let [two, four] = [&[10, 20][..], &[1, 2, 3, 4]].map(|words| upload(DType::I64, words));
+        let upload = |words: &[i64]| device.upload(words).unwrap().untyped();
+        let ids = upload(&IDS);
+        let [two, four] = [&[10, 20][..], &[1, 2, 3, 4]].map(upload);
         let run = |buffer| Run { buffer, offset: 0 };
         let sizes = |src, dst| Sizes {
             left: 1,
@@ -252,25 +250,14 @@ mod tests {
             dst,
             right: 1,
         };
-        let view = View {
-            buffer: &two,
-            dims: &[2],
-            strides: &[1],
-            offset: 0,
-        };
-        let before = || upload(DType::I64, &[7; 4]);
-        let is = |out: &Buffer, words: &[i64]| {
-            assert_eq!(
-                out.download().unwrap(),
-                upload(DType::I64, words).download().unwrap()
-            );
-        };
+        let before = || upload(&[7; 4]);
+        let is = |out: &DynBuffer, words: &[i64]| assert_eq!(out.download::<i64>().unwrap(), words);
 
         let mut out = before();
         gather("gather", run(&two), run(&ids), &mut out, sizes(2, 4)).unwrap();
         is(&out, &[7, 20, 7, 7]);
         let mut out = before();
-        let x = view.check("index_select").unwrap();
+        let x = two.view().check("index_select").unwrap();
         index_select("index_select", &x, run(&ids), &mut out, sizes(2, 4)).unwrap();
         is(&out, &[7, 20, 7, 7]);
         for (how, wanted) in [(Write::Set, 2), (Write::Add, 22), (Write::IndexAdd, 22)] {
@@ -284,11 +271,11 @@ mod tests {
     fn sizes_that_leave_a_buffer_are_refused() {
         let device = Device::of(driver::soft_for_tests(), 0).unwrap();
         let (ids, x) = (
-            device.zeros(DType::U32, 4).unwrap(),
-            device.zeros(DType::F32, 4).unwrap(),
+            device.zeros::<u32>(4).unwrap().untyped(),
+            device.zeros::<f32>(4).unwrap().untyped(),
         );
         let attempt = |src, dst, offset| {
-            let mut out = device.zeros(DType::F32, 4).unwrap();
+            let mut out = device.zeros::<f32>(4).unwrap().untyped();
             let (left, right) = (1, 2);
             let sizes = Sizes {
                 left,

@@ -13,8 +13,9 @@ use super::{Args, Grid, common_context, layout};
 use crate::hip::blas;
 use crate::hip::context::{Context, LayoutTable};
 use crate::hip::module::Function;
+use crate::trace::Level;
 use crate::view::{self, Region};
-use crate::{Buffer, DType, Error, Library, Result, module};
+use crate::{DType, DynBuffer, Error, Library, Result, module};
 
 /// The name in errors.
 const OP: &str = "matmul";
@@ -37,8 +38,8 @@ const MAX_GRID: usize = (1 << 16) - 1;
 #[derive(Debug, Clone, Copy)]
 struct Matrices<'a> {
     region: Region<'a>,
-    batch_dims: &'a [usize],
-    batch_strides: &'a [usize],
+    /// How many of the leading dimensions count matrices.
+    batch_rank: usize,
     row: usize,
     col: usize,
 }
@@ -59,28 +60,30 @@ pub(crate) struct Product<'a> {
 
 impl<'a> Matrices<'a> {
     fn new(region: Region<'a>) -> Result<Matrices<'a>> {
-        let dims = region.dims().split_last_chunk::<2>();
-        let strides = region.strides().split_last_chunk();
-        match (dims, strides) {
-            (Some((batch_dims, _)), Some((batch_strides, &[row, col]))) => Ok(Matrices {
+        match *region.strides() {
+            [ref batch @ .., row, col] => Ok(Matrices {
                 region,
-                batch_dims,
-                batch_strides,
+                batch_rank: batch.len(),
                 row,
                 col,
             }),
-            _ => Err(Error::Invalid(format!(
-                "{OP}: {:?} are no matrices",
-                region.dims()
-            ))),
+            _ => Err(Error::shape(OP, format!("{:?} are no matrices", region.dims()))),
         }
+    }
+
+    fn batch_dims(&self) -> &[usize] {
+        &self.region.dims()[..self.batch_rank]
+    }
+
+    fn batch_strides(&self) -> &[usize] {
+        &self.region.strides()[..self.batch_rank]
     }
 
     /// Whether every matrix of the batch is the same one.
     fn is_one(&self) -> bool {
-        self.batch_dims
+        self.batch_dims()
             .iter()
-            .zip(self.batch_strides)
+            .zip(self.batch_strides())
             .all(|(&dim, &stride)| dim == 1 || stride == 0)
     }
 
@@ -92,12 +95,12 @@ impl<'a> Matrices<'a> {
 
     /// The one stride of all matrices, if they lie so.
     fn common_batch(&self) -> Option<usize> {
-        common_stride(self.batch_dims, self.batch_strides)
+        common_stride(self.batch_dims(), self.batch_strides())
     }
 
     /// Number and place of the first elements of the matrices, for a kernel.
     fn batch(&self, context: &Arc<Context>) -> Result<(usize, Option<LayoutTable>)> {
-        layout(context, self.batch_dims, &[self.batch_strides])
+        layout(context, self.batch_dims(), &[self.batch_strides()])
     }
 }
 
@@ -147,21 +150,19 @@ impl<'a> Product<'a> {
             self.m *= self.batch;
             self.batch = 1;
             self.l.row = row;
-            for matrices in [&mut self.l, &mut self.r] {
-                (matrices.batch_dims, matrices.batch_strides) = (&[], &[]);
-            }
+            (self.l.batch_rank, self.r.batch_rank) = (0, 0);
         }
     }
 }
 
 /// Computes `product`.
-pub(crate) fn run(product: &Product<'_>, out: &mut Buffer) -> Result<()> {
+pub(crate) fn run(product: &Product<'_>, out: &mut DynBuffer) -> Result<()> {
     let results = product.batch * product.m * product.n;
     if out.dtype() != product.dtype || out.len() != results {
-        return Err(Error::Invalid(format!(
-            "{OP}: {results} results of {} for {out:?}",
-            product.dtype
-        )));
+        return Err(Error::shape(
+            OP,
+            format!("{results} results of {} for {out:?}", product.dtype),
+        ));
     }
     common_context(OP, [product.l.region.buffer(), &*out].into_iter())?;
     if results == 0 {
@@ -183,17 +184,17 @@ pub(crate) fn run(product: &Product<'_>, out: &mut Buffer) -> Result<()> {
     };
     let (by, level) = if by_library {
         let function = Arc::from(blas::GEMM);
-        product.context.ledger().trace(&function, None, driver.level());
-        (blas::GEMM, driver.level())
+        product.context.ledger().trace(&function, None, Level::of(driver));
+        (blas::GEMM, Level::of(driver))
     } else {
-        (native(product, out)?, driver.kernel_level())
+        (native(product, out)?, Level::of_kernels(driver))
     };
     product.context.ledger().add(OP, by, level);
     Ok(())
 }
 
 /// Computes `product` with this crate's own kernels; the name of that which served.
-fn native(product: &Product<'_>, out: &mut Buffer) -> Result<&'static str> {
+fn native(product: &Product<'_>, out: &mut DynBuffer) -> Result<&'static str> {
     let Product { l, r, m, n, .. } = product;
     if *n <= FEW && n <= m {
         let columns = Vectors {
@@ -218,7 +219,7 @@ fn native(product: &Product<'_>, out: &mut Buffer) -> Result<&'static str> {
     }
 }
 
-fn gemm(product: &Product<'_>, out: &mut Buffer) -> Result<()> {
+fn gemm(product: &Product<'_>, out: &mut DynBuffer) -> Result<()> {
     let Product {
         l,
         r,
@@ -271,7 +272,7 @@ fn gemv(
     matrix: &Matrices<'_>,
     vectors: &Matrices<'_>,
     strides: Vectors,
-    out: &mut Buffer,
+    out: &mut DynBuffer,
 ) -> Result<()> {
     let Product {
         batch, k, context, ..

@@ -4,7 +4,7 @@
 use super::{Args, Grid, MAX_GRID, common_context};
 use crate::ggml;
 use crate::view::Region;
-use crate::{Buffer, Error, Result, module};
+use crate::{DynBuffer, Error, Result, module};
 
 /// The module, a file of `kernels/`; the kernels' name; the threads of a workgroup, and the rows that it computes
 /// together, as that has them.
@@ -22,7 +22,7 @@ pub(crate) enum Weights<'a> {
 }
 
 impl Weights<'_> {
-    fn buffer(&self) -> &Buffer {
+    fn buffer(&self) -> &DynBuffer {
         match self {
             Weights::Floats(region) => region.buffer(),
             Weights::Blocks(weights) => weights.blocks(),
@@ -59,7 +59,7 @@ pub(crate) struct Operands<'a> {
 /// Computes the products.
 ///
 /// The caller has checked the ids on the host: below `m` and below the number of experts.
-pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut Buffer) -> Result<()> {
+pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffer) -> Result<()> {
     let Operands {
         input,
         weights,
@@ -77,7 +77,7 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut Buffer) 
         && expert_ids.numel() >= m
         && topk_weights.as_ref().is_none_or(|weights| weights.numel() >= m);
     if !fits {
-        return Err(Error::Invalid(format!("{OP}: the sizes reach outside a buffer")));
+        return Err(Error::shape(OP, "the sizes reach outside a buffer"));
     }
     let regions = [input, token_ids, expert_ids].into_iter().chain(topk_weights);
     let buffers = regions.map(Region::buffer);

@@ -4,7 +4,7 @@
 use super::reduce::workgroup;
 use super::{Args, Grid, common_context};
 use crate::view::Region;
-use crate::{Buffer, Error, Result, module};
+use crate::{DynBuffer, Error, Result, module};
 
 /// Rows of one launch: the kernels take their number from the grid, and HIP wants grid times block below 2^32.
 const ROWS_AT_ONCE: usize = 1 << 21;
@@ -13,9 +13,9 @@ const ROWS_AT_ONCE: usize = 1 << 21;
 const KERNELS: [&str; 3] = ["softmax", "rmsnorm", "layernorm"];
 
 /// Normalizes the rows that the last dimension of `x` makes. `eps` is the norms'; softmax has none.
-pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<Buffer> {
+pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<DynBuffer> {
     let kernel = *KERNELS.get(weights.len()).unwrap_or(&"norm");
-    let invalid = |what: String| Err(Error::Invalid(format!("{kernel}: {what}")));
+    let invalid = |what: String| Err(Error::shape(kernel, what));
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
     let buffers = weights.iter().map(Region::buffer);
     let context = common_context(kernel, buffers.chain([x.buffer()]))?;
@@ -29,23 +29,24 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<B
     let Some(&cols) = x.dims().last() else {
         return invalid("a tensor without dimensions has no rows".to_owned());
     };
-    if let Some(other) = weights.iter().find(|weight| weight.buffer().dtype() != dtype) {
-        return invalid(format!("rows of {dtype}, weights of {}", other.buffer().dtype()));
+    for weight in weights {
+        Error::unless_same_dtype(kernel, dtype, weight.buffer().dtype())?;
     }
     if let Some(other) = weights.iter().find(|weight| weight.dims() != [cols]) {
         return invalid(format!("rows of {cols} elements, weights of {:?}", other.dims()));
     }
     if x.numel() == 0 {
-        return Buffer::new(device, dtype, 0);
+        return DynBuffer::uninit(device, dtype, 0);
     }
     if !x.is_contiguous() || !weights.iter().all(Region::is_contiguous) {
-        return invalid("the operands must be contiguous".to_owned());
+        return Err(Error::not_contiguous(kernel, "the operands"));
     }
     let Some(number) = u32::try_from(cols).ok().filter(|&cols| cols <= i32::MAX as u32) else {
-        return invalid(format!("rows of {cols} elements; kernels count in 31 bits"));
+        let reason = format!("rows of {cols} elements; kernels count in 31 bits");
+        return Err(Error::too_large(kernel, reason));
     };
 
-    let out = Buffer::new(device, dtype, x.numel())?;
+    let out = DynBuffer::uninit(device, dtype, x.numel())?;
     let (rows, threads) = (x.numel() / cols, workgroup(cols, dtype));
     for first in (0..rows).step_by(ROWS_AT_ONCE) {
         let mut args = Args::default();

@@ -4,7 +4,7 @@
 use super::{Args, Grid, common_context};
 use crate::ggml::Weights;
 use crate::view::Region;
-use crate::{Buffer, DType, Error, GgmlType, Result, module};
+use crate::{DType, DynBuffer, Error, GgmlType, Result, module};
 
 const MODULE: &str = "quantized";
 /// Work-items that share a row in a product with vectors; the kernels sum over just as many.
@@ -24,7 +24,7 @@ const MAX_GRID_YZ: usize = 65535;
 /// Rows of activations as q8_1 blocks, contiguous.
 #[derive(Debug)]
 pub(crate) struct Activations {
-    blocks: Buffer,
+    blocks: DynBuffer,
     rows: usize,
     row_len: usize,
     /// What they were.
@@ -47,26 +47,25 @@ pub(crate) struct Experts {
 fn int(op: &str, number: usize) -> Result<u32> {
     match i32::try_from(number) {
         Ok(number) => Ok(number.unsigned_abs()),
-        Err(_) => Err(Error::Invalid(format!(
-            "{op}: kernels count in 31 bits, and {number} is more"
-        ))),
+        Err(_) => Err(Error::too_large(
+            op,
+            format!("kernels count in 31 bits, and {number} is more"),
+        )),
     }
 }
 
 fn mismatch(op: &str) -> Error {
-    Error::Invalid(format!(
-        "{op}: weights, activations and result do not fit together"
-    ))
+    Error::shape(op, "weights, activations and result do not fit together")
 }
 
 /// Whether a row of the two is the same length, and `out` has room for their product.
-fn fit(op: &str, weights: &Weights<'_>, x: &Activations, out: &Buffer) -> Result<()> {
+fn fit(op: &str, weights: &Weights<'_>, x: &Activations, out: &DynBuffer) -> Result<()> {
     let fits = weights.row_len() == x.row_len && x.rows.checked_mul(weights.rows()) == Some(out.len());
     if fits { Ok(()) } else { Err(mismatch(op)) }
 }
 
 /// All weights as floats of `out`'s dtype.
-pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut Buffer) -> Result<()> {
+pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<()> {
     let (ty, numel) = (weights.ty(), weights.numel());
     let op = format!("dequantize_block_{}", ty.name());
     let context = common_context(&op, [weights.blocks(), &*out].into_iter())?;
@@ -97,7 +96,7 @@ pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut Buffer) -> Result<()> 
 }
 
 /// The rows `ids` as f32. The ids are u32, contiguous, and each was found to be below the number of rows.
-pub(crate) fn get_rows(weights: &Weights<'_>, ids: &Region<'_>, out: &mut Buffer) -> Result<()> {
+pub(crate) fn get_rows(weights: &Weights<'_>, ids: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let op = format!("get_rows_{}", weights.ty().name());
     let context = common_context(&op, [weights.blocks(), ids.buffer(), &*out].into_iter())?;
     let function = module::named(&context, MODULE, &op, &op, out.dtype())?;
@@ -137,7 +136,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
     }
     let context = common_context(op, [x.buffer()].into_iter())?;
     let function = module::named(&context, MODULE, &symbol, op, dtype)?;
-    let blocks = Buffer::new(x.buffer().device(), DType::U8, x.numel() / len * bytes)?;
+    let blocks = DynBuffer::uninit(x.buffer().device(), DType::U8, x.numel() / len * bytes)?;
     for first in (0..rows).step_by(MAX_GRID_YZ) {
         let mut args = Args::default();
         args.element(x.buffer(), x.offset() + first * row_len)
@@ -162,7 +161,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
 }
 
 /// The product of weights with each of up to eight rows of activations, in the activations' dtype.
-pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut Buffer) -> Result<()> {
+pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffer) -> Result<()> {
     let op = format!("mul_mat_vec_{}_q8_1", weights.ty().name());
     fit(&op, weights, x, out)?;
     if !(1..=8).contains(&x.rows) || out.dtype() != x.dtype {
@@ -201,7 +200,7 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut Buffer) 
 }
 
 /// The product of weights with any number of rows of activations, in f32.
-pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut Buffer) -> Result<()> {
+pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffer) -> Result<()> {
     let op = format!("mul_mat_{}", weights.ty().name());
     fit(&op, weights, x, out)?;
     if out.dtype() != DType::F32 || x.rows.div_ceil(TILE) > MAX_GRID_YZ {
@@ -229,7 +228,7 @@ pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut Buffer) 
 }
 
 /// The product of weights with one contiguous row of f32, which stays f32.
-pub(crate) fn dequantize_mat_vec(weights: &Weights<'_>, x: &Region<'_>, out: &mut Buffer) -> Result<()> {
+pub(crate) fn dequantize_mat_vec(weights: &Weights<'_>, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let op = "dequantize_mul_mat_vec";
     let ty = weights.ty();
     let [ncols, nrows] = [weights.row_len(), weights.rows()];
@@ -263,7 +262,7 @@ pub(crate) fn indexed_moe(
     shape: Experts,
     x: &Activations,
     ids: &Region<'_>,
-    out: &mut Buffer,
+    out: &mut DynBuffer,
 ) -> Result<()> {
     let Experts {
         rows,

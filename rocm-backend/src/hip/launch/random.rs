@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use super::{Args, Grid};
 use crate::hip::rand::Draw;
-use crate::{Buffer, DType, Library, Result, module};
+use crate::trace::Level;
+use crate::{DType, DynBuffer, Library, Result, module};
 
 const MODULE: &str = "random";
 
@@ -44,7 +45,12 @@ pub(crate) fn blocks(dtype: DType, len: usize) -> usize {
 
 /// Fills `out` by rocRAND from the words of counter block `block` of the seed on, if there is a rocRAND and it draws such
 /// elements; says whether. Uniform numbers are then left as rocRAND has them, above 0 and up to 1.
-pub(crate) fn library(distribution: Distribution, out: &mut Buffer, seed: u64, block: u64) -> Result<bool> {
+pub(crate) fn library(
+    distribution: Distribution,
+    out: &mut DynBuffer,
+    seed: u64,
+    block: u64,
+) -> Result<bool> {
     let (context, dtype, len) = (out.memory().context(), out.dtype(), out.len());
     let driver = context.info().driver();
     let draw = match distribution {
@@ -66,8 +72,10 @@ pub(crate) fn library(distribution: Distribution, out: &mut Buffer, seed: u64, b
     if done {
         context
             .ledger()
-            .add(distribution.kernel(), function, driver.level());
-        context.ledger().trace(&Arc::from(function), None, driver.level());
+            .add(distribution.kernel(), function, Level::of(driver));
+        context
+            .ledger()
+            .trace(&Arc::from(function), None, Level::of(driver));
     }
     Ok(done)
 }
@@ -76,7 +84,7 @@ pub(crate) fn library(distribution: Distribution, out: &mut Buffer, seed: u64, b
 /// number it is.
 pub(crate) fn fill(
     distribution: Distribution,
-    out: &mut Buffer,
+    out: &mut DynBuffer,
     seed: u64,
     block: u64,
     grid: Grid,
@@ -99,12 +107,12 @@ pub(crate) fn fill(
     unsafe { args.submit(kernel, context, &function, grid) }?;
     context
         .ledger()
-        .add(kernel, kernel, context.info().driver().kernel_level());
+        .add(kernel, kernel, Level::of_kernels(context.info().driver()));
     Ok(())
 }
 
 /// Fills `out`, of u32, with the generator's words, from the first one of the block numbered `counter` on.
-pub(crate) fn words(out: &mut Buffer, key: u64, counter: u128) -> Result<()> {
+pub(crate) fn words(out: &mut DynBuffer, key: u64, counter: u128) -> Result<()> {
     let kernel = "philox";
     let context = out.memory().context();
     let function = module::named(context, MODULE, "philox_u32", kernel, out.dtype())?;
@@ -134,9 +142,9 @@ mod tests {
         for dtype in [DType::F16, DType::F32, DType::F64] {
             for distribution in [uniform, normal] {
                 let draw = |grid| {
-                    let mut out = device.zeros(dtype, 1023).unwrap();
+                    let mut out = DynBuffer::zeros(&device, dtype, 1023).unwrap();
                     fill(distribution, &mut out, 5, 9, grid).unwrap();
-                    out.download().unwrap()
+                    out.download_bytes().unwrap()
                 };
                 let wanted = draw(Grid::over(blocks(dtype, 1023)));
                 for grid in [Grid::of(1, 32), Grid::of(1, 1), Grid::of(3, 33), Grid::of(40, 64)] {

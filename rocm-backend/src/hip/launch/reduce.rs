@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, table};
+use crate::kernel::Reduce;
 use crate::view::Region;
-use crate::{Buffer, DType, Error, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "reduce";
 /// Rows of at most this many elements are summed by a thread each.
@@ -16,32 +17,6 @@ const SMALL: usize = 32;
 pub(super) fn workgroup(terms: usize, dtype: DType) -> usize {
     let each = (PACK / dtype.size_in_bytes()).max(4);
     terms.div_ceil(each).clamp(32, 1024).next_power_of_two()
-}
-
-/// What a row becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fold {
-    Sum,
-    Min,
-    Max,
-    ArgMin,
-    ArgMax,
-}
-
-impl Fold {
-    fn kernel(self) -> &'static str {
-        match self {
-            Fold::Sum => "fast_sum",
-            Fold::Min => "fast_min",
-            Fold::Max => "fast_max",
-            Fold::ArgMin => "fast_argmin",
-            Fold::ArgMax => "fast_argmax",
-        }
-    }
-
-    fn is_place(self) -> bool {
-        matches!(self, Fold::ArgMin | Fold::ArgMax)
-    }
 }
 
 /// A view with the dimensions that are reduced put last.
@@ -59,9 +34,12 @@ impl Rows {
         last.sort_unstable();
         last.dedup();
         if last.len() < reduced.len() || last.last().is_some_and(|&dim| dim >= rank) {
-            return Err(Error::Invalid(format!(
-                "{op}: dimensions {reduced:?} of a tensor of {rank} dimensions; expected different ones below {rank}"
-            )));
+            return Err(Error::shape(
+                op,
+                format!(
+                    "dimensions {reduced:?} of a tensor of {rank} dimensions; expected different ones below {rank}"
+                ),
+            ));
         }
         let kept: Vec<usize> = (0..rank).filter(|dim| !last.contains(dim)).collect();
         let size = |dims: &[usize]| {
@@ -72,10 +50,7 @@ impl Rows {
             sizes.into_iter().try_fold(1_usize, |n, size| n.checked_mul(size))
         };
         let (Some(count), Some(per_row)) = (size(&kept), size(&last)) else {
-            return Err(Error::Invalid(format!(
-                "{op}: {:?} has more elements than can be counted",
-                x.dims()
-            )));
+            return Err(Error::uncountable(op, x.dims()));
         };
         let order = || kept.iter().chain(&last);
         Ok(Rows {
@@ -87,32 +62,36 @@ impl Rows {
     }
 }
 
-/// Folds `x` over the dimensions `reduced`; one result for each place in the others, in row-major order.
-pub(crate) fn fold(fold: Fold, x: &Region<'_>, reduced: &[usize]) -> Result<Buffer> {
-    let kernel = fold.kernel();
+/// Reduces `x` over the dimensions `reduced`; one result for each place in the others, in row-major order.
+pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynBuffer> {
+    let kernel = op.name();
     let rows = Rows::of(kernel, x, reduced)?;
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
+    op.kernel().supports(dtype)?;
     let context = common_context(kernel, [x.buffer()].into_iter())?;
-    let is_small = fold == Fold::Sum && rows.per_row <= SMALL;
+    let is_small = op == Reduce::Sum && rows.per_row <= SMALL;
     let symbol = format!(
         "{kernel}{}_{}",
         if is_small { "_small" } else { "" },
         dtype.suffix()
     );
     let function = module::named(&context, MODULE, &symbol, kernel, dtype)?;
-    let invalid = |what: String| Err(Error::Invalid(format!("{kernel}: {what}")));
     if x.numel() == 0 {
-        return match fold {
-            Fold::Sum => device.zeros(dtype, rows.count),
-            _ => invalid(format!("{:?} has no element to choose", x.dims())),
+        return match op {
+            Reduce::Sum => DynBuffer::zeros(device, dtype, rows.count),
+            Reduce::Max | Reduce::Min | Reduce::ArgMax | Reduce::ArgMin => Err(Error::shape(
+                kernel,
+                format!("{:?} has no element to choose", x.dims()),
+            )),
         };
     }
-    if fold.is_place() && u32::try_from(rows.per_row).is_err() {
-        return invalid(format!("{} places; they are counted in 32 bits", rows.per_row));
+    if op.is_place() && u32::try_from(rows.per_row).is_err() {
+        let reason = format!("{} places; they are counted in 32 bits", rows.per_row);
+        return Err(Error::too_large(kernel, reason));
     }
 
-    let out_dtype = if fold.is_place() { DType::U32 } else { dtype };
-    let out = Buffer::new(device, out_dtype, rows.count)?;
+    let out_dtype = if op.is_place() { DType::U32 } else { dtype };
+    let out = DynBuffer::uninit(device, out_dtype, rows.count)?;
     let (num_dims, table) = layout(&context, &rows.dims, &[&rows.strides])?;
     let (first, grid) = if is_small {
         (rows.count, Grid::over(rows.count))
@@ -135,17 +114,17 @@ pub(crate) fn fold(fold: Fold, x: &Region<'_>, reduced: &[usize]) -> Result<Buff
 }
 
 /// Adds to `out` the sums of `x` over the dimensions `reduced`, a thread a result.
-pub(crate) fn add_sums(x: &Region<'_>, reduced: &[usize], out: &mut Buffer) -> Result<()> {
+pub(crate) fn add_sums(x: &Region<'_>, reduced: &[usize], out: &mut DynBuffer) -> Result<()> {
     const KERNEL: &str = "sum";
     let rows = Rows::of(KERNEL, x, reduced)?;
     let dtype = x.buffer().dtype();
-    if out.dtype() != dtype || out.len() != rows.count {
-        return Err(Error::Invalid(format!(
-            "{KERNEL}: {} sums of {dtype} into {} elements of {}",
-            rows.count,
-            out.len(),
-            out.dtype()
-        )));
+    Error::unless_same_dtype(KERNEL, dtype, out.dtype())?;
+    if out.len() != rows.count {
+        return Err(Error::Length {
+            what: format!("{KERNEL}: results"),
+            expected: rows.count,
+            found: out.len(),
+        });
     }
     let context = common_context(KERNEL, [x.buffer(), &*out].into_iter())?;
     let function = module::named(

@@ -3,7 +3,7 @@
 
 use super::{Args, Grid, common_context};
 use crate::view::Region;
-use crate::{Buffer, Error, Result, module};
+use crate::{DynBuffer, Error, Result, module};
 
 /// Which elements make a pair, and how the four dimensions lie.
 #[derive(Debug, Clone, Copy)]
@@ -27,16 +27,16 @@ impl Pairs {
 }
 
 /// Turns each pair of `x` by the angle of its position; `cos` and `sin` are the angles'.
-pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Region<'_>) -> Result<Buffer> {
+pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Region<'_>) -> Result<DynBuffer> {
     let kernel = pairs.kernel();
-    let invalid = |what: String| Err(Error::Invalid(format!("{kernel}: {what}")));
+    let invalid = |what: String| Err(Error::shape(kernel, what));
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
     let operands = [x, cos, sin];
     let context = common_context(kernel, operands.into_iter().map(Region::buffer))?;
     let symbol = format!("{kernel}_{}", dtype.suffix());
     let function = module::named(&context, "reduce", &symbol, kernel, dtype)?;
-    if [cos, sin].iter().any(|other| other.buffer().dtype() != dtype) {
-        return invalid("the operands are not of one dtype".to_owned());
+    for other in [cos, sin] {
+        Error::unless_same_dtype(kernel, dtype, other.buffer().dtype())?;
     }
     let &[b, second, third, d] = x.dims() else {
         return invalid(format!("an input of {:?}; expected four dimensions", x.dims()));
@@ -60,10 +60,10 @@ pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Regio
         ));
     }
     if x.numel() == 0 {
-        return Buffer::new(device, dtype, 0);
+        return DynBuffer::uninit(device, dtype, 0);
     }
     if !operands.into_iter().all(Region::is_contiguous) {
-        return invalid("the operands must be contiguous".to_owned());
+        return Err(Error::not_contiguous(kernel, "the operands"));
     }
     // As candle has it, batches have angles of their own when cos and sin both say so, and then they lie `t` positions
     // apart, however many there are.
@@ -76,7 +76,7 @@ pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Regio
         Pairs::HalvesThd => vec![b, t, h, d, stride_b],
     };
 
-    let out = Buffer::new(device, dtype, x.numel())?;
+    let out = DynBuffer::uninit(device, dtype, x.numel())?;
     let mut args = Args::default();
     for operand in operands {
         args.element(operand.buffer(), operand.offset());

@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use super::{Args, Grid, common_context};
 use crate::view::Region;
-use crate::{Buffer, DType, Error, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "sort";
+/// The name in errors.
+const OP: &str = "argsort";
 /// Elements that one workgroup sorts at most: with their columns 24 KiB of LDS in the largest dtypes, so that two
 /// workgroups share a compute unit.
 const CHUNK: usize = 2048;
@@ -29,13 +31,11 @@ struct Rows<'a> {
 }
 
 /// Writes to `order`, for each row of `x` along its last dimension, the columns of its elements in order.
-pub(crate) fn argsort(x: Region<'_>, ascending: bool, order: &mut Buffer) -> Result<()> {
+pub(crate) fn argsort(x: Region<'_>, ascending: bool, order: &mut DynBuffer) -> Result<()> {
     let rows = Rows::new(x, ascending)?;
-    if order.dtype() != DType::U32 || order.len() != x.numel() {
-        return Err(Error::Invalid(format!(
-            "{}: not one u32 for each element",
-            rows.sort
-        )));
+    Error::unless_same_dtype(OP, DType::U32, order.dtype())?;
+    if order.len() != x.numel() {
+        return Err(Error::shape(OP, "there is not one place for each element"));
     }
     if x.numel() == 0 {
         return Ok(());
@@ -43,7 +43,7 @@ pub(crate) fn argsort(x: Region<'_>, ascending: bool, order: &mut Buffer) -> Res
     let mut run = rows.columns.next_power_of_two().min(CHUNK);
     sort_chunks(rows, run, order)?;
     if run < rows.columns {
-        let mut merged = Buffer::new(order.device(), DType::U32, order.len())?;
+        let mut merged = DynBuffer::uninit(order.device(), DType::U32, order.len())?;
         while run < rows.columns {
             merge(rows, run, order, &mut merged)?;
             std::mem::swap(order, &mut merged);
@@ -60,12 +60,15 @@ impl<'a> Rows<'a> {
         } else {
             ("asort_desc", "asort_merge_desc")
         };
-        let invalid = |what: &str| Err(Error::Invalid(format!("argsort: {what}")));
         match *x.dims() {
-            [] => invalid("a tensor without dimensions has no rows to sort"),
-            _ if x.numel() > 0 && !x.is_contiguous() => invalid("the rows are not contiguous"),
-            [.., columns] if columns > MAX_COLUMNS => invalid(&format!(
-                "a row of {columns} elements; kernels count {MAX_COLUMNS} at most"
+            [] => Err(Error::shape(
+                OP,
+                "a tensor without dimensions has no rows to sort",
+            )),
+            _ if x.numel() > 0 && !x.is_contiguous() => Err(Error::not_contiguous(OP, "the rows")),
+            [.., columns] if columns > MAX_COLUMNS => Err(Error::too_large(
+                OP,
+                format!("a row of {columns} elements; kernels count {MAX_COLUMNS} at most"),
             )),
             [.., columns] => Ok(Rows {
                 x,
@@ -86,7 +89,7 @@ fn batches(rows: usize, groups: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Sorts chunks of `width` columns, a power of two: each a run of `order`, one element of `x` a place.
-fn sort_chunks(rows: Rows<'_>, width: usize, order: &mut Buffer) -> Result<()> {
+fn sort_chunks(rows: Rows<'_>, width: usize, order: &mut DynBuffer) -> Result<()> {
     let (x, columns) = (rows.x, rows.columns);
     let dtype = x.buffer().dtype();
     let context = common_context(rows.sort, [x.buffer(), &*order].into_iter())?;
@@ -120,7 +123,7 @@ fn sort_chunks(rows: Rows<'_>, width: usize, order: &mut Buffer) -> Result<()> {
 }
 
 /// Makes one run in `to` of every two neighbouring runs of `run` columns in `from`. `run` is a power of two.
-fn merge(rows: Rows<'_>, run: usize, from: &Buffer, to: &mut Buffer) -> Result<()> {
+fn merge(rows: Rows<'_>, run: usize, from: &DynBuffer, to: &mut DynBuffer) -> Result<()> {
     let x = rows.x;
     let dtype = x.buffer().dtype();
     let context = common_context(rows.merge, [x.buffer(), from, &*to].into_iter())?;

@@ -3,19 +3,24 @@
 
 use super::{Args, Grid, common_context, layout};
 use crate::view::{self, Region};
-use crate::{Buffer, Error, Result, module};
+use crate::{DynBuffer, Error, Result, module};
 
 const OP: &str = "where";
 
 /// `cond != 0 ? t : f` for each element; the results go to `out`, from its start.
-pub(crate) fn where_cond(cond: &Region<'_>, t: &Region<'_>, f: &Region<'_>, out: &mut Buffer) -> Result<()> {
+pub(crate) fn where_cond(
+    cond: &Region<'_>,
+    t: &Region<'_>,
+    f: &Region<'_>,
+    out: &mut DynBuffer,
+) -> Result<()> {
     let operands = [cond, t, f];
     let (chooser, dtype) = (cond.buffer().dtype(), out.dtype());
-    if [t, f].iter().any(|value| value.buffer().dtype() != dtype) {
-        return Err(Error::Invalid(format!("{OP}: the values are not of one dtype")));
+    for value in [t, f] {
+        Error::unless_same_dtype(OP, dtype, value.buffer().dtype())?;
     }
     if operands.iter().any(|operand| operand.dims() != cond.dims()) {
-        return Err(Error::Invalid(format!("{OP}: the operands are not of one shape")));
+        return Err(Error::shape(OP, "the operands are not of one shape"));
     }
     let buffers = operands.map(Region::buffer).into_iter();
     let context = common_context(OP, buffers.chain([&*out]))?;

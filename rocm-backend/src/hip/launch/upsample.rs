@@ -8,7 +8,7 @@ use super::{Args, Grid, common_context, table};
 use crate::hip::context::Context;
 use crate::hip::module::Function;
 use crate::view::{self, Region};
-use crate::{Buffer, Error, Result, module};
+use crate::{DynBuffer, Error, Result, module};
 
 /// What every upsampling needs: its context and kernel, and how many results there are. `size` is what the last
 /// dimensions of `x` become.
@@ -16,7 +16,7 @@ fn prepared(
     op: &'static str,
     x: &Region<'_>,
     size: &[usize],
-    out: &Buffer,
+    out: &DynBuffer,
 ) -> Result<(Arc<Context>, Function, usize)> {
     let dtype = out.dtype();
     let (outer, input) = x.dims().split_at_checked(2).unwrap_or_default();
@@ -26,7 +26,7 @@ fn prepared(
         .try_fold(1_usize, |n, &dim| n.checked_mul(dim));
     let fits = input.len() == size.len() && x.buffer().dtype() == dtype;
     let Some(results) = results.filter(|&results| fits && (results == 0 || x.numel() > 0)) else {
-        return Err(Error::Invalid(format!("{op}: the operands do not fit together")));
+        return Err(Error::shape(op, "the operands do not fit together"));
     };
     view::check(op, out.len(), &[results], &[1], 0)?;
     let context = common_context(op, [x.buffer(), out].into_iter())?;
@@ -35,7 +35,7 @@ fn prepared(
 }
 
 /// The nearest element for each of `size`.
-pub(crate) fn nearest(op: &'static str, x: &Region<'_>, size: &[usize], out: &mut Buffer) -> Result<()> {
+pub(crate) fn nearest(op: &'static str, x: &Region<'_>, size: &[usize], out: &mut DynBuffer) -> Result<()> {
     let (context, function, results) = prepared(op, x, size, out)?;
     let info = table(&context, &[x.dims(), x.strides()])?;
     let mut args = Args::default();
@@ -61,7 +61,7 @@ pub(crate) fn bilinear(
     [h, w]: [usize; 2],
     align_corners: bool,
     scales: [Option<f64>; 2],
-    out: &mut Buffer,
+    out: &mut DynBuffer,
 ) -> Result<()> {
     let (context, function, results) = prepared(op, x, &[h, w], out)?;
     let info = table(&context, &[x.dims(), x.strides()])?;

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use crate::hip::context::Context;
 use crate::hip::miopen::{BACKWARD, FORWARD, Means, POOLING, Problem};
 use crate::ops::window::Axis;
+use crate::trace::Level;
 use crate::view::Region;
-use crate::{Buffer, DType, Library, Result};
+use crate::{DType, DynBuffer, Library, Result};
 
 /// Computes the convolution by MIOpen, if that is there and takes it; says whether.
 pub(super) fn convolve(
@@ -21,7 +22,7 @@ pub(super) fn convolve(
     kernel: &Region<'_>,
     axes: &[Axis],
     is_transposed: bool,
-    out: &mut Buffer,
+    out: &mut DynBuffer,
 ) -> Result<bool> {
     let driver = context.info().driver();
     let Some(problem) = problem(x, kernel, axes, is_transposed) else {
@@ -36,8 +37,8 @@ pub(super) fn convolve(
     let done = context.with_miopen(|handle| unsafe { handle.convolve(context, &problem, addresses) })?;
     if done {
         let by = if is_transposed { BACKWARD } else { FORWARD };
-        context.ledger().add(op, by, driver.level());
-        context.ledger().trace(&Arc::from(by), None, driver.level());
+        context.ledger().add(op, by, Level::of(driver));
+        context.ledger().trace(&Arc::from(by), None, Level::of(driver));
     }
     Ok(done)
 }
@@ -48,7 +49,7 @@ pub(super) fn average(
     context: &Arc<Context>,
     x: &Region<'_>,
     axes: [Axis; 2],
-    out: &mut Buffer,
+    out: &mut DynBuffer,
 ) -> Result<bool> {
     let driver = context.info().driver();
     // MIOpen's poolings are of f32 and f16.
@@ -63,8 +64,10 @@ pub(super) fn average(
     // SAFETY: as above.
     let done = context.with_miopen(|handle| unsafe { handle.average(&means, input, output) })?;
     if done {
-        context.ledger().add(op, POOLING, driver.level());
-        context.ledger().trace(&Arc::from(POOLING), None, driver.level());
+        context.ledger().add(op, POOLING, Level::of(driver));
+        context
+            .ledger()
+            .trace(&Arc::from(POOLING), None, Level::of(driver));
     }
     Ok(done)
 }

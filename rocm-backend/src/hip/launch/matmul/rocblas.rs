@@ -1,13 +1,13 @@
 //! Which products rocBLAS can take as they lie, and how they look to it. It takes matrices by columns, so a row-major
 //! product is handed over as that of the transposed matrices in turned order, which lie exactly so.
 
-use crate::Buffer;
+use crate::DynBuffer;
 use crate::hip::blas::{Gemm, Operand};
 
 use super::{Matrices, Product};
 
 /// The call that computes `product` to `out`, if rocBLAS can read the operands where they lie.
-pub(super) fn call(product: &Product<'_>, out: &Buffer) -> Option<Gemm> {
+pub(super) fn call(product: &Product<'_>, out: &DynBuffer) -> Option<Gemm> {
     let Product { m, n, k, batch, .. } = *product;
     Some(Gemm {
         dtype: product.dtype,

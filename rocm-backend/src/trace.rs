@@ -1,11 +1,68 @@
-//! What computed results: counts for the operations that more than one way may serve, and a trace of everything a device
-//! executed.
+//! What computed a device's results, for programs that must tell: how near to an AMD GPU they were computed ([`Level`]),
+//! counts for the operations that more than one way may serve ([`served`]), and everything a device executed ([`take`]).
+//! Nothing here decides who computes; that is `libraries.rs` and the launches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::Level;
+use crate::{Device, DriverInfo, DriverKind, Libraries};
+
+/// How near to an AMD GPU a result was computed, the nearest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// On one.
+    Hardware,
+    /// By executing the GPU's code object in software.
+    Isa,
+    /// By a model, on the host, of what a library does on a GPU.
+    Model,
+}
+
+impl Level {
+    /// What results of `driver` are worth: the least that any of them may be. [`served`] tells it of the operations that
+    /// libraries can serve.
+    pub fn of(driver: &DriverInfo) -> Level {
+        match driver.libraries() {
+            Libraries::Model => Level::Model,
+            Libraries::Auto | Libraries::Native => Level::of_kernels(driver),
+        }
+    }
+
+    /// What results of this crate's kernels are worth.
+    pub(crate) fn of_kernels(driver: &DriverInfo) -> Level {
+        match driver.kind() {
+            DriverKind::System => Level::Hardware,
+            DriverKind::Soft => Level::Isa,
+        }
+    }
+
+    /// The word reports use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Level::Hardware => "hardware",
+            Level::Isa => "isa",
+            Level::Model => "model",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What has computed the results of operations that kernels and libraries can serve both, ordered by name.
+pub fn served(device: &Device) -> Vec<Served> {
+    device.context().ledger().read()
+}
+
+/// What the device has executed since the last call, each step once, by name: kernels, functions of libraries, and what the
+/// HIP runtime does inside the device's memory. Transfers from and to the host are not told.
+pub fn take(device: &Device) -> Vec<Step> {
+    device.context().ledger().take_trace()
+}
 
 /// How often one way served one operation of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,80 @@
+//! A folder of code objects serves where there is no compiler. The child process has no PATH, and a clang that is nowhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kernel_build::Target;
+
+const FOLDER: &str = "PREBUILT_TEST_FOLDER";
+
+#[test]
+fn code_objects_are_taken_as_they_are_without_a_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kernels, objects) = (folder.path().join("kernels"), folder.path().join("objects"));
+    fs::create_dir_all(&kernels).unwrap();
+    fs::create_dir_all(&objects).unwrap();
+    for name in ["fill.hip", "sort.hip", "shared.h"] {
+        fs::write(kernels.join(name), "extern int x;").unwrap();
+    }
+    for name in [
+        "fill.gfx1100",
+        "sort.gfx1100",
+        "fill.gfx942",
+        "sort.gfx942",
+        "other.gfx906",
+    ] {
+        fs::write(objects.join(format!("{name}.hsaco")), b"\x7fELF..").unwrap();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_without_a_compiler", "--ignored", "--nocapture"])
+        .env_clear()
+        .env("ROCM_CLANG", "/nowhere/clang++")
+        .env("ROCM_PREBUILT_KERNELS", &objects)
+        .env(FOLDER, folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "the child process of this file's other test"]
+fn child_without_a_compiler() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    let (kernels, objects) = (folder.join("kernels"), folder.join("objects"));
+    let targets = |list| Target::parse_list(list).unwrap();
+
+    // As the environment says.
+    let built = kernel_build::build(&kernels, &targets("gfx1100,gfx942"), &folder, 1).unwrap();
+    let found: Vec<_> = built
+        .code_objects
+        .iter()
+        .map(|object| (object.target.as_str(), object.module.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("gfx1100", "fill"),
+            ("gfx1100", "sort"),
+            ("gfx942", "fill"),
+            ("gfx942", "sort")
+        ]
+    );
+    assert!(built.code_objects.iter().all(|object| object.path.is_file()));
+
+    let refusal =
+        |targets: &[Target], objects: &Path| kernel_build::prebuilt(&kernels, targets, objects).unwrap_err();
+    let text = refusal(&targets("gfx1100,gfx90a"), &objects);
+    for name in ["fill.gfx90a.hsaco", "sort.gfx90a.hsaco", "--example compile"] {
+        assert!(text.contains(name), "{name} in {text}");
+    }
+    assert!(!text.contains("gfx1100"), "{text}");
+    fs::write(objects.join("fill.gfx942.hsaco"), "not one").unwrap();
+    assert!(refusal(&targets("gfx942"), &objects).contains("fill.gfx942.hsaco is no ELF file"));
+    assert!(refusal(&targets("gfx942"), Path::new("/nowhere")).contains("cannot read /nowhere"));
+
+    // The compiler would have been missed.
+    let text = kernel_build::compile(&kernels, &targets("gfx1100"), &folder, 1).unwrap_err();
+    assert!(text.contains("/nowhere/clang++"), "{text}");
+}
