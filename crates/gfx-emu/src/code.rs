@@ -277,7 +277,8 @@ impl CodeObject {
 
     /// The decoded kernel; decoding happens once.
     pub(crate) fn program<'a>(&self, kernel: &'a Kernel) -> Result<&'a Program, &'a DecodeError> {
-        let decode = || Program::decode(self.target, &self.image[kernel.code.clone()], 0);
+        let lanes = kernel.descriptor.wavefront_size();
+        let decode = || Program::decode(self.target, lanes, &self.image[kernel.code.clone()], 0);
         kernel.program.get_or_init(decode).as_ref()
     }
 }

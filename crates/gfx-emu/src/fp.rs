@@ -590,7 +590,7 @@ fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
     if magnitude == 0 || magnitude >= F::infinity_bits() {
         return (a, 0);
     }
-    // A denormal is shifted up until its leading one stands where the hidden one would.
+    // A denormal is shifted up until its leading one is where the hidden one would be.
     let shift = if F::exponent(a) == 0 {
         magnitude.leading_zeros() as i32 + F::MANTISSA_BITS as i32 - 63
     } else {

@@ -1,7 +1,7 @@
 //! The architectural state of one wavefront, and what a workgroup lends to its wavefronts.
 //!
-//! State only: [`crate::exec`] changes it, [`crate::launch`] sets it up. Registers hold bits; what they mean is the
-//! instruction's business.
+//! State only: [`crate::exec`] changes it, [`crate::launch`] sets it up. Registers hold bits; instructions decide what they
+//! mean.
 
 use std::ops::{Deref, DerefMut};
 
@@ -111,9 +111,9 @@ impl<const W: usize> Wave<W> {
         wave
     }
 
-    /// Becomes what another wave of as many registers is that has not begun, in the memory this one has. The cursor stays:
-    /// where a wave of the same kernel found its allocations, this one will; so do the rows put aside, which are written
-    /// before they are read. The other wave's vector registers are zero.
+    /// Starts this wave anew as a copy of `other`, which has not begun and has as many registers, all zero. The memory of
+    /// this wave is used again. The cursor is kept, because waves of one kernel find their allocations in the same places.
+    /// The rows put aside are kept too, because each is written before it is read.
     pub(crate) fn restart_as(&mut self, other: &Self) {
         let Wave {
             vgpr: _,
@@ -135,7 +135,10 @@ impl<const W: usize> Wave<W> {
             *row = Row::ZERO;
         }
         self.touched = 0;
-        debug_assert!(self.is_clear_behind(), "registers that nobody touched are zero");
+        debug_assert!(
+            self.is_clear_from_touched(),
+            "registers that nobody touched are zero"
+        );
         self.scratch.clone_from(scratch);
         (self.sgpr, self.scc, self.pc, self.mode) = (*sgpr, *scc, *pc, *mode);
         (self.scratch_size, self.indexed) = (*scratch_size, *indexed);
@@ -143,7 +146,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Whether the registers from [`Wave::touched`] on are zero, as they should be.
-    pub(crate) fn is_clear_behind(&self) -> bool {
+    pub(crate) fn is_clear_from_touched(&self) -> bool {
         let mut rows = self.vgpr.iter().skip(usize::from(self.touched));
         rows.all(|row| *row == Row::ZERO)
     }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::decode::{self, Invalid};
 use super::instruction::{Format, Instruction, Isa, Operand};
 use super::lower::{self, AGPR, Inst};
-use super::ops::{Op, Unit};
+use super::ops::Op;
 use super::print;
+use super::unit::{Condition, Control, Unit};
 use crate::Target;
 use crate::fault::FaultKind;
 
@@ -43,18 +44,18 @@ pub enum DecodeError {
     },
 }
 
-/// Instructions that a wave executes one after the other, once it is at the first of them: the executor's table has a
-/// function for each, nothing but waits stands between them, and only the last may set EXEC. A branch may go to any of
-/// them: each begins a run, of which those of the instructions behind it are parts.
+/// Instructions that a wave executes one after the other, once it is at the first of them. The executor's table has a
+/// function for each of them, only waits are between them, and only the last may set EXEC. A branch may go to any of them.
+/// So a run begins at each of them, and the runs of the later ones are parts of those of the earlier ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// How many, waits aside; none where the instruction is of another kind.
     pub(crate) count: u16,
-    /// What they count, with the waits between and behind them.
+    /// What they count, with the waits between and after them.
     pub(crate) cost: u16,
-    /// Index of the instruction behind the run.
+    /// Index of the instruction after the run.
     pub(crate) next: u32,
-    /// Where they stand among the instructions of all runs.
+    /// Index of the first among the instructions of all runs.
     first: u32,
     /// One more than the highest vector register that they may write, or that the one instruction of another kind may.
     pub(crate) touches: u16,
@@ -114,20 +115,28 @@ pub(crate) struct Program {
     insts: Vec<Inst>,
     /// The run that begins at each instruction.
     runs: Vec<Run>,
-    /// The instructions of runs, one behind the other.
+    /// The instructions of runs, one after the other.
     straight: Vec<Inst>,
     entry: usize,
     text: Vec<u8>,
     isa: Isa,
+    lanes: usize,
     vgprs: usize,
     agprs: usize,
 }
 
 impl Program {
     /// Decodes what can be reached from byte `entry` of `text` without going below it; instruction 0 is the entry.
-    pub(crate) fn decode(target: Target, text: &[u8], entry: usize) -> Result<Program, DecodeError> {
-        let isa = Isa::of(target).ok_or(DecodeError::Target { target })?;
-        let reached = reach(isa, text, entry)?;
+    /// The program runs on waves of `lanes` lanes.
+    pub(crate) fn decode(
+        target: Target,
+        lanes: usize,
+        text: &[u8],
+        entry: usize,
+    ) -> Result<Program, DecodeError> {
+        let isa = Isa::of(target).filter(|isa| isa.has_waves_of(lanes));
+        let isa = isa.ok_or(DecodeError::Target { target })?;
+        let reached = reach(isa, lanes, text, entry)?;
         let mut insts = Vec::with_capacity(reached.len());
         let mut index_of = BTreeMap::new();
         let mut branches = Vec::new();
@@ -157,16 +166,14 @@ impl Program {
             // Every target was reached, or `reach` had failed.
             insts[index].target = index_of.get(&(target as usize)).copied().unwrap_or(u32::MAX);
         }
-        let reaching = insts
-            .iter_mut()
-            .filter(|inst| matches!(inst.unit, Unit::ScalarMemory | Unit::Memory | Unit::Atomic));
+        let reaching = insts.iter_mut().filter(|inst| inst.unit.reaches_memory());
         for (number, inst) in reaching.enumerate() {
             inst.place = number as u8;
         }
         for index in 0..insts.len() {
-            let (until, behind) = insts.split_at_mut(index + 1);
+            let (until, after) = insts.split_at_mut(index + 1);
             if let Some(inst) = until.last_mut() {
-                inst.finish(behind);
+                inst.finish(after);
             }
         }
         let (runs, straight) = Run::all(&insts, &touches);
@@ -177,14 +184,29 @@ impl Program {
             entry,
             text: text.to_vec(),
             isa,
+            lanes,
             vgprs,
             agprs,
         })
     }
 
+    /// The instruction set.
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
     /// Vector registers the code names.
     pub(crate) fn vgprs(&self) -> usize {
         self.vgprs
+    }
+
+    /// Vector registers that a wave can have, accumulation registers included.
+    pub(crate) fn most_vgprs(&self) -> usize {
+        if self.isa.has_accumulation() {
+            2 * AGPR
+        } else {
+            AGPR
+        }
     }
 
     /// Accumulation registers the code names.
@@ -228,32 +250,32 @@ impl Program {
         (self.insts.get(index)?.pc == offset).then_some(index)
     }
 
-    /// A jump to byte `offset` of the text that is no instruction.
+    /// A jump to byte `offset` of the text that is not an instruction.
     pub(crate) fn wild_jump(&self, offset: i64) -> FaultKind {
         FaultKind::WildJump {
             target: offset - self.entry as i64,
         }
     }
 
-    /// Assembly text of the instruction `pc` bytes behind the entry.
+    /// Assembly text of the instruction `pc` bytes after the entry.
     pub(crate) fn text_at(&self, pc: usize) -> String {
         match self
             .text
             .get(self.entry.wrapping_add(pc)..)
-            .map(|text| decode::decode(self.isa, text))
+            .map(|text| decode::decode(self.isa, self.lanes, text))
         {
             Some(Ok(inst)) => print::print(&inst),
             _ => "no instruction".into(),
         }
     }
 
-    /// Assembly text and encoding words of the instruction `pc` bytes behind the entry.
+    /// Assembly text and encoding words of the instruction `pc` bytes after the entry.
     pub(crate) fn describe(&self, pc: usize) -> String {
         let offset = self.entry.wrapping_add(pc);
         let size = self
             .text
             .get(offset..)
-            .and_then(|text| decode::decode(self.isa, text).ok())
+            .and_then(|text| decode::decode(self.isa, self.lanes, text).ok())
             .map_or(8, |i| i.size);
         format!(
             "`{}`, encoding {}",
@@ -272,7 +294,12 @@ pub(super) fn hex(text: &[u8], offset: usize, size: usize) -> String {
 }
 
 /// Follows the program flow from `entry`.
-fn reach(isa: Isa, text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
+fn reach(
+    isa: Isa,
+    lanes: usize,
+    text: &[u8],
+    entry: usize,
+) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
     let relative = |offset: i64| offset - entry as i64;
     let mut reached = BTreeMap::new();
     let mut pending = vec![entry as i64];
@@ -286,7 +313,7 @@ fn reach(isa: Isa, text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruct
             if reached.contains_key(&at) {
                 break;
             }
-            let inst = decode::decode(isa, &text[at..]).map_err(|invalid| match invalid {
+            let inst = decode::decode(isa, lanes, &text[at..]).map_err(|invalid| match invalid {
                 Invalid::Unknown => DecodeError::Unknown {
                     pc: relative(offset),
                     words: hex(text, at, 8),
@@ -295,7 +322,10 @@ fn reach(isa: Isa, text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruct
             })?;
             offset += i64::from(inst.size);
             pending.extend(branch_target(&inst, at));
-            let last = matches!(inst.row.op, Op::SEndpgm | Op::SBranch | Op::SSetpc);
+            let last = matches!(
+                inst.row.op.unit(),
+                Unit::Control(Control::End | Control::Branch(Condition::Always) | Control::SetPc)
+            );
             reached.insert(at, inst);
             if last {
                 break;
@@ -316,35 +346,22 @@ fn reach(isa: Isa, text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruct
 
 /// Byte offset a branch goes to.
 fn branch_target(inst: &Instruction, offset: usize) -> Option<i64> {
+    // The subvector loops branch as well, though nothing executes them.
+    let loops = matches!(inst.row.op, Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd);
     let branches = matches!(
-        inst.row.op,
-        Op::SBranch
-            | Op::SCbranchScc0
-            | Op::SCbranchScc1
-            | Op::SCbranchVccz
-            | Op::SCbranchVccnz
-            | Op::SCbranchExecz
-            | Op::SCbranchExecnz
-            | Op::SCbranchDebug
-            | Op::SCall
-            | Op::SSubvectorLoopBegin
-            | Op::SSubvectorLoopEnd
-    );
+        inst.row.op.unit(),
+        Unit::Control(Control::Branch(_) | Control::Call)
+    ) || loops;
     branches.then(|| offset as i64 + i64::from(inst.size) + 4 * i64::from(inst.imm))
 }
 
-/// Whether vector registers are known by number only once an instruction runs: this one, or those behind it.
+/// Whether vector registers are known by number only once an instruction runs: this one, or those after it.
 fn names_at_run_time(op: Op) -> bool {
     matches!(
-        op,
-        Op::MovrelS
-            | Op::MovrelD
-            | Op::MovrelSd
-            | Op::MovrelSd2
-            | Op::SwapRel
-            | Op::SSetGprIdxOn
-            | Op::SSetGprIdxIdx
-            | Op::SSetGprIdxMode
+        op.unit(),
+        Unit::MoveRelative(_)
+            | Unit::SwapRelative
+            | Unit::Control(Control::IndexOn | Control::IndexValue | Control::IndexMode)
     )
 }
 
@@ -353,9 +370,9 @@ fn highest_registers(inst: &Instruction) -> (usize, usize) {
     let signature = inst.row.op.signature();
     let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
     let sources = inst.src.into_iter().zip(signature.src.iter().copied());
-    let registers = sources.map(|(operand, kind)| (operand, kind.registers(32)));
+    let registers = sources.map(|(operand, kind)| (operand, kind.registers(inst.lanes)));
     let others = [
-        (inst.dst, signature.dst.registers(32)),
+        (inst.dst, signature.dst.registers(inst.lanes)),
         (inst.address, if wide { 2 } else { 1 }),
     ];
     registers

@@ -1,9 +1,9 @@
 //! THE table of instructions of RDNA3 (gfx11), and in `tables/` that of CDNA3: opcode, mnemonic, operation; one row an
 //! instruction, one list a format.
 //!
-//! Decoder, printer and executor all read these rows. What an operation computes and which operands it has stands in
-//! `ops.rs`; how a format lays out its fields stands in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
-//! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa_decode.rs`.
+//! Decoder, printer and executor all read these rows. What an operation computes and which operands it has is in
+//! `ops.rs`; how a format lays out its fields is in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
+//! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa/decode.rs`.
 
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;

@@ -1,7 +1,7 @@
 //! Sub-dword addressing (SDWA): an operation on bytes or halves of its registers.
 
 use super::host::Host;
-use super::{Trouble, lane, table, unimplemented, vector};
+use super::{Trouble, lane, table, unimplemented};
 use crate::fp::Mode;
 use crate::isa::{Inst, Unit, WHOLE};
 use crate::wave::Wave;
@@ -45,7 +45,11 @@ pub(super) fn execute<H: Host, const W: usize>(
     inst: &Inst,
     mode: Mode,
 ) -> Result<(), Trouble> {
-    let parts = inst.parts.as_deref().ok_or_else(unimplemented)?;
+    let parts = inst
+        .parts
+        .as_deref()
+        .filter(|_| inst.unit.is_tabled())
+        .ok_or_else(unimplemented)?;
     for (i, source) in parts.from.iter().enumerate() {
         let mut buffer = [0; W];
         let row = *lane::row(wave, *source, &mut buffer);
@@ -58,11 +62,7 @@ pub(super) fn execute<H: Host, const W: usize>(
     }
     let register = usize::from(inst.dst);
     let old = *wave.vgpr.get(register).ok_or_else(unimplemented)?;
-    if inst.op.is_tabled() {
-        table::execute(host, wave, inst, mode);
-    } else {
-        vector::execute(host, wave, inst, mode)?;
-    }
+    table::execute(host, wave, inst, mode);
     let part = parts.sdwa.dst;
     if part != WHOLE {
         let result = wave.vgpr[register];
