@@ -356,7 +356,7 @@ fn elsewhere(at: Option<usize>) -> String {
 pub struct Fault {
     /// Kernel name.
     pub kernel: String,
-    /// Byte offset of the instruction from the kernel's first one.
+    /// Byte offset of the instruction from the kernel's first one; in a function that lies before the kernel it wraps.
     pub pc: usize,
     /// The instruction in assembly text.
     pub instruction: String,
@@ -377,10 +377,15 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.workgroup;
+        let pc = self.pc.cast_signed();
+        let sign = if pc < 0 { "-" } else { "" };
         write!(
             f,
-            "kernel `{}`: {}; at pc {:#x} `{}`",
-            self.kernel, self.kind, self.pc, self.instruction
+            "kernel `{}`: {}; at pc {sign}{:#x} `{}`",
+            self.kernel,
+            self.kind,
+            pc.unsigned_abs(),
+            self.instruction
         )?;
         write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
         if let Some(lane) = self.lane {

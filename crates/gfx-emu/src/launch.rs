@@ -17,7 +17,7 @@ use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
-use crate::isa::{AGPR, DecodeError, Isa, Program};
+use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, Slot};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave};
@@ -26,6 +26,9 @@ pub use trace::{Step, Trace, trace};
 
 /// Private memory that the cards can give a wave, in bytes.
 const WAVE_SCRATCH: u64 = 8 << 20;
+
+/// Private memory for what a stack grows by, in bytes: recursion, and calls through pointers.
+const DYNAMIC_STACK: u32 = 16 << 10;
 
 /// What the device allows a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,7 +227,8 @@ fn undeclared(kernel: &Kernel, program: &Program) -> Option<String> {
     let beyond = |name, named, declared| {
         (named > declared).then(|| format!("{name}{}, but declares {declared}", named - 1))
     };
-    beyond("v", program.vgprs(), vector).or_else(|| beyond("a", program.agprs(), accumulation))
+    let (vgprs, agprs) = program.declared();
+    beyond("v", vgprs, vector).or_else(|| beyond("a", agprs, accumulation))
 }
 
 /// The vector registers of a wave, and the accumulation registers after them.
@@ -235,6 +239,17 @@ fn registers(isa: Isa, descriptor: &KernelDescriptor) -> (usize, usize) {
     }
     let vector = descriptor.accumulation_offset().min(all);
     (vector, all - vector)
+}
+
+/// Private memory of a work-item, in bytes. A stack that grows at run time gets as much again as the runtime of the cards
+/// gives it.
+fn private_size(descriptor: &KernelDescriptor) -> u32 {
+    let stack = if descriptor.uses_dynamic_stack() {
+        DYNAMIC_STACK
+    } else {
+        0
+    };
+    descriptor.private_segment_size.saturating_add(stack)
 }
 
 /// Refuses what the device, the kernel or this emulator does not allow; gives the number of workgroups.
@@ -303,7 +318,7 @@ fn unsupported(isa: Isa, kernel: &Kernel) -> Option<String> {
     if !isa.has_waves_of(lanes) {
         return Some(format!("waves of {lanes} lanes"));
     }
-    let scratch = u64::from(descriptor.private_segment_size);
+    let scratch = u64::from(private_size(descriptor));
     if scratch * lanes as u64 > WAVE_SCRATCH {
         return Some(format!("{scratch} bytes of private memory for each work-item"));
     }
@@ -314,12 +329,6 @@ fn unsupported(isa: Isa, kernel: &Kernel) -> Option<String> {
     {
         return Some(format!("an argument of kind `{}`", arg.kind));
     }
-    if descriptor.uses_dynamic_stack() {
-        return Some("a stack that grows at run time (recursion or calls through pointers)".to_owned());
-    }
-    if descriptor.kernarg_preload_dwords() > 0 {
-        return Some("kernel arguments preloaded into SGPRs".to_owned());
-    }
     if descriptor.workgroup_info_enabled() {
         return Some("the workgroup info SGPR".to_owned());
     }
@@ -328,7 +337,14 @@ fn unsupported(isa: Isa, kernel: &Kernel) -> Option<String> {
     if let Some(register) = descriptor.user_sgprs().find(is_absent) {
         return Some(format!("{register:?} in SGPRs, which this target does not have"));
     }
-    let filled: usize = descriptor.user_sgprs().map(UserSgpr::registers).sum();
+    let preloaded = descriptor.kernarg_preload();
+    if !preloaded.is_empty() && 4 * preloaded.end > kernel.kernarg_size as usize {
+        return Some(format!(
+            "dwords {preloaded:?} of a kernarg segment of {} bytes in SGPRs",
+            kernel.kernarg_size
+        ));
+    }
+    let filled = descriptor.user_sgprs().map(UserSgpr::registers).sum::<usize>() + preloaded.len();
     (filled > descriptor.user_sgpr_count()).then(|| {
         format!(
             "{filled} user SGPRs, more than the {} it declares",
@@ -386,19 +402,17 @@ impl<'a, const W: usize> Run<'a, W> {
     ) -> Self {
         let descriptor = &dispatch.kernel.descriptor;
         slot::write(dispatch, memory, slot);
-        let registers = match program.agprs() {
-            0 => registers(program.isa(), descriptor).0,
-            agprs => AGPR + agprs,
-        };
+        let registers = registers(program.isa(), descriptor).0.max(program.registers());
         let mut first = Wave::new(registers);
+        first.pc = program.start();
         first.mode = descriptor.mode();
-        first.set_scratch(descriptor.private_segment_size as usize);
+        first.set_scratch(private_size(descriptor) as usize);
         let mut next = 0;
         for register in descriptor.user_sgprs() {
             let value = match register {
                 UserSgpr::DispatchPtr => slot.address,
                 UserSgpr::KernargSegmentPtr => slot.address + slot::KERNARG_AT as u64,
-                UserSgpr::PrivateSegmentSize => u64::from(descriptor.private_segment_size),
+                UserSgpr::PrivateSegmentSize => u64::from(private_size(descriptor)),
                 // The descriptor of private memory is known by its base; waves lie in it at offset 0.
                 UserSgpr::PrivateSegmentBuffer => PRIVATE_BASE,
                 // Queue and dispatch id: there is no queue. The others are refused in `unsupported`.
@@ -409,6 +423,14 @@ impl<'a, const W: usize> Run<'a, W> {
                 first.set_sgpr(next + 1, (value >> 32) as u32);
             }
             next += register.registers();
+        }
+        for dword in descriptor.kernarg_preload() {
+            let mut bytes = [0; 4];
+            let address = slot.address + slot::KERNARG_AT as u64 + 4 * dword as u64;
+            let read = memory.read(address, &mut bytes);
+            debug_assert!(read.is_ok(), "arguments are in the kernarg segment");
+            first.set_sgpr(next, u32::from_le_bytes(bytes));
+            next += 1;
         }
         let mut next = descriptor.user_sgpr_count();
         let workgroup_ids = descriptor.workgroup_id_enabled().map(|enabled| {

@@ -62,7 +62,7 @@ pub(crate) struct Wave<const W: usize> {
     pub(crate) sgpr: [u32; 128],
     /// The scalar condition code.
     pub(crate) scc: bool,
-    /// Index of the next instruction in its [`crate::isa::Program`]; the entry is 0.
+    /// Index of the next instruction in its [`crate::isa::Program`].
     pub(crate) pc: usize,
     /// The MODE register: rounding in bits 3:0, denormals in 7:4, DX10_CLAMP bit 8, IEEE bit 9.
     pub(crate) mode: u32,
@@ -225,7 +225,7 @@ pub(crate) struct Group<'a> {
     pub(crate) lds: Vec<u8>,
     /// Device memory.
     pub(crate) memory: &'a Memory,
-    /// Guest address of byte 0 of the text the [`crate::isa::Program`] was decoded from; `s_getpc_b64` answers with it.
+    /// Guest address of the entry of the [`crate::isa::Program`]; `s_getpc_b64` answers with what lies from there.
     pub(crate) text_address: u64,
     /// The sanitizer, where it is on.
     pub(crate) watch: Option<Watch>,

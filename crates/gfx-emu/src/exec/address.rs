@@ -37,7 +37,8 @@ pub(super) fn rule<const W: usize>(wave: &Wave<W>, inst: &Inst, imm: i32) -> Rul
         },
         Space::Buffer => Rule::Narrow {
             upper: PRIVATE_BASE,
-            base: scalar(inst.soffset).wrapping_add(imm as u32),
+            // The card interleaves the lanes' private memory, and the scalar offset counts the bytes of all of them.
+            base: (scalar(inst.soffset) / W as u32).wrapping_add(imm as u32),
             index,
         },
         Space::Global | Space::Flat => match index {

@@ -48,7 +48,7 @@ pub(super) fn reaches<const W: usize>(
     let (stride, records) = (u64::from(word(1) >> 16 & 0x3fff), u64::from(word(2)));
     let rdna = inst.isa == Isa::Rdna3;
     // Two bits on RDNA3, one on CDNA; the other one asks for a cache there.
-    let swizzle = word(1) >> if rdna { 30 } else { 31 } != 0;
+    let swizzle = word(1) >> (if rdna { 30 } else { 31 }) != 0;
     let counts_lanes = word(3) >> 23 & 1 != 0;
     if swizzle || counts_lanes {
         return Err(unimplemented());

@@ -9,13 +9,18 @@ use crate::wave::{Group, Stop, Wave, reg};
 
 /// Message of RDNA3 that gives the vector registers back early.
 const MSG_DEALLOC_VGPRS: i32 = 3;
+/// Messages that ask for the queue and for the time.
+const MSG_RTN_GET_DOORBELL: i32 = 128;
+const MSG_RTN_GET_REALTIME: i32 = 131;
+/// The trap that `__builtin_debugtrap` becomes.
+const TRAP_DEBUG: i32 = 3;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
 /// The modelled part of MODE, or a fault that says which value it has.
 pub(super) fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!("floating-point mode {bits:#x}; only round to nearest even with denormals (0xf0) is"),
+        what: format!("floating-point mode {bits:#x}; only rounding to nearest even with all denormals (0xf0) or without those of single precision (0xc0) is"),
     })
 }
 
@@ -49,8 +54,24 @@ pub(super) fn execute<const W: usize>(
         // The vector registers are given back early: nothing to do.
         Control::Message if inst.isa == Isa::Rdna3 && inst.imm == MSG_DEALLOC_VGPRS => {}
         Control::Message => return Err(unimplemented()),
+        Control::MessageReturn(words) => {
+            let answer = match inst.imm {
+                MSG_RTN_GET_REALTIME => {
+                    wave.clock += 1;
+                    wave.clock
+                }
+                // There is one queue.
+                MSG_RTN_GET_DOORBELL => 0,
+                _ => return Err(unimplemented()),
+            };
+            for i in 0..words.count() {
+                wave.set_sgpr(usize::from(inst.dst) + i, (answer >> (32 * i)) as u32);
+            }
+        }
         Control::End => return Ok(Flow::Stop(Stop::End)),
         Control::Barrier => return Ok(Flow::Stop(Stop::Barrier)),
+        // Without a debugger, its trap does nothing.
+        Control::Trap if inst.imm == TRAP_DEBUG => {}
         Control::Trap => return Err((None, FaultKind::Trap { id: inst.imm as u16 })),
         Control::GetPc => wave.set_sgpr64(usize::from(inst.dst), next),
         Control::SetPc => return jump(program, group, source64(wave, inst.src[0])),

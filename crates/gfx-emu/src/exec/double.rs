@@ -148,6 +148,7 @@ fn branch<const W: usize>(
         | Control::End
         | Control::Barrier
         | Control::Message
+        | Control::MessageReturn(_)
         | Control::Trap
         | Control::RoundMode
         | Control::DenormMode

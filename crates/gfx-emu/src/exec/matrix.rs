@@ -26,10 +26,17 @@ fn field(word: u32, i: u32, bits: u32, signed: bool) -> i32 {
 }
 
 /// Sum of the products of the fields of two words.
-pub(super) fn dot(a: u32, b: u32, bits: u32, signed: [bool; 2]) -> i32 {
-    (0..32 / bits).fold(0, |sum: i32, i| {
-        sum.wrapping_add(field(a, i, bits, signed[0]).wrapping_mul(field(b, i, bits, signed[1])))
+pub(super) fn dot(a: u32, b: u32, bits: u32, signed: [bool; 2]) -> i64 {
+    (0..32 / bits).fold(0, |sum, i| {
+        sum + i64::from(field(a, i, bits, signed[0])) * i64::from(field(b, i, bits, signed[1]))
     })
+}
+
+/// A 32-bit addend and a sum of products, wrapped to 32 bits, or saturated when it is to be clamped.
+pub(super) fn sum(addend: u32, products: i64, clamp: bool) -> u32 {
+    let sum = i64::from(addend as i32) + products;
+    let saturated = sum.clamp(i32::MIN.into(), i32::MAX.into());
+    if clamp { saturated as u32 } else { sum as u32 }
 }
 
 /// Rounds to the 16-bit brain format, to nearest even.
@@ -97,9 +104,10 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wmma: Wmm
 
 fn integer(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
-    pairs.fold(c as i32, |sum, (a, b)| {
-        sum.wrapping_add(dot(a, b, wmma.element.bits() as u32, signed))
-    }) as u32
+    let products = pairs
+        .map(|(a, b)| dot(a, b, wmma.element.bits() as u32, signed))
+        .sum();
+    sum(c, products, inst.clamp)
 }
 
 fn float(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {

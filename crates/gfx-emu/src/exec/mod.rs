@@ -13,6 +13,7 @@ mod cube;
 mod division;
 pub(crate) mod double;
 mod dpp;
+mod flush;
 mod fp8;
 mod host;
 mod int;
@@ -41,7 +42,7 @@ pub use probe::{Probe, Probe64, WaveProbe};
 
 use crate::fault::FaultKind;
 use crate::fp::Mode;
-use crate::isa::{AGPR, Control, Inst, Program, Src, Unit};
+use crate::isa::{Control, Inst, Program, Src, Unit};
 use crate::wave::{Group, Stop, Wave, reg};
 use buffer::BufferAccess;
 use host::Host;
@@ -99,9 +100,15 @@ fn run_on<H: Host, const W: usize>(
         {
             left = rest;
             wave.active = wave.exec();
-            for inst in program.straight(run) {
-                debug_assert_eq!(wave.active, wave.exec(), "only the last of a run sets EXEC");
-                table::execute(host, wave, inst, mode);
+            if mode.flushes {
+                for inst in program.straight(run) {
+                    flush::execute(host, wave, inst, mode);
+                }
+            } else {
+                for inst in program.straight(run) {
+                    debug_assert_eq!(wave.active, wave.exec(), "only the last of a run sets EXEC");
+                    table::execute(host, wave, inst, mode);
+                }
             }
             pc = run.next as usize;
             continue;
@@ -150,10 +157,7 @@ fn run_on<H: Host, const W: usize>(
 
 /// Checks what a wave brings along before its first instruction, and after each barrier.
 fn enter<const W: usize>(wave: &Wave<W>, program: &Program) -> Result<Mode, FaultKind> {
-    let named = match program.agprs() {
-        0 => program.vgprs(),
-        agprs => AGPR + agprs,
-    };
+    let named = program.registers();
     if named > wave.vgpr.len() {
         let given = wave.vgpr.len();
         let what = format!("code that names {named} vector registers in a wave of {given}");
@@ -208,6 +212,9 @@ fn operate<H: Host, const W: usize>(
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     match inst.unit {
+        Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector if mode.flushes => {
+            flush::execute(host, wave, inst, mode);
+        }
         Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector => table::execute(host, wave, inst, mode),
         Unit::ScalarMemory(_) | Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) => {
             reach(host, wave, group, inst)?;
@@ -325,7 +332,11 @@ fn entangled<H: Host, const W: usize>(
         if !inst.unit.is_tabled() {
             return Err(unimplemented());
         }
-        table::execute(host, wave, inst, mode);
+        if mode.flushes {
+            flush::execute(host, wave, inst, mode);
+        } else {
+            table::execute(host, wave, inst, mode);
+        }
         if swap {
             std::mem::swap(&mut row, &mut wave.vgpr[register]);
         }

@@ -33,9 +33,9 @@ impl<const W: usize> WaveProbe<W> {
     /// A wave about to execute `code`, which ends with `s_endpgm`. An error when the target has no waves
     /// of that width.
     pub fn new(target: Target, code: &[u8]) -> Result<Self, DecodeError> {
-        let program = Program::decode(target, W, code, 0)?;
+        let program = Program::of_text(target, W, code)?;
         Ok(WaveProbe {
-            wave: Wave::new(program.most_vgprs()),
+            wave: Wave::new(program.most_registers()),
             program,
             lds: Vec::new(),
         })

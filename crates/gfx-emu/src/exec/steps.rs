@@ -63,7 +63,7 @@ impl Moment {
 /// The wave after `count` instructions, given all at once or one by one.
 fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
     let code: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let program = Program::decode(Target::Gfx1100, 32, &code, 0).expect("the code is valid");
+    let program = Program::of_text(Target::Gfx1100, 32, &code).expect("the code is valid");
     let memory = Memory::new(0);
     let mut group = Group {
         lds: Vec::new(),

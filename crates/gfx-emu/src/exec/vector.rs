@@ -117,40 +117,42 @@ fn add(a: u32, b: u32, carry: u32) -> (u32, u32) {
 
 #[inline(always)]
 fn add_carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    carry(wave, inst, false, add);
+    carry(wave, inst, false, u32::MAX, add);
 }
 
 #[inline(always)]
 fn add_with_carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    carry(wave, inst, true, add);
+    carry(wave, inst, true, u32::MAX, add);
 }
 
 #[inline(always)]
 fn sub_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    carry(wave, inst, false, subtract);
+    carry(wave, inst, false, 0, subtract);
 }
 
 #[inline(always)]
 fn sub_with_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    carry(wave, inst, true, subtract);
+    carry(wave, inst, true, 0, subtract);
 }
 
 #[inline(always)]
 fn sub_rev_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    carry(wave, inst, false, |a, b, c| subtract(b, a, c));
+    carry(wave, inst, false, 0, |a, b, c| subtract(b, a, c));
 }
 
 #[inline(always)]
 fn sub_rev_with_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    carry(wave, inst, true, |a, b, c| subtract(b, a, c));
+    carry(wave, inst, true, 0, |a, b, c| subtract(b, a, c));
 }
 
-/// Sums with a carry in, if `takes` one as the third source, and a carry out. A carry is 0 or 1.
+/// Sums with a carry in, if it `takes` one as the third source, and a carry out. A carry is 0 or 1. A clamped sum that carries
+/// is `limit`.
 #[inline(always)]
 fn carry<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
     takes: bool,
+    limit: u32,
     f: impl Fn(u32, u32, u32) -> (u32, u32),
 ) {
     let carry_in = if takes {
@@ -162,6 +164,11 @@ fn carry<const W: usize>(
     let (mut out, mut hits) = ([0; W], [0; W]);
     for i in 0..W {
         (out[i], hits[i]) = f(a[i], b[i], carry_in[i] & 1);
+    }
+    if inst.clamp {
+        for i in 0..W {
+            out[i] = if hits[i] != 0 { limit } else { out[i] };
+        }
     }
     let mask = lane::pack(&hits) & wave.active;
     lane::store(wave, usize::from(inst.dst), &out);
@@ -512,7 +519,7 @@ fn dot_int<const W: usize, const BITS: u32>(wave: &mut Wave<W>, inst: &Inst, mod
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
     let mut out = [0; W];
     for (i, out) in out.iter_mut().enumerate() {
-        *out = matrix::dot(a[i], b[i], BITS, signed).wrapping_add(c[i] as i32) as u32;
+        *out = matrix::sum(c[i], matrix::dot(a[i], b[i], BITS, signed), inst.clamp);
     }
     lane::B32::write(wave, inst, mode, &out);
 }

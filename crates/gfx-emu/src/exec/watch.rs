@@ -96,7 +96,7 @@ fn scalar<const W: usize>(
     }
     let shown = watch
         .device(group.memory, address, touch)
-        .and_then(|()| watch.device_race(address, touch, false, inst.pc));
+        .and_then(|()| watch.device_race(address, touch, false, inst.pc.cast_unsigned()));
     shown.map_err(|kind| (None, kind))
 }
 
@@ -127,7 +127,9 @@ fn lanes<const W: usize>(
             && touch.access == Access::Load
             && group.memory.check(addresses[0], all.bytes, touch.access).is_ok()
             && watch.device(group.memory, addresses[0], all).is_ok()
-            && watch.device_race(addresses[0], all, false, inst.pc).is_ok()
+            && watch
+                .device_race(addresses[0], all, false, inst.pc.cast_unsigned())
+                .is_ok()
         {
             return Ok(());
         }
@@ -145,7 +147,7 @@ fn lanes<const W: usize>(
                 bytes: 4,
             };
             let offset = memory::lds_start(wave, inst).wrapping_add(4 * lane as u64);
-            let shown = watch.share(offset, stored, false, inst.pc);
+            let shown = watch.share(offset, stored, false, inst.pc.cast_unsigned());
             shown.map_err(|kind| (Some(lane), kind))?;
         }
     }
@@ -194,7 +196,7 @@ fn show(
                 let there = &mut there[..touch.bytes as usize];
                 group.memory.read(address, there).is_ok() && *there == data()[..there.len()]
             };
-            watch.device_race(address, touch, same, inst.pc)
+            watch.device_race(address, touch, same, inst.pc.cast_unsigned())
         }
         At::Lds(offset) => {
             let same = touch.access == Access::Store && {
@@ -202,7 +204,7 @@ fn show(
                 let there = group.lds.get(start..start + touch.bytes as usize);
                 there.is_some_and(|there| *there == data()[..there.len()])
             };
-            watch.share(offset, touch, same, inst.pc)
+            watch.share(offset, touch, same, inst.pc.cast_unsigned())
         }
         At::Scratch { lane, offset } => watch.scratch(lane, offset, touch, scratch),
     }

@@ -169,8 +169,8 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             if signature.dst != Kind::Void {
                 inst.dst = sdst;
             }
-            if row.op == Op::UnsupportedB32 || row.op == Op::UnsupportedB64 {
-                // s_sendmsg_rtn: the source field is the message.
+            if matches!(row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) {
+                // The source field is the message.
                 inst.imm = ssrc0 as i32;
             } else if !signature.src.is_empty() {
                 inst.src[0] = words.source(ssrc0)?;

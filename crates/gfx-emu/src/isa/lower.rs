@@ -86,6 +86,8 @@ pub(crate) struct Inst {
     pub(crate) op_sel: u8,
     pub(crate) op_sel_hi: u8,
     pub(crate) clamp: bool,
+    /// Scaling of the result: 1 times two, 2 times four, 3 half. It has a meaning only where denormals are flushed.
+    pub(crate) omod: u8,
     /// Relations a comparison counts as true.
     pub(crate) relations: u8,
     /// An atomic that gives the old value back.
@@ -121,8 +123,8 @@ pub(crate) struct Inst {
     pub(crate) imm: i32,
     /// Index of the branch target.
     pub(crate) target: u32,
-    /// Byte offset in the text.
-    pub(crate) pc: u32,
+    /// Byte offset from the kernel's entry; negative in functions that lie before it.
+    pub(crate) pc: i32,
     /// DPP, and the register it shuffles.
     pub(crate) dpp: Option<(u16, Dpp)>,
     pub(crate) parts: Option<Box<Parts>>,
@@ -159,7 +161,7 @@ impl Inst {
 }
 
 /// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one.
-pub(crate) fn lower(inst: &Instruction, pc: u32, out: &mut Vec<Inst>) {
+pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>) {
     let first = single(inst, pc);
     let Some(dual) = &inst.dual else {
         out.push(first);
@@ -177,12 +179,11 @@ pub(crate) fn lower(inst: &Instruction, pc: u32, out: &mut Vec<Inst>) {
     out.extend([first, second]);
 }
 
-fn single(inst: &Instruction, pc: u32) -> Inst {
+fn single(inst: &Instruction, pc: i32) -> Inst {
     let row = inst.row;
     let mut op = row.op;
     let signature = op.signature();
-    // Output scaling is ignored by the card while denormals are kept, and compilers do not emit it then.
-    let mut supported = inst.omod == 0 && !inst.gds;
+    let mut supported = !inst.gds;
     // Signs of packed operands outside the packed format: not documented.
     let pairs = signature
         .src
@@ -194,7 +195,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
     if inst.clamp && !float {
         match op.saturated() {
             Some(saturated) => op = saturated,
-            None => supported = false,
+            None => supported &= op.clamps_integers(),
         }
     }
     let mut src = [Src::None; 3];
@@ -256,7 +257,8 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         abs: inst.abs,
         op_sel: inst.op_sel,
         op_sel_hi: inst.op_sel_hi,
-        clamp: inst.clamp && float,
+        clamp: inst.clamp && (float || op.clamps_integers()),
+        omod: inst.omod,
         relations: row.relations,
         returns: inst.dst != Operand::None,
         writes_exec: row.form == Form::CmpXToo,

@@ -674,6 +674,8 @@ macro_rules! for_each_op {
             SMovrelsd2B32: B32 + Void = (B32) Unit::Control(MoveRelative(Relative::Fields, One));
             SVersion: Void + Void = () Unit::Control(Wait);
             STime: B64 + Void = () Unit::Control(Time);
+            SSendmsgRtnB32: B32 + Void = () Unit::Control(MessageReturn(One));
+            SSendmsgRtnB64: B64 + Void = () Unit::Control(MessageReturn(Two));
             SSetGprIdxOn: Void + Void = (B32) Unit::Control(IndexOn);
             SSetGprIdxIdx: Void + Void = (B32) Unit::Control(IndexValue);
             SSetGprIdxMode: Void + Void = () Unit::Control(IndexMode);
@@ -681,7 +683,6 @@ macro_rules! for_each_op {
             // These rows are for the printer.
             Unsupported: Void + Void = () Unit::Unsupported;
             UnsupportedB32: B32 + Void = (B32) Unit::Unsupported;
-            UnsupportedB64: B64 + Void = (B32) Unit::Unsupported;
             UnsupportedS64: Void + Void = (B64) Unit::Unsupported;
             UnsupportedS32: Void + Void = (B32) Unit::Unsupported;
             UnsupportedS32S32: Void + Void = (B32, B32) Unit::Unsupported;
@@ -847,7 +848,7 @@ macro_rules! define {
                 use Condition::{Always, Debugger, ExecIsZero, Scc, VccIsZero};
                 use Control::{
                     Barrier, Branch, Call, DenormMode, End, GetPc, GetRegister, IndexMode, IndexOff, IndexOn, IndexValue,
-                    Message, MoveRelative, RoundMode, SetPc, SetRegister, SwapPc, Time, Trap, Wait,
+                    Message, MessageReturn, MoveRelative, RoundMode, SetPc, SetRegister, SwapPc, Time, Trap, Wait,
                 };
                 use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};
                 use Share::{Append, Bpermute, Consume, Exchange2, Load2, Permute, Store2, Swizzle};
@@ -902,5 +903,22 @@ impl Op {
             Op::PkMadU16 => Op::PkMadU16Sat,
             _ => return None,
         })
+    }
+
+    /// Whether the operation saturates its integer result itself when the clamp bit is set.
+    pub(crate) fn clamps_integers(self) -> bool {
+        matches!(
+            self,
+            Op::AddCoU32
+                | Op::SubCoU32
+                | Op::SubrevCoU32
+                | Op::AddCoCiU32
+                | Op::SubCoCiU32
+                | Op::SubrevCoCiU32
+                | Op::Dot4I32Iu8
+                | Op::Dot8I32Iu4
+                | Op::WmmaI32Iu8
+                | Op::WmmaI32Iu4
+        )
     }
 }

@@ -68,7 +68,7 @@ fn operands(inst: &Instruction) -> Vec<String> {
         Format::Ds => ds(inst),
         Format::Flat | Format::Scratch | Format::Global => flat(inst),
         Format::Mubuf => buffer(inst),
-        Format::Sop1 if matches!(inst.row.op, Op::UnsupportedB32 | Op::UnsupportedB64) => {
+        Format::Sop1 if matches!(inst.row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) => {
             vec![
                 operand(inst, inst.dst, signature.dst),
                 format!("sendmsg({})", inst.imm),

@@ -269,8 +269,8 @@ pub(crate) const SOP1: &[Row] = &[
     row(0x48, "s_setpc_b64", SSetpc),
     row(0x49, "s_swappc_b64", SSwappc),
     row(0x4a, "s_rfe_b64", UnsupportedS64),
-    row(0x4c, "s_sendmsg_rtn_b32", UnsupportedB32),
-    row(0x4d, "s_sendmsg_rtn_b64", UnsupportedB64),
+    row(0x4c, "s_sendmsg_rtn_b32", SSendmsgRtnB32),
+    row(0x4d, "s_sendmsg_rtn_b64", SSendmsgRtnB64),
 ];
 
 /// RDNA3, SOP2: two scalar sources.

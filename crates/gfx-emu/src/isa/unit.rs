@@ -166,6 +166,8 @@ pub(crate) enum Control {
     End,
     Barrier,
     Message,
+    /// A message with an answer of so many registers.
+    MessageReturn(Words),
     Trap,
     RoundMode,
     DenormMode,

@@ -79,3 +79,22 @@ fn products<const W: usize>(probe: impl Fn(&str) -> WaveProbe<W>) {
         }
     }
 }
+
+#[test]
+fn integer_products_saturate_with_clamp() {
+    for (clamp, want) in [
+        (" clamp", 0x7fff_ffff),
+        ("", 0x7fff_ff00_u32.wrapping_add(16 * 127 * 127)),
+    ] {
+        let mut wave = probe(&format!(
+            "v_wmma_i32_16x16x16_iu8 v[24:31], v[0:3], v[8:11], v[16:23] neg_lo:[1,1,0]{clamp}"
+        ));
+        for lane in 0..32 {
+            (0..4).for_each(|v| wave.set_vgpr(v, lane, 0x7f7f_7f7f));
+            (8..12).for_each(|v| wave.set_vgpr(v, lane, 0x7f7f_7f7f));
+            (16..24).for_each(|v| wave.set_vgpr(v, lane, 0x7fff_ff00));
+        }
+        run(&mut wave).unwrap();
+        assert_eq!(wave.vgpr(31, 31), Some(want), "{clamp}");
+    }
+}
