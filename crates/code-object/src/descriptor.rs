@@ -154,9 +154,11 @@ impl KernelDescriptor {
         self.rsrc2 >> 10 & 1 == 1
     }
 
-    /// Dwords of the kernarg segment that the hardware loads into SGPRs beforehand.
-    pub fn kernarg_preload_dwords(&self) -> u16 {
-        self.preload & 0x7f
+    /// The dwords of the kernarg segment that the hardware loads into the SGPRs after the other user SGPRs. A kernel that has
+    /// some starts 256 bytes after its entry, where there is code for hardware that does not load them.
+    pub fn kernarg_preload(&self) -> std::ops::Range<usize> {
+        let (len, first) = (usize::from(self.preload & 0x7f), usize::from(self.preload >> 7));
+        first..first + len
     }
 
     /// Whether the stack grows at run time beyond what the descriptor says.
@@ -227,6 +229,12 @@ mod tests {
         assert_eq!(d.workgroup_id_enabled(), [true, false, false]);
         let d = KernelDescriptor::bare(0, 0, 0, 32);
         assert_eq!((d.vgpr_blocks(), d.wavefront_size()), (32, 32));
+    }
+
+    #[test]
+    fn preloaded_arguments_are_a_range_of_dwords() {
+        assert_eq!(descriptor(&[(56, (3 << 7 | 4) << 16)]).kernarg_preload(), 3..7);
+        assert!(descriptor(&[(56, 3 << 23)]).kernarg_preload().is_empty());
     }
 
     #[test]

@@ -3,13 +3,14 @@
 //! The file is read by the crate `code-object`; here it is decided what of it can be loaded. A file that cannot is a
 //! [`LoadError`], never a panic.
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use code_object::{Arg, ArgKind, KernelDescriptor, KernelMetadata, Relocation, Symbol, SymbolKind};
 
 use crate::Target;
-use crate::isa::{DecodeError, Program};
+use crate::isa::{Code, DecodeError, Program};
 use crate::launch::Limits;
 use crate::lines::Lines;
 use crate::memory::{Memory, OutOfMemory};
@@ -18,6 +19,9 @@ use crate::memory::{Memory, OutOfMemory};
 pub const BARE_KERNEL: &str = "code";
 /// `p_flags` of a segment with code.
 const PF_X: u32 = 1;
+
+/// Bytes at the beginning of a kernel for hardware that does not load arguments into SGPRs.
+const PRELOAD_PROLOGUE: u64 = 256;
 
 /// Why a code object was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +71,9 @@ pub struct Kernel {
     /// Scalar registers that the code uses.
     pub sgprs: u32,
     /// The code in the image.
-    code: std::ops::Range<usize>,
+    code: Range<usize>,
+    /// The part of the image that holds this code and the functions that it may call.
+    segment: Range<usize>,
     program: OnceLock<Result<Program, DecodeError>>,
 }
 
@@ -123,7 +129,9 @@ impl Placement {
 #[derive(Debug)]
 pub struct CodeObject {
     target: Target,
-    image: Vec<u8>,
+    image: Arc<[u8]>,
+    /// Offsets of functions that may be called through a pointer.
+    functions: Vec<usize>,
     kernels: BTreeMap<String, Kernel>,
     globals: BTreeMap<String, Global>,
     /// Relocations, each with the address of its symbol in the image.
@@ -144,7 +152,7 @@ impl CodeObject {
             .relocations()?
             .into_iter()
             .map(|relocation| resolve(relocation, &symbols));
-        let relocations = relocations.collect::<Result<_, _>>()?;
+        let relocations = relocations.collect::<Result<Vec<_>, _>>()?;
         let defined = symbols.iter().filter(|symbol| symbol.is_defined);
         let symbols: BTreeMap<&str, &Symbol<'_>> = defined.map(|symbol| (symbol.name, symbol)).collect();
         let mut kernels = BTreeMap::new();
@@ -163,8 +171,9 @@ impl CodeObject {
         });
         Ok(CodeObject {
             target: Target::of_machine(object.machine()),
+            functions: functions(&symbols, &relocations, &kernels),
             globals: globals.collect(),
-            image,
+            image: Arc::from(image),
             kernels,
             relocations,
             lines: Lines::of(object.elf()),
@@ -211,11 +220,13 @@ impl CodeObject {
             vgprs: 256,
             sgprs: 106,
             code: 0..code.len(),
+            segment: 0..code.len(),
             program: OnceLock::new(),
         };
         Ok(CodeObject {
             target,
-            image: code.to_vec(),
+            image: Arc::from(code),
+            functions: Vec::new(),
             kernels: BTreeMap::from([(kernel.name.clone(), kernel)]),
             globals: BTreeMap::new(),
             relocations: Vec::new(),
@@ -261,7 +272,7 @@ impl CodeObject {
     /// [`OutOfMemory`] when the image does not fit.
     pub fn place(&self, memory: &mut Memory) -> Result<Placement, OutOfMemory> {
         let base = memory.alloc(self.image.len() as u64)?;
-        let mut image = self.image.clone();
+        let mut image = self.image.to_vec();
         for (relocation, symbol) in &self.relocations {
             let value = relocation.value(base, *symbol).to_le_bytes();
             let written = &value[..relocation.kind.bytes() as usize];
@@ -277,7 +288,14 @@ impl CodeObject {
 
     /// The decoded kernel; decoding happens once.
     pub(crate) fn program<'a>(&self, kernel: &'a Kernel) -> Result<&'a Program, &'a DecodeError> {
-        let decode = || Program::decode(self.target, &self.image[kernel.code.clone()], 0);
+        let lanes = kernel.descriptor.wavefront_size();
+        let code = Code {
+            image: &self.image,
+            entry: kernel.code.start,
+            segment: kernel.segment.clone(),
+            functions: &self.functions,
+        };
+        let decode = || Program::decode(self.target, lanes, &code);
         kernel.program.get_or_init(decode).as_ref()
     }
 }
@@ -314,8 +332,13 @@ fn kernel(
     let descriptor = object.descriptor(image, symbol.address)?;
     let entry = symbol.address.checked_add_signed(descriptor.entry_offset);
     let function = symbols.get(metadata.name.as_str()).copied();
-    let code = entry.and_then(|entry| code_range(entry, function, object, image.len()));
-    let code = code.ok_or_else(|| wrong("its entry is not in executable code"))?;
+    let skipped = if descriptor.kernarg_preload().is_empty() {
+        0
+    } else {
+        PRELOAD_PROLOGUE
+    };
+    let code = entry.and_then(|entry| code_range(entry, skipped, function, object, image.len()));
+    let [code, segment] = code.ok_or_else(|| wrong("its entry is not in executable code"))?;
     if metadata.wavefront_size as usize != descriptor.wavefront_size() {
         return Err(wrong(
             "the descriptor and the metadata disagree about the wavefront size",
@@ -335,25 +358,55 @@ fn kernel(
         vgprs: metadata.vgprs,
         sgprs: metadata.sgprs,
         code,
+        segment,
         program: OnceLock::new(),
     })
 }
 
-/// From the entry to the end of the function's symbol, or to the end of its segment when there is no such symbol.
+/// Offsets of what may be a function whose address is in memory: functions with a symbol, and what relocations point at. One
+/// that is a kernel cannot be called.
+fn functions(
+    symbols: &BTreeMap<&str, &Symbol<'_>>,
+    relocations: &[(Relocation, u64)],
+    kernels: &BTreeMap<String, Kernel>,
+) -> Vec<usize> {
+    let named = symbols
+        .values()
+        .filter(|symbol| symbol.kind == SymbolKind::Function);
+    let addresses = named.map(|symbol| symbol.address);
+    let pointers = relocations
+        .iter()
+        .map(|(relocation, symbol)| relocation.value(0, *symbol));
+    let offsets = addresses
+        .chain(pointers)
+        .filter_map(|address| usize::try_from(address).ok());
+    let entries: BTreeSet<usize> = kernels.values().map(|kernel| kernel.code.start).collect();
+    offsets
+        .filter(|offset| offset.is_multiple_of(4) && !entries.contains(offset))
+        .collect()
+}
+
+/// From `skipped` bytes after the entry to the end of the function's symbol, or to the end of its segment when there is no such symbol; and the
+/// segment.
 fn code_range(
     entry: u64,
+    skipped: u64,
     function: Option<&Symbol<'_>>,
     object: &code_object::CodeObject<'_>,
     image: usize,
-) -> Option<std::ops::Range<usize>> {
+) -> Option<[Range<usize>; 2]> {
     let segment = object.loaded().find(|segment| {
         let offset = entry.wrapping_sub(segment.address);
         segment.flags & PF_X != 0 && offset < segment.content.len() as u64
     })?;
-    let mut end = segment.address.checked_add(segment.content.len() as u64)?;
+    let whole = segment.address..segment.address.checked_add(segment.content.len() as u64)?;
+    let mut end = whole.end;
     if let Some(function) = function.filter(|f| f.address == entry && f.size > 0) {
         end = end.min(entry.checked_add(function.size)?);
     }
-    let range = usize::try_from(entry).ok()?..usize::try_from(end).ok()?;
-    (range.start.is_multiple_of(4) && range.start < range.end && range.end <= image).then_some(range)
+    let range =
+        |range: Range<u64>| Some(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?);
+    let (code, segment) = (range(entry.checked_add(skipped)?..end)?, range(whole)?);
+    let is_code = code.start.is_multiple_of(4) && code.start < code.end && segment.end <= image;
+    is_code.then_some([code, segment])
 }

@@ -1,6 +1,6 @@
 //! Why a kernel stopped before its end, and where: the facts a report needs, and their one wording.
 //!
-//! A dispatch that is refused before it starts is no fault; see `LaunchError` in launch.rs.
+//! A dispatch that is refused before it starts is not a fault; see `LaunchError` in launch.rs.
 
 use std::fmt;
 
@@ -70,7 +70,7 @@ pub enum Place {
         base: u64,
         /// Its size.
         size: u64,
-        /// First byte of the access, counted from the allocation's end; 0 is the first byte behind it.
+        /// First byte of the access, counted from the allocation's end; 0 is the first byte after it.
         /// Negative when the access starts inside and ends outside.
         past: i64,
     },
@@ -304,7 +304,7 @@ pub enum FaultKind {
         /// What the address must be a multiple of.
         alignment: u64,
     },
-    /// Sanitizer: a read behind the kernel's arguments.
+    /// Sanitizer: a read past the kernel's arguments.
     #[error(
         "invalid kernarg access: {access} of {bytes} bytes at offset {offset}, the kernel's arguments have {size} bytes"
     )]
@@ -356,7 +356,7 @@ fn elsewhere(at: Option<usize>) -> String {
 pub struct Fault {
     /// Kernel name.
     pub kernel: String,
-    /// Byte offset of the instruction from the kernel's first one.
+    /// Byte offset of the instruction from the kernel's first one; in a function that lies before the kernel it wraps.
     pub pc: usize,
     /// The instruction in assembly text.
     pub instruction: String,
@@ -377,10 +377,15 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.workgroup;
+        let pc = self.pc.cast_signed();
+        let sign = if pc < 0 { "-" } else { "" };
         write!(
             f,
-            "kernel `{}`: {}; at pc {:#x} `{}`",
-            self.kernel, self.kind, self.pc, self.instruction
+            "kernel `{}`: {}; at pc {sign}{:#x} `{}`",
+            self.kernel,
+            self.kind,
+            pc.unsigned_abs(),
+            self.instruction
         )?;
         write!(f, ", workgroup ({x}, {y}, {z}), wave {}", self.wave)?;
         if let Some(lane) = self.lane {

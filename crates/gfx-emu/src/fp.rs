@@ -13,14 +13,16 @@ pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnmodelledMode(pub(crate) u32);
 
-/// The floating-point part of the MODE register that varies. Rounding is to nearest even and denormals are kept:
-/// [`Mode::from_bits`] refuses anything else.
+/// The floating-point part of the MODE register that varies. Rounding is to nearest even, and denormals of 16 and 64 bits are
+/// kept: [`Mode::from_bits`] refuses anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// Signalling NaNs are quieted by min, max and median, which then return them.
     pub(crate) ieee: bool,
     /// A clamped NaN becomes zero.
     pub(crate) dx10_clamp: bool,
+    /// Denormals of single precision are zeros; `exec/flush.rs` makes them so.
+    pub(crate) flushes: bool,
     /// Not the guest's: the code around is compiled for a host with a fused multiply-add instruction. The results are the
     /// same bits with and without.
     pub(crate) host_fuses: bool,
@@ -33,6 +35,7 @@ impl Mode {
     pub(crate) const NONE: Mode = Mode {
         ieee: false,
         dx10_clamp: false,
+        flushes: false,
         host_fuses: false,
         any_nan: false,
     };
@@ -56,14 +59,16 @@ impl Mode {
         }
     }
 
-    /// Reads the MODE register: rounding in bits 3:0 (0 is to nearest even), denormals in 7:4 (15 keeps them all).
+    /// Reads the MODE register: rounding in bits 3:0 (0 is to nearest even), denormals of single precision in bits 5:4 and of
+    /// the others in bits 7:6 (3 keeps them, 0 flushes sources and results).
     pub(crate) fn from_bits(bits: u32) -> Result<Mode, UnmodelledMode> {
-        if bits & 0xff != 0xf0 {
+        if !matches!(bits & 0xff, 0xf0 | 0xc0) {
             return Err(UnmodelledMode(bits));
         }
         Ok(Mode {
             ieee: bits >> 9 & 1 != 0,
             dx10_clamp: bits >> 8 & 1 != 0,
+            flushes: bits & 0x30 == 0,
             host_fuses: false,
             any_nan: false,
         })
@@ -590,7 +595,7 @@ fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
     if magnitude == 0 || magnitude >= F::infinity_bits() {
         return (a, 0);
     }
-    // A denormal is shifted up until its leading one stands where the hidden one would.
+    // A denormal is shifted up until its leading one is where the hidden one would be.
     let shift = if F::exponent(a) == 0 {
         magnitude.leading_zeros() as i32 + F::MANTISSA_BITS as i32 - 63
     } else {

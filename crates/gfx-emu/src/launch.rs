@@ -1,7 +1,7 @@
 //! Starts the waves of a kernel as the hardware does and runs them workgroup by workgroup.
 //!
-//! Initial registers, barriers, limits; what stands in device memory in front of a launch is in slot.rs. What an
-//! instruction does is exec's business. Sources: LLVM, "User Guide for AMDGPU Backend", sections "Initial
+//! Initial registers, barriers, limits. What a launch puts into device memory before it starts is in slot.rs, what an
+//! instruction does in [`crate::exec`]. Sources: LLVM, "User Guide for AMDGPU Backend", sections "Initial
 //! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
 //! packet".
 
@@ -17,7 +17,7 @@ use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
-use crate::isa::{AGPR, DecodeError, Program};
+use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, Slot};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave};
@@ -26,6 +26,9 @@ pub use trace::{Step, Trace, trace};
 
 /// Private memory that the cards can give a wave, in bytes.
 const WAVE_SCRATCH: u64 = 8 << 20;
+
+/// Private memory for what a stack grows by, in bytes: recursion, and calls through pointers.
+const DYNAMIC_STACK: u32 = 16 << 10;
 
 /// What the device allows a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +71,7 @@ pub struct LaunchOptions {
     pub max_wave_instructions: u64,
     /// Whether the sanitizer watches: reads of what was never written (of allocations made after
     /// [`Memory::track_writes`]), what depends on a vector register that was never written, races between the
-    /// waves of a workgroup, barrier divergence, misaligned addresses, reads behind the arguments. The first
+    /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
     /// finding is the launch's fault. Off, everything in `memory` counts as written from then on.
     pub sanitize: bool,
 }
@@ -188,7 +191,7 @@ pub fn launch(
         kernel: kernel.name.clone(),
         source: source.clone(),
     })?;
-    if let Some(what) = undeclared(code.target(), kernel, program) {
+    if let Some(what) = undeclared(kernel, program) {
         return Err(LaunchError::Unsupported {
             kernel: kernel.name.clone(),
             what,
@@ -200,7 +203,7 @@ pub fn launch(
     if !options.sanitize {
         memory.trust();
     }
-    let result = match lanes(code.target()) {
+    let result = match kernel.descriptor.wavefront_size() {
         32 => Run::<32>::new(dispatch, program, memory, &slot, options).all(groups),
         _ => Run::<64>::new(dispatch, program, memory, &slot, options).all(groups),
     };
@@ -218,28 +221,35 @@ fn located(error: LaunchError, code: &CodeObject, kernel: &Kernel) -> LaunchErro
     }
 }
 
-/// Lanes of a wave of our targets.
-fn lanes(target: Target) -> usize {
-    if target == Target::Gfx1100 { 32 } else { 64 }
-}
-
 /// The registers the code names and the descriptor does not declare.
-fn undeclared(target: Target, kernel: &Kernel, program: &Program) -> Option<String> {
-    let (vector, accumulation) = registers(target, &kernel.descriptor);
+fn undeclared(kernel: &Kernel, program: &Program) -> Option<String> {
+    let (vector, accumulation) = registers(program.isa(), &kernel.descriptor);
     let beyond = |name, named, declared| {
         (named > declared).then(|| format!("{name}{}, but declares {declared}", named - 1))
     };
-    beyond("v", program.vgprs(), vector).or_else(|| beyond("a", program.agprs(), accumulation))
+    let (vgprs, agprs) = program.declared();
+    beyond("v", vgprs, vector).or_else(|| beyond("a", agprs, accumulation))
 }
 
 /// The vector registers of a wave, and the accumulation registers after them.
-fn registers(target: Target, descriptor: &KernelDescriptor) -> (usize, usize) {
-    let all = 8 * descriptor.vgpr_blocks();
-    if lanes(target) == 32 {
+fn registers(isa: Isa, descriptor: &KernelDescriptor) -> (usize, usize) {
+    let all = isa.vgpr_block(descriptor.wavefront_size()) * descriptor.vgpr_blocks();
+    if !isa.has_accumulation() {
         return (all, 0);
     }
     let vector = descriptor.accumulation_offset().min(all);
     (vector, all - vector)
+}
+
+/// Private memory of a work-item, in bytes. A stack that grows at run time gets as much again as the runtime of the cards
+/// gives it.
+fn private_size(descriptor: &KernelDescriptor) -> u32 {
+    let stack = if descriptor.uses_dynamic_stack() {
+        DYNAMIC_STACK
+    } else {
+        0
+    };
+    descriptor.private_segment_size.saturating_add(stack)
 }
 
 /// Refuses what the device, the kernel or this emulator does not allow; gives the number of workgroups.
@@ -253,13 +263,13 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
         ..
     } = *dispatch;
     let name = || kernel.name.clone();
-    if !target.is_executable() {
+    let Some(isa) = Isa::of(target) else {
         return Err(LaunchError::UnsupportedTarget {
             kernel: name(),
             target,
         });
-    }
-    if let Some(what) = unsupported(target, kernel) {
+    };
+    if let Some(what) = unsupported(isa, kernel) {
         return Err(LaunchError::Unsupported { kernel: name(), what });
     }
     let limit = kernel.max_workgroup_size.min(Limits::DEVICE.workgroup_size);
@@ -302,13 +312,14 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
 }
 
 /// What the kernel's descriptor asks for and nothing here provides.
-fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
+fn unsupported(isa: Isa, kernel: &Kernel) -> Option<String> {
     let descriptor = &kernel.descriptor;
-    if descriptor.wavefront_size() != lanes(target) {
-        return Some(format!("waves of {} lanes", descriptor.wavefront_size()));
+    let lanes = descriptor.wavefront_size();
+    if !isa.has_waves_of(lanes) {
+        return Some(format!("waves of {lanes} lanes"));
     }
-    let scratch = u64::from(descriptor.private_segment_size);
-    if scratch * lanes(target) as u64 > WAVE_SCRATCH {
+    let scratch = u64::from(private_size(descriptor));
+    if scratch * lanes as u64 > WAVE_SCRATCH {
         return Some(format!("{scratch} bytes of private memory for each work-item"));
     }
     if let Some(arg) = kernel
@@ -318,21 +329,22 @@ fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
     {
         return Some(format!("an argument of kind `{}`", arg.kind));
     }
-    if descriptor.uses_dynamic_stack() {
-        return Some("a stack that grows at run time (recursion or calls through pointers)".to_owned());
-    }
-    if descriptor.kernarg_preload_dwords() > 0 {
-        return Some("kernel arguments preloaded into SGPRs".to_owned());
-    }
     if descriptor.workgroup_info_enabled() {
         return Some("the workgroup info SGPR".to_owned());
     }
     let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
-    let is_absent = |register: &UserSgpr| target != Target::Gfx90a && absent.contains(register);
+    let is_absent = |register: &UserSgpr| isa != Isa::Cdna2 && absent.contains(register);
     if let Some(register) = descriptor.user_sgprs().find(is_absent) {
         return Some(format!("{register:?} in SGPRs, which this target does not have"));
     }
-    let filled: usize = descriptor.user_sgprs().map(UserSgpr::registers).sum();
+    let preloaded = descriptor.kernarg_preload();
+    if !preloaded.is_empty() && 4 * preloaded.end > kernel.kernarg_size as usize {
+        return Some(format!(
+            "dwords {preloaded:?} of a kernarg segment of {} bytes in SGPRs",
+            kernel.kernarg_size
+        ));
+    }
+    let filled = descriptor.user_sgprs().map(UserSgpr::registers).sum::<usize>() + preloaded.len();
     (filled > descriptor.user_sgpr_count()).then(|| {
         format!(
             "{filled} user SGPRs, more than the {} it declares",
@@ -345,15 +357,15 @@ fn unsupported(target: Target, kernel: &Kernel) -> Option<String> {
 type Advanced = Result<Stop, (usize, Option<usize>, FaultKind)>;
 
 /// The waves and the LDS of a workgroup that ran, for the next one to run in.
-struct Crew<const W: usize> {
+struct WorkgroupState<const W: usize> {
     /// Each with the instructions left to it, and with what stopped it.
     waves: Vec<(Wave<W>, u64, Stop)>,
     lds: Vec<u8>,
 }
 
-impl<const W: usize> Default for Crew<W> {
+impl<const W: usize> Default for WorkgroupState<W> {
     fn default() -> Self {
-        Crew {
+        WorkgroupState {
             waves: Vec::new(),
             lds: Vec::new(),
         }
@@ -390,19 +402,17 @@ impl<'a, const W: usize> Run<'a, W> {
     ) -> Self {
         let descriptor = &dispatch.kernel.descriptor;
         slot::write(dispatch, memory, slot);
-        let registers = match program.agprs() {
-            0 => 8 * descriptor.vgpr_blocks(),
-            agprs => AGPR + agprs,
-        };
+        let registers = registers(program.isa(), descriptor).0.max(program.registers());
         let mut first = Wave::new(registers);
+        first.pc = program.start();
         first.mode = descriptor.mode();
-        first.set_scratch(descriptor.private_segment_size as usize);
+        first.set_scratch(private_size(descriptor) as usize);
         let mut next = 0;
         for register in descriptor.user_sgprs() {
             let value = match register {
                 UserSgpr::DispatchPtr => slot.address,
                 UserSgpr::KernargSegmentPtr => slot.address + slot::KERNARG_AT as u64,
-                UserSgpr::PrivateSegmentSize => u64::from(descriptor.private_segment_size),
+                UserSgpr::PrivateSegmentSize => u64::from(private_size(descriptor)),
                 // The descriptor of private memory is known by its base; waves lie in it at offset 0.
                 UserSgpr::PrivateSegmentBuffer => PRIVATE_BASE,
                 // Queue and dispatch id: there is no queue. The others are refused in `unsupported`.
@@ -413,6 +423,14 @@ impl<'a, const W: usize> Run<'a, W> {
                 first.set_sgpr(next + 1, (value >> 32) as u32);
             }
             next += register.registers();
+        }
+        for dword in descriptor.kernarg_preload() {
+            let mut bytes = [0; 4];
+            let address = slot.address + slot::KERNARG_AT as u64 + 4 * dword as u64;
+            let read = memory.read(address, &mut bytes);
+            debug_assert!(read.is_ok(), "arguments are in the kernarg segment");
+            first.set_sgpr(next, u32::from_le_bytes(bytes));
+            next += 1;
         }
         let mut next = descriptor.user_sgpr_count();
         let workgroup_ids = descriptor.workgroup_id_enabled().map(|enabled| {
@@ -455,18 +473,20 @@ impl<'a, const W: usize> Run<'a, W> {
     /// Runs all workgroups.
     fn all(&self, groups: u64) -> Result<LaunchStats, LaunchError> {
         let instructions = AtomicU64::new(0);
-        let workgroup = |crew: &mut Crew<W>, index: u64| {
-            self.workgroup(crew, self.workgroup_id(index))
+        let workgroup = |state: &mut WorkgroupState<W>, index: u64| {
+            self.workgroup(state, self.workgroup_id(index))
                 .map(|executed| instructions.fetch_add(executed, Relaxed))
                 .err()
         };
         let fault = if groups == 1 || self.options.sanitize {
             // One after the other: the sanitizer compares each workgroup with those before it.
-            let mut crew = Crew::default();
-            (0..groups).find_map(|index| workgroup(&mut crew, index))
+            let mut state = WorkgroupState::default();
+            (0..groups).find_map(|index| workgroup(&mut state, index))
         } else {
             // The first in grid order, not in time: the report must not depend on the number of threads.
-            let faults = (0..groups).into_par_iter().map_init(Crew::default, workgroup);
+            let faults = (0..groups)
+                .into_par_iter()
+                .map_init(WorkgroupState::default, workgroup);
             faults.find_map_first(|fault| fault)
         };
         match fault {
@@ -498,10 +518,10 @@ impl<'a, const W: usize> Run<'a, W> {
     }
 
     /// Runs one workgroup; gives the number of instructions executed.
-    fn workgroup(&self, crew: &mut Crew<W>, id: [u32; 3]) -> Result<u64, Box<Fault>> {
+    fn workgroup(&self, state: &mut WorkgroupState<W>, id: [u32; 3]) -> Result<u64, Box<Fault>> {
         let watched = if self.options.sanitize { self.waves() } else { 0 };
         let mut doubles = vec![None; watched];
-        self.schedule(crew, id, |index, wave, group, budget| {
+        self.schedule(state, id, |index, wave, group, budget| {
             self.advance(doubles.get_mut(index), wave, group, budget)
         })
     }
@@ -525,12 +545,12 @@ impl<'a, const W: usize> Run<'a, W> {
     /// shares and the instructions left to it; gives the number of instructions executed.
     fn schedule(
         &self,
-        crew: &mut Crew<W>,
+        state: &mut WorkgroupState<W>,
         id: [u32; 3],
         mut advance: impl FnMut(usize, &mut Wave<W>, &mut Group<'_>, &mut u64) -> Advanced,
     ) -> Result<u64, Box<Fault>> {
         let text_address = self.dispatch.placement.base() + self.dispatch.kernel.code_offset();
-        let mut lds = std::mem::take(&mut crew.lds);
+        let mut lds = std::mem::take(&mut state.lds);
         lds.clear();
         lds.resize(self.lds, 0);
         let mut group = Group {
@@ -543,7 +563,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .then(|| Watch::new(self.waves(), self.lds, self.arguments, id, &self.stored)),
         };
         let limit = self.options.max_wave_instructions;
-        let waves = &mut crew.waves;
+        let waves = &mut state.waves;
         waves.resize_with(self.waves(), || (self.first.clone(), limit, Stop::Barrier));
         for (index, (wave, budget, stop)) in waves.iter_mut().enumerate() {
             self.enlist(wave, id, index);
@@ -571,7 +591,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 }
             }
         }
-        crew.lds = group.lds;
+        state.lds = group.lds;
         Ok(waves.iter().map(|(_, budget, _)| limit - budget).sum())
     }
 

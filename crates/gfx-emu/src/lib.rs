@@ -1,11 +1,59 @@
 //! A software AMD GPU: loads code objects compiled for real cards and executes their machine code.
 //!
-//! It knows no HIP and no tensors; `rocm-soft` puts the HIP entry points over it. The way of a launch:
-//! [`CodeObject::load`] reads the ELF file, [`CodeObject::place`] puts its image into device [`Memory`], and
-//! [`launch`] runs the workgroups of one [`Dispatch`], each to its end or to the first [`Fault`].
+//! It knows no HIP and no tensors; `rocm-soft` puts the HIP entry points over it, `gfx-tool` a command line. A launch goes
+//! this way:
 //!
-//! Not modelled: caches, timing, missing waits, occupancy. Results of race-free kernels do not depend on the
-//! number of host threads, nor on the host's floating-point environment.
+//! 1. [`CodeObject::load`] reads a code object, as clang writes it for gfx1100, gfx942 or gfx90a. Waves have 32 or 64 lanes,
+//!    as the kernel's descriptor says. ([`CodeObject::bare`] takes machine code without a file around it.)
+//! 2. [`Memory`] is the device's memory. [`CodeObject::place`] puts the image into it, [`Memory::alloc`] and
+//!    [`Memory::write`] the caller's buffers.
+//! 3. [`launch`] runs the workgroups of one [`Dispatch`], each to its end or to the first [`Fault`]. A fault names the
+//!    instruction, the work-item and, where the kernel was compiled with `-g`, the source line.
+//! 4. [`Memory::read`] gives the results back.
+//!
+//! [`LaunchOptions::sanitize`] has the launch watched: reads of memory that was never written, races, barriers that not all
+//! waves reach. [`trace`] shows what each instruction of one wave does, [`Probe`] runs a few instructions on a wave of its
+//! own, [`disassemble`] prints one, and [`coverage`] lists those that are known.
+//!
+//! Not modelled: caches, timing, missing waits, occupancy. Results of race-free kernels do not depend on the number of host
+//! threads, nor on the host's floating-point environment.
+//!
+//! ```
+//! use gfx_emu::{BARE_KERNEL, CodeObject, Dispatch, LaunchOptions, Memory, Target, launch};
+//!
+//! // Each work-item stores the square of its number.
+//! let words: [u32; 9] = [
+//!     0xf404_0080, 0xf800_0000, // s_load_b64 s[2:3], s[0:1], null    the one argument, a pointer
+//!     0xbf89_fc07,              // s_waitcnt lgkmcnt(0)
+//!     0x3002_0082,              // v_lshlrev_b32 v1, 2, v0
+//!     0x1604_0100,              // v_mul_u32_u24 v2, v0, v0
+//!     0xdc6a_0000, 0x0002_0201, // global_store_b32 v1, v2, s[2:3]
+//!     0xbfb0_0000,              // s_endpgm
+//!     0xbfb0_0000,
+//! ];
+//! let machine_code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+//! // Two SGPRs hold the address of the arguments, which are one pointer.
+//! let code = CodeObject::bare(Target::Gfx1100, &machine_code, 2 << 1, 0, 8)?;
+//!
+//! let mut memory = Memory::new(1 << 20);
+//! let placement = code.place(&mut memory)?;
+//! let squares = memory.alloc(4 * 40)?;
+//! let dispatch = Dispatch {
+//!     kernel: code.kernel(BARE_KERNEL).ok_or("no kernel")?,
+//!     placement,
+//!     grid: [1, 1, 1],
+//!     block: [40, 1, 1],
+//!     dynamic_lds: 0,
+//!     kernarg: &squares.to_le_bytes(),
+//! };
+//! let stats = launch(&code, &dispatch, &memory, &LaunchOptions::default())?;
+//! assert_eq!((stats.waves, stats.instructions), (2, 12));
+//!
+//! let mut last = [0; 4];
+//! memory.read(squares + 4 * 39, &mut last)?;
+//! assert_eq!(u32::from_le_bytes(last), 39 * 39);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod code;
 mod exec;

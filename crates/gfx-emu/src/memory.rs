@@ -24,7 +24,7 @@ const FIRST: u64 = 0x0000_2000_0000_0000;
 const END: u64 = 0x0000_7fff_0000_0000;
 /// Alignment of every allocation, as `hipMalloc` gives it.
 const ALIGN: u64 = 256;
-/// The least distance between two allocations; a large allocation has a gap of its own size behind it,
+/// The least distance between two allocations; a large allocation has a gap of its own size after it,
 /// because a wrong index tends to be wrong by a multiple of a dimension.
 const GAP: u64 = 64 * 1024;
 /// What fresh memory holds: NaN in every float format and -1 in every signed integer, so that a kernel which

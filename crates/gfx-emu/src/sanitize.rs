@@ -1,6 +1,6 @@
 //! The sanitizer: what a workgroup did to memory so far, and which next access is a bug although it works here.
 //!
-//! Rules only. Which bytes an instruction touches is exec/watch.rs's business; bounds are checked where the access is
+//! Rules only. Which bytes an instruction touches is known to exec/watch.rs; bounds are checked where the access is
 //! made, with or without the sanitizer.
 
 mod ranges;
@@ -67,7 +67,7 @@ pub(crate) struct Grid {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
     pub(crate) access: Access,
-    /// The old value matters: a load, or an atomic that is no exchange.
+    /// The old value matters: a load, or an atomic other than an exchange.
     pub(crate) reads: bool,
     pub(crate) bytes: u64,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Touch {
 /// The kernarg segment of a launch and the slot around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments {
-    /// Guest address of the slot; the dispatch packet stands first in it.
+    /// Guest address of the slot; the dispatch packet is first in it.
     pub(crate) slot: u64,
     /// Bytes of the dispatch packet.
     pub(crate) packet: u64,

@@ -1,7 +1,7 @@
 //! The architectural state of one wavefront, and what a workgroup lends to its wavefronts.
 //!
-//! State only: [`crate::exec`] changes it, [`crate::launch`] sets it up. Registers hold bits; what they mean is the
-//! instruction's business.
+//! State only: [`crate::exec`] changes it, [`crate::launch`] sets it up. Registers hold bits; instructions decide what they
+//! mean.
 
 use std::ops::{Deref, DerefMut};
 
@@ -62,7 +62,7 @@ pub(crate) struct Wave<const W: usize> {
     pub(crate) sgpr: [u32; 128],
     /// The scalar condition code.
     pub(crate) scc: bool,
-    /// Index of the next instruction in its [`crate::isa::Program`]; the entry is 0.
+    /// Index of the next instruction in its [`crate::isa::Program`].
     pub(crate) pc: usize,
     /// The MODE register: rounding in bits 3:0, denormals in 7:4, DX10_CLAMP bit 8, IEEE bit 9.
     pub(crate) mode: u32,
@@ -111,9 +111,9 @@ impl<const W: usize> Wave<W> {
         wave
     }
 
-    /// Becomes what another wave of as many registers is that has not begun, in the memory this one has. The cursor stays:
-    /// where a wave of the same kernel found its allocations, this one will; so do the rows put aside, which are written
-    /// before they are read. The other wave's vector registers are zero.
+    /// Starts this wave anew as a copy of `other`, which has not begun and has as many registers, all zero. The memory of
+    /// this wave is used again. The cursor is kept, because waves of one kernel find their allocations in the same places.
+    /// The rows put aside are kept too, because each is written before it is read.
     pub(crate) fn restart_as(&mut self, other: &Self) {
         let Wave {
             vgpr: _,
@@ -135,7 +135,10 @@ impl<const W: usize> Wave<W> {
             *row = Row::ZERO;
         }
         self.touched = 0;
-        debug_assert!(self.is_clear_behind(), "registers that nobody touched are zero");
+        debug_assert!(
+            self.is_clear_from_touched(),
+            "registers that nobody touched are zero"
+        );
         self.scratch.clone_from(scratch);
         (self.sgpr, self.scc, self.pc, self.mode) = (*sgpr, *scc, *pc, *mode);
         (self.scratch_size, self.indexed) = (*scratch_size, *indexed);
@@ -143,7 +146,7 @@ impl<const W: usize> Wave<W> {
     }
 
     /// Whether the registers from [`Wave::touched`] on are zero, as they should be.
-    pub(crate) fn is_clear_behind(&self) -> bool {
+    pub(crate) fn is_clear_from_touched(&self) -> bool {
         let mut rows = self.vgpr.iter().skip(usize::from(self.touched));
         rows.all(|row| *row == Row::ZERO)
     }
@@ -222,7 +225,7 @@ pub(crate) struct Group<'a> {
     pub(crate) lds: Vec<u8>,
     /// Device memory.
     pub(crate) memory: &'a Memory,
-    /// Guest address of byte 0 of the text the [`crate::isa::Program`] was decoded from; `s_getpc_b64` answers with it.
+    /// Guest address of the entry of the [`crate::isa::Program`]; `s_getpc_b64` answers with what lies from there.
     pub(crate) text_address: u64,
     /// The sanitizer, where it is on.
     pub(crate) watch: Option<Watch>,

@@ -1,11 +1,11 @@
 //! Read-modify-writes of 32 and 64 bits in device memory, LDS and scratch. Lanes go one after the other, lowest first.
 
-use super::port::{self, At, Ports};
-use super::{Trouble, unimplemented};
+use super::space::{self, At, Spaces};
+use super::{Trouble, address, unimplemented};
 use crate::fault::FaultKind;
 use crate::fp::{self, Mode};
-use crate::isa::{Inst, Op, Src};
-use crate::wave::{Group, Row, Wave};
+use crate::isa::{Atomic, Atomic32, Atomic64, Inst, Src};
+use crate::wave::{Group, Wave};
 
 /// Atomics follow no MODE: numbers win over NaNs, denormals are kept.
 const MODE: Mode = Mode::NONE;
@@ -17,119 +17,118 @@ fn halves(a: u32, b: u32, f: impl Fn(Mode, u16, u16) -> u16) -> u32 {
 }
 
 /// What a dword becomes: `data` and, for the ones with two operands, `second`.
-fn update32(op: Op, old: u32, data: u32, second: u32) -> Option<u32> {
+fn update32(op: Atomic32, old: u32, data: u32, second: u32) -> u32 {
     let number = |bits: u32| f32::from_bits(bits);
-    Some(match op {
-        Op::AtomicSwapB32 => data,
-        Op::AtomicAddU32 => old.wrapping_add(data),
-        Op::AtomicSubU32 => old.wrapping_sub(data),
-        Op::AtomicRsubU32 => data.wrapping_sub(old),
-        Op::AtomicCsubU32 => old.saturating_sub(data),
-        Op::AtomicMinI32 => (old as i32).min(data as i32) as u32,
-        Op::AtomicMinU32 => old.min(data),
-        Op::AtomicMaxI32 => (old as i32).max(data as i32) as u32,
-        Op::AtomicMaxU32 => old.max(data),
-        Op::AtomicAndB32 => old & data,
-        Op::AtomicOrB32 => old | data,
-        Op::AtomicXorB32 => old ^ data,
+    match op {
+        Atomic32::Swap => data,
+        Atomic32::Add => old.wrapping_add(data),
+        Atomic32::Sub => old.wrapping_sub(data),
+        Atomic32::ReverseSub => data.wrapping_sub(old),
+        Atomic32::ClampedSub => old.saturating_sub(data),
+        Atomic32::MinSigned => (old as i32).min(data as i32) as u32,
+        Atomic32::MinUnsigned => old.min(data),
+        Atomic32::MaxSigned => (old as i32).max(data as i32) as u32,
+        Atomic32::MaxUnsigned => old.max(data),
+        Atomic32::And => old & data,
+        Atomic32::Or => old | data,
+        Atomic32::Xor => old ^ data,
         // Counts up to `data`, then starts again at 0; and down, starting again at `data`.
-        Op::AtomicIncU32 => {
+        Atomic32::Inc => {
             if old >= data {
                 0
             } else {
                 old + 1
             }
         }
-        Op::AtomicDecU32 => {
+        Atomic32::Dec => {
             if old == 0 || old > data {
                 data
             } else {
                 old - 1
             }
         }
-        Op::AtomicMskorB32 => old & !data | second,
-        Op::AtomicCmpswapB32 | Op::DsCmpstoreB32 => {
+        Atomic32::MaskOr => old & !data | second,
+        Atomic32::CompareSwap => {
             if old == second {
                 data
             } else {
                 old
             }
         }
-        Op::AtomicCmpswapF32 | Op::DsCmpstoreF32 => {
+        Atomic32::CompareSwapFloat => {
             if number(old) == number(second) {
                 data
             } else {
                 old
             }
         }
-        Op::AtomicMinF32 => fp::min::<fp::F32>(MODE, old, data),
-        Op::AtomicMaxF32 => fp::max::<fp::F32>(MODE, old, data),
-        Op::AtomicAddF32 => fp::add::<fp::F32>(MODE, old, data),
-        Op::AtomicPkAddF16 => halves(old, data, fp::add::<fp::F16>),
-        Op::AtomicPkAddBf16 => halves(old, data, |_, a, b| {
+        Atomic32::MinFloat => fp::min::<fp::F32>(MODE, old, data),
+        Atomic32::MaxFloat => fp::max::<fp::F32>(MODE, old, data),
+        Atomic32::AddFloat => fp::add::<fp::F32>(MODE, old, data),
+        Atomic32::PackedAddF16 => halves(old, data, fp::add::<fp::F16>),
+        Atomic32::PackedAddBf16 => halves(old, data, |_, a, b| {
             let wide = |half: u16| u32::from(half) << 16;
             super::matrix::bf16_of_f32(fp::add::<fp::F32>(MODE, wide(a), wide(b)))
         }),
-        Op::DsWrap => {
+        Atomic32::Wrap => {
             if old >= data {
                 old - data
             } else {
                 old.wrapping_add(second)
             }
         }
-        _ => return None,
-    })
+    }
 }
 
 /// What a qword becomes.
-fn update64(op: Op, old: u64, data: u64, second: u64) -> Option<u64> {
+fn update64(op: Atomic64, old: u64, data: u64, second: u64) -> u64 {
     let number = |bits: u64| f64::from_bits(bits);
-    Some(match op {
-        Op::AtomicSwapB64 => data,
-        Op::AtomicAddU64 => old.wrapping_add(data),
-        Op::AtomicSubU64 => old.wrapping_sub(data),
-        Op::AtomicRsubU64 => data.wrapping_sub(old),
-        Op::AtomicMinI64 => (old as i64).min(data as i64) as u64,
-        Op::AtomicMinU64 => old.min(data),
-        Op::AtomicMaxI64 => (old as i64).max(data as i64) as u64,
-        Op::AtomicMaxU64 => old.max(data),
-        Op::AtomicAndB64 => old & data,
-        Op::AtomicOrB64 => old | data,
-        Op::AtomicXorB64 => old ^ data,
-        Op::AtomicIncU64 => {
+    match op {
+        Atomic64::Swap => data,
+        Atomic64::Add => old.wrapping_add(data),
+        Atomic64::Sub => old.wrapping_sub(data),
+        Atomic64::ReverseSub => data.wrapping_sub(old),
+        Atomic64::MinSigned => (old as i64).min(data as i64) as u64,
+        Atomic64::MinUnsigned => old.min(data),
+        Atomic64::MaxSigned => (old as i64).max(data as i64) as u64,
+        Atomic64::MaxUnsigned => old.max(data),
+        Atomic64::And => old & data,
+        Atomic64::Or => old | data,
+        Atomic64::Xor => old ^ data,
+        Atomic64::Inc => {
             if old >= data {
                 0
             } else {
                 old + 1
             }
         }
-        Op::AtomicDecU64 => {
+        Atomic64::Dec => {
             if old == 0 || old > data {
                 data
             } else {
                 old - 1
             }
         }
-        Op::AtomicMskorB64 => old & !data | second,
-        Op::AtomicCmpswapB64 | Op::DsCmpstoreB64 => {
+        Atomic64::MaskOr => old & !data | second,
+        Atomic64::CompareSwap => {
             if old == second {
                 data
             } else {
                 old
             }
         }
-        Op::DsCmpstoreF64 => {
+        Atomic64::CompareSwapFloat => {
             if number(old) == number(second) {
                 data
             } else {
                 old
             }
         }
-        Op::AtomicMinF64 => fp::min::<fp::F64>(MODE, old, data),
-        Op::AtomicMaxF64 => fp::max::<fp::F64>(MODE, old, data),
-        Op::AtomicAddF64 => fp::add::<fp::F64>(MODE, old, data),
+        Atomic64::MinFloat => fp::min::<fp::F64>(MODE, old, data),
+        Atomic64::MaxFloat => fp::max::<fp::F64>(MODE, old, data),
+        Atomic64::AddFloat => fp::add::<fp::F64>(MODE, old, data),
         // The dwords of `data` whose top bit is set are exchanged, without that bit.
-        Op::AtomicCondxchg32B64 => [0, 32].into_iter().fold(old, |all, shift| {
+        Atomic64::ExchangeMarked => [0, 32].into_iter().fold(old, |all, shift| {
             let word = data >> shift & 0xffff_ffff;
             if word >> 31 != 0 {
                 all & !(0xffff_ffff << shift) | (word & 0x7fff_ffff) << shift
@@ -137,16 +136,6 @@ fn update64(op: Op, old: u64, data: u64, second: u64) -> Option<u64> {
                 all
             }
         }),
-        _ => return None,
-    })
-}
-
-/// Whether the operation works on dwords; `None` when it is no atomic.
-pub(super) fn is_narrow(op: Op) -> Option<bool> {
-    match (update32(op, 0, 0, 0), update64(op, 0, 0, 0)) {
-        (Some(_), _) => Some(true),
-        (_, Some(_)) => Some(false),
-        _ => None,
     }
 }
 
@@ -155,10 +144,11 @@ pub(super) fn execute<const W: usize>(
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
+    atomic: Atomic,
 ) -> Result<(), Trouble> {
-    let addresses = port::addresses(wave, inst);
-    let places = std::array::from_fn(|lane| Some(port::place(inst.space, lane, addresses[lane])));
-    at_places(wave, group, inst, &places)
+    let addresses = address::all(wave, inst);
+    let places = std::array::from_fn(|lane| Some(space::place(inst.space, lane, addresses[lane])));
+    at_places(wave, group, inst, atomic, &places)
 }
 
 /// Executes an atomic at the places of the lanes; a lane without one gets zero back and changes nothing.
@@ -166,103 +156,100 @@ pub(super) fn at_places<const W: usize>(
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
+    atomic: Atomic,
     places: &[Option<At>; W],
 ) -> Result<(), Trouble> {
-    let narrow = is_narrow(inst.op).ok_or_else(unimplemented)?;
-    let register = |src: Src| match src {
-        Src::Vgpr(n) => Some(usize::from(n)),
-        _ => None,
+    let words = atomic.words();
+    let Src::Vgpr(first) = inst.src[0] else {
+        return Err(unimplemented());
     };
-    let words = if narrow { 1 } else { 2 };
-    let first = register(inst.src[0]).ok_or_else(unimplemented)?;
-    // FLAT keeps value and comparand in one tuple, DS in two operands.
-    let pair = matches!(
-        inst.op,
-        Op::AtomicCmpswapB32 | Op::AtomicCmpswapF32 | Op::AtomicCmpswapB64
-    );
-    let second = if pair {
-        first + words
-    } else {
-        register(inst.src[1]).unwrap_or(first)
+    let first = usize::from(first);
+    // DS has value and second operand in two operands, the other formats keep value and comparand in one tuple.
+    let second = match inst.src[1] {
+        Src::Vgpr(second) => usize::from(second),
+        _ if compares(atomic) => first + words,
+        _ => first,
     };
     let active = wave.active;
-    let (vgpr, mut ports) = port::split(wave, group);
+    let (vgpr, mut spaces) = space::split(wave, group);
     for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
-        let old = if let Some(at) = places[lane] {
-            old_value(&mut ports, vgpr, inst.op, at, lane, [first, second], narrow)
-        } else {
-            Ok(0)
+        let word = |register: usize| vgpr.get(register).map_or(0, |row| u64::from(row[lane]));
+        let value = |register: usize| match atomic {
+            Atomic::Dword(_) => word(register),
+            Atomic::Qword(_) => word(register) | word(register + 1) << 32,
+        };
+        let old = match places[lane] {
+            Some(at) => exchange(&mut spaces, atomic, at, value(first), value(second)),
+            None => Ok(0),
         };
         let old = old.map_err(|kind| (Some(lane), kind))?;
         if inst.returns {
-            vgpr[usize::from(inst.dst)][lane] = old as u32;
-            if !narrow {
-                vgpr[usize::from(inst.dst) + 1][lane] = (old >> 32) as u32;
+            for (i, row) in vgpr
+                .iter_mut()
+                .skip(usize::from(inst.dst))
+                .take(words)
+                .enumerate()
+            {
+                row[lane] = (old >> (32 * i)) as u32;
             }
         }
     }
     Ok(())
 }
 
-/// Exchanges at one lane's place; `registers` hold data and second operand.
-fn old_value<const W: usize>(
-    ports: &mut Ports<'_>,
-    vgpr: &[Row<W>],
-    op: Op,
-    at: At,
-    lane: usize,
-    [first, second]: [usize; 2],
-    narrow: bool,
-) -> Result<u64, FaultKind> {
-    if narrow {
-        let (data, other) = (vgpr[first][lane], vgpr[second][lane]);
-        return exchange32(ports, op, at, data, other).map(u64::from);
-    }
-    let wide = |n: usize| u64::from(vgpr[n][lane]) | u64::from(vgpr[n + 1][lane]) << 32;
-    exchange64(ports, op, at, wide(first), wide(second))
-}
-
-/// Executes an atomic of a scalar register; one that is out of its buffer's range gets zero back and changes nothing.
+/// Executes an atomic of scalar registers; one that is out of its buffer's range gets zero back and changes nothing.
 pub(super) fn scalar<const W: usize>(
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
+    atomic: Atomic,
     address: u64,
     in_range: bool,
 ) -> Result<(), Trouble> {
-    let narrow = is_narrow(inst.op).ok_or_else(unimplemented)?;
     let Src::Scalar(first) = inst.src[0] else {
         return Err(unimplemented());
     };
-    let first = usize::from(first);
-    let at = At::Global(address);
-    let (data, second) = if narrow {
-        (
-            u64::from(wave.sgpr[first & 127]),
-            u64::from(wave.sgpr[(first + 1) & 127]),
-        )
+    let (first, words) = (usize::from(first), atomic.words());
+    let value = |register: usize| match atomic {
+        Atomic::Dword(_) => u64::from(wave.sgpr[register & 127]),
+        Atomic::Qword(_) => wave.sgpr64(register),
+    };
+    let (data, second) = (value(first), value(first + words));
+    let (_, mut spaces) = space::split(wave, group);
+    let old = if in_range {
+        exchange(&mut spaces, atomic, At::Global(address), data, second).map_err(|kind| (None, kind))?
     } else {
-        (wave.sgpr64(first), wave.sgpr64(first + 2))
+        0
     };
-    let (_, mut ports) = port::split(wave, group);
-    let old = match (in_range, narrow) {
-        (false, _) => Ok(0),
-        (true, true) => exchange32(&mut ports, inst.op, at, data as u32, second as u32).map(u64::from),
-        (true, false) => exchange64(&mut ports, inst.op, at, data, second),
-    };
-    let old = old.map_err(|kind| (None, kind))?;
-    if inst.returns && narrow {
-        wave.set_sgpr(usize::from(inst.dst), old as u32);
-    } else if inst.returns {
-        wave.set_sgpr64(usize::from(inst.dst), old);
+    if inst.returns {
+        for i in 0..words {
+            wave.set_sgpr(usize::from(inst.dst) + i, (old >> (32 * i)) as u32);
+        }
     }
     Ok(())
 }
 
-fn exchange32(ports: &mut Ports<'_>, op: Op, at: At, data: u32, second: u32) -> Result<u32, FaultKind> {
-    ports.atomic(at, |old| update32(op, old, data, second).unwrap_or(old))
+/// Whether the second operand is compared with the old value.
+fn compares(atomic: Atomic) -> bool {
+    match atomic {
+        Atomic::Dword(op) => matches!(op, Atomic32::CompareSwap | Atomic32::CompareSwapFloat),
+        Atomic::Qword(op) => matches!(op, Atomic64::CompareSwap | Atomic64::CompareSwapFloat),
+    }
 }
 
-fn exchange64(ports: &mut Ports<'_>, op: Op, at: At, data: u64, second: u64) -> Result<u64, FaultKind> {
-    ports.atomic64(at, |old| update64(op, old, data, second).unwrap_or(old))
+/// Changes one place; gives its old value.
+fn exchange(
+    spaces: &mut Spaces<'_>,
+    atomic: Atomic,
+    at: At,
+    data: u64,
+    second: u64,
+) -> Result<u64, FaultKind> {
+    match atomic {
+        Atomic::Dword(op) => {
+            let old = spaces.atomic(at, |old| update32(op, old, data as u32, second as u32))?;
+            Ok(u64::from(old))
+        }
+        Atomic::Qword(op) => spaces.atomic64(at, |old| update64(op, old, data, second)),
+    }
 }

@@ -7,7 +7,7 @@ use super::host::Host;
 use super::lane;
 use super::places::{Pattern, Places, RUN, find};
 use crate::fault::Access;
-use crate::isa::{Inst, Op, Src};
+use crate::isa::{Inst, Src, Transfer, Words};
 use crate::memory::Span;
 use crate::wave::{Group, Row, Wave};
 
@@ -32,11 +32,11 @@ fn reach<H: Host, const W: usize>(
 trait Source {
     /// `BYTES` bytes (1, 2 or 4), zero-extended.
     fn load<const BYTES: usize>(&self, at: usize) -> u32;
-    /// `N` dwords one behind the other, at a place that [`Source::serves`].
+    /// `N` dwords one after the other, at a place that [`Source::serves`].
     fn dwords<const N: usize>(&self, at: usize) -> [u32; N];
     /// Whether [`Source::dwords`] may be asked for this place, and for those that differ from it in these bits.
     fn serves(&self, at: usize, differing: u32) -> bool;
-    /// As many dwords as `out` holds, one behind the other.
+    /// As many dwords as `out` holds, one after the other.
     fn copy(&self, at: usize, out: &mut [u32]);
 }
 
@@ -108,27 +108,33 @@ pub(super) fn execute<H: Host, const W: usize>(
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
+    transfer: Transfer,
 ) -> bool {
-    match inst.op {
-        Op::LoadB32 => load::<H, W, 1>(host, wave, group, inst),
-        Op::LoadB64 => load::<H, W, 2>(host, wave, group, inst),
-        Op::LoadB96 => load::<H, W, 3>(host, wave, group, inst),
-        Op::LoadB128 => load::<H, W, 4>(host, wave, group, inst),
-        Op::StoreB32 => store::<H, W, 1>(host, wave, group, inst),
-        Op::StoreB64 => store::<H, W, 2>(host, wave, group, inst),
-        Op::StoreB96 => store::<H, W, 3>(host, wave, group, inst),
-        Op::StoreB128 => store::<H, W, 4>(host, wave, group, inst),
-        Op::LoadU8 => narrow::<H, W, 1>(host, wave, group, inst, |value, _| value),
-        Op::LoadI8 => narrow::<H, W, 1>(host, wave, group, inst, |value, _| value as i8 as u32),
-        Op::LoadU16 => narrow::<H, W, 2>(host, wave, group, inst, |value, _| value),
-        Op::LoadI16 => narrow::<H, W, 2>(host, wave, group, inst, |value, _| value as i16 as u32),
-        Op::LoadD16B16 if !inst.clears_half => {
-            narrow::<H, W, 2>(host, wave, group, inst, |value, old| old & 0xffff_0000 | value)
+    match transfer {
+        Transfer::Load(Words::One) => load::<H, W, 1>(host, wave, group, inst),
+        Transfer::Load(Words::Two) => load::<H, W, 2>(host, wave, group, inst),
+        Transfer::Load(Words::Three) => load::<H, W, 3>(host, wave, group, inst),
+        Transfer::Load(Words::Four) => load::<H, W, 4>(host, wave, group, inst),
+        Transfer::Store(Words::One) => store::<H, W, 1>(host, wave, group, inst),
+        Transfer::Store(Words::Two) => store::<H, W, 2>(host, wave, group, inst),
+        Transfer::Store(Words::Three) => store::<H, W, 3>(host, wave, group, inst),
+        Transfer::Store(Words::Four) => store::<H, W, 4>(host, wave, group, inst),
+        Transfer::LoadPart(part) => {
+            let clears = inst.clears_half;
+            match part.bytes {
+                1 => narrow::<H, W, 1>(host, wave, group, inst, |value, old| {
+                    part.merged(value, old, clears)
+                }),
+                _ => narrow::<H, W, 2>(host, wave, group, inst, |value, old| {
+                    part.merged(value, old, clears)
+                }),
+            }
         }
-        Op::LoadD16HiB16 if !inst.clears_half => {
-            narrow::<H, W, 2>(host, wave, group, inst, |value, old| old & 0xffff | value << 16)
-        }
-        _ => false,
+        // Kernels are hardly ever full of these: lane by lane.
+        Transfer::LoadAtLane
+        | Transfer::StoreAtLane
+        | Transfer::StorePart { .. }
+        | Transfer::LoadToShare { .. } => false,
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Layout of a descriptor and the check of its range: "RDNA3 Instruction Set Architecture" and "AMD Instinct MI300 Instruction
 //! Set Architecture", chapters on vector memory buffer instructions. What is out of range reads as zero and is not written, as
-//! on the card: that is no fault, and the sanitizer has nothing to say about it. Buffers that interleave their records, or
+//! on the card: that is not a fault, and the sanitizer has nothing to say about it. Buffers that interleave their records, or
 //! that count lanes into the index, are not modelled.
 
-use super::port::{self, At, Ports};
-use super::{Trouble, atomic, memory, unimplemented};
+use super::space::{self, At, Spaces};
+use super::{Trouble, atomic, unimplemented};
 use crate::fault::FaultKind;
-use crate::isa::{Inst, Op, Space, Src, Unit};
+use crate::isa::{Atomic, Inst, Isa, Space, Src, Transfer};
 use crate::wave::{Group, PRIVATE_BASE, Wave};
 
 /// Whether a vector memory instruction goes through a descriptor other than that of private memory.
@@ -46,13 +46,9 @@ pub(super) fn reaches<const W: usize>(
     let word = |i: usize| wave.sgpr[(usize::from(inst.base) + i) & 127];
     let base = wave.sgpr64(usize::from(inst.base)) & 0xffff_ffff_ffff;
     let (stride, records) = (u64::from(word(1) >> 16 & 0x3fff), u64::from(word(2)));
-    let rdna = W == 32;
+    let rdna = inst.isa == Isa::Rdna3;
     // Two bits on RDNA3, one on CDNA; the other one asks for a cache there.
-    let swizzle = if rdna {
-        word(1) >> 30 != 0
-    } else {
-        word(1) >> 31 != 0
-    };
+    let swizzle = word(1) >> (if rdna { 30 } else { 31 }) != 0;
     let counts_lanes = word(3) >> 23 & 1 != 0;
     if swizzle || counts_lanes {
         return Err(unimplemented());
@@ -65,8 +61,10 @@ pub(super) fn reaches<const W: usize>(
         _ => Check::Raw,
     };
     let scalar = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]);
-    let register = |behind: u8, lane: usize| {
-        let number = inst.address.map_or(0, |n| usize::from(n) + usize::from(behind));
+    let register = |following: u8, lane: usize| {
+        let number = inst
+            .address
+            .map_or(0, |n| usize::from(n) + usize::from(following));
         wave.vgpr.get(number).map_or(0, |row| u64::from(row[lane]))
     };
     let mut out = [Reach::default(); W];
@@ -94,45 +92,71 @@ pub(super) fn reaches<const W: usize>(
     Ok(out)
 }
 
+/// What an instruction does through a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BufferAccess {
+    Memory(Transfer),
+    Atomic(Atomic),
+}
+
 /// Executes a load, a store or an atomic.
 #[inline(never)]
 pub(super) fn execute<const W: usize>(
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
+    access: BufferAccess,
 ) -> Result<(), Trouble> {
-    let bytes = memory::bytes(inst.op).or_else(|| Some(if atomic::is_narrow(inst.op)? { 4 } else { 8 }));
-    let bytes = bytes.ok_or_else(unimplemented)?;
+    let bytes = match access {
+        BufferAccess::Memory(transfer) => transfer.bytes(),
+        BufferAccess::Atomic(atomic) => 4 * atomic.words() as u64,
+    };
     let reaches = reaches(wave, inst, bytes)?;
-    if inst.unit == Unit::Atomic {
-        let places = reaches.map(|reach| (reach.bytes == bytes).then_some(At::Global(reach.address)));
-        return atomic::at_places(wave, group, inst, &places);
-    }
-    let narrow = memory::narrow(inst.op).map(|narrow| narrow.clearing(W > 32 && inst.clears_half));
+    let transfer = match access {
+        BufferAccess::Memory(transfer) => transfer,
+        BufferAccess::Atomic(atomic) => {
+            let places = reaches.map(|reach| (reach.bytes == bytes).then_some(At::Global(reach.address)));
+            return atomic::at_places(wave, group, inst, atomic, &places);
+        }
+    };
     let data = match inst.src[0] {
         Src::Vgpr(n) => usize::from(n),
         _ => 0,
     };
     let (active, dst) = (wave.active, usize::from(inst.dst));
-    let (vgpr, mut ports) = port::split(wave, group);
+    let (vgpr, mut spaces) = space::split(wave, group);
     for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
         let reach = reaches[lane];
-        let done = if let Some(narrow) = narrow {
-            let value = if reach.bytes == bytes {
-                ports.load(At::Global(reach.address), bytes as usize)
-            } else {
-                Ok(0)
-            };
-            value.map(|value| vgpr[dst][lane] = narrow.merged(value, vgpr[dst][lane]))
-        } else if inst.src[0] == Src::None {
-            load(&mut ports, reach, bytes).map(|words| {
-                for (i, word) in words.into_iter().enumerate().take(bytes as usize / 4) {
+        let done = match transfer {
+            Transfer::LoadPart(part) => {
+                let value = if reach.bytes == bytes {
+                    spaces.load(At::Global(reach.address), bytes as usize)
+                } else {
+                    Ok(0)
+                };
+                value.map(|value| vgpr[dst][lane] = part.merged(value, vgpr[dst][lane], inst.clears_half))
+            }
+            Transfer::Load(words) => load(&mut spaces, reach, bytes).map(|loaded| {
+                for (i, word) in loaded.into_iter().enumerate().take(words.count()) {
                     vgpr[dst + i][lane] = word;
                 }
-            })
-        } else {
-            let words: [u32; 4] = std::array::from_fn(|i| vgpr.get(data + i).map_or(0, |row| row[lane]));
-            store(&mut ports, inst.op, reach, bytes, words)
+            }),
+            Transfer::StorePart { high, .. } => {
+                let value = vgpr[data][lane] >> if high { 16 } else { 0 };
+                if reach.bytes == bytes {
+                    spaces.store(At::Global(reach.address), bytes as usize, value)
+                } else {
+                    Ok(())
+                }
+            }
+            Transfer::Store(_) => {
+                let words: [u32; 4] = std::array::from_fn(|i| vgpr.get(data + i).map_or(0, |row| row[lane]));
+                store(&mut spaces, reach, words)
+            }
+            // Loads to LDS and by lane number through a descriptor are not modelled.
+            Transfer::LoadAtLane | Transfer::StoreAtLane | Transfer::LoadToShare { .. } => {
+                return Err(unimplemented());
+            }
         };
         done.map_err(|kind| (Some(lane), kind))?;
     }
@@ -140,29 +164,19 @@ pub(super) fn execute<const W: usize>(
 }
 
 /// Whole dwords: those out of range are zero.
-fn load(ports: &mut Ports<'_>, reach: Reach, bytes: u64) -> Result<[u32; 4], FaultKind> {
+fn load(spaces: &mut Spaces<'_>, reach: Reach, bytes: u64) -> Result<[u32; 4], FaultKind> {
     let mut words = [0; 4];
     let count = (reach.bytes.min(bytes) / 4) as usize;
     if count > 0 {
-        ports.load_words(At::Global(reach.address), &mut words[..count])?;
+        spaces.load_words(At::Global(reach.address), &mut words[..count])?;
     }
     Ok(words)
 }
 
-/// Whole dwords as far as they are in range, or the part of one that the operation names.
-fn store(ports: &mut Ports<'_>, op: Op, reach: Reach, bytes: u64, words: [u32; 4]) -> Result<(), FaultKind> {
-    let at = At::Global(reach.address);
-    if bytes < 4 {
-        let high = matches!(op, Op::StoreD16HiB8 | Op::StoreD16HiB16);
-        let value = if high { words[0] >> 16 } else { words[0] };
-        return if reach.bytes == bytes {
-            ports.store(at, bytes as usize, value)
-        } else {
-            Ok(())
-        };
-    }
+/// Whole dwords as far as they are in range.
+fn store(spaces: &mut Spaces<'_>, reach: Reach, words: [u32; 4]) -> Result<(), FaultKind> {
     match (reach.bytes / 4) as usize {
         0 => Ok(()),
-        count => ports.store_words(at, &words[..count]),
+        count => spaces.store_words(At::Global(reach.address), &words[..count]),
     }
 }

@@ -4,110 +4,119 @@ use super::salu::{source, source64};
 use super::{Flow, Trouble, unimplemented};
 use crate::fault::FaultKind;
 use crate::fp::{Mode, UnmodelledMode};
-use crate::isa::{Inst, Op, Program, Src};
+use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, Words};
 use crate::wave::{Group, Stop, Wave, reg};
 
-/// Message of RDNA3 that gives the vector registers back early: nothing to do.
+/// Message of RDNA3 that gives the vector registers back early.
 const MSG_DEALLOC_VGPRS: i32 = 3;
+/// Messages that ask for the queue and for the time.
+const MSG_RTN_GET_DOORBELL: i32 = 128;
+const MSG_RTN_GET_REALTIME: i32 = 131;
+/// The trap that `__builtin_debugtrap` becomes.
+const TRAP_DEBUG: i32 = 3;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
 /// The modelled part of MODE, or a fault that says which value it has.
 pub(super) fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!("floating-point mode {bits:#x}; only round to nearest even with denormals (0xf0) is"),
+        what: format!("floating-point mode {bits:#x}; only rounding to nearest even with all denormals (0xf0) or without those of single precision (0xc0) is"),
     })
 }
 
-/// Whether a branch is taken; `None` for what is none, or does more.
+/// Whether the condition of a branch holds.
 #[inline(always)]
-pub(super) fn branch<const W: usize>(wave: &Wave<W>, inst: &Inst) -> Option<bool> {
-    Some(match inst.op {
-        Op::SBranch => true,
-        Op::SCbranchScc0 => !wave.scc,
-        Op::SCbranchScc1 => wave.scc,
-        Op::SCbranchVccz => wave.mask(reg::VCC) == 0,
-        Op::SCbranchVccnz => wave.mask(reg::VCC) != 0,
-        Op::SCbranchExecz => wave.exec() == 0,
-        Op::SCbranchExecnz => wave.exec() != 0,
-        // No debugger is attached.
-        Op::SCbranchDebug => false,
-        _ => return None,
-    })
+pub(super) fn holds<const W: usize>(wave: &Wave<W>, condition: Condition) -> bool {
+    match condition {
+        Condition::Always => true,
+        Condition::Scc(value) => wave.scc == value,
+        Condition::VccIsZero(value) => (wave.mask(reg::VCC) == 0) == value,
+        Condition::ExecIsZero(value) => (wave.exec() == 0) == value,
+        // None is attached.
+        Condition::Debugger => false,
+    }
 }
 
-/// Executes one operation that is no [`branch`].
+/// Executes one operation.
 pub(super) fn execute<const W: usize>(
     wave: &mut Wave<W>,
     program: &Program,
     group: &Group<'_>,
     inst: &Inst,
+    control: Control,
     mode: &mut Mode,
 ) -> Result<Flow, Trouble> {
-    let next = i64::from(inst.pc) + 4;
-    match inst.op {
-        // Waits, delays, priorities, prefetch and cache hints: there is nothing to wait for.
-        Op::SNop | Op::SWait | Op::SVersion => Ok(Flow::Next),
-        Op::SSendmsg if W == 32 && inst.imm == MSG_DEALLOC_VGPRS => Ok(Flow::Next),
-        Op::SEndpgm => Ok(Flow::Stop(Stop::End)),
-        Op::SBarrier => Ok(Flow::Stop(Stop::Barrier)),
-        Op::STrap => Err((None, FaultKind::Trap { id: inst.imm as u16 })),
-        Op::SGetpc => {
-            wave.set_sgpr64(
-                usize::from(inst.dst),
-                group.text_address.wrapping_add_signed(next),
-            );
-            Ok(Flow::Next)
+    let next = group.text_address.wrapping_add_signed(i64::from(inst.pc) + 4);
+    match control {
+        Control::Wait => {}
+        Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
+        Control::Branch(_) => {}
+        // The vector registers are given back early: nothing to do.
+        Control::Message if inst.isa == Isa::Rdna3 && inst.imm == MSG_DEALLOC_VGPRS => {}
+        Control::Message => return Err(unimplemented()),
+        Control::MessageReturn(words) => {
+            let answer = match inst.imm {
+                MSG_RTN_GET_REALTIME => {
+                    wave.clock += 1;
+                    wave.clock
+                }
+                // There is one queue.
+                MSG_RTN_GET_DOORBELL => 0,
+                _ => return Err(unimplemented()),
+            };
+            for i in 0..words.count() {
+                wave.set_sgpr(usize::from(inst.dst) + i, (answer >> (32 * i)) as u32);
+            }
         }
-        Op::SSetpc => jump(program, group, source64(wave, inst.src[0])),
-        Op::SSwappc => {
+        Control::End => return Ok(Flow::Stop(Stop::End)),
+        Control::Barrier => return Ok(Flow::Stop(Stop::Barrier)),
+        // Without a debugger, its trap does nothing.
+        Control::Trap if inst.imm == TRAP_DEBUG => {}
+        Control::Trap => return Err((None, FaultKind::Trap { id: inst.imm as u16 })),
+        Control::GetPc => wave.set_sgpr64(usize::from(inst.dst), next),
+        Control::SetPc => return jump(program, group, source64(wave, inst.src[0])),
+        Control::SwapPc => {
             let to = source64(wave, inst.src[0]);
-            wave.set_sgpr64(
-                usize::from(inst.dst),
-                group.text_address.wrapping_add_signed(next),
-            );
-            jump(program, group, to)
+            wave.set_sgpr64(usize::from(inst.dst), next);
+            return jump(program, group, to);
         }
-        Op::SCall => {
-            wave.set_sgpr64(
-                usize::from(inst.dst),
-                group.text_address.wrapping_add_signed(next),
-            );
-            Ok(Flow::Jump(inst.target as usize))
+        Control::Call => {
+            wave.set_sgpr64(usize::from(inst.dst), next);
+            return Ok(Flow::Jump(inst.target as usize));
         }
-        Op::SGetreg | Op::SSetreg | Op::SSetregImm32 | Op::SRoundMode | Op::SDenormMode => {
-            registers(wave, inst)?;
-            *mode = self::mode(wave.mode).map_err(|kind| (None, kind))?;
-            Ok(Flow::Next)
+        Control::GetRegister => {
+            let value = field(inst)?.read(wave.mode);
+            wave.set_sgpr(usize::from(inst.dst), value);
         }
-        Op::SSetGprIdxOn | Op::SSetGprIdxIdx | Op::SSetGprIdxMode | Op::SSetGprIdxOff => {
-            index(wave, inst);
-            Ok(Flow::Next)
+        Control::SetRegister => {
+            let value = source(wave, inst.src[0]);
+            return set_mode(wave, mode, field(inst)?, value);
         }
-        Op::STime => {
+        Control::RoundMode => return set_mode(wave, mode, Field { low: 0, count: 4 }, inst.imm as u32),
+        Control::DenormMode => return set_mode(wave, mode, Field { low: 4, count: 4 }, inst.imm as u32),
+        // Results must not depend on when they are computed, so a question for the time is a tick.
+        Control::Time => {
             wave.clock += 1;
             wave.set_sgpr64(usize::from(inst.dst), wave.clock);
-            Ok(Flow::Next)
         }
-        Op::SMovrelsB32 | Op::SMovrelsB64 | Op::SMovreldB32 | Op::SMovreldB64 | Op::SMovrelsd2B32 => {
-            move_relative(wave, inst)?;
-            Ok(Flow::Next)
+        Control::MoveRelative(relative, words) => move_relative(wave, inst, relative, words)?,
+        // M0 holds the index in bits 7:0, and in bits 15:12 to which operands it is added.
+        Control::IndexOn => {
+            index(wave, inst, 0xf0ff);
+            wave.indexed = true;
         }
-        _ => Err(unimplemented()),
+        Control::IndexValue => index(wave, inst, 0xff),
+        Control::IndexMode => index(wave, inst, 0xf000),
+        Control::IndexOff => wave.indexed = false,
     }
+    Ok(Flow::Next)
 }
 
-/// Indexed vector registers: M0 holds the index in bits 7:0, and in bits 15:12 to which operands it is added.
-fn index<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
-    let value = source(wave, inst.src[0]) & 0xff;
+/// Sets the fields of M0 that index vector registers, as far as they are in `fields`.
+fn index<const W: usize>(wave: &mut Wave<W>, inst: &Inst, fields: u32) {
+    let value = source(wave, inst.src[0]) & 0xff | (inst.imm as u32 & 15) << 12;
     let m0 = &mut wave.sgpr[reg::M0];
-    let operands = (inst.imm as u32 & 15) << 12;
-    match inst.op {
-        Op::SSetGprIdxOn => (*m0, wave.indexed) = (*m0 & !0xf0ff | value | operands, true),
-        Op::SSetGprIdxIdx => *m0 = *m0 & !0xff | value,
-        Op::SSetGprIdxMode => *m0 = *m0 & !0xf000 | operands,
-        _ => wave.indexed = false,
-    }
+    *m0 = *m0 & !fields | value & fields;
 }
 
 /// Goes to a guest address.
@@ -119,50 +128,67 @@ fn jump(program: &Program, group: &Group<'_>, address: u64) -> Result<Flow, Trou
         .ok_or_else(|| (None, program.wild_jump(offset)))
 }
 
-/// Reads and writes of MODE. No other hardware register is modelled.
-fn registers<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let (id, low, count) = (inst.imm & 63, inst.imm >> 6 & 31, (inst.imm >> 11 & 31) + 1);
-    let field = ((1u64 << count) - 1) as u32;
-    let value = match inst.op {
-        Op::SRoundMode => {
-            wave.mode = wave.mode & !0xf | inst.imm as u32 & 0xf;
-            return Ok(());
-        }
-        Op::SDenormMode => {
-            wave.mode = wave.mode & !0xf0 | (inst.imm as u32 & 0xf) << 4;
-            return Ok(());
-        }
-        _ if id != HW_REG_MODE => return Err(unimplemented()),
-        Op::SGetreg => {
-            wave.set_sgpr(usize::from(inst.dst), wave.mode >> low & field);
-            return Ok(());
-        }
-        _ => source(wave, inst.src[0]),
-    };
-    wave.mode = wave.mode & !(field << low) | (value & field) << low;
-    Ok(())
+/// Some bits of the MODE register.
+struct Field {
+    low: u32,
+    count: u32,
+}
+
+impl Field {
+    fn mask(&self) -> u32 {
+        ((1_u64 << self.count) - 1) as u32
+    }
+
+    fn read(&self, mode: u32) -> u32 {
+        mode >> self.low & self.mask()
+    }
+}
+
+/// The bits that `s_getreg` and `s_setreg` name. No other hardware register than MODE is modelled.
+fn field(inst: &Inst) -> Result<Field, Trouble> {
+    if inst.imm & 63 != HW_REG_MODE {
+        return Err(unimplemented());
+    }
+    Ok(Field {
+        low: inst.imm as u32 >> 6 & 31,
+        count: (inst.imm as u32 >> 11 & 31) + 1,
+    })
+}
+
+/// Writes bits of MODE.
+fn set_mode<const W: usize>(
+    wave: &mut Wave<W>,
+    mode: &mut Mode,
+    field: Field,
+    value: u32,
+) -> Result<Flow, Trouble> {
+    wave.mode = wave.mode & !(field.mask() << field.low) | (value & field.mask()) << field.low;
+    *mode = self::mode(wave.mode).map_err(|kind| (None, kind))?;
+    Ok(Flow::Next)
 }
 
 /// Scalar moves whose register number has M0 added.
-fn move_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let m0 = wave.sgpr[reg::M0] as usize;
+fn move_relative<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    relative: Relative,
+    words: Words,
+) -> Result<(), Trouble> {
     let Src::Scalar(from) = inst.src[0] else {
         return Err(unimplemented());
     };
-    let (from, to) = (usize::from(from), usize::from(inst.dst));
-    let (from, to) = match inst.op {
-        Op::SMovrelsB32 | Op::SMovrelsB64 => (from + m0, to),
-        Op::SMovreldB32 | Op::SMovreldB64 => (from, to + m0),
-        _ => (from + (m0 & 0x3ff), to + (m0 >> 16 & 0x3ff)),
-    };
+    let (source, destination) = relative.offsets(wave.sgpr[reg::M0]);
+    let (from, to) = (
+        usize::from(from).wrapping_add(source),
+        usize::from(inst.dst).wrapping_add(destination),
+    );
     // Beyond the last general register: what the card does there is not documented.
     if from.max(to) >= reg::VCC {
         return Err(unimplemented());
     }
-    if matches!(inst.op, Op::SMovrelsB64 | Op::SMovreldB64) {
-        wave.set_sgpr64(to, wave.sgpr64(from));
-    } else {
-        wave.set_sgpr(to, wave.sgpr[from]);
+    let old = [wave.sgpr[from], wave.sgpr[from + 1]];
+    for (i, word) in old.into_iter().take(words.count()).enumerate() {
+        wave.set_sgpr(to + i, word);
     }
     Ok(())
 }

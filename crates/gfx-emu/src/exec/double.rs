@@ -6,11 +6,11 @@
 //! branch or the active lanes, or reaches memory that others see. Chance can hide a dependence, when two kinds of garbage
 //! compare alike; it cannot make one up.
 
-use super::port::{self, At};
 use super::salu::source64;
-use super::{Trouble, buffer, memory, watch};
+use super::space::{self, At};
+use super::{Trouble, buffer, control, memory, watch};
 use crate::fault::{Decision, FaultKind};
-use crate::isa::{Inst, Op, Program, Space, Src, Unit};
+use crate::isa::{Control, Inst, Program, Space, Src, Transfer, Unit};
 use crate::wave::{Group, Stop, Wave, reg};
 
 /// Vector registers that a wave starts with: `v0` holds the work-item ids.
@@ -35,7 +35,7 @@ fn garbage(seed: u32) -> u32 {
     noise & 0x80fe_feff | 0x7101_0101
 }
 
-/// Executes one instruction, both halves of a dual one; nothing when the wave goes on behind it.
+/// Executes one instruction, both halves of a dual one; nothing when the wave goes on after it.
 pub(crate) fn step<const W: usize>(
     wave: &mut Wave<W>,
     program: &Program,
@@ -90,9 +90,9 @@ fn finding(lane: Option<usize>, decides: Decision) -> Trouble {
 /// Whether what `inst` is about to do hangs on a register that nobody wrote.
 fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
     match inst.unit {
-        Unit::Control => branch(wave, double, inst),
-        Unit::ScalarMemory => {
-            let [one, other] = [wave, double].map(|wave| memory::consecutive(wave, inst));
+        Unit::Control(control) => branch(wave, double, inst, control),
+        Unit::ScalarMemory(access) => {
+            let [one, other] = [wave, double].map(|wave| memory::consecutive(wave, inst, access));
             if one.address != other.address || one.readable != other.readable {
                 return Err(finding(None, Decision::Address));
             }
@@ -106,7 +106,7 @@ fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Res
             }
             Ok(())
         }
-        Unit::Memory | Unit::Atomic | Unit::Share if !exchanges(inst.op) => {
+        _ if shares_memory(inst.unit) => {
             addresses(wave, double, inst)?;
             data(wave, double, inst)
         }
@@ -114,12 +114,54 @@ fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Res
     }
 }
 
-fn branch<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let differs = match inst.op {
-        Op::SCbranchScc0 | Op::SCbranchScc1 => wave.scc != double.scc,
-        Op::SCbranchVccz | Op::SCbranchVccnz => (wave.mask(reg::VCC) == 0) != (double.mask(reg::VCC) == 0),
-        Op::SSetpc | Op::SSwappc => source64(wave, inst.src[0]) != source64(double, inst.src[0]),
-        _ => false,
+/// Whether a vector instruction goes to memory that the double has in common with its wave.
+fn shares_memory(unit: Unit) -> bool {
+    match unit {
+        Unit::Memory(_) | Unit::Atomic(_) => true,
+        // Exchanges between lanes by the data share's wires touch no memory.
+        Unit::Share(share) => !share.is_exchange(),
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Wmma(_)
+        | Unit::Mfma(_)
+        | Unit::Smfmac(_)
+        | Unit::Control(_)
+        | Unit::Unsupported
+        | Unit::ScalarMemory(_) => false,
+    }
+}
+
+fn branch<const W: usize>(
+    wave: &Wave<W>,
+    double: &Wave<W>,
+    inst: &Inst,
+    control: Control,
+) -> Result<(), Trouble> {
+    let differs = match control {
+        Control::Branch(condition) => control::holds(wave, condition) != control::holds(double, condition),
+        Control::SetPc | Control::SwapPc => source64(wave, inst.src[0]) != source64(double, inst.src[0]),
+        Control::Wait
+        | Control::End
+        | Control::Barrier
+        | Control::Message
+        | Control::MessageReturn(_)
+        | Control::Trap
+        | Control::RoundMode
+        | Control::DenormMode
+        | Control::GetRegister
+        | Control::SetRegister
+        | Control::GetPc
+        | Control::Call
+        | Control::MoveRelative(..)
+        | Control::Time
+        | Control::IndexOn
+        | Control::IndexValue
+        | Control::IndexMode
+        | Control::IndexOff => false,
     };
     if differs {
         return Err(finding(None, Decision::Branch));
@@ -133,13 +175,11 @@ fn active<const W: usize>(wave: &Wave<W>) -> impl Iterator<Item = usize> {
     (0..W).filter(move |lane| exec >> lane & 1 != 0)
 }
 
-/// Exchanges between lanes by the data share's wires, which touch no memory.
-fn exchanges(op: Op) -> bool {
-    matches!(op, Op::DsSwizzle | Op::DsBpermute | Op::DsPermute)
-}
-
 fn addresses<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let starts_at_m0 = matches!(inst.op, Op::DsConsume | Op::DsAppend) || memory::goes_to_lds(inst.op);
+    let starts_at_m0 = match inst.unit {
+        Unit::Share(share) => share.counts(),
+        unit => watch::goes_to_share(unit),
+    };
     if starts_at_m0 && wave.sgpr[reg::M0] != double.sgpr[reg::M0] {
         return Err(finding(None, Decision::Address));
     }
@@ -176,13 +216,13 @@ fn data<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result
         if wave.vgpr.get(rows.clone()) == double.vgpr.get(rows) {
             continue;
         }
-        let bytes = match memory::bytes(inst.op) {
-            Some(bytes) => bytes as usize,
-            None => 4 * usize::from(words),
+        let bytes = match inst.unit {
+            Unit::Memory(transfer) => transfer.bytes() as usize,
+            _ => 4 * usize::from(words),
         };
         let places = memory::addresses(wave, inst);
         let lane = active(wave).find(|lane| {
-            let [one, other] = [wave, double].map(|wave| watch::bytes_of(wave, inst.op, *source, *lane));
+            let [one, other] = [wave, double].map(|wave| watch::bytes_of(wave, inst.unit, *source, *lane));
             let differing = (0..bytes).filter(|i| one[*i] != other[*i]);
             !is_private(wave, inst, *lane, places[*lane]) && counts(differing, bytes, inst.unit)
         });
@@ -197,7 +237,7 @@ fn data<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result
 /// the last quarter, or the last half of the second 16 bytes of 32.
 fn counts(mut differing: impl Iterator<Item = usize>, bytes: usize, unit: Unit) -> bool {
     let padding = match bytes {
-        _ if unit == Unit::Atomic => bytes,
+        _ if matches!(unit, Unit::Atomic(_)) => bytes,
         16 => 8,
         4 | 8 => bytes - bytes / 4,
         _ => bytes,
@@ -207,13 +247,13 @@ fn counts(mut differing: impl Iterator<Item = usize>, bytes: usize, unit: Unit) 
 
 /// Whether a lane's access to `address` stays in its private memory.
 fn is_private<const W: usize>(wave: &Wave<W>, inst: &Inst, lane: usize, address: u64) -> bool {
-    !buffer::is_resource(wave, inst) && matches!(port::place(inst.space, lane, address), At::Scratch { .. })
+    !buffer::is_resource(wave, inst) && matches!(space::place(inst.space, lane, address), At::Scratch { .. })
 }
 
 /// The active lanes of which an instruction reaches private memory.
 fn private_lanes<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
     match inst.space {
-        _ if !matches!(inst.unit, Unit::Memory | Unit::Atomic) => 0,
+        _ if !matches!(inst.unit, Unit::Memory(_) | Unit::Atomic(_)) => 0,
         Space::Flat => {
             let places = memory::addresses(wave, inst);
             let private = active(wave).filter(|lane| is_private(wave, inst, *lane, places[*lane]));
@@ -221,11 +261,11 @@ fn private_lanes<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
         }
         Space::Scratch => wave.exec(),
         Space::Buffer if !buffer::is_resource(wave, inst) => wave.exec(),
-        _ => 0,
+        Space::Buffer | Space::Global | Space::Lds => 0,
     }
 }
 
-/// Takes the double behind the instruction that its wave has just executed, of which the lanes `private` reached private
+/// Takes the double past the instruction that its wave has just executed, of which the lanes `private` reached private
 /// memory: the double has its own.
 fn follow<const W: usize>(
     wave: &Wave<W>,
@@ -236,14 +276,14 @@ fn follow<const W: usize>(
     inst: &Inst,
 ) -> Result<(), Trouble> {
     match inst.unit {
-        Unit::ScalarMemory => {
+        Unit::ScalarMemory(_) => {
             let first = usize::from(inst.dst);
             let count = inst.op.signature().dst.registers(W);
             for n in first..first + usize::from(count) {
                 double.set_sgpr(n, wave.sgpr[n & 127]);
             }
         }
-        Unit::Memory | Unit::Atomic | Unit::Share if !exchanges(inst.op) => {
+        unit if shares_memory(unit) => {
             if private != 0 {
                 double.set_exec(private);
                 imitate(double, program, group)?;
@@ -275,13 +315,14 @@ fn imitate<const W: usize>(
 
 /// The double gets what the wave got from memory, in `lanes`.
 fn receive<const W: usize>(wave: &Wave<W>, double: &mut Wave<W>, lanes: u64, inst: &Inst) {
-    if inst.unit == Unit::Atomic && !inst.returns {
+    if matches!(inst.unit, Unit::Atomic(_)) && !inst.returns {
         return;
     }
     // Bits that a load of a half leaves alone.
-    let kept = memory::narrow(inst.op).map_or(0, |narrow| {
-        narrow.clearing(W > 32 && inst.clears_half).merged(0, u32::MAX)
-    });
+    let kept = match inst.unit {
+        Unit::Memory(Transfer::LoadPart(part)) => part.merged(0, u32::MAX, inst.clears_half),
+        _ => 0,
+    };
     let first = usize::from(inst.dst);
     let count = usize::from(inst.op.signature().dst.registers(W));
     let rows = wave.vgpr.iter().zip(&mut double.vgpr).skip(first).take(count);
@@ -294,7 +335,8 @@ fn receive<const W: usize>(wave: &Wave<W>, double: &mut Wave<W>, lanes: u64, ins
 
 #[cfg(test)]
 mod tests {
-    use super::{Unit, counts, garbage};
+    use super::{Transfer, Unit, counts, garbage};
+    use crate::isa::{Atomic, Atomic32};
 
     #[test]
     fn garbage_differs_from_zero_in_every_byte_and_is_a_huge_number_in_every_format() {
@@ -324,11 +366,11 @@ mod tests {
             (11..12, 12, true),
         ] {
             assert_eq!(
-                counts(differing.clone(), bytes, Unit::Memory),
+                counts(differing.clone(), bytes, Unit::Memory(Transfer::LoadAtLane)),
                 found,
                 "{differing:?} of {bytes}"
             );
         }
-        assert!(counts(3..4, 4, Unit::Atomic));
+        assert!(counts(3..4, 4, Unit::Atomic(Atomic::Dword(Atomic32::Add))));
     }
 }

@@ -1,7 +1,7 @@
 //! Data-parallel primitives: `src0` of an instruction read from another lane.
 
 use super::{Trouble, unimplemented};
-use crate::isa::{Dpp, Shuffle};
+use crate::isa::{Dpp, Inst, Isa, Shuffle};
 use crate::wave::Wave;
 
 /// The lane that `lane` reads; `None` when it is out of the row.
@@ -13,7 +13,6 @@ fn source<const W: usize>(shuffle: Shuffle, lane: usize) -> Result<Option<usize>
         Shuffle::Dpp16(control) => {
             let n = usize::from(control & 15);
             match control {
-                0x130..=0x13f | 0x142 | 0x143 if W == 32 => return Err(unimplemented()),
                 0..=0xff => Some((lane & !3) + usize::from(control >> (2 * (lane & 3)) & 3)),
                 // row_shl moves data to lower lanes: each lane reads from above.
                 0x101..=0x10f => (at + n < 16).then_some(lane + n),
@@ -37,13 +36,31 @@ fn source<const W: usize>(shuffle: Shuffle, lane: usize) -> Result<Option<usize>
     })
 }
 
-/// Shuffles register `register` into [`Wave::staged`], on CDNA3 the next one too, and takes the lanes that are not written out of [`Wave::active`].
-pub(super) fn apply<const W: usize>(wave: &mut Wave<W>, register: usize, dpp: &Dpp) -> Result<(), Trouble> {
+/// Shuffles the source of a DPP instruction into [`Wave::staged`], on CDNA the next register too, and takes the lanes that
+/// are not written out of [`Wave::active`].
+#[inline]
+pub(super) fn apply<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let Some((register, dpp)) = &inst.dpp else {
+        return Ok(());
+    };
+    shuffle(wave, inst, usize::from(*register), dpp)
+}
+
+fn shuffle<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    register: usize,
+    dpp: &Dpp,
+) -> Result<(), Trouble> {
     let exec = wave.exec();
+    let registers = match inst.isa {
+        Isa::Rdna3 => 1,
+        Isa::Cdna2 | Isa::Cdna3 => 2,
+    };
     for lane in 0..W {
         let from = source::<W>(dpp.shuffle, lane)?.filter(|from| *from < W);
         let readable = from.filter(|from| dpp.fetch_inactive || exec >> from & 1 != 0);
-        for i in 0..if W > 32 { 2 } else { 1 } {
+        for i in 0..registers {
             let row = wave.vgpr.get(register + i);
             wave.staged[i][lane] = readable.zip(row).map_or(0, |(from, row)| row[from]);
         }

@@ -95,7 +95,7 @@ mod tests {
     )]
     fn after(host: impl Host, seed: u64) -> (Vec<Row<32>>, u32) {
         let code: Vec<u8> = CODE.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let program = Program::decode(Target::Gfx1100, &code, 0).unwrap();
+        let program = Program::of_text(Target::Gfx1100, 32, &code).unwrap();
         let memory = Memory::new(0);
         let mut group = Group {
             lds: Vec::new(),

@@ -132,7 +132,7 @@ pub(super) fn store_half<const W: usize>(wave: &mut Wave<W>, register: usize, hi
 #[inline(always)]
 fn write_half<const W: usize>(wave: &mut Wave<W>, inst: &Inst, values: &[u16; W]) {
     let high = inst.op_sel >> 3 & 1 != 0;
-    if W > 32 && inst.clears_half {
+    if inst.clears_half {
         let shift = if high { 16 } else { 0 };
         let out = each(values, |value| u32::from(value) << shift);
         store(wave, usize::from(inst.dst), &out);
@@ -228,7 +228,7 @@ fn modifiers(inst: &Inst, i: usize, bits: u32) -> (u64, u64) {
     (keep, flip)
 }
 
-/// Derives a row of 32-bit lanes. What most instructions ask for stands here, so that it is compiled for the host with
+/// Derives a row of 32-bit lanes. What most instructions ask for is here, so that it is compiled for the host with
 /// the lane loop that reads it.
 #[inline(always)]
 fn derive32<const W: usize>(wave: &mut Wave<W>, src: &Src, i: usize, (keep, flip): (u64, u64)) {

@@ -1,18 +1,16 @@
 //! Matrix multiply-accumulate: 16x16x16 products spread over the lanes of a wave.
 //!
-//! Lane `l` holds row `l % 16` of A and column `l % 16` of B, sixteen elements packed into consecutive registers. Register
-//! `v` of C and D holds row `2 * v + l / 16`, column `l % 16`. The card's order of summation is not published; here the
+//! Lane `l` holds row `l % 16` of A and column `l % 16` of B, sixteen elements packed into consecutive registers. In a wave
+//! of `W` lanes, register `v` of C and D holds row `W / 16 * v + l / 16`, column `l % 16`. The card's order of summation is not published; here the
 //! sixteen products are added one after the other in single precision.
 
 use super::{Trouble, lane, unimplemented};
 use crate::fp::{self, Format as _, Mode};
-use crate::isa::{Inst, Op, Src};
+use crate::isa::{Element, Inst, Src, Wmma};
 use crate::wave::Wave;
 
 /// Rows, columns and depth.
 const SIZE: usize = 16;
-/// Registers of C and D.
-const ROWS: usize = 8;
 /// Nothing here depends on MODE.
 const MODE: Mode = Mode::NONE;
 
@@ -28,10 +26,17 @@ fn field(word: u32, i: u32, bits: u32, signed: bool) -> i32 {
 }
 
 /// Sum of the products of the fields of two words.
-pub(super) fn dot(a: u32, b: u32, bits: u32, signed: [bool; 2]) -> i32 {
-    (0..32 / bits).fold(0, |sum: i32, i| {
-        sum.wrapping_add(field(a, i, bits, signed[0]).wrapping_mul(field(b, i, bits, signed[1])))
+pub(super) fn dot(a: u32, b: u32, bits: u32, signed: [bool; 2]) -> i64 {
+    (0..32 / bits).fold(0, |sum, i| {
+        sum + i64::from(field(a, i, bits, signed[0])) * i64::from(field(b, i, bits, signed[1]))
     })
+}
+
+/// A 32-bit addend and a sum of products, wrapped to 32 bits, or saturated when it is to be clamped.
+pub(super) fn sum(addend: u32, products: i64, clamp: bool) -> u32 {
+    let sum = i64::from(addend as i32) + products;
+    let saturated = sum.clamp(i32::MIN.into(), i32::MAX.into());
+    if clamp { saturated as u32 } else { sum as u32 }
 }
 
 /// Rounds to the 16-bit brain format, to nearest even.
@@ -49,87 +54,41 @@ fn register(src: Src) -> Option<usize> {
     }
 }
 
-/// What the sources of one operation hold.
-struct Shape {
-    /// Registers of A and of B.
-    registers: usize,
-    /// Bits of an integer element; 0 for floats.
-    bits: u32,
-    /// Brain format instead of half precision.
-    brain: bool,
-    /// C and D are 16-bit, in the half that `op_sel` names.
-    narrow: bool,
-}
-
 /// Executes a matrix operation. Every lane takes part, whatever EXEC says.
-pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let shape = match inst.op {
-        Op::WmmaF32F16 => Shape {
-            registers: 8,
-            bits: 0,
-            brain: false,
-            narrow: false,
-        },
-        Op::WmmaF32Bf16 => Shape {
-            registers: 8,
-            bits: 0,
-            brain: true,
-            narrow: false,
-        },
-        Op::WmmaF16F16 => Shape {
-            registers: 8,
-            bits: 0,
-            brain: false,
-            narrow: true,
-        },
-        Op::WmmaBf16Bf16 => Shape {
-            registers: 8,
-            bits: 0,
-            brain: true,
-            narrow: true,
-        },
-        Op::WmmaI32Iu8 => Shape {
-            registers: 4,
-            bits: 8,
-            brain: false,
-            narrow: false,
-        },
-        Op::WmmaI32Iu4 => Shape {
-            registers: 2,
-            bits: 4,
-            brain: false,
-            narrow: false,
-        },
-        _ => return Err(unimplemented()),
-    };
+#[inline(never)]
+pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wmma: Wmma) -> Result<(), Trouble> {
     let (Some(a), Some(b)) = (register(inst.src[0]), register(inst.src[1])) else {
         return Err(unimplemented());
     };
+    let integers = matches!(wmma.element, Element::I8 | Element::I4);
     // Signs of the float forms would need op_sel_hi and neg_hi as well; compilers do not use them.
-    if W != 32 || (shape.bits == 0 && (inst.neg | inst.abs) != 0) {
+    if !integers && (inst.neg | inst.abs) != 0 {
         return Err(unimplemented());
     }
-    let mut out = [[0; W]; ROWS];
+    // Registers of A and of B.
+    let registers = SIZE * wmma.element.bits() / 32;
+    let mut out = [[0; W]; SIZE * SIZE / 32];
+    let out = &mut out[..SIZE * SIZE / W];
     for (v, out) in out.iter_mut().enumerate() {
         for (lane, out) in out.iter_mut().enumerate() {
-            let (row, column) = (2 * v + lane / SIZE, lane % SIZE);
+            let (row, column) = (W / SIZE * v + lane / SIZE, lane % SIZE);
             let c = match inst.src[2] {
                 Src::Vgpr(n) => wave.vgpr[usize::from(n) + v][lane],
                 Src::Const(value) => value as u32,
                 _ => return Err(unimplemented()),
             };
-            let pairs = (0..shape.registers).map(|k| (wave.vgpr[a + k][row], wave.vgpr[b + k][column]));
-            *out = if shape.bits == 0 {
-                float(&shape, inst, pairs, c)
+            let pairs = (0..registers).map(|k| (wave.vgpr[a + k][row], wave.vgpr[b + k][column]));
+            *out = if integers {
+                integer(wmma, inst, pairs, c)
             } else {
-                integer(&shape, inst, pairs, c)
+                float(wmma, inst, pairs, c)
             };
         }
     }
     wave.active = Wave::<W>::ALL;
     for (v, row) in out.iter().enumerate() {
         let register = usize::from(inst.dst) + v;
-        if shape.narrow {
+        if wmma.narrow {
             lane::store_half(
                 wave,
                 register,
@@ -143,22 +102,23 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result
     Ok(())
 }
 
-fn integer(shape: &Shape, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
+fn integer(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
-    pairs.fold(c as i32, |sum, (a, b)| {
-        sum.wrapping_add(dot(a, b, shape.bits, signed))
-    }) as u32
+    let products = pairs
+        .map(|(a, b)| dot(a, b, wmma.element.bits() as u32, signed))
+        .sum();
+    sum(c, products, inst.clamp)
 }
 
-fn float(shape: &Shape, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
+fn float(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
     let widen = |half: u32| {
-        if shape.brain {
+        if wmma.element == Element::Bf16 {
             half << 16
         } else {
             lane::single(half as u16)
         }
     };
-    let c = match (shape.narrow, inst.op_sel & 4 != 0) {
+    let c = match (wmma.narrow, inst.op_sel & 4 != 0) {
         (false, _) => c,
         (true, false) => widen(c & 0xffff),
         (true, true) => widen(c >> 16),
@@ -167,7 +127,7 @@ fn float(shape: &Shape, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c:
         let low = fp::fma::<fp::F32>(MODE, widen(a & 0xffff), widen(b & 0xffff), sum);
         fp::fma::<fp::F32>(MODE, widen(a >> 16), widen(b >> 16), low)
     });
-    match (shape.narrow, shape.brain) {
+    match (wmma.narrow, wmma.element == Element::Bf16) {
         (false, _) => sum,
         (true, true) => u32::from(bf16_of_f32(sum)),
         (true, false) => u32::from(super::convert::f16_of_f32(MODE, sum)),

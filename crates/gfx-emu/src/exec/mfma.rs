@@ -8,134 +8,50 @@
 
 use super::{Trouble, convert, fp8, lane, unimplemented};
 use crate::fp;
-use crate::isa::{Inst, Op, Src};
+use crate::isa::{Element, Inst, Mfma, Src};
 use crate::wave::Wave;
 
 /// Lanes of the waves that have matrix cores.
 const LANES: usize = 64;
 
-/// What an element of A or B is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
-    F64,
-    F32,
-    /// Single precision without the last 13 bits of the fraction.
-    Xf32,
-    F16,
-    Bf16,
-    Fp8,
-    Bf8,
-    I8,
-}
-
-impl Element {
-    pub(super) fn bits(self) -> usize {
-        match self {
-            Element::F64 => 64,
-            Element::F32 | Element::Xf32 => 32,
-            Element::F16 | Element::Bf16 => 16,
-            Element::Fp8 | Element::Bf8 | Element::I8 => 8,
-        }
+impl Mfma {
+    /// Rows and columns of a block, depth, blocks.
+    fn dimensions(self) -> [usize; 3] {
+        [self.size, self.depth, self.blocks].map(usize::from)
     }
-}
 
-/// One matrix instruction.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    /// Rows and columns of a block.
-    size: usize,
-    depth: usize,
-    blocks: usize,
-    a: Element,
-    b: Element,
-}
-
-impl Shape {
     /// Elements of A a lane holds.
     fn held(self) -> usize {
-        self.depth * self.size * self.blocks / LANES
+        let [size, depth, blocks] = self.dimensions();
+        depth * size * blocks / LANES
     }
 
     /// Lane of an element of A or B, and which of the lane's elements it is.
     fn factor(self, block: usize, row: usize, k: usize) -> (usize, usize) {
+        let [size, _, blocks] = self.dimensions();
         let group = k / self.held();
-        (row + self.size * (block + self.blocks * group), k % self.held())
+        (row + size * (block + blocks * group), k % self.held())
     }
 
     /// Lane of an element of C or D, and which of the lane's elements it is.
     fn sum(self, block: usize, row: usize, column: usize) -> (usize, usize) {
-        let groups = LANES / self.size;
+        let [size, _, blocks] = self.dimensions();
+        let groups = LANES / size;
         if self.a == Element::F64 {
             // Blocks side by side, then rows.
-            let rows = groups / self.blocks;
-            return (
-                column + self.size * (block + self.blocks * (row % rows)),
-                row / rows,
-            );
+            let rows = groups / blocks;
+            return (column + size * (block + blocks * (row % rows)), row / rows);
         }
-        if self.size == 4 {
-            return (column + self.size * block, row);
+        if size == 4 {
+            return (column + size * block, row);
         }
         let group = row / 4 % groups;
-        let per_block = self.size * self.size / LANES;
+        let per_block = size * size / LANES;
         (
-            column + self.size * group,
+            column + size * group,
             per_block * block + row / (4 * groups) * 4 + row % 4,
         )
     }
-}
-
-fn shape(op: Op) -> Option<Shape> {
-    use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I8, Xf32};
-    let (size, depth, blocks, a, b) = match op {
-        Op::Mfma32x1B2F32 => (32, 1, 2, F32, F32),
-        Op::Mfma16x1B4F32 => (16, 1, 4, F32, F32),
-        Op::Mfma4x1B16F32 => (4, 1, 16, F32, F32),
-        Op::Mfma32x2F32 => (32, 2, 1, F32, F32),
-        Op::Mfma16x4F32 => (16, 4, 1, F32, F32),
-        Op::Mfma16x8Xf32 => (16, 8, 1, Xf32, Xf32),
-        Op::Mfma32x4Xf32 => (32, 4, 1, Xf32, Xf32),
-        Op::Mfma32x4B2F16 => (32, 4, 2, F16, F16),
-        Op::Mfma16x4B4F16 => (16, 4, 4, F16, F16),
-        Op::Mfma4x4B16F16 => (4, 4, 16, F16, F16),
-        Op::Mfma32x8F16 => (32, 8, 1, F16, F16),
-        Op::Mfma16x16F16 => (16, 16, 1, F16, F16),
-        Op::Mfma32x4B2Bf16 => (32, 4, 2, Bf16, Bf16),
-        Op::Mfma16x4B4Bf16 => (16, 4, 4, Bf16, Bf16),
-        Op::Mfma4x4B16Bf16 => (4, 4, 16, Bf16, Bf16),
-        Op::Mfma32x8Bf16 => (32, 8, 1, Bf16, Bf16),
-        Op::Mfma16x16Bf16 => (16, 16, 1, Bf16, Bf16),
-        Op::Mfma32x4B2I8 => (32, 4, 2, I8, I8),
-        Op::Mfma16x4B4I8 => (16, 4, 4, I8, I8),
-        Op::Mfma4x4B16I8 => (4, 4, 16, I8, I8),
-        Op::Mfma32x16I8 => (32, 16, 1, I8, I8),
-        Op::Mfma16x32I8 => (16, 32, 1, I8, I8),
-        Op::Mfma16x4F64 => (16, 4, 1, F64, F64),
-        Op::Mfma4x4B4F64 => (4, 4, 4, F64, F64),
-        Op::Mfma16x32Bf8Bf8 => (16, 32, 1, Bf8, Bf8),
-        Op::Mfma16x32Bf8Fp8 => (16, 32, 1, Bf8, Fp8),
-        Op::Mfma16x32Fp8Bf8 => (16, 32, 1, Fp8, Bf8),
-        Op::Mfma16x32Fp8Fp8 => (16, 32, 1, Fp8, Fp8),
-        Op::Mfma32x16Bf8Bf8 => (32, 16, 1, Bf8, Bf8),
-        Op::Mfma32x16Bf8Fp8 => (32, 16, 1, Bf8, Fp8),
-        Op::Mfma32x16Fp8Bf8 => (32, 16, 1, Fp8, Bf8),
-        Op::Mfma32x16Fp8Fp8 => (32, 16, 1, Fp8, Fp8),
-        Op::Mfma32x8I8 => (32, 8, 1, I8, I8),
-        Op::Mfma16x16I8 => (16, 16, 1, I8, I8),
-        Op::Mfma32x2B2Bf16 => (32, 2, 2, Bf16, Bf16),
-        Op::Mfma16x2B4Bf16 => (16, 2, 4, Bf16, Bf16),
-        Op::Mfma4x2B16Bf16 => (4, 2, 16, Bf16, Bf16),
-        Op::Mfma32x4Bf16 => (32, 4, 1, Bf16, Bf16),
-        Op::Mfma16x8Bf16 => (16, 8, 1, Bf16, Bf16),
-        _ => return None,
-    };
-    Some(Shape {
-        size,
-        depth,
-        blocks,
-        a,
-        b,
-    })
 }
 
 /// Element number `item` of what a lane holds from register `first` on, zero-extended.
@@ -162,7 +78,7 @@ fn single(element: Element, bits: u64) -> u32 {
         Element::Fp8 => fp8::widen(bits as u8, fp8::FP8),
         Element::Bf8 => fp8::widen(bits as u8, fp8::BF8),
         Element::Xf32 => shortened(bits as u32),
-        Element::F32 | Element::F64 | Element::I8 => bits as u32,
+        Element::F32 | Element::F64 | Element::I8 | Element::I4 => bits as u32,
     }
 }
 
@@ -189,29 +105,28 @@ pub(super) fn step([kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b: u64) -> 
 
 /// Executes a matrix instruction. Every lane takes part, whatever EXEC says.
 #[inline(never)]
-pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let shape = shape(inst.op).filter(|_| W == LANES).ok_or_else(unimplemented)?;
+pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mfma) -> Result<(), Trouble> {
+    if W != LANES {
+        return Err(unimplemented());
+    }
     let (Src::Vgpr(a), Src::Vgpr(b)) = (inst.src[0], inst.src[1]) else {
         return Err(unimplemented());
     };
     let (a, b) = (usize::from(a), usize::from(b));
+    let [size, depth, blocks] = shape.dimensions();
     let width = if shape.a == Element::F64 { 64 } else { 32 };
     let words = width / 32;
     let sign = |i: usize| u64::from(inst.neg >> i & 1) << 63;
-    let mut out = vec![[0; W]; shape.size * shape.size * shape.blocks * words / LANES];
-    for place in 0..shape.size * shape.size * shape.blocks {
-        let (block, row, column) = (
-            place / shape.size / shape.size,
-            place / shape.size % shape.size,
-            place % shape.size,
-        );
+    let mut out = vec![[0; W]; size * size * blocks * words / LANES];
+    for place in 0..size * size * blocks {
+        let (block, row, column) = (place / size / size, place / size % size, place % size);
         let (lane, item) = shape.sum(block, row, column);
         let old = match inst.src[2] {
             Src::Vgpr(c) => element(wave, usize::from(c), lane, item, width),
             Src::Const(value) if value == 0 || width == 32 => value,
             _ => return Err(unimplemented()),
         };
-        let sum = (0..shape.depth).fold(old ^ sign(2), |sum, k| {
+        let sum = (0..depth).fold(old ^ sign(2), |sum, k| {
             let (lane_a, item) = shape.factor(block, row, k);
             let (lane_b, _) = shape.factor(block, column, k);
             let left = element(wave, a, lane_a, item, shape.a.bits()) ^ sign(0);

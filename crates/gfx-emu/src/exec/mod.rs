@@ -1,8 +1,9 @@
 //! Executes waves: fetches decoded instructions and changes the state of one wave, its workgroup's LDS and device memory.
 //!
-//! Waits and delays do nothing here: every instruction is complete before the next begins. What an operation computes
-//! stands in the table of [`crate::isa::ops`]; this module applies it to registers. Scheduling waves is the launcher's.
+//! Waits and delays do nothing here: every instruction is complete before the next begins. What an operation computes is
+//! in the table of [`crate::isa::ops`]; this module applies it to registers. Scheduling waves is the launcher's.
 
+mod address;
 mod atomic;
 mod batch;
 mod buffer;
@@ -12,6 +13,7 @@ mod cube;
 mod division;
 pub(crate) mod double;
 mod dpp;
+mod flush;
 mod fp8;
 mod host;
 mod int;
@@ -20,13 +22,13 @@ mod matrix;
 mod memory;
 mod mfma;
 mod pair;
-mod parts;
 mod places;
-mod port;
 mod probe;
 mod salu;
 mod scalar_fn;
+mod sdwa;
 mod share;
+mod space;
 mod sparse;
 #[cfg(test)]
 mod steps;
@@ -40,8 +42,9 @@ pub use probe::{Probe, Probe64, WaveProbe};
 
 use crate::fault::FaultKind;
 use crate::fp::Mode;
-use crate::isa::{AGPR, Inst, Program, Src, Unit};
+use crate::isa::{Control, Inst, Program, Src, Unit};
 use crate::wave::{Group, Stop, Wave, reg};
+use buffer::BufferAccess;
 use host::Host;
 
 /// What went wrong, and in which lane when one is to blame.
@@ -51,8 +54,8 @@ type Trouble = (Option<usize>, FaultKind);
 enum Flow {
     /// At the next instruction.
     Next,
-    /// Behind the next instruction, the other half of a dual one.
-    Behind,
+    /// After the next instruction, the other half of a dual one.
+    SkipOne,
     /// At the instruction with this index.
     Jump(usize),
     /// Not now.
@@ -92,14 +95,20 @@ fn run_on<H: Host, const W: usize>(
         let run = program.run_at(pc);
         touched = touched.max(run.touches);
         if run.count > 0
-            && !(W > 32 && wave.indexed)
+            && !wave.indexed
             && let Some(rest) = left.checked_sub(u64::from(run.cost))
         {
             left = rest;
             wave.active = wave.exec();
-            for inst in program.straight(run) {
-                debug_assert_eq!(wave.active, wave.exec(), "only the last of a run sets EXEC");
-                table::execute(host, wave, inst, mode);
+            if mode.flushes {
+                for inst in program.straight(run) {
+                    flush::execute(host, wave, inst, mode);
+                }
+            } else {
+                for inst in program.straight(run) {
+                    debug_assert_eq!(wave.active, wave.exec(), "only the last of a run sets EXEC");
+                    table::execute(host, wave, inst, mode);
+                }
             }
             pc = run.next as usize;
             continue;
@@ -111,7 +120,7 @@ fn run_on<H: Host, const W: usize>(
         left = match left.checked_sub(u64::from(inst.cost)) {
             Some(left) => left,
             None => {
-                // Not with the waits behind it, then.
+                // Not with the waits after it, then.
                 stride = 1;
                 let Some(left) = left.checked_sub(u64::from(inst.weight)) else {
                     break Err((program.pc(pc), None, FaultKind::Watchdog { limit }));
@@ -120,17 +129,18 @@ fn run_on<H: Host, const W: usize>(
             }
         };
         let flow = match inst.unit {
-            Unit::Control => match control::branch(wave, inst) {
-                Some(true) => Ok(Flow::Jump(inst.target as usize)),
-                Some(false) => Ok(Flow::Next),
-                None => control::execute(wave, program, group, inst, &mut mode),
-            },
+            Unit::Control(Control::Branch(condition)) => Ok(if control::holds(wave, condition) {
+                Flow::Jump(inst.target as usize)
+            } else {
+                Flow::Next
+            }),
+            Unit::Control(control) => control::execute(wave, program, group, inst, control, &mut mode),
             _ => execute(host, wave, group, inst, insts.get(pc + 1), mode),
         };
         match flow {
             Ok(Flow::Next) => pc += stride,
             Ok(Flow::Jump(index)) => pc = index,
-            Ok(Flow::Behind) => pc += 2,
+            Ok(Flow::SkipOne) => pc += 2,
             Ok(Flow::Stop(stop)) => {
                 pc += 1;
                 break Ok(stop);
@@ -147,10 +157,7 @@ fn run_on<H: Host, const W: usize>(
 
 /// Checks what a wave brings along before its first instruction, and after each barrier.
 fn enter<const W: usize>(wave: &Wave<W>, program: &Program) -> Result<Mode, FaultKind> {
-    let named = match program.agprs() {
-        0 => program.vgprs(),
-        agprs => AGPR + agprs,
-    };
+    let named = program.registers();
     if named > wave.vgpr.len() {
         let given = wave.vgpr.len();
         let what = format!("code that names {named} vector registers in a wave of {given}");
@@ -174,25 +181,23 @@ fn unimplemented() -> Trouble {
     (None, FaultKind::Unimplemented { what: String::new() })
 }
 
-/// Vector and memory instructions. A dual instruction may need its other half, which stands `behind` it.
+/// Vector and memory instructions. A dual instruction may need its other half, the instruction `after` it.
 #[inline]
 fn execute<H: Host, const W: usize>(
     host: H,
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
-    behind: Option<&Inst>,
+    after: Option<&Inst>,
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     wave.active = wave.exec();
-    if W > 32 && (wave.indexed || inst.parts.is_some()) {
+    if wave.indexed || inst.parts.is_some() {
         return unusual(host, wave, group, inst, mode);
     }
-    if let Some((register, dpp)) = &inst.dpp {
-        dpp::apply(wave, usize::from(*register), dpp)?;
-    }
+    dpp::apply(wave, inst)?;
     if inst.entangled {
-        return entangled(host, wave, inst, behind, mode);
+        return entangled(host, wave, inst, after, mode);
     }
     operate(host, wave, group, inst, mode)
 }
@@ -207,9 +212,20 @@ fn operate<H: Host, const W: usize>(
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     match inst.unit {
-        Unit::ScalarMemory | Unit::Memory | Unit::Atomic | Unit::Share => reach(host, wave, group, inst)?,
-        _ if inst.op.is_tabled() => table::execute(host, wave, inst, mode),
-        _ => vector::execute(host, wave, inst, mode)?,
+        Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector if mode.flushes => {
+            flush::execute(host, wave, inst, mode);
+        }
+        Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector => table::execute(host, wave, inst, mode),
+        Unit::ScalarMemory(_) | Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) => {
+            reach(host, wave, group, inst)?;
+        }
+        Unit::MoveRelative(relative) => vector::move_relative(wave, inst, relative)?,
+        Unit::SwapRelative => vector::swap_relative(wave, inst)?,
+        Unit::Wmma(wmma) => matrix::execute(wave, inst, wmma)?,
+        Unit::Mfma(mfma) => mfma::execute(wave, inst, mfma)?,
+        Unit::Smfmac(smfmac) => sparse::execute(wave, inst, smfmac)?,
+        // Control operations change the program flow, which [`run_on`] has in hand.
+        Unit::Control(_) | Unit::Unsupported => return Err(unimplemented()),
     }
     Ok(Flow::Next)
 }
@@ -227,11 +243,27 @@ fn reach<H: Host, const W: usize>(
         watch::before(wave, group, inst)?;
     }
     match inst.unit {
-        Unit::ScalarMemory => memory::scalar(wave, group, inst),
-        Unit::Memory | Unit::Atomic if buffer::is_resource(wave, inst) => buffer::execute(wave, group, inst),
-        Unit::Memory => memory::execute(host, wave, group, inst),
-        Unit::Atomic => atomic::execute(wave, group, inst),
-        _ => share::execute(host, wave, group, inst),
+        Unit::ScalarMemory(access) => memory::scalar(wave, group, inst, access),
+        Unit::Memory(transfer) if buffer::is_resource(wave, inst) => {
+            buffer::execute(wave, group, inst, BufferAccess::Memory(transfer))
+        }
+        Unit::Memory(transfer) => memory::execute(host, wave, group, inst, transfer),
+        Unit::Atomic(atomic) if buffer::is_resource(wave, inst) => {
+            buffer::execute(wave, group, inst, BufferAccess::Atomic(atomic))
+        }
+        Unit::Atomic(atomic) => atomic::execute(wave, group, inst, atomic),
+        Unit::Share(share) => share::execute(host, wave, group, inst, share),
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Wmma(_)
+        | Unit::Mfma(_)
+        | Unit::Smfmac(_)
+        | Unit::Control(_)
+        | Unit::Unsupported => Err(unimplemented()),
     }
 }
 
@@ -244,8 +276,7 @@ fn unusual<H: Host, const W: usize>(
     inst: &Inst,
     mode: Mode,
 ) -> Result<Flow, Trouble> {
-    let vector = matches!(inst.unit, Unit::Lane | Unit::Compare | Unit::Vector);
-    if wave.indexed && vector {
+    if wave.indexed && inst.unit.is_vector() {
         // Compilers index plain moves only.
         if inst.dpp.is_some() || inst.parts.is_some() {
             return Err(unimplemented());
@@ -254,12 +285,10 @@ fn unusual<H: Host, const W: usize>(
         return operate(host, wave, group, &moved, mode);
     }
     if inst.parts.is_some() {
-        parts::execute(host, wave, inst, mode)?;
+        sdwa::execute(host, wave, inst, mode)?;
         return Ok(Flow::Next);
     }
-    if let Some((register, dpp)) = &inst.dpp {
-        dpp::apply(wave, usize::from(*register), dpp)?;
-    }
+    dpp::apply(wave, inst)?;
     operate(host, wave, group, inst, mode)
 }
 
@@ -300,15 +329,18 @@ fn entangled<H: Host, const W: usize>(
     let register = usize::from(first.dst);
     let mut row = wave.vgpr[register];
     for (inst, swap) in [(first, true), (second, false)] {
-        if inst.op.is_tabled() {
-            table::execute(host, wave, inst, mode);
+        if !inst.unit.is_tabled() {
+            return Err(unimplemented());
+        }
+        if mode.flushes {
+            flush::execute(host, wave, inst, mode);
         } else {
-            vector::execute(host, wave, inst, mode)?;
+            table::execute(host, wave, inst, mode);
         }
         if swap {
             std::mem::swap(&mut row, &mut wave.vgpr[register]);
         }
     }
     wave.vgpr[register] = row;
-    Ok(Flow::Behind)
+    Ok(Flow::SkipOne)
 }

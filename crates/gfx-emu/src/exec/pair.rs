@@ -27,7 +27,7 @@ fn store<const W: usize>(wave: &mut Wave<W>, inst: &Inst, halves: &[[u32; W]; 2]
 /// A function of each half, with the half and the sign of each source that the instruction asks for. With two sources
 /// the third reads as zero.
 #[inline(always)]
-pub(super) fn arithmetic<const W: usize>(
+fn arithmetic<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
     mode: Mode,
@@ -54,8 +54,26 @@ pub(super) fn arithmetic<const W: usize>(
     store(wave, inst, &halves);
 }
 
+/// `a * b + c` of each half.
+#[inline(always)]
+pub(super) fn fma<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    arithmetic(wave, inst, mode, fp::fma::<fp::F32>);
+}
+
+/// `a * b` of each half.
+#[inline(always)]
+pub(super) fn mul<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    arithmetic(wave, inst, mode, |mode, a, b, _| fp::mul::<fp::F32>(mode, a, b));
+}
+
+/// `a + b` of each half.
+#[inline(always)]
+pub(super) fn add<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b));
+}
+
 /// One register of the first source, then one of the second.
-pub(super) fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+pub(super) fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let halves = [0, 1].map(|i| half(wave, inst, i, inst.op_sel >> i & 1 != 0));
     store(wave, inst, &halves);
 }

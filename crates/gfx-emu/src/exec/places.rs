@@ -1,13 +1,14 @@
 //! Where the lanes of a wave go in memory: a base, an offset for each, and what the offsets have in common.
 //!
-//! What is done at these places is batch.rs's business.
+//! What is done at these places is in batch.rs, how an address is made in address.rs.
 
+use super::address::{self, Rule};
 use super::host::Host;
 use super::lane;
 use crate::fault::Access;
 use crate::isa::{Inst, Space};
 use crate::memory::Span;
-use crate::wave::{Group, Row, SHARED_BASE, Wave, reg};
+use crate::wave::{Group, Row, SHARED_BASE, Wave};
 
 /// Lanes that are looked at together: as many as a vector register of the host has.
 pub(super) const RUN: usize = 8;
@@ -20,7 +21,7 @@ const LANES: usize = 64;
 pub(super) enum Pattern {
     /// All lanes go to one place.
     One,
-    /// Each lane goes behind the one before it, without gaps.
+    /// Each lane goes after the one before it, without gaps.
     Row,
     /// The same within each [`RUN`] lanes.
     Rows,
@@ -79,19 +80,17 @@ impl<const W: usize> Places<W> {
 
     #[inline(always)]
     fn locate(&mut self, wave: &Wave<W>, inst: &Inst, imm: i32) -> Option<()> {
-        let register = usize::from(inst.address?);
         let first = wave.active.trailing_zeros() as usize;
-        let low = wave.vgpr.get(register)?;
-        let offset = imm as i64 as u64;
-        // What comes on top of each lane's register.
-        let mut added = 0;
         self.local = inst.space == Space::Lds;
-        match inst.space {
-            Space::Global if usize::from(inst.base) != reg::NULL => {
-                self.base = wave.sgpr64(usize::from(inst.base)).wrapping_add(offset);
+        // The register that the lanes add, and what comes on top of it.
+        let (low, added) = match address::rule(wave, inst, imm) {
+            Rule::Base { base, index } => {
+                self.base = base;
+                (wave.vgpr.get(usize::from(index?))?, 0)
             }
-            Space::Global | Space::Flat => {
-                let high = wave.vgpr.get(register + 1)?;
+            Rule::Pair { register, offset } => {
+                let register = usize::from(register);
+                let (low, high) = (wave.vgpr.get(register)?, wave.vgpr.get(register + 1)?);
                 let common = *high.get(first)?;
                 if !is_all(&masked(high, 0, common, wave.active), common) {
                     return None;
@@ -100,19 +99,20 @@ impl<const W: usize> Places<W> {
                 if inst.space == Space::Flat && self.base == SHARED_BASE {
                     self.local = true;
                     self.base = 0;
-                    added = offset as u32;
-                    // A sum that leaves the aperture is no LDS address.
+                    let added = offset as u32;
+                    // A sum that leaves the aperture is not an LDS address.
                     low.iter()
                         .all(|low| low.checked_add(added).is_some())
                         .then_some(())?;
+                    (low, added)
                 } else {
                     self.base = self.base.wrapping_add(offset);
+                    (low, 0)
                 }
             }
-            // Addresses wrap at 32 bits.
-            Space::Lds => added = u32::from(imm as u16),
-            Space::Scratch | Space::Buffer => return None,
-        }
+            Rule::Narrow { base, index, .. } if self.local => (wave.vgpr.get(usize::from(index?))?, base),
+            Rule::Narrow { .. } => return None,
+        };
         self.offsets.0 = masked(low, added, *low.get(first)?, wave.active);
         Some(())
     }
@@ -229,7 +229,7 @@ fn head<H: Host, const W: usize>(host: H, row: &[u32; W], heads: &mut [u32; W]) 
     );
 }
 
-/// Whether each lane is so far behind the head of its run.
+/// Whether each lane is so far after the head of its run.
 #[inline(never)]
 fn rises<H: Host, const W: usize>(host: H, row: &[u32; W], heads: &[u32; W], steps: &[u32; LANES]) -> bool {
     host.run(
@@ -253,7 +253,7 @@ fn fold<H: Host, const W: usize>(host: H, row: &[u32; W], first: u32, f: impl Fn
     )
 }
 
-/// How far each lane is behind the first of its run, where places of so many bytes follow each other.
+/// How far each lane is after the first of its run, where places of so many bytes follow each other.
 #[inline(always)]
 fn steps(bytes: u32) -> &'static [u32; LANES] {
     const fn of(bytes: u32) -> [u32; LANES] {

@@ -10,10 +10,6 @@ use crate::isa::{DecodeError, Program};
 use crate::memory::Memory;
 use crate::wave::{Group, Stop, Wave};
 
-/// Vector registers of a wave; one of 64 lanes has accumulation registers behind its 256 vector registers.
-const fn vgprs(lanes: usize) -> usize {
-    if lanes > 32 { 512 } else { 256 }
-}
 /// Instructions it may execute.
 const BUDGET: u64 = 1_000_000;
 
@@ -27,19 +23,20 @@ pub struct WaveProbe<const W: usize> {
 
 /// A wave of 32 lanes, as gfx11 runs them.
 pub type Probe = WaveProbe<32>;
-/// A wave of 64 lanes, as CDNA runs them.
+/// A wave of 64 lanes, as CDNA runs them, and gfx11 where it is asked to.
 pub type Probe64 = WaveProbe<64>;
 
 impl<const W: usize> WaveProbe<W> {
     /// Lanes of the wave.
     pub const LANES: usize = W;
 
-    /// A wave about to execute `code`, which ends with `s_endpgm`. The width should be that of the target's waves.
+    /// A wave about to execute `code`, which ends with `s_endpgm`. An error when the target has no waves
+    /// of that width.
     pub fn new(target: Target, code: &[u8]) -> Result<Self, DecodeError> {
-        let program = Program::decode(target, code, 0)?;
+        let program = Program::of_text(target, W, code)?;
         Ok(WaveProbe {
+            wave: Wave::new(program.most_registers()),
             program,
-            wave: Wave::new(vgprs(W)),
             lds: Vec::new(),
         })
     }
@@ -125,7 +122,7 @@ impl<const W: usize> WaveProbe<W> {
         };
         self.lds = group.lds;
         debug_assert!(
-            self.wave.is_clear_behind(),
+            self.wave.is_clear_from_touched(),
             "an instruction writes registers it does not name"
         );
         outcome

@@ -114,7 +114,8 @@ fn with_old<const W: usize, A: Scalar, D: Scalar + Outcome>(
     f(wave.scc, A::read(wave, inst.src[0]), D::read_dst(wave, inst)).store(wave, inst);
 }
 
-/// EXEC becomes `f(source, EXEC)`; the destination gets the old EXEC, or with `write` the new one.
+/// EXEC becomes `f(source, EXEC)`; the destination gets the old EXEC, or with `write` the new one. The narrow forms leave the
+/// lanes from 32 on alone.
 fn exec<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
@@ -124,9 +125,9 @@ fn exec<const W: usize>(
 ) {
     let limit = if wide { u64::MAX } else { u64::from(u32::MAX) };
     let (source, old) = (source64(wave, inst.src[0]) & limit, wave.exec());
-    let new = f(source, old) & limit & Wave::<W>::ALL;
-    wave.set_exec(new);
-    let result = if write { new } else { old };
+    let new = f(source, old & limit) & limit & Wave::<W>::ALL;
+    wave.set_exec(new | old & !limit);
+    let result = if write { new } else { old & limit };
     if wide {
         wave.set_sgpr64(usize::from(inst.dst), result);
     } else {

@@ -1,9 +1,9 @@
 //! Data-share operations with a rule of their own: two addresses, lane exchange, append counters.
 
 use super::host::Host;
-use super::port::{self, At};
-use super::{Trouble, atomic, batch, unimplemented};
-use crate::isa::{Inst, Op, Src};
+use super::space::{self, At};
+use super::{Trouble, batch, unimplemented};
+use crate::isa::{Inst, Share, Src, Words};
 use crate::wave::{Group, Wave, reg};
 
 /// Executes one operation.
@@ -12,33 +12,33 @@ pub(super) fn execute<H: Host, const W: usize>(
     wave: &mut Wave<W>,
     group: &mut Group<'_>,
     inst: &Inst,
+    share: Share,
 ) -> Result<(), Trouble> {
-    let done = match inst.op {
-        Op::DsLoad2B32 => batch::two_addresses::<H, W, 1>(host, wave, group, inst, false),
-        Op::DsLoad2B64 => batch::two_addresses::<H, W, 2>(host, wave, group, inst, false),
-        Op::DsStore2B32 => batch::two_addresses::<H, W, 1>(host, wave, group, inst, true),
-        Op::DsStore2B64 => batch::two_addresses::<H, W, 2>(host, wave, group, inst, true),
-        _ => false,
-    };
-    if done {
-        return Ok(());
-    }
-    match inst.op {
-        Op::DsCmpstoreB32 | Op::DsCmpstoreB64 | Op::DsCmpstoreF32 | Op::DsCmpstoreF64 | Op::DsWrap => {
-            atomic::execute(wave, group, inst)
+    match share {
+        Share::Load2(words) | Share::Store2(words) => {
+            let stores = matches!(share, Share::Store2(_));
+            let done = match words {
+                Words::One => batch::two_addresses::<H, W, 1>(host, wave, group, inst, stores),
+                Words::Two => batch::two_addresses::<H, W, 2>(host, wave, group, inst, stores),
+                Words::Three | Words::Four => false,
+            };
+            if done {
+                return Ok(());
+            }
+            two_addresses(wave, group, inst, words.count(), !stores, stores)
         }
-        Op::DsLoad2B32 | Op::DsStore2B32 | Op::DsExchange2B32 => two_addresses(wave, group, inst, 1),
-        Op::DsLoad2B64 | Op::DsStore2B64 | Op::DsExchange2B64 => two_addresses(wave, group, inst, 2),
-        Op::DsSwizzle => exchange(wave, inst, swizzle),
-        Op::DsBpermute => exchange(wave, inst, |_, inst, _, address| {
-            Some((address.wrapping_add(inst.imm as u32) / 4) as usize % W)
+        Share::Exchange2(words) => two_addresses(wave, group, inst, words.count(), true, true),
+        Share::Swizzle => exchange(wave, inst, share, swizzle),
+        Share::Bpermute => exchange(wave, inst, share, |_, inst, lane, address| {
+            let index = (address.wrapping_add(inst.imm as u32) / 4) as usize;
+            Some(inst.isa.lane_of_permute::<W>(lane, index))
         }),
-        Op::DsPermute => {
+        Share::Permute => {
             push(wave, inst);
             Ok(())
         }
-        Op::DsConsume | Op::DsAppend => counter(wave, group, inst),
-        _ => Err(unimplemented()),
+        Share::Consume => counter(wave, group, inst, u32::wrapping_sub),
+        Share::Append => counter(wave, group, inst, u32::wrapping_add),
     }
 }
 
@@ -55,14 +55,14 @@ fn two_addresses<const W: usize>(
     group: &mut Group<'_>,
     inst: &Inst,
     words: usize,
+    reads: bool,
+    writes: bool,
 ) -> Result<(), Trouble> {
     // The immediate holds both offsets in dwords.
     let offsets = [inst.imm as u32 & 0xffff, inst.imm as u32 >> 16].map(|offset| 4 * offset);
     let address = inst.address.ok_or_else(unimplemented)?;
     let active = wave.active;
-    let (vgpr, mut ports) = port::split(wave, group);
-    let reads = !matches!(inst.op, Op::DsStore2B32 | Op::DsStore2B64);
-    let writes = !matches!(inst.op, Op::DsLoad2B32 | Op::DsLoad2B64);
+    let (vgpr, mut spaces) = space::split(wave, group);
     for lane in (0..W).filter(|lane| active >> lane & 1 != 0) {
         let base = vgpr[usize::from(address)][lane];
         let mut old = [0; 4];
@@ -75,10 +75,10 @@ fn two_addresses<const W: usize>(
                     *value = vgpr[register(inst.src[i]) + word][lane];
                 }
             }
-            let done = if reads { ports.load_words(at, old) } else { Ok(()) };
+            let done = if reads { spaces.load_words(at, old) } else { Ok(()) };
             let done = done.and_then(|()| {
                 if writes {
-                    ports.store_words(at, &data[..words])
+                    spaces.store_words(at, &data[..words])
                 } else {
                     Ok(())
                 }
@@ -98,11 +98,12 @@ fn two_addresses<const W: usize>(
 fn exchange<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
+    share: Share,
     from: impl Fn(&Wave<W>, &Inst, usize, u32) -> Option<usize>,
 ) -> Result<(), Trouble> {
     let address = usize::from(inst.address.ok_or_else(unimplemented)?);
     // ds_swizzle has no data operand: what would be the address is the data.
-    let data = if inst.op == Op::DsSwizzle {
+    let data = if share == Share::Swizzle {
         address
     } else {
         register(inst.src[0])
@@ -142,25 +143,24 @@ fn push<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
     let address = inst.address.map_or(0, usize::from);
     for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
         let to = wave.vgpr[address][lane].wrapping_add(inst.imm as u32) / 4;
-        out[to as usize % W] = wave.vgpr[register(inst.src[0])][lane];
+        out[inst.isa.lane_of_permute::<W>(lane, to as usize)] = wave.vgpr[register(inst.src[0])][lane];
     }
     super::lane::store(wave, usize::from(inst.dst), &out);
 }
 
-/// Adds the number of active lanes to a counter in LDS, or takes it off; every active lane gets the old value.
-fn counter<const W: usize>(wave: &mut Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
+/// Changes a counter in LDS by the number of active lanes; every active lane gets the old value.
+fn counter<const W: usize>(
+    wave: &mut Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    change: impl Fn(u32, u32) -> u32,
+) -> Result<(), Trouble> {
     let at = At::Lds(u64::from(wave.sgpr[reg::M0] >> 16) + u64::from(inst.imm as u16));
     let count = wave.active.count_ones();
-    let append = inst.op == Op::DsAppend;
-    let (_, mut ports) = port::split(wave, group);
-    let change = |old: u32| {
-        if append {
-            old.wrapping_add(count)
-        } else {
-            old.wrapping_sub(count)
-        }
-    };
-    let old = ports.atomic(at, change).map_err(|kind| (None, kind))?;
+    let (_, mut spaces) = space::split(wave, group);
+    let old = spaces
+        .atomic(at, |old| change(old, count))
+        .map_err(|kind| (None, kind))?;
     super::lane::store(wave, usize::from(inst.dst), &[old; W]);
     Ok(())
 }

@@ -1,49 +1,29 @@
 //! The sparse matrix cores of CDNA3: `D += A * B`, where of each four elements of a row of A two are there and the others zero.
 //!
-//! The third source says, two bits an element, at which of its four places it stands. Layouts: "AMD Instinct MI300 Instruction
+//! The third source says, two bits an element, which of its four places it has. Layouts: "AMD Instinct MI300 Instruction
 //! Set Architecture", section "Sparse Matrix Instructions": A as the dense product of half the depth has it, B as that of the
 //! whole, with twice the elements a lane.
 
-use super::mfma::{self, Element};
-use super::{Trouble, lane, unimplemented};
-use crate::isa::{Inst, Op, Src};
+use super::{Trouble, lane, mfma, unimplemented};
+use crate::isa::{Inst, Smfmac, Src};
 use crate::wave::Wave;
 
 /// Lanes of the waves that have matrix cores.
 const LANES: usize = 64;
 
-/// Rows and columns, depth of B, element types of A and B.
-fn shape(op: Op) -> Option<(usize, usize, [Element; 2])> {
-    use Element::{Bf8, Bf16, F16, Fp8, I8};
-    Some(match op {
-        Op::Smfmac16x32F16 => (16, 32, [F16, F16]),
-        Op::Smfmac32x16F16 => (32, 16, [F16, F16]),
-        Op::Smfmac16x32Bf16 => (16, 32, [Bf16, Bf16]),
-        Op::Smfmac32x16Bf16 => (32, 16, [Bf16, Bf16]),
-        Op::Smfmac16x64I8 => (16, 64, [I8, I8]),
-        Op::Smfmac32x32I8 => (32, 32, [I8, I8]),
-        Op::Smfmac16x64Bf8Bf8 => (16, 64, [Bf8, Bf8]),
-        Op::Smfmac16x64Bf8Fp8 => (16, 64, [Bf8, Fp8]),
-        Op::Smfmac16x64Fp8Bf8 => (16, 64, [Fp8, Bf8]),
-        Op::Smfmac16x64Fp8Fp8 => (16, 64, [Fp8, Fp8]),
-        Op::Smfmac32x32Bf8Bf8 => (32, 32, [Bf8, Bf8]),
-        Op::Smfmac32x32Bf8Fp8 => (32, 32, [Bf8, Fp8]),
-        Op::Smfmac32x32Fp8Bf8 => (32, 32, [Fp8, Bf8]),
-        Op::Smfmac32x32Fp8Fp8 => (32, 32, [Fp8, Fp8]),
-        _ => return None,
-    })
-}
-
-/// Whether the operation is a sparse product.
-pub(super) fn is_sparse(op: Op) -> bool {
-    shape(op).is_some()
-}
-
 /// Executes a sparse product. Every lane takes part, whatever EXEC says.
 #[inline(never)]
-pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let found = shape(inst.op).filter(|_| W == LANES);
-    let (size, depth, kinds) = found.ok_or_else(unimplemented)?;
+pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Smfmac) -> Result<(), Trouble> {
+    if W != LANES {
+        return Err(unimplemented());
+    }
+    let Smfmac {
+        size,
+        depth,
+        a: kind_a,
+        b: kind_b,
+    } = shape;
+    let (size, depth, kinds) = (usize::from(size), usize::from(depth), [kind_a, kind_b]);
     let [Src::Vgpr(a), Src::Vgpr(b), Src::Vgpr(places)] = inst.src else {
         return Err(unimplemented());
     };

@@ -1,4 +1,4 @@
-//! Tests: a wave that goes run by run is at every moment where one is that goes instruction by instruction.
+//! Tests: executing runs of instructions at once leaves a wave in the same state as executing one instruction at a time.
 
 use crate::Target;
 use crate::fault::FaultKind;
@@ -8,7 +8,7 @@ use crate::wave::{Group, Row, Stop, Wave};
 
 use super::{double, run};
 
-/// Waits in front of, in and behind runs; a loop into the middle of a run and one to its beginning, behind waits; both kinds
+/// Waits in front of, in and after runs; a loop into the middle of a run and one to its beginning, after waits; both kinds
 /// of dual instructions; no active lane, then all but one; a trap.
 const CODE: [u32; 27] = [
     0xbe80_0083, //         s_mov_b32 s0, 3
@@ -63,7 +63,7 @@ impl Moment {
 /// The wave after `count` instructions, given all at once or one by one.
 fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
     let code: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let program = Program::decode(Target::Gfx1100, &code, 0).expect("the code is valid");
+    let program = Program::of_text(Target::Gfx1100, 32, &code).expect("the code is valid");
     let memory = Memory::new(0);
     let mut group = Group {
         lds: Vec::new(),
@@ -129,7 +129,7 @@ fn a_loop_without_an_end_stops_when_nothing_is_left() {
 
 #[test]
 fn a_run_as_long_as_the_program_is_executed_in_parts() {
-    // 1000 times s_add_u32 s0, s0, 1, each with a wait behind it.
+    // 1000 times s_add_u32 s0, s0, 1, each with a wait after it.
     let mut code = [0x8000_8100, 0xbf80_0000].repeat(1000);
     code.push(0xbfb0_0000);
     let end = after(&code, 10_000, true);

@@ -1,7 +1,7 @@
 //! The functions of the operations that need no more than a wave's registers and cannot fail, by number: the executor calls
 //! them without asking what they are.
 //!
-//! What an operation computes stands in [`crate::isa::ops`]; the modules that apply it enter it here.
+//! What an operation computes is in [`crate::isa::ops`]; the modules that apply it enter it here.
 
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ impl<H: Host, const W: usize> Table<H, W> {
         &vector::enter(salu::enter(valu::enter([|_, _, _, _| {}; OPS])));
 }
 
-/// Executes an instruction whose operation [`crate::isa::Op::is_tabled`].
+/// Executes an instruction whose unit [`crate::isa::Unit::is_tabled`].
 #[inline(always)]
 pub(super) fn execute<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     Table::<H, W>::FUNCTIONS[inst.op as usize](host, wave, inst, mode);

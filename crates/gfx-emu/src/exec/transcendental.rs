@@ -141,7 +141,7 @@ pub(super) fn cos<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, if turns.is_finite() { value } else { f64::NAN }, a)
 }
 
-/// The first 1201 bits of 2/π behind the binary point, highest first.
+/// The first 1201 bits of 2/π after the binary point, highest first.
 const TWO_OVER_PI: [u64; 19] = [
     0xa2f9_836e_4e44_1529,
     0xfc27_57d1_f534_ddc0,

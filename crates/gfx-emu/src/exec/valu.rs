@@ -311,7 +311,7 @@ fn compare_rows<const W: usize, A: Lane, B: Lane>(
 #[inline(always)]
 fn decided<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mask: u64) {
     wave.set_mask(usize::from(inst.dst), mask);
-    if W > 32 && inst.writes_exec {
+    if inst.writes_exec {
         wave.set_exec(mask);
     }
 }

@@ -3,143 +3,79 @@
 use super::host::Host;
 use super::lane::{self, Lane};
 use super::table::Function;
-use super::{Trouble, division, int, matrix, mfma, pair, salu, sparse, unimplemented};
+use super::{Trouble, division, int, matrix, pair, salu, unimplemented};
 use crate::fp::{self, Format as _, Mode};
-use crate::isa::{Inst, OPS, Op, Src};
+use crate::isa::ops::for_each_op;
+use crate::isa::{Inst, OPS, Op, Relative, Src};
 use crate::wave::{Wave, reg};
 
-/// The functions of the operations that [`Op::is_tabled`], and the sources that are ready before they are called.
-macro_rules! functions {
-    ($($op:ident$(($($kind:ident $i:literal),*))? => |$wave:ident, $inst:ident, $mode:ident| $body:expr;)*) => {
-        /// Enters the operations that cannot fail into the table.
+/// Enters the vector rows of the operation table: a function of the wave, the instruction and the mode.
+macro_rules! executors {
+    (
+        int { $($int:tt)* }
+        float { $($float:tt)* }
+        packed_int { $($packed_int:tt)* }
+        packed_float { $($packed_float:tt)* }
+        compare { $($compare:tt)* }
+        scalar { $($scalar:tt)* }
+        scalar_scc { $($scalar_scc:tt)* }
+        scalar_old { $($scalar_old:tt)* }
+        exec32 { $($exec32:tt)* }
+        exec64 { $($exec64:tt)* }
+        vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($kind:ident $i:literal),*] $f:expr;)* }
+        other { $($other:tt)* }
+    ) => {
+        /// Enters the vector operations into the table.
         pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
-            $(table[Op::$op as usize] = |host, $wave, $inst, mode| {
-                $($(if lane::is_derived($inst, $i) {
-                    lane::derive::<H, W, lane::$kind>(host, $wave, $inst, $i);
-                })*)?
+            $(table[Op::$v as usize] = |host, wave, inst, mode| {
+                $(if lane::is_derived(inst, $i) {
+                    lane::derive::<H, W, lane::$kind>(host, wave, inst, $i);
+                })*
                 host.run(
                     #[inline(always)]
-                    move || {
-                        let $mode = mode.on(H::FUSES);
-                        $body
-                    },
+                    move || $f(wave, inst, mode.on(H::FUSES)),
                 )
             };)*
             table
         }
     };
 }
-
-functions! {
-    ReadFirstLane => |wave, inst, _mode| one_lane(wave, inst);
-    ReadLane => |wave, inst, _mode| one_lane(wave, inst);
-    WriteLane => |wave, inst, _mode| one_lane(wave, inst);
-    CndmaskB32(F32 0, F32 1) => |wave, inst, _mode| select(wave, inst);
-    AddCoU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, false, add);
-    AddCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, add);
-    SubCoU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, false, subtract);
-    SubCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, subtract);
-    SubrevCoU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, false, |a, b, c| subtract(b, a, c));
-    SubrevCoCiU32(B32 0, B32 1) => |wave, inst, _mode| carry(wave, inst, true, |a, b, c| subtract(b, a, c));
-    DivScaleF32 => |wave, inst, mode| div_scale::<W, lane::F32, fp::F32>(wave, inst, mode);
-    DivFmasF32 => |wave, inst, mode| div_fmas::<W, lane::F32, fp::F32>(wave, inst, mode);
-    MadU64U32(B32 0, B32 1, B64 2) => |wave, inst, _mode| wide_mad(wave, inst, |a, b, c| {
-        (u64::from(a) * u64::from(b)).overflowing_add(c)
-    });
-    MadI64I32(B32 0, B32 1, B64 2) => |wave, inst, _mode| wide_mad(wave, inst, |a, b, c| {
-        let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
-        (sum as u64, overflow)
-    });
-    MbcntLo => |wave, inst, _mode| count_below(wave, inst, 0);
-    MbcntHi => |wave, inst, _mode| count_below(wave, inst, 32);
-    FmaMixF32 => |wave, inst, mode| {
-        let out = fma_mix(wave, inst, mode);
-        lane::F32::write(wave, inst, mode, &out);
-    };
-    PkFmaF32 => |wave, inst, mode| pair::arithmetic(wave, inst, mode, fp::fma::<fp::F32>);
-    PkMulF32 => |wave, inst, mode| pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::mul::<fp::F32>(mode, a, b));
-    PkAddF32 => |wave, inst, mode| pair::arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b));
-}
-
-/// Executes an operation that the table does not have.
-#[inline(never)]
-pub(super) fn execute<H: Host, const W: usize>(
-    host: H,
-    wave: &mut Wave<W>,
-    inst: &Inst,
-    mode: Mode,
-) -> Result<(), Trouble> {
-    host.run(
-        #[inline(always)]
-        move || operate(wave, inst, mode.on(H::FUSES)),
-    )
-}
+for_each_op!(executors);
 
 #[inline(always)]
-fn operate<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> Result<(), Trouble> {
-    match inst.op {
-        Op::VNop => {}
-        Op::CndmaskB16 => select16(wave, inst, mode),
-        Op::DivScaleF64 => div_scale::<W, lane::F64, fp::F64>(wave, inst, mode),
-        Op::DivFmasF64 => div_fmas::<W, lane::F64, fp::F64>(wave, inst, mode),
-        Op::MqsadU32U8 => mqsad(wave, inst),
-        Op::Permlane16 => permlane(wave, inst, |row, lane| row + lane),
-        Op::Permlanex16 => permlane(wave, inst, |row, lane| (row ^ 16) + lane),
-        Op::Permlane64 => permlane64(wave, inst),
-        Op::SwapB32 => swap(wave, usize::from(inst.dst), inst.src[0]),
-        Op::MovrelS | Op::MovrelD | Op::MovrelSd | Op::MovrelSd2 | Op::SwapRel => move_relative(wave, inst)?,
-        Op::FmaMixloF16 | Op::FmaMixhiF16 => fma_mix16(wave, inst, mode),
-        Op::Dot2F32F16 => dot2(wave, inst, mode, lane::single),
-        Op::Dot2F32Bf16 => dot2(wave, inst, mode, |half| u32::from(half) << 16),
-        Op::Dot2F16F16 => dot2_half(wave, inst, mode, lane::single, |sum| {
-            fp::F16::round(f64::from(f32::from_bits(sum)))
-        }),
-        Op::Dot2Bf16Bf16 => dot2_half(
-            wave,
-            inst,
-            mode,
-            |half| u32::from(half) << 16,
-            matrix::bf16_of_f32,
-        ),
-        Op::Dot4I32Iu8 => dot_int(wave, inst, mode, 8),
-        Op::Dot8I32Iu4 => dot_int(wave, inst, mode, 4),
-        Op::WmmaF32F16
-        | Op::WmmaF32Bf16
-        | Op::WmmaF16F16
-        | Op::WmmaBf16Bf16
-        | Op::WmmaI32Iu8
-        | Op::WmmaI32Iu4 => matrix::execute(wave, inst)?,
-        Op::PkMovB32 => pair::select(wave, inst),
-        op if sparse::is_sparse(op) => sparse::execute(wave, inst)?,
-        _ => mfma::execute(wave, inst)?,
-    }
-    Ok(())
+fn nothing<const W: usize>(_: &mut Wave<W>, _: &Inst, _: Mode) {}
+
+/// The value of a source in one lane.
+#[inline(always)]
+fn lane_of<const W: usize>(wave: &Wave<W>, inst: &Inst, lane: usize) -> u32 {
+    let mut buffer = [0; W];
+    lane::row(wave, inst.src[0], &mut buffer)[lane]
 }
 
-/// Moves between one lane of a vector register and a scalar register. EXEC chooses the first lane, nothing else.
-fn one_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+/// The first active lane to a scalar register; lane 0 where none is active.
+#[inline(always)]
+fn read_first_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let first = wave.exec().trailing_zeros() as usize % W;
-    let mut buffer = [0; W];
-    match inst.op {
-        Op::WriteLane => {
-            let lane = salu::source(wave, inst.src[1]) as usize % W;
-            wave.vgpr[usize::from(inst.dst)][lane] = salu::source(wave, inst.src[0]);
-        }
-        op => {
-            let lane = if op == Op::ReadLane {
-                salu::source(wave, inst.src[1]) as usize % W
-            } else {
-                first
-            };
-            let value = lane::row(wave, inst.src[0], &mut buffer)[lane];
-            wave.set_sgpr(usize::from(inst.dst), value);
-        }
-    }
+    wave.set_sgpr(usize::from(inst.dst), lane_of(wave, inst, first));
+}
+
+/// A lane by its number to a scalar register, whatever EXEC says.
+#[inline(always)]
+fn read_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let lane = salu::source(wave, inst.src[1]) as usize % W;
+    wave.set_sgpr(usize::from(inst.dst), lane_of(wave, inst, lane));
+}
+
+/// A scalar to a lane by its number, whatever EXEC says.
+#[inline(always)]
+fn write_lane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let lane = salu::source(wave, inst.src[1]) as usize % W;
+    wave.vgpr[usize::from(inst.dst)][lane] = salu::source(wave, inst.src[0]);
 }
 
 /// `mask ? src1 : src0`.
 #[inline(always)]
-fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+fn select<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let mask = lane::spread::<W>(lane::mask(wave, inst.src[2]));
     let (a, b) = (lane::F32::rows(wave, inst, 0), lane::F32::rows(wave, inst, 1));
     let mut out = [0; W];
@@ -179,12 +115,44 @@ fn add(a: u32, b: u32, carry: u32) -> (u32, u32) {
     (all, u32::from(sum < a) | u32::from(all < sum))
 }
 
-/// Sums with a carry in, if `takes` one as the third source, and a carry out. A carry is 0 or 1.
+#[inline(always)]
+fn add_carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    carry(wave, inst, false, u32::MAX, add);
+}
+
+#[inline(always)]
+fn add_with_carry<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    carry(wave, inst, true, u32::MAX, add);
+}
+
+#[inline(always)]
+fn sub_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    carry(wave, inst, false, 0, subtract);
+}
+
+#[inline(always)]
+fn sub_with_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    carry(wave, inst, true, 0, subtract);
+}
+
+#[inline(always)]
+fn sub_rev_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    carry(wave, inst, false, 0, |a, b, c| subtract(b, a, c));
+}
+
+#[inline(always)]
+fn sub_rev_with_borrow<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    carry(wave, inst, true, 0, |a, b, c| subtract(b, a, c));
+}
+
+/// Sums with a carry in, if it `takes` one as the third source, and a carry out. A carry is 0 or 1. A clamped sum that carries
+/// is `limit`.
 #[inline(always)]
 fn carry<const W: usize>(
     wave: &mut Wave<W>,
     inst: &Inst,
     takes: bool,
+    limit: u32,
     f: impl Fn(u32, u32, u32) -> (u32, u32),
 ) {
     let carry_in = if takes {
@@ -196,6 +164,11 @@ fn carry<const W: usize>(
     let (mut out, mut hits) = ([0; W], [0; W]);
     for i in 0..W {
         (out[i], hits[i]) = f(a[i], b[i], carry_in[i] & 1);
+    }
+    if inst.clamp {
+        for i in 0..W {
+            out[i] = if hits[i] != 0 { limit } else { out[i] };
+        }
     }
     let mask = lane::pack(&hits) & wave.active;
     lane::store(wave, usize::from(inst.dst), &out);
@@ -283,8 +256,23 @@ fn wide_mad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32
     wave.set_mask(usize::from(inst.sdst), carries);
 }
 
+#[inline(always)]
+fn mad_unsigned<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    wide_mad(wave, inst, |a, b, c| {
+        (u64::from(a) * u64::from(b)).overflowing_add(c)
+    });
+}
+
+#[inline(always)]
+fn mad_signed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    wide_mad(wave, inst, |a, b, c| {
+        let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
+        (sum as u64, overflow)
+    });
+}
+
 /// Four masked sums of absolute differences, each added to a register of its own.
-fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let (mut a, mut buffer) = ([0; W], [0; W]);
     lane::row64(wave, inst.src[0], &mut a);
     let b = *lane::row(wave, inst.src[1], &mut buffer);
@@ -302,33 +290,33 @@ fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
     }
 }
 
-/// Ones of the source below this lane, plus `src1`. `start` is the lane of the mask's lowest bit.
+/// Ones of the source below this lane, plus `src1`. `START` is the lane of the mask's lowest bit.
 #[inline(always)]
-fn count_below<const W: usize>(wave: &mut Wave<W>, inst: &Inst, start: usize) {
+fn count_below<const W: usize, const START: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
     let a = lane::row(wave, inst.src[0], &mut buffer_a);
     let b = lane::row(wave, inst.src[1], &mut buffer_b);
     let mut out = [0; W];
     for i in 0..W {
-        let below = i.saturating_sub(start).min(32);
+        let below = i.saturating_sub(START).min(32);
         let mask = ((1u64 << below) - 1) as u32;
         out[i] = (a[i] & mask).count_ones().wrapping_add(b[i]);
     }
     lane::store(wave, usize::from(inst.dst), &out);
 }
 
-/// Each lane reads the lane of a row that its 4 bits of the two scalar sources name. `op_sel` holds two flags: inactive
+/// Each lane reads the lane of a row that its 4 bits of the two scalar sources name; of its own row, or of the one `ACROSS`. `op_sel` holds two flags: inactive
 /// lanes may be read, and lanes that may not be read give zero instead of keeping the destination.
-fn permlane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, from: impl Fn(usize, usize) -> usize) {
+fn permlane<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let select =
         u64::from(salu::source(wave, inst.src[1])) | u64::from(salu::source(wave, inst.src[2])) << 32;
     let (fetch_inactive, bound_ctrl) = (inst.op_sel & 1 != 0, inst.op_sel & 2 != 0);
     let mut buffer = [0; W];
     let row = *lane::row(wave, inst.src[0], &mut buffer);
-    let exec = wave.exec();
+    let (exec, active) = (wave.exec(), wave.active);
     let mut out = [0; W];
     for (lane, out) in out.iter_mut().enumerate() {
-        let source = from(lane & !15, (select >> (4 * (lane & 15)) & 15) as usize) % W;
+        let source = (lane & !15 ^ ACROSS) + (select >> (4 * (lane & 15)) & 15) as usize;
         if fetch_inactive || exec >> source & 1 != 0 {
             *out = row[source];
         } else if !bound_ctrl {
@@ -336,10 +324,11 @@ fn permlane<const W: usize>(wave: &mut Wave<W>, inst: &Inst, from: impl Fn(usize
         }
     }
     lane::store(wave, usize::from(inst.dst), &out);
+    wave.active = active;
 }
 
 /// Exchanges the halves of a 64-lane wave; does nothing in one of 32.
-fn permlane64<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
+fn permlane64<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     if W > 32 {
         let mut buffer = [0; W];
         let row = *lane::row(wave, inst.src[0], &mut buffer);
@@ -349,42 +338,57 @@ fn permlane64<const W: usize>(wave: &mut Wave<W>, inst: &Inst) {
 }
 
 /// Exchanges two registers in the active lanes.
-fn swap<const W: usize>(wave: &mut Wave<W>, first: usize, second: Src) {
-    if let Src::Vgpr(second) = second {
-        let (a, b) = (wave.vgpr[first], wave.vgpr[usize::from(second)]);
-        lane::store(wave, first, &b);
-        lane::store(wave, usize::from(second), &a);
+fn swap<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    if let Src::Vgpr(second) = inst.src[0] {
+        exchange(wave, usize::from(inst.dst), usize::from(second));
     }
 }
 
-/// Moves whose register numbers have M0 added.
-fn move_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let m0 = wave.sgpr[reg::M0] as usize;
-    let (from, to) = match inst.op {
-        Op::MovrelS => (m0, 0),
-        Op::MovrelD => (0, m0),
-        Op::MovrelSd => (m0, m0),
-        _ => (m0 & 0x3ff, m0 >> 16 & 0x3ff),
+fn exchange<const W: usize>(wave: &mut Wave<W>, first: usize, second: usize) {
+    let (a, b) = (wave.vgpr[first], wave.vgpr[second]);
+    lane::store(wave, first, &b);
+    lane::store(wave, second, &a);
+}
+
+/// The registers of a relative move. What the card does beyond the wave's registers is not documented.
+fn relative_registers<const W: usize>(
+    wave: &Wave<W>,
+    inst: &Inst,
+    relative: Relative,
+) -> Result<(Src, usize), Trouble> {
+    let (from, to) = relative.offsets(wave.sgpr[reg::M0]);
+    let moved = |register: u16, by: usize| {
+        let register = usize::from(register).wrapping_add(by);
+        (register < wave.vgpr.len())
+            .then_some(register as u16)
+            .ok_or_else(unimplemented)
     };
-    let to = usize::from(inst.dst).wrapping_add(to);
-    if to >= wave.vgpr.len() {
-        return Err(unimplemented());
-    }
+    let source = match inst.src[0] {
+        Src::Vgpr(n) => Src::Vgpr(moved(n, from)?),
+        other => other,
+    };
+    Ok((source, usize::from(moved(inst.dst, to)?)))
+}
+
+/// A move whose register numbers have M0 added.
+pub(super) fn move_relative<const W: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    relative: Relative,
+) -> Result<(), Trouble> {
+    let (from, to) = relative_registers(wave, inst, relative)?;
     let mut buffer = [0; W];
-    let row = match inst.src[0] {
-        // What the card does beyond the wave's registers is not documented.
-        Src::Vgpr(n) => {
-            let from = usize::from(n).wrapping_add(from);
-            let row = *wave.vgpr.get(from).ok_or_else(unimplemented)?;
-            if inst.op == Op::SwapRel {
-                let old = wave.vgpr[to];
-                lane::store(wave, from, &old);
-            }
-            row.0
-        }
-        other => *lane::row(wave, other, &mut buffer),
-    };
+    let row = *lane::row(wave, from, &mut buffer);
     lane::store(wave, to, &row);
+    Ok(())
+}
+
+/// Exchanges two registers whose numbers have M0 added.
+pub(super) fn swap_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    let (from, to) = relative_registers(wave, inst, Relative::Fields)?;
+    if let Src::Vgpr(from) = from {
+        exchange(wave, usize::from(from), to);
+    }
     Ok(())
 }
 
@@ -410,9 +414,15 @@ fn fma_mix<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32;
     out
 }
 
+#[inline(always)]
+fn fma_mix32<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    let out = fma_mix(wave, inst, mode);
+    lane::F32::write(wave, inst, mode, &out);
+}
+
 /// The result in half precision, in one half of the destination.
 #[inline(always)]
-fn fma_mix16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+fn fma_mix16<const W: usize, const HIGH: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     let out = lane::each(&fma_mix(wave, inst, mode), |sum| {
         let half = super::convert::f16_of_f32(mode, sum);
         if inst.clamp {
@@ -421,7 +431,7 @@ fn fma_mix16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
             half
         }
     });
-    lane::store_half(wave, usize::from(inst.dst), inst.op == Op::FmaMixhiF16, &out);
+    lane::store_half(wave, usize::from(inst.dst), HIGH, &out);
 }
 
 /// `c + a.low * b.low + a.high * b.high` of every lane, in single precision, one fused step after the other.
@@ -452,6 +462,32 @@ fn dot2<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, widen: impl
     lane::F32::write(wave, inst, mode, &sums);
 }
 
+#[inline(always)]
+fn dot2_f16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    dot2(wave, inst, mode, lane::single);
+}
+
+#[inline(always)]
+fn dot2_bf16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    dot2(wave, inst, mode, single_of_bf16);
+}
+
+/// A number in the 16-bit brain format in single precision.
+#[inline(always)]
+fn single_of_bf16(half: u16) -> u32 {
+    u32::from(half) << 16
+}
+
+fn dot2_half_f16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    dot2_half(wave, inst, mode, lane::single, |sum| {
+        fp::F16::round(f64::from(f32::from_bits(sum)))
+    });
+}
+
+fn dot2_half_bf16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    dot2_half(wave, inst, mode, single_of_bf16, matrix::bf16_of_f32);
+}
+
 /// [`dot2`] with a half as addend and result.
 fn dot2_half<const W: usize>(
     wave: &mut Wave<W>,
@@ -474,7 +510,7 @@ fn dot2_half<const W: usize>(
 
 /// Products of integer fields, summed, plus `c`; the sign bits of the first two sources say which are signed.
 #[inline(always)]
-fn dot_int<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u32) {
+fn dot_int<const W: usize, const BITS: u32>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     let mut buffers = [[0; W]; 3];
     let [a, b, c] = &mut buffers;
     let a = lane::row(wave, inst.src[0], a);
@@ -483,7 +519,7 @@ fn dot_int<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u3
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
     let mut out = [0; W];
     for (i, out) in out.iter_mut().enumerate() {
-        *out = matrix::dot(a[i], b[i], bits, signed).wrapping_add(c[i] as i32) as u32;
+        *out = matrix::sum(c[i], matrix::dot(a[i], b[i], BITS, signed), inst.clamp);
     }
     lane::B32::write(wave, inst, mode, &out);
 }

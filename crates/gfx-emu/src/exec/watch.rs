@@ -2,38 +2,27 @@
 //!
 //! What is wrong with an access is decided in sanitize.rs.
 
-use super::port::{self, At};
-use super::{Trouble, atomic, buffer, memory};
+use super::space::{self, At};
+use super::{Trouble, address, buffer, memory};
 use crate::fault::{Access, FaultKind};
-use crate::isa::{Inst, Op, Space, Src, Unit};
+use crate::isa::{Atomic, Inst, ScalarAccess, Share, Space, Src, Unit};
 use crate::sanitize::Touch;
 use crate::wave::{Group, Wave, reg};
 
-/// What the instruction does at the address of each lane; `None` when it touches no memory, or in its own way.
-fn touch(op: Op) -> Option<Touch> {
-    let of = |access, bytes| {
-        Some(Touch {
-            access,
-            reads: access == Access::Load,
-            bytes,
-        })
-    };
-    if let Some(bytes) = memory::bytes(op) {
-        let stores = !op.signature().src.is_empty();
-        return of(if stores { Access::Store } else { Access::Load }, bytes);
+/// What an access of `bytes` bytes does.
+fn touch(access: Access, bytes: u64) -> Touch {
+    Touch {
+        access,
+        reads: access != Access::Store,
+        bytes,
     }
-    match op {
-        Op::LoadLdsU8 | Op::LoadLdsI8 => of(Access::Load, 1),
-        Op::LoadLdsU16 | Op::LoadLdsI16 => of(Access::Load, 2),
-        Op::LoadLdsB32 => of(Access::Load, 4),
-        Op::SStoreB32 => of(Access::Store, 4),
-        Op::SStoreB64 => of(Access::Store, 8),
-        Op::SStoreB128 => of(Access::Store, 16),
-        _ => Some(Touch {
-            access: Access::Atomic,
-            reads: !matches!(op, Op::AtomicSwapB32 | Op::AtomicSwapB64),
-            bytes: if atomic::is_narrow(op)? { 4 } else { 8 },
-        }),
+}
+
+/// What a read-modify-write does.
+fn touch_of_atomic(atomic: Atomic) -> Touch {
+    Touch {
+        reads: atomic.reads(),
+        ..touch(Access::Atomic, 4 * atomic.words() as u64)
     }
 }
 
@@ -45,24 +34,53 @@ pub(super) fn before<const W: usize>(
     inst: &Inst,
 ) -> Result<(), Trouble> {
     match inst.unit {
-        Unit::ScalarMemory => scalar(wave, group, inst),
-        Unit::Share => share(wave, group, inst),
-        _ => lanes(wave, group, inst),
+        Unit::ScalarMemory(access) => scalar(wave, group, inst, access),
+        Unit::Share(operation) => share(wave, group, inst, operation),
+        Unit::Memory(transfer) => {
+            let touch = touch(transfer.access(), transfer.bytes());
+            lanes(wave, group, inst, touch, memory::addresses(wave, inst))
+        }
+        Unit::Atomic(atomic) => lanes(
+            wave,
+            group,
+            inst,
+            touch_of_atomic(atomic),
+            address::all(wave, inst),
+        ),
+        // These stay within the registers.
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Wmma(_)
+        | Unit::Mfma(_)
+        | Unit::Smfmac(_)
+        | Unit::Control(_)
+        | Unit::Unsupported => Ok(()),
     }
 }
 
-fn scalar<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
+fn scalar<const W: usize>(
+    wave: &Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    access: ScalarAccess,
+) -> Result<(), Trouble> {
     let Some(watch) = &mut group.watch else {
         return Ok(());
     };
-    let asked = memory::consecutive(wave, inst);
+    let asked = memory::consecutive(wave, inst, access);
     let bytes = 4 * asked.readable as u64;
-    let touch = touch(inst.op).unwrap_or(Touch {
-        access: Access::Load,
-        reads: true,
-        bytes,
-    });
-    let touch = Touch { bytes, ..touch };
+    let touch = match access {
+        ScalarAccess::Load(_) => touch(Access::Load, bytes),
+        ScalarAccess::Store(_) => touch(Access::Store, bytes),
+        ScalarAccess::Atomic(atomic) => Touch {
+            bytes,
+            ..touch_of_atomic(atomic)
+        },
+    };
     let (access, address) = (touch.access, asked.address);
     if bytes == 0 {
         return Ok(());
@@ -78,21 +96,21 @@ fn scalar<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) ->
     }
     let shown = watch
         .device(group.memory, address, touch)
-        .and_then(|()| watch.device_race(address, touch, false, inst.pc));
+        .and_then(|()| watch.device_race(address, touch, false, inst.pc.cast_unsigned()));
     shown.map_err(|kind| (None, kind))
 }
 
-fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
-    let Some(touch) = touch(inst.op) else {
-        return Ok(());
-    };
+/// Shows what each lane does at its address.
+fn lanes<const W: usize>(
+    wave: &Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    touch: Touch,
+    addresses: [u64; W],
+) -> Result<(), Trouble> {
     if buffer::is_resource(wave, inst) {
         return resource(wave, group, inst, touch);
     }
-    let addresses = match inst.unit {
-        Unit::Memory => memory::addresses(wave, inst),
-        _ => port::addresses(wave, inst),
-    };
     if inst.space == Space::Global
         && wave.active == Wave::<W>::ALL
         && let Some(watch) = &mut group.watch
@@ -109,16 +127,18 @@ fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
             && touch.access == Access::Load
             && group.memory.check(addresses[0], all.bytes, touch.access).is_ok()
             && watch.device(group.memory, addresses[0], all).is_ok()
-            && watch.device_race(addresses[0], all, false, inst.pc).is_ok()
+            && watch
+                .device_race(addresses[0], all, false, inst.pc.cast_unsigned())
+                .is_ok()
         {
             return Ok(());
         }
     }
-    let data = |lane: usize| bytes_of(wave, inst.op, inst.src[0], lane);
+    let data = |lane: usize| bytes_of(wave, inst.unit, inst.src[0], lane);
     for lane in (0..W).filter(|lane| wave.active >> lane & 1 != 0) {
-        let at = port::place(inst.space, lane, addresses[lane]);
+        let at = space::place(inst.space, lane, addresses[lane]);
         show(group, inst, wave.scratch_size, at, touch, || data(lane)).map_err(|kind| (Some(lane), kind))?;
-        if memory::goes_to_lds(inst.op)
+        if goes_to_share(inst.unit)
             && let Some(watch) = &mut group.watch
         {
             let stored = Touch {
@@ -127,7 +147,7 @@ fn lanes<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
                 bytes: 4,
             };
             let offset = memory::lds_start(wave, inst).wrapping_add(4 * lane as u64);
-            let shown = watch.share(offset, stored, false, inst.pc);
+            let shown = watch.share(offset, stored, false, inst.pc.cast_unsigned());
             shown.map_err(|kind| (Some(lane), kind))?;
         }
     }
@@ -148,7 +168,7 @@ fn resource<const W: usize>(
             let at = At::Global(reaches[lane].address);
             let part = Touch { bytes, ..touch };
             let shown = show(group, inst, wave.scratch_size, at, part, || {
-                bytes_of(wave, inst.op, inst.src[0], lane)
+                bytes_of(wave, inst.unit, inst.src[0], lane)
             });
             shown.map_err(|kind| (Some(lane), kind))?;
         }
@@ -176,7 +196,7 @@ fn show(
                 let there = &mut there[..touch.bytes as usize];
                 group.memory.read(address, there).is_ok() && *there == data()[..there.len()]
             };
-            watch.device_race(address, touch, same, inst.pc)
+            watch.device_race(address, touch, same, inst.pc.cast_unsigned())
         }
         At::Lds(offset) => {
             let same = touch.access == Access::Store && {
@@ -184,18 +204,18 @@ fn show(
                 let there = group.lds.get(start..start + touch.bytes as usize);
                 there.is_some_and(|there| *there == data()[..there.len()])
             };
-            watch.share(offset, touch, same, inst.pc)
+            watch.share(offset, touch, same, inst.pc.cast_unsigned())
         }
         At::Scratch { lane, offset } => watch.scratch(lane, offset, touch, scratch),
     }
 }
 
 /// The bytes a lane's store takes from the registers of `source`, the rest of them arbitrary.
-pub(super) fn bytes_of<const W: usize>(wave: &Wave<W>, op: Op, source: Src, lane: usize) -> [u8; 16] {
+pub(super) fn bytes_of<const W: usize>(wave: &Wave<W>, unit: Unit, source: Src, lane: usize) -> [u8; 16] {
     let Src::Vgpr(first) = source else {
         return [0; 16];
     };
-    let high = matches!(op, Op::StoreD16HiB8 | Op::StoreD16HiB16);
+    let high = matches!(unit, Unit::Memory(transfer) if transfer.stores_high());
     let mut bytes = [0; 16];
     for (i, place) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         let row = wave.vgpr.get(usize::from(first) + i);
@@ -205,21 +225,23 @@ pub(super) fn bytes_of<const W: usize>(wave: &Wave<W>, op: Op, source: Src, lane
     bytes
 }
 
+/// Whether a load goes to LDS instead of a register.
+pub(super) fn goes_to_share(unit: Unit) -> bool {
+    matches!(unit, Unit::Memory(transfer) if transfer.goes_to_share())
+}
+
 /// Data-share operations with a rule of their own.
-fn share<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> Result<(), Trouble> {
-    let touch = |access, bytes| Touch {
-        access,
-        reads: access != Access::Store,
-        bytes,
-    };
-    let both = match inst.op {
-        Op::DsLoad2B32 => touch(Access::Load, 4),
-        Op::DsLoad2B64 => touch(Access::Load, 8),
-        Op::DsStore2B32 => touch(Access::Store, 4),
-        Op::DsStore2B64 => touch(Access::Store, 8),
-        Op::DsExchange2B32 => touch(Access::Atomic, 4),
-        Op::DsExchange2B64 => touch(Access::Atomic, 8),
-        Op::DsConsume | Op::DsAppend => {
+fn share<const W: usize>(
+    wave: &Wave<W>,
+    group: &mut Group<'_>,
+    inst: &Inst,
+    operation: Share,
+) -> Result<(), Trouble> {
+    let both = match operation {
+        Share::Load2(words) => touch(Access::Load, 4 * words.count() as u64),
+        Share::Store2(words) => touch(Access::Store, 4 * words.count() as u64),
+        Share::Exchange2(words) => touch(Access::Atomic, 4 * words.count() as u64),
+        Share::Consume | Share::Append => {
             let at = At::Lds(u64::from(wave.sgpr[reg::M0] >> 16) + u64::from(inst.imm as u16));
             let shown = show(
                 group,
@@ -232,8 +254,7 @@ fn share<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
             return shown.map_err(|kind| (None, kind));
         }
         // Exchanges between lanes touch no memory.
-        Op::DsSwizzle | Op::DsBpermute | Op::DsPermute => return Ok(()),
-        _ => return lanes(wave, group, inst),
+        Share::Swizzle | Share::Permute | Share::Bpermute => return Ok(()),
     };
     let Some(address) = inst.address else {
         return Ok(());
@@ -244,7 +265,7 @@ fn share<const W: usize>(wave: &Wave<W>, group: &mut Group<'_>, inst: &Inst) -> 
         for (i, offset) in offsets.into_iter().enumerate() {
             let at = At::Lds(u64::from(base.wrapping_add(offset)));
             let shown = show(group, inst, wave.scratch_size, at, both, || {
-                bytes_of(wave, inst.op, inst.src[i], lane)
+                bytes_of(wave, inst.unit, inst.src[i], lane)
             });
             shown.map_err(|kind| (Some(lane), kind))?;
         }

@@ -1,13 +1,14 @@
 //! Turns encoding words into an [`Instruction`]: which format, which row, where each field lies.
 //!
 //! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15; those of CDNA3 are in `decode/cdna3.rs`. What the
-//! operands mean is the printer's and the executor's business.
+//! operands mean is known to the printer and to the executor.
 
 mod cdna3;
 
 use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
-use super::ops::{Kind, Op, Unit};
+use super::ops::{Kind, Op};
 use super::tables::{self, Form, Row};
+use super::unit::Unit;
 
 /// Why words are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl<'a> Words<'a> {
             .fold(0, |word, byte| word << 8 | u32::from(*byte)))
     }
 
-    /// The literal behind the encoding; read once, however many operands use it.
+    /// The literal after the encoding; read once, however many operands use it.
     fn literal(&mut self) -> Result<Operand, Invalid> {
         let value = match self.literal {
             Some(value) => value,
@@ -124,19 +125,20 @@ fn scalar(code: u32) -> Operand {
     Operand::Scalar(code as u8 & 127)
 }
 
-/// Decodes the instruction at the start of `text`.
-pub(crate) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
+/// Decodes the instruction at the start of `text`, for waves of `lanes` lanes.
+pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
-        Isa::Rdna3 => rdna3(text),
+        Isa::Rdna3 => rdna3(lanes, text),
         Isa::Cdna2 | Isa::Cdna3 => cdna3::decode(isa, text),
     }
 }
 
-fn rdna3(text: &[u8]) -> Result<Instruction, Invalid> {
+fn rdna3(lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     let mut words = Words::new(text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
-        0b110010 => dual(word, &mut words)?,
+        // Waves of 64 lanes have no dual instructions.
+        0b110010 if lanes == 32 => dual(word, &mut words)?,
         0b110011 if word >> 24 == 0b11001100 => packed(word, &mut words)?,
         0b110101 => vop3(word, &mut words)?,
         0b110110 => share(word, &mut words)?,
@@ -148,6 +150,10 @@ fn rdna3(text: &[u8]) -> Result<Instruction, Invalid> {
         _ => return Err(Invalid::Unknown),
     };
     inst.size = 4 * words.used as u8;
+    inst.lanes = lanes;
+    if let Some(dual) = &mut inst.dual {
+        dual.lanes = lanes;
+    }
     Ok(inst)
 }
 
@@ -163,8 +169,8 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             if signature.dst != Kind::Void {
                 inst.dst = sdst;
             }
-            if row.op == Op::UnsupportedB32 || row.op == Op::UnsupportedB64 {
-                // s_sendmsg_rtn: the source field is the message.
+            if matches!(row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) {
+                // The source field is the message.
                 inst.imm = ssrc0 as i32;
             } else if !signature.src.is_empty() {
                 inst.src[0] = words.source(ssrc0)?;
@@ -467,7 +473,7 @@ fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     if row.op == Op::SNop {
         return Ok(inst);
     }
-    // A status behind the data, which is for textures that are not resident.
+    // A status after the data, which is for textures that are not resident.
     if bits(high, 21, 1) != 0 {
         return Err(Invalid::Unknown);
     }
@@ -489,7 +495,7 @@ fn buffer_operands(inst: &mut Instruction, high: u32) {
     if !signature.src.is_empty() {
         inst.src[0] = data;
     }
-    let atomic = inst.row.op.unit() == Unit::Atomic;
+    let atomic = matches!(inst.row.op.unit(), Unit::Atomic(_));
     if signature.dst != Kind::Void && (!atomic || inst.cache & 1 != 0) {
         inst.dst = data;
     }

@@ -8,7 +8,7 @@ use crate::Target;
 /// An instruction set: which encodings there are and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
-    /// gfx11, waves of 32 lanes.
+    /// gfx11, waves of 32 or 64 lanes.
     Rdna3,
     /// gfx90a with the encodings of GFX9, waves of 64 lanes.
     Cdna2,
@@ -27,11 +27,37 @@ impl Isa {
         }
     }
 
-    /// Lanes of a wave; masks take one scalar register for each 32.
-    pub(crate) fn lanes(self) -> usize {
+    /// Whether it has waves of so many lanes.
+    pub(crate) fn has_waves_of(self, lanes: usize) -> bool {
         match self {
-            Isa::Rdna3 => 32,
-            Isa::Cdna2 | Isa::Cdna3 => 64,
+            Isa::Rdna3 => matches!(lanes, 32 | 64),
+            Isa::Cdna2 | Isa::Cdna3 => lanes == 64,
+        }
+    }
+
+    /// Whether a wave has accumulation registers after its vector registers.
+    pub(crate) fn has_accumulation(self) -> bool {
+        match self {
+            Isa::Rdna3 => false,
+            Isa::Cdna2 | Isa::Cdna3 => true,
+        }
+    }
+
+    /// Vector registers in a block, in which kernel descriptors count them.
+    pub(crate) fn vgpr_block(self, lanes: usize) -> usize {
+        match self {
+            Isa::Rdna3 if lanes == 64 => 4,
+            Isa::Rdna3 | Isa::Cdna2 | Isa::Cdna3 => 8,
+        }
+    }
+
+    /// The lane that `ds_permute` and `ds_bpermute` mean by `index` in `lane`, in waves of `W` lanes: RDNA permutes each half
+    /// of a wave by itself.
+    #[inline(always)]
+    pub(crate) fn lane_of_permute<const W: usize>(self, lane: usize, index: usize) -> usize {
+        match self {
+            Isa::Rdna3 => lane & !31 | index & 31,
+            Isa::Cdna2 | Isa::Cdna3 => index % W,
         }
     }
 
@@ -82,7 +108,7 @@ pub(crate) enum Format {
     Scratch,
     /// Device memory.
     Global,
-    /// Buffers behind a resource descriptor, and cache controls.
+    /// Buffers that a descriptor describes, and cache controls.
     Mubuf,
 }
 
@@ -100,7 +126,7 @@ pub(crate) enum Operand {
     Scalar(u8),
     /// Inline constant, aperture, SCC, VCCZ or EXECZ by its code, 128..=253.
     Inline(u8),
-    /// The dword behind the encoding.
+    /// The dword after the encoding.
     Literal(u32),
     /// The constant of SOPK.
     Constant(i32),
@@ -158,6 +184,8 @@ pub(crate) struct Broadcast {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub(crate) isa: Isa,
+    /// Lanes of the waves that execute it: masks take one scalar register for each 32.
+    pub(crate) lanes: usize,
     pub(crate) format: Format,
     pub(crate) row: &'static Row,
     /// Bytes of the encoding, literal and DPP control included.
@@ -188,7 +216,7 @@ pub(crate) struct Instruction {
     pub(crate) cache: u8,
     /// DS: the address is in the global data share.
     pub(crate) gds: bool,
-    /// MUBUF: the address register holds an index, and behind it the offset if there is one too.
+    /// MUBUF: the address register holds an index, and after it the offset if there is one too.
     pub(crate) idxen: bool,
     /// MUBUF: an offset comes from an address register.
     pub(crate) offen: bool,
@@ -208,6 +236,7 @@ impl Instruction {
     pub(crate) fn new(format: Format, row: &'static Row, size: u8) -> Self {
         Instruction {
             isa: Isa::Rdna3,
+            lanes: 64,
             format,
             row,
             size,

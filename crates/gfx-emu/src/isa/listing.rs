@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use super::decode::{self, Invalid};
 use super::instruction::Isa;
-use super::ops::Op;
 use super::print;
 use super::program::{DecodeError, hex};
 use super::tables::{Form, Row};
+use super::unit::Unit;
 use crate::Target;
 
 /// Assembly text and size in bytes of the instruction at the start of `code`.
 pub fn disassemble(target: Target, code: &[u8]) -> Result<(String, usize), DecodeError> {
     let isa = Isa::of(target).ok_or(DecodeError::Target { target })?;
-    match decode::decode(isa, code) {
+    match decode::decode(isa, target.lanes(), code) {
         Ok(inst) => Ok((print::print(&inst), usize::from(inst.size))),
         Err(Invalid::Unknown) => Err(DecodeError::Unknown {
             pc: 0,
@@ -66,7 +66,7 @@ pub fn coverage(target: Target) -> Vec<Coverage> {
             ("FLAT", _) => &["global"],
             _ => &[],
         },
-        executed: !row.op.is_printed_only(),
+        executed: row.op.unit() != Unit::Unsupported,
     };
     let mut seen = BTreeSet::new();
     formats
@@ -75,26 +75,4 @@ pub fn coverage(target: Target) -> Vec<Coverage> {
         .filter(|(format, row)| seen.insert((*format, row.opcode)) && row.form != Form::Absent)
         .map(line)
         .collect()
-}
-
-impl Op {
-    /// Whether instructions with this operation are decoded and printed, and a fault when executed.
-    pub(crate) fn is_printed_only(self) -> bool {
-        matches!(
-            self,
-            Op::Unsupported
-                | Op::UnsupportedB32
-                | Op::UnsupportedB64
-                | Op::UnsupportedS64
-                | Op::SSubvectorLoopBegin
-                | Op::SSubvectorLoopEnd
-                | Op::UnsupportedS32
-                | Op::UnsupportedS32S32
-                | Op::UnsupportedS64S32
-                | Op::UnsupportedS64S64
-                | Op::UnsupportedFork
-                | Op::UnsupportedMad
-                | Op::UnsupportedSr
-        )
-    }
 }

@@ -1,8 +1,9 @@
 //! Turns an [`Instruction`] into an [`Inst`]: the compact form the executor runs, constants resolved to bits.
 
 use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle, WHOLE};
-use super::ops::{Kind, Op, Unit};
+use super::ops::{Kind, Op};
 use super::tables::Form;
+use super::unit::{Control, ScalarAccess, Share, Unit, Words};
 use crate::fp;
 use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
 
@@ -58,7 +59,7 @@ pub(crate) enum Space {
     Flat,
     /// Private memory.
     Scratch,
-    /// Device memory behind a buffer descriptor; private memory when it is the one that the kernel was started with.
+    /// Device memory through a buffer descriptor; private memory when it is the one that the kernel was started with.
     Buffer,
     /// Local data share.
     Lds,
@@ -68,8 +69,9 @@ pub(crate) enum Space {
 #[derive(Clone, Debug)]
 pub(crate) struct Inst {
     pub(crate) op: Op,
-    /// Where it runs; [`Unit::Control`] with [`Op::Unsupported`] when it cannot.
+    /// What executes it; [`Unit::Unsupported`] when nothing does.
     pub(crate) unit: Unit,
+    pub(crate) isa: Isa,
     /// First destination register: vector, or scalar by its code.
     pub(crate) dst: u16,
     /// Mask destination, by its code.
@@ -84,6 +86,8 @@ pub(crate) struct Inst {
     pub(crate) op_sel: u8,
     pub(crate) op_sel_hi: u8,
     pub(crate) clamp: bool,
+    /// Scaling of the result: 1 times two, 2 times four, 3 half. It has a meaning only where denormals are flushed.
+    pub(crate) omod: u8,
     /// Relations a comparison counts as true.
     pub(crate) relations: u8,
     /// An atomic that gives the old value back.
@@ -98,9 +102,9 @@ pub(crate) struct Inst {
     pub(crate) place: u8,
     /// Whether the executor's table has a function for it as it is; see [`Inst::finish`].
     pub(crate) quick: bool,
-    /// What it counts together with the waits behind it; see [`Inst::finish`].
+    /// What it counts together with the waits after it; see [`Inst::finish`].
     pub(crate) cost: u16,
-    /// How many further on the next instruction stands that is no wait; see [`Inst::finish`].
+    /// How far on the next instruction is that is not a wait; see [`Inst::finish`].
     pub(crate) stride: u16,
     /// First half of a dual instruction whose halves each overwrite what the other reads.
     pub(crate) entangled: bool,
@@ -111,7 +115,7 @@ pub(crate) struct Inst {
     pub(crate) base: u8,
     /// SMEM and MUBUF: scalar offset by its code, NULL without.
     pub(crate) soffset: u8,
-    /// MUBUF: the address register holds an index, with the offset behind it if `offen` too.
+    /// MUBUF: the address register holds an index, and the one after it the offset if `offen` too.
     pub(crate) idxen: bool,
     /// MUBUF: the address register holds an offset.
     pub(crate) offen: bool,
@@ -119,8 +123,8 @@ pub(crate) struct Inst {
     pub(crate) imm: i32,
     /// Index of the branch target.
     pub(crate) target: u32,
-    /// Byte offset in the text.
-    pub(crate) pc: u32,
+    /// Byte offset from the kernel's entry; negative in functions that lie before it.
+    pub(crate) pc: i32,
     /// DPP, and the register it shuffles.
     pub(crate) dpp: Option<(u16, Dpp)>,
     pub(crate) parts: Option<Box<Parts>>,
@@ -129,10 +133,10 @@ pub(crate) struct Inst {
 impl Inst {
     /// Whether it does nothing: waits, delays, hints.
     fn is_wait(&self) -> bool {
-        matches!(self.op, Op::SNop | Op::SWait | Op::SVersion)
+        self.unit == Unit::Control(Control::Wait)
     }
 
-    /// Whether other lanes may be active behind it; for one that is `quick`.
+    /// Whether other lanes may be active after it; for one that is `quick`.
     pub(super) fn may_set_exec(&self) -> bool {
         // A pair that begins with M0 ends with EXEC.
         let names = |code: u16| (reg::M0..128).contains(&usize::from(code));
@@ -143,21 +147,21 @@ impl Inst {
         self.op.sets_exec() || self.writes_exec || scalar && names(self.dst) || names(u16::from(self.sdst))
     }
 
-    /// Sets what follows from the instruction itself and from those behind it in the program: what goes on after it need
+    /// Sets what follows from the instruction itself and from those `after` it in the program: what goes on after it need
     /// not stop at waits.
-    pub(super) fn finish(&mut self, behind: &[Inst]) {
+    pub(super) fn finish(&mut self, after: &[Inst]) {
         // What changes the program flow, or is done together with its neighbour, goes on in a way of its own.
-        let goes_on = self.unit != Unit::Control && !self.entangled || self.is_wait();
-        let waits = behind.iter().take_while(|inst| goes_on && inst.is_wait());
+        let goes_on = !matches!(self.unit, Unit::Control(_)) && !self.entangled || self.is_wait();
+        let waits = after.iter().take_while(|inst| goes_on && inst.is_wait());
         let waits = waits.count().min(64) as u16;
         self.cost = u16::from(self.weight) + waits;
         self.stride = 1 + waits;
-        self.quick = self.op.is_tabled() && self.dpp.is_none() && self.parts.is_none() && !self.entangled;
+        self.quick = self.unit.is_tabled() && self.dpp.is_none() && self.parts.is_none() && !self.entangled;
     }
 }
 
 /// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one.
-pub(crate) fn lower(inst: &Instruction, pc: u32, out: &mut Vec<Inst>) {
+pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>) {
     let first = single(inst, pc);
     let Some(dual) = &inst.dual else {
         out.push(first);
@@ -175,12 +179,11 @@ pub(crate) fn lower(inst: &Instruction, pc: u32, out: &mut Vec<Inst>) {
     out.extend([first, second]);
 }
 
-fn single(inst: &Instruction, pc: u32) -> Inst {
+fn single(inst: &Instruction, pc: i32) -> Inst {
     let row = inst.row;
     let mut op = row.op;
     let signature = op.signature();
-    // Output scaling is ignored by the card while denormals are kept, and compilers do not emit it then.
-    let mut supported = inst.omod == 0 && !inst.gds;
+    let mut supported = !inst.gds;
     // Signs of packed operands outside the packed format: not documented.
     let pairs = signature
         .src
@@ -192,7 +195,7 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
     if inst.clamp && !float {
         match op.saturated() {
             Some(saturated) => op = saturated,
-            None => supported = false,
+            None => supported &= op.clamps_integers(),
         }
     }
     let mut src = [Src::None; 3];
@@ -205,11 +208,14 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
             _ => 0,
         };
         src[0] = Src::Staged(0);
-        let registers = signature.src.first().map_or(0, |kind| kind.registers(32));
+        let registers = signature.src.first().map_or(0, |kind| kind.registers(inst.lanes));
         // Wider operands know one pattern only.
-        let wide = registers.max(signature.dst.registers(32)) > 1;
+        let wide = registers.max(signature.dst.registers(inst.lanes)) > 1;
         let broadcast = matches!(dpp.shuffle, Shuffle::Dpp16(0x150..=0x15f));
         supported &= !wide || inst.isa != Isa::Rdna3 && broadcast && registers <= 2;
+        // Whole-wave shifts, and broadcasts of a row to those after it, are CDNA's.
+        let across = matches!(dpp.shuffle, Shuffle::Dpp16(0x130..=0x13f | 0x142 | 0x143));
+        supported &= inst.isa != Isa::Rdna3 || !across;
         (from, dpp)
     });
     let parts = inst.sdwa.map(|sdwa| {
@@ -220,8 +226,8 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
             }
         }
         // Sub-dword parts of wider operands: not documented.
-        supported &= signature.src.iter().all(|kind| kind.registers(32) <= 1);
-        supported &= signature.dst.registers(32) == 1 || sdwa.dst == WHOLE;
+        supported &= signature.src.iter().all(|kind| kind.registers(inst.lanes) <= 1);
+        supported &= signature.dst.registers(inst.lanes) == 1 || sdwa.dst == WHOLE;
         Box::new(Parts { from, sdwa })
     });
     let direct = (0..).zip(src.iter().zip(signature.src)).map(|(i, (src, kind))| {
@@ -231,15 +237,15 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
     });
     let direct = direct.sum();
     supported &= modelled_on_cdna3(inst);
-    let unsupported = Op::Unsupported;
-    if !supported {
-        op = unsupported;
-    }
     Inst {
         op,
-        // The same read-modify-writes, by one address for all lanes.
+        isa: inst.isa,
         unit: match op.unit() {
-            Unit::Atomic if inst.format == Format::Smem => Unit::ScalarMemory,
+            _ if !supported => Unit::Unsupported,
+            // The same read-modify-writes, by one address for all lanes.
+            Unit::Atomic(atomic) if inst.format == Format::Smem => {
+                Unit::ScalarMemory(ScalarAccess::Atomic(atomic))
+            }
             unit => unit,
         },
         dst: register(inst.dst),
@@ -251,7 +257,8 @@ fn single(inst: &Instruction, pc: u32) -> Inst {
         abs: inst.abs,
         op_sel: inst.op_sel,
         op_sel_hi: inst.op_sel_hi,
-        clamp: inst.clamp && float,
+        clamp: inst.clamp && (float || op.clamps_integers()),
+        omod: inst.omod,
         relations: row.relations,
         returns: inst.dst != Operand::None,
         writes_exec: row.form == Form::CmpXToo,
@@ -336,8 +343,8 @@ fn space(format: Format) -> Space {
 
 /// The immediate; both offsets of a two-address DS instruction in bytes.
 fn offset(inst: &Instruction) -> i32 {
-    let element = match inst.row.op {
-        Op::DsLoad2B64 | Op::DsStore2B64 | Op::DsExchange2B64 => 8,
+    let element = match inst.row.op.unit() {
+        Unit::Share(Share::Load2(Words::Two) | Share::Store2(Words::Two) | Share::Exchange2(Words::Two)) => 8,
         _ => 4,
     };
     let unit = match inst.row.form {

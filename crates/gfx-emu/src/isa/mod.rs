@@ -11,10 +11,15 @@ pub(crate) mod ops;
 mod print;
 mod program;
 mod tables;
+mod unit;
 
-pub(crate) use instruction::{Dpp, Shuffle, WHOLE};
+pub(crate) use instruction::{Dpp, Isa, Shuffle, WHOLE};
 pub use listing::{Coverage, coverage, disassemble};
-pub(crate) use lower::{AGPR, Inst, Space, Src};
-pub(crate) use ops::{OPS, Op, Unit};
+pub(crate) use lower::{Inst, Space, Src};
+pub(crate) use ops::{OPS, Op};
 pub use program::DecodeError;
-pub(crate) use program::Program;
+pub(crate) use program::{Code, Program};
+pub(crate) use unit::{
+    Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, Relative, ScalarAccess, Share,
+    Smfmac, Transfer, Unit, Wmma, Words, extended,
+};

@@ -1,9 +1,13 @@
-//! THE table of operations: one row an operation, its operand kinds, and for lane-wise and scalar ones the function that
-//! computes it.
+//! THE table of operations: one row an operation, its operand kinds, and what it does: a function, or a [`Unit`].
 //!
 //! An operation is what an instruction does, whatever its encoding: `v_add_f32` as VOP2, VOP3, DPP and one half of a
-//! `v_dual_add_f32` are all [`Op::AddF32`]. Opcode numbers and mnemonics are in `tables.rs`. A row here without its
-//! function, or a row there without its operation, does not compile.
+//! `v_dual_add_f32` are all [`Op::AddF32`]. Opcode numbers and mnemonics are in `tables.rs`. A row without its last column
+//! does not compile, nor does a new variant of what is there without its code in [`crate::exec`].
+
+use super::unit::{
+    Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, Relative, ScalarAccess, Share,
+    Smfmac, Transfer, Unit, Wmma, Words,
+};
 
 /// How an operand is read or written: its width, and whether float modifiers and float constants apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub(crate) enum Kind {
     B512,
     /// 1024 bits.
     B1024,
+    /// 16 rows and columns of 32 bits, spread over the lanes of a wave.
+    Tile,
 }
 
 impl Kind {
@@ -59,6 +65,7 @@ impl Kind {
             Kind::B256 => 8,
             Kind::B512 => 16,
             Kind::B1024 => 32,
+            Kind::Tile => (256 / lanes) as u8,
         }
     }
 
@@ -82,29 +89,6 @@ pub(crate) struct Signature {
     pub(crate) sdst: Kind,
     /// Sources.
     pub(crate) src: &'static [Kind],
-}
-
-/// Which unit executes an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    /// A function of each lane alone.
-    Lane,
-    /// Vector operations that look at other lanes, masks or several registers.
-    Vector,
-    /// Lane-wise comparison.
-    Compare,
-    /// A function of scalars.
-    Scalar,
-    /// Scalar operations on the wave's state: program counter, EXEC, MODE, messages.
-    Control,
-    /// Scalar loads.
-    ScalarMemory,
-    /// Loads and stores.
-    Memory,
-    /// Atomics.
-    Atomic,
-    /// Data-share operations with a rule of their own.
-    Share,
 }
 
 /// Calls `$then!` with every operation, grouped by unit.
@@ -546,265 +530,270 @@ macro_rules! for_each_op {
             SAndNot0WrexecB64: B64 = (B64) |s, e| !s & e;
             SAndNot1WrexecB64: B64 = (B64) |s, e| s & !e;
         }
-        // Everything with a function of its own in exec/.
+        // Vector operations that look at other lanes, masks or several registers: a function of [`crate::exec`] of the wave,
+        // the instruction and the mode, and in brackets the sources that are made ready before it is called.
+        vector {
+            VNop: Void + Void = () [] nothing;
+            ReadFirstLane: B32 + Void = (B32) [] read_first_lane;
+            ReadLane: B32 + Void = (B32, B32) [] read_lane;
+            WriteLane: B32 + Void = (B32, B32) [] write_lane;
+            CndmaskB32: F32 + Void = (F32, F32, Mask) [F32 0, F32 1] select;
+            CndmaskB16: F16 + Void = (F16, F16, Mask) [] select16;
+            AddCoU32: B32 + Mask = (B32, B32) [B32 0, B32 1] add_carry;
+            SubCoU32: B32 + Mask = (B32, B32) [B32 0, B32 1] sub_borrow;
+            SubrevCoU32: B32 + Mask = (B32, B32) [B32 0, B32 1] sub_rev_borrow;
+            AddCoCiU32: B32 + Mask = (B32, B32, Mask) [B32 0, B32 1] add_with_carry;
+            SubCoCiU32: B32 + Mask = (B32, B32, Mask) [B32 0, B32 1] sub_with_borrow;
+            SubrevCoCiU32: B32 + Mask = (B32, B32, Mask) [B32 0, B32 1] sub_rev_with_borrow;
+            DivScaleF32: F32 + Mask = (F32, F32, F32) [] div_scale::<W, lane::F32, fp::F32>;
+            DivScaleF64: F64 + Mask = (F64, F64, F64) [] div_scale::<W, lane::F64, fp::F64>;
+            DivFmasF32: F32 + Void = (F32, F32, F32) [] div_fmas::<W, lane::F32, fp::F32>;
+            DivFmasF64: F64 + Void = (F64, F64, F64) [] div_fmas::<W, lane::F64, fp::F64>;
+            MadU64U32: B64 + Mask = (B32, B32, B64) [B32 0, B32 1, B64 2] mad_unsigned;
+            MadI64I32: I64 + Mask = (B32, B32, I64) [B32 0, B32 1, B64 2] mad_signed;
+            MqsadU32U8: B128 + Void = (B64, B32, B128) [] mqsad;
+            MbcntLo: B32 + Void = (B32, B32) [] count_below::<W, 0>;
+            MbcntHi: B32 + Void = (B32, B32) [] count_below::<W, 32>;
+            Permlane16: B32 + Void = (B32, B32, B32) [] permlane::<W, 0>;
+            Permlanex16: B32 + Void = (B32, B32, B32) [] permlane::<W, 16>;
+            Permlane64: B32 + Void = (B32) [] permlane64;
+            SwapB32: B32 + Void = (B32) [] swap;
+            FmaMixF32: F32 + Void = (Mix, Mix, Mix) [] fma_mix32;
+            FmaMixloF16: F16 + Void = (Mix, Mix, Mix) [] fma_mix16::<W, false>;
+            FmaMixhiF16: F16 + Void = (Mix, Mix, Mix) [] fma_mix16::<W, true>;
+            Dot2F32F16: F32 + Void = (PF16, PF16, F32) [] dot2_f16;
+            Dot2F32Bf16: F32 + Void = (P16, P16, F32) [] dot2_bf16;
+            Dot2F16F16: F16 + Void = (PF16, PF16, F16) [] dot2_half_f16;
+            Dot2Bf16Bf16: B16 + Void = (P16, P16, B16) [] dot2_half_bf16;
+            Dot4I32Iu8: B32 + Void = (B32, B32, B32) [] dot_int::<W, 8>;
+            Dot8I32Iu4: B32 + Void = (B32, B32, B32) [] dot_int::<W, 4>;
+            PkFmaF32: PF32 + Void = (PF32, PF32, PF32) [] pair::fma;
+            PkMulF32: PF32 + Void = (PF32, PF32) [] pair::mul;
+            PkAddF32: PF32 + Void = (PF32, PF32) [] pair::add;
+            PkMovB32: PF32 + Void = (PF32, PF32) [] pair::select;
+        }
+        // Everything else: the last column is the operation's [`Unit`], which says what it does.
         other {
-            // Vector operations that look at other lanes, masks or several registers.
-            Vector VNop: Void + Void = ();
-            Vector ReadFirstLane: B32 + Void = (B32);
-            Vector ReadLane: B32 + Void = (B32, B32);
-            Vector WriteLane: B32 + Void = (B32, B32);
-            Vector CndmaskB32: F32 + Void = (F32, F32, Mask);
-            Vector CndmaskB16: F16 + Void = (F16, F16, Mask);
-            Vector AddCoU32: B32 + Mask = (B32, B32);
-            Vector SubCoU32: B32 + Mask = (B32, B32);
-            Vector SubrevCoU32: B32 + Mask = (B32, B32);
-            Vector AddCoCiU32: B32 + Mask = (B32, B32, Mask);
-            Vector SubCoCiU32: B32 + Mask = (B32, B32, Mask);
-            Vector SubrevCoCiU32: B32 + Mask = (B32, B32, Mask);
-            Vector DivScaleF32: F32 + Mask = (F32, F32, F32);
-            Vector DivScaleF64: F64 + Mask = (F64, F64, F64);
-            Vector DivFmasF32: F32 + Void = (F32, F32, F32);
-            Vector DivFmasF64: F64 + Void = (F64, F64, F64);
-            Vector MadU64U32: B64 + Mask = (B32, B32, B64);
-            Vector MadI64I32: I64 + Mask = (B32, B32, I64);
-            Vector MqsadU32U8: B128 + Void = (B64, B32, B128);
-            Vector MbcntLo: B32 + Void = (B32, B32);
-            Vector MbcntHi: B32 + Void = (B32, B32);
-            Vector Permlane16: B32 + Void = (B32, B32, B32);
-            Vector Permlanex16: B32 + Void = (B32, B32, B32);
-            Vector Permlane64: B32 + Void = (B32);
-            Vector SwapB32: B32 + Void = (B32);
-            Vector MovrelS: B32 + Void = (B32);
-            Vector MovrelD: B32 + Void = (B32);
-            Vector MovrelSd: B32 + Void = (B32);
-            Vector MovrelSd2: B32 + Void = (B32);
-            Vector SwapRel: B32 + Void = (B32);
-            Vector FmaMixF32: F32 + Void = (Mix, Mix, Mix);
-            Vector FmaMixloF16: F16 + Void = (Mix, Mix, Mix);
-            Vector FmaMixhiF16: F16 + Void = (Mix, Mix, Mix);
-            Vector Dot2F32F16: F32 + Void = (PF16, PF16, F32);
-            Vector Dot2F32Bf16: F32 + Void = (P16, P16, F32);
-            Vector Dot2F16F16: F16 + Void = (PF16, PF16, F16);
-            Vector Dot2Bf16Bf16: B16 + Void = (P16, P16, B16);
-            Vector Dot4I32Iu8: B32 + Void = (B32, B32, B32);
-            Vector Dot8I32Iu4: B32 + Void = (B32, B32, B32);
-            Vector WmmaF32F16: B256 + Void = (B256, B256, B256);
-            Vector WmmaF32Bf16: B256 + Void = (B256, B256, B256);
-            Vector WmmaF16F16: B256 + Void = (B256, B256, B256);
-            Vector WmmaBf16Bf16: B256 + Void = (B256, B256, B256);
-            Vector WmmaI32Iu8: B256 + Void = (B128, B128, B256);
-            Vector WmmaI32Iu4: B256 + Void = (B64, B64, B256);
-            Vector PkFmaF32: PF32 + Void = (PF32, PF32, PF32);
-            Vector PkMulF32: PF32 + Void = (PF32, PF32);
-            Vector PkAddF32: PF32 + Void = (PF32, PF32);
-            Vector PkMovB32: PF32 + Void = (PF32, PF32);
+            // Moves by register numbers that M0 changes, and the matrix instructions of RDNA3.
+            MovrelS: B32 + Void = (B32) Unit::MoveRelative(Relative::Source);
+            MovrelD: B32 + Void = (B32) Unit::MoveRelative(Relative::Destination);
+            MovrelSd: B32 + Void = (B32) Unit::MoveRelative(Relative::Both);
+            MovrelSd2: B32 + Void = (B32) Unit::MoveRelative(Relative::Fields);
+            SwapRel: B32 + Void = (B32) Unit::SwapRelative;
+            WmmaF32F16: Tile + Void = (B256, B256, Tile) Unit::Wmma(Wmma { element: F16, narrow: false });
+            WmmaF32Bf16: Tile + Void = (B256, B256, Tile) Unit::Wmma(Wmma { element: Bf16, narrow: false });
+            WmmaF16F16: Tile + Void = (B256, B256, Tile) Unit::Wmma(Wmma { element: F16, narrow: true });
+            WmmaBf16Bf16: Tile + Void = (B256, B256, Tile) Unit::Wmma(Wmma { element: Bf16, narrow: true });
+            WmmaI32Iu8: Tile + Void = (B128, B128, Tile) Unit::Wmma(Wmma { element: I8, narrow: false });
+            WmmaI32Iu4: Tile + Void = (B64, B64, Tile) Unit::Wmma(Wmma { element: I4, narrow: false });
             // Matrix cores: rows and columns, depth, blocks where there are several, element type.
-            Vector Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024);
-            Vector Mfma16x1B4F32: B512 + Void = (B32, B32, B512);
-            Vector Mfma4x1B16F32: B128 + Void = (B32, B32, B128);
-            Vector Mfma32x2F32: B512 + Void = (B32, B32, B512);
-            Vector Mfma16x4F32: B128 + Void = (B32, B32, B128);
-            Vector Mfma32x4B2F16: B1024 + Void = (B64, B64, B1024);
-            Vector Mfma16x4B4F16: B512 + Void = (B64, B64, B512);
-            Vector Mfma4x4B16F16: B128 + Void = (B64, B64, B128);
-            Vector Mfma32x8F16: B512 + Void = (B64, B64, B512);
-            Vector Mfma16x16F16: B128 + Void = (B64, B64, B128);
-            Vector Mfma32x4B2I8: B1024 + Void = (B32, B32, B1024);
-            Vector Mfma16x4B4I8: B512 + Void = (B32, B32, B512);
-            Vector Mfma4x4B16I8: B128 + Void = (B32, B32, B128);
-            Vector Mfma32x16I8: B512 + Void = (B64, B64, B512);
-            Vector Mfma16x32I8: B128 + Void = (B64, B64, B128);
-            Vector Mfma32x4B2Bf16: B1024 + Void = (B64, B64, B1024);
-            Vector Mfma16x4B4Bf16: B512 + Void = (B64, B64, B512);
-            Vector Mfma4x4B16Bf16: B128 + Void = (B64, B64, B128);
-            Vector Mfma32x8Bf16: B512 + Void = (B64, B64, B512);
-            Vector Mfma16x16Bf16: B128 + Void = (B64, B64, B128);
-            Vector Mfma16x4F64: B256 + Void = (B64, B64, B256);
-            Vector Mfma4x4B4F64: B64 + Void = (B64, B64, B64);
-            Vector Mfma16x32Bf8Bf8: B128 + Void = (B64, B64, B128);
-            Vector Mfma16x32Bf8Fp8: B128 + Void = (B64, B64, B128);
-            Vector Mfma16x32Fp8Bf8: B128 + Void = (B64, B64, B128);
-            Vector Mfma16x32Fp8Fp8: B128 + Void = (B64, B64, B128);
-            Vector Mfma32x16Bf8Bf8: B512 + Void = (B64, B64, B512);
-            Vector Mfma32x16Bf8Fp8: B512 + Void = (B64, B64, B512);
-            Vector Mfma32x16Fp8Bf8: B512 + Void = (B64, B64, B512);
-            Vector Mfma32x16Fp8Fp8: B512 + Void = (B64, B64, B512);
-            Vector Mfma32x8I8: B512 + Void = (B32, B32, B512);
-            Vector Mfma16x16I8: B128 + Void = (B32, B32, B128);
-            Vector Mfma32x2B2Bf16: B1024 + Void = (B32, B32, B1024);
-            Vector Mfma16x2B4Bf16: B512 + Void = (B32, B32, B512);
-            Vector Mfma4x2B16Bf16: B128 + Void = (B32, B32, B128);
-            Vector Mfma32x4Bf16: B512 + Void = (B32, B32, B512);
-            Vector Mfma16x8Bf16: B128 + Void = (B32, B32, B128);
-            Vector Mfma16x8Xf32: B128 + Void = (B64, B64, B128);
-            Vector Mfma32x4Xf32: B512 + Void = (B64, B64, B512);
+            Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 1, blocks: 2, a: F32, b: F32 });
+            Mfma16x1B4F32: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 1, blocks: 4, a: F32, b: F32 });
+            Mfma4x1B16F32: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 4, depth: 1, blocks: 16, a: F32, b: F32 });
+            Mfma32x2F32: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 32, depth: 2, blocks: 1, a: F32, b: F32 });
+            Mfma16x4F32: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 16, depth: 4, blocks: 1, a: F32, b: F32 });
+            Mfma32x4B2F16: B1024 + Void = (B64, B64, B1024) Unit::Mfma(Mfma { size: 32, depth: 4, blocks: 2, a: F16, b: F16 });
+            Mfma16x4B4F16: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 16, depth: 4, blocks: 4, a: F16, b: F16 });
+            Mfma4x4B16F16: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 4, depth: 4, blocks: 16, a: F16, b: F16 });
+            Mfma32x8F16: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 8, blocks: 1, a: F16, b: F16 });
+            Mfma16x16F16: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 16, blocks: 1, a: F16, b: F16 });
+            Mfma32x4B2I8: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 4, blocks: 2, a: I8, b: I8 });
+            Mfma16x4B4I8: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 4, blocks: 4, a: I8, b: I8 });
+            Mfma4x4B16I8: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 4, depth: 4, blocks: 16, a: I8, b: I8 });
+            Mfma32x16I8: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: I8, b: I8 });
+            Mfma16x32I8: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: I8, b: I8 });
+            Mfma32x4B2Bf16: B1024 + Void = (B64, B64, B1024) Unit::Mfma(Mfma { size: 32, depth: 4, blocks: 2, a: Bf16, b: Bf16 });
+            Mfma16x4B4Bf16: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 16, depth: 4, blocks: 4, a: Bf16, b: Bf16 });
+            Mfma4x4B16Bf16: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 4, depth: 4, blocks: 16, a: Bf16, b: Bf16 });
+            Mfma32x8Bf16: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 8, blocks: 1, a: Bf16, b: Bf16 });
+            Mfma16x16Bf16: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 16, blocks: 1, a: Bf16, b: Bf16 });
+            Mfma16x4F64: B256 + Void = (B64, B64, B256) Unit::Mfma(Mfma { size: 16, depth: 4, blocks: 1, a: F64, b: F64 });
+            Mfma4x4B4F64: B64 + Void = (B64, B64, B64) Unit::Mfma(Mfma { size: 4, depth: 4, blocks: 4, a: F64, b: F64 });
+            Mfma16x32Bf8Bf8: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: Bf8, b: Bf8 });
+            Mfma16x32Bf8Fp8: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: Bf8, b: Fp8 });
+            Mfma16x32Fp8Bf8: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: Fp8, b: Bf8 });
+            Mfma16x32Fp8Fp8: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: Fp8, b: Fp8 });
+            Mfma32x16Bf8Bf8: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: Bf8, b: Bf8 });
+            Mfma32x16Bf8Fp8: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: Bf8, b: Fp8 });
+            Mfma32x16Fp8Bf8: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: Fp8, b: Bf8 });
+            Mfma32x16Fp8Fp8: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: Fp8, b: Fp8 });
+            Mfma32x8I8: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 32, depth: 8, blocks: 1, a: I8, b: I8 });
+            Mfma16x16I8: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 16, depth: 16, blocks: 1, a: I8, b: I8 });
+            Mfma32x2B2Bf16: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 2, blocks: 2, a: Bf16, b: Bf16 });
+            Mfma16x2B4Bf16: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 2, blocks: 4, a: Bf16, b: Bf16 });
+            Mfma4x2B16Bf16: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 4, depth: 2, blocks: 16, a: Bf16, b: Bf16 });
+            Mfma32x4Bf16: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 32, depth: 4, blocks: 1, a: Bf16, b: Bf16 });
+            Mfma16x8Bf16: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 16, depth: 8, blocks: 1, a: Bf16, b: Bf16 });
+            Mfma16x8Xf32: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 8, blocks: 1, a: Xf32, b: Xf32 });
+            Mfma32x4Xf32: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 4, blocks: 1, a: Xf32, b: Xf32 });
             // Sparse matrix cores: rows and columns, depth, element types. The third source says which elements of A there are.
-            Vector Smfmac16x32F16: B128 + Void = (B64, B128, B32);
-            Vector Smfmac32x16F16: B512 + Void = (B64, B128, B32);
-            Vector Smfmac16x32Bf16: B128 + Void = (B64, B128, B32);
-            Vector Smfmac32x16Bf16: B512 + Void = (B64, B128, B32);
-            Vector Smfmac16x64I8: B128 + Void = (B64, B128, B32);
-            Vector Smfmac32x32I8: B512 + Void = (B64, B128, B32);
-            Vector Smfmac16x64Bf8Bf8: B128 + Void = (B64, B128, B32);
-            Vector Smfmac16x64Bf8Fp8: B128 + Void = (B64, B128, B32);
-            Vector Smfmac16x64Fp8Bf8: B128 + Void = (B64, B128, B32);
-            Vector Smfmac16x64Fp8Fp8: B128 + Void = (B64, B128, B32);
-            Vector Smfmac32x32Bf8Bf8: B512 + Void = (B64, B128, B32);
-            Vector Smfmac32x32Bf8Fp8: B512 + Void = (B64, B128, B32);
-            Vector Smfmac32x32Fp8Bf8: B512 + Void = (B64, B128, B32);
-            Vector Smfmac32x32Fp8Fp8: B512 + Void = (B64, B128, B32);
+            Smfmac16x32F16: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 32, a: F16, b: F16 });
+            Smfmac32x16F16: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 16, a: F16, b: F16 });
+            Smfmac16x32Bf16: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 32, a: Bf16, b: Bf16 });
+            Smfmac32x16Bf16: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 16, a: Bf16, b: Bf16 });
+            Smfmac16x64I8: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: I8, b: I8 });
+            Smfmac32x32I8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: I8, b: I8 });
+            Smfmac16x64Bf8Bf8: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: Bf8, b: Bf8 });
+            Smfmac16x64Bf8Fp8: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: Bf8, b: Fp8 });
+            Smfmac16x64Fp8Bf8: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: Fp8, b: Bf8 });
+            Smfmac16x64Fp8Fp8: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: Fp8, b: Fp8 });
+            Smfmac32x32Bf8Bf8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Bf8, b: Bf8 });
+            Smfmac32x32Bf8Fp8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Bf8, b: Fp8 });
+            Smfmac32x32Fp8Bf8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Fp8, b: Bf8 });
+            Smfmac32x32Fp8Fp8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Fp8, b: Fp8 });
             // Program flow and wave state.
-            Control SNop: Void + Void = ();
-            Control SWait: Void + Void = (B32);
-            Control SBranch: Void + Void = ();
-            Control SCbranchScc0: Void + Void = ();
-            Control SCbranchScc1: Void + Void = ();
-            Control SCbranchVccz: Void + Void = ();
-            Control SCbranchVccnz: Void + Void = ();
-            Control SCbranchExecz: Void + Void = ();
-            Control SCbranchExecnz: Void + Void = ();
-            Control SCbranchDebug: Void + Void = ();
-            Control SSubvectorLoopBegin: B32 + Void = ();
-            Control SSubvectorLoopEnd: B32 + Void = ();
-            Control SEndpgm: Void + Void = ();
-            Control SBarrier: Void + Void = ();
-            Control SSendmsg: Void + Void = ();
-            Control STrap: Void + Void = ();
-            Control SRoundMode: Void + Void = ();
-            Control SDenormMode: Void + Void = ();
-            Control SGetreg: B32 + Void = ();
-            Control SSetreg: Void + Void = (B32);
-            Control SSetregImm32: Void + Void = (B32);
-            Control SGetpc: B64 + Void = ();
-            Control SSetpc: Void + Void = (B64);
-            Control SSwappc: B64 + Void = (B64);
-            Control SCall: B64 + Void = ();
-            Control SMovrelsB32: B32 + Void = (B32);
-            Control SMovrelsB64: B64 + Void = (B64);
-            Control SMovreldB32: B32 + Void = (B32);
-            Control SMovreldB64: B64 + Void = (B64);
-            Control SMovrelsd2B32: B32 + Void = (B32);
-            Control SVersion: Void + Void = ();
-            Control STime: B64 + Void = ();
-            Control SSetGprIdxOn: Void + Void = (B32);
-            Control SSetGprIdxIdx: Void + Void = (B32);
-            Control SSetGprIdxMode: Void + Void = ();
-            Control SSetGprIdxOff: Void + Void = ();
-            // The row is there for the printer; executing it is an error that names it.
-            Control Unsupported: Void + Void = ();
-            Control UnsupportedB32: B32 + Void = (B32);
-            Control UnsupportedB64: B64 + Void = (B32);
-            Control UnsupportedS64: Void + Void = (B64);
-            Control UnsupportedS32: Void + Void = (B32);
-            Control UnsupportedS32S32: Void + Void = (B32, B32);
-            Control UnsupportedS64S32: Void + Void = (B64, B32);
-            Control UnsupportedS64S64: Void + Void = (B64, B64);
-            Control UnsupportedFork: B64 + Void = ();
-            Control UnsupportedMad: F32 + Void = (F32, F32, F32);
-            Control UnsupportedSr: B32 + Void = (F32, B32);
+            SNop: Void + Void = () Unit::Control(Wait);
+            SWait: Void + Void = (B32) Unit::Control(Wait);
+            SBranch: Void + Void = () Unit::Control(Branch(Always));
+            SCbranchScc0: Void + Void = () Unit::Control(Branch(Scc(false)));
+            SCbranchScc1: Void + Void = () Unit::Control(Branch(Scc(true)));
+            SCbranchVccz: Void + Void = () Unit::Control(Branch(VccIsZero(true)));
+            SCbranchVccnz: Void + Void = () Unit::Control(Branch(VccIsZero(false)));
+            SCbranchExecz: Void + Void = () Unit::Control(Branch(ExecIsZero(true)));
+            SCbranchExecnz: Void + Void = () Unit::Control(Branch(ExecIsZero(false)));
+            SCbranchDebug: Void + Void = () Unit::Control(Branch(Debugger));
+            SSubvectorLoopBegin: B32 + Void = () Unit::Unsupported;
+            SSubvectorLoopEnd: B32 + Void = () Unit::Unsupported;
+            SEndpgm: Void + Void = () Unit::Control(End);
+            SBarrier: Void + Void = () Unit::Control(Barrier);
+            SSendmsg: Void + Void = () Unit::Control(Message);
+            STrap: Void + Void = () Unit::Control(Trap);
+            SRoundMode: Void + Void = () Unit::Control(RoundMode);
+            SDenormMode: Void + Void = () Unit::Control(DenormMode);
+            SGetreg: B32 + Void = () Unit::Control(GetRegister);
+            SSetreg: Void + Void = (B32) Unit::Control(SetRegister);
+            SSetregImm32: Void + Void = (B32) Unit::Control(SetRegister);
+            SGetpc: B64 + Void = () Unit::Control(GetPc);
+            SSetpc: Void + Void = (B64) Unit::Control(SetPc);
+            SSwappc: B64 + Void = (B64) Unit::Control(SwapPc);
+            SCall: B64 + Void = () Unit::Control(Call);
+            SMovrelsB32: B32 + Void = (B32) Unit::Control(MoveRelative(Relative::Source, One));
+            SMovrelsB64: B64 + Void = (B64) Unit::Control(MoveRelative(Relative::Source, Two));
+            SMovreldB32: B32 + Void = (B32) Unit::Control(MoveRelative(Relative::Destination, One));
+            SMovreldB64: B64 + Void = (B64) Unit::Control(MoveRelative(Relative::Destination, Two));
+            SMovrelsd2B32: B32 + Void = (B32) Unit::Control(MoveRelative(Relative::Fields, One));
+            SVersion: Void + Void = () Unit::Control(Wait);
+            STime: B64 + Void = () Unit::Control(Time);
+            SSendmsgRtnB32: B32 + Void = () Unit::Control(MessageReturn(One));
+            SSendmsgRtnB64: B64 + Void = () Unit::Control(MessageReturn(Two));
+            SSetGprIdxOn: Void + Void = (B32) Unit::Control(IndexOn);
+            SSetGprIdxIdx: Void + Void = (B32) Unit::Control(IndexValue);
+            SSetGprIdxMode: Void + Void = () Unit::Control(IndexMode);
+            SSetGprIdxOff: Void + Void = () Unit::Control(IndexOff);
+            // These rows are for the printer.
+            Unsupported: Void + Void = () Unit::Unsupported;
+            UnsupportedB32: B32 + Void = (B32) Unit::Unsupported;
+            UnsupportedS64: Void + Void = (B64) Unit::Unsupported;
+            UnsupportedS32: Void + Void = (B32) Unit::Unsupported;
+            UnsupportedS32S32: Void + Void = (B32, B32) Unit::Unsupported;
+            UnsupportedS64S32: Void + Void = (B64, B32) Unit::Unsupported;
+            UnsupportedS64S64: Void + Void = (B64, B64) Unit::Unsupported;
+            UnsupportedFork: B64 + Void = () Unit::Unsupported;
+            UnsupportedMad: F32 + Void = (F32, F32, F32) Unit::Unsupported;
+            UnsupportedSr: B32 + Void = (F32, B32) Unit::Unsupported;
             // Scalar loads.
-            ScalarMemory SLoadB32: B32 + Void = ();
-            ScalarMemory SLoadB64: B64 + Void = ();
-            ScalarMemory SLoadB128: B128 + Void = ();
-            ScalarMemory SLoadB256: B256 + Void = ();
-            ScalarMemory SLoadB512: B512 + Void = ();
-            ScalarMemory SBufferLoadB32: B32 + Void = ();
-            ScalarMemory SBufferLoadB64: B64 + Void = ();
-            ScalarMemory SBufferLoadB128: B128 + Void = ();
-            ScalarMemory SBufferLoadB256: B256 + Void = ();
-            ScalarMemory SBufferLoadB512: B512 + Void = ();
-            ScalarMemory SStoreB32: Void + Void = (B32);
-            ScalarMemory SStoreB64: Void + Void = (B64);
-            ScalarMemory SStoreB128: Void + Void = (B128);
+            SLoadB32: B32 + Void = () Unit::ScalarMemory(ScalarAccess::Load(1));
+            SLoadB64: B64 + Void = () Unit::ScalarMemory(ScalarAccess::Load(2));
+            SLoadB128: B128 + Void = () Unit::ScalarMemory(ScalarAccess::Load(4));
+            SLoadB256: B256 + Void = () Unit::ScalarMemory(ScalarAccess::Load(8));
+            SLoadB512: B512 + Void = () Unit::ScalarMemory(ScalarAccess::Load(16));
+            SBufferLoadB32: B32 + Void = () Unit::ScalarMemory(ScalarAccess::Load(1));
+            SBufferLoadB64: B64 + Void = () Unit::ScalarMemory(ScalarAccess::Load(2));
+            SBufferLoadB128: B128 + Void = () Unit::ScalarMemory(ScalarAccess::Load(4));
+            SBufferLoadB256: B256 + Void = () Unit::ScalarMemory(ScalarAccess::Load(8));
+            SBufferLoadB512: B512 + Void = () Unit::ScalarMemory(ScalarAccess::Load(16));
+            SStoreB32: Void + Void = (B32) Unit::ScalarMemory(ScalarAccess::Store(1));
+            SStoreB64: Void + Void = (B64) Unit::ScalarMemory(ScalarAccess::Store(2));
+            SStoreB128: Void + Void = (B128) Unit::ScalarMemory(ScalarAccess::Store(4));
             // Loads and stores of any address space.
-            Memory LoadU8: B32 + Void = ();
-            Memory LoadI8: B32 + Void = ();
-            Memory LoadU16: B32 + Void = ();
-            Memory LoadI16: B32 + Void = ();
-            Memory LoadB32: B32 + Void = ();
-            Memory LoadB64: B64 + Void = ();
-            Memory LoadB96: B96 + Void = ();
-            Memory LoadB128: B128 + Void = ();
-            Memory LoadD16U8: B32 + Void = ();
-            Memory LoadD16I8: B32 + Void = ();
-            Memory LoadD16B16: B32 + Void = ();
-            Memory LoadD16HiU8: B32 + Void = ();
-            Memory LoadD16HiI8: B32 + Void = ();
-            Memory LoadD16HiB16: B32 + Void = ();
-            Memory StoreB8: Void + Void = (B32);
-            Memory StoreB16: Void + Void = (B32);
-            Memory StoreB32: Void + Void = (B32);
-            Memory StoreB64: Void + Void = (B64);
-            Memory StoreB96: Void + Void = (B96);
-            Memory StoreB128: Void + Void = (B128);
-            Memory StoreD16HiB8: Void + Void = (B32);
-            Memory StoreD16HiB16: Void + Void = (B32);
-            Memory LoadAddtid: B32 + Void = ();
-            Memory StoreAddtid: Void + Void = (B32);
-            Memory LoadLdsU8: Void + Void = ();
-            Memory LoadLdsI8: Void + Void = ();
-            Memory LoadLdsU16: Void + Void = ();
-            Memory LoadLdsI16: Void + Void = ();
-            Memory LoadLdsB32: Void + Void = ();
+            LoadU8: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 1, signed: false, half: None }));
+            LoadI8: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 1, signed: true, half: None }));
+            LoadU16: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 2, signed: false, half: None }));
+            LoadI16: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 2, signed: true, half: None }));
+            LoadB32: B32 + Void = () Unit::Memory(Load(One));
+            LoadB64: B64 + Void = () Unit::Memory(Load(Two));
+            LoadB96: B96 + Void = () Unit::Memory(Load(Three));
+            LoadB128: B128 + Void = () Unit::Memory(Load(Four));
+            LoadD16U8: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 1, signed: false, half: Some(false) }));
+            LoadD16I8: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 1, signed: true, half: Some(false) }));
+            LoadD16B16: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 2, signed: false, half: Some(false) }));
+            LoadD16HiU8: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 1, signed: false, half: Some(true) }));
+            LoadD16HiI8: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 1, signed: true, half: Some(true) }));
+            LoadD16HiB16: B32 + Void = () Unit::Memory(LoadPart(Part { bytes: 2, signed: false, half: Some(true) }));
+            StoreB8: Void + Void = (B32) Unit::Memory(StorePart { bytes: 1, high: false });
+            StoreB16: Void + Void = (B32) Unit::Memory(StorePart { bytes: 2, high: false });
+            StoreB32: Void + Void = (B32) Unit::Memory(Store(One));
+            StoreB64: Void + Void = (B64) Unit::Memory(Store(Two));
+            StoreB96: Void + Void = (B96) Unit::Memory(Store(Three));
+            StoreB128: Void + Void = (B128) Unit::Memory(Store(Four));
+            StoreD16HiB8: Void + Void = (B32) Unit::Memory(StorePart { bytes: 1, high: true });
+            StoreD16HiB16: Void + Void = (B32) Unit::Memory(StorePart { bytes: 2, high: true });
+            LoadAddtid: B32 + Void = () Unit::Memory(LoadAtLane);
+            StoreAddtid: Void + Void = (B32) Unit::Memory(StoreAtLane);
+            LoadLdsU8: Void + Void = () Unit::Memory(LoadToShare { bytes: 1, signed: false });
+            LoadLdsI8: Void + Void = () Unit::Memory(LoadToShare { bytes: 1, signed: true });
+            LoadLdsU16: Void + Void = () Unit::Memory(LoadToShare { bytes: 2, signed: false });
+            LoadLdsI16: Void + Void = () Unit::Memory(LoadToShare { bytes: 2, signed: true });
+            LoadLdsB32: Void + Void = () Unit::Memory(LoadToShare { bytes: 4, signed: false });
             // Read-modify-writes of any address space; the instruction says whether the old value is wanted.
-            Atomic AtomicSwapB32: B32 + Void = (B32);
-            Atomic AtomicCmpswapB32: B32 + Void = (B64);
-            Atomic AtomicAddU32: B32 + Void = (B32);
-            Atomic AtomicSubU32: B32 + Void = (B32);
-            Atomic AtomicRsubU32: B32 + Void = (B32);
-            Atomic AtomicCsubU32: B32 + Void = (B32);
-            Atomic AtomicMinI32: B32 + Void = (B32);
-            Atomic AtomicMinU32: B32 + Void = (B32);
-            Atomic AtomicMaxI32: B32 + Void = (B32);
-            Atomic AtomicMaxU32: B32 + Void = (B32);
-            Atomic AtomicAndB32: B32 + Void = (B32);
-            Atomic AtomicOrB32: B32 + Void = (B32);
-            Atomic AtomicXorB32: B32 + Void = (B32);
-            Atomic AtomicIncU32: B32 + Void = (B32);
-            Atomic AtomicDecU32: B32 + Void = (B32);
-            Atomic AtomicMskorB32: B32 + Void = (B32, B32);
-            Atomic AtomicCmpswapF32: B32 + Void = (B64);
-            Atomic AtomicMinF32: B32 + Void = (B32);
-            Atomic AtomicMaxF32: B32 + Void = (B32);
-            Atomic AtomicAddF32: B32 + Void = (B32);
-            Atomic AtomicPkAddF16: B32 + Void = (B32);
-            Atomic AtomicPkAddBf16: B32 + Void = (B32);
-            Atomic AtomicSwapB64: B64 + Void = (B64);
-            Atomic AtomicCmpswapB64: B64 + Void = (B128);
-            Atomic AtomicAddU64: B64 + Void = (B64);
-            Atomic AtomicSubU64: B64 + Void = (B64);
-            Atomic AtomicRsubU64: B64 + Void = (B64);
-            Atomic AtomicMinI64: B64 + Void = (B64);
-            Atomic AtomicMinU64: B64 + Void = (B64);
-            Atomic AtomicMaxI64: B64 + Void = (B64);
-            Atomic AtomicMaxU64: B64 + Void = (B64);
-            Atomic AtomicAndB64: B64 + Void = (B64);
-            Atomic AtomicOrB64: B64 + Void = (B64);
-            Atomic AtomicXorB64: B64 + Void = (B64);
-            Atomic AtomicIncU64: B64 + Void = (B64);
-            Atomic AtomicDecU64: B64 + Void = (B64);
-            Atomic AtomicMskorB64: B64 + Void = (B64, B64);
-            Atomic AtomicMinF64: B64 + Void = (B64);
-            Atomic AtomicMaxF64: B64 + Void = (B64);
-            Atomic AtomicAddF64: B64 + Void = (B64);
-            Atomic AtomicCondxchg32B64: B64 + Void = (B64);
+            AtomicSwapB32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Swap));
+            AtomicCmpswapB32: B32 + Void = (B64) Unit::Atomic(Dword(Atomic32::CompareSwap));
+            AtomicAddU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Add));
+            AtomicSubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Sub));
+            AtomicRsubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::ReverseSub));
+            AtomicCsubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::ClampedSub));
+            AtomicMinI32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MinSigned));
+            AtomicMinU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MinUnsigned));
+            AtomicMaxI32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MaxSigned));
+            AtomicMaxU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MaxUnsigned));
+            AtomicAndB32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::And));
+            AtomicOrB32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Or));
+            AtomicXorB32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Xor));
+            AtomicIncU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Inc));
+            AtomicDecU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Dec));
+            AtomicMskorB32: B32 + Void = (B32, B32) Unit::Atomic(Dword(Atomic32::MaskOr));
+            AtomicCmpswapF32: B32 + Void = (B64) Unit::Atomic(Dword(Atomic32::CompareSwapFloat));
+            AtomicMinF32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MinFloat));
+            AtomicMaxF32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MaxFloat));
+            AtomicAddF32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::AddFloat));
+            AtomicPkAddF16: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::PackedAddF16));
+            AtomicPkAddBf16: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::PackedAddBf16));
+            AtomicSwapB64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Swap));
+            AtomicCmpswapB64: B64 + Void = (B128) Unit::Atomic(Qword(Atomic64::CompareSwap));
+            AtomicAddU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Add));
+            AtomicSubU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Sub));
+            AtomicRsubU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::ReverseSub));
+            AtomicMinI64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MinSigned));
+            AtomicMinU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MinUnsigned));
+            AtomicMaxI64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MaxSigned));
+            AtomicMaxU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MaxUnsigned));
+            AtomicAndB64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::And));
+            AtomicOrB64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Or));
+            AtomicXorB64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Xor));
+            AtomicIncU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Inc));
+            AtomicDecU64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::Dec));
+            AtomicMskorB64: B64 + Void = (B64, B64) Unit::Atomic(Qword(Atomic64::MaskOr));
+            AtomicMinF64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MinFloat));
+            AtomicMaxF64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MaxFloat));
+            AtomicAddF64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::AddFloat));
+            AtomicCondxchg32B64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::ExchangeMarked));
             // The data share alone: value and comparand in two operands, two addresses, lane exchange.
-            Share DsCmpstoreB32: B32 + Void = (B32, B32);
-            Share DsCmpstoreB64: B64 + Void = (B64, B64);
-            Share DsCmpstoreF32: B32 + Void = (B32, B32);
-            Share DsCmpstoreF64: B64 + Void = (B64, B64);
-            Share DsWrap: B32 + Void = (B32, B32);
-            Share DsLoad2B32: B64 + Void = ();
-            Share DsLoad2B64: B128 + Void = ();
-            Share DsStore2B32: Void + Void = (B32, B32);
-            Share DsStore2B64: Void + Void = (B64, B64);
-            Share DsExchange2B32: B64 + Void = (B32, B32);
-            Share DsExchange2B64: B128 + Void = (B64, B64);
-            Share DsSwizzle: B32 + Void = ();
-            Share DsPermute: B32 + Void = (B32);
-            Share DsBpermute: B32 + Void = (B32);
-            Share DsConsume: B32 + Void = ();
-            Share DsAppend: B32 + Void = ();
+            DsCmpstoreB32: B32 + Void = (B32, B32) Unit::Atomic(Dword(Atomic32::CompareSwap));
+            DsCmpstoreB64: B64 + Void = (B64, B64) Unit::Atomic(Qword(Atomic64::CompareSwap));
+            DsCmpstoreF32: B32 + Void = (B32, B32) Unit::Atomic(Dword(Atomic32::CompareSwapFloat));
+            DsCmpstoreF64: B64 + Void = (B64, B64) Unit::Atomic(Qword(Atomic64::CompareSwapFloat));
+            DsWrap: B32 + Void = (B32, B32) Unit::Atomic(Dword(Atomic32::Wrap));
+            DsLoad2B32: B64 + Void = () Unit::Share(Load2(One));
+            DsLoad2B64: B128 + Void = () Unit::Share(Load2(Two));
+            DsStore2B32: Void + Void = (B32, B32) Unit::Share(Store2(One));
+            DsStore2B64: Void + Void = (B64, B64) Unit::Share(Store2(Two));
+            DsExchange2B32: B64 + Void = (B32, B32) Unit::Share(Exchange2(One));
+            DsExchange2B64: B128 + Void = (B64, B64) Unit::Share(Exchange2(Two));
+            DsSwizzle: B32 + Void = () Unit::Share(Swizzle);
+            DsPermute: B32 + Void = (B32) Unit::Share(Permute);
+            DsBpermute: B32 + Void = (B32) Unit::Share(Bpermute);
+            DsConsume: B32 + Void = () Unit::Share(Consume);
+            DsAppend: B32 + Void = () Unit::Share(Append);
         }
     } };
 }
@@ -822,14 +811,15 @@ macro_rules! define {
         scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
         exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
         exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
-        other { $($u:ident $n:ident: $nd:ident + $nm:ident = ($($ns:ident),*);)* }
+        vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($vr:tt)*] $vf:expr;)* }
+        other { $($n:ident: $nd:ident + $nm:ident = ($($ns:ident),*) $nu:expr;)* }
     ) => {
         /// What an instruction does, whatever its encoding. Names follow the mnemonics without `v_` and encoding suffix;
         /// scalar operations begin with `S`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub(crate) enum Op {
-            $($ti,)* $($tf,)* $($pi,)* $($pf,)* $($c,)* $($s,)* $($x,)* $($o,)* $($e,)* $($g,)* $($n,)*
+            $($ti,)* $($tf,)* $($pi,)* $($pf,)* $($c,)* $($s,)* $($x,)* $($o,)* $($e,)* $($g,)* $($v,)* $($n,)*
         }
 
         impl Op {
@@ -846,6 +836,7 @@ macro_rules! define {
                     $(Op::$o => (Kind::$od, Kind::Void, &[$(Kind::$os),*]),)*
                     $(Op::$e => (Kind::$ed, Kind::Void, &[$(Kind::$es),*]),)*
                     $(Op::$g => (Kind::$gd, Kind::Void, &[$(Kind::$gs),*]),)*
+                    $(Op::$v => (Kind::$vd, Kind::$vm, &[$(Kind::$vs),*]),)*
                     $(Op::$n => (Kind::$nd, Kind::$nm, &[$(Kind::$ns),*]),)*
                 };
                 Signature { dst, sdst, src }
@@ -853,11 +844,22 @@ macro_rules! define {
 
             /// The unit that executes it.
             pub(crate) fn unit(self) -> Unit {
+                use Atomic::{Dword, Qword};
+                use Condition::{Always, Debugger, ExecIsZero, Scc, VccIsZero};
+                use Control::{
+                    Barrier, Branch, Call, DenormMode, End, GetPc, GetRegister, IndexMode, IndexOff, IndexOn, IndexValue,
+                    Message, MessageReturn, MoveRelative, RoundMode, SetPc, SetRegister, SwapPc, Time, Trap, Wait,
+                };
+                use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};
+                use Share::{Append, Bpermute, Consume, Exchange2, Load2, Permute, Store2, Swizzle};
+                use Transfer::{Load, LoadAtLane, LoadPart, LoadToShare, Store, StoreAtLane, StorePart};
+                use Words::{Four, One, Three, Two};
                 match self {
                     $(Op::$ti)|* | $(Op::$tf)|* | $(Op::$pi)|* | $(Op::$pf)|* => Unit::Lane,
                     $(Op::$c)|* => Unit::Compare,
                     $(Op::$s)|* | $(Op::$x)|* | $(Op::$o)|* | $(Op::$e)|* | $(Op::$g)|* => Unit::Scalar,
-                    $(Op::$n => Unit::$u,)*
+                    $(Op::$v)|* => Unit::Vector,
+                    $(Op::$n => $nu,)*
                 }
             }
 
@@ -869,7 +871,7 @@ macro_rules! define {
 
         /// How many operations there are.
         pub(crate) const OPS: usize = [
-            $(Op::$ti,)* $(Op::$tf,)* $(Op::$pi,)* $(Op::$pf,)* $(Op::$c,)* $(Op::$s,)* $(Op::$x,)* $(Op::$o,)* $(Op::$e,)* $(Op::$g,)* $(Op::$n,)*
+            $(Op::$ti,)* $(Op::$tf,)* $(Op::$pi,)* $(Op::$pf,)* $(Op::$c,)* $(Op::$s,)* $(Op::$x,)* $(Op::$o,)* $(Op::$e,)* $(Op::$g,)* $(Op::$v,)* $(Op::$n,)*
         ]
         .len();
     };
@@ -877,37 +879,6 @@ macro_rules! define {
 for_each_op!(define);
 
 impl Op {
-    /// Whether the executor's table has a function for it: it cannot fail, and needs no more than registers.
-    pub(crate) fn is_tabled(self) -> bool {
-        match self.unit() {
-            Unit::Lane | Unit::Compare | Unit::Scalar => true,
-            Unit::Vector => matches!(
-                self,
-                Op::ReadFirstLane
-                    | Op::ReadLane
-                    | Op::WriteLane
-                    | Op::CndmaskB32
-                    | Op::AddCoU32
-                    | Op::SubCoU32
-                    | Op::SubrevCoU32
-                    | Op::AddCoCiU32
-                    | Op::SubCoCiU32
-                    | Op::SubrevCoCiU32
-                    | Op::DivScaleF32
-                    | Op::DivFmasF32
-                    | Op::MadU64U32
-                    | Op::MadI64I32
-                    | Op::MbcntLo
-                    | Op::MbcntHi
-                    | Op::FmaMixF32
-                    | Op::PkFmaF32
-                    | Op::PkMulF32
-                    | Op::PkAddF32
-            ),
-            _ => false,
-        }
-    }
-
     /// The operation that a set clamp bit asks for: integer results saturate. `None` when the manual gives it no meaning
     /// that is modelled; float results are clamped to 0..=1 where they are written.
     pub(crate) fn saturated(self) -> Option<Op> {
@@ -932,5 +903,22 @@ impl Op {
             Op::PkMadU16 => Op::PkMadU16Sat,
             _ => return None,
         })
+    }
+
+    /// Whether the operation saturates its integer result itself when the clamp bit is set.
+    pub(crate) fn clamps_integers(self) -> bool {
+        matches!(
+            self,
+            Op::AddCoU32
+                | Op::SubCoU32
+                | Op::SubrevCoU32
+                | Op::AddCoCiU32
+                | Op::SubCoCiU32
+                | Op::SubrevCoCiU32
+                | Op::Dot4I32Iu8
+                | Op::Dot8I32Iu4
+                | Op::WmmaI32Iu8
+                | Op::WmmaI32Iu4
+        )
     }
 }

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 
 use super::immediate;
 use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
-use super::ops::{Kind, Op, Unit};
+use super::ops::{Kind, Op};
 use super::tables::Form;
+use super::unit::Unit;
 
 /// The instruction in assembly text.
 pub(crate) fn print(inst: &Instruction) -> String {
@@ -30,7 +31,7 @@ const TO_LDS: &str = " lds";
 
 /// Mnemonic with address space and encoding suffix.
 fn mnemonic(inst: &Instruction) -> String {
-    // Where the data goes stands behind the modifiers.
+    // Where the data goes is printed after the modifiers.
     let name = inst.row.mnemonic.trim_end_matches(TO_LDS);
     let prefix = match inst.format {
         Format::Flat => "flat_",
@@ -67,9 +68,9 @@ fn operands(inst: &Instruction) -> Vec<String> {
         Format::Ds => ds(inst),
         Format::Flat | Format::Scratch | Format::Global => flat(inst),
         Format::Mubuf => buffer(inst),
-        Format::Sop1 if matches!(inst.row.op, Op::UnsupportedB32 | Op::UnsupportedB64) => {
+        Format::Sop1 if matches!(inst.row.op, Op::SSendmsgRtnB32 | Op::SSendmsgRtnB64) => {
             vec![
-                operand(inst.isa, inst.dst, signature.dst),
+                operand(inst, inst.dst, signature.dst),
                 format!("sendmsg({})", inst.imm),
             ]
         }
@@ -77,10 +78,10 @@ fn operands(inst: &Instruction) -> Vec<String> {
             let mut list = Vec::new();
             // A comparison that writes EXEC does not name it.
             if inst.dst != Operand::None && inst.row.form != Form::CmpX {
-                list.push(operand(inst.isa, inst.dst, signature.dst));
+                list.push(operand(inst, inst.dst, signature.dst));
             }
             if inst.sdst != Operand::None {
-                list.push(operand(inst.isa, inst.sdst, signature.sdst));
+                list.push(operand(inst, inst.sdst, signature.sdst));
             }
             let implied = usize::from(inst.row.form == Form::Acc);
             for i in 0..signature.src.len() - implied {
@@ -100,12 +101,12 @@ fn operands(inst: &Instruction) -> Vec<String> {
 
 /// A source with its `neg` and `abs`.
 fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
-    // Packed formats list the signs behind the operands, except for mixed precision.
+    // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind == Kind::Mix,
         Format::Vop2 | Format::Vop3 if inst.isa != Isa::Rdna3 => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
-        // Double precision lists them behind the operands, like the packed formats.
+        // Double precision lists them after the operands, like the packed formats.
         Format::Mai => false,
         _ => kind.is_float(),
     };
@@ -117,7 +118,7 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
         _ if matches!((inst.row.form, i), (Form::Mk, 1) | (Form::Ak, 2)) => Kind::B32,
         _ => kind,
     };
-    let text = operand(inst.isa, inst.src[i], kind);
+    let text = operand(inst, inst.src[i], kind);
     if let Some(sdwa) = inst.sdwa
         && !inline
         && i < 2
@@ -137,13 +138,13 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
 }
 
 /// One operand of a kind.
-pub(crate) fn operand(isa: Isa, operand: Operand, kind: Kind) -> String {
-    let count = kind.registers(isa.lanes());
+fn operand(inst: &Instruction, operand: Operand, kind: Kind) -> String {
+    let count = kind.registers(inst.lanes);
     match operand {
         Operand::None => "off".into(),
         Operand::Vgpr(n) => registers("v", n, count),
         Operand::Agpr(n) => registers("a", n, count),
-        Operand::Scalar(n) => scalar(isa, n, count),
+        Operand::Scalar(n) => scalar(inst.isa, n, count),
         Operand::Inline(code) => inline(code, kind),
         Operand::Literal(value) if kind.is_half() => format!("{:#x}", value as u16),
         Operand::Literal(value) => format!("{value:#x}"),
@@ -209,31 +210,31 @@ fn sopk(inst: &Instruction) -> Vec<String> {
     let constant = format!("{:#x}", inst.imm as u16);
     match inst.row.op {
         Op::SGetreg => vec![
-            operand(inst.isa, inst.dst, signature.dst),
+            operand(inst, inst.dst, signature.dst),
             immediate::hwreg(inst.isa, inst.imm),
         ],
         Op::SSetreg | Op::SSetregImm32 => vec![
             immediate::hwreg(inst.isa, inst.imm),
-            operand(inst.isa, inst.src[0], Kind::B32),
+            operand(inst, inst.src[0], Kind::B32),
         ],
         Op::SVersion => vec![format!("{}", inst.imm as u16)],
         Op::SCall | Op::UnsupportedFork | Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd => {
             vec![
-                operand(inst.isa, inst.dst, signature.dst),
+                operand(inst, inst.dst, signature.dst),
                 format!("{}", inst.imm as u16),
             ]
         }
-        _ if inst.dst != Operand::None => vec![operand(inst.isa, inst.dst, signature.dst), constant],
-        _ => vec![operand(inst.isa, inst.src[0], Kind::B32), constant],
+        _ if inst.dst != Operand::None => vec![operand(inst, inst.dst, signature.dst), constant],
+        _ => vec![operand(inst, inst.src[0], Kind::B32), constant],
     }
 }
 
 fn smem(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
-    if !matches!(inst.row.op.unit(), Unit::ScalarMemory | Unit::Atomic) {
+    if !matches!(inst.row.op.unit(), Unit::ScalarMemory(_) | Unit::Atomic(_)) {
         return match inst.dst {
             Operand::None => Vec::new(),
-            _ => vec![operand(inst.isa, inst.dst, signature.dst)],
+            _ => vec![operand(inst, inst.dst, signature.dst)],
         };
     }
     let buffer = inst.row.mnemonic.contains("buffer");
@@ -242,14 +243,14 @@ fn smem(inst: &Instruction) -> Vec<String> {
         Some(kind) => (inst.src[0], *kind),
         None => (inst.dst, signature.dst),
     };
-    let mut list = vec![operand(inst.isa, data, kind), operand(inst.isa, inst.base, base)];
+    let mut list = vec![operand(inst, data, kind), operand(inst, inst.base, base)];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
         (Operand::Scalar(124), 0) if inst.isa != Isa::Rdna3 => "0x0".into(),
         (Operand::Scalar(124), 0) => "null".into(),
         (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
-        (soffset, 0) => operand(inst.isa, soffset, Kind::B32),
-        (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(inst.isa, soffset, Kind::B32)),
+        (soffset, 0) => operand(inst, soffset, Kind::B32),
+        (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(inst, soffset, Kind::B32)),
     });
     list
 }
@@ -258,13 +259,13 @@ fn ds(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let mut list = Vec::new();
     if inst.dst != Operand::None {
-        list.push(operand(inst.isa, inst.dst, signature.dst));
+        list.push(operand(inst, inst.dst, signature.dst));
     }
     if inst.address != Operand::None {
-        list.push(operand(inst.isa, inst.address, Kind::B32));
+        list.push(operand(inst, inst.address, Kind::B32));
     }
     for (i, kind) in signature.src.iter().enumerate() {
-        list.push(operand(inst.isa, inst.src[i], *kind));
+        list.push(operand(inst, inst.src[i], *kind));
     }
     list
 }
@@ -279,19 +280,19 @@ fn buffer(inst: &Instruction) -> Vec<String> {
     };
     let wide = inst.idxen && inst.offen;
     vec![
-        operand(inst.isa, data, kind),
-        operand(inst.isa, inst.address, if wide { Kind::B64 } else { Kind::B32 }),
-        operand(inst.isa, inst.base, Kind::B128),
-        operand(inst.isa, inst.soffset, Kind::B32),
+        operand(inst, data, kind),
+        operand(inst, inst.address, if wide { Kind::B64 } else { Kind::B32 }),
+        operand(inst, inst.base, Kind::B128),
+        operand(inst, inst.soffset, Kind::B32),
     ]
 }
 
 fn flat(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
     let wide = inst.format == Format::Flat || (inst.format == Format::Global && inst.base == Operand::None);
-    let address = operand(inst.isa, inst.address, if wide { Kind::B64 } else { Kind::B32 });
+    let address = operand(inst, inst.address, if wide { Kind::B64 } else { Kind::B32 });
     let base = operand(
-        inst.isa,
+        inst,
         inst.base,
         if inst.format == Format::Global {
             Kind::B64
@@ -301,14 +302,14 @@ fn flat(inst: &Instruction) -> Vec<String> {
     );
     let mut list = Vec::new();
     if inst.dst != Operand::None {
-        list.push(operand(inst.isa, inst.dst, signature.dst));
+        list.push(operand(inst, inst.dst, signature.dst));
     }
     let named = !matches!(inst.row.op, Op::LoadAddtid | Op::StoreAddtid);
     if named {
         list.push(address);
     }
     if let Some(kind) = signature.src.first() {
-        list.push(operand(inst.isa, inst.src[0], *kind));
+        list.push(operand(inst, inst.src[0], *kind));
     }
     if inst.format != Format::Flat {
         list.push(base);

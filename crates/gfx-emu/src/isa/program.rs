@@ -1,12 +1,15 @@
 //! A kernel's instructions, decoded once: what can be reached from its entry, in order of address.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::decode::{self, Invalid};
 use super::instruction::{Format, Instruction, Isa, Operand};
 use super::lower::{self, AGPR, Inst};
-use super::ops::{Op, Unit};
+use super::ops::Op;
 use super::print;
+use super::unit::{Condition, Control, Unit};
 use crate::Target;
 use crate::fault::FaultKind;
 
@@ -43,18 +46,18 @@ pub enum DecodeError {
     },
 }
 
-/// Instructions that a wave executes one after the other, once it is at the first of them: the executor's table has a
-/// function for each, nothing but waits stands between them, and only the last may set EXEC. A branch may go to any of
-/// them: each begins a run, of which those of the instructions behind it are parts.
+/// Instructions that a wave executes one after the other, once it is at the first of them. The executor's table has a
+/// function for each of them, only waits are between them, and only the last may set EXEC. A branch may go to any of them.
+/// So a run begins at each of them, and the runs of the later ones are parts of those of the earlier ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// How many, waits aside; none where the instruction is of another kind.
     pub(crate) count: u16,
-    /// What they count, with the waits between and behind them.
+    /// What they count, with the waits between and after them.
     pub(crate) cost: u16,
-    /// Index of the instruction behind the run.
+    /// Index of the instruction after the run.
     pub(crate) next: u32,
-    /// Where they stand among the instructions of all runs.
+    /// Index of the first among the instructions of all runs.
     first: u32,
     /// One more than the highest vector register that they may write, or that the one instruction of another kind may.
     pub(crate) touches: u16,
@@ -114,24 +117,56 @@ pub(crate) struct Program {
     insts: Vec<Inst>,
     /// The run that begins at each instruction.
     runs: Vec<Run>,
-    /// The instructions of runs, one behind the other.
+    /// The instructions of runs, one after the other.
     straight: Vec<Inst>,
+    /// Index of the entry's instruction.
+    start: usize,
     entry: usize,
-    text: Vec<u8>,
+    image: Arc<[u8]>,
     isa: Isa,
-    vgprs: usize,
-    agprs: usize,
+    lanes: usize,
+    /// Vector and accumulation registers that the kernel names, without the functions that it calls.
+    declared: (usize, usize),
+    /// The same with them.
+    named: (usize, usize),
+}
+
+/// Machine code with all that it may call.
+#[derive(Clone, Debug)]
+pub(crate) struct Code<'a> {
+    /// The image that the code is a part of.
+    pub(crate) image: &'a Arc<[u8]>,
+    /// Offset of the first instruction in the image.
+    pub(crate) entry: usize,
+    /// The executable part of the image.
+    pub(crate) segment: Range<usize>,
+    /// Offsets of functions that may be called through a pointer.
+    pub(crate) functions: &'a [usize],
 }
 
 impl Program {
-    /// Decodes what can be reached from byte `entry` of `text` without going below it; instruction 0 is the entry.
-    pub(crate) fn decode(target: Target, text: &[u8], entry: usize) -> Result<Program, DecodeError> {
-        let isa = Isa::of(target).ok_or(DecodeError::Target { target })?;
-        let reached = reach(isa, text, entry)?;
+    /// Decodes `text` from its first byte on, for waves of `lanes` lanes.
+    pub(crate) fn of_text(target: Target, lanes: usize, text: &[u8]) -> Result<Program, DecodeError> {
+        let code = Code {
+            image: &Arc::from(text),
+            entry: 0,
+            segment: 0..text.len(),
+            functions: &[],
+        };
+        Program::decode(target, lanes, &code)
+    }
+
+    /// Decodes what can be reached from the entry, for waves of `lanes` lanes.
+    pub(crate) fn decode(target: Target, lanes: usize, code: &Code<'_>) -> Result<Program, DecodeError> {
+        let isa = Isa::of(target).filter(|isa| isa.has_waves_of(lanes));
+        let isa = isa.ok_or(DecodeError::Target { target })?;
+        let flow = Flow { isa, lanes, code };
+        let mut reached = flow.follow(code.entry)?;
+        let declared = most_registers(reached.values());
+        flow.add_callees(&mut reached);
         let mut insts = Vec::with_capacity(reached.len());
         let mut index_of = BTreeMap::new();
         let mut branches = Vec::new();
-        let (mut vgprs, mut agprs) = (0, 0);
         let mut touches = Vec::with_capacity(reached.len());
         let anywhere = reached.values().any(|inst| names_at_run_time(inst.row.op));
         for (&offset, inst) in &reached {
@@ -139,34 +174,27 @@ impl Program {
             if let Some(target) = branch_target(inst, offset) {
                 branches.push((insts.len(), target));
             }
-            let mut touched = if anywhere { u16::MAX } else { 0 };
-            for half in std::iter::once(inst).chain(inst.dual.as_deref()) {
-                let (vector, accumulation) = highest_registers(half);
-                (vgprs, agprs) = (vgprs.max(vector), agprs.max(accumulation));
-                let last = if accumulation > 0 {
-                    AGPR + accumulation
-                } else {
-                    vector
-                };
-                touched = touched.max(last as u16);
-            }
-            lower::lower(inst, offset as u32, &mut insts);
+            let touched = match most_registers([inst]) {
+                _ if anywhere => u16::MAX,
+                (vector, 0) => vector as u16,
+                (_, accumulation) => (AGPR + accumulation) as u16,
+            };
+            let pc = (offset as i64 - code.entry as i64) as i32;
+            lower::lower(inst, pc, &mut insts);
             touches.resize(insts.len(), touched);
         }
         for (index, target) in branches {
-            // Every target was reached, or `reach` had failed.
+            // Every target was reached, or `follow` had failed.
             insts[index].target = index_of.get(&(target as usize)).copied().unwrap_or(u32::MAX);
         }
-        let reaching = insts
-            .iter_mut()
-            .filter(|inst| matches!(inst.unit, Unit::ScalarMemory | Unit::Memory | Unit::Atomic));
+        let reaching = insts.iter_mut().filter(|inst| inst.unit.reaches_memory());
         for (number, inst) in reaching.enumerate() {
             inst.place = number as u8;
         }
         for index in 0..insts.len() {
-            let (until, behind) = insts.split_at_mut(index + 1);
+            let (until, after) = insts.split_at_mut(index + 1);
             if let Some(inst) = until.last_mut() {
-                inst.finish(behind);
+                inst.finish(after);
             }
         }
         let (runs, straight) = Run::all(&insts, &touches);
@@ -174,22 +202,46 @@ impl Program {
             insts,
             runs,
             straight,
-            entry,
-            text: text.to_vec(),
+            start: index_of.get(&code.entry).copied().unwrap_or(0) as usize,
+            entry: code.entry,
+            image: Arc::clone(code.image),
             isa,
-            vgprs,
-            agprs,
+            lanes,
+            declared,
+            named: most_registers(reached.values()),
         })
     }
 
-    /// Vector registers the code names.
-    pub(crate) fn vgprs(&self) -> usize {
-        self.vgprs
+    /// The instruction set.
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
     }
 
-    /// Accumulation registers the code names.
-    pub(crate) fn agprs(&self) -> usize {
-        self.agprs
+    /// Index of the first instruction.
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Vector and accumulation registers that the kernel names, without the functions that it calls.
+    pub(crate) fn declared(&self) -> (usize, usize) {
+        self.declared
+    }
+
+    /// Registers that a wave needs so that every instruction finds those it names.
+    pub(crate) fn registers(&self) -> usize {
+        match self.named {
+            (vgprs, 0) => vgprs,
+            (_, agprs) => AGPR + agprs,
+        }
+    }
+
+    /// Registers that a wave can have, accumulation registers included.
+    pub(crate) fn most_registers(&self) -> usize {
+        if self.isa.has_accumulation() {
+            2 * AGPR
+        } else {
+            AGPR
+        }
     }
 
     /// The instructions.
@@ -214,51 +266,47 @@ impl Program {
 
     /// Byte offset of instruction `index` from the entry.
     pub(crate) fn pc(&self, index: usize) -> usize {
-        let offset = self
-            .insts
-            .get(index)
-            .map_or(self.text.len(), |inst| inst.pc as usize);
-        offset.wrapping_sub(self.entry)
+        let inst = self.insts.get(index);
+        // Offsets before the entry wrap.
+        inst.map_or(self.image.len() - self.entry, |inst| inst.pc as usize)
     }
 
-    /// Index of the instruction at byte `offset` of the text.
+    /// Index of the instruction at byte `offset` from the entry.
     pub(crate) fn index_at(&self, offset: i64) -> Option<usize> {
-        let offset = u32::try_from(offset).ok()?;
+        let offset = i32::try_from(offset).ok()?;
         let index = self.insts.partition_point(|inst| inst.pc < offset);
         (self.insts.get(index)?.pc == offset).then_some(index)
     }
 
-    /// A jump to byte `offset` of the text that is no instruction.
+    /// A jump to byte `offset` from the entry, where there is no instruction.
     pub(crate) fn wild_jump(&self, offset: i64) -> FaultKind {
-        FaultKind::WildJump {
-            target: offset - self.entry as i64,
-        }
+        FaultKind::WildJump { target: offset }
     }
 
-    /// Assembly text of the instruction `pc` bytes behind the entry.
+    /// Assembly text of the instruction `pc` bytes after the entry.
     pub(crate) fn text_at(&self, pc: usize) -> String {
         match self
-            .text
+            .image
             .get(self.entry.wrapping_add(pc)..)
-            .map(|text| decode::decode(self.isa, text))
+            .map(|text| decode::decode(self.isa, self.lanes, text))
         {
             Some(Ok(inst)) => print::print(&inst),
             _ => "no instruction".into(),
         }
     }
 
-    /// Assembly text and encoding words of the instruction `pc` bytes behind the entry.
+    /// Assembly text and encoding words of the instruction `pc` bytes after the entry.
     pub(crate) fn describe(&self, pc: usize) -> String {
         let offset = self.entry.wrapping_add(pc);
         let size = self
-            .text
+            .image
             .get(offset..)
-            .and_then(|text| decode::decode(self.isa, text).ok())
+            .and_then(|text| decode::decode(self.isa, self.lanes, text).ok())
             .map_or(8, |i| i.size);
         format!(
             "`{}`, encoding {}",
             self.text_at(pc),
-            hex(&self.text, offset, usize::from(size))
+            hex(&self.image, offset, usize::from(size))
         )
     }
 }
@@ -271,81 +319,163 @@ pub(super) fn hex(text: &[u8], offset: usize, size: usize) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Follows the program flow from `entry`.
-fn reach(isa: Isa, text: &[u8], entry: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
-    let relative = |offset: i64| offset - entry as i64;
-    let mut reached = BTreeMap::new();
-    let mut pending = vec![entry as i64];
-    while let Some(start) = pending.pop() {
-        let mut offset = start;
-        loop {
-            let at = usize::try_from(offset)
-                .ok()
-                .filter(|at| (entry..text.len()).contains(at));
-            let at = at.ok_or(DecodeError::End { pc: relative(offset) })?;
-            if reached.contains_key(&at) {
-                break;
-            }
-            let inst = decode::decode(isa, &text[at..]).map_err(|invalid| match invalid {
-                Invalid::Unknown => DecodeError::Unknown {
-                    pc: relative(offset),
-                    words: hex(text, at, 8),
-                },
-                Invalid::Truncated => DecodeError::End { pc: relative(offset) },
-            })?;
-            offset += i64::from(inst.size);
-            pending.extend(branch_target(&inst, at));
-            let last = matches!(inst.row.op, Op::SEndpgm | Op::SBranch | Op::SSetpc);
-            reached.insert(at, inst);
-            if last {
-                break;
+/// What is known of the code while it is decoded.
+struct Flow<'a> {
+    isa: Isa,
+    lanes: usize,
+    code: &'a Code<'a>,
+}
+
+impl Flow<'_> {
+    /// Follows the program flow from `start`, but into no function that is called.
+    fn follow(&self, start: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
+        let relative = |offset: i64| offset - self.code.entry as i64;
+        let mut reached = BTreeMap::new();
+        let mut pending = vec![start as i64];
+        while let Some(start) = pending.pop() {
+            let mut offset = start;
+            loop {
+                let at = usize::try_from(offset)
+                    .ok()
+                    .filter(|at| self.code.segment.contains(at));
+                let at = at.ok_or(DecodeError::End { pc: relative(offset) })?;
+                if reached.contains_key(&at) {
+                    break;
+                }
+                let text = self.code.image.get(at..self.code.segment.end).unwrap_or_default();
+                let inst = decode::decode(self.isa, self.lanes, text).map_err(|invalid| match invalid {
+                    Invalid::Unknown => DecodeError::Unknown {
+                        pc: relative(offset),
+                        words: hex(text, 0, 8),
+                    },
+                    Invalid::Truncated => DecodeError::End { pc: relative(offset) },
+                })?;
+                offset += i64::from(inst.size);
+                pending.extend(branch_target(&inst, at));
+                let last = matches!(
+                    inst.row.op.unit(),
+                    Unit::Control(Control::End | Control::Branch(Condition::Always) | Control::SetPc)
+                );
+                reached.insert(at, inst);
+                if last {
+                    break;
+                }
             }
         }
-    }
-    let mut end = 0;
-    for (&at, inst) in &reached {
-        if at < end {
-            return Err(DecodeError::Overlap {
+        match overlap(&reached) {
+            Some(at) => Err(DecodeError::Overlap {
                 pc: relative(at as i64),
-            });
+            }),
+            None => Ok(reached),
         }
-        end = at + usize::from(inst.size);
     }
-    Ok(reached)
+
+    /// Adds the functions that may be called from what was reached: those whose address an instruction computes, and, once
+    /// something jumps to a register, those that have their address in memory. What cannot be decoded is not added; a call
+    /// of it is a fault.
+    fn add_callees(&self, reached: &mut BTreeMap<usize, Instruction>) {
+        let jumps = |inst: &Instruction| {
+            matches!(
+                inst.row.op.unit(),
+                Unit::Control(Control::SwapPc | Control::SetPc)
+            )
+        };
+        if !reached.values().any(jumps) {
+            return;
+        }
+        let mut pending = computed_addresses(reached);
+        pending.extend(self.code.functions);
+        while let Some(start) = pending.pop() {
+            if reached.contains_key(&start) {
+                continue;
+            }
+            let Ok(function) = self.follow(start) else {
+                continue;
+            };
+            let fits = |(at, inst): (&usize, &Instruction)| {
+                let before = reached.range(..at).next_back();
+                let next = reached.range(at..).next();
+                reached.contains_key(at)
+                    || before.is_none_or(|(start, inst)| start + usize::from(inst.size) <= *at)
+                        && next.is_none_or(|(start, _)| at + usize::from(inst.size) <= *start)
+            };
+            if function.iter().all(fits) {
+                pending.extend(computed_addresses(&function));
+                reached.extend(function);
+            }
+        }
+    }
+}
+
+/// Where an instruction begins before the one in front of it ends.
+fn overlap(reached: &BTreeMap<usize, Instruction>) -> Option<usize> {
+    let mut end = 0;
+    reached.iter().find_map(|(&at, inst)| {
+        let overlaps = at < end;
+        end = at + usize::from(inst.size);
+        overlaps.then_some(at)
+    })
+}
+
+/// The offsets that `s_getpc_b64` and the two additions after it compute: compilers address functions and constants so.
+fn computed_addresses(reached: &BTreeMap<usize, Instruction>) -> Vec<usize> {
+    /// Other instructions may stand between the three.
+    const WITHIN: usize = 16;
+    let literal = |operand| match operand {
+        Operand::Literal(value) => Some(value),
+        Operand::Inline(code @ 128..=192) => Some(u32::from(code) - 128),
+        Operand::Inline(code @ 193..=208) => Some((192 - i32::from(code)).cast_unsigned()),
+        _ => None,
+    };
+    let starts = reached
+        .iter()
+        .filter_map(|(at, inst)| match (inst.row.op, inst.dst) {
+            (Op::SGetpc, Operand::Scalar(low)) => Some((*at, usize::from(inst.size), low)),
+            _ => None,
+        });
+    let target = |(at, size, low): (usize, usize, u8)| {
+        let next = reached.range(at + size..).take(WITHIN);
+        let added = |op, register| {
+            let mut additions = next.clone().filter(|(_, inst)| inst.row.op == op);
+            let found = additions.find(|(_, inst)| inst.dst == Operand::Scalar(register))?;
+            found.1.src.into_iter().find_map(literal)
+        };
+        let (low, high) = (added(Op::SAddU32, low)?, added(Op::SAddcU32, low + 1)?);
+        let offset = (u64::from(high) << 32 | u64::from(low)).cast_signed();
+        usize::try_from((at + size) as i64 + offset).ok()
+    };
+    starts.filter_map(target).collect()
 }
 
 /// Byte offset a branch goes to.
 fn branch_target(inst: &Instruction, offset: usize) -> Option<i64> {
+    // The subvector loops branch as well, though nothing executes them.
+    let loops = matches!(inst.row.op, Op::SSubvectorLoopBegin | Op::SSubvectorLoopEnd);
     let branches = matches!(
-        inst.row.op,
-        Op::SBranch
-            | Op::SCbranchScc0
-            | Op::SCbranchScc1
-            | Op::SCbranchVccz
-            | Op::SCbranchVccnz
-            | Op::SCbranchExecz
-            | Op::SCbranchExecnz
-            | Op::SCbranchDebug
-            | Op::SCall
-            | Op::SSubvectorLoopBegin
-            | Op::SSubvectorLoopEnd
-    );
+        inst.row.op.unit(),
+        Unit::Control(Control::Branch(_) | Control::Call)
+    ) || loops;
     branches.then(|| offset as i64 + i64::from(inst.size) + 4 * i64::from(inst.imm))
 }
 
-/// Whether vector registers are known by number only once an instruction runs: this one, or those behind it.
+/// Whether vector registers are known by number only once an instruction runs: this one, or those after it.
 fn names_at_run_time(op: Op) -> bool {
     matches!(
-        op,
-        Op::MovrelS
-            | Op::MovrelD
-            | Op::MovrelSd
-            | Op::MovrelSd2
-            | Op::SwapRel
-            | Op::SSetGprIdxOn
-            | Op::SSetGprIdxIdx
-            | Op::SSetGprIdxMode
+        op.unit(),
+        Unit::MoveRelative(_)
+            | Unit::SwapRelative
+            | Unit::Control(Control::IndexOn | Control::IndexValue | Control::IndexMode)
     )
+}
+
+/// One more than the highest vector register, and accumulation register, that any of the instructions names.
+fn most_registers<'a>(insts: impl IntoIterator<Item = &'a Instruction>) -> (usize, usize) {
+    let halves = insts
+        .into_iter()
+        .flat_map(|inst| std::iter::once(inst).chain(inst.dual.as_deref()));
+    halves
+        .map(highest_registers)
+        .fold((0, 0), |(vgprs, agprs), (v, a)| (vgprs.max(v), agprs.max(a)))
 }
 
 /// One more than the highest vector register, and accumulation register, an instruction names.
@@ -353,9 +483,9 @@ fn highest_registers(inst: &Instruction) -> (usize, usize) {
     let signature = inst.row.op.signature();
     let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
     let sources = inst.src.into_iter().zip(signature.src.iter().copied());
-    let registers = sources.map(|(operand, kind)| (operand, kind.registers(32)));
+    let registers = sources.map(|(operand, kind)| (operand, kind.registers(inst.lanes)));
     let others = [
-        (inst.dst, signature.dst.registers(32)),
+        (inst.dst, signature.dst.registers(inst.lanes)),
         (inst.address, if wide { 2 } else { 1 }),
     ];
     registers

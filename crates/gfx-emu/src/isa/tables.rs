@@ -1,9 +1,9 @@
 //! THE table of instructions of RDNA3 (gfx11), and in `tables/` that of CDNA3: opcode, mnemonic, operation; one row an
 //! instruction, one list a format.
 //!
-//! Decoder, printer and executor all read these rows. What an operation computes and which operands it has stands in
-//! `ops.rs`; how a format lays out its fields stands in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
-//! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa_decode.rs`.
+//! Decoder, printer and executor all read these rows. What an operation computes and which operands it has is in
+//! `ops.rs`; how a format lays out its fields is in `decode.rs`. Opcode numbers: "RDNA3 Instruction Set
+//! Architecture", chapter 15, checked against LLVM 19's disassembler by `tests/isa/decode.rs`.
 
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;
@@ -269,8 +269,8 @@ pub(crate) const SOP1: &[Row] = &[
     row(0x48, "s_setpc_b64", SSetpc),
     row(0x49, "s_swappc_b64", SSwappc),
     row(0x4a, "s_rfe_b64", UnsupportedS64),
-    row(0x4c, "s_sendmsg_rtn_b32", UnsupportedB32),
-    row(0x4d, "s_sendmsg_rtn_b64", UnsupportedB64),
+    row(0x4c, "s_sendmsg_rtn_b32", SSendmsgRtnB32),
+    row(0x4d, "s_sendmsg_rtn_b64", SSendmsgRtnB64),
 ];
 
 /// RDNA3, SOP2: two scalar sources.

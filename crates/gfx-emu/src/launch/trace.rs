@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Advanced, Crew, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, check, lanes, located};
+use super::{
+    Advanced, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, WorkgroupState, check, located,
+};
 use crate::code::CodeObject;
 use crate::fault::FaultKind;
 use crate::isa::Program;
@@ -69,7 +71,7 @@ pub fn trace(
     if !options.sanitize {
         memory.trust();
     }
-    let result = match lanes(code.target()) {
+    let result = match kernel.descriptor.wavefront_size() {
         32 => traced(&Run::<32>::new(dispatch, program, memory, &slot, options), trace),
         _ => traced(&Run::<64>::new(dispatch, program, memory, &slot, options), trace),
     };
@@ -100,15 +102,19 @@ fn traced<const W: usize>(run: &Run<'_, W>, trace: Trace<'_>) -> Result<LaunchSt
         visit,
     } = trace;
     let mut doubles = vec![None; run.waves()];
-    let executed = run.schedule(&mut Crew::default(), workgroup, |index, wave, group, budget| {
-        let double = &mut doubles[index];
-        if index != watched {
-            return run.advance(Some(double), wave, group, budget);
-        }
-        steps(wave, run.program, group, budget, visit, |wave, group, budget| {
-            run.advance(Some(double), wave, group, budget)
-        })
-    });
+    let executed = run.schedule(
+        &mut WorkgroupState::default(),
+        workgroup,
+        |index, wave, group, budget| {
+            let double = &mut doubles[index];
+            if index != watched {
+                return run.advance(Some(double), wave, group, budget);
+            }
+            steps(wave, run.program, group, budget, visit, |wave, group, budget| {
+                run.advance(Some(double), wave, group, budget)
+            })
+        },
+    );
     Ok(LaunchStats {
         waves: run.waves() as u64,
         instructions: executed?,

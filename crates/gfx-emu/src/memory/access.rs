@@ -1,7 +1,7 @@
 //! Loads, stores and atomics of waves on device memory.
 //!
 //! Little-endian and of any alignment, as global memory allows on AMD's cards; only atomics must be aligned.
-//! Which allocation an address belongs to is memory.rs's business.
+//! memory.rs finds the allocation that an address belongs to.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::{Cursor, Memory};
 use crate::fault::{Access, MemoryFault, Place};
 
-/// Four bytes at a byte offset of any alignment, little-endian; bytes behind the last word read as zero.
+/// Four bytes at a byte offset of any alignment, little-endian; bytes after the last word read as zero.
 #[inline]
 fn peek(words: &[AtomicU32], offset: usize) -> u32 {
     let (index, shift) = (offset / 4, offset % 4 * 8);
@@ -55,7 +55,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// Four bytes at any place, of which those behind the allocation's last word are zero.
+    /// Four bytes at any place, of which those after the allocation's last word are zero.
     #[inline(always)]
     pub(crate) fn word(&self, at: usize) -> u32 {
         let offset = self.offset + at;
@@ -323,7 +323,7 @@ impl Memory {
         if !offset.is_multiple_of(8) {
             return Err(self.misaligned(address, 8));
         }
-        // A poisoned lock guards no data: whoever panicked left whole words behind.
+        // A poisoned lock guards no data: whoever panicked left whole words.
         let _guard = self.wide.lock().unwrap_or_else(PoisonError::into_inner);
         let (low, high) = (&words[offset / 4], &words[offset / 4 + 1]);
         let old = u64::from(high.load(Relaxed)) << 32 | u64::from(low.load(Relaxed));

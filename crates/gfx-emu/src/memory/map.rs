@@ -1,7 +1,7 @@
 //! Allocations at an address of the caller's choice: host buffers that a kernel knows by their own addresses.
 //!
 //! The bytes live here like those of every allocation, apart from the host's. Whoever maps a buffer copies its content
-//! in before a launch and out behind it.
+//! in before a launch and out after it.
 
 use super::{ALIGN, Allocation, Memory};
 
@@ -100,7 +100,7 @@ impl Memory {
             .filter(|a| a.base + a.len > address)
     }
 
-    /// Where the next allocation and its gap of `step` bytes begin: behind all others, and clear of what is mapped.
+    /// Where the next allocation and its gap of `step` bytes begin: after all others, and clear of what is mapped.
     pub(super) fn next_free(&self, step: u64) -> Option<u64> {
         let mut base = self.next;
         while self.mapped

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) struct Span<T> {
     /// First address.
     pub(super) start: u64,
-    /// Address behind the last.
+    /// Address after the last.
     pub(super) end: u64,
     /// Who touched it.
     pub(super) who: T,

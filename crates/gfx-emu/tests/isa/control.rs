@@ -80,12 +80,25 @@ fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
     ]);
     for asm in [
         "s_round_mode 0x3",
-        "s_denorm_mode 12",
+        "s_denorm_mode 3",
         "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();
         assert!(fault.to_string().contains("floating-point mode"), "{fault}");
     }
+}
+
+#[test]
+fn a_debuggers_trap_does_nothing_and_messages_with_an_answer_give_the_time() {
+    let mut wave = probe(
+        "s_trap 3\ns_sendmsg_rtn_b64 s[0:1], sendmsg(MSG_RTN_GET_REALTIME)\ns_sendmsg_rtn_b32 s2, sendmsg(MSG_RTN_GET_DOORBELL)",
+    );
+    wave.set_sgpr(1, 7);
+    wave.set_sgpr(2, 7);
+    run(&mut wave).unwrap();
+    assert_eq!([wave.sgpr(0), wave.sgpr(1), wave.sgpr(2)], [1, 0, 0]);
+    let fault = run(&mut probe("s_sendmsg_rtn_b32 s2, sendmsg(MSG_RTN_GET_TMA)")).unwrap_err();
+    assert!(fault.to_string().contains("encoding"), "{fault}");
 }
 
 #[test]
@@ -98,8 +111,7 @@ fn an_instruction_that_is_only_printed_faults_with_text_and_encoding() {
     assert_eq!(fault.pc, 4);
     // Forms of an instruction that is executed otherwise.
     for asm in [
-        "v_add_f32 v0, v1, v2 mul:2",
-        "v_dot4_i32_iu8 v0, v1, v2, v3 clamp",
+        "v_mad_u64_u32 v[0:1], null, v1, v2, v[3:4] clamp",
         "s_sendmsg sendmsg(MSG_INTERRUPT)",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();

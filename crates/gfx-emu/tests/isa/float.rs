@@ -506,3 +506,67 @@ fn cube_coordinates_name_the_face() {
 fn the_check_finds_a_result_that_is_off_by_one_bit() {
     check(&[("v_add_f32 v0, v1, v1", &[("v1", ONE)], &[("v0", TWO + 1)])]);
 }
+
+#[test]
+fn output_scaling_is_ignored_where_denormals_are_kept() {
+    check(&[
+        (
+            "v_add_f32 v0, v1, v2 mul:2",
+            &[("v1", f(1.5)), ("v2", f(2.0))],
+            &[("v0", f(3.5))],
+        ),
+        (
+            "v_mul_f32 v0, v1, v2 div:2",
+            &[("v1", f(1.5)), ("v2", f(2.0))],
+            &[("v0", f(3.0))],
+        ),
+    ]);
+}
+
+#[test]
+fn denormals_of_single_precision_are_zeros_in_the_mode_that_flushes_them() {
+    // The largest denormal, and the smallest normal number.
+    let (denormal, least) = (0x007f_ffff, 0x0080_0000);
+    let minus = 0x8000_0000;
+    let values = [
+        ("v1", denormal),
+        ("v2", 0),
+        ("v3", f(0.5)),
+        ("v4", least),
+        ("v5", 1),
+        ("s1", denormal),
+    ];
+    let row = |asm: &str, register: &str, want: u32| {
+        let text = format!("s_denorm_mode 12\n{asm}");
+        check(&[(&text, &values, &[(register, want)])]);
+    };
+    // Sources, in vector and scalar registers; results; signs.
+    row("v_add_f32 v0, v1, v2", "v0", 0);
+    row("v_add_f32 v0, s1, v2", "v0", 0);
+    row("v_mul_f32 v0, v1, 4.0", "v0", 0);
+    row("v_mul_f32 v0, -v1, 4.0", "v0", minus);
+    row("v_mul_f32 v0, v4, v3", "v0", 0);
+    row("v_mul_f32 v0, -v4, v3", "v0", minus);
+    row("v_fma_f32 v0, v4, v3, v4", "v0", 0x00c0_0000);
+    row("v_max_f32 v0, v1, v2", "v0", 0);
+    row("v_cmp_eq_f32 s0, v1, v2\ns_and_b32 s0, s0, 1", "s0", 1);
+    row("v_cvt_f64_f32 v[6:7], v1", "v7", 0);
+    row("v_dual_add_f32 v0, v1, v2 :: v_dual_mul_f32 v7, v4, v3", "v7", 0);
+    // Half precision keeps its denormals, and moves keep everything.
+    row("v_mul_f16 v0, v5, 1.0", "v0", 1);
+    row("v_cvt_f16_f32 v0, 0x34000000", "v0", 2);
+    row("v_mov_b32 v0, v1", "v0", denormal);
+    row("v_cndmask_b32 v0, v1, v1, vcc_lo", "v0", denormal);
+    // The sources themselves are left alone, and so are the lanes that are not active.
+    row("v_add_f32 v0, v1, v2", "v1", denormal);
+    row("s_mov_b32 exec_lo, 1\nv_add_f32 v1, v1, v2", "v1@1", denormal);
+    row("s_mov_b32 exec_lo, 1\nv_add_f32 v1, v1, v2", "v1@0", 0);
+    // Output scaling has a meaning in this mode, once IEEE is off, and comes before clamping.
+    let off = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 9, 1), 0\n";
+    row(&format!("{off}v_add_f32 v0, v3, v3 mul:2"), "v0", f(2.0));
+    row(&format!("{off}v_add_f32 v0, v3, v3 div:2"), "v0", f(0.5));
+    row(&format!("{off}v_add_f32 v0, v3, v3 clamp mul:4"), "v0", f(1.0));
+    row("v_add_f32 v0, v3, v3 mul:2", "v0", f(1.0));
+    // The usual mode keeps denormals.
+    check(&[("v_add_f32 v0, v1, v2", &values, &[("v0", denormal)])]);
+}

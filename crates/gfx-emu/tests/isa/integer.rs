@@ -396,3 +396,56 @@ fn inactive_lanes_keep_their_values() {
         &[("v0@0", 7), ("v0@1", 1), ("v0@2", 7), ("v0@3", 1)],
     )]);
 }
+
+#[test]
+fn sums_with_a_carry_and_integer_dot_products_saturate_with_clamp() {
+    let all = u32::MAX;
+    check(&[
+        (
+            "v_add_co_u32 v0, vcc_lo, v1, v2 clamp",
+            &[("v1", all), ("v2", 2)],
+            &[("v0", all), ("vcc", all)],
+        ),
+        (
+            "v_add_co_u32 v0, vcc_lo, v1, v2 clamp",
+            &[("v1", 3), ("v2", 2)],
+            &[("v0", 5), ("vcc", 0)],
+        ),
+        (
+            "v_sub_co_u32 v0, vcc_lo, v1, v2 clamp",
+            &[("v1", 1), ("v2", 2)],
+            &[("v0", 0), ("vcc", all)],
+        ),
+        (
+            "v_subrev_co_u32 v0, vcc_lo, v1, v2 clamp",
+            &[("v1", 1), ("v2", 2)],
+            &[("v0", 1), ("vcc", 0)],
+        ),
+        (
+            "v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo clamp",
+            &[("v1", all - 1), ("v2", 1), ("vcc", all), ("vcc_hi", all)],
+            &[("v0", all), ("vcc", all)],
+        ),
+        (
+            "v_sub_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo clamp",
+            &[("v1", 2), ("v2", 2), ("vcc", all), ("vcc_hi", all)],
+            &[("v0", 0), ("vcc", all)],
+        ),
+        // 4 * 127 * 127 beyond the largest sum, and 4 * -128 * 127 beyond the smallest.
+        (
+            "v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,1,0] clamp",
+            &[("v1", 0x7f7f_7f7f), ("v2", 0x7f7f_7f7f), ("v3", 0x7fff_fff0)],
+            &[("v0", 0x7fff_ffff)],
+        ),
+        (
+            "v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,1,0] clamp",
+            &[("v1", 0x8080_8080), ("v2", 0x7f7f_7f7f), ("v3", 0x8000_0010)],
+            &[("v0", 0x8000_0000)],
+        ),
+        (
+            "v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,1,0]",
+            &[("v1", 0x7f7f_7f7f), ("v2", 0x7f7f_7f7f), ("v3", 0x7fff_fff0)],
+            &[("v0", 0x7fff_fff0 + 4 * 127 * 127)],
+        ),
+    ]);
+}

@@ -22,6 +22,12 @@ pub(crate) const RDNA3: Card = Card {
     attributes: "-mattr=+wavefrontsize32",
 };
 
+/// gfx1100 with waves of 64 lanes.
+pub(crate) const RDNA3_WAVE64: Card = Card {
+    attributes: "-mattr=+wavefrontsize64",
+    ..RDNA3
+};
+
 /// gfx942: waves of 64 lanes.
 pub(crate) const CDNA3: Card = Card {
     target: Target::Gfx942,

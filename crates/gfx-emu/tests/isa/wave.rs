@@ -2,7 +2,7 @@
 
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, assemble, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, assemble, llvm_mc};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.
@@ -104,7 +104,7 @@ pub(crate) fn run<const W: usize>(probe: &mut WaveProbe<W>) -> Result<u64, Box<F
 #[track_caller]
 pub(crate) fn check(rows: &[Row<'_>]) {
     check_on::<32>(RDNA3, &[0, 0, 0xb0, 0xbf], rows);
-    for card in [CDNA3, CDNA2] {
+    for card in [RDNA3_WAVE64, CDNA3, CDNA2] {
         let (failures, ran) = twin::failures(card, rows);
         assert!(
             2 * ran >= rows.len() || rows.len() < 20,

@@ -1,8 +1,9 @@
-//! How instructions of CDNA3 reach their operands: parts of registers, shuffles across a wave of 64 lanes, its masks.
+//! How instructions reach their operands in waves of 64 lanes: parts of registers, shuffles across the wave, its masks.
 
-use gfx_emu::Probe64;
+use gfx_emu::{DecodeError, Probe, Probe64, Target};
 
-use crate::wave::{check64, probe64, run, set};
+use crate::llvm::{CDNA3, Card, RDNA3_WAVE64};
+use crate::wave::{check64, probe64, probe64_on, program, run, set};
 
 fn f(value: f32) -> u32 {
     value.to_bits()
@@ -238,4 +239,63 @@ fn masks_and_lane_exchange_reach_all_64_lanes() {
         ),
         ("s_mov_b32 s0, src_vccz", &[("vcc_hi", 1)], &[("s0", 0)]),
     ]);
+}
+
+#[test]
+fn rdna_permutes_each_half_of_a_wave_by_itself() {
+    // Every lane names the lane across: on RDNA it gets the one of its own half.
+    let across = |name: &str, card: Card| {
+        let mut wave = probe64_on(card, &format!("{name} v0, v1, v2\ns_waitcnt lgkmcnt(0)"));
+        for lane in 0..64 {
+            wave.set_vgpr(1, lane, 4 * (lane as u32 ^ 33));
+            wave.set_vgpr(2, lane, 1000 + lane as u32);
+        }
+        run(&mut wave).unwrap();
+        (0..64)
+            .map(|lane| wave.vgpr(0, lane).unwrap())
+            .collect::<Vec<_>>()
+    };
+    for name in ["ds_bpermute_b32", "ds_permute_b32"] {
+        let want = |flip: u32| (0..64).map(|lane| 1000 + (lane ^ flip)).collect::<Vec<u32>>();
+        assert_eq!(across(name, RDNA3_WAVE64), want(1), "{name}");
+        assert_eq!(across(name, CDNA3), want(33), "{name}");
+    }
+}
+
+#[test]
+fn rdna_has_no_dual_instructions_in_waves_of_64_lanes() {
+    let dual = program("v_dual_add_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4");
+    assert!(Probe::new(Target::Gfx1100, &dual).is_ok());
+    let error = Probe64::new(Target::Gfx1100, &dual).unwrap_err();
+    assert!(matches!(error, DecodeError::Unknown { .. }), "{error}");
+    // Nor has CDNA waves of 32.
+    assert!(Probe::new(Target::Gfx942, &[0, 0, 0x81, 0xbf]).is_err());
+}
+
+#[test]
+fn masks_of_rdna_have_64_bits_in_waves_of_64_lanes() {
+    let mut wave = probe64_on(
+        RDNA3_WAVE64,
+        "v_cmp_lt_u32 vcc, 40, v1
+         v_cndmask_b32 v2, 1, 2, vcc
+         s_and_saveexec_b64 s[0:1], vcc
+         v_mov_b32 v3, 7
+         v_permlane64_b32 v4, v1
+         s_and_saveexec_b32 s2, exec_lo
+         v_mov_b32 v5, 9",
+    );
+    (0..64).for_each(|lane| wave.set_vgpr(1, lane, lane as u32));
+    run(&mut wave).unwrap();
+    let lane = |n, lane| wave.vgpr(n, lane).unwrap();
+    assert_eq!((wave.sgpr(106), wave.sgpr(107)), (0, 0xffff_fe00));
+    assert_eq!([lane(2, 40), lane(2, 41), lane(2, 63)], [1, 2, 2]);
+    assert_eq!((wave.sgpr(0), wave.sgpr(1)), (u32::MAX, u32::MAX));
+    assert_eq!([lane(3, 40), lane(3, 41)], [0, 7]);
+    assert_eq!([lane(4, 41), lane(4, 8)], [9, 0]);
+    // The narrow form leaves the high half of EXEC alone, and its SCC is about the low one.
+    assert_eq!(
+        (wave.exec(), wave.scc(), wave.sgpr(2)),
+        (0xffff_fe00 << 32, false, 0)
+    );
+    assert_eq!([lane(5, 0), lane(5, 63)], [0, 9]);
 }

@@ -2,7 +2,10 @@
 
 use half::{bf16, f16};
 
-use crate::wave::{Numbers, probe, run};
+use gfx_emu::WaveProbe;
+
+use crate::llvm::RDNA3_WAVE64;
+use crate::wave::{Numbers, probe, probe64_on, run};
 
 /// Mnemonic, bits of an element of A and B, how a small integer is encoded there, and how in C and D.
 type Row = (&'static str, u32, fn(i64) -> u32, fn(i64) -> u32);
@@ -19,14 +22,27 @@ const ROWS: &[Row] = &[
 
 #[test]
 fn every_type_multiplies_sixteen_by_sixteen() {
+    products::<32>(|text| probe(text));
+}
+
+#[test]
+fn waves_of_64_lanes_hold_sums_in_half_as_many_registers() {
+    products::<64>(|text| probe64_on(RDNA3_WAVE64, text));
+}
+
+fn products<const W: usize>(probe: impl Fn(&str) -> WaveProbe<W>) {
+    // Registers of C and D, and how many rows further on the same lane's next register is.
+    let (registers, step) = (256 / W, W / 16);
     let mut numbers = Numbers(16);
     for &(name, bits, factor, sum) in ROWS {
         let last = bits as usize / 2 - 1;
         // Signed elements where they are integers; the float types have no sign to choose.
         let signs = if bits < 16 { " neg_lo:[1,1,0]" } else { "" };
         let mut wave = probe(&format!(
-            "{name} v[24:31], v[0:{last}], v[8:{}], v[16:23]{signs}",
-            8 + last
+            "{name} v[24:{}], v[0:{last}], v[8:{}], v[16:{}]{signs}",
+            23 + registers,
+            8 + last,
+            15 + registers
         ));
         // Sums stay small enough for eight bits of fraction.
         let mut table = |below: i64| -> Vec<i64> {
@@ -35,7 +51,7 @@ fn every_type_multiplies_sixteen_by_sixteen() {
                 .collect()
         };
         let (a, b, c) = (table(1), table(2), table(8));
-        for lane in 0..32 {
+        for lane in 0..W {
             let line = lane % 16;
             for register in 0..=last {
                 let packed = |element: &dyn Fn(usize) -> i64| {
@@ -47,13 +63,13 @@ fn every_type_multiplies_sixteen_by_sixteen() {
                 wave.set_vgpr(register as u16, lane, packed(&|k| a[16 * line + k]));
                 wave.set_vgpr(8 + register as u16, lane, packed(&|k| b[16 * k + line]));
             }
-            for v in 0..8 {
-                wave.set_vgpr(16 + v as u16, lane, sum(c[16 * (2 * v + lane / 16) + line]));
+            for v in 0..registers {
+                wave.set_vgpr(16 + v as u16, lane, sum(c[16 * (step * v + lane / 16) + line]));
             }
         }
         run(&mut wave).unwrap();
-        for (lane, v) in (0..32).flat_map(|lane| (0..8).map(move |v| (lane, v))) {
-            let (row, column) = (2 * v + lane / 16, lane % 16);
+        for (lane, v) in (0..W).flat_map(|lane| (0..registers).map(move |v| (lane, v))) {
+            let (row, column) = (step * v + lane / 16, lane % 16);
             let product: i64 = (0..16).map(|k| a[16 * row + k] * b[16 * k + column]).sum();
             let want = sum(product + c[16 * row + column]);
             let got = wave.vgpr(24 + v as u16, lane).unwrap();
@@ -61,5 +77,24 @@ fn every_type_multiplies_sixteen_by_sixteen() {
             let mask = if halves { 0xffff } else { u32::MAX };
             assert_eq!(got & mask, want, "{name}: row {row}, column {column}");
         }
+    }
+}
+
+#[test]
+fn integer_products_saturate_with_clamp() {
+    for (clamp, want) in [
+        (" clamp", 0x7fff_ffff),
+        ("", 0x7fff_ff00_u32.wrapping_add(16 * 127 * 127)),
+    ] {
+        let mut wave = probe(&format!(
+            "v_wmma_i32_16x16x16_iu8 v[24:31], v[0:3], v[8:11], v[16:23] neg_lo:[1,1,0]{clamp}"
+        ));
+        for lane in 0..32 {
+            (0..4).for_each(|v| wave.set_vgpr(v, lane, 0x7f7f_7f7f));
+            (8..12).for_each(|v| wave.set_vgpr(v, lane, 0x7f7f_7f7f));
+            (16..24).for_each(|v| wave.set_vgpr(v, lane, 0x7fff_ff00));
+        }
+        run(&mut wave).unwrap();
+        assert_eq!(wave.vgpr(31, 31), Some(want), "{clamp}");
     }
 }

@@ -28,6 +28,9 @@ DEVICE inline void barrier() {
 }
 "#;
 
+/// At the end of a target's name: its waves have 64 lanes, where the target has a choice.
+pub(crate) const WAVE64: &str = "-wave64";
+
 /// Compiles `source` for `target`, with more `flags`, and gives the code object's bytes. `name` is the test's, for the files.
 pub(crate) fn compile(name: &str, target: &str, source: &str, flags: &[&str]) -> Vec<u8> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -49,7 +52,8 @@ pub(crate) fn compile(name: &str, target: &str, source: &str, flags: &[&str]) ->
             "-std=c++17",
             "-ffp-contract=off",
         ])
-        .arg(format!("--offload-arch={target}"))
+        .arg(format!("--offload-arch={}", target.trim_end_matches(WAVE64)))
+        .args(target.ends_with(WAVE64).then_some("-mwavefrontsize64"))
         .args(flags)
         .arg("-o")
         .args([&out, &hip])

@@ -259,3 +259,22 @@ fn many_launches_at_the_same_time_do_not_mix_up_their_arguments(target: &'static
         assert_eq!(device.download(*out, 256), vec![i as u32 + 1; 256]);
     }
 }
+
+#[test]
+fn arguments_that_the_hardware_loads_into_registers_arrive() {
+    let source = "KERNEL scale(unsigned* out, unsigned a, unsigned b, unsigned c) { out[tid(0)] = tid(0) * a + b - c; }";
+    for target in ["gfx942", "gfx90a"] {
+        for count in [0, 2, 4] {
+            let flag = format!("-amdgpu-kernarg-preload-count={count}");
+            let mut device =
+                Device::with_flags(target, &format!("run_preload{count}"), source, &["-mllvm", &flag]);
+            let preloaded = device.code.kernel("scale").unwrap().descriptor.kernarg_preload();
+            assert_eq!(preloaded.is_empty(), count == 0, "{target}, {count}");
+            let out = device.upload(&[0; 70]);
+            let args = [Ptr(out), U32(7), U32(1000), U32(1)];
+            device.launch("scale", [1; 3], [70, 1, 1], &args).unwrap();
+            let want: Vec<u32> = (0..70).map(|i| 7 * i + 999).collect();
+            assert_eq!(device.download(out, 70), want, "{target}, {count}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! A device memory with one code object in it, and launches with plain arguments.
 
-use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement, Target};
+use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement};
 
 use crate::compile::compile;
 
@@ -37,11 +37,8 @@ impl Device {
 
     /// Lanes of a wave.
     pub(crate) fn lanes(&self) -> u64 {
-        if self.code.target() == Target::Gfx1100 {
-            32
-        } else {
-            64
-        }
+        let kernel = self.code.kernels().next().unwrap();
+        kernel.descriptor.wavefront_size() as u64
     }
 
     /// Allocates words that nobody has written.
@@ -133,6 +130,9 @@ macro_rules! on_each_target {
     ($($name:ident)*) => {
         mod gfx1100 {
             $(#[test] fn $name() { super::$name("gfx1100"); })*
+        }
+        mod gfx1100_wave64 {
+            $(#[test] fn $name() { super::$name("gfx1100-wave64"); })*
         }
         mod gfx942 {
             $(#[test] fn $name() { super::$name("gfx942"); })*

@@ -5,8 +5,9 @@
 
 use super::{Invalid, Words, bits, buffer_operands, find, vgpr};
 use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle};
-use crate::isa::ops::{Kind, Op, Unit};
+use crate::isa::ops::{Kind, Op};
 use crate::isa::tables::{Form, Row, cdna2, cdna3 as tables};
+use crate::isa::unit::Unit;
 use crate::wave::reg;
 
 const VCC: Operand = Operand::Scalar(reg::VCC as u8);
@@ -61,7 +62,7 @@ fn source(code: u32) -> Result<Operand, Invalid> {
     }
 }
 
-/// A source that may be the literal behind the encoding.
+/// A source that may be the literal after the encoding.
 fn source_or_literal(code: u32, words: &mut Words<'_>) -> Result<Operand, Invalid> {
     if code == LITERAL {
         words.literal()
@@ -165,7 +166,7 @@ fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     if !signature.src.is_empty() {
         inst.src[0] = data;
     }
-    let returns = inst.row.op.unit() != Unit::Atomic || inst.cache & 1 != 0;
+    let returns = !matches!(inst.row.op.unit(), Unit::Atomic(_)) || inst.cache & 1 != 0;
     if signature.dst != Kind::Void && returns {
         inst.dst = data;
     }

@@ -1,7 +1,7 @@
-//! One lane's access to one of the three address spaces, checked against its bounds.
+//! The three address spaces: one lane's access to one of them, checked against its bounds.
 
 use crate::fault::{Access, FaultKind};
-use crate::isa::{Inst, Space};
+use crate::isa::Space;
 use crate::memory::{Cursor, Memory};
 use crate::wave::{Group, PRIVATE_BASE, Row, SHARED_BASE, Wave};
 
@@ -17,7 +17,7 @@ pub(super) enum At {
 }
 
 /// The memories a wave reaches, apart from its registers.
-pub(super) struct Ports<'a> {
+pub(super) struct Spaces<'a> {
     pub(super) memory: &'a Memory,
     pub(super) cursor: &'a mut Cursor,
     lds: &'a mut [u8],
@@ -29,64 +29,15 @@ pub(super) struct Ports<'a> {
 pub(super) fn split<'a, const W: usize>(
     wave: &'a mut Wave<W>,
     group: &'a mut Group<'_>,
-) -> (&'a mut [Row<W>], Ports<'a>) {
-    let ports = Ports {
+) -> (&'a mut [Row<W>], Spaces<'a>) {
+    let spaces = Spaces {
         memory: group.memory,
         cursor: &mut wave.cursor,
         lds: &mut group.lds,
         scratch: &mut wave.scratch,
         scratch_size: wave.scratch_size,
     };
-    (&mut wave.vgpr, ports)
-}
-
-/// The place each lane addresses, by the rules of the instruction's space.
-pub(super) fn addresses<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W] {
-    let mut out = [0; W];
-    let offset = inst.imm as i64 as u64;
-    let base = usize::from(inst.base);
-    let low = |n: u8| &wave.vgpr[usize::from(n)];
-    match (inst.space, inst.address) {
-        (Space::Lds, Some(n)) => {
-            // Addresses wrap at 32 bits: compilers reach back from a large offset.
-            for (out, low) in out.iter_mut().zip(&low(n).0) {
-                *out = u64::from(low.wrapping_add(u32::from(inst.imm as u16)));
-            }
-        }
-        (Space::Scratch, n) => {
-            let base = u64::from(wave.sgpr[base & 127]).wrapping_add(offset);
-            for (lane, out) in out.iter_mut().enumerate() {
-                let index = n.map_or(0, |n| low(n)[lane]);
-                // Addresses wrap at 32 bits, so that a negative offset works.
-                *out = base.wrapping_add(u64::from(index)) & 0xffff_ffff;
-            }
-        }
-        (Space::Buffer, n) => {
-            // Other descriptors are buffer.rs's business.
-            let start = PRIVATE_BASE;
-            let offset = wave.sgpr[usize::from(inst.soffset & 127)].wrapping_add(inst.imm as u32);
-            for (lane, out) in out.iter_mut().enumerate() {
-                let index = n.map_or(0, |n| low(n)[lane]);
-                *out = start | u64::from(offset.wrapping_add(index));
-            }
-        }
-        (Space::Global, Some(n)) if base != crate::wave::reg::NULL => {
-            let base = wave.sgpr64(base).wrapping_add(offset);
-            for (out, low) in out.iter_mut().zip(&low(n).0) {
-                *out = base.wrapping_add(u64::from(*low));
-            }
-        }
-        (Space::Global | Space::Flat, Some(n)) => {
-            let (low, high) = (low(n), &wave.vgpr[usize::from(n) + 1]);
-            for i in 0..W {
-                out[i] = (u64::from(low[i]) | u64::from(high[i]) << 32).wrapping_add(offset);
-            }
-        }
-        // Without an address register: base and offset alone.
-        (Space::Global | Space::Flat, None) => out = [wave.sgpr64(base).wrapping_add(offset); W],
-        (Space::Lds, None) => out = [u64::from(inst.imm as u16); W],
-    }
-    out
+    (&mut wave.vgpr, spaces)
 }
 
 /// Where `address` of a lane lies.
@@ -110,7 +61,7 @@ pub(super) fn place(space: Space, lane: usize, address: u64) -> At {
     }
 }
 
-impl Ports<'_> {
+impl Spaces<'_> {
     /// The bytes of an LDS or scratch place.
     #[inline]
     fn local(&mut self, at: At, bytes: usize, access: Access) -> Result<&mut [u8], FaultKind> {

@@ -1,7 +1,7 @@
 //! Sub-dword addressing (SDWA): an operation on bytes or halves of its registers.
 
 use super::host::Host;
-use super::{Trouble, lane, table, unimplemented, vector};
+use super::{Trouble, flush, lane, table, unimplemented};
 use crate::fp::Mode;
 use crate::isa::{Inst, Unit, WHOLE};
 use crate::wave::Wave;
@@ -45,7 +45,11 @@ pub(super) fn execute<H: Host, const W: usize>(
     inst: &Inst,
     mode: Mode,
 ) -> Result<(), Trouble> {
-    let parts = inst.parts.as_deref().ok_or_else(unimplemented)?;
+    let parts = inst
+        .parts
+        .as_deref()
+        .filter(|_| inst.unit.is_tabled())
+        .ok_or_else(unimplemented)?;
     for (i, source) in parts.from.iter().enumerate() {
         let mut buffer = [0; W];
         let row = *lane::row(wave, *source, &mut buffer);
@@ -53,16 +57,12 @@ pub(super) fn execute<H: Host, const W: usize>(
         wave.staged[i].0 = row.map(|value| extract(value, parts.sdwa.select[i], signed));
     }
     if inst.unit == Unit::Compare {
-        table::execute(host, wave, inst, mode);
+        compute(host, wave, inst, mode);
         return Ok(());
     }
     let register = usize::from(inst.dst);
     let old = *wave.vgpr.get(register).ok_or_else(unimplemented)?;
-    if inst.op.is_tabled() {
-        table::execute(host, wave, inst, mode);
-    } else {
-        vector::execute(host, wave, inst, mode)?;
-    }
+    compute(host, wave, inst, mode);
     let part = parts.sdwa.dst;
     if part != WHOLE {
         let result = wave.vgpr[register];
@@ -70,4 +70,13 @@ pub(super) fn execute<H: Host, const W: usize>(
         lane::store(wave, register, &merged);
     }
     Ok(())
+}
+
+/// The operation on the parts that were staged.
+fn compute<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    if mode.flushes {
+        flush::execute(host, wave, inst, mode);
+    } else {
+        table::execute(host, wave, inst, mode);
+    }
 }

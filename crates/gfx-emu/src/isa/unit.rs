@@ -1,0 +1,437 @@
+//! What executes an operation, and what it has to know: the last column of the table of operations.
+//!
+//! Lane functions, comparisons and scalar functions name a function in that column. Everything else says here, as data, what
+//! it does; the modules of [`crate::exec`] match on these types without a wildcard, so that a new variant needs its code.
+
+use crate::fault::Access;
+
+/// Which part of the executor runs an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A function of each lane alone.
+    Lane,
+    /// Lane-wise comparison.
+    Compare,
+    /// A function of scalars.
+    Scalar,
+    /// Vector operations that look at other lanes, masks or several registers, and cannot fail.
+    Vector,
+    /// Vector moves whose register numbers have M0 added, which may name a register that the wave lacks.
+    MoveRelative(Relative),
+    /// Exchange of two registers by such numbers.
+    SwapRelative,
+    /// The matrix instructions of RDNA3.
+    Wmma(Wmma),
+    /// The matrix cores of CDNA.
+    Mfma(Mfma),
+    /// The sparse matrix cores of CDNA3.
+    Smfmac(Smfmac),
+    /// Scalar operations on the wave's state: program counter, EXEC, MODE, messages.
+    Control(Control),
+    /// The row is for the printer; executing it is an error that names the instruction.
+    Unsupported,
+    /// Scalar loads, stores and atomics.
+    ScalarMemory(ScalarAccess),
+    /// Loads and stores.
+    Memory(Transfer),
+    /// Read-modify-writes.
+    Atomic(Atomic),
+    /// Operations of the data share alone.
+    Share(Share),
+}
+
+impl Unit {
+    /// Whether the executor's table has a function for it: it cannot fail, and needs no more than registers.
+    pub(crate) fn is_tabled(self) -> bool {
+        matches!(self, Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector)
+    }
+
+    /// Whether it works on vector registers and goes to no memory.
+    pub(crate) fn is_vector(self) -> bool {
+        match self {
+            Unit::Lane
+            | Unit::Compare
+            | Unit::Vector
+            | Unit::MoveRelative(_)
+            | Unit::SwapRelative
+            | Unit::Wmma(_)
+            | Unit::Mfma(_)
+            | Unit::Smfmac(_) => true,
+            Unit::Scalar
+            | Unit::Control(_)
+            | Unit::Unsupported
+            | Unit::ScalarMemory(_)
+            | Unit::Memory(_)
+            | Unit::Atomic(_)
+            | Unit::Share(_) => false,
+        }
+    }
+
+    /// Whether it goes to memory other than by the data share's own operations.
+    pub(crate) fn reaches_memory(self) -> bool {
+        matches!(self, Unit::ScalarMemory(_) | Unit::Memory(_) | Unit::Atomic(_))
+    }
+}
+
+/// To which registers M0 is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relative {
+    /// To the source.
+    Source,
+    /// To the destination.
+    Destination,
+    /// To both.
+    Both,
+    /// Bits 9:0 to the source, bits 25:16 to the destination.
+    Fields,
+}
+
+impl Relative {
+    /// What is added to the source and to the destination.
+    pub(crate) fn offsets(self, m0: u32) -> (usize, usize) {
+        let m0 = m0 as usize;
+        match self {
+            Relative::Source => (m0, 0),
+            Relative::Destination => (0, m0),
+            Relative::Both => (m0, m0),
+            Relative::Fields => (m0 & 0x3ff, m0 >> 16 & 0x3ff),
+        }
+    }
+}
+
+/// What an element of a matrix is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    F64,
+    F32,
+    /// Single precision without the last 13 bits of the fraction.
+    Xf32,
+    F16,
+    Bf16,
+    Fp8,
+    Bf8,
+    I8,
+    I4,
+}
+
+impl Element {
+    pub(crate) fn bits(self) -> usize {
+        match self {
+            Element::F64 => 64,
+            Element::F32 | Element::Xf32 => 32,
+            Element::F16 | Element::Bf16 => 16,
+            Element::Fp8 | Element::Bf8 | Element::I8 => 8,
+            Element::I4 => 4,
+        }
+    }
+}
+
+/// A matrix instruction of RDNA3: 16 rows, columns and steps of depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wmma {
+    /// Element of A and B.
+    pub(crate) element: Element,
+    /// C and D have elements of that size too, in the half that `op_sel` names; otherwise of 32 bits.
+    pub(crate) narrow: bool,
+}
+
+/// A matrix instruction of CDNA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mfma {
+    /// Rows and columns of a block.
+    pub(crate) size: u8,
+    pub(crate) depth: u8,
+    pub(crate) blocks: u8,
+    pub(crate) a: Element,
+    pub(crate) b: Element,
+}
+
+/// A sparse matrix instruction of CDNA3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Smfmac {
+    /// Rows and columns.
+    pub(crate) size: u8,
+    /// Depth of B.
+    pub(crate) depth: u8,
+    pub(crate) a: Element,
+    pub(crate) b: Element,
+}
+
+/// What a control operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Control {
+    /// Waits, delays, priorities, prefetch and cache hints: there is nothing to wait for.
+    Wait,
+    Branch(Condition),
+    End,
+    Barrier,
+    Message,
+    /// A message with an answer of so many registers.
+    MessageReturn(Words),
+    Trap,
+    RoundMode,
+    DenormMode,
+    GetRegister,
+    SetRegister,
+    GetPc,
+    SetPc,
+    SwapPc,
+    Call,
+    /// Scalar moves of 32 or 64 bits whose register numbers have M0 added.
+    MoveRelative(Relative, Words),
+    Time,
+    /// Indexed vector registers: on, another index, other operands, off.
+    IndexOn,
+    IndexValue,
+    IndexMode,
+    IndexOff,
+}
+
+/// When a branch is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    Always,
+    /// SCC is this.
+    Scc(bool),
+    /// VCC is zero: this.
+    VccIsZero(bool),
+    /// EXEC is zero: this.
+    ExecIsZero(bool),
+    /// A debugger is attached.
+    Debugger,
+}
+
+/// How many registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    One,
+    Two,
+    Three,
+    Four,
+}
+
+impl Words {
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Words::One => 1,
+            Words::Two => 2,
+            Words::Three => 3,
+            Words::Four => 4,
+        }
+    }
+}
+
+/// What a scalar memory operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScalarAccess {
+    /// Loads so many dwords: 1, 2, 4, 8 or 16.
+    Load(u8),
+    /// Stores so many dwords.
+    Store(u8),
+    /// A read-modify-write.
+    Atomic(Atomic),
+}
+
+/// What a load or store does at the address of each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// Loads registers.
+    Load(Words),
+    /// Loads 8 or 16 bits.
+    LoadPart(Part),
+    /// Loads a dword; the number of the lane is the index.
+    LoadAtLane,
+    /// Stores registers.
+    Store(Words),
+    /// Stores so many bytes, of the high half of the register or of the low one.
+    StorePart { bytes: u8, high: bool },
+    /// Stores a dword; the number of the lane is the index.
+    StoreAtLane,
+    /// Loads so many bytes and puts them into the data share, as a dword for each lane.
+    LoadToShare { bytes: u8, signed: bool },
+}
+
+/// A load of less than a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) bytes: u8,
+    /// It is sign-extended, not zero-extended.
+    pub(crate) signed: bool,
+    /// `None`: the whole register is written; else the high half or the low one, and the other is kept.
+    pub(crate) half: Option<bool>,
+}
+
+impl Part {
+    /// The register after a load of `value`, zero-extended, into one that held `old`. Cards with error correction of their
+    /// registers clear the half that is not loaded: `clears`.
+    pub(crate) fn merged(self, value: u32, old: u32, clears: bool) -> u32 {
+        let value = extended(value, self.bytes, self.signed);
+        match self.half {
+            None => value,
+            Some(high) if clears => (value & 0xffff) << if high { 16 } else { 0 },
+            Some(false) => old & 0xffff_0000 | value & 0xffff,
+            Some(true) => old & 0xffff | value << 16,
+        }
+    }
+}
+
+/// The low `bytes` bytes of a value, sign-extended or as they are.
+pub(crate) fn extended(value: u32, bytes: u8, signed: bool) -> u32 {
+    let unused = 32 - 8 * u32::from(bytes);
+    if signed {
+        ((value << unused) as i32 >> unused) as u32
+    } else {
+        value
+    }
+}
+
+impl Transfer {
+    /// Bytes at the address of a lane.
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            Transfer::Load(words) | Transfer::Store(words) => 4 * words.count() as u64,
+            Transfer::LoadAtLane | Transfer::StoreAtLane => 4,
+            Transfer::LoadPart(part) => part.bytes.into(),
+            Transfer::StorePart { bytes, .. } | Transfer::LoadToShare { bytes, .. } => bytes.into(),
+        }
+    }
+
+    /// What it does there.
+    pub(crate) fn access(self) -> Access {
+        match self {
+            Transfer::Load(_)
+            | Transfer::LoadAtLane
+            | Transfer::LoadPart(_)
+            | Transfer::LoadToShare { .. } => Access::Load,
+            Transfer::Store(_) | Transfer::StoreAtLane | Transfer::StorePart { .. } => Access::Store,
+        }
+    }
+
+    /// Whether the number of the lane is the index.
+    pub(crate) fn adds_lane(self) -> bool {
+        matches!(self, Transfer::LoadAtLane | Transfer::StoreAtLane)
+    }
+
+    /// Whether the data goes to the data share instead of a register.
+    pub(crate) fn goes_to_share(self) -> bool {
+        matches!(self, Transfer::LoadToShare { .. })
+    }
+
+    /// Whether it stores the high half of its register.
+    pub(crate) fn stores_high(self) -> bool {
+        matches!(self, Transfer::StorePart { high: true, .. })
+    }
+}
+
+/// A read-modify-write, by its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atomic {
+    Dword(Atomic32),
+    Qword(Atomic64),
+}
+
+impl Atomic {
+    /// Registers of a value.
+    pub(crate) fn words(self) -> usize {
+        match self {
+            Atomic::Dword(_) => 1,
+            Atomic::Qword(_) => 2,
+        }
+    }
+
+    /// Whether the old value decides what happens: not of an exchange whose result nobody asks for.
+    pub(crate) fn reads(self) -> bool {
+        !matches!(
+            self,
+            Atomic::Dword(Atomic32::Swap) | Atomic::Qword(Atomic64::Swap)
+        )
+    }
+}
+
+/// A read-modify-write of a dword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atomic32 {
+    Swap,
+    CompareSwap,
+    CompareSwapFloat,
+    Add,
+    Sub,
+    ReverseSub,
+    /// Subtraction that stops at zero.
+    ClampedSub,
+    MinSigned,
+    MinUnsigned,
+    MaxSigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    /// Clears the bits of the data, then sets those of the second operand.
+    MaskOr,
+    MinFloat,
+    MaxFloat,
+    AddFloat,
+    PackedAddF16,
+    PackedAddBf16,
+    Wrap,
+}
+
+/// A read-modify-write of a qword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atomic64 {
+    Swap,
+    CompareSwap,
+    CompareSwapFloat,
+    Add,
+    Sub,
+    ReverseSub,
+    MinSigned,
+    MinUnsigned,
+    MaxSigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    MaskOr,
+    MinFloat,
+    MaxFloat,
+    AddFloat,
+    ExchangeMarked,
+}
+
+/// What an operation of the data share alone does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// Loads so many dwords from each of two addresses.
+    Load2(Words),
+    /// Stores so many dwords to each of two addresses.
+    Store2(Words),
+    /// Exchanges so many dwords at each of two addresses.
+    Exchange2(Words),
+    /// Each lane reads another one, by a pattern of the instruction.
+    Swizzle,
+    /// Each lane gives its value to the lane it names.
+    Permute,
+    /// Each lane takes the value of the lane it names.
+    Bpermute,
+    /// Takes the number of active lanes off a counter.
+    Consume,
+    /// Adds the number of active lanes to a counter.
+    Append,
+}
+
+impl Share {
+    /// Whether it exchanges values between lanes and touches no memory.
+    pub(crate) fn is_exchange(self) -> bool {
+        matches!(self, Share::Swizzle | Share::Permute | Share::Bpermute)
+    }
+
+    /// Whether it counts at the address that M0 holds.
+    pub(crate) fn counts(self) -> bool {
+        matches!(self, Share::Consume | Share::Append)
+    }
+}
