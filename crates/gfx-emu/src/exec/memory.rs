@@ -75,9 +75,7 @@ pub(super) fn scalar<const W: usize>(
     let mut words = [0; 16];
     let words = &mut words[..count];
     match access {
-        ScalarAccess::Atomic(atomic) => {
-            return atomic::scalar(wave, group, inst, atomic, address, readable == count);
-        }
+        ScalarAccess::Atomic(atomic) => atomic::scalar(wave, group, inst, atomic, address, readable == count),
         ScalarAccess::Store(_) => {
             let Src::Scalar(first) = inst.src[0] else {
                 return Err(unimplemented());

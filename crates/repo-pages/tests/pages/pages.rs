@@ -160,6 +160,31 @@ fn components_are_counted_per_backend_and_never_across_levels() {
 }
 
 #[test]
+fn components_count_the_known_failures_that_the_reference_shares() {
+    let known = || result(Verdict::KnownFailure, Some(9.0), Some("candle's own"));
+    let mut ours = known();
+    ours.vs_reference = pass(0.0).vs_oracle;
+    let mut run = run();
+    run.cases = vec![
+        case("exp", "f32", vec![pass(0.5), pass(0.5)]),
+        case("log", "f32", vec![known(), ours]),
+    ];
+    run.planned = run.cases.len();
+    let page = |run: &RunRecord| page("components.md", run, &[], &Sources::default());
+    let rows = [
+        "| rocm (isa) | 1 | 1 | 100 % (2/2) |",
+        "| unary | 2 | 2 | 1 | 50.0 % | 0.50 25% | 1 | 1 | | | |",
+    ];
+    has_lines(&page(&run), &rows);
+    assert!(page(&run).contains("A known failure is shared where"));
+    run.cases.truncate(1);
+    assert!(
+        !page(&run).contains("A known failure is shared where"),
+        "the control: none is shared"
+    );
+}
+
+#[test]
 fn coverage_tells_what_was_not_run_from_what_means_nothing() {
     let page = page("coverage.md", &run(), &[], &Sources::default());
     let row = page.lines().find(|line| line.starts_with("| log "));
