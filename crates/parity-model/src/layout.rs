@@ -270,6 +270,17 @@ impl Strided {
         }
     }
 
+    /// Whether the elements follow one another in row-major order, wherever the first is; the stride of an extent of 1
+    /// counts for nothing.
+    pub fn is_contiguous(&self) -> bool {
+        let mut expected = 1;
+        self.dims.iter().zip(&self.strides).rev().all(|(dim, stride)| {
+            let follows = *dim == 1 || *stride == expected;
+            expected *= dim;
+            follows
+        })
+    }
+
     fn apply(&mut self, step: &ViewStep) {
         match step {
             ViewStep::Transpose(a, b) => {
@@ -430,6 +441,30 @@ mod tests {
             checked > 300,
             "the shapes above exercise the layouts: {checked} elements"
         );
+    }
+
+    #[test]
+    fn a_view_is_contiguous_where_its_elements_follow_one_another() {
+        let contiguous =
+            |layout: Layout, shape: &[usize]| layout.plan(shape).unwrap().strided().is_contiguous();
+        for (layout, shape) in [
+            (Layout::Contiguous, &[2, 3][..]),
+            (Layout::Offset, &[2, 3]),
+            (Layout::Transposed, &[5, 1]),
+            (Layout::Ones, &[1, 3]),
+            (Layout::BroadcastOne, &[1, 3]),
+        ] {
+            assert!(contiguous(layout, shape), "{layout} {shape:?}");
+        }
+        for (layout, shape) in [
+            (Layout::Transposed, &[2, 3][..]),
+            (Layout::Stepped, &[4]),
+            (Layout::Sliced, &[2, 3]),
+            (Layout::Broadcast, &[2, 3]),
+            (Layout::Ones, &[3, 1]),
+        ] {
+            assert!(!contiguous(layout, shape), "{layout} {shape:?}");
+        }
     }
 
     #[test]

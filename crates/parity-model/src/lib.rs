@@ -6,6 +6,7 @@
 
 pub mod case;
 pub mod dtype;
+pub mod findings;
 pub mod float;
 pub mod glob;
 pub mod journal;

@@ -6,6 +6,7 @@
 mod cross;
 mod dtypes;
 mod expand;
+pub(crate) mod findings;
 pub(crate) mod known;
 mod layouts;
 mod params;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use parity_model::findings::{FindingText, Findings};
 use parity_model::known::KnownFailures;
 use parity_model::op::Quantized;
 use parity_model::spec::SpecFile;
@@ -276,4 +277,70 @@ fn every_known_failure_is_about_a_case() {
     assert!(!known.entries.is_empty());
     let ids: Vec<_> = cases().iter().map(Case::id).collect();
     assert_eq!(known.stale(ids.iter()), []);
+}
+
+/// The findings of the repository, and the lines of their files.
+fn findings() -> (Findings, usize) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../findings");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the findings are there") {
+        let path = entry.expect("a folder lists its files").path();
+        if path.is_dir() {
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("a plain name");
+            let file = path.join("finding.toml");
+            let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+            files.push((name.to_owned(), file.display().to_string(), text));
+        }
+    }
+    let texts: Vec<_> = files
+        .iter()
+        .map(|(name, file, text)| FindingText { name, file, text })
+        .collect();
+    let findings =
+        Findings::parse(&texts, &["cpu", "cuda", "rocm"]).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    (findings, texts.iter().map(|file| file.text.lines().count()).sum())
+}
+
+#[test]
+fn every_row_of_a_finding_is_about_a_case() {
+    let (findings, lines) = findings();
+    assert!(findings.rows().count() > 100 && lines <= 1500, "{lines} lines");
+    assert_eq!(findings.stale(&cases()), []);
+}
+
+/// The findings that no case shows. The list may only shrink: a new finding brings its case.
+const NONE_YET: [&str; 19] = [
+    "arange-never-ends",
+    "comparison-casts-number",
+    "cross-entropy-of-sure-logit",
+    "cumsum-refuses-integers",
+    "division-by-reciprocal",
+    "elu-of-small-numbers",
+    "f32-sums-stand-still",
+    "gelu-erf-negative-tail",
+    "grad-powf-zero",
+    "grad-upsampling-forgets",
+    "id-255-in-u8",
+    "index-add-half-sums",
+    "nearest-upsampling-off-by-one",
+    "rand-reaches-bound",
+    "rope-batched-cosines",
+    "rope-spare-positions",
+    "selu-f32-only",
+    "sum-of-u8-wraps",
+    "unfold-counts-in-f32",
+];
+
+#[test]
+fn the_findings_without_a_case_are_those_declared_here() {
+    let (findings, _) = findings();
+    let without = findings
+        .findings
+        .iter()
+        .filter(|finding| finding.none_yet.is_some());
+    let names: Vec<_> = without.map(|finding| finding.name.as_str()).collect();
+    assert_eq!(names, NONE_YET);
 }

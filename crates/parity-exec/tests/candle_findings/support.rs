@@ -1,4 +1,4 @@
-//! The four ways to state a finding: a wrong value, an error, a panic, a call that never ends. No finding stands here.
+//! The ways to state a finding: a wrong value, an error, a panic, a call that never ends, a lost device. Holds no finding.
 
 use std::{
     any::Any,
@@ -59,11 +59,12 @@ const CHILD: &str = "CANDLE_FINDING";
 
 /// Candle never comes back from `work`: not in [`PATIENCE`], or not before it has eaten [`MEMORY`] or the stack.
 ///
-/// `test` is the path of the calling test, which a child process runs again. A child that a busy machine starves counts
-/// as hung: the finding is then believed a little longer, never dropped by mistake.
+/// `module` is that of the calling test, which is named `repro` and which a child process runs again. A child that a busy
+/// machine starves counts as hung: the finding is then believed a little longer, never dropped by mistake.
 #[track_caller]
-pub(crate) fn never_ends<T>(test: &str, work: impl FnOnce() -> Result<T>) {
-    if env::var_os(CHILD).is_some_and(|child| child == *test) {
+pub(crate) fn never_ends<T>(module: &str, work: impl FnOnce() -> Result<T>) {
+    let test = &test_of(module);
+    if env::var_os(CHILD).is_some_and(|child| child == **test) {
         let limit = Rlimit {
             current: Some(MEMORY),
             maximum: Some(MEMORY),
@@ -84,10 +85,12 @@ const FAULTED: &str = "as found";
 /// The device reports a fault with the words `why`, and is lost: a child process runs `work`, which must end in that error.
 #[cfg(feature = "cuda")]
 #[track_caller]
-pub(crate) fn faults<T>(test: &str, why: &str, work: impl FnOnce() -> Result<T>) {
+pub(crate) fn faults<T>(module: &str, why: &str, work: impl FnOnce() -> Result<T>) {
     use std::io::{BufRead, BufReader, Write, stdout};
 
-    if env::var_os(CHILD).is_some_and(|child| child == *test) {
+    let test = &test_of(module);
+
+    if env::var_os(CHILD).is_some_and(|child| child == **test) {
         let Err(error) = work() else { panic!("{FIXED}") };
         assert!(error.to_string().contains(why), "another fault: {error}");
         writeln!(stdout(), "\n{FAULTED}").unwrap();
@@ -104,6 +107,12 @@ pub(crate) fn faults<T>(test: &str, why: &str, work: impl FnOnce() -> Result<T>)
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(faulted, "the child's words say why");
+}
+
+/// The name by which the test program knows the test `repro` of a module.
+fn test_of(module: &str) -> String {
+    let within = module.split_once("::").map_or(module, |(_, within)| within);
+    format!("{within}::repro")
 }
 
 /// Runs one test in a process of its own; None when it had to be killed.
@@ -127,12 +136,15 @@ fn run_again(test: &str) -> Option<ExitStatus> {
     None
 }
 
-#[test]
-fn a_call_that_ends_is_not_taken_for_a_hang() {
-    let test = "support::a_call_that_ends_is_not_taken_for_a_hang";
-    let ended = panic::catch_unwind(|| never_ends(test, || Ok(())));
-    // The child's own run of this test returns from `never_ends`; only the parent's may panic.
-    assert_eq!(ended.is_err(), env::var_os(CHILD).is_none());
+mod a_call_that_ends_is_not_taken_for_a_hang {
+    use super::{CHILD, env, never_ends, panic};
+
+    #[test]
+    fn repro() {
+        let ended = panic::catch_unwind(|| never_ends(module_path!(), || Ok(())));
+        // The child's own run of this test returns from `never_ends`; only the parent's may panic.
+        assert_eq!(ended.is_err(), env::var_os(CHILD).is_none());
+    }
 }
 
 #[test]

@@ -252,6 +252,11 @@ impl<'r, 'i> Value<'r, 'i> {
         self.value.get_ref().as_table().is_some()
     }
 
+    /// Whether this is the word for anything, `"*"`.
+    pub(super) fn is_star(&self) -> bool {
+        self.value.get_ref().as_str() == Some("*")
+    }
+
     /// The place of each key of a table whose keys are names, and its value.
     pub(super) fn entries(&self) -> Option<Vec<(Range<usize>, Value<'r, 'i>)>> {
         let table = self

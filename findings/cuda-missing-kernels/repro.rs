@@ -1,0 +1,18 @@
+//! What candle does today: integers have no relu, no sign, no rounding and few casts.
+
+#![cfg(feature = "cuda")]
+
+use candle_core::{DType, Device, Result, Tensor};
+
+use crate::support::refuses;
+
+#[test]
+fn repro() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    let xs = Tensor::zeros(3, DType::U32, &gpu)?;
+    let missing = "CUDA_ERROR_NOT_FOUND";
+    refuses(xs.relu(), missing);
+    refuses(xs.sign(), missing);
+    refuses(xs.floor(), missing);
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! What candle does today: the mean overflows where the sum does.
+
+use candle_core::{Device::Cpu, Result, Tensor};
+use half::f16;
+
+use crate::support::finding;
+
+#[test]
+fn repro() -> Result<()> {
+    let xs = Tensor::new(&[f16::from_f32(60_000.), f16::from_f32(60_000.)], &Cpu)?;
+    finding(
+        xs.mean_all()?.to_scalar::<f16>()?,
+        f16::INFINITY,
+        f16::from_f32(60_000.),
+    );
+    Ok(())
+}
