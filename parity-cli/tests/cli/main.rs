@@ -8,6 +8,7 @@
 mod baseline;
 mod common;
 mod doctor;
+mod documents;
 mod explain;
 mod golden;
 mod journal;
