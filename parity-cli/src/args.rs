@@ -29,7 +29,7 @@ pub(crate) enum Command {
     /// Find the smallest case that fails as this one does, and print it as a Rust test against candle.
     #[command(after_long_help = Exit::help())]
     Shrink(ShrinkArgs),
-    /// Keep the list of known failures up to date.
+    /// Keep the findings up to date.
     Baseline(BaselineArgs),
     /// List what there is.
     List(ListArgs),
@@ -134,9 +134,9 @@ pub(crate) struct HowArgs {
     /// Memory each worker may use, e.g. `2GiB`: a case that needs more crashes its worker, and no more.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory_limit: Option<String>,
-    /// Failures that are known, with reasons [default: known-failures.toml in the spec directory, if there].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) known: Option<PathBuf>,
+    /// Directory of findings, which name the failures that are known [default: findings beside the spec directory, if there].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) findings: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -265,7 +265,7 @@ pub(crate) struct BaselineArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineCommand {
-    /// Make known-failures.toml say what a stored run says: new failures in, what passes or matches no case out.
+    /// Make the findings say what a stored run says: new failures in, what passes or matches no case out.
     #[command(after_long_help = Exit::help())]
     Update(BaselineUpdateArgs),
 }
@@ -278,15 +278,18 @@ pub(crate) struct BaselineUpdateArgs {
     /// The column whose results count.
     #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: String,
-    /// Why the new failures are accepted; needed where there are any.
+    /// Why the new failures are accepted; needed where they get a folder of their own.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// An upstream issue about the new failures.
     #[arg(long, value_name = "URL", requires = "reason")]
     pub(crate) link: Option<String>,
-    /// The list [default: known-failures.toml in the spec directory]; made if it is not there.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) known: Option<PathBuf>,
+    /// The folder that new failures go to [default: `unexplained-` and the family of their op].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Directory of findings [default: findings beside the spec directory]; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) findings: Option<PathBuf>,
     /// Say what would change, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -303,8 +306,10 @@ pub(crate) struct SchemaArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
-    /// The files of op-specs/, known-failures.toml included, as the JSON values that their TOML stands for.
+    /// The files of op-specs/, as the JSON values that their TOML stands for.
     Specs,
+    /// The `finding.toml` of a folder of findings/, likewise.
+    Findings,
     /// What `parity run --format json` writes.
     Results,
     /// A line of the journal that `parity run` keeps.

@@ -27,7 +27,7 @@ exits! {
     Ok = 0: "something ran, and every result passed or is a known failure; of stored runs: the gate passes, nothing got worse, or no verdict differs",
     NothingMatched = 4: "there was nothing to do, which is never a pass: the selection matches no case, a run holds no result, or the case to shrink does not fail",
     Usage = 64: "the command line is wrong",
-    BadData = 65: "a spec, a list of known failures or a stored run is wrong, or runs do not belong together",
+    BadData = 65: "a spec, a finding or a stored run is wrong, or runs do not belong together",
     NoInput = 66: "a file or directory is missing or cannot be read",
     Unavailable = 69: "a backend is not available",
     Internal = 70: "parity itself went wrong: the results do not add up to the plan",

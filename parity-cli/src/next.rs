@@ -22,19 +22,19 @@ fn spec_dir(dir: Option<&Path>) -> String {
         .unwrap_or_default()
 }
 
-/// `--known file`, where one was named.
-fn list(known: Option<&Path>) -> String {
-    known
-        .map(|file| format!(" --known {}", quoted(&file.to_string_lossy())))
+/// `--findings dir`, where one was named.
+fn with_findings(findings: Option<&Path>) -> String {
+    findings
+        .map(|dir| format!(" --findings {}", quoted(&dir.to_string_lossy())))
         .unwrap_or_default()
 }
 
 /// The arguments that a run was given besides its selection. All that run cases take them, but for recorded outputs, which
 /// are compared with by `parity run` alone.
-fn again(repro_args: &[String], known: Option<&Path>) -> String {
+fn again(repro_args: &[String], findings: Option<&Path>) -> String {
     let args = repro_args.iter().filter(|arg| !arg.starts_with("--against"));
     let args: String = args.map(|arg| format!(" {arg}")).collect();
-    args + &list(known)
+    args + &with_findings(findings)
 }
 
 /// After a failure was named: its case explained. One of recorded outputs cannot be, for its backend is elsewhere: where a
@@ -44,14 +44,14 @@ pub(crate) fn explain(
     case: &CaseRecord,
     info: &BackendInfo,
     result: &CaseResult,
-    known: Option<&Path>,
+    findings: Option<&Path>,
 ) -> String {
     let id = &case.id;
     match (info.backend.strip_prefix(RECORDED), result.verdict) {
         (None, _) => next(&format!(
             "parity explain '{id}'{}{}",
             backend_arg(info),
-            again(&run.repro_args, known)
+            again(&run.repro_args, findings)
         )),
         (Some(name), Verdict::NotRun) => next(&format!("parity golden verify {}", quoted(name))),
         (Some(_), _) => next(&repro(run, id, &info.backend)),
@@ -60,7 +60,7 @@ pub(crate) fn explain(
 
 /// After `parity run`: the first failure explained; or the stored run gated. `stored` is the file of the JSON record, if
 /// that was written.
-pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, known: Option<&Path>) -> Option<String> {
+pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, findings: Option<&Path>) -> Option<String> {
     let results = run.cases.iter().flat_map(|case| {
         run.backends
             .iter()
@@ -74,14 +74,14 @@ pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, known: Option<&P
     let file = stored.map_or(RECORD.to_owned(), |path| quoted(&path.to_string_lossy()));
     let explained = failing.iter().find(|(_, _, result)| !surprise(result.verdict));
     match (explained, failing.first()) {
-        (Some((case, info, result)), _) => Some(explain(run, case, info, result, known)),
+        (Some((case, info, result)), _) => Some(explain(run, case, info, result, findings)),
         (None, Some((_, info, _))) => {
             let store = match stored {
                 Some(_) => String::new(),
                 None => format!("add --format json --out {RECORD}, then "),
             };
             let dir = run.repro_args.iter().filter(|arg| arg.starts_with("--spec-dir"));
-            let dir: String = dir.map(|arg| format!(" {arg}")).collect::<String>() + &list(known);
+            let dir: String = dir.map(|arg| format!(" {arg}")).collect::<String>() + &with_findings(findings);
             Some(next(&format!(
                 "{store}parity baseline update {file} --backend {}{dir}",
                 info.backend
@@ -95,7 +95,7 @@ pub(crate) fn after_run(run: &RunRecord, stored: Option<&Path>, known: Option<&P
 }
 
 /// After `parity explain`: the case shrunk, on the first backend that fails; nothing where none does.
-pub(crate) fn after_explain(run: &RunRecord, known: Option<&Path>) -> Option<String> {
+pub(crate) fn after_explain(run: &RunRecord, findings: Option<&Path>) -> Option<String> {
     let case = run.cases.first()?;
     let mut columns = run.backends.iter().zip(&case.results);
     let fails = |result: &CaseResult| match result.verdict {
@@ -108,7 +108,7 @@ pub(crate) fn after_explain(run: &RunRecord, known: Option<&Path>) -> Option<Str
         "parity shrink '{}'{}{}",
         case.id,
         backend_arg(info),
-        again(&run.repro_args, known)
+        again(&run.repro_args, findings)
     )))
 }
 
@@ -119,13 +119,13 @@ pub(crate) fn after_shrink(case: &Case, settings: &Settings, pinned: bool) -> St
         let arg = backend_arg(&info);
         (info.backend, arg)
     });
-    let known = settings.known.as_deref();
+    let findings = settings.findings.as_deref();
     let (again, dir) = (
-        again(&settings.repro_args(), known),
+        again(&settings.repro_args(), findings),
         settings.selection.spec_dir.as_deref(),
     );
     if pinned {
-        let dir = spec_dir(dir) + &list(known);
+        let dir = spec_dir(dir) + &with_findings(findings);
         return next(&format!(
             "parity run{arg} --tags pinned{again} --format json --out {RECORD}, then parity baseline update \
              {RECORD} --backend {backend}{dir} --reason TEXT"
@@ -144,7 +144,7 @@ pub(crate) fn after_baseline(args: &Update, info: &BackendInfo) -> String {
         "parity run{}{}{dir} --format json --out {RECORD}, then parity gate {RECORD} --backend {backend} \
          --min 99",
         backend_arg(info),
-        list(args.known.as_deref())
+        with_findings(args.findings.as_deref())
     ))
 }
 
@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn what_is_known_to_fail_can_be_shrunk_too() {
-        let line = after_explain(&run(&[Verdict::KnownFailure]), Some(Path::new("k.toml"))).unwrap();
+        let line = after_explain(&run(&[Verdict::KnownFailure]), Some(Path::new("k"))).unwrap();
         assert!(
             line.contains(
-                "parity shrink 'unary/neg:f32:[1]:contiguous:any' --backend one --seed 7 --no-fallback --known k.toml"
+                "parity shrink 'unary/neg:f32:[1]:contiguous:any' --backend one --seed 7 --no-fallback --findings k"
             ),
             "{line}"
         );

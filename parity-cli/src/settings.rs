@@ -116,7 +116,7 @@ pub(crate) fn settings(
         no_fallback: args.no_fallback,
         deterministic: args.deterministic,
         memory_limit,
-        known: args.known,
+        findings: args.findings,
         ..default
     })
 }
@@ -179,8 +179,8 @@ pub(crate) fn options(settings: &Settings) -> String {
     if let Some(bytes) = settings.memory_limit {
         put(&mut line, "memory-limit", format!("{bytes}B"));
     }
-    if let Some(file) = &settings.known {
-        put(&mut line, "known", file.display());
+    if let Some(dir) = &settings.findings {
+        put(&mut line, "findings", dir.display());
     }
     if settings.recorded_only {
         line.push_str(" --recorded-only");
@@ -262,7 +262,7 @@ mod tests {
             "--ops unary,add --dtypes f16 --layouts transposed --tags pinned --tier full --regex x",
             "--case unary/*:nan --backend cpu,rocm:gfx942,cuda=exec:a,b --seed 7 --jobs 3 --timeout 0.5 --spec-dir specs",
             "--case unary/exp:f32:[2,3]:contiguous:uniform(-1,1) --backend cpu=exec:x",
-            "--no-fallback --deterministic --memory-limit 2GiB --known k.toml --against card --recorded-only",
+            "--no-fallback --deterministic --memory-limit 2GiB --findings k --against card --recorded-only",
         ] {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             let settings = parsed(&words);

@@ -14,6 +14,41 @@ pub use predicate::{COMPUTES, LayoutWord, Predicate, Values};
 use crate::spec::SpecError;
 use crate::{Case, Verdict};
 
+/// The keys of a `finding.toml`.
+pub const FINDING_KEYS: [&str; 12] = [
+    "title",
+    "class",
+    "backends",
+    "verdict",
+    "reason",
+    "right",
+    "where",
+    "elsewhere",
+    "fix",
+    "link",
+    "matches",
+    "none_yet",
+];
+
+/// The keys of a predicate.
+pub const PREDICATE_KEYS: [&str; 12] = [
+    "op",
+    "family",
+    "dtype",
+    "index_dtype",
+    "params",
+    "rank",
+    "shape",
+    "empty",
+    "layout",
+    "values",
+    "check",
+    "except",
+];
+
+/// The keys of a row besides those of its predicate.
+pub const ROW_KEYS: [&str; 3] = ["backends", "verdict", "may_pass"];
+
 /// What sort of mistake a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
@@ -83,7 +118,7 @@ pub struct Finding {
 /// One element of `matches`: cases that fail on some backends with one verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The backends on which the cases fail.
+    /// The backends on which the cases fail, on whatever device; or devices of them, such as `rocm:gfx942`.
     pub backends: Vec<String>,
     /// The verdict that the row explains.
     pub verdict: Verdict,
@@ -200,9 +235,13 @@ impl Findings {
 }
 
 impl Row {
-    /// Whether the row is about cases on this backend.
-    pub fn is_about(&self, backend: &str) -> bool {
-        self.backends.iter().any(|name| name == backend)
+    /// Whether the row is about cases of this column: of a backend it names, or of one device of it.
+    pub fn is_about(&self, column: &str) -> bool {
+        let is_of = |backend: &String| {
+            let rest = column.strip_prefix(backend.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        };
+        self.backends.iter().any(is_of)
     }
 }
 

@@ -10,7 +10,6 @@ pub mod findings;
 pub mod float;
 pub mod glob;
 pub mod journal;
-pub mod known;
 pub mod layout;
 pub mod number;
 pub mod op;

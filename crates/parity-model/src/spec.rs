@@ -7,7 +7,6 @@ mod cross;
 mod dtypes;
 mod expand;
 pub(crate) mod findings;
-pub(crate) mod known;
 mod layouts;
 mod params;
 mod parse;
@@ -22,7 +21,7 @@ use crate::{Case, Family};
 pub use expand::expand;
 pub use parse::{DEFAULT_KEYS, GROUP_KEYS, PART_KEYS, ROW_KEYS, parse, read};
 
-/// One thing wrong with a spec or a list of known failures.
+/// One thing wrong with a spec or a finding.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {message}")]
 pub struct SpecError {

@@ -24,9 +24,9 @@ pub enum Verdict {
     Nondeterministic,
     /// The value was computed by a CPU fallback, and fallbacks were refused.
     Fallback,
-    /// The case failed as `known-failures.toml` says, for the reason given there.
+    /// The case failed as a finding says, for the reason given there.
     KnownFailure,
-    /// The case passed although `known-failures.toml` lists it.
+    /// The case passed although a finding names it.
     UnexpectedPass,
     /// The output is inside the limit, but so would be one that ignores its inputs, all zeros or all alike: a pass
     /// would prove nothing.

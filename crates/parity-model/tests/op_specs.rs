@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::findings::{FindingText, Findings};
-use parity_model::known::KnownFailures;
 use parity_model::op::Quantized;
 use parity_model::spec::SpecFile;
 use parity_model::{Case, Check, DType, Family, Layout, Op, Tier, spec};
-
-const KNOWN: &str = include_str!("../../../op-specs/known-failures.toml");
 
 fn files() -> Vec<SpecFile> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../op-specs");
@@ -16,7 +13,6 @@ fn files() -> Vec<SpecFile> {
         .expect("the specs are there")
         .map(|entry| entry.expect("a folder lists its files").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        .filter(|path| !path.ends_with("known-failures.toml"))
         .collect();
     paths.sort();
     let read = |path: &std::path::PathBuf| {
@@ -269,14 +265,6 @@ fn every_id_is_unique_and_parses_back() {
             (case.op, &case.args, case.values)
         );
     }
-}
-
-#[test]
-fn every_known_failure_is_about_a_case() {
-    let known = KnownFailures::parse("known-failures.toml", KNOWN).unwrap();
-    assert!(!known.entries.is_empty());
-    let ids: Vec<_> = cases().iter().map(Case::id).collect();
-    assert_eq!(known.stale(ids.iter()), []);
 }
 
 /// The findings of the repository, and the lines of their files.

@@ -8,10 +8,7 @@ fn cases() -> Vec<Case> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../op-specs");
     let files = std::fs::read_dir(folder).expect("the specs are there");
     let paths = files.map(|entry| entry.expect("a folder lists its files").path());
-    let specs = paths.filter(|path| {
-        path.extension().is_some_and(|extension| extension == "toml")
-            && !path.ends_with("known-failures.toml")
-    });
+    let specs = paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
     let texts: Vec<String> = specs
         .map(|path| std::fs::read_to_string(path).expect("a spec can be read"))
         .collect();

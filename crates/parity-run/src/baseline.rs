@@ -1,163 +1,149 @@
-//! Brings known-failures.toml in line with what a stored run shows.
+//! Brings findings in line with what a stored run shows: rows that do not hold go, and new failures get a folder.
 
 mod changes;
-mod list;
-mod patterns;
+mod edit;
 
-use std::{fmt, fs, io::ErrorKind, path::Path, path::PathBuf};
-
-use parity_model::{Case, Verdict, known::KnownFailures, record::CaseResult};
-
-use self::changes::{Changes, Evidence};
-use crate::{
-    error::Error,
-    records::Stored,
-    specs::{self, KNOWN_FAILURES, Sources},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, fs,
+    path::{Path, PathBuf},
 };
 
-/// What a list starts with that was not there.
-const NEW_LIST: &str = "# Cases that are expected to fail, each with the reason.\n";
+use parity_model::{Case, Verdict, findings::Findings, record::CaseResult};
 
-/// What is to be done to a list.
+use self::changes::{Added, Changes, Evidence, RowAt, RowChange};
+use crate::{
+    error::Error,
+    findings::{self, FILE, Folders},
+    records::Stored,
+    specs,
+};
+
+/// What is to be done to findings.
 #[derive(Clone, Debug, Default)]
 pub struct Update {
     /// The backend whose results count.
     pub backend: String,
-    /// Why new failures are accepted; needed where there are any.
+    /// Why new failures are accepted; needed where they get a new folder.
     pub reason: Option<String>,
     /// An upstream issue about them.
     pub link: Option<String>,
-    /// The list; `None` for that in the directory of specs.
-    pub known: Option<PathBuf>,
+    /// The folder that new failures go to; `None` for one called `unexplained-` and the family of their op.
+    pub name: Option<String>,
+    /// The directory of findings; `None` for the one beside the specs.
+    pub findings: Option<PathBuf>,
     /// Whether nothing is written.
     pub dry_run: bool,
     /// The directory of specs; `None` as for [`Selection::spec_dir`](crate::Selection::spec_dir).
     pub spec_dir: Option<PathBuf>,
 }
 
-/// What an update did to a list, or would do.
+/// What an update did to findings, or would do.
 pub struct Updated {
-    /// The list.
+    /// The directory of findings.
     pub name: String,
     /// The backend's column in the run.
     pub column: usize,
-    backend: String,
-    known: KnownFailures,
+    update: Update,
+    findings: Findings,
     changes: Changes,
 }
 
-/// Brings a list in line with a stored run.
+/// Brings findings in line with a stored run.
 ///
 /// # Errors
-/// A run, specs or a list that cannot be used, and new failures without a reason.
+/// A run, specs or findings that cannot be used, and new failures without a reason.
 pub fn update(stored: &Stored, update: &Update) -> Result<Updated, Error> {
-    let reason = update.reason.as_deref().map(str::trim);
-    if reason == Some("") {
+    if update
+        .reason
+        .as_deref()
+        .is_some_and(|reason| reason.trim().is_empty())
+    {
         return Err(Error::settings(
             "--reason is empty: say why the failures are accepted",
         ));
     }
-    let dir = specs::find(update.spec_dir.as_deref())?;
-    let ids = specs::load(&dir)?;
-    let ids: Vec<String> = ids.iter().map(|case: &Case| case.id().to_string()).collect();
-    let path = update.known.clone().unwrap_or_else(|| dir.join(KNOWN_FAILURES));
-    let name = path.display().to_string();
-    let (text, known) = read_list(&path)?;
+    let spec_dir = specs::find(update.spec_dir.as_deref())?;
+    let all = specs::load(&spec_dir)?;
+    let dir = findings::directory(update.findings.as_deref(), &spec_dir);
+    let folders = Folders::read(&dir, false)?;
+    let found = match folders.parse() {
+        Ok(found) => found,
+        Err(errors) => return Err(folders.sources.failure(errors)),
+    };
+    let name = dir.display().to_string();
     let column = stored.column(&update.backend)?;
-    let results = listed(stored, column)?;
     let evidence = Evidence {
         backend: &update.backend,
-        ids: &ids,
-        results: &results,
+        all: &all,
+        results: judged(stored, column)?,
     };
-    evidence.fits(&known).map_err(|id| {
+    evidence.fits(&found).map_err(|id| {
         Error::Data(format!(
-            "{} was judged by another list than {name}: they disagree about {id}; repeat the run with --known {name}",
+            "{} was judged by other findings than {name}: they disagree about {id}; repeat the run with --findings {name}",
             stored.path
         ))
     })?;
     let updated = Updated {
-        changes: evidence.changes(&known),
-        backend: update.backend.clone(),
+        changes: evidence.changes(&found),
+        update: update.clone(),
+        findings: found,
         name,
         column,
-        known,
     };
     if updated.is_up_to_date() {
         return Ok(updated);
     }
-    if reason.is_none() && !updated.changes.added.is_empty() {
-        let message = format!(
-            "{} would need new entries, and each needs a reason: name it with --reason TEXT\n{updated}",
-            updated.name
-        );
-        return Err(Error::settings(message.trim_end()));
-    }
-    let (reason, link) = (reason.unwrap_or_default(), update.link.as_deref());
-    let new = list::rewrite(&text, &updated.changes, &update.backend, reason, link)
-        .map_err(|why| Error::Data(format!("{}: {why}", updated.name)))?;
-    verify(&updated.name, &new, &evidence)?;
+    let texts = updated.texts(&folders)?;
+    updated.verify(&folders, &texts, &evidence)?;
     if !update.dry_run {
-        replace(&path, &new)?;
+        texts
+            .iter()
+            .try_for_each(|(name, text)| write(&dir.join(name), text.as_deref()))?;
     }
     Ok(updated)
 }
 
-/// Every case's result in the column, if a list can be kept by it.
-fn listed(stored: &Stored, column: usize) -> Result<Vec<(&str, &CaseResult)>, Error> {
+/// Every case of the column with its result, if findings can be kept by it.
+fn judged(stored: &Stored, column: usize) -> Result<Vec<(Case, &CaseResult)>, Error> {
     let info = &stored.run.backends[column];
     if info.is_recorded() {
         return Err(Error::Settings(format!(
-            "{} holds recorded outputs, which are judged by the list of the backend that was recorded; update that from a \
-             run on such a device",
+            "{} holds recorded outputs, which are judged by the findings of the backend that was recorded; update them from \
+             a run on such a device",
             info.backend
         )));
     }
-    let cases = stored.run.cases.iter();
-    let results = cases.filter_map(|case| Some((case.id.as_str(), case.results.get(column)?)));
-    let results: Vec<_> = results.collect();
+    let results = stored
+        .run
+        .cases
+        .iter()
+        .filter_map(|case| Some((&case.id, case.results.get(column)?)));
+    let results: Result<Vec<_>, Error> = results
+        .map(|(id, result)| {
+            Ok((
+                id.parse::<Case>()
+                    .map_err(|error| Error::Data(format!("{}: {error}", stored.path)))?,
+                result,
+            ))
+        })
+        .collect();
+    let results = results?;
     if results.is_empty() {
         return Err(Error::Nothing(format!("{} holds no result", stored.path)));
     }
     Ok(results)
 }
 
-/// The list's text and what it says; an empty one where there is no file.
-fn read_list(path: &Path) -> Result<(String, KnownFailures), Error> {
-    let name = path.display().to_string();
-    let mut sources = Sources::default();
-    let text = match fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => NEW_LIST,
-        _ => sources.read(path)?,
+/// Writes a finding at once, for one that is half written would excuse other cases; removes its folder where it has no text.
+fn write(folder: &Path, text: Option<&str>) -> Result<(), Error> {
+    let Some(text) = text else {
+        return fs::remove_dir_all(folder).map_err(Error::write(folder));
     };
-    let text = text.to_owned();
-    match KnownFailures::parse(&name, &text) {
-        Ok(known) => Ok((text, known)),
-        Err(errors) => Err(sources.failure(errors)),
-    }
-}
-
-/// Whether the new list makes everything of the run that it is to explain a known failure.
-fn verify(name: &str, text: &str, evidence: &Evidence<'_>) -> Result<(), Error> {
-    let known = KnownFailures::parse(name, text).map_err(|errors| {
-        let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        Error::Internal(format!("the new list would be wrong: {}", errors.join("; ")))
-    })?;
-    match evidence.unexplained(&known) {
-        None => Ok(()),
-        Some(id) => Err(Error::Data(format!(
-            "{name}: entries overlap, so that adding and removing some does not explain {id}; narrow by hand those that \
-             match it"
-        ))),
-    }
-}
-
-/// Replaces a file at once: a list that is half written would excuse other cases.
-fn replace(path: &Path, text: &str) -> Result<(), Error> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    written.map_err(Error::write(path))
+    let (file, beside) = (folder.join(FILE), folder.join("finding.toml.new"));
+    fs::create_dir_all(folder).map_err(Error::write(folder))?;
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &file));
+    written.map_err(Error::write(&file))
 }
 
 impl Updated {
@@ -165,30 +151,120 @@ impl Updated {
     pub fn is_up_to_date(&self) -> bool {
         self.changes.is_empty()
     }
+
+    /// The folder that a new row goes to.
+    fn folder(&self, added: &Added) -> String {
+        let unexplained = || format!("unexplained-{}", added.family);
+        self.update.name.clone().unwrap_or_else(unexplained)
+    }
+
+    /// The new text of every folder that changes; `None` for one that goes.
+    fn texts(&self, folders: &Folders) -> Result<BTreeMap<String, Option<String>>, Error> {
+        let mut more: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for added in &self.changes.added {
+            let backend = [self.update.backend.as_str()];
+            let row = edit::row_text(&added.predicate, &backend, added.verdict, false);
+            more.entry(self.folder(added)).or_default().push(row);
+        }
+        let mut texts = BTreeMap::new();
+        for (i, finding) in self.findings.findings.iter().enumerate() {
+            let rows = self.changes.rows.iter().filter(|(at, _)| at.finding == i);
+            let rows: BTreeMap<usize, Vec<String>> = rows
+                .map(|(at, (change, _))| (at.row, self.replaced(*at, change)))
+                .collect();
+            let more = more.remove(&finding.name).unwrap_or_default();
+            if rows.is_empty() && more.is_empty() {
+                continue;
+            }
+            let text = edit::rewrite(folders.text(&finding.name), &rows, &more);
+            let text = text.map_err(|why| Error::Data(format!("{}: {why}", finding.file)))?;
+            texts.insert(finding.name.clone(), text);
+        }
+        for (folder, rows) in more {
+            let Some(reason) = self.update.reason.as_deref().map(str::trim) else {
+                let message = format!(
+                    "{} would need a new folder, and that needs a reason: name it with --reason TEXT\n{self}",
+                    self.name
+                );
+                return Err(Error::settings(message.trim_end()));
+            };
+            let (title, reason) = match &self.update.name {
+                Some(_) => (reason.to_owned(), reason.to_owned()),
+                None => (
+                    format!("{folder}: failures that nobody has explained"),
+                    format!("Unexplained: {reason}"),
+                ),
+            };
+            let text = edit::create(&title, &reason, self.update.link.as_deref(), &rows);
+            texts.insert(folder, Some(text.map_err(Error::Internal)?));
+        }
+        Ok(texts)
+    }
+
+    /// The rows in the place of one that changes.
+    fn replaced(&self, at: RowAt, change: &RowChange) -> Vec<String> {
+        let row = &self.findings.findings[at.finding].rows[at.row];
+        match change {
+            RowChange::Stale => vec![],
+            RowChange::Left => edit::replacement(row, &self.update.backend, &[]),
+            RowChange::Narrowed(predicates) => edit::replacement(row, &self.update.backend, predicates),
+        }
+    }
+
+    /// Whether the new findings make everything of the run that they are to explain a known failure.
+    fn verify(
+        &self,
+        folders: &Folders,
+        texts: &BTreeMap<String, Option<String>>,
+        evidence: &Evidence<'_>,
+    ) -> Result<(), Error> {
+        let names = folders.files.iter().map(|(name, _)| name).chain(texts.keys());
+        let names: BTreeSet<&String> = names.collect();
+        let new = names.into_iter().filter_map(|name| {
+            let text = match texts.get(name) {
+                Some(text) => text.as_deref()?,
+                None => folders.text(name),
+            };
+            Some((name.as_str(), format!("{name}/{FILE}"), text))
+        });
+        let new = findings::parse(&new.collect::<Vec<_>>()).map_err(|errors| {
+            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            Error::Internal(format!("the new findings would be wrong: {}", errors.join("; ")))
+        })?;
+        match evidence.unexplained(&new) {
+            None => Ok(()),
+            Some(id) => Err(Error::Data(format!(
+                "{}: rows overlap, so that adding and removing some does not explain {id}; narrow by hand those that match it",
+                self.name
+            ))),
+        }
+    }
 }
 
 /// The changes, a line each.
 impl fmt::Display for Updated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes {
-            removed,
-            narrowed,
-            added,
-            left,
-        } = &self.changes;
-        let entry = |i: &usize| {
-            let entry = &self.known.entries[*i];
-            format!("{} on {}", entry.id, entry.backend)
-        };
-        for (i, why) in removed {
-            writeln!(f, "  - {}: {why}", entry(i))?;
-        }
-        for (i, patterns, why) in narrowed {
-            writeln!(f, "  ~ {}: {why}; now {}", entry(i), patterns.join(", "))?;
+        let Changes { rows, added, left } = &self.changes;
+        let backend = &self.update.backend;
+        for (at, (change, why)) in rows {
+            let finding = &self.findings.findings[at.finding];
+            let row = format!("{}: {}", finding.name, finding.rows[at.row].cases);
+            match change {
+                RowChange::Stale => writeln!(f, "  - {row}: {why}")?,
+                RowChange::Left => writeln!(f, "  - {row} on {backend}: {why}")?,
+                RowChange::Narrowed(predicates) => {
+                    let now: Vec<_> = predicates.iter().map(ToString::to_string).collect();
+                    writeln!(f, "  ~ {row} on {backend}: {why}; now {}", now.join("; "))?;
+                }
+            }
         }
         for new in added {
-            let (pattern, verdict, cases) = (&new.pattern, new.verdict.name(), new.cases);
-            writeln!(f, "  + {pattern} on {}: {verdict}; cases: {cases}", self.backend)?;
+            let (folder, verdict, cases) = (self.folder(new), new.verdict.name(), new.cases);
+            writeln!(
+                f,
+                "  + {folder}: {} on {backend}: {verdict}; cases: {cases}",
+                new.predicate
+            )?;
         }
         for (id, verdict) in left {
             let why = if *verdict == Verdict::NotRun {
@@ -198,12 +274,15 @@ impl fmt::Display for Updated {
             };
             writeln!(f, "  ! {id} fails ({}) and is left out: {why}", verdict.name())?;
         }
+        let narrowed = rows
+            .values()
+            .filter(|(change, _)| matches!(change, RowChange::Narrowed(_)))
+            .count();
+        let removed = rows.len() - narrowed;
         writeln!(
             f,
-            "added: {}, narrowed: {}, removed: {}",
-            added.len(),
-            narrowed.len(),
-            removed.len()
+            "added: {}, narrowed: {narrowed}, removed: {removed}",
+            added.len()
         )
     }
 }

@@ -1,11 +1,11 @@
 //! Fingerprints of what a run went by, so that records that do not belong together are told apart.
 
-use parity_model::{Case, known::KnownFailures};
+use parity_model::{Case, findings::Findings};
 use sha2::{Digest, Sha256};
 
-/// Every case of the specs with what else it says, in order, and every known failure: their meaning, not the text of the
+/// Every case of the specs with what else it says, in order, and every row of a finding: their meaning, not the text of the
 /// files, so that a comment changes nothing.
-pub fn rules(all: &[Case], known: &KnownFailures) -> String {
+pub fn rules(all: &[Case], findings: &Findings) -> String {
     let cases = all.iter().map(|case| {
         let Case {
             tier,
@@ -16,12 +16,14 @@ pub fn rules(all: &[Case], known: &KnownFailures) -> String {
         } = case;
         format!("case {} {tier} {limit:?} {timeout:?} {isolated}", case.id())
     });
-    let known = known.entries.iter().map(|entry| {
-        let (verdict, may_pass) = (entry.verdict.name(), entry.may_pass);
-        let reason = (&entry.reason, &entry.link);
+    let known = findings.rows().map(|known| {
+        let (row, verdict) = (known.row, known.row.verdict.name());
         format!(
-            "known {} {:?} {} {verdict} {may_pass} {reason:?}",
-            entry.id, entry.except, entry.backend
+            "known {} {:?} {verdict} {} {}",
+            row.cases,
+            row.backends,
+            row.may_pass,
+            known.note()
         )
     });
     of_lines(cases.chain(known))
@@ -60,8 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_change_with_a_limit_and_with_a_known_failure() {
-        let none = KnownFailures::default();
+    fn the_rules_change_with_a_limit_and_with_a_finding() {
+        let none = Findings::default();
         let before = rules(&[case()], &none);
         assert_eq!(rules(&[case()], &none), before);
         let mut looser = case();
@@ -74,9 +76,9 @@ mod tests {
         let mut apart = case();
         apart.isolated = true;
         assert_ne!(rules(&[apart], &none), before);
-        let text =
-            "[[known]]\nid = \"unary/neg:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"x\"\n";
-        let known = KnownFailures::parse("known.toml", text).unwrap();
+        let text = "title = \"x\"\nclass = \"unexplained\"\nreason = \"x\"\n\
+                    matches = [{ op = [\"neg\"], backends = [\"cpu\"], verdict = \"mismatch\" }]\n";
+        let known = crate::findings::parse(&[("x", "x".to_owned(), text)]).unwrap();
         assert_ne!(rules(&[case()], &known), before);
     }
 

@@ -17,10 +17,10 @@ pub enum Error {
     /// There is nothing to do, which is never a pass: a selection of nothing, a run without a result.
     #[error("{0}")]
     Nothing(String),
-    /// Specs or a list of known failures that say something wrong.
+    /// Specs or findings that say something wrong.
     #[error(transparent)]
     Specs(#[from] SpecErrors),
-    /// A stored run, a journal or a list that is damaged, or that does not belong to what it is used with.
+    /// A stored run, a journal or a finding that is damaged, or that does not belong to what it is used with.
     #[error("{0}")]
     Data(String),
     /// A file or a directory that is not there.

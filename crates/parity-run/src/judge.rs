@@ -3,7 +3,7 @@
 use parity_exec::Execution;
 use parity_model::{
     Case, CaseId, HostTensor, Metrics, Outcome, Verdict,
-    known::KnownFailures,
+    findings::Findings,
     record::{CaseRecord, CaseResult},
 };
 use parity_oracle::{Expected, expected, index_of, judge, value_text};
@@ -17,7 +17,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) backends: Vec<&'a str>,
     /// Recorded outputs, a column before those that run.
     pub(crate) golden: Option<&'a Golden>,
-    pub(crate) known: &'a KnownFailures,
+    pub(crate) findings: &'a Findings,
     /// Whether a result that the CPU helped to compute fails.
     pub(crate) no_fallback: bool,
 }
@@ -127,18 +127,12 @@ impl Judge<'_> {
             verdict = Verdict::Fallback;
             note = Some(format!("computed on the CPU: {}", execution.fallbacks.join(", ")));
         }
-        let (verdict, entry) = self.known.apply(backend, &prepared.id, verdict);
-        if let Some(entry) = entry {
-            let link = entry
-                .link
-                .as_ref()
-                .map(|link| format!(" ({link})"))
-                .unwrap_or_default();
-            let listed = format!("{}{link}", entry.reason);
+        let (verdict, known) = self.findings.apply(backend, prepared.case, verdict);
+        if let Some(known) = known {
             note = Some(if verdict == Verdict::UnexpectedPass {
-                format!("listed as a known failure: {listed}")
+                format!("listed as a known failure: {}", known.note())
             } else {
-                listed
+                known.note()
             });
         }
         let words: Vec<_> = [note, execution.remark.clone()].into_iter().flatten().collect();
@@ -223,11 +217,11 @@ mod tests {
     }
 
     /// A judge of backends with these names.
-    fn judge_of<'a>(backends: &[&'a str], known: &'a KnownFailures) -> Judge<'a> {
+    fn judge_of<'a>(backends: &[&'a str], findings: &'a Findings) -> Judge<'a> {
         Judge {
             backends: backends.to_vec(),
             golden: None,
-            known,
+            findings,
             no_fallback: false,
         }
     }
@@ -242,10 +236,10 @@ mod tests {
     ) -> (Verdict, Option<String>) {
         let case: Case = CASE.parse().unwrap();
         let answer = right();
-        let known = KnownFailures::default();
+        let findings = Findings::default();
         let judge = Judge {
             no_fallback,
-            ..judge_of(&[Backend::REFERENCE.name()], &known)
+            ..judge_of(&[Backend::REFERENCE.name()], &findings)
         };
         let again = again(answer.clone());
         let fallbacks = fallbacks.iter().map(|op| (*op).to_owned()).collect();
@@ -330,8 +324,8 @@ mod tests {
             ),
             (missing, Verdict::NotRun, "its words"),
         ] {
-            let known = KnownFailures::default();
-            let judge = judge_of(&[Backend::REFERENCE.name()], &known);
+            let findings = Findings::default();
+            let judge = judge_of(&[Backend::REFERENCE.name()], &findings);
             let case = CASE.parse().unwrap();
             let record = judge.record(&Prepared::of(&case, 0), &[executed(outcome.clone())]);
             let CaseResult {
@@ -345,8 +339,8 @@ mod tests {
     /// Whether the record says of the second of two backends that it fails as the reference does.
     fn as_reference(id: &str, outcomes: [Outcome; 2]) -> bool {
         let case: Case = id.parse().unwrap();
-        let known = KnownFailures::default();
-        let judge = judge_of(&[Backend::REFERENCE.name(), "other"], &known);
+        let findings = Findings::default();
+        let judge = judge_of(&[Backend::REFERENCE.name(), "other"], &findings);
         let executions = outcomes.map(executed);
         judge.record(&Prepared::of(&case, 0), &executions).results[1].as_reference
     }

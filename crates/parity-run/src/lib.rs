@@ -7,7 +7,7 @@
 //! # A run
 //!
 //! 1. [`Settings`] say which cases ([`Selection`]), on what ([`Column`]), and judged how.
-//! 2. [`Plan::load`] reads the specs and the known failures, and selects. [`Plan::keep`] leaves one part of several alone.
+//! 2. [`Plan::load`] reads the specs and the findings, and selects. [`Plan::keep`] leaves one part of several alone.
 //! 3. [`Plan::run`] starts a worker process for each column and hands it one case after the other. It judges each outcome
 //!    against the oracle, tells [`Event`]s, and writes the journal of the [`Session`].
 //! 4. [`Finished`] holds the record. [`Finished::failing`] counts the results that fail the run.
@@ -42,8 +42,8 @@
 //! # Stored runs
 //!
 //! [`records::read`] reads a record or a journal. [`changes`] compares two of them, [`gate`] says whether one is good
-//! enough, [`merge`] puts parts together, [`headroom`] shows how much of the limits was used, [`baseline`] brings the list
-//! of known failures in line.
+//! enough, [`merge`] puts parts together, [`headroom`] shows how much of the limits was used, [`baseline`] brings the
+//! findings in line.
 //!
 //! # One case
 //!
@@ -56,12 +56,12 @@ pub mod changes;
 mod column;
 pub mod digest;
 mod error;
+pub mod findings;
 pub mod gate;
 pub mod golden;
 pub mod headroom;
 mod journal;
 mod judge;
-pub mod known;
 pub mod merge;
 pub mod names;
 pub mod provenance;

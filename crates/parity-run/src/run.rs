@@ -8,8 +8,8 @@ use std::{
 use parity_exec::{Backend, CANDLE_VERSION, Execution, Settings as Supervision, Stop, Supervisor};
 use parity_model::{
     Case,
+    findings::Findings,
     journal::{Header, JOURNAL_VERSION},
-    known::KnownFailures,
     record::{CaseRecord, RECORD_VERSION, RunRecord, Shard},
 };
 use parity_report::{Totals, text};
@@ -18,10 +18,11 @@ use crate::{
     column::Column,
     digest,
     error::Error,
+    findings,
     golden::Golden,
     journal::{Book, Ledger, same_devices, same_run},
     judge::{Judge, Prepared},
-    known, provenance,
+    provenance,
     settings::Settings,
     shard::{Part, Times},
     specs,
@@ -37,8 +38,8 @@ const MAX_FAILURES: usize = 25;
 pub struct Plan {
     /// The cases, in the order of their results.
     pub cases: Vec<Case>,
-    /// Failures that are known.
-    pub known: KnownFailures,
+    /// The failures that are known.
+    pub findings: Findings,
     /// Every case of the specs.
     pub all: Vec<Case>,
     /// Recorded outputs: the first column, where there are any.
@@ -119,14 +120,14 @@ pub fn failing(record: &RunRecord) -> Result<usize, Error> {
 }
 
 impl Plan {
-    /// Reads specs, known failures and recorded outputs, and selects the cases.
+    /// Reads specs, findings and recorded outputs, and selects the cases.
     ///
     /// # Errors
     /// What cannot be read or is wrong, and a selection of nothing.
     pub fn load(settings: &Settings) -> Result<Plan, Error> {
         let dir = specs::find(settings.selection.spec_dir.as_deref())?;
         let all = specs::load(&dir)?;
-        let known = known::load(settings.known.as_deref(), &dir, &all)?;
+        let findings = findings::load(settings.findings.as_deref(), &dir, &all)?;
         let mut cases = settings.selection.which.select(&all)?;
         let against = settings.against.as_deref();
         let golden = against
@@ -139,10 +140,10 @@ impl Plan {
         Ok(Plan {
             golden,
             not_recorded,
-            specs: digest::rules(&all, &known),
+            specs: digest::rules(&all, &findings),
             all,
             cases,
-            known,
+            findings,
             shard: None,
         })
     }
@@ -191,7 +192,7 @@ impl Plan {
         let judge = Judge {
             backends: names.collect(),
             golden: self.golden.as_ref(),
-            known: &self.known,
+            findings: &self.findings,
             no_fallback: settings.no_fallback,
         };
         supervisor.run(

@@ -27,8 +27,8 @@ pub struct Settings {
     pub deterministic: bool,
     /// Bytes a worker may use; `None` for as many as there are.
     pub memory_limit: Option<u64>,
-    /// The list of known failures; `None` for that in the directory of specs, if there is one.
-    pub known: Option<PathBuf>,
+    /// The directory of findings; `None` for the one beside the specs, if it is there.
+    pub findings: Option<PathBuf>,
     /// Recorded outputs to compare with: the name of a bundle of golden/, or a path with a slash.
     pub against: Option<String>,
     /// Whether cases that are not recorded there are left out.
@@ -53,7 +53,7 @@ impl Default for Settings {
             no_fallback: false,
             deterministic: false,
             memory_limit: None,
-            known: None,
+            findings: None,
             against: None,
             recorded_only: false,
             worker: None,

@@ -12,7 +12,7 @@ use std::{
 };
 
 use parity_exec::BackendDevice;
-use parity_model::{Case, Outcome, Refusal, Verdict, known::KnownFailures};
+use parity_model::{Case, Outcome, Refusal, Verdict, findings::Findings};
 
 pub use pin::pin;
 pub use rust_test::rust_test;
@@ -77,7 +77,7 @@ impl Shrinker {
             return Err(Error::settings(words));
         }
         let mut plan = Plan::load(&settings)?;
-        plan.known = KnownFailures::default();
+        plan.findings = Findings::default();
         let case = plan
             .cases
             .pop()

@@ -20,9 +20,6 @@ const DIRECTORY: &str = "op-specs";
 /// Name of the file in it with the sweeps that its specs share.
 pub(crate) const SWEEPS: &str = "sweeps.toml";
 
-/// Name of the file in it that is no spec.
-pub const KNOWN_FAILURES: &str = "known-failures.toml";
-
 /// The directory asked for, or the nearest `op-specs` above the working directory, or above the binary.
 ///
 /// # Errors
@@ -81,9 +78,7 @@ fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(dir).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let is_spec = path.extension().is_some_and(|extension| extension == "toml")
-            && path.file_name().is_some_and(|name| name != KNOWN_FAILURES);
-        if is_spec {
+        if path.extension().is_some_and(|extension| extension == "toml") {
             paths.push(path);
         }
     }
@@ -94,7 +89,7 @@ fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-fn no_input(message: String) -> Error {
+pub(crate) fn no_input(message: String) -> Error {
     Error::Missing(message)
 }
 
@@ -114,6 +109,13 @@ impl Sources {
             .into_mut())
     }
 
+    /// The text of a file that was read.
+    pub(crate) fn text(&self, path: &Path) -> &str {
+        self.texts
+            .get(&path.display().to_string())
+            .map_or("", String::as_str)
+    }
+
     /// All errors as one, with the lines that they are about.
     pub(crate) fn failure(mut self, errors: Vec<SpecError>) -> Error {
         self.texts
@@ -125,7 +127,7 @@ impl Sources {
     }
 }
 
-/// Everything that is wrong with some specs or a list of known failures.
+/// Everything that is wrong with some specs or findings.
 #[derive(Debug)]
 pub struct SpecErrors {
     /// In the order of the files.

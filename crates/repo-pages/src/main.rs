@@ -21,7 +21,7 @@ use candle_overlay::pristine::{CANDLE_CORE, CANDLE_NN, Places, Release, Source};
 use flate2::{Compression, GzBuilder};
 use kernel_build::Target;
 use parity_report::html;
-use parity_run::{RunRecord, digest, known, records, specs};
+use parity_run::{RunRecord, digest, findings, records, specs};
 use repo_pages::{CodeObject, Material, Page, Sources, pages};
 use rocm_env::{Driver, Libraries, names};
 
@@ -164,20 +164,18 @@ fn run(root: &Path) -> Result<u8> {
     }
 }
 
-/// What else than the specs and known failures of today the records went by.
+/// What else than the specs and findings of today the records went by.
 fn moved_rules(root: &Path, runs: &[&RunRecord]) -> Result<Vec<String>> {
     let dir = root.join("op-specs");
     let today = || {
         let all = specs::load(&dir)?;
-        Ok(digest::rules(&all, &known::load(None, &dir, &all)?))
+        Ok(digest::rules(&all, &findings::load(None, &dir, &all)?))
     };
     let today: String = today().map_err(|error: parity_run::Error| error.to_string())?;
     let moved = runs.iter().filter(|run| run.specs != today);
     let words = |run: &&RunRecord| {
         let (started, then) = (&run.started, &run.specs);
-        format!(
-            "the record of {started} went by other specs or known failures: SHA-256 {then} there, {today} here"
-        )
+        format!("the record of {started} went by other specs or findings: SHA-256 {then} there, {today} here")
     };
     Ok(moved.map(words).collect())
 }

@@ -1,4 +1,4 @@
-//! `parity baseline update`: brings known-failures.toml in line with what a stored run shows.
+//! `parity baseline update`: brings the findings in line with what a stored run shows.
 
 use parity_run::{
     baseline::{self, Update},
@@ -19,7 +19,8 @@ pub(crate) fn baseline(args: BaselineArgs) -> Result<Exit, Failure> {
         backend,
         reason,
         link,
-        known,
+        name,
+        findings,
         dry_run,
         specs,
     } = args;
@@ -27,7 +28,8 @@ pub(crate) fn baseline(args: BaselineArgs) -> Result<Exit, Failure> {
         backend,
         reason,
         link,
-        known,
+        name,
+        findings,
         dry_run,
         spec_dir: specs.spec_dir,
     };

@@ -117,7 +117,7 @@ fn write_runs(page: &mut String, before: &Stored, after: &Stored) -> std::fmt::R
         )?;
     }
     if before.run.specs != after.run.specs {
-        writeln!(page, "the specs or the known failures have changed in between")?;
+        writeln!(page, "the specs or the findings have changed in between")?;
     }
     for new in &after.run.backends {
         let old = before.run.backends.iter().find(|old| old.backend == new.backend);

@@ -10,7 +10,7 @@ use std::{
 use parity_exec::Execution;
 use parity_model::{
     Case, HostTensor, Outcome, Verdict,
-    known::{Known, KnownFailures},
+    findings::{Findings, Known},
     op::Role,
     record::{BackendInfo, CaseResult, RunRecord},
 };
@@ -39,7 +39,7 @@ pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
     let plan = Plan::load(&settings)?;
     let (page, record) = pages(&settings, &plan)?;
     print(&page)?;
-    print(&next::after_explain(&record, settings.known.as_deref()).unwrap_or_default())?;
+    print(&next::after_explain(&record, settings.findings.as_deref()).unwrap_or_default())?;
     verdict(&record)
 }
 
@@ -77,7 +77,7 @@ pub(super) fn pages(settings: &Settings, plan: &Plan) -> Result<(String, RunReco
             args: views(case, &inputs),
             executions: &executions,
             record: &record,
-            known: &plan.known,
+            findings: &plan.findings,
         };
         text.push_str(&page.render());
     }
@@ -103,7 +103,7 @@ struct Page<'a> {
     /// One a backend, in the record's order.
     executions: &'a [Execution],
     record: &'a RunRecord,
-    known: &'a KnownFailures,
+    findings: &'a Findings,
 }
 
 impl Page<'_> {
@@ -290,33 +290,32 @@ impl Page<'_> {
         }
         let id = self.case.id();
         let note = result.note.as_deref().unwrap_or_default();
-        let about = || self.known.about(backend, &id);
+        let about = || self.findings.about(backend, self.case);
         // Of several, the one that the verdict's words are from.
-        let said = about().find(|entry| note.contains(&entry.reason));
-        if let Some(entry) = said.or_else(|| about().next()) {
-            writeln!(page, "  known    {}", self.entry(entry))?;
-            if !matches!(result.verdict, Verdict::KnownFailure | Verdict::UnexpectedPass) {
-                writeln!(page, "           {}", entry.reason)?;
-            }
+        let said = about().find(|known| note.contains(&known.note()));
+        if let Some(known) = said.or_else(|| about().next()) {
+            writeln!(page, "  known    {}", place(known))?;
+            writeln!(page, "           {}", known.finding.reason)?;
         }
         writeln!(page, "  again    {}", repro(self.record, id.as_str(), backend))
     }
+}
 
-    /// An entry of the list of known failures, with its place.
-    fn entry(&self, entry: &Known) -> String {
-        let file = &self.known.file;
-        let before = fs::read(file).ok();
-        let before = before.as_ref().and_then(|text| text.get(..entry.span.start));
-        let line = before.map_or_else(String::new, |text| {
-            format!(":{}", 1 + text.iter().filter(|byte| **byte == b'\n').count())
-        });
-        let may_pass = if entry.may_pass { " (or a pass)" } else { "" };
-        format!(
-            "`{}` at {file}{line} explains {}{may_pass}",
-            entry.id,
-            entry.verdict.name()
-        )
-    }
+/// A row of a finding, with its place.
+fn place(known: Known<'_>) -> String {
+    let (finding, row) = (known.finding, known.row);
+    let before = fs::read(&finding.file).ok();
+    let before = before.as_ref().and_then(|text| text.get(..row.span.start));
+    let line = before.map_or_else(String::new, |text| {
+        format!(":{}", 1 + text.iter().filter(|byte| **byte == b'\n').count())
+    });
+    let may_pass = if row.may_pass { " (or a pass)" } else { "" };
+    format!(
+        "`{}` at {}{line} explains {}{may_pass}",
+        finding.name,
+        finding.file,
+        row.verdict.name()
+    )
 }
 
 /// Why the verdict is what it is.

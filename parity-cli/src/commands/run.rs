@@ -45,7 +45,7 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let exit = verdict(&finished.record)?;
     sink.put(&finished.record)?;
     if finished.missing == 0 {
-        if let Some(line) = next::after_run(&finished.record, sink.stored(), settings.known.as_deref()) {
+        if let Some(line) = next::after_run(&finished.record, sink.stored(), settings.findings.as_deref()) {
             complain(line.trim_end());
         }
         return Ok(exit);

@@ -1,6 +1,7 @@
 //! `parity schema`: JSON Schemas of the files parity reads and writes, filled from the model's tables. Tests hold them to
 //! the specs and to what a run writes; nothing is validated here.
 
+mod findings;
 mod results;
 mod specs;
 
@@ -18,6 +19,7 @@ const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub(crate) fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
     let schema = match args.of {
         SchemaOf::Specs => specs::schema(),
+        SchemaOf::Findings => findings::schema(),
         SchemaOf::Results => results::results(),
         SchemaOf::Journal => results::journal(),
     };

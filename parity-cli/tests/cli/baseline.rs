@@ -1,4 +1,4 @@
-//! `parity baseline update`: the list follows what a run shows, and nothing gets into it without a reason.
+//! `parity baseline update`: the findings follow what a run shows, and none comes without a reason.
 
 use std::fs;
 
@@ -30,14 +30,16 @@ fn update(specs: &Specs, more: &[&str]) -> Run {
     specs.parity(&[&["baseline", "update", "run.json", "--backend", "cpu"], more].concat())
 }
 
-fn list(specs: &Specs) -> String {
-    fs::read_to_string(specs.path("known-failures.toml")).unwrap()
+fn finding(specs: &Specs, name: &str) -> String {
+    fs::read_to_string(specs.finding(name)).unwrap()
 }
 
 #[track_caller]
 fn shows(page: &str, text: &str) {
     assert!(page.contains(text), "`{text}` is not in\n{page}");
 }
+
+const UNEXPLAINED: &str = "unexplained-unary";
 
 #[test]
 fn new_failures_need_a_reason_and_then_the_run_passes() {
@@ -46,19 +48,24 @@ fn new_failures_need_a_reason_and_then_the_run_passes() {
     let refused = update(&specs, &[]).exits(64);
     refused
         .complains("--reason TEXT")
-        .complains("+ unary/relu:*:nan on cpu: mismatch; cases: 4");
-    assert!(!specs.path("known-failures.toml").exists());
+        .complains("+ unexplained-unary: op = [\"relu\"], values = [\"nan\"] on cpu: mismatch; cases: 4");
+    assert!(!specs.finding(UNEXPLAINED).exists());
     let page = update(&specs, &["--reason", "it drops NaN", "--dry-run"])
         .exits(0)
         .stdout;
     shows(&page, "would change");
-    assert!(!specs.path("known-failures.toml").exists());
+    assert!(!specs.finding(UNEXPLAINED).exists());
     let page = update(&specs, &["--reason", "it drops NaN"]).exits(0).stdout;
     shows(&page, "added: 1, narrowed: 0, removed: 0");
     shows(&page, "next: parity run --backend cpu");
+    let text = finding(&specs, UNEXPLAINED);
     shows(
-        &list(&specs),
-        "id = \"unary/relu:*:nan\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"it drops NaN\"\n",
+        &text,
+        "class = \"unexplained\"\nreason = \"Unexplained: it drops NaN\"\n",
+    );
+    shows(
+        &text,
+        "  { op = [\"relu\"], values = [\"nan\"], backends = [\"cpu\"], verdict = \"mismatch\" },\n]\n",
     );
     run(&specs, 0);
     let page = update(&specs, &[]).exits(0).stdout;
@@ -66,48 +73,76 @@ fn new_failures_need_a_reason_and_then_the_run_passes() {
 }
 
 #[test]
-fn what_passes_leaves_the_list_and_comments_stay() {
+fn new_failures_go_to_the_folder_that_is_named() {
     let specs = relu();
-    let entry = |id: &str| {
-        format!("[[known]]\nid = \"{id}\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"r\"\n")
-    };
-    let text = format!(
-        "# The head.\n\n# About f16.\n{}\n# About f32.\n{}",
-        entry("unary/relu:f16:*"),
-        entry("unary/relu:f32:*:nan")
-    );
-    fs::write(specs.path("known-failures.toml"), &text).unwrap();
     run(&specs, 100);
-    let page = update(&specs, &[]).exits(0).stdout;
-    shows(
-        &page,
-        "~ unary/relu:f16:* on cpu: of 4 cases 2 pass and 0 fail in another way; now unary/relu:f16:*:nan",
-    );
-    assert_eq!(list(&specs), text.replace("relu:f16:*", "relu:f16:*:nan"));
+    update(&specs, &["--name", "relu-loses-nan", "--reason", "it drops NaN"]).exits(0);
+    shows(&finding(&specs, "relu-loses-nan"), "title = \"it drops NaN\"\n");
+    assert!(!specs.finding(UNEXPLAINED).exists());
     run(&specs, 0);
 }
 
 #[test]
-fn an_entry_without_a_case_goes() {
+fn what_passes_leaves_a_finding_and_what_stays_keeps_its_spelling() {
     let specs = relu();
+    specs.write_finding(
+        "relu",
+        "# About f16.\n  { op = [\"relu\"], dtype = [\"f16\"] },\n  # About f32.\n  { op = [\"relu\"],  dtype = [\"f32\"], values = [\"nan\"] }",
+    );
     run(&specs, 100);
-    let gone = "[[known]]\nid = \"unary/log:*\"\nbackend = \"rocm\"\nverdict = \"crash\"\nreason = \"r\"\n";
-    fs::write(specs.path("known-failures.toml"), gone).unwrap();
-    let page = update(&specs, &["--reason", "x"]).exits(0).stdout;
-    shows(&page, "- unary/log:* on rocm: it matches no case");
-    assert!(!list(&specs).contains("unary/log"), "{}", list(&specs));
+    let page = update(&specs, &[]).exits(0).stdout;
+    shows(
+        &page,
+        "~ relu: op = [\"relu\"], dtype = [\"f16\"] on cpu: of 4 cases 2 pass and 0 fail in another way; now op = [\"relu\"], dtype = [\"f16\"], \
+         values = [\"nan\"]",
+    );
+    let text = finding(&specs, "relu");
+    shows(
+        &text,
+        "# About f16.\n  { op = [\"relu\"], dtype = [\"f16\"], values = [\"nan\"], backends = [\"cpu\"], verdict = \"mismatch\" },\n  # About f32.\n  \
+         { op = [\"relu\"],  dtype = [\"f32\"], values = [\"nan\"] },\n]",
+    );
+    run(&specs, 0);
 }
 
 #[test]
-fn a_run_that_another_list_judged_is_refused() {
+fn a_finding_whose_last_row_goes_goes_with_it() {
+    let specs = relu();
+    specs.write_finding("passes", "{ op = [\"relu\"], values = [\"ints\"] }");
+    specs.write_finding("relu", "{ op = [\"relu\"], values = [\"nan\"] }");
+    run(&specs, 100);
+    let page = update(&specs, &[]).exits(0).stdout;
+    shows(
+        &page,
+        "- passes: op = [\"relu\"], values = [\"ints\"] on cpu: of 4 cases 4 pass",
+    );
+    assert!(!specs.finding("passes").parent().unwrap().exists());
+    run(&specs, 0);
+}
+
+#[test]
+fn a_row_without_a_case_goes() {
+    let specs = relu();
+    run(&specs, 100);
+    specs.write_finding(
+        "log",
+        "{ op = [\"log\"], backends = [\"rocm\"], verdict = \"crash\" }",
+    );
+    let page = update(&specs, &["--reason", "x"]).exits(0).stdout;
+    shows(&page, "- log: op = [\"log\"]: it matches no case");
+    assert!(!specs.finding("log").exists());
+}
+
+#[test]
+fn a_run_that_other_findings_judged_is_refused() {
     let specs = relu();
     run(&specs, 100);
     update(&specs, &["--reason", "x"]).exits(0);
-    let before = list(&specs);
+    let before = finding(&specs, UNEXPLAINED);
     let run = update(&specs, &["--reason", "x"]).exits(65);
-    run.complains("was judged by another list")
+    run.complains("was judged by other findings")
         .complains("repeat the run");
-    assert_eq!(list(&specs), before);
+    assert_eq!(finding(&specs, UNEXPLAINED), before);
 }
 
 #[test]
@@ -132,7 +167,7 @@ fn a_failure_that_is_in_no_spec_is_left_out_and_said() {
         &page,
         &format!("! {case} fails (mismatch) and is left out: it is in no spec"),
     );
-    assert!(!specs.path("known-failures.toml").exists());
+    assert!(!specs.finding(UNEXPLAINED).exists());
 }
 
 #[test]

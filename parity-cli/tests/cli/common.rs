@@ -18,10 +18,12 @@ impl Specs {
     /// Writes files: name, text.
     pub(crate) fn new(files: &[(&str, &str)]) -> Specs {
         let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join(DIRECTORY)).unwrap();
+        let specs = Specs { dir };
         for (name, text) in files {
-            fs::write(dir.path().join(name), text).unwrap();
+            fs::write(specs.path(name), text).unwrap();
         }
-        Specs { dir }
+        specs
     }
 
     /// One group of unary ops, on `f32` and uniform values.
@@ -31,14 +33,41 @@ impl Specs {
 
     /// A path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.dir.path().join(DIRECTORY).join(name)
+    }
+
+    /// The file of a finding beside the directory.
+    pub(crate) fn finding(&self, name: &str) -> PathBuf {
+        self.dir.path().join("findings").join(name).join("finding.toml")
+    }
+
+    /// Writes a finding with these rows.
+    pub(crate) fn write_finding(&self, name: &str, rows: &str) {
+        write_finding(&self.dir.path().join("findings"), name, rows);
     }
 
     /// `parity {args} --spec-dir {this}`.
     pub(crate) fn parity(&self, args: &[&str]) -> Run {
-        let dir = self.dir.path().to_str().unwrap();
-        parity(&[args, &["--spec-dir", dir]].concat(), self.dir.path(), &[])
+        let dir = self.path("");
+        parity(
+            &[args, &["--spec-dir", dir.to_str().unwrap()]].concat(),
+            &dir,
+            &[],
+        )
     }
+}
+
+/// The directory of specs, in a directory that holds what is beside it.
+const DIRECTORY: &str = "op-specs";
+
+/// Writes a finding with these rows into a directory of findings.
+pub(crate) fn write_finding(findings: &Path, name: &str, rows: &str) {
+    let text = format!(
+        "title = \"planted\"\nclass = \"unexplained\"\nbackends = [\"cpu\"]\nverdict = \"mismatch\"\nreason = \"it rounds\"\n\
+         matches = [\n  {rows},\n]\n"
+    );
+    fs::create_dir_all(findings.join(name)).unwrap();
+    fs::write(findings.join(name).join("finding.toml"), text).unwrap();
 }
 
 /// The text of a spec.

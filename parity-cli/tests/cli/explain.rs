@@ -1,7 +1,5 @@
 //! `parity explain`: the page says what was computed, on what, and why it was judged so.
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::common::{Run, Specs, parity};
@@ -107,18 +105,16 @@ fn arguments_are_explained_by_their_roles() {
 #[test]
 fn a_known_failure_is_shown_with_its_place_and_its_reason() {
     let specs = Specs::unary("\"gelu\"", IMPOSSIBLE);
-    let entry = "# a comment\n[[known]]\nid = \"unary/gelu:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"it rounds\"\n";
-    fs::write(specs.path("known-failures.toml"), entry).unwrap();
+    specs.write_finding("gelu", "{ op = [\"gelu\"] }");
     let page = explain(&specs, GELU).exits(0).stdout;
     shows(&page, "verdict  known-failure");
-    shows(&page, "why      it rounds");
-    shows(&page, "known-failures.toml:2 explains mismatch");
-    // The entry explains a mismatch; it says nothing of a case that gives no value.
-    fs::write(
-        specs.path("known-failures.toml"),
-        entry.replace("mismatch", "crash"),
-    )
-    .unwrap();
+    shows(&page, "why      gelu: planted");
+    shows(
+        &page,
+        "gelu/finding.toml:7 explains mismatch\n           it rounds",
+    );
+    // The row explains a mismatch; it says nothing of a case that gives no value.
+    specs.write_finding("gelu", "{ op = [\"gelu\"], verdict = \"crash\" }");
     let page = explain(&specs, GELU).exits(100).stdout;
     shows(&page, "verdict  mismatch");
     shows(&page, "explains crash\n           it rounds");

@@ -10,6 +10,7 @@ mod common;
 mod doctor;
 mod documents;
 mod explain;
+mod findings;
 mod golden;
 mod journal;
 mod killed;

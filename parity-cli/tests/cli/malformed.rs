@@ -16,7 +16,13 @@ values = ["uniform(-1,1)"]
 tier = "quick"
 "#;
 
-const ENTRY: &str = "[[known]]\nid = \"unary/exp:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"r\"\nmay_pass = true\n";
+const FINDING: &str = r#"title = "planted"
+class = "unexplained"
+reason = "r"
+matches = [
+  { op = ["exp"], backends = ["cpu"], verdict = "mismatch", may_pass = true },
+]
+"#;
 
 const ID: &str = "unary/exp:f32:[2,3]:contiguous:uniform(-1,1)";
 
@@ -104,7 +110,11 @@ const FLAGS: &[Flags] = &[
         64,
         &["invalid value 'yaml' for '--format <FORMAT>'", "json"],
     ),
-    ("run --known gone.toml", 66, &["cannot read gone.toml"]),
+    (
+        "run --findings gone",
+        66,
+        &["the directory of findings gone does not exist"],
+    ),
     ("explain", 64, &["<CASE>"]),
     (
         "explain unary/exp",
@@ -293,32 +303,42 @@ const SPECS: &[Spoiled] = &[
     ),
 ];
 
-const LISTS: &[Spoiled] = &[
+const FINDINGS: &[Spoiled] = &[
     (
-        "id = \"unary/exp:*\"",
-        "id = \"unary/log:*\"",
-        &["`unary/log:*` matches no case", ":1:1", "remove the entry"],
+        "\"exp\"",
+        "\"log\"",
+        &["row of `exp` matches no case", ":5:3", "remove the row"],
     ),
     (
-        "verdict = \"mismatch\"",
-        "verdict = \"broken\"",
-        &["unknown verdict `broken`", ":4:11"],
+        "\"exp\"",
+        "\"exq\"",
+        &["unknown op `exq`", "did you mean `exp`?", ":5:11"],
+    ),
+    (
+        "\"mismatch\"",
+        "\"broken\"",
+        &["unknown verdict `broken`", ":5:53"],
+    ),
+    (
+        "\"cpu\"",
+        "\"cqu\"",
+        &["unknown backend `cqu`", "did you mean `cpu`?"],
     ),
     (
         "reason = \"r\"",
         "reason = \" \"",
-        &["`reason` must not be empty", ":5:10"],
+        &["`reason` must not be empty", ":3:10"],
     ),
     ("reason = \"r\"", "", &["missing key `reason`", "add reason = "]),
     (
         "may_pass = true",
         "may_pass = 1",
-        &["`may_pass` must be a boolean, not an integer", ":6:12"],
+        &["`may_pass` must be a boolean, not an integer", ":5:76"],
     ),
     (
-        "[[known]]",
-        "[[knwon]]",
-        &["unknown key `knwon`", "did you mean `known`?"],
+        "matches",
+        "matchs",
+        &["unknown key `matchs`", "did you mean `matches`?"],
     ),
 ];
 
@@ -394,17 +414,23 @@ fn wrong_specs_are_refused_with_their_place() {
     );
 }
 
+/// The specs with one finding.
+fn specs_with(finding: &str) -> Specs {
+    let specs = Specs::new(&[("unary.toml", GROUP)]);
+    specs.write_finding("exp", "");
+    fs::write(specs.finding("exp"), finding).unwrap();
+    specs
+}
+
 #[test]
-fn wrong_lists_of_known_failures_are_refused_with_their_place() {
-    for (line, spoiled, says) in LISTS {
-        assert!(ENTRY.contains(line), "{line}");
-        let entry = ENTRY.replace(line, spoiled);
-        let specs = Specs::new(&[("unary.toml", GROUP), ("known-failures.toml", &entry)]);
+fn wrong_findings_are_refused_with_their_place() {
+    for (line, spoiled, says) in FINDINGS {
+        assert!(FINDING.contains(line), "{line}");
         refused(
             spoiled,
-            specs.parity(&["run", "--backend", "cpu"]),
+            specs_with(&FINDING.replace(line, spoiled)).parity(&["run", "--backend", "cpu"]),
             65,
-            &[says, &["known-failures.toml:"][..]].concat(),
+            &[says, &["exp/finding.toml:"][..]].concat(),
         );
     }
 }
@@ -429,7 +455,7 @@ fn wrong_records_and_journals_are_refused_by_every_command_that_reads_them() {
 
 #[test]
 fn what_is_well_formed_is_not_refused() {
-    let specs = Specs::new(&[("unary.toml", GROUP), ("known-failures.toml", ENTRY)]);
+    let specs = specs_with(FINDING);
     specs.parity(&["run", "--backend", "cpu"]).exits(0);
     specs.parity(&["list", "cases", "--case", ID]).exits(0);
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::common::{Specs, finish, parity, shell, unary};
+use crate::common::{Specs, finish, parity, shell, unary, write_finding};
 use serde_json::Value;
 
 /// A limit that candle's `gelu` breaks somewhere in 72 elements: it rounds after every step.
@@ -88,21 +88,26 @@ fn a_known_failure_passes_the_run_and_a_listed_pass_fails_it() {
         ("a.toml", &unary("\"gelu\"", IMPOSSIBLE)),
         ("b.toml", &unary("\"abs\"", "")),
     ]);
-    let lists = tempfile::tempdir().unwrap();
+    let findings = tempfile::tempdir().unwrap();
     let run_with = |op: &str| {
-        let list = lists.path().join("known.toml");
-        let entry = format!(
-            "[[known]]\nid = \"unary/{op}:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"planted\"\n"
-        );
-        fs::write(&list, entry).unwrap();
-        specs.parity(&["run", "--backend", "cpu", "--known", list.to_str().unwrap()])
+        write_finding(findings.path(), "planted", &format!("{{ op = [\"{op}\"] }}"));
+        specs.parity(&[
+            "run",
+            "--backend",
+            "cpu",
+            "--findings",
+            findings.path().to_str().unwrap(),
+        ])
     };
     let explained = run_with("gelu").exits(0).stdout;
     assert!(
         explained.contains("cpu: 4 planned = 2 pass + 2 known-failure"),
         "{explained}"
     );
-    assert!(explained.contains("cpu, 2 of them: planted"), "{explained}");
+    assert!(
+        explained.contains("cpu, 2 of them: planted: planted"),
+        "{explained}"
+    );
 
     let unexplained = run_with("abs").exits(100).stdout;
     assert!(

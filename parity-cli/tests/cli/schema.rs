@@ -137,15 +137,7 @@ fn every_file_of_the_specs_fits_their_schema() {
     let (schema, specs) = (schema("specs"), specs());
     assert!(specs.len() > 10);
     for (name, spec) in specs {
-        // The form that is meant, for a message that says what is wrong.
-        let form = match (spec.get("known"), spec.get("family")) {
-            (Some(_), _) => "known_failures",
-            (None, None) => "sweeps",
-            (None, Some(_)) => "spec",
-        };
-        let mut errors = errors(&schema, &spec);
-        check(&schema, &schema["$defs"][form], &spec, "$", &mut errors);
-        assert_eq!(errors, [] as [&str; 0], "{name}");
+        assert_eq!(errors(&schema, &spec), [] as [&str; 0], "{name}");
     }
 }
 
@@ -193,13 +185,38 @@ fn a_spec_that_the_reader_refuses_does_not_fit() {
     ] {
         assert!(!fits(key, value.clone()), "{key} = {value}");
     }
-    assert!(
-        !errors(
-            &schema,
-            &json!({"known": [{"id": "a", "backend": "cpu", "verdict": "pass", "reason": "r"}]})
-        )
-        .is_empty()
-    );
+}
+
+#[test]
+fn every_finding_fits_the_schema_and_a_wrong_one_does_not() {
+    let schema = schema("findings");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../findings");
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("finding.toml"));
+    let mut count = 0;
+    for file in files.filter(|file| file.is_file()) {
+        let table: toml::Table = fs::read_to_string(&file).unwrap().parse().unwrap();
+        let finding = serde_json::to_value(table).unwrap();
+        assert_eq!(errors(&schema, &finding), [] as [&str; 0], "{}", file.display());
+        for (key, value) in [
+            ("class", json!("fine")),
+            ("matches", json!([])),
+            ("id", json!("a")),
+            ("verdict", json!("pass")),
+        ] {
+            let mut wrong = finding.clone();
+            wrong[key] = value;
+            assert_ne!(
+                errors(&schema, &wrong),
+                [] as [&str; 0],
+                "{key} of {}",
+                file.display()
+            );
+        }
+        count += 1;
+    }
+    assert!(count > 100);
 }
 
 /// A run with a failure and with figures, as `parity run` stores it, and its journal.

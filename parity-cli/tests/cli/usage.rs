@@ -1,6 +1,6 @@
 //! Wrong command lines, specs and files: one clear message, the right exit code, and nothing run.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use crate::common::{Specs, parity, unary};
 
@@ -139,12 +139,10 @@ fn rocm_without_a_driver_is_one_error_before_any_case_runs() {
 #[test]
 fn a_stale_known_failure_is_an_error_with_its_place() {
     let specs = Specs::unary("\"exp\"", "");
-    let entry =
-        "[[known]]\nid = \"unary/log:*\"\nbackend = \"cpu\"\nverdict = \"mismatch\"\nreason = \"x\"\n";
-    fs::write(specs.path("known-failures.toml"), entry).unwrap();
+    specs.write_finding("log", "{ op = [\"log\"] }");
     let run = specs.parity(&["run", "--backend", "cpu"]).exits(65);
-    run.complains("known failure `unary/log:*` matches no case")
-        .complains("known-failures.toml:1:1");
+    run.complains("row of `log` matches no case")
+        .complains("log/finding.toml:7:3");
 }
 
 #[test]

@@ -73,7 +73,6 @@ fn cases() -> Vec<Case> {
     let files = fs::read_dir(repository().join("op-specs")).unwrap();
     let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.retain(|path| !path.ends_with("known-failures.toml"));
     files.sort();
     let texts: Vec<_> = files
         .iter()

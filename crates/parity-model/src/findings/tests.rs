@@ -41,6 +41,8 @@ fn a_row_explains_its_own_verdict_on_its_own_backend_only() {
         "it fails, but not as listed"
     );
     assert_eq!(apply("rocm", Verdict::Mismatch), Verdict::Mismatch);
+    assert_eq!(apply("cpu:device", Verdict::Mismatch), Verdict::KnownFailure);
+    assert_eq!(apply("cpu2", Verdict::Mismatch), Verdict::Mismatch);
     let other = case("unary/relu:f32:[9]:contiguous:special");
     assert_eq!(known.apply("cpu", &other, Verdict::Pass), (Verdict::Pass, None));
     let entry = known.apply("cpu", &nan, Verdict::Mismatch).1.unwrap();

@@ -4,48 +4,15 @@ use std::collections::BTreeMap;
 
 use super::SpecError;
 use super::reader::{Report, Table, Value, document, suggest};
-use crate::findings::{Class, Finding, FindingText, LayoutWord, Predicate, Row, Values};
+use crate::findings::{
+    Class, FINDING_KEYS, Finding, FindingText, LayoutWord, PREDICATE_KEYS, Predicate, ROW_KEYS, Row, Values,
+};
 use crate::{Check, DType, Family, Op, ValueSet, Verdict};
-
-/// The keys of a `finding.toml`.
-const KEYS: [&str; 12] = [
-    "title",
-    "class",
-    "backends",
-    "verdict",
-    "reason",
-    "right",
-    "where",
-    "elsewhere",
-    "fix",
-    "link",
-    "matches",
-    "none_yet",
-];
-
-/// The keys of a predicate.
-const PREDICATE: [&str; 12] = [
-    "op",
-    "family",
-    "dtype",
-    "index_dtype",
-    "params",
-    "rank",
-    "shape",
-    "empty",
-    "layout",
-    "values",
-    "check",
-    "except",
-];
-
-/// The keys of a row besides those of its predicate.
-const ROW: [&str; 3] = ["backends", "verdict", "may_pass"];
 
 pub(crate) fn parse(file: &FindingText<'_>, backends: &[&str]) -> Result<Finding, Vec<SpecError>> {
     let report = Report::new(file.file);
     let document = document(&report, file.text);
-    let root = Table::open(&report, document.get_ref(), document.span(), &KEYS);
+    let root = Table::open(&report, document.get_ref(), document.span(), &FINDING_KEYS);
     let found = finding(&root, file, backends);
     let Some(finding) = found else {
         return report.finish(()).and(Err(Vec::new()));
@@ -132,7 +99,7 @@ struct Shared {
 }
 
 fn row(value: &Value<'_, '_>, shared: &Shared, known: &[&str]) -> Option<Row> {
-    let keys = [&PREDICATE[..], &ROW].concat();
+    let keys = [&PREDICATE_KEYS[..], &ROW_KEYS].concat();
     let table = value.table(&keys)?;
     let backends = table.get("backends").map(|list| names(&list, known));
     let verdict = table.get("verdict").map(|value| verdict(&value));
@@ -169,7 +136,7 @@ fn row(value: &Value<'_, '_>, shared: &Shared, known: &[&str]) -> Option<Row> {
 fn names(list: &Value<'_, '_>, known: &[&str]) -> Option<Vec<String>> {
     list.list(|value| {
         let name = value.text()?;
-        if !known.contains(&name.as_str()) {
+        if !known.contains(&name.split(':').next().unwrap_or_default()) {
             value.error(
                 format!("unknown backend `{name}`"),
                 suggest(&name, known.iter().copied()),
@@ -231,7 +198,7 @@ fn predicate(table: &Table<'_, '_>, names_ops: bool) -> Option<Predicate> {
             value.word("check", &Check::ALL, Check::name)
         })?,
         except: list(table, "except", |value| {
-            predicate(&value.table(&PREDICATE)?, false)
+            predicate(&value.table(&PREDICATE_KEYS)?, false)
         })?,
     };
     params_exist(table, &found)?;

@@ -1,170 +1,206 @@
-//! What has to change in a list of known failures so that it says what a run shows. Pure: reads and writes nothing.
+//! What has to change in findings so that they say what a run shows. Pure: reads and writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use parity_model::{
-    Verdict, glob,
-    known::{Known, KnownFailures},
+    Case, CaseId, Family, Verdict,
+    findings::{Findings, Known, Predicate, narrow},
     record::CaseResult,
 };
-
-use super::patterns::patterns;
 
 /// What is known about one backend.
 pub(super) struct Evidence<'a> {
     pub(super) backend: &'a str,
     /// Every case of the specs.
-    pub(super) ids: &'a [String],
+    pub(super) all: &'a [Case],
     /// Cases that were run, with what became of them.
-    pub(super) results: &'a [(&'a str, &'a CaseResult)],
+    pub(super) results: Vec<(Case, &'a CaseResult)>,
 }
 
-/// A new entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A row of a finding, by the places of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RowAt {
+    pub(super) finding: usize,
+    pub(super) row: usize,
+}
+
+/// A new row.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Added {
-    pub(super) pattern: String,
+    pub(super) family: Family,
+    pub(super) predicate: Predicate,
     pub(super) verdict: Verdict,
     /// Cases it explains.
     pub(super) cases: usize,
 }
 
-/// What has to change. Entries go by their place in the list.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// What becomes of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum RowChange {
+    /// No case of the specs is meant: it goes, for every backend.
+    Stale,
+    /// None of its cases fails so on the backend any more: it is no longer about the backend.
+    Left,
+    /// Some of its cases still fail so on the backend, and these predicates mean them.
+    Narrowed(Vec<Predicate>),
+}
+
+/// What has to change.
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Changes {
-    /// Entries to remove, and why.
-    pub(super) removed: Vec<(usize, String)>,
-    /// Entries that some of their cases have left, the patterns of the others, and why.
-    pub(super) narrowed: Vec<(usize, Vec<String>, String)>,
+    /// Rows that change, and why.
+    pub(super) rows: BTreeMap<RowAt, (RowChange, String)>,
     pub(super) added: Vec<Added>,
-    /// Failures that a list cannot explain.
-    pub(super) left: Vec<(String, Verdict)>,
+    /// Failures that no finding can explain.
+    pub(super) left: Vec<(CaseId, Verdict)>,
 }
 
 impl Changes {
     pub(super) fn is_empty(&self) -> bool {
-        self.removed.is_empty() && self.narrowed.is_empty() && self.added.is_empty()
+        self.rows.is_empty() && self.added.is_empty()
     }
 }
 
-/// The entries that are about a case on a backend.
-fn about<'k>(known: &'k KnownFailures, backend: &str, id: &str) -> Vec<&'k Known> {
-    let about = |entry: &&Known| entry.is_on(backend) && entry.names(id);
-    known.entries.iter().filter(about).collect()
+/// Every row with its place.
+pub(super) fn rows(findings: &Findings) -> impl Iterator<Item = (RowAt, Known<'_>)> {
+    findings.findings.iter().enumerate().flat_map(|(i, finding)| {
+        let rows = finding.rows.iter().enumerate();
+        rows.map(move |(row, of)| (RowAt { finding: i, row }, Known { finding, row: of }))
+    })
 }
 
 impl Evidence<'_> {
-    /// Whether the run was judged by this list.
+    /// Whether the run was judged by these findings.
     ///
     /// # Errors
-    /// A case of which the list says something else.
-    pub(super) fn fits(&self, known: &KnownFailures) -> Result<(), String> {
-        let fits = |id: &str, verdict: Verdict| {
-            let entries = about(known, self.backend, id);
+    /// A case of which the findings say something else.
+    pub(super) fn fits(&self, findings: &Findings) -> Result<(), CaseId> {
+        let fits = |case: &Case, verdict: Verdict| {
+            let mut about = findings.about(self.backend, case);
             match verdict {
-                Verdict::KnownFailure => !entries.is_empty(),
-                Verdict::UnexpectedPass => entries.iter().any(|entry| !entry.may_pass),
-                verdict if verdict.fails_run() => entries.iter().all(|entry| entry.verdict != verdict),
-                _ => entries.iter().all(|entry| entry.may_pass),
+                Verdict::KnownFailure => about.next().is_some(),
+                Verdict::UnexpectedPass => about.any(|known| !known.row.may_pass),
+                verdict if verdict.fails_run() => about.all(|known| known.row.verdict != verdict),
+                _ => about.all(|known| known.row.may_pass),
             }
         };
         let mut results = self.results.iter();
-        let other = results.find(|(id, result)| !fits(id, result.verdict));
-        other.map_or(Ok(()), |(id, _)| Err((*id).to_owned()))
+        let other = results.find(|(case, result)| !fits(case, result.verdict));
+        other.map_or(Ok(()), |(case, _)| Err(case.id()))
     }
 
-    /// The changes to a list that [`Evidence::fits`].
-    pub(super) fn changes(&self, known: &KnownFailures) -> Changes {
+    /// The changes to findings that [`Evidence::fits`].
+    pub(super) fn changes(&self, findings: &Findings) -> Changes {
         let mut changes = Changes::default();
-        let results = self.results.iter();
-        let verdicts: BTreeMap<&str, Verdict> = results.map(|(id, result)| (*id, result.verdict)).collect();
-        for (i, entry) in known.entries.iter().enumerate() {
-            let ids = self.ids.iter().map(String::as_str);
-            let cases: Vec<&str> = ids.filter(|id| entry.names(id)).collect();
-            if cases.is_empty() {
-                changes.removed.push((i, "it matches no case".to_owned()));
-            } else if entry.backend == self.backend {
-                self.keep(i, entry, &cases, &verdicts, &mut changes);
-            }
+        let verdicts: BTreeMap<CaseId, Verdict> = self
+            .results
+            .iter()
+            .map(|(case, result)| (case.id(), result.verdict))
+            .collect();
+        for (at, known) in rows(findings) {
+            let cases: Vec<CaseId> = self
+                .all
+                .iter()
+                .filter(|case| known.row.cases.matches(case))
+                .map(Case::id)
+                .collect();
+            let change = if cases.is_empty() {
+                Some((RowChange::Stale, "it matches no case".to_owned()))
+            } else if known.row.is_about(self.backend) {
+                self.keep(known, &cases, &verdicts)
+            } else {
+                None
+            };
+            changes.rows.extend(change.map(|change| (at, change)));
         }
         self.add(&verdicts, &mut changes);
         changes
     }
 
-    /// What becomes of an entry of which these are the cases.
+    /// What becomes of a row about the backend, of which these are the cases.
     fn keep(
         &self,
-        i: usize,
-        entry: &Known,
-        cases: &[&str],
-        verdicts: &BTreeMap<&str, Verdict>,
-        changes: &mut Changes,
-    ) {
-        let passes = |id: &str| verdicts.get(id) == Some(&Verdict::UnexpectedPass) && !entry.may_pass;
-        let otherwise = |id: &str| verdicts.get(id).is_some_and(|verdict| fails_anew(*verdict));
+        known: Known<'_>,
+        cases: &[CaseId],
+        verdicts: &BTreeMap<CaseId, Verdict>,
+    ) -> Option<(RowChange, String)> {
+        let passes = |id: &CaseId| verdicts.get(id) == Some(&Verdict::UnexpectedPass) && !known.row.may_pass;
+        let otherwise = |id: &CaseId| verdicts.get(id).is_some_and(|verdict| fails_anew(*verdict));
         let passing = cases.iter().filter(|id| passes(id)).count();
         let failing = cases.iter().filter(|id| otherwise(id)).count();
         if passing + failing == 0 {
-            return;
+            return None;
         }
-        let stays = |id: &&&str| !passes(id) && !otherwise(id);
-        let rest: BTreeSet<&str> = cases.iter().filter(stays).copied().collect();
+        let stays = |id: &&CaseId| !passes(id) && !otherwise(id);
+        let rest: BTreeSet<CaseId> = cases.iter().filter(stays).cloned().collect();
         let why = format!(
             "of {} cases {passing} pass and {failing} fail in another way",
             cases.len()
         );
-        if rest.is_empty() {
-            changes.removed.push((i, why));
-        } else {
-            changes.narrowed.push((i, patterns(&rest, self.ids), why));
-        }
+        let change = match rest.is_empty() {
+            true => RowChange::Left,
+            false => RowChange::Narrowed(narrow(&rest, self.all)),
+        };
+        Some((change, why))
     }
 
-    /// The entries that failures need which no entry explains.
-    fn add(&self, verdicts: &BTreeMap<&str, Verdict>, changes: &mut Changes) {
-        let specs: BTreeSet<&str> = self.ids.iter().map(String::as_str).collect();
-        let mut by_verdict: BTreeMap<Verdict, BTreeSet<&str>> = BTreeMap::new();
+    /// The rows that failures need which no row explains.
+    fn add(&self, verdicts: &BTreeMap<CaseId, Verdict>, changes: &mut Changes) {
+        let specs: BTreeMap<CaseId, Family> = self
+            .all
+            .iter()
+            .map(|case| (case.id(), case.op.family()))
+            .collect();
+        let mut by_cause: BTreeMap<(Family, Verdict), BTreeSet<CaseId>> = BTreeMap::new();
         for (id, verdict) in verdicts {
             if !verdict.fails_run() || *verdict == Verdict::UnexpectedPass {
                 continue;
             }
-            if *verdict == Verdict::NotRun || !specs.contains(id) {
-                changes.left.push(((*id).to_owned(), *verdict));
-            } else {
-                by_verdict.entry(*verdict).or_default().insert(id);
-            }
+            match specs.get(id).filter(|_| *verdict != Verdict::NotRun) {
+                Some(family) => by_cause
+                    .entry((*family, *verdict))
+                    .or_default()
+                    .insert(id.clone()),
+                None => {
+                    changes.left.push((id.clone(), *verdict));
+                    false
+                }
+            };
         }
-        for (verdict, ids) in by_verdict {
-            changes
-                .added
-                .extend(patterns(&ids, self.ids).into_iter().map(|pattern| Added {
+        for ((family, verdict), ids) in by_cause {
+            for predicate in narrow(&ids, self.all) {
+                let cases = self.all.iter().filter(|case| predicate.matches(case)).count();
+                changes.added.push(Added {
+                    family,
+                    predicate,
                     verdict,
-                    cases: ids.iter().filter(|id| glob::matches(&pattern, id)).count(),
-                    pattern,
-                }));
+                    cases,
+                });
+            }
         }
     }
 
-    /// A case whose result a new list does not explain, if there is one that it could.
-    pub(super) fn unexplained(&self, new: &KnownFailures) -> Option<String> {
-        let specs: BTreeSet<&str> = self.ids.iter().map(String::as_str).collect();
-        let explained = |id: &str, verdict: Verdict| {
-            let entries = about(new, self.backend, id);
+    /// A case whose result new findings do not explain, if there is one that they could.
+    pub(super) fn unexplained(&self, new: &Findings) -> Option<CaseId> {
+        let specs: BTreeSet<CaseId> = self.all.iter().map(Case::id).collect();
+        let explained = |case: &Case, verdict: Verdict| {
+            let mut about = new.about(self.backend, case);
             match verdict {
                 Verdict::NotRun => true,
-                Verdict::KnownFailure => !entries.is_empty(),
+                Verdict::KnownFailure => about.next().is_some(),
                 verdict if fails_anew(verdict) => {
-                    !specs.contains(id) || entries.iter().any(|entry| entry.verdict == verdict)
+                    !specs.contains(&case.id()) || about.any(|known| known.row.verdict == verdict)
                 }
-                _ => entries.iter().all(|entry| entry.may_pass),
+                _ => about.all(|known| known.row.may_pass),
             }
         };
         let mut results = self.results.iter();
-        let lost = results.find(|(id, result)| !explained(id, result.verdict));
-        lost.map(|(id, _)| (*id).to_owned())
+        let lost = results.find(|(case, result)| !explained(case, result.verdict));
+        lost.map(|(case, _)| case.id())
     }
 }
 
-/// Whether a case fails, and not as an entry says.
+/// Whether a case fails, and not as a row says.
 fn fails_anew(verdict: Verdict) -> bool {
     verdict.fails_run() && verdict != Verdict::UnexpectedPass && verdict != Verdict::NotRun
 }
@@ -173,22 +209,18 @@ fn fails_anew(verdict: Verdict) -> bool {
 mod tests {
     use super::*;
 
-    const LIST: &str = r#"
-[[known]]
-id = "unary/relu:*:nan"
-backend = "one"
-verdict = "mismatch"
+    const RELU: &str = r#"
+title = "relu"
+class = "unexplained"
 reason = "a"
-
-[[known]]
-id = "unary/gone:*"
-backend = "two"
-verdict = "mismatch"
-reason = "b"
+matches = [
+  { op = ["relu"], values = ["nan"], backends = ["cpu"], verdict = "mismatch" },
+  { op = ["log"], backends = ["rocm"], verdict = "mismatch" },
+]
 "#;
 
-    fn known() -> KnownFailures {
-        KnownFailures::parse("k.toml", LIST).unwrap()
+    fn findings() -> Findings {
+        crate::findings::parse(&[("relu", "relu.toml".to_owned(), RELU)]).unwrap()
     }
 
     fn result(verdict: Verdict) -> CaseResult {
@@ -199,85 +231,93 @@ reason = "b"
         serde_json::from_str(&json).unwrap()
     }
 
-    fn relu(dtype: &str, values: &str) -> String {
+    fn relu(dtype: &str, values: &str) -> Case {
         format!("unary/relu:{dtype}:[9]:contiguous:{values}")
+            .parse()
+            .unwrap()
     }
 
     /// The changes that verdicts on `relu` of f16, f32 and f64 with NaN, and of f32 without, ask for.
     fn changes(verdicts: [Verdict; 4]) -> Changes {
-        let ids = [
+        let all = [
             relu("f16", "nan"),
             relu("f32", "nan"),
             relu("f64", "nan"),
             relu("f32", "any"),
         ];
         let results = verdicts.map(result);
-        let results: Vec<_> = ids.iter().map(String::as_str).zip(&results).collect();
         let evidence = Evidence {
-            backend: "one",
-            ids: &ids,
-            results: &results,
+            backend: "cpu",
+            all: &all,
+            results: all.iter().cloned().zip(&results).collect(),
         };
-        assert_eq!(evidence.fits(&known()), Ok(()));
-        evidence.changes(&known())
+        assert_eq!(evidence.fits(&findings()), Ok(()));
+        evidence.changes(&findings())
     }
+
+    const NAN: RowAt = RowAt { finding: 0, row: 0 };
+    const GONE: RowAt = RowAt { finding: 0, row: 1 };
 
     use Verdict::{Crash, KnownFailure, Mismatch, NotRun, Pass, UnexpectedPass};
 
     #[test]
-    fn an_entry_that_still_holds_stays_and_one_without_cases_goes() {
+    fn a_row_that_still_holds_stays_and_one_without_cases_goes() {
         let found = changes([KnownFailure, KnownFailure, KnownFailure, Pass]);
-        assert_eq!(found.removed, [(1, "it matches no case".to_owned())]);
-        assert!(found.narrowed.is_empty() && found.added.is_empty(), "{found:?}");
+        assert_eq!(found.rows.keys().collect::<Vec<_>>(), [&GONE]);
+        assert_eq!(found.rows[&GONE].0, RowChange::Stale);
+        assert!(found.added.is_empty(), "{found:?}");
     }
 
     #[test]
-    fn an_entry_goes_when_all_its_cases_pass_and_shrinks_when_some_do() {
+    fn a_row_goes_when_all_its_cases_pass_and_shrinks_when_some_do() {
         let found = changes([UnexpectedPass, UnexpectedPass, UnexpectedPass, Pass]);
-        assert_eq!(found.removed[0].0, 0);
+        assert_eq!(found.rows[&NAN].0, RowChange::Left);
         let found = changes([KnownFailure, UnexpectedPass, KnownFailure, Pass]);
-        assert_eq!(found.narrowed[0].1, [relu("f16", "nan"), relu("f64", "nan")]);
+        let RowChange::Narrowed(predicates) = &found.rows[&NAN].0 else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            predicates.len(),
+            1,
+            "they differ in the dtype alone: {predicates:?}"
+        );
+        assert!(
+            predicates[0].to_string().contains(r#"dtype = ["f16", "f64"]"#),
+            "{predicates:?}"
+        );
     }
 
     #[test]
-    fn a_case_that_fails_otherwise_leaves_its_entry_for_a_new_one() {
+    fn a_case_that_fails_otherwise_leaves_its_row_for_a_new_one() {
         let found = changes([KnownFailure, Crash, KnownFailure, Mismatch]);
-        assert_eq!(found.narrowed[0].0, 0);
+        assert!(matches!(found.rows[&NAN].0, RowChange::Narrowed(_)));
         let added: Vec<_> = found
             .added
             .iter()
-            .map(|added| (added.pattern.clone(), added.verdict))
+            .map(|added| (added.verdict, added.cases))
             .collect();
-        assert_eq!(
-            added,
-            [(relu("f32", "any"), Mismatch), (relu("f32", "nan"), Crash)]
-        );
+        assert_eq!(added, [(Mismatch, 1), (Crash, 1)]);
+        assert!(found.added.iter().all(|added| added.family == Family::Unary));
     }
 
     #[test]
     fn what_never_ran_is_no_known_failure() {
         let found = changes([NotRun, KnownFailure, KnownFailure, Pass]);
-        assert_eq!(found.left, [(relu("f16", "nan"), NotRun)]);
-        assert!(found.added.is_empty() && found.narrowed.is_empty());
+        assert_eq!(found.left, [(relu("f16", "nan").id(), NotRun)]);
+        assert!(found.added.is_empty() && !found.rows.contains_key(&NAN));
     }
 
     #[test]
-    fn a_run_that_was_judged_by_another_list_does_not_fit() {
-        let ids = [relu("f32", "nan"), relu("f32", "any")];
-        for (verdict, id) in [(Mismatch, 0), (Pass, 0), (KnownFailure, 1), (UnexpectedPass, 1)] {
+    fn a_run_that_was_judged_by_other_findings_does_not_fit() {
+        let all = [relu("f32", "nan"), relu("f32", "any")];
+        for (verdict, i) in [(Mismatch, 0), (Pass, 0), (KnownFailure, 1), (UnexpectedPass, 1)] {
             let result = result(verdict);
-            let results = [(ids[id].as_str(), &result)];
             let evidence = Evidence {
-                backend: "one",
-                ids: &ids,
-                results: &results,
+                backend: "cpu",
+                all: &all,
+                results: vec![(all[i].clone(), &result)],
             };
-            assert_eq!(
-                evidence.fits(&known()),
-                Err(ids[id].clone()),
-                "{}",
-                verdict.name()
-            );
+            assert_eq!(evidence.fits(&findings()), Err(all[i].id()), "{}", verdict.name());
         }
     }
 }

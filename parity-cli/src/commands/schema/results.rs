@@ -82,7 +82,7 @@ fn run() -> Value {
             "started": text("Start of the run, RFC 3339, UTC."),
             "seconds": seconds("Wall time."),
             "seed": count("Seed the inputs derive from."),
-            "specs": text("SHA-256 of the specs' meaning and of the known failures, in hex."),
+            "specs": text("SHA-256 of the specs' meaning and of the findings, in hex."),
             "shard": nullable(&json!({"$ref": "#/$defs/shard"})),
             "reference": text("The reference's backend."),
             "backends": list("The backends that ran, the reference first.", &json!({"$ref": "#/$defs/backend"})),

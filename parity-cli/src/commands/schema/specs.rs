@@ -1,9 +1,8 @@
-//! The schema of the files of op-specs/: op specs, sweeps, and the list of known failures. `op-specs/README.md` says what a schema
+//! The schema of the files of op-specs/: op specs and sweeps. `op-specs/README.md` says what a schema
 //! cannot: which values of a group go together.
 
-use parity_exec::Backend;
 use parity_model::spec::{DEFAULT_KEYS, GROUP_KEYS, PART_KEYS, ROW_KEYS};
-use parity_model::{Check, DType, Family, Layout, Op, Tier, Verdict, values::VALUE_SETS};
+use parity_model::{Check, DType, Family, Layout, Op, Tier, values::VALUE_SETS};
 use serde_json::{Value, json};
 
 use super::{DIALECT, list, object, text, word};
@@ -12,8 +11,8 @@ use super::{DIALECT, list, object, text, word};
 pub(super) fn schema() -> Value {
     json!({
         "$schema": DIALECT,
-        "title": "parity: an op spec, the sweeps that specs share, or a list of known failures",
-        "anyOf": [{"$ref": "#/$defs/spec"}, {"$ref": "#/$defs/sweeps"}, {"$ref": "#/$defs/known_failures"}],
+        "title": "parity: an op spec, or the sweeps that specs share",
+        "anyOf": [{"$ref": "#/$defs/spec"}, {"$ref": "#/$defs/sweeps"}],
         "$defs": {
             "spec": object("An op spec.", &["family", "group"], &json!({
                 "family": word("The family of every op in the file.", Family::ALL, |family| family.name()),
@@ -33,9 +32,6 @@ pub(super) fn schema() -> Value {
                 &keys(&[&DEFAULT_KEYS, &PART_KEYS, &ROW_KEYS, &GROUP_KEYS])),
             "limit": limit(),
             "shape": list("Dimensions; none is a scalar, and a 0 makes an empty tensor.", &json!({"type": "integer", "minimum": 0})),
-            "known_failures": object("Cases that are expected to fail.", &[], &json!({
-                "known": list("The entries; of several that match a case, the first counts.", &known()),
-            })),
         },
     })
 }
@@ -151,30 +147,6 @@ fn limit() -> Value {
             "abs": number("Absolute part."),
             "bits": {"type": "boolean", "description": "Whether the bits are compared."},
             "source": text("Where the figures are from."),
-        }),
-    )
-}
-
-fn known() -> Value {
-    let explained: Vec<Verdict> = Verdict::ALL
-        .into_iter()
-        .filter(|verdict| verdict.fails_run())
-        .collect();
-    object(
-        "Cases that fail on a backend.",
-        &["id", "backend", "verdict", "reason"],
-        &json!({
-            "id": text("A pattern over case ids: `*` stands for any run of characters, `{a,b}` for `a` or `b`."),
-            "except": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Patterns over ids of cases that it is not about."},
-            "backend": json!({
-                "type": "string",
-                "pattern": format!("^({})(:.+)?$", Backend::ALL.map(Backend::name).join("|")),
-                "description": "The backend on which they fail, or one device of it, such as rocm:gfx942.",
-            }),
-            "verdict": word("The verdict that is explained.", &explained, |verdict| verdict.name()),
-            "may_pass": {"type": "boolean", "description": "Whether a pass is no surprise: the cases fail on some machines only."},
-            "reason": {"type": "string", "minLength": 1, "description": "Why they fail."},
-            "link": text("An upstream issue."),
         }),
     )
 }

@@ -1,0 +1,58 @@
+//! The findings beside the record of three backends in reports/: what a row says of a case is what the run showed.
+
+use std::path::Path;
+
+use parity_model::{Case, Verdict, findings::Findings, record::RunRecord};
+use parity_run::{findings, records, specs};
+
+/// Whatever the findings say and the record does not show, of the cases that it has.
+fn complaints(findings: &Findings, run: &RunRecord) -> Vec<String> {
+    let cases: Vec<Case> = run.cases.iter().map(|case| case.id.parse().unwrap()).collect();
+    let mut complaints = Vec::new();
+    for known in findings.rows().filter(|known| !known.row.may_pass) {
+        let name = &known.finding.name;
+        for backend in &known.row.backends {
+            let column = run
+                .backends
+                .iter()
+                .position(|info| info.backend == *backend)
+                .unwrap();
+            let meant = cases
+                .iter()
+                .zip(&run.cases)
+                .filter(|(case, _)| known.row.cases.matches(case));
+            let verdicts = meant.map(|(_, record)| (&record.id, record.results[column].verdict));
+            let (failed, other): (Vec<_>, Vec<_>) =
+                verdicts.partition(|(_, verdict)| *verdict == Verdict::KnownFailure);
+            if failed.is_empty() {
+                complaints.push(format!(
+                    "{name}: no case of a row fails on {backend}: {}",
+                    known.row.cases
+                ));
+            }
+            let passed = other
+                .iter()
+                .map(|(id, verdict)| format!("{name}: {id} is {} on {backend}", verdict.name()));
+            complaints.extend(passed);
+        }
+    }
+    complaints
+}
+
+#[test]
+fn every_row_names_cases_that_fail_and_no_others() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let spec_dir = root.join("op-specs");
+    let all = specs::load(&spec_dir).unwrap();
+    let mut findings = findings::load(None, &spec_dir, &all).unwrap();
+    let run = records::read(&root.join("reports/h200.json.gz")).unwrap().run;
+    assert_eq!(complaints(&findings, &run), [] as [&str; 0]);
+    // The check is one: a row that is as wide as its op names cases that pass.
+    let relu = findings
+        .findings
+        .iter_mut()
+        .find(|finding| finding.name == "relu-loses-nan")
+        .unwrap();
+    relu.rows[0].cases.values.clear();
+    assert!(complaints(&findings, &run).len() > 100);
+}
