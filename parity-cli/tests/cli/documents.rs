@@ -10,7 +10,10 @@ use parity_model::op::Family;
 use crate::common::parity;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// Every markdown file of the repository: its path and its text.
@@ -57,7 +60,9 @@ fn prose_and_code(text: &str) -> (Vec<&str>, Vec<&str>) {
 /// The name by which a link reaches a heading, as GitHub makes it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    let kept = kept
+        .chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
@@ -69,7 +74,10 @@ fn links(text: &str) -> Vec<String> {
         // What is quoted as code is no link.
         let plain: String = line.split('`').step_by(2).collect();
         for (at, _) in plain.match_indices("](") {
-            let target: String = plain[at + 2..].chars().take_while(|c| !matches!(c, ')' | ' ')).collect();
+            let target: String = plain[at + 2..]
+                .chars()
+                .take_while(|c| !matches!(c, ')' | ' '))
+                .collect();
             found.push(target);
         }
     }
@@ -82,7 +90,11 @@ fn broken(path: &Path, target: &str) -> Option<String> {
         return None;
     }
     let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
-    let file = if file.is_empty() { path.to_path_buf() } else { path.parent()?.join(file) };
+    let file = if file.is_empty() {
+        path.to_path_buf()
+    } else {
+        path.parent()?.join(file)
+    };
     if !file.exists() {
         return Some(format!("{}: {target}: there is no such file", path.display()));
     }
@@ -92,16 +104,18 @@ fn broken(path: &Path, target: &str) -> Option<String> {
     let text = fs::read_to_string(&file).unwrap();
     let (prose, _) = prose_and_code(&text);
     let named = format!("<a id=\"{fragment}\">");
-    let there = prose.iter().any(|line| {
-        line.contains(&named) || line.starts_with('#') && anchor(line) == fragment
-    });
+    let there = prose
+        .iter()
+        .any(|line| line.contains(&named) || line.starts_with('#') && anchor(line) == fragment);
     (!there).then(|| format!("{}: {target}: the page has no such heading", path.display()))
 }
 
 #[test]
 fn every_link_of_every_document_leads_somewhere() {
     let documents = documents();
-    let all = documents.iter().flat_map(|(path, text)| links(text).into_iter().map(move |link| (path, link)));
+    let all = documents
+        .iter()
+        .flat_map(|(path, text)| links(text).into_iter().map(move |link| (path, link)));
     let broken: Vec<String> = all.filter_map(|(path, link)| broken(path, &link)).collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
@@ -109,10 +123,16 @@ fn every_link_of_every_document_leads_somewhere() {
 #[test]
 fn a_link_to_a_file_or_a_heading_that_is_not_there_is_found() {
     let page = root().join("README.md");
-    assert_eq!(links("see [a](b.md#c) and `[d](e)`\n```\n[f](g)\n```"), ["b.md#c"]);
+    assert_eq!(
+        links("see [a](b.md#c) and `[d](e)`\n```\n[f](g)\n```"),
+        ["b.md#c"]
+    );
     assert!(broken(&page, "nowhere.md").is_some() && broken(&page, "#no-such-heading").is_some());
     assert!(broken(&page, "ARCHITECTURE.md#invariants").is_none());
-    assert_eq!(anchor("## What a `verdict` means, and why"), "what-a-verdict-means-and-why");
+    assert_eq!(
+        anchor("## What a `verdict` means, and why"),
+        "what-a-verdict-means-and-why"
+    );
 }
 
 /// The subcommands that `parity --help` lists.
@@ -137,7 +157,9 @@ fn call(line: &str) -> Option<Vec<&str>> {
     if program == "$" {
         words.retain(|word| *word != "parity");
     }
-    let end = words.iter().position(|word| ["|", ">", "&&", "||", ";", "\\"].contains(word));
+    let end = words
+        .iter()
+        .position(|word| ["|", ">", "&&", "||", ";", "\\"].contains(word));
     words.truncate(end.unwrap_or(words.len()));
     Some(words)
 }
@@ -153,7 +175,9 @@ fn unknown(line: &str, subcommands: &BTreeSet<String>) -> Option<String> {
         return Some(format!("`{line}`: there is no `parity {subcommand}`"));
     }
     // A subcommand may have subcommands of its own.
-    let nested = words.get(1).filter(|word| ["baseline", "golden"].contains(&subcommand) && !word.starts_with('-'));
+    let nested = words
+        .get(1)
+        .filter(|word| ["baseline", "golden"].contains(&subcommand) && !word.starts_with('-'));
     let mut help = vec![subcommand];
     help.extend(nested);
     help.push("--help");
@@ -178,7 +202,10 @@ fn every_command_of_every_document_is_one_that_parity_has() {
         .filter(|line| call(line).is_some())
         .collect();
     assert!(lines.len() > 10, "the documents show commands: {lines:?}");
-    let unknown: Vec<String> = lines.into_iter().filter_map(|line| unknown(line, &subcommands)).collect();
+    let unknown: Vec<String> = lines
+        .into_iter()
+        .filter_map(|line| unknown(line, &subcommands))
+        .collect();
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
@@ -193,17 +220,29 @@ fn a_command_or_a_flag_that_parity_lacks_is_found() {
 
 /// The words in backquotes in the first cell of the rows of the table whose head has the cell `head`.
 fn first_cells(text: &str, head: &str) -> BTreeSet<String> {
-    let rows = text.lines().skip_while(|line| !line.starts_with(&format!("| {head} |"))).skip(2);
+    let rows = text
+        .lines()
+        .skip_while(|line| !line.starts_with(&format!("| {head} |")))
+        .skip(2);
     let rows = rows.take_while(|line| line.starts_with('|'));
     rows.filter_map(|row| row.split('|').nth(1))
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|cell| {
+            cell.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
         .collect()
 }
 
 #[test]
 fn the_readme_explains_every_verdict_and_no_other() {
     let explained = first_cells(&readme(), "verdict");
-    let verdicts = Verdict::ALL.iter().map(|verdict| verdict.name().to_owned()).collect();
+    let verdicts = Verdict::ALL
+        .iter()
+        .map(|verdict| verdict.name().to_owned())
+        .collect();
     assert_eq!(explained, verdicts);
 }
 
@@ -212,7 +251,12 @@ fn the_readme_names_every_command_and_no_other() {
     let cells = first_cells(&readme(), "command");
     let named: BTreeSet<String> = cells
         .iter()
-        .filter_map(|cell| cell.strip_prefix("parity ")?.split_whitespace().next().map(str::to_owned))
+        .filter_map(|cell| {
+            cell.strip_prefix("parity ")?
+                .split_whitespace()
+                .next()
+                .map(str::to_owned)
+        })
         .collect();
     assert_eq!(named, subcommands());
 }
@@ -220,7 +264,11 @@ fn the_readme_names_every_command_and_no_other() {
 #[test]
 fn the_readme_counts_the_families_and_the_cases_that_there_are() {
     let readme = readme();
-    let cases = parity(&["list", "cases"], &root(), &[]).exits(0).stdout.lines().count();
+    let cases = parity(&["list", "cases"], &root(), &[])
+        .exits(0)
+        .stdout
+        .lines()
+        .count();
     let cases = format!("{},{:03} cases", cases / 1000, cases % 1000);
     let families = format!("{} families", Family::ALL.len());
     assert!(readme.contains(&families), "the README does not say `{families}`");
@@ -230,8 +278,15 @@ fn the_readme_counts_the_families_and_the_cases_that_there_are() {
 #[test]
 fn the_readme_names_every_family_of_the_specs() {
     let readme = readme();
-    let specs = readme.lines().skip_while(|line| !line.starts_with("- **The specs**")).take(3);
+    let specs = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("- **The specs**"))
+        .take(3);
     let specs: Vec<&str> = specs.flat_map(|line| line.split([',', ' ', '.', ':'])).collect();
-    let missing: Vec<&str> = Family::ALL.iter().map(|family| family.name()).filter(|name| !specs.contains(name)).collect();
+    let missing: Vec<&str> = Family::ALL
+        .iter()
+        .map(|family| family.name())
+        .filter(|name| !specs.contains(name))
+        .collect();
     assert!(missing.is_empty(), "the README's list of specs lacks {missing:?}");
 }
