@@ -33,6 +33,7 @@ fn child_that_asks_for_its_driver() {
             let tried: Vec<_> = tried.iter().map(ToString::to_string).collect();
             format!("refused: {reason}, tried {tried:?}")
         }
+        Err(Error::Environment(unknown)) => format!("refused: {unknown}"),
         Err(other) => format!("unexpected: {other}"),
     };
     let answer = tell();

@@ -147,21 +147,22 @@ fn subcommands() -> BTreeSet<String> {
         .collect()
 }
 
-/// The words that follow `parity` in a shell line, up to what ends the command; `None` where the line calls another program.
+/// The words that follow `parity` in a shell line, up to what ends the command; `None` where the line calls another program,
+/// or is what a program printed.
 fn call(line: &str) -> Option<Vec<&str>> {
-    let command = line.split(" #").next()?;
+    let command = line.strip_prefix("$ ").unwrap_or(line);
+    let command = command.split(" #").next()?;
     let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
-    let program = words.next()?;
-    ["parity", "./parity", "$"].contains(&program).then_some(())?;
-    let mut words: Vec<&str> = words.collect();
-    if program == "$" {
-        words.retain(|word| *word != "parity");
-    }
+    words
+        .next()
+        .filter(|program| ["parity", "./parity"].contains(program))?;
+    let words: Vec<&str> = words.collect();
+    let first = words.first()?;
+    let is_word = first.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     let end = words
         .iter()
         .position(|word| ["|", ">", "&&", "||", ";", "\\"].contains(word));
-    words.truncate(end.unwrap_or(words.len()));
-    Some(words)
+    is_word.then(|| words[..end.unwrap_or(words.len())].to_vec())
 }
 
 /// What a shell line asks of `parity` that it does not have.
@@ -174,10 +175,9 @@ fn unknown(line: &str, subcommands: &BTreeSet<String>) -> Option<String> {
     if !subcommands.contains(subcommand) {
         return Some(format!("`{line}`: there is no `parity {subcommand}`"));
     }
-    // A subcommand may have subcommands of its own.
-    let nested = words
-        .get(1)
-        .filter(|word| ["baseline", "golden"].contains(&subcommand) && !word.starts_with('-'));
+    // Some subcommands have subcommands of their own.
+    let has_own = ["baseline", "golden", "list"].contains(&subcommand);
+    let nested = words.get(1).filter(|word| has_own && !word.starts_with('-'));
     let mut help = vec![subcommand];
     help.extend(nested);
     help.push("--help");

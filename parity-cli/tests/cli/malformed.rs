@@ -311,8 +311,8 @@ const FINDINGS: &[Spoiled] = &[
     ),
     (
         "\"exp\"",
-        "\"exq\"",
-        &["unknown op `exq`", "did you mean `exp`?", ":5:11"],
+        "\"expp\"",
+        &["unknown op `expp`", "did you mean `exp`?", ":5:11"],
     ),
     (
         "\"mismatch\"",

@@ -147,7 +147,7 @@ fn union(a: &Predicate, b: &Predicate) -> Option<Predicate> {
 
 /// Both lists as one. An empty list means everything, and so does one that is joined with it.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of `of_one`")]
-fn joined<T: Clone + PartialEq>(a: &Vec<T>, b: &Vec<T>) -> Option<Vec<T>> {
+fn joined<T: Clone + PartialEq>(a: &[T], b: &[T]) -> Option<Vec<T>> {
     if a.is_empty() || b.is_empty() {
         return Some(Vec::new());
     }

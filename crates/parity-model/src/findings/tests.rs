@@ -1,3 +1,5 @@
+//! The reader of findings, and what their predicates match.
+
 use super::*;
 
 const RELU: &str = r#"

@@ -360,8 +360,9 @@ mod tests {
                 let (y, gradient) = on_tape(op, x);
                 let want = value(op, &PARAMS, x);
                 let error = (want - y.mid.hi).abs();
+                // A tail such as gelu's is a difference of numbers near 1, each good to half an ulp of 1.
                 assert!(
-                    error <= 1e-14 * want.abs().max(1e-3),
+                    error <= 1e-14 * want.abs().max(2e-2),
                     "{op}({x}): {want:e} and {:e}",
                     y.mid.hi
                 );
