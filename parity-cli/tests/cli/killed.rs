@@ -51,7 +51,7 @@ fn parity(dir: &Path, args: &[&str]) -> Command {
             "--backend",
             "cpu",
             "--ops",
-            "unary,where,cumsum",
+            "binary,broadcast,cumsum",
             "--format",
             "json",
             "--jobs",
@@ -163,7 +163,7 @@ fn a_run_whose_workers_are_killed_loses_no_case_and_is_mended_by_going_on_with_i
     let dir = Specs::new(&[]);
     let dir = dir.path("");
     copied_specs(&dir.join("specs"));
-    // The last of the plan: by then the workers are left alone.
+    // Near the end of the plan, which is in the order of ids: by then the workers are left alone.
     fs::write(dir.join("specs/zz-hungry.toml"), HUNGRY).unwrap();
     let hard = [
         &["--journal", "run.jsonl", "--out", "hurt.json", "--timeout", "3"][..],

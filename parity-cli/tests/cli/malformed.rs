@@ -317,7 +317,7 @@ const FINDINGS: &[Spoiled] = &[
     (
         "\"mismatch\"",
         "\"broken\"",
-        &["unknown verdict `broken`", ":5:53"],
+        &["unknown verdict `broken`", ":5:49"],
     ),
     (
         "\"cpu\"",
@@ -333,12 +333,12 @@ const FINDINGS: &[Spoiled] = &[
     (
         "may_pass = true",
         "may_pass = 1",
-        &["`may_pass` must be a boolean, not an integer", ":5:76"],
+        &["`may_pass` must be a boolean, not an integer", ":5:72"],
     ),
     (
-        "matches",
-        "matchs",
-        &["unknown key `matchs`", "did you mean `matches`?"],
+        "reason = \"r\"",
+        "reason = \"r\"\nwhree = \"w\"",
+        &["unknown key `whree`", "did you mean `where`?"],
     ),
 ];
 

@@ -8,6 +8,7 @@
 
 use std::cmp::Ordering;
 
+use parity_model::DType;
 use parity_model::float::Format;
 
 use super::{Arithmetic, Library, Pair, Primitive, Var};
@@ -292,7 +293,8 @@ impl Arithmetic for Exact {
     }
 
     fn wide(&self, x: Wide, formula: &dyn Fn(Var<'_, Self>) -> Wide) -> Wide {
-        formula(Var::new(self, x))
+        let wide = Format::of(DType::F64).map_or(Exact(self.0), Exact);
+        formula(Var::new(&wide, x))
     }
 }
 
@@ -445,8 +447,6 @@ fn erf(x: Scaled) -> Wide {
 
 #[cfg(test)]
 mod tests {
-    use parity_model::DType;
-
     use super::*;
 
     /// `f` at a number of f64, in exact arithmetic.

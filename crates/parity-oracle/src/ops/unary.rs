@@ -84,7 +84,8 @@ fn gelu<'a, A: Arithmetic>(x: Var<'a, A>) -> Var<'a, A> {
 
 /// As candle's CPU backend has it, in f32 at least, and as its kernels have it, x normcdf(x).
 fn gelu_erf<A: Arithmetic>(x: Var<'_, A>) -> Var<'_, A> {
-    let cpu = x.wide(|x| ((x * FRAC_1_SQRT_2).erf() + 1.0) * 0.5 * x);
+    // The sum is a number of f64 before the product: recordings hold answers that were made so.
+    let cpu = x.wide(|x| ((x * FRAC_1_SQRT_2).erf() + 1.0).held() * (x * 0.5));
     let kernel = x * x.normcdf();
     cpu.either(kernel).with_slope(x, || {
         let bell = (x * x * -0.5).exp() * (0.5 * GELU_F64) * x;
