@@ -3,9 +3,11 @@
 //! For tests and for looking at single instructions. A launch, with its kernel descriptor, arguments and workgroups, is
 //! [`crate::launch()`].
 
+use std::any::Any;
+
 use super::run;
 use crate::Target;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::isa::{DecodeError, Program};
 use crate::memory::Memory;
 use crate::wave::{Group, Stop, Wave};
@@ -101,7 +103,7 @@ impl<const W: usize> WaveProbe<W> {
         };
         let mut budget = BUDGET;
         let outcome = loop {
-            match run(&mut self.wave, &self.program, &mut group, &mut budget) {
+            match run_here(&mut self.wave, &self.program, &mut group, &mut budget) {
                 Ok(Stop::Barrier) => {}
                 Ok(Stop::End) => break Ok(BUDGET - budget),
                 Err((pc, lane, kind)) => {
@@ -126,5 +128,20 @@ impl<const W: usize> WaveProbe<W> {
             "an instruction writes registers it does not name"
         );
         outcome
+    }
+}
+
+/// What [`run`] gives: how the wave stopped, or where and why it could not go on.
+type Ran = Result<Stop, (usize, Option<usize>, FaultKind)>;
+
+/// [`run`] for the widths that waves have. Its code is in this crate: as a generic function it, and the whole executor
+/// below it, would be compiled once more in every crate that has a probe.
+fn run_here(wave: &mut dyn Any, program: &Program, group: &mut Group<'_>, budget: &mut u64) -> Ran {
+    if let Some(wave) = wave.downcast_mut::<Wave<32>>() {
+        return run(wave, program, group, budget);
+    }
+    match wave.downcast_mut::<Wave<64>>() {
+        Some(wave) => run(wave, program, group, budget),
+        None => unreachable!("no program is of waves of another width"),
     }
 }

@@ -6,6 +6,7 @@ use super::dtypes::{Choice, Values, dtypes};
 use super::layouts::Pattern;
 use super::params::{Params, Wrong};
 use super::reader::{Table, Value, suggest};
+use crate::op::Differentiable;
 use crate::{Check, DType, Family, LimitSpec, Op, Tier};
 
 /// What a row says. Its lists are right one by one; whether they go together is asked when they are crossed.
@@ -157,9 +158,17 @@ fn list_of<'r, 'i, T>(
     items.into_iter().collect()
 }
 
+/// An op of the family, or the gradient of one.
 fn read_op(value: &Value<'_, '_>, family: Family) -> Option<Op> {
     let op = value.word("op", Op::ALL, Op::name)?;
-    if op.family() != family {
+    let differentiated = if let Op::Grad(grad) = op
+        && let Differentiable::Op(of) = grad.of()
+    {
+        of.family() == family
+    } else {
+        false
+    };
+    if op.family() != family && !differentiated {
         let message = format!("`{op}` is not in the family `{family}`");
         value.error(
             message,

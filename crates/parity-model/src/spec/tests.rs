@@ -157,6 +157,20 @@ fn an_op_of_another_family_is_refused() {
 }
 
 #[test]
+fn a_file_may_list_the_gradients_of_its_family_and_of_no_other() {
+    let unary = |op: &str| {
+        format!(
+            "family = \"unary\"\n[[group]]\nops = [\"{op}\"]\ndtypes = [\"f32\"]\nshapes = [[3]]\n\
+             layouts = [\"contiguous\"]\nvalues = [\"ints(1,9)\"]\ntier = \"ci\"\n"
+        )
+    };
+    let cases = expand(&[parse("s.toml", &unary("grad_exp")).unwrap()]).unwrap();
+    assert_eq!(cases[0].id().as_str(), "grad/grad_exp:f32:[3],[3]:contiguous,contiguous:ints(1,9)");
+    let messages: Vec<_> = errors(&unary("grad_add")).into_iter().map(|error| error.message).collect();
+    assert_eq!(messages, ["`grad_add` is not in the family `unary`"]);
+}
+
+#[test]
 fn an_empty_list_and_a_repeated_name_are_refused() {
     let empty = "a group without it would hold no case: name at least one";
     check("[\"f32\", \"i16\"]", "[]", "[]", "`dtypes` is empty", empty);
