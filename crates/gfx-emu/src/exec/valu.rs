@@ -16,7 +16,7 @@ type Binary<'a, D, A, B> = &'a dyn Fn(Mode, A, B) -> D;
 /// An operation on three sources.
 type Ternary<'a, D, A, B, C> = &'a dyn Fn(Mode, A, B, C) -> D;
 
-/// Makes sources ready that are no plain registers.
+/// Prepares the sources that cannot be read directly from a vector register.
 macro_rules! ready {
     ($host:ident $wave:ident $inst:ident, $($kind:ty, $i:literal);*) => {
         if $(lane::is_derived($inst, $i))||* {
