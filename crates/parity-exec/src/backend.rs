@@ -1,4 +1,4 @@
-//! The one place where backends have names: parsing them, opening their device, telling what stands behind it, and
+//! The one place where backends have names: parsing them, opening their device, describing that device, and
 //! sorting their errors into classes.
 
 #[cfg(any(feature = "cuda", test))]
@@ -37,7 +37,7 @@ impl Backend {
     /// Every backend, in the order tables show them.
     pub const ALL: [Backend; 3] = [Backend::Cpu, Backend::Cuda, Backend::Rocm];
 
-    /// The backend whose column stands first, and against which the others are also compared.
+    /// The backend of the first column, with which the others are also compared.
     pub const REFERENCE: Backend = Backend::Cpu;
 
     /// The backend that runs when none is asked for.

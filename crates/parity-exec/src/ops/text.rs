@@ -8,7 +8,7 @@ pub(super) struct Helper {
     pub(super) source: &'static str,
 }
 
-/// What stands for each name of a row.
+/// The text that replaces each name of a row.
 pub(super) struct Names(Vec<(&'static str, String)>);
 
 impl Names {
