@@ -82,7 +82,7 @@ fn weight(format: BlockFormat, block: &[u8], i: usize) -> Weight {
             Weight::new(half(block, 0), quant, half(block, 2))
         }
         BlockFormat::Q8_0 => Weight::product(half(block, 0), signed(block, 2 + i)),
-        // After the scale stands the sum of the block, for products: no weight depends on it.
+        // The sum of the block follows the scale. Only products use it: no weight depends on it.
         BlockFormat::Q8_1 => Weight::product(half(block, 0), signed(block, 4 + i)),
         BlockFormat::Q2K => {
             let quant = pair_of_bits(block, 16, i);
