@@ -120,7 +120,7 @@ mod tests {
         Image::parse(file).map(|image| image.target).unwrap_err()
     }
 
-    /// The sample with `old` overwritten by `new` of the same length, wherever it stands.
+    /// The sample with `old` overwritten by `new` of the same length, wherever it occurs.
     fn altered(old: &[u8], new: &[u8]) -> Vec<u8> {
         let mut file = sample().to_vec();
         let places: Vec<_> = (0..file.len() - old.len())
