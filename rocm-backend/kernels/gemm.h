@@ -99,7 +99,7 @@ template <unsigned Waves, typename T> struct Carrier {
     }
 
   private:
-    // All of a pack in one load. The first row stands in for those that are missing: what is computed from them is not
+    // All of a pack in one load. Missing rows are replaced by the first row: what is computed from them is not
     // stored.
     PARITY_MEMBER void along_k(const Matrix<T> &from, unsigned thread) {
 #pragma unroll

@@ -21,7 +21,7 @@ PARITY_FN u32 thread_count() { return u32(__ockl_get_local_size(0)); }
 PARITY_FN size_t group_index() { return __builtin_amdgcn_workgroup_id_x(); }
 PARITY_FN size_t group_count() { return __ockl_get_num_groups(0); }
 
-// Waits for all threads of the workgroup; what each wrote to memory before, all see behind.
+// Waits for all threads of the workgroup. After it, every thread sees what each wrote to memory before.
 PARITY_FN void barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();
