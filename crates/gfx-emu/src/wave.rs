@@ -56,7 +56,7 @@ impl<const W: usize> DerefMut for Row<W> {
 pub(crate) struct Wave<const W: usize> {
     /// Vector registers, one row of `W` lanes a register.
     pub(crate) vgpr: Vec<Row<W>>,
-    /// The vector registers from this one on are zero, for nobody wrote them.
+    /// The vector registers from this one on are zero, because nothing wrote them.
     pub(crate) touched: u16,
     /// Scalar registers by operand code: `s0..=s105`, VCC, trap temporaries, NULL (stays zero), M0, EXEC.
     pub(crate) sgpr: [u32; 128],

@@ -181,7 +181,7 @@ pub(super) trait Lane {
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[Self::Value; W]);
 
     /// Source `i` as it is, where that is known to be the same in every lane. Compilers compare 64-bit scalars as lanes: scalar
-    /// instructions know no order of them.
+    /// instructions cannot order them.
     #[inline(always)]
     fn uniform<const W: usize>(_: &Wave<W>, _: &Inst, _: usize) -> Option<Self::Value> {
         None

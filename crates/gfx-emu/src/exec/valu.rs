@@ -316,7 +316,7 @@ fn decided<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mask: u64) {
     }
 }
 
-/// Applies an integer row; its function knows no mode.
+/// Applies an integer row; its function takes no mode.
 macro_rules! int_lanes {
     ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
         unary::<H, W, false, lane::$d, lane::$a>($host, $wave, $inst, $mode, |_, a| $f(a))
