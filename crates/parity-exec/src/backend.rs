@@ -119,7 +119,7 @@ impl BackendDevice {
     /// The backend's device of this name.
     ///
     /// # Errors
-    /// There is none; the error lists those there are.
+    /// There is no such device; the error lists those that there are.
     pub fn new(backend: Backend, word: &str) -> Result<BackendDevice, UnknownDevice> {
         let mut names = backend.named().iter().map(|(name, _)| *name);
         // One spelling for each number, as it names a column.
@@ -194,7 +194,7 @@ impl BackendDevice {
     /// Opens the device, in a process whose environment has [`BackendDevice::env`].
     ///
     /// # Errors
-    /// Why there is none, in one line.
+    /// Why the device cannot be opened, in one line.
     pub fn open(&self) -> Result<CandleRunner, String> {
         let mut runner = match self.backend {
             Backend::Cpu => Ok(CandleRunner::new(Device::Cpu, cpu_info())),
@@ -339,7 +339,7 @@ impl Runner for CandleRunner {
 enum NoResult {
     /// The backend said no.
     Refused(Error),
-    /// What ran, or would have run, is not what the case says. Not a refusal, lest two backends agree on it.
+    /// What ran, or would have run, is not what the case says. Not a refusal: two backends must not agree on it.
     Misuse(String),
 }
 
