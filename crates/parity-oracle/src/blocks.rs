@@ -171,7 +171,7 @@ fn k_weight(block: &[u8], quant: i32, i: usize) -> Weight {
 mod tests {
     use super::*;
 
-    /// The values of a block that is all zeros but for the bytes given, from byte `at` on.
+    /// The values of a block that is all zeros except the bytes given, from byte `at` on.
     fn of(format: BlockFormat, bytes: &[(usize, &[u8])]) -> Vec<f32> {
         let mut block = vec![0; format.block_bytes()];
         for (at, bytes) in bytes {
