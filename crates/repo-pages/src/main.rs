@@ -263,7 +263,7 @@ fn cargo(root: &Path) -> Command {
     cargo
 }
 
-/// Runs a program to its end. One that a signal ended has no code, which is none of its own.
+/// Runs a program to its end. One that a signal ended has no exit code and gets `u8::MAX`.
 fn call(command: &mut Command) -> Result<u8> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command
