@@ -308,7 +308,7 @@ pub(crate) struct SchemaArgs {
 pub(crate) enum SchemaOf {
     /// The files of op-specs/, with their TOML read as JSON.
     Specs,
-    /// The `finding.toml` of a folder of findings/, likewise.
+    /// The `finding.toml` of a folder of findings/, with its TOML read as JSON.
     Findings,
     /// What `parity run --format json` writes.
     Results,
