@@ -76,7 +76,7 @@ impl Image {
 }
 
 fn kernel(metadata: KernelMetadata) -> Result<(String, Arc<Signature>), String> {
-    // HIP runs such a kernel when it loads the code object, and nobody has vouched for it.
+    // HIP runs such a kernel when it loads the code object, without the caller's promise that it is safe.
     if metadata.runs_unasked {
         let name = metadata.name;
         return Err(format!("its kernel `{name}` would run without being launched"));

@@ -272,7 +272,7 @@ impl Handle {
 }
 
 impl Plan {
-    /// The best solution for `problem`, compiled; none if there is none.
+    /// The best solution for `problem`, compiled; `None` if the library has none.
     fn new(handle: &Raw, problem: &Problem) -> Result<Option<Plan>> {
         let Some(dtype) = datatype(problem.dtype) else {
             return Ok(None);

@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::driver;
 
-    /// An ordinal of each test's own would be no device: each has a pool of its own instead, not the device's.
+    /// Each test has a pool of its own, not the device's. An ordinal of its own would not be a device.
     fn pool(allocator: Allocator) -> (Pool, Arc<Stream>, Arc<Stream>) {
         driver::soft_for_tests();
         query::device_count().unwrap();
