@@ -94,8 +94,8 @@ PARITY_FN A group_sum_of_run(A *lds, const T *run, size_t count, Term term) {
     return fold(lds, A(total + part), [](A x, A y) { return x + y; });
 }
 
-// join over term(0) … term(count - 1), of at least one. A thread that has no term takes the first, which must make no
-// difference: join(x, x) is x.
+// join over term(0) … term(count - 1), of at least one. A thread that has no term takes the first, which must not
+// change the result: join(x, x) is x.
 template <typename A, typename Term, typename Join>
 PARITY_FN A group_best(A *lds, size_t count, Term term, Join join) {
     const size_t first = thread_index() < count ? thread_index() : 0;
