@@ -77,8 +77,8 @@ template <unsigned Waves, typename T> struct Carrier {
         return by_rows ? unit / (SIDE / PAIR) : unit % PACKS;
     }
 
-    // `from` is the first row's first k of the stage. Strides are hidden: else the compiler computes all places of a
-    // stage before the first one and keeps them, in more registers than there are.
+    // `from` is the first row's first k of the stage. Strides are hidden: else the compiler computes all places of
+    // a stage before the first one and keeps them, in more registers than there are.
     PARITY_MEMBER void fetch(const Matrix<T> &matrix, unsigned ks, unsigned thread) {
         const Matrix<T> from = {matrix.at, opaque(matrix.row), opaque(matrix.col)};
         const bool whole = ks == DEPTH<T> && rows == SIDE;
