@@ -1,7 +1,7 @@
 //! With the feature `cuda`, links NVIDIA's runtime statically, so that the program starts on machines without it.
 //!
 //! candle looks for the driver and the libraries when a device is opened, but candle-kernels asks the linker for the
-//! shared runtime. This crate's copy of the static one stands before it on the linker's line and answers first, and a
+//! shared runtime. This crate's static copy comes before it on the linker's command line and is used first, and a
 //! shared library that nothing needs is left out (`--as-needed`, which rustc passes).
 
 use std::{env, fs, path::PathBuf};

@@ -1,7 +1,7 @@
 //! The command line as clap sees it. Each command takes its own struct apart; the engine knows none of these types.
 //!
-//! An option that takes a list is in the plural; `RUN` is a stored run wherever it stands. A first paragraph is the help of
-//! `-h`, all of them that of `--help`.
+//! An option that takes a list is in the plural; `RUN` is a stored run wherever it occurs. A first paragraph is
+//! the help of `-h`, all of them that of `--help`.
 
 use std::path::PathBuf;
 
@@ -87,8 +87,8 @@ pub(crate) struct SelectArgs {
     pub(crate) tier: Option<String>,
     /// The case with this id; with `*`, the cases that match. May be given again.
     ///
-    /// A case that is named may be in the specs or not, and of whatever tier. `*` stands for any run of characters; the cases
-    /// of the specs that match have to be selected otherwise, too.
+    /// A case that is named may be in the specs or not, and of whatever tier. `*` matches any run of characters;
+    /// the cases of the specs that match have to be selected otherwise, too.
     #[arg(long, value_name = "ID")]
     pub(crate) case: Vec<String>,
     /// Cases whose id this regular expression matches.
@@ -306,9 +306,9 @@ pub(crate) struct SchemaArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaOf {
-    /// The files of op-specs/, as the JSON values that their TOML stands for.
+    /// The files of op-specs/, with their TOML read as JSON.
     Specs,
-    /// The `finding.toml` of a folder of findings/, likewise.
+    /// The `finding.toml` of a folder of findings/, with its TOML read as JSON.
     Findings,
     /// What `parity run --format json` writes.
     Results,

@@ -29,8 +29,8 @@ fn with_findings(findings: Option<&Path>) -> String {
         .unwrap_or_default()
 }
 
-/// The arguments that a run was given besides its selection. All that run cases take them, but for recorded outputs, which
-/// are compared with by `parity run` alone.
+/// The arguments that a run was given besides its selection. All commands that run cases take them, except
+/// `--against`: only `parity run` compares with recorded outputs.
 fn again(repro_args: &[String], findings: Option<&Path>) -> String {
     let args = repro_args.iter().filter(|arg| !arg.starts_with("--against"));
     let args: String = args.map(|arg| format!(" {arg}")).collect();

@@ -102,7 +102,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Exit::Io, format!("cannot write {}: {error}", path.display())))
 }
 
-/// Writes to stdout. A reader that has seen enough, such as `head`, is no failure.
+/// Writes to stdout. A reader that closes the pipe early, such as `head`, does not make it fail.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

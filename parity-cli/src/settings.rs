@@ -73,7 +73,7 @@ fn bad_regex(args: &SelectArgs, error: &regex::Error) -> Failure {
     )
 }
 
-/// The first option that selects cases and is no id.
+/// The first option that selects cases otherwise than by an id.
 fn other_selection(args: &SelectArgs) -> Option<&'static str> {
     let options = [
         ("--ops", !args.ops.is_empty()),

@@ -18,7 +18,7 @@ pub(crate) fn main() -> Result<()> {
     x.read(&mut host)?;
     assert_eq!(host, [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]);
 
-    // Views say which elements: here the columns of two rows of three go behind a first zero.
+    // Views say which elements: here the columns of two rows of three are copied after a first zero.
     let mut columns = device.zeros::<f32>(7)?;
     let turned = View::new(&x, &[3, 2], &[1, 3]);
     ops::copy(turned, ViewMut::contiguous(&mut columns, &[6]).at(1))?;

@@ -13,7 +13,7 @@ use rocm_backend::Device;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The number behind `--name`, if it is there.
+/// The number after `--name`, if it is there.
 fn option(name: &str) -> Result<Option<u64>, Failure> {
     let mut args = std::env::args().skip_while(|arg| arg != name).skip(1);
     Ok(args.next().map(|text| text.parse()).transpose()?)

@@ -25,7 +25,7 @@ PARITY_FN void copy_rows(const T *src, T *dst, u32 rows, u32 row_len, size_t src
     }
 }
 
-// Rows that lie one behind the other are one run; rows of whole packs, all of them aligned, are rows of packs.
+// Rows without gaps between them are copied as one run. Rows of whole packs, all of them aligned, are copied by packs.
 template <typename T>
 PARITY_FN void copy2d(const T *src, T *dst, u32 rows, u32 row_len, u32 src_stride, u32 dst_stride) {
     constexpr unsigned N = PackLen<T>::value;

@@ -77,8 +77,8 @@ template <unsigned Waves, typename T> struct Carrier {
         return by_rows ? unit / (SIDE / PAIR) : unit % PACKS;
     }
 
-    // `from` is the first row's first k of the stage. Strides are hidden, lest all places of a stage be computed before
-    // the first one and kept, in more registers than there are.
+    // `from` is the first row's first k of the stage. Strides are hidden: else the compiler computes all places of
+    // a stage before the first one and keeps them, in more registers than there are.
     PARITY_MEMBER void fetch(const Matrix<T> &matrix, unsigned ks, unsigned thread) {
         const Matrix<T> from = {matrix.at, opaque(matrix.row), opaque(matrix.col)};
         const bool whole = ks == DEPTH<T> && rows == SIDE;
@@ -99,7 +99,7 @@ template <unsigned Waves, typename T> struct Carrier {
     }
 
   private:
-    // All of a pack in one load. The first row stands in for those that are missing: what is computed from them is not
+    // All of a pack in one load. Missing rows are replaced by the first row: what is computed from them is not
     // stored.
     PARITY_MEMBER void along_k(const Matrix<T> &from, unsigned thread) {
 #pragma unroll

@@ -81,7 +81,7 @@ PARITY_FN void multiply_vectors(wide_t<T> *sums, size_t rows, size_t k, Matrix<T
 }
 
 // out[row][j] = matrix[row][k] * vectors[k][j], j < count <= 4, for each matrix of the batch. `out` has the strides
-// given, and its matrices lie one behind the other.
+// given, and its matrices lie one after the other.
 template <typename T>
 PARITY_FN void multiply(size_t rows, size_t count, size_t k, size_t batch, size_t matrix_dims, const size_t *matrix_info,
                     Matrix<T> matrix, size_t vectors_dims, const size_t *vectors_info, Matrix<T> vectors, T *out,

@@ -1,9 +1,9 @@
 // Elements chosen by ids along one dimension: kernels `is_<id>_<dtype>` (index_select), `gather_`, `s_` (scatter), `sa_`
-// (scatter_add) and `ia_` (index_add), with candle's arguments, and `ids_check_<id>`, ours: it looks for an id that is no
-// position. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
+// (scatter_add) and `ia_` (index_add), with candle's arguments, and `ids_check_<id>`, ours: it looks for an id that is
+// not a position. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
 //
-// The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is no position touches no
-// memory; its result keeps what was there. The op runs `ids_check` first and refuses such ids.
+// The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
+// no memory; its result keeps what was there. The op runs `ids_check` first and refuses such ids.
 #include "layout.h"
 #include "numeric.h"
 

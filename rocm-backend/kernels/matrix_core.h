@@ -4,7 +4,7 @@
 //
 // Which lane holds what: "RDNA3 Instruction Set Architecture", section "Wave Matrix Multiply Accumulate"; "AMD Instinct
 // MI300 Instruction Set Architecture", section "Matrix Arithmetic Instructions". Sums do not depend on the order of k, so
-// lane group g of MFMA takes the g-th quarter of a row, in one load, and the instruction's own k is of no account.
+// lane group g of MFMA takes the g-th quarter of a row, in one load, and the instruction's own k does not matter.
 //
 // CDNA 2 flushes subnormal f16 and bf16 operands of MFMA to zero (ROCm, "MI200 matrix fused multiply-add (MFMA) behavior
 // specifics"), but no f32: there 16-bit operands are widened on the way to LDS.

@@ -146,7 +146,7 @@ struct Tile {
     f32 scales[SIDE];
     f32 sums[SIDE][2];
 
-    // Rows and columns behind the last are the last one again; their results are not stored.
+    // Rows and columns past the last one read the last one again; their results are not stored.
     template <typename F>
     PARITY_MEMBER void fill(const u8 *x, size_t first_row, size_t rows, size_t row_bytes, const u8 *y,
                             size_t first_column, size_t columns, size_t column_bytes, u32 unit) {

@@ -56,7 +56,7 @@ template <typename Order, typename A> PARITY_FN A better(A x, A y) {
     }
 }
 
-// A value and where in the row it stands.
+// A value and its position in the row.
 template <typename A> struct Placed {
     A value;
     u32 at;

@@ -1,6 +1,6 @@
 // Reductions, softmax, norms and rotary embeddings: one row a kernel.
 //
-// `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which stand
+// `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which are
 // last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
 // `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`.
 // `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.

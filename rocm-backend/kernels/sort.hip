@@ -2,8 +2,8 @@
 // which sort chunks of rows in LDS, and `asort_merge_asc_<dtype>` and `asort_merge_desc_<dtype>`, `(x, from, to, numel,
 // ncols, run)`, which merge what is sorted. `x` is contiguous rows of `ncols` elements; results are positions in the row.
 //
-// Both are stable, and desc is no reversed asc: equal elements keep their order in either. Elements are compared by keys:
-// integers of the same order, with one key for both zeros and one, above all others, for every NaN.
+// Both are stable, and desc is not asc reversed: equal elements keep their order in either. Elements are compared by
+// keys: integers of the same order, with one key for both zeros and one, above all others, for every NaN.
 #include "numeric.h"
 #include "workgroup.h"
 
@@ -56,7 +56,7 @@ template <typename Key> PARITY_FN void order(Key *keys, u32 *columns, u32 left, 
 }
 
 // Each row has as many workgroups as chunks of `width` columns, one after the other; `width` is a power of two. LDS holds
-// `width` keys and then `width` columns. Columns past the end of the row sort behind all of the row's: no key is greater
+// `width` keys and then `width` columns. Columns past the end of the row sort after all of the row's: no key is greater
 // than theirs, no column as great.
 template <bool Ascending, typename T> PARITY_FN void sort_chunk(const T *x, u32 *dst, u32 ncols, u32 width) {
     const u32 chunks = (ncols - 1) / width + 1, group = u32(group_index());

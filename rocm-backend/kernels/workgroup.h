@@ -21,7 +21,7 @@ PARITY_FN u32 thread_count() { return u32(__ockl_get_local_size(0)); }
 PARITY_FN size_t group_index() { return __builtin_amdgcn_workgroup_id_x(); }
 PARITY_FN size_t group_count() { return __ockl_get_num_groups(0); }
 
-// Waits for all threads of the workgroup; what each wrote to memory before, all see behind.
+// Waits for all threads of the workgroup. After it, every thread sees what each wrote to memory before.
 PARITY_FN void barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();
@@ -94,8 +94,8 @@ PARITY_FN A group_sum_of_run(A *lds, const T *run, size_t count, Term term) {
     return fold(lds, A(total + part), [](A x, A y) { return x + y; });
 }
 
-// join over term(0) … term(count - 1), of at least one. A thread that has no term takes the first, which must make no
-// difference: join(x, x) is x.
+// join over term(0) … term(count - 1), of at least one. A thread that has no term takes the first, which must not
+// change the result: join(x, x) is x.
 template <typename A, typename Term, typename Join>
 PARITY_FN A group_best(A *lds, size_t count, Term term, Join join) {
     const size_t first = thread_index() < count ? thread_index() : 0;

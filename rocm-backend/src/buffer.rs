@@ -231,8 +231,8 @@ impl DynBuffer {
     /// The elements, after all work submitted so far.
     ///
     /// # Errors
-    /// [`Error::DTypes`] when the elements are no `T`; [`Error::Hip`] or [`Error::DeviceFault`], also for earlier work that
-    /// failed only now.
+    /// [`Error::DTypes`] when the elements are not of type `T`; [`Error::Hip`] or [`Error::DeviceFault`],
+    /// also for earlier work that failed only now.
     pub fn download<T: Element>(&self) -> Result<Vec<T>> {
         self.is_of::<T>("download")?;
         let mut host = vec![T::default(); self.len()];
@@ -253,7 +253,7 @@ impl DynBuffer {
     /// The same buffer with its element type.
     ///
     /// # Errors
-    /// [`Error::DTypes`] when the elements are no `T`.
+    /// [`Error::DTypes`] when the elements are not of type `T`.
     pub fn typed<T: Element>(self) -> Result<Buffer<T>> {
         self.is_of::<T>("typed")?;
         Ok(Buffer::assume(self))

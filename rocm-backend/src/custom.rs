@@ -33,8 +33,8 @@ impl Device {
     /// Loads a code object: the ELF file that clang or `hipcc --genco --no-gpu-bundle-output` writes for one gfx target.
     ///
     /// # Errors
-    /// [`Error::CodeObject`] when the bytes are no whole code object, are compiled for another target, or hold code that
-    /// would run at once; [`Error::Hip`] when HIP refuses them for another reason.
+    /// [`Error::CodeObject`] when the bytes are not a whole code object, are compiled for another target, or hold
+    /// code that would run at once; [`Error::Hip`] when HIP refuses them for another reason.
     pub fn load(&self, code_object: &[u8]) -> Result<Module> {
         let image = Image::parse(code_object)
             .map_err(|reason| Error::CodeObject(format!("this is no code object to load: {reason}")))?;

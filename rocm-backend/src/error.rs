@@ -114,7 +114,7 @@ pub enum Error {
     /// Source that does not compile, in the compiler's words; or no compiler, with how to get one.
     #[error("{0}")]
     Compile(String),
-    /// Bytes that are no code object for the device.
+    /// Bytes that are not a code object for the device.
     #[error("{0}")]
     CodeObject(String),
     /// A code object has no such kernel.
@@ -145,7 +145,7 @@ pub enum Error {
         /// What was declared and what was given.
         reason: String,
     },
-    /// A view that is no view of its buffer.
+    /// A view whose sizes, strides or offset are not valid for its buffer.
     #[error("{op}: the view {dims:?} with strides {strides:?} from element {offset} {fault}")]
     View {
         /// The operation.
@@ -191,7 +191,7 @@ pub enum Error {
         /// The operation.
         op: String,
     },
-    /// An id that is no position.
+    /// An id that is not a position in the dimension.
     #[error("{op}: {what} {index} at position {position} of the ids is outside a dimension of {bound}")]
     Index {
         /// The operation.

@@ -1,4 +1,4 @@
-//! HIP behind safe types. The only folder of this crate where `unsafe` may stand.
+//! HIP behind safe types. The only folder of this crate that may contain `unsafe`.
 //!
 //! rocm-rs's raw bindings are the authority on types and signatures; its own safe layer is not used, because
 //! it double-frees streams and lets host memory die under a running copy.

@@ -79,7 +79,7 @@ pub struct Served {
 
 /// Something that a device executed.
 ///
-/// Its text is `uexp_f32:strided`, with ` (model)` behind what a model answered.
+/// Its text is `uexp_f32:strided`, followed by ` (model)` where a model answered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     /// A kernel, by its symbol; a library's function; or what the HIP runtime does itself, as `hipMemcpyAsync`.

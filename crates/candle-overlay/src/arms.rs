@@ -34,7 +34,7 @@ pub(crate) fn catches_all(arm: &Arm) -> bool {
     fn irrefutable(pattern: &Pat) -> bool {
         match pattern {
             Pat::Wild(_) | Pat::Rest(_) => true,
-            // A constant or a unit variant looks like a binding, but for its capital letter.
+            // A constant or a unit variant looks like a binding, except for its capital letter.
             Pat::Ident(binding) => {
                 binding.subpat.is_none()
                     && binding

@@ -12,7 +12,7 @@ use crate::text::{Edits, rename};
 /// Adds to every impl in `glue` the functions that the same impl in `stand_in`, renamed, has beyond it.
 ///
 /// # Errors
-/// A syntax error in either text, or a missing function that an error value cannot stand for.
+/// A syntax error in either text, or a missing function that has no receiver or returns no `Result`.
 pub(crate) fn fill(glue: &str, stand_in: &str) -> Result<String, syn::Error> {
     let upstream = syn::parse_file(stand_in)?;
     let upstream: Vec<&ItemImpl> = upstream.items.iter().filter_map(as_impl).collect();

@@ -6,7 +6,7 @@
 /// Size of a descriptor in bytes.
 pub const DESCRIPTOR_BYTES: usize = 64;
 
-/// Bytes that one step of the LDS size in COMPUTE_PGM_RSRC2 stands for.
+/// Bytes in one step of the LDS size in COMPUTE_PGM_RSRC2.
 const LDS_BLOCK: u32 = 512;
 
 /// What a kernel asks of a launch.

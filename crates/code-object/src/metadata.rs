@@ -349,7 +349,7 @@ mod tests {
         [vec![0x91], element].concat()
     }
 
-    /// A note with one kernel that has one argument; the entry `without` is missing, wherever it would stand.
+    /// A note with one kernel that has one argument; the entry `without` is left out of every map.
     fn note(kind: &str, offset: u32, size: u32, without: &str) -> Vec<u8> {
         let but = |entries: &[(&'static str, Vec<u8>)]| {
             let kept: Vec<_> = entries

@@ -26,7 +26,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Of an ELF file; without debug information it knows no line.
+    /// Of an ELF file; without debug information it finds no line.
     pub(crate) fn of(file: &Elf<'_>) -> Lines {
         let content = |name| file.section(name).map_or(&[][..], |section| section.content);
         let sections = SECTIONS.into_iter().map(|name| (name, content(name).to_vec()));

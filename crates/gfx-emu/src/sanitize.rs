@@ -17,7 +17,7 @@ const KERNARG_PIECE: u64 = 16;
 /// The first two waves that did something to a byte of LDS since the last barrier, and where in the code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trace {
-    /// Wave numbers, one higher: 0 is nobody.
+    /// Wave numbers, one higher: 0 means no wave.
     who: [u8; 2],
     pc: [u32; 2],
 }

@@ -56,7 +56,7 @@ impl<const W: usize> DerefMut for Row<W> {
 pub(crate) struct Wave<const W: usize> {
     /// Vector registers, one row of `W` lanes a register.
     pub(crate) vgpr: Vec<Row<W>>,
-    /// The vector registers from this one on are zero, for nobody wrote them.
+    /// The vector registers from this one on are zero, because nothing wrote them.
     pub(crate) touched: u16,
     /// Scalar registers by operand code: `s0..=s105`, VCC, trap temporaries, NULL (stays zero), M0, EXEC.
     pub(crate) sgpr: [u32; 128],
@@ -72,7 +72,8 @@ pub(crate) struct Wave<const W: usize> {
     pub(crate) scratch_size: usize,
     /// Sources put aside: `src0` of a DPP instruction after the lanes were shuffled, both of an SDWA instruction.
     pub(crate) staged: [Row<W>; 2],
-    /// Sources that are no register as it is, spread over rows: two rows for each of three.
+    /// Sources that cannot be read directly from a vector register (scalars, constants, operands with modifiers),
+    /// as rows: two for each of three sources.
     pub(crate) spare: [Row<W>; 6],
     /// Vector register numbers have M0 added, as its bits 15:12 say.
     pub(crate) indexed: bool,

@@ -85,8 +85,8 @@ impl<'a> Plan<'a> {
         Plan { cache, ..self }
     }
 
-    /// The same plan with flags beside the usual ones. They are no part of what makes a code object stale: `out_dir` is
-    /// theirs alone.
+    /// The same plan with additional flags. A change of these flags does not make a code object stale, so
+    /// `out_dir` must not be shared with other flags.
     pub(crate) fn with_flags(self, extra_flags: &'a [&'a str]) -> Plan<'a> {
         Plan { extra_flags, ..self }
     }

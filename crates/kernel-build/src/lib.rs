@@ -96,7 +96,7 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
 /// looked for. Whether they were compiled of these very sources is not known here.
 ///
 /// # Errors
-/// In words for the user: which files are missing or are no code objects, and what makes them.
+/// A text for the user: which files are missing or are not code objects, and what makes them.
 pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Built, String> {
     let dir = fs::canonicalize(dir).map_err(|error| format!("cannot read {}: {error}", dir.display()))?;
     let mut code_objects = Vec::new();

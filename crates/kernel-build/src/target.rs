@@ -23,7 +23,7 @@ impl Target {
     /// Parses a list of gfx targets, separated by commas or spaces.
     ///
     /// # Errors
-    /// Which name is none, and what a target looks like.
+    /// Which name is not a target, and what a target looks like.
     pub fn parse_list(list: &str) -> Result<Vec<Target>, String> {
         let mut targets = Vec::<Target>::new();
         for name in list.split([',', ' ']).filter(|name| !name.is_empty()) {

@@ -1,4 +1,4 @@
-//! A worker whose behaviour stands in the case's id, for the supervisor's tests: the op says what to do.
+//! A worker for the supervisor's tests. The op in the case's id says what the worker does.
 //!
 //! | op | what the worker does |
 //! |---|---|

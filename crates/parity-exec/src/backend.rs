@@ -1,4 +1,4 @@
-//! The one place where backends have names: parsing them, opening their device, telling what stands behind it, and
+//! The one place where backends have names: parsing them, opening their device, describing that device, and
 //! sorting their errors into classes.
 
 #[cfg(any(feature = "cuda", test))]
@@ -37,7 +37,7 @@ impl Backend {
     /// Every backend, in the order tables show them.
     pub const ALL: [Backend; 3] = [Backend::Cpu, Backend::Cuda, Backend::Rocm];
 
-    /// The backend whose column stands first, and against which the others are also compared.
+    /// The backend of the first column, with which the others are also compared.
     pub const REFERENCE: Backend = Backend::Cpu;
 
     /// The backend that runs when none is asked for.
@@ -119,7 +119,7 @@ impl BackendDevice {
     /// The backend's device of this name.
     ///
     /// # Errors
-    /// There is none; the error lists those there are.
+    /// There is no such device; the error lists those that there are.
     pub fn new(backend: Backend, word: &str) -> Result<BackendDevice, UnknownDevice> {
         let mut names = backend.named().iter().map(|(name, _)| *name);
         // One spelling for each number, as it names a column.
@@ -194,7 +194,7 @@ impl BackendDevice {
     /// Opens the device, in a process whose environment has [`BackendDevice::env`].
     ///
     /// # Errors
-    /// Why there is none, in one line.
+    /// Why the device cannot be opened, in one line.
     pub fn open(&self) -> Result<CandleRunner, String> {
         let mut runner = match self.backend {
             Backend::Cpu => Ok(CandleRunner::new(Device::Cpu, cpu_info())),
@@ -339,7 +339,7 @@ impl Runner for CandleRunner {
 enum NoResult {
     /// The backend said no.
     Refused(Error),
-    /// What ran, or would have run, is not what the case says. Not a refusal, lest two backends agree on it.
+    /// What ran, or would have run, is not what the case says. Not a refusal: two backends must not agree on it.
     Misuse(String),
 }
 

@@ -24,8 +24,8 @@ use crate::{
     stop::Stop,
 };
 
-/// How much of the beginning of what a worker writes to stderr for a case is kept: the allocator's words, for one, stand above
-/// a backtrace that may be long.
+/// How much of the beginning of a worker's stderr is kept for a case. The allocator's message, for example, comes
+/// before a backtrace that may be long.
 const STDERR_HEAD: usize = 1024;
 
 /// How much of its end is kept.
@@ -261,8 +261,8 @@ impl Child {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // What a worker says goes into records, which are to be the same for every user: a backtrace behind each of candle's
-            // errors would not be. The panic hook names the place.
+            // What a worker says goes into records, which are to be the same for every user. A backtrace after
+            // each of candle's errors would not be the same. The panic hook names the place.
             .env("RUST_BACKTRACE", "0")
             .env("RUST_LIB_BACKTRACE", "0")
             // Its own group, so that whatever it starts dies with it.
@@ -447,8 +447,8 @@ impl Tail {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
 
-    /// Waits for the end of the pipe (the process must be dead) and returns the text. What the process left behind, out of
-    /// its group's reach, may hold the pipe open; it is not waited for.
+    /// Waits for the end of the pipe (the process must be dead) and returns the text. A child of
+    /// it that left its process group may hold the pipe open: the wait ends after [`LAST_BREATH`].
     fn finish(&mut self) -> String {
         let deadline = Instant::now() + LAST_BREATH;
         let reading = |reader: &JoinHandle<()>| !reader.is_finished() && Instant::now() < deadline;
@@ -462,7 +462,7 @@ impl Tail {
 /// The beginning and the end of a stream.
 #[derive(Default)]
 struct Kept {
-    /// Both, one behind the other.
+    /// The beginning, then the end.
     bytes: Vec<u8>,
     /// Whether something between them was dropped.
     cut: bool,

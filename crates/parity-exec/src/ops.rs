@@ -54,7 +54,7 @@ impl Scalars<'_> {
 }
 
 /// Applies the op to its arguments, all on one device; `None` when the op does not take that many arguments or
-/// parameters, which is no answer of any backend's.
+/// parameters; then no backend has computed anything.
 pub(crate) fn apply(scalars: Scalars<'_>, args: &[Tensor]) -> Option<Result<Tensor>> {
     (row(scalars.op).run)(args, scalars)
 }
@@ -100,8 +100,8 @@ fn row(op: Op) -> Row {
 /// `Tensor` and `DType` by their path, and its own variables are called differently from its tensors and parameters.
 ///
 /// `Op => <T: any> |..|` makes `T` the Rust type of the case's dtype; with `wide`, of the float dtypes of 16 bits and more.
-/// Functions after the rows are helpers. Readers get those that a row uses. What the family's type can say and no op is
-/// stands after `without`.
+/// Functions after the rows are helpers. Readers get those that a row uses. The pattern after `without` matches the
+/// values of the family's type that are not ops.
 macro_rules! candle {
     (
         fn $name:ident($family:ty) {

@@ -61,7 +61,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts one worker per backend and learns which device stands behind each.
+    /// Starts one worker per backend and learns which device each one uses.
     ///
     /// # Errors
     /// The first backend that is not available or whose worker does not come up. No case has run by then.
@@ -76,7 +76,7 @@ impl Supervisor {
         })
     }
 
-    /// The devices behind the backends, in the order of the commands.
+    /// The devices of the backends, in the order of the commands.
     pub fn backends(&self) -> &[BackendInfo] {
         &self.backends
     }

@@ -140,8 +140,8 @@ impl Placement {
         Some(self)
     }
 
-    /// Whether both name the same elements in the same order: the stride of a dimension of extent 1 means nothing, and
-    /// nothing but the shape does where there is no element.
+    /// Whether both name the same elements in the same order. The stride of a dimension of extent 1 does not count.
+    /// For tensors without elements only the shape counts.
     pub(crate) fn agrees_with(&self, other: &Placement) -> bool {
         let empty = self.dims.contains(&0);
         let strides = |place: &Placement| {

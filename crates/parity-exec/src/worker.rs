@@ -28,7 +28,7 @@ use crate::{
 
 /// What computes a case: an open device, or a test's stand-in.
 pub trait Runner {
-    /// The device behind it.
+    /// The device that it computes on.
     fn info(&self) -> BackendInfo;
     /// Runs one case on inputs derived from the run's seed. A panic is caught by the worker.
     fn run(&mut self, case: &Case, seed: u64) -> Outcome;

@@ -14,7 +14,7 @@ use crate::op::shape::{self, Shapes};
 use crate::values::{self, Slot};
 use crate::{DType, HostTensor, Layout, Op, Refusal, ValueSet, ViewPlan};
 
-/// How far down the test ladder a case stands; a run of a tier holds every tier before it.
+/// The step of the test ladder that a case is on. A run of a tier includes every tier before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Seconds: the ops exist and compute.
@@ -107,13 +107,13 @@ pub struct Case {
     pub values: ValueSet,
     /// What is asked of the output.
     pub check: Check,
-    /// Where it stands on the ladder.
+    /// The first tier whose runs include it.
     pub tier: Tier,
     /// How far the output may be from the oracle's.
     pub limit: LimitSpec,
     /// Seconds it may take on one backend, where it is not to have the run's limit.
     pub timeout: Option<f64>,
-    /// Whether it gets a worker of its own: it may leave a device behind on which nothing else can be trusted.
+    /// Whether it gets a worker of its own: after it, other results from the same device may not be trustworthy.
     pub isolated: bool,
     /// Words by which it can be selected; they change nothing else.
     pub tags: Vec<String>,

@@ -84,7 +84,7 @@ impl std::fmt::Display for DType {
     }
 }
 
-/// A dtype name that is none of candle's.
+/// A name that is not of a dtype of candle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dtype `{0}`, expected one of u8, u32, i16, i32, i64, f8e4m3, bf16, f16, f32, f64")]
 pub struct UnknownDType(pub String);

@@ -122,7 +122,7 @@ pub struct Row {
     pub backends: Vec<String>,
     /// The verdict that the row explains.
     pub verdict: Verdict,
-    /// Whether the cases fail on some machines or in some builds only, so that a pass is no surprise.
+    /// Whether the cases fail on some machines or in some builds only, so that a pass is not unexpected.
     pub may_pass: bool,
     /// The cases.
     pub cases: Predicate,

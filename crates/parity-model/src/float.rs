@@ -136,7 +136,7 @@ impl Format {
         sign | biased << mantissa | fraction
     }
 
-    /// The number `bits` stand for.
+    /// The number that `bits` encode.
     pub fn decode(&self, bits: u64) -> f64 {
         let mantissa = self.mantissa_bits;
         if mantissa == F64.mantissa_bits {
@@ -189,7 +189,7 @@ fn exponent(x: f64) -> i32 {
     }
 }
 
-/// The integer that `bits` of an integer dtype stand for.
+/// The integer that `bits` of an integer dtype encode.
 ///
 /// # Panics
 /// For floating-point dtypes: that would be a bug in the caller.

@@ -1,7 +1,7 @@
-//! Patterns over case ids: `*` stands for any run of characters, `{a,b}` for `a` or `b`, every other character for itself.
+//! Patterns over case ids: `*` matches any run of characters, `{a,b}` `a` or `b`, any other character itself.
 //!
-//! Ids are full of brackets and parentheses, so there are no classes and no `?`; braces they have none. A choice in braces
-//! is plain text: a star in it stands for itself.
+//! Ids have many brackets and parentheses, so there are no classes and no `?`. Ids have no braces. A choice in
+//! braces is plain text: a star in it matches a star.
 
 /// Whether `pattern` matches the whole of `text`.
 pub fn matches(pattern: &str, text: &str) -> bool {

@@ -60,7 +60,7 @@ pub struct Header {
     pub cases: Vec<CaseId>,
 }
 
-/// A line that does not belong where it stands.
+/// A line that is not valid at its place in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLine {
     /// A second header.

@@ -153,7 +153,7 @@ impl Layout {
                 vec![ViewStep::Permute((1..rank).chain([0]).collect())]
             }
             Layout::Sliced if rank >= 2 => {
-                // One element cut off in front and two behind: neither the offset nor the gap is a power of two.
+                // One element is cut off at the start and two at the end: rows have gaps of 3 elements.
                 base_shape[rank - 1] += 3;
                 vec![ViewStep::Narrow {
                     dim: rank - 1,
@@ -162,7 +162,7 @@ impl Layout {
                 }]
             }
             Layout::Cropped if rank >= 1 => {
-                // One in front and one behind, in each dimension.
+                // One at the start and one at the end of each dimension.
                 base_shape.iter_mut().for_each(|extent| *extent += 2);
                 windows(shape, |_| true)
             }

@@ -38,7 +38,7 @@ pub mod optional {
         }
     }
 
-    /// Reads what [`serialize`] writes; `default` stands for a field that is not there.
+    /// Reads what [`serialize`] writes; a missing field gives `default`.
     ///
     /// # Errors
     /// For anything else.

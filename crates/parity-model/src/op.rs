@@ -195,7 +195,7 @@ impl Op {
         }
     }
 
-    /// The names of the op's scalar parameters, in order. One that ends in `..` stands for one parameter or more.
+    /// The names of the op's scalar parameters, in order. One that ends in `..` names one parameter or more.
     pub const fn params(self) -> &'static [&'static str] {
         let (row, form) = self.row();
         match form {

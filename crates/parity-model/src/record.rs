@@ -65,7 +65,7 @@ pub struct Shard {
     pub places: Vec<usize>,
 }
 
-/// Which device stands behind a backend's column.
+/// The device of a backend's column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackendInfo {
     /// `cpu`, `cuda`, `rocm`, with a device where one was named, such as `rocm:gfx942`; [`RECORDED`] and a name for recorded
@@ -168,8 +168,8 @@ pub struct CaseResult {
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub as_reference: bool,
     /// What computed the result, each once: kernels by symbol and by how they found the elements (`uexp_f32:strided`),
-    /// functions of libraries, what the runtime did itself (`hipMemcpyAsync`); ` (model)` behind what a model answered. Empty
-    /// where the backend does not tell.
+    /// functions of libraries, what the runtime did itself (`hipMemcpyAsync`); ` (model)` follows what a model
+    /// answered. Empty where the backend does not tell.
     #[serde(default)]
     pub served_by: Vec<String>,
     /// Time the case took on the backend, milliseconds, transfers included.

@@ -98,7 +98,7 @@ impl std::fmt::Display for ValueSet {
     }
 }
 
-/// A text that is no value set.
+/// A text that is not a value set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid value set `{text}`: {why}")]
 pub struct BadValueSet {

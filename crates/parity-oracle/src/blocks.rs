@@ -82,7 +82,7 @@ fn weight(format: BlockFormat, block: &[u8], i: usize) -> Weight {
             Weight::new(half(block, 0), quant, half(block, 2))
         }
         BlockFormat::Q8_0 => Weight::product(half(block, 0), signed(block, 2 + i)),
-        // After the scale stands the sum of the block, for products: no weight depends on it.
+        // The sum of the block follows the scale. Only products use it: no weight depends on it.
         BlockFormat::Q8_1 => Weight::product(half(block, 0), signed(block, 4 + i)),
         BlockFormat::Q2K => {
             let quant = pair_of_bits(block, 16, i);
@@ -171,7 +171,7 @@ fn k_weight(block: &[u8], quant: i32, i: usize) -> Weight {
 mod tests {
     use super::*;
 
-    /// The values of a block that is all zeros but for the bytes given, from byte `at` on.
+    /// The values of a block that is all zeros except the bytes given, from byte `at` on.
     fn of(format: BlockFormat, bytes: &[(usize, &[u8])]) -> Vec<f32> {
         let mut block = vec![0; format.block_bytes()];
         for (at, bytes) in bytes {

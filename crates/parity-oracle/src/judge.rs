@@ -316,7 +316,7 @@ fn constant(op: Op) -> bool {
     matches!(op, Op::Copies(Copies::Full | Copies::Zeros | Copies::Ones))
 }
 
-/// Why a pass would prove nothing: an output of nothing but zeros, or of nothing but copies of its first element,
+/// Why a pass would prove nothing: an output of zeros only, or of copies of its first element only,
 /// would be inside the limits too, although the inputs vary.
 fn vacuous(expected: &Expected, args: &[HostTensor]) -> Option<String> {
     let varied = if expected.elementwise {
@@ -348,8 +348,8 @@ fn vacuous(expected: &Expected, args: &[HostTensor]) -> Option<String> {
         .then(|| "a constant output would pass too: the values or the limit prove nothing".to_owned())
 }
 
-/// Whether the op saw enough different inputs for an output that is all alike to be no accident. One argument that is
-/// the same everywhere may rightly decide: everything is below 9, and 0 divided by anything is 0.
+/// Whether the op saw so many different inputs that an output of equal elements is not an accident. One argument
+/// that is the same everywhere may rightly decide: everything is below 9, and 0 divided by anything is 0.
 fn varied(args: &[HostTensor]) -> bool {
     let constant = |arg: &HostTensor| (1..arg.len()).all(|i| arg.bits(i) == arg.bits(0));
     let mut distinct = BTreeSet::new();
@@ -360,7 +360,7 @@ fn varied(args: &[HostTensor]) -> bool {
         })
 }
 
-/// Whether every argument by itself holds enough different numbers; of nothing, or of next to nothing, nothing comes.
+/// Whether every argument by itself holds enough elements and enough different numbers.
 fn varied_each(args: &[HostTensor]) -> bool {
     let distinct = |arg: &HostTensor| (0..arg.len()).map(|i| arg.bits(i)).collect::<BTreeSet<_>>().len();
     args.iter()

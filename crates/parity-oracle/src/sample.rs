@@ -2,7 +2,7 @@
 //!
 //! Every check has a bound on the probability that a right generator fails it, from an inequality that holds for every
 //! sample size: none is an approximation. Together they stay below [`FALSE_ALARM`] a sample. Rounding to the dtype is in
-//! the checks: a number stands for everything between its neighbours.
+//! the checks: a number has the probability of the interval of one step to either side of it.
 
 use parity_model::float::Format;
 use parity_model::op::Random;
@@ -100,8 +100,8 @@ pub(crate) fn example(
         .collect()
 }
 
-/// What shows that `output`, two draws one after the other, is no sample of the distribution; the draws are to be the
-/// same where a seed was set before each, and to differ where none was.
+/// What shows that `output`, two draws one after the other, is not a sample of the distribution; the draws are to
+/// be the same where a seed was set before each, and to differ where none was.
 pub(crate) fn fault(distribution: Distribution, seeded: bool, output: &HostTensor) -> Option<String> {
     let Some(format) = Format::of(output.dtype) else {
         return Some(format!("numbers of {}", output.dtype));
@@ -274,8 +274,8 @@ impl Sample<'_> {
             .then(|| format!("{zeros} of {} numbers are zero", self.numbers.len()))
     }
 
-    /// How often any number may come up. Each may stand for what lies between its neighbours, or for a fraction of 2^-23
-    /// of the distribution where a generator has no more; the union bound over all that can come up.
+    /// How often any number may come up. A number has the probability of the interval of one step to either side of
+    /// it, and at least [`GRAIN`]; the union bound over all that can come up.
     fn multiples(&self) -> Option<String> {
         let mut sorted = self.numbers.to_vec();
         sorted.sort_by(f64::total_cmp);

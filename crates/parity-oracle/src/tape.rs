@@ -221,7 +221,7 @@ impl Arithmetic for Tape {
         self.push(shape, values, Step::Two(f, a.number, b.number))
     }
 
-    /// Truth does not change with its operands, but for the jumps.
+    /// A truth value does not change with its operands, except at its jumps.
     fn truth(&self, holds: fn(Option<Ordering>) -> bool, a: Id, b: Id) -> Id {
         let (balls, left, right) = (self.balls.get(), self.node(a), self.node(b));
         let values = left.values.iter().zip(&right.values);
@@ -507,7 +507,7 @@ fn one_back(f: Primitive, balls: Balls, [x, y, g]: [Ball; 3]) -> Ball {
         Primitive::Abs if x.mid.hi == 0.0 => Ball::ZERO.widened(g.mid.hi.abs() + g.rad),
         Primitive::Abs if x.mid.hi < 0.0 => g.negated(),
         Primitive::Abs | Primitive::Plus(_) | Primitive::Held => g,
-        // Constant but for the jumps.
+        // Constant except at the jumps.
         Primitive::Sign | Primitive::Floor | Primitive::Ceil | Primitive::Round => Ball::ZERO,
         Primitive::Sqr => (at * g_at * 2.0).number,
         Primitive::Sqrt => (g_at / value * 0.5).number,

@@ -69,7 +69,7 @@ fn line(fields: &[String]) -> String {
     fields.join(",") + "\n"
 }
 
-/// A field that would be taken apart stands in quotes, its own quotes doubled.
+/// The field. One with a comma, a quote or a line break is put in quotes, its own quotes doubled.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

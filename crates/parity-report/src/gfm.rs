@@ -1,6 +1,6 @@
 //! Pieces of GitHub-flavoured markdown: tables that read well unrendered too, code spans, escapes. Knows no runs.
 
-/// A table under construction. The first columns are text, the others are figures and stand to the right.
+/// A table under construction. The first columns are text, the others are figures and are aligned to the right.
 pub struct Table {
     rows: Vec<Vec<String>>,
     /// Columns of text; one unless said otherwise.

@@ -1,5 +1,6 @@
-//! A run as one HTML page that needs nothing else: heat maps of op by dtype, error histograms, and every case behind its
-//! cell. What a reader sees at once is rendered here; the cases are data that the page's script lists on demand.
+//! A run as one HTML page that needs nothing else: heat maps of op by dtype, error histograms, and the cases of
+//! each cell. What a reader sees at once is rendered here; the cases are data that the page's script lists on
+//! demand.
 
 mod data;
 mod histogram;

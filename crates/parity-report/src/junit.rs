@@ -22,8 +22,8 @@ pub fn render(run: &RunRecord) -> Result<String, SerializeError> {
     for (column, backend) in run.backends.iter().enumerate() {
         report.add_test_suite(suite(run, column, backend));
     }
-    // quick-junit counts skipped tests on the root as well, where the schema of Jenkins' xUnit plugin knows no such count. The
-    // root's tag comes first.
+    // quick-junit counts skipped tests on the root as well, where the schema of Jenkins' xUnit plugin has no such
+    // count. The root's tag comes first.
     let count = format!(" skipped=\"{}\"", report.skipped);
     report.to_string().map(|xml| xml.replacen(&count, "", 1))
 }
@@ -75,7 +75,7 @@ fn test_case(run: &RunRecord, case: &CaseRecord, backend: &str, result: &CaseRes
     }
     let mut test = TestCase::new(case.id.as_str(), status);
     test.set_classname(format!("{backend}.{}.{}.{}", case.family, case.op, case.dtype));
-    // A stored number of milliseconds may be anything; a time that is none counts as zero.
+    // A stored number of milliseconds may be anything; one that is not a time counts as zero.
     test.set_time(Duration::try_from_secs_f64(result.millis / 1000.0).unwrap_or_default());
     test
 }

@@ -26,7 +26,7 @@ pub enum Measure {
 /// How a result differs from that of the earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeClass {
-    /// It stands lower: it agreed and does not, or failed as known and fails otherwise.
+    /// It is worse: it agreed and does not, or failed as known and fails otherwise.
     Broken,
     /// It agrees as before, with an error [`GROWTH`] times the earlier one.
     Grew,
@@ -34,9 +34,9 @@ pub enum ChangeClass {
     Gone,
     /// Only the later run has it.
     New,
-    /// It stands higher.
+    /// It is better.
     Fixed,
-    /// It stands where it stood, under another verdict.
+    /// It is as good as before, with another verdict.
     Changed,
 }
 
@@ -178,7 +178,7 @@ fn grew(old: &Metrics, new: &Metrics, same_limit: bool) -> bool {
     in_ulp || in_limits
 }
 
-/// How well a result stands, from the worst up.
+/// How good a result is, from the worst up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Fails,

@@ -1,5 +1,5 @@
 //! Why the engine could not do what was asked: one variant for each who has to act, with words that name the place and the
-//! mend. Verdicts are no errors: a run whose cases fail has done its work.
+//! mend. Verdicts are not errors: a run whose cases fail has done its work.
 
 use std::{fmt::Display, io, path::PathBuf};
 

@@ -22,7 +22,7 @@ pub use verify::{Verified, verify};
 /// The folder of bundles, beside the folder of specs.
 const DIRECTORY: &str = "golden";
 
-/// A bundle that stands as a column of a run.
+/// A bundle that is a column of a run.
 #[derive(Debug)]
 pub(crate) struct Golden {
     bundle: Bundle,

@@ -120,7 +120,7 @@ struct Lines {
 }
 
 impl Ledger {
-    /// Begins with the header, or behind the last line of the run to go on with.
+    /// Begins with the header, or after the last line of the run to go on with.
     pub(crate) fn open(book: Book, header: Header, clock: Instant, stop: Stop) -> Result<Ledger, Error> {
         let (journal, open) = match book {
             Book::None => (Journal::new(header), None),

@@ -360,7 +360,7 @@ mod tests {
             id,
             [panicked(), refused(Refusal::DeviceFault, "trap")]
         ));
-        // The right refusal is no failure, whoever else refuses.
+        // The right refusal is not a failure, even if others refuse too.
         let invalid = || refused(Refusal::Invalid, "a stride of zero");
         assert!(!as_reference(id, [invalid(), invalid()]));
         let tensor = |byte: u8| {

@@ -13,7 +13,7 @@ fn refused(message: String) -> Error {
 /// The whole run of some shards, in any order. Its time is the sum of theirs, its start the first of theirs.
 ///
 /// # Errors
-/// Records that are no shards, not of one run, or not all of it.
+/// Records that are not shards, not of one run, or not all of it.
 pub fn merge(parts: Vec<Stored>) -> Result<RunRecord, Error> {
     let nothing = || refused("there is nothing to merge".to_owned());
     if parts.is_empty() {

@@ -21,7 +21,7 @@ pub fn ops(word: &str) -> Result<Ops, Error> {
 /// The dtype of this name.
 ///
 /// # Errors
-/// There is none.
+/// There is no such dtype.
 pub fn dtype(word: &str) -> Result<DType, Error> {
     look_up("dtype", word, DType::ALL.map(|dtype| (dtype.name(), dtype)))
 }
@@ -29,7 +29,7 @@ pub fn dtype(word: &str) -> Result<DType, Error> {
 /// The layout of this name.
 ///
 /// # Errors
-/// There is none.
+/// There is no such layout.
 pub fn layout(word: &str) -> Result<Layout, Error> {
     look_up("layout", word, Layout::ALL.map(|layout| (layout.name(), layout)))
 }
@@ -37,7 +37,7 @@ pub fn layout(word: &str) -> Result<Layout, Error> {
 /// The tier of this name.
 ///
 /// # Errors
-/// There is none.
+/// There is no such tier.
 pub fn tier(word: &str) -> Result<Tier, Error> {
     look_up("tier", word, Tier::ALL.map(|tier| (tier.name(), tier)))
 }

@@ -71,7 +71,7 @@ pub struct Criteria {
     pub tier: Tier,
     /// One of these tags of spec groups.
     pub tags: Vec<String>,
-    /// One of these patterns, in which `*` stands for any run of characters, matches the id.
+    /// One of these patterns matches the id; `*` matches any run of characters.
     pub globs: Vec<String>,
     /// The expression matches the id.
     pub regex: Option<Regex>,

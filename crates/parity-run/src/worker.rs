@@ -21,7 +21,7 @@ const ASKED: [&str; 2] = ["worker", "--backend"];
 /// [`Settings::worker`](crate::Settings::worker).
 ///
 /// # Errors
-/// A name that is no backend's, and a supervisor that went away.
+/// A name that is not a backend's, and a supervisor that went away.
 pub fn serve_if_asked() -> Result<bool, Error> {
     let mut args = env::args_os().skip(1);
     if !ASKED

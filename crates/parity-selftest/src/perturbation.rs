@@ -9,7 +9,7 @@ use crate::wrong::{arguments, arithmetic, order, output};
 pub struct Perturbation {
     /// The word tables use.
     pub name: &'static str,
-    /// The fault in a kernel or in its launch that it stands for, and how its outputs are made.
+    /// The fault in a kernel or in its launch that it imitates, and how its outputs are made.
     pub stands_for: &'static str,
     /// Outputs that show it; none where the case has no place for it. One that equals the right output shows nothing.
     pub(crate) make: fn(&Subject<'_>) -> Vec<HostTensor>,

@@ -53,7 +53,7 @@ impl fmt::Display for Arg {
     }
 }
 
-/// Why a file is no code object.
+/// Why a file is not a code object.
 #[derive(Debug, thiserror::Error)]
 pub enum BadCodeObject {
     /// The file is not called `module.target.hsaco`.

@@ -25,7 +25,7 @@ use parity_run::{RunRecord, digest, findings, records, specs};
 use repo_pages::{CodeObject, Material, Page, Sources, pages};
 use rocm_env::{Driver, Libraries, names};
 
-/// The run that the pages are of, and one with models of AMD's libraries, whose figures stand apart.
+/// The run that the pages are of, and one with models of AMD's libraries, whose figures are listed apart.
 const RECORD: &str = "reports/run.json.gz";
 const MODELS: &str = "reports/models.json.gz";
 /// Targets whose kernels are compared with candle's.
@@ -263,7 +263,7 @@ fn cargo(root: &Path) -> Command {
     cargo
 }
 
-/// Runs a program to its end. One that a signal ended has no code, which is none of its own.
+/// Runs a program to its end. One that a signal ended has no exit code and gets `u8::MAX`.
 fn call(command: &mut Command) -> Result<u8> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command

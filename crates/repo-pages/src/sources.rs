@@ -60,7 +60,7 @@ impl Sources {
         self.0.insert(path.into(), text.into());
     }
 
-    /// Whether there is none.
+    /// Whether there is no file.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -9,7 +9,7 @@ pub trait Value: Default + 'static {
     /// The words it takes, or what a value looks like.
     fn form() -> String;
 
-    /// The value that a text stands for, if it stands for one. The text is not empty.
+    /// The value of a text; `None` if the text is not a value. The text is not empty.
     fn parse(text: &OsStr) -> Option<Self>;
 
     /// What an empty text means.

@@ -65,7 +65,7 @@ pub(crate) fn owner<'a>(address: u64, own: &'a Device) -> &'a Device {
     found.filter(|_| devices.len() > 1).unwrap_or(own)
 }
 
-/// The device whose handle it is; the thread's own when it is no device's.
+/// The device of `handle`; the thread's own one when the handle is not of a device.
 pub(crate) fn home(handle: usize, own: &Device) -> &Device {
     let devices = all().unwrap_or_default();
     devices

@@ -1,6 +1,6 @@
 //! A host model of rocRAND's Philox4x32-10 generator, as rocRAND documents it: which words the generator makes, which of them
 //! become which number, and where a sequence goes on. No code of an AMD library is executed: logarithm, sine and cosine are
-//! this host's, so that normal numbers agree with a card's but for the last digits.
+//! this host's, so that normal numbers agree with a card's except in the last digits.
 //!
 //! Not modelled, and refused with `ROCRAND_STATUS_TYPE_ERROR`: the other generators, XORWOW among them.
 

@@ -199,7 +199,7 @@ fn takes_anything(pattern: &[TokenTree]) -> bool {
     }
 }
 
-/// Reads the tokens of one level: of a file, or of what stands between two brackets.
+/// Reads the tokens of one level: of a file, or of what is between two brackets.
 fn read(tokens: TokenStream, mentions: &mut Vec<Mention>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;

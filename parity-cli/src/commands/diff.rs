@@ -68,7 +68,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// The later run's device behind a change, and its result; one that is gone has none.
+/// The device and the result of a change in the later run; `None` for a result that is gone.
 fn later<'a>(run: &'a RunRecord, change: &Change<'a>) -> Option<(&'a BackendInfo, &'a CaseResult)> {
     let result = change.after?;
     let mut backends = run.backends.iter();

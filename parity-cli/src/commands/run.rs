@@ -87,7 +87,7 @@ pub(super) fn watched<T>(work: impl FnOnce(&(dyn Fn(&Event<'_>) + Sync)) -> T) -
     done
 }
 
-/// A bar on stderr; indicatif draws nothing where stderr is no terminal.
+/// A bar on stderr; indicatif draws nothing where stderr is not a terminal.
 pub(super) fn progress(cases: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases, {per_sec}, {eta} left");

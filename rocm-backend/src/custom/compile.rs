@@ -14,7 +14,7 @@ use super::image::Image;
 use crate::hip::rtc::{self, Rtc};
 use crate::{Device, DeviceInfo, Error, Result};
 
-/// What stands before every source.
+/// The text that is put before every source.
 const PRELUDE: &str = include_str!("prelude.h");
 /// So that errors name lines of the caller's source.
 const FIRST_LINE: &str = "#line 1 \"kernel.hip\"\n";
@@ -25,7 +25,7 @@ const FLAGS: [&str; 2] = ["-fdeclspec", "-fno-discard-value-names"];
 pub(crate) struct Unit<'a> {
     /// The file's name, for messages.
     pub(crate) file: &'a str,
-    /// What stands before the text where clang compiles it: what hipRTC has in itself.
+    /// What is put before the text where clang compiles it: hipRTC has it built in.
     pub(crate) prelude: &'a str,
     pub(crate) text: &'a str,
     /// Names and texts of the headers that it may include.

@@ -76,7 +76,7 @@ impl Image {
 }
 
 fn kernel(metadata: KernelMetadata) -> Result<(String, Arc<Signature>), String> {
-    // HIP runs such a kernel when it loads the code object, and nobody has vouched for it.
+    // HIP runs such a kernel when it loads the code object, without the caller's promise that it is safe.
     if metadata.runs_unasked {
         let name = metadata.name;
         return Err(format!("its kernel `{name}` would run without being launched"));
@@ -120,7 +120,7 @@ mod tests {
         Image::parse(file).map(|image| image.target).unwrap_err()
     }
 
-    /// The sample with `old` overwritten by `new` of the same length, wherever it stands.
+    /// The sample with `old` overwritten by `new` of the same length, wherever it occurs.
     fn altered(old: &[u8], new: &[u8]) -> Vec<u8> {
         let mut file = sample().to_vec();
         let places: Vec<_> = (0..file.len() - old.len())

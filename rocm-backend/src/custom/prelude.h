@@ -33,7 +33,7 @@ ROCM_BUILT_IN(blockDim, __ockl_get_local_size(0), __ockl_get_local_size(1), __oc
 ROCM_BUILT_IN(gridDim, __ockl_get_num_groups(0), __ockl_get_num_groups(1), __ockl_get_num_groups(2))
 #undef ROCM_BUILT_IN
 
-// Waits for all threads of the workgroup; what each wrote to memory before, all see behind.
+// Waits for all threads of the workgroup. After it, every thread sees what each wrote to memory before.
 static inline __device__ __attribute__((convergent)) void __syncthreads() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
     __builtin_amdgcn_s_barrier();

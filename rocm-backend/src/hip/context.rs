@@ -2,11 +2,11 @@
 //!
 //! The invariant everything here rests on: **one private stream a context**. Work runs in the order it was submitted,
 //! so a block of memory may go back to the pool, or be handed out again, while a kernel that uses it is still
-//! queued: whoever gets it next is queued behind. Another context of the device that gets it waits for this one's stream
-//! (pool.rs).
+//! queued: the work of whoever gets it next runs after that kernel. Another context of the device that gets it
+//! waits for this one's stream (pool.rs).
 //!
-//! A context is `Send` and `Sync` because each of its parts is: handles that HIP locks itself, and locks. HIP keeps the
-//! current device a thread, so that [`Context::bind`] stands in front of every call.
+//! A context is `Send` and `Sync` because each of its parts is: handles that HIP locks itself, and locks. HIP has
+//! one current device per thread, so [`Context::bind`] comes before every call.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;

@@ -39,7 +39,7 @@ impl Mark {
         Ok(Mark { raw })
     }
 
-    /// Moves the mark behind everything submitted to `stream` so far.
+    /// Moves the mark to after everything that was submitted to `stream` so far.
     pub(super) fn record(&self, stream: &Stream) -> Result<()> {
         // SAFETY: both handles live.
         check("hipEventRecord", unsafe {

@@ -1,5 +1,5 @@
-//! Device memory with an owner, and copies between it and the host. Where blocks come from is pool.rs's business, how bytes
-//! get to and from the host staging.rs's.
+//! Device memory with an owner, and copies between it and the host. pool.rs decides where blocks come from;
+//! staging.rs moves bytes to and from the host.
 #![expect(unsafe_code, reason = "calls HIP with device addresses and host slices")]
 
 use std::ffi::c_void;
@@ -175,7 +175,7 @@ impl DeviceMemory {
         let (to, from): (_, *const c_void) = (self.block.pointer(at), source.block.pointer(source_at));
         let kind = bindings::hipMemcpyKind_hipMemcpyDeviceToDevice;
         // SAFETY: both ranges were checked above; `&mut self` and `&source` are two blocks, so they do not overlap. A block
-        // that is given back before the copy runs is handed out again behind it only.
+        // that is given back before the copy runs serves other work only after the copy.
         check("hipMemcpyAsync", unsafe {
             bindings::hipMemcpyAsync(to, from, len, kind, self.context.stream().raw())
         })?;

@@ -67,7 +67,7 @@ macro_rules! owned {
         $(#[$doc])*
         struct $name(bindings::$raw);
 
-        // SAFETY: MIOpen ties none of these to a thread; one is used by one thread at a time, behind the context's lock.
+        // SAFETY: MIOpen ties none of these to a thread; one thread at a time uses one, under the context's lock.
         unsafe impl Send for $name {}
 
         impl $name {
@@ -174,7 +174,7 @@ impl Handle {
         let Some(Some(plan)) = self.plans.get(problem) else {
             return Ok(false);
         };
-        // Given back at the end of this function, to serve behind this call in the stream.
+        // Given back at the end of this function: work that gets it next runs after this call.
         let workspace = DeviceMemory::new(context, plan.workspace)?;
         let [input, kernel] = [input, kernel].map(std::ptr::without_provenance::<c_void>);
         let output = std::ptr::without_provenance_mut(output);
@@ -272,7 +272,7 @@ impl Handle {
 }
 
 impl Plan {
-    /// The best solution for `problem`, compiled; none if there is none.
+    /// The best solution for `problem`, compiled; `None` if the library has none.
     fn new(handle: &Raw, problem: &Problem) -> Result<Option<Plan>> {
         let Some(dtype) = datatype(problem.dtype) else {
             return Ok(None);

@@ -16,8 +16,8 @@ use crate::{Error, Result};
 const PEER: &str = "hipMemcpyPeerAsync";
 const COPY: &str = "hipMemcpyAsync";
 
-/// Copies all of `source` to the start of `target`, behind what either's stream has got so far; what the source's stream gets
-/// from now on runs behind the copy, so that the source may be given back at once.
+/// Copies all of `source` to the start of `target`, after the work that either's stream has got so far. What the
+/// source's stream gets from now on runs after the copy, so that the source may be given back at once.
 ///
 /// Access between the devices is not enabled: kernels never read another device's memory, and HIP copies without it, through
 /// the host where it must.
@@ -45,8 +45,8 @@ pub(crate) fn copy(source: &DeviceMemory, target: &mut DeviceMemory) -> Result<(
     } else {
         PEER
     };
-    // SAFETY: both blocks live and hold `len` bytes, and are two; the copy runs behind what was submitted to either stream,
-    // and, by the order that is made next, before the source's block can serve anything else.
+    // SAFETY: both blocks live and hold `len` bytes, and are two; the copy runs after what was submitted to either
+    // stream, and, by the order that is made next, before the source's block can serve anything else.
     let status = unsafe {
         match call {
             COPY => {

@@ -17,7 +17,7 @@ use super::status::check;
 use super::stream::Stream;
 use crate::{Allocator, Error};
 
-/// A block of device memory: where it starts and how long it is. Freeing it is its holder's business.
+/// A block of device memory: where it starts and how long it is. Its holder must free it.
 ///
 /// The address is a number, not a pointer: the host never reads or writes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Pool {
         Some(kept)
     }
 
-    /// Hands a kept block to work on `stream`, behind what another stream may still do with it.
+    /// Hands a kept block to work on `stream`. That work waits for what another stream may still do with the block.
     fn adopt(&self, stream: &Arc<Stream>, kept: Kept) -> Result<Block, Error> {
         let ordered = match kept.stream.upgrade() {
             // All that used the block was submitted before it was given back, so before this mark.
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::driver;
 
-    /// An ordinal of each test's own would be no device: each has a pool of its own instead, not the device's.
+    /// Each test has a pool of its own, not the device's. An ordinal of its own would not be a device.
     fn pool(allocator: Allocator) -> (Pool, Arc<Stream>, Arc<Stream>) {
         driver::soft_for_tests();
         query::device_count().unwrap();

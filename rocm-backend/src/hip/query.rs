@@ -51,7 +51,7 @@ fn version_text(version: c_int) -> String {
 /// Makes `ordinal` this thread's device. HIP keeps the current device per thread, and allocation, module
 /// loading and launches go to it.
 pub(crate) fn set_device(ordinal: c_int) -> Result<(), Error> {
-    // SAFETY: takes a number; HIP refuses one that is no device.
+    // SAFETY: takes a number; HIP refuses one that is not a device.
     check("hipSetDevice", unsafe { bindings::hipSetDevice(ordinal) })
 }
 

@@ -1,6 +1,6 @@
 //! hipRTC, ROCm's compiler for programs that run: source in, code object out. Used where there is no clang.
 //!
-//! rocm-rs declares none of its functions, so that their types stand in sys.rs, after HIP's documentation. Up to ROCm 6 they
+//! rocm-rs declares none of its functions, so sys.rs has their types, after HIP's documentation. Up to ROCm 6 they
 //! are in libamdhip64 too, from ROCm 7 on in a library of their own only.
 #![expect(unsafe_code, reason = "loads hipRTC and calls it")]
 

@@ -340,8 +340,8 @@ mod tests {
         let name = unsafe { CStr::from_ptr(bindings::hipApiName(0)) };
         assert_eq!(name, c"no ROCm driver is loaded");
 
-        // SAFETY: `forty_two` reads no argument and returns a register that serves as a status. It stands for a
-        // library without `hipApiName`; nothing is filled then.
+        // SAFETY: `forty_two` reads no argument and returns a register that serves as a status. The
+        // library has no `hipApiName`, so nothing is filled.
         let refused = unsafe {
             fill(TEST, |name| {
                 (name != "hipApiName").then_some(forty_two as *const c_void)

@@ -1,8 +1,8 @@
 //! Elements chosen by ids along one dimension.
 //!
 //! Ids are of dtype u8, u32, i16, i32 or i64. The greatest id of its dtype (255, `i64::MAX`) means "no element", as in
-//! candle: reading gives 0, writing is left out. Any other id that is no position along the dimension, a negative one
-//! among them, is refused before anything is read or written. Finding that out takes a pass over the ids on the device
+//! candle: reading gives 0, writing is left out. Any other id that is not a position in the dimension, a negative
+//! one included, is refused before anything is read or written. This check takes a pass over the ids on the device
 //! and eight bytes back from it, for which the call waits; it is left out where no id of the dtype can be refused. Where
 //! no element would be read or written, ids are not looked at.
 //!
@@ -16,8 +16,9 @@ use crate::{DType, DynBuffer, Error, Result, View, ViewMut, ops};
 /// For each of the one-dimensional `ids`, that element of `x` along `dim`: `out[l, i, r] = x[l, ids[i], r]`.
 ///
 /// # Errors
-/// `Error::Index` for an id that is no position, `Error::Shape` for shapes that do not fit, `Error::Devices`, `Error::View`
-/// for a view that leaves its buffer; `Error::Unsupported` for ids of a float dtype; `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
+/// `Error::Index` for an id that is not a position, `Error::Shape` for shapes that do not fit, `Error::Devices`,
+/// `Error::View` for a view that leaves its buffer; `Error::Unsupported` for ids of a float dtype;
+/// `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
 pub fn index_select(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer> {
     const OP: &str = "index_select";
     let (x, ids) = (x.check(OP)?, ids.check(OP)?);

@@ -3,8 +3,8 @@
 //! What differs between the two depends on a register that nobody wrote. That holds to the bit and needs no rule for any
 //! instruction, because the double executes them too; memory it shares with its wave. As compilers leave registers unwritten
 //! on purpose, a difference may travel through registers and private memory. It is a finding where it decides an address, a
-//! branch or the active lanes, or reaches memory that others see. Chance can hide a dependence, when two kinds of garbage
-//! compare alike; it cannot make one up.
+//! branch or the active lanes, or reaches memory that others see. A dependence is missed when two kinds of garbage
+//! happen to compare equal. A dependence that does not exist is never reported.
 
 use super::salu::source64;
 use super::space::{self, At};
@@ -16,7 +16,7 @@ use crate::wave::{Group, Stop, Wave, reg};
 /// Vector registers that a wave starts with: `v0` holds the work-item ids.
 const GIVEN: usize = 1;
 
-/// The double of a wave that has not begun: the same but for the registers that the hardware leaves as they were.
+/// The double of a wave that has not begun: the same except the registers that the hardware leaves as they were.
 pub(crate) fn of<const W: usize>(wave: &Wave<W>) -> Wave<W> {
     let mut double = wave.clone();
     double.touched = u16::MAX;
@@ -87,7 +87,7 @@ fn finding(lane: Option<usize>, decides: Decision) -> Trouble {
     (lane, FaultKind::UnwrittenRegister { decides })
 }
 
-/// Whether what `inst` is about to do hangs on a register that nobody wrote.
+/// Whether what `inst` is about to do depends on a register that nobody wrote.
 fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
     match inst.unit {
         Unit::Control(control) => branch(wave, double, inst, control),

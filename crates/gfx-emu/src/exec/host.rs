@@ -38,7 +38,7 @@ pub(super) struct Wide(pulp::x86::V3);
 
 #[cfg(target_arch = "x86_64")]
 impl Wide {
-    /// `None` when this host is none.
+    /// `None` when this host does not have these instructions.
     #[inline]
     pub(super) fn detect() -> Option<Wide> {
         pulp::x86::V3::try_new().map(Wide)

@@ -160,8 +160,8 @@ pub(super) fn halves<const W: usize>(wave: &Wave<W>, src: Src, high: bool, abs: 
 
 /// How a kind of operand is read and written; see [`crate::isa::ops::Kind`].
 ///
-/// Reading goes in two steps, so that the lane loop sees rows and nothing else: [`Lane::prepare`] puts a source that is no
-/// plain register into [`Wave::spare`], and [`Lane::rows`] says where the lanes lie.
+/// Reading has two steps, so that the lane loop sees only rows. [`Lane::prepare`] writes a source that cannot be
+/// read directly from a vector register into [`Wave::spare`]. [`Lane::rows`] says where the lanes are.
 pub(super) trait Lane {
     /// The bits of one lane.
     type Value: Copy + Default + PartialEq + BitOr<Output = Self::Value>;
@@ -181,7 +181,7 @@ pub(super) trait Lane {
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[Self::Value; W]);
 
     /// Source `i` as it is, where that is known to be the same in every lane. Compilers compare 64-bit scalars as lanes: scalar
-    /// instructions know no order of them.
+    /// instructions cannot order them.
     #[inline(always)]
     fn uniform<const W: usize>(_: &Wave<W>, _: &Inst, _: usize) -> Option<Self::Value> {
         None

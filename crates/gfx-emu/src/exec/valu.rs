@@ -16,7 +16,7 @@ type Binary<'a, D, A, B> = &'a dyn Fn(Mode, A, B) -> D;
 /// An operation on three sources.
 type Ternary<'a, D, A, B, C> = &'a dyn Fn(Mode, A, B, C) -> D;
 
-/// Makes sources ready that are no plain registers.
+/// Prepares the sources that cannot be read directly from a vector register.
 macro_rules! ready {
     ($host:ident $wave:ident $inst:ident, $($kind:ty, $i:literal);*) => {
         if $(lane::is_derived($inst, $i))||* {
@@ -316,7 +316,7 @@ fn decided<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mask: u64) {
     }
 }
 
-/// Applies an integer row; its function knows no mode.
+/// Applies an integer row; its function takes no mode.
 macro_rules! int_lanes {
     ($host:ident $wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
         unary::<H, W, false, lane::$d, lane::$a>($host, $wave, $inst, $mode, |_, a| $f(a))

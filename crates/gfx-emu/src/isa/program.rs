@@ -24,7 +24,7 @@ pub enum DecodeError {
         /// The code object's target.
         target: Target,
     },
-    /// Words that are no instruction of the table.
+    /// Words that do not encode an instruction of the table.
     #[error("unknown instruction at pc {pc:#x}: encoding {words}")]
     Unknown {
         /// Byte offset from the kernel's entry.
@@ -419,7 +419,7 @@ fn overlap(reached: &BTreeMap<usize, Instruction>) -> Option<usize> {
 
 /// The offsets that `s_getpc_b64` and the two additions after it compute: compilers address functions and constants so.
 fn computed_addresses(reached: &BTreeMap<usize, Instruction>) -> Vec<usize> {
-    /// Other instructions may stand between the three.
+    /// How many instructions after `s_getpc_b64` are searched for the additions: others may come between them.
     const WITHIN: usize = 16;
     let literal = |operand| match operand {
         Operand::Literal(value) => Some(value),

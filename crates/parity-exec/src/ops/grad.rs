@@ -1,4 +1,4 @@
-//! Gradients by candle's `backward`, and the functions they are of that are no ops of the table.
+//! Gradients by candle's `backward`, and the differentiated functions that are not ops of the table.
 
 use candle_core::{Error, Result, Tensor};
 use parity_model::op::{Differentiable, GradOnly};

@@ -8,7 +8,7 @@ pub(super) struct Helper {
     pub(super) source: &'static str,
 }
 
-/// What stands for each name of a row.
+/// The text that replaces each name of a row.
 pub(super) struct Names(Vec<(&'static str, String)>);
 
 impl Names {
@@ -67,8 +67,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The names and keywords in a text, each with its place. What a string holds is none, and neither is what is part of a
-/// number.
+/// The names and keywords in a text, each with its place. The contents of strings and the letters in numbers are
+/// left out.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut at = 0;

@@ -106,7 +106,7 @@ impl Case {
         };
         let ids = self.args.iter().zip(self.op.roles());
         for (arg, _) in ids.filter(|(_, role)| **role == Role::Index) {
-            // The largest number means "none", which is no mistake.
+            // The largest number means "none", which is not an error.
             let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
             if !held || arg.shape.contains(&0) {
                 return Err(format!(

@@ -34,7 +34,7 @@ pub struct Predicate {
     pub empty: Option<bool>,
     /// Value sets.
     pub values: Vec<Values>,
-    /// Values of parameters, by their names. A name that stands for several parameters has lists of as many.
+    /// Values of parameters, by their names. A name of several parameters has lists of as many values.
     pub params: BTreeMap<String, Vec<Vec<f64>>>,
     /// What is asked of the output; where empty, one of [`COMPUTES`].
     pub checks: Vec<Check>,

@@ -83,7 +83,7 @@ macro_rules! push_all {
     };
 }
 
-/// Every op that is no gradient, up to the family of gradients.
+/// Every op of the families before that of gradients.
 const fn undifferentiated<const N: usize>() -> List<Op, N> {
     let mut list = List::of(Op::Unary(Unary::Exp));
     push_all!(list: Unary Binary);

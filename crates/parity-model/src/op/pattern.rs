@@ -54,7 +54,7 @@ impl<'p, 's> Extents<'p, 's> {
         found.map(|(_, extent)| *extent)
     }
 
-    /// The extents that a dimension of the output stands for.
+    /// The extents that a dimension of the output pattern gives: one, or any number for `..`.
     fn all(&self, dim: &str) -> Vec<usize> {
         if dim == ".." {
             return self.rest.unwrap_or_default().to_vec();

@@ -1,7 +1,8 @@
 //! The shape rules: which shapes and parameters an op takes, the shape of what comes out, and which ids are in range.
 //!
-//! Written from the ops' definitions, not from what a backend accepts: a case that breaks a rule here is no case. A row of
-//! the table names its rule. Rules that several families share are here; the others are beside their rows, in `ops/`.
+//! Written from the ops' definitions, not from what a backend accepts: a case that breaks a rule here is not valid.
+//! A row of the table names its rule. Rules that several families share are here; the others are beside their rows,
+//! in `ops/`.
 
 use super::{Form, Keep, Op};
 use crate::case::shape_text;

@@ -31,7 +31,7 @@ impl Class {
     }
 }
 
-/// Every word that `dtypes` may have, but for the `-` of one that is left out.
+/// Every word that `dtypes` may have, except the `-` of one that is left out.
 fn words() -> impl Iterator<Item = &'static str> + Clone {
     let classes = Class::ALL.iter().map(|class| class.name());
     DType::ALL.iter().map(|dtype| dtype.name()).chain(classes)

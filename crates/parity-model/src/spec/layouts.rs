@@ -1,4 +1,4 @@
-//! Layouts of a case's arguments: words, and patterns that stand for several.
+//! Layouts of a case's arguments: words, and patterns that expand to several.
 
 use super::reader::{Value, suggest};
 use crate::op::Role;
@@ -68,7 +68,7 @@ impl Pattern {
         }
     }
 
-    /// The most layouts that the pattern may stand for.
+    /// The most layouts that the pattern can expand to.
     pub(super) fn most(&self) -> usize {
         let choices = self.words.iter().map(|word| match word {
             Word::Every => Layout::ALL.len(),
@@ -77,8 +77,8 @@ impl Pattern {
         choices.fold(1, usize::saturating_mul)
     }
 
-    /// The layouts that the pattern stands for, one for each argument of `op`. `*` stands for those that are possible; other
-    /// words for themselves.
+    /// The layouts that the pattern expands to, one for each argument of `op`. `*` means every possible layout,
+    /// any other word the layouts that it names.
     pub(super) fn layouts(&self, op: Op, shapes: &[Vec<usize>]) -> Vec<Vec<Layout>> {
         let possible = |argument: usize, layout: Layout| {
             let blocks = op.roles()[argument] == Role::Blocks && layout != Layout::Contiguous;

@@ -145,7 +145,7 @@ impl<'r, 'i> Table<'r, 'i> {
     }
 }
 
-/// A value and the key it stands under.
+/// A value and its key.
 pub(super) struct Value<'r, 'i> {
     pub(super) report: &'r Report<'r>,
     key: String,

@@ -121,7 +121,7 @@ impl<'r, 'i> Row<'r, 'i> {
     }
 }
 
-/// The ops that `ops` names less those of `except`. The word `all` stands for every op of the family.
+/// The ops that `ops` names less those of `except`. The word `all` means every op of the family.
 fn read_ops(table: &Table<'_, '_>, value: &Value<'_, '_>, family: Family) -> Option<Vec<Op>> {
     let ops = if value.is_array() || value.string()? != "all" {
         value.list(|op| read_op(op, family))?

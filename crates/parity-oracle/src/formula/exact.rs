@@ -309,7 +309,7 @@ pub(crate) fn maximum(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The cumulative normal distribution, correctly rounded but for the rounding of its argument.
+/// The cumulative normal distribution, correctly rounded except for the rounding of its argument.
 fn normcdf(x: f64) -> f64 {
     0.5 * core_math::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }

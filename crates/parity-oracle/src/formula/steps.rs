@@ -51,7 +51,7 @@ impl Steps {
         }
     }
 
-    /// With twice the error where a rounding of f64 stands for one of the format: for ends of intervals, which are f64.
+    /// For ends of intervals, which are computed in f64: steps in f64 get twice the error, as ends are rounded too.
     pub(crate) fn outward(self) -> Steps {
         let own = if self.format.mantissa_bits == 52 { 2.0 } else { 1.0 };
         Steps::new(self.format, self.unit * own, self.accumulator)

@@ -15,7 +15,7 @@ use crate::tape::Tensor;
 pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
     let dim = call.whole(0);
     let x = &call.args[0];
-    // The largest number of its dtype stands for no element.
+    // The largest number of its dtype means no element.
     let none = int_range(call.args[1].dtype).map(|(_, max)| max);
     let id = |id: &i64| (Some(*id) != none).then_some(*id as usize);
     let ids: Vec<Option<usize>> = ints(&call.args[1]).iter().map(id).collect();

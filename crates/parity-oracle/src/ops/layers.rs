@@ -137,7 +137,8 @@ fn group_norm<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
     channels_affine(normed, call.x(1), call.x(2))
 }
 
-/// x cos + rotated x sin, where the second half comes negated before the first, and the angles stand twice.
+/// x cos + rotated x sin. Rotated x is the negated second half of x, then its first half. Both halves of x have the
+/// same angles.
 pub(super) fn rope<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
     let x = call.x(0);
     let half = x.shape()[3] / 2;

@@ -256,7 +256,7 @@ impl<'a> Context<'a> {
         self.t * (d.hi.abs() + 1.0) + self.u * EXP_UNITS
     }
 
-    /// The exponentials of a row, unless its maximum is not finite: there is NaN, +inf - +inf, or nothing but -inf.
+    /// The exponentials of a row, unless its maximum is not finite: there is NaN, +inf - +inf, or only -inf.
     fn exponentials(&self, x: &[f64]) -> Result<Exponentials, f64> {
         let max = x.iter().copied().fold(f64::NEG_INFINITY, maximum);
         if !max.is_finite() {

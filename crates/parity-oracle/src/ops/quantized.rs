@@ -4,7 +4,7 @@
 //! plain weights each first makes 8-bit blocks of the activations, and which ones is its own choice. The limit holds for
 //! ggml's three (`quantize_row_q8_0`, `quantize_row_q8_1`, `quantize_row_q8_K` in `ggml-quants.c`), which all take the
 //! greatest of a block for 127: a number is off by half a step of that and, in the first two, by the rounding of the
-//! step to f16. Activations that all three hold exactly leave no room but for the arithmetic.
+//! step to f16. For activations that all three hold exactly, only the arithmetic has an error.
 
 use parity_model::float::Format;
 use parity_model::op::Quantized;

@@ -60,9 +60,10 @@ impl<'a> Data<'a> {
 
     /// The data, with nothing in it that would end a `<script>` element.
     ///
-    /// A case is `[id, limit, [result of each backend]]`. An id is the number of what it has behind `family/op:dtype:` among the
-    /// `ends`, which ops share; with parameters behind the op, these and that number; with other dtypes than the cell's, as where
-    /// ids have one of their own, these come third; one that begins otherwise is a text.
+    /// A case is `[id, limit, [result of each backend]]`. Ops share the text that follows `family/op:dtype:` in an
+    /// id: the list `ends` has it, and the id is its number in this list. An id with parameters after the op is
+    /// `[params, number]`. An id with other dtypes than the cell's is `[params, number, dtypes]`. An id that begins
+    /// otherwise is a text.
     ///
     /// A result is the number of what served it for a pass without any error, else
     /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks, served]`, with `null` for errors where no
@@ -110,7 +111,7 @@ fn case_value<'a>(case: &'a CaseRecord, texts: &mut Shared<'a>) -> Value {
     json!([id, texts.limits.place(&case.limit), results])
 }
 
-/// `family/op`, parameters if there are any, and `:dtype:` begin an id; what comes behind them is shared by many.
+/// An id begins with `family/op`, parameters if there are any, and `:dtype:`. Many ids share what follows.
 fn id_value<'a>(case: &'a CaseRecord, ends: &mut Texts<'a>) -> Value {
     let start = format!("{}/{}", case.family, case.op);
     let rest = case.id.strip_prefix(&start);

@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// A dot, in powers of ten; none stands in the lane.
+/// A dot, in powers of ten; `None` is drawn in the lane.
 #[derive(Clone, Copy)]
 struct Dot {
     kind: Kind,
@@ -57,8 +57,8 @@ struct Dot {
     ulp: Option<f64>,
 }
 
-/// The powers of ten between which a scale runs. The same for every run, so that plots can be compared; what lies beyond an
-/// end stands at it.
+/// The powers of ten between which a scale runs. The same for every run, so that plots can be compared. A value
+/// beyond an end is drawn at that end.
 #[derive(Clone, Copy)]
 struct Scale {
     low: i32,

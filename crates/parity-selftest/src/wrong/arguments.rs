@@ -84,7 +84,7 @@ pub(crate) fn swapped(subject: &Subject<'_>) -> Vec<HostTensor> {
     pairs.filter(|(i, j)| alike(*i, *j)).map(wrong).collect()
 }
 
-/// The parameters, with their names. The last name stands for all that follow.
+/// The parameters, with their names. The parameters after the last name have that name too.
 fn named(subject: &Subject<'_>) -> impl Iterator<Item = (usize, &'static str, f64)> {
     let names = subject.case.op.params();
     let name = |i: usize| names[i.min(names.len() - 1)];
@@ -130,7 +130,7 @@ pub(crate) fn id(subject: &Subject<'_>) -> Vec<HostTensor> {
     let wrong = |(i, _): (usize, &Role)| {
         let next = map(&subject.args[i], |_, bits| {
             let dtype = subject.args[i].dtype;
-            // The largest id stands for none, and has no next one.
+            // The largest id means no element, and has no next one.
             encode_int(dtype, decode_int(dtype, bits).wrapping_add(1).rem_euclid(bound))
         });
         subject.with_arg(i, next)

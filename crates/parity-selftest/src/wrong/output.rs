@@ -124,7 +124,7 @@ pub(crate) fn subnormals_flushed(subject: &Subject<'_>) -> Vec<HostTensor> {
         },
     )
     .into_iter()
-    // Zeros of the other sign alone are no subnormals.
+    // A change of the sign of zeros alone does not count: zeros are not subnormals.
     .filter(|wrong| {
         (0..wrong.len()).any(|i| wrong.bits(i) != subject.right.bits(i) && is_not_zero(&subject.right, i))
     })

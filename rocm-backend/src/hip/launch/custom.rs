@@ -16,9 +16,9 @@ impl Launch<'_> {
     /// - it writes only to buffers given as `&mut`;
     /// - it ends.
     ///
-    /// A wrong dtype, or an integer for a float of the same size, is none of these as long as they hold. The software GPU
-    /// turns an access outside every buffer into [`DeviceFault`](crate::Error::DeviceFault); on hardware it may end the
-    /// process, or change another buffer.
+    /// A wrong dtype, or an integer for a float of the same size, does not break these rules by itself. The
+    /// software GPU turns an access outside every buffer into [`DeviceFault`](crate::Error::DeviceFault); on
+    /// hardware it may end the process, or change another buffer.
     ///
     /// # Errors
     /// [`Error::Argument`](crate::Error::Argument) when an argument does not fit the kernel: which, what the kernel declares

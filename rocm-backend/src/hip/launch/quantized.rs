@@ -149,7 +149,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
             lds: 0,
         };
         // SAFETY: `quantize_q8_1(x, out, ncols, padded)` reads `ncols` elements of the region's dtype for each of the
-        // grid's rows, which the region has, and writes their blocks. `padded` is `ncols`: nothing is read behind it.
+        // grid's rows, which the region has, and writes their blocks. `padded` is `ncols`: nothing is read past it.
         unsafe { args.submit(&symbol, &context, &function, grid) }?;
     }
     Ok(Activations {

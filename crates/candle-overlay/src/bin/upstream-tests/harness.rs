@@ -122,7 +122,7 @@ fn program(line: &str) -> Option<(String, PathBuf)> {
     Some((file.to_owned(), path.strip_suffix(')')?.into()))
 }
 
-/// `test name ... ok`, as a test program says it; ignored tests are none.
+/// `test name ... ok`, as a test program prints it; ignored tests are left out.
 fn read(text: &str) -> Vec<(String, Outcome)> {
     let line = |line: &str| {
         let (name, result) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
