@@ -60,7 +60,12 @@ fn build() -> Result<(), String> {
     write_sources(&kernel_dir, &out_dir.join("kernel_sources.rs"))?;
     let (ptx, objects) = std::mem::take(&mut built.code_objects)
         .into_iter()
-        .partition(|object| object.path.extension().is_some_and(|extension| extension == "ptx"));
+        .partition(|object| {
+            object
+                .path
+                .extension()
+                .is_some_and(|extension| extension == "ptx")
+        });
     built.code_objects = objects;
     write_table(&out_dir.join("code_objects.rs"), &built)?;
     write_ptx(&out_dir, ptx)
@@ -76,8 +81,8 @@ fn write_ptx(out_dir: &Path, ptx: Vec<kernel_build::CodeObject>) -> Result<(), S
          static PTX_MODULES: &[(&str, &str, &[u8])] = &[\n",
     );
     for object in ptx {
-        let text =
-            fs::read(&object.path).map_err(|error| format!("cannot read {}: {error}", object.path.display()))?;
+        let text = fs::read(&object.path)
+            .map_err(|error| format!("cannot read {}: {error}", object.path.display()))?;
         let file = out_dir.join(format!("{}.{}.ptx.zlib", object.module, object.target));
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         encoder
@@ -85,7 +90,10 @@ fn write_ptx(out_dir: &Path, ptx: Vec<kernel_build::CodeObject>) -> Result<(), S
             .and_then(|()| encoder.finish())
             .and_then(|compressed| fs::write(&file, compressed))
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        source += &format!("    ({:?}, {:?}, include_bytes!({file:?})),\n", object.target, object.module);
+        source += &format!(
+            "    ({:?}, {:?}, include_bytes!({file:?})),\n",
+            object.target, object.module
+        );
     }
     source += "];\n";
     let path = out_dir.join("ptx.rs");

@@ -48,7 +48,9 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
     let ordinal = context.raw_ordinal();
     let module = Arc::new(match replacement(target, name)? {
         Some(code) => Module::load(ordinal, &code)?,
-        None if context.info().driver().kind() == DriverKind::Nvidia => Module::load(ordinal, &ptx(target, name)?)?,
+        None if context.info().driver().kind() == DriverKind::Nvidia => {
+            Module::load(ordinal, &ptx(target, name)?)?
+        }
         None => match code_object(CODE_OBJECTS, target, name) {
             Ok(code) => Module::load(ordinal, code)?,
             Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?)?,

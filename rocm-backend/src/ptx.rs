@@ -31,7 +31,9 @@ pub(crate) fn code(target: &str, module: &'static str) -> Result<Vec<u8>> {
 
 /// The file of `dir` that serves `target` by the same rule, `MODULE.sm_80.ptx` or the like.
 pub(crate) fn replacement_name(dir: &Path, target: &str, module: &str) -> Option<String> {
-    let names = (0..=capability(target)?).rev().map(|number| format!("{module}.sm_{number}.ptx"));
+    let names = (0..=capability(target)?)
+        .rev()
+        .map(|number| format!("{module}.sm_{number}.ptx"));
     names.into_iter().find(|name| dir.join(name).exists())
 }
 
@@ -47,7 +49,10 @@ fn best(modules: Modules, target: &str, module: &'static str) -> Result<(&'stati
         .ok_or_else(|| Error::KernelMissing {
             target: target.to_owned(),
             module,
-            built: of_module().map(|(built, ..)| *built).collect::<Vec<_>>().join(", "),
+            built: of_module()
+                .map(|(built, ..)| *built)
+                .collect::<Vec<_>>()
+                .join(", "),
         })
 }
 
@@ -63,12 +68,24 @@ mod tests {
 
     #[test]
     fn ptx_serves_its_gpu_and_later_ones() {
-        let modules: Modules = &[("sm_80", "unary", b"a"), ("sm_90", "unary", b"b"), ("sm_90", "sort", b"c")];
-        for (target, want) in [("sm_80", "sm_80"), ("sm_89", "sm_80"), ("sm_90", "sm_90"), ("sm_120", "sm_90")] {
+        let modules: Modules = &[
+            ("sm_80", "unary", b"a"),
+            ("sm_90", "unary", b"b"),
+            ("sm_90", "sort", b"c"),
+        ];
+        for (target, want) in [
+            ("sm_80", "sm_80"),
+            ("sm_89", "sm_80"),
+            ("sm_90", "sm_90"),
+            ("sm_120", "sm_90"),
+        ] {
             assert_eq!(best(modules, target, "unary").unwrap().0, want, "{target}");
         }
         let text = best(modules, "sm_75", "unary").unwrap_err().to_string();
-        assert!(text.contains("not built for sm_75 (built for: sm_80, sm_90)"), "{text}");
+        assert!(
+            text.contains("not built for sm_75 (built for: sm_80, sm_90)"),
+            "{text}"
+        );
         assert!(best(modules, "sm_80", "sort").is_err());
         assert_eq!((capability("sm_90"), capability("gfx1100")), (Some(90), None));
     }
@@ -77,7 +94,11 @@ mod tests {
     fn entries(text: &str) -> BTreeSet<String> {
         let after = text.split(".entry ").skip(1);
         after
-            .map(|rest| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect())
+            .map(|rest| {
+                rest.chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .collect()
+            })
             .collect()
     }
 

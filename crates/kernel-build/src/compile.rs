@@ -177,7 +177,10 @@ impl<'a> Plan<'a> {
             return Ok(Vec::new());
         }
         let extension = job.target.extension();
-        let cached = self.cache.as_ref().map(|dir| dir.join(format!("{key}.{extension}")));
+        let cached = self
+            .cache
+            .as_ref()
+            .map(|dir| dir.join(format!("{key}.{extension}")));
         let warnings = match &cached {
             // A folder that cannot be read is one without the object.
             Some(cached) if fs::copy(cached, &object).is_ok() => Vec::new(),
@@ -245,9 +248,13 @@ impl<'a> Plan<'a> {
             ));
         };
         let mut command = Command::new(&self.toolchain.clang);
-        command.args(NVIDIA_FLAGS.split_whitespace()).args(self.extra_flags);
+        command
+            .args(NVIDIA_FLAGS.split_whitespace())
+            .args(self.extra_flags);
         command.arg(format!("--offload-arch={}", job.target.name));
-        command.args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"]).arg(libdevice);
+        command
+            .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
+            .arg(libdevice);
         command.arg(job.source).arg("-o").arg(object);
         run(&mut command, job.source)
     }

@@ -152,7 +152,10 @@ mod tests {
         let refusal = |list| names(list).unwrap_err();
         assert!(refusal("gfx1100,vega").contains("`vega` is not a target"));
         for list in ["sm_75", "sm_", "sm_90a", "sm_+90"] {
-            assert!(refusal(list).contains(&format!("`{list}` is no target of NVIDIA's")), "{list}");
+            assert!(
+                refusal(list).contains(&format!("`{list}` is no target of NVIDIA's")),
+                "{list}"
+            );
         }
         assert!(refusal(" ,").contains("no target is named"));
     }

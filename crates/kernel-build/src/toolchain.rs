@@ -39,7 +39,12 @@ const LIBDEVICE: &str = "nvvm/libdevice/libdevice.10.bc";
 pub(crate) const CUDA_VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 
 /// Where installers put the CUDA toolkit.
-const CUDA_DIRS: [&str; 4] = ["/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit"];
+const CUDA_DIRS: [&str; 4] = [
+    "/usr/local/cuda",
+    "/opt/cuda",
+    "/usr/lib/cuda",
+    "/usr/lib/nvidia-cuda-toolkit",
+];
 
 /// What a compilation needs.
 #[derive(Debug)]

@@ -157,6 +157,14 @@ impl BackendDevice {
         }
     }
 
+    /// An NVIDIA GPU that runs the ROCm backend's kernels; never the default device.
+    pub fn hip_on_nvidia() -> BackendDevice {
+        BackendDevice {
+            backend: Backend::Rocm,
+            name: format!("{}:{NVIDIA}", Backend::Rocm.name()),
+        }
+    }
+
     /// The backend.
     pub fn backend(&self) -> Backend {
         self.backend
@@ -504,9 +512,9 @@ fn classify_rocm(error: &RocmError) -> Refusal {
     match error {
         error if error.is_unsupported() => Refusal::Unsupported,
         RocmError::Backend(error) if error.is_invalid() => Refusal::Invalid,
-        RocmError::Backend(
-            rocm_backend::Error::DeviceFault(_) | rocm_backend::Error::DeviceLost { .. },
-        ) => Refusal::DeviceFault,
+        RocmError::Backend(rocm_backend::Error::DeviceFault(_) | rocm_backend::Error::DeviceLost { .. }) => {
+            Refusal::DeviceFault
+        }
         _ => Refusal::Other,
     }
 }
@@ -519,6 +527,15 @@ mod tests {
     fn the_candle_version_reports_name_is_the_one_in_the_manifest() {
         let pinned = format!("candle-core = \"={CANDLE_VERSION}\"");
         assert!(include_str!("../../../Cargo.toml").contains(&pinned));
+    }
+
+    #[test]
+    fn the_kernels_on_an_nvidia_gpu_are_a_device_of_rocm() {
+        let device = BackendDevice::new(Backend::Rocm, "nvidia").unwrap();
+        assert_eq!(device, BackendDevice::hip_on_nvidia());
+        assert_eq!(device.env(), [(names::DRIVER, "nvidia")]);
+        assert!(BackendDevice::new(Backend::Rocm, "NVIDIA").is_err());
+        assert!(BackendDevice::new(Backend::Cuda, "nvidia").is_err());
     }
 
     #[test]
@@ -542,6 +559,15 @@ mod tests {
         );
         check(
             rocm_backend::Error::DeviceFault("page fault".to_owned()).into(),
+            Refusal::DeviceFault,
+        );
+        check(
+            rocm_backend::Error::DeviceLost {
+                call: "hipStreamSynchronize",
+                code: 719,
+                text: "a kernel failed".to_owned(),
+            }
+            .into(),
             Refusal::DeviceFault,
         );
         check(

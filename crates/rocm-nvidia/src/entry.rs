@@ -71,7 +71,8 @@ fn done(cuda: &Cuda, status: Status) -> Result {
         // SAFETY: the driver gave a static C string.
         Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     };
-    let name = words(cuda.cuGetErrorName).unwrap_or_else(|| "an error that the driver does not name".to_owned());
+    let name =
+        words(cuda.cuGetErrorName).unwrap_or_else(|| "an error that the driver does not name".to_owned());
     let text = words(cuda.cuGetErrorString).map_or(String::new(), |text| format!(": {text}"));
     error::keep(format!("{name} ({status}){text}"));
     Err(error::of_cuda(status))
@@ -116,7 +117,9 @@ fn context(cuda: &Cuda, id: c_int) -> Result<Handle> {
     let mut context: Handle = ptr::null_mut();
     // SAFETY: `context` is a live handle to be written. It is never released: handles of streams and modules may outlive
     // every count of ours.
-    done(cuda, unsafe { (cuda.cuDevicePrimaryCtxRetain)(&raw mut context, device) })?;
+    done(cuda, unsafe {
+        (cuda.cuDevicePrimaryCtxRetain)(&raw mut context, device)
+    })?;
     contexts.push((id, context.expose_provenance()));
     Ok(context)
 }
@@ -134,7 +137,9 @@ fn bound() -> Result<&'static Cuda> {
 fn ask(cuda: &Cuda, device: cuda::Device, attribute: c_int) -> Result<c_int> {
     let mut value = 0;
     // SAFETY: `value` is a live int.
-    done(cuda, unsafe { (cuda.cuDeviceGetAttribute)(&raw mut value, attribute, device) })?;
+    done(cuda, unsafe {
+        (cuda.cuDeviceGetAttribute)(&raw mut value, attribute, device)
+    })?;
     Ok(value)
 }
 
@@ -219,11 +224,20 @@ unsafe fn load_module(cuda: &Cuda, image: *const c_void) -> Result<hipModule_t> 
     let mut log = vec![0_u8; LOG_BYTES];
     let mut options = [cuda::JIT_ERROR_LOG, cuda::JIT_ERROR_LOG_BYTES];
     // A number where the driver's list has a pointer is the pointer's own bits.
-    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
+    let mut values = [
+        log.as_mut_ptr().cast::<c_void>(),
+        ptr::without_provenance_mut(LOG_BYTES),
+    ];
     let mut module: Handle = ptr::null_mut();
     // SAFETY: the image is the caller's promise; the log has as many bytes as is said, and two options have two values.
     let status = unsafe {
-        (cuda.cuModuleLoadDataEx)(&raw mut module, image, 2, options.as_mut_ptr(), values.as_mut_ptr())
+        (cuda.cuModuleLoadDataEx)(
+            &raw mut module,
+            image,
+            2,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
     };
     let loaded = done(cuda, status);
     if loaded.is_err() {

@@ -170,7 +170,10 @@ mod tests {
         for (i, row) in ATTRIBUTES.iter().enumerate() {
             assert!(ATTRIBUTES[..i].iter().all(|other| other.0 != row.0), "{}", row.0);
         }
-        assert_eq!(attribute(hip::hipDeviceAttribute_t_hipDeviceAttributeWarpSize), Some(10));
+        assert_eq!(
+            attribute(hip::hipDeviceAttribute_t_hipDeviceAttributeWarpSize),
+            Some(10)
+        );
         assert_eq!(attribute(u32::MAX), None);
     }
 

@@ -44,7 +44,11 @@ impl Mock {
             .arg(source)
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         library
     }
 
@@ -52,7 +56,10 @@ impl Mock {
     fn calls(&self) -> Vec<String> {
         // SAFETY: a function of libcuda.c, of this signature; its text ends with a NUL and lies still until the next call.
         let text = unsafe {
-            let calls = self.0.get::<unsafe extern "C" fn() -> *const c_char>("mock_calls").unwrap();
+            let calls = self
+                .0
+                .get::<unsafe extern "C" fn() -> *const c_char>("mock_calls")
+                .unwrap();
             CStr::from_ptr(calls()).to_str().unwrap().to_owned()
         };
         text.lines().map(str::to_owned).collect()
@@ -61,14 +68,21 @@ impl Mock {
     fn fail(&self, name: &'static CStr, status: c_uint) {
         // SAFETY: as above; the name is static.
         unsafe {
-            let fail = self.0.get::<unsafe extern "C" fn(*const c_char, c_uint)>("mock_fail").unwrap();
+            let fail = self
+                .0
+                .get::<unsafe extern "C" fn(*const c_char, c_uint)>("mock_fail")
+                .unwrap();
             fail(name.as_ptr(), status);
         }
     }
 
     fn context(&self) -> c_int {
         // SAFETY: as above.
-        unsafe { self.0.get::<unsafe extern "C" fn() -> c_int>("mock_context").unwrap()() }
+        unsafe {
+            self.0
+                .get::<unsafe extern "C" fn() -> c_int>("mock_context")
+                .unwrap()()
+        }
     }
 
     fn lose_context(&self) {
@@ -96,18 +110,30 @@ fn each_entry_point_asks_the_driver_for_the_same_thing() {
 
 fn without_a_driver(folder: &Path) {
     let absent = rocm_nvidia::load(&folder.join(rocm_nvidia::LIBRARY)).unwrap_err();
-    assert!(absent.to_string().contains("cannot open shared object file"), "{absent}");
+    assert!(
+        absent.to_string().contains("cannot open shared object file"),
+        "{absent}"
+    );
     // A library that is none of NVIDIA's: it is refused, with what it lacks.
     let other = folder.join("other.so");
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-o"]).arg(&other).status();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-o"])
+        .arg(&other)
+        .status();
     assert!(built.unwrap().success());
     let Err(Missing::Functions(names)) = rocm_nvidia::load(&other) else {
         panic!("a library without functions serves");
     };
-    assert!(names.contains(&"cuInit") && names.contains(&"cuLaunchKernel"), "{names:?}");
+    assert!(
+        names.contains(&"cuInit") && names.contains(&"cuLaunchKernel"),
+        "{names:?}"
+    );
     let mut pointer = ptr::null_mut();
     assert_eq!(call!(hipInit(c_uint) 0), NOT_INITIALIZED);
-    assert_eq!(call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 4), NOT_INITIALIZED);
+    assert_eq!(
+        call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 4),
+        NOT_INITIALIZED
+    );
     assert!(pointer.is_null());
 }
 
@@ -118,17 +144,27 @@ fn devices(mock: &Mock) {
     let mut count = 0;
     assert_eq!(call!(hipGetDeviceCount(*mut c_int) &raw mut count), SUCCESS);
     assert_eq!(count, 2);
-    assert_eq!(call!(hipGetDeviceCount(*mut c_int) ptr::null_mut()), INVALID_VALUE);
+    assert_eq!(
+        call!(hipGetDeviceCount(*mut c_int) ptr::null_mut()),
+        INVALID_VALUE
+    );
 
     assert_eq!(call!(hipSetDevice(c_int) 1), SUCCESS);
     assert_eq!(mock.context(), 0x100 + 71);
-    assert_eq!(call!(hipSetDevice(c_int) 2), hip::hipError_t_hipErrorInvalidDevice);
+    assert_eq!(
+        call!(hipSetDevice(c_int) 2),
+        hip::hipError_t_hipErrorInvalidDevice
+    );
     let mut current = -1;
     assert_eq!(call!(hipGetDevice(*mut c_int) &raw mut current), SUCCESS);
     assert_eq!(current, 1, "a device that is not there is not taken");
     assert_eq!(call!(hipSetDevice(c_int) 0), SUCCESS);
     assert_eq!(call!(hipSetDevice(c_int) 1), SUCCESS);
-    let retained = mock.calls().iter().filter(|call| call.starts_with("cuDevicePrimaryCtxRetain")).count();
+    let retained = mock
+        .calls()
+        .iter()
+        .filter(|call| call.starts_with("cuDevicePrimaryCtxRetain"))
+        .count();
     assert_eq!(retained, 2, "a context a device");
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -145,39 +181,77 @@ fn devices(mock: &Mock) {
 
     // SAFETY: integers, arrays of them and pointers, for which zero is a value.
     let mut properties: hip::hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
-    let status = call!(hipGetDevicePropertiesR0600(*mut hip::hipDeviceProp_tR0600, c_int) &raw mut properties, 1);
+    let status =
+        call!(hipGetDevicePropertiesR0600(*mut hip::hipDeviceProp_tR0600, c_int) &raw mut properties, 1);
     assert_eq!(status, SUCCESS);
     // SAFETY: both fields were filled with a text and its NUL.
     let (name, arch) = unsafe {
-        (CStr::from_ptr(properties.name.as_ptr()), CStr::from_ptr(properties.gcnArchName.as_ptr()))
+        (
+            CStr::from_ptr(properties.name.as_ptr()),
+            CStr::from_ptr(properties.gcnArchName.as_ptr()),
+        )
     };
     assert_eq!((name, arch), (c"stand-in 71", c"sm_90"));
-    assert_eq!((properties.warpSize, properties.totalGlobalMem, properties.multiProcessorCount), (32, 1071, 1016));
+    assert_eq!(
+        (
+            properties.warpSize,
+            properties.totalGlobalMem,
+            properties.multiProcessorCount
+        ),
+        (32, 1071, 1016)
+    );
     let mut value = 0;
     let warp = hip::hipDeviceAttribute_t_hipDeviceAttributeWarpSize;
-    assert_eq!(call!(hipDeviceGetAttribute(*mut c_int, c_uint, c_int) &raw mut value, warp, 0), SUCCESS);
+    assert_eq!(
+        call!(hipDeviceGetAttribute(*mut c_int, c_uint, c_int) &raw mut value, warp, 0),
+        SUCCESS
+    );
     assert_eq!(value, 32);
-    assert_eq!(call!(hipDeviceGetAttribute(*mut c_int, c_uint, c_int) &raw mut value, 99_999, 0), INVALID_VALUE);
+    assert_eq!(
+        call!(hipDeviceGetAttribute(*mut c_int, c_uint, c_int) &raw mut value, 99_999, 0),
+        INVALID_VALUE
+    );
     assert_eq!(call!(hipRuntimeGetVersion(*mut c_int) &raw mut value), SUCCESS);
     assert_eq!(value, 130_100_000, "CUDA 13.1, packed as HIP packs");
     let (mut free, mut total) = (0, 0);
-    assert_eq!(call!(hipMemGetInfo(*mut usize, *mut usize) &raw mut free, &raw mut total), SUCCESS);
+    assert_eq!(
+        call!(hipMemGetInfo(*mut usize, *mut usize) &raw mut free, &raw mut total),
+        SUCCESS
+    );
     assert_eq!((free, total), (1, 2));
-    assert_eq!(call!(hipDeviceCanAccessPeer(*mut c_int, c_int, c_int) &raw mut value, 0, 1), SUCCESS);
+    assert_eq!(
+        call!(hipDeviceCanAccessPeer(*mut c_int, c_int, c_int) &raw mut value, 0, 1),
+        SUCCESS
+    );
     assert_eq!(call!(hipDeviceEnablePeerAccess(c_int, c_uint) 1, 0), SUCCESS);
     let calls = mock.calls();
-    assert!(calls.contains(&"cuDeviceCanAccessPeer 70 71".to_owned()), "{calls:?}");
-    assert!(calls.contains(&"cuCtxEnablePeerAccess 147 0".to_owned()), "{calls:?}");
+    assert!(
+        calls.contains(&"cuDeviceCanAccessPeer 70 71".to_owned()),
+        "{calls:?}"
+    );
+    assert!(
+        calls.contains(&"cuCtxEnablePeerAccess 147 0".to_owned()),
+        "{calls:?}"
+    );
 }
 
 fn memory(mock: &Mock) {
     let mut pointer = ptr::null_mut();
-    assert_eq!(call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 100), SUCCESS);
+    assert_eq!(
+        call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 100),
+        SUCCESS
+    );
     assert!(!pointer.is_null());
     assert_eq!(call!(hipFree(*mut c_void) pointer), SUCCESS);
-    assert_eq!(mock.calls(), ["cuMemAlloc_v2 100", "cuCtxSynchronize", "cuMemFree_v2"]);
+    assert_eq!(
+        mock.calls(),
+        ["cuMemAlloc_v2 100", "cuCtxSynchronize", "cuMemFree_v2"]
+    );
     // No bytes, and no pointer, are nothing to do.
-    assert_eq!(call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 0), SUCCESS);
+    assert_eq!(
+        call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 0),
+        SUCCESS
+    );
     assert!(pointer.is_null());
     assert_eq!(call!(hipFree(*mut c_void) pointer), SUCCESS);
     assert!(mock.calls().is_empty());
@@ -185,44 +259,77 @@ fn memory(mock: &Mock) {
     let status = call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 100);
     assert_eq!(status, hip::hipError_t_hipErrorOutOfMemory);
     // Memory goes back although the work before it failed, and the failure is told.
-    assert_eq!(call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 8), SUCCESS);
+    assert_eq!(
+        call!(hipMalloc(*mut *mut c_void, usize) &raw mut pointer, 8),
+        SUCCESS
+    );
     mock.calls();
     mock.fail(c"cuCtxSynchronize", 700);
-    assert_eq!(call!(hipFree(*mut c_void) pointer), hip::hipError_t_hipErrorIllegalAddress);
+    assert_eq!(
+        call!(hipFree(*mut c_void) pointer),
+        hip::hipError_t_hipErrorIllegalAddress
+    );
     assert_eq!(mock.calls(), ["cuCtxSynchronize", "cuMemFree_v2"]);
 
-    assert_eq!(call!(hipHostMalloc(*mut *mut c_void, usize, c_uint) &raw mut pointer, 64, 0), SUCCESS);
+    assert_eq!(
+        call!(hipHostMalloc(*mut *mut c_void, usize, c_uint) &raw mut pointer, 64, 0),
+        SUCCESS
+    );
     assert_eq!(call!(hipHostFree(*mut c_void) pointer), SUCCESS);
-    assert_eq!(mock.calls(), ["cuMemHostAlloc 64 1", "cuMemFreeHost"], "pinned for all devices");
+    assert_eq!(
+        mock.calls(),
+        ["cuMemHostAlloc 64 1", "cuMemFreeHost"],
+        "pinned for all devices"
+    );
     let numa = hip::hipHostMallocNumaUser;
-    assert_eq!(call!(hipHostMalloc(*mut *mut c_void, usize, c_uint) &raw mut pointer, 64, numa), INVALID_VALUE);
+    assert_eq!(
+        call!(hipHostMalloc(*mut *mut c_void, usize, c_uint) &raw mut pointer, 64, numa),
+        INVALID_VALUE
+    );
 }
 
 fn copies(mock: &Mock) {
     let stream: hip::hipStream_t = ptr::without_provenance_mut(0x500);
     let (source, mut back) = ([1_u8, 2, 3, 4], [0_u8; 4]);
     let mut device = ptr::null_mut();
-    assert_eq!(call!(hipMalloc(*mut *mut c_void, usize) &raw mut device, 4), SUCCESS);
+    assert_eq!(
+        call!(hipMalloc(*mut *mut c_void, usize) &raw mut device, 4),
+        SUCCESS
+    );
     mock.calls();
-    let copy = |to: *mut c_void, from: *const c_void, kind| {
-        call!(hipMemcpyAsync(*mut c_void, *const c_void, usize, c_uint, hip::hipStream_t) to, from, 4, kind, stream)
-    };
-    let (to_device, to_host) =
-        (hip::hipMemcpyKind_hipMemcpyHostToDevice, hip::hipMemcpyKind_hipMemcpyDeviceToHost);
+    let copy = |to: *mut c_void, from: *const c_void, kind| call!(hipMemcpyAsync(*mut c_void, *const c_void, usize, c_uint, hip::hipStream_t) to, from, 4, kind, stream);
+    let (to_device, to_host) = (
+        hip::hipMemcpyKind_hipMemcpyHostToDevice,
+        hip::hipMemcpyKind_hipMemcpyDeviceToHost,
+    );
     assert_eq!(copy(device, source.as_ptr().cast(), to_device), SUCCESS);
     assert_eq!(copy(back.as_mut_ptr().cast(), device, to_host), SUCCESS);
     assert_eq!(back, source);
-    assert_eq!(copy(device, device, hip::hipMemcpyKind_hipMemcpyDeviceToDevice), SUCCESS);
+    assert_eq!(
+        copy(device, device, hip::hipMemcpyKind_hipMemcpyDeviceToDevice),
+        SUCCESS
+    );
     assert_eq!(copy(device, device, hip::hipMemcpyKind_hipMemcpyDefault), SUCCESS);
-    assert_eq!(copy(device, device, 77), hip::hipError_t_hipErrorInvalidMemcpyDirection);
+    assert_eq!(
+        copy(device, device, 77),
+        hip::hipError_t_hipErrorInvalidMemcpyDirection
+    );
     assert_eq!(
         mock.calls(),
-        ["cuMemcpyHtoDAsync_v2 4 500", "cuMemcpyDtoHAsync_v2 4 500", "cuMemcpyDtoDAsync_v2 4 500", "cuMemcpyAsync 4 500"]
+        [
+            "cuMemcpyHtoDAsync_v2 4 500",
+            "cuMemcpyDtoHAsync_v2 4 500",
+            "cuMemcpyDtoDAsync_v2 4 500",
+            "cuMemcpyAsync 4 500"
+        ]
     );
-    let status =
-        call!(hipMemcpy(*mut c_void, *const c_void, usize, c_uint) device, source.as_ptr().cast(), 4, to_device);
+    let status = call!(hipMemcpy(*mut c_void, *const c_void, usize, c_uint) device, source.as_ptr().cast(), 4, to_device);
     assert_eq!(status, SUCCESS);
-    assert_eq!(mock.calls(), ["cuMemcpyHtoDAsync_v2 4 0", "cuStreamSynchronize 0"], "the host waits");
+    assert_eq!(
+        mock.calls(),
+        ["cuMemcpyHtoDAsync_v2 4 0", "cuStreamSynchronize 0"],
+        "the host waits"
+    );
 
     // Two rows of one byte each, two apart in the source and three in the target.
     let mut wide = [9_u8; 6];
@@ -247,7 +354,10 @@ fn copies(mock: &Mock) {
         call!(hipMemsetAsync(*mut c_void, c_int, usize, hip::hipStream_t) device, -1, 4, stream),
         SUCCESS
     );
-    assert_eq!(mock.calls(), ["cuMemcpyPeerAsync 147 146 4 500", "cuMemsetD8Async 255 4 500"]);
+    assert_eq!(
+        mock.calls(),
+        ["cuMemcpyPeerAsync 147 146 4 500", "cuMemsetD8Async 255 4 500"]
+    );
     assert_eq!(copy(back.as_mut_ptr().cast(), device, to_host), SUCCESS);
     assert_eq!(back, [255; 4]);
     assert_eq!(call!(hipFree(*mut c_void) device), SUCCESS);
@@ -264,25 +374,37 @@ fn streams_and_events(mock: &Mock) {
     let (mut start, mut plain) = (ptr::null_mut(), ptr::null_mut());
     let release = hip::hipEventDisableTiming | hip::hipEventReleaseToDevice;
     for (event, flags) in [(&mut start, 0), (&mut plain, release)] {
-        assert_eq!(call!(hipEventCreateWithFlags(*mut hip::hipEvent_t, c_uint) &raw mut *event, flags), SUCCESS);
+        assert_eq!(
+            call!(hipEventCreateWithFlags(*mut hip::hipEvent_t, c_uint) &raw mut *event, flags),
+            SUCCESS
+        );
     }
     let status = call!(hipEventCreateWithFlags(*mut hip::hipEvent_t, c_uint) &raw mut plain, 8);
     assert_eq!(status, INVALID_VALUE);
-    assert_eq!(call!(hipEventRecord(hip::hipEvent_t, hip::hipStream_t) start, stream), SUCCESS);
+    assert_eq!(
+        call!(hipEventRecord(hip::hipEvent_t, hip::hipStream_t) start, stream),
+        SUCCESS
+    );
     assert_eq!(
         call!(hipStreamWaitEvent(hip::hipStream_t, hip::hipEvent_t, c_uint) stream, plain, 0),
         SUCCESS
     );
     assert_eq!(call!(hipEventSynchronize(hip::hipEvent_t) start), SUCCESS);
     assert_eq!(call!(hipEventQuery(hip::hipEvent_t) start), SUCCESS);
-    assert_eq!(call!(hipStreamQuery(hip::hipStream_t) stream), hip::hipError_t_hipErrorNotReady);
+    assert_eq!(
+        call!(hipStreamQuery(hip::hipStream_t) stream),
+        hip::hipError_t_hipErrorNotReady
+    );
     let mut milliseconds = 0.0;
     let status = call!(
         hipEventElapsedTime(*mut f32, hip::hipEvent_t, hip::hipEvent_t) &raw mut milliseconds, start, plain
     );
     assert_eq!((status, milliseconds), (SUCCESS, 1.5));
     let mut device = -1;
-    assert_eq!(call!(hipStreamGetDevice(hip::hipStream_t, *mut c_int) stream, &raw mut device), SUCCESS);
+    assert_eq!(
+        call!(hipStreamGetDevice(hip::hipStream_t, *mut c_int) stream, &raw mut device),
+        SUCCESS
+    );
     assert_eq!(device, 0);
     assert_eq!(call!(hipStreamSynchronize(hip::hipStream_t) stream), SUCCESS);
     assert_eq!(call!(hipEventDestroy(hip::hipEvent_t) start), SUCCESS);
@@ -338,7 +460,10 @@ fn modules(mock: &Mock) {
     // What the driver's compiler says comes with the error.
     assert_eq!(load("broken").0, hip::hipError_t_hipErrorInvalidKernelFile);
     let detail = rocm_nvidia::take_detail().unwrap();
-    assert_eq!(detail, "CUDA_ERROR_INVALID_PTX (218)\nptxas error: line 1: broken");
+    assert_eq!(
+        detail,
+        "CUDA_ERROR_INVALID_PTX (218)\nptxas error: line 1: broken"
+    );
     let status = call!(hipModuleLoadData(*mut hip::hipModule_t, *const c_void) ptr::null_mut(), ptr::null());
     assert_eq!(status, INVALID_VALUE);
     mock.calls();
@@ -358,22 +483,42 @@ fn launches(mock: &Mock) {
     };
     let mut words = [11_u64, 22];
     let mut parameters = words.each_mut().map(|word| ptr::from_mut(word).cast::<c_void>());
-    assert_eq!(launch(48 << 10, parameters.as_mut_ptr(), ptr::null_mut()), SUCCESS);
-    assert_eq!(mock.calls(), ["cuLaunchKernel 800 (1 2 3) (4 5 6) 49152 500: 11 22"]);
-    // More LDS than is plain is asked for first.
-    assert_eq!(launch(64 << 10, parameters.as_mut_ptr(), ptr::null_mut()), SUCCESS);
+    assert_eq!(
+        launch(48 << 10, parameters.as_mut_ptr(), ptr::null_mut()),
+        SUCCESS
+    );
     assert_eq!(
         mock.calls(),
-        ["cuFuncSetAttribute 800 8 65536", "cuLaunchKernel 800 (1 2 3) (4 5 6) 65536 500: 11 22"]
+        ["cuLaunchKernel 800 (1 2 3) (4 5 6) 49152 500: 11 22"]
+    );
+    // More LDS than is plain is asked for first.
+    assert_eq!(
+        launch(64 << 10, parameters.as_mut_ptr(), ptr::null_mut()),
+        SUCCESS
+    );
+    assert_eq!(
+        mock.calls(),
+        [
+            "cuFuncSetAttribute 800 8 65536",
+            "cuLaunchKernel 800 (1 2 3) (4 5 6) 65536 500: 11 22"
+        ]
     );
     // The other way to pass arguments: HIP's list ends with 3, the driver's with 0.
     let mut size = size_of_val(&words);
     let key = |number: usize| ptr::without_provenance_mut::<c_void>(number);
-    let mut extra =
-        [key(1), words.as_mut_ptr().cast(), key(2), ptr::from_mut(&mut size).cast(), key(3)];
+    let mut extra = [
+        key(1),
+        words.as_mut_ptr().cast(),
+        key(2),
+        ptr::from_mut(&mut size).cast(),
+        key(3),
+    ];
     assert_eq!(launch(0, ptr::null_mut(), extra.as_mut_ptr()), SUCCESS);
     assert_eq!(mock.calls(), ["cuLaunchKernel 800 (1 2 3) (4 5 6) 0 500: 11 16"]);
-    assert_eq!(launch(0, parameters.as_mut_ptr(), extra.as_mut_ptr()), INVALID_VALUE);
+    assert_eq!(
+        launch(0, parameters.as_mut_ptr(), extra.as_mut_ptr()),
+        INVALID_VALUE
+    );
     extra[0] = key(9);
     assert_eq!(launch(0, ptr::null_mut(), extra.as_mut_ptr()), INVALID_VALUE);
     assert!(mock.calls().is_empty());
@@ -385,18 +530,25 @@ fn launches(mock: &Mock) {
     );
     assert_eq!((status, grid, block), (SUCCESS, 132, 1024));
     let attribute = hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_NUM_REGS;
-    let mut ask = |attribute| {
-        call!(hipFuncGetAttribute(*mut c_int, c_uint, hip::hipFunction_t) &raw mut value, attribute, function)
-    };
+    let mut ask = |attribute| call!(hipFuncGetAttribute(*mut c_int, c_uint, hip::hipFunction_t) &raw mut value, attribute, function);
     assert_eq!((ask(attribute), ask(10)), (SUCCESS, INVALID_VALUE));
     assert_eq!(value, 44);
-    assert_eq!(mock.calls(), ["cuOccupancyMaxPotentialBlockSize 800 0 16 512", "cuFuncGetAttribute 4 800"]);
+    assert_eq!(
+        mock.calls(),
+        [
+            "cuOccupancyMaxPotentialBlockSize 800 0 16 512",
+            "cuFuncGetAttribute 4 800"
+        ]
+    );
 }
 
 fn errors(mock: &Mock) {
     // A misaligned access has no name in HIP: the launch failed, and the driver's words say how.
     mock.fail(c"cuCtxSynchronize", 716);
-    assert_eq!(call!(hipDeviceSynchronize()), hip::hipError_t_hipErrorLaunchFailure);
+    assert_eq!(
+        call!(hipDeviceSynchronize()),
+        hip::hipError_t_hipErrorLaunchFailure
+    );
     assert_eq!(call!(hipPeekAtLastError()), hip::hipError_t_hipErrorLaunchFailure);
     assert_eq!(
         rocm_nvidia::take_detail().as_deref(),
