@@ -264,7 +264,7 @@ fn an_unknown_driver_is_refused_with_the_known_ones() {
     let answer = ask(Some("cuda"), Path::new("/nowhere"));
     assert_says(
         &answer,
-        &["refused: ROCM_DRIVER=cuda is not one of auto, system, soft"],
+        &["refused: ROCM_DRIVER=cuda is not one of auto, system, soft, nvidia"],
     );
 }
 
