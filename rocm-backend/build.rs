@@ -1,5 +1,6 @@
 //! Compiles `kernels/*.hip` to AMD GPU code objects, one for each gfx target, and lists them in
-//! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets, and by which toolchain or from which folder.
+//! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets, and by which toolchain or from which folder. With the
+//! feature `nvidia`, compiles them to PTX as well, and lists that in `$OUT_DIR/ptx.rs`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -7,6 +8,9 @@ use std::{env, fs};
 use kernel_build::{Built, ENVIRONMENT, Target};
 
 const KERNEL_DIR: &str = "kernels";
+
+/// The target of NVIDIA's that is built where none is named: its PTX serves all later ones.
+const NVIDIA_TARGET: &str = "sm_80";
 
 fn main() {
     if let Err(message) = build() {
@@ -28,9 +32,25 @@ fn build() -> Result<(), String> {
         .ok()
         .and_then(|count| count.parse().ok())
         .unwrap_or(1);
-    let targets = Target::wanted()?;
+    let mut targets = Target::wanted()?;
+    let nvidia = env::var_os("CARGO_FEATURE_NVIDIA").is_some();
+    match targets.iter().find(|target| target.is_nvidia()) {
+        Some(target) if !nvidia => {
+            return Err(format!(
+                "ROCM_TARGETS names {}, one of NVIDIA's GPUs: build rocm-backend with its feature `nvidia`",
+                target.name
+            ));
+        }
+        None if nvidia => targets.extend(Target::parse_list(NVIDIA_TARGET)?),
+        _ => {}
+    }
+    if nvidia {
+        for name in kernel_build::CUDA_ENVIRONMENT {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+    }
 
-    let built = kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?;
+    let mut built = kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?;
     for warning in &built.warnings {
         println!("cargo::warning={warning}");
     }
@@ -38,7 +58,51 @@ fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed={}", path.display());
     }
     write_sources(&kernel_dir, &out_dir.join("kernel_sources.rs"))?;
-    write_table(&out_dir.join("code_objects.rs"), &built)
+    let (ptx, objects) = std::mem::take(&mut built.code_objects)
+        .into_iter()
+        .partition(|object| {
+            object
+                .path
+                .extension()
+                .is_some_and(|extension| extension == "ptx")
+        });
+    built.code_objects = objects;
+    write_table(&out_dir.join("code_objects.rs"), &built)?;
+    write_ptx(&out_dir, ptx)
+}
+
+/// Writes the Rust source that embeds PTX, compressed: it is text, and much of it.
+#[cfg(feature = "nvidia")]
+fn write_ptx(out_dir: &Path, ptx: Vec<kernel_build::CodeObject>) -> Result<(), String> {
+    use std::io::Write;
+
+    let mut source = String::from(
+        "/// PTX: target, module (the kernel file's name), text compressed by zlib.\n\
+         static PTX_MODULES: &[(&str, &str, &[u8])] = &[\n",
+    );
+    for object in ptx {
+        let text = fs::read(&object.path)
+            .map_err(|error| format!("cannot read {}: {error}", object.path.display()))?;
+        let file = out_dir.join(format!("{}.{}.ptx.zlib", object.module, object.target));
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder
+            .write_all(&text)
+            .and_then(|()| encoder.finish())
+            .and_then(|compressed| fs::write(&file, compressed))
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        source += &format!(
+            "    ({:?}, {:?}, include_bytes!({file:?})),\n",
+            object.target, object.module
+        );
+    }
+    source += "];\n";
+    let path = out_dir.join("ptx.rs");
+    fs::write(&path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(not(feature = "nvidia"))]
+fn write_ptx(_: &Path, _: Vec<kernel_build::CodeObject>) -> Result<(), String> {
+    Ok(())
 }
 
 /// Writes the Rust source that embeds the kernels' own, for targets that are compiled for at run time.

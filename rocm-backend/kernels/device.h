@@ -3,8 +3,18 @@
 // (dtype.h), which result an operation has (numeric.h), how a tensor is walked (layout.h).
 #pragma once
 
+// What a kernel's declaration begins with. `PARITY_KERNEL_OF(least, most)`: one whose workgroups have so many threads. clang
+// assumes 1024 at most of AMD's others; NVIDIA's are told, so that a thread takes no more registers than there are for so many.
+#if defined(__NVPTX__)
+#define PARITY_KERNEL_OF(least, most) __attribute__((global, launch_bounds(most)))
+#ifndef __global__
+#define __global__ PARITY_KERNEL_OF(1, 1024)
+#endif
+#else
+#define PARITY_KERNEL_OF(least, most) __global__ __attribute__((amdgpu_flat_work_group_size(least, most)))
 #ifndef __global__
 #define __global__ __attribute__((global))
+#endif
 #endif
 #ifndef __device__
 #define __device__ __attribute__((device))
@@ -13,6 +23,9 @@
 #define PARITY_FN static inline __device__ __attribute__((always_inline))
 #define PARITY_MEMBER inline __device__ __attribute__((always_inline))
 
+#if defined(__NVPTX__)
+#include "device_nvidia.h"
+#else
 // AMD's device libraries: ocml is the math library, ockl the work-item queries. Both are bitcode, inlined at compile time.
 extern "C" {
 #define PARITY_OCML1(name) \
@@ -33,13 +46,24 @@ __device__ __attribute__((const)) double __ocml_pow_f64(double, double);
 __device__ __attribute__((const)) __SIZE_TYPE__ __ockl_get_num_groups(unsigned);
 __device__ __attribute__((const)) __SIZE_TYPE__ __ockl_get_local_size(unsigned);
 }
+#endif
+
+// The registers of inline assembly: a thread's own of 32 bits for a float, and one for a number that is the same in all threads
+// of a wave, where a target has such.
+#if defined(__NVPTX__)
+#define PARITY_FLOAT_REGISTER "f"
+#define PARITY_UNIFORM_REGISTER "l"
+#else
+#define PARITY_FLOAT_REGISTER "v"
+#define PARITY_UNIFORM_REGISTER "s"
+#endif
 
 namespace parity {
 
 using size_t = __SIZE_TYPE__;
 
-// Lanes of a wave: RDNA's have 32, as these kernels are compiled, GCN's and CDNA's 64.
-#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
+// Lanes of a wave: RDNA's have 32, as these kernels are compiled, and NVIDIA's; GCN's and CDNA's 64.
+#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__) || defined(__NVPTX__)
 constexpr unsigned WAVE = 32;
 #else
 constexpr unsigned WAVE = 64;
@@ -91,7 +115,7 @@ PARITY_MATH2(min_number, __builtin_fminf, __builtin_fmin)
 // Hides where a value came from. Without it the compiler narrows an f32 division whose operands and result are f16 to
 // an f16 one, which on AMD is not correctly rounded (a reciprocal has 0.51 ulp).
 PARITY_FN float pinned(float x) {
-    asm("" : "+v"(x));
+    asm("" : "+" PARITY_FLOAT_REGISTER(x));
     return x;
 }
 PARITY_FN float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }

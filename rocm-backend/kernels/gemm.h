@@ -47,7 +47,7 @@ template <typename T> struct Slabs {
 
 // Hides what a uniform number is, each time anew.
 PARITY_FN size_t opaque(size_t number) {
-    asm volatile("" : "+s"(number));
+    asm volatile("" : "+" PARITY_UNIFORM_REGISTER(number));
     return number;
 }
 

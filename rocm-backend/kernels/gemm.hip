@@ -8,7 +8,7 @@
 using namespace parity;
 
 #define KERNELS(T) \
-    extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(WAVE, gemm::MAX_WAVES * WAVE))) void gemm_##T( \
+    extern "C" PARITY_KERNEL_OF(WAVE, gemm::MAX_WAVES * WAVE) void gemm_##T( \
         size_t m, size_t n, size_t k, size_t batch, size_t lhs_dims, const size_t *__restrict__ lhs_info, \
         const T *__restrict__ lhs, size_t lhs_row, size_t lhs_col, size_t rhs_dims, \
         const size_t *__restrict__ rhs_info, const T *__restrict__ rhs, size_t rhs_row, size_t rhs_col, \
@@ -16,7 +16,7 @@ using namespace parity;
         gemm::multiply<T>({m, n, k, batch, lhs_dims, lhs_info, {lhs, lhs_row, lhs_col}, rhs_dims, rhs_info, \
                            {rhs, rhs_row, rhs_col}, out}); \
     } \
-    extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(gemv::line, gemv::line))) void gemv_##T( \
+    extern "C" PARITY_KERNEL_OF(gemv::line, gemv::line) void gemv_##T( \
         size_t rows, size_t count, size_t k, size_t batch, size_t matrix_dims, \
         const size_t *__restrict__ matrix_info, const T *__restrict__ matrix, size_t matrix_row, size_t matrix_col, \
         size_t vectors_dims, const size_t *__restrict__ vectors_info, const T *__restrict__ vectors, \

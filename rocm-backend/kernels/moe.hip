@@ -97,7 +97,7 @@ PARITY_FN void moe_gemm(
 }
 
 #define KERNEL(NAME, F, T, WEIGHTS) \
-    extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(LANES, LANES))) void NAME( \
+    extern "C" PARITY_KERNEL_OF(LANES, LANES) void NAME( \
         size_t size_m, size_t size_n, size_t size_k, size_t divisor, const T *__restrict__ input, \
         const WEIGHTS *__restrict__ weights, const u32 *__restrict__ token_ids, const u32 *__restrict__ expert_ids, \
         const f32 *__restrict__ topk_weights, T *__restrict__ output) { \

@@ -3,7 +3,8 @@
 //
 // Packs begin where the run that decides (the output, or the only input) is aligned to a whole pack; what is before and
 // behind them goes one by one. The other runs are read wherever they begin: AMD's global memory serves 16 bytes at any
-// address, though faster where they do not straddle two cache lines.
+// address, though faster where they do not straddle two cache lines. NVIDIA's serves a pack only where it is aligned to its
+// size; elements elsewhere are read one by one.
 #pragma once
 #include "dtype.h"
 
@@ -31,6 +32,41 @@ template <> struct PackBits<8> { typedef u32 type __attribute__((ext_vector_type
 template <> struct PackBits<16> { typedef u32 type __attribute__((ext_vector_type(4))); };
 template <typename T, unsigned N> using pack_bits_t = typename PackBits<N * sizeof(T)>::type;
 
+#if defined(__NVPTX__)
+// Hides what the words of a load are made of: LLVM's NVPTX would load the elements instead, one by one.
+PARITY_FN void keep_whole(u8 &) {}
+PARITY_FN void keep_whole(u16 &) {}
+PARITY_FN void keep_whole(u32 &) {}
+PARITY_FN void keep_whole(PackBits<8>::type &bits) {
+    u32 a = bits[0], b = bits[1];
+    asm("" : "+r"(a), "+r"(b));
+    bits = {a, b};
+}
+PARITY_FN void keep_whole(PackBits<16>::type &bits) {
+    u32 a = bits[0], b = bits[1], c = bits[2], d = bits[3];
+    asm("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
+    bits = {a, b, c, d};
+}
+// `from` may begin anywhere.
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) {
+    Pack<T, N> pack;
+    if (reinterpret_cast<size_t>(from) % sizeof(pack) == 0) {
+        pack_bits_t<T, N> bits;
+        __builtin_memcpy(&bits, __builtin_assume_aligned(from, sizeof(bits)), sizeof(bits));
+        keep_whole(bits);
+        return __builtin_bit_cast(Pack<T, N>, bits);
+    }
+#pragma unroll
+    for (unsigned e = 0; e < N; ++e) {
+        const T *at = from + e;
+        // Hides that elements follow one another: LLVM 19 joins sixteen bytes to one load, which traps.
+        asm("" : "+l"(at));
+        pack.at[e] = *at;
+    }
+    return pack;
+}
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *from) { return load_pack<N>(from); }
+#else
 // `from` may begin anywhere.
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) {
     pack_bits_t<T, N> bits;
@@ -46,6 +82,7 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *
     }
     return __builtin_bit_cast(Pack<T, N>, bits);
 }
+#endif
 // `to` is aligned to a whole pack.
 template <unsigned N, typename T> PARITY_FN void store_pack(T *to, Pack<T, N> pack) {
     const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);

@@ -8,7 +8,8 @@
 // Every product of a quant and a scale is exact in f32 (11 bits of f16 times at most 6 and 8), so that a weight is
 // rounded once at most, fused or not. q8_K, whose scale is an f32, has no offset: it, too, rounds once.
 //
-// Blocks are packed, most of them to 2 bytes only. AMD's global memory serves a word at any address.
+// Blocks are packed, most of them to 2 bytes only. AMD's global memory serves a word at any address, NVIDIA's only words at
+// multiples of their size: there a word is two halves. All blocks, and in them all words, begin at even addresses.
 #pragma once
 #include "packs.h"
 
@@ -19,7 +20,11 @@ using i8 = __INT8_TYPE__;
 
 template <typename T> PARITY_FN T load(const u8 *at) {
     T value;
+#if defined(__NVPTX__)
+    __builtin_memcpy(&value, __builtin_assume_aligned(at, sizeof(T) < 2 ? 1 : 2), sizeof(T));
+#else
     __builtin_memcpy(&value, at, sizeof(T));
+#endif
     return value;
 }
 

@@ -13,6 +13,9 @@ PARITY_FN i32 dot4(u32 l, u32 r, i32 sum) {
     return __builtin_amdgcn_sudot4(true, i32(l), true, i32(r), sum, false);
 #elif defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__)
     return __builtin_amdgcn_sdot4(i32(l), i32(r), sum, false);
+#elif defined(__NVPTX__)
+    asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(l), "r"(r));
+    return sum;
 #else
     for (unsigned k = 0; k < 32; k += 8) {
         sum += i32(i8(l >> k)) * i32(i8(r >> k));
@@ -39,7 +42,12 @@ template <typename T> PARITY_FN void quantize_q8_1(const T *x, void *out, i32 nc
     block[q8_1::QUANTS + i] = u8(i8(quant));
     if (i == 0) {
         const f16 head[2] = {f16(scale), f16(sum)};
+#if defined(__NVPTX__)
+        // As one word: ptxas 13.0 makes wrong code of the stores of an f16's single bytes.
+        __builtin_memcpy(__builtin_assume_aligned(block, 4), head, sizeof(head));
+#else
         __builtin_memcpy(block, head, sizeof(head));
+#endif
     }
 }
 

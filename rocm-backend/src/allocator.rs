@@ -18,7 +18,9 @@ impl Allocator {
     /// What the variable asks for, with a driver.
     pub(crate) fn chosen(choice: Allocation, driver: DriverKind) -> Allocator {
         match (choice, driver) {
-            (Allocation::Caching, _) | (Allocation::Auto, DriverKind::System) => Allocator::Caching,
+            (Allocation::Caching, _) | (Allocation::Auto, DriverKind::System | DriverKind::Nvidia) => {
+                Allocator::Caching
+            }
             (Allocation::Exact, _) | (Allocation::Auto, DriverKind::Soft) => Allocator::Exact,
         }
     }
@@ -33,7 +35,9 @@ mod tests {
         let chosen = Allocator::chosen;
         assert_eq!(chosen(Allocation::Auto, DriverKind::Soft), Allocator::Exact);
         assert_eq!(chosen(Allocation::Caching, DriverKind::Soft), Allocator::Caching);
-        assert_eq!(chosen(Allocation::Auto, DriverKind::System), Allocator::Caching);
+        for card in [DriverKind::System, DriverKind::Nvidia] {
+            assert_eq!(chosen(Allocation::Auto, card), Allocator::Caching);
+        }
         assert_eq!(chosen(Allocation::Exact, DriverKind::System), Allocator::Exact);
     }
 }

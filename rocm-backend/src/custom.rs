@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::hip::context::Context;
 use crate::hip::module::Module as Loaded;
-use crate::{Device, Error, Result};
+use crate::{Device, DriverKind, Error, Result};
 use image::{Image, Signature};
 
 pub(crate) use launch::ArgKind;
@@ -36,6 +36,7 @@ impl Device {
     /// [`Error::CodeObject`] when the bytes are not a whole code object, are compiled for another target, or hold
     /// code that would run at once; [`Error::Hip`] when HIP refuses them for another reason.
     pub fn load(&self, code_object: &[u8]) -> Result<Module> {
+        self.takes_own_kernels()?;
         let image = Image::parse(code_object)
             .map_err(|reason| Error::CodeObject(format!("this is no code object to load: {reason}")))?;
         // Which generic target serves which device is HIP's to know.
@@ -54,6 +55,19 @@ impl Device {
             kernels: image.kernels,
             device: self.clone(),
         })))
+    }
+}
+
+impl Device {
+    /// Refuses a kernel of the caller's own on an NVIDIA GPU: what a code object declares, which launches are checked against,
+    /// PTX does not.
+    pub(crate) fn takes_own_kernels(&self) -> Result<()> {
+        match self.info().driver().kind() {
+            DriverKind::System | DriverKind::Soft => Ok(()),
+            DriverKind::Nvidia => Err(Error::CodeObject(format!(
+                "kernels of one's own run on AMD's targets; {self} runs this crate's only"
+            ))),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! Decides, once a process, who answers the HIP calls: `ROCM_DRIVER=auto|system|soft`.
+//! Decides, once a process, who answers the HIP calls: `ROCM_DRIVER=auto|system|soft|nvidia`.
 //!
 //! `auto` takes a real `libamdhip64` when one loads, has every symbol needed, and has a device; else the software
-//! device. `system` and `soft` insist.
+//! device. The others insist; NVIDIA's driver is taken where it is asked for, and nowhere else.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,8 @@ pub enum DriverKind {
     System,
     /// The software device in this program.
     Soft,
+    /// NVIDIA's driver: this crate's kernels on an NVIDIA GPU.
+    Nvidia,
 }
 
 /// The driver in use.
@@ -56,7 +58,7 @@ pub struct Attempt {
 }
 
 impl DriverInfo {
-    /// System or software.
+    /// System, software or NVIDIA's.
     pub fn kind(&self) -> DriverKind {
         self.kind
     }
@@ -66,6 +68,7 @@ impl DriverInfo {
         match self.kind {
             DriverKind::System => "HIP",
             DriverKind::Soft => "software ROCm",
+            DriverKind::Nvidia => "HIP on NVIDIA",
         }
     }
 
@@ -171,6 +174,10 @@ pub(crate) fn soft_for_tests() -> &'static DriverInfo {
 fn choose(choice: Driver, rocm_path: Option<&Path>) -> Result<DriverInfo> {
     let passed_over = match choice {
         Driver::Soft => Vec::new(),
+        Driver::Nvidia => {
+            let library = load::nvidia()?;
+            return info(DriverKind::Nvidia, Some(library), Vec::new());
+        }
         Driver::Auto | Driver::System => match system(&places(rocm_path)) {
             Ok((library, passed_over)) => {
                 return info(DriverKind::System, Some(library), passed_over);

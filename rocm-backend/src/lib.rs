@@ -54,13 +54,15 @@
 //! # Drivers
 //!
 //! [`driver`] decides, once a process, who answers the HIP calls: `ROCM_DRIVER=system` is a libamdhip64 of this machine, `soft`
-//! the software GPU, `auto` the first where there is a device, else the second. [`trace`] tells what computed results.
+//! the software GPU, `auto` the first where there is a device, else the second. `nvidia` is an NVIDIA GPU, by its own driver:
+//! the kernels compiled for it. [`trace`] tells what computed results.
 //!
 //! # Features
 //!
 //! | feature | default | |
 //! |---|---|---|
 //! | `soft` | yes | the software GPU |
+//! | `nvidia` | no | NVIDIA's GPUs; the build needs libdevice, which is part of a CUDA toolkit |
 //! | `compile` | yes | `Device::compile`, and this crate's kernels for targets that are not built in |
 //!
 //! The build compiles `kernels/*.hip` with a stock clang, for the targets of `ROCM_TARGETS`. With `ROCM_PREBUILT_KERNELS=FOLDER` it
@@ -88,6 +90,8 @@ mod late;
 mod libraries;
 mod module;
 pub mod ops;
+#[cfg(feature = "nvidia")]
+mod ptx;
 mod scalar;
 pub mod trace;
 mod usage;

@@ -74,7 +74,7 @@ impl fmt::Display for Library {
 /// What the variable asks for, where a driver can have it.
 pub(crate) fn chosen(choice: Libraries, driver: DriverKind) -> Result<Libraries> {
     match (choice, driver) {
-        (Libraries::Model, DriverKind::System) => Err(Error::Driver {
+        (Libraries::Model, DriverKind::System | DriverKind::Nvidia) => Err(Error::Driver {
             reason: "ROCM_LIBRARIES=model is for the software device, ROCM_DRIVER=soft".to_owned(),
             tried: Vec::new(),
         }),
@@ -92,7 +92,10 @@ pub(crate) fn library(which: Which, driver: &DriverInfo) -> &'static Library {
             Err(error) => Library::Absent(error.to_string()),
         },
         (Libraries::Auto, DriverKind::System, Some(hip)) => system(which, hip),
-        (Libraries::Auto, ..) => {
+        (Libraries::Auto, DriverKind::Nvidia, _) => {
+            Library::Absent("this crate's kernels run on NVIDIA's GPU".to_owned())
+        }
+        (Libraries::Auto, DriverKind::System | DriverKind::Soft, _) => {
             Library::Absent("the software device executes this crate's kernels".to_owned())
         }
     })
@@ -129,10 +132,10 @@ mod tests {
             chosen(Libraries::Native, DriverKind::System).unwrap(),
             Libraries::Native
         );
-        let refusal = chosen(Libraries::Model, DriverKind::System)
-            .unwrap_err()
-            .to_string();
-        assert!(refusal.contains("is for the software device"), "{refusal}");
+        for card in [DriverKind::System, DriverKind::Nvidia] {
+            let refusal = chosen(Libraries::Model, card).unwrap_err().to_string();
+            assert!(refusal.contains("is for the software device"), "{refusal}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use crate::hip::context::Context;
 use crate::hip::module::{Function, Module};
 use crate::kernel::Kernel;
-use crate::{DType, Error, Result};
+use crate::{DType, DriverKind, Error, Result};
 
 // `CODE_OBJECTS: &[(target, module, ELF bytes)]`, written by build.rs.
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
@@ -48,6 +48,9 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
     let ordinal = context.raw_ordinal();
     let module = Arc::new(match replacement(target, name)? {
         Some(code) => Module::load(ordinal, &code)?,
+        None if context.info().driver().kind() == DriverKind::Nvidia => {
+            Module::load(ordinal, &ptx(target, name)?)?
+        }
         None => match code_object(CODE_OBJECTS, target, name) {
             Ok(code) => Module::load(ordinal, code)?,
             Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?)?,
@@ -55,6 +58,17 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
     });
     modules.insert(name, Arc::clone(&module));
     Ok(module)
+}
+
+/// The kernels for one of NVIDIA's targets.
+#[cfg(feature = "nvidia")]
+fn ptx(target: &str, module: &'static str) -> Result<Vec<u8>> {
+    crate::ptx::code(target, module)
+}
+
+#[cfg(not(feature = "nvidia"))]
+fn ptx(target: &str, module: &'static str) -> Result<Vec<u8>> {
+    code_object(CODE_OBJECTS, target, module).map(<[u8]>::to_vec)
 }
 
 /// The code object of a target that is not built in, compiled now.
@@ -79,15 +93,29 @@ fn replacement(target: &str, module: &str) -> Result<Option<Vec<u8>>> {
     let Some(dir) = replacement_dir()? else {
         return Ok(None);
     };
-    let path = dir.join(format!("{module}.{target}.hsaco"));
+    let path = dir.join(replacement_name(dir, target, module));
     match std::fs::read(&path) {
-        Ok(code) => Ok(Some(code)),
+        // PTX ends with a NUL; a code object says itself how long it is.
+        Ok(mut code) => {
+            code.push(0);
+            Ok(Some(code))
+        }
         Err(error) if error.kind() == ErrorKind::NotFound && dir.is_dir() => Ok(None),
         Err(error) => Err(Error::Replacement {
             path: path.display().to_string(),
             reason: error.to_string(),
         }),
     }
+}
+
+#[cfg(feature = "nvidia")]
+fn replacement_name(dir: &Path, target: &str, module: &str) -> String {
+    crate::ptx::replacement_name(dir, target, module).unwrap_or_else(|| format!("{module}.{target}.hsaco"))
+}
+
+#[cfg(not(feature = "nvidia"))]
+fn replacement_name(_: &Path, target: &str, module: &str) -> String {
+    format!("{module}.{target}.hsaco")
 }
 
 /// The code object of `module` for `target` in `objects`.

@@ -1,4 +1,4 @@
-//! What computed a device's results, for programs that must tell: how near to an AMD GPU they were computed ([`Level`]),
+//! What computed a device's results, for programs that must tell: how near to a GPU they were computed ([`Level`]),
 //! counts for the operations that more than one way may serve ([`served`]), and everything a device executed ([`take`]).
 //! Nothing here decides who computes; that is `libraries.rs` and the launches.
 
@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Device, DriverInfo, DriverKind, Libraries};
 
-/// How near to an AMD GPU a result was computed, the nearest first.
+/// How near to a GPU a result was computed, the nearest first. Whose GPU it was, the driver's name and the device's target say:
+/// results of NVIDIA's are none of AMD's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// On one.
@@ -32,7 +33,7 @@ impl Level {
     /// What results of this crate's kernels are worth.
     pub(crate) fn of_kernels(driver: &DriverInfo) -> Level {
         match driver.kind() {
-            DriverKind::System => Level::Hardware,
+            DriverKind::System | DriverKind::Nvidia => Level::Hardware,
             DriverKind::Soft => Level::Isa,
         }
     }

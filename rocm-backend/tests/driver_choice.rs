@@ -48,7 +48,22 @@ fn ask(driver: Option<&str>, rocm: &Path) -> String {
 
 /// The same under `ROCM_LIBRARIES=libraries`.
 fn ask_for(driver: Option<&str>, libraries: Option<&str>, rocm: &Path) -> String {
+    answer_of(
+        driver,
+        libraries,
+        rocm,
+        &mut Command::new(std::env::current_exe().unwrap()),
+    )
+}
+
+/// The same with a folder in which the dynamic linker looks first.
+fn ask_nvidia(folder: &Path) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
+    child.env("LD_LIBRARY_PATH", folder);
+    answer_of(Some("nvidia"), None, folder, &mut child)
+}
+
+fn answer_of(driver: Option<&str>, libraries: Option<&str>, rocm: &Path, child: &mut Command) -> String {
     child.args([
         "--exact",
         "child_that_asks_for_its_driver",
@@ -249,6 +264,66 @@ fn an_unknown_driver_is_refused_with_the_known_ones() {
     let answer = ask(Some("cuda"), Path::new("/nowhere"));
     assert_says(
         &answer,
-        &["refused: ROCM_DRIVER=cuda is not one of auto, system, soft"],
+        &["refused: ROCM_DRIVER=cuda is not one of auto, system, soft, nvidia"],
     );
+}
+
+#[test]
+#[cfg(not(feature = "nvidia"))]
+fn without_its_feature_the_nvidia_driver_says_how_to_build_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let answer = ask_nvidia(folder.path());
+    assert_says(
+        &answer,
+        &[
+            "refused: this program cannot use NVIDIA's driver",
+            "`--features nvidia`",
+            "ci/cuda-toolkit",
+        ],
+    );
+}
+
+#[test]
+#[cfg(feature = "nvidia")]
+fn without_its_library_the_nvidia_driver_says_what_it_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    // No library, on a machine that has one as on one that has none.
+    fs::write(
+        folder.path().join("libcuda.so.1"),
+        "no ELF file, but long enough to be read as the header of one.....",
+    )
+    .unwrap();
+    let answer = ask_nvidia(folder.path());
+    assert_says(
+        &answer,
+        &[
+            "refused: no NVIDIA driver: libcuda.so.1 not found or not usable (",
+            "ROCM_DRIVER",
+        ],
+    );
+}
+
+#[test]
+#[cfg(feature = "nvidia")]
+fn the_nvidia_driver_is_taken_where_it_is_asked_for_and_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/rocm-nvidia/tests/libcuda.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&folder.path().join("libcuda.so.1"), &source])
+        .status()
+        .unwrap();
+    assert!(built.success(), "cc could not build the stand-in library");
+    let answer = ask_nvidia(folder.path());
+    assert_says(
+        &answer,
+        &[
+            "Nvidia, HIP on NVIDIA 13.1.0 (libcuda.so.1), level hardware, devices 2",
+            "rocBLAS none (this crate's kernels run on NVIDIA's GPU)",
+        ],
+    );
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.env("LD_LIBRARY_PATH", folder.path());
+    let answer = answer_of(Some("auto"), None, Path::new("/nonexistent"), &mut child);
+    assert!(!answer.contains("NVIDIA"), "{answer}");
 }

@@ -16,6 +16,11 @@ pub(crate) const CODE_OBJECT_VERSION: u32 = 5;
 pub(crate) const FLAGS: &str = "-x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -fuse-cuid=none \
                      -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra";
 
+/// For NVIDIA's targets. The instructions that the kernels use are of PTX 8.0, which drivers of CUDA 12.0 and later take. A
+/// CUDA toolkit that is newer than clang does not matter: none of its headers is read.
+const NVIDIA_FLAGS: &str = "-x cuda --cuda-device-only -nocudainc -nocudalib -S -Xclang -target-feature -Xclang +ptx80 \
+                            -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra -Wno-unknown-cuda-version";
+
 /// Everything that the compilations have in common.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
@@ -27,6 +32,8 @@ pub(crate) struct Plan<'a> {
     common: u64,
     /// Where code objects of other builds may lie, by key.
     cache: Option<PathBuf>,
+    /// NVIDIA's math library, and its hash; for NVIDIA's targets alone.
+    libdevice: Option<(PathBuf, u64)>,
 }
 
 /// One kernel file for one target.
@@ -50,7 +57,7 @@ impl Job<'_> {
     }
 
     fn file_name(&self) -> String {
-        format!("{}.{}.hsaco", self.module, self.target.name)
+        format!("{}.{}.{}", self.module, self.target.name, self.target.extension())
     }
 }
 
@@ -77,6 +84,17 @@ impl<'a> Plan<'a> {
             extra_flags: &[],
             common: hasher.finish(),
             cache: None,
+            libdevice: None,
+        })
+    }
+
+    /// The same plan, with NVIDIA's math library for its targets.
+    pub(crate) fn with_libdevice(self, libdevice: &Path) -> Result<Plan<'a>, String> {
+        let mut hasher = DefaultHasher::new();
+        (NVIDIA_FLAGS, read(libdevice)?).hash(&mut hasher);
+        Ok(Plan {
+            libdevice: Some((libdevice.to_owned(), hasher.finish())),
+            ..self
         })
     }
 
@@ -143,7 +161,14 @@ impl<'a> Plan<'a> {
         let controls = job.target.device_lib_controls();
         let mut hasher = DefaultHasher::new();
         let source = (job.source.file_name(), read(job.source)?);
-        (self.common, &controls, &job.target.name, source).hash(&mut hasher);
+        // What the device libraries are configured by; of NVIDIA's there is but one.
+        match (&controls, &self.libdevice) {
+            (Some(controls), _) => (self.common, controls, &job.target.name, source).hash(&mut hasher),
+            (None, libdevice) => {
+                let library = libdevice.as_ref().map(|(_, hash)| hash);
+                (self.common, library, &job.target.name, source).hash(&mut hasher);
+            }
+        }
         let key = format!("{:016x}", hasher.finish());
 
         let object = self.out_dir.join(job.file_name());
@@ -151,14 +176,21 @@ impl<'a> Plan<'a> {
         if object.is_file() && fs::read_to_string(&key_file).is_ok_and(|old| old == key) {
             return Ok(Vec::new());
         }
-        let cached = self.cache.as_ref().map(|dir| dir.join(format!("{key}.hsaco")));
+        let extension = job.target.extension();
+        let cached = self
+            .cache
+            .as_ref()
+            .map(|dir| dir.join(format!("{key}.{extension}")));
         let warnings = match &cached {
             // A folder that cannot be read is one without the object.
             Some(cached) if fs::copy(cached, &object).is_ok() => Vec::new(),
-            _ => {
-                let controls = self.compile_controls(job, &controls)?;
-                self.compile(job, &controls, &object)?
-            }
+            _ => match &controls {
+                Some(controls) => {
+                    let controls = self.compile_controls(job, controls)?;
+                    self.compile(job, &controls, &object)?
+                }
+                None => self.compile_ptx(job, &object)?,
+            },
         };
         // What came with warnings is compiled again, so that each build shows them.
         if let (Some(cached), true) = (&cached, warnings.is_empty()) {
@@ -204,6 +236,25 @@ impl<'a> Plan<'a> {
                 .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
                 .arg(library);
         }
+        command.arg(job.source).arg("-o").arg(object);
+        run(&mut command, job.source)
+    }
+
+    fn compile_ptx(&self, job: &Job, object: &Path) -> Result<Vec<String>, String> {
+        let Some((libdevice, _)) = &self.libdevice else {
+            return Err(format!(
+                "{} is NVIDIA's; source is compiled at run time for AMD's targets only",
+                job.target.name
+            ));
+        };
+        let mut command = Command::new(&self.toolchain.clang);
+        command
+            .args(NVIDIA_FLAGS.split_whitespace())
+            .args(self.extra_flags);
+        command.arg(format!("--offload-arch={}", job.target.name));
+        command
+            .args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"])
+            .arg(libdevice);
         command.arg(job.source).arg("-o").arg(object);
         run(&mut command, job.source)
     }

@@ -1,5 +1,6 @@
 //! Compiles HIP kernels to AMD GPU code objects: a stock clang with its AMDGPU target, lld and AMD's device libraries;
-//! no ROCm, no HIP header. rocm-backend's build script is the main caller; tests compile altered kernels with it.
+//! no ROCm, no HIP header. rocm-backend's build script is the main caller; tests compile altered kernels with it. For NVIDIA's
+//! targets kernels become PTX, by the same clang and NVIDIA's libdevice.
 //!
 //! The caller says what is compiled; `rocm-backend` loads the code objects.
 //!
@@ -29,14 +30,17 @@ pub const ENVIRONMENT: [&str; 5] = [
     names::KERNEL_CACHE,
 ];
 
+/// The environment variables of others that a compilation for NVIDIA's targets hangs on: where the CUDA toolkit is.
+pub const CUDA_ENVIRONMENT: [&str; 2] = toolchain::CUDA_VARIABLES;
+
 /// One code object: a kernel file, compiled for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeObject {
-    /// The gfx target's name.
+    /// The target's name.
     pub target: String,
     /// The kernel file's name without its extension.
     pub module: String,
-    /// The ELF file, named `MODULE.TARGET.hsaco`.
+    /// The ELF file, named `MODULE.TARGET.hsaco`; for NVIDIA's targets text, `MODULE.TARGET.ptx`.
     pub path: PathBuf,
 }
 
@@ -78,7 +82,13 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
     let headers = files_with_extension(kernel_dir, "h")?;
     let toolchain = toolchain::Toolchain::find()?;
     let cache = rocm_env::KERNEL_CACHE.get().map_err(|error| error.to_string())?;
-    let plan = Plan::new(&toolchain, &headers, out_dir)?.with_cache(cache.0.clone());
+    let mut plan = Plan::new(&toolchain, &headers, out_dir)?.with_cache(cache.0.clone());
+    let mut files: Vec<_> = toolchain.files().map(Path::to_path_buf).collect();
+    if targets.iter().any(Target::is_nvidia) {
+        let libdevice = toolchain.libdevice()?;
+        plan = plan.with_libdevice(&libdevice)?;
+        files.push(libdevice);
+    }
     let work: Vec<_> = targets
         .iter()
         .flat_map(|t| sources.iter().map(|s| plan.job(t, s)))
@@ -88,7 +98,7 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
     Ok(Built {
         code_objects,
         warnings,
-        toolchain: toolchain.files().map(Path::to_path_buf).collect(),
+        toolchain: files,
     })
 }
 
@@ -108,8 +118,10 @@ pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Bui
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            let path = dir.join(format!("{module}.{}.hsaco", target.name));
+            let path = dir.join(format!("{module}.{}.{}", target.name, target.extension()));
             match fs::read(&path) {
+                Ok(bytes) if target.is_nvidia() && is_ptx(&bytes) => {}
+                Ok(_) if target.is_nvidia() => wrong.push(format!("{} is no PTX", path.display())),
                 Ok(bytes) if bytes.starts_with(b"\x7fELF") => {}
                 Ok(_) => wrong.push(format!("{} is no ELF file", path.display())),
                 Err(error) => wrong.push(format!("cannot read {}: {error}", path.display())),
@@ -133,6 +145,13 @@ pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Bui
         warnings: Vec::new(),
         toolchain,
     })
+}
+
+/// Whether a file is PTX: comments, and then the version of the language.
+fn is_ptx(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut code = lines.filter(|line| !line.is_empty() && !line.starts_with(b"//"));
+    code.next().is_some_and(|line| line.starts_with(b".version"))
 }
 
 /// The compiler that [`compile`] would use, with its version, and the device libraries.

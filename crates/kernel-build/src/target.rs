@@ -1,13 +1,25 @@
-//! What the device libraries have to be told about a gfx target. clang knows which instructions it has.
+//! What kernels are compiled for: AMD's gfx targets, and what the device libraries have to be told about each; NVIDIA's, by
+//! compute capability. clang knows which instructions a target has.
 
-/// One gfx target, for example gfx1100.
+/// One target, for example gfx1100 or sm_80.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// As clang's `--offload-arch` spells it.
     pub name: String,
-    /// `__oclc_ISA_version`: major * 1000 + minor * 100 + stepping.
-    isa_version: u32,
+    maker: Maker,
 }
+
+/// Whose GPU a target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Maker {
+    /// AMD's, with `__oclc_ISA_version`: major * 1000 + minor * 100 + stepping.
+    Amd { isa_version: u32 },
+    /// NVIDIA's: kernels become PTX, which serves this compute capability and all later ones.
+    Nvidia,
+}
+
+/// Of NVIDIA's targets, the least whose PTX has all that the kernels use.
+const OLDEST_CAPABILITY: u32 = 80;
 
 impl Target {
     /// The targets of [`rocm_env::TARGETS`].
@@ -20,7 +32,7 @@ impl Target {
         Target::parse_list(&list.0).map_err(named)
     }
 
-    /// Parses a list of gfx targets, separated by commas or spaces.
+    /// Parses a list of targets, separated by commas or spaces.
     ///
     /// # Errors
     /// Which name is not a target, and what a target looks like.
@@ -32,13 +44,38 @@ impl Target {
             }
         }
         if targets.is_empty() {
-            return Err("no gfx target is named; try gfx1100".into());
+            return Err("no target is named; try gfx1100".into());
         }
         Ok(targets)
     }
 
-    /// `gfx`, then the major version in decimal, the minor in one decimal digit, the stepping in one hexadecimal digit.
+    /// Whether it is one of NVIDIA's.
+    pub fn is_nvidia(&self) -> bool {
+        self.maker == Maker::Nvidia
+    }
+
+    /// What the files are called that kernels become.
+    pub fn extension(&self) -> &'static str {
+        match self.maker {
+            Maker::Amd { .. } => "hsaco",
+            Maker::Nvidia => "ptx",
+        }
+    }
+
+    /// `gfx`, then the major version in decimal, the minor in one decimal digit, the stepping in one hexadecimal digit; or
+    /// `sm_` and a compute capability.
     fn parse(name: &str) -> Result<Target, String> {
+        if let Some(capability) = name.strip_prefix("sm_") {
+            return match capability.parse::<u32>() {
+                Ok(OLDEST_CAPABILITY..=999) if !capability.starts_with('+') => Ok(Target {
+                    name: name.to_owned(),
+                    maker: Maker::Nvidia,
+                }),
+                _ => Err(format!(
+                    "`{name}` is no target of NVIDIA's that kernels are compiled for; expected sm_{OLDEST_CAPABILITY} or later"
+                )),
+            };
+        }
         let version = || {
             let digits = name.strip_prefix("gfx")?;
             let split = digits
@@ -51,26 +88,30 @@ impl Target {
             Some(major.parse::<u32>().ok()? * 1000 + minor * 100 + stepping)
         };
         let isa_version = version().ok_or_else(|| {
-            format!("`{name}` is not a gfx target; expected gfx1100, gfx942, gfx90a or the like")
+            format!("`{name}` is not a target; expected gfx1100, gfx942, gfx90a or the like, or sm_80 for NVIDIA's")
         })?;
         Ok(Target {
             name: name.to_owned(),
-            isa_version,
+            maker: Maker::Amd { isa_version },
         })
     }
 
     /// RDNA (gfx10 and later) runs our kernels in waves of 32 lanes, GCN and CDNA (gfx9 and before) in waves of 64.
-    fn wave_size_log2(&self) -> u32 {
-        if self.isa_version >= 10_000 { 5 } else { 6 }
+    fn wave_size_log2(isa_version: u32) -> u32 {
+        if isa_version >= 10_000 { 5 } else { 6 }
     }
 
     /// The constants by which the device libraries are configured, as LLVM IR. Distributions ship them as a dozen
     /// `oclc_*.bc` files, but not for targets younger than the package; writing them out works everywhere.
-    /// IEEE arithmetic throughout: denormals kept, NaN and infinity honoured, square roots correctly rounded.
-    pub(crate) fn device_lib_controls(&self) -> String {
-        let log2 = self.wave_size_log2();
+    /// IEEE arithmetic throughout: denormals kept, NaN and infinity honoured, square roots correctly rounded. `None` for
+    /// NVIDIA's targets, whose library knows no such constants.
+    pub(crate) fn device_lib_controls(&self) -> Option<String> {
+        let Maker::Amd { isa_version } = self.maker else {
+            return None;
+        };
+        let log2 = Target::wave_size_log2(isa_version);
         let rows = [
-            ("__oclc_ISA_version", "i32", self.isa_version),
+            ("__oclc_ISA_version", "i32", isa_version),
             (
                 "__oclc_ABI_version",
                 "i32",
@@ -89,7 +130,7 @@ impl Target {
                 "@{name} = linkonce_odr protected local_unnamed_addr addrspace(4) constant {ty} {value}\n"
             );
         }
-        ir
+        Some(ir)
     }
 }
 
@@ -108,12 +149,23 @@ mod tests {
 
     #[test]
     fn what_is_no_target_is_refused_by_name() {
-        assert!(
-            names("gfx1100,sm_90")
-                .unwrap_err()
-                .contains("`sm_90` is not a gfx target")
-        );
-        assert!(names(" ,").unwrap_err().contains("no gfx target is named"));
+        let refusal = |list| names(list).unwrap_err();
+        assert!(refusal("gfx1100,vega").contains("`vega` is not a target"));
+        for list in ["sm_75", "sm_", "sm_90a", "sm_+90"] {
+            assert!(
+                refusal(list).contains(&format!("`{list}` is no target of NVIDIA's")),
+                "{list}"
+            );
+        }
+        assert!(refusal(" ,").contains("no target is named"));
+    }
+
+    #[test]
+    fn nvidias_targets_are_told_from_amds_and_become_ptx() {
+        let targets = Target::parse_list("gfx1100 sm_80").unwrap();
+        let told: Vec<_> = targets.iter().map(|t| (t.is_nvidia(), t.extension())).collect();
+        assert_eq!(told, [(false, "hsaco"), (true, "ptx")]);
+        assert!(targets[0].device_lib_controls().is_some() && targets[1].device_lib_controls().is_none());
     }
 
     #[test]
@@ -121,6 +173,7 @@ mod tests {
         let wide = |name| {
             Target::parse_list(name).unwrap()[0]
                 .device_lib_controls()
+                .unwrap()
                 .contains(
                     "wavefrontsize64 = linkonce_odr protected local_unnamed_addr addrspace(4) constant i8 1",
                 )

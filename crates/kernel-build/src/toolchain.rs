@@ -32,6 +32,20 @@ const DEVICE_LIB_DIRS: &[&str] = &[
     "/opt/rocm-*/amdgcn/bitcode",
 ];
 
+/// NVIDIA's math library, below the folder of a CUDA toolkit.
+const LIBDEVICE: &str = "nvvm/libdevice/libdevice.10.bc";
+
+/// What names the folder of the CUDA toolkit; the first counts before the second.
+pub(crate) const CUDA_VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+
+/// Where installers put the CUDA toolkit.
+const CUDA_DIRS: [&str; 4] = [
+    "/usr/local/cuda",
+    "/opt/cuda",
+    "/usr/lib/cuda",
+    "/usr/lib/nvidia-cuda-toolkit",
+];
+
 /// What a compilation needs.
 #[derive(Debug)]
 pub(crate) struct Toolchain {
@@ -52,6 +66,26 @@ impl Toolchain {
             clang,
             version,
             device_libs,
+        })
+    }
+
+    /// NVIDIA's math library, for its targets: in the CUDA toolkit that the environment names, or where it is installed.
+    pub(crate) fn libdevice(&self) -> Result<PathBuf, String> {
+        if !output_of(&self.clang, "-print-targets")?.contains("nvptx64") {
+            return Err(format!(
+                "{} was built without the nvptx64 target, which NVIDIA's GPUs need; name another with ROCM_CLANG",
+                self.clang.display()
+            ));
+        }
+        let named = CUDA_VARIABLES.iter().filter_map(env::var_os).map(PathBuf::from);
+        let homes: Vec<PathBuf> = named.chain(CUDA_DIRS.map(PathBuf::from)).collect();
+        let mut files = homes.iter().map(|home| home.join(LIBDEVICE));
+        files.find(|file| file.is_file()).ok_or_else(|| {
+            let tried: String = homes.iter().map(|home| format!("    {}\n", home.display())).collect();
+            format!(
+                "kernels for NVIDIA's GPUs need NVIDIA's math library, {LIBDEVICE}.\nLooked in:\n{tried}Set CUDA_HOME to a \
+                 CUDA toolkit, or run `eval \"$(ci/cuda-toolkit)\"`, which assembles one."
+            )
         })
     }
 

@@ -74,7 +74,73 @@ fn child_without_a_compiler() {
     assert!(refusal(&targets("gfx942"), &objects).contains("fill.gfx942.hsaco is no ELF file"));
     assert!(refusal(&targets("gfx942"), Path::new("/nowhere")).contains("cannot read /nowhere"));
 
+    // NVIDIA's are text.
+    for name in ["fill", "sort"] {
+        fs::write(
+            objects.join(format!("{name}.sm_80.ptx")),
+            "//\n// by clang\n\n.version 8.0\n.target sm_80\n",
+        )
+        .unwrap();
+    }
+    let ptx = kernel_build::prebuilt(&kernels, &targets("sm_80"), &objects).unwrap();
+    assert!(
+        ptx.code_objects
+            .iter()
+            .all(|object| object.path.extension().unwrap() == "ptx")
+    );
+    assert!(refusal(&targets("sm_90"), &objects).contains("sort.sm_90.ptx"));
+    fs::write(objects.join("sort.sm_80.ptx"), b"\x7fELF..").unwrap();
+    assert!(refusal(&targets("sm_80"), &objects).contains("sort.sm_80.ptx is no PTX"));
+
     // The compiler would have been missed.
     let text = kernel_build::compile(&kernels, &targets("gfx1100"), &folder, 1).unwrap_err();
     assert!(text.contains("/nowhere/clang++"), "{text}");
+}
+
+#[test]
+fn without_nvidias_library_its_targets_are_refused_with_how_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["fill.hip", "shared.h"] {
+        fs::write(folder.path().join(name), "extern int x;").unwrap();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "child_without_a_cuda_toolkit",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env("CUDA_HOME", "/nowhere/cuda")
+        .env_remove("CUDA_PATH")
+        .env_remove("ROCM_PREBUILT_KERNELS")
+        .env(FOLDER, folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "the child process of this file's other test"]
+fn child_without_a_cuda_toolkit() {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    let targets = Target::parse_list("sm_80").unwrap();
+    match kernel_build::compile(&folder, &targets, &folder, 1) {
+        Err(text) => {
+            for part in [
+                "/nowhere/cuda",
+                "nvvm/libdevice/libdevice.10.bc",
+                "ci/cuda-toolkit",
+            ] {
+                assert!(text.contains(part), "{part} in {text}");
+            }
+        }
+        // A toolkit that is installed where installers put it serves.
+        Ok(built) => assert!(
+            built
+                .toolchain
+                .iter()
+                .any(|file| file.ends_with("libdevice.10.bc"))
+        ),
+    }
 }

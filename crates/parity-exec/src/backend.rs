@@ -29,7 +29,7 @@ pub enum Backend {
     Cpu,
     /// candle's CUDA backend; compiled in with the feature `cuda`.
     Cuda,
-    /// The ROCm backend: a real AMD GPU, or the software one.
+    /// The ROCm backend: a real AMD GPU, the software one, or its kernels on an NVIDIA GPU.
     Rocm,
 }
 
@@ -60,6 +60,7 @@ impl Backend {
             Backend::Rocm => &[
                 (SYSTEM, &[(names::DRIVER, SYSTEM)]),
                 (SOFT, &[(names::DRIVER, SOFT)]),
+                (NVIDIA, &[(names::DRIVER, NVIDIA)]),
                 (GFX1100, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1100)]),
                 (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
                 (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
@@ -85,6 +86,7 @@ type Variable = (&'static str, &'static str);
 
 const SYSTEM: &str = Driver::System.word();
 const SOFT: &str = Driver::Soft.word();
+const NVIDIA: &str = Driver::Nvidia.word();
 const GFX1100: &str = Card::Gfx1100.word();
 const GFX942: &str = Card::Gfx942.word();
 const GFX90A: &str = Card::Gfx90a.word();
@@ -155,6 +157,14 @@ impl BackendDevice {
         }
     }
 
+    /// An NVIDIA GPU that runs the ROCm backend's kernels; never the default device.
+    pub fn hip_on_nvidia() -> BackendDevice {
+        BackendDevice {
+            backend: Backend::Rocm,
+            name: format!("{}:{NVIDIA}", Backend::Rocm.name()),
+        }
+    }
+
     /// The backend.
     pub fn backend(&self) -> Backend {
         self.backend
@@ -218,10 +228,10 @@ impl BackendDevice {
         {
             return None;
         }
-        let word = if found.level == HARDWARE {
-            SYSTEM
-        } else {
-            &found.target
+        let word = match (found.level == HARDWARE, found.target.starts_with(NVIDIA_TARGETS)) {
+            (true, true) => NVIDIA,
+            (true, false) => SYSTEM,
+            (false, _) => &found.target,
         };
         Some(format!("{}:{word}", self.name))
     }
@@ -229,6 +239,8 @@ impl BackendDevice {
 
 /// What is computed by a real card.
 const HARDWARE: &str = "hardware";
+/// What the targets of NVIDIA's cards begin with.
+const NVIDIA_TARGETS: &str = "sm_";
 
 fn cpu_info() -> BackendInfo {
     BackendInfo {
@@ -500,7 +512,9 @@ fn classify_rocm(error: &RocmError) -> Refusal {
     match error {
         error if error.is_unsupported() => Refusal::Unsupported,
         RocmError::Backend(error) if error.is_invalid() => Refusal::Invalid,
-        RocmError::Backend(rocm_backend::Error::DeviceFault(_)) => Refusal::DeviceFault,
+        RocmError::Backend(rocm_backend::Error::DeviceFault(_) | rocm_backend::Error::DeviceLost { .. }) => {
+            Refusal::DeviceFault
+        }
         _ => Refusal::Other,
     }
 }
@@ -513,6 +527,15 @@ mod tests {
     fn the_candle_version_reports_name_is_the_one_in_the_manifest() {
         let pinned = format!("candle-core = \"={CANDLE_VERSION}\"");
         assert!(include_str!("../../../Cargo.toml").contains(&pinned));
+    }
+
+    #[test]
+    fn the_kernels_on_an_nvidia_gpu_are_a_device_of_rocm() {
+        let device = BackendDevice::new(Backend::Rocm, "nvidia").unwrap();
+        assert_eq!(device, BackendDevice::hip_on_nvidia());
+        assert_eq!(device.env(), [(names::DRIVER, "nvidia")]);
+        assert!(BackendDevice::new(Backend::Rocm, "NVIDIA").is_err());
+        assert!(BackendDevice::new(Backend::Cuda, "nvidia").is_err());
     }
 
     #[test]
@@ -536,6 +559,15 @@ mod tests {
         );
         check(
             rocm_backend::Error::DeviceFault("page fault".to_owned()).into(),
+            Refusal::DeviceFault,
+        );
+        check(
+            rocm_backend::Error::DeviceLost {
+                call: "hipStreamSynchronize",
+                code: 719,
+                text: "a kernel failed".to_owned(),
+            }
+            .into(),
             Refusal::DeviceFault,
         );
         check(

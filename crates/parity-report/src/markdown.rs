@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use parity_model::record::RunRecord;
+use parity_model::record::{BackendInfo, RunRecord};
 
 use crate::{
     Totals,
@@ -124,11 +124,22 @@ fn write_totals(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     }
 }
 
-/// `rocm (isa)`: no figure without its level.
+/// `rocm (isa)`: no figure without its level. Of hardware, `rocm (hardware, sm_90)` tells whose.
 pub fn backend_title(run: &RunRecord, column: usize) -> String {
-    let backend = &run.backends[column];
-    format!("{} ({})", backend.backend, backend.level)
+    let BackendInfo {
+        backend,
+        level,
+        target,
+        ..
+    } = &run.backends[column];
+    match (level.as_str(), target.as_str()) {
+        (HARDWARE, target) if !target.is_empty() => format!("{backend} ({level}, {target})"),
+        _ => format!("{backend} ({level})"),
+    }
 }
+
+/// The level of results that a card computed.
+const HARDWARE: &str = "hardware";
 
 fn write_families(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     write!(

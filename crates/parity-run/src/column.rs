@@ -281,9 +281,9 @@ mod tests {
         for (word, known) in [
             (
                 "rocm:gfx9",
-                "system, soft, gfx1100, gfx942, gfx90a, a number from 0",
+                "system, soft, nvidia, gfx1100, gfx942, gfx90a, a number from 0",
             ),
-            ("rocm:", "system, soft, gfx1100"),
+            ("rocm:", "system, soft, nvidia, gfx1100"),
             ("rocm:01", "a number from 0"),
             ("cuda:x", "a number from 0"),
             ("cpu:0", "none, as it has one device"),

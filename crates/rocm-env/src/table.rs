@@ -35,7 +35,7 @@ macro_rules! variables {
 
 variables! {
     DRIVER: Driver = "ROCM_DRIVER", "auto", "rocm-backend, candle-core", false,
-        "Who answers the HIP calls. `auto` is the system's libamdhip64 where it has a device, else the software device.";
+        "Who answers the HIP calls. `auto` is the system's libamdhip64 where it has a device, else the software device. `nvidia` runs the kernels on an NVIDIA GPU, in programs built with the feature `nvidia`.";
     PATH: Folder = "ROCM_PATH", "/opt/rocm, then the dynamic linker's path", "rocm-backend", false,
         "Where ROCm is installed: its `lib` folder is searched first.";
     LIBRARIES: Libraries = "ROCM_LIBRARIES", "auto", "rocm-backend", false,
@@ -43,7 +43,7 @@ variables! {
     ALLOCATOR: Allocation = "ROCM_ALLOCATOR", "auto", "rocm-backend", false,
         "What becomes of device memory that buffers give back. `caching` keeps it, `exact` gives it back at once; `auto` keeps it on a GPU alone.";
     CODE_OBJECTS: Folder = "ROCM_CODE_OBJECTS", "the kernels that are built in", "rocm-backend", false,
-        "Compiled kernels, `MODULE.TARGET.hsaco`, that replace those of the same name.";
+        "Compiled kernels, `MODULE.TARGET.hsaco` or `MODULE.TARGET.ptx`, that replace those of the same name.";
     FALLBACK: Fallback = "ROCM_FALLBACK", "allow", "candle-core", false,
         "What becomes of a custom op that has no ROCm implementation: it runs on the CPU, or is an error.";
     ACTIVATIONS: Activations = "ROCM_ACTIVATIONS", "cuda", "candle-core", false,
@@ -65,9 +65,9 @@ variables! {
     DEVICE_LIBS: Folder = "ROCM_DEVICE_LIB_PATH", "where the compiler and the distributions put them", "kernel-build", false,
         "AMD's device libraries, `ocml.bc` and `ockl.bc`.";
     TARGETS: Targets = "ROCM_TARGETS", "gfx1100,gfx942", "rocm-backend", true,
-        "The GPUs that kernels are built in for. Others' are compiled when a program first runs them.";
+        "The GPUs that kernels are built in for. Others' of AMD are compiled when a program first runs them. With the feature `nvidia`, sm_80 is added where no GPU of NVIDIA's is named, and serves later ones.";
     PREBUILT_KERNELS: Folder = "ROCM_PREBUILT_KERNELS", "kernels are compiled", "kernel-build", true,
-        "Compiled kernels, `MODULE.TARGET.hsaco`, that are built in; no compiler is needed then.";
+        "Compiled kernels, `MODULE.TARGET.hsaco` or `MODULE.TARGET.ptx`, that are built in; no compiler is needed then.";
 }
 
 /// A variable of somebody else's, whose words are theirs.
@@ -90,7 +90,8 @@ macro_rules! others {
 
 others! {
     "HIP_VISIBLE_DEVICES", "AMD's libamdhip64", "The GPUs that the system's driver shows.";
-    "CUDA_VISIBLE_DEVICES", "NVIDIA's driver", "The GPUs that the backend `cuda` finds.";
+    "CUDA_VISIBLE_DEVICES", "NVIDIA's driver", "The GPUs that the backend `cuda` and the driver `nvidia` find.";
+    "CUDA_CACHE_PATH", "NVIDIA's driver", "Where it keeps what it compiled of PTX.";
     "LD_LIBRARY_PATH", "the dynamic linker", "Where ROCm's and NVIDIA's libraries are searched.";
     "RAYON_NUM_THREADS", "rayon, parity-cli", "The threads of the software device, of the judge and of candle's CPU backend; parity gives each worker its share.";
     "XDG_CACHE_HOME", "rocm-env", "The user's cache, below which compiled kernels are kept.";
@@ -100,5 +101,5 @@ others! {
     "CANDLE_CORE_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of candle-core.";
     "ROCM_RS_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of rocm-rs.";
     "CARGO_HOME", "candle-overlay", "When crates are built: where cargo keeps the sources of releases.";
-    "CUDA_HOME", "parity-exec", "When crates are built: the CUDA toolkit; `CUDA_PATH` is asked next.";
+    "CUDA_HOME", "parity-exec, kernel-build", "When crates are built: the CUDA toolkit; `CUDA_PATH` is asked next.";
 }

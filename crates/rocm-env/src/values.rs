@@ -70,6 +70,8 @@ words! {
         System "system",
         /// The software device.
         Soft "soft",
+        /// NVIDIA's driver.
+        Nvidia "nvidia",
     }
     /// Which of AMD's libraries may serve operations.
     Libraries {
@@ -254,7 +256,7 @@ impl Default for Targets {
 
 impl Value for Targets {
     fn form() -> String {
-        "a list of GPUs, such as gfx1100,gfx90a".to_owned()
+        "a list of GPUs, such as gfx1100,gfx90a,sm_80".to_owned()
     }
 
     fn parse(text: &OsStr) -> Option<Targets> {
@@ -271,7 +273,7 @@ mod tests {
         assert_eq!(Driver::parse("soft".as_ref()), Some(Driver::Soft));
         assert_eq!(Driver::parse("Soft".as_ref()), None);
         assert_eq!(Switch::parse("true".as_ref()), None);
-        assert_eq!(Driver::form(), "one of auto, system, soft");
+        assert_eq!(Driver::form(), "one of auto, system, soft, nvidia");
         assert_eq!(Driver::default(), Driver::Auto);
     }
 

@@ -155,17 +155,25 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
             }
         }
     }
-    // The default driver falls back to the software GPU without a word; this says why.
-    let hardware = BackendDevice::hardware();
-    let command = worker::command(&hardware, 1, None)?;
-    let what = format!("{}, real hardware", hardware.name());
-    match probe(&command, START_LIMIT) {
-        Ok(info) => page.found(&what, &describe(&info)),
-        Err(error) => page.missing(
-            &what,
-            &words(&error),
+    // The default driver falls back to the software GPU without a word; the first of these says why.
+    for (device, what, remedy) in [
+        (
+            BackendDevice::hardware(),
+            "real hardware",
             "install ROCm (https://rocm.docs.amd.com) on a machine with an AMD GPU; without one the software GPU serves",
         ),
+        (
+            BackendDevice::hip_on_nvidia(),
+            "our kernels on an NVIDIA GPU",
+            "build parity with `--features nvidia` for a machine with an NVIDIA GPU and its driver; nothing else needs it",
+        ),
+    ] {
+        let command = worker::command(&device, 1, None)?;
+        let what = format!("{}, {what}", device.name());
+        match probe(&command, START_LIMIT) {
+            Ok(info) => page.found(&what, &describe(&info)),
+            Err(error) => page.missing(&what, &words(&error), remedy),
+        }
     }
     Ok(exit)
 }

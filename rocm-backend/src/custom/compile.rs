@@ -57,6 +57,7 @@ impl Device {
     /// [`Error::Compile`] with the compiler's own words, or with what is missing when there is none; those of
     /// [`Device::load`].
     pub fn compile(&self, source: &str) -> Result<Module> {
+        self.takes_own_kernels()?;
         let prelude = [PRELUDE, FIRST_LINE].concat();
         let unit = Unit {
             file: "kernel.hip",

@@ -1,4 +1,4 @@
-//! Fills the seam's slots: from a shared library, or from the software device.
+//! Fills the seam's slots: from a shared library, from the software device, or from HIP's functions over NVIDIA's driver.
 //!
 //! It does one attempt and says what came of it; which attempts are made, in which order, is `driver.rs`'s business.
 #![expect(
@@ -6,7 +6,7 @@
     reason = "runs a foreign library's initialisers and takes code addresses from it"
 )]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
@@ -73,6 +73,53 @@ fn no_device(reason: String) -> Refusal {
 /// Fills the slots with the software device's entry points.
 pub(crate) fn soft() -> Result<(), Error> {
     part_of_this_program(sys::HIP)
+}
+
+/// Loads NVIDIA's driver, fills the slots with HIP's functions over it and asks it for devices; which library it is.
+#[cfg(feature = "nvidia")]
+pub(crate) fn nvidia() -> Result<PathBuf, Error> {
+    let refused = |reason: String| Error::Driver {
+        reason,
+        tried: Vec::new(),
+    };
+    let library = Path::new(rocm_nvidia::LIBRARY);
+    rocm_nvidia::load(library).map_err(|why| {
+        refused(format!(
+            "no NVIDIA driver: {} not found or not usable ({why}); install NVIDIA's driver, in a container use its container \
+             toolkit, or use another ROCM_DRIVER",
+            library.display()
+        ))
+    })?;
+    // SAFETY: rocm-nvidia's functions have the signatures rocm-rs declares (it is written against the same declarations)
+    // and are part of this program.
+    let filled = unsafe { sys::fill(sys::HIP, rocm_nvidia::symbol) };
+    filled.map_err(|missing| refused(format!("HIP on NVIDIA lacks {}", missing.join(", "))))?;
+    match query::device_count() {
+        Ok(1..) => Ok(library.to_owned()),
+        Ok(0) => Err(refused("NVIDIA's driver has no device".to_owned())),
+        Err(error) => Err(refused(format!("NVIDIA's driver has no device: {error}"))),
+    }
+}
+
+#[cfg(not(feature = "nvidia"))]
+pub(crate) fn nvidia() -> Result<PathBuf, Error> {
+    Err(Error::Driver {
+        reason: "this program cannot use NVIDIA's driver: build parity with `--features nvidia` (rocm-backend with its \
+                 feature `nvidia`), after `eval \"$(ci/cuda-toolkit)\"` where no CUDA toolkit is installed"
+            .to_owned(),
+        tried: Vec::new(),
+    })
+}
+
+/// What NVIDIA's driver said about this thread's last call, if that failed.
+#[cfg(feature = "nvidia")]
+pub(super) fn take_detail() -> Option<String> {
+    rocm_nvidia::take_detail()
+}
+
+#[cfg(not(feature = "nvidia"))]
+pub(super) fn take_detail() -> Option<String> {
+    None
 }
 
 /// What the software device says about the fault that failed a call of this thread, if one did.

@@ -67,11 +67,17 @@ pub(crate) fn error(call: &'static str, code: hipError_t) -> Error {
     }
 }
 
-/// HIP's name of a status and its sentence about it.
+/// HIP's name of a status and its sentence about it, with NVIDIA's own words where its driver failed.
 fn words(code: hipError_t) -> (String, String) {
+    let detail = load::take_detail();
     // SAFETY: both functions take a number, any number, and return a static C string.
     let (name, text) = unsafe { (bindings::hipGetErrorName(code), bindings::hipGetErrorString(code)) };
-    (static_text(name), static_text(text))
+    let text = static_text(text);
+    let text = match detail {
+        Some(detail) => format!("{text}; NVIDIA's driver: {detail}"),
+        None => text,
+    };
+    (static_text(name), text)
 }
 
 /// The static C string that HIP or one of AMD's libraries gave.

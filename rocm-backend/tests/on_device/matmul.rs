@@ -523,7 +523,7 @@ fn a_device_tells_what_served_its_products() {
 
     let driver = device.info().driver();
     let kernels = match driver.kind() {
-        DriverKind::System => Level::Hardware,
+        DriverKind::System | DriverKind::Nvidia => Level::Hardware,
         DriverKind::Soft => Level::Isa,
     };
     let library = "rocblas_gemm_strided_batched_ex";

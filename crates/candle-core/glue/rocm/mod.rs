@@ -28,7 +28,7 @@ pub use storage::RocmStorage;
 pub(crate) fn is_available() -> bool {
     use rocm_backend::environment::{DRIVER, Driver};
     let wanted = |driver: &rocm_backend::DriverInfo| match driver.kind() {
-        rocm_backend::DriverKind::System => true,
+        rocm_backend::DriverKind::System | rocm_backend::DriverKind::Nvidia => true,
         rocm_backend::DriverKind::Soft => DRIVER.get() == Ok(&Driver::Soft),
     };
     rocm_backend::driver().is_ok_and(wanted) && rocm_backend::Device::count().is_ok_and(|count| count > 0)

@@ -1,7 +1,7 @@
 //! The text page and the JSON form of a record: what they say, and that a stored run renders to the same bytes.
 
 use parity_model::record::{RECORD_VERSION, Shard};
-use parity_report::{Totals, json, text};
+use parity_report::{Totals, json, markdown, text};
 
 use crate::common::run;
 
@@ -202,4 +202,22 @@ fn another_layout_version_is_named_as_such() {
         "{error}"
     );
     assert!(matches!(json::parse("{}"), Err(json::ReadError::Malformed(_))));
+}
+
+#[test]
+fn hardware_is_named_by_its_target_and_is_not_taken_for_another() {
+    let mut run = run();
+    let last = run.backends.len() - 1;
+    for (level, target, title) in [
+        ("hardware", "sm_90", "rocm (hardware, sm_90)"),
+        ("hardware", "gfx942", "rocm (hardware, gfx942)"),
+        ("hardware", "", "rocm (hardware)"),
+        ("isa", "gfx942", "rocm (isa)"),
+    ] {
+        let backend = &mut run.backends[last];
+        backend.backend = "rocm".to_owned();
+        backend.level = level.to_owned();
+        backend.target = target.to_owned();
+        assert_eq!(markdown::backend_title(&run, last), title);
+    }
 }

@@ -1,0 +1,60 @@
+// NVIDIA's half of device.h: the names by which the kernels call AMD's device libraries and builtins, made of libdevice and of
+// clang's builtins for PTX. device.h includes it where the compiler makes PTX, and nothing else does.
+//
+// libdevice is NVIDIA's math library, as bitcode; ptxas or the driver compiles the PTX. A warp has 32 lanes, which are the
+// wave of these kernels.
+#pragma once
+
+extern "C" {
+#define PARITY_LIBDEVICE1(name, entry) \
+    __device__ __attribute__((const)) float __nv_##entry##f(float); \
+    __device__ __attribute__((const)) double __nv_##entry(double); \
+    PARITY_FN float __ocml_##name##_f32(float x) { return __nv_##entry##f(x); } \
+    PARITY_FN double __ocml_##name##_f64(double x) { return __nv_##entry(x); }
+PARITY_LIBDEVICE1(exp, exp)
+PARITY_LIBDEVICE1(log, log)
+PARITY_LIBDEVICE1(sin, sin)
+PARITY_LIBDEVICE1(cos, cos)
+PARITY_LIBDEVICE1(sinpi, sinpi)
+PARITY_LIBDEVICE1(cospi, cospi)
+PARITY_LIBDEVICE1(tanh, tanh)
+PARITY_LIBDEVICE1(erf, erf)
+PARITY_LIBDEVICE1(ncdf, normcdf)
+#undef PARITY_LIBDEVICE1
+__device__ __attribute__((const)) float __nv_powf(float, float);
+__device__ __attribute__((const)) double __nv_pow(double, double);
+__device__ __attribute__((const)) float __nv_ldexpf(float, int);
+}
+PARITY_FN float __ocml_pow_f32(float x, float y) { return __nv_powf(x, y); }
+PARITY_FN double __ocml_pow_f64(double x, double y) { return __nv_pow(x, y); }
+// LLVM's NVPTX has no code for its own builtin.
+#define __builtin_ldexpf __nv_ldexpf
+
+// Who a thread is, and how many there are.
+#define __builtin_amdgcn_workitem_id_x() unsigned(__nvvm_read_ptx_sreg_tid_x())
+#define __builtin_amdgcn_workitem_id_y() unsigned(__nvvm_read_ptx_sreg_tid_y())
+#define __builtin_amdgcn_workgroup_id_x() unsigned(__nvvm_read_ptx_sreg_ctaid_x())
+#define __builtin_amdgcn_workgroup_id_y() unsigned(__nvvm_read_ptx_sreg_ctaid_y())
+#define __builtin_amdgcn_workgroup_id_z() unsigned(__nvvm_read_ptx_sreg_ctaid_z())
+PARITY_FN __SIZE_TYPE__ __ockl_get_num_groups(unsigned dimension) {
+    return unsigned(dimension == 0   ? __nvvm_read_ptx_sreg_nctaid_x()
+                    : dimension == 1 ? __nvvm_read_ptx_sreg_nctaid_y()
+                                     : __nvvm_read_ptx_sreg_nctaid_z());
+}
+PARITY_FN __SIZE_TYPE__ __ockl_get_local_size(unsigned dimension) {
+    return unsigned(dimension == 0   ? __nvvm_read_ptx_sreg_ntid_x()
+                    : dimension == 1 ? __nvvm_read_ptx_sreg_ntid_y()
+                                     : __nvvm_read_ptx_sreg_ntid_z());
+}
+
+// PTX's barrier orders memory as well, so that the fences around AMD's have nothing to do.
+#define __builtin_amdgcn_fence(order, scope) ((void)0)
+#define __builtin_amdgcn_s_barrier() __syncthreads()
+
+// Values of other lanes of the warp. All lanes take part, as on AMD. Of ds_swizzle the kernels use one mode: bits 10 to 14 of
+// the pattern are a mask that is xor-ed to the lane's number.
+#define __builtin_amdgcn_readfirstlane(x) __nvvm_shfl_sync_idx_i32(0xffffffffu, (x), 0, 0x1f)
+#define __builtin_amdgcn_ds_swizzle(x, pattern) __nvvm_shfl_sync_bfly_i32(0xffffffffu, (x), (pattern) >> 10, 0x1f)
+
+#define __hip_atomic_fetch_max(at, value, order, scope) \
+    __nvvm_atom_max_gen_ull(reinterpret_cast<unsigned long long *>(at), (unsigned long long)(value))
