@@ -37,7 +37,10 @@ fn reply(name: &'static str, body: impl FnOnce() -> Reply) -> u32 {
     report::call(name);
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
-        Ok(Err(status)) => status,
+        Ok(Err(status)) => {
+            report::refused(name, status);
+            status
+        }
         Err(_) => Status::Error.into(),
     }
 }

@@ -53,7 +53,7 @@ impl Agent {
     pub(crate) fn pools(self) -> Vec<Pool> {
         match self {
             Agent::Host => vec![Pool::HostFine, Pool::HostCoarse],
-            Agent::Card(card) => vec![Pool::Device(card)],
+            Agent::Card(card) => vec![Pool::Device(card), Pool::Lds(card)],
         }
     }
 }
@@ -288,10 +288,13 @@ pub(crate) fn isa_info(runtime: &Runtime, isa: u64, attribute: u32) -> Answer<Va
 
 /// `hsa_amd_memory_pool_get_info`.
 pub(crate) fn pool_info(runtime: &Runtime, pool: Pool, attribute: u32) -> Answer<Value> {
-    let is_device = matches!(pool, Pool::Device(_));
+    let is_device = matches!(pool, Pool::Device(_) | Pool::Lds(_));
+    let is_lds = matches!(pool, Pool::Lds(_));
     Ok(match attribute {
-        // Global memory.
-        0 => 0_u32.into(),
+        // Memory of a group, or global memory.
+        0 => if is_lds { 3_u32 } else { 0 }.into(),
+        2 | 16 if is_lds => u64::from(Limits::DEVICE.lds).into(),
+        5 if is_lds => false.into(),
         1 => pool.flags().into(),
         2 | 16 => runtime.capacity.into(),
         5 => true.into(),
@@ -307,7 +310,11 @@ pub(crate) fn access_info(agent: Agent, pool: Pool, attribute: u32) -> Answer<Va
     let hops = u32::from(agent.pools().iter().all(|own| *own != pool));
     Ok(match attribute {
         // The host reaches memory of a card by copies alone, the cards everything.
-        0 => u32::from(agent != Agent::Host || !matches!(pool, Pool::Device(_))).into(),
+        0 => {
+            let own = agent.pools().contains(&pool);
+            let never = matches!(pool, Pool::Lds(_)) || agent == Agent::Host && !own;
+            u32::from(!never).into()
+        }
         1 => hops.into(),
         // Latency and bandwidth are not known; PCIe, with atomics, coherent.
         2 => Value(

@@ -25,31 +25,33 @@ pub(crate) enum Pool {
     HostCoarse,
     /// Memory of the software card with this number, which the host reaches by copies.
     Device(usize),
+    /// The LDS of that card's workgroups, of which programs ask the size.
+    Lds(usize),
 }
 
 impl Pool {
     const HOST_FINE: u64 = 0x100;
     const HOST_COARSE: u64 = 0x101;
     const DEVICE: u64 = 0x200;
+    const LDS: u64 = 0x300;
 
     pub(crate) fn handle(self) -> u64 {
         match self {
             Pool::HostFine => Pool::HOST_FINE,
             Pool::HostCoarse => Pool::HOST_COARSE,
             Pool::Device(card) => Pool::DEVICE + card as u64,
+            Pool::Lds(card) => Pool::LDS + card as u64,
         }
     }
 
     /// The pool of a handle, where there are `cards` cards.
     pub(crate) fn of(handle: u64, cards: usize) -> Answer<Pool> {
-        match handle {
-            Pool::HOST_FINE => Ok(Pool::HostFine),
-            Pool::HOST_COARSE => Ok(Pool::HostCoarse),
-            _ => match handle.checked_sub(Pool::DEVICE) {
-                Some(card) if card < cards as u64 => Ok(Pool::Device(card as usize)),
-                _ => Err(Status::InvalidMemoryPool),
-            },
-        }
+        let devices = (0..cards).flat_map(|card| [Pool::Device(card), Pool::Lds(card)]);
+        [Pool::HostFine, Pool::HostCoarse]
+            .into_iter()
+            .chain(devices)
+            .find(|pool| pool.handle() == handle)
+            .ok_or(Status::InvalidMemoryPool)
     }
 
     /// HSA's flags: 1 for arguments, 2 fine-grained, 4 coarse-grained.
@@ -57,6 +59,7 @@ impl Pool {
         match self {
             Pool::HostFine => 1 | 2,
             Pool::HostCoarse | Pool::Device(_) => 4,
+            Pool::Lds(_) => 0,
         }
     }
 }
@@ -138,6 +141,9 @@ impl Pools {
     pub(crate) fn allocate(&mut self, pool: Pool, size: u64) -> Answer<u64> {
         if size == 0 {
             return Err(Status::InvalidArgument);
+        }
+        if matches!(pool, Pool::Lds(_)) {
+            return Err(Status::InvalidAllocation);
         }
         if size > self.arena.size() {
             return Err(Status::OutOfResources);

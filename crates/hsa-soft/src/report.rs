@@ -78,6 +78,13 @@ pub(crate) fn call(name: &'static str) {
     }
 }
 
+/// A call answers other than success.
+pub(crate) fn refused(name: &str, status: u32) {
+    if rocm_env::SOFT_LOG.get() == Ok(&Log::Calls) {
+        say(&format!("{name} answers status {status:#x}"));
+    }
+}
+
 /// The program made a call that has no body here.
 pub(crate) fn missing(name: &'static str) {
     let mut report = locked();

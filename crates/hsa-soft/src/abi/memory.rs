@@ -125,11 +125,11 @@ calls! {
             Known::Block(base, bytes, pool, user_data) => PointerInfo {
                 kind: 1,
                 agent_base: base,
-                host_base: if matches!(pool, Pool::Device(_)) { 0 } else { base },
+                host_base: if matches!(pool, Pool::HostFine | Pool::HostCoarse) { base } else { 0 },
                 bytes,
                 user_data,
                 owner: match pool {
-                    Pool::Device(card) => Agent::Card(card).handle(),
+                    Pool::Device(card) | Pool::Lds(card) => Agent::Card(card).handle(),
                     Pool::HostFine | Pool::HostCoarse => Agent::Host.handle(),
                 },
                 flags: pool.flags(),
