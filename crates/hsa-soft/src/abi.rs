@@ -214,6 +214,17 @@ unsafe impl Sync for Data {}
 /// A function that visits handles.
 type Visit = Option<unsafe extern "C" fn(u64, Data) -> u32>;
 
+/// A function that visits symbols or code objects of an executable.
+type VisitPart = Option<unsafe extern "C" fn(u64, u64, Data) -> u32>;
+/// A signal's handler: whether it is to be called again.
+type Handler = unsafe extern "C" fn(i64, Data) -> bool;
+/// What is called once, in a thread of this library.
+type Action = unsafe extern "C" fn(Data);
+/// What a queue's owner is told errors by: the status, the queue, and the owner's data.
+type OnError = unsafe extern "C" fn(u32, u64, Data);
+/// Gives memory for a list, as `malloc` does.
+type Allocate = unsafe extern "C" fn(usize) -> *mut u64;
+
 /// Calls `visit` with each handle, until it answers other than success.
 fn visit(visit: Visit, data: Data, handles: impl IntoIterator<Item = u64>) -> Reply {
     let visit = visit.ok_or(Status::InvalidArgument)?;

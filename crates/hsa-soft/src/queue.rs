@@ -31,7 +31,7 @@ const WRITE_INDEX: u64 = 56;
 const READ_INDEX: u64 = 128;
 
 /// What a queue's owner is told when a packet fails.
-pub(crate) type OnError = Box<dyn Fn(Status) + Send + Sync>;
+pub(crate) type Tell = Box<dyn Fn(Status) + Send + Sync>;
 
 /// A queue.
 pub(crate) struct Queue {
@@ -40,7 +40,7 @@ pub(crate) struct Queue {
     size: u32,
     doorbell: Signal,
     stop: AtomicBool,
-    on_error: Option<OnError>,
+    on_error: Option<Tell>,
 }
 
 static QUEUES_BY_ADDRESS: Mutex<BTreeMap<u64, Arc<Queue>>> = Mutex::new(BTreeMap::new());
@@ -61,12 +61,7 @@ fn wide(address: u64) -> Answer<&'static AtomicU64> {
 }
 
 /// Makes a queue of `size` packets and starts its thread; gives the address of its `hsa_queue_t`.
-pub(crate) fn create(
-    runtime: &'static Runtime,
-    size: u32,
-    kind: u32,
-    on_error: Option<OnError>,
-) -> Answer<u64> {
+pub(crate) fn create(runtime: &'static Runtime, size: u32, kind: u32, on_error: Option<Tell>) -> Answer<u64> {
     if !size.is_power_of_two() || size > MOST || kind > 2 {
         return Err(Status::InvalidQueueCreation);
     }

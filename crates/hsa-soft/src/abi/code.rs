@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use std::sync::Arc;
 
-use super::{Data, Out, Room, Text, Visit, bytes_at, calls, visit};
+use super::{Data, Out, Room, Text, Visit, VisitPart, bytes_at, calls, visit};
 use crate::agent::{Agent, Value};
 use crate::loader::{self, Symbol};
 use crate::report;
@@ -14,9 +14,6 @@ use crate::status::{Answer, Status};
 const MOST: usize = 1 << 32;
 /// Alignment of arguments.
 const KERNARG_ALIGN: u32 = 64;
-
-/// A function that visits symbols of an executable.
-type VisitSymbol = Option<unsafe extern "C" fn(u64, u64, Data) -> u32>;
 
 fn symbol_info(symbol: &Symbol, attribute: u32) -> Answer<Value> {
     let name = symbol.name();
@@ -35,7 +32,7 @@ fn symbol_info(symbol: &Symbol, attribute: u32) -> Answer<Value> {
         (6 | 7, _) => 0_u32.into(),
         (8, _) => 16_u32.into(),
         (9, Symbol::Variable(.., bytes)) => u32::try_from(*bytes).unwrap_or(u32::MAX).into(),
-        (10, Symbol::Variable(..)) => false.into(),
+        (10, _) => false.into(),
         (20, _) => Agent::Card(symbol.loaded().card).handle().into(),
         (21, Symbol::Variable(_, _, address, _)) => (*address).into(),
         (11, _) => of_kernel(|kernel| kernel.kernarg_size)?.into(),
@@ -115,7 +112,7 @@ calls! {
         Ok(symbol.put(runtime::get()?.loader().symbol(executable, &name)?)?)
     }
 
-    fn hsa_executable_iterate_symbols(executable: u64, callback: VisitSymbol, data: Data) {
+    fn hsa_executable_iterate_symbols(executable: u64, callback: VisitPart, data: Data) {
         let runtime = runtime::get()?;
         let callback = callback.ok_or(Status::InvalidArgument)?;
         let names = runtime.loader().names(executable)?;
@@ -152,7 +149,7 @@ calls! {
         Ok(executable.put(owner)?)
     }
 
-    fn hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable: u64, callback: VisitSymbol, data: Data) {
+    fn hsa_ven_amd_loader_executable_iterate_loaded_code_objects(executable: u64, callback: VisitPart, data: Data) {
         let callback = callback.ok_or(Status::InvalidArgument)?;
         let objects = runtime::get()?.loader().objects(executable)?;
         for object in objects {

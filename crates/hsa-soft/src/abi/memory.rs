@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use super::{Data, List, Out, Room, Visit, calls, visit};
+use super::{Allocate, Data, List, Out, Room, Visit, calls, visit};
 use crate::agent::{self, Agent};
 use crate::pools::{Known, Pool};
 use crate::runtime;
@@ -22,9 +22,6 @@ pub(crate) struct PointerInfo {
     flags: u32,
     padding: u32,
 }
-
-/// Gives memory for a list, as `malloc` does.
-type Allocate = unsafe extern "C" fn(usize) -> *mut u64;
 
 calls! {
     fn hsa_amd_agent_iterate_memory_pools(agent: u64, callback: Visit, data: Data) {

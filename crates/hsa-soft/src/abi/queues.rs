@@ -1,15 +1,14 @@
 //! Queues and the times of what they did.
 
-use super::{Data, List, Out, Room, calls, values};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use super::{Data, List, OnError, Out, Room, calls, values};
 use crate::agent::{Agent, Value};
-use crate::queue::{self, OnError};
+use crate::queue::{self, Tell};
 use crate::runtime;
 use crate::signal::Signal;
 use crate::status::Status;
-use std::sync::atomic::Ordering::SeqCst;
-
-/// What a queue's owner wants to be told by.
-type Callback = unsafe extern "C" fn(u32, u64, Data);
 
 /// When something began and ended.
 #[derive(Clone, Copy)]
@@ -21,16 +20,16 @@ pub(crate) struct Times {
 
 calls! {
     fn hsa_queue_create(
-        agent: u64, size: u32, kind: u32, callback: Option<Callback>, data: Data, _private: u32, _group: u32, queue: Out<u64>,
+        agent: u64, size: u32, kind: u32, callback: Option<OnError>, data: Data, _private: u32, _group: u32, queue: Out<u64>,
     ) {
         let runtime = runtime::get()?;
         Agent::card(agent, runtime)?;
         if queue.is_null() {
             return Err(Status::InvalidArgument.into());
         }
-        let own = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-        let told = std::sync::Arc::clone(&own);
-        let on_error = callback.map(|callback| -> OnError {
+        let own = Arc::new(AtomicU64::new(0));
+        let told = Arc::clone(&own);
+        let on_error = callback.map(|callback| -> Tell {
             Box::new(move |status| {
                 let data: Data = data;
                 // SAFETY: the callback is C's caller's own, made for these arguments and other threads.

@@ -3,14 +3,11 @@
 
 use std::time::Duration;
 
-use super::{Data, List, Out, calls, values};
+use super::{Action, Data, Handler, List, Out, calls, values};
 use crate::deferred::{HANDLERS, Task};
 use crate::runtime;
 use crate::signal::{Condition, Signal};
 use crate::status::{Answer, Status};
-
-/// A signal's handler: whether it is to be called again.
-type Handler = unsafe extern "C" fn(i64, Data) -> bool;
 
 /// A timeout in ticks of the system's clock, which are nanoseconds.
 fn limit(ticks: u64) -> Option<Duration> {
@@ -78,7 +75,7 @@ calls! {
         Ok(HANDLERS.add(task)?)
     }
 
-    fn hsa_amd_async_function(function: Option<unsafe extern "C" fn(Data)>, data: Data) {
+    fn hsa_amd_async_function(function: Option<Action>, data: Data) {
         let function = function.ok_or(Status::InvalidArgument)?;
         let task = Task {
             ready: Box::new(|| true),

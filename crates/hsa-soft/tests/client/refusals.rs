@@ -14,7 +14,7 @@ const INVALID_CODE_OBJECT: u32 = 0x1010;
 #[test]
 fn handles_that_nobody_gave_out_are_refused() {
     let system = system();
-    for handle in [0, 1, 7, 64, 1 << 40, u64::MAX, u64::MAX - 63, system.device] {
+    for handle in [0, 1, 7, 72, 1 << 40, u64::MAX, u64::MAX - 63, system.device] {
         let mut number = 0_u64;
         let refused = [
             call!(hsa_signal_destroy(handle => u64)),
