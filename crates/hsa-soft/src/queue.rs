@@ -4,6 +4,7 @@
 //! runtime and kernels look into.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -118,7 +119,7 @@ pub(crate) fn destroy(address: u64) -> Answer<()> {
 
 /// The index of a queue that is read or written next.
 pub(crate) fn index(address: u64, write: bool) -> Answer<&'static AtomicU64> {
-    wide(address + if write { WRITE_INDEX } else { READ_INDEX })
+    wide(address.wrapping_add(if write { WRITE_INDEX } else { READ_INDEX }))
 }
 
 const INVALID: u32 = 1;
@@ -134,7 +135,12 @@ impl Queue {
         let mut failed = false;
         while let Some(packet) = self.next() {
             let start = now();
-            let done = self.carry_out(runtime, packet, failed);
+            let carry_out = AssertUnwindSafe(|| self.carry_out(runtime, packet, failed));
+            // Whoever waits for the packet must not wait for ever.
+            let done = catch_unwind(carry_out).unwrap_or_else(|_| {
+                report::finding("a bug of the software GPU: it panicked");
+                Err(Status::Error)
+            });
             if let Err(status) = done
                 && !failed
             {

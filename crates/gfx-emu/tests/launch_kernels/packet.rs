@@ -42,7 +42,10 @@ impl Setup {
 
     fn get(&self, address: u64, count: usize) -> Vec<u32> {
         let first = (address - AT) as usize / 4;
-        self.words[first..first + count].iter().map(|word| word.load(Relaxed)).collect()
+        self.words[first..first + count]
+            .iter()
+            .map(|word| word.load(Relaxed))
+            .collect()
     }
 
     /// A packet of `items` work-items in workgroups of `block`, with its arguments at `kernarg`.
@@ -85,7 +88,10 @@ fn a_workgroup_may_be_larger_than_the_kernel_declares_and_not_than_the_card_allo
     setup.launch([512, 1, 1], [512, 1, 1], AT + PAGE).unwrap();
     assert_eq!(setup.get(AT + 2 * PAGE, 2), [512, 0]);
     let refused = setup.launch([2048, 1, 1], [2048, 1, 1], AT + PAGE).unwrap_err();
-    assert!(matches!(refused, LaunchError::BlockSize { limit: 1024, .. }), "{refused}");
+    assert!(
+        matches!(refused, LaunchError::BlockSize { limit: 1024, .. }),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -100,7 +106,10 @@ fn a_packet_without_work_or_arguments_is_refused() {
         ([64, 1, 1], [64, 1, 1], u64::MAX),
     ] {
         let refused = setup.launch(items, block, kernarg).unwrap_err();
-        assert!(matches!(refused, LaunchError::Packet { address: AT, .. }), "{refused}");
+        assert!(
+            matches!(refused, LaunchError::Packet { address: AT, .. }),
+            "{refused}"
+        );
     }
     assert_eq!(setup.get(AT + 2 * PAGE, 4), [0; 4]);
 }
