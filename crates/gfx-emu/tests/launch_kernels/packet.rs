@@ -24,8 +24,9 @@ struct Setup {
 }
 
 impl Setup {
-    fn new(target: &str) -> Setup {
-        let code = CodeObject::load(&compile("packet", target, SOURCE, &[])).unwrap();
+    /// `test` names the files of the compiler: tests run side by side.
+    fn new(test: &str, target: &str) -> Setup {
+        let code = CodeObject::load(&compile(test, target, SOURCE, &[])).unwrap();
         let mut memory = Memory::new(1 << 20);
         let mut words = Vec::new();
         words.resize_with(4 * PAGE as usize / 4, AtomicU32::default);
@@ -71,7 +72,7 @@ impl Setup {
 #[test]
 fn the_last_workgroups_of_a_grid_may_be_partial_in_each_dimension() {
     for target in ["gfx1100", "gfx942", "gfx90a"] {
-        let mut setup = Setup::new(target);
+        let mut setup = Setup::new("packet-partial", target);
         // 40 and 13 in x, 6 and 1 in y.
         setup.launch([53, 7, 1], [40, 6, 1], AT + PAGE).unwrap();
         assert_eq!(setup.get(AT + 2 * PAGE, 4), [40 * 6, 13 * 6, 40, 13], "{target}");
@@ -84,7 +85,7 @@ fn the_last_workgroups_of_a_grid_may_be_partial_in_each_dimension() {
 
 #[test]
 fn a_workgroup_may_be_larger_than_the_kernel_declares_and_not_than_the_card_allows() {
-    let mut setup = Setup::new("gfx1100");
+    let mut setup = Setup::new("packet-large", "gfx1100");
     setup.launch([512, 1, 1], [512, 1, 1], AT + PAGE).unwrap();
     assert_eq!(setup.get(AT + 2 * PAGE, 2), [512, 0]);
     let refused = setup.launch([2048, 1, 1], [2048, 1, 1], AT + PAGE).unwrap_err();
@@ -96,7 +97,7 @@ fn a_workgroup_may_be_larger_than_the_kernel_declares_and_not_than_the_card_allo
 
 #[test]
 fn a_packet_without_work_or_arguments_is_refused() {
-    let mut setup = Setup::new("gfx1100");
+    let mut setup = Setup::new("packet-refused", "gfx1100");
     for (items, block, kernarg) in [
         ([0, 1, 1], [64, 1, 1], AT + PAGE),
         ([64, 1, 1], [0, 1, 1], AT + PAGE),
