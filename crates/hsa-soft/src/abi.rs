@@ -124,7 +124,7 @@ impl<T> Out<T> {
         }
     }
 
-    fn is_null(self) -> bool {
+    fn is_null(&self) -> bool {
         self.0.is_null()
     }
 }

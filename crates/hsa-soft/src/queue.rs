@@ -176,7 +176,7 @@ impl Queue {
         let header = word(packet)?.load(SeqCst);
         match header & 0xff {
             2 => launch::packet(runtime, packet),
-            3 => self.barrier(packet, |signals| signal::all_zero(signals)),
+            3 => self.barrier(packet, signal::all_zero),
             5 => self.barrier(packet, |signals| {
                 signals.is_empty() || signals.iter().any(|signal| signal.load() == 0)
             }),
