@@ -42,9 +42,11 @@ pub(crate) fn function(name: &str) -> *const c_void {
 /// Calls a function of the library: its name, the types of its arguments, its result, and the arguments.
 macro_rules! call {
     ($name:ident($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
+        let address = crate::library::function(stringify!($name));
         // SAFETY: the types are those of AMD's header.
-        let function: unsafe extern "C" fn($($type),*) -> $result =
-            unsafe { std::mem::transmute(crate::library::function(stringify!($name))) };
+        let function = unsafe {
+            std::mem::transmute::<*const std::ffi::c_void, unsafe extern "C" fn($($type),*) -> $result>(address)
+        };
         // SAFETY: pointers are to locals of the caller, as the header asks for.
         unsafe { function($($value),*) }
     }};

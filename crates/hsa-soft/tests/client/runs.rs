@@ -208,6 +208,10 @@ fn memory_that_the_program_locks_is_used_where_it_is() {
 /// Run by the test below, in a process with the sanitizer.
 #[test]
 #[ignore = "it is the child of another test"]
+#[expect(
+    clippy::exit,
+    reason = "the parent asks for the status that the queue was told"
+)]
 fn child_with_a_race() {
     let setup = setup();
     let x = setup.system.allocate(setup.system.fine, 4 * 128);
