@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use code_object::{Arg, ArgKind, KernelDescriptor, KernelMetadata, Relocation, Symbol, SymbolKind};
 
 use crate::Target;
+use crate::fault::MemoryFault;
 use crate::isa::{Code, DecodeError, Program};
 use crate::launch::Limits;
 use crate::lines::Lines;
@@ -70,6 +71,8 @@ pub struct Kernel {
     pub vgprs: u32,
     /// Scalar registers that the code uses.
     pub sgprs: u32,
+    /// Byte offset of the kernel descriptor in the image: a launch by packet names a kernel by its address.
+    pub descriptor_offset: u64,
     /// The code in the image.
     code: Range<usize>,
     /// The part of the image that holds this code and the functions that it may call.
@@ -219,6 +222,7 @@ impl CodeObject {
             max_workgroup_size: Limits::DEVICE.workgroup_size,
             vgprs: 256,
             sgprs: 106,
+            descriptor_offset: 0,
             code: 0..code.len(),
             segment: 0..code.len(),
             program: OnceLock::new(),
@@ -272,6 +276,27 @@ impl CodeObject {
     /// [`OutOfMemory`] when the image does not fit.
     pub fn place(&self, memory: &mut Memory) -> Result<Placement, OutOfMemory> {
         let base = memory.alloc(self.image.len() as u64)?;
+        let placed = self.place_at(memory, base);
+        debug_assert!(placed.is_ok(), "the allocation has the image's size");
+        Ok(Placement { base })
+    }
+
+    /// Bytes of the image.
+    pub fn image_size(&self) -> u64 {
+        self.image.len() as u64
+    }
+
+    /// Device variables by name.
+    pub fn globals(&self) -> impl Iterator<Item = (&str, &Global)> {
+        self.globals.iter().map(|(name, global)| (name.as_str(), global))
+    }
+
+    /// As [`CodeObject::place`], into memory that is accessible already: [`CodeObject::image_size`] bytes at `base`, which
+    /// is a multiple of 256.
+    ///
+    /// # Errors
+    /// [`MemoryFault`] when some of it is not accessible.
+    pub fn place_at(&self, memory: &Memory, base: u64) -> Result<Placement, MemoryFault> {
         let mut image = self.image.to_vec();
         for (relocation, symbol) in &self.relocations {
             let value = relocation.value(base, *symbol).to_le_bytes();
@@ -281,8 +306,7 @@ impl CodeObject {
                 place.copy_from_slice(written);
             }
         }
-        let placed = memory.write(base, &image);
-        debug_assert!(placed.is_ok(), "the allocation has the image's size");
+        memory.write(base, &image)?;
         Ok(Placement { base })
     }
 
@@ -357,6 +381,7 @@ fn kernel(
         max_workgroup_size: metadata.max_workgroup_size,
         vgprs: metadata.vgprs,
         sgprs: metadata.sgprs,
+        descriptor_offset: symbol.address,
         code,
         segment,
         program: OnceLock::new(),

@@ -5,9 +5,12 @@
 //! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
 //! packet".
 
+mod packet;
+mod shape;
 mod slot;
 mod trace;
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use code_object::{ArgKind, KernelDescriptor, UserSgpr};
@@ -18,10 +21,12 @@ use crate::code::{CodeObject, Kernel, Placement};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::isa::{DecodeError, Isa, Program};
-use crate::memory::{Memory, Slot};
+use crate::memory::{Memory, SLOT_BYTES, Slot};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave};
+use shape::Shape;
 
+pub use packet::{Packet, launch_packet};
 pub use trace::{Step, Trace, trace};
 
 /// Private memory that the cards can give a wave, in bytes.
@@ -162,6 +167,16 @@ pub enum LaunchError {
         /// What and where.
         source: DecodeError,
     },
+    /// A dispatch packet that no kernel can be launched by.
+    #[error("kernel `{kernel}`: its dispatch packet at {address:#x} {what}")]
+    Packet {
+        /// Kernel name.
+        kernel: String,
+        /// Guest address of the packet.
+        address: u64,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Too many host threads launch at the same time.
     #[error("kernel `{kernel}`: too many launches run at the same time")]
     Busy {
@@ -185,29 +200,81 @@ pub fn launch(
     options: &LaunchOptions,
 ) -> Result<LaunchStats, LaunchError> {
     let kernel = dispatch.kernel;
-    let groups = check(code.target(), dispatch)?;
+    check(code.target(), dispatch)?;
+    let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
+        kernel: kernel.name.clone(),
+    })?;
+    slot::write(dispatch, memory, &slot);
+    execute(code, dispatch, &Setup::of_slot(dispatch, &slot), memory, options)
+}
+
+/// Runs all workgroups of a launch that was checked.
+fn execute(
+    code: &CodeObject,
+    dispatch: &Dispatch<'_>,
+    setup: &Setup,
+    memory: &Memory,
+    options: &LaunchOptions,
+) -> Result<LaunchStats, LaunchError> {
+    let kernel = dispatch.kernel;
+    let program = decoded(code, kernel)?;
+    if !options.sanitize {
+        memory.trust();
+    }
+    let result = match kernel.descriptor.wavefront_size() {
+        32 => Run::<32>::new(dispatch, setup, program, memory, options).all(),
+        _ => Run::<64>::new(dispatch, setup, program, memory, options).all(),
+    };
+    result.map_err(|error| located(error, code, kernel))
+}
+
+/// The kernel's instructions, with registers that it declares.
+fn decoded<'a>(code: &CodeObject, kernel: &'a Kernel) -> Result<&'a Program, LaunchError> {
     let decoded = code.program(kernel);
     let program = decoded.map_err(|source| LaunchError::Decode {
         kernel: kernel.name.clone(),
         source: source.clone(),
     })?;
-    if let Some(what) = undeclared(kernel, program) {
-        return Err(LaunchError::Unsupported {
+    match undeclared(kernel, program) {
+        None => Ok(program),
+        Some(what) => Err(LaunchError::Unsupported {
             kernel: kernel.name.clone(),
             what,
-        });
+        }),
     }
-    let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
-        kernel: kernel.name.clone(),
-    })?;
-    if !options.sanitize {
-        memory.trust();
+}
+
+/// What a launch finds in device memory, and what its packet says beyond the [`Dispatch`].
+struct Setup {
+    /// Guest address of the dispatch packet.
+    packet: u64,
+    /// Guest address of the kernarg segment.
+    kernarg: u64,
+    /// Work-items of the grid in x, y, z: the last workgroups of a dimension may be smaller than the others.
+    items: [u32; 3],
+    /// Private memory of a work-item, in bytes.
+    scratch: u32,
+    arguments: Arguments,
+}
+
+impl Setup {
+    /// Of a launch whose packet and arguments are in a slot.
+    fn of_slot(dispatch: &Dispatch<'_>, slot: &Slot<'_>) -> Setup {
+        let kernarg = slot.address + slot::KERNARG_AT as u64;
+        Setup {
+            packet: slot.address,
+            kernarg,
+            items: std::array::from_fn(|dim| dispatch.grid[dim].saturating_mul(dispatch.block[dim])),
+            scratch: private_size(&dispatch.kernel.descriptor),
+            arguments: Arguments {
+                slot: slot.address,
+                room: SLOT_BYTES as u64,
+                packet: slot::PACKET_BYTES as u64,
+                base: kernarg,
+                size: u64::from(dispatch.kernel.kernarg_size),
+            },
+        }
     }
-    let result = match kernel.descriptor.wavefront_size() {
-        32 => Run::<32>::new(dispatch, program, memory, &slot, options).all(groups),
-        _ => Run::<64>::new(dispatch, program, memory, &slot, options).all(groups),
-    };
-    result.map_err(|error| located(error, code, kernel))
 }
 
 /// The error with the source line of its fault.
@@ -252,16 +319,35 @@ fn private_size(descriptor: &KernelDescriptor) -> u32 {
     descriptor.private_segment_size.saturating_add(stack)
 }
 
-/// Refuses what the device, the kernel or this emulator does not allow; gives the number of workgroups.
-fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
-    let Dispatch {
-        kernel,
-        grid,
-        block,
-        dynamic_lds,
-        kernarg,
-        ..
-    } = *dispatch;
+/// Refuses what the device, the kernel or this emulator does not allow.
+fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
+    let Dispatch { kernel, kernarg, .. } = *dispatch;
+    let name = || kernel.name.clone();
+    check_kernel(target, kernel, private_size(&kernel.descriptor))?;
+    if let Some(arg) = kernel
+        .args
+        .iter()
+        .find(|arg| matches!(arg.kind, ArgKind::Other(_)))
+    {
+        let what = format!("an argument of kind `{}`", arg.kind);
+        return Err(LaunchError::Unsupported { kernel: name(), what });
+    }
+    check_sizes(dispatch, kernel.max_workgroup_size)?;
+    // A caller's argument struct may be padded at its end to the alignment of its members, 16 bytes at most.
+    let expected = kernel.explicit_kernarg_size();
+    let padded = expected.next_multiple_of(16).min(kernel.kernarg_size) as usize;
+    if !(expected as usize..=padded).contains(&kernarg.len()) {
+        return Err(LaunchError::KernargSize {
+            kernel: name(),
+            got: kernarg.len(),
+            expected,
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a kernel for another processor, and one that needs what nothing here provides.
+fn check_kernel(target: Target, kernel: &Kernel, scratch: u32) -> Result<(), LaunchError> {
     let name = || kernel.name.clone();
     let Some(isa) = Isa::of(target) else {
         return Err(LaunchError::UnsupportedTarget {
@@ -269,10 +355,23 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
             target,
         });
     };
-    if let Some(what) = unsupported(isa, kernel) {
-        return Err(LaunchError::Unsupported { kernel: name(), what });
+    match unsupported(isa, kernel, scratch) {
+        None => Ok(()),
+        Some(what) => Err(LaunchError::Unsupported { kernel: name(), what }),
     }
-    let limit = kernel.max_workgroup_size.min(Limits::DEVICE.workgroup_size);
+}
+
+/// Refuses workgroups of more than `limit` work-items, and grids and LDS that the device does not have.
+fn check_sizes(dispatch: &Dispatch<'_>, limit: u32) -> Result<(), LaunchError> {
+    let Dispatch {
+        kernel,
+        grid,
+        block,
+        dynamic_lds,
+        ..
+    } = *dispatch;
+    let name = || kernel.name.clone();
+    let limit = limit.min(Limits::DEVICE.workgroup_size);
     let size = block.iter().try_fold(1_u32, |product, n| product.checked_mul(*n));
     if !size.is_some_and(|size| (1..=limit).contains(&size)) {
         return Err(LaunchError::BlockSize {
@@ -288,8 +387,9 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
     let groups = grid
         .iter()
         .try_fold(1_u64, |product, n| product.checked_mul(u64::from(*n)));
-    let groups = groups.filter(|groups| fits && *groups > 0);
-    let groups = groups.ok_or_else(|| LaunchError::GridSize { kernel: name(), grid })?;
+    if !groups.is_some_and(|groups| fits && groups > 0) {
+        return Err(LaunchError::GridSize { kernel: name(), grid });
+    }
     let requested = u64::from(kernel.descriptor.group_segment_size) + u64::from(dynamic_lds);
     if requested > u64::from(Limits::DEVICE.lds) {
         return Err(LaunchError::Lds {
@@ -298,36 +398,19 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<u64, LaunchError> {
             limit: Limits::DEVICE.lds,
         });
     }
-    // A caller's argument struct may be padded at its end to the alignment of its members, 16 bytes at most.
-    let expected = kernel.explicit_kernarg_size();
-    let padded = expected.next_multiple_of(16).min(kernel.kernarg_size) as usize;
-    if !(expected as usize..=padded).contains(&kernarg.len()) {
-        return Err(LaunchError::KernargSize {
-            kernel: name(),
-            got: kernarg.len(),
-            expected,
-        });
-    }
-    Ok(groups)
+    Ok(())
 }
 
 /// What the kernel's descriptor asks for and nothing here provides.
-fn unsupported(isa: Isa, kernel: &Kernel) -> Option<String> {
+fn unsupported(isa: Isa, kernel: &Kernel, scratch: u32) -> Option<String> {
     let descriptor = &kernel.descriptor;
     let lanes = descriptor.wavefront_size();
     if !isa.has_waves_of(lanes) {
         return Some(format!("waves of {lanes} lanes"));
     }
-    let scratch = u64::from(private_size(descriptor));
+    let scratch = u64::from(scratch);
     if scratch * lanes as u64 > WAVE_SCRATCH {
         return Some(format!("{scratch} bytes of private memory for each work-item"));
-    }
-    if let Some(arg) = kernel
-        .args
-        .iter()
-        .find(|arg| matches!(arg.kind, ArgKind::Other(_)))
-    {
-        return Some(format!("an argument of kind `{}`", arg.kind));
     }
     if descriptor.workgroup_info_enabled() {
         return Some("the workgroup info SGPR".to_owned());
@@ -381,38 +464,37 @@ struct Run<'a, const W: usize> {
     arguments: Arguments,
     /// What the workgroups stored, for the sanitizer.
     stored: Grid,
-    /// Work-items of a workgroup.
-    items: usize,
+    /// A workgroup that is not at the grid's end.
+    full: Shape<W>,
+    /// Work-items of the last workgroup in x, y, z.
+    last: [u32; 3],
     lds: usize,
     /// What every wave starts with; workgroup ids are written into it at `workgroup_ids`.
     first: Wave<W>,
     /// SGPR of each workgroup id, as far as the kernel asks for it.
     workgroup_ids: [Option<usize>; 3],
-    /// The first vector register of each wave of a workgroup: the work-item ids, packed.
-    ids: Vec<[u32; W]>,
 }
 
 impl<'a, const W: usize> Run<'a, W> {
     fn new(
         dispatch: &'a Dispatch<'a>,
+        setup: &Setup,
         program: &'a Program,
         memory: &'a Memory,
-        slot: &Slot<'_>,
         options: &'a LaunchOptions,
     ) -> Self {
         let descriptor = &dispatch.kernel.descriptor;
-        slot::write(dispatch, memory, slot);
         let registers = registers(program.isa(), descriptor).0.max(program.registers());
         let mut first = Wave::new(registers);
         first.pc = program.start();
         first.mode = descriptor.mode();
-        first.set_scratch(private_size(descriptor) as usize);
+        first.set_scratch(setup.scratch as usize);
         let mut next = 0;
         for register in descriptor.user_sgprs() {
             let value = match register {
-                UserSgpr::DispatchPtr => slot.address,
-                UserSgpr::KernargSegmentPtr => slot.address + slot::KERNARG_AT as u64,
-                UserSgpr::PrivateSegmentSize => u64::from(private_size(descriptor)),
+                UserSgpr::DispatchPtr => setup.packet,
+                UserSgpr::KernargSegmentPtr => setup.kernarg,
+                UserSgpr::PrivateSegmentSize => u64::from(setup.scratch),
                 // The descriptor of private memory is known by its base; waves lie in it at offset 0.
                 UserSgpr::PrivateSegmentBuffer => PRIVATE_BASE,
                 // Queue and dispatch id: there is no queue. The others are refused in `unsupported`.
@@ -426,7 +508,7 @@ impl<'a, const W: usize> Run<'a, W> {
         }
         for dword in descriptor.kernarg_preload() {
             let mut bytes = [0; 4];
-            let address = slot.address + slot::KERNARG_AT as u64 + 4 * dword as u64;
+            let address = setup.kernarg + 4 * dword as u64;
             let read = memory.read(address, &mut bytes);
             debug_assert!(read.is_ok(), "arguments are in the kernarg segment");
             first.set_sgpr(next, u32::from_le_bytes(bytes));
@@ -438,40 +520,40 @@ impl<'a, const W: usize> Run<'a, W> {
             next += usize::from(enabled);
             enabled.then_some(register)
         });
-        let items = dispatch.block.iter().product::<u32>() as usize;
-        let mut ids = vec![[0; W]; items.div_ceil(W)];
-        for item in 0..items {
-            let [x, y, z] = work_item_id(dispatch.block, item);
-            ids[item / W][item % W] = x | y << 10 | z << 20;
-        }
         let lds = (descriptor.group_segment_size + dispatch.dynamic_lds) as usize;
         Run {
             dispatch,
             program,
             memory,
             options,
-            arguments: Arguments {
-                slot: slot.address,
-                packet: slot::PACKET_BYTES as u64,
-                base: slot.address + slot::KERNARG_AT as u64,
-                size: u64::from(dispatch.kernel.kernarg_size),
-            },
+            arguments: setup.arguments,
             stored: Grid::default(),
-            items,
+            full: Shape::new(dispatch.block),
+            last: shape::last(setup.items, dispatch.block),
             lds,
             first,
             workgroup_ids,
-            ids,
         }
     }
 
-    /// Waves of a workgroup.
+    /// Waves of a workgroup that is not at the grid's end.
     fn waves(&self) -> usize {
-        self.ids.len()
+        self.full.waves()
+    }
+
+    /// The work-items of one workgroup.
+    fn shape(&self, id: [u32; 3]) -> Cow<'_, Shape<W>> {
+        let block = shape::block(self.dispatch, self.last, id);
+        if block == self.dispatch.block {
+            Cow::Borrowed(&self.full)
+        } else {
+            Cow::Owned(Shape::new(block))
+        }
     }
 
     /// Runs all workgroups.
-    fn all(&self, groups: u64) -> Result<LaunchStats, LaunchError> {
+    fn all(&self) -> Result<LaunchStats, LaunchError> {
+        let groups = self.dispatch.grid.map(u64::from).iter().product::<u64>();
         let instructions = AtomicU64::new(0);
         let workgroup = |state: &mut WorkgroupState<W>, index: u64| {
             self.workgroup(state, self.workgroup_id(index))
@@ -504,16 +586,16 @@ impl<'a, const W: usize> Run<'a, W> {
     }
 
     /// Makes a wave number `index` of a workgroup, before its first instruction.
-    fn enlist(&self, wave: &mut Wave<W>, group: [u32; 3], index: usize) {
+    fn enlist(&self, wave: &mut Wave<W>, shape: &Shape<W>, group: [u32; 3], index: usize) {
         wave.restart_as(&self.first);
         for (id, register) in group.into_iter().zip(self.workgroup_ids) {
             if let Some(register) = register {
                 wave.set_sgpr(register, id);
             }
         }
-        let items = (self.items - index * W).min(W);
+        let items = (shape.items - index * W).min(W);
         wave.set_exec(Wave::<W>::ALL >> (W - items));
-        wave.vgpr[0].0 = self.ids[index];
+        wave.vgpr[0].0 = shape.ids[index];
         wave.touched = 1;
     }
 
@@ -549,6 +631,7 @@ impl<'a, const W: usize> Run<'a, W> {
         id: [u32; 3],
         mut advance: impl FnMut(usize, &mut Wave<W>, &mut Group<'_>, &mut u64) -> Advanced,
     ) -> Result<u64, Box<Fault>> {
+        let shape = self.shape(id);
         let text_address = self.dispatch.placement.base() + self.dispatch.kernel.code_offset();
         let mut lds = std::mem::take(&mut state.lds);
         lds.clear();
@@ -560,13 +643,13 @@ impl<'a, const W: usize> Run<'a, W> {
             watch: self
                 .options
                 .sanitize
-                .then(|| Watch::new(self.waves(), self.lds, self.arguments, id, &self.stored)),
+                .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
         };
         let limit = self.options.max_wave_instructions;
         let waves = &mut state.waves;
-        waves.resize_with(self.waves(), || (self.first.clone(), limit, Stop::Barrier));
+        waves.resize_with(shape.waves(), || (self.first.clone(), limit, Stop::Barrier));
         for (index, (wave, budget, stop)) in waves.iter_mut().enumerate() {
-            self.enlist(wave, id, index);
+            self.enlist(wave, &shape, id, index);
             (*budget, *stop) = (limit, Stop::Barrier);
         }
         // Each turn takes every wave that has not ended to its next barrier or its end. A wave that ended no
@@ -615,19 +698,9 @@ impl<'a, const W: usize> Run<'a, W> {
             workgroup,
             wave,
             lane,
-            work_item: lane.map(|lane| work_item_id(self.dispatch.block, wave * W + lane)),
+            work_item: lane.map(|lane| shape::work_item_id(self.shape(workgroup).block, wave * W + lane)),
             source: None,
             kind,
         })
     }
-}
-
-/// Place of a workgroup's work-item number `item`: x counts fastest.
-fn work_item_id(block: [u32; 3], item: usize) -> [u32; 3] {
-    let item = item as u32;
-    [
-        item % block[0],
-        item / block[0] % block[1],
-        item / block[0] / block[1],
-    ]
 }

@@ -72,6 +72,9 @@ pub use code_object::{Arg as KernelArg, ArgKind, KernelDescriptor};
 pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
 pub use isa::{Coverage, DecodeError, coverage, disassemble};
-pub use launch::{Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Step, Trace, launch, trace};
+pub use launch::{
+    Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Packet, Step, Trace, launch, launch_packet,
+    trace,
+};
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};
 pub use target::Target;

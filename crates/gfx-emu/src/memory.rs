@@ -7,6 +7,7 @@
 //! see wave.rs.
 
 mod access;
+mod lend;
 mod map;
 mod shadow;
 
@@ -15,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::{Access, MemoryFault, Place};
 pub(crate) use access::Span;
+use lend::Words;
 pub use map::MapError;
 use shadow::Shadow;
 
@@ -69,7 +71,7 @@ struct Allocation {
     len: u64,
     /// The size while it lived.
     freed: Option<u64>,
-    words: Arc<Box<[AtomicU32]>>,
+    words: Words,
     /// Which bytes were written; `None` where nobody keeps track.
     shadow: Option<Arc<Shadow>>,
 }
@@ -213,17 +215,13 @@ impl Memory {
     }
 
     /// Fresh words, and a shadow where one is kept, for `len` bytes; `None` when the host has no memory.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the two fields of an allocation, used twice"
-    )]
-    fn storage(&self, len: u64) -> Option<(Arc<Box<[AtomicU32]>>, Option<Arc<Shadow>>)> {
+    fn storage(&self, len: u64) -> Option<(Words, Option<Arc<Shadow>>)> {
         let count = usize::try_from(len.div_ceil(4)).ok()?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).ok()?;
         words.resize_with(count, || AtomicU32::new(FRESH));
         let shadow = self.new_shadow(usize::try_from(len).ok()?)?;
-        Some((Arc::new(words.into_boxed_slice()), shadow))
+        Some((Words::own(words), shadow))
     }
 
     /// Lends one launch a place for its kernarg segment; `None` when too many launches run at the same time.
@@ -256,7 +254,7 @@ impl Memory {
         allocation.freed = Some(allocation.len);
         self.used -= allocation.len;
         allocation.len = 0;
-        allocation.words = Arc::default();
+        allocation.words = Words::default();
         allocation.shadow = None;
         self.freed += 1;
         if self.freed > 2 * REMEMBERED {
@@ -373,7 +371,7 @@ impl Memory {
             let a = self.allocations.get(index as usize)?;
             let offset = a.offset(address, bytes)?;
             cursor.recent[cursor.place % Cursor::PLACES] = index;
-            Some((&**a.words, offset))
+            Some((&*a.words, offset))
         };
         if let Some(found) = recent.into_iter().find_map(&mut hit) {
             return Ok(found);

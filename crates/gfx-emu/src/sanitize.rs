@@ -8,7 +8,7 @@ mod ranges;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::fault::{Access, FaultKind};
-use crate::memory::{Cursor, Memory, SLOT_BYTES};
+use crate::memory::{Cursor, Memory};
 use ranges::{Ranges, Span};
 
 /// The compiler may read the kernarg segment in pieces of up to 16 bytes, which the segment is padded to.
@@ -77,6 +77,8 @@ pub(crate) struct Touch {
 pub(crate) struct Arguments {
     /// Guest address of the slot; the dispatch packet is first in it.
     pub(crate) slot: u64,
+    /// Bytes of the slot.
+    pub(crate) room: u64,
     /// Bytes of the dispatch packet.
     pub(crate) packet: u64,
     /// Guest address of the segment.
@@ -266,13 +268,14 @@ impl Watch {
     fn kernarg(&self, address: u64, touch: Touch) -> Result<(), FaultKind> {
         let Arguments {
             slot,
+            room,
             packet,
             base,
             size,
         } = self.arguments;
         let at = address.wrapping_sub(slot);
         let in_packet = at < packet && touch.bytes <= packet - at;
-        if at >= SLOT_BYTES as u64 || in_packet {
+        if at >= room || in_packet {
             return Ok(());
         }
         let offset = address.cast_signed() - base.cast_signed();

@@ -1,9 +1,11 @@
 //! The command line. What the values mean is the commands' business.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use gfx_emu::Target;
+use rocm_env::{Cards, Value as _};
 
 use crate::values::{Argument, Output};
 
@@ -23,6 +25,26 @@ pub(crate) enum Command {
     Run(Launch),
     /// Runs one workgroup and shows every instruction of one wave with the registers it changed.
     Trace(Trace),
+    /// Runs a program that uses AMD's HIP runtime, with its kernels on the software GPU.
+    Exec(Exec),
+    /// Says what `exec` finds on this machine.
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// The card that the program finds; several with commas between them.
+    #[arg(long = "card", value_parser = cards, default_value = "gfx1100", value_name = "CARD")]
+    pub(crate) cards: Cards,
+    /// End the program at races, reads of what was never written and other bugs that work here.
+    #[arg(long)]
+    pub(crate) sanitize: bool,
+    /// Write what ran into this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// The program and its arguments, after `--`.
+    #[arg(required = true, last = true, value_name = "PROGRAM ARGS")]
+    pub(crate) program: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -79,6 +101,10 @@ pub(crate) struct Trace {
     /// Show no more than so many instructions.
     #[arg(long)]
     pub(crate) limit: Option<u64>,
+}
+
+fn cards(text: &str) -> Result<Cards, String> {
+    Cards::parse(text.as_ref()).ok_or_else(|| format!("expected is {}", Cards::form()))
 }
 
 fn target(text: &str) -> Result<Target, String> {

@@ -1,9 +1,11 @@
-//! The `gfx` command: disassembles AMD GPU code, runs a kernel on the software GPU, traces one wave of it.
+//! The `gfx` command: disassembles AMD GPU code, runs a kernel on the software GPU, traces one wave of it, and runs whole
+//! programs of others on it.
 //!
 //! For people who look at kernels. It knows code objects and numbers, no HIP and no tensors.
 
 mod args;
 mod disasm;
+mod exec;
 mod kernel;
 mod trace;
 mod values;
@@ -22,6 +24,11 @@ fn main() -> ExitCode {
         Command::Disasm(asked) => disasm::disasm(&asked, &mut out),
         Command::Run(asked) => kernel::run(&asked, &mut out),
         Command::Trace(asked) => trace::trace(&asked, &mut out),
+        Command::Doctor => exec::doctor(&mut out),
+        Command::Exec(asked) => match exec::exec(&asked) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
     };
     // A reader that went away, such as `head`, does not make the command fail.
     let flushed = out.flush();

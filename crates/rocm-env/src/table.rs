@@ -2,8 +2,8 @@
 
 use crate::values::Value;
 use crate::{
-    About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, Folder, KernelCache,
-    Libraries, Program, Switch, Targets, Variable,
+    About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, File, Folder, KernelCache,
+    Libraries, Log, Program, Switch, Targets, Variable,
 };
 
 macro_rules! variables {
@@ -48,16 +48,22 @@ variables! {
         "What becomes of a custom op that has no ROCm implementation: it runs on the CPU, or is an error.";
     ACTIVATIONS: Activations = "ROCM_ACTIVATIONS", "cuda", "candle-core", false,
         "Whose rounding the activations of quantized products have. `cpu` is slow, and for comparing numbers with candle's CPU backend.";
-    SOFT_TARGET: Card = "ROCM_SOFT_TARGET", "gfx1100", "rocm-soft", false,
+    SOFT_TARGET: Card = "ROCM_SOFT_TARGET", "gfx1100", "rocm-soft, hsa-soft", false,
         "The card that the software device is.";
-    SOFT_DEVICES: Cards = "ROCM_SOFT_DEVICES", "one device, of ROCM_SOFT_TARGET", "rocm-soft", false,
+    SOFT_DEVICES: Cards = "ROCM_SOFT_DEVICES", "one device, of ROCM_SOFT_TARGET", "rocm-soft, hsa-soft", false,
         "Several software devices, each with its memory.";
-    SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft", false,
+    SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft, hsa-soft", false,
         "The memory that each software device has.";
-    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft", false,
+    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, hsa-soft", false,
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
     SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,
         "Whether a kernel's fault ends the software device, as it ends a card.";
+    SOFT_LOG: Log = "ROCM_SOFT_LOG", "none", "hsa-soft", false,
+        "What libhsa-runtime64 over the software device says on stderr of a program's calls: `missing` names those that have no body, `calls` every one.";
+    SOFT_REPORT: Folder = "ROCM_SOFT_REPORT", "no file is written", "hsa-soft, gfx-tool", false,
+        "Where libhsa-runtime64 over the software device writes what a process ran, as a file of JSON for each. `gfx exec` sets it.";
+    HSA_LIBRARY: File = "ROCM_HSA_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
+        "The libhsa_runtime64.so of this workspace that `gfx exec` puts under a program.";
     KERNEL_CACHE: KernelCache = "ROCM_KERNEL_CACHE", "`$XDG_CACHE_HOME/rocm-backend`, else `$HOME/.cache/rocm-backend`", "kernel-build, rocm-backend", false,
         "Where compiled kernels are kept and taken from, when crates are built and when programs run.";
     CLANG: Program = "ROCM_CLANG", "the newest usable one that is found", "kernel-build", false,

@@ -107,6 +107,15 @@ words! {
         /// Done.
         On "1",
     }
+    /// What a library says of the calls that a program makes.
+    Log {
+        /// Nothing.
+        None "none",
+        /// The first call of each function that has no body.
+        Missing "missing",
+        /// Every call.
+        Calls "calls",
+    }
     /// What becomes of a custom op that has no ROCm implementation.
     Fallback {
         /// It runs on the CPU, and is counted.
@@ -207,6 +216,8 @@ macro_rules! paths {
 }
 
 paths! {
+    /// A file.
+    File "a file"
     /// A folder.
     Folder "a folder"
     /// A program.

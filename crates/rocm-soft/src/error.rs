@@ -55,7 +55,9 @@ pub(crate) fn launch(error: &LaunchError) -> hipError_t {
                 hip::hipError_t_hipErrorInvalidConfiguration
             }
         }
-        LaunchError::Lds { .. } | LaunchError::KernargSize { .. } => hip::hipError_t_hipErrorInvalidValue,
+        LaunchError::Lds { .. } | LaunchError::KernargSize { .. } | LaunchError::Packet { .. } => {
+            hip::hipError_t_hipErrorInvalidValue
+        }
         LaunchError::Decode { .. } => hip::hipError_t_hipErrorInvalidKernelFile,
         LaunchError::Busy { .. } => hip::hipError_t_hipErrorLaunchOutOfResources,
         LaunchError::Fault(_) => hip::hipError_t_hipErrorLaunchFailure,

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Advanced, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, WorkgroupState, check, located,
+    Advanced, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, Setup, WorkgroupState, check, decoded,
+    located, slot,
 };
 use crate::code::CodeObject;
 use crate::fault::FaultKind;
@@ -60,20 +61,18 @@ pub fn trace(
 ) -> Result<LaunchStats, LaunchError> {
     let kernel = dispatch.kernel;
     check(code.target(), dispatch)?;
-    let name = || kernel.name.clone();
-    let program = code.program(kernel).map_err(|source| LaunchError::Decode {
-        kernel: name(),
-        source: source.clone(),
+    let program = decoded(code, kernel)?;
+    let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
+        kernel: kernel.name.clone(),
     })?;
-    let slot = memory
-        .slot()
-        .ok_or_else(|| LaunchError::Busy { kernel: name() })?;
+    slot::write(dispatch, memory, &slot);
+    let setup = Setup::of_slot(dispatch, &slot);
     if !options.sanitize {
         memory.trust();
     }
     let result = match kernel.descriptor.wavefront_size() {
-        32 => traced(&Run::<32>::new(dispatch, program, memory, &slot, options), trace),
-        _ => traced(&Run::<64>::new(dispatch, program, memory, &slot, options), trace),
+        32 => traced(&Run::<32>::new(dispatch, &setup, program, memory, options), trace),
+        _ => traced(&Run::<64>::new(dispatch, &setup, program, memory, options), trace),
     };
     result.map_err(|error| located(error, code, kernel))
 }

@@ -3,7 +3,9 @@
 //! The bytes live here like those of every allocation, apart from the host's. Whoever maps a buffer copies its content
 //! in before a launch and out after it.
 
-use super::{ALIGN, Allocation, Memory};
+use std::sync::Arc;
+
+use super::{ALIGN, Allocation, Memory, Shadow, Words};
 
 /// What a mapped address must be a multiple of, so that atomics of 64 bits are aligned where the host's are.
 const MAP_ALIGN: u64 = 8;
@@ -53,6 +55,15 @@ impl Memory {
     /// Makes `bytes` bytes at guest address `address` accessible, outside the capacity; [`Memory::free`] ends it. The
     /// address is a multiple of 8. The content is arbitrary until it is written.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), MapError> {
+        let at = self.claim(address, bytes)?;
+        let storage = self.storage(bytes);
+        let (words, shadow) = storage.ok_or(MapError::Host { bytes })?;
+        self.insert_mapped(at, address, bytes, words, shadow);
+        Ok(())
+    }
+
+    /// Where in the list an allocation of `bytes` bytes at an address of the caller's choice belongs.
+    pub(super) fn claim(&mut self, address: u64, bytes: u64) -> Result<usize, MapError> {
         if !address.is_multiple_of(MAP_ALIGN) {
             return Err(MapError::Misaligned { address });
         }
@@ -72,11 +83,23 @@ impl Memory {
                 size: rival.len,
             });
         }
-        let host = MapError::Host { bytes };
-        let (words, shadow) = self.storage(bytes).ok_or(host)?;
-        // A freed allocation with this very address would hide the new one from a search by address.
-        self.allocations.retain(|a| a.base != address);
-        let at = self.allocations.partition_point(|a| a.base < address);
+        // A freed allocation that started in the range would hide the new one from a search by address.
+        let first = self.allocations.partition_point(|a| a.base < address);
+        let after = self.allocations.partition_point(|a| a.base < end);
+        self.freed -= after - first;
+        self.allocations.drain(first..after);
+        Ok(first)
+    }
+
+    /// Makes a claimed range accessible.
+    pub(super) fn insert_mapped(
+        &mut self,
+        at: usize,
+        address: u64,
+        bytes: u64,
+        words: Words,
+        shadow: Option<Arc<Shadow>>,
+    ) {
         let mapped = Allocation {
             base: address,
             len: bytes,
@@ -88,7 +111,6 @@ impl Memory {
         self.mapped = true;
         self.used += bytes;
         self.capacity += bytes;
-        Ok(())
     }
 
     /// A live allocation with bytes between the two addresses.

@@ -13,6 +13,8 @@ mod host;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod packet;
+#[cfg(test)]
 mod planted;
 #[cfg(test)]
 mod registers;

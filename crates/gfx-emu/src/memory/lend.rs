@@ -1,0 +1,143 @@
+//! Where the bytes of an allocation are, and allocations whose bytes are lent.
+//!
+//! Lent bytes are memory of the host process at their own address. A kernel and the host see each other's stores at
+//! once, as in memory that a card and its host share. Whoever lends has made the slice, and keeps what it points to.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use super::{Cursor, MapError, Memory};
+
+/// The bytes of an allocation, as dwords.
+#[derive(Clone, Debug)]
+pub(super) enum Words {
+    /// They are the allocation's own, apart from the host's.
+    Own(Arc<Box<[AtomicU32]>>),
+    /// They are somewhere in the host process, for as long as it lives.
+    Lent(&'static [AtomicU32]),
+}
+
+impl Words {
+    pub(super) fn own(words: Vec<AtomicU32>) -> Words {
+        Words::Own(Arc::new(words.into_boxed_slice()))
+    }
+}
+
+impl Default for Words {
+    fn default() -> Words {
+        Words::Lent(&[])
+    }
+}
+
+impl Deref for Words {
+    type Target = [AtomicU32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU32] {
+        match self {
+            Words::Own(words) => words,
+            Words::Lent(words) => words,
+        }
+    }
+}
+
+impl Memory {
+    /// Makes the first `bytes` bytes of `words` accessible at guest address `address`, outside the capacity;
+    /// [`Memory::free`] ends it. The address is a multiple of 8. `tracked`: nothing but launches, [`Memory::write`] and
+    /// what [`Memory::written`] tells changes the bytes, so that reads of those that nobody wrote are found where
+    /// [`Memory::track_writes`] asked for it. Otherwise all of them count as written.
+    ///
+    /// 64-bit atomics of kernels are atomic towards each other, and not towards the host's.
+    ///
+    /// # Errors
+    /// [`MapError`], as [`Memory::map`] gives it; [`MapError::Host`] when `words` has fewer bytes.
+    pub fn lend(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        words: &'static [AtomicU32],
+        tracked: bool,
+    ) -> Result<(), MapError> {
+        let short = MapError::Host { bytes };
+        let count = usize::try_from(bytes.div_ceil(4)).map_err(|_| short)?;
+        let words = words.get(..count).ok_or(short)?;
+        let at = self.claim(address, bytes)?;
+        let shadow = match tracked {
+            true => self.new_shadow(4 * count).ok_or(short)?,
+            false => None,
+        };
+        self.insert_mapped(at, address, bytes, Words::Lent(words), shadow);
+        Ok(())
+    }
+
+    /// The host wrote a range of lent memory by itself. What lies outside of allocations is left out.
+    pub fn written(&self, address: u64, bytes: u64) {
+        self.mark_written(address, bytes, &mut Cursor::default());
+    }
+
+    /// The host copied a range to another by itself: of lent memory, where that is. Bytes that nobody wrote stay so.
+    pub fn copied(&self, target: u64, source: u64, bytes: u64) {
+        self.copy_written(target, source, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::memory::tests::bytes;
+
+    const AT: u64 = 0x7f00_0000_1000;
+
+    fn words(count: usize) -> &'static [AtomicU32] {
+        let mut words = Vec::new();
+        words.resize_with(count, AtomicU32::default);
+        words.leak()
+    }
+
+    #[test]
+    fn the_host_and_the_device_see_each_others_stores_at_once() {
+        let mut memory = Memory::new(0);
+        let lent = words(4);
+        memory.lend(AT, 14, lent, false).unwrap();
+        memory.write(AT + 4, &7_u32.to_le_bytes()).unwrap();
+        assert_eq!(lent[1].load(Relaxed), 7);
+        lent[2].store(8, Relaxed);
+        assert_eq!(bytes(&memory, AT + 8, 4), [8, 0, 0, 0]);
+        memory.read(AT + 13, &mut [0; 2]).unwrap_err();
+        memory.free(AT).unwrap();
+        memory.read(AT, &mut [0]).unwrap_err();
+        memory.lend(AT, 17, lent, false).unwrap_err();
+    }
+
+    #[test]
+    fn a_range_is_found_where_smaller_ones_were_freed() {
+        let mut memory = Memory::new(0);
+        let lent = words(16);
+        for at in [16, 48] {
+            memory.lend(AT + at, 8, lent, false).unwrap();
+            memory.free(AT + at).unwrap();
+        }
+        memory.lend(AT, 64, lent, false).unwrap();
+        memory.write(AT + 20, &[1; 40]).unwrap();
+        assert_eq!(bytes(&memory, AT + 48, 8), [1; 8]);
+    }
+
+    #[test]
+    fn what_the_host_wrote_unseen_is_unwritten_until_it_says_so() {
+        let mut memory = Memory::new(0);
+        memory.track_writes();
+        memory.lend(AT, 16, words(4), true).unwrap();
+        memory.lend(AT + 64, 16, words(4), true).unwrap();
+        memory.lend(AT + 128, 16, words(4), false).unwrap();
+        let unwritten = |at: u64, len: u64| memory.first_unwritten(AT + at, len, &mut Cursor::default());
+        assert!(unwritten(0, 4).is_some());
+        memory.written(AT, 4);
+        assert!(unwritten(0, 4).is_none() && unwritten(0, 8).is_some());
+        memory.copied(AT + 64, AT, 8);
+        assert!(unwritten(64, 4).is_none() && unwritten(64, 8).is_some());
+        assert!(unwritten(128, 16).is_none());
+    }
+}

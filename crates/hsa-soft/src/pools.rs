@@ -1,0 +1,338 @@
+//! Memory pools: host memory that running kernels read and write at the same address.
+//!
+//! All blocks lie in the arena, apart from each other, so that an access out of bounds shows. Freed addresses are used again
+//! only when the arena's end is reached. Memory that the program locks stays where it is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gfx_emu::{Access, Memory};
+
+use crate::host::{self, Arena, PAGE};
+use crate::status::{Answer, Status};
+
+/// Addresses between two blocks that belong to neither.
+const GAP: u64 = 64 * 1024;
+/// Bytes after a block that kernels may read too, unless the sanitizer watches: compilers load 16 bytes where 12 are left.
+const SLACK: u64 = 64;
+
+/// Where an allocation is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pool {
+    /// Host memory for arguments, staging, pinned and managed buffers.
+    HostFine,
+    /// Other host memory.
+    HostCoarse,
+    /// Memory of the software card with this number, which the host reaches by copies.
+    Device(usize),
+    /// The LDS of that card's workgroups, of which programs ask the size.
+    Lds(usize),
+}
+
+impl Pool {
+    const HOST_FINE: u64 = 0x100;
+    const HOST_COARSE: u64 = 0x101;
+    const DEVICE: u64 = 0x200;
+    const LDS: u64 = 0x300;
+
+    pub(crate) fn handle(self) -> u64 {
+        match self {
+            Pool::HostFine => Pool::HOST_FINE,
+            Pool::HostCoarse => Pool::HOST_COARSE,
+            Pool::Device(card) => Pool::DEVICE + card as u64,
+            Pool::Lds(card) => Pool::LDS + card as u64,
+        }
+    }
+
+    /// The pool of a handle, where there are `cards` cards.
+    pub(crate) fn of(handle: u64, cards: usize) -> Answer<Pool> {
+        let devices = (0..cards).flat_map(|card| [Pool::Device(card), Pool::Lds(card)]);
+        [Pool::HostFine, Pool::HostCoarse]
+            .into_iter()
+            .chain(devices)
+            .find(|pool| pool.handle() == handle)
+            .ok_or(Status::InvalidMemoryPool)
+    }
+
+    /// HSA's flags: 1 for arguments, 2 fine-grained, 4 coarse-grained.
+    pub(crate) fn flags(self) -> u32 {
+        match self {
+            Pool::HostFine => 1 | 2,
+            Pool::HostCoarse | Pool::Device(_) => 4,
+            Pool::Lds(_) => 0,
+        }
+    }
+}
+
+/// One allocation.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// Bytes asked for.
+    size: u64,
+    /// Bytes of whole pages.
+    pages: u64,
+    pool: Pool,
+    /// What the program keeps with it.
+    user_data: u64,
+}
+
+/// What is known of an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Known {
+    /// Of an allocation: its base, size, pool, and what the program keeps with it.
+    Block(u64, u64, Pool, u64),
+    /// Of memory that the program locked: its first page's address, and bytes.
+    Locked(u64, u64),
+    /// Nothing.
+    Unknown,
+}
+
+/// The memory of all cards and what the host shares with them.
+#[derive(Debug)]
+pub(crate) struct Pools {
+    arena: Arena,
+    /// What kernels see. A launch keeps the version that it began with.
+    memory: Arc<Memory>,
+    blocks: BTreeMap<u64, Block>,
+    /// Where the next block goes.
+    next: u64,
+    /// Bytes that each card has, and those in use.
+    capacity: u64,
+    used: Vec<u64>,
+    /// Memory of the device is exact and watched.
+    sanitize: bool,
+    /// Ranges that the program locked: address and bytes, the same one perhaps more than once.
+    locks: Vec<(u64, u64)>,
+    /// Pages of them that kernels see, by their first address.
+    shared: BTreeMap<u64, u64>,
+}
+
+impl Pools {
+    pub(crate) fn new(arena: Arena, cards: usize, capacity: u64, sanitize: bool) -> Pools {
+        let mut memory = Memory::new(0);
+        if sanitize {
+            memory.track_writes();
+        }
+        host::expose(arena);
+        Pools {
+            arena,
+            memory: Arc::new(memory),
+            blocks: BTreeMap::new(),
+            next: arena.base().next_multiple_of(PAGE) + GAP,
+            capacity,
+            used: vec![0; cards],
+            sanitize,
+            locks: Vec::new(),
+            shared: BTreeMap::new(),
+        }
+    }
+
+    /// What kernels see at the moment.
+    pub(crate) fn view(&self) -> Arc<Memory> {
+        Arc::clone(&self.memory)
+    }
+
+    /// Bytes of a card that are free.
+    pub(crate) fn available(&self, card: usize) -> u64 {
+        self.capacity - self.used.get(card).copied().unwrap_or(self.capacity)
+    }
+
+    /// Allocates `size` bytes, aligned to a page.
+    pub(crate) fn allocate(&mut self, pool: Pool, size: u64) -> Answer<u64> {
+        if size == 0 {
+            return Err(Status::InvalidArgument);
+        }
+        if matches!(pool, Pool::Lds(_)) {
+            return Err(Status::InvalidAllocation);
+        }
+        if size > self.arena.size() {
+            return Err(Status::OutOfResources);
+        }
+        if let Pool::Device(card) = pool
+            && size > self.available(card)
+        {
+            return Err(Status::OutOfResources);
+        }
+        let watched = self.sanitize && matches!(pool, Pool::Device(_));
+        let pages = (size + SLACK).next_multiple_of(PAGE);
+        let reached = if watched { size } else { pages };
+        let address = self.place(pages + GAP).ok_or(Status::OutOfResources)?;
+        let words = self.arena.words(address, reached).ok_or(Status::OutOfResources)?;
+        let memory = Arc::make_mut(&mut self.memory);
+        memory
+            .lend(address, reached, words, watched)
+            .map_err(|_| Status::OutOfResources)?;
+        let block = Block {
+            size,
+            pages,
+            pool,
+            user_data: 0,
+        };
+        self.blocks.insert(address, block);
+        if let Pool::Device(card) = pool {
+            self.used[card] += size;
+        }
+        Ok(address)
+    }
+
+    /// An address with `room` bytes that no block has.
+    fn place(&mut self, room: u64) -> Option<u64> {
+        let end = self.arena.base() + self.arena.size();
+        if let Some(next) = self.next.checked_add(room).filter(|next| *next <= end) {
+            return Some(std::mem::replace(&mut self.next, next));
+        }
+        let mut free = self.arena.base().next_multiple_of(PAGE) + GAP;
+        for (base, block) in &self.blocks {
+            if base.saturating_sub(free) >= room {
+                break;
+            }
+            free = base + block.pages + GAP;
+        }
+        (free.checked_add(room)? <= end).then_some(free)
+    }
+
+    /// Frees the allocation that starts at `address`.
+    pub(crate) fn free(&mut self, address: u64) -> Answer<()> {
+        let block = self.blocks.remove(&address).ok_or(Status::InvalidAllocation)?;
+        let freed = Arc::make_mut(&mut self.memory).free(address);
+        if let Pool::Device(card) = block.pool {
+            self.used[card] -= block.size;
+        }
+        self.arena.discard(address, block.pages);
+        freed.map_err(|_| Status::InvalidAllocation)
+    }
+
+    /// What an address belongs to.
+    pub(crate) fn known(&self, address: u64) -> Known {
+        let block = self.blocks.range(..=address).next_back();
+        if let Some((base, block)) = block.filter(|(base, block)| address - **base < block.pages) {
+            return Known::Block(*base, block.size, block.pool, block.user_data);
+        }
+        let shared = self.shared.range(..=address).next_back();
+        match shared.filter(|(base, bytes)| address - **base < **bytes) {
+            Some((base, bytes)) => Known::Locked(*base, *bytes),
+            None => Known::Unknown,
+        }
+    }
+
+    /// Keeps a word of the program with an allocation.
+    pub(crate) fn keep(&mut self, address: u64, user_data: u64) -> Answer<()> {
+        let block = self.blocks.get_mut(&address).ok_or(Status::InvalidArgument)?;
+        block.user_data = user_data;
+        Ok(())
+    }
+
+    /// Shares memory of the program with kernels.
+    ///
+    /// # Safety
+    /// The memory stays as it is until [`Pools::unlock`].
+    #[expect(unsafe_code, reason = "the caller promises what host::locked needs")]
+    pub(crate) unsafe fn lock(&mut self, address: u64, bytes: u64) -> Answer<()> {
+        let end = address.checked_add(bytes).filter(|end| *end < 1 << 47);
+        if bytes == 0 || address < PAGE || end.is_none() {
+            return Err(Status::InvalidArgument);
+        }
+        self.locks.push((address, bytes));
+        // SAFETY: every range in `locks` is one that a caller made this promise for.
+        unsafe { self.share() }
+    }
+
+    /// Ends a lock. Memory that was not locked is left alone.
+    #[expect(unsafe_code, reason = "the ranges that stay are locked still")]
+    pub(crate) fn unlock(&mut self, address: u64) -> Answer<()> {
+        let Some(index) = self.locks.iter().rposition(|(start, _)| *start == address) else {
+            return Ok(());
+        };
+        self.locks.remove(index);
+        // SAFETY: the ranges that are left were locked, and are not unlocked yet.
+        unsafe { self.share() }
+    }
+
+    /// Makes the locked pages, and no others, accessible.
+    ///
+    /// # Safety
+    /// All ranges in `locks` can be read and written.
+    #[expect(unsafe_code, reason = "makes slices of locked memory")]
+    unsafe fn share(&mut self) -> Answer<()> {
+        let mut ranges: Vec<(u64, u64)> = self
+            .locks
+            .iter()
+            .filter(|(start, bytes)| !self.arena.holds(*start, *bytes))
+            .map(|(start, bytes)| (start / PAGE * PAGE, (start + bytes).next_multiple_of(PAGE)))
+            .collect();
+        ranges.sort_unstable();
+        let mut wanted: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut last: Option<(u64, u64)> = None;
+        for (start, end) in ranges {
+            let (first, to) = match last {
+                Some((first, to)) if start <= to => (first, to.max(end)),
+                _ => (start, end),
+            };
+            wanted.insert(first, to - first);
+            last = Some((first, to));
+        }
+        if wanted == self.shared {
+            return Ok(());
+        }
+        let memory = Arc::make_mut(&mut self.memory);
+        for (start, bytes) in &self.shared {
+            if wanted.get(start) != Some(bytes) {
+                memory.free(*start).map_err(|_| Status::Error)?;
+            }
+        }
+        for (start, bytes) in &wanted {
+            if self.shared.get(start) != Some(bytes) {
+                // SAFETY: the pages hold memory that is locked; a page is accessible as a whole.
+                let words = unsafe { host::locked(*start, *bytes) };
+                memory
+                    .lend(*start, *bytes, words, false)
+                    .map_err(|_| Status::OutOfResources)?;
+            }
+        }
+        self.shared = wanted;
+        Ok(())
+    }
+
+    /// Refuses a range that leaves its allocation, or cannot be an address.
+    pub(crate) fn check(&self, address: u64, bytes: u64) -> Answer<()> {
+        let end = address.checked_add(bytes).filter(|end| *end < 1 << 47);
+        if address < PAGE || end.is_none() {
+            return Err(Status::InvalidArgument);
+        }
+        let starts_inside = self.arena.holds(address, 1);
+        if starts_inside && self.memory.check(address, bytes, Access::Load).is_err() {
+            return Err(Status::InvalidAllocation);
+        }
+        Ok(())
+    }
+
+    /// Copies bytes between allocations and the program's memory; the ranges may overlap.
+    ///
+    /// # Safety
+    /// What lies outside of allocations can be read and written.
+    #[expect(unsafe_code, reason = "the caller promises what host::copy needs")]
+    pub(crate) unsafe fn copy(&self, target: u64, source: u64, bytes: u64) -> Answer<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.check(target, bytes)?;
+        self.check(source, bytes)?;
+        // SAFETY: allocations were checked; for the rest the caller promises.
+        unsafe { host::copy(target, source, bytes) };
+        if self.sanitize && self.arena.holds(target, bytes) {
+            if self.arena.holds(source, bytes) {
+                self.memory.copied(target, source, bytes);
+            } else {
+                self.memory.written(target, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The host wrote a range by itself.
+    pub(crate) fn written(&self, address: u64, bytes: u64) {
+        if self.sanitize {
+            self.memory.written(address, bytes);
+        }
+    }
+}

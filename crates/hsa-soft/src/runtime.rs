@@ -1,0 +1,106 @@
+//! The one runtime of the process: its cards, its memory, and what was asked for in the environment.
+
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use gfx_emu::{LaunchOptions, Target};
+use rocm_env::Card;
+
+use crate::host;
+use crate::loader::Loader;
+use crate::pools::{Pool, Pools};
+use crate::report;
+use crate::signal::Signal;
+use crate::status::{Answer, Status};
+
+/// Everything that outlives a call.
+#[derive(Debug)]
+pub(crate) struct Runtime {
+    pub(crate) cards: Vec<Card>,
+    /// Bytes that each card has.
+    pub(crate) capacity: u64,
+    pub(crate) options: LaunchOptions,
+    pools: Mutex<Pools>,
+    loader: Mutex<Loader>,
+}
+
+static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+static COMPLAINED: AtomicBool = AtomicBool::new(false);
+
+/// Makes the runtime where there is none yet.
+pub(crate) fn init() -> Answer<&'static Runtime> {
+    match RUNTIME.get_or_init(Runtime::new) {
+        Ok(runtime) => Ok(runtime),
+        Err(why) => {
+            if !COMPLAINED.swap(true, SeqCst) {
+                report::say(why);
+            }
+            Err(Status::Error)
+        }
+    }
+}
+
+/// The runtime that [`init`] made.
+pub(crate) fn get() -> Answer<&'static Runtime> {
+    match RUNTIME.get() {
+        Some(Ok(runtime)) => Ok(runtime),
+        _ => Err(Status::NotInitialized),
+    }
+}
+
+/// The processor of a card.
+pub(crate) fn target(card: Card) -> Target {
+    match card {
+        Card::Gfx1100 => Target::Gfx1100,
+        Card::Gfx942 => Target::Gfx942,
+        Card::Gfx90a => Target::Gfx90a,
+    }
+}
+
+impl Runtime {
+    fn new() -> Result<Runtime, String> {
+        let unknown = |error: rocm_env::UnknownValue| error.to_string();
+        let cards = match &*rocm_env::SOFT_DEVICES.get().map_err(unknown)?.0 {
+            [] => vec![*rocm_env::SOFT_TARGET.get().map_err(unknown)?],
+            cards => cards.to_vec(),
+        };
+        let capacity = rocm_env::SOFT_MEMORY.get().map_err(unknown)?.0;
+        let sanitize = *rocm_env::SANITIZE.get().map_err(unknown)? == rocm_env::Switch::On;
+        report::begin(&cards, sanitize)?;
+        let arena = host::arena().ok_or(
+            "the host gives this process no range of addresses for device memory; a limit of its address space (ulimit -v) does that",
+        )?;
+        Ok(Runtime {
+            pools: Mutex::new(Pools::new(arena, cards.len(), capacity, sanitize)),
+            loader: Mutex::default(),
+            cards,
+            capacity,
+            options: LaunchOptions {
+                sanitize,
+                ..LaunchOptions::default()
+            },
+        })
+    }
+
+    pub(crate) fn pools(&self) -> MutexGuard<'_, Pools> {
+        // A panic in between leaves a block too many at worst.
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn loader(&self) -> MutexGuard<'_, Loader> {
+        // One insertion or removal at a time: a panic cannot leave it half done.
+        self.loader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn signal(&self, value: i64, doorbell: bool) -> Answer<Signal> {
+        Signal::new(value, doorbell, |bytes| {
+            self.pools().allocate(Pool::HostFine, bytes)
+        })
+    }
+}
+
+/// Nanoseconds of the clock that timestamps have.
+pub(crate) fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
