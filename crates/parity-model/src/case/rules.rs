@@ -151,6 +151,13 @@ impl Case {
                     shape_text(&arg.shape)
                 ),
             })?;
+            if !is_small(&plan.base_shape) {
+                return Err(format!(
+                    "the storage of {}, {}, has more than {MOST_ELEMENTS} elements",
+                    arg.layout,
+                    shape_text(&plan.base_shape)
+                ));
+            }
             if *role == Role::Data {
                 base_shapes.push(plan.base_shape);
             }

@@ -58,7 +58,7 @@ impl LayoutWord {
         layouts.chain([LayoutWord::Strided]).collect()
     }
 
-    /// The word that `finding.toml` uses.
+    /// The word that `finding.toml` uses; of a view that is spelled out, what its text begins with.
     pub const fn name(self) -> &'static str {
         match self {
             LayoutWord::Is(layout) => layout.name(),
@@ -72,6 +72,15 @@ impl LayoutWord {
             LayoutWord::Strided => case
                 .plan(argument)
                 .is_some_and(|plan| !plan.strided().is_contiguous()),
+        }
+    }
+}
+
+impl Display for LayoutWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LayoutWord::Is(layout) => layout.fmt(f),
+            LayoutWord::Strided => f.pad(self.name()),
         }
     }
 }
@@ -230,7 +239,7 @@ fn table<K: Display, V>(map: &BTreeMap<K, V>, value: impl Fn(&V) -> String) -> S
 /// The keys of a row, as `finding.toml` has them: `op = ["relu"], values = ["nan"]`.
 impl Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |words: &Vec<LayoutWord>| quoted(words.iter().map(|word| word.name()));
+        let words = |words: &Vec<LayoutWord>| quoted(words);
         let extent = |extent: &Option<usize>| extent.map_or("\"*\"".to_owned(), |extent| extent.to_string());
         let shapes = |shapes: &Vec<Vec<Option<usize>>>| {
             bare(shapes.iter().map(|shape| bare(shape.iter().map(extent))))
