@@ -62,28 +62,22 @@ pub(crate) fn cost(case: &Case) -> usize {
     let output = infer(case.op, &case.params, &shapes).map_or(0, |shapes| elements(&shapes.output));
     let inputs: usize = shapes.iter().map(|shape| elements(shape)).sum();
     let weight = if case.op.family() == Family::Grad { 8 } else { 2 };
+    let longest = shapes.iter().filter_map(|shape| shape.last()).copied().max();
+    let longest = longest.unwrap_or(1).min(64);
+    let name = case.op.name();
+    // Each output of a convolution is a sum over the kernel without the output's channels.
+    let taps = || {
+        let channels = shapes[1].get(usize::from(name.contains("transpose")));
+        4 * elements(shapes[1]) / channels.copied().unwrap_or(1).max(1)
+    };
     let inner = match case.op {
         Op::Matmul(_) | Op::Quantized(_) => shapes[0].last().copied().unwrap_or(1),
-        Op::Conv(_) => elements(shapes[1]) / shapes[1].first().copied().unwrap_or(1).max(1),
-        Op::Layers(_) => {
-            8 * shapes
-                .iter()
-                .filter_map(|shape| shape.last())
-                .copied()
-                .max()
-                .unwrap_or(1)
-                .min(64)
-        }
-        Op::Grad(_) => {
-            1 + shapes
-                .iter()
-                .filter_map(|shape| shape.last())
-                .copied()
-                .max()
-                .unwrap_or(1)
-                .min(64)
-        }
+        Op::Conv(_) | Op::Layers(_) | Op::Grad(_) if name.contains("conv") => taps(),
+        Op::Layers(_) => 8 * longest,
+        Op::Grad(_) | Op::Conv(_) => 1 + longest,
         Op::Pool(_) => (case.params[0] * case.params[1]) as usize,
+        // candle multiplies with a triangle.
+        Op::Reduce(Reduce::CumSum, _) => shapes[0].iter().copied().max().unwrap_or(1),
         Op::Unary(_)
         | Op::Binary(_)
         | Op::Broadcast(_)

@@ -87,8 +87,7 @@ pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
             let x = channelled(2, channels, draw);
             (vec![eps(draw)], vec![x, list.clone(), list])
         }
-        Layers::RopeSlow => rope(false, draw),
-        Layers::RopeISlow => {
+        Layers::RopeSlow | Layers::RopeISlow => {
             let (params, mut shapes) = rope(false, draw);
             for angles in &mut shapes[1..] {
                 angles.drain(..angles.len() - 2);

@@ -4,7 +4,7 @@ use super::check::no_second_form;
 use super::{Case, Check, join, shape_text};
 use crate::float::int_range;
 use crate::op::Role;
-use crate::{DType, Layout};
+use crate::{DType, Layout, ValueSet};
 
 /// No tensor of a case has more elements: what a text says must not make the program run out of memory.
 const MOST_ELEMENTS: usize = 1 << 32;
@@ -161,6 +161,16 @@ impl Case {
             if *role == Role::Data {
                 base_shapes.push(plan.base_shape);
             }
+        }
+        // Of a case that is to be refused each argument may have a dtype of its own.
+        let floats = |wanted: bool| self.args.iter().any(|arg| arg.dtype.is_float() == wanted);
+        let mixed = match self.values {
+            ValueSet::Extremes => floats(true),
+            ValueSet::Special => self.data().any(|arg| !arg.dtype.is_float()),
+            _ => false,
+        };
+        if mixed {
+            return Err(format!("`{}` is not for every dtype of the arguments", self.values));
         }
         let contiguous = self.data().all(|arg| arg.layout == Layout::Contiguous);
         let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();
