@@ -19,6 +19,8 @@ pub(crate) struct Draw {
     rng: ChaCha8Rng,
     /// Elements that an argument may have.
     pub(crate) budget: usize,
+    /// Whether extents may be 0.
+    pub(crate) empties: bool,
 }
 
 impl Draw {
@@ -31,6 +33,7 @@ impl Draw {
         let mut draw = Draw {
             rng: ChaCha8Rng::from_seed(key),
             budget: 0,
+            empties: true,
         };
         // Most bugs show in little; few need much, and much is slow.
         draw.budget = match draw.below(1000) {
@@ -71,7 +74,7 @@ impl Draw {
 
     /// An extent of at most `most`, seldom 0.
     pub(crate) fn extent(&mut self, most: usize) -> usize {
-        if self.chance(2) {
+        if self.chance(2) && self.empties {
             return 0;
         }
         self.positive(most)

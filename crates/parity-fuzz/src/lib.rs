@@ -15,7 +15,7 @@ pub use class::Class;
 
 use parity_model::op::Role;
 use parity_model::op::shape::infer;
-use parity_model::{Arg, Case, Check, DType, LimitSpec, Op, Refusal, Tier, ValueSet};
+use parity_model::{Arg, Case, Check, DType, Family, LimitSpec, Op, Tier, ValueSet};
 
 use draw::Draw;
 
@@ -79,7 +79,8 @@ impl Pool {
     fn dtype(&self, op: Op, draw: &mut Draw) -> Option<DType> {
         let asked = |dtype: &&DType| self.dtypes.is_empty() || self.dtypes.contains(dtype);
         // Now and then one for which the op means nothing: it is to be refused.
-        let list: Vec<DType> = match draw.chance(2) && op.block_format().is_none() {
+        let foreign = draw.chance(2) && spoil::refusals_are_said(op);
+        let list: Vec<DType> = match foreign {
             true => DType::ALL.iter().filter(asked).copied().collect(),
             false => op.dtypes().iter().filter(asked).copied().collect(),
         };
@@ -90,12 +91,16 @@ impl Pool {
     fn attempt(&self, op: Op, draw: &mut Draw) -> Option<Case> {
         let dtype = self.dtype(op, draw)?;
         let (mut params, mut shapes) = call::draw(op, draw);
-        if draw.chance(5) {
+        let spoiled = draw.chance(5);
+        if spoiled {
             spoil::spoil(op, &mut params, &mut shapes, draw);
         }
         let slices: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         let fits = infer(op, &params, &slices).is_ok();
-        let mixed = draw.chance(1) && op.arity() > 1;
+        if !fits && !spoiled {
+            return None;
+        }
+        let mixed = draw.chance(1) && spoil::mixes_are_refused(op);
         let ids = call::id_dtype(op, draw);
         let args: Vec<Arg> = shapes
             .into_iter()
@@ -127,6 +132,11 @@ impl Pool {
             tags: vec![],
         };
         self.ask(&mut case, fits, draw);
+        // Of nothing, nothing has to be refused.
+        let empty = case.args.iter().any(|arg| arg.shape.contains(&0));
+        if empty && case.check.refusal().is_some() || !call::is_plain(&case) {
+            return None;
+        }
         // What is too large to be judged quickly is drawn again.
         (call::cost(&case) <= call::MOST_WORK && case.check().is_ok()).then_some(case)
     }
@@ -142,7 +152,7 @@ impl Pool {
             Check::Invalid
         } else if !case.op.accepts(case.dtype) {
             Check::Unsupported
-        } else if first < 12 {
+        } else if first < 12 && case.op.family() != Family::Grad {
             Check::Layout
         } else if second < 8 {
             Check::Batch
@@ -153,11 +163,6 @@ impl Pool {
             case.check = Check::Value;
         }
     }
-}
-
-/// Whether a case is to be refused, for counts.
-pub fn refused(case: &Case) -> Option<Refusal> {
-    case.refusal()
 }
 
 /// The case of a number for which every draw failed; no filter leads here but one that leaves ops of impossible shapes alone.

@@ -4,7 +4,7 @@ use parity_model::Op;
 
 use crate::draw::Draw;
 
-/// Changes one thing. What comes out may still be a call.
+/// Changes one thing, where what the op does not take is to be refused. What comes out may still be a call.
 pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw: &mut Draw) {
     if !refusals_are_said(op) {
         return;
@@ -13,7 +13,8 @@ pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw:
     match draw.below(4) {
         0 if !params.is_empty() => {
             let at = draw.below(params.len());
-            params[at] += draw.number(&[1.0, -1.0, 2.0, 7.0]);
+            // candle counts in `usize`: what is negative is no call.
+            params[at] += draw.number(&[1.0, 2.0, 7.0]);
         }
         1 if shapes[which].len() > 1 => {
             let at = draw.below(shapes[which].len());
@@ -39,12 +40,29 @@ pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw:
 /// Whether all that the op's rule in the table leaves out is to be refused by a backend as well. Rules of the others are
 /// narrower than their functions in candle, so that more calls have an answer than the table knows: a case would ask for a
 /// refusal of what means something.
-fn refusals_are_said(op: Op) -> bool {
+pub(crate) fn refusals_are_said(op: Op) -> bool {
     match op {
         Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => true,
         Op::Reduce(..) | Op::Indexing(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Sort(_) => true,
         Op::Nn(_) | Op::Upsample(_) => true,
         // Shapes that are made of parameters, layers that broadcast their weights, and tapes of both.
         Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => false,
+    }
+}
+
+/// Whether data of two dtypes goes against the op.
+pub(crate) fn mixes_are_refused(op: Op) -> bool {
+    match op {
+        Op::Binary(_) | Op::Broadcast(_) | Op::Where(_) | Op::Matmul(_) | Op::Conv(_) => true,
+        Op::Unary(_)
+        | Op::Cast(_)
+        | Op::Reduce(..)
+        | Op::Indexing(_)
+        | Op::Pool(_)
+        | Op::Sort(_)
+        | Op::Nn(_) => false,
+        Op::Upsample(_) | Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => {
+            false
+        }
     }
 }

@@ -467,7 +467,9 @@ impl ValueSet {
                 }
                 // What is made of these ops, layers and gradients, has no rule for it.
                 if *self == ValueSet::IdsNone && op.family() != crate::Family::Indexing {
-                    return Err(format!("`{self}` is for ops of indexing, not for {op}: use ids_beyond"));
+                    return Err(format!(
+                        "`{self}` is for ops of indexing, not for {op}: use ids_beyond"
+                    ));
                 }
             }
         }

@@ -36,7 +36,11 @@ fn kernel(dims: usize, draw: &mut Draw) -> Vec<usize> {
 
 /// The batch: one, few, none.
 fn batch(draw: &mut Draw) -> usize {
-    if draw.chance(2) { 0 } else { draw.between(1, 3) }
+    if draw.chance(2) && draw.empties {
+        0
+    } else {
+        draw.between(1, 3)
+    }
 }
 
 pub(super) fn convolution(dims: usize, draw: &mut Draw) -> Call {

@@ -104,8 +104,16 @@ impl Case {
         let Some(bad) = self.values.bad_id(bound.unwrap_or(0)) else {
             return Ok(());
         };
-        let ids = self.args.iter().zip(self.op.roles());
-        for (arg, _) in ids.filter(|(_, role)| **role == Role::Index) {
+        let ids = self.args.iter().zip(self.op.roles()).enumerate();
+        for (i, (arg, _)) in ids.filter(|(_, (_, role))| **role == Role::Index) {
+            if !self.shows_middle(i) {
+                return Err(format!(
+                    "`{}` puts its id into the middle of the storage, which {} of {} does not show",
+                    self.values,
+                    arg.layout,
+                    shape_text(&arg.shape)
+                ));
+            }
             // The largest number means "none", which is no mistake.
             let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
             if !held || arg.shape.contains(&0) {
@@ -118,6 +126,21 @@ impl Case {
             }
         }
         Ok(())
+    }
+
+    /// Whether the view of argument `i` has the element in the middle of its storage.
+    fn shows_middle(&self, i: usize) -> bool {
+        let Some(plan) = self.plan(i) else { return true };
+        let middle = plan.base_shape.iter().product::<usize>() / 2;
+        let count: usize = plan.base_shape.iter().product();
+        // The places as numbers, seen through the view.
+        let base = crate::HostTensor {
+            dtype: DType::I64,
+            shape: plan.base_shape.clone(),
+            bytes: (0..count as u64).flat_map(u64::to_le_bytes).collect(),
+        };
+        let shown = plan.gather(&base);
+        (0..shown.len()).any(|at| shown.bits(at) == middle as u64)
     }
 
     /// Whether there is a second form to compare with.
@@ -170,7 +193,10 @@ impl Case {
             _ => false,
         };
         if mixed {
-            return Err(format!("`{}` is not for every dtype of the arguments", self.values));
+            return Err(format!(
+                "`{}` is not for every dtype of the arguments",
+                self.values
+            ));
         }
         let contiguous = self.data().all(|arg| arg.layout == Layout::Contiguous);
         let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();

@@ -49,13 +49,19 @@ pub enum LayoutWord {
     Is(Layout),
     /// Whatever the layout, the elements do not follow one another in row-major order.
     Strided,
+    /// Whatever the layout, the first element is not the first one of the storage.
+    Inside,
+    /// Whatever the layout, a dimension of several elements has stride 0.
+    Repeated,
 }
 
 impl LayoutWord {
     /// Every word.
     pub fn all() -> Vec<LayoutWord> {
         let layouts = Layout::ALL.into_iter().map(LayoutWord::Is);
-        layouts.chain([LayoutWord::Strided]).collect()
+        layouts
+            .chain([LayoutWord::Strided, LayoutWord::Inside, LayoutWord::Repeated])
+            .collect()
     }
 
     /// The word that `finding.toml` uses; of a view that is spelled out, what its text begins with.
@@ -63,15 +69,25 @@ impl LayoutWord {
         match self {
             LayoutWord::Is(layout) => layout.name(),
             LayoutWord::Strided => "strided",
+            LayoutWord::Inside => "inside",
+            LayoutWord::Repeated => "repeated",
         }
     }
 
     fn holds(self, case: &Case, argument: usize) -> bool {
         match self {
             LayoutWord::Is(layout) => case.args[argument].layout == layout,
-            LayoutWord::Strided => case
-                .plan(argument)
-                .is_some_and(|plan| !plan.strided().is_contiguous()),
+            LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated => {
+                let Some(view) = case.plan(argument).map(|plan| plan.strided()) else {
+                    return false;
+                };
+                let mut dims = view.dims.iter().zip(&view.strides);
+                match self {
+                    LayoutWord::Inside => view.offset > 0,
+                    LayoutWord::Repeated => dims.any(|(dim, stride)| *dim > 1 && *stride == 0),
+                    LayoutWord::Strided | LayoutWord::Is(_) => !view.is_contiguous(),
+                }
+            }
         }
     }
 }
@@ -80,7 +96,7 @@ impl Display for LayoutWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LayoutWord::Is(layout) => layout.fmt(f),
-            LayoutWord::Strided => f.pad(self.name()),
+            LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated => f.pad(self.name()),
         }
     }
 }
