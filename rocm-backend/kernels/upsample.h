@@ -71,7 +71,7 @@ PARITY_FN void upsample_bilinear(
         const auto value = [&](u32 row, u32 column) {
             const Place at = (Place(row) * Place(src.stride[2]) + Place(column) * Place(src.stride[3])) * bytes;
             // Integers are wider than f32.
-            if constexpr (IsInteger<T>::value) {
+            if constexpr (numeric::IsInteger<T>::value) {
                 return f64(element_at(inp, image + at));
             } else {
                 return f64(widen(element_at(inp, image + at)));
