@@ -5,6 +5,7 @@ mod copies;
 mod images;
 mod products;
 
+use parity_model::layout::Strided;
 use parity_model::op::shape::infer;
 use parity_model::op::{
     Binary, Copies, Differentiable, Grad, GradOnly, Indexing, Keep, Nn, Op, Quantized, Random, Reduce, Role,
@@ -356,8 +357,18 @@ fn quantized(op: Quantized, draw: &mut Draw) -> Call {
     (vec![], shapes)
 }
 
-/// Whether the parameters mean in the dtype what they say: a range is converted to it first.
+/// Whether the case means what it says: the ends of a range are converted to the dtype first.
 pub(crate) fn is_plain(case: &Case) -> bool {
+    if case.op == Op::Copies(Copies::Fill) {
+        // It is set in place: what repeats one element is set everywhere.
+        let repeats = |view: Strided| {
+            view.dims
+                .iter()
+                .zip(&view.strides)
+                .any(|(dim, stride)| *dim > 1 && *stride == 0)
+        };
+        return !case.plan(0).is_some_and(|plan| repeats(plan.strided()));
+    }
     let [start, end, step] = case.params[..] else {
         return true;
     };

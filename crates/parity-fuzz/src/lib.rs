@@ -91,7 +91,7 @@ impl Pool {
     fn attempt(&self, op: Op, draw: &mut Draw) -> Option<Case> {
         let dtype = self.dtype(op, draw)?;
         let (mut params, mut shapes) = call::draw(op, draw);
-        let spoiled = draw.chance(5);
+        let spoiled = draw.chance(5) && spoil::refusals_are_said(op);
         if spoiled {
             spoil::spoil(op, &mut params, &mut shapes, draw);
         }

@@ -46,6 +46,9 @@ const INTEGERS: [ValueSet; 5] = [
     ValueSet::Extremes,
 ];
 
+/// What the names of functions hold whose derivatives have a pole.
+const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
+
 /// A set that the op may be filled with; `fits` says that the shapes go by the op's rule.
 pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSet {
     if fits && op.roles().contains(&Role::Index) && draw.chance(6) {
@@ -75,6 +78,8 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
             },
             ValueSet::DivZero,
         ]),
+        // Numbers that f64 does not hold are interpolated with errors that no limit is derived for.
+        (_, false) if matches!(op, Op::Upsample(_)) && dtype == DType::I64 => *draw.pick(&INTEGERS[..3]),
         (_, false) => *draw.pick(&INTEGERS),
         (_, true) if is_elementwise(op) => *draw.pick(&FLOATS),
         // Logarithms of what is positive; a variance is.

@@ -135,6 +135,8 @@ mod gather_shorter_ids;
 mod gelu_erf_negative_tail;
 #[path = "../../../../findings/gelu-of-integers/repro.rs"]
 mod gelu_of_integers;
+#[path = "../../../../findings/grad-affine-by-zero/repro.rs"]
+mod grad_affine_by_zero;
 #[path = "../../../../findings/grad-conv1d-kernel/repro.rs"]
 mod grad_conv1d_kernel;
 #[path = "../../../../findings/grad-conv2d-uneven-width/repro.rs"]
