@@ -85,6 +85,10 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         // Logarithms of what is positive; a variance is.
         (_, true) if matches!(op, Op::Layers(Layers::BatchNormEval)) => uniform(0.5, 2.0),
         (_, true) if matches!(op, Op::Layers(Layers::BceWithLogit)) => uniform(0.05, 0.95),
+        // Where a derivative has a pole, its sign and what 0 times it is are nowhere said.
+        (_, true) if matches!(op, Op::Grad(_)) && POLES.iter().any(|pole| op.name().contains(pole)) => {
+            *draw.pick(&[uniform(0.5, 2.0), uniform(0.2, 0.9), uniform(0.25, 4.0)])
+        }
         (_, true) if matches!(op, Op::Grad(_)) => *draw.pick(&[
             uniform(0.5, 2.0),
             uniform(-1.0, 1.0),
