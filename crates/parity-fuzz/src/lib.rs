@@ -79,9 +79,15 @@ impl Pool {
     fn dtype(&self, op: Op, draw: &mut Draw) -> Option<DType> {
         let asked = |dtype: &&DType| self.dtypes.is_empty() || self.dtypes.contains(dtype);
         // Now and then one for which the op means nothing: it is to be refused.
-        let foreign = draw.chance(2) && spoil::refusals_are_said(op);
+        let foreign = draw.chance(2) && spoil::refusals_are_said(op) && op.family() != Family::Nn;
         let list: Vec<DType> = match foreign {
-            true => DType::ALL.iter().filter(asked).copied().collect(),
+            // What is made of parts in candle takes 8-bit floats wherever its parts do.
+            true => DType::ALL
+                .iter()
+                .filter(asked)
+                .filter(|dtype| **dtype != DType::F8E4M3)
+                .copied()
+                .collect(),
             false => op.dtypes().iter().filter(asked).copied().collect(),
         };
         (!list.is_empty()).then(|| *draw.pick(&list))

@@ -44,9 +44,11 @@ pub(crate) fn refusals_are_said(op: Op) -> bool {
     match op {
         Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => true,
         Op::Reduce(..) | Op::Indexing(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Sort(_) => true,
-        Op::Nn(_) | Op::Upsample(_) => true,
-        // Shapes that are made of parameters, layers that broadcast their weights, and tapes of both.
-        Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => false,
+        Op::Nn(_) => true,
+        // Flags that are counts here, shapes that are made of parameters, layers that broadcast their weights, tapes of both.
+        Op::Upsample(_) | Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => {
+            false
+        }
     }
 }
 
