@@ -94,6 +94,28 @@ def github(tools, parity, folder):
     return folder / "run.json", folder / "junit.xml"
 
 
+def nightly(tools, parity, folder):
+    """The hour of random cases, as a few hundred; then the same with no finding known, which must fail and pin cases."""
+    text = (RECIPES / "nightly.yml").read_text()
+    said = lint(tools, text)
+    expect(not said, f"actionlint on nightly.yml:\n{said}")
+    steps = yaml.safe_load(text)["jobs"]["fuzz"]["steps"]
+    script = next(step["run"] for step in steps if "fuzz" in step.get("run", ""))
+    script = script.replace("${{ github.run_number }}", "1").replace("--minutes 60", "--cases 300")
+    expect("${{" not in script, f"an expression without a stand-in: {script}")
+    for name, more, wanted in [("known", "--ops unary", 0), ("unknown", "--ops max --no-known", 100)]:
+        place = folder / name
+        place.mkdir(parents=True)
+        (place / "parity").symlink_to(parity)
+        (place / "op-specs").symlink_to(ROOT / "op-specs")
+        (place / "findings").symlink_to(ROOT / "findings")
+        code = shell(f"{script.rstrip()} {more}", place)
+        expect(code == wanted, f"nightly.yml, {name}: exit code {code}")
+        expect((place / "fuzz.journal").stat().st_size > 0, "the journal is empty")
+        pinned = list((place / "fuzz-specs").glob("*.toml"))
+        expect(bool(pinned) == (wanted == 100), f"{name}: {len(pinned)} specs are pinned")
+
+
 SBATCH = """#!/bin/bash
 # Runs a job at once, as Slurm would later: the tasks of an array one after another.
 set -euo pipefail
@@ -223,6 +245,8 @@ def main(parity, tools):
             junit(xml, record)
             schemas(parity, tools, record, xml)
             print(f"{name}: {len(results(record))} cases in {PARTS} parts, merged to the whole run")
+        nightly(tools, parity, scratch / "nightly")
+        print("nightly.yml: random cases pass with the findings, and fail and are pinned without them")
 
 
 main(*sys.argv[1:])

@@ -5,6 +5,7 @@ mod completions;
 mod diff;
 mod doctor;
 mod explain;
+mod fuzz;
 mod gate;
 mod golden;
 mod headroom;
@@ -70,6 +71,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),
         Command::Diff(args) => diff::diff(&args),
+        Command::Fuzz(args) => fuzz::fuzz(*args),
         Command::Golden(args) => golden::golden(args),
         Command::Gate(args) => gate::gate(&args),
         Command::Headroom(args) => headroom::headroom(&args),

@@ -70,7 +70,12 @@ PARITY_FN void upsample_bilinear(
         const Place image = pixel.image_at(src, bytes);
         const auto value = [&](u32 row, u32 column) {
             const Place at = (Place(row) * Place(src.stride[2]) + Place(column) * Place(src.stride[3])) * bytes;
-            return f64(widen(element_at(inp, image + at)));
+            // Integers are wider than f32.
+            if constexpr (numeric::IsInteger<T>::value) {
+                return f64(element_at(inp, image + at));
+            } else {
+                return f64(widen(element_at(inp, image + at)));
+            }
         };
         const f64 top = mixed(value(y.first, x.first), value(y.first, x.second), x.weight);
         const f64 bottom = mixed(value(y.second, x.first), value(y.second, x.second), x.weight);

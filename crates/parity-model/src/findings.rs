@@ -15,7 +15,7 @@ use crate::spec::SpecError;
 use crate::{Case, Verdict};
 
 /// The keys of a `finding.toml`.
-pub const FINDING_KEYS: [&str; 12] = [
+pub const FINDING_KEYS: [&str; 13] = [
     "title",
     "class",
     "backends",
@@ -27,6 +27,7 @@ pub const FINDING_KEYS: [&str; 12] = [
     "fix",
     "link",
     "matches",
+    "fuzz",
     "none_yet",
 ];
 
@@ -111,6 +112,9 @@ pub struct Finding {
     pub link: Option<String>,
     /// The cases that fail, and how.
     pub rows: Vec<Row>,
+    /// Cases outside of the specs that may fail for it: wider than the rows, which mean cases of the specs and no others.
+    /// `parity fuzz` alone goes by them, and a pass is no surprise.
+    pub drawn: Vec<Row>,
     /// Why no case of the specs shows the finding; given where there are no rows, and only there.
     pub none_yet: Option<String>,
 }
@@ -213,6 +217,18 @@ impl Findings {
             Some(known) if !verdict.fails_run() => (Verdict::UnexpectedPass, Some(known)),
             Some(_) | None => (verdict, None),
         }
+    }
+
+    /// The row that explains the failure of a random case: of those for the specs, or of those for drawn cases.
+    pub fn explain_drawn(&self, backend: &str, case: &Case, verdict: Verdict) -> Option<Known<'_>> {
+        let drawn = self
+            .findings
+            .iter()
+            .flat_map(|finding| finding.drawn.iter().map(move |row| Known { finding, row }));
+        let explains = |known: &Known<'_>| {
+            known.row.verdict == verdict && known.row.is_about(backend) && known.row.cases.matches(case)
+        };
+        self.rows().chain(drawn).find(explains)
     }
 
     /// An error for every row that matches none of `cases`, which are all cases of all specs.

@@ -3,8 +3,11 @@
 //! A layout never changes the values an op sees, only where they lie: the op on a view must give what the op on a
 //! contiguous copy of the view gives.
 
+mod view;
+
 use crate::HostTensor;
 use crate::op::UnknownName;
+pub use view::{MOST_DIMENSIONS, Place, View};
 
 /// How an argument lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +41,8 @@ pub enum Layout {
     BroadcastLast,
     /// One element, every stride 0.
     Scalar,
+    /// Any permutation, with room around dimensions, steps and repeats. No word of a list: it is spelled out.
+    View(View),
 }
 
 /// One view step, each a candle `Tensor` method of the same name.
@@ -72,7 +77,7 @@ pub struct ViewPlan {
 }
 
 impl Layout {
-    /// Every layout, in table order.
+    /// Every layout that has a name of its own, in table order.
     pub const ALL: [Layout; 14] = [
         Layout::Contiguous,
         Layout::Offset,
@@ -90,7 +95,7 @@ impl Layout {
         Layout::Scalar,
     ];
 
-    /// The word specs and ids use.
+    /// The word specs and ids use; of a [`View`], what all of them begin with.
     pub const fn name(self) -> &'static str {
         match self {
             Layout::Contiguous => "contiguous",
@@ -107,6 +112,7 @@ impl Layout {
             Layout::BroadcastMiddle => "broadcast_middle",
             Layout::BroadcastLast => "broadcast_last",
             Layout::Scalar => "scalar",
+            Layout::View(_) => "view",
         }
     }
 
@@ -123,6 +129,7 @@ impl Layout {
             Layout::BroadcastMiddle => "rank >= 3 and a second dimension >= 2",
             Layout::BroadcastLast => "rank >= 2 and a last dimension >= 2",
             Layout::Scalar => "rank >= 1 and at least 2 elements",
+            Layout::View(_) => "the view's rank, and 2 elements or more of each dimension that repeats",
         }
     }
 
@@ -204,6 +211,7 @@ impl Layout {
                 base_shape.clear();
                 vec![ViewStep::BroadcastAs(shape.to_vec())]
             }
+            Layout::View(view) => return view.plan(shape),
             Layout::Transposed
             | Layout::Reversed
             | Layout::Rotated
@@ -230,7 +238,10 @@ fn windows(shape: &[usize], of: impl Fn(usize) -> bool) -> Vec<ViewStep> {
 
 impl std::fmt::Display for Layout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
+        match self {
+            Layout::View(view) => view.fmt(f),
+            named => f.pad(named.name()),
+        }
     }
 }
 
@@ -238,6 +249,9 @@ impl std::str::FromStr for Layout {
     type Err = UnknownName;
 
     fn from_str(s: &str) -> Result<Self, UnknownName> {
+        if s.starts_with("view(") {
+            return s.parse().map(Layout::View);
+        }
         let layout = Layout::ALL.into_iter().find(|layout| layout.name() == s);
         layout.ok_or_else(|| UnknownName {
             what: "layout",
@@ -382,6 +396,7 @@ mod tests {
             Layout::BroadcastMiddle => at[1] = 0,
             Layout::BroadcastLast => at[last] = 0,
             Layout::Scalar => at.clear(),
+            Layout::View(_) => unreachable!("a view is no word of the list"),
         }
         at
     }

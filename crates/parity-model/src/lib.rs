@@ -23,7 +23,7 @@ pub mod verdict;
 
 pub use case::{Arg, BadCaseId, Case, CaseId, Check, LimitSpec, Parts, Tier};
 pub use dtype::DType;
-pub use layout::{Layout, ViewPlan, ViewStep};
+pub use layout::{Layout, Place, View, ViewPlan, ViewStep};
 pub use op::{Family, Op};
 pub use outcome::{Outcome, Refusal};
 pub use tensor::HostTensor;

@@ -135,7 +135,7 @@ pub struct CaseRecord {
 impl CaseRecord {
     /// The record of a case, one result a backend; `limit` says where its limit comes from.
     pub fn of(case: &Case, limit: String, results: Vec<CaseResult>) -> CaseRecord {
-        let layouts: Vec<_> = case.args.iter().map(|arg| arg.layout.name()).collect();
+        let layouts: Vec<_> = case.args.iter().map(|arg| arg.layout.to_string()).collect();
         CaseRecord {
             id: case.id().to_string(),
             family: case.op.family().name().to_owned(),

@@ -465,6 +465,12 @@ impl ValueSet {
                 if !op.roles().contains(&Role::Index) {
                     return Err(format!("`{self}` is for ops with ids, and `{op}` has none"));
                 }
+                // What is made of these ops, layers and gradients, has no rule for it.
+                if *self == ValueSet::IdsNone && op.family() != crate::Family::Indexing {
+                    return Err(format!(
+                        "`{self}` is for ops of indexing, not for {op}: use ids_beyond"
+                    ));
+                }
             }
         }
         let traps = !matches!(self, ValueSet::Nonzero { .. } | ValueSet::DivZero);

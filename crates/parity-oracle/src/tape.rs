@@ -395,7 +395,7 @@ impl<'t> Tensor<'t> {
 
     /// The mean of all elements, as a scalar.
     pub(crate) fn mean_all(self) -> Tensor<'t> {
-        let dims: Vec<usize> = (0..=self.last()).collect();
+        let dims: Vec<usize> = (0..self.shape().len()).collect();
         self.mean(&dims).reshaped(&[])
     }
 
@@ -409,7 +409,12 @@ impl<'t> Tensor<'t> {
     /// The greatest, or least, element of each row of places.
     pub(crate) fn extreme_of(self, shape: &[usize], rows: Vec<Vec<usize>>, least: bool) -> Tensor<'t> {
         let node = self.node();
-        let best = |row: &Vec<usize>| node.values[winners(&node.values, row, least)[0]];
+        // A NaN is the extreme of its row.
+        let nan = |at: &&usize| node.values[**at].mid.hi.is_nan();
+        let best = |row: &Vec<usize>| match row.iter().find(nan) {
+            Some(nan) => node.values[*nan],
+            None => node.values[winners(&node.values, row, least)[0]],
+        };
         let values = rows.iter().map(best).collect();
         self.push(shape, values, Step::Extreme(self.number, rows, least))
     }

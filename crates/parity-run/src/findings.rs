@@ -50,6 +50,15 @@ pub fn load(asked: Option<&Path>, spec_dir: &Path, all: &[Case]) -> Result<Findi
     checked.map_err(|errors| folders.sources.failure(errors))
 }
 
+/// Reads the findings of a directory, without a look at any spec: for cases that come from none.
+///
+/// # Errors
+/// A directory or a file that cannot be read, and everything that is wrong with the files.
+pub fn read(dir: &Path) -> Result<Findings, Error> {
+    let folders = Folders::read(dir, true)?;
+    folders.parse().map_err(|errors| folders.sources.failure(errors))
+}
+
 /// What is in a directory of findings, as text.
 #[derive(Default)]
 pub(crate) struct Folders {

@@ -18,6 +18,7 @@ use parity_model::{
     journal::{Header, JOURNAL_VERSION, Journal, Line},
     record::{CaseRecord, RECORD_VERSION, RunRecord},
 };
+use serde::Serialize;
 
 use crate::error::Error;
 
@@ -44,7 +45,7 @@ pub struct Open {
     name: String,
     file: File,
     /// Bytes of its whole lines, where it had some.
-    whole: u64,
+    whole: usize,
 }
 
 impl Book {
@@ -71,13 +72,9 @@ impl Book {
     /// # Errors
     /// A file that is not there, that holds no journal, or that another run writes to.
     pub fn resume(path: &Path) -> Result<Book, Error> {
-        let mut options = OpenOptions::new();
-        let mut open = Open::of(path, options.read(true).append(true), Error::read)?;
-        let mut text = Vec::new();
-        let read = open.file.read_to_end(&mut text);
-        read.map_err(Error::read(path))?;
+        let (mut open, text) = Open::old(path)?;
         let (journal, whole) = parse(&open.name, &text)?;
-        open.whole = whole as u64;
+        open.whole = whole;
         Ok(Book::Old(open, Box::new(journal)))
     }
 }
@@ -102,6 +99,30 @@ impl Open {
     fn failed(&self, error: io::Error) -> Error {
         Error::write(&self.name)(error)
     }
+
+    /// The file of lines to go on with, and its bytes.
+    pub(crate) fn old(path: &Path) -> Result<(Open, Vec<u8>), Error> {
+        let mut options = OpenOptions::new();
+        let mut open = Open::of(path, options.read(true).append(true), Error::read)?;
+        let mut text = Vec::new();
+        let read = open.file.read_to_end(&mut text);
+        read.map_err(Error::read(path))?;
+        Ok((open, text))
+    }
+
+    /// Cuts off what is behind the whole lines: a torn line would make the next one a part of it.
+    pub(crate) fn cut(&self, whole: usize) -> Result<(), Error> {
+        let cut = self.file.set_len(whole as u64);
+        cut.map_err(|error| self.failed(error))
+    }
+
+    /// Writes a line in one piece.
+    pub(crate) fn line(&mut self, line: &impl Serialize) -> Result<(), Error> {
+        let mut text = serde_json::to_vec(line)
+            .map_err(|error| Error::Internal(format!("a line has no JSON form: {error}")))?;
+        text.push(b'\n');
+        self.file.write_all(&text).map_err(|error| self.failed(error))
+    }
 }
 
 /// Keeps a run's lines, in memory and in its file. A line that cannot be written stops the run.
@@ -125,13 +146,11 @@ impl Ledger {
         let (journal, open) = match book {
             Book::None => (Journal::new(header), None),
             Book::New(mut open) => {
-                write(&mut open, &Line::Journal(Box::new(header.clone())))?;
+                open.line(&Line::Journal(Box::new(header.clone())))?;
                 (Journal::new(header), Some(open))
             }
             Book::Old(open, journal) => {
-                // A torn line would make the next one a part of it.
-                let cut = open.file.set_len(open.whole);
-                cut.map_err(|error| open.failed(error))?;
+                open.cut(open.whole)?;
                 (*journal, Some(open))
             }
         };
@@ -191,7 +210,7 @@ impl Ledger {
         if lines.failure.is_some() {
             return;
         }
-        let written = lines.open.as_mut().map_or(Ok(()), |open| write(open, &line));
+        let written = lines.open.as_mut().map_or(Ok(()), |open| open.line(&line));
         let kept = written.and_then(|()| {
             let kept = lines.journal.push(line);
             kept.map_err(|error| Error::Internal(format!("the journal is mistaken: {error}")))
@@ -201,14 +220,6 @@ impl Ledger {
             self.stop.request();
         }
     }
-}
-
-/// Writes a line in one piece.
-fn write(open: &mut Open, line: &Line) -> Result<(), Error> {
-    let mut text = serde_json::to_vec(line)
-        .map_err(|error| Error::Internal(format!("a line has no JSON form: {error}")))?;
-    text.push(b'\n');
-    open.file.write_all(&text).map_err(|error| open.failed(error))
 }
 
 /// The record of a journal that was read from a file.

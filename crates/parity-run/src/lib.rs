@@ -48,7 +48,7 @@
 //! # One case
 //!
 //! [`shrink`] finds the smallest case that fails in the same way, tells it as a Rust test, and puts it into a spec.
-//! [`golden`] records what a device computes, for machines that lack it. [`selftest`] breaks right outputs, to see whether
+//! [`fuzz`] runs random cases of the table of ops, groups what fails, and shrinks it. [`golden`] records what a device computes, for machines that lack it. [`selftest`] breaks right outputs, to see whether
 //! the cases notice.
 
 pub mod baseline;
@@ -57,6 +57,7 @@ mod column;
 pub mod digest;
 mod error;
 pub mod findings;
+pub mod fuzz;
 pub mod gate;
 pub mod golden;
 pub mod headroom;

@@ -41,7 +41,7 @@ pub enum Ops {
 }
 
 impl Ops {
-    fn have(self, op: Op) -> bool {
+    pub(crate) fn have(self, op: Op) -> bool {
         match self {
             Ops::One(one) => op == one,
             Ops::Family(family) => op.family() == family,

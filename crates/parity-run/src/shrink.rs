@@ -14,8 +14,10 @@ use std::{
 use parity_exec::BackendDevice;
 use parity_model::{Case, Outcome, Refusal, Verdict, findings::Findings};
 
+pub(crate) use candidates::size;
 pub use pin::pin;
 pub use rust_test::rust_test;
+pub(crate) use search::Search;
 pub use search::Smallest;
 
 use crate::{
@@ -38,7 +40,7 @@ impl std::fmt::Display for FailureMode {
 }
 
 /// What an execution came to, in words.
-fn how(outcome: &Outcome) -> &'static str {
+pub(crate) fn how(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Ran(_) => "a value came back",
         Outcome::Refused { refusal, .. } => match refusal {
@@ -54,7 +56,7 @@ fn how(outcome: &Outcome) -> &'static str {
     }
 }
 
-const NEVER_RAN: &str = "never ran";
+pub(crate) const NEVER_RAN: &str = "never ran";
 
 /// Runs cases on one backend and on the reference. Known failures fail here: they are what is shrunk.
 pub struct Shrinker {

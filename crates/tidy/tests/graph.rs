@@ -95,6 +95,18 @@ fn the_report_links_no_backend_and_no_judge() {
 }
 
 #[test]
+fn drawn_cases_know_no_backend_and_no_judge() {
+    never_knows(
+        "parity-fuzz",
+        &[
+            &CANDLE[..],
+            &["parity-exec", "parity-oracle", "rocm-backend", "gfx-emu"],
+        ]
+        .concat(),
+    );
+}
+
+#[test]
 fn a_recording_links_no_backend_and_no_judge() {
     never_knows(
         "parity-golden",

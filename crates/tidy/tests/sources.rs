@@ -80,7 +80,12 @@ fn foreign_functions(files: &[Source]) -> Vec<String> {
 }
 
 fn pure_model_and_oracle(files: &[Source]) -> Vec<String> {
-    let watched = |path: &str| below(path, &["crates/parity-model/src/", "crates/parity-oracle/src/"]);
+    let crates = [
+        "crates/parity-model/src/",
+        "crates/parity-oracle/src/",
+        "crates/parity-fuzz/src/",
+    ];
+    let watched = |path: &str| below(path, &crates);
     names(files, watched, |named| leads_into(named, &IO))
 }
 
@@ -154,6 +159,7 @@ fn tables_are_matched_whole(files: &[Source]) -> Vec<String> {
         "crates/parity-model/src/",
         "crates/parity-oracle/src/",
         "crates/parity-exec/src/",
+        "crates/parity-fuzz/src/",
         "crates/parity-run/src/",
     ];
     let watched = files

@@ -109,6 +109,8 @@ mod cuda_two_dtypes;
 mod cumsum_carries_back;
 #[path = "../../../../findings/cumsum-refuses-integers/repro.rs"]
 mod cumsum_refuses_integers;
+#[path = "../../../../findings/dequantize-of-nothing/repro.rs"]
+mod dequantize_of_nothing;
 #[path = "../../../../findings/division-by-reciprocal/repro.rs"]
 mod division_by_reciprocal;
 #[path = "../../../../findings/elu-of-small-numbers/repro.rs"]
@@ -133,8 +135,12 @@ mod gather_shorter_ids;
 mod gelu_erf_negative_tail;
 #[path = "../../../../findings/gelu-of-integers/repro.rs"]
 mod gelu_of_integers;
+#[path = "../../../../findings/grad-affine-by-zero/repro.rs"]
+mod grad_affine_by_zero;
 #[path = "../../../../findings/grad-conv1d-kernel/repro.rs"]
 mod grad_conv1d_kernel;
+#[path = "../../../../findings/grad-conv2d-uneven-width/repro.rs"]
+mod grad_conv2d_uneven_width;
 #[path = "../../../../findings/grad-equal-maxima/repro.rs"]
 mod grad_equal_maxima;
 #[path = "../../../../findings/grad-gelu-six-digits/repro.rs"]
@@ -197,8 +203,12 @@ mod nearest_upsampling_off_by_one;
 mod norms_refuse_f64;
 #[path = "../../../../findings/pow-of-negative/repro.rs"]
 mod pow_of_negative;
+#[path = "../../../../findings/prelu-nan-slope/repro.rs"]
+mod prelu_nan_slope;
 #[path = "../../../../findings/qmatmul-loses-nan/repro.rs"]
 mod qmatmul_loses_nan;
+#[path = "../../../../findings/qmatmul-refuses-views/repro.rs"]
+mod qmatmul_refuses_views;
 #[path = "../../../../findings/quantize-view/repro.rs"]
 mod quantize_view;
 #[path = "../../../../findings/rand-reaches-bound/repro.rs"]

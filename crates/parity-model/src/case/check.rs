@@ -89,6 +89,9 @@ pub(crate) fn no_second_form(
     let contiguous = layouts.iter().all(|layout| *layout == Layout::Contiguous);
     match check {
         Check::Value | Check::Invalid | Check::Unsupported => None,
+        Check::Layout if op.family() == crate::Family::Random => Some(format!(
+            "check `layout` compares two calls, and each draw of `{op}` is another"
+        )),
         Check::Layout => contiguous
             .then(|| "check `layout` compares views with copies, and every layout is contiguous".to_owned()),
         Check::Batch if batch(op, params, shapes).is_some() => None,

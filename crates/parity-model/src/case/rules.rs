@@ -4,7 +4,7 @@ use super::check::no_second_form;
 use super::{Case, Check, join, shape_text};
 use crate::float::int_range;
 use crate::op::Role;
-use crate::{DType, Layout};
+use crate::{DType, Layout, ValueSet};
 
 /// No tensor of a case has more elements: what a text says must not make the program run out of memory.
 const MOST_ELEMENTS: usize = 1 << 32;
@@ -104,8 +104,16 @@ impl Case {
         let Some(bad) = self.values.bad_id(bound.unwrap_or(0)) else {
             return Ok(());
         };
-        let ids = self.args.iter().zip(self.op.roles());
-        for (arg, _) in ids.filter(|(_, role)| **role == Role::Index) {
+        let ids = self.args.iter().zip(self.op.roles()).enumerate();
+        for (i, (arg, _)) in ids.filter(|(_, (_, role))| **role == Role::Index) {
+            if !self.shows_middle(i) {
+                return Err(format!(
+                    "`{}` puts its id into the middle of the storage, which {} of {} does not show",
+                    self.values,
+                    arg.layout,
+                    shape_text(&arg.shape)
+                ));
+            }
             // The largest number means "none", which is not an error.
             let held = int_range(arg.dtype).is_some_and(|(min, max)| (min..max).contains(&bad));
             if !held || arg.shape.contains(&0) {
@@ -118,6 +126,21 @@ impl Case {
             }
         }
         Ok(())
+    }
+
+    /// Whether the view of argument `i` has the element in the middle of its storage.
+    fn shows_middle(&self, i: usize) -> bool {
+        let Some(plan) = self.plan(i) else { return true };
+        let middle = plan.base_shape.iter().product::<usize>() / 2;
+        let count: usize = plan.base_shape.iter().product();
+        // The places as numbers, seen through the view.
+        let base = crate::HostTensor {
+            dtype: DType::I64,
+            shape: plan.base_shape.clone(),
+            bytes: (0..count as u64).flat_map(u64::to_le_bytes).collect(),
+        };
+        let shown = plan.gather(&base);
+        (0..shown.len()).any(|at| shown.bits(at) == middle as u64)
     }
 
     /// Whether there is a second form to compare with.
@@ -151,9 +174,29 @@ impl Case {
                     shape_text(&arg.shape)
                 ),
             })?;
+            if !is_small(&plan.base_shape) {
+                return Err(format!(
+                    "the storage of {}, {}, has more than {MOST_ELEMENTS} elements",
+                    arg.layout,
+                    shape_text(&plan.base_shape)
+                ));
+            }
             if *role == Role::Data {
                 base_shapes.push(plan.base_shape);
             }
+        }
+        // Of a case that is to be refused each argument may have a dtype of its own.
+        let floats = |wanted: bool| self.args.iter().any(|arg| arg.dtype.is_float() == wanted);
+        let mixed = match self.values {
+            ValueSet::Extremes => floats(true),
+            ValueSet::Special => self.data().any(|arg| !arg.dtype.is_float()),
+            _ => false,
+        };
+        if mixed {
+            return Err(format!(
+                "`{}` is not for every dtype of the arguments",
+                self.values
+            ));
         }
         let contiguous = self.data().all(|arg| arg.layout == Layout::Contiguous);
         let base_shapes: Vec<&[usize]> = base_shapes.iter().map(Vec::as_slice).collect();

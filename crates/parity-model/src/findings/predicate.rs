@@ -49,29 +49,54 @@ pub enum LayoutWord {
     Is(Layout),
     /// Whatever the layout, the elements do not follow one another in row-major order.
     Strided,
+    /// Whatever the layout, the first element is not the first one of the storage.
+    Inside,
+    /// Whatever the layout, a dimension of several elements has stride 0.
+    Repeated,
 }
 
 impl LayoutWord {
     /// Every word.
     pub fn all() -> Vec<LayoutWord> {
         let layouts = Layout::ALL.into_iter().map(LayoutWord::Is);
-        layouts.chain([LayoutWord::Strided]).collect()
+        layouts
+            .chain([LayoutWord::Strided, LayoutWord::Inside, LayoutWord::Repeated])
+            .collect()
     }
 
-    /// The word that `finding.toml` uses.
+    /// The word that `finding.toml` uses; of a view that is spelled out, what its text begins with.
     pub const fn name(self) -> &'static str {
         match self {
             LayoutWord::Is(layout) => layout.name(),
             LayoutWord::Strided => "strided",
+            LayoutWord::Inside => "inside",
+            LayoutWord::Repeated => "repeated",
         }
     }
 
     fn holds(self, case: &Case, argument: usize) -> bool {
         match self {
             LayoutWord::Is(layout) => case.args[argument].layout == layout,
-            LayoutWord::Strided => case
-                .plan(argument)
-                .is_some_and(|plan| !plan.strided().is_contiguous()),
+            LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated => {
+                let Some(view) = case.plan(argument).map(|plan| plan.strided()) else {
+                    return false;
+                };
+                let mut dims = view.dims.iter().zip(&view.strides);
+                match self {
+                    LayoutWord::Inside => view.offset > 0,
+                    LayoutWord::Repeated => dims.any(|(dim, stride)| *dim > 1 && *stride == 0),
+                    LayoutWord::Strided | LayoutWord::Is(_) => !view.is_contiguous(),
+                }
+            }
+        }
+    }
+}
+
+impl Display for LayoutWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LayoutWord::Is(layout) => layout.fmt(f),
+            LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated => f.pad(self.name()),
         }
     }
 }
@@ -230,7 +255,7 @@ fn table<K: Display, V>(map: &BTreeMap<K, V>, value: impl Fn(&V) -> String) -> S
 /// The keys of a row, as `finding.toml` has them: `op = ["relu"], values = ["nan"]`.
 impl Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |words: &Vec<LayoutWord>| quoted(words.iter().map(|word| word.name()));
+        let words = |words: &Vec<LayoutWord>| quoted(words);
         let extent = |extent: &Option<usize>| extent.map_or("\"*\"".to_owned(), |extent| extent.to_string());
         let shapes = |shapes: &Vec<Vec<Option<usize>>>| {
             bare(shapes.iter().map(|shape| bare(shape.iter().map(extent))))

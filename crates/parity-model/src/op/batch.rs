@@ -30,7 +30,7 @@ pub fn batch(op: Op, params: &[f64], shapes: &[&[usize]]) -> Option<Batch> {
     let (row, form) = op.row();
     let (args, output) = match form {
         Form::Plain | Form::Kept(_) => (row.batch)(&call),
-        Form::Broadcast => every(&call),
+        Form::Broadcast => repeated(&call),
         // They mix what is in a batch, or depend on its size.
         Form::Gradient(_) => None,
     }?;
@@ -64,6 +64,14 @@ pub(crate) fn never(_: &Operands<'_>) -> Option<Cut> {
 /// Every argument along its first dimension.
 pub(crate) fn every(call: &Operands<'_>) -> Option<Cut> {
     along(call, 0)
+}
+
+/// The first dimension of what the arguments are broadcast to: those that have it are cut, those that lack it or have it with
+/// extent 1 are for either part.
+pub(crate) fn repeated(call: &Operands<'_>) -> Option<Cut> {
+    let rank = call.shapes.iter().map(|shape| shape.len()).max()?;
+    let cut = |shape: &&[usize]| (shape.len() == rank && shape.first() != Some(&1)).then_some(0);
+    Some((call.shapes.iter().map(cut).collect(), 0))
 }
 
 /// The first argument along its first dimension, of `RANK` or more; the others are for either part.
@@ -141,6 +149,22 @@ mod tests {
                 Some((vec![Some(1)], 1, 3)),
             ),
             ("sort/argsort_asc:f32:[7]:contiguous:any", None),
+            (
+                "broadcast/broadcast_add:f32:[4,4],[4]:contiguous,contiguous:any",
+                Some((vec![Some(0), None], 0, 2)),
+            ),
+            (
+                "broadcast/broadcast_add:f32:[1,4],[5,1]:contiguous,contiguous:any",
+                Some((vec![None, Some(0)], 0, 2)),
+            ),
+            (
+                "matmul/broadcast_matmul:f32:[4,5,2],[4,1,2,3]:contiguous,contiguous:any",
+                Some((vec![None, Some(0)], 0, 2)),
+            ),
+            (
+                "matmul/broadcast_matmul:f32:[5,2],[2,3]:contiguous,contiguous:any",
+                None,
+            ),
         ] {
             assert_eq!(of(id), want, "{id}");
         }

@@ -1,7 +1,6 @@
 //! candle-nn's layers and losses. How they are computed is not said here.
 
 use super::conv::{conv, conv_transpose};
-use super::nn::rope;
 use super::ops;
 use crate::op::batch::never;
 use crate::op::shape::{Operands, ShapeRule, Shapes};
@@ -46,7 +45,8 @@ ops! {
     BatchNormTrain "batch_norm_train" ["eps"] (x: Data, weight: Data, bias: Data) on F32_F64, shape: batch_norm,
         batch: never, grad on F32_F64: "As `grad_group_norm`, over the batch.";
     /// `rope` made of parts.
-    RopeSlow "rope_slow" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: never,
+    RopeSlow "rope_slow" (x: Data, cos: Data, sin: Data) on WIDE,
+        shape: |call| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"), batch: never,
         grad on F32_F64: "By x, w rotated back; by the angles, w x summed.";
     /// softmax(q k^T / sqrt(d)) v for q [b, h, t, d], k [b, h, s, d], v [b, h, s, e]; with `causal` 1, a query sees the
     /// keys up to its own place.

@@ -1,7 +1,7 @@
 //! Products of matrices. How they are computed is not said here.
 
 use super::ops;
-use crate::op::batch::{Cut, every, leading, never};
+use crate::op::batch::{Cut, every, leading, never, repeated};
 use crate::op::shape::{Operands, Shapes, broadcast_to};
 
 ops! {
@@ -12,7 +12,7 @@ ops! {
     Matmul "matmul" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[.., m, k] [.., k, n] -> [.., m, n]"),
         batch: batches, grad on WIDE: "w b^T by the left, a^T w by the right.";
     /// As `matmul`, after the batch dimensions were broadcast to a common shape.
-    BroadcastMatmul "broadcast_matmul" (a: Data, b: Data) on WIDE, shape: broadcast_matmul, batch: leading::<3>,
+    BroadcastMatmul "broadcast_matmul" (a: Data, b: Data) on WIDE, shape: broadcast_matmul, batch: broadcast_batches,
         grad on F32_F64: "As `grad_matmul`, summed over the batches along which the argument repeats.";
     /// [m, k] times [k], as `matmul` has it.
     Mv "mv" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[m, k] [k] -> [m]"), batch: leading::<2>,
@@ -33,6 +33,12 @@ fn broadcast_matmul(call: &Operands<'_>) -> Result<Shapes, String> {
     let batch = broadcast_to(batch_l, batch_r);
     let batch = batch.ok_or_else(|| call.mismatch("the batch dimensions have a common shape"))?;
     Shapes::of([batch.as_slice(), &[inner_l[0], inner_r[1]]].concat())
+}
+
+/// Along the first of the batch dimensions, where there are such.
+fn broadcast_batches(call: &Operands<'_>) -> Option<Cut> {
+    let batched = call.shapes.iter().any(|shape| shape.len() > 2);
+    repeated(call).filter(|_| batched)
 }
 
 /// Along the first batch dimension; of two matrices, along the rows of the left.

@@ -57,7 +57,7 @@ fn softmax(call: &Operands<'_>) -> Result<Shapes, String> {
 }
 
 /// One list of angles for all of the batch, or one for each of it.
-pub(super) fn rope(call: &Operands<'_>) -> Result<Shapes, String> {
+fn rope(call: &Operands<'_>) -> Result<Shapes, String> {
     let each = call.fit("[b, h, t, 2d] [b, t, d] [b, t, d] -> [b, h, t, 2d]");
     each.or_else(|_| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"))
 }

@@ -7,7 +7,7 @@ use super::reader::{Report, Table, Value, document, suggest};
 use crate::findings::{
     Class, FINDING_KEYS, Finding, FindingText, LayoutWord, PREDICATE_KEYS, Predicate, ROW_KEYS, Row, Values,
 };
-use crate::{Check, DType, Family, Op, ValueSet, Verdict};
+use crate::{Check, DType, Family, Layout, Op, ValueSet, Verdict};
 
 pub(crate) fn parse(file: &FindingText<'_>, backends: &[&str]) -> Result<Finding, Vec<SpecError>> {
     let report = Report::new(file.file);
@@ -56,14 +56,17 @@ fn finding(root: &Table<'_, '_>, file: &FindingText<'_>, backends: &[&str]) -> O
         }
         (Some(_), None) | (None, Some(_)) => {}
     }
-    let rows = matches.map_or(Some(vec![]), |list| {
-        let rows: Vec<_> = list
-            .array(false)?
-            .iter()
-            .map(|value| row(value, &shared, backends))
-            .collect();
-        rows.into_iter().collect::<Option<Vec<_>>>()
-    });
+    let read = |list: Option<Value<'_, '_>>| {
+        list.map_or(Some(vec![]), |list| {
+            let rows: Vec<_> = list
+                .array(false)?
+                .iter()
+                .map(|value| row(value, &shared, backends))
+                .collect();
+            rows.into_iter().collect::<Option<Vec<_>>>()
+        })
+    };
+    let (rows, drawn) = (read(matches), read(root.get("fuzz")));
     Some(Finding {
         name: file.name.to_owned(),
         file: file.file.to_owned(),
@@ -76,6 +79,7 @@ fn finding(root: &Table<'_, '_>, file: &FindingText<'_>, backends: &[&str]) -> O
         fix: fix?,
         link: link?,
         rows: rows?,
+        drawn: drawn?,
         none_yet: none_yet?,
     })
 }
@@ -169,6 +173,14 @@ fn predicate(table: &Table<'_, '_>, names_ops: bool) -> Option<Predicate> {
     }
     let (dtypes, dtypes_of) = by_argument(table, "dtype", dtype_words);
     let layout = |value: &Value<'_, '_>| {
+        // A view is spelled out, and no word of the list.
+        if let Some(Ok(view)) = value
+            .string()
+            .filter(|word| word.starts_with("view("))
+            .map(str::parse)
+        {
+            return Some(vec![LayoutWord::Is(Layout::View(view))]);
+        }
         Some(vec![value.word(
             "layout",
             &LayoutWord::all(),

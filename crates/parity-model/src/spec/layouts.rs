@@ -125,9 +125,9 @@ impl std::fmt::Display for Pattern {
         let word = |word: &Word| match word {
             Word::Every => EVERY.to_owned(),
             Word::Of(layouts) => {
-                let names: Vec<&str> = layouts.iter().map(|layout| layout.name()).collect();
+                let names: Vec<String> = layouts.iter().map(Layout::to_string).collect();
                 match names.as_slice() {
-                    [one] => (*one).to_owned(),
+                    [one] => one.clone(),
                     names => format!("{{{}}}", names.join(",")),
                 }
             }

@@ -70,8 +70,9 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Layers) -> Tensor<'t> {
 
 /// x [.., k] times the transpose of a weight [n, k], in the shape of the result.
 fn linear<'t>(x: Tensor<'t>, weight: Tensor<'t>, output: &[usize]) -> Tensor<'t> {
-    let width = weight.shape()[1];
-    let flat = x.reshaped(&[x.count() / width, width]);
+    let (width, own) = (weight.shape()[1], x.shape());
+    let rows = own[..own.len() - 1].iter().product();
+    let flat = x.reshaped(&[rows, width]);
     flat.matmul(weight.transposed()).reshaped(output)
 }
 
@@ -143,7 +144,13 @@ pub(super) fn rope<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
     let x = call.x(0);
     let half = x.shape()[3] / 2;
     let (first, second) = (x.narrowed(3, 0, half), x.narrowed(3, half, half));
-    let side = |x: Tensor<'t>, rotated: Tensor<'t>| x * call.x(1) + rotated * call.x(2);
+    // Angles of each batch are for all of its heads.
+    let angles = |i: usize| match *call.x(i).shape() {
+        [b, t, d] => call.x(i).reshaped(&[b, 1, t, d]),
+        _ => call.x(i),
+    };
+    let (cos, sin) = (angles(1), angles(2));
+    let side = |x: Tensor<'t>, rotated: Tensor<'t>| x * cos + rotated * sin;
     let (left, right) = (side(first, -second), side(second, first));
     super::copies::cat([left, right], 3, call.output)
 }

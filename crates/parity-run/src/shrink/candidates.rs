@@ -37,6 +37,14 @@ fn place<T: PartialEq>(list: &[T], item: &T) -> usize {
     list.iter().position(|other| other == item).unwrap_or(list.len())
 }
 
+/// How far a layout is from contiguous: its place in the table; views come after it.
+fn intricacy(layout: Layout) -> usize {
+    match layout {
+        Layout::View(view) => Layout::ALL.len() + view.complexity(),
+        named => place(&Layout::ALL, &named),
+    }
+}
+
 /// The size of a case.
 pub(crate) fn size(case: &Case) -> Size {
     let args = &case.args;
@@ -44,7 +52,7 @@ pub(crate) fn size(case: &Case) -> Size {
         elements: args.iter().map(|arg| arg.shape.iter().product::<usize>()).sum(),
         dimensions: args.iter().map(|arg| arg.shape.len()).sum(),
         checks: u8::from(case.check != Check::Value),
-        layouts: args.iter().map(|arg| place(&Layout::ALL, &arg.layout)).sum(),
+        layouts: args.iter().map(|arg| intricacy(arg.layout)).sum(),
         dtypes: args.iter().map(|arg| place(&DTYPES, &arg.dtype)).sum(),
         values: plainness(case.values),
         // Positive floats are ordered as their bits are.
@@ -208,6 +216,9 @@ fn fewer_dimensions(case: &Case) -> Vec<Case> {
             let mut candidate = case.clone();
             for arg in args {
                 candidate.args[arg].shape.remove(dim);
+                if let Layout::View(view) = candidate.args[arg].layout {
+                    candidate.args[arg].layout = view.without(dim).map_or(Layout::Contiguous, Layout::View);
+                }
             }
             let params = candidate.params.iter().enumerate();
             let kept = params.filter(|(i, param)| !(names_dimension(case, *i) && **param == dim as f64));
@@ -240,9 +251,14 @@ fn layouts(case: &Case) -> Vec<Case> {
         .for_each(|arg| arg.layout = Layout::Contiguous);
     let mut found = vec![plain];
     for (i, arg) in case.args.iter().enumerate() {
-        for layout in &Layout::ALL[..place(&Layout::ALL, &arg.layout)] {
+        let plainer = Layout::ALL[..place(&Layout::ALL, &arg.layout)].to_vec();
+        let simpler = match arg.layout {
+            Layout::View(view) => view.simpler().into_iter().map(Layout::View).collect(),
+            _ => vec![],
+        };
+        for layout in plainer.into_iter().chain(simpler) {
             let mut candidate = case.clone();
-            candidate.args[i].layout = *layout;
+            candidate.args[i].layout = layout;
             found.push(candidate);
         }
     }

@@ -76,7 +76,7 @@ fn group(case: &Case) -> String {
         [one] => format!("shapes = [{one}]"),
         each => format!("shapes = [[{}]]", each.join(", ")),
     });
-    let layouts: Vec<_> = case.args.iter().map(|arg| arg.layout.name()).collect();
+    let layouts: Vec<_> = case.args.iter().map(|arg| arg.layout.to_string()).collect();
     lines.push(format!("layouts = [\"{}\"]", layouts.join(",")));
     lines.push(format!("values = [\"{}\"]", case.values));
     match case.check {

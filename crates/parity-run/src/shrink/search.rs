@@ -1,9 +1,9 @@
 //! The greedy search: from a failing case to its smallest failing neighbour, until there is none. What failing means is
 //! the caller's to say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use parity_model::Case;
+use parity_model::{Case, CaseId};
 
 use super::candidates::candidates;
 
@@ -21,6 +21,69 @@ pub struct Smallest {
     pub exhausted: bool,
 }
 
+/// A search on its way: batches of cases to try, one after the other.
+pub(crate) struct Search {
+    /// The smallest case that fails so far.
+    pub(crate) case: Case,
+    /// Cases tried.
+    pub(crate) runs: usize,
+    /// Whether no smaller neighbour is left.
+    pub(crate) exhausted: bool,
+    budget: usize,
+    tried: BTreeSet<CaseId>,
+    /// Neighbours of the case that were not tried yet, the smallest first.
+    fresh: VecDeque<Case>,
+}
+
+impl Search {
+    /// From a case that fails; at most `budget` cases are tried.
+    pub(crate) fn new(start: Case, budget: usize) -> Search {
+        let mut search = Search {
+            tried: BTreeSet::from([start.id()]),
+            case: start,
+            runs: 0,
+            exhausted: false,
+            budget,
+            fresh: VecDeque::new(),
+        };
+        search.look_around();
+        search
+    }
+
+    fn look_around(&mut self) {
+        let mut fresh = candidates(&self.case);
+        fresh.retain(|candidate| !self.tried.contains(&candidate.id()));
+        self.exhausted = fresh.is_empty();
+        self.fresh = fresh.into();
+    }
+
+    /// The next cases to try; none where the search is over.
+    pub(crate) fn batch(&self) -> Vec<Case> {
+        let most = BATCH.min(self.budget - self.runs);
+        self.fresh.iter().take(most).cloned().collect()
+    }
+
+    /// Takes what became of the batch: whether each case fails in the same way. Gives the smaller case that does.
+    pub(crate) fn take(&mut self, failed: &[bool]) -> Option<&Case> {
+        let batch: Vec<Case> = self.fresh.drain(..failed.len().min(self.fresh.len())).collect();
+        self.runs += batch.len();
+        self.tried.extend(batch.iter().map(Case::id));
+        // Candidates come smallest first.
+        let smaller = batch.into_iter().zip(failed).find(|(_, failed)| **failed);
+        match smaller {
+            Some((smaller, _)) => {
+                self.case = smaller;
+                self.look_around();
+                Some(&self.case)
+            }
+            None => {
+                self.exhausted = self.fresh.is_empty();
+                None
+            }
+        }
+    }
+}
+
 /// Searches from `start`, which fails. `fails` says of every case of a batch whether it fails in the same way; `step` sees
 /// every smaller case that does, with the number of cases tried until then. At most `budget` cases are tried.
 pub(crate) fn smallest<E>(
@@ -29,39 +92,21 @@ pub(crate) fn smallest<E>(
     mut fails: impl FnMut(&[Case]) -> Result<Vec<bool>, E>,
     mut step: impl FnMut(&Case, usize) -> Result<(), E>,
 ) -> Result<Smallest, E> {
-    let mut tried = BTreeSet::from([start.id()]);
-    let (mut case, mut runs) = (start, 0);
+    let mut search = Search::new(start, budget);
     loop {
-        let mut fresh = candidates(&case);
-        fresh.retain(|candidate| !tried.contains(&candidate.id()));
-        let mut smaller = None;
-        for batch in fresh.chunks(BATCH) {
-            let batch = &batch[..batch.len().min(budget - runs)];
-            if batch.is_empty() {
-                return Ok(Smallest {
-                    case,
-                    runs,
-                    exhausted: false,
-                });
-            }
-            let failed = fails(batch)?;
-            runs += batch.len();
-            tried.extend(batch.iter().map(Case::id));
-            // Candidates come smallest first.
-            smaller = batch.iter().zip(failed).find(|(_, failed)| *failed);
-            if smaller.is_some() {
-                break;
-            }
-        }
-        let Some((next, _)) = smaller else {
+        let batch = search.batch();
+        if batch.is_empty() {
             return Ok(Smallest {
-                case,
-                runs,
-                exhausted: true,
+                case: search.case,
+                runs: search.runs,
+                exhausted: search.exhausted,
             });
-        };
-        case = next.clone();
-        step(&case, runs)?;
+        }
+        let failed = fails(&batch)?;
+        let runs = search.runs + batch.len();
+        if let Some(case) = search.take(&failed) {
+            step(case, runs)?;
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) fn schema() -> Value {
             "link": text("An upstream issue."),
             "none_yet": text("Why no case of the specs shows the finding."),
             "matches": some("The cases that fail, and how.", &row()),
+            "fuzz": some("Cases outside of the specs that may fail for it.", &row()),
         }),
     );
     schema["$schema"] = json!(DIALECT);
@@ -64,6 +65,7 @@ fn predicate() -> Value {
         DType::ALL.iter().map(|dtype| dtype.name()).collect(),
     );
     let layouts = names(&[], LayoutWord::all().iter().map(|word| word.name()).collect());
+    let layouts = json!({"anyOf": [layouts, {"type": "string", "pattern": "^view\\("}]});
     let size = json!({"type": "integer", "minimum": 0});
     let number = json!({"type": "number"});
     let shapes =

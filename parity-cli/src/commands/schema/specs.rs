@@ -65,6 +65,8 @@ fn every_key() -> Value {
     let dtype = names(DType::ALL.iter().map(|dtype| dtype.name()));
     let dtypes = format!("^(floats|ints|all|-({dtype})| *({dtype}) *(, *({dtype}) *)*)$");
     let layout = names(Layout::ALL.iter().map(|layout| layout.name()));
+    // A view is spelled out: view(1b2.0s3.2r).
+    let layout = format!("{layout}|view\\([0-9bars.]+\\)");
     let layout = format!("(\\*|{layout}|\\{{ *({layout}) *(, *({layout}) *)*\\}})");
     let layouts = format!("^ *{layout} *(, *{layout} *)*(, *\\.\\. *)?$");
     let (asked, refused): (Vec<Check>, Vec<Check>) = Check::ALL

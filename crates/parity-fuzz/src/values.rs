@@ -1,0 +1,103 @@
+//! What arguments are filled with.
+
+use parity_model::op::{Layers, Quantized, Role};
+use parity_model::{DType, Op, ValueSet};
+
+use crate::call::{divides, is_elementwise};
+use crate::draw::Draw;
+
+const fn uniform(lo: f64, hi: f64) -> ValueSet {
+    ValueSet::Uniform { lo, hi }
+}
+
+const fn ints(lo: i64, hi: i64) -> ValueSet {
+    ValueSet::Ints { lo, hi }
+}
+
+/// Numbers for functions of single elements: every exponent, ties, both ends, no numbers.
+const FLOATS: [ValueSet; 10] = [
+    uniform(-1.0, 1.0),
+    uniform(-10.0, 10.0),
+    uniform(0.5, 2.0),
+    uniform(-200.0, 200.0),
+    ints(-4, 4),
+    ints(-100, 100),
+    ValueSet::Geometric { lo: 1e-6, hi: 1e6 },
+    ValueSet::Any,
+    ValueSet::Special,
+    ValueSet::Nan,
+];
+
+/// Numbers whose sums of products every dtype holds.
+const SUMMED: [ValueSet; 6] = [
+    uniform(-1.0, 1.0),
+    uniform(-2.0, 2.0),
+    uniform(0.25, 1.0),
+    ints(-4, 4),
+    ints(-1, 1),
+    ValueSet::Nan,
+];
+
+const INTEGERS: [ValueSet; 5] = [
+    ints(-9, 9),
+    ints(0, 3),
+    ints(-30_000, 30_000),
+    ValueSet::Any,
+    ValueSet::Extremes,
+];
+
+/// What the names of functions hold whose derivatives have a pole.
+const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
+
+/// A set that the op may be filled with; `fits` says that the shapes go by the op's rule.
+pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSet {
+    if fits && op.roles().contains(&Role::Index) && draw.chance(6) {
+        return *draw.pick(&[ValueSet::IdsBeyond, ValueSet::IdsNegative, ValueSet::IdsNone]);
+    }
+    if let Op::Quantized(op) = op {
+        return match op {
+            Quantized::Dequantize(_) | Quantized::DequantizeF16(_) | Quantized::Embedding(_) => ValueSet::Any,
+            Quantized::Qmatmul(_) | Quantized::IndexedMoe(_) | Quantized::Quantize(_) => *draw.pick(&[
+                uniform(-1.0, 1.0),
+                uniform(-4.0, 4.0),
+                ints(-4, 4),
+                ValueSet::Quants,
+            ]),
+        };
+    }
+    match (divides(op), dtype.is_float()) {
+        (true, false) => *draw.pick(&[
+            ValueSet::Nonzero { lo: -9, hi: 9 },
+            ValueSet::Nonzero {
+                lo: -30_000,
+                hi: 30_000,
+            },
+            ValueSet::Nonzero {
+                lo: i64::MIN,
+                hi: i64::MAX,
+            },
+            ValueSet::DivZero,
+        ]),
+        // Numbers that f64 does not hold are interpolated with errors that no limit is derived for.
+        (_, false) if matches!(op, Op::Upsample(_)) && dtype == DType::I64 => *draw.pick(&INTEGERS[..3]),
+        (_, false) => *draw.pick(&INTEGERS),
+        (_, true) if is_elementwise(op) => *draw.pick(&FLOATS),
+        // Logarithms of what is positive; a variance is.
+        (_, true) if matches!(op, Op::Layers(Layers::BatchNormEval)) => uniform(0.5, 2.0),
+        (_, true) if matches!(op, Op::Layers(Layers::BceWithLogit)) => uniform(0.05, 0.95),
+        // Where a derivative has a pole, its sign and what 0 times it is are nowhere said.
+        (_, true) if matches!(op, Op::Grad(_)) && POLES.iter().any(|pole| op.name().contains(pole)) => {
+            *draw.pick(&[uniform(0.5, 2.0), uniform(0.2, 0.9), uniform(0.25, 4.0)])
+        }
+        (_, true) if matches!(op, Op::Grad(_)) => *draw.pick(&[
+            uniform(0.5, 2.0),
+            uniform(-1.0, 1.0),
+            uniform(-4.0, 4.0),
+            ints(-4, 4),
+            uniform(0.2, 0.9),
+        ]),
+        // Whether a NaN of the kernel reaches sums through the padding is nowhere said.
+        (_, true) if op.name().contains("conv") => *draw.pick(&SUMMED[..5]),
+        (_, true) => *draw.pick(&SUMMED),
+    }
+}
