@@ -89,8 +89,9 @@ pub enum CollectError {
 
 impl Collector {
     /// Adds the file of a code object.
-    pub fn object(&mut self, id: &str, file: Vec<u8>) {
-        self.objects.entry(id.to_owned()).or_insert(file);
+    pub fn object(&mut self, id: &str, file: &[u8]) {
+        let file = || file.to_vec();
+        self.objects.entry(id.to_owned()).or_insert_with(file);
     }
 
     /// Adds what was executed of a kernel: a digit for each instruction, as [`CodeObject::take_marks`] gives them. `None` for
@@ -143,7 +144,7 @@ impl Collector {
                 .to_string_lossy()
                 .into_owned();
             match kind.as_str() {
-                "hsaco" => collector.object(&stem, bounded(&path)?),
+                "hsaco" => collector.object(&stem, &bounded(&path)?),
                 "marks" => collector.lines(&path)?,
                 _ => {}
             }

@@ -44,6 +44,9 @@ impl Backend {
     /// The backend that runs when none is asked for.
     pub const DEFAULT: Backend = Backend::Rocm;
 
+    /// The software GPU that is broken on purpose when none is asked for.
+    pub const SOFT_DEFAULT: &'static str = "rocm:gfx1100";
+
     /// The word the command line and tables use.
     pub const fn name(self) -> &'static str {
         match self {

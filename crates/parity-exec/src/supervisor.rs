@@ -292,7 +292,9 @@ impl<'a> WorkerSlot<'a> {
         };
         match worker.run(&task.job, task.limit, &self.settings.stop) {
             Ending::Answered(worker, execution) => {
-                self.worker = (!task.isolated && !lost_the_device(&execution.outcome)).then_some(worker);
+                // A fault that was planted costs the software GPU nothing.
+                let lost = task.job.mutant.is_none() && lost_the_device(&execution.outcome);
+                self.worker = (!task.isolated && !lost).then_some(worker);
                 Some(Attempt::Over(execution))
             }
             Ending::Lost(execution) => Some(Attempt::Over(execution)),
