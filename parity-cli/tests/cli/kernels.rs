@@ -161,7 +161,7 @@ fn a_draw_of_broken_kernels_is_noticed_and_the_same_seed_draws_the_same() {
     let score = &trial["score"];
     let count = |what: &str| score[what].as_u64().unwrap();
     assert_eq!(count("killed") + count("survived") + count("equivalent"), 40);
-    assert!(count("killed") > 20, "{score}");
+    assert!(count("killed") > 12, "{score}");
     let kind = |word: &str| {
         let kinds = trial["kinds"].as_array().unwrap();
         kinds.iter().find(|kind| kind["kind"] == word).unwrap()["score"].clone()
@@ -179,7 +179,7 @@ fn a_draw_of_broken_kernels_is_noticed_and_the_same_seed_draws_the_same() {
 #[test]
 fn nothing_broken_is_no_pass() {
     let specs = specs();
-    let run = broken(&specs, &["--samples", "0", "--min", "0"]).exits(100);
+    let run = broken(&specs, &["--samples", "0", "--min", "1"]).exits(100);
     assert!(run.stdout.contains("0 killed, 0 survived"), "{}", run.stdout);
     let none = specs
         .parity(&["selftest", "--kernels", "no_such*", "--backend", CARD])

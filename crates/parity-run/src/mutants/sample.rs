@@ -6,17 +6,17 @@ use super::Options;
 
 /// A mutant that may be drawn.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub(super) struct Candidate {
     /// Digest of the code object, and the kernel's name.
-    pub(crate) key: (String, String),
+    pub(super) key: (String, String),
     /// The card.
-    pub(crate) target: String,
+    pub(super) target: String,
     /// The instruction's number in the kernel's listing.
-    pub(crate) index: usize,
+    pub(super) index: usize,
     /// Its file and line, where they are known.
-    pub(crate) source: Option<(String, u64)>,
+    pub(super) source: Option<(String, u64)>,
     /// The mutant.
-    pub(crate) mutation: Mutation,
+    pub(super) mutation: Mutation,
 }
 
 /// FNV-1a in 64 bits, of a seed and a text, mixed so that neighbours are far apart.
