@@ -2,7 +2,6 @@
 //!
 //! Looked up when a fault is reported, never before. Debug information that cannot be read gives no line and no error.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -75,10 +74,7 @@ impl Lines {
                 }
                 let index = row.file_index();
                 if !names.contains_key(&index) {
-                    let name = header.file(index).map(|file| file.path_name());
-                    let name = name.map(|name| dwarf.attr_string(&unit, name)).transpose()?;
-                    let name = name.map_or(Cow::Borrowed("?"), |name| name.to_string_lossy());
-                    names.insert(index, Arc::from(&*name));
+                    names.insert(index, Arc::from(path(&dwarf, &unit, header, index)?));
                 }
                 let name: Option<&Arc<str>> = names.get(&index);
                 open = name.map(|name| {
@@ -108,6 +104,25 @@ impl Lines {
         }
         Ok(None)
     }
+}
+
+/// The path of a file of a line table, with its directory.
+fn path(
+    dwarf: &gimli::Dwarf<Reader<'_>>,
+    unit: &gimli::Unit<Reader<'_>>,
+    header: &gimli::LineProgramHeader<Reader<'_>>,
+    index: u64,
+) -> gimli::Result<String> {
+    let Some(file) = header.file(index) else {
+        return Ok("?".to_owned());
+    };
+    let name = dwarf.attr_string(unit, file.path_name())?;
+    let name = name.to_string_lossy().into_owned();
+    let Some(directory) = file.directory(header).filter(|_| !name.starts_with('/')) else {
+        return Ok(name);
+    };
+    let directory = dwarf.attr_string(unit, directory)?;
+    Ok(format!("{}/{name}", directory.to_string_lossy()))
 }
 
 /// Ranges of addresses with their file and line, in order.

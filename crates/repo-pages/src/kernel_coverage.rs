@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use kernel_coverage::{Coverage, Kernel, Missed, Object, Sums};
+use kernel_coverage::{Coverage, Kernel, Missed, Object};
 
 /// Ranges of missed instructions that a kernel's row spells out.
 const SPELLED: usize = 8;
@@ -145,17 +145,9 @@ fn one_sided(page: &mut String, coverage: &Coverage) {
     }
 }
 
-/// Figures of a coverage, for tests of the page.
-#[cfg(test)]
-fn total(coverage: &Coverage) -> Sums {
-    let mut sums = Sums::default();
-    kernels(coverage).for_each(|(_, kernel)| sums.add(kernel));
-    sums
-}
-
 #[cfg(test)]
 mod tests {
-    use kernel_coverage::Branch;
+    use kernel_coverage::{Branch, Sums};
 
     use super::*;
 
@@ -194,7 +186,9 @@ mod tests {
                 kernel("whole", &[]),
             ],
         });
-        assert_eq!(total(&coverage).executed, 16);
+        let mut sums = Sums::default();
+        kernels(&coverage).for_each(|(_, kernel)| sums.add(kernel));
+        assert_eq!(sums.executed, 16);
         let page = render(&coverage);
         assert!(
             page.contains("| gfx1100 | 3 | 2 | 30 | 16 | 53.33 | 6 | 3 |"),
