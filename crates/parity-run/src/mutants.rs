@@ -25,7 +25,7 @@ use std::{
 };
 
 use gfx_emu::{CodeObject, MutationKind, covered};
-use parity_exec::{Bench, Loaded, Mutant, Settings as Supervision, Stop, WorkerCommand};
+use parity_exec::{Bench, Loaded, Mutant, Settings as Supervision, StartError, Stop, WorkerCommand};
 use parity_model::{Case, CaseId, Outcome};
 use parity_oracle::judge;
 
@@ -117,6 +117,10 @@ pub fn run(
         watch,
     };
     let (witnesses, loaded) = lab.witnesses(cases)?;
+    if stop.requested() {
+        let backend = column.name().to_owned();
+        return Err(Error::Start(StartError::Stopped { backend }));
+    }
     let (candidates, unreached) = candidates(&witnesses, &loaded, options)?;
     let drawn = sample::draw(candidates, options);
     let mut trial = Trial::new(
