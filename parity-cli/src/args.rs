@@ -57,7 +57,10 @@ pub(crate) enum Command {
     /// Say which drivers, devices and tools are there, what is missing, and how to get it.
     #[command(after_long_help = Exit::help())]
     Doctor(DoctorArgs),
-    /// Break right outputs as broken kernels would, and say which faults no case notices.
+    /// Say which instructions of kernels were executed, by a stored coverage.
+    #[command(after_long_help = Exit::help())]
+    Coverage(CoverageArgs),
+    /// Break right outputs as broken kernels would, or kernels themselves, and say which faults no case notices.
     #[command(after_long_help = Exit::help())]
     Selftest(SelftestArgs),
     /// Print the JSON Schema of a file that parity reads or writes.
@@ -166,6 +169,11 @@ pub(crate) struct RunArgs {
     /// What decides the results has to be as it was: specs, selection, seed, backends and options.
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
+    /// Write into this file which instructions of which kernels the software GPU executed, packed if it ends in `.gz`.
+    ///
+    /// `parity coverage` reads it. With `--resume`, what the file holds is added to.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coverage: Option<PathBuf>,
     /// Compare with the outputs recorded in this bundle of golden/, or with those of a path with a slash.
     ///
     /// They become the first column, `golden:NAME`, and take the place of the reference: errors against it are errors
@@ -553,11 +561,50 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CoverageArgs {
+    /// Files that `parity run --coverage` wrote, and folders of ROCM_COVERAGE; several are merged.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// What to print.
+    #[arg(long, alias = "output", value_name = "FORMAT", value_enum, default_value_t = CoverageFormat::Text)]
+    pub(crate) format: CoverageFormat,
+    /// Write to this file instead of stdout; JSON is packed if it ends in `.gz`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CoverageFormat {
+    /// Figures of every kernel, with what was missed.
+    Text,
+    /// The coverage as it is stored.
+    Json,
+    /// The tracefile of lcov, by source line, of kernels that were compiled with line tables.
+    Lcov,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SelftestArgs {
-    /// Percent of the pairs of op and fault that at least one case must notice.
+    /// Break kernels instead: change one instruction of their machine code, and run the cases that execute it until one
+    /// fails. Of kernels whose names match; `*` stands for any characters.
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "*")]
+    pub(crate) kernels: Option<String>,
+    /// The software GPU whose kernels are broken.
+    #[arg(long, value_name = "BACKEND", default_value = Backend::SOFT_DEFAULT, requires = "kernels")]
+    pub(crate) backend: String,
+    /// How many kernels to break, drawn by the seed [default: all that there are].
+    #[arg(long, value_name = "N", requires = "kernels")]
+    pub(crate) samples: Option<usize>,
+    /// Cases to run at most on a broken kernel before it counts as unnoticed.
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "kernels")]
+    pub(crate) tries: usize,
+    /// Cases in flight at once on broken kernels [default: one per core].
+    #[arg(long, value_name = "N", requires = "kernels")]
+    pub(crate) jobs: Option<usize>,
+    /// Percent of the pairs of op and fault, or of the broken kernels, that at least one case must notice.
     #[arg(long, value_name = "PERCENT", default_value_t = 99.0)]
     pub(crate) min: f64,
-    /// Seed the inputs derive from.
+    /// Seed the inputs derive from; with `--kernels` it decides which are broken, too.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]

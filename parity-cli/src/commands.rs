@@ -2,6 +2,7 @@
 
 mod baseline;
 mod completions;
+mod coverage;
 mod diff;
 mod doctor;
 mod explain;
@@ -79,6 +80,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::doctor(&args),
         Command::List(args) => list::list(args),
         Command::Report(args) => report::report(args),
+        Command::Coverage(args) => coverage::coverage(&args),
         Command::Selftest(args) => selftest::selftest(args),
     }
 }

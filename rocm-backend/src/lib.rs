@@ -108,6 +108,8 @@ pub use ggml::GgmlType;
 pub use hip::event::Event;
 pub use libraries::{Libraries, Library};
 pub use rocm_env as environment;
+#[cfg(feature = "soft")]
+pub use rocm_soft::trial;
 pub use scalar::{Element, Scalar};
 pub use view::{View, ViewMut};
 

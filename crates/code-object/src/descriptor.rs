@@ -129,6 +129,15 @@ impl KernelDescriptor {
         self.rsrc1 >> 12 & 0xff | bit(21) << 8 | bit(23) << 9
     }
 
+    /// The same with other rounding and denormals at the start: bits 7:0 of MODE.
+    #[must_use]
+    pub fn with_float_mode(self, bits: u8) -> KernelDescriptor {
+        KernelDescriptor {
+            rsrc1: self.rsrc1 & !(0xff << 12) | u32::from(bits) << 12,
+            ..self
+        }
+    }
+
     /// User SGPRs, the unused ones at the end included: workgroup ids follow them.
     pub fn user_sgpr_count(&self) -> usize {
         (self.rsrc2 >> 1 & 0x1f) as usize
@@ -206,6 +215,9 @@ mod tests {
         // Round to nearest even = 0, both denormal fields = 3, DX10_CLAMP bit 21, IEEE bit 23.
         assert_eq!(descriptor(&[(48, 0xf << 16 | 1 << 21 | 1 << 23)]).mode(), 0x3f0);
         assert_eq!(descriptor(&[(48, 0)]).mode(), 0);
+        let usual = descriptor(&[(48, 0xf << 16 | 1 << 21 | 1 << 23)]);
+        assert_eq!(usual.with_float_mode(0xc0).mode(), 0x3c0);
+        assert_eq!(usual.with_float_mode(0xf0), usual);
     }
 
     #[test]

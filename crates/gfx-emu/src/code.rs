@@ -13,7 +13,7 @@ use crate::Target;
 use crate::fault::MemoryFault;
 use crate::isa::{Code, DecodeError, Program};
 use crate::launch::Limits;
-use crate::lines::Lines;
+use crate::lines::{Lines, Rows};
 use crate::memory::{Memory, OutOfMemory};
 
 /// Name of the kernel of [`CodeObject::bare`].
@@ -93,6 +93,18 @@ impl Kernel {
     /// The arguments that the caller passes.
     pub fn explicit_args(&self) -> impl Iterator<Item = &Arg> {
         self.args.iter().filter(|arg| !arg.kind.is_hidden())
+    }
+
+    /// The same kernel with this program, or one that is yet to be decoded.
+    pub(crate) fn with_program(&self, program: Option<Program>) -> Kernel {
+        Kernel {
+            name: self.name.clone(),
+            args: self.args.clone(),
+            code: self.code.clone(),
+            segment: self.segment.clone(),
+            program: program.map_or_else(OnceLock::new, |program| OnceLock::from(Ok(program))),
+            ..*self
+        }
     }
 
     /// Offset of the kernel's first instruction in the image.
@@ -310,17 +322,36 @@ impl CodeObject {
         Ok(Placement { base })
     }
 
+    /// The image.
+    pub(crate) fn image(&self) -> &[u8] {
+        &self.image
+    }
+
+    /// The source lines of the image.
+    pub(crate) fn sources(&self) -> Rows {
+        self.lines.rows()
+    }
+
+    /// The kernel as it was decoded, where it was.
+    pub(crate) fn decoded<'a>(&self, kernel: &'a Kernel) -> Option<&'a Program> {
+        kernel.program.get()?.as_ref().ok()
+    }
+
     /// The decoded kernel; decoding happens once.
     pub(crate) fn program<'a>(&self, kernel: &'a Kernel) -> Result<&'a Program, &'a DecodeError> {
         let lanes = kernel.descriptor.wavefront_size();
-        let code = Code {
+        let decode = || Program::decode(self.target, lanes, &self.code_of(kernel));
+        kernel.program.get_or_init(decode).as_ref()
+    }
+
+    /// The machine code of a kernel with all that it may call.
+    pub(crate) fn code_of(&self, kernel: &Kernel) -> Code<'_> {
+        Code {
             image: &self.image,
             entry: kernel.code.start,
             segment: kernel.segment.clone(),
             functions: &self.functions,
-        };
-        let decode = || Program::decode(self.target, lanes, &code);
-        kernel.program.get_or_init(decode).as_ref()
+        }
     }
 }
 

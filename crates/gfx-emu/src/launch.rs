@@ -79,14 +79,17 @@ pub struct LaunchOptions {
     /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
     /// finding is the launch's fault. Off, everything in `memory` counts as written from then on.
     pub sanitize: bool,
+    /// Whether it is noted what is executed, for [`CodeObject::take_marks`].
+    pub cover: bool,
 }
 
 impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave; no sanitizer.
+    /// A billion instructions, ten to twenty seconds of one wave; no sanitizer, no coverage.
     fn default() -> Self {
         LaunchOptions {
             max_wave_instructions: 1_000_000_000,
             sanitize: false,
+            cover: false,
         }
     }
 }
@@ -644,6 +647,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .options
                 .sanitize
                 .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
+            cover: self.options.cover,
         };
         let limit = self.options.max_wave_instructions;
         let waves = &mut state.waves;

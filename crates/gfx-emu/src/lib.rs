@@ -56,6 +56,7 @@
 //! ```
 
 mod code;
+mod cover;
 mod exec;
 mod fault;
 mod fp;
@@ -63,18 +64,21 @@ mod isa;
 mod launch;
 mod lines;
 mod memory;
+mod mutant;
 mod sanitize;
 mod target;
 mod wave;
 
 pub use code::{BARE_KERNEL, CodeObject, Global, Kernel, LoadError, Placement};
 pub use code_object::{Arg as KernelArg, ArgKind, KernelDescriptor};
+pub use cover::{Listed, covered};
 pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
-pub use isa::{Coverage, DecodeError, coverage, disassemble};
+pub use isa::{Coverage, DecodeError, MutationKind, coverage, disassemble};
 pub use launch::{
     Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Packet, Step, Trace, launch, launch_packet,
     trace,
 };
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};
+pub use mutant::{Mutation, Patch, PatchError};
 pub use target::Target;

@@ -3,6 +3,8 @@
 //! Looked up when a fault is reported, never before. Debug information that cannot be read gives no line and no error.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use code_object::Elf;
 use gimli::{EndianSlice, LittleEndian};
@@ -40,12 +42,59 @@ impl Lines {
         self.search(address).ok()?
     }
 
-    fn search(&self, address: u64) -> gimli::Result<Option<String>> {
-        let section = |id: gimli::SectionId| -> gimli::Result<Reader<'_>> {
+    /// The line of every address; none where the debug information cannot be read.
+    pub(crate) fn rows(&self) -> Rows {
+        let mut rows = Rows::default();
+        if self.collect(&mut rows).is_err() {
+            return Rows::default();
+        }
+        rows.0.sort_by_key(|row| row.0.start);
+        rows
+    }
+
+    fn collect(&self, rows: &mut Rows) -> gimli::Result<()> {
+        let dwarf = self.dwarf()?;
+        let mut units = dwarf.units();
+        while let Some(header) = units.next()? {
+            let unit = dwarf.unit(header)?;
+            let Some(program) = unit.line_program.clone() else {
+                continue;
+            };
+            let mut names = BTreeMap::new();
+            let mut all = program.rows();
+            let mut open: Option<(u64, Option<u64>, Arc<str>)> = None;
+            while let Some((header, row)) = all.next_row()? {
+                if let Some((start, Some(line), file)) = open.take()
+                    && start < row.address()
+                {
+                    rows.0.push((start..row.address(), file, line));
+                }
+                if row.end_sequence() {
+                    continue;
+                }
+                let index = row.file_index();
+                if !names.contains_key(&index) {
+                    names.insert(index, Arc::from(path(&dwarf, &unit, header, index)?));
+                }
+                let name: Option<&Arc<str>> = names.get(&index);
+                open = name.map(|name| {
+                    let line = row.line().map(std::num::NonZero::get);
+                    (row.address(), line, Arc::clone(name))
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn dwarf(&self) -> gimli::Result<gimli::Dwarf<Reader<'_>>> {
+        gimli::Dwarf::load(|id: gimli::SectionId| -> gimli::Result<Reader<'_>> {
             let bytes = self.sections.get(id.name()).map_or(&[][..], Vec::as_slice);
             Ok(EndianSlice::new(bytes, LittleEndian))
-        };
-        let dwarf = gimli::Dwarf::load(section)?;
+        })
+    }
+
+    fn search(&self, address: u64) -> gimli::Result<Option<String>> {
+        let dwarf = self.dwarf()?;
         let mut units = dwarf.units();
         while let Some(header) = units.next()? {
             let unit = dwarf.unit(header)?;
@@ -54,6 +103,38 @@ impl Lines {
             }
         }
         Ok(None)
+    }
+}
+
+/// The path of a file of a line table, with its directory.
+fn path(
+    dwarf: &gimli::Dwarf<Reader<'_>>,
+    unit: &gimli::Unit<Reader<'_>>,
+    header: &gimli::LineProgramHeader<Reader<'_>>,
+    index: u64,
+) -> gimli::Result<String> {
+    let Some(file) = header.file(index) else {
+        return Ok("?".to_owned());
+    };
+    let name = dwarf.attr_string(unit, file.path_name())?;
+    let name = name.to_string_lossy().into_owned();
+    let Some(directory) = file.directory(header).filter(|_| !name.starts_with('/')) else {
+        return Ok(name);
+    };
+    let directory = dwarf.attr_string(unit, directory)?;
+    Ok(format!("{}/{name}", directory.to_string_lossy()))
+}
+
+/// Ranges of addresses with their file and line, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Rows(Vec<(Range<u64>, Arc<str>, u64)>);
+
+impl Rows {
+    /// File and line of an address of the image.
+    pub(crate) fn at(&self, address: u64) -> Option<(String, u64)> {
+        let after = self.0.partition_point(|(range, ..)| range.start <= address);
+        let (range, file, line) = self.0.get(after.checked_sub(1)?)?;
+        range.contains(&address).then(|| (file.to_string(), *line))
     }
 }
 

@@ -230,6 +230,8 @@ pub(crate) struct Group<'a> {
     pub(crate) text_address: u64,
     /// The sanitizer, where it is on.
     pub(crate) watch: Option<Watch>,
+    /// Whether the program's marks say what was executed.
+    pub(crate) cover: bool,
 }
 
 /// Why a wave handed control back.

@@ -137,6 +137,7 @@ mod fuzz {
             let options = LaunchOptions {
                 max_wave_instructions: 20_000,
                 sanitize: numbers.below(2) == 0,
+                ..LaunchOptions::default()
             };
             let result = launch(code, &dispatch, &memory, &options);
             *outcomes.entry(name(&result)).or_default() += 1;
@@ -318,6 +319,7 @@ mod fuzz {
             let options = LaunchOptions {
                 max_wave_instructions: 5_000,
                 sanitize: numbers.below(2) == 0,
+                ..LaunchOptions::default()
             };
             let result = launch(&object, &dispatch, &memory, &options);
             *outcomes.entry(name(&result)).or_default() += 1;

@@ -10,7 +10,7 @@ use candle_core::{
     rocm_backend::{
         self,
         environment::{Card, Driver, names},
-        trace,
+        trace, trial,
     },
 };
 use parity_model::{Case, HostTensor, Outcome, Refusal, record::BackendInfo};
@@ -18,6 +18,7 @@ use parity_model::{Case, HostTensor, Outcome, Refusal, record::BackendInfo};
 use crate::{
     nvidia,
     ops::{self, Scalars},
+    protocol::{Covered, Loaded, Mutant},
     tensors::{self, Placement},
     worker::Runner,
 };
@@ -42,6 +43,9 @@ impl Backend {
 
     /// The backend that runs when none is asked for.
     pub const DEFAULT: Backend = Backend::Rocm;
+
+    /// The software GPU that is broken on purpose when none is asked for.
+    pub const SOFT_DEFAULT: &'static str = "rocm:gfx1100";
 
     /// The word the command line and tables use.
     pub const fn name(self) -> &'static str {
@@ -344,6 +348,45 @@ impl Runner for CandleRunner {
 
     fn served_by(&self) -> Vec<String> {
         self.served_by.clone()
+    }
+
+    fn covered(&mut self) -> (Vec<Covered>, Vec<Loaded>) {
+        let covered = trial::take().into_iter().map(|covered| Covered {
+            object: covered.object.to_string(),
+            kernel: covered.kernel,
+            marks: covered
+                .marks
+                .iter()
+                .map(|mark| char::from(b'0' + (mark & 7)))
+                .collect(),
+        });
+        let loaded = trial::take_objects().into_iter().map(|object| Loaded {
+            id: object.id.to_string(),
+            file: object.file.to_vec(),
+        });
+        (covered.collect(), loaded.collect())
+    }
+
+    fn plant(&mut self, mutant: Option<&Mutant>) -> Result<(), String> {
+        let is_soft = matches!(&self.device, Device::Rocm(_)) && self.info.level != HARDWARE;
+        if let Some(mutant) = mutant.filter(|_| !is_soft) {
+            return Err(format!(
+                "no fault can be planted in {}: this device is no software GPU",
+                mutant.kernel
+            ));
+        }
+        trial::plant(mutant.map(|mutant| trial::Mutant {
+            object: mutant.object.clone(),
+            kernel: mutant.kernel.clone(),
+            patch: match &mutant.bytes {
+                Some((pc, bytes)) => trial::Patch::Bytes {
+                    pc: *pc,
+                    bytes: bytes.clone(),
+                },
+                None => trial::Patch::Flush,
+            },
+        }));
+        Ok(())
     }
 }
 

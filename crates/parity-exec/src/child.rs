@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{
     frame::{self, FrameError},
-    protocol::{self, FromWorker, Job, Setup},
+    protocol::{self, Covered, FromWorker, Job, Loaded, Setup},
     stop::Stop,
 };
 
@@ -110,7 +110,7 @@ pub enum StartError {
 /// # Errors
 /// Why the backend is not available.
 pub fn probe(command: &WorkerCommand, limit: Duration) -> Result<BackendInfo, StartError> {
-    Child::start(command, limit, None, &Stop::default()).map(|(_, info)| info)
+    Child::start(command, limit, &Setup::default(), &Stop::default()).map(|(_, info)| info)
 }
 
 fn said(stderr: &str) -> String {
@@ -130,6 +130,10 @@ pub struct Execution {
     pub fallbacks: Vec<String>,
     /// What computed the result, where the backend tells.
     pub served_by: Vec<String>,
+    /// What the case executed of kernels, where that is asked for; of the last attempt, with all code objects.
+    pub covered: Vec<Covered>,
+    /// The code objects that were loaded for it.
+    pub loaded: Vec<Loaded>,
     /// Milliseconds on the backend, transfers included; for a death or a timeout, as the supervisor saw it.
     pub millis: f64,
     /// What the case did when it ran a second time, if it was to and that was something else.
@@ -145,6 +149,8 @@ impl Execution {
             outcome,
             fallbacks: vec![],
             served_by: vec![],
+            covered: vec![],
+            loaded: vec![],
             millis: time.as_secs_f64() * 1e3,
             again: None,
             remark: None,
@@ -195,7 +201,7 @@ impl Child {
     pub(crate) fn start(
         command: &WorkerCommand,
         limit: Duration,
-        memory_limit: Option<u64>,
+        setup: &Setup,
         stop: &Stop,
     ) -> Result<(Child, BackendInfo), StartError> {
         let backend = || command.backend.clone();
@@ -205,7 +211,7 @@ impl Child {
             reason,
         })?;
         // A failed write means a dead worker, and the read below finds out how it died.
-        let _ = frame::write(&mut child.stdin, &Setup { memory_limit });
+        let _ = frame::write(&mut child.stdin, setup);
         let loss = match child.wait(limit, stop) {
             Wait::Message(FromWorker::Hello { build, .. }) if build != protocol::build() => {
                 let how = format!("it is {build}; this is {}", protocol::build());
@@ -320,12 +326,16 @@ impl Child {
                 outcome,
                 fallbacks,
                 served_by,
+                covered,
+                loaded,
                 millis,
             }) if id == job.id => {
                 let execution = Execution {
                     outcome,
                     fallbacks,
                     served_by,
+                    covered,
+                    loaded,
                     millis,
                     again: None,
                     remark: None,

@@ -14,11 +14,13 @@ pub mod source;
 mod stop;
 mod supervisor;
 mod tensors;
+mod trial;
 mod worker;
 
 pub use backend::{Backend, BackendDevice, CANDLE_VERSION, CandleRunner, UnknownDevice};
 pub use child::{Execution, StartError, WorkerCommand, probe};
-pub use protocol::PROTOCOL;
+pub use protocol::{Covered, Loaded, Mutant, PROTOCOL};
 pub use stop::Stop;
 pub use supervisor::{Settings, Supervisor};
+pub use trial::Bench;
 pub use worker::{Runner, WorkerError, serve};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::CANDLE_VERSION;
 
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
 pub(crate) fn build() -> String {
@@ -17,10 +17,46 @@ pub(crate) fn build() -> String {
 }
 
 /// Supervisor to worker, first: how to work.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Setup {
     /// Bytes of memory the worker may use; `None` for as many as there are.
     pub(crate) memory_limit: Option<u64>,
+    /// Whether to tell which instructions of which kernels the cases executed.
+    pub(crate) cover: bool,
+    /// Instructions that a wave of the software GPU may execute; `None` for as many as ever.
+    pub(crate) wave_limit: Option<u64>,
+}
+
+/// What a case executed of one kernel of the software GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Covered {
+    /// The code object, by the digest of its file.
+    pub object: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// One digit for each of its instructions, as `gfx_emu::CodeObject::take_marks` gives them.
+    pub marks: String,
+}
+
+/// A code object that a worker loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// The digest of its file.
+    pub id: String,
+    /// The file.
+    pub file: Vec<u8>,
+}
+
+/// A fault in a kernel of the software GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutant {
+    /// The code object, by the digest of its file.
+    pub object: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Other bytes, and how far they are from the kernel's first instruction; without, the kernel starts in a mode that
+    /// flushes single-precision subnormals.
+    pub bytes: Option<(i64, Vec<u8>)>,
 }
 
 /// Supervisor to worker: run this. The end of the pipe means: go home.
@@ -32,6 +68,8 @@ pub(crate) struct Job {
     pub(crate) case: CaseId,
     /// Seed of the run.
     pub(crate) seed: u64,
+    /// The fault to compute it with.
+    pub(crate) mutant: Option<Mutant>,
 }
 
 /// Worker to supervisor.
@@ -54,6 +92,10 @@ pub(crate) enum FromWorker {
         fallbacks: Vec<String>,
         /// What computed the result, where the backend tells.
         served_by: Vec<String>,
+        /// What was executed of kernels, where that is asked for.
+        covered: Vec<Covered>,
+        /// The code objects that were loaded for it, likewise.
+        loaded: Vec<Loaded>,
         /// Milliseconds it took, transfers included.
         millis: f64,
     },

@@ -16,7 +16,7 @@ use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
 
 use crate::{
     child::{Child, Ending, Execution, StartError, WorkerCommand},
-    protocol::Job,
+    protocol::{Job, Mutant, Setup},
     stop::Stop,
 };
 
@@ -45,10 +45,24 @@ pub struct Settings {
     pub seed: u64,
     /// Bytes of memory that a worker may use; `None` for as many as there are.
     pub memory_limit: Option<u64>,
+    /// Whether executions tell which instructions of which kernels they executed.
+    pub cover: bool,
+    /// Instructions that a wave of the software GPU may execute; `None` for as many as ever.
+    pub wave_limit: Option<u64>,
     /// Whether every case runs twice on every backend, to see whether it does the same.
     pub twice: bool,
     /// Ends the run early.
     pub stop: Stop,
+}
+
+impl Settings {
+    fn setup(&self) -> Setup {
+        Setup {
+            memory_limit: self.memory_limit,
+            cover: self.cover,
+            wave_limit: self.wave_limit,
+        }
+    }
 }
 
 /// A supervisor whose backends have all answered once.
@@ -127,14 +141,7 @@ impl Supervisor {
 
 /// Starts a worker; one that something outside killed while it started is started again.
 fn start(command: &WorkerCommand, settings: &Settings) -> Result<(Child, BackendInfo), StartError> {
-    let start = || {
-        Child::start(
-            command,
-            settings.start_limit,
-            settings.memory_limit,
-            &settings.stop,
-        )
-    };
+    let start = || Child::start(command, settings.start_limit, &settings.setup(), &settings.stop);
     let mut started = start();
     for _ in 1..MAX_FAILED_STARTS {
         if !matches!(started, Err(StartError::Died { killed: true, .. })) {
@@ -153,12 +160,10 @@ struct Lane<'a> {
 
 impl<'a> Lane<'a> {
     fn of(commands: &'a [WorkerCommand], settings: &'a Settings, workers: Vec<Option<Child>>) -> Lane<'a> {
-        let slots = commands.iter().zip(workers).map(|(command, worker)| WorkerSlot {
-            command,
-            settings,
-            worker,
-            failed_starts: 0,
-        });
+        let slots = commands
+            .iter()
+            .zip(workers)
+            .map(|(command, worker)| WorkerSlot::of(command, settings, worker));
         Lane {
             settings,
             slots: slots.collect(),
@@ -167,18 +172,7 @@ impl<'a> Lane<'a> {
 
     /// One execution per backend; `None` when the run is to stop.
     fn run(&mut self, index: usize, case: &Case, starting: impl Fn(usize)) -> Option<Vec<Execution>> {
-        let own = case
-            .timeout
-            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let task = Task {
-            job: Job {
-                id: index as u64,
-                case: case.id(),
-                seed: self.settings.seed,
-            },
-            limit: own.unwrap_or(self.settings.case_limit),
-            isolated: case.isolated,
-        };
+        let task = Task::of(index as u64, case, None, self.settings);
         let mut executions = Vec::with_capacity(self.slots.len());
         for (column, slot) in self.slots.iter_mut().enumerate() {
             if self.settings.stop.requested() {
@@ -192,24 +186,57 @@ impl<'a> Lane<'a> {
 }
 
 /// A case as a slot takes it.
-struct Task {
+pub(crate) struct Task {
     job: Job,
     limit: Duration,
     /// Whether the worker serves this case alone.
     isolated: bool,
 }
 
+impl Task {
+    /// A case with a fault planted, or without.
+    pub(crate) fn of(id: u64, case: &Case, mutant: Option<Mutant>, settings: &Settings) -> Task {
+        let own = case
+            .timeout
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Task {
+            job: Job {
+                id,
+                case: case.id(),
+                seed: settings.seed,
+                mutant,
+            },
+            limit: own.unwrap_or(settings.case_limit),
+            isolated: case.isolated,
+        }
+    }
+}
+
 /// The place of one backend's worker in a lane.
-struct WorkerSlot<'a> {
+pub(crate) struct WorkerSlot<'a> {
     command: &'a WorkerCommand,
     settings: &'a Settings,
     worker: Option<Child>,
     failed_starts: u32,
 }
 
-impl WorkerSlot<'_> {
+impl<'a> WorkerSlot<'a> {
+    /// The place of a worker that `command` starts, with one in it or none.
+    pub(crate) fn of(
+        command: &'a WorkerCommand,
+        settings: &'a Settings,
+        worker: Option<Child>,
+    ) -> WorkerSlot<'a> {
+        WorkerSlot {
+            command,
+            settings,
+            worker,
+            failed_starts: 0,
+        }
+    }
+
     /// Runs a case as often as the settings want it; `None` when the run is to stop.
-    fn run(&mut self, task: &Task) -> Option<Execution> {
+    pub(crate) fn run(&mut self, task: &Task) -> Option<Execution> {
         let first = self.survive(task)?;
         if !self.settings.twice || cost_the_worker(&first.outcome) {
             return Some(first);
@@ -265,7 +292,9 @@ impl WorkerSlot<'_> {
         };
         match worker.run(&task.job, task.limit, &self.settings.stop) {
             Ending::Answered(worker, execution) => {
-                self.worker = (!task.isolated && !lost_the_device(&execution.outcome)).then_some(worker);
+                // A fault that was planted costs the software GPU nothing.
+                let lost = task.job.mutant.is_none() && lost_the_device(&execution.outcome);
+                self.worker = (!task.isolated && !lost).then_some(worker);
                 Some(Attempt::Over(execution))
             }
             Ending::Lost(execution) => Some(Attempt::Over(execution)),

@@ -16,6 +16,7 @@ use std::{
     time::Instant,
 };
 
+use candle_core::rocm_backend::trial;
 use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
 use rustix::process::{
     Resource, Rlimit, Signal, getpid, kill_process, set_parent_process_death_signal, setrlimit,
@@ -23,7 +24,7 @@ use rustix::process::{
 
 use crate::{
     frame::{self, FrameError},
-    protocol::{self, FromWorker, Job, Setup},
+    protocol::{self, Covered, FromWorker, Job, Loaded, Mutant, Setup},
 };
 
 /// What computes a case: an open device, or a test's stand-in.
@@ -39,6 +40,23 @@ pub trait Runner {
     /// What computed the last case's result, in words; empty where the backend does not tell.
     fn served_by(&self) -> Vec<String> {
         vec![]
+    }
+    /// Which instructions of kernels the last case executed, and which code objects were loaded for it.
+    fn covered(&mut self) -> (Vec<Covered>, Vec<Loaded>) {
+        (vec![], vec![])
+    }
+    /// Plants a fault in a kernel for the cases to come, in the place of the one before; or none.
+    ///
+    /// # Errors
+    /// Why that cannot be done.
+    fn plant(&mut self, mutant: Option<&Mutant>) -> Result<(), String> {
+        match mutant {
+            Some(mutant) => Err(format!(
+                "no fault can be planted in {}: this device is no software GPU",
+                mutant.kernel
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -76,7 +94,7 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
 
     let mut input = BufReader::new(io::stdin());
     let setup = match frame::read(&mut input) {
-        Ok(Some(Setup { memory_limit })) => Ok(memory_limit),
+        Ok(Some(setup)) => Ok(setup),
         Ok(None) => return Ok(()),
         // Every frame says which version its sender speaks: the answer tells the supervisor.
         Err(error @ FrameError::Version(_)) => Err(error.to_string()),
@@ -89,7 +107,7 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     thread::spawn(move || forward_jobs(input, &sender, &reader));
 
     // The reader runs by now: without memory for its stack there would be no answer at all.
-    let opened = setup.and_then(limit_memory).and_then(|()| {
+    let opened = setup.and_then(|setup| prepare(&setup)).and_then(|()| {
         guarded(open).unwrap_or_else(|panic| Err(format!("opening the device panicked: {panic}")))
     });
     let device = opened.as_ref().map(Runner::info).map_err(String::clone);
@@ -106,14 +124,28 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     Ok(())
 }
 
+/// Readies the process for its work, before a device is opened.
+fn prepare(setup: &Setup) -> Result<(), String> {
+    if setup.cover {
+        trial::note();
+    }
+    if let Some(limit) = setup.wave_limit {
+        trial::limit_waves(limit);
+    }
+    limit_memory(setup.memory_limit)
+}
+
 /// Runs a job, and tells what came of it.
 fn answer(runner: &mut impl Runner, job: &Job) -> FromWorker {
     let started = Instant::now();
     let outcome = match job.case.as_str().parse::<Case>() {
-        Ok(case) => guarded(|| runner.run(&case, job.seed)).unwrap_or_else(|message| Outcome::Refused {
-            refusal: Refusal::Panic,
-            message,
-        }),
+        Ok(case) => match runner.plant(job.mutant.as_ref()) {
+            Ok(()) => guarded(|| runner.run(&case, job.seed)).unwrap_or_else(|message| Outcome::Refused {
+                refusal: Refusal::Panic,
+                message,
+            }),
+            Err(reason) => Outcome::Missing { reason },
+        },
         Err(error) => Outcome::Missing {
             reason: error.to_string(),
         },
@@ -125,11 +157,14 @@ fn answer(runner: &mut impl Runner, job: &Job) -> FromWorker {
     } else {
         vec![]
     };
+    let (covered, loaded) = runner.covered();
     FromWorker::Done {
         id: job.id,
         outcome,
         fallbacks,
         served_by: runner.served_by(),
+        covered,
+        loaded,
         millis,
     }
 }

@@ -39,6 +39,8 @@ fn settings(jobs: usize) -> Settings {
         start_limit: Duration::from_secs(30),
         seed: 7,
         memory_limit: None,
+        cover: false,
+        wave_limit: None,
         twice: false,
         stop: Stop::default(),
     }

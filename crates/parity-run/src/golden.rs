@@ -88,6 +88,8 @@ impl Golden {
             }),
             fallbacks: vec![],
             served_by: vec![],
+            covered: vec![],
+            loaded: vec![],
             millis: 0.0,
             again: None,
             remark: None,

@@ -259,6 +259,8 @@ mod tests {
             outcome,
             fallbacks: vec![],
             served_by: vec![],
+            covered: vec![],
+            loaded: vec![],
             millis: 0.0,
             again: None,
             remark: None,

@@ -48,8 +48,9 @@
 //! # One case
 //!
 //! [`shrink`] finds the smallest case that fails in the same way, tells it as a Rust test, and puts it into a spec.
-//! [`fuzz`] runs random cases of the table of ops, groups what fails, and shrinks it. [`golden`] records what a device computes, for machines that lack it. [`selftest`] breaks right outputs, to see whether
-//! the cases notice.
+//! [`fuzz`] runs random cases of the table of ops, groups what fails, and shrinks it. [`golden`] records what a device
+//! computes, for machines that lack it. [`selftest`] breaks right outputs, and [`mutants`] kernels, to see whether the cases
+//! notice.
 
 pub mod baseline;
 pub mod changes;
@@ -64,6 +65,7 @@ pub mod headroom;
 mod journal;
 mod judge;
 pub mod merge;
+pub mod mutants;
 pub mod names;
 pub mod provenance;
 pub mod records;

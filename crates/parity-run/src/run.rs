@@ -269,6 +269,8 @@ fn supervise(settings: &Settings, stop: &Stop) -> Result<Supervisor, Error> {
         start_limit: START_LIMIT,
         seed: settings.seed,
         memory_limit: settings.memory_limit,
+        cover: settings.cover,
+        wave_limit: None,
         twice: settings.deterministic,
         stop: stop.clone(),
     };

@@ -27,6 +27,8 @@ pub struct Settings {
     pub deterministic: bool,
     /// Bytes a worker may use; `None` for as many as there are.
     pub memory_limit: Option<u64>,
+    /// Whether executions tell which instructions of which kernels of the software GPU they executed.
+    pub cover: bool,
     /// The directory of findings; `None` for the one beside the specs, if it is there.
     pub findings: Option<PathBuf>,
     /// Recorded outputs to compare with: the name of a bundle of golden/, or a path with a slash.
@@ -53,6 +55,7 @@ impl Default for Settings {
             no_fallback: false,
             deterministic: false,
             memory_limit: None,
+            cover: false,
             findings: None,
             against: None,
             recorded_only: false,

@@ -7,6 +7,7 @@ mod components;
 mod coverage;
 mod functions;
 mod inventory;
+mod kernel_coverage;
 mod kernels;
 mod providers;
 mod signatures;
@@ -16,6 +17,7 @@ mod trace;
 
 use std::{fs, path::Path};
 
+use ::kernel_coverage::Coverage;
 use parity_model::record::RunRecord;
 use parity_report::{json, markdown};
 use sha2::{Digest as _, Sha256};
@@ -59,6 +61,8 @@ pub struct Material<'a> {
     pub run: &'a RunRecord,
     /// A run in which models of vendors' libraries answered, for the page of providers.
     pub models: Option<&'a RunRecord>,
+    /// What was executed of kernels; without, that page is missing.
+    pub coverage: Option<&'a Coverage>,
     /// The compiled kernels; without any, two pages are missing.
     pub objects: &'a [CodeObject],
     /// The sources that pages point into.
@@ -74,6 +78,7 @@ pub fn pages(material: &Material<'_>) -> Result<Vec<Page>, serde_json::Error> {
     let Material {
         run,
         models,
+        coverage,
         objects,
         sources,
     } = *material;
@@ -87,6 +92,9 @@ pub fn pages(material: &Material<'_>) -> Result<Vec<Page>, serde_json::Error> {
         let inventory = inventory::INVENTORY;
         pages.push(("kernels.md", kernels::render(run, inventory, objects, sources)));
         pages.push(("signatures.md", signatures::render(run, inventory, objects)));
+    }
+    if let Some(coverage) = coverage {
+        pages.push(("kernel-coverage.md", kernel_coverage::render(coverage)));
     }
     let mark = mark(run)?;
     let page = |(name, body): (_, String)| Page {

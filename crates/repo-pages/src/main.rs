@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run -p repo-pages             # render the records that are there, the kernels, the sources and the tables
 //! cargo run -p repo-pages -- --check  # write nothing; exit 100 if a page or the specs have moved
+//! cargo run -p repo-pages -- --cover  # first run the ci tier on three cards, and keep what it executed of kernels
 //! cargo run -p repo-pages -- --run    # first run the ci tier and candle's own tests, and keep what they did
 //! ```
 //!
@@ -28,6 +29,9 @@ use rocm_env::{Driver, Libraries, names};
 /// The run that the pages are of, and one with models of AMD's libraries, whose figures are listed apart.
 const RECORD: &str = "reports/run.json.gz";
 const MODELS: &str = "reports/models.json.gz";
+/// What the ci tier executed of kernels, and on which cards.
+const COVERAGE: &str = "reports/kernel-coverage.json.gz";
+const CARDS: &str = "rocm:gfx1100,rocm:gfx942,rocm:gfx90a";
 /// Targets whose kernels are compared with candle's.
 const TARGETS: &str = "gfx1100,gfx942";
 /// What `parity run` exits with when results fail it, and this command when a page is stale.
@@ -40,6 +44,7 @@ type Result<T> = std::result::Result<T, String>;
 enum Mode {
     Render,
     Check,
+    Cover,
     Run,
 }
 
@@ -48,8 +53,9 @@ fn main() -> ExitCode {
     let mode = match (args.next().as_deref(), args.next()) {
         (None, _) => Mode::Render,
         (Some("--check"), None) => Mode::Check,
+        (Some("--cover"), None) => Mode::Cover,
         (Some("--run"), None) => Mode::Run,
-        _ => return fail("usage: repo-pages [--check | --run]", 64),
+        _ => return fail("usage: repo-pages [--check | --cover | --run]", 64),
     };
     make(mode).unwrap_or_else(|why| fail(&why, 1))
 }
@@ -67,12 +73,20 @@ fn make(mode: Mode) -> Result<ExitCode> {
         .map_err(|error| format!("the repository is gone: {error}"))?;
     let code = match mode {
         Mode::Run => run(&root)?,
+        Mode::Cover => cover(&root)?,
         Mode::Render | Mode::Check => 0,
     };
     let read = |path: &str| records::read(&root.join(path)).map(|stored| stored.run);
     let read = |path: &str| read(path).map_err(|error| error.to_string());
     let (record, models) = (read(RECORD)?, read(MODELS)?);
+    let coverage = root.join(COVERAGE);
+    let coverage = coverage
+        .exists()
+        .then(|| kernel_coverage::read(&coverage))
+        .transpose();
+    let coverage = coverage.map_err(|error| error.to_string())?;
     let material = Material {
+        coverage: coverage.as_ref(),
         run: &record,
         models: Some(&models),
         objects: &code_objects(&root)?,
@@ -90,7 +104,7 @@ fn make(mode: Mode) -> Result<ExitCode> {
         let path = folder.join(page.name);
         match mode {
             Mode::Check => stale.extend(page.difference(&path)),
-            Mode::Render | Mode::Run => write(&path, page.text.as_bytes())?,
+            Mode::Render | Mode::Cover | Mode::Run => write(&path, page.text.as_bytes())?,
         }
     }
     if mode == Mode::Check {
@@ -161,6 +175,21 @@ fn run(root: &Path) -> Result<u8> {
     match call(&mut upstream)? {
         0 => Ok(code),
         other => Err(format!("candle's own tests ended with {other}")),
+    }
+}
+
+/// Runs the ci tier on three cards, and keeps what it executed of kernels.
+fn cover(root: &Path) -> Result<u8> {
+    let out = work(root)?.join("cover.json");
+    let mut parity = Command::new(env::var_os("PARITY").unwrap_or_else(|| "./parity".into()));
+    parity
+        .args(["run", "--backend", CARDS, "--format", "json", "--out"])
+        .arg(&out)
+        .args(["--coverage", COVERAGE])
+        .current_dir(root);
+    match call(&mut parity)? {
+        code @ (0 | FAILED) => Ok(code),
+        other => Err(format!("parity run ended with {other}")),
     }
 }
 

@@ -56,6 +56,8 @@ variables! {
         "The memory that each software device has.";
     SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, hsa-soft", false,
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
+    COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft", false,
+        "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there.";
     SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,
         "Whether a kernel's fault ends the software device, as it ends a card.";
     SOFT_LOG: Log = "ROCM_SOFT_LOG", "none", "hsa-soft", false,

@@ -6,13 +6,16 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gfx_emu::{Access, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, Placement, launch};
+use gfx_emu::{
+    Access, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, PatchError, Placement, launch,
+};
 use rocm_rs::hip::bindings as hip;
 
 use crate::devices;
 use crate::error::{self, Result};
 use crate::handles::{Kind, Table};
 use crate::properties::Model;
+use crate::trial;
 
 /// The device this thread works on; an error when the environment asks for one that there is not, and when it was lost.
 pub(crate) fn device() -> Result<&'static Device> {
@@ -29,6 +32,8 @@ pub(crate) fn device() -> Result<&'static Device> {
 #[derive(Debug)]
 struct Module {
     code: CodeObject,
+    /// Its digest, where coverage is noted.
+    id: Option<Arc<str>>,
     placement: Placement,
 }
 
@@ -314,6 +319,7 @@ impl Device {
                 code.target()
             )));
         }
+        let id = trial::loaded(file).map_err(error::unwritten)?;
         let placement = {
             let mut memory = lock(&self.memory);
             code.place(Arc::make_mut(&mut memory))
@@ -321,7 +327,7 @@ impl Device {
         };
         Ok(lock(&self.tables)
             .modules
-            .insert(Arc::new(Module { code, placement })))
+            .insert(Arc::new(Module { code, id, placement })))
     }
 
     /// Unloads a module: its functions are gone and its device variables are freed.
@@ -423,10 +429,13 @@ impl Device {
             return Err(hip::hipError_t_hipErrorInvalidHandle);
         }
         let function = self.get_function(function)?;
-        let Module { code, placement } = &*function.module;
+        let Module { code, id, placement } = &*function.module;
         let kernel = code
             .kernel(&function.name)
             .ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
+        let planted = trial::planted(id.as_ref(), code, kernel)
+            .map_err(|why: PatchError| error::image(why.to_string()))?;
+        let kernel = planted.as_deref().unwrap_or(kernel);
         let dispatch = Dispatch {
             kernel,
             placement: *placement,
@@ -437,9 +446,12 @@ impl Device {
         };
         let options = LaunchOptions {
             sanitize: self.sanitize,
-            ..LaunchOptions::default()
+            ..trial::options()
         };
         let result = launch(code, &dispatch, &self.memory(), &options);
+        if let Some(id) = id.as_ref().filter(|_| planted.is_none()) {
+            trial::launched(id, code, kernel).map_err(error::unwritten)?;
+        }
         self.spend(result.as_ref().map_or(0, |stats| stats.instructions));
         result.map(|_| ()).map_err(|e| {
             if matches!(e, LaunchError::Fault(_)) && self.loses {

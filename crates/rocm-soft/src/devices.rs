@@ -12,6 +12,7 @@ use rocm_rs::hip::bindings as hip;
 use crate::device::Device;
 use crate::error::{self, Result};
 use crate::properties::Model;
+use crate::trial;
 
 thread_local! {
     /// The device that `hipSetDevice` chose for this thread.
@@ -28,6 +29,9 @@ pub(crate) fn all() -> Result<&'static [Device]> {
         let capacity = rocm_env::SOFT_MEMORY.get()?.0;
         let sanitize = *rocm_env::SANITIZE.get()? == Switch::On;
         let loses = *rocm_env::SOFT_LOSE.get()? == Switch::On;
+        if let Some(folder) = rocm_env::COVERAGE.get()?.path() {
+            trial::fill(folder);
+        }
         let devices = cards.iter().enumerate();
         Ok(devices
             .map(|(id, card)| Device::new(Model::of(*card), id, cards.len(), capacity, sanitize, loses))

@@ -75,6 +75,12 @@ pub(crate) fn image(text: String) -> hipError_t {
     hip::hipError_t_hipErrorInvalidImage
 }
 
+/// Keeps `text` and gives the code of a file that cannot be written.
+pub(crate) fn unwritten(text: String) -> hipError_t {
+    DETAIL.set(Some(text));
+    hip::hipError_t_hipErrorOperatingSystem
+}
+
 /// Keeps `text` for a caller that asks for the cause of this thread's last error.
 pub(crate) fn keep(text: String) {
     DETAIL.set(Some(text));

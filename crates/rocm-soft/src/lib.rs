@@ -20,6 +20,7 @@ mod library;
 mod miopen;
 mod properties;
 mod rocrand;
+pub mod trial;
 
 use core::ffi::c_void;
 use std::sync::LazyLock;

@@ -1,6 +1,10 @@
 //! `parity run`: runs cases, shows how far it is, and writes the report.
 
+use std::sync::{Mutex, PoisonError};
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kernel_coverage::Collector;
+use parity_exec::Execution;
 use parity_model::record::RunRecord;
 use parity_run::{Book, Event, Finished, Part, Plan, Session, Stop, Times, failing, records};
 
@@ -17,6 +21,7 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let sink = sink(args.output);
     let mut settings = settings(args.how, selection(args.select)?, args.jobs)?;
     (settings.against, settings.recorded_only) = (args.against, args.recorded_only);
+    settings.cover = args.coverage.is_some();
     let again = args.journal.as_ref().or(args.resume.as_ref()).map(|journal| {
         let mut line = format!("parity run{}", options(&settings));
         args.shard.iter().for_each(|part| put(&mut line, "shard", part));
@@ -41,8 +46,20 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
         stop: Stop::default(),
     };
     interrupt::listen(&session.stop)?;
-    let finished = watched(|watch| plan.run(&settings, session, |event| watch(&event)))?;
+    let noted = Mutex::new(Collector::default());
+    let finished = watched(|watch| {
+        plan.run(&settings, session, |event| {
+            if let Event::Judged { executions, .. } = &event {
+                note(&noted, executions);
+            }
+            watch(&event);
+        })
+    })?;
     let exit = verdict(&finished.record)?;
+    if let Some(path) = &args.coverage {
+        let noted = noted.into_inner().unwrap_or_else(PoisonError::into_inner);
+        super::coverage::keep(&noted, path, args.resume.is_some())?;
+    }
     sink.put(&finished.record)?;
     if finished.missing == 0 {
         if let Some(line) = next::after_run(&finished.record, sink.stored(), settings.findings.as_deref()) {
@@ -52,6 +69,20 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     }
     complain(&cut_off(&finished, again.as_deref()));
     Ok(Exit::Interrupted)
+}
+
+/// Keeps what executions say of kernels.
+fn note(noted: &Mutex<Collector>, executions: &[Execution]) {
+    let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+    for execution in executions {
+        for loaded in &execution.loaded {
+            noted.object(&loaded.id, &loaded.file);
+        }
+        for covered in &execution.covered {
+            // What is no text of digits comes from no worker of this version.
+            let _ = noted.marks(&covered.object, &covered.kernel, &covered.marks);
+        }
+    }
 }
 
 /// What to say of a run that was stopped; `again` is the command that goes on with it, where it keeps a journal.

@@ -1,5 +1,6 @@
-//! `parity selftest`: breaks outputs on purpose and says which faults no case notices.
+//! `parity selftest`: breaks outputs or kernels on purpose and says which faults no case notices.
 
+mod kernels;
 mod page;
 
 use parity_run::selftest::Trial;
@@ -14,6 +15,9 @@ use crate::{
 
 pub(crate) fn selftest(args: SelftestArgs) -> Result<Exit, Failure> {
     let min = percent("--min", args.min)?;
+    if args.kernels.is_some() {
+        return kernels::selftest(args, min);
+    }
     let selection = settings::selection(args.select)?;
     let cases = selection.cases()?;
     let whole = selection.is_whole() && selection.spec_dir.is_none();

@@ -13,6 +13,7 @@ mod explain;
 mod findings;
 mod golden;
 mod journal;
+mod kernels;
 mod killed;
 mod malformed;
 mod mutation;

@@ -102,6 +102,7 @@ mod tests {
             memory: &memory,
             text_address: 0,
             watch: None,
+            cover: false,
         };
         let mut wave = Wave::<32>::new(16);
         let mut state = seed;
@@ -111,7 +112,7 @@ mod tests {
             z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
             *lane = (z >> 32) as u32;
         }
-        run_on(host, &mut wave, &program, &mut group, &mut 100).unwrap();
+        run_on::<_, 32, false>(host, &mut wave, &program, &mut group, &mut 100).unwrap();
         (wave.vgpr, wave.sgpr[reg::VCC])
     }
 

@@ -40,6 +40,7 @@ mod watch;
 
 pub use probe::{Probe, Probe64, WaveProbe};
 
+use crate::cover::mark;
 use crate::fault::FaultKind;
 use crate::fp::Mode;
 use crate::isa::{Control, Inst, Program, Src, Unit};
@@ -72,13 +73,21 @@ pub(crate) fn run<const W: usize>(
 ) -> Result<Stop, (usize, Option<usize>, FaultKind)> {
     #[cfg(target_arch = "x86_64")]
     if let Some(host) = host::Wide::detect() {
-        return run_on(host, wave, program, group, budget);
+        return if group.cover {
+            run_on::<_, W, true>(host, wave, program, group, budget)
+        } else {
+            run_on::<_, W, false>(host, wave, program, group, budget)
+        };
     }
-    run_on(host::Portable, wave, program, group, budget)
+    if group.cover {
+        run_on::<_, W, true>(host::Portable, wave, program, group, budget)
+    } else {
+        run_on::<_, W, false>(host::Portable, wave, program, group, budget)
+    }
 }
 
-/// [`run`] on a host of a certain kind.
-fn run_on<H: Host, const W: usize>(
+/// [`run`] on a host of a certain kind. With `COVER` it notes what it executes.
+fn run_on<H: Host, const W: usize, const COVER: bool>(
     host: H,
     wave: &mut Wave<W>,
     program: &Program,
@@ -99,6 +108,9 @@ fn run_on<H: Host, const W: usize>(
             && let Some(rest) = left.checked_sub(u64::from(run.cost))
         {
             left = rest;
+            if COVER {
+                program.marks().add(pc, mark::RUN);
+            }
             wave.active = wave.exec();
             if mode.flushes {
                 for inst in program.straight(run) {
@@ -128,12 +140,24 @@ fn run_on<H: Host, const W: usize>(
                 left
             }
         };
+        if COVER {
+            let waits = if stride > 1 { mark::WITH_WAITS } else { 0 };
+            program.marks().add(pc, mark::ALONE | waits);
+        }
         let flow = match inst.unit {
-            Unit::Control(Control::Branch(condition)) => Ok(if control::holds(wave, condition) {
-                Flow::Jump(inst.target as usize)
-            } else {
-                Flow::Next
-            }),
+            Unit::Control(Control::Branch(condition)) => {
+                let taken = control::holds(wave, condition);
+                if COVER {
+                    program
+                        .marks()
+                        .add(pc, if taken { mark::TAKEN } else { mark::PASSED });
+                }
+                Ok(if taken {
+                    Flow::Jump(inst.target as usize)
+                } else {
+                    Flow::Next
+                })
+            }
             Unit::Control(control) => control::execute(wave, program, group, inst, control, &mut mode),
             _ => execute(host, wave, group, inst, insts.get(pc + 1), mode),
         };

@@ -100,6 +100,7 @@ impl<const W: usize> WaveProbe<W> {
             memory,
             text_address: 0,
             watch: None,
+            cover: false,
         };
         let mut budget = BUDGET;
         let outcome = loop {

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use super::decode::{self, Invalid};
 use super::instruction::{Format, Instruction, Isa, Operand};
 use super::lower::{self, AGPR, Inst};
+use super::mutate::{Mutagen, Mutant};
 use super::ops::Op;
 use super::print;
 use super::unit::{Condition, Control, Unit};
 use crate::Target;
+use crate::cover::Marks;
 use crate::fault::FaultKind;
 
 /// Why a kernel's code cannot be run.
@@ -125,6 +127,8 @@ pub(crate) struct Program {
     image: Arc<[u8]>,
     isa: Isa,
     lanes: usize,
+    /// What was executed of it, where that is noted.
+    marks: Marks,
     /// Vector and accumulation registers that the kernel names, without the functions that it calls.
     declared: (usize, usize),
     /// The same with them.
@@ -199,6 +203,7 @@ impl Program {
         }
         let (runs, straight) = Run::all(&insts, &touches);
         Ok(Program {
+            marks: Marks::of(insts.len()),
             insts,
             runs,
             straight,
@@ -247,6 +252,19 @@ impl Program {
     /// The instructions.
     pub(crate) fn insts(&self) -> &[Inst] {
         &self.insts
+    }
+
+    /// What was executed.
+    #[inline(always)]
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Every mutant of the instruction `pc` bytes after the entry.
+    pub(crate) fn mutants(&self, pc: i64, mutagen: &mut Mutagen) -> Vec<Mutant> {
+        let at = usize::try_from(self.entry as i64 + pc).ok();
+        let text = at.and_then(|at| self.image.get(at..)).unwrap_or_default();
+        mutagen.mutants(self.isa, self.lanes, text)
     }
 
     /// The run that begins at an instruction.

@@ -301,6 +301,7 @@ fn a_loop_without_an_end_is_stopped(target: &'static str) {
         let options = LaunchOptions {
             max_wave_instructions: 10_000,
             sanitize: true,
+            ..LaunchOptions::default()
         };
         let block = [2 * device.lanes() as u32, 1, 1];
         device

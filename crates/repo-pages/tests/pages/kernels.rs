@@ -16,6 +16,7 @@ fn made_of(objects: &[CodeObject]) -> Vec<Page> {
     let material = Material {
         run: &run(),
         models: None,
+        coverage: None,
         objects,
         sources: &Sources::default(),
     };

@@ -13,6 +13,7 @@ fn pages(run: &RunRecord, objects: &[CodeObject], sources: &Sources) -> Vec<Page
     let material = Material {
         run,
         models: None,
+        coverage: None,
         objects,
         sources,
     };
@@ -276,6 +277,7 @@ fn what_models_answered_stands_apart_from_what_was_executed() {
     let mut material = Material {
         run: &run,
         models: None,
+        coverage: None,
         objects: &[],
         sources: &sources,
     };

@@ -42,6 +42,7 @@ fn the_readmes_three_backends_are_those_of_the_stored_run() {
     let material = Material {
         run: &stored("h200.json.gz"),
         models: None,
+        coverage: None,
         objects: &[],
         sources: &Sources::default(),
     };

@@ -1,0 +1,612 @@
+//! Changes one instruction of machine code into another legal one: what is wrong with it is known, and nothing is compiled.
+//!
+//! A candidate is a change of one field of the encoding. It is kept when the decoder reads the candidate as the instruction
+//! that was meant: every part that was not to change is as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::decode;
+use super::instruction::{Format, Instruction, Isa, Operand};
+use super::ops::Kind as Of;
+use super::print;
+use super::unit::{Control, Share, Transfer, Unit};
+use crate::wave::reg;
+
+/// What is wrong with a mutant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MutationKind {
+    /// A comparison has another relation.
+    Compare,
+    /// Another operation: a difference for a sum, a maximum for a minimum, signed for unsigned.
+    Operation,
+    /// A constant is the next one.
+    Constant,
+    /// An amount or direction of a shift is another one.
+    Shift,
+    /// The operands of an operation that does not commute are swapped.
+    Operands,
+    /// A store, or an atomic without result, does not happen.
+    Store,
+    /// A barrier does not hold.
+    Barrier,
+    /// A wait, or a control of a cache, does not happen.
+    Wait,
+    /// A branch is taken when it should not be, and the other way round.
+    Branch,
+    /// Rounding or subnormal numbers are handled in another way.
+    Mode,
+    /// Other lanes are active.
+    Lanes,
+    /// An offset of a memory access is one element more.
+    Offset,
+}
+
+impl MutationKind {
+    /// Every kind, in the order of tables.
+    pub const ALL: [MutationKind; 12] = [
+        MutationKind::Compare,
+        MutationKind::Operation,
+        MutationKind::Constant,
+        MutationKind::Shift,
+        MutationKind::Operands,
+        MutationKind::Store,
+        MutationKind::Barrier,
+        MutationKind::Wait,
+        MutationKind::Branch,
+        MutationKind::Mode,
+        MutationKind::Lanes,
+        MutationKind::Offset,
+    ];
+
+    /// The word of tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            MutationKind::Compare => "compare",
+            MutationKind::Operation => "operation",
+            MutationKind::Constant => "constant",
+            MutationKind::Shift => "shift",
+            MutationKind::Operands => "operands",
+            MutationKind::Store => "store",
+            MutationKind::Barrier => "barrier",
+            MutationKind::Wait => "wait",
+            MutationKind::Branch => "branch",
+            MutationKind::Mode => "mode",
+            MutationKind::Lanes => "lanes",
+            MutationKind::Offset => "offset",
+        }
+    }
+
+    /// Why no case can notice it on this emulator, where that holds of every mutant of the kind.
+    pub const fn equivalent(self) -> Option<&'static str> {
+        match self {
+            MutationKind::Wait => {
+                Some("every instruction is complete before the next begins, so there is nothing to wait for")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Does nothing, for one wait state, in every instruction set.
+const NOP: u32 = 0xbf80_0000;
+
+/// An instruction in the place of another.
+pub(crate) struct Mutant {
+    /// What is wrong with it.
+    pub(crate) kind: MutationKind,
+    /// Its bytes, as many as before.
+    pub(crate) bytes: Vec<u8>,
+    /// As assembly text.
+    pub(crate) text: String,
+}
+
+/// Makes mutants, and remembers which opcodes there are.
+#[derive(Debug, Default)]
+pub(crate) struct Mutagen(Opcodes);
+
+impl Mutagen {
+    /// Every mutant of the instruction that `text` begins with.
+    pub(crate) fn mutants(&mut self, isa: Isa, lanes: usize, text: &[u8]) -> Vec<Mutant> {
+        let decoder = |text: &[u8]| decode::decode(isa, lanes, text).ok();
+        let Some(inst) = decoder(text) else {
+            return vec![];
+        };
+        let site = Site {
+            bytes: text.get(..usize::from(inst.size)).unwrap_or_default(),
+            inst: &inst,
+        };
+        let mutants = mutants(&site, &decoder, &mut self.0).into_iter();
+        let told = |(kind, bytes): (MutationKind, Vec<u8>)| Mutant {
+            kind,
+            text: decoder(&bytes).map_or_else(String::new, |inst| print::print(&inst)),
+            bytes,
+        };
+        mutants.map(told).collect()
+    }
+}
+
+/// An instruction on its way to its mutants.
+struct Site<'a> {
+    inst: &'a Instruction,
+    bytes: &'a [u8],
+}
+
+/// Where a field lies: which dword, its lowest bit, its bits.
+type Field = (usize, u32, u32);
+
+/// Opcodes that were found for a mnemonic, or that there is none.
+type Opcodes = BTreeMap<(&'static str, String), Option<u32>>;
+
+/// What decodes candidates.
+type Decoder<'a> = &'a dyn Fn(&[u8]) -> Option<Instruction>;
+
+/// Every mutant of an instruction, as the bytes that take its place.
+fn mutants(site: &Site<'_>, decoder: Decoder<'_>, opcodes: &mut Opcodes) -> Vec<(MutationKind, Vec<u8>)> {
+    let mut found = vec![];
+    for (kind, mnemonic) in renames(site.inst.row.mnemonic) {
+        let renamed = site.renamed(&mnemonic, decoder, opcodes);
+        found.extend(renamed.map(|bytes| (kind, bytes)));
+    }
+    site.constants(decoder, &mut found);
+    site.swapped(decoder, &mut found);
+    site.negated(decoder, &mut found);
+    site.dropped(&mut found);
+    site.modes(decoder, &mut found);
+    site.offsets(decoder, &mut found);
+    // Two ways may lead to one mutant.
+    let mut seen = BTreeSet::new();
+    found.retain(|(_, bytes)| bytes != site.bytes && seen.insert(bytes.clone()));
+    found
+}
+
+/// Words of comparisons, and those that take their place.
+const RELATIONS: [(&str, &str); 19] = [
+    ("lt", "le"),
+    ("le", "lt"),
+    ("gt", "ge"),
+    ("ge", "gt"),
+    ("eq", "ne"),
+    ("eq", "lg"),
+    ("eq", "neq"),
+    ("ne", "eq"),
+    ("neq", "eq"),
+    ("lg", "eq"),
+    ("nlt", "nle"),
+    ("nle", "nlt"),
+    ("ngt", "nge"),
+    ("nge", "ngt"),
+    ("nlg", "lg"),
+    ("o", "u"),
+    ("u", "o"),
+    ("tru", "f"),
+    ("f", "t"),
+];
+
+/// Words of other operations, likewise.
+const OPERATIONS: [(&str, &str); 26] = [
+    ("add", "sub"),
+    ("sub", "add"),
+    ("subrev", "add"),
+    ("addc", "subb"),
+    ("subb", "addc"),
+    ("addk", "mulk"),
+    ("mul", "add"),
+    ("fmac", "mul"),
+    ("fmac", "max"),
+    ("min", "max"),
+    ("max", "min"),
+    ("min3", "max3"),
+    ("max3", "min3"),
+    ("med3", "max3"),
+    ("minmax", "maxmin"),
+    ("maxmin", "minmax"),
+    ("and", "or"),
+    ("or", "and"),
+    ("xor", "or"),
+    ("xnor", "xor"),
+    ("andn2", "and"),
+    ("floor", "ceil"),
+    ("ceil", "floor"),
+    ("trunc", "rndne"),
+    ("rndne", "trunc"),
+    ("sqrt", "rcp"),
+];
+
+/// Words of shifts, likewise.
+const SHIFTS: [(&str, &str); 8] = [
+    ("lshlrev", "lshrrev"),
+    ("lshrrev", "lshlrev"),
+    ("lshrrev", "ashrrev"),
+    ("ashrrev", "lshrrev"),
+    ("lshl", "lshr"),
+    ("lshr", "lshl"),
+    ("lshr", "ashr"),
+    ("ashr", "lshr"),
+];
+
+/// Types of integers, likewise; where the operation depends on the sign.
+const SIGNS: [(&str, &str); 12] = [
+    ("u32", "i32"),
+    ("i32", "u32"),
+    ("u16", "i16"),
+    ("i16", "u16"),
+    ("u64", "i64"),
+    ("i64", "u64"),
+    ("u8", "i8"),
+    ("i8", "u8"),
+    ("ubyte", "sbyte"),
+    ("sbyte", "ubyte"),
+    ("ushort", "sshort"),
+    ("sshort", "ushort"),
+];
+
+/// Words of branches, likewise.
+const BRANCHES: [(&str, &str); 6] = [
+    ("scc0", "scc1"),
+    ("scc1", "scc0"),
+    ("vccz", "vccnz"),
+    ("vccnz", "vccz"),
+    ("execz", "execnz"),
+    ("execnz", "execz"),
+];
+
+/// Mnemonics that may stand for a mutant of an instruction; not all exist.
+fn renames(mnemonic: &str) -> Vec<(MutationKind, String)> {
+    let has = |word: &str| mnemonic.contains(word);
+    let compares = has("_cmp");
+    let signed = compares
+        || ["_min", "_max", "_mul_hi", "_cvt", "_bfe", "load"]
+            .into_iter()
+            .any(has);
+    let tables: [(MutationKind, &[(&str, &str)], bool); 6] = [
+        (MutationKind::Compare, &RELATIONS, compares),
+        (MutationKind::Lanes, &OPERATIONS, has("saveexec")),
+        (
+            MutationKind::Operation,
+            &OPERATIONS,
+            !compares && !has("saveexec"),
+        ),
+        (MutationKind::Shift, &SHIFTS, true),
+        (MutationKind::Operation, &SIGNS, signed),
+        (MutationKind::Branch, &BRANCHES, has("cbranch")),
+    ];
+    let words: Vec<&str> = mnemonic.split('_').collect();
+    let mut found = vec![];
+    for (kind, table, _) in tables.into_iter().filter(|(.., applies)| *applies) {
+        for (from, to) in table {
+            // The first word says which unit it is.
+            let places = words.iter().enumerate().skip(1).filter(|(_, word)| *word == from);
+            found.extend(places.map(|(place, _)| {
+                let mut words = words.clone();
+                words[place] = to;
+                (kind, words.join("_"))
+            }));
+        }
+    }
+    found
+}
+
+/// The opcode field of a format.
+fn opcode_field(isa: Isa, format: Format) -> Field {
+    match format {
+        Format::Sop1 => (0, 8, 8),
+        Format::Sop2 => (0, 23, 7),
+        Format::Sopc | Format::Sopp => (0, 16, 7),
+        Format::Sopk => (0, 23, 5),
+        Format::Vop1 => (0, 9, 8),
+        Format::Vop2 => (0, 25, 6),
+        Format::Vopc => (0, 17, 8),
+        Format::Vop3 => (0, 16, 10),
+        Format::Vop3p | Format::Mai => (0, 16, 7),
+        Format::Vopd => (0, 22, 4),
+        Format::Ds => match isa {
+            Isa::Rdna3 => (0, 18, 8),
+            Isa::Cdna2 | Isa::Cdna3 => (0, 17, 8),
+        },
+        Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),
+        Format::Smem => (0, 18, 8),
+    }
+}
+
+/// The fields of the sources, in the order of the operands; a vector register alone fits into 8 bits from bit 9.
+fn source_fields(format: Format) -> &'static [Field] {
+    match format {
+        Format::Sop1 => &[(0, 0, 8)],
+        Format::Sop2 | Format::Sopc => &[(0, 0, 8), (0, 8, 8)],
+        Format::Vop1 => &[(0, 0, 9)],
+        Format::Vop2 | Format::Vopc | Format::Vopd => &[(0, 0, 9), (0, 9, 8)],
+        Format::Vop3 | Format::Vop3p => &[(1, 0, 9), (1, 9, 9), (1, 18, 9)],
+        Format::Sopk
+        | Format::Sopp
+        | Format::Smem
+        | Format::Mai
+        | Format::Ds
+        | Format::Flat
+        | Format::Scratch
+        | Format::Global
+        | Format::Mubuf => &[],
+    }
+}
+
+/// The offset field of a format, and its sign.
+fn offset_field(format: Format) -> Option<Field> {
+    match format {
+        Format::Flat | Format::Scratch | Format::Global => Some((0, 0, 13)),
+        Format::Ds => Some((0, 0, 16)),
+        Format::Smem => Some((1, 0, 21)),
+        Format::Mubuf => Some((0, 0, 12)),
+        _ => None,
+    }
+}
+
+fn is_float(kind: Of) -> bool {
+    matches!(kind, Of::F16 | Of::F32 | Of::F64 | Of::PF16 | Of::PF32 | Of::Mix)
+}
+
+/// Whether the operands of an operation cannot be swapped.
+fn is_ordered(mnemonic: &str) -> bool {
+    let words = [
+        "_sub", "_lsh", "_ash", "cndmask", "cselect", "ldexp", "_lt_", "_le_", "_gt_", "_ge_", "andn",
+        "and_not", "orn",
+    ];
+    words.iter().any(|word| mnemonic.contains(word))
+}
+
+impl Site<'_> {
+    fn word(&self, index: usize) -> u32 {
+        let bytes = self.bytes.get(4 * index..4 * index + 4).unwrap_or_default();
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u32::from(*byte))
+    }
+
+    fn get(&self, (word, low, width): Field) -> u32 {
+        self.word(word) >> low & ((1 << width) - 1)
+    }
+
+    /// The bytes with other fields.
+    fn with(&self, fields: &[(Field, u32)]) -> Vec<u8> {
+        let mut bytes = self.bytes.to_vec();
+        for &((word, low, width), value) in fields {
+            let Some(place) = bytes.get_mut(4 * word..4 * word + 4) else {
+                continue;
+            };
+            let mask = (((1_u64 << width) - 1) as u32) << low;
+            let old = place
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u32::from(*byte));
+            place.copy_from_slice(&(old & !mask | value << low & mask).to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The candidate, if it decodes to the instruction as `change` makes it.
+    fn checked(
+        &self,
+        bytes: Vec<u8>,
+        decoder: Decoder<'_>,
+        change: impl FnOnce(&mut Instruction),
+    ) -> Option<Vec<u8>> {
+        let mut wanted = self.inst.clone();
+        change(&mut wanted);
+        (decoder(&bytes)? == wanted).then_some(bytes)
+    }
+
+    /// With another opcode.
+    fn renamed(&self, mnemonic: &str, decoder: Decoder<'_>, opcodes: &mut Opcodes) -> Option<Vec<u8>> {
+        let field = opcode_field(self.inst.isa, self.inst.format);
+        let as_wanted = |value: u32| {
+            let bytes = self.with(&[(field, value)]);
+            let found = decoder(&bytes)?;
+            let row = found.row;
+            let same = row.mnemonic == mnemonic
+                && row.op.unit() != Unit::Unsupported
+                && Instruction {
+                    row,
+                    ..self.inst.clone()
+                } == found;
+            same.then_some(bytes)
+        };
+        let key = (format_word(self.inst.format), mnemonic.to_owned());
+        if let Some(known) = opcodes.get(&key) {
+            return known.and_then(as_wanted);
+        }
+        let named = |value: &u32| {
+            let found = decoder(&self.with(&[(field, *value)]));
+            found.is_some_and(|found| found.row.mnemonic == mnemonic)
+        };
+        let opcode = (0..1 << field.2).find(named);
+        opcodes.insert(key, opcode);
+        opcode.and_then(as_wanted)
+    }
+
+    /// Constants by one, amounts of shifts among them.
+    fn constants(&self, decoder: Decoder<'_>, found: &mut Vec<(MutationKind, Vec<u8>)>) {
+        let inst = self.inst;
+        let shifts = ["lsh", "ash", "bfe", "alignb"]
+            .iter()
+            .any(|word| inst.row.mnemonic.contains(word));
+        let label = if shifts {
+            MutationKind::Shift
+        } else {
+            MutationKind::Constant
+        };
+        let kinds = inst.row.op.signature().src;
+        for (i, field) in source_fields(inst.format).iter().enumerate() {
+            let Some(Operand::Inline(code)) = inst.src.get(i) else {
+                continue;
+            };
+            let float = kinds.get(i).is_some_and(|kind| is_float(*kind));
+            let next = match code {
+                // 0.0 becomes 1.0; other integers as bits of a float are next to nothing.
+                128 if float => 242,
+                129..=208 if float => continue,
+                192 | 208 => code - 1,
+                128..=191 | 193..=207 => code + 1,
+                246 | 247 => code - 2,
+                240..=245 => code + 2,
+                _ => continue,
+            };
+            let bytes = self.with(&[(*field, u32::from(next))]);
+            let bytes = self.checked(bytes, decoder, |wanted| wanted.src[i] = Operand::Inline(next));
+            found.extend(bytes.map(|bytes| (label, bytes)));
+        }
+        let literal = inst
+            .src
+            .iter()
+            .enumerate()
+            .find_map(|(i, operand)| match operand {
+                Operand::Literal(value) => Some((*value, kinds.get(i).copied())),
+                _ => None,
+            });
+        if let Some((value, kind)) = literal {
+            // Of a float, a bit that changes it by a few thousandths: less may be within what its function may err.
+            let next = match kind {
+                Some(Of::F32 | Of::PF32 | Of::Mix) => value ^ 1 << 15,
+                Some(Of::F64) => value ^ 1 << 12,
+                Some(Of::F16 | Of::PF16) => value ^ 1 << 3,
+                _ => value.wrapping_add(1),
+            };
+            let word = self.bytes.len() / 4 - 1;
+            let bytes = self.with(&[((word, 0, 32), next)]);
+            let bytes = self.checked(bytes, decoder, |wanted| {
+                let halves = wanted.dual.as_deref_mut().map(|dual| &mut dual.src);
+                for operand in wanted.src.iter_mut().chain(halves.into_iter().flatten()) {
+                    if *operand == Operand::Literal(value) {
+                        *operand = Operand::Literal(next);
+                    }
+                }
+            });
+            found.extend(bytes.map(|bytes| (label, bytes)));
+        }
+        let constant = inst
+            .src
+            .iter()
+            .position(|operand| matches!(operand, Operand::Constant(_)));
+        if constant.is_some() {
+            let next = self.get((0, 0, 16)).wrapping_add(1) & 0xffff;
+            let bytes = self.with(&[((0, 0, 16), next)]);
+            if decoder(&bytes).is_some_and(|found| found.row == inst.row && found.dst == inst.dst) {
+                found.push((label, bytes));
+            }
+        }
+    }
+
+    /// The first two operands swapped.
+    fn swapped(&self, decoder: Decoder<'_>, found: &mut Vec<(MutationKind, Vec<u8>)>) {
+        let inst = self.inst;
+        let [first, second, ..] = source_fields(inst.format) else {
+            return;
+        };
+        if !is_ordered(inst.row.mnemonic) || inst.src[0] == inst.src[1] || inst.neg | inst.abs != 0 {
+            return;
+        }
+        let (one, other) = (self.get(*first), self.get(*second));
+        let (one, other) = match inst.format {
+            // The second is a vector register, without the bit that says so.
+            Format::Vop2 | Format::Vopc | Format::Vopd if one < 256 => return,
+            Format::Vop2 | Format::Vopc | Format::Vopd => (one - 256, other + 256),
+            _ => (one, other),
+        };
+        let bytes = self.with(&[(*first, other), (*second, one)]);
+        let bytes = self.checked(bytes, decoder, |wanted| wanted.src.swap(0, 1));
+        found.extend(bytes.map(|bytes| (MutationKind::Operands, bytes)));
+    }
+
+    /// The last summand negated, of sums without a twin that subtracts.
+    fn negated(&self, decoder: Decoder<'_>, found: &mut Vec<(MutationKind, Vec<u8>)>) {
+        let inst = self.inst;
+        let sums = ["_add_f", "_fma_f", "_mul_f", "_fma_mix"]
+            .iter()
+            .any(|word| inst.row.mnemonic.contains(word));
+        if !sums || !matches!(inst.format, Format::Vop3 | Format::Vop3p) {
+            return;
+        }
+        let last = inst.row.op.signature().src.len().saturating_sub(1);
+        let bytes = self.with(&[((1, 29, 3), u32::from(inst.neg ^ 1 << last))]);
+        let bytes = self.checked(bytes, decoder, |wanted| wanted.neg ^= 1 << last);
+        found.extend(bytes.map(|bytes| (MutationKind::Operation, bytes)));
+    }
+
+    /// Nothing in its place.
+    fn dropped(&self, found: &mut Vec<(MutationKind, Vec<u8>)>) {
+        let inst = self.inst;
+        let mnemonic = inst.row.mnemonic;
+        let writes_exec = |operand: Operand| matches!(operand, Operand::Scalar(code) if usize::from(code) == reg::EXEC || usize::from(code) == reg::EXEC + 1);
+        let kind = match inst.row.op.unit() {
+            Unit::Memory(Transfer::Store(_) | Transfer::StorePart { .. } | Transfer::StoreAtLane)
+            | Unit::Share(Share::Store2(_)) => MutationKind::Store,
+            Unit::Atomic(_) if inst.dst == Operand::None => MutationKind::Store,
+            Unit::Control(Control::Barrier) => MutationKind::Barrier,
+            Unit::Control(Control::Wait)
+                if ["wait", "inv", "wb"].iter().any(|word| mnemonic.contains(word)) =>
+            {
+                MutationKind::Wait
+            }
+            Unit::Scalar if writes_exec(inst.dst) => MutationKind::Lanes,
+            _ => return,
+        };
+        let words = self.bytes.len() / 4;
+        found.push((kind, NOP.to_le_bytes().repeat(words)));
+    }
+
+    /// Another mode of rounding or of subnormal numbers.
+    fn modes(&self, decoder: Decoder<'_>, found: &mut Vec<(MutationKind, Vec<u8>)>) {
+        let word = match self.inst.row.op.unit() {
+            Unit::Control(Control::RoundMode | Control::DenormMode) => 0,
+            Unit::Control(Control::SetRegister) if self.bytes.len() > 4 => 1,
+            _ => return,
+        };
+        let field = (word, 0, 2);
+        let bytes = self.with(&[(field, self.get(field) ^ 3)]);
+        if decoder(&bytes).is_some() {
+            found.push((MutationKind::Mode, bytes));
+        }
+    }
+
+    /// The offset of an access, by one element.
+    fn offsets(&self, decoder: Decoder<'_>, found: &mut Vec<(MutationKind, Vec<u8>)>) {
+        let inst = self.inst;
+        let step = match inst.row.op.unit() {
+            Unit::Memory(transfer) => transfer.bytes() as u32,
+            Unit::Atomic(atomic) => 4 * atomic.words() as u32,
+            Unit::ScalarMemory(_) => 4,
+            // In elements, and patterns of exchanges in lanes.
+            Unit::Share(_) => 1,
+            _ => return,
+        };
+        let Some(field) = offset_field(inst.format) else {
+            return;
+        };
+        let bytes = self.with(&[(field, self.get(field).wrapping_add(step))]);
+        let moved = decoder(&bytes).filter(|found| found.imm != inst.imm);
+        let bytes = moved.and_then(|moved| self.checked(bytes, decoder, |wanted| wanted.imm = moved.imm));
+        found.extend(bytes.map(|bytes| (MutationKind::Offset, bytes)));
+    }
+}
+
+/// A key for the format.
+fn format_word(format: Format) -> &'static str {
+    match format {
+        Format::Sop1 => "SOP1",
+        Format::Sop2 => "SOP2",
+        Format::Sopc => "SOPC",
+        Format::Sopk => "SOPK",
+        Format::Sopp => "SOPP",
+        Format::Smem => "SMEM",
+        Format::Vop1 => "VOP1",
+        Format::Vop2 => "VOP2",
+        Format::Vopc => "VOPC",
+        Format::Vop3 => "VOP3",
+        Format::Vop3p => "VOP3P",
+        Format::Mai => "MAI",
+        Format::Vopd => "VOPD",
+        Format::Ds => "DS",
+        Format::Flat => "FLAT",
+        Format::Scratch => "SCRATCH",
+        Format::Global => "GLOBAL",
+        Format::Mubuf => "MUBUF",
+    }
+}

@@ -1,0 +1,372 @@
+//! Faults in kernels, at the level of machine code, to see whether the cases notice: one instruction of a loaded code object
+//! becomes another legal one, nothing is compiled, and the cases that execute it run until one fails.
+//!
+//! 1. Every selected case runs once on the software GPU, which tells which instructions of which kernels it executed. A case
+//!    whose result fails already notices nothing, and is left out.
+//! 2. The mutants of all executed instructions are listed (`gfx_emu::CodeObject::mutations`) and as many as asked for are drawn
+//!    by the seed, each by a digest of what it is: the same mutant is drawn whatever else there is.
+//! 3. Each runs in a worker's process with the mutant in the kernel's place. It is killed by the first case whose result
+//!    fails the judge, a fault and an endless loop included; where the result is the right kernel's, bit for bit, the judge is
+//!    not asked.
+//!
+//! A mutant that no case can notice is not run: its kind says why ([`gfx_emu::MutationKind::equivalent`]).
+
+mod sample;
+mod score;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+use gfx_emu::{CodeObject, MutationKind, covered};
+use parity_exec::{Bench, Loaded, Mutant, Settings as Supervision, StartError, Stop, WorkerCommand};
+use parity_model::{Case, CaseId, Outcome};
+use parity_oracle::judge;
+
+use crate::{error::Error, judge::Prepared, run::START_LIMIT, settings::Settings};
+
+pub use score::{KernelScore, Score, Survivor, Trial};
+
+use sample::{Candidate, digest};
+
+/// Instructions after which the watchdog ends a wave: no wave of the ci tier needs half as many, and a loop without an end is
+/// found in a fraction of a second.
+const WAVE_LIMIT: u64 = 20_000_000;
+/// How long one case may take with a mutant, where its spec does not say.
+const CASE_LIMIT: Duration = Duration::from_secs(30);
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Kernels whose names match; `*` stands for any characters.
+    pub kernels: String,
+    /// Mutants to draw; `None` for all.
+    pub samples: Option<usize>,
+    /// Cases that a mutant is shown at most.
+    pub tries: usize,
+    /// Decides which mutants are drawn and in which order cases are tried; inputs derive from it.
+    pub seed: u64,
+}
+
+/// Something that happens in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// So many steps are to come: cases, then mutants.
+    Steps(usize),
+    /// One is done.
+    Step,
+}
+
+/// A case that passes, and what it executed.
+struct Witness {
+    case: Case,
+    /// A digest of what the right kernels make of it.
+    right: u64,
+    /// Key of the kernel, and its digits.
+    executed: Vec<((String, String), String)>,
+}
+
+/// What the workers of a trial share.
+struct Lab<'a> {
+    command: WorkerCommand,
+    supervision: Supervision,
+    jobs: usize,
+    watch: &'a (dyn Fn(Progress) + Sync),
+}
+
+/// Tries the mutants of kernels on the one device of `settings` that is not the reference.
+///
+/// # Errors
+/// A device that is no software GPU, or none or several devices; a selection of nothing; kernels that no case runs.
+pub fn run(
+    cases: &[Case],
+    settings: &Settings,
+    options: &Options,
+    stop: &Stop,
+    watch: &(dyn Fn(Progress) + Sync),
+) -> Result<Trial, Error> {
+    let column = match settings.columns.as_slice() {
+        [_, column] => column,
+        columns => {
+            return Err(Error::Settings(format!(
+                "mutants run on one device besides the reference, such as rocm:gfx1100; these are {}",
+                columns.len().saturating_sub(1)
+            )));
+        }
+    };
+    let lab = Lab {
+        command: column.command(settings)?,
+        supervision: Supervision {
+            jobs: settings.jobs,
+            case_limit: CASE_LIMIT,
+            start_limit: START_LIMIT,
+            seed: options.seed,
+            memory_limit: settings.memory_limit,
+            cover: true,
+            wave_limit: Some(WAVE_LIMIT),
+            twice: false,
+            stop: stop.clone(),
+        },
+        jobs: settings.jobs.max(1),
+        watch,
+    };
+    let (witnesses, loaded) = lab.witnesses(cases)?;
+    if stop.requested() {
+        let backend = column.name().to_owned();
+        return Err(Error::Start(StartError::Stopped { backend }));
+    }
+    let (candidates, unreached) = candidates(&witnesses, &loaded, options)?;
+    let drawn = sample::draw(candidates, options);
+    let mut trial = Trial::new(
+        column.name(),
+        options,
+        cases.len(),
+        witnesses.len(),
+        unreached,
+        &drawn,
+    );
+    let fates = lab.try_all(&drawn, &witnesses, options);
+    for (candidate, fate) in drawn.iter().zip(fates) {
+        trial.add(candidate, fate);
+    }
+    Ok(trial)
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// A case failed.
+    Killed(CaseId),
+    /// So many cases passed, of so many that execute the instruction.
+    Survived(usize, usize),
+    /// It is no fault, for this reason.
+    Equivalent(&'static str),
+    /// The trial was stopped before.
+    NotRun,
+}
+
+impl Lab<'_> {
+    /// Does `work` with each item on as many benches as there are jobs; results in the items' order.
+    fn each<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        work: impl Fn(&mut Bench<'_>, &T) -> Option<R> + Sync,
+    ) -> Vec<Option<R>> {
+        (self.watch)(Progress::Steps(items.len()));
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(items.iter().map(|_| None).collect::<Vec<_>>());
+        let lane = || {
+            let mut bench = Bench::new(&self.command, &self.supervision);
+            while let Some((index, item)) =
+                Some(next.fetch_add(1, Relaxed)).and_then(|i| Some((i, items.get(i)?)))
+                && !self.supervision.stop.requested()
+            {
+                let result = work(&mut bench, item);
+                done.lock().unwrap_or_else(PoisonError::into_inner)[index] = result;
+                (self.watch)(Progress::Step);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..self.jobs.min(items.len()) {
+                scope.spawn(lane);
+            }
+            lane();
+        });
+        done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The cases that pass, and the code objects that they ran.
+    fn witnesses(&self, cases: &[Case]) -> Result<(Vec<Witness>, BTreeMap<String, Vec<u8>>), Error> {
+        let loaded = Mutex::new(BTreeMap::new());
+        let missing = Mutex::new(None);
+        let ran = self.each(cases, |bench, case| {
+            let execution = bench.run(case, None, &self.supervision)?;
+            if let Outcome::Missing { reason } = &execution.outcome {
+                *missing.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
+            }
+            let mut objects = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            for Loaded { id, file } in execution.loaded {
+                objects.entry(id).or_insert(file);
+            }
+            drop(objects);
+            let executed: Vec<_> = execution
+                .covered
+                .into_iter()
+                .map(|covered| ((covered.object, covered.kernel), covered.marks))
+                .collect();
+            (!executed.is_empty() && passes(case, self.supervision.seed, &execution.outcome)).then(|| {
+                Witness {
+                    case: case.clone(),
+                    right: fingerprint(&execution.outcome),
+                    executed,
+                }
+            })
+        });
+        let witnesses: Vec<Witness> = ran.into_iter().flatten().collect();
+        if witnesses.is_empty() && !cases.is_empty() {
+            let why = missing.into_inner().unwrap_or_else(PoisonError::into_inner);
+            return Err(Error::Nothing(match why {
+                Some(reason) => format!("no case ran: {reason}"),
+                None => "no selected case passes and runs a kernel on a software GPU".to_owned(),
+            }));
+        }
+        Ok((
+            witnesses,
+            loaded.into_inner().unwrap_or_else(PoisonError::into_inner),
+        ))
+    }
+
+    fn try_all(&self, drawn: &[Candidate], witnesses: &[Witness], options: &Options) -> Vec<Fate> {
+        let mut by_kernel: BTreeMap<&(String, String), Vec<(&Witness, &str)>> = BTreeMap::new();
+        for witness in witnesses {
+            for (key, marks) in &witness.executed {
+                by_kernel.entry(key).or_default().push((witness, marks));
+            }
+        }
+        for of_kernel in by_kernel.values_mut() {
+            of_kernel.sort_by_cached_key(|(witness, _)| digest(options.seed, witness.case.id().as_str()));
+        }
+        let fates = self.each(drawn, |bench, candidate| {
+            if let Some(reason) = candidate.mutation.kind.equivalent() {
+                return Some(Fate::Equivalent(reason));
+            }
+            let of_kernel = by_kernel.get(&candidate.key).map_or(&[][..], Vec::as_slice);
+            let reaching: Vec<&Witness> = of_kernel
+                .iter()
+                .filter(|(_, marks)| executes(marks, candidate.index))
+                .map(|(witness, _)| *witness)
+                .collect();
+            self.fate(bench, candidate, &reaching, options.tries)
+        });
+        fates
+            .into_iter()
+            .map(|fate| fate.unwrap_or(Fate::NotRun))
+            .collect()
+    }
+
+    fn fate(
+        &self,
+        bench: &mut Bench<'_>,
+        candidate: &Candidate,
+        reaching: &[&Witness],
+        tries: usize,
+    ) -> Option<Fate> {
+        let mutant = Mutant {
+            object: candidate.key.0.clone(),
+            kernel: candidate.key.1.clone(),
+            bytes: match &candidate.mutation.patch {
+                gfx_emu::Patch::Bytes { pc, bytes } => Some((*pc, bytes.clone())),
+                gfx_emu::Patch::Flush => None,
+            },
+        };
+        let shown = reaching.iter().take(tries);
+        for witness in shown {
+            let execution = bench.run(&witness.case, Some(&mutant), &self.supervision)?;
+            let same = fingerprint(&execution.outcome) == witness.right;
+            if !same && !passes(&witness.case, self.supervision.seed, &execution.outcome) {
+                return Some(Fate::Killed(witness.case.id()));
+            }
+        }
+        Some(Fate::Survived(reaching.len().min(tries), reaching.len()))
+    }
+}
+
+/// Whether the judge passes an outcome, without any findings.
+fn passes(case: &Case, seed: u64, outcome: &Outcome) -> bool {
+    let prepared = Prepared::of(case, seed);
+    !judge(case, &prepared.want, &prepared.inputs, None, outcome)
+        .verdict
+        .fails_run()
+}
+
+/// Tells outcomes apart: the bits of a value, the class of a refusal.
+fn fingerprint(outcome: &Outcome) -> u64 {
+    match outcome {
+        Outcome::Ran(tensor) => {
+            let head = format!("{} {:?}", tensor.dtype, tensor.shape);
+            tensor.bytes.iter().fold(digest(0, &head), |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+            })
+        }
+        Outcome::Refused { refusal, .. } => digest(1, &format!("{refusal:?}")),
+        // A dead worker is like nothing else.
+        Outcome::Crashed { .. } | Outcome::TimedOut { .. } | Outcome::Missing { .. } => 0,
+    }
+}
+
+fn executes(marks: &str, index: usize) -> bool {
+    marks
+        .as_bytes()
+        .get(index)
+        .is_some_and(|digit| (digit - b'0') & covered::EXECUTED != 0)
+}
+
+/// Mutants of the instructions that a case executes, and how many others there are.
+fn candidates(
+    witnesses: &[Witness],
+    loaded: &BTreeMap<String, Vec<u8>>,
+    options: &Options,
+) -> Result<(Vec<Candidate>, usize), Error> {
+    let mut reached: BTreeMap<&(String, String), Vec<bool>> = BTreeMap::new();
+    for (key, marks) in witnesses.iter().flat_map(|witness| &witness.executed) {
+        if !sample::matches(&options.kernels, &key.1) {
+            continue;
+        }
+        let all = reached.entry(key).or_insert_with(|| vec![false; marks.len()]);
+        for (index, all) in all.iter_mut().enumerate() {
+            *all |= executes(marks, index);
+        }
+    }
+    if reached.is_empty() && !witnesses.is_empty() {
+        return Err(Error::Nothing(format!(
+            "no selected case runs a kernel that matches `{}`",
+            options.kernels
+        )));
+    }
+    let broken = |what: String| Error::Internal(format!("a code object that ran cannot be read: {what}"));
+    let mut codes: BTreeMap<&str, CodeObject> = BTreeMap::new();
+    let (mut candidates, mut unreached) = (vec![], 0);
+    for (key, reached) in reached {
+        let (id, name) = (key.0.as_str(), key.1.as_str());
+        if !codes.contains_key(id) {
+            let file = loaded.get(id).ok_or_else(|| broken(id.to_owned()))?;
+            let code = CodeObject::load(file).map_err(|error| broken(error.to_string()))?;
+            codes.insert(id, code);
+        }
+        let Some((code, kernel)) = codes.get(id).and_then(|code| Some((code, code.kernel(name)?))) else {
+            return Err(broken(name.to_owned()));
+        };
+        let listing = code.listing(kernel).map_err(|error| broken(error.to_string()))?;
+        let mutations = code
+            .mutations(kernel)
+            .map_err(|error| broken(error.to_string()))?;
+        for mutation in mutations {
+            let Ok(index) = listing.binary_search_by_key(&mutation.pc, |line| line.pc) else {
+                continue;
+            };
+            if !reached.get(index).copied().unwrap_or(false) {
+                unreached += 1;
+                continue;
+            }
+            candidates.push(Candidate {
+                key: key.clone(),
+                target: code.target().to_string(),
+                index,
+                source: listing[index].source.clone(),
+                mutation,
+            });
+        }
+    }
+    Ok((candidates, unreached))
+}
+
+/// Every kind of mutant, by the word of tables.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    MutationKind::ALL.into_iter().map(MutationKind::word)
+}

@@ -1,0 +1,294 @@
+//! What the launches of this process executed of each kernel, and a kernel with a fault planted in it: for those who want to
+//! know what tests reach and what they notice.
+//!
+//! [`note`] or `ROCM_COVERAGE` begins it. Code objects are known by a digest of their file from then on; what was loaded
+//! before is not. [`take`] gives what was executed since the last call; with `ROCM_COVERAGE` it goes into that folder too,
+//! launch by launch, so that a process that dies leaves what it did.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use gfx_emu::Patch;
+use gfx_emu::{CodeObject, Kernel, LaunchOptions, PatchError};
+
+/// What was executed of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Covered {
+    /// The code object, by the digest of its file.
+    pub object: Arc<str>,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Bits of [`gfx_emu::covered`] for each line of [`CodeObject::listing`].
+    pub marks: Vec<u8>,
+}
+
+/// A code object that was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The digest of its file, 32 hexadecimal digits.
+    pub id: Arc<str>,
+    /// The file.
+    pub file: Arc<[u8]>,
+}
+
+/// A fault to plant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    /// The code object, by the digest of its file.
+    pub object: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The fault.
+    pub patch: Patch,
+}
+
+#[derive(Default)]
+struct State {
+    /// What launches executed since the last [`take`].
+    covered: BTreeMap<(Arc<str>, String), Vec<u8>>,
+    /// Code objects that were loaded since the last [`take_objects`].
+    objects: Vec<Object>,
+    mutant: Option<Mutant>,
+    /// The mutant's kernel, once it was launched.
+    patched: Option<Arc<Kernel>>,
+    sink: Option<Sink>,
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+/// Instructions that a wave may execute; 0 for as many as ever.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
+static STATE: Mutex<State> = Mutex::new(State {
+    covered: BTreeMap::new(),
+    objects: vec![],
+    mutant: None,
+    patched: None,
+    sink: None,
+});
+
+/// No change here can be left half done by a panic.
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes from now on what is executed of the code objects that are loaded from now on.
+pub fn note() {
+    ON.store(true, Relaxed);
+}
+
+/// Ends waves after so many instructions, as a fault of the watchdog.
+pub fn limit_waves(instructions: u64) {
+    LIMIT.store(instructions, Relaxed);
+}
+
+/// What was executed since the last call, by code object and kernel.
+pub fn take() -> Vec<Covered> {
+    let covered = std::mem::take(&mut state().covered);
+    let covered = covered.into_iter().map(|((object, kernel), marks)| Covered {
+        object,
+        kernel,
+        marks,
+    });
+    covered.collect()
+}
+
+/// The code objects that were loaded since the last call. One that was loaded twice may be told twice.
+pub fn take_objects() -> Vec<Object> {
+    std::mem::take(&mut state().objects)
+}
+
+/// Plants a fault in the place of the one before, or none. Launches of the kernel execute the faulty one from then on.
+pub fn plant(mutant: Option<Mutant>) {
+    let mut state = state();
+    (state.mutant, state.patched) = (mutant, None);
+}
+
+/// Has the folder of `ROCM_COVERAGE` filled.
+pub(crate) fn fill(folder: &Path) {
+    note();
+    let mut state = state();
+    if state.sink.is_none() {
+        state.sink = Some(Sink::of(folder));
+    }
+}
+
+/// Whether launches are to note what they execute.
+pub(crate) fn is_on() -> bool {
+    ON.load(Relaxed)
+}
+
+/// How launches run.
+pub(crate) fn options() -> LaunchOptions {
+    let usual = LaunchOptions::default();
+    let limit = match LIMIT.load(Relaxed) {
+        0 => usual.max_wave_instructions,
+        limit => limit,
+    };
+    LaunchOptions {
+        max_wave_instructions: limit,
+        cover: is_on(),
+        ..usual
+    }
+}
+
+/// The digest of a code object that is being loaded, where that is noted.
+///
+/// # Errors
+/// The folder of `ROCM_COVERAGE` cannot be written.
+pub(crate) fn loaded(file: &[u8]) -> Result<Option<Arc<str>>, String> {
+    if !is_on() {
+        return Ok(None);
+    }
+    let id: Arc<str> = Arc::from(digest(file));
+    let mut state = state();
+    if let Some(sink) = &mut state.sink {
+        sink.object(&id, file)?;
+    }
+    state.objects.push(Object {
+        id: Arc::clone(&id),
+        file: Arc::from(file),
+    });
+    Ok(Some(id))
+}
+
+/// FNV-1a in 128 bits, as 32 hexadecimal digits: it tells files apart that nobody made to be alike.
+pub fn digest(file: &[u8]) -> String {
+    let step =
+        |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+    format!(
+        "{:032x}",
+        file.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step)
+    )
+}
+
+/// What a launch of `kernel` executed.
+///
+/// # Errors
+/// The folder of `ROCM_COVERAGE` cannot be written.
+pub(crate) fn launched(object: &Arc<str>, code: &CodeObject, kernel: &Kernel) -> Result<(), String> {
+    let Some(marks) = code.take_marks(kernel) else {
+        return Ok(());
+    };
+    let mut state = state();
+    if let Some(sink) = &mut state.sink {
+        sink.add(object, &kernel.name, &marks)?;
+    }
+    let key = (Arc::clone(object), kernel.name.clone());
+    merge(state.covered.entry(key).or_default(), &marks);
+    Ok(())
+}
+
+/// Adds bits to bits, and says whether any is new.
+fn merge(all: &mut Vec<u8>, marks: &[u8]) -> bool {
+    all.resize(all.len().max(marks.len()), 0);
+    let mut news = false;
+    for (all, mark) in all.iter_mut().zip(marks) {
+        news |= mark & !*all != 0;
+        *all |= mark;
+    }
+    news
+}
+
+/// The kernel that runs in the place of `kernel`, if a fault is planted in that.
+///
+/// # Errors
+/// The fault makes no kernel that can run.
+pub(crate) fn planted(
+    object: Option<&Arc<str>>,
+    code: &CodeObject,
+    kernel: &Kernel,
+) -> Result<Option<Arc<Kernel>>, PatchError> {
+    let mut state = state();
+    let hit = |mutant: &&Mutant| {
+        mutant.kernel == kernel.name && object.is_some_and(|object| **object == *mutant.object)
+    };
+    let Some(mutant) = state.mutant.as_ref().filter(hit) else {
+        return Ok(None);
+    };
+    if let Some(patched) = &state.patched {
+        return Ok(Some(Arc::clone(patched)));
+    }
+    let patched = Arc::new(code.patched(kernel, &mutant.patch)?);
+    state.patched = Some(Arc::clone(&patched));
+    Ok(Some(patched))
+}
+
+/// A folder of code objects, `DIGEST.hsaco`, and of what processes executed, `PROCESS.marks`: lines of digest, kernel and
+/// one digit an instruction. A later line of a kernel adds to the ones before.
+struct Sink {
+    folder: PathBuf,
+    file: Option<File>,
+    written: BTreeMap<(Arc<str>, String), Vec<u8>>,
+}
+
+impl Sink {
+    fn of(folder: &Path) -> Sink {
+        Sink {
+            folder: folder.to_owned(),
+            file: None,
+            written: BTreeMap::new(),
+        }
+    }
+
+    fn trouble(&self, error: &std::io::Error) -> String {
+        format!(
+            "ROCM_COVERAGE={} cannot be written: {error}",
+            self.folder.display()
+        )
+    }
+
+    fn object(&mut self, id: &str, file: &[u8]) -> Result<(), String> {
+        let path = self.folder.join(format!("{id}.hsaco"));
+        if path.exists() {
+            return Ok(());
+        }
+        // Under another name until it is whole: other processes may read it.
+        let part = self.folder.join(format!("{id}.{}", std::process::id()));
+        let written = fs::create_dir_all(&self.folder)
+            .and_then(|()| fs::write(&part, file))
+            .and_then(|()| fs::rename(&part, &path));
+        written.map_err(|error| self.trouble(&error))
+    }
+
+    fn add(&mut self, object: &Arc<str>, kernel: &str, marks: &[u8]) -> Result<(), String> {
+        let key = (Arc::clone(object), kernel.to_owned());
+        if !merge(self.written.entry(key).or_default(), marks) {
+            return Ok(());
+        }
+        let mut line = format!("{object} {kernel} ");
+        line.extend(marks.iter().map(|mark| char::from(b'0' + (mark & 7))));
+        line.push('\n');
+        let path = self.folder.join(format!("{}.marks", std::process::id()));
+        let file = match self.file.take() {
+            Some(file) => Ok(file),
+            None => OpenOptions::new().create(true).append(true).open(path),
+        };
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()).map(|()| file));
+        self.file = Some(written.map_err(|error| self.trouble(&error))?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_added_and_news_is_told() {
+        let mut all = vec![];
+        assert!(merge(&mut all, &[1, 0, 3]));
+        assert!(!merge(&mut all, &[1, 0, 2]));
+        assert!(merge(&mut all, &[0, 4, 0]));
+        assert_eq!(all, [1, 4, 3]);
+    }
+
+    #[test]
+    fn a_digest_is_fnvs() {
+        // The published offset basis, and that of one byte.
+        assert_eq!(digest(b""), "6c62272e07bb014262b821756295c58d");
+        assert_eq!(digest(b"a"), "d228cb696f1a8caf78912b704e4a8964");
+    }
+}
