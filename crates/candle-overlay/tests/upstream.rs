@@ -151,6 +151,8 @@ fn the_manifest_is_upstreams_but_for_rocm_backend_and_how_cuda_is_found() {
     let theirs = str::from_utf8(upstream.file("Cargo.toml").unwrap()).unwrap();
     let (mut ours, theirs) = (Manifest::read(&ours), Manifest::read(theirs));
     assert!(ours.dependencies.remove("rocm-backend everywhere").is_some());
+    let features = ours.features.as_table_mut().unwrap();
+    assert!(features.remove("rocm-nvidia").is_some());
     let cudarc = ours.dependencies.get_mut("cudarc everywhere").unwrap();
     assert!(
         cudarc.features.remove("dynamic-loading"),

@@ -150,7 +150,7 @@ fn a_draw_of_broken_kernels_is_noticed_and_the_same_seed_draws_the_same() {
         "--seed",
         "1",
         "--min",
-        "50",
+        "40",
         "--format",
         "json",
     ];

@@ -137,7 +137,10 @@ const FLAGS: &[Flags] = &[
     (
         "run --backend rocm:gfx9",
         64,
-        &["unknown device `gfx9` of backend rocm", "soft, gfx1100, gfx942"],
+        &[
+            "unknown device `gfx9` of backend rocm",
+            "soft, nvidia, gfx1100, gfx942",
+        ],
     ),
     ("schema nothing", 64, &["invalid value 'nothing'", "specs"]),
     ("completions tcsh", 64, &["invalid value 'tcsh'", "bash"]),

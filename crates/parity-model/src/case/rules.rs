@@ -187,12 +187,12 @@ impl Case {
         }
         // Of a case that is to be refused each argument may have a dtype of its own.
         let floats = |wanted: bool| self.args.iter().any(|arg| arg.dtype.is_float() == wanted);
-        let mixed = match self.values {
-            ValueSet::Extremes => floats(true),
+        let of_one_kind = match self.values {
+            ValueSet::Extremes => true,
             ValueSet::Special => self.data().any(|arg| !arg.dtype.is_float()),
             _ => false,
         };
-        if mixed {
+        if of_one_kind && floats(true) && floats(false) {
             return Err(format!(
                 "`{}` is not for every dtype of the arguments",
                 self.values

@@ -165,8 +165,14 @@ fn a_file_may_list_the_gradients_of_its_family_and_of_no_other() {
         )
     };
     let cases = expand(&[parse("s.toml", &unary("grad_exp")).unwrap()]).unwrap();
-    assert_eq!(cases[0].id().as_str(), "grad/grad_exp:f32:[3],[3]:contiguous,contiguous:ints(1,9)");
-    let messages: Vec<_> = errors(&unary("grad_add")).into_iter().map(|error| error.message).collect();
+    assert_eq!(
+        cases[0].id().as_str(),
+        "grad/grad_exp:f32:[3],[3]:contiguous,contiguous:ints(1,9)"
+    );
+    let messages: Vec<_> = errors(&unary("grad_add"))
+        .into_iter()
+        .map(|error| error.message)
+        .collect();
     assert_eq!(messages, ["`grad_add` is not in the family `unary`"]);
 }
 
