@@ -2,7 +2,7 @@
 //!
 //! Looked up when a fault is reported, never before. Debug information that cannot be read gives no line and no error.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl Lines {
             let Some(program) = unit.line_program.clone() else {
                 continue;
             };
-            let mut names = BTreeMap::new();
+            let mut names: BTreeMap<u64, Arc<str>> = BTreeMap::new();
             let mut all = program.rows();
             let mut open: Option<(u64, Option<u64>, Arc<str>)> = None;
             while let Some((header, row)) = all.next_row()? {
@@ -73,14 +73,14 @@ impl Lines {
                     continue;
                 }
                 let index = row.file_index();
-                if !names.contains_key(&index) {
-                    names.insert(index, Arc::from(path(&dwarf, &unit, header, index)?));
-                }
-                let name: Option<&Arc<str>> = names.get(&index);
-                open = name.map(|name| {
-                    let line = row.line().map(std::num::NonZero::get);
-                    (row.address(), line, Arc::clone(name))
-                });
+                let name = match names.entry(index) {
+                    Entry::Occupied(known) => Arc::clone(known.get()),
+                    Entry::Vacant(new) => {
+                        Arc::clone(new.insert(Arc::from(path(&dwarf, &unit, header, index)?)))
+                    }
+                };
+                let line = row.line().map(std::num::NonZero::get);
+                open = Some((row.address(), line, name));
             }
         }
         Ok(())

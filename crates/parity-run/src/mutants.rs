@@ -151,6 +151,9 @@ pub enum Fate {
     NotRun,
 }
 
+/// Code objects by the name that coverage has for them.
+type Objects = BTreeMap<String, Vec<u8>>;
+
 impl Lab<'_> {
     /// Does `work` with each item on as many benches as there are jobs; results in the items' order.
     fn each<T: Sync, R: Send>(
@@ -182,7 +185,7 @@ impl Lab<'_> {
     }
 
     /// The cases that pass, and the code objects that they ran.
-    fn witnesses(&self, cases: &[Case]) -> Result<(Vec<Witness>, BTreeMap<String, Vec<u8>>), Error> {
+    fn witnesses(&self, cases: &[Case]) -> Result<(Vec<Witness>, Objects), Error> {
         let loaded = Mutex::new(BTreeMap::new());
         let missing = Mutex::new(None);
         let ran = self.each(cases, |bench, case| {
@@ -310,7 +313,7 @@ fn executes(marks: &str, index: usize) -> bool {
 /// Mutants of the instructions that a case executes, and how many others there are.
 fn candidates(
     witnesses: &[Witness],
-    loaded: &BTreeMap<String, Vec<u8>>,
+    loaded: &Objects,
     options: &Options,
 ) -> Result<(Vec<Candidate>, usize), Error> {
     let mut reached: BTreeMap<&(String, String), Vec<bool>> = BTreeMap::new();

@@ -72,7 +72,7 @@ const PLANTED: [(&str, &str, Shows); 25] = [
     ("a condition that repeats", "where_cond", |case| repeats(case, 0)),
     ("ids with gaps", "index_select", |case| inner(case, 1) > 1),
     ("a start that is no whole pack", "copy", |case| {
-        lies(case, 0).offset % 4 != 0 && inner(case, 0) == 1
+        !lies(case, 0).offset.is_multiple_of(4) && inner(case, 0) == 1
     }),
     // Sizes.
     ("more elements than 4096", "unary", |case| elements(case) > 4096),

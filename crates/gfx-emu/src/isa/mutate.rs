@@ -250,6 +250,9 @@ const BRANCHES: [(&str, &str); 6] = [
     ("execnz", "execz"),
 ];
 
+/// Words of mnemonics and what each becomes.
+type Renames = [(&'static str, &'static str)];
+
 /// Mnemonics that may stand for a mutant of an instruction; not all exist.
 fn renames(mnemonic: &str) -> Vec<(MutationKind, String)> {
     let has = |word: &str| mnemonic.contains(word);
@@ -258,7 +261,7 @@ fn renames(mnemonic: &str) -> Vec<(MutationKind, String)> {
         || ["_min", "_max", "_mul_hi", "_cvt", "_bfe", "load"]
             .into_iter()
             .any(has);
-    let tables: [(MutationKind, &[(&str, &str)], bool); 6] = [
+    let tables: [(MutationKind, &Renames, bool); 6] = [
         (MutationKind::Compare, &RELATIONS, compares),
         (MutationKind::Lanes, &OPERATIONS, has("saveexec")),
         (
