@@ -109,7 +109,7 @@ impl Signal {
         self.address + VALUE
     }
 
-    /// The signal is no more.
+    /// Ends the signal: its handle is refused from now on.
     pub(crate) fn destroy(self) {
         field(self.address).store(0, SeqCst);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);

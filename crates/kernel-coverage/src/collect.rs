@@ -21,7 +21,7 @@ pub struct Collector {
     marks: BTreeMap<(String, String), Vec<u8>>,
 }
 
-/// Why what was collected is no coverage.
+/// Why the collected marks cannot be turned into coverage.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A file cannot be read.
@@ -94,8 +94,8 @@ impl Collector {
         self.objects.entry(id.to_owned()).or_insert_with(file);
     }
 
-    /// Adds what was executed of a kernel: a digit for each instruction, as [`CodeObject::take_marks`] gives them. `None` for
-    /// what is no such text.
+    /// Adds what was executed of a kernel: a digit for each instruction, as [`CodeObject::take_marks`] gives them. `None`
+    /// when `digits` has another character than 0 to 7.
     pub fn marks(&mut self, object: &str, kernel: &str, digits: &str) -> Option<()> {
         let bits = digits.bytes().map(|digit| match digit {
             b'0'..=b'7' => Some(digit - b'0'),

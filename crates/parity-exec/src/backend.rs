@@ -125,7 +125,7 @@ impl BackendDevice {
     /// The backend's device of this name.
     ///
     /// # Errors
-    /// There is no such device; the error lists those that there are.
+    /// The backend has no device of this name. The error lists the names that it has.
     pub fn new(backend: Backend, word: &str) -> Result<BackendDevice, UnknownDevice> {
         let mut names = backend.named().iter().map(|(name, _)| *name);
         // One spelling for each number, as it names a column.

@@ -143,7 +143,7 @@ fn a_malformed_packet_is_told_to_its_queue_and_completes() {
         let status = outcome(&|queue, _| queue.push(header, &[0; 15]));
         assert_eq!(status, INVALID_PACKET, "{header:#x}");
     }
-    // Barriers that wait for what is no signal.
+    // Barriers whose handle names no signal.
     for handle in [1, 64, u64::MAX, kernel] {
         let status = outcome(&|queue, done| queue.barrier(&[handle], done));
         assert_eq!(status, INVALID_PACKET, "{handle:#x}");
