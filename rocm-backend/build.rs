@@ -1,11 +1,12 @@
 //! Compiles `kernels/*.hip` to AMD GPU code objects, one for each gfx target, and lists them in
 //! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets, and by which toolchain or from which folder. With the
-//! feature `nvidia`, compiles them to PTX as well, and lists that in `$OUT_DIR/ptx.rs`.
+//! feature `nvidia`, compiles them to PTX as well, and lists that in `$OUT_DIR/ptx_modules.rs`. Both are compressed by zlib.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use kernel_build::{Built, ENVIRONMENT, Target};
+use kernel_build::{CodeObject, ENVIRONMENT, Target};
 
 const KERNEL_DIR: &str = "kernels";
 
@@ -67,42 +68,32 @@ fn build() -> Result<(), String> {
                 .is_some_and(|extension| extension == "ptx")
         });
     built.code_objects = objects;
-    write_table(&out_dir.join("code_objects.rs"), &built)?;
-    write_ptx(&out_dir, ptx)
+    write_table(&out_dir, "CODE_OBJECTS", &built.code_objects)?;
+    write_table(&out_dir, "PTX_MODULES", &ptx)
 }
 
-/// Writes the Rust source that embeds PTX, compressed: it is text, and much of it.
-#[cfg(feature = "nvidia")]
-fn write_ptx(out_dir: &Path, ptx: Vec<kernel_build::CodeObject>) -> Result<(), String> {
-    use std::io::Write;
-
-    let mut source = String::from(
-        "/// PTX: target, module (the kernel file's name), text compressed by zlib.\n\
-         static PTX_MODULES: &[(&str, &str, &[u8])] = &[\n",
-    );
-    for object in ptx {
-        let text = fs::read(&object.path)
-            .map_err(|error| format!("cannot read {}: {error}", object.path.display()))?;
-        let file = out_dir.join(format!("{}.{}.ptx.zlib", object.module, object.target));
+/// Writes the Rust source that embeds code objects or PTX, compressed: they shrink to a seventh.
+fn write_table(out_dir: &Path, name: &str, objects: &[CodeObject]) -> Result<(), String> {
+    let mut source = format!("static {name}: &[(&str, &str, &[u8])] = &[\n");
+    for CodeObject { target, module, path } in objects {
+        let file = out_dir.join(format!("{module}.{target}.zlib"));
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder
-            .write_all(&text)
+        fs::read(path)
+            .and_then(|code| encoder.write_all(&code))
             .and_then(|()| encoder.finish())
             .and_then(|compressed| fs::write(&file, compressed))
-            .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-        source += &format!(
-            "    ({:?}, {:?}, include_bytes!({file:?})),\n",
-            object.target, object.module
-        );
+            .map_err(|error| {
+                format!(
+                    "cannot compress {} into {}: {error}",
+                    path.display(),
+                    file.display()
+                )
+            })?;
+        source += &format!("    ({target:?}, {module:?}, include_bytes!({file:?})),\n");
     }
     source += "];\n";
-    let path = out_dir.join("ptx.rs");
+    let path = out_dir.join(format!("{}.rs", name.to_lowercase()));
     fs::write(&path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-#[cfg(not(feature = "nvidia"))]
-fn write_ptx(_: &Path, _: Vec<kernel_build::CodeObject>) -> Result<(), String> {
-    Ok(())
 }
 
 /// Writes the Rust source that embeds the kernels' own, for targets that are compiled for at run time.
@@ -121,22 +112,6 @@ fn write_sources(kernel_dir: &Path, path: &Path) -> Result<(), String> {
     for file in &files {
         let name = file.file_name().unwrap_or_default();
         source += &format!("    ({name:?}, include_str!({file:?})),\n");
-    }
-    source += "];\n";
-    fs::write(path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))
-}
-
-/// Writes the Rust source that embeds the code objects.
-fn write_table(path: &Path, built: &Built) -> Result<(), String> {
-    let mut source = String::from(
-        "/// Code objects: gfx target, module (the kernel file's name), ELF image.\n\
-         pub(crate) static CODE_OBJECTS: &[(&str, &str, &[u8])] = &[\n",
-    );
-    for object in &built.code_objects {
-        source += &format!(
-            "    ({:?}, {:?}, include_bytes!({:?})),\n",
-            object.target, object.module, object.path
-        );
     }
     source += "];\n";
     fs::write(path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))

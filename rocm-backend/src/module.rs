@@ -1,6 +1,6 @@
 //! The kernels built into this crate, and how a device comes by one.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -9,8 +9,22 @@ use crate::hip::module::{Function, Module};
 use crate::kernel::Kernel;
 use crate::{DType, DriverKind, Error, Result};
 
-// `CODE_OBJECTS: &[(target, module, ELF bytes)]`, written by build.rs.
+// `CODE_OBJECTS`, written by build.rs.
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
+
+/// Kernels as they are built in: target, module (the kernel file's name), code object or PTX, compressed by zlib.
+pub(crate) type Modules = &'static [(&'static str, &'static str, &'static [u8])];
+
+/// What build.rs compressed.
+pub(crate) fn inflated(module: &str, compressed: &[u8]) -> Result<Vec<u8>> {
+    let mut code = Vec::new();
+    flate2::read::ZlibDecoder::new(compressed)
+        .read_to_end(&mut code)
+        .map_err(|error| {
+            Error::CodeObject(format!("the built-in kernels of `{module}` are broken: {error}"))
+        })?;
+    Ok(code)
+}
 
 /// The kernel for elements of `dtype` on the context's device, which becomes this thread's. Its module is loaded at the
 /// first call.
@@ -52,7 +66,7 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
             Module::load(ordinal, &ptx(target, name)?)?
         }
         None => match code_object(CODE_OBJECTS, target, name) {
-            Ok(code) => Module::load(ordinal, code)?,
+            Ok(compressed) => Module::load(ordinal, &inflated(name, compressed)?)?,
             Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?)?,
         },
     });
@@ -68,7 +82,7 @@ fn ptx(target: &str, module: &'static str) -> Result<Vec<u8>> {
 
 #[cfg(not(feature = "nvidia"))]
 fn ptx(target: &str, module: &'static str) -> Result<Vec<u8>> {
-    code_object(CODE_OBJECTS, target, module).map(<[u8]>::to_vec)
+    inflated(module, code_object(CODE_OBJECTS, target, module)?)
 }
 
 /// The code object of a target that is not built in, compiled now.
@@ -118,12 +132,8 @@ fn replacement_name(_: &Path, target: &str, module: &str) -> String {
     format!("{module}.{target}.hsaco")
 }
 
-/// The code object of `module` for `target` in `objects`.
-fn code_object(
-    objects: &'static [(&str, &str, &[u8])],
-    target: &str,
-    module: &'static str,
-) -> Result<&'static [u8]> {
+/// The compressed code object of `module` for `target` in `objects`.
+fn code_object(objects: Modules, target: &str, module: &'static str) -> Result<&'static [u8]> {
     if let Some((_, _, code)) = objects
         .iter()
         .find(|(built, name, _)| *built == target && *name == module)
@@ -147,6 +157,15 @@ fn code_object(
     })
 }
 
+/// Every code object that is built in: target, module, ELF file.
+#[cfg(test)]
+pub(crate) fn built_in() -> impl Iterator<Item = (&'static str, &'static str, Vec<u8>)> {
+    CODE_OBJECTS.iter().map(|(target, module, compressed)| {
+        let code = inflated(module, compressed).unwrap_or_else(|error| panic!("{target}: {error}"));
+        (*target, *module, code)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -159,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_target_that_was_not_built_is_named_with_those_that_were() {
-        let objects: &[(&str, &str, &[u8])] = &[("gfx1100", "unary", b"a"), ("gfx942", "unary", b"b")];
+        let objects: Modules = &[("gfx1100", "unary", b"a"), ("gfx942", "unary", b"b")];
         assert_eq!(code_object(objects, "gfx942", "unary").unwrap(), b"b");
         let text = code_object(objects, "gfx906", "unary").unwrap_err().to_string();
         assert!(
@@ -180,7 +199,8 @@ mod tests {
                 .peekable();
             assert!(objects.peek().is_some(), "{}: no module `{module}`", kernel.name);
             for (target, _, code) in objects {
-                let elf: ElfFile64 = ElfFile64::parse(*code).unwrap();
+                let code = inflated(module, code).unwrap();
+                let elf: ElfFile64 = ElfFile64::parse(code.as_slice()).unwrap();
                 let inside: BTreeSet<_> = elf.symbols().filter_map(|symbol| symbol.name().ok()).collect();
                 let is_there =
                     |dtype: &&DType| inside.contains(format!("{}_{dtype}.kd", kernel.name).as_str());

@@ -1,13 +1,13 @@
 //! The kernels for NVIDIA's GPUs that are built into this crate, as PTX: which of them serves a device, and its text. The
 //! driver compiles it when a module is loaded (`hip/module.rs`).
 
-use std::io::Read;
 use std::path::Path;
 
+use crate::module::{Modules, inflated};
 use crate::{Error, Result};
 
-// `PTX_MODULES: &[(target, module, PTX compressed by zlib)]`, written by build.rs.
-include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
+// `PTX_MODULES`, written by build.rs.
+include!(concat!(env!("OUT_DIR"), "/ptx_modules.rs"));
 
 /// The compute capability of a target of NVIDIA's, `sm_90`; `None` for a target of another maker.
 pub(crate) fn capability(target: &str) -> Option<u32> {
@@ -21,10 +21,7 @@ pub(crate) fn capability(target: &str) -> Option<u32> {
 /// [`Error::KernelMissing`] when there is none.
 pub(crate) fn code(target: &str, module: &'static str) -> Result<Vec<u8>> {
     let (_, compressed) = best(PTX_MODULES, target, module)?;
-    let mut text = Vec::new();
-    flate2::read::ZlibDecoder::new(compressed)
-        .read_to_end(&mut text)
-        .map_err(|error| Error::CodeObject(format!("the built-in PTX of `{module}` is broken: {error}")))?;
+    let mut text = inflated(module, compressed)?;
     text.push(0);
     Ok(text)
 }
@@ -36,8 +33,6 @@ pub(crate) fn replacement_name(dir: &Path, target: &str, module: &str) -> Option
         .map(|number| format!("{module}.sm_{number}.ptx"));
     names.into_iter().find(|name| dir.join(name).exists())
 }
-
-type Modules = &'static [(&'static str, &'static str, &'static [u8])];
 
 fn best(modules: Modules, target: &str, module: &'static str) -> Result<(&'static str, &'static [u8])> {
     let of_module = || modules.iter().filter(|(_, name, _)| *name == module);
@@ -64,7 +59,7 @@ mod tests {
     use object::{Object, ObjectSymbol};
 
     use super::*;
-    use crate::module::CODE_OBJECTS;
+    use crate::module::built_in;
 
     #[test]
     fn ptx_serves_its_gpu_and_later_ones() {
@@ -104,14 +99,14 @@ mod tests {
 
     #[test]
     fn ptx_has_the_kernels_of_the_code_objects_and_no_others() {
-        let modules: BTreeSet<_> = CODE_OBJECTS.iter().map(|(_, module, _)| *module).collect();
+        let modules: BTreeSet<_> = built_in().map(|(_, module, _)| module).collect();
         let mut all = 0;
         for module in modules {
             let text = code("sm_80", module).unwrap();
             let text = std::str::from_utf8(text.strip_suffix(&[0]).unwrap()).unwrap();
             assert!(text.contains("\n.target sm_80"), "{module}");
-            let (target, _, elf) = CODE_OBJECTS.iter().find(|(_, name, _)| *name == module).unwrap();
-            let elf: ElfFile64 = ElfFile64::parse(*elf).unwrap();
+            let (target, _, elf) = built_in().find(|(_, name, _)| *name == module).unwrap();
+            let elf: ElfFile64 = ElfFile64::parse(elf.as_slice()).unwrap();
             let kernels: BTreeSet<String> = elf
                 .symbols()
                 .filter_map(|symbol| Some(symbol.name().ok()?.strip_suffix(".kd")?.to_owned()))

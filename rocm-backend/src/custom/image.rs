@@ -105,14 +105,11 @@ fn kernel(metadata: KernelMetadata) -> Result<(String, Arc<Signature>), String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::CODE_OBJECTS;
+    use crate::module::built_in;
 
     /// A small code object of this crate's.
-    fn sample() -> &'static [u8] {
-        let (_, _, code) = CODE_OBJECTS
-            .iter()
-            .find(|(_, module, _)| *module == "fill")
-            .unwrap();
+    fn sample() -> Vec<u8> {
+        let (_, _, code) = built_in().find(|(_, module, _)| *module == "fill").unwrap();
         code
     }
 
@@ -122,7 +119,7 @@ mod tests {
 
     /// The sample with `old` overwritten by `new` of the same length, wherever it occurs.
     fn altered(old: &[u8], new: &[u8]) -> Vec<u8> {
-        let mut file = sample().to_vec();
+        let mut file = sample();
         let places: Vec<_> = (0..file.len() - old.len())
             .filter(|&at| file[at..].starts_with(old))
             .collect();
@@ -135,16 +132,16 @@ mod tests {
 
     #[test]
     fn every_built_in_code_object_names_its_target_and_its_kernels() {
-        for (target, module, code) in CODE_OBJECTS {
-            let image = Image::parse(code).unwrap();
-            assert_eq!(image.target, *target, "{module}");
+        for (target, module, code) in built_in() {
+            let image = Image::parse(&code).unwrap();
+            assert_eq!(image.target, target, "{module}");
             assert!(!image.kernels.is_empty(), "{module}");
         }
     }
 
     #[test]
     fn an_argument_has_its_size_and_kind_and_hidden_ones_are_left_out() {
-        let image = Image::parse(sample()).unwrap();
+        let image = Image::parse(&sample()).unwrap();
         let params = &image.kernels["const_set_f64"].params;
         let seen: Vec<_> = params.iter().map(|param| (param.size, &param.kind)).collect();
         let (value, pointer) = (&ParamKind::Value, &ParamKind::Pointer);
@@ -155,7 +152,7 @@ mod tests {
     #[test]
     fn every_prefix_of_a_code_object_is_refused() {
         let whole = sample();
-        assert!(Image::parse(whole).is_ok());
+        assert!(Image::parse(&whole).is_ok());
         for end in (0..whole.len()).step_by(7).chain([whole.len() - 1]) {
             assert!(Image::parse(&whole[..end]).is_err(), "{end} bytes");
         }
@@ -163,11 +160,11 @@ mod tests {
 
     #[test]
     fn another_file_is_refused_with_what_it_is() {
-        let mut host = sample().to_vec();
+        let mut host = sample();
         host[18..20].copy_from_slice(&62_u16.to_le_bytes());
         assert!(refusal(&host).contains("not a code object for AMD GPUs"));
         assert!(refusal(b"__CLANG_OFFLOAD_BUNDLE__ and more").contains("--no-gpu-bundle-output"));
-        let mut far = sample().to_vec();
+        let mut far = sample();
         far[32..40].fill(0xff);
         assert!(refusal(&far).contains("the end of the file"));
     }
@@ -190,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_kernel_that_would_run_by_itself_is_refused() {
-        let object = CodeObject::parse(sample()).unwrap();
+        let file = sample();
+        let object = CodeObject::parse(&file).unwrap();
         let mut metadata = object.metadata().unwrap().kernels.remove(0);
         assert!(kernel(metadata.clone()).is_ok());
         metadata.runs_unasked = true;
