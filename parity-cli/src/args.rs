@@ -63,6 +63,8 @@ pub(crate) enum Command {
     /// Break right outputs as broken kernels would, or kernels themselves, and say which faults no case notices.
     #[command(after_long_help = Exit::help())]
     Selftest(SelftestArgs),
+    /// Write the specs and findings that this program carries into a directory.
+    Specs(SpecsArgs),
     /// Print the JSON Schema of a file that parity reads or writes.
     Schema(SchemaArgs),
     /// Print a script that completes parity's command line in a shell.
@@ -106,7 +108,7 @@ pub(crate) struct SelectArgs {
 /// Of which specs.
 #[derive(Debug, Args)]
 pub(crate) struct SpecArgs {
-    /// Directory of specs [default: the nearest op-specs/ above the working directory, or above the binary].
+    /// Directory of specs [default: the nearest op-specs/ above the working directory, or above the binary; else those that it carries].
     #[arg(long, value_name = "DIR")]
     pub(crate) spec_dir: Option<PathBuf>,
 }
@@ -382,6 +384,25 @@ pub(crate) struct BaselineUpdateArgs {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) specs: SpecArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SpecsArgs {
+    #[command(subcommand)]
+    pub(crate) command: SpecsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SpecsCommand {
+    /// Write DIR/op-specs and DIR/findings, which `parity run` takes in DIR; nothing that is there is overwritten.
+    Export(ExportArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The directory; it is made where it does not exist.
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ mod run;
 mod schema;
 mod selftest;
 mod shrink;
+mod specs;
 
 use std::ffi::OsString;
 
@@ -31,6 +32,7 @@ use crate::{
 
 /// Runs the command line; every error ends here, as one message on stderr.
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
+    parity_run::files::carry(crate::carried::FILES);
     match parity_run::serve_if_asked() {
         Ok(false) => {}
         Ok(true) => return Exit::Ok,
@@ -68,6 +70,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Explain(args) => explain::explain(args),
         Command::Shrink(args) => shrink::shrink(args),
         Command::Baseline(args) => baseline::baseline(args),
+        Command::Specs(args) => specs::specs(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),

@@ -3,6 +3,7 @@
 //! Parses arguments, prints, and picks exit codes; what it asks for is done by `parity-run`.
 
 mod args;
+mod carried;
 mod columns;
 mod commands;
 mod exit;

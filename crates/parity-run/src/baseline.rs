@@ -14,6 +14,7 @@ use parity_model::{Case, Verdict, findings::Findings, record::CaseResult};
 use self::changes::{Added, Changes, Evidence, RowAt, RowChange};
 use crate::{
     error::Error,
+    files,
     findings::{self, FILE, Folders},
     records::Stored,
     specs,
@@ -66,6 +67,12 @@ pub fn update(stored: &Stored, update: &Update) -> Result<Updated, Error> {
     let spec_dir = specs::find(update.spec_dir.as_deref())?;
     let all = specs::load(&spec_dir)?;
     let dir = findings::directory(update.findings.as_deref(), &spec_dir);
+    if files::is_built_in(&dir) {
+        return Err(Error::settings(
+            "the findings are built into this program: `parity specs export DIR` writes them and the specs into a directory; \
+             repeat the command there",
+        ));
+    }
     let folders = Folders::read(&dir, false)?;
     let found = match folders.parse() {
         Ok(found) => found,

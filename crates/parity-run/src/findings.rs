@@ -1,9 +1,6 @@
 //! The directory of findings: read, and checked against the specs. What a finding means is said in parity-model.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use parity_exec::Backend;
 use parity_model::{
@@ -14,6 +11,7 @@ use parity_model::{
 
 use crate::{
     error::Error,
+    files,
     specs::{Sources, no_input},
 };
 
@@ -71,7 +69,7 @@ impl Folders {
     /// Reads every `finding.toml`, folders in the order of their names. A directory that is not there holds none, unless it
     /// `must_be`.
     pub(crate) fn read(dir: &Path, must_be: bool) -> Result<Folders, Error> {
-        if !dir.is_dir() {
+        if !files::is_dir(dir) {
             let why = if dir.exists() {
                 "is a file: name the directory that it is in"
             } else {
@@ -87,11 +85,10 @@ impl Folders {
         }
         let unreadable = |error| no_input(format!("cannot read the findings in {}: {error}", dir.display()));
         let mut found = Folders::default();
-        for entry in fs::read_dir(dir).map_err(unreadable)? {
-            let folder = entry.map_err(unreadable)?;
-            if folder.path().is_dir() {
-                let name = folder.file_name().to_string_lossy().into_owned();
-                found.files.push((name, folder.path().join(FILE)));
+        for folder in files::list(dir).map_err(unreadable)? {
+            if let (true, Some(name)) = (files::is_dir(&folder), folder.file_name()) {
+                let name = name.to_string_lossy().into_owned();
+                found.files.push((name, folder.join(FILE)));
             }
         }
         found.files.sort();

@@ -14,7 +14,7 @@ use parity_model::{
 };
 use parity_oracle::Expected;
 
-use crate::{error::Error, settings::quoted};
+use crate::{error::Error, files, settings::quoted};
 
 pub use record::{Recorded, record};
 pub use verify::{Verified, verify};
@@ -124,8 +124,11 @@ fn folder(word: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
     )))
 }
 
-/// The folder of all bundles.
+/// The folder of all bundles: beside the specs, in the working directory where the specs are built in.
 pub fn bundles(spec_dir: &Path) -> PathBuf {
+    if files::is_built_in(spec_dir) {
+        return PathBuf::from(DIRECTORY);
+    }
     let beside = spec_dir.parent().filter(|parent| !parent.as_os_str().is_empty());
     beside.unwrap_or(Path::new(".")).join(DIRECTORY)
 }

@@ -57,6 +57,7 @@ pub mod changes;
 mod column;
 pub mod digest;
 mod error;
+pub mod files;
 pub mod findings;
 pub mod fuzz;
 pub mod gate;

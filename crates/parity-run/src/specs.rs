@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, fs,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,10 @@ use parity_model::{
     spec::{self, SpecError},
 };
 
-use crate::error::Error;
+use crate::{
+    error::Error,
+    files::{self, BUILT_IN},
+};
 
 /// Name of the directory looked for.
 const DIRECTORY: &str = "op-specs";
@@ -20,13 +23,14 @@ const DIRECTORY: &str = "op-specs";
 /// Name of the file in it with the sweeps that its specs share.
 pub(crate) const SWEEPS: &str = "sweeps.toml";
 
-/// The directory asked for, or the nearest `op-specs` above the working directory, or above the binary.
+/// The directory asked for, or the nearest `op-specs` above the working directory, or above the binary, or the one that the
+/// program [carries](files::carry).
 ///
 /// # Errors
 /// It is not there.
 pub fn find(asked: Option<&Path>) -> Result<PathBuf, Error> {
     if let Some(dir) = asked {
-        return match dir.is_dir() {
+        return match files::is_dir(dir) {
             true => Ok(dir.to_owned()),
             false => {
                 let why = match dir.exists() {
@@ -43,7 +47,9 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf, Error> {
         .iter()
         .flat_map(|start| start.ancestors())
         .map(|above| above.join(DIRECTORY));
-    tried.find(|dir| dir.is_dir()).ok_or_else(|| {
+    let built_in = Path::new(BUILT_IN).join(DIRECTORY);
+    let built_in = files::is_dir(&built_in).then_some(built_in);
+    tried.find(|dir| dir.is_dir()).or(built_in).ok_or_else(|| {
         let starts: Vec<_> = starts.iter().map(|start| start.display().to_string()).collect();
         no_input(format!(
             "no {DIRECTORY}/ in or above {}; name it with --spec-dir",
@@ -76,8 +82,7 @@ fn spec_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
         ))
     };
     let mut paths = Vec::new();
-    for entry in fs::read_dir(dir).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
+    for path in files::list(dir).map_err(unreadable)? {
         if path.extension().is_some_and(|extension| extension == "toml") {
             paths.push(path);
         }
@@ -101,7 +106,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     pub(crate) fn read(&mut self, path: &Path) -> Result<&str, Error> {
-        let text = fs::read_to_string(path).map_err(Error::read(path))?;
+        let text = files::read(path).map_err(Error::read(path))?;
         Ok(self
             .texts
             .entry(path.display().to_string())

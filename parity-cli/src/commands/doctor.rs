@@ -5,7 +5,7 @@ use std::{env, fmt::Write, fs, io, path::Path, process::Command};
 
 use parity_exec::{Backend, BackendDevice, CANDLE_VERSION, StartError, probe};
 use parity_report::text::describe;
-use parity_run::{Error, START_LIMIT, cores, provenance, specs, worker};
+use parity_run::{Error, START_LIMIT, cores, files::BUILT_IN, provenance, specs, worker};
 
 use crate::{
     args::DoctorArgs,
@@ -120,7 +120,11 @@ fn specs_line(page: &mut Page, asked: Option<&Path>) -> Exit {
     let loaded = specs::find(asked).and_then(|dir| Ok((specs::load(&dir)?.len(), dir)));
     match loaded {
         Ok((cases, dir)) => {
-            page.found("specs", &format!("{cases} cases in {}", dir.display()));
+            let carried = match dir.starts_with(BUILT_IN) {
+                true => ", carried by this program; `parity specs export DIR` writes them",
+                false => "",
+            };
+            page.found("specs", &format!("{cases} cases in {}{carried}", dir.display()));
             Exit::Ok
         }
         Err(Error::Specs(_)) => {

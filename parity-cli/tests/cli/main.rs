@@ -6,6 +6,7 @@
 )]
 
 mod baseline;
+mod carried;
 mod common;
 mod doctor;
 mod documents;
