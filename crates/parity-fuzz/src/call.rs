@@ -1,15 +1,16 @@
-//! Parameters and shapes that go together, for each op of the table: which an op takes is said by its shape rule, which of them
-//! are worth a try is said here. A new op does not compile until it has its line.
+//! Parameters and shapes that go together. Shapes are drawn by the op's shape rule in the table, parameters by their names, so that a
+//! new op needs no line here; only rules that say more than a pattern of shapes have a function of their own.
 
 mod copies;
 mod images;
+mod params;
 mod products;
 
 use parity_model::layout::Strided;
-use parity_model::op::shape::infer;
+use parity_model::op::grad::result;
+use parity_model::op::shape::{infer, patterns};
 use parity_model::op::{
-    Binary, Copies, Differentiable, Grad, GradOnly, Indexing, Keep, Nn, Op, Quantized, Random, Reduce, Role,
-    Unary,
+    Binary, Copies, Differentiable, Grad, Indexing, Nn, Op, Quantized, Random, Reduce, Role,
 };
 use parity_model::{Case, DType, Family};
 
@@ -24,25 +25,55 @@ pub(crate) const MOST_WORK: usize = 400_000;
 /// Parameters and shapes of a call, most of them within the rules of the op.
 pub(crate) fn draw(op: Op, draw: &mut Draw) -> Call {
     match op {
-        Op::Unary(op) => unary(op, draw),
-        Op::Binary(_) => alike(2, draw),
+        _ if images::convolves(op) => images::conv(op, draw),
         Op::Broadcast(_) => broadcast(draw),
-        Op::Cast(_) => alike(1, draw),
-        Op::Where(_) => alike(3, draw),
-        Op::Reduce(op, keep) => reduce(op, keep, draw),
         Op::Indexing(op) => indexing(op, draw),
         Op::Matmul(op) => products::matmul(op, draw),
-        Op::Conv(op) => images::conv(op, draw),
         Op::Pool(_) => images::pool(draw),
-        Op::Upsample(op) => images::upsample(op, draw),
+        Op::Upsample(_) => images::upsample(op, draw),
         Op::Copies(op) => copies::copies(op, draw),
-        Op::Sort(_) => (vec![], vec![draw.shape(1)]),
-        Op::Nn(op) => nn(op, draw),
         Op::Layers(op) => products::layers(op, draw),
         Op::Random(op) => random(op, draw),
         Op::Grad(grad) => gradient(grad, draw),
         Op::Quantized(op) => quantized(op, draw),
+        // The numbers that candle's layer has.
+        Op::Nn(Nn::Selu) => (vec![1.673_263_2, 1.050_701], vec![draw.shape(0)]),
+        _ => by_rule(op, draw),
     }
+}
+
+/// Shapes by the op's rule, and parameters by their names.
+pub(crate) fn by_rule(op: Op, draw: &mut Draw) -> Call {
+    let shapes = shapes(op, draw);
+    (params::named(op.params(), &shapes[0], draw), shapes)
+}
+
+/// Shapes that go by one of the patterns of the op's rule; the same for all arguments where the rule has none.
+fn shapes(op: Op, draw: &mut Draw) -> Vec<Vec<usize>> {
+    let patterns = patterns(op);
+    if patterns.is_empty() {
+        let shape = draw.shape(usize::from(params::needs_dim(op.params())));
+        return vec![shape; op.arity()];
+    }
+    let pattern = *draw.pick(&patterns);
+    let names = pattern.names();
+    let rest = match pattern.rest() {
+        Some(_) => draw.rank(names.len()) - names.len(),
+        None => 0,
+    };
+    let extents = draw.extents(names.len() + rest);
+    let (named, rest) = extents.split_at(names.len());
+    let least = pattern.rest().unwrap_or(0);
+    let rest: Vec<usize> = rest.iter().map(|extent| (*extent).max(least)).collect();
+    let extent = |wanted: &str| {
+        let place = names.iter().position(|name| name.name == wanted);
+        place.map_or(1, |place| match (named[place], names[place].factor) {
+            (extent, 1) => extent.max(names[place].least),
+            // Two halves, or four gates, of nothing are no call that anything is said of.
+            (extent, factor) => extent.div_ceil(factor).max(1),
+        })
+    };
+    pattern.shapes(extent, &rest)
 }
 
 /// The dtype of ids or a condition: those that candle takes, and now and then the others.
@@ -80,27 +111,11 @@ pub(crate) fn cost(case: &Case) -> usize {
         Op::Pool(_) => (case.params[0] * case.params[1]) as usize,
         // candle multiplies with a triangle.
         Op::Reduce(Reduce::CumSum, _) => shapes[0].iter().copied().max().unwrap_or(1),
-        Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Broadcast(_)
-        | Op::Cast(_)
-        | Op::Where(_)
-        | Op::Reduce(..)
-        | Op::Nn(_)
-        | Op::Indexing(_)
-        | Op::Upsample(_)
-        | Op::Copies(_)
-        | Op::Sort(_)
-        | Op::Random(_) => 1,
+        _ => 1,
     };
     inputs
         .saturating_mul(weight)
         .saturating_add(output.saturating_mul(weight).saturating_mul(inner.max(1)))
-}
-
-fn alike(count: usize, draw: &mut Draw) -> Call {
-    let shape = draw.shape(0);
-    (vec![], vec![shape; count])
 }
 
 /// A shape, and the same with dimensions of extent 1 or without the first ones.
@@ -125,55 +140,6 @@ pub(crate) fn shorter(shape: &[usize], draw: &mut Draw) -> Vec<usize> {
         .iter()
         .map(|extent| if draw.chance(35) { 1 } else { *extent })
         .collect()
-}
-
-const NUMBERS: [f64; 16] = [
-    0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, 0.1, -0.3, 1e-3, 10.0, 100.0, -7.25, 255.0, 1e6, -1e-6,
-];
-
-fn unary(op: Unary, draw: &mut Draw) -> Call {
-    let params = match op {
-        Unary::Affine => vec![draw.number(&NUMBERS), draw.number(&NUMBERS)],
-        Unary::Powf => vec![draw.number(&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, -0.5, -1.0, -2.0, 10.0, 0.25])],
-        Unary::Elu => vec![draw.number(&[1.0, 0.0, 0.5, -1.0, 2.0, 1e-3, 0.7])],
-        Unary::Clamp => vec![draw.number(&NUMBERS), draw.number(&NUMBERS)],
-        Unary::RoundTo => vec![draw.number(&[0.0, 1.0, 2.0, 3.0, -1.0, -2.0])],
-        Unary::Exp
-        | Unary::Log
-        | Unary::Sin
-        | Unary::Cos
-        | Unary::Abs
-        | Unary::Neg
-        | Unary::Recip
-        | Unary::Sqr
-        | Unary::Sqrt
-        | Unary::Gelu
-        | Unary::GeluErf
-        | Unary::Erf
-        | Unary::Relu
-        | Unary::Silu
-        | Unary::Tanh
-        | Unary::Floor
-        | Unary::Ceil
-        | Unary::Round
-        | Unary::Sign => vec![],
-    };
-    (params, vec![draw.shape(0)])
-}
-
-fn reduce(op: Reduce, keep: Keep, draw: &mut Draw) -> Call {
-    let names = Op::Reduce(op, keep).params();
-    let shape = draw.shape(usize::from(!names.is_empty()));
-    let params = match names {
-        [] => vec![],
-        [name] if name.ends_with("..") => {
-            let one = draw.below(shape.len());
-            let dims = (0..shape.len()).filter(|dim| *dim == one || draw.chance(30));
-            dims.map(|dim| dim as f64).collect()
-        }
-        _ => vec![draw.below(shape.len()) as f64],
-    };
-    (params, vec![shape])
 }
 
 fn indexing(op: Indexing, draw: &mut Draw) -> Call {
@@ -208,83 +174,20 @@ fn indexing(op: Indexing, draw: &mut Draw) -> Call {
     (vec![dim as f64], shapes)
 }
 
-/// The small number that norms add, as layers have it.
-// All are whole in f32, which candle's fused norms round them to.
-const EPS: [f64; 4] = [0.000_015_258_789_062_5, 0.000_976_562_5, 1.0, 0.125];
-
-pub(crate) fn eps(draw: &mut Draw) -> f64 {
-    draw.number(&EPS)
-}
-
-fn nn(op: Nn, draw: &mut Draw) -> Call {
-    match op {
-        Nn::Sigmoid | Nn::HardSigmoid | Nn::Mish => alike(1, draw),
-        Nn::LeakyRelu => (
-            vec![draw.number(&[0.01, 0.0, 0.3, 1.0, 2.0, -0.5])],
-            vec![draw.shape(0)],
-        ),
-        Nn::Selu => (vec![1.673_263_2, 1.050_701], vec![draw.shape(0)]),
-        Nn::Swiglu => {
-            let mut shape = draw.shape(1);
-            let last = shape.len() - 1;
-            shape[last] = (shape[last] / 2).max(1) * 2;
-            (vec![], vec![shape])
-        }
-        Nn::SoftmaxLastDim => (vec![], vec![rows(draw)]),
-        Nn::Softmax | Nn::LogSoftmax => {
-            let shape = draw.full(1);
-            (vec![draw.below(shape.len()) as f64], vec![shape])
-        }
-        Nn::RmsNorm => norm(1, draw),
-        Nn::LayerNorm => norm(2, draw),
-        Nn::Rope | Nn::RopeI => rope(false, draw),
-        Nn::RopeThd => rope(true, draw),
-    }
-}
-
-/// A shape whose rows hold something.
-pub(crate) fn rows(draw: &mut Draw) -> Vec<usize> {
-    let mut shape = draw.shape(1);
-    let last = shape.len() - 1;
-    shape[last] = shape[last].max(1);
-    shape
-}
-
-/// Rows and `weights` lists of their length.
-pub(crate) fn norm(weights: usize, draw: &mut Draw) -> Call {
-    let shape = rows(draw);
-    let list = vec![shape[shape.len() - 1]];
-    let lists = std::iter::repeat_n(list, weights);
-    (vec![eps(draw)], [shape].into_iter().chain(lists).collect())
-}
-
-/// Four dimensions and the angles of their pairs, for all of the batch or for each of it.
-pub(crate) fn rope(heads_last: bool, draw: &mut Draw) -> Call {
-    let mut x = draw.within(4, draw.budget);
-    x[3] = (x[3] / 2).max(1) * 2;
-    let steps = if heads_last { x[1] } else { x[2] };
-    let mut angles = vec![steps, x[3] / 2];
-    if draw.chance(40) {
-        angles.insert(0, x[0]);
-    }
-    (vec![], vec![x, angles.clone(), angles])
-}
-
 /// Draws are held to their distribution, which fewer numbers say nothing of.
 fn random(op: Random, draw: &mut Draw) -> Call {
     let shape = vec![*draw.pick(&[1024, 1025, 2047, 4096, 4099])];
-    let seed = draw.number(&[0.0, 1.0, 42.0, 255.0, 999_999_999.0]);
-    let params = match op {
-        Random::Uniform => draw
-            .pick(&[[0.0, 1.0], [-3.0, 1.0], [1.0, 3.0], [0.0, 100.0], [-0.5, 0.5]])
-            .to_vec(),
-        Random::Normal => draw
-            .pick(&[[0.0, 1.0], [5.0, 0.25], [-1.0, 3.0], [0.0, 0.01]])
-            .to_vec(),
-        Random::UniformSeeded => vec![0.0, 1.0, seed],
-        Random::NormalSeeded => vec![0.0, 1.0, seed],
+    let names = Op::from(op).params();
+    let ends = match names {
+        ["lo", "up", ..] => draw.pick(&[[0.0, 1.0], [-3.0, 1.0], [1.0, 3.0], [0.0, 100.0], [-0.5, 0.5]]),
+        _ => draw.pick(&[[0.0, 1.0], [5.0, 0.25], [-1.0, 3.0], [0.0, 0.01]]),
     };
-    (params, vec![shape])
+    let further = names
+        .iter()
+        .skip(2)
+        .map(|name| params::number(name, &shape, draw));
+    let params = ends.iter().copied().chain(further.collect::<Vec<_>>());
+    (params.collect(), vec![shape.clone()])
 }
 
 /// A call of the function, the weight of its result, and the argument it is differentiated by.
@@ -292,23 +195,20 @@ fn gradient(grad: Grad, draw: &mut Draw) -> Call {
     // A tape keeps every step of every element.
     draw.budget = draw.budget.min(600);
     draw.empties = false;
+    let op = Op::Grad(grad);
+    let by_argument = op.params().last() == Some(&"wrt");
     let (mut params, mut shapes) = match grad.of() {
         Differentiable::Op(op) => self::draw(op, draw),
-        Differentiable::GradOnly(GradOnly::Permute | GradOnly::Flatten) => (vec![], vec![draw.shape(0)]),
-        Differentiable::GradOnly(GradOnly::Expand) => (vec![draw.between(1, 4) as f64], vec![draw.shape(0)]),
+        Differentiable::GradOnly(_) => {
+            let shapes = vec![draw.shape(0)];
+            let names = op.params().len() - usize::from(by_argument);
+            (params::named(&op.params()[..names], &shapes[0], draw), shapes)
+        }
     };
     let slices: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
-    let result = match grad.of() {
-        Differentiable::Op(op) => infer(op, &params, &slices)
-            .map(|shapes| shapes.output)
-            .unwrap_or_default(),
-        Differentiable::GradOnly(GradOnly::Permute) => shapes[0].iter().rev().copied().collect(),
-        Differentiable::GradOnly(GradOnly::Flatten) => vec![shapes[0].iter().product()],
-        Differentiable::GradOnly(GradOnly::Expand) => [&[params[0] as usize], shapes[0].as_slice()].concat(),
-    };
-    shapes.push(result);
-    let op = Op::Grad(grad);
-    if op.params().last() == Some(&"wrt") {
+    let result = result(grad, &params, &slices);
+    shapes.push(result.map(|shapes| shapes.output).unwrap_or_default());
+    if by_argument {
         let roles = op.roles().iter().take(op.arity() - 1).enumerate();
         let data: Vec<f64> = roles
             .filter(|(_, role)| **role == Role::Data)
@@ -386,36 +286,6 @@ pub(crate) fn is_plain(case: &Case) -> bool {
         DType::BF16 | DType::F16 | DType::F32 | DType::F64 => {
             start.abs().max(end.abs()) <= 128.0 && step.abs() >= 0.5
         }
-    }
-}
-
-/// Whether an element of the output comes from single elements, so that any numbers may be in them; else from sums.
-pub(crate) fn is_elementwise(op: Op) -> bool {
-    match op {
-        Op::Unary(_)
-        | Op::Cast(_)
-        | Op::Where(_)
-        | Op::Copies(_)
-        | Op::Sort(_)
-        | Op::Upsample(_)
-        | Op::Random(_) => true,
-        Op::Binary(_) | Op::Broadcast(_) => true,
-        Op::Reduce(op, _) => match op {
-            Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax => true,
-            Reduce::Sum | Reduce::Mean | Reduce::Var | Reduce::LogSumExp | Reduce::CumSum | Reduce::Norm => {
-                false
-            }
-        },
-        Op::Indexing(op) => match op {
-            Indexing::IndexSelect | Indexing::Gather | Indexing::Scatter | Indexing::ScatterSet => true,
-            Indexing::ScatterAdd | Indexing::ScatterAddSet | Indexing::IndexAdd => false,
-        },
-        Op::Pool(op) => op == parity_model::op::Pool::MaxPool2d,
-        Op::Nn(op) => matches!(
-            op,
-            Nn::Sigmoid | Nn::HardSigmoid | Nn::LeakyRelu | Nn::Mish | Nn::Selu
-        ),
-        Op::Matmul(_) | Op::Conv(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) => false,
     }
 }
 

@@ -124,19 +124,8 @@ impl Pool {
             .collect();
         let first = op.roles().iter().position(|role| *role == Role::Data);
         let dtype = first.map_or(DType::U8, |first| args[first].dtype);
-        let mut case = Case {
-            op,
-            params,
-            dtype,
-            args,
-            values: values::draw(op, dtype, fits, draw),
-            check: Check::Value,
-            tier: Tier::Quick,
-            limit: LimitSpec::Derived,
-            timeout: None,
-            isolated: false,
-            tags: vec![],
-        };
+        let values = values::draw(op, dtype, fits, draw);
+        let mut case = quick(op, params, dtype, args, values);
         self.ask(&mut case, fits, draw);
         // Of nothing, nothing has to be refused.
         let empty = case.args.iter().any(|arg| arg.shape.contains(&0));
@@ -173,16 +162,23 @@ impl Pool {
 
 /// The case of a number for which every draw failed; no filter leads here but one that leaves ops of impossible shapes alone.
 fn plainest() -> Case {
-    Case {
-        op: parity_model::op::Unary::Abs.into(),
-        params: vec![],
+    let arg = Arg {
+        shape: vec![1],
+        layout: parity_model::Layout::Contiguous,
         dtype: DType::F32,
-        args: vec![Arg {
-            shape: vec![1],
-            layout: parity_model::Layout::Contiguous,
-            dtype: DType::F32,
-        }],
-        values: ValueSet::Any,
+    };
+    let abs = parity_model::op::Unary::Abs.into();
+    quick(abs, vec![], DType::F32, vec![arg], ValueSet::Any)
+}
+
+/// A case that asks for the value within the derived limit.
+fn quick(op: Op, params: Vec<f64>, dtype: DType, args: Vec<Arg>, values: ValueSet) -> Case {
+    Case {
+        op,
+        params,
+        dtype,
+        args,
+        values,
         check: Check::Value,
         tier: Tier::Quick,
         limit: LimitSpec::Derived,

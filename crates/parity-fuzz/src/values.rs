@@ -1,9 +1,9 @@
 //! What arguments are filled with.
 
-use parity_model::op::{Layers, Quantized, Role};
+use parity_model::op::{Layers, Quantized, Role, Terms};
 use parity_model::{DType, Op, ValueSet};
 
-use crate::call::{divides, is_elementwise};
+use crate::call::divides;
 use crate::draw::Draw;
 
 const fn uniform(lo: f64, hi: f64) -> ValueSet {
@@ -81,7 +81,7 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         // Numbers that f64 does not hold are interpolated with errors that no limit is derived for.
         (_, false) if matches!(op, Op::Upsample(_)) && dtype == DType::I64 => *draw.pick(&INTEGERS[..3]),
         (_, false) => *draw.pick(&INTEGERS),
-        (_, true) if is_elementwise(op) => *draw.pick(&FLOATS),
+        (_, true) if op.terms() == Terms::One => *draw.pick(&FLOATS),
         // Logarithms of what is positive; a variance is.
         (_, true) if matches!(op, Op::Layers(Layers::BatchNormEval)) => uniform(0.5, 2.0),
         (_, true) if matches!(op, Op::Layers(Layers::BceWithLogit)) => uniform(0.05, 0.95),

@@ -9,7 +9,7 @@ pub mod batch;
 pub mod formats;
 mod forms;
 pub mod grad;
-mod pattern;
+pub mod pattern;
 pub mod shape;
 pub(crate) mod table;
 
@@ -40,6 +40,17 @@ pub enum Role {
     /// Weights in the op's [`BlockFormat`]. The shape counts weights; the tensor underneath holds blocks as bytes, `u8`,
     /// and has [`BlockFormat::stored`]'s shape.
     Blocks,
+}
+
+/// What an element of an op's output is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terms {
+    /// One element of each argument, or one that was chosen: its bits depend on nothing else.
+    One,
+    /// Several, in an order that the definition says: the same bits for every layout and every batch.
+    Ordered,
+    /// Several in any order, as in a sum: another layout or another batch may round otherwise.
+    Unordered,
 }
 
 /// A name that is in none of this crate's tables.
@@ -259,6 +270,15 @@ impl Op {
             // Its sums over what repeats are made of partial results that candle rounds to the dtype.
             Form::Gradient(op) if op.is_broadcast() => table::dtypes::F32_F64,
             Form::Gradient(op) => op.gradient().dtypes,
+        }
+    }
+
+    /// What an element of the output is made of.
+    pub const fn terms(self) -> Terms {
+        let (row, form) = self.row();
+        match form {
+            Form::Plain | Form::Broadcast | Form::Kept(_) => row.terms,
+            Form::Gradient(_) => Terms::Unordered,
         }
     }
 

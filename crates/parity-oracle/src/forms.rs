@@ -4,7 +4,7 @@
 //! unless a sum may be taken in another order, as a different grid or a different block of rows does: then each form is
 //! within the derived limit of the exact value, and the two within twice that of each other.
 
-use parity_model::op::{Nn, Op, Pool, Quantized, Reduce};
+use parity_model::op::Terms;
 use parity_model::{Case, Check, HostTensor};
 
 use crate::expected::{Element, Expected};
@@ -62,47 +62,5 @@ pub(crate) fn between(check: Check) -> &'static str {
 
 /// Whether the terms of a sum may be taken in another order for another layout or another batch.
 fn reorders(case: &Case) -> bool {
-    if !case.dtype.is_float() {
-        return false;
-    }
-    match case.op {
-        Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Broadcast(_)
-        | Op::Cast(_)
-        | Op::Where(_)
-        | Op::Upsample(_)
-        | Op::Copies(_)
-        | Op::Sort(_) => false,
-        // Sums at ids are taken in the order of the source, by definition.
-        Op::Indexing(_) => false,
-        Op::Reduce(Reduce::Min | Reduce::Max | Reduce::ArgMin | Reduce::ArgMax, _) => false,
-        Op::Reduce(
-            Reduce::Sum | Reduce::Mean | Reduce::Var | Reduce::LogSumExp | Reduce::CumSum | Reduce::Norm,
-            _,
-        ) => true,
-        Op::Matmul(_) | Op::Conv(_) => true,
-        Op::Pool(Pool::AvgPool2d) => true,
-        Op::Pool(Pool::MaxPool2d) => false,
-        Op::Nn(
-            Nn::Sigmoid
-            | Nn::HardSigmoid
-            | Nn::LeakyRelu
-            | Nn::Mish
-            | Nn::Selu
-            | Nn::Swiglu
-            | Nn::Rope
-            | Nn::RopeI
-            | Nn::RopeThd,
-        ) => false,
-        Op::Nn(Nn::SoftmaxLastDim | Nn::Softmax | Nn::LogSoftmax | Nn::RmsNorm | Nn::LayerNorm) => true,
-        Op::Quantized(
-            Quantized::Dequantize(_)
-            | Quantized::DequantizeF16(_)
-            | Quantized::Embedding(_)
-            | Quantized::Quantize(_),
-        ) => false,
-        Op::Layers(_) | Op::Random(_) | Op::Grad(_) => true,
-        Op::Quantized(Quantized::Qmatmul(_) | Quantized::IndexedMoe(_)) => true,
-    }
+    case.dtype.is_float() && case.op.terms() == Terms::Unordered
 }

@@ -3,13 +3,12 @@
 use parity_model::op::Copies;
 use parity_model::op::shape::chunk;
 
-use super::{Call, alike, shorter};
+use super::params::number;
+use super::{Call, by_rule, shorter};
 use crate::draw::Draw;
 
 pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
     match op {
-        Copies::Copy | Copies::Zeros | Copies::Ones => alike(1, draw),
-        Copies::Full => (vec![draw.number(&super::NUMBERS)], vec![draw.shape(0)]),
         Copies::Cat => {
             let (shape, dim) = (draw.shape(1), 0);
             let dim = if draw.chance(40) {
@@ -29,7 +28,7 @@ pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
         }
         Copies::Fill => {
             let (shape, dim, start, len) = slice(draw);
-            let value = draw.number(&super::NUMBERS);
+            let value = number("value", &shape, draw);
             (vec![value, dim as f64, start as f64, len as f64], vec![shape])
         }
         Copies::PadZeros | Copies::PadSame => {
@@ -57,12 +56,6 @@ pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
                 }
             });
             (times.collect(), vec![shape])
-        }
-        Copies::Flip => {
-            let shape = draw.shape(1);
-            let one = draw.below(shape.len());
-            let dims = (0..shape.len()).filter(|dim| *dim == one || draw.chance(30));
-            (dims.map(|dim| dim as f64).collect(), vec![shape])
         }
         Copies::Roll => {
             let shape = draw.full(1);
@@ -125,13 +118,6 @@ pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
             let shape = draw.full(1);
             let dim = draw.below(shape.len());
             (vec![dim as f64, draw.below(shape[dim]) as f64], vec![shape])
-        }
-        Copies::Transpose => {
-            let shape = draw.shape(1);
-            (
-                vec![draw.below(shape.len()) as f64, draw.below(shape.len()) as f64],
-                vec![shape],
-            )
         }
         Copies::Permute => {
             let shape = draw.shape(1);
@@ -209,6 +195,7 @@ pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
                 vec![vec![2], draw.within(rank, 60)],
             )
         }
+        _ => by_rule(op.into(), draw),
     }
 }
 

@@ -1,17 +1,52 @@
 //! Calls of ops on images: convolutions, pools, interpolation.
 
-use parity_model::op::{Conv, Upsample};
+use parity_model::Op;
+use parity_model::op::shape::infer;
 
 use super::Call;
+use super::params::number;
 use crate::draw::Draw;
 
-pub(super) fn conv(op: Conv, draw: &mut Draw) -> Call {
-    match op {
-        Conv::Conv1d => convolution(1, draw),
-        Conv::Conv2d => convolution(2, draw),
-        Conv::ConvTranspose1d => transposed(1, true, draw),
-        Conv::ConvTranspose2d => transposed(2, false, draw),
-    }
+/// Whether the op is a convolution by its parameters: a family's own, or a layer that has one.
+pub(super) fn convolves(op: Op) -> bool {
+    op.params().contains(&"dilation") && !matches!(op, Op::Grad(_))
+}
+
+/// A convolution or a transposed one, of one dimension or two, which the op's rule tells; the third argument is a bias.
+pub(super) fn conv(op: Op, draw: &mut Draw) -> Call {
+    let names = op.params();
+    let first = draw.between(1, 2);
+    let mut of = |dims| {
+        let transposes = names.contains(&"output_padding");
+        let (params, mut shapes) = match transposes {
+            true => transposed(dims, names, draw),
+            false => convolution(dims, names, draw),
+        };
+        if op.arity() > 2 {
+            let groups = names.iter().position(|name| *name == "groups");
+            let groups = groups.map_or(1, |place| params[place] as usize);
+            shapes.push(vec![match transposes {
+                true => shapes[1][1] * groups,
+                false => shapes[1][0],
+            }]);
+        }
+        (params, shapes)
+    };
+    let fits = |(params, shapes): &Call| {
+        let slices: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        infer(op, params, &slices).is_ok()
+    };
+    let call = of(first);
+    if fits(&call) { call } else { of(3 - first) }
+}
+
+/// The parameters of these names, of which `known` are drawn already.
+fn with_known(names: &[&str], known: &[(&str, usize)], draw: &mut Draw) -> Vec<f64> {
+    let param = |name: &&str| match known.iter().find(|(known, _)| known == name) {
+        Some((_, value)) => *value as f64,
+        None => number(name, &[], draw),
+    };
+    names.iter().map(param).collect()
 }
 
 /// Channels of each group, the groups, and the extents of the kernel.
@@ -43,10 +78,9 @@ fn batch(draw: &mut Draw) -> usize {
     }
 }
 
-pub(super) fn convolution(dims: usize, draw: &mut Draw) -> Call {
+fn convolution(dims: usize, names: &[&str], draw: &mut Draw) -> Call {
     let (each, groups, out) = channels(draw);
-    let (padding, stride) = (draw.below(4), draw.between(1, 3));
-    let dilation = if draw.chance(60) { 1 } else { draw.between(2, 3) };
+    let (padding, dilation) = (whole("padding", draw), whole("dilation", draw));
     let kernel = kernel(dims, draw);
     let most = if dims == 1 { draw.budget.min(300) } else { 20 };
     let image = kernel.iter().map(|k| {
@@ -56,33 +90,29 @@ pub(super) fn convolution(dims: usize, draw: &mut Draw) -> Call {
     let image: Vec<usize> = image.collect();
     let x = [vec![batch(draw), each * groups], image].concat();
     let weights = [vec![out * groups, each], kernel].concat();
-    (
-        vec![padding as f64, stride as f64, dilation as f64, groups as f64],
-        vec![x, weights],
-    )
+    let known = [("padding", padding), ("dilation", dilation), ("groups", groups)];
+    (with_known(names, &known, draw), vec![x, weights])
 }
 
-pub(super) fn transposed(dims: usize, grouped: bool, draw: &mut Draw) -> Call {
+fn transposed(dims: usize, names: &[&str], draw: &mut Draw) -> Call {
     let (each, groups, out) = channels(draw);
-    let groups = if grouped { groups } else { 1 };
-    let (padding, stride) = (draw.below(3), draw.between(1, 3));
-    let output_padding = draw.below(stride);
-    let dilation = if draw.chance(60) { 1 } else { draw.between(2, 3) };
+    let groups = if names.contains(&"groups") { groups } else { 1 };
+    let stride = whole("stride", draw);
+    let known = [
+        ("output_padding", draw.below(stride)),
+        ("stride", stride),
+        ("groups", groups),
+    ];
     let kernel = kernel(dims, draw);
     let most = if dims == 1 { draw.budget.min(100) } else { 10 };
     let image: Vec<usize> = (0..dims).map(|_| draw.between(1, most)).collect();
     let x = [vec![batch(draw), each * groups], image].concat();
     let weights = [vec![each * groups, out], kernel].concat();
-    let mut params = vec![
-        padding as f64,
-        output_padding as f64,
-        stride as f64,
-        dilation as f64,
-    ];
-    if grouped {
-        params.push(groups as f64);
-    }
-    (params, vec![x, weights])
+    (with_known(names, &known, draw), vec![x, weights])
+}
+
+fn whole(name: &str, draw: &mut Draw) -> usize {
+    number(name, &[], draw) as usize
 }
 
 pub(super) fn pool(draw: &mut Draw) -> Call {
@@ -101,11 +131,9 @@ pub(super) fn pool(draw: &mut Draw) -> Call {
     (params.map(|n| n as f64).collect(), vec![x])
 }
 
-pub(super) fn upsample(op: Upsample, draw: &mut Draw) -> Call {
-    let dims = match op {
-        Upsample::Nearest1d => 1,
-        Upsample::Nearest2d | Upsample::Bilinear2d | Upsample::BilinearScale => 2,
-    };
+pub(super) fn upsample(op: Op, draw: &mut Draw) -> Call {
+    let names = op.params();
+    let dims = if names.contains(&"size") { 1 } else { 2 };
     let most = if dims == 1 { 260 } else { 30 };
     let image: Vec<usize> = (0..dims).map(|_| draw.positive(most)).collect();
     let size = |extent: usize, draw: &mut Draw| match draw.below(4) {
@@ -113,15 +141,12 @@ pub(super) fn upsample(op: Upsample, draw: &mut Draw) -> Call {
         1 => extent * draw.between(2, 4),
         _ => draw.positive(2 * most),
     };
-    let mut params: Vec<f64> = image.iter().map(|extent| size(*extent, draw) as f64).collect();
-    match op {
-        Upsample::Nearest1d | Upsample::Nearest2d => {}
-        Upsample::Bilinear2d => params.push(draw.below(2) as f64),
-        Upsample::BilinearScale => {
-            let scales = [1.0, 1.5, 2.0, 2.5, 3.0, 1.25, 0.75, 0.5, 1.7];
-            params = vec![draw.number(&scales), draw.number(&scales), draw.below(2) as f64];
-        }
-    }
+    let params = names.iter().map(|name| match *name {
+        "size" | "height" => size(image[0], draw) as f64,
+        "width" => size(image[1], draw) as f64,
+        name => number(name, &[], draw),
+    });
+    let params = params.collect();
     let x = [vec![batch(draw), draw.between(1, 3)], image].concat();
     (params, vec![x])
 }

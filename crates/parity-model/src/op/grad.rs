@@ -101,7 +101,10 @@ pub(super) fn shapes(grad: Grad, call: &Operands<'_>) -> Result<Shapes, String> 
 }
 
 /// What the function makes of the shapes of its arguments. The parameters are the function's.
-pub(crate) fn result(grad: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String> {
+///
+/// # Errors
+/// A sentence that says which rule of the function is broken.
+pub fn result(grad: Grad, params: &[f64], args: &[&[usize]]) -> Result<Shapes, String> {
     match grad.of() {
         Differentiable::Op(op) => infer(op, params, args),
         Differentiable::GradOnly(function) => {

@@ -6,6 +6,87 @@
 
 use super::shape::Shapes;
 
+/// One pattern of the shapes of an op's arguments, to make shapes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern(&'static str);
+
+/// A dimension that a pattern names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name, without its factor.
+    pub name: &'static str,
+    /// The least extent: 1 where the pattern says that the dimension is not empty, else 0.
+    pub least: usize,
+    /// The greatest factor with which the name stands: 2 for `2d`.
+    pub factor: usize,
+}
+
+impl Pattern {
+    pub(super) const fn new(pattern: &'static str) -> Pattern {
+        Pattern(pattern)
+    }
+
+    fn args(self) -> impl Iterator<Item = &'static str> {
+        let args = self.0.split_once(" -> ").map_or("", |(args, _)| args);
+        args.split_inclusive(']')
+    }
+
+    /// The dimensions that the arguments have by name, each once, in the order in which they come.
+    pub fn names(self) -> Vec<Name> {
+        let mut names: Vec<Name> = vec![];
+        for dim in self.args().flat_map(dims).filter(|dim| !dim.starts_with("..")) {
+            let (factor, name) = factor(dim.trim_end_matches('+'));
+            let least = usize::from(dim.ends_with('+'));
+            match names.iter_mut().find(|known| known.name == name) {
+                _ if name.is_empty() => {}
+                Some(known) => {
+                    (known.least, known.factor) = (known.least.max(least), known.factor.max(factor))
+                }
+                None => names.push(Name { name, least, factor }),
+            }
+        }
+        names
+    }
+
+    /// Whether arguments have any number of dimensions in some place, and the least extent of those.
+    pub fn rest(self) -> Option<usize> {
+        let rest = self.args().flat_map(dims).filter(|dim| dim.starts_with(".."));
+        rest.map(|dim| usize::from(dim.ends_with('+'))).max()
+    }
+
+    /// The shape of each argument, where the names have these extents and `..` stands for `rest`.
+    pub fn shapes(self, extent: impl Fn(&str) -> usize, rest: &[usize]) -> Vec<Vec<usize>> {
+        let shape = |arg| {
+            let extents = dims(arg).flat_map(|dim| match factor(dim.trim_end_matches('+')) {
+                (_, "..") => rest.to_vec(),
+                (own, "") => vec![own],
+                (factor, name) => vec![factor * extent(name)],
+            });
+            extents.collect()
+        };
+        self.args().map(shape).collect()
+    }
+
+    /// The shape of the argument after those of `shapes`, if it follows from theirs.
+    pub(crate) fn following(self, shapes: &[Vec<usize>]) -> Option<Vec<usize>> {
+        let mut known = Extents::default();
+        let fits = self
+            .args()
+            .zip(shapes)
+            .all(|(arg, shape)| known.bind_all(arg, shape));
+        let next = self.args().nth(shapes.len()).filter(|_| fits)?;
+        let mut shape = vec![];
+        for dim in dims(next) {
+            match factor(dim.trim_end_matches('+')) {
+                (_, "..") => shape.extend_from_slice(known.rest?),
+                (own, "") => shape.push(own),
+                (factor, name) => shape.push(factor * known.of(name)?),
+            }
+        }
+        Some(shape)
+    }
+}
+
 /// What the pattern makes of the shapes; `None` where they do not fit.
 pub(super) fn fit(pattern: &str, shapes: &[&[usize]]) -> Option<Shapes> {
     let (args, output) = pattern.split_once(" -> ")?;
@@ -128,6 +209,34 @@ mod tests {
             Some(&[3, 5, 6]),
         );
         gives("[b, .., n] [..] -> [n, ..]", &[&[2, 5, 6, 3], &[6, 5]], None);
+    }
+
+    #[test]
+    fn a_pattern_makes_the_shapes_that_fit_it() {
+        let pattern = Pattern::new("[.., m+, 2k] [n, k] [3, n] -> [.., m, n]");
+        let name = |name, least, factor| Name { name, least, factor };
+        assert_eq!(
+            pattern.names(),
+            [name("m", 1, 1), name("k", 0, 2), name("n", 0, 1)]
+        );
+        assert_eq!(
+            (pattern.rest(), Pattern::new("[..+] -> []").rest()),
+            (Some(0), Some(1))
+        );
+        assert_eq!(Pattern::new("[n] -> []").rest(), None);
+        let extent = |name: &str| match name {
+            "m" => 5,
+            "k" => 3,
+            _ => 4,
+        };
+        let shapes = pattern.shapes(extent, &[7, 2]);
+        assert_eq!(shapes, [vec![7, 2, 5, 6], vec![4, 3], vec![3, 4]]);
+        let slices: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        gives(pattern.0, &slices, Some(&[7, 2, 5, 4]));
+        assert_eq!(pattern.following(&shapes[..2]), Some(vec![3, 4]));
+        assert_eq!(pattern.following(&shapes[..1]), None, "nothing says what n is");
+        assert_eq!(pattern.following(&shapes), None, "there is no further argument");
+        assert_eq!(pattern.following(&[vec![2, 5]]), None, "the first does not fit");
     }
 
     #[test]

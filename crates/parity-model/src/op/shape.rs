@@ -4,6 +4,9 @@
 //! A row of the table names its rule. Rules that several families share are here; the others are beside their rows,
 //! in `ops/`.
 
+use std::cell::RefCell;
+
+use super::pattern::Pattern;
 use super::{Form, Keep, Op};
 use crate::case::shape_text;
 
@@ -41,6 +44,22 @@ pub fn infer(op: Op, params: &[f64], shapes: &[&[usize]]) -> Result<Shapes, Stri
     }
 }
 
+/// The patterns that the op's rule holds the shapes of its arguments to, in the order in which it tries them. None where the rule
+/// is written in another way, or is that of a gradient.
+pub fn patterns(op: Op) -> Vec<Pattern> {
+    let (row, form) = op.row();
+    let asked = RefCell::new(vec![]);
+    // Few patterns have room for arguments without dimensions, so that a rule goes on to its last one.
+    let (params, shapes) = (vec![0.0; op.params().len()], vec![&[][..]; op.arity()]);
+    let mut call = Operands::new(op, &params, &shapes);
+    call.asked = Some(&asked);
+    if matches!(form, Form::Plain | Form::Kept(_)) {
+        // What comes out is of no interest: the rule says its patterns on the way.
+        let _ = (row.shape)(&call);
+    }
+    asked.into_inner()
+}
+
 /// An op's parameters and the shapes of its arguments, for rules to be written against. Errors name the op.
 pub(crate) struct Operands<'a> {
     pub(crate) op: Op,
@@ -48,6 +67,8 @@ pub(crate) struct Operands<'a> {
     pub(crate) keep: Keep,
     pub(crate) params: &'a [f64],
     pub(crate) shapes: &'a [&'a [usize]],
+    /// Where [`Operands::fit`] notes its patterns.
+    asked: Option<&'a RefCell<Vec<Pattern>>>,
 }
 
 impl<'a> Operands<'a> {
@@ -61,6 +82,7 @@ impl<'a> Operands<'a> {
             keep,
             params,
             shapes,
+            asked: None,
         }
     }
 
@@ -159,7 +181,10 @@ impl<'a> Operands<'a> {
     }
 
     /// What a pattern makes of the shapes, such as `[m, k] [k] -> [m]`: see `op/pattern.rs`.
-    pub(crate) fn fit(&self, pattern: &str) -> Result<Shapes, String> {
+    pub(crate) fn fit(&self, pattern: &'static str) -> Result<Shapes, String> {
+        if let Some(asked) = self.asked {
+            asked.borrow_mut().push(Pattern::new(pattern));
+        }
         let found = super::pattern::fit(pattern, self.shapes);
         found.ok_or_else(|| self.mismatch(&format!("the shapes go by {pattern}")))
     }

@@ -3,7 +3,7 @@
 
 use super::batch::BatchRule;
 use super::shape::ShapeRule;
-use super::{Keep, Role};
+use super::{Keep, Role, Terms};
 use crate::DType;
 
 /// Classes of dtypes, as rows name them.
@@ -39,6 +39,7 @@ pub(crate) struct Row {
     pub(crate) output: Option<DType>,
     pub(crate) shape: ShapeRule,
     pub(crate) batch: BatchRule,
+    pub(crate) terms: Terms,
     /// The forms of a reduction, first the one that has its own name and its gradient.
     pub(crate) forms: &'static [Keep],
     pub(crate) definition: &'static str,
@@ -120,6 +121,16 @@ macro_rules! optional {
     };
 }
 
+/// One term, unless the row says something else.
+macro_rules! terms {
+    () => {
+        $crate::op::Terms::One
+    };
+    ($terms:ident) => {
+        $crate::op::Terms::$terms
+    };
+}
+
 /// The names of an op and its forms.
 macro_rules! names {
     ($name:expr) => {
@@ -142,6 +153,7 @@ macro_rules! names {
 /// - the output's dtype, where it is not the data's;
 /// - its shape rule, a function such as `alike` or a pattern such as `|call| call.fit("[m, k] [k] -> [m]")`;
 /// - its batch rule, a function such as `every`;
+/// - what an element of the output is made of, [`Terms`], where that is more than one element of each argument;
 /// - for a reduction its forms;
 /// - the dtypes for which candle's gradient is compared, and its right answer in words.
 macro_rules! ops {
@@ -152,6 +164,7 @@ macro_rules! ops {
             $(#[doc = $doc:literal])+
             $variant:ident $name:literal $([$($param:literal),+])? ($($arg:ident: $role:ident),+)
                 on $dtypes:ident $(-> $output:ident)?, shape: $shape:expr, batch: $batch:expr
+                $(, terms: $terms:ident)?
                 $(, forms: [$($form:ident),+])?
                 $(, grad on $grad_dtypes:ident: $grad:literal)?;
         )+
@@ -179,6 +192,7 @@ macro_rules! ops {
                             output: $crate::op::table::optional!($($crate::DType::$output)?),
                             shape: $shape,
                             batch: $batch,
+                            terms: $crate::op::table::terms!($($terms)?),
                             forms: &[$($($crate::op::Keep::$form),+)?],
                             definition: concat!($($doc),+).trim_ascii(),
                             gradient: $crate::op::table::optional!($($crate::op::table::Gradient {
@@ -193,4 +207,4 @@ macro_rules! ops {
     };
 }
 
-pub(crate) use {names, ops, optional};
+pub(crate) use {names, ops, optional, terms};

@@ -10,17 +10,17 @@ ops! {
 
     /// [b, c, l] with [o, c / groups, k], accumulated in f32 at least and rounded once.
     Conv1d "conv1d" ["padding", "stride", "dilation", "groups"] (x: Data, kernel: Data) on CONVOLVED, shape: conv::<1>,
-        batch: leading::<3>, grad on F32_F64: "The adjoint of the convolution by either argument.";
+        batch: leading::<3>, terms: Unordered, grad on F32_F64: "The adjoint of the convolution by either argument.";
     /// [b, c, l] with [c, o / groups, k], accumulated in f32 at least and rounded once; integers wrap.
     ConvTranspose1d "conv_transpose1d" ["padding", "output_padding", "stride", "dilation", "groups"] (x: Data, kernel: Data) on ANY,
-        shape: conv_transpose::<1>, batch: leading::<3>,
+        shape: conv_transpose::<1>, batch: leading::<3>, terms: Unordered,
         grad on F32_F64: "The adjoint of the transposed convolution by either argument.";
     /// [b, c, h, w] with [o, c / groups, kh, kw], accumulated in f32 at least and rounded once.
     Conv2d "conv2d" ["padding", "stride", "dilation", "groups"] (x: Data, kernel: Data) on CONVOLVED, shape: conv::<2>,
-        batch: leading::<3>, grad on F32_F64: "As `grad_conv1d`.";
+        batch: leading::<3>, terms: Unordered, grad on F32_F64: "As `grad_conv1d`.";
     /// [b, c, h, w] with [c, o, kh, kw], accumulated in f32 at least and rounded once; integers wrap.
     ConvTranspose2d "conv_transpose2d" ["padding", "output_padding", "stride", "dilation"] (x: Data, kernel: Data) on ANY,
-        shape: conv_transpose::<2>, batch: leading::<3>, grad on F32_F64: "As `grad_conv_transpose1d`.";
+        shape: conv_transpose::<2>, batch: leading::<3>, terms: Unordered, grad on F32_F64: "As `grad_conv_transpose1d`.";
 }
 
 /// What a convolution over `DIMS` dimensions gives. Its parameters are padding, stride, dilation and groups.

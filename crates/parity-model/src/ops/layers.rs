@@ -11,98 +11,99 @@ ops! {
 
     /// x [.., m, k] times the transpose of the weight [n, k], plus the bias [n].
     Linear "linear" (x: Data, weight: Data, bias: Data) on WIDE,
-        shape: |call| call.fit("[.., m, k] [n, k] [n] -> [.., m, n]"), batch: never,
+        shape: |call| call.fit("[.., m, k] [n, k] [n] -> [.., m, n]"), batch: never, terms: Unordered,
         grad on F32_F64: "Of x times the transpose of the weight, plus the bias.";
     /// `conv1d` plus a bias for each of the output's channels.
     Conv1dBias "conv1d_bias" ["padding", "stride", "dilation", "groups"] (x: Data, kernel: Data, bias: Data) on WIDE,
-        shape: biased::<1>, batch: never,
+        shape: biased::<1>, batch: never, terms: Unordered,
         grad on F32_F64: "As `grad_conv1d`; by the bias, the sum of w of its channel.";
     /// `conv2d` plus a bias for each of the output's channels.
     Conv2dBias "conv2d_bias" ["padding", "stride", "dilation", "groups"] (x: Data, kernel: Data, bias: Data) on WIDE,
-        shape: biased::<2>, batch: never,
+        shape: biased::<2>, batch: never, terms: Unordered,
         grad on F32_F64: "As `grad_conv2d`; by the bias, the sum of w of its channel.";
     /// The rows of a table [rows, width] that ids of any shape name.
     Embedding "embedding" (table: Data, ids: Index) on WIDE,
-        shape: |call| call.fit("[rows+, width] [..] -> [.., width], ids < rows"), batch: never,
+        shape: |call| call.fit("[rows+, width] [..] -> [.., width], ids < rows"), batch: never, terms: Unordered,
         grad on F32_F64: "The sum of w of the rows that the id named.";
     /// `rms_norm` made of parts, in f32 at least up to the product with the weight.
     RmsNormSlow "rms_norm_slow" ["eps"] (x: Data, alpha: Data) on WIDE,
-        shape: |call| call.fit("[.., n+] [n] -> [.., n]"), batch: never,
+        shape: |call| call.fit("[.., n+] [n] -> [.., n]"), batch: never, terms: Unordered,
         grad on F32_F64: "Of x alpha / sqrt(mean(x^2) + eps).";
     /// `layer_norm` made of parts, in f32 at least up to the product with the weight.
     LayerNormSlow "layer_norm_slow" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE,
-        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: never,
+        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: never, terms: Unordered,
         grad on F32_F64: "Of (x - mean) alpha / sqrt(variance + eps) + beta.";
     /// x [b, c, ..] less its mean over its standard deviation in each group of channels, times a weight plus a bias for
     /// each channel.
     GroupNorm "group_norm" ["groups", "eps"] (x: Data, weight: Data, bias: Data) on WIDE, shape: group_norm,
-        batch: never, grad on F32_F64: "Of the normed groups times a weight plus a bias.";
+        batch: never, terms: Unordered, grad on F32_F64: "Of the normed groups times a weight plus a bias.";
     /// (x - mean) weight / sqrt(variance + eps) + bias, one of each for each channel of x [b, c, ..].
     BatchNormEval "batch_norm_eval" ["eps"] (x: Data, mean: Data, variance: Data, weight: Data, bias: Data) on WIDE,
-        shape: batch_norm, batch: never,
+        shape: batch_norm, batch: never, terms: Unordered,
         grad on F32_F64: "Of (x - mean) weight / sqrt(variance + eps) + bias, by any of the five.";
     /// As `batch_norm_eval` with the mean and the variance of the batch.
     BatchNormTrain "batch_norm_train" ["eps"] (x: Data, weight: Data, bias: Data) on F32_F64, shape: batch_norm,
-        batch: never, grad on F32_F64: "As `grad_group_norm`, over the batch.";
+        batch: never, terms: Unordered, grad on F32_F64: "As `grad_group_norm`, over the batch.";
     /// `rope` made of parts.
     RopeSlow "rope_slow" (x: Data, cos: Data, sin: Data) on WIDE,
-        shape: |call| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"), batch: never,
+        shape: |call| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"), batch: never, terms: Unordered,
         grad on F32_F64: "By x, w rotated back; by the angles, w x summed.";
     /// softmax(q k^T / sqrt(d)) v for q [b, h, t, d], k [b, h, s, d], v [b, h, s, e]; with `causal` 1, a query sees the
     /// keys up to its own place.
-    Attention "attention" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: attention, batch: never,
+    Attention "attention" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: attention, batch: never, terms: Unordered,
         grad on F32_F64: "Of softmax(q k^T / sqrt(d)) v by q, k or v.";
     /// -mean of x[i, target[i]].
-    Nll "nll" (x: Data, target: Index) on WIDE, shape: |call| call.fit("[n+, c+] [n] -> [], ids < c"), batch: never,
+    Nll "nll" (x: Data, target: Index) on WIDE, shape: |call| call.fit("[n+, c+] [n] -> [], ids < c"),
+        batch: never, terms: Unordered,
         grad on F32_F64: "-w / n at the target, 0 elsewhere.";
     /// `nll` of `log_softmax` along the last of two dimensions.
     CrossEntropy "cross_entropy" (x: Data, target: Index) on WIDE,
-        shape: |call| call.fit("[n+, c+] [n] -> [], ids < c"), batch: never,
+        shape: |call| call.fit("[n+, c+] [n] -> [], ids < c"), batch: never, terms: Unordered,
         grad on F32_F64: "w (softmax(x) - one-hot(target)) / n.";
     /// The mean of (input - target)^2.
-    Mse "mse" (input: Data, target: Data) on WIDE, shape: |call| call.fit("[..+] [..+] -> []"), batch: never,
+    Mse "mse" (input: Data, target: Data) on WIDE, shape: |call| call.fit("[..+] [..+] -> []"), batch: never, terms: Unordered,
         grad on F32_F64: "2 w (input - target) / n, negated by the target.";
     /// The mean of d^2 / 2 where |d| <= delta, and of delta (|d| - delta / 2) elsewhere, d = input - target.
     Huber "huber" ["delta"] (input: Data, target: Data) on WIDE, shape: |call| call.fit("[..+] [..+] -> []"),
-        batch: never,
+        batch: never, terms: Unordered,
         grad on F32_F64: "w d / n where |d| <= delta, w delta sign(d) / n elsewhere, negated by the target.";
     /// -mean of target log s + (1 - target) log (1 - s), s = sigmoid(input).
     BceWithLogit "bce_with_logit" (input: Data, target: Data) on WIDE, shape: |call| call.fit("[..+] [..+] -> []"),
-        batch: never, grad on F32_F64: "w (sigmoid(input) - target) / n by the input, of the parts by the target.";
+        batch: never, terms: Unordered, grad on F32_F64: "w (sigmoid(input) - target) / n by the input, of the parts by the target.";
     /// x above zero, slope x below, one slope for each channel of x [b, c, ..].
-    PRelu "prelu" (x: Data, slope: Data) on WIDE, shape: prelu, batch: never,
+    PRelu "prelu" (x: Data, slope: Data) on WIDE, shape: prelu, batch: never, terms: Unordered,
         grad on F32_F64: "By x, w above zero and w slope below; by a slope, the sum of w x below zero.";
     /// The next hidden state of an LSTM cell for x, h, c, the weights of x and h, and their biases; gates in the order
     /// input, forget, cell, output.
     LstmStep "lstm_step" (x: Data, h: Data, c: Data, weight_x: Data, weight_h: Data, bias_x: Data, bias_h: Data) on WIDE,
-        shape: |call| call.fit("[b, i] [b, h] [b, h] [4h, i] [4h, h] [4h] [4h] -> [b, h]"), batch: never,
+        shape: |call| call.fit("[b, i] [b, h] [b, h] [4h, i] [4h, h] [4h] [4h] -> [b, h]"), batch: never, terms: Unordered,
         grad on F32_F64: "Of the next hidden state, by any argument.";
     /// The next hidden state of a GRU cell for x, h, the weights of x and h, and their biases; gates in the order
     /// reset, update, new.
     GruStep "gru_step" (x: Data, h: Data, weight_x: Data, weight_h: Data, bias_x: Data, bias_h: Data) on WIDE,
-        shape: |call| call.fit("[b, i] [b, h] [3h, i] [3h, h] [3h] [3h] -> [b, h]"), batch: never,
+        shape: |call| call.fit("[b, i] [b, h] [3h, i] [3h, h] [3h] [3h] -> [b, h]"), batch: never, terms: Unordered,
         grad on F32_F64: "Of the next hidden state, by any argument.";
     /// `conv_transpose1d` plus a bias for each of the output's channels.
     ConvTranspose1dBias "conv_transpose1d_bias" ["padding", "output_padding", "stride", "dilation", "groups"] (x: Data, kernel: Data, bias: Data) on WIDE,
-        shape: biased_transpose::<1>, batch: never;
+        shape: biased_transpose::<1>, batch: never, terms: Unordered;
     /// `conv_transpose2d` plus a bias for each of the output's channels.
     ConvTranspose2dBias "conv_transpose2d_bias" ["padding", "output_padding", "stride", "dilation"] (x: Data, kernel: Data, bias: Data) on WIDE,
-        shape: biased_transpose::<2>, batch: never;
+        shape: biased_transpose::<2>, batch: never, terms: Unordered;
     /// `rms_norm` as the layer: fused on what is contiguous, made of parts on views.
     RmsNormLayer "rms_norm_layer" ["eps"] (x: Data, alpha: Data) on WIDE,
-        shape: |call| call.fit("[.., n+] [n] -> [.., n]"), batch: never;
+        shape: |call| call.fit("[.., n+] [n] -> [.., n]"), batch: never, terms: Unordered;
     /// `layer_norm` as the layer: fused on what is contiguous, made of parts on views.
     LayerNormLayer "layer_norm_layer" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE,
-        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: never;
+        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: never, terms: Unordered;
     /// `rope_i` made of parts.
     RopeISlow "rope_i_slow" (x: Data, cos: Data, sin: Data) on WIDE,
-        shape: |call| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"), batch: never,
+        shape: |call| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"), batch: never, terms: Unordered,
         grad on F32_F64: "By x, w rotated back; by the angles, w x summed.";
     /// `attention` of q [b, t, h, d], k [b, s, g, d], v [b, s, g, e], where each of g heads serves h / g; [b, h, t, e].
     /// candle-nn has it for the CPU alone.
-    FlashAttention "flash_attn" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: flash, batch: never;
+    FlashAttention "flash_attn" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: flash, batch: never, terms: Unordered;
     /// `attention` as a fused op, which candle-nn has for Metal alone.
-    Sdpa "sdpa" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: attention, batch: never;
+    Sdpa "sdpa" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: attention, batch: never, terms: Unordered;
 }
 
 /// Whether the arguments from `first` on are lists of `len`.

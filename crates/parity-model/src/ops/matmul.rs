@@ -10,15 +10,16 @@ ops! {
 
     /// [.., m, k] times [.., k, n], accumulated in f32 at least and rounded once.
     Matmul "matmul" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[.., m, k] [.., k, n] -> [.., m, n]"),
-        batch: batches, grad on WIDE: "w b^T by the left, a^T w by the right.";
+        batch: batches, terms: Unordered, grad on WIDE: "w b^T by the left, a^T w by the right.";
     /// As `matmul`, after the batch dimensions were broadcast to a common shape.
-    BroadcastMatmul "broadcast_matmul" (a: Data, b: Data) on WIDE, shape: broadcast_matmul, batch: broadcast_batches,
+    BroadcastMatmul "broadcast_matmul" (a: Data, b: Data) on WIDE, shape: broadcast_matmul,
+        batch: broadcast_batches, terms: Unordered,
         grad on F32_F64: "As `grad_matmul`, summed over the batches along which the argument repeats.";
     /// [m, k] times [k], as `matmul` has it.
-    Mv "mv" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[m, k] [k] -> [m]"), batch: leading::<2>,
+    Mv "mv" (a: Data, b: Data) on WIDE, shape: |call| call.fit("[m, k] [k] -> [m]"), batch: leading::<2>, terms: Unordered,
         grad on F32_F64: "As `grad_matmul`.";
     /// The sum of the products of two lists, made of parts: each product is rounded to the dtype; integers wrap.
-    Dot "dot" (a: Data, b: Data) on ANY, shape: |call| call.fit("[k] [k] -> []"), batch: never,
+    Dot "dot" (a: Data, b: Data) on ANY, shape: |call| call.fit("[k] [k] -> []"), batch: never, terms: Unordered,
         grad on F32_F64: "w times the other.";
 }
 

@@ -23,31 +23,31 @@ ops! {
     Selu "selu" ["alpha", "gamma"] (x: Data) on SINGLE, shape: alike, batch: leading::<1>,
         grad on SINGLE: "w gamma above zero, w gamma alpha e^x below.";
     /// The silu of the first half of the last dimension times the second half.
-    Swiglu "swiglu" (x: Data) on WIDE, shape: |call| call.fit("[.., 2n] -> [.., n]"), batch: leading::<2>,
+    Swiglu "swiglu" (x: Data) on WIDE, shape: |call| call.fit("[.., 2n] -> [.., n]"), batch: leading::<2>, terms: Ordered,
         grad on F32_F64: "Of the silu of the first half times the second half.";
     /// e^(x - max) over the sum of its row.
     SoftmaxLastDim "softmax_last_dim" (x: Data) on WIDE, shape: |call| call.fit("[.., n+] -> [.., n]"),
-        batch: leading::<2>, grad on F32_F64: "As `grad_softmax`.";
+        batch: leading::<2>, terms: Unordered, grad on F32_F64: "As `grad_softmax`.";
     /// e^(x - max) over its sum along the dimension, made of parts.
-    Softmax "softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>,
+    Softmax "softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>, terms: Unordered,
         grad on F32_F64: "p (w - sum(w p)) along the dimension, p = softmax(x).";
     /// x - max - log sum e^(x - max) along the dimension, made of parts.
-    LogSoftmax "log_softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>,
+    LogSoftmax "log_softmax" ["dim"] (x: Data) on WIDE, shape: softmax, batch: beside::<0>, terms: Unordered,
         grad on F32_F64: "w - p sum(w) along the dimension, p = softmax(x).";
     /// x alpha / sqrt(mean(x^2) + eps) along the last dimension.
     RmsNorm "rms_norm" ["eps"] (x: Data, alpha: Data) on WIDE, shape: |call| call.fit("[.., n+] [n] -> [.., n]"),
-        batch: leading::<2>, grad on F32_F64: "As `grad_rms_norm_slow`.";
+        batch: leading::<2>, terms: Unordered, grad on F32_F64: "As `grad_rms_norm_slow`.";
     /// (x - mean) alpha / sqrt(variance + eps) + beta along the last dimension.
     LayerNorm "layer_norm" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE,
-        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: leading::<2>,
+        shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: leading::<2>, terms: Unordered,
         grad on F32_F64: "As `grad_layer_norm_slow`.";
     /// Rotates x [b, h, t, d] by cos and sin [t, d / 2] or [b, t, d / 2], pairing i with i + d / 2.
-    Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated,
+    Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated, terms: Ordered,
         grad on F32_F64: "As `grad_rope_slow`.";
     /// As `rope`, pairing 2 i with 2 i + 1.
-    RopeI "rope_i" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated;
+    RopeI "rope_i" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated, terms: Ordered;
     /// As `rope` for x [b, t, h, d].
-    RopeThd "rope_thd" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope_thd, batch: rotated;
+    RopeThd "rope_thd" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope_thd, batch: rotated, terms: Ordered;
 }
 
 fn softmax(call: &Operands<'_>) -> Result<Shapes, String> {

@@ -10,7 +10,7 @@ ops! {
 
     /// The mean of each window, accumulated in f32 at least and rounded once; of integers truncated, their sum wrapped
     /// to 64 bits.
-    AvgPool2d "avg_pool2d" ["kh", "kw", "sh", "sw"] (x: Data) on ANY, shape: windows, batch: leading::<3>,
+    AvgPool2d "avg_pool2d" ["kh", "kw", "sh", "sw"] (x: Data) on ANY, shape: windows, batch: leading::<3>, terms: Unordered,
         grad on F32_F64: "The sum over the windows that hold the element of w over the size of a window.";
     /// The greatest element of each window; NaN if there is one.
     MaxPool2d "max_pool2d" ["kh", "kw", "sh", "sw"] (x: Data) on ANY, shape: windows, batch: leading::<3>,

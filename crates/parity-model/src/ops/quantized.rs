@@ -55,7 +55,7 @@ macro_rules! blocks {
         $(
             $(#[doc = $doc:literal])+
             $variant:ident $prefix:literal ($($arg:ident: $role:ident),+) on $dtypes:ident $(-> $output:ident)?,
-                shape: $shape:ident, batch: $batch:expr;
+                shape: $shape:ident, batch: $batch:expr $(, terms: $terms:ident)?;
         )+
     ) => {
         $(#[doc = $family_doc])+
@@ -91,7 +91,7 @@ macro_rules! blocks {
             pub(crate) const fn row(self) -> &'static $crate::op::table::Row {
                 match self {
                     $($family::$variant(format) => formats! { rows {
-                        format $prefix [$($arg)+] [$($role)+] $dtypes [$($output)?] $shape [$batch] [$($doc)+]
+                        format $prefix [$($arg)+] [$($role)+] $dtypes [$($output)?] $shape [$batch] [$($terms)?] [$($doc)+]
                     } },)+
                 }
             }
@@ -102,18 +102,19 @@ macro_rules! blocks {
 /// The row of each format.
 macro_rules! rows {
     (
-        { $of:ident $prefix:literal $args:tt $roles:tt $dtypes:ident $output:tt $shape:ident $batch:tt $docs:tt }
+        { $of:ident $prefix:literal $args:tt $roles:tt $dtypes:ident $output:tt $shape:ident $batch:tt $terms:tt $docs:tt }
         $($format:ident, $name:literal, $len:literal, $bytes:literal, $float:ident, $places:expr;)*
     ) => {
         match $of {
             $(BlockFormat::$format => rows! {
-                $format concat!($prefix, $name), $args $roles $dtypes $output $shape $batch $docs
+                $format concat!($prefix, $name), $args $roles $dtypes $output $shape $batch $terms $docs
             },)*
         }
     };
     (
         $format:ident $name:expr,
-        [$($arg:ident)+] [$($role:ident)+] $dtypes:ident [$($output:ident)?] $shape:ident [$batch:expr] [$($doc:literal)+]
+        [$($arg:ident)+] [$($role:ident)+] $dtypes:ident [$($output:ident)?] $shape:ident [$batch:expr] [$($terms:ident)?]
+        [$($doc:literal)+]
     ) => {
         const {
             &$crate::op::table::Row {
@@ -125,6 +126,7 @@ macro_rules! rows {
                 output: $crate::op::table::optional!($($crate::DType::$output)?),
                 shape: $shape,
                 batch: $batch,
+                terms: $crate::op::table::terms!($($terms)?),
                 forms: &[],
                 definition: concat!($($doc),+).trim_ascii(),
                 gradient: None,
@@ -143,12 +145,12 @@ blocks! {
     DequantizeF16 "dequantize_to_f16_" (weights: Blocks) on bytes -> F16, shape: whole_blocks, batch: leading::<2>;
     /// [.., m, k] times the transpose of the weights [n, k], rounded once; the activations may go through ggml's 8-bit
     /// blocks.
-    Qmatmul "qmatmul_" (x: Data, weights: Blocks) on activations, shape: qmatmul, batch: leading::<2>;
+    Qmatmul "qmatmul_" (x: Data, weights: Blocks) on activations, shape: qmatmul, batch: leading::<2>, terms: Unordered;
     /// The rows of the weights [rows, width] that ids of any shape name, as `dequantize` has them.
     Embedding "embedding_" (weights: Blocks, ids: Index) on bytes -> F32, shape: embedding, batch: ids;
     /// For each id of a token, [t, s], its activations, [t, 1, k] or [t, s, k], times the transpose of the weights
     /// [experts, n, k] that the id names; rounding as `qmatmul`.
-    IndexedMoe "indexed_moe_" (x: Data, weights: Blocks, ids: Index) on experts, shape: indexed_moe, batch: tokens;
+    IndexedMoe "indexed_moe_" (x: Data, weights: Blocks, ids: Index) on experts, shape: indexed_moe, batch: tokens, terms: Unordered;
     /// The weights that blocks made of the numbers mean: by the formulas of ggml's reference quantizers where those
     /// leave no choice, near the numbers where they search.
     Quantize "quantize_" (x: Data) on numbers -> F32, shape: whole_blocks, batch: leading::<2>;

@@ -9,13 +9,15 @@ ops! {
     pub enum Random;
 
     /// Independent and uniform in [lo, up], both converted to the dtype first; one of the two may be missing.
-    Uniform "rand_uniform" ["lo", "up"] (x: Data) on FLOATS, shape: uniform, batch: never;
+    Uniform "rand_uniform" ["lo", "up"] (x: Data) on FLOATS, shape: uniform, batch: never, terms: Unordered;
     /// Independent and normal, both parameters converted to the dtype first.
-    Normal "rand_normal" ["mean", "std"] (x: Data) on FLOATS, shape: normal, batch: never;
+    Normal "rand_normal" ["mean", "std"] (x: Data) on FLOATS, shape: normal, batch: never, terms: Unordered;
     /// As `rand_uniform`; the seed is set before each draw, so that the draws are the same.
-    UniformSeeded "rand_uniform_seeded" ["lo", "up", "seed"] (x: Data) on FLOATS, shape: uniform, batch: never;
+    UniformSeeded "rand_uniform_seeded" ["lo", "up", "seed"] (x: Data) on FLOATS, shape: uniform,
+        batch: never, terms: Unordered;
     /// As `rand_normal`; the seed is set before each draw, so that the draws are the same.
-    NormalSeeded "rand_normal_seeded" ["mean", "std", "seed"] (x: Data) on FLOATS, shape: normal, batch: never;
+    NormalSeeded "rand_normal_seeded" ["mean", "std", "seed"] (x: Data) on FLOATS, shape: normal,
+        batch: never, terms: Unordered;
 }
 
 fn uniform(call: &Operands<'_>) -> Result<Shapes, String> {

@@ -10,10 +10,11 @@ ops! {
     pub enum Reduce;
 
     /// The sum over the dimensions, accumulated in f32 at least and rounded once; integers wrap in their own width.
-    Sum "sum" ["dims.."] (x: Data) on ANY, shape: reduced::<0>, batch: kept, forms: [Nothing, One, Scalar],
+    Sum "sum" ["dims.."] (x: Data) on ANY, shape: reduced::<0>, batch: kept, terms: Unordered, forms: [Nothing, One, Scalar],
         grad on WIDE: "w of the sum that the element is in.";
     /// The sum over the dimensions divided by the number of its terms.
-    Mean "mean" ["dims.."] (x: Data) on FLOATS, shape: reduced::<0>, batch: kept, forms: [Nothing, One, Scalar],
+    Mean "mean" ["dims.."] (x: Data) on FLOATS, shape: reduced::<0>,
+        batch: kept, terms: Unordered, forms: [Nothing, One, Scalar],
         grad on WIDE: "w over the number of terms.";
     /// The least element; NaN if there is one.
     Min "min" ["dim"] (x: Data) on ANY, shape: reduced::<1>, batch: kept, forms: [Nothing, One, Scalar],
@@ -26,16 +27,17 @@ ops! {
     /// The index of the first NaN if there is one, else of the first greatest element.
     ArgMax "argmax" ["dim"] (x: Data) on ANY -> U32, shape: reduced::<1>, batch: kept, forms: [Nothing, One];
     /// The sum of the squared distances from the mean over one less than their number, made of parts.
-    Var "var" ["dim"] (x: Data) on FLOATS, shape: reduced::<2>, batch: kept, forms: [Nothing, One],
+    Var "var" ["dim"] (x: Data) on FLOATS, shape: reduced::<2>, batch: kept, terms: Unordered, forms: [Nothing, One],
         grad on F32_F64: "2 w (x - mean) / (n - 1).";
     /// max + log sum e^(x - max) over the dimensions, made of parts.
-    LogSumExp "log_sum_exp" ["dims.."] (x: Data) on FLOATS, shape: reduced::<1>, batch: kept, forms: [Nothing],
+    LogSumExp "log_sum_exp" ["dims.."] (x: Data) on FLOATS, shape: reduced::<1>,
+        batch: kept, terms: Unordered, forms: [Nothing],
         grad on F32_F64: "w softmax(x).";
     /// The sums of the elements so far along the dimension, accumulated in f32 at least and rounded once.
-    CumSum "cumsum" ["dim"] (x: Data) on WIDE, shape: same_along_dims, batch: unnamed, forms: [Nothing],
+    CumSum "cumsum" ["dim"] (x: Data) on WIDE, shape: same_along_dims, batch: unnamed, terms: Unordered, forms: [Nothing],
         grad on F32_F64: "The sum of w from the element's place on along the dimension.";
     /// The square root of the sum of the squares of all elements, made of parts.
-    Norm "norm" (x: Data) on FLOATS, shape: reduced::<0>, batch: kept, forms: [Scalar],
+    Norm "norm" (x: Data) on FLOATS, shape: reduced::<0>, batch: kept, terms: Unordered, forms: [Scalar],
         grad on F32_F64: "w x / norm(x).";
 }
 

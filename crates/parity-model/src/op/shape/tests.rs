@@ -1,6 +1,7 @@
 //! The shape rules, each in an example and in a breach.
 
 use super::*;
+use crate::op::Terms;
 use crate::op::formats::BlockFormat::{F16, Q4_0, Q6K};
 use crate::op::{
     Binary, Cast, Conv, Copies, Indexing, Layers, Matmul, Nn, Pool, Quantized, Random, Reduce, Sort, Unary,
@@ -267,4 +268,57 @@ fn a_broken_rule_of_a_view_or_a_layer_is_named() {
         &[&[3]],
         "a whole number as `seed`",
     );
+}
+
+#[test]
+fn the_patterns_of_a_rule_are_known_and_make_shapes_that_it_takes() {
+    let count = |op: Op| patterns(op).len();
+    assert_eq!(count(Matmul::Mv.into()), 1);
+    assert_eq!(
+        count(Nn::Rope.into()),
+        2,
+        "angles for all of the batch, or for each of it"
+    );
+    assert_eq!(count(Layers::Attention.into()), 1);
+    assert_eq!(count(Unary::Exp.into()), 0, "its rule is written in another way");
+    assert_eq!(count(Op::Broadcast(Binary::Add)), 0);
+    assert_eq!(count(Op::Grad(Op::from(Matmul::Mv).gradient().unwrap())), 0);
+    for op in Op::ALL {
+        for pattern in patterns(*op) {
+            let shapes = pattern.shapes(|_| 2, &[]);
+            let slices: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+            let params = vec![0.0; op.params().len()];
+            assert!(infer(*op, &params, &slices).is_ok(), "{op}: {shapes:?}");
+        }
+    }
+}
+
+#[test]
+fn sums_say_that_their_terms_have_no_order() {
+    let terms = |op: &str| op.parse::<Op>().unwrap().terms();
+    for op in [
+        "sum_all",
+        "matmul",
+        "avg_pool2d",
+        "softmax",
+        "qmatmul_q4_0",
+        "grad_exp",
+        "grad_broadcast_add",
+    ] {
+        assert_eq!(terms(op), Terms::Unordered, "{op}");
+    }
+    for op in ["scatter_add", "index_add", "rope", "swiglu"] {
+        assert_eq!(terms(op), Terms::Ordered, "{op}");
+    }
+    for op in [
+        "exp",
+        "broadcast_add",
+        "max_keepdim",
+        "max_pool2d",
+        "gather",
+        "dequantize_q4_0",
+        "sort_asc",
+    ] {
+        assert_eq!(terms(op), Terms::One, "{op}");
+    }
 }
