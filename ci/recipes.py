@@ -94,6 +94,41 @@ def github(tools, parity, folder):
     return folder / "run.json", folder / "junit.xml"
 
 
+def action(tools, parity, folder):
+    """The step of action.yml: its form, and its scripts with small inputs; then with a record as base that it falls behind."""
+    file = ROOT / "action.yml"
+    validator = [f"{tools}/node_modules/.bin/action-validator"]
+    spoiled = folder / "spoiled/action.yml"
+    spoiled.parent.mkdir(parents=True)
+    spoiled.write_text(file.read_text().replace("using: composite", "using: composed"))
+    for path, good in [(file, True), (spoiled, False)]:
+        ran = subprocess.run([*validator, path], capture_output=True, text=True)
+        expect((ran.returncode == 0) == good, f"action-validator on {path}: {ran.stdout}{ran.stderr}")
+
+    steps = [step for step in yaml.safe_load(file.read_text())["runs"]["steps"] if "run" in step]
+    (folder / "parity").symlink_to(parity)
+    (folder / "op-specs").symlink_to(ROOT / "op-specs")
+    (folder / "findings").symlink_to(ROOT / "findings")
+    base = folder / "base.json"
+    names = {"GITHUB_ACTION_PATH": folder, "RUNNER_TEMP": folder, "GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
+    inputs = {"inputs.backend": "rocm", "inputs.ops": "avg_pool2d", "inputs.min": "50"}
+    for given, wanted in [("", 0), (str(base), 100)]:
+        values = inputs | {"inputs.base": given}
+        codes = []
+        for step in steps:
+            env = {key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found[1]], text) for key, text in step.get("env", {}).items()}
+            expect("${{" not in step["run"], f"action.yml: an expression in a script: {step['run']}")
+            codes.append(shell(step["run"], folder, **{key: str(value) for key, value in names.items()}, **env))
+        expect(codes == [0, 0, wanted], f"action.yml, base {given!r}: exit codes {codes}")
+        # A base in which what fails now passed.
+        run = json.loads((folder / "parity.json").read_text())
+        for result in (result for case in run["cases"] for result in case["results"]):
+            result.update(verdict="pass") if result["verdict"] == "known-failure" else None
+        base.write_text(json.dumps(run))
+    expect("record=" in (folder / "output").read_text(), "action.yml names no record")
+    expect("## Parity" in (folder / "summary").read_text(), "action.yml writes no summary")
+
+
 def nightly(tools, parity, folder):
     """The hour of random cases, as a few hundred; then the same with no finding known, which must fail and pin cases."""
     text = (RECIPES / "nightly.yml").read_text()
@@ -245,6 +280,8 @@ def main(parity, tools):
             junit(xml, record)
             schemas(parity, tools, record, xml)
             print(f"{name}: {len(results(record))} cases in {PARTS} parts, merged to the whole run")
+        action(tools, parity, scratch / "action")
+        print("action.yml: runs, shows and gates; a base that it falls behind blocks")
         nightly(tools, parity, scratch / "nightly")
         print("nightly.yml: random cases pass with the findings, and fail and are pinned without them")
 
