@@ -109,22 +109,26 @@ def action(tools, parity, folder):
     (folder / "parity").symlink_to(parity)
     (folder / "op-specs").symlink_to(ROOT / "op-specs")
     (folder / "findings").symlink_to(ROOT / "findings")
-    base = folder / "base.json"
     names = {"GITHUB_ACTION_PATH": folder, "RUNNER_TEMP": folder, "GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary"}
-    inputs = {"inputs.backend": "rocm", "inputs.ops": "avg_pool2d", "inputs.min": "50"}
-    for given, wanted in [("", 0), (str(base), 100)]:
-        values = inputs | {"inputs.base": given}
-        codes = []
-        for step in steps:
-            env = {key: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found[1]], text) for key, text in step.get("env", {}).items()}
-            expect("${{" not in step["run"], f"action.yml: an expression in a script: {step['run']}")
-            codes.append(shell(step["run"], folder, **{key: str(value) for key, value in names.items()}, **env))
-        expect(codes == [0, 0, wanted], f"action.yml, base {given!r}: exit codes {codes}")
-        # A base in which what fails now passed.
-        run = json.loads((folder / "parity.json").read_text())
-        for result in (result for case in run["cases"] for result in case["results"]):
-            result.update(verdict="pass") if result["verdict"] == "known-failure" else None
-        base.write_text(json.dumps(run))
+
+    def take(step, **inputs):
+        """The exit code of a step with inputs."""
+        values = {"backend": "rocm", "ops": "eq", "min": "99.5", "base": ""} | inputs
+        env = {key: re.sub(r"\$\{\{ inputs.(\w+) \}\}", lambda found: values[found[1]], text) for key, text in step.get("env", {}).items()}
+        expect("${{" not in step["run"], f"action.yml: an expression in a script: {step['run']}")
+        return shell(step["run"], folder, **{key: str(value) for key, value in names.items()}, **env)
+
+    codes = [take(step) for step in steps]
+    expect(codes == [0, 0, 0], f"action.yml: exit codes {codes}")
+    # A record with a result that fails: the base says whether it is new.
+    record, base, failing = folder / "parity.json", folder / "base.json", folder / "failing.json"
+    base.write_text(record.read_text())
+    run = json.loads(record.read_text())
+    run["cases"][0]["results"][1]["verdict"] = "mismatch"
+    failing.write_text(json.dumps(run))
+    record.write_text(failing.read_text())
+    codes = [take(steps[-1], min="50", base=str(earlier)) for earlier in (failing, base)] + [take(steps[-1], min="99.9")]
+    expect(codes == [0, 100, 100], f"action.yml, a result that fails: exit codes {codes}")
     expect("record=" in (folder / "output").read_text(), "action.yml names no record")
     expect("## Parity" in (folder / "summary").read_text(), "action.yml writes no summary")
 
