@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Gate(GateArgs),
     /// Show the limits of a stored run that are nearly used up, and those that are hardly used.
     Headroom(HeadroomArgs),
+    /// Show how score, errors and times of every family went over stored runs.
+    Trend(TrendArgs),
     /// Put the records of all shards of one plan together.
     #[command(after_long_help = Exit::help())]
     Merge(MergeArgs),
@@ -563,6 +565,32 @@ pub(crate) struct HeadroomArgs {
     /// A stored run.
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrendArgs {
+    /// Stored runs, the earliest first.
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// The column whose results count, in every run.
+    #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
+    pub(crate) backend: String,
+    /// In which form.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = TrendFormat::Text)]
+    pub(crate) format: TrendFormat,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TrendFormat {
+    /// A row for each family, with sparklines.
+    Text,
+    /// Every figure of every run.
+    Json,
+    /// One image with a chart for each figure of each family.
+    Svg,
 }
 
 #[derive(Debug, Args)]

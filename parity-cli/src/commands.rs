@@ -19,6 +19,7 @@ mod schema;
 mod selftest;
 mod shrink;
 mod specs;
+mod trend;
 
 use std::ffi::OsString;
 
@@ -78,6 +79,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Fuzz(args) => fuzz::fuzz(*args),
         Command::Golden(args) => golden::golden(args),
         Command::Gate(args) => gate::gate(&args),
+        Command::Trend(args) => trend::trend(&args),
         Command::Headroom(args) => headroom::headroom(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Doctor(args) => doctor::doctor(&args),

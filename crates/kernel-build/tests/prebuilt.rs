@@ -8,6 +8,20 @@ use kernel_build::Target;
 
 const FOLDER: &str = "PREBUILT_TEST_FOLDER";
 
+/// A test of this file in a process of its own, which finds its folder in `FOLDER`.
+fn child(test: &str) -> Command {
+    let mut child = Command::new(std::env::current_exe().expect("a running test has a program"));
+    child.args(["--exact", test, "--ignored", "--nocapture"]);
+    child
+}
+
+#[track_caller]
+fn passes(child: &mut Command) {
+    let output = child.output().expect("the program of this test starts again");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
 #[test]
 fn code_objects_are_taken_as_they_are_without_a_compiler() {
     let folder = tempfile::tempdir().unwrap();
@@ -26,16 +40,13 @@ fn code_objects_are_taken_as_they_are_without_a_compiler() {
     ] {
         fs::write(objects.join(format!("{name}.hsaco")), b"\x7fELF..").unwrap();
     }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_without_a_compiler", "--ignored", "--nocapture"])
-        .env_clear()
-        .env("ROCM_CLANG", "/nowhere/clang++")
-        .env("ROCM_PREBUILT_KERNELS", &objects)
-        .env(FOLDER, folder.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    passes(
+        child("child_without_a_compiler")
+            .env_clear()
+            .env("ROCM_CLANG", "/nowhere/clang++")
+            .env("ROCM_PREBUILT_KERNELS", &objects)
+            .env(FOLDER, folder.path()),
+    );
 }
 
 #[test]
@@ -103,21 +114,13 @@ fn without_nvidias_library_its_targets_are_refused_with_how_to_get_it() {
     for name in ["fill.hip", "shared.h"] {
         fs::write(folder.path().join(name), "extern int x;").unwrap();
     }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "child_without_a_cuda_toolkit",
-            "--ignored",
-            "--nocapture",
-        ])
-        .env("CUDA_HOME", "/nowhere/cuda")
-        .env_remove("CUDA_PATH")
-        .env_remove("ROCM_PREBUILT_KERNELS")
-        .env(FOLDER, folder.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    passes(
+        child("child_without_a_cuda_toolkit")
+            .env("CUDA_HOME", "/nowhere/cuda")
+            .env_remove("CUDA_PATH")
+            .env_remove("ROCM_PREBUILT_KERNELS")
+            .env(FOLDER, folder.path()),
+    );
 }
 
 #[test]

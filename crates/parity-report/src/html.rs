@@ -260,7 +260,7 @@ fn write_known(page: &mut String, run: &RunRecord) -> std::fmt::Result {
 }
 
 /// Text as HTML, in content and in quoted attributes.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -15,6 +15,7 @@ pub mod markdown;
 mod shared;
 pub mod text;
 mod totals;
+pub mod trend;
 
 pub use facts::{
     SCORE_DEFINITION, Score, agrees, backend_arg, count_text, error_text, left_out_text, repro, share_text,

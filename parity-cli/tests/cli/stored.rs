@@ -328,6 +328,48 @@ fn headroom_shows_limits_nearly_used_up_and_limits_hardly_used() {
 }
 
 #[test]
+fn a_trend_has_every_family_of_every_run() {
+    let stored = Stored::new();
+    // A run in which half of the binary cases no longer agree, then one without the family.
+    stored.verdicts("b.json", &[(0, "mismatch")]);
+    stored.store("c.json", |record| {
+        record["cases"].as_array_mut().unwrap().drain(..2);
+        record["planned"] = json!(4);
+    });
+    let trend = |more: &[&str]| {
+        let args = [&["trend", "a.json", "b.json", "c.json", "--backend", "cpu"], more].concat();
+        stored.parity(&args).exits(0).stdout
+    };
+    let row = |page: &str, family: &str| {
+        let name = format!("cpu {family} ");
+        let mut rows = page.lines().filter(|line| line.starts_with(&name));
+        rows.next().map(str::to_owned).unwrap()
+    };
+    let text = trend(&[]);
+    shows(&row(&text, "binary"), "█▁");
+    shows(&row(&text, "binary"), "100.00 % → 50.00 %");
+    shows(&row(&text, "unary"), "▅▅▅");
+    shows(&row(&text, "all"), "100.00 %");
+
+    let json: Value = serde_json::from_str(&trend(&["--format", "json"])).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 3);
+    assert_eq!(json["families"][0]["family"], "binary");
+    assert_eq!(json["families"][0]["score"], json!([100.0, 50.0, null]));
+
+    trend(&["--format", "svg", "--out", "trend.svg"]);
+    let svg = fs::read_to_string(stored.specs.path("trend.svg")).unwrap();
+    shows(&svg, "<title>binary, score: 100.00 %, 50.00 %, -</title>");
+    assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
+
+    // One run has no trend, and a run without the backend none of it.
+    stored.parity(&["trend", "a.json"]).exits(64);
+    stored
+        .parity(&["trend", "a.json", "b.json"])
+        .exits(64)
+        .complains("backend of a.json");
+}
+
+#[test]
 fn a_record_that_gzip_compressed_is_read() {
     let specs = Specs::unary("\"exp\"", "");
     let args = ["run", "--backend", "cpu", "--format", "json", "--out", "run.json"];
