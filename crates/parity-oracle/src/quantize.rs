@@ -190,7 +190,7 @@ mod tests {
         let x: Vec<f64> = (0..256).map(|i| f64::from(i) / 255.0).collect();
         let limit = |format| quantized(format, &x)[7].limit.abs;
         assert_eq!(limit(BlockFormat::Q4K), 1.0 / 15.0);
-        assert_eq!(limit(BlockFormat::Q6K), 2.0 / 63.0);
+        assert_eq!(limit(BlockFormat::Q6K), 2.0 / 63.0 + (1.0 / 256.0 + 1.0 / 2048.0));
         assert_eq!(limit(BlockFormat::Q8K), 0.0, "the control");
     }
 }
