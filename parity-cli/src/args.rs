@@ -309,8 +309,8 @@ pub(crate) struct FuzzArgs {
     /// Directory of findings [default: findings beside the nearest op-specs].
     #[arg(long, value_name = "DIR")]
     pub(crate) findings: Option<PathBuf>,
-    /// Begin with an empty list of known failures, to see what is found again.
-    #[arg(long, conflicts_with = "findings")]
+    /// Begin with an empty list of known failures, and count which findings the failures show.
+    #[arg(long)]
     pub(crate) no_known: bool,
     /// Write every round into this file as it ends.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]

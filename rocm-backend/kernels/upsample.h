@@ -45,11 +45,12 @@ struct Between {
     PARITY_MEMBER Between(u32 out, f64 scale, bool align_corners, size_t in) {
 #pragma clang fp contract(off)
         const f64 place = align_corners ? scale * f64(out) : scale * (f64(out) + 0.5) - 0.5;
-        const f64 last = f64(in - 1);
-        const f64 inside = device_math::min_number(device_math::max_number(place, 0.0), last);
-        first = u32(inside);
-        second = first + 1 < u32(in) ? first + 1 : first;
-        weight = inside - f64(first);
+        const f64 inside = device_math::max_number(place, 0.0);
+        const u32 last = u32(in) - 1, below = u32(inside);
+        first = below < last ? below : last;
+        second = first < last ? first + 1 : last;
+        // Beyond the last pixel both neighbours are that pixel. A weight of 0 for one of them would make an infinity NaN.
+        weight = device_math::min_number(inside - f64(first), 1.0);
     }
 };
 

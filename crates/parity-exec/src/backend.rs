@@ -496,7 +496,8 @@ impl CandleRunner {
                 "the result lies on {place:?}, not on the device under test"
             )));
         }
-        tensors::download(&result)?.map_err(NoResult::Misuse)
+        // A tensor whose layout and storage contradict each other is the backend's failure.
+        tensors::download(&result)?.map_err(|why| NoResult::Refused(Error::Msg(why)))
     }
 }
 
@@ -526,6 +527,7 @@ fn classify(error: &Error) -> Refusal {
         Error::Msg(text) if text.contains("not supported on cuda") => Refusal::Unsupported,
         // candle-nn's fused ops have no variant for it.
         Error::Msg(text) if text.starts_with("unsupported dtype") => Refusal::Unsupported,
+        Error::Msg(text) if text.ends_with("not supported for integer dtypes") => Refusal::Unsupported,
         Error::BackwardNotSupported { .. } => Refusal::Unsupported,
         Error::Msg(text) if text.starts_with("cannot seed") => Refusal::Unsupported,
         Error::Msg(text) if text.starts_with("backward not supported") => Refusal::Unsupported,

@@ -129,7 +129,12 @@ impl Pool {
         self.ask(&mut case, fits, draw);
         // Of nothing, nothing has to be refused.
         let empty = case.args.iter().any(|arg| arg.shape.contains(&0));
-        if empty && case.check.refusal().is_some() || !call::is_plain(&case) {
+        if empty && case.must_refuse() || !call::is_plain(&case) {
+            return None;
+        }
+        // What is wrong in two ways may be refused for either.
+        let meant = |(arg, role): (&Arg, &Role)| *role != Role::Data || op.accepts(arg.dtype);
+        if case.check == Check::Invalid && !case.args.iter().zip(op.roles()).all(meant) {
             return None;
         }
         // What is too large to be judged quickly is drawn again.

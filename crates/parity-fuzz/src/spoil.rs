@@ -1,6 +1,7 @@
 //! Calls that go against the rules of their op, by one step: an extent, a dimension or a parameter that is just outside.
 
 use parity_model::Op;
+use parity_model::op::Reduce;
 
 use crate::draw::Draw;
 
@@ -43,6 +44,8 @@ pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw:
 pub(crate) fn refusals_are_said(op: Op) -> bool {
     match op {
         Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => true,
+        // The variance of one element is NaN in candle, as in PyTorch; the table leaves it out.
+        Op::Reduce(Reduce::Var, _) => false,
         Op::Reduce(..) | Op::Indexing(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Sort(_) => true,
         Op::Nn(_) => true,
         // Flags that are counts here, shapes that are made of parameters, layers that broadcast their weights, tapes of both.

@@ -1,6 +1,6 @@
 //! What arguments are filled with.
 
-use parity_model::op::{Layers, Quantized, Role, Terms};
+use parity_model::op::{Copies, Layers, Quantized, Role, Terms};
 use parity_model::{DType, Op, ValueSet};
 
 use crate::call::divides;
@@ -52,7 +52,10 @@ const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
 /// A set that the op may be filled with; `fits` says that the shapes go by the op's rule.
 pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSet {
     if fits && op.roles().contains(&Role::Index) && draw.chance(6) {
-        return *draw.pick(&[ValueSet::IdsBeyond, ValueSet::IdsNegative, ValueSet::IdsNone]);
+        let sets = [ValueSet::IdsBeyond, ValueSet::IdsNone, ValueSet::IdsNegative];
+        // -1 is no class, as `one_hot` documents.
+        let count = if op == Op::Copies(Copies::OneHot) { 2 } else { 3 };
+        return *draw.pick(&sets[..count]);
     }
     if let Op::Quantized(op) = op {
         return match op {

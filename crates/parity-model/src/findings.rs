@@ -221,14 +221,24 @@ impl Findings {
 
     /// The row that explains the failure of a random case: of those for the specs, or of those for drawn cases.
     pub fn explain_drawn(&self, backend: &str, case: &Case, verdict: Verdict) -> Option<Known<'_>> {
+        self.explaining(backend, case, verdict).next()
+    }
+
+    /// Every row that explains the failure of a random case: of those for the specs, then of those for drawn cases.
+    pub fn explaining<'f>(
+        &'f self,
+        backend: &str,
+        case: &Case,
+        verdict: Verdict,
+    ) -> impl Iterator<Item = Known<'f>> {
         let drawn = self
             .findings
             .iter()
             .flat_map(|finding| finding.drawn.iter().map(move |row| Known { finding, row }));
-        let explains = |known: &Known<'_>| {
+        let explains = move |known: &Known<'_>| {
             known.row.verdict == verdict && known.row.is_about(backend) && known.row.cases.matches(case)
         };
-        self.rows().chain(drawn).find(explains)
+        self.rows().chain(drawn).filter(explains)
     }
 
     /// An error for every row that matches none of `cases`, which are all cases of all specs.

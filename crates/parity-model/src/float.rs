@@ -100,6 +100,16 @@ impl Format {
         (self.max + self.ulp(self.max)).min(f64::MAX)
     }
 
+    /// How far a number of this magnitude is from what it becomes when it is rounded and too large: [`Format::max`] where there
+    /// are no infinities, else an infinity. 0 where it is not too large.
+    pub fn lost_to_overflow(&self, magnitude: f64) -> f64 {
+        match (magnitude > self.max, self.infinities) {
+            (false, _) => 0.0,
+            (true, true) => f64::INFINITY,
+            (true, false) => magnitude - self.max,
+        }
+    }
+
     /// The bits of `x`, rounded to nearest, ties to even. NaN gives the canonical quiet NaN.
     pub fn encode(&self, x: f64) -> u64 {
         let mantissa = self.mantissa_bits;

@@ -16,7 +16,9 @@ use crate::limit::Limit;
 pub(crate) fn source(format: BlockFormat) -> &'static str {
     match levels(format) {
         None => "exact: each step of the reference quantizer's formula in f32, and of the format's own",
-        Some(_) => "one step of a grid of the format's levels, spread evenly over a block of 256",
+        Some(_) => {
+            "one step of a grid of the format's levels, spread evenly over a block of 256, and for q6_K the rounding of its scales"
+        }
     }
 }
 
@@ -38,6 +40,18 @@ fn levels(format: BlockFormat) -> Option<f64> {
         | BlockFormat::Q8_0
         | BlockFormat::Q8_1
         | BlockFormat::Q8K => None,
+    }
+}
+
+/// What the rounding of the scales may add to a step, as a share of the greatest number.
+///
+/// q6_K has quants from -32 to 31, so that a number opposite to the greatest one is cut off by a whole step already. A group's scale is
+/// an integer of 8 bits times the block's: up to half of a 128th of the greatest scale, times 32 steps, is 1/256 of the greatest
+/// number. The block's is rounded to f16. In coarser formats that is inside the step.
+fn of_scales(format: BlockFormat) -> f64 {
+    match format {
+        BlockFormat::Q6K => 1.0 / 256.0 + 1.0 / 2048.0,
+        _ => 0.0,
     }
 }
 
@@ -64,7 +78,7 @@ fn of_block(format: BlockFormat, x: &[f64]) -> Vec<Element> {
     };
     let limit = Limit {
         ulp: 0.0,
-        abs: span / levels,
+        abs: span / levels + of_scales(format) * high.max(-low),
     };
     let near = |x: &f32| Element {
         bits: u64::from(x.to_bits()),
@@ -176,7 +190,7 @@ mod tests {
         let x: Vec<f64> = (0..256).map(|i| f64::from(i) / 255.0).collect();
         let limit = |format| quantized(format, &x)[7].limit.abs;
         assert_eq!(limit(BlockFormat::Q4K), 1.0 / 15.0);
-        assert_eq!(limit(BlockFormat::Q6K), 2.0 / 63.0);
+        assert_eq!(limit(BlockFormat::Q6K), 2.0 / 63.0 + (1.0 / 256.0 + 1.0 / 2048.0));
         assert_eq!(limit(BlockFormat::Q8K), 0.0, "the control");
     }
 }

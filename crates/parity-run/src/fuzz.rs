@@ -13,10 +13,13 @@ use std::time::{Duration, Instant};
 
 use parity_exec::{CANDLE_VERSION, Stop};
 use parity_fuzz::Pool;
-use parity_model::{Case, DType, Op, Verdict, findings::Findings};
+use parity_model::{
+    Case, DType, Op, Verdict,
+    findings::{Findings, Row},
+};
 
 pub use bench::{Bench, Seen, Workers};
-pub use groups::{Group, Groups, Key, Tally};
+pub use groups::{Found, Group, Groups, Key, Tally};
 pub use journal::{FUZZ_VERSION, Header, Journal, Round};
 pub use page::{json, text};
 pub use shrinking::Shrunk;
@@ -45,6 +48,8 @@ pub struct Settings {
     pub shrink_groups: usize,
     /// Whether groups that a finding explains are shrunk too.
     pub shrink_known: bool,
+    /// Whether findings excuse failures. Else every failure fails the run, and [`Groups::found`] says which findings it shows.
+    pub excuse: bool,
 }
 
 impl Settings {
@@ -68,6 +73,7 @@ impl Settings {
 
     fn header(&self, bench: &impl Bench, findings: &Findings) -> Header {
         let words = |words: Vec<String>| words.join(",");
+        let none = Findings::default();
         Header {
             version: FUZZ_VERSION,
             parity_version: provenance::VERSION.to_owned(),
@@ -78,7 +84,7 @@ impl Settings {
             ops: words(self.ops.iter().map(ToString::to_string).collect()),
             dtypes: words(self.dtypes.iter().map(ToString::to_string).collect()),
             backends: bench.backends(),
-            findings: digest::rules(&[], findings),
+            findings: digest::rules(&[], if self.excuse { findings } else { &none }),
         }
     }
 }
@@ -100,6 +106,8 @@ pub struct Report {
     pub shrunk: Vec<Shrunk>,
     /// Whether the run was stopped before its end.
     pub stopped: bool,
+    /// Findings with a row for a backend of the run, where they excuse nothing: those that it could show.
+    pub sought: Vec<String>,
 }
 
 impl Report {
@@ -154,7 +162,11 @@ pub fn fuzz(
         seconds: 0.0,
         shrunk: vec![],
         stopped: false,
+        sought: vec![],
     };
+    if !settings.excuse {
+        report.sought = sought(findings, &report.header.backends);
+    }
     for round in old {
         report.add(round)?;
     }
@@ -165,7 +177,8 @@ pub fn fuzz(
             .map_or(ROUND, |cases| ROUND.min(cases - report.cases));
         let numbers = report.cases..report.cases + most;
         let drawn: Vec<Case> = numbers.map(|number| pool.case(settings.seed, number)).collect();
-        let Some(groups) = round(&drawn, bench, findings)?.filter(|_| !stop.requested()) else {
+        let Some(groups) = round(&drawn, bench, findings, settings.excuse)?.filter(|_| !stop.requested())
+        else {
             report.stopped = true;
             break;
         };
@@ -180,7 +193,9 @@ pub fn fuzz(
         watch(Progress::Round(report.cases));
     }
     if !report.stopped {
-        report.shrunk = shrinking::shrink(settings, bench, findings, &report.groups, stop, &watch)?;
+        let none = Findings::default();
+        let known = if settings.excuse { findings } else { &none };
+        report.shrunk = shrinking::shrink(settings, bench, known, &report.groups, stop, &watch)?;
     }
     Ok(report)
 }
@@ -208,14 +223,27 @@ impl Report {
     }
 }
 
+/// Findings with a row for one of the columns.
+fn sought(findings: &Findings, backends: &[String]) -> Vec<String> {
+    let shows = |row: &Row| backends.iter().any(|backend| row.is_about(backend));
+    let found = findings.findings.iter();
+    let found = found.filter(|finding| finding.rows.iter().chain(&finding.drawn).any(shows));
+    found.map(|finding| finding.name.clone()).collect()
+}
+
 /// Runs the cases once and groups what became of them; `None` where the run was stopped.
 ///
 /// A case that a finding says never ends is not run: each would cost its whole time limit, and tell nothing new.
-fn round(cases: &[Case], bench: &mut impl Bench, findings: &Findings) -> Result<Option<Groups>, Error> {
+fn round(
+    cases: &[Case],
+    bench: &mut impl Bench,
+    findings: &Findings,
+    excuse: bool,
+) -> Result<Option<Groups>, Error> {
     let backends = bench.backends();
     let hangs = |case: &Case| {
         let known = |backend: &String| findings.explain_drawn(backend, case, Verdict::Timeout).is_some();
-        backends.iter().any(known)
+        excuse && backends.iter().any(known)
     };
     let (left_out, run): (Vec<Case>, Vec<Case>) = cases.iter().cloned().partition(hangs);
     let Some(seen) = bench.run(&run)? else {
@@ -227,7 +255,7 @@ fn round(cases: &[Case], bench: &mut impl Bench, findings: &Findings) -> Result<
     };
     for (case, results) in run.iter().zip(seen) {
         for (backend, seen) in backends.iter().zip(results) {
-            groups.put(backend, case, &seen, findings);
+            groups.put(backend, case, &seen, findings, excuse);
         }
     }
     Ok(Some(groups))

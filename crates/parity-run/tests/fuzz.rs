@@ -210,6 +210,7 @@ fn settings(ops: &str, seed: u64, cases: u64) -> Settings {
         shrink_runs: 200,
         shrink_groups: 1,
         shrink_known: false,
+        excuse: true,
     }
 }
 

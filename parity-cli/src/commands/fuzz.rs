@@ -68,11 +68,16 @@ pub(crate) fn fuzz(args: FuzzArgs) -> Result<Exit, Failure> {
         shrink_runs: args.shrink_runs,
         shrink_groups: args.shrink_groups,
         shrink_known: args.shrink_known,
+        excuse: !args.no_known,
     };
-    let known = match (args.no_known, &args.findings) {
-        (true, _) => Findings::default(),
-        (false, Some(dir)) => findings::read(dir)?,
-        (false, None) => findings::read(&findings::directory(None, &specs::find(None)?))?,
+    let known = match &args.findings {
+        Some(dir) => findings::read(dir)?,
+        // To see what is found, nothing has to be known.
+        None if args.no_known => match specs::find(None) {
+            Ok(specs) => findings::read(&findings::directory(None, &specs))?,
+            Err(_) => Findings::default(),
+        },
+        None => findings::read(&findings::directory(None, &specs::find(None)?))?,
     };
     let journal = match (&args.journal, &args.resume) {
         (Some(path), _) => Some(Journal::new(path)?),

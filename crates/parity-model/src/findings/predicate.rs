@@ -53,6 +53,8 @@ pub enum LayoutWord {
     Inside,
     /// Whatever the layout, a dimension of several elements has stride 0.
     Repeated,
+    /// Whatever the layout, the storage holds more elements than the view shows places of.
+    Part,
 }
 
 impl LayoutWord {
@@ -60,7 +62,12 @@ impl LayoutWord {
     pub fn all() -> Vec<LayoutWord> {
         let layouts = Layout::ALL.into_iter().map(LayoutWord::Is);
         layouts
-            .chain([LayoutWord::Strided, LayoutWord::Inside, LayoutWord::Repeated])
+            .chain([
+                LayoutWord::Strided,
+                LayoutWord::Inside,
+                LayoutWord::Repeated,
+                LayoutWord::Part,
+            ])
             .collect()
     }
 
@@ -71,12 +78,17 @@ impl LayoutWord {
             LayoutWord::Strided => "strided",
             LayoutWord::Inside => "inside",
             LayoutWord::Repeated => "repeated",
+            LayoutWord::Part => "part",
         }
     }
 
     fn holds(self, case: &Case, argument: usize) -> bool {
         match self {
             LayoutWord::Is(layout) => case.args[argument].layout == layout,
+            LayoutWord::Part => case.plan(argument).is_some_and(|plan| {
+                let shown: usize = case.args[argument].shape.iter().product();
+                shown < plan.base_shape.iter().product()
+            }),
             LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated => {
                 let Some(view) = case.plan(argument).map(|plan| plan.strided()) else {
                     return false;
@@ -85,7 +97,7 @@ impl LayoutWord {
                 match self {
                     LayoutWord::Inside => view.offset > 0,
                     LayoutWord::Repeated => dims.any(|(dim, stride)| *dim > 1 && *stride == 0),
-                    LayoutWord::Strided | LayoutWord::Is(_) => !view.is_contiguous(),
+                    LayoutWord::Strided | LayoutWord::Part | LayoutWord::Is(_) => !view.is_contiguous(),
                 }
             }
         }
@@ -96,7 +108,9 @@ impl Display for LayoutWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LayoutWord::Is(layout) => layout.fmt(f),
-            LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated => f.pad(self.name()),
+            LayoutWord::Strided | LayoutWord::Inside | LayoutWord::Repeated | LayoutWord::Part => {
+                f.pad(self.name())
+            }
         }
     }
 }

@@ -108,7 +108,13 @@ impl Balls {
         if held {
             return x;
         }
-        x.widened(self.steps.unit * x.magnitude() + self.steps.tiny)
+        // Without infinities, what is too large becomes the largest number.
+        let format = &self.steps.format;
+        let lost = match format.infinities {
+            true => 0.0,
+            false => format.lost_to_overflow(x.magnitude()),
+        };
+        x.widened(self.steps.unit * x.magnitude() + self.steps.tiny + lost)
     }
 
     pub(crate) fn add(self, a: Ball, b: Ball) -> Ball {
@@ -158,9 +164,12 @@ impl Balls {
             };
         }
         let mid = a.mid / b.mid;
+        let rad = (a.rad + mid.hi.abs() * b.rad) / least;
+        // A divisor that a narrow format does not hold has become an infinity, and the quotient 0.
+        let vanishes = b.magnitude() > self.steps.format.max;
         self.round(Ball {
             mid,
-            rad: (a.rad + mid.hi.abs() * b.rad) / least,
+            rad: if vanishes { rad.max(mid.hi.abs()) } else { rad },
         })
     }
 
@@ -440,6 +449,21 @@ mod tests {
     fn a_divisor_that_may_be_zero_leaves_nothing_known() {
         let quotient = single().div(Ball::ONE, Ball::exact(1e-9).widened(1e-8));
         assert_eq!(quotient.rad, f64::INFINITY);
+    }
+
+    #[test]
+    fn what_a_format_does_not_hold_saturates_or_makes_a_quotient_vanish() {
+        let of = |dtype| Balls::of(dtype, &crate::sums::Right);
+        let narrow = of(DType::F8E4M3).round(Ball::exact(1600.0));
+        assert!(narrow.mid.hi - narrow.rad <= 448.0, "{narrow:?}");
+        let held = of(DType::F8E4M3).round(Ball::exact(400.0));
+        assert!(held.rad < 30.0, "the control: {held:?}");
+        let half = |x| of(DType::F16).div(Ball::ONE, Ball::exact(x));
+        assert!(
+            half(147_000.0).rad >= half(147_000.0).mid.hi,
+            "65504 is the largest of f16"
+        );
+        assert!(half(14_700.0).rad < 0.01 * half(14_700.0).mid.hi, "the control");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! candle-nn's layers and losses: candle's composition of each, with the running error of every step.
 
 use parity_model::Op;
-use parity_model::op::{Conv, Layers};
+use parity_model::op::{Conv, Layers, Nn};
 
 use super::nn::{log_softmax, sigmoid, softmax};
 use super::{Answer, conv};
@@ -12,7 +12,12 @@ use crate::program::Program;
 use crate::tape::Tensor;
 
 pub(crate) fn answer(call: &Call<'_>, op: Layers) -> Answer {
-    super::of_parts(call, Op::Layers(op))
+    match op {
+        // On contiguous arguments they are the fused ops, which round the root as well.
+        Layers::RmsNormLayer => super::nn::answer(call, Nn::RmsNorm),
+        Layers::LayerNormLayer => super::nn::answer(call, Nn::LayerNorm),
+        _ => super::of_parts(call, Op::Layers(op)),
+    }
 }
 
 /// The layer on a tape.

@@ -273,11 +273,13 @@ impl<'a> Context<'a> {
             }
         };
         let spread = terms.iter().map(mass).sum::<f64>() / sum.hi;
+        // A sum that the dtype does not hold is its largest number, where there are no infinities.
+        let lost = self.format.lost_to_overflow(sum.hi * (1.0 + spread)) / self.format.max;
         Ok(Exponentials {
             max,
             terms,
             sum,
-            of_sum: spread + gamma(x.len(), self.u) + self.t,
+            of_sum: spread + gamma(x.len(), self.u) + self.t + lost,
         })
     }
 

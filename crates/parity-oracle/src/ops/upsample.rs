@@ -17,7 +17,10 @@ pub(crate) fn answer(call: &Call<'_>, op: Upsample) -> Answer {
     let nearest = |index: Vec<usize>| x.bits(ravel(&nearest(&index, &x.shape, &call.shape), &x.shape));
     match op {
         Upsample::Nearest1d | Upsample::Nearest2d => moved(indices(&call.shape).map(nearest)),
-        Upsample::BilinearScale if x.shape == call.shape => moved((0..x.len()).map(|i| x.bits(i))),
+        // To the same size, each element has the whole weight of itself: not even a NaN beside it changes it.
+        Upsample::Bilinear2d | Upsample::BilinearScale if x.shape == call.shape => {
+            moved((0..x.len()).map(|i| x.bits(i)))
+        }
         Upsample::Bilinear2d | Upsample::BilinearScale => bilinear(call, op),
     }
 }

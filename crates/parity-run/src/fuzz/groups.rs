@@ -37,6 +37,15 @@ pub struct Group {
     pub note: String,
 }
 
+/// How many failures the rows of a finding explain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Failures that no other finding explains.
+    pub alone: u64,
+    /// Failures that others explain, too.
+    pub shared: u64,
+}
+
 /// Verdicts of one column, counted.
 pub type Tally = BTreeMap<String, u64>;
 
@@ -47,22 +56,40 @@ pub struct Groups {
     pub left_out: u64,
     /// Verdicts by column. What a finding explains is a `known-failure`.
     pub verdicts: BTreeMap<String, Tally>,
+    /// Findings that would explain failures, by name, where the run excuses nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub found: BTreeMap<String, Found>,
     /// The failures.
     #[serde(with = "pairs")]
     pub groups: BTreeMap<Key, Group>,
 }
 
 impl Groups {
-    /// Counts what became of a case on a backend.
-    pub fn put(&mut self, backend: &str, case: &Case, seen: &Seen, findings: &Findings) {
+    /// Counts what became of a case on a backend. Findings that do not `excuse` failures are counted beside them.
+    pub fn put(&mut self, backend: &str, case: &Case, seen: &Seen, findings: &Findings, excuse: bool) {
         // An output that proves nothing is a poor case, and no failure of a backend.
         let fails = seen.verdict.fails_run() && seen.verdict != Verdict::Untrusted;
-        let finding = match fails {
+        let mut names: Vec<String> = match fails {
             true => findings
-                .explain_drawn(backend, case, seen.verdict)
-                .map(|known| known.finding.name.clone()),
-            false => None,
+                .explaining(backend, case, seen.verdict)
+                .map(|known| known.finding.name.clone())
+                .collect(),
+            false => vec![],
         };
+        if !excuse {
+            names.sort();
+            names.dedup();
+            let alone = names.len() == 1;
+            for name in names.drain(..) {
+                let found = self.found.entry(name).or_default();
+                *(if alone {
+                    &mut found.alone
+                } else {
+                    &mut found.shared
+                }) += 1;
+            }
+        }
+        let finding = names.into_iter().next();
         let counted = if finding.is_some() {
             Verdict::KnownFailure
         } else {
@@ -97,6 +124,10 @@ impl Groups {
             for (verdict, count) in tally {
                 *own.entry(verdict).or_default() += count;
             }
+        }
+        for (name, more) in other.found {
+            let found = self.found.entry(name).or_default();
+            (found.alone, found.shared) = (found.alone + more.alone, found.shared + more.shared);
         }
         for (key, group) in other.groups {
             self.join(key, group);

@@ -54,6 +54,7 @@ pub fn text(report: &Report, with: &str) -> String {
         );
     }
     explained(report, with, &mut page);
+    found(report, &mut page);
     let unexplained: Vec<_> = report.unexplained().collect();
     if !unexplained.is_empty() {
         let _ = writeln!(page, "\nunexplained, {} groups:", unexplained.len());
@@ -110,6 +111,31 @@ fn explained(report: &Report, with: &str, page: &mut String) {
     }
 }
 
+/// A line for each finding that a run without excuses shows, and the names of those that it could show and does not.
+fn found(report: &Report, page: &mut String) {
+    if report.sought.is_empty() {
+        return;
+    }
+    let count = report.groups.found.len();
+    let _ = writeln!(
+        page,
+        "\nfound again, {count} of {} findings that these backends can show (cases that it explains alone + cases that others \
+         explain, too):",
+        report.sought.len()
+    );
+    for (name, found) in &report.groups.found {
+        let _ = writeln!(page, "  {:>7} + {:<6} {name}", found.alone, found.shared);
+    }
+    let missing = report
+        .sought
+        .iter()
+        .filter(|name| !report.groups.found.contains_key(*name));
+    let missing: Vec<&str> = missing.map(String::as_str).collect();
+    if !missing.is_empty() {
+        let _ = writeln!(page, "not found: {}", missing.join(", "));
+    }
+}
+
 /// What a run came to, all of it.
 pub fn json(report: &Report, with: &str) -> Value {
     let group = |(key, group): (&Key, &Group)| {
@@ -136,6 +162,8 @@ pub fn json(report: &Report, with: &str) -> Value {
         "stopped": report.stopped,
         "left_out": report.groups.left_out,
         "verdicts": report.groups.verdicts,
+        "found": report.groups.found,
+        "sought": report.sought,
         "groups": report.groups.groups.iter().map(group).collect::<Vec<_>>(),
     })
 }

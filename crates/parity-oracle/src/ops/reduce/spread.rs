@@ -48,7 +48,8 @@ fn of_row(call: &Call<'_>, format: &Format, x: &[f64]) -> Element {
         2.0 * d.hi.abs() * off + off * off + t * d.hi * d.hi
     };
     let of_squares: f64 = distances.iter().map(of_square).sum();
-    let abs = of_squares / degrees + (gamma(x.len(), u) + 3.0 * t) * want;
+    let lost = format.lost_to_overflow(squares.hi + of_squares);
+    let abs = (of_squares + lost) / degrees + (gamma(x.len(), u) + 3.0 * t) * want;
     Element {
         bits: format.encode(want),
         limit: Limit {
