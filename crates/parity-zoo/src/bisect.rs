@@ -58,7 +58,10 @@ impl Step {
     fn of(op: &Watched) -> Step {
         // Sums are as exact as the narrowest dtype that takes part.
         let widest = op.dtypes.iter().filter_map(|name| {
-            Dtype::ALL.iter().find(|dtype| dtype.name() == name).map(|dtype| dtype.roundoff())
+            Dtype::ALL
+                .iter()
+                .find(|dtype| dtype.name() == name)
+                .map(|dtype| dtype.roundoff())
         });
         let roundoff = widest.fold(0.0, f64::max);
         let limit = op.cpu.mul_add(CHOSEN_FACTOR, FLOOR * roundoff * op.scale);
@@ -94,7 +97,11 @@ mod tests {
     #[test]
     fn the_first_op_outside_its_limit_is_named_and_what_it_led_to_is_not() {
         let answer = Answer {
-            ops: vec![op("add", 1e-7, 1e-7), op("gelu", 1e-3, 1e-7), op("mul", 1e-8, 0.0)],
+            ops: vec![
+                op("add", 1e-7, 1e-7),
+                op("gelu", 1e-3, 1e-7),
+                op("mul", 1e-8, 0.0),
+            ],
             ..Answer::default()
         };
         let info = BackendInfo {

@@ -72,7 +72,11 @@ pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
             .iter()
             .map(|run| distance(&run.outputs[place], reference))
             .fold(0.0, f64::max);
-        let floor = if reference.is_choice { 0.0 } else { FLOOR * dtype.roundoff() };
+        let floor = if reference.is_choice {
+            0.0
+        } else {
+            FLOOR * dtype.roundoff()
+        };
         let limit = own.mul_add(CHOSEN_FACTOR, floor);
         judged.same_argmax &= argmax(&device.values) == argmax(&reference.values);
         let share = match (error == 0.0, limit == 0.0) {
@@ -124,7 +128,8 @@ fn decide(
         return (Verdict::CpuFails, Some(words));
     }
     if error.is_infinite() {
-        let words = format!("{name}: the device's result is not finite where the reference is, or the reverse");
+        let words =
+            format!("{name}: the device's result is not finite where the reference is, or the reverse");
         return (Verdict::Wrong, Some(words));
     }
     // Half of the dtype's digits.
@@ -157,7 +162,9 @@ fn other_form(runs: Runs<'_>) -> Option<String> {
         for (found, wanted) in answer.outputs.iter().zip(wanted) {
             if found.shape != wanted.shape || found.values.len() != wanted.values.len() {
                 let (name, found, wanted) = (&wanted.name, &found.shape, &wanted.shape);
-                return Some(format!("{name}: {whose} gave the shape {found:?}, the reference {wanted:?}"));
+                return Some(format!(
+                    "{name}: {whose} gave the shape {found:?}, the reference {wanted:?}"
+                ));
             }
         }
     }
@@ -173,7 +180,11 @@ fn distance(found: &Output, reference: &Output) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "counts of elements are small")]
         return other as f64 / reference.values.len().max(1) as f64;
     }
-    let finite = reference.values.iter().map(|value| value.abs()).filter(|value| value.is_finite());
+    let finite = reference
+        .values
+        .iter()
+        .map(|value| value.abs())
+        .filter(|value| value.is_finite());
     let largest = finite.fold(0.0, f64::max);
     let scale = if largest == 0.0 { 1.0 } else { largest };
     let apart = |(found, wanted): (&f64, &f64)| {

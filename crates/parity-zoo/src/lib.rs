@@ -16,7 +16,7 @@ pub use bisect::{Bisection, Step};
 pub use error::Error;
 pub use judge::{CHOSEN_FACTOR, Judged, Runs, judge};
 pub use record::{Record, Result, VERSION, Verdict};
-pub use render::{bisection, json, markdown, read, text};
+pub use render::{bisection, bisection_json, json, markdown, read, text};
 pub use run::{Settings, bisect, plan, run};
 pub use specs::{load, select};
 pub use supervise::{Ending, WORKER, Worker, ask};

@@ -115,11 +115,17 @@ verdicts! {
 impl Record {
     /// How many results fail the run.
     pub fn failing(&self) -> usize {
-        self.results.iter().filter(|result| result.verdict.fails()).count()
+        self.results
+            .iter()
+            .filter(|result| result.verdict.fails())
+            .count()
     }
 
     /// How many results have a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.results.iter().filter(|result| result.verdict == verdict).count()
+        self.results
+            .iter()
+            .filter(|result| result.verdict == verdict)
+            .count()
     }
 }

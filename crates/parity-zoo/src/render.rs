@@ -37,14 +37,25 @@ pub fn read(path: &Path) -> std::result::Result<Record, Error> {
     let record: Record = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if record.zoo_version != VERSION {
         let found = record.zoo_version;
-        return Err(wrong(format!("a record of models of version {found}; this parity reads {VERSION}")));
+        return Err(wrong(format!(
+            "a record of models of version {found}; this parity reads {VERSION}"
+        )));
     }
     Ok(record)
 }
 
 /// The columns of tables.
 const HEAD: [&str; 11] = [
-    "model", "dtype", "steps", "device", "level", "reference", "max error", "CPU's own", "limit used", "time",
+    "model",
+    "dtype",
+    "steps",
+    "device",
+    "level",
+    "reference",
+    "max error",
+    "CPU's own",
+    "limit used",
+    "time",
     "verdict",
 ];
 
@@ -55,7 +66,13 @@ fn row(result: &Result) -> [String; 11] {
         (Some(0.0), _) => "0%".to_owned(),
         _ => "-".to_owned(),
     };
-    let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let dash = |text: &str| {
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
     [
         result.model.clone(),
         result.dtype.to_string(),
@@ -74,14 +91,24 @@ fn row(result: &Result) -> [String; 11] {
 /// The record for a terminal.
 pub fn text(record: &Record) -> String {
     let mut page = table(&record.results.iter().map(row).collect::<Vec<_>>());
-    let told: Vec<_> = record.results.iter().filter(|result| result.message.is_some()).collect();
+    let told: Vec<_> = record
+        .results
+        .iter()
+        .filter(|result| result.message.is_some())
+        .collect();
     if !told.is_empty() {
         page.push('\n');
     }
     for result in told {
         let words = result.message.as_deref().unwrap_or_default();
         let (verdict, model) = (result.verdict.word(), &result.model);
-        put(&mut page, format_args!("{verdict}: {model} {} on {}: {words}", result.dtype, result.backend));
+        put(
+            &mut page,
+            format_args!(
+                "{verdict}: {model} {} on {}: {words}",
+                result.dtype, result.backend
+            ),
+        );
     }
     page.push('\n');
     page.push_str(&summary(record));
@@ -91,13 +118,19 @@ pub fn text(record: &Record) -> String {
 
 /// Counts of verdicts in one line.
 fn summary(record: &Record) -> String {
-    let counts = Verdict::ALL.iter().filter_map(|verdict| match record.count(*verdict) {
-        0 => None,
-        count => Some(format!("{count} {}", verdict.word())),
-    });
+    let counts = Verdict::ALL
+        .iter()
+        .filter_map(|verdict| match record.count(*verdict) {
+            0 => None,
+            count => Some(format!("{count} {}", verdict.word())),
+        });
     let counts: Vec<_> = counts.collect();
     let total = record.results.len();
-    format!("{total} results in {:.0} s: {}", record.seconds, counts.join(", "))
+    format!(
+        "{total} results in {:.0} s: {}",
+        record.seconds,
+        counts.join(", ")
+    )
 }
 
 /// Rows under the head, each column as wide as its widest cell.
@@ -110,8 +143,11 @@ fn table(rows: &[[String; 11]]) -> String {
     }
     let mut page = String::new();
     let mut line = |cells: &[String; 11]| {
-        let cells: Vec<_> =
-            cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<_> = cells
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         put(&mut page, format_args!("{}", cells.join("  ").trim_end()));
     };
     line(&HEAD.map(str::to_owned));
@@ -143,11 +179,25 @@ pub fn markdown(record: &Record) -> String {
         ),
     );
     for verdict in Verdict::ALL.iter().filter(|verdict| record.count(**verdict) > 0) {
-        put(out, format_args!("- **{}** ({}): {}", verdict.word(), record.count(*verdict), verdict.meaning()));
+        put(
+            out,
+            format_args!(
+                "- **{}** ({}): {}",
+                verdict.word(),
+                record.count(*verdict),
+                verdict.meaning()
+            ),
+        );
     }
     put(out, format_args!(""));
     for info in &record.backends {
-        put(out, format_args!("- `{}`: {}, {}, level {}", info.backend, info.device, info.driver, info.level));
+        put(
+            out,
+            format_args!(
+                "- `{}`: {}, {}, level {}",
+                info.backend, info.device, info.driver, info.level
+            ),
+        );
     }
     put(
         out,
@@ -156,9 +206,24 @@ pub fn markdown(record: &Record) -> String {
              kernels | verdict |"
         ),
     );
-    put(out, format_args!("|---|---|---|---|---|---|---|---|---|---|---|---|---|"));
+    put(
+        out,
+        format_args!("|---|---|---|---|---|---|---|---|---|---|---|---|---|"),
+    );
     for result in &record.results {
-        let [model, dtype, steps, device, _, reference, error, own, used, _, verdict] = row(result);
+        let [
+            model,
+            dtype,
+            steps,
+            device,
+            _,
+            reference,
+            error,
+            own,
+            used,
+            _,
+            verdict,
+        ] = row(result);
         let argmax = match result.same_argmax {
             Some(true) => "same",
             Some(false) => "other",
@@ -173,13 +238,29 @@ pub fn markdown(record: &Record) -> String {
             ),
         );
     }
-    let told: Vec<_> = record.results.iter().filter(|result| result.message.is_some()).collect();
+    let told: Vec<_> = record
+        .results
+        .iter()
+        .filter(|result| result.message.is_some())
+        .collect();
     if !told.is_empty() {
         put(out, format_args!("\n## In words\n"));
     }
     for result in told {
-        let words = result.message.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
-        put(out, format_args!("- {} {} on {}: {words}", result.model, result.dtype, result.backend));
+        let words = result
+            .message
+            .as_deref()
+            .unwrap_or_default()
+            .lines()
+            .next()
+            .unwrap_or_default();
+        put(
+            out,
+            format_args!(
+                "- {} {} on {}: {words}",
+                result.model, result.dtype, result.backend
+            ),
+        );
     }
     page
 }
@@ -190,9 +271,16 @@ pub fn bisection(found: &Bisection) -> String {
     let mut page = String::new();
     let out = &mut page;
     let (model, dtype, steps) = (&found.model, found.dtype, found.steps.len());
-    match found.first.and_then(|place| Some((place, found.steps.get(place)?))) {
+    match found
+        .first
+        .and_then(|place| Some((place, found.steps.get(place)?)))
+    {
         None => {
-            let compared = found.steps.iter().filter(|step| step.op.skipped.is_none()).count();
+            let compared = found
+                .steps
+                .iter()
+                .filter(|step| step.op.skipped.is_none())
+                .count();
             put(
                 out,
                 format_args!(
@@ -220,7 +308,10 @@ pub fn bisection(found: &Bisection) -> String {
     }
     put(
         out,
-        format_args!("\n   op  {:<22} {:>9} {:>9} {:>9}  drift from f64, 1e-9 to 1", "name", "error", "CPU's", "limit"),
+        format_args!(
+            "\n   op  {:<22} {:>9} {:>9} {:>9}  drift from f64, 1e-9 to 1",
+            "name", "error", "CPU's", "limit"
+        ),
     );
     for (place, step) in found.steps.iter().enumerate() {
         let op = &step.op;
@@ -232,16 +323,33 @@ pub fn bisection(found: &Bisection) -> String {
         };
         put(
             out,
-            format_args!("{mark}{place:>4}  {:<22} {figures}  {:<BAR$} {}", op.op, bar(drift), operands(step)),
+            format_args!(
+                "{mark}{place:>4}  {:<22} {figures}  {:<BAR$} {}",
+                op.op,
+                bar(drift),
+                operands(step)
+            ),
         );
     }
     page
 }
 
+/// A bisection as JSON.
+///
+/// # Errors
+/// A value that JSON does not have.
+pub fn bisection_json(found: &Bisection) -> std::result::Result<String, Error> {
+    let mut text = serde_json::to_string_pretty(found).map_err(Error::Formless)?;
+    text.push('\n');
+    Ok(text)
+}
+
 /// The operands of an op: `f32[1,7,32] f32[32,32]`.
 fn operands(step: &Step) -> String {
     let each = step.op.inputs.iter().zip(&step.op.dtypes);
-    let words: Vec<_> = each.map(|(shape, dtype)| format!("{dtype}{shape:?}").replace(' ', "")).collect();
+    let words: Vec<_> = each
+        .map(|(shape, dtype)| format!("{dtype}{shape:?}").replace(' ', ""))
+        .collect();
     words.join(" ")
 }
 
@@ -253,7 +361,11 @@ fn bar(drift: Option<f64>) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a bar is short")]
     let most = BAR as f64;
     let length = ((drift.log10() + 9.0) / 9.0 * most).clamp(1.0, most);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and a bar's length")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and a bar's length"
+    )]
     let length = length.round() as usize;
     "#".repeat(length)
 }

@@ -84,7 +84,10 @@ pub fn run(
                 while let Some((place, unit)) = take(&next, &units) {
                     let results = unit.results(settings, &backends);
                     results.iter().for_each(done);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).insert(place, results);
+                    found
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(place, results);
                 }
             });
         }
@@ -159,7 +162,8 @@ impl Unit<'_> {
     fn results(&self, settings: &Settings, backends: &[BackendInfo]) -> Vec<Result> {
         let bounds = self.bounds(settings);
         let each = settings.devices.iter().zip(backends);
-        each.map(|((device, env), info)| self.result(settings, &bounds, (device, env), info)).collect()
+        each.map(|((device, env), info)| self.result(settings, &bounds, (device, env), info))
+            .collect()
     }
 
     /// The CPU's runs. The reference is the first of these that there is: a run in f64; with quantized weights, a run that
@@ -167,8 +171,9 @@ impl Unit<'_> {
     fn bounds(&self, settings: &Settings) -> std::result::Result<Bounds, String> {
         let narrow = self.dtype.computes_in();
         let is_block = self.dtype.is_block();
-        let mut jobs: Vec<Job> =
-            (0..=NUDGES).map(|nudge| self.job(settings, narrow, nudge)).collect();
+        let mut jobs: Vec<Job> = (0..=NUDGES)
+            .map(|nudge| self.job(settings, narrow, nudge))
+            .collect();
         if !is_block {
             jobs.push(self.job(settings, Dtype::F64, 0));
             jobs.push(self.job(settings, Dtype::F32, 0));
@@ -188,14 +193,22 @@ impl Unit<'_> {
                 Came::Nothing(..) => {}
             }
         }
-        let names: &[&str] = if is_block { &["dequantized"] } else { &["f64", "f32"] };
+        let names: &[&str] = if is_block {
+            &["dequantized"]
+        } else {
+            &["f64", "f32"]
+        };
         for (name, came) in names.iter().zip(wide) {
             match came {
                 // A network of f32 alone is its own reference: what bounds it then are the nudged runs.
                 Came::Answer(reference) => {
                     let itself = *name == self.dtype.name();
                     let words = format!("{name}{}", if itself { ", nudged" } else { "" });
-                    return Ok(Bounds { reference, words, cpu });
+                    return Ok(Bounds {
+                        reference,
+                        words,
+                        cpu,
+                    });
                 }
                 Came::Nothing(..) => {}
             }
@@ -326,11 +339,7 @@ fn fill(result: &mut Result, judged: Judged, answer: &Answer) {
 ///
 /// # Errors
 /// The worker program or the device is not there, or the model does not run.
-pub fn bisect(
-    model: &ModelSpec,
-    dtype: Dtype,
-    settings: &Settings,
-) -> std::result::Result<Bisection, Error> {
+pub fn bisect(model: &ModelSpec, dtype: Dtype, settings: &Settings) -> std::result::Result<Bisection, Error> {
     if !settings.worker.program.is_file() {
         return Err(Error::NoWorker(settings.worker.program.clone()));
     }

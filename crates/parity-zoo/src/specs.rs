@@ -46,7 +46,10 @@ pub fn load(folder: &Path) -> Result<Vec<ModelSpec>, Error> {
         let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         for model in file.model {
             if model.dtypes.is_empty() {
-                return Err(wrong(format!("model `{}` has no dtypes; name at least one", model.name)));
+                return Err(wrong(format!(
+                    "model `{}` has no dtypes; name at least one",
+                    model.name
+                )));
             }
             if model.input.is_empty() || model.input.contains(&0) {
                 return Err(wrong(format!(
@@ -55,7 +58,10 @@ pub fn load(folder: &Path) -> Result<Vec<ModelSpec>, Error> {
                 )));
             }
             if homes.insert(model.name.clone(), path.clone()).is_some() {
-                return Err(wrong(format!("there are two models `{}`; give one another name", model.name)));
+                return Err(wrong(format!(
+                    "there are two models `{}`; give one another name",
+                    model.name
+                )));
             }
             models.push(model);
         }
@@ -89,7 +95,9 @@ pub fn select(models: Vec<ModelSpec>, names: &[String], dtypes: &[Dtype]) -> Res
         kept.retain(|model| !model.dtypes.is_empty());
     }
     if kept.is_empty() {
-        return Err(Error::Nothing("none of the models has one of the dtypes asked for".to_owned()));
+        return Err(Error::Nothing(
+            "none of the models has one of the dtypes asked for".to_owned(),
+        ));
     }
     Ok(kept)
 }

@@ -54,7 +54,10 @@ mod tests {
 
     #[test]
     fn replies_come_back_between_lines_of_text_and_a_cut_one_does_not() {
-        let replies = [Reply::Failed("no".to_owned()), Reply::Unavailable("gone".to_owned())];
+        let replies = [
+            Reply::Failed("no".to_owned()),
+            Reply::Unavailable("gone".to_owned()),
+        ];
         let mut bytes = b"a model prints\n".to_vec();
         for reply in &replies {
             write_reply(&mut bytes, reply).unwrap();

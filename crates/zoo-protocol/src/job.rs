@@ -109,7 +109,7 @@ pub struct Watched {
     pub drift: Option<f64>,
     /// The largest element of that result.
     pub magnitude: f64,
-    /// The first 16 hex digits of the SHA-256 of the result's bytes.
+    /// FNV-1a of the result's elements, in hex.
     pub digest: String,
     /// Why nothing was compared, where nothing was.
     pub skipped: Option<String>,

@@ -75,16 +75,29 @@ impl Context {
 
     /// A whole number of the configuration.
     pub(crate) fn number(&self, field: &str) -> Result<usize> {
-        let found = self.job.spec.config.get(field).and_then(serde_json::Value::as_u64);
+        let found = self
+            .job
+            .spec
+            .config
+            .get(field)
+            .and_then(serde_json::Value::as_u64);
         match found.and_then(|number| usize::try_from(number).ok()) {
             Some(number) => Ok(number),
-            None => bail!("the config of {} needs a whole number `{field}`", self.job.spec.name),
+            None => bail!(
+                "the config of {} needs a whole number `{field}`",
+                self.job.spec.name
+            ),
         }
     }
 
     /// A number of the configuration.
     pub(crate) fn float(&self, field: &str) -> Result<f64> {
-        let found = self.job.spec.config.get(field).and_then(serde_json::Value::as_f64);
+        let found = self
+            .job
+            .spec
+            .config
+            .get(field)
+            .and_then(serde_json::Value::as_f64);
         match found {
             Some(number) => Ok(number),
             None => bail!("the config of {} needs a number `{field}`", self.job.spec.name),
@@ -100,7 +113,13 @@ impl Context {
 
     /// A word of the configuration.
     pub(crate) fn word(&self, field: &str) -> Result<&str> {
-        match self.job.spec.config.get(field).and_then(serde_json::Value::as_str) {
+        match self
+            .job
+            .spec
+            .config
+            .get(field)
+            .and_then(serde_json::Value::as_str)
+        {
             Some(word) => Ok(word),
             None => bail!("the config of {} needs a word `{field}`", self.job.spec.name),
         }
@@ -126,15 +145,23 @@ impl Context {
     /// An input of numbers between -1 and 1.
     pub(crate) fn floats_of(&self, name: &str, dims: &[usize]) -> Result<Tensor> {
         let values = self.weights.input(name, dims);
-        Tensor::from_vec(values, dims, &Device::Cpu)?.to_dtype(self.dtype)?.to_device(&self.device)
+        Tensor::from_vec(values, dims, &Device::Cpu)?
+            .to_dtype(self.dtype)?
+            .to_device(&self.device)
     }
 
     /// Feeds a language model: the first tokens at once, then one at a time with what it has cached. The tokens are those of
     /// the seed, not the model's own, so that a step depends on no choice.
-    pub(crate) fn generate(&self, mut forward: impl FnMut(&Tensor, usize) -> Result<Tensor>) -> Result<Outputs> {
+    pub(crate) fn generate(
+        &self,
+        mut forward: impl FnMut(&Tensor, usize) -> Result<Tensor>,
+    ) -> Result<Outputs> {
         let (first, vocabulary) = (self.length(), self.number("vocab_size")?);
         let ids = self.ids("tokens", first + self.steps(), vocabulary)?;
-        let mut outputs = vec![("prefill".to_owned(), forward(&ids.narrow(1, 0, first)?.contiguous()?, 0)?)];
+        let mut outputs = vec![(
+            "prefill".to_owned(),
+            forward(&ids.narrow(1, 0, first)?.contiguous()?, 0)?,
+        )];
         for step in 0..self.steps() {
             let id = ids.narrow(1, first + step, 1)?.contiguous()?;
             outputs.push((format!("token {}", step + 1), forward(&id, first + step)?));

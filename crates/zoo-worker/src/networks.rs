@@ -25,11 +25,22 @@ pub(crate) fn run(context: &Context) -> Result<Outputs> {
         training::NETWORKS,
     ];
     let name = context.architecture();
-    match all.iter().flat_map(|list| list.iter()).find(|(known, _)| *known == name) {
+    match all
+        .iter()
+        .flat_map(|list| list.iter())
+        .find(|(known, _)| *known == name)
+    {
         Some((_, network)) => network(context),
         None => {
-            let known: Vec<_> = all.iter().flat_map(|list| list.iter()).map(|(name, _)| *name).collect();
-            bail!("unknown architecture `{name}`: expected one of {}", known.join(", "))
+            let known: Vec<_> = all
+                .iter()
+                .flat_map(|list| list.iter())
+                .map(|(name, _)| *name)
+                .collect();
+            bail!(
+                "unknown architecture `{name}`: expected one of {}",
+                known.join(", ")
+            )
         }
     }
 }

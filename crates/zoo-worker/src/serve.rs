@@ -8,7 +8,7 @@ use std::{
 
 use candle_core::{DType, Device, Tensor, rocm, rocm_backend::trace};
 use parity_exec::{Backend, BackendDevice, Runner as _};
-use zoo_protocol::{Answer, Job, Output, Reply, Request, write_reply};
+use zoo_protocol::{Answer, Job, Output, Reply, Request, Watched, write_reply};
 
 use crate::{context::Context, networks};
 
@@ -20,8 +20,9 @@ pub(crate) fn serve() -> Result<(), String> {
     let mut text = vec![];
     let read = io::stdin().lock().take(MAX_REQUEST).read_to_end(&mut text);
     read.map_err(|why| format!("cannot read the jobs: {why}"))?;
-    let request: Request = serde_json::from_slice(&text)
-        .map_err(|why| format!("the jobs cannot be read: {why}; `parity model` starts this program, of the same build"))?;
+    let request: Request = serde_json::from_slice(&text).map_err(|why| {
+        format!("the jobs cannot be read: {why}; `parity model` starts this program, of the same build")
+    })?;
     let opened = device(&request.device).and_then(|device| device.open());
     let runner = match opened {
         Ok(runner) => runner,
@@ -36,7 +37,10 @@ pub(crate) fn serve() -> Result<(), String> {
             Err(panic) => {
                 let words = panic.downcast_ref::<String>().map(String::as_str);
                 let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-                Reply::Failed(format!("panicked: {}", first_line(words.unwrap_or("without words"))))
+                Reply::Failed(format!(
+                    "panicked: {}",
+                    first_line(words.unwrap_or("without words"))
+                ))
             }
         })?;
     }
@@ -69,6 +73,7 @@ fn device(name: &str) -> Result<BackendDevice, String> {
 /// Builds the job's network and runs it.
 fn compute(job: Job, device: &Device) -> candle_core::Result<Answer> {
     rocm::reset_fallbacks();
+    rocm::watch_ops(job.watch);
     let _ = kernels(device);
     let start = Instant::now();
     let context = Context::new(job, device.clone())?;
@@ -85,14 +90,37 @@ fn compute(job: Job, device: &Device) -> candle_core::Result<Answer> {
         kernels: kernels(device),
         parameters: context.weights().parameters(),
         seconds,
-        ops: vec![],
+        ops: rocm::take_watched().into_iter().map(watched).collect(),
     })
+}
+
+fn watched(seen: rocm::Watched) -> Watched {
+    Watched {
+        op: seen.op.to_owned(),
+        inputs: seen.inputs,
+        dtypes: seen
+            .dtypes
+            .iter()
+            .map(|dtype| dtype.as_str().to_owned())
+            .collect(),
+        elements: seen.elements,
+        device: seen.device,
+        cpu: seen.cpu,
+        scale: seen.scale,
+        drift: seen.drift,
+        magnitude: seen.magnitude,
+        digest: format!("{:016x}", seen.digest),
+        skipped: seen.skipped,
+    }
 }
 
 /// What the device has executed since the last call, by name. A device that does not tell has its own name here.
 fn kernels(device: &Device) -> Vec<String> {
     match device {
-        Device::Rocm(rocm) => trace::take(rocm.backend()).iter().map(ToString::to_string).collect(),
+        Device::Rocm(rocm) => trace::take(rocm.backend())
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         Device::Cuda(_) => vec!["cuda".to_owned()],
         Device::Cpu | Device::Metal(_) => vec![],
     }

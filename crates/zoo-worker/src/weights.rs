@@ -51,12 +51,21 @@ impl Weights {
     pub(crate) fn tensor(&self, name: &str, dims: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
         let values = self.values(name, dims, scale_of(name, dims));
         self.parameters.fetch_add(values.len() as u64, Ordering::Relaxed);
-        Tensor::from_vec(values, dims, &Device::Cpu)?.to_dtype(dtype)?.to_device(device)
+        Tensor::from_vec(values, dims, &Device::Cpu)?
+            .to_dtype(dtype)?
+            .to_device(device)
     }
 
     /// Numbers between -1 and 1 that a model is fed, as a tensor's weights are made.
     pub(crate) fn input(&self, name: &str, dims: &[usize]) -> Vec<f64> {
-        self.values(name, dims, Scale { mean: 0.0, spread: 1.0 })
+        self.values(
+            name,
+            dims,
+            Scale {
+                mean: 0.0,
+                spread: 1.0,
+            },
+        )
     }
 
     /// Whole numbers from 0 to `below`.
@@ -98,7 +107,9 @@ impl SimpleBackend for Weights {
     }
 
     fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
-        candle_core::bail!("{name}: the network asks for a tensor without its shape, which names alone do not give")
+        candle_core::bail!(
+            "{name}: the network asks for a tensor without its shape, which names alone do not give"
+        )
     }
 
     fn contains_tensor(&self, name: &str) -> bool {
@@ -119,19 +130,31 @@ struct Scale {
 fn scale_of(name: &str, dims: &[usize]) -> Scale {
     let last = name.rsplit('.').next().unwrap_or(name);
     let is_bias = last.contains("bias") || last == "beta" || last == "running_mean";
-    let near_one = Scale { mean: 1.0, spread: 0.1 };
+    let near_one = Scale {
+        mean: 1.0,
+        spread: 0.1,
+    };
     if last == "running_var" || last == "cluster_usage" {
-        return Scale { mean: 1.0, spread: 0.5 };
+        return Scale {
+            mean: 1.0,
+            spread: 0.5,
+        };
     }
     if is_bias {
-        return Scale { mean: 0.0, spread: 0.1 };
+        return Scale {
+            mean: 0.0,
+            spread: 0.1,
+        };
     }
     let long = dims.iter().filter(|dim| **dim > 1).count();
     if last == "weight_g" || (long <= 1 && (dims.len() <= 1 || last == "alpha")) {
         return near_one;
     }
     if name.contains("embed") || name.contains("wte") || name.contains("wpe") || name.contains("token_embd") {
-        return Scale { mean: 0.0, spread: 1.0 };
+        return Scale {
+            mean: 0.0,
+            spread: 1.0,
+        };
     }
     let fan_in: usize = dims.iter().skip(1).product();
     #[expect(clippy::cast_precision_loss, reason = "dims of small models")]
@@ -159,7 +182,11 @@ fn beside(value: f64, storage: Dtype, side: f64) -> f64 {
     let unit = 2.0 * storage.computes_in().roundoff();
     // A unit is relative to the power of two at or below the value.
     let power = value.abs().log2().floor().exp2();
-    if value == 0.0 { value } else { round((side * unit * power).mul_add(value.signum(), value), storage) }
+    if value == 0.0 {
+        value
+    } else {
+        round((side * unit * power).mul_add(value.signum(), value), storage)
+    }
 }
 
 /// Numbers that follow from a seed and a name: SplitMix64, begun at FNV-1a of the name.
@@ -216,7 +243,12 @@ mod tests {
         let (plain, nudged) = (values(&weights(0), "a.weight"), values(&weights(1), "a.weight"));
         let moved = plain.iter().zip(&nudged).filter(|(a, b)| a != b).count();
         assert!((200..400).contains(&moved), "{moved} of 1200");
-        assert!(plain.iter().zip(&nudged).all(|(a, b)| (a - b).abs() <= a.abs() * 1.2e-7));
+        assert!(
+            plain
+                .iter()
+                .zip(&nudged)
+                .all(|(a, b)| (a - b).abs() <= a.abs() * 1.2e-7)
+        );
         assert_ne!(nudged, values(&weights(2), "a.weight"));
     }
 
@@ -229,7 +261,13 @@ mod tests {
 
     #[test]
     fn an_absent_tensor_is_an_error() {
-        let got = weights(0).get(Shape::from(2), "x.missing.weight", Init::Const(0.0), DType::F32, &Device::Cpu);
+        let got = weights(0).get(
+            Shape::from(2),
+            "x.missing.weight",
+            Init::Const(0.0),
+            DType::F32,
+            &Device::Cpu,
+        );
         assert!(got.is_err());
     }
 }

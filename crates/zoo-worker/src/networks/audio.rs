@@ -6,8 +6,12 @@ use candle_transformers::models::{dac, encodec, snac, whisper};
 use super::Network;
 use crate::context::{Context, Outputs};
 
-pub(super) const NETWORKS: &[Network] =
-    &[("whisper", whisper), ("encodec", encodec), ("snac", snac), ("dac", dac)];
+pub(super) const NETWORKS: &[Network] = &[
+    ("whisper", whisper),
+    ("encodec", encodec),
+    ("snac", snac),
+    ("dac", dac),
+];
 
 /// The encoder's states, then the decoder's logits for the first tokens.
 fn whisper(context: &Context) -> Result<Outputs> {
@@ -18,7 +22,10 @@ fn whisper(context: &Context) -> Result<Outputs> {
     let ids = context.ids("tokens", 4, vocabulary)?;
     let decoded = model.decoder.forward(&ids, &states, true)?;
     let logits = model.decoder.final_linear(&decoded)?;
-    Ok(vec![("encoder".to_owned(), states), ("logits".to_owned(), logits)])
+    Ok(vec![
+        ("encoder".to_owned(), states),
+        ("logits".to_owned(), logits),
+    ])
 }
 
 /// The codes of a sound, and the sound of codes that do not depend on them.
@@ -27,9 +34,14 @@ fn encodec(context: &Context) -> Result<Outputs> {
     let model = encodec::Model::new(&config, context.vb())?;
     let codes = model.encode(&context.floats()?)?;
     let (books, frames) = (codes.dim(1)?, codes.dim(2)?);
-    let chosen = context.ids("codes", books * frames, config.codebook_size)?.reshape((1, books, frames))?;
+    let chosen = context
+        .ids("codes", books * frames, config.codebook_size)?
+        .reshape((1, books, frames))?;
     let sound = model.decode(&chosen)?;
-    Ok(vec![("codes".to_owned(), codes.to_dtype(DType::U32)?), ("sound".to_owned(), sound)])
+    Ok(vec![
+        ("codes".to_owned(), codes.to_dtype(DType::U32)?),
+        ("sound".to_owned(), sound),
+    ])
 }
 
 fn snac(context: &Context) -> Result<Outputs> {
@@ -60,6 +72,8 @@ fn dac(context: &Context) -> Result<Outputs> {
     };
     let model = dac::Model::new(&config, context.vb())?;
     let (books, frames) = (config.num_codebooks, context.length());
-    let codes = context.ids("codes", books * frames, config.codebook_size)?.reshape((1, books, frames))?;
+    let codes = context
+        .ids("codes", books * frames, config.codebook_size)?
+        .reshape((1, books, frames))?;
     Ok(context.once(model.decode_codes(&codes)?))
 }

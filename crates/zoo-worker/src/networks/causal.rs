@@ -2,9 +2,9 @@
 
 use candle_core::{Result, Tensor};
 use candle_transformers::models::{
-    bigcode, deepseek2, falcon, gemma, gemma2, gemma3, glm4_new, granite, helium, llama, mamba, mamba2, mistral,
-    mixtral, olmo, olmo2, phi, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe, recurrent_gemma, rwkv_v5, rwkv_v6, stable_lm,
-    starcoder2,
+    bigcode, deepseek2, falcon, gemma, gemma2, gemma3, glm4_new, granite, helium, llama, mamba, mamba2,
+    mistral, mixtral, olmo, olmo2, phi, phi3, qwen2, qwen2_moe, qwen3, qwen3_moe, recurrent_gemma, rwkv_v5,
+    rwkv_v6, stable_lm, starcoder2,
 };
 
 use super::Network;
@@ -102,10 +102,7 @@ fn bigcode(context: &Context) -> Result<Outputs> {
 }
 
 /// One token at a time: these networks have a state and no prefill.
-fn stepwise(
-    context: &Context,
-    mut step: impl FnMut(&Tensor) -> Result<Tensor>,
-) -> Result<Outputs> {
+fn stepwise(context: &Context, mut step: impl FnMut(&Tensor) -> Result<Tensor>) -> Result<Outputs> {
     context.generate(|ids, _| {
         let mut last = None;
         for at in 0..ids.dim(1)? {

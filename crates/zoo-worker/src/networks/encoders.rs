@@ -27,7 +27,9 @@ fn tokens(context: &Context) -> Result<Tensor> {
 /// A mask of u32 that keeps every token but the last.
 fn mask(context: &Context) -> Result<Tensor> {
     let length = context.length();
-    let kept: Vec<u32> = (0..length).map(|at| u32::from(at + 1 < length || length == 1)).collect();
+    let kept: Vec<u32> = (0..length)
+        .map(|at| u32::from(at + 1 < length || length == 1))
+        .collect();
     Tensor::from_vec(kept, (1, length), context.device())
 }
 
@@ -41,7 +43,9 @@ fn distilbert(context: &Context) -> Result<Outputs> {
     let model = distilbert::DistilBertModel::load(context.vb(), &context.config()?)?;
     // Here a mask says which positions are hidden.
     let length = context.length();
-    let hidden: Vec<u8> = (0..length * length).map(|at| u8::from(at % length > at / length)).collect();
+    let hidden: Vec<u8> = (0..length * length)
+        .map(|at| u8::from(at % length > at / length))
+        .collect();
     let hidden = Tensor::from_vec(hidden, (length, length), context.device())?;
     Ok(context.once(model.forward(&tokens(context)?, &hidden)?))
 }

@@ -67,7 +67,10 @@ struct Tensors<'a> {
 
 impl Tensors<'_> {
     fn add(&mut self, name: String, dims: &[usize], format: GgmlDType) -> Result<()> {
-        let floats = self.context.weights().tensor(&name, dims, DType::F32, &Device::Cpu)?;
+        let floats = self
+            .context
+            .weights()
+            .tensor(&name, dims, DType::F32, &Device::Cpu)?;
         self.all.push((name, QTensor::quantize(&floats, format)?));
         Ok(())
     }
@@ -101,14 +104,20 @@ fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
         let of = |part: &str| format!("blk.{layer}.{part}");
         let rows = [("q", heads * head), ("k", cached * head), ("v", cached * head)];
         if name == "phi3" {
-            tensors.matrix(of("attn_qkv.weight"), rows.iter().map(|(_, rows)| rows).sum(), width)?;
+            tensors.matrix(
+                of("attn_qkv.weight"),
+                rows.iter().map(|(_, rows)| rows).sum(),
+                width,
+            )?;
             tensors.matrix(of("ffn_up.weight"), 2 * inner, width)?;
         } else {
             for (which, rows) in rows {
                 tensors.matrix(of(&format!("attn_{which}.weight")), rows, width)?;
                 match name {
                     "qwen2" => tensors.vector(of(&format!("attn_{which}.bias")), rows)?,
-                    "qwen3" if which != "v" => tensors.vector(of(&format!("attn_{which}_norm.weight")), head)?,
+                    "qwen3" if which != "v" => {
+                        tensors.vector(of(&format!("attn_{which}_norm.weight")), head)?
+                    }
                     _ => {}
                 }
             }
@@ -135,9 +144,16 @@ fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
     ];
     let metadata = metadata.map(|(field, value)| (format!("{name}.{field}"), value));
     let kind = Value::String(name.to_owned());
-    let mut fields: Vec<(&str, &Value)> = metadata.iter().map(|(field, value)| (field.as_str(), value)).collect();
+    let mut fields: Vec<(&str, &Value)> = metadata
+        .iter()
+        .map(|(field, value)| (field.as_str(), value))
+        .collect();
     fields.push(("general.architecture", &kind));
-    let all: Vec<_> = tensors.all.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let all: Vec<_> = tensors
+        .all
+        .iter()
+        .map(|(name, tensor)| (name.as_str(), tensor))
+        .collect();
     let mut file = Cursor::new(vec![]);
     gguf_file::write(&mut file, &fields, &all)?;
     file.set_position(0);

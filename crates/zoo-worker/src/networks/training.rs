@@ -6,7 +6,11 @@ use candle_nn::{AdamW, Linear, Optimizer, ParamsAdamW, SGD, loss, ops};
 use super::Network;
 use crate::context::{Context, Outputs};
 
-pub(super) const NETWORKS: &[Network] = &[("train_mlp", mlp), ("train_cnn", cnn), ("train_attention", attention)];
+pub(super) const NETWORKS: &[Network] = &[
+    ("train_mlp", mlp),
+    ("train_cnn", cnn),
+    ("train_attention", attention),
+];
 
 /// Classes of the task.
 const CLASSES: usize = 4;
@@ -25,7 +29,9 @@ impl<'a> Learner<'a> {
 
     fn var(&mut self, name: &str, dims: &[usize]) -> Result<Tensor> {
         let context = self.context;
-        let first = context.weights().tensor(name, dims, context.dtype(), context.device())?;
+        let first = context
+            .weights()
+            .tensor(name, dims, context.dtype(), context.device())?;
         let var = Var::from_tensor(&first)?;
         let tensor = var.as_tensor().clone();
         self.weights.push((name.to_owned(), var));
@@ -98,7 +104,9 @@ fn mlp(context: &Context) -> Result<Outputs> {
     let first = learner.linear("first", width, inner)?;
     let second = learner.linear("second", inner, inner)?;
     let last = learner.linear("last", inner, CLASSES)?;
-    learner.learn(16, |x| last.forward(&second.forward(&first.forward(x)?.relu()?)?.gelu()?))
+    learner.learn(16, |x| {
+        last.forward(&second.forward(&first.forward(x)?.relu()?)?.gelu()?)
+    })
 }
 
 /// Two convolutions, a pool and a batch normalization by the batch's own statistics.
@@ -110,15 +118,22 @@ fn cnn(context: &Context) -> Result<Outputs> {
     let mut learner = Learner::new(context);
     let first = learner.var("first.weight", &[channels, depth, 3, 3])?;
     let second = learner.var("second.weight", &[channels, channels, 3, 3])?;
-    let scale = learner.var("norm.weight", &[channels])?.reshape((1, channels, 1, 1))?;
-    let shift = learner.var("norm.bias", &[channels])?.reshape((1, channels, 1, 1))?;
+    let scale = learner
+        .var("norm.weight", &[channels])?
+        .reshape((1, channels, 1, 1))?;
+    let shift = learner
+        .var("norm.bias", &[channels])?
+        .reshape((1, channels, 1, 1))?;
     let last = learner.linear("last", channels * (height / 2) * (width / 2), CLASSES)?;
     learner.learn(4, |x| {
         let x = x.conv2d(&first, 1, 1, 1, 1)?;
         let mean = x.mean_keepdim((0, 2, 3))?;
         let x = x.broadcast_sub(&mean)?;
         let spread = (x.sqr()?.mean_keepdim((0, 2, 3))? + 1e-5)?.sqrt()?;
-        let x = x.broadcast_div(&spread)?.broadcast_mul(&scale)?.broadcast_add(&shift)?;
+        let x = x
+            .broadcast_div(&spread)?
+            .broadcast_mul(&scale)?
+            .broadcast_add(&shift)?;
         let x = x.relu()?.avg_pool2d(2)?.conv2d(&second, 1, 1, 1, 1)?.relu()?;
         last.forward(&x.flatten_from(1)?)
     })

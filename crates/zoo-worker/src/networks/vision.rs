@@ -60,8 +60,14 @@ fn vit(context: &Context) -> Result<Outputs> {
 
 fn clip(context: &Context) -> Result<Outputs> {
     let width = context.number("embed_dim")?;
-    let (layers, heads) = (context.number("num_hidden_layers")?, context.number("num_attention_heads")?);
-    let (inner, vocabulary) = (context.number("intermediate_size")?, context.number("vocab_size")?);
+    let (layers, heads) = (
+        context.number("num_hidden_layers")?,
+        context.number("num_attention_heads")?,
+    );
+    let (inner, vocabulary) = (
+        context.number("intermediate_size")?,
+        context.number("vocab_size")?,
+    );
     let text_config = clip::text_model::ClipTextConfig {
         vocab_size: vocabulary,
         embed_dim: width,
@@ -99,7 +105,11 @@ fn clip(context: &Context) -> Result<Outputs> {
 fn siglip(context: &Context) -> Result<Outputs> {
     let config: siglip::Config = context.config()?;
     let model = siglip::Model::new(&config, context.vb())?;
-    let ids = context.ids("tokens", config.text_config.max_position_embeddings, config.text_config.vocab_size)?;
+    let ids = context.ids(
+        "tokens",
+        config.text_config.max_position_embeddings,
+        config.text_config.vocab_size,
+    )?;
     let (text, image) = model.forward(&context.floats()?, &ids)?;
     Ok(vec![("text".to_owned(), text), ("image".to_owned(), image)])
 }
