@@ -13,7 +13,7 @@ use candle_transformers::models::{quantized_llama, quantized_phi3, quantized_qwe
 use zoo_protocol::Dtype;
 
 use super::Network;
-use crate::context::{Context, Outputs};
+use crate::context::Context;
 
 pub(super) const NETWORKS: &[Network] = &[
     ("gguf_llama", |context| {
