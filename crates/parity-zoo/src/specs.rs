@@ -101,3 +101,60 @@ pub fn select(models: Vec<ModelSpec>, names: &[String], dtypes: &[Dtype]) -> Res
     }
     Ok(kept)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours() -> Vec<ModelSpec> {
+        load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../model-specs")).unwrap()
+    }
+
+    #[test]
+    fn the_specs_can_be_read_and_are_many() {
+        let models = ours();
+        let networks: std::collections::BTreeSet<_> =
+            models.iter().map(|model| model.architecture.as_str()).collect();
+        let configurations: usize = models.iter().map(|model| model.dtypes.len()).sum();
+        assert!(networks.len() >= 40, "{} networks", networks.len());
+        assert!(configurations >= 60, "{configurations} configurations");
+    }
+
+    #[test]
+    fn a_model_and_a_dtype_are_selected_and_what_there_is_not_is_an_error() {
+        let chosen = select(ours(), &["llama".to_owned()], &[Dtype::F16]).unwrap();
+        assert_eq!((chosen.len(), &chosen[0].dtypes[..]), (1, &[Dtype::F16][..]));
+        assert!(matches!(
+            select(ours(), &["lama".to_owned()], &[]),
+            Err(Error::Unknown { .. })
+        ));
+        let none = select(ours(), &["llama".to_owned()], &[Dtype::Q4K]);
+        assert!(matches!(none, Err(Error::Nothing(_))));
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_is_an_error_that_names_it() {
+        let wrong = [
+            (
+                "no_dtypes",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\ndtypes = []",
+            ),
+            (
+                "no_input",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = []",
+            ),
+            (
+                "unknown_field",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nlimit = 1",
+            ),
+        ];
+        for (name, text) in wrong {
+            let dir = std::env::temp_dir().join(format!("parity-zoo-{name}-{}", std::process::id()));
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("x.toml"), text).unwrap();
+            let error = load(&dir).unwrap_err().to_string();
+            fs::remove_dir_all(&dir).unwrap();
+            assert!(error.contains("x.toml"), "{error}");
+        }
+    }
+}
