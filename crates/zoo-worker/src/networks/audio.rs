@@ -1,17 +1,12 @@
 //! Speech recognition and audio codecs.
 
 use candle_core::{DType, IndexOp as _, Result};
-use candle_transformers::models::{dac, encodec, snac, whisper};
+use candle_transformers::models::{encodec, snac, whisper};
 
 use super::Network;
 use crate::context::{Context, Outputs};
 
-pub(super) const NETWORKS: &[Network] = &[
-    ("whisper", whisper),
-    ("encodec", encodec),
-    ("snac", snac),
-    ("dac", dac),
-];
+pub(super) const NETWORKS: &[Network] = &[("whisper", whisper), ("encodec", encodec), ("snac", snac)];
 
 /// The encoder's states, then the decoder's logits for the first tokens.
 fn whisper(context: &Context) -> Result<Outputs> {
@@ -58,22 +53,4 @@ fn snac(context: &Context) -> Result<Outputs> {
     let chosen: Vec<_> = chosen.iter().collect();
     outputs.push(("sound".to_owned(), model.decode(&chosen)?.i(0)?));
     Ok(outputs)
-}
-
-/// The decoder alone: candle has no quantizer for dac's encoder.
-fn dac(context: &Context) -> Result<Outputs> {
-    let config = dac::Config {
-        num_codebooks: context.number("num_codebooks")?,
-        model_bitrate: 8,
-        codebook_size: context.number("codebook_size")?,
-        latent_dim: context.number("latent_dim")?,
-        frame_rate: 86,
-        sampling_rate: 44_100,
-    };
-    let model = dac::Model::new(&config, context.vb())?;
-    let (books, frames) = (config.num_codebooks, context.length());
-    let codes = context
-        .ids("codes", books * frames, config.codebook_size)?
-        .reshape((1, books, frames))?;
-    Ok(context.once(model.decode_codes(&codes)?))
 }

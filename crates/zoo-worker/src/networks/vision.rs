@@ -1,8 +1,8 @@
 //! Networks that see an image.
 
-use candle_core::{Module as _, ModuleT as _, Result};
+use candle_core::{Module as _, Result};
 use candle_transformers::models::{
-    beit, clip, convmixer, convnext, dinov2, efficientnet, mobileone, repvgg, resnet, segformer, siglip, vit,
+    beit, clip, convnext, dinov2, efficientnet, mobileone, repvgg, resnet, segformer, siglip, vit,
 };
 
 use super::Network;
@@ -26,7 +26,6 @@ pub(super) const NETWORKS: &[Network] = &[
     ("dinov2", dinov2),
     ("segformer", segformer),
     sized!("convnext_atto", convnext::convnext, convnext::Config::atto()),
-    sized!("convnext_tiny", convnext::convnext, convnext::Config::tiny()),
     sized!("repvgg_a0", repvgg::repvgg, repvgg::Config::a0()),
     sized!("mobileone_s0", mobileone::mobileone, mobileone::Config::s0()),
     ("resnet18", |context| {
@@ -41,10 +40,6 @@ pub(super) const NETWORKS: &[Network] = &[
         let blocks = efficientnet::MBConvConfig::b0();
         let model = efficientnet::EfficientNet::new(context.vb(), blocks, classes(context))?;
         Ok(context.once(model.forward(&context.floats()?)?))
-    }),
-    ("convmixer_1024_20", |context| {
-        let model = convmixer::c1024_20(classes(context), context.vb())?;
-        Ok(context.once(model.forward_t(&context.floats()?, false)?))
     }),
 ];
 
