@@ -132,7 +132,14 @@ pub(crate) fn answer(
             Kind::Norm,
             operands,
             &mut out,
-            &|inputs: &[CpuStorage], _| Ok(host(inputs)?.0),
+            &|inputs: &[CpuStorage], pass| match host(inputs) {
+                // candle-nn's norms have no f64 on the CPU: their f32 stands for it.
+                Err(_) if pass != Pass::Narrow => {
+                    let inputs: Vec<CpuStorage> = inputs.iter().map(single).collect();
+                    widen(&host(&inputs)?.0)
+                }
+                result => Ok(result?.0),
+            },
         )?;
     }
     Ok(Some((out, shape)))
@@ -258,6 +265,14 @@ fn widen(host: &CpuStorage) -> Result<CpuStorage> {
         return Ok(host.clone());
     }
     Ok(CpuStorage::F64(floats(host)))
+}
+
+/// f64 as f32; everything else as it is.
+fn single(host: &CpuStorage) -> CpuStorage {
+    match host {
+        CpuStorage::F64(values) => CpuStorage::F32(values.iter().map(|value| *value as f32).collect()),
+        other => other.clone(),
+    }
 }
 
 fn absolute(host: &CpuStorage) -> CpuStorage {
