@@ -143,7 +143,7 @@ enum Came {
 struct Bounds {
     reference: Box<Answer>,
     words: String,
-    cpu: Vec<Box<Answer>>,
+    cpu: Vec<Answer>,
 }
 
 impl Unit<'_> {
@@ -188,7 +188,7 @@ impl Unit<'_> {
         let mut cpu = vec![];
         for (nudge, came) in came.into_iter().enumerate() {
             match came {
-                Came::Answer(answer) => cpu.push(answer),
+                Came::Answer(answer) => cpu.push(*answer),
                 Came::Nothing(_, why) if nudge == 0 => return Err(why),
                 Came::Nothing(..) => {}
             }
@@ -303,7 +303,7 @@ impl Unit<'_> {
             }
             None => return result,
         };
-        let cpu: Vec<&Answer> = bounds.cpu.iter().map(|answer| &**answer).collect();
+        let cpu: Vec<&Answer> = bounds.cpu.iter().collect();
         let runs = Runs {
             reference: &bounds.reference,
             cpu: &cpu,
