@@ -1,5 +1,10 @@
 //! Small networks on the software GPU, judged as `parity model` judges them; and faults that must be noticed and named.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
 use std::{fs, path::Path, time::Duration};
 
 use kernel_build::Target;
