@@ -51,6 +51,12 @@ pub(crate) enum Command {
     Headroom(HeadroomArgs),
     /// Show how score, errors and times of every family went over stored runs.
     Trend(TrendArgs),
+    /// Run whole networks of candle-transformers, and hold them against the CPU in wider precision.
+    ///
+    /// The limit of each result is derived: a multiple of the distance that the CPU's own runs in the dtype under test have from
+    /// the CPU's run in wider precision. A model whose own runs part by more is chaotic, and nothing is said of the device.
+    #[command(after_long_help = Exit::help())]
+    Model(ModelArgs),
     /// Put the records of all shards of one plan together.
     #[command(after_long_help = Exit::help())]
     Merge(MergeArgs),
@@ -193,6 +199,57 @@ pub(crate) struct RunArgs {
     pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// The models, by name.
+    #[arg(value_name = "MODEL", required_unless_present_any = ["all", "list"], conflicts_with = "all")]
+    pub(crate) models: Vec<String>,
+    /// Every model of the specs.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// List the selected models and run none.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Watch every op of one model in its first selected dtype, name the first whose error exceeds its limit for the inputs
+    /// that it got, and show how the error grows.
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) bisect: bool,
+    /// Backends to run, e.g. `rocm:gfx1100,rocm:gfx942`.
+    #[arg(long, value_name = "LIST", default_value = Backend::DEFAULT.name())]
+    pub(crate) backend: Vec<String>,
+    /// Dtypes of weights, e.g. `f32,q4_0` [default: all that a model has].
+    #[arg(long, alias = "dtype", value_name = "LIST", value_delimiter = ',')]
+    pub(crate) dtypes: Vec<String>,
+    /// Seed that weights and inputs derive from.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Seconds one model may take on one backend.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0)]
+    pub(crate) timeout: f64,
+    /// Models in flight at once [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Directory of specs [default: the nearest model-specs/ above the working directory, or above the binary].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) spec_dir: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ModelFormat::Text)]
+    pub(crate) format: ModelFormat,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelFormat {
+    /// A table.
+    Text,
+    /// The record, which can be stored and rendered again.
+    Json,
+    /// A page.
+    Markdown,
 }
 
 #[derive(Debug, Args)]

@@ -13,6 +13,7 @@ mod headroom;
 mod list;
 mod man;
 mod merge;
+mod model;
 mod report;
 mod run;
 mod schema;
@@ -82,6 +83,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Trend(args) => trend::trend(&args),
         Command::Headroom(args) => headroom::headroom(&args),
         Command::Merge(args) => merge::merge(&args),
+        Command::Model(args) => model::model(args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::List(args) => list::list(args),
         Command::Report(args) => report::report(args),

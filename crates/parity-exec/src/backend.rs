@@ -405,6 +405,11 @@ impl From<Error> for NoResult {
 }
 
 impl CandleRunner {
+    /// The open device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
     fn new(device: Device, info: BackendInfo) -> CandleRunner {
         CandleRunner {
             device,

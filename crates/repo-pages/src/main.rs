@@ -29,6 +29,8 @@ use rocm_env::{Driver, Libraries, names};
 /// The run that the pages are of, and one with models of AMD's libraries, whose figures are listed apart.
 const RECORD: &str = "reports/run.json.gz";
 const MODELS: &str = "reports/models.json.gz";
+/// A run of `parity model --all --format json`.
+const ZOO: &str = "reports/models-zoo.json";
 /// What the ci tier executed of kernels, and on which cards.
 const COVERAGE: &str = "reports/kernel-coverage.json.gz";
 const CARDS: &str = "rocm:gfx1100,rocm:gfx942,rocm:gfx90a";
@@ -98,6 +100,14 @@ fn make(mode: Mode) -> Result<ExitCode> {
         name: "index.html",
         text: html::render(&record).map_err(unrendered)?,
     });
+    let zoo = root.join(ZOO);
+    if zoo.exists() {
+        let record = parity_zoo::read(&zoo).map_err(|error| error.to_string())?;
+        all.push(Page {
+            name: "models-zoo.md",
+            text: parity_zoo::markdown(&record),
+        });
+    }
     let folder = root.join("reports");
     let mut stale = vec![];
     for page in &all {

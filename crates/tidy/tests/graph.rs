@@ -80,6 +80,24 @@ fn the_judge_links_no_backend() {
 #[test]
 fn the_judged_process_has_no_judge() {
     never_knows("parity-exec", &["parity-oracle", "parity-report"]);
+    never_knows("zoo-worker", &["parity-oracle", "parity-report", "parity-zoo"]);
+}
+
+#[test]
+fn the_judge_of_models_links_no_backend() {
+    never_knows(
+        "parity-zoo",
+        &[
+            &CANDLE[..],
+            &["candle-transformers", "parity-exec", "rocm-backend", "gfx-emu"],
+        ]
+        .concat(),
+    );
+}
+
+#[test]
+fn networks_are_compiled_for_their_worker_alone() {
+    never_knows("parity-cli", &["candle-transformers", "zoo-worker"]);
 }
 
 #[test]
@@ -145,7 +163,8 @@ fn only_the_executor_names_candle() {
         .filter(|(_, deps)| CANDLE.iter().any(|c| deps.contains(*c)))
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(ours, ["parity-exec"]);
+    // The worker of `parity model` builds networks, which no other crate names.
+    assert_eq!(ours, ["parity-exec", "zoo-worker"]);
 }
 
 #[test]

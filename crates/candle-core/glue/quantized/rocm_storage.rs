@@ -9,6 +9,7 @@ use rocm_backend::environment::{ACTIVATIONS, Activations};
 use rocm_backend::{DType, DynBuffer, GgmlType as Format, ViewMut, ops};
 
 use super::{GgmlDType, QStorage};
+use crate::rocm::watch::{self, Kind, Pass};
 use crate::{CpuStorage, Layout, Result, RocmDevice, RocmStorage, Shape, backend::BackendStorage as _};
 
 /// Blocks of one format on a ROCm device.
@@ -184,17 +185,64 @@ impl QRocmStorage {
         }
         // The weights are transposed: n comes first.
         let (n, k) = self_shape.dims2()?;
-        let out = match ACTIVATIONS.get().map_err(rocm_backend::Error::from)? {
-            Activations::Cpu => self.product_as_cpu((n, k), storage, layout)?,
-            Activations::Cuda => {
-                let x = storage.view(layout);
-                self.storage(ops::qmatmul(format(self.dtype), &self.blocks, (n, k), x)?)
-            }
-        };
+        let activations = ACTIVATIONS.get().map_err(rocm_backend::Error::from)?;
+        let out = watch::op(
+            "qmatmul",
+            Kind::Sum,
+            &[(storage, layout)],
+            || match activations {
+                Activations::Cpu => self.product_as_cpu((n, k), storage, layout),
+                Activations::Cuda => {
+                    let x = storage.view(layout);
+                    Ok(self.storage(ops::qmatmul(format(self.dtype), &self.blocks, (n, k), x)?))
+                }
+            },
+            |x, pass| self.product_on_host((n, k), &x[0], layout, pass),
+        )?;
         let mut dims = layout.dims().to_vec();
         dims.pop();
         dims.push(n);
         Ok((out, Shape::from(dims)))
+    }
+
+    /// The product as the CPU computes it with these blocks, or in f64 with the numbers that they stand for.
+    fn product_on_host(
+        &self,
+        (n, k): (usize, usize),
+        x: &CpuStorage,
+        layout: &Layout,
+        pass: Pass,
+    ) -> Result<CpuStorage> {
+        let rows = layout.shape().elem_count() / k.max(1);
+        let Some((from, to)) = layout.contiguous_offsets() else {
+            crate::bail!("input tensor is not contiguous {layout:?}")
+        };
+        let QStorage::Cpu(blocks) =
+            QStorage::from_data(self.data()?.into(), &crate::Device::Cpu, self.dtype)?
+        else {
+            crate::bail!("blocks of the host are elsewhere")
+        };
+        match x {
+            CpuStorage::F32(x) if pass == Pass::Narrow => {
+                let mut out = vec![0f32; rows * n];
+                blocks.matmul_t((rows, k, n), &x[from..to], &mut out)?;
+                Ok(CpuStorage::F32(out))
+            }
+            CpuStorage::F64(_) => {
+                let CpuStorage::F32(weights) = blocks.dequantize(n * k)? else {
+                    crate::bail!("blocks stand for f32")
+                };
+                let number = |weight: &f32| match pass {
+                    Pass::Magnitude => f64::from(weight.abs()),
+                    Pass::Narrow | Pass::Wide | Pass::Program => f64::from(*weight),
+                };
+                let weights = CpuStorage::F64(weights.iter().map(number).collect());
+                let own = Layout::new(Shape::from((rows, k)), vec![k, 1], from);
+                let transposed = Layout::new(Shape::from((k, n)), vec![1, k], 0);
+                x.matmul(&weights, (1, rows, n, k), &own, &transposed)
+            }
+            other => crate::bail!("the CPU has no product of blocks with {:?}", other.dtype()),
+        }
     }
 
     /// The product with activations that the CPU has rounded as for its own: each row by itself, so that none depends on how

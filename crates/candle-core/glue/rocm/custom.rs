@@ -9,7 +9,7 @@
 
 use rocm_backend::ops::{self, Unary};
 
-use super::{RocmStorage, probe};
+use super::{RocmStorage, probe, watch};
 use crate::{
     CpuStorage, CustomOp1, CustomOp2, CustomOp3, DType, Layout, Result, Shape, backend::BackendStorage as _,
     bail,
@@ -22,6 +22,15 @@ type Operand<'a> = (&'a RocmStorage, &'a Layout);
 
 /// Runs `op` if it is one of ours.
 pub(crate) fn op1<C: CustomOp1 + ?Sized>(op: &C, x: &RocmStorage, layout: &Layout) -> Answer {
+    watch::answer(
+        op.name(),
+        &[(x, layout)],
+        || kernel1(op, x, layout),
+        |host| op.cpu_fwd(&host[0], layout),
+    )
+}
+
+fn kernel1<C: CustomOp1 + ?Sized>(op: &C, x: &RocmStorage, layout: &Layout) -> Answer {
     let out = match std::any::type_name::<C>() {
         "candle_nn::ops::Sigmoid" => ops::unary(Unary::Sigmoid, x.view(layout))?,
         "candle_nn::ops::SoftmaxLastDim" => {
@@ -39,6 +48,15 @@ pub(crate) fn op1<C: CustomOp1 + ?Sized>(op: &C, x: &RocmStorage, layout: &Layou
 
 /// Runs `op` if it is one of ours.
 pub(crate) fn op2<C: CustomOp2 + ?Sized>(op: &C, x: Operand<'_>, alpha: Operand<'_>) -> Answer {
+    watch::answer(
+        op.name(),
+        &[x, alpha],
+        || kernel2(op, x, alpha),
+        |host| op.cpu_fwd(&host[0], x.1, &host[1], alpha.1),
+    )
+}
+
+fn kernel2<C: CustomOp2 + ?Sized>(op: &C, x: Operand<'_>, alpha: Operand<'_>) -> Answer {
     if std::any::type_name::<C>() != "candle_nn::ops::RmsNorm" {
         return Ok(None);
     }
@@ -61,6 +79,15 @@ pub(crate) fn op3<C: CustomOp3 + ?Sized>(
     second: Operand<'_>,
     third: Operand<'_>,
 ) -> Answer {
+    watch::answer(
+        op.name(),
+        &[x, second, third],
+        || kernel3(op, x, second, third),
+        |host| op.cpu_fwd(&host[0], x.1, &host[1], second.1, &host[2], third.1),
+    )
+}
+
+fn kernel3<C: CustomOp3 + ?Sized>(op: &C, x: Operand<'_>, second: Operand<'_>, third: Operand<'_>) -> Answer {
     let run = match std::any::type_name::<C>() {
         "candle_nn::ops::LayerNorm" => return layer_norm(op, x, second, third),
         "candle_nn::rotary_emb::RotaryEmb" => ops::rope,

@@ -14,6 +14,7 @@ mod fused;
 mod moe;
 mod probe;
 mod storage;
+pub(crate) mod watch;
 
 pub use device::RocmDevice;
 pub use error::RocmError;
@@ -22,6 +23,7 @@ pub use fallback::{fallbacks, reset_fallbacks};
 pub use fused::{fused1, fused2, fused3};
 pub use moe::{moe_gemm, moe_gemm_gguf};
 pub use storage::RocmStorage;
+pub use watch::{Watched, take_watched, watch_ops};
 
 /// Whether [`crate::Device::rocm_if_available`] gives a ROCm device: an AMD GPU is there, or `ROCM_DRIVER=soft` asks for
 /// the software one. A program that can do without a GPU is better off on the CPU than on an unwished emulator.

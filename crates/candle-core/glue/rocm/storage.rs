@@ -1,13 +1,16 @@
 //! [`RocmStorage`]: a candle tensor's elements on a ROCm device, and the ops on them.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use rocm_backend::{
     DynBuffer, View, ViewMut,
     ops::{self, Bilinear, Binary, Compare, Reduce, Unary, UnaryParam, Window},
 };
 
-use super::{RocmDevice, RocmError, dtype};
+use super::{
+    RocmDevice, RocmError, dtype,
+    watch::{self, Kind, Pass},
+};
 use crate::{
     CpuStorage, DType, Error, Layout, Result,
     backend::BackendStorage as _,
@@ -20,11 +23,26 @@ use crate::{
 pub struct RocmStorage {
     buffer: DynBuffer,
     device: RocmDevice,
+    /// What the elements are in the program computed in f64, where ops are watched.
+    program: Option<Arc<CpuStorage>>,
 }
 
 impl RocmStorage {
     pub(crate) fn new(buffer: DynBuffer, device: RocmDevice) -> RocmStorage {
-        RocmStorage { buffer, device }
+        RocmStorage {
+            buffer,
+            device,
+            program: None,
+        }
+    }
+
+    /// What [`watch`] kept here.
+    pub(super) fn program(&self) -> Option<&CpuStorage> {
+        self.program.as_deref()
+    }
+
+    pub(super) fn set_program(&mut self, program: Option<Arc<CpuStorage>>) {
+        self.program = program;
     }
 
     /// The device memory itself, for kernels that candle does not know.
@@ -87,7 +105,9 @@ impl crate::backend::BackendStorage for RocmStorage {
     type Device = RocmDevice;
 
     fn try_clone(&self, _: &Layout) -> Result<Self> {
-        Ok(self.beside(self.buffer.try_clone()?))
+        let mut copy = self.beside(self.buffer.try_clone()?);
+        copy.program.clone_from(&self.program);
+        Ok(copy)
     }
 
     fn dtype(&self) -> DType {
@@ -103,19 +123,37 @@ impl crate::backend::BackendStorage for RocmStorage {
     }
 
     fn affine(&self, layout: &Layout, mul: f64, add: f64) -> Result<Self> {
-        Ok(self.beside(ops::affine(self.view(layout), mul, add)?))
+        watch::op(
+            "affine",
+            Kind::Norm,
+            &[(self, layout)],
+            || Ok(self.beside(ops::affine(self.view(layout), mul, add)?)),
+            |x, _| x[0].affine(layout, mul, add),
+        )
     }
 
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self> {
-        Ok(self.beside(ops::unary_param(UnaryParam::Powf, exponent, self.view(layout))?))
+        watch::op(
+            "powf",
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::unary_param(UnaryParam::Powf, exponent, self.view(layout))?)),
+            |x, _| x[0].powf(layout, exponent),
+        )
     }
 
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
-        Ok(self.beside(ops::unary_param(UnaryParam::Elu, alpha, self.view(layout))?))
+        watch::op(
+            "elu",
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::unary_param(UnaryParam::Elu, alpha, self.view(layout))?)),
+            |x, _| x[0].elu(layout, alpha),
+        )
     }
 
     fn cmp(&self, op: CmpOp, rhs: &Self, layout: &Layout, rhs_layout: &Layout) -> Result<Self> {
-        let op = match op {
+        let compare = match op {
             CmpOp::Eq => Compare::Eq,
             CmpOp::Ne => Compare::Ne,
             CmpOp::Le => Compare::Le,
@@ -123,7 +161,13 @@ impl crate::backend::BackendStorage for RocmStorage {
             CmpOp::Lt => Compare::Lt,
             CmpOp::Gt => Compare::Gt,
         };
-        Ok(self.beside(ops::compare(op, self.view(layout), rhs.view(rhs_layout))?))
+        watch::op(
+            "cmp",
+            Kind::Plain,
+            &[(self, layout), (rhs, rhs_layout)],
+            || Ok(self.beside(ops::compare(compare, self.view(layout), rhs.view(rhs_layout))?)),
+            |x, _| x[0].cmp(op, &x[1], layout, rhs_layout),
+        )
     }
 
     fn reduce_op(&self, op: ReduceOp, layout: &Layout, dims: &[usize]) -> Result<Self> {
@@ -141,21 +185,45 @@ impl crate::backend::BackendStorage for RocmStorage {
             let (op, dims) = (op.name(), dims.to_vec());
             return Err(Error::OnlySingleDimension { op, dims }.bt());
         }
-        Ok(self.beside(ops::reduce(reduce, self.view(layout), dims)?))
+        watch::op(
+            op.name(),
+            Kind::Sum,
+            &[(self, layout)],
+            || Ok(self.beside(ops::reduce(reduce, self.view(layout), dims)?)),
+            |x, _| x[0].reduce_op(op, layout, dims),
+        )
     }
 
     fn unary_impl<B: UnaryOpT>(&self, layout: &Layout) -> Result<Self> {
         let op = Unary::from_name(B::KERNEL).ok_or_else(|| self.not_implemented(B::NAME))?;
-        Ok(self.beside(ops::unary(op, self.view(layout))?))
+        watch::op(
+            B::NAME,
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::unary(op, self.view(layout))?)),
+            |x, _| x[0].unary_impl::<B>(layout),
+        )
     }
 
     fn binary_impl<B: BinaryOpT>(&self, rhs: &Self, layout: &Layout, rhs_layout: &Layout) -> Result<Self> {
         let op = Binary::from_name(B::KERNEL).ok_or_else(|| self.not_implemented(B::NAME))?;
-        Ok(self.beside(ops::binary(op, self.view(layout), rhs.view(rhs_layout))?))
+        watch::op(
+            B::NAME,
+            Kind::Norm,
+            &[(self, layout), (rhs, rhs_layout)],
+            || Ok(self.beside(ops::binary(op, self.view(layout), rhs.view(rhs_layout))?)),
+            |x, _| x[0].binary_impl::<B>(&x[1], layout, rhs_layout),
+        )
     }
 
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
-        Ok(self.beside(ops::cast(self.view(layout), dtype::to_backend(dtype)?)?))
+        watch::op(
+            "to_dtype",
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::cast(self.view(layout), dtype::to_backend(dtype)?)?)),
+            |x, pass: Pass| x[0].to_dtype(layout, pass.dtype(dtype)),
+        )
     }
 
     fn where_cond(
@@ -167,21 +235,39 @@ impl crate::backend::BackendStorage for RocmStorage {
         f_layout: &Layout,
     ) -> Result<Self> {
         let (t_view, f_view) = (t.view(t_layout), f.view(f_layout));
-        Ok(self.beside(ops::where_cond(self.view(layout), t_view, f_view)?))
+        watch::op(
+            "where_cond",
+            Kind::Plain,
+            &[(self, layout), (t, t_layout), (f, f_layout)],
+            || Ok(self.beside(ops::where_cond(self.view(layout), t_view, f_view)?)),
+            |x, _| x[0].where_cond(layout, &x[1], t_layout, &x[2], f_layout),
+        )
     }
 
     fn matmul(
         &self,
         rhs: &Self,
-        _bmnk: (usize, usize, usize, usize),
+        bmnk: (usize, usize, usize, usize),
         layout: &Layout,
         rhs_layout: &Layout,
     ) -> Result<Self> {
-        Ok(self.beside(ops::matmul(self.view(layout), rhs.view(rhs_layout))?))
+        watch::op(
+            "matmul",
+            Kind::Sum,
+            &[(self, layout), (rhs, rhs_layout)],
+            || Ok(self.beside(ops::matmul(self.view(layout), rhs.view(rhs_layout))?)),
+            |x, _| x[0].matmul(&x[1], bmnk, layout, rhs_layout),
+        )
     }
 
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
-        Ok(self.beside(ops::gather(self.view(layout), ids.view(ids_layout), dim)?))
+        watch::op(
+            "gather",
+            Kind::Plain,
+            &[(self, layout), (ids, ids_layout)],
+            || Ok(self.beside(ops::gather(self.view(layout), ids.view(ids_layout), dim)?)),
+            |x, _| x[0].gather(layout, &x[1], ids_layout, dim),
+        )
     }
 
     fn scatter_set(
@@ -193,8 +279,16 @@ impl crate::backend::BackendStorage for RocmStorage {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<()> {
-        let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
-        Ok(ops::scatter_set(self.view_mut(layout), ids, src, dim)?)
+        watch::change(
+            "scatter_set",
+            self,
+            &[(ids, ids_layout), (src, src_layout)],
+            |to| {
+                let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
+                Ok(ops::scatter_set(to.view_mut(layout), ids, src, dim)?)
+            },
+            |to, x, _| to.scatter_set(layout, &x[0], ids_layout, &x[1], src_layout, dim),
+        )
     }
 
     fn scatter_add_set(
@@ -206,12 +300,26 @@ impl crate::backend::BackendStorage for RocmStorage {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<()> {
-        let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
-        Ok(ops::scatter_add_set(self.view_mut(layout), ids, src, dim)?)
+        watch::change(
+            "scatter_add_set",
+            self,
+            &[(ids, ids_layout), (src, src_layout)],
+            |to| {
+                let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
+                Ok(ops::scatter_add_set(to.view_mut(layout), ids, src, dim)?)
+            },
+            |to, x, _| to.scatter_add_set(layout, &x[0], ids_layout, &x[1], src_layout, dim),
+        )
     }
 
     fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
-        Ok(self.beside(ops::index_select(self.view(layout), ids.view(ids_layout), dim)?))
+        watch::op(
+            "index_select",
+            Kind::Plain,
+            &[(self, layout), (ids, ids_layout)],
+            || Ok(self.beside(ops::index_select(self.view(layout), ids.view(ids_layout), dim)?)),
+            |x, _| x[0].index_select(&x[1], layout, ids_layout, dim),
+        )
     }
 
     fn index_add(
@@ -223,8 +331,16 @@ impl crate::backend::BackendStorage for RocmStorage {
         src_layout: &Layout,
         dim: usize,
     ) -> Result<Self> {
-        let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
-        Ok(self.beside(ops::index_add(self.view(layout), ids, src, dim)?))
+        watch::op(
+            "index_add",
+            Kind::Sum,
+            &[(self, layout), (ids, ids_layout), (src, src_layout)],
+            || {
+                let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
+                Ok(self.beside(ops::index_add(self.view(layout), ids, src, dim)?))
+            },
+            |x, _| x[0].index_add(layout, &x[1], ids_layout, &x[2], src_layout, dim),
+        )
     }
 
     fn conv1d(
@@ -236,8 +352,19 @@ impl crate::backend::BackendStorage for RocmStorage {
     ) -> Result<Self> {
         // Where groups do not divide the output channels, candle counts fewer of them than it hands over.
         let (input, weights) = ([p.b_size, p.c_in, p.l_in], [p.c_out, p.c_in, p.k_size]);
-        let (x, kernel) = (self.view_as(&input, layout), kernel.view_as(&weights, kernel_layout));
-        Ok(self.beside(ops::conv1d(x, kernel, window(p.stride, p.padding, p.dilation))?))
+        watch::op(
+            "conv1d",
+            Kind::Sum,
+            &[(self, layout), (kernel, kernel_layout)],
+            || {
+                let (x, kernel) = (
+                    self.view_as(&input, layout),
+                    kernel.view_as(&weights, kernel_layout),
+                );
+                Ok(self.beside(ops::conv1d(x, kernel, window(p.stride, p.padding, p.dilation))?))
+            },
+            |x, _| x[0].conv1d(layout, &x[1], kernel_layout, p),
+        )
     }
 
     fn conv_transpose1d(
@@ -247,10 +374,18 @@ impl crate::backend::BackendStorage for RocmStorage {
         kernel_layout: &Layout,
         p: &ParamsConvTranspose1D,
     ) -> Result<Self> {
-        let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
-        let window = window(p.stride, p.padding, p.dilation);
-        let out = ops::conv_transpose1d(x, kernel, window, p.output_padding)?;
-        Ok(self.beside(out))
+        watch::op(
+            "conv_transpose1d",
+            Kind::Sum,
+            &[(self, layout), (kernel, kernel_layout)],
+            || {
+                let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
+                let window = window(p.stride, p.padding, p.dilation);
+                let out = ops::conv_transpose1d(x, kernel, window, p.output_padding)?;
+                Ok(self.beside(out))
+            },
+            |x, _| x[0].conv_transpose1d(layout, &x[1], kernel_layout, p),
+        )
     }
 
     fn conv2d(
@@ -261,12 +396,20 @@ impl crate::backend::BackendStorage for RocmStorage {
         p: &ParamsConv2D,
     ) -> Result<Self> {
         // As in `conv1d`.
-        let (input, weights) = (
-            [p.b_size, p.c_in, p.i_h, p.i_w],
-            [p.c_out, p.c_in, p.k_h, p.k_w],
-        );
-        let (x, kernel) = (self.view_as(&input, layout), kernel.view_as(&weights, kernel_layout));
-        Ok(self.beside(ops::conv2d(x, kernel, window(p.stride, p.padding, p.dilation))?))
+        let (input, weights) = ([p.b_size, p.c_in, p.i_h, p.i_w], [p.c_out, p.c_in, p.k_h, p.k_w]);
+        watch::op(
+            "conv2d",
+            Kind::Sum,
+            &[(self, layout), (kernel, kernel_layout)],
+            || {
+                let (x, kernel) = (
+                    self.view_as(&input, layout),
+                    kernel.view_as(&weights, kernel_layout),
+                );
+                Ok(self.beside(ops::conv2d(x, kernel, window(p.stride, p.padding, p.dilation))?))
+            },
+            |x, _| x[0].conv2d(layout, &x[1], kernel_layout, p),
+        )
     }
 
     fn conv_transpose2d(
@@ -276,26 +419,58 @@ impl crate::backend::BackendStorage for RocmStorage {
         kernel_layout: &Layout,
         p: &ParamsConvTranspose2D,
     ) -> Result<Self> {
-        let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
-        let window = window(p.stride, p.padding, p.dilation);
-        let out = ops::conv_transpose2d(x, kernel, window, p.output_padding)?;
-        Ok(self.beside(out))
+        watch::op(
+            "conv_transpose2d",
+            Kind::Sum,
+            &[(self, layout), (kernel, kernel_layout)],
+            || {
+                let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
+                let window = window(p.stride, p.padding, p.dilation);
+                let out = ops::conv_transpose2d(x, kernel, window, p.output_padding)?;
+                Ok(self.beside(out))
+            },
+            |x, _| x[0].conv_transpose2d(layout, &x[1], kernel_layout, p),
+        )
     }
 
     fn avg_pool2d(&self, layout: &Layout, kernel: (usize, usize), stride: (usize, usize)) -> Result<Self> {
-        Ok(self.beside(ops::avg_pool2d(self.view(layout), kernel, stride)?))
+        watch::op(
+            "avg_pool2d",
+            Kind::Sum,
+            &[(self, layout)],
+            || Ok(self.beside(ops::avg_pool2d(self.view(layout), kernel, stride)?)),
+            |x, _| x[0].avg_pool2d(layout, kernel, stride),
+        )
     }
 
     fn max_pool2d(&self, layout: &Layout, kernel: (usize, usize), stride: (usize, usize)) -> Result<Self> {
-        Ok(self.beside(ops::max_pool2d(self.view(layout), kernel, stride)?))
+        watch::op(
+            "max_pool2d",
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::max_pool2d(self.view(layout), kernel, stride)?)),
+            |x, _| x[0].max_pool2d(layout, kernel, stride),
+        )
     }
 
     fn upsample_nearest1d(&self, layout: &Layout, size: usize) -> Result<Self> {
-        Ok(self.beside(ops::upsample_nearest1d(self.view(layout), size)?))
+        watch::op(
+            "upsample_nearest1d",
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::upsample_nearest1d(self.view(layout), size)?)),
+            |x, _| x[0].upsample_nearest1d(layout, size),
+        )
     }
 
     fn upsample_nearest2d(&self, layout: &Layout, h: usize, w: usize) -> Result<Self> {
-        Ok(self.beside(ops::upsample_nearest2d(self.view(layout), h, w)?))
+        watch::op(
+            "upsample_nearest2d",
+            Kind::Plain,
+            &[(self, layout)],
+            || Ok(self.beside(ops::upsample_nearest2d(self.view(layout), h, w)?)),
+            |x, _| x[0].upsample_nearest2d(layout, h, w),
+        )
     }
 
     fn upsample_bilinear2d(
@@ -312,13 +487,27 @@ impl crate::backend::BackendStorage for RocmStorage {
             align_corners,
             scale: [scale_h, scale_w],
         };
-        Ok(self.beside(ops::upsample_bilinear2d(self.view(layout), how)?))
+        watch::op(
+            "upsample_bilinear2d",
+            Kind::Sum,
+            &[(self, layout)],
+            || Ok(self.beside(ops::upsample_bilinear2d(self.view(layout), how)?)),
+            |x, _| x[0].upsample_bilinear2d(layout, h, w, align_corners, scale_h, scale_w),
+        )
     }
 
     fn copy_strided_src(&self, dst: &mut Self, dst_offset: usize, src_layout: &Layout) -> Result<()> {
-        let count = [src_layout.shape().elem_count()];
-        let to = ViewMut::contiguous(&mut dst.buffer, &count).at(dst_offset);
-        Ok(ops::copy(self.view(src_layout), to)?)
+        watch::change(
+            "copy_strided_src",
+            dst,
+            &[(self, src_layout)],
+            |dst| {
+                let count = [src_layout.shape().elem_count()];
+                let to = ViewMut::contiguous(&mut dst.buffer, &count).at(dst_offset);
+                Ok(ops::copy(self.view(src_layout), to)?)
+            },
+            |dst, x, _| x[0].copy_strided_src(dst, dst_offset, src_layout),
+        )
     }
 
     fn copy2d(
@@ -331,16 +520,35 @@ impl crate::backend::BackendStorage for RocmStorage {
         src_offset: usize,
         dst_offset: usize,
     ) -> Result<()> {
-        let dims = [d1, d2];
-        let (from, to) = ([src_stride1, 1], [dst_stride1, 1]);
-        Ok(ops::copy2d(
-            View::new(&self.buffer, &dims, &from).at(src_offset),
-            ViewMut::new(&mut dst.buffer, &dims, &to).at(dst_offset),
-        )?)
+        // For a watch alone: where the elements are.
+        let rows = Layout::new(crate::Shape::from((d1, d2)), vec![src_stride1, 1], src_offset);
+        watch::change(
+            "copy2d",
+            dst,
+            &[(self, &rows)],
+            |dst| {
+                let dims = [d1, d2];
+                let (from, to) = ([src_stride1, 1], [dst_stride1, 1]);
+                Ok(ops::copy2d(
+                    View::new(&self.buffer, &dims, &from).at(src_offset),
+                    ViewMut::new(&mut dst.buffer, &dims, &to).at(dst_offset),
+                )?)
+            },
+            |dst, x, _| x[0].copy2d(dst, d1, d2, src_stride1, dst_stride1, src_offset, dst_offset),
+        )
     }
 
     fn const_set(&mut self, value: Scalar, layout: &Layout) -> Result<()> {
-        Ok(ops::fill(self.view_mut(layout), dtype::scalar(value))?)
+        watch::change(
+            "const_set",
+            self,
+            &[],
+            |to| Ok(ops::fill(to.view_mut(layout), dtype::scalar(value))?),
+            |to, _, _| {
+                let wide = to.dtype() == DType::F64 && value.dtype() != DType::F64;
+                to.const_set(if wide { Scalar::F64(value.to_f64()) } else { value }, layout)
+            },
+        )
     }
 }
 

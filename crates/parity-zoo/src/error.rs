@@ -1,0 +1,52 @@
+//! Why there is no result, in words that say how to mend it.
+
+use std::path::PathBuf;
+
+/// Why a run of models did not come about.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// The system's words.
+        why: std::io::Error,
+    },
+    /// A spec or a stored record is wrong.
+    #[error("{}: {why}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A name that no spec has.
+    #[error("unknown model `{name}`: expected one of {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The selection is empty.
+    #[error("no model is selected: {0}")]
+    Nothing(String),
+    /// The worker program is not there.
+    #[error(
+        "the program that runs models is not built: {} is missing; `./parity model` builds it, and so does \
+         `cargo build --release -p zoo-worker`", .0.display()
+    )]
+    NoWorker(PathBuf),
+    /// The device cannot be opened.
+    #[error("backend {device} is not available: {why}")]
+    Unavailable {
+        /// The device asked for.
+        device: String,
+        /// The worker's words.
+        why: String,
+    },
+    /// The record cannot be written as JSON.
+    #[error("the record cannot be rendered: {0}")]
+    Formless(serde_json::Error),
+}

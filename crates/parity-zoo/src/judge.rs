@@ -1,0 +1,284 @@
+//! The judge: how far a device may be from the reference, and whether it is nearer than that.
+//!
+//! No limit is chosen for a model. The reference is the same network computed by the CPU in a wider dtype. How far rounding
+//! takes a right implementation from it is measured: by the CPU's run in the dtype under test, and by runs of it whose weights
+//! are a unit in the last place off. The device may be [`CHOSEN_FACTOR`] times as far as the farthest of these.
+
+use zoo_protocol::{Answer, Dtype, Output};
+
+use crate::record::Verdict;
+
+/// How many times as far from the reference as the CPU's runs the device may be.
+///
+/// The distance is a maximum of roundings over a result's elements. Another order of summation draws them anew; the CPU's runs
+/// are three draws, and a fourth of the same distribution is seldom twice as far. The device also has other widths to
+/// accumulate in and other approximations of functions: 1 to 4 units in the last place where the CPU has up to 1. Over the models
+/// of model-specs/ on software gfx1100 the largest share was below 3 where the CPU's own distance was above one roundoff.
+pub const CHOSEN_FACTOR: f64 = 8.0;
+
+/// Units of roundoff that are allowed where the CPU's runs are all exact: one rounding on the way in and one on the way out.
+const FLOOR: f64 = 4.0;
+
+/// The runs that a judgement needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs<'a> {
+    /// The run in wider precision, of the same weights.
+    pub reference: &'a Answer,
+    /// The CPU's runs in the dtype under test, the one with the weights themselves first.
+    pub cpu: &'a [&'a Answer],
+    /// The device's run.
+    pub device: &'a Answer,
+}
+
+/// What the judge found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The decision.
+    pub verdict: Verdict,
+    /// Why, where that takes words.
+    pub message: Option<String>,
+    /// The result that used most of its limit.
+    pub worst: Option<String>,
+    /// The device's distance there.
+    pub error: f64,
+    /// The largest distance of the CPU's runs there.
+    pub own: f64,
+    /// The limit there.
+    pub limit: f64,
+    /// Whether the largest elements are in the same places.
+    pub same_argmax: bool,
+}
+
+/// Judges a device's results; `is_device` says whether it tells which kernels ran, and must have run some.
+pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
+    let mut judged = Judged {
+        verdict: Verdict::Agrees,
+        message: None,
+        worst: None,
+        error: 0.0,
+        own: 0.0,
+        limit: 0.0,
+        same_argmax: true,
+    };
+    if let Some(words) = other_form(runs) {
+        (judged.verdict, judged.message) = (Verdict::Wrong, Some(words));
+        return judged;
+    }
+    let mut used = f64::NEG_INFINITY;
+    for (place, reference) in runs.reference.outputs.iter().enumerate() {
+        let device = &runs.device.outputs[place];
+        let error = distance(device, reference);
+        let own = runs
+            .cpu
+            .iter()
+            .map(|run| distance(&run.outputs[place], reference))
+            .fold(0.0, f64::max);
+        let floor = if reference.is_choice {
+            0.0
+        } else {
+            FLOOR * dtype.roundoff()
+        };
+        let limit = own.mul_add(CHOSEN_FACTOR, floor);
+        judged.same_argmax &= argmax(&device.values) == argmax(&reference.values);
+        let share = match (error == 0.0, limit == 0.0) {
+            (true, _) => 0.0,
+            (false, true) => f64::INFINITY,
+            (false, false) => error / limit,
+        };
+        if share > used {
+            used = share;
+            judged.worst = Some(reference.name.clone());
+            (judged.error, judged.own, judged.limit) = (error, own, limit);
+        }
+        let (verdict, message) = decide(reference, device, [error, own, limit], dtype);
+        if severity(verdict) > severity(judged.verdict) {
+            (judged.verdict, judged.message) = (verdict, message);
+        }
+    }
+    let fallbacks: Vec<_> = runs.device.fallbacks.iter().map(|(op, _)| op.as_str()).collect();
+    if !fallbacks.is_empty() {
+        judged.verdict = Verdict::Fallback;
+        judged.message = Some(format!("ran on the CPU: {}", fallbacks.join(", ")));
+    } else if is_device && runs.device.kernels.is_empty() {
+        judged.verdict = Verdict::Fallback;
+        judged.message = Some("the device executed no kernel".to_owned());
+    }
+    judged
+}
+
+/// Where one result is worse than another, the worse one is the model's.
+const fn severity(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Agrees => 0,
+        Verdict::Chaotic => 1,
+        Verdict::CpuFails => 2,
+        Verdict::Wrong => 3,
+        Verdict::Fallback | Verdict::Refused | Verdict::Died | Verdict::Timeout => 4,
+    }
+}
+
+fn decide(
+    reference: &Output,
+    device: &Output,
+    [error, own, limit]: [f64; 3],
+    dtype: Dtype,
+) -> (Verdict, Option<String>) {
+    let name = &reference.name;
+    if own.is_infinite() {
+        let words = format!("{name}: the CPU's result in {dtype} is not finite where the reference is");
+        return (Verdict::CpuFails, Some(words));
+    }
+    if error.is_infinite() {
+        let words =
+            format!("{name}: the device's result is not finite where the reference is, or the reverse");
+        return (Verdict::Wrong, Some(words));
+    }
+    // Half of the dtype's digits.
+    let lost = dtype.roundoff().sqrt();
+    if own > lost && !device.is_choice {
+        let words = format!("{name}: the CPU's own runs are {own:.1e} from the reference, above {lost:.1e}");
+        return (Verdict::Chaotic, Some(words));
+    }
+    if error <= limit {
+        return (Verdict::Agrees, None);
+    }
+    if own > 0.0 && device.is_choice {
+        let words = format!("{name}: the CPU's own runs make other choices than the reference");
+        return (Verdict::Chaotic, Some(words));
+    }
+    let words = format!("{name}: {error:.2e} from the reference; the limit is {limit:.2e}");
+    (Verdict::Wrong, Some(words))
+}
+
+/// What differs in the form of the results, in words.
+fn other_form(runs: Runs<'_>) -> Option<String> {
+    let wanted = &runs.reference.outputs;
+    let all = runs.cpu.iter().chain([&runs.device]);
+    for (name, answer) in all.enumerate().map(|(i, answer)| (i < runs.cpu.len(), answer)) {
+        let whose = if name { "the CPU" } else { "the device" };
+        if answer.outputs.len() != wanted.len() {
+            let (found, wanted) = (answer.outputs.len(), wanted.len());
+            return Some(format!("{whose} gave {found} results, the reference {wanted}"));
+        }
+        for (found, wanted) in answer.outputs.iter().zip(wanted) {
+            if found.shape != wanted.shape || found.values.len() != wanted.values.len() {
+                let (name, found, wanted) = (&wanted.name, &found.shape, &wanted.shape);
+                return Some(format!(
+                    "{name}: {whose} gave the shape {found:?}, the reference {wanted:?}"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// The largest distance between elements, relative to the reference's largest; of choices the share that differs. Infinite
+/// where one is a number and the other is not, or another infinity.
+fn distance(found: &Output, reference: &Output) -> f64 {
+    let pairs = found.values.iter().zip(&reference.values);
+    if reference.is_choice {
+        let other = pairs.filter(|(found, wanted)| found != wanted).count();
+        #[expect(clippy::cast_precision_loss, reason = "counts of elements are small")]
+        return other as f64 / reference.values.len().max(1) as f64;
+    }
+    let finite = reference
+        .values
+        .iter()
+        .map(|value| value.abs())
+        .filter(|value| value.is_finite());
+    let largest = finite.fold(0.0, f64::max);
+    let scale = if largest == 0.0 { 1.0 } else { largest };
+    let apart = |(found, wanted): (&f64, &f64)| {
+        if found == wanted || (found.is_nan() && wanted.is_nan()) {
+            0.0
+        } else if found.is_finite() && wanted.is_finite() {
+            (found - wanted).abs() / scale
+        } else {
+            f64::INFINITY
+        }
+    };
+    pairs.map(apart).fold(0.0, f64::max)
+}
+
+/// The place of the largest element; the first of several.
+fn argmax(values: &[f64]) -> Option<usize> {
+    let mut best: Option<usize> = None;
+    for (place, value) in values.iter().enumerate() {
+        if !value.is_nan() && best.is_none_or(|best| *value > values[best]) {
+            best = Some(place);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(values: &[f64]) -> Answer {
+        Answer {
+            outputs: vec![Output {
+                name: "out".to_owned(),
+                shape: vec![values.len()],
+                values: values.to_vec(),
+                is_choice: false,
+            }],
+            kernels: vec!["k".to_owned()],
+            ..Answer::default()
+        }
+    }
+
+    fn verdict(reference: &[f64], cpu: &[f64], device: &[f64]) -> Verdict {
+        let (reference, cpu, device) = (answer(reference), answer(cpu), answer(device));
+        let runs = Runs {
+            reference: &reference,
+            cpu: &[&cpu],
+            device: &device,
+        };
+        judge(runs, Dtype::F32, true).verdict
+    }
+
+    #[test]
+    fn the_limit_is_a_multiple_of_the_cpus_own_distance() {
+        let (reference, cpu) = ([1.0, -2.0], [1.0 + 2e-7, -2.0]);
+        assert_eq!(verdict(&reference, &cpu, &[1.0, -2.0 - 1.6e-6]), Verdict::Agrees);
+        assert_eq!(verdict(&reference, &cpu, &[1.0, -2.0 - 3e-6]), Verdict::Wrong);
+    }
+
+    #[test]
+    fn a_model_whose_own_runs_part_is_chaotic_and_nan_is_wrong_even_then() {
+        assert_eq!(verdict(&[1.0], &[1.1], &[2.0]), Verdict::Chaotic);
+        assert_eq!(verdict(&[1.0], &[1.1], &[f64::NAN]), Verdict::Wrong);
+        assert_eq!(verdict(&[1.0], &[f64::NAN], &[1.0]), Verdict::CpuFails);
+        assert_eq!(verdict(&[f64::NAN], &[f64::NAN], &[f64::NAN]), Verdict::Agrees);
+    }
+
+    #[test]
+    fn another_shape_is_wrong() {
+        assert_eq!(verdict(&[1.0, 2.0], &[1.0, 2.0], &[1.0]), Verdict::Wrong);
+    }
+
+    #[test]
+    fn what_ran_on_the_cpu_or_not_at_all_does_not_pass() {
+        let same = answer(&[1.0]);
+        let runs = |device| {
+            let runs = Runs {
+                reference: &same,
+                cpu: &[&same],
+                device,
+            };
+            judge(runs, Dtype::F32, true).verdict
+        };
+        assert_eq!(runs(&same), Verdict::Agrees);
+        let fell = Answer {
+            fallbacks: vec![("op".to_owned(), 1)],
+            ..same.clone()
+        };
+        assert_eq!(runs(&fell), Verdict::Fallback);
+        let idle = Answer {
+            kernels: vec![],
+            ..same.clone()
+        };
+        assert_eq!(runs(&idle), Verdict::Fallback);
+    }
+}

@@ -1,0 +1,23 @@
+//! `parity model`: whole networks of candle-transformers on a device, judged against the CPU in wider precision.
+//!
+//! The networks are in `crates/zoo-worker`, a program of its own, because candle-transformers takes long to compile and
+//! nothing else of parity needs it. Here are the specs, the supervision of workers, the judge, the record and its pages.
+
+mod bisect;
+mod error;
+mod judge;
+mod record;
+mod render;
+mod run;
+mod specs;
+mod supervise;
+
+pub use bisect::{Bisection, Step};
+pub use error::Error;
+pub use judge::{CHOSEN_FACTOR, Judged, Runs, judge};
+pub use record::{Record, Result, VERSION, Verdict};
+pub use render::{bisection, bisection_json, json, markdown, read, text};
+pub use run::{Settings, bisect, plan, run};
+pub use specs::{load, select};
+pub use supervise::{Ending, WORKER, Worker, ask};
+pub use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Output, Watched, WrongWeight};

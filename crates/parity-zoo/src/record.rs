@@ -1,0 +1,131 @@
+//! What a run of models is stored as.
+
+use parity_model::record::BackendInfo;
+use serde::{Deserialize, Serialize};
+use zoo_protocol::Dtype;
+
+/// The version of the record's form.
+pub const VERSION: u32 = 1;
+
+/// A run of models on some devices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`VERSION`].
+    pub zoo_version: u32,
+    /// The version of candle and candle-transformers.
+    pub candle_version: String,
+    /// What weights and inputs derive from.
+    pub seed: u64,
+    /// Wall time, seconds.
+    pub seconds: f64,
+    /// The devices that ran.
+    pub backends: Vec<BackendInfo>,
+    /// One for each model, dtype and device, in the order of the specs.
+    pub results: Vec<Result>,
+}
+
+/// What became of a model in one dtype on one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Result {
+    /// The model's name.
+    pub model: String,
+    /// Its network.
+    pub architecture: String,
+    /// The format of its weights.
+    pub dtype: Dtype,
+    /// The device, as `--backend` names it.
+    pub backend: String,
+    /// How near to a GPU the results were computed.
+    pub level: String,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// Why, where that takes words.
+    pub message: Option<String>,
+    /// What the results were held against.
+    pub reference: String,
+    /// Results compared: the first call's, and each step's.
+    pub outputs: usize,
+    /// The result that used most of its limit.
+    pub worst: Option<String>,
+    /// The device's distance there, relative to the reference's largest element.
+    pub error: Option<f64>,
+    /// The largest distance of the CPU's own runs there.
+    pub own: Option<f64>,
+    /// The limit there.
+    pub limit: Option<f64>,
+    /// Whether the device's largest elements are where the reference's are.
+    pub same_argmax: Option<bool>,
+    /// Ops that ran on the CPU, and how often.
+    pub fallbacks: Vec<(String, u64)>,
+    /// How many kernels and library functions computed it.
+    pub kernels: usize,
+    /// Elements of the weights.
+    pub parameters: u64,
+    /// Seconds that the device took.
+    pub seconds: f64,
+    /// Seconds that the CPU took for the same.
+    pub cpu_seconds: f64,
+}
+
+/// The verdicts and their table, so that each meaning is written once.
+macro_rules! verdicts {
+    ($($variant:ident $word:literal $fails:literal: $meaning:literal,)*) => {
+        /// What was decided about a model.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Verdict {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        impl Verdict {
+            /// Every verdict.
+            pub const ALL: &[Verdict] = &[$(Verdict::$variant,)*];
+
+            /// The word of tables.
+            pub const fn word(self) -> &'static str {
+                match self { $(Verdict::$variant => $word,)* }
+            }
+
+            /// What it means.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Verdict::$variant => $meaning,)* }
+            }
+
+            /// Whether it fails a run.
+            pub const fn fails(self) -> bool {
+                match self { $(Verdict::$variant => $fails,)* }
+            }
+        }
+    };
+}
+
+verdicts! {
+    Agrees "agrees" false: "every result is inside its limit",
+    Chaotic "chaotic" false: "the CPU's own runs part by more than half of the dtype's digits, so that a distance says nothing",
+    CpuFails "cpu-fails" false: "candle's CPU cannot run it in this dtype, or gives no numbers: there is nothing to compare with",
+    Wrong "wrong" true: "a result is outside its limit, or has another shape, or is no number where the CPU has one",
+    Fallback "fallback" true: "the device did not compute all of it: an op ran on the CPU, or no kernel ran",
+    Refused "refused" true: "the device refused what the CPU computed",
+    Died "died" true: "the worker died",
+    Timeout "timeout" true: "the worker's time was over",
+}
+
+impl Record {
+    /// How many results fail the run.
+    pub fn failing(&self) -> usize {
+        self.results
+            .iter()
+            .filter(|result| result.verdict.fails())
+            .count()
+    }
+
+    /// How many results have a verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.results
+            .iter()
+            .filter(|result| result.verdict == verdict)
+            .count()
+    }
+}

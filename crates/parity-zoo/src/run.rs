@@ -1,0 +1,361 @@
+//! A run of models: the jobs of each, the workers that do them, the judgement.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use parity_model::record::BackendInfo;
+use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Reply, Request, WrongWeight};
+
+use crate::{
+    Bisection, Error,
+    judge::{Judged, Runs, judge},
+    record::{Record, Result, VERSION, Verdict},
+    supervise::{Ending, Worker, ask},
+};
+
+/// Runs of the CPU with weights that are a unit in the last place off.
+const NUDGES: u32 = 2;
+
+/// On what models run, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The program that computes.
+    pub worker: Worker,
+    /// The devices under test, each with the variables that lead to it.
+    pub devices: Vec<(String, Vec<(String, String)>)>,
+    /// The device that the references are computed on: the CPU.
+    pub reference: String,
+    /// A variable that has the CPU multiply with weights in full precision where they are quantized.
+    pub dequantized: (String, String),
+    /// What weights and inputs derive from.
+    pub seed: u64,
+    /// Models in flight at once.
+    pub jobs: usize,
+    /// A wrong tensor on the devices under test, for a negative control.
+    pub fault: Option<WrongWeight>,
+    /// The version of candle that the worker has.
+    pub candle_version: String,
+}
+
+/// A model in one of its dtypes.
+#[derive(Clone, Debug)]
+struct Unit<'a> {
+    spec: &'a ModelSpec,
+    dtype: Dtype,
+}
+
+/// How many results a run of these models on one device has.
+pub fn plan(models: &[ModelSpec]) -> usize {
+    models.iter().map(|model| model.dtypes.len()).sum()
+}
+
+/// Runs models on the devices and judges them. `done` is called after each model and dtype.
+///
+/// # Errors
+/// A device, or the worker program, is not there.
+pub fn run(
+    models: &[ModelSpec],
+    settings: &Settings,
+    done: &(dyn Fn(&Result) + Sync),
+) -> std::result::Result<Record, Error> {
+    if !settings.worker.program.is_file() {
+        return Err(Error::NoWorker(settings.worker.program.clone()));
+    }
+    let start = Instant::now();
+    let mut backends = vec![];
+    for (device, env) in &settings.devices {
+        backends.push(open(settings, device, env)?);
+    }
+    let units: Vec<Unit<'_>> = models
+        .iter()
+        .flat_map(|spec| spec.dtypes.iter().map(move |dtype| Unit { spec, dtype: *dtype }))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let found: Mutex<BTreeMap<usize, Vec<Result>>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..settings.jobs.clamp(1, units.len().max(1)) {
+            scope.spawn(|| {
+                while let Some((place, unit)) = take(&next, &units) {
+                    let results = unit.results(settings, &backends);
+                    results.iter().for_each(done);
+                    found
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(place, results);
+                }
+            });
+        }
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Record {
+        zoo_version: VERSION,
+        candle_version: settings.candle_version.clone(),
+        seed: settings.seed,
+        seconds: start.elapsed().as_secs_f64(),
+        backends,
+        results: found.into_values().flatten().collect(),
+    })
+}
+
+fn take<'a, T>(next: &AtomicUsize, all: &'a [T]) -> Option<(usize, &'a T)> {
+    let place = next.fetch_add(1, Ordering::Relaxed);
+    all.get(place).map(|unit| (place, unit))
+}
+
+/// Opens a device and closes it, to learn what it is.
+fn open(
+    settings: &Settings,
+    device: &str,
+    env: &[(String, String)],
+) -> std::result::Result<BackendInfo, Error> {
+    let request = Request {
+        device: device.to_owned(),
+        jobs: vec![],
+    };
+    let unavailable = |why: String| Error::Unavailable {
+        device: device.to_owned(),
+        why,
+    };
+    let (replies, ending) = ask(&settings.worker, env, &request).map_err(unavailable)?;
+    match (replies.into_iter().next(), ending) {
+        (Some(Reply::Ready(info)), _) => Ok(info),
+        (Some(Reply::Unavailable(why) | Reply::Failed(why)), _) => Err(unavailable(why)),
+        (_, Ending::Died(how)) => Err(unavailable(how)),
+        (_, Ending::Timeout) => Err(unavailable("it did not open in time".to_owned())),
+        (_, Ending::Whole) => Err(unavailable("the worker said nothing".to_owned())),
+    }
+}
+
+/// What a worker made of one job.
+enum Came {
+    Answer(Box<Answer>),
+    /// The verdict that this is, and why.
+    Nothing(Verdict, String),
+}
+
+/// The answers of the CPU that a judgement needs, and what they are.
+struct Bounds {
+    reference: Box<Answer>,
+    words: String,
+    cpu: Vec<Answer>,
+}
+
+impl Unit<'_> {
+    fn job(&self, settings: &Settings, run: Dtype, nudge: u32) -> Job {
+        Job {
+            spec: self.spec.clone(),
+            seed: settings.seed,
+            weights: self.dtype,
+            run,
+            nudge,
+            fault: None,
+            watch: false,
+        }
+    }
+
+    fn results(&self, settings: &Settings, backends: &[BackendInfo]) -> Vec<Result> {
+        let bounds = self.bounds(settings);
+        let each = settings.devices.iter().zip(backends);
+        each.map(|((device, env), info)| self.result(settings, &bounds, (device, env), info))
+            .collect()
+    }
+
+    /// The CPU's runs. The reference is the first of these that there is: a run in f64; with quantized weights, a run that
+    /// multiplies with them in f32; a run in f32, where the network does not run in f64.
+    fn bounds(&self, settings: &Settings) -> std::result::Result<Bounds, String> {
+        let narrow = self.dtype.computes_in();
+        let is_block = self.dtype.is_block();
+        let mut jobs: Vec<Job> = (0..=NUDGES)
+            .map(|nudge| self.job(settings, narrow, nudge))
+            .collect();
+        if !is_block {
+            jobs.push(self.job(settings, Dtype::F64, 0));
+            jobs.push(self.job(settings, Dtype::F32, 0));
+        }
+        let mut came = self.ask(settings, (&settings.reference, &[]), jobs);
+        let mut wide = came.split_off(came.len().min(NUDGES as usize + 1));
+        if is_block {
+            let env = [settings.dequantized.clone()];
+            let job = self.job(settings, narrow, 0);
+            wide = self.ask(settings, (&settings.reference, &env), vec![job]);
+        }
+        let mut cpu = vec![];
+        for (nudge, came) in came.into_iter().enumerate() {
+            match came {
+                Came::Answer(answer) => cpu.push(*answer),
+                Came::Nothing(_, why) if nudge == 0 => return Err(why),
+                Came::Nothing(..) => {}
+            }
+        }
+        let names: &[&str] = if is_block {
+            &["dequantized"]
+        } else {
+            &["f64", "f32"]
+        };
+        for (name, came) in names.iter().zip(wide) {
+            match came {
+                // A network of f32 alone is its own reference: what bounds it then are the nudged runs.
+                Came::Answer(reference) => {
+                    let itself = *name == self.dtype.name();
+                    let words = format!("{name}{}", if itself { ", nudged" } else { "" });
+                    return Ok(Bounds {
+                        reference,
+                        words,
+                        cpu,
+                    });
+                }
+                Came::Nothing(..) => {}
+            }
+        }
+        Err("the CPU's run in wider precision failed".to_owned())
+    }
+
+    /// Has a worker do jobs: one outcome for each.
+    fn ask(
+        &self,
+        settings: &Settings,
+        (device, env): (&str, &[(String, String)]),
+        jobs: Vec<Job>,
+    ) -> Vec<Came> {
+        let count = jobs.len();
+        let request = Request {
+            device: device.to_owned(),
+            jobs,
+        };
+        let (replies, ending) = match ask(&settings.worker, env, &request) {
+            Ok(asked) => asked,
+            Err(why) => (vec![], Ending::Died(why)),
+        };
+        let mut came: Vec<Came> = vec![];
+        for reply in replies {
+            came.extend(match reply {
+                Reply::Ready(_) => None,
+                Reply::Done(answer) => Some(Came::Answer(answer)),
+                Reply::Failed(why) => Some(Came::Nothing(Verdict::Refused, why)),
+                Reply::Unavailable(why) => Some(Came::Nothing(Verdict::Died, why)),
+            });
+        }
+        while came.len() < count {
+            came.push(match &ending {
+                Ending::Timeout => {
+                    let limit = settings.worker.limit.as_secs_f64();
+                    Came::Nothing(Verdict::Timeout, format!("longer than {limit} s"))
+                }
+                Ending::Died(how) => Came::Nothing(Verdict::Died, how.clone()),
+                Ending::Whole => Came::Nothing(Verdict::Died, "the worker gave no reply".to_owned()),
+            });
+        }
+        came
+    }
+
+    fn result(
+        &self,
+        settings: &Settings,
+        bounds: &std::result::Result<Bounds, String>,
+        (device, env): (&str, &[(String, String)]),
+        info: &BackendInfo,
+    ) -> Result {
+        let mut result = Result {
+            model: self.spec.name.clone(),
+            architecture: self.spec.architecture.clone(),
+            dtype: self.dtype,
+            backend: device.to_owned(),
+            level: info.level.clone(),
+            verdict: Verdict::CpuFails,
+            message: None,
+            reference: String::new(),
+            outputs: 0,
+            worst: None,
+            error: None,
+            own: None,
+            limit: None,
+            same_argmax: None,
+            fallbacks: vec![],
+            kernels: 0,
+            parameters: 0,
+            seconds: 0.0,
+            cpu_seconds: 0.0,
+        };
+        let bounds = match bounds {
+            Ok(bounds) => bounds,
+            Err(why) => {
+                result.message = Some(format!("the CPU: {why}"));
+                return result;
+            }
+        };
+        result.reference.clone_from(&bounds.words);
+        result.cpu_seconds = bounds.cpu.first().map_or(0.0, |answer| answer.seconds);
+        let job = Job {
+            fault: settings.fault.clone(),
+            ..self.job(settings, self.dtype.computes_in(), 0)
+        };
+        let answer = match self.ask(settings, (device, env), vec![job]).into_iter().next() {
+            Some(Came::Answer(answer)) => answer,
+            Some(Came::Nothing(verdict, why)) => {
+                (result.verdict, result.message) = (verdict, Some(why));
+                return result;
+            }
+            None => return result,
+        };
+        let cpu: Vec<&Answer> = bounds.cpu.iter().collect();
+        let runs = Runs {
+            reference: &bounds.reference,
+            cpu: &cpu,
+            device: &answer,
+        };
+        let judged = judge(runs, self.dtype, info.level != HOST);
+        fill(&mut result, judged, &answer);
+        result
+    }
+}
+
+/// The level of the CPU, which runs no kernels.
+const HOST: &str = "host";
+
+/// Puts a judgement into a result. JSON has no infinity: a distance that is none is left out.
+fn fill(result: &mut Result, judged: Judged, answer: &Answer) {
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    result.verdict = judged.verdict;
+    result.message = judged.message;
+    result.outputs = answer.outputs.len();
+    result.worst = judged.worst;
+    result.error = finite(judged.error);
+    result.own = finite(judged.own);
+    result.limit = finite(judged.limit);
+    result.same_argmax = Some(judged.same_argmax);
+    result.fallbacks.clone_from(&answer.fallbacks);
+    result.kernels = answer.kernels.len();
+    result.parameters = answer.parameters;
+    result.seconds = answer.seconds;
+}
+
+/// Runs one model in one dtype on the first device, with every op watched.
+///
+/// # Errors
+/// The worker program or the device is not there, or the model does not run.
+pub fn bisect(model: &ModelSpec, dtype: Dtype, settings: &Settings) -> std::result::Result<Bisection, Error> {
+    if !settings.worker.program.is_file() {
+        return Err(Error::NoWorker(settings.worker.program.clone()));
+    }
+    let Some((device, env)) = settings.devices.first() else {
+        return Err(Error::Nothing("there is no device to bisect on".to_owned()));
+    };
+    let info = open(settings, device, env)?;
+    let unit = Unit { spec: model, dtype };
+    let job = Job {
+        fault: settings.fault.clone(),
+        watch: true,
+        ..unit.job(settings, dtype.computes_in(), 0)
+    };
+    match unit.ask(settings, (device, env), vec![job]).into_iter().next() {
+        Some(Came::Answer(answer)) => Ok(Bisection::of(&model.name, dtype, info, &answer)),
+        Some(Came::Nothing(_, why)) => Err(Error::Nothing(format!("{} did not run: {why}", model.name))),
+        None => Err(Error::Nothing(format!("{} gave nothing", model.name))),
+    }
+}

@@ -1,0 +1,160 @@
+//! The specs of `model-specs/`: reading them, and choosing among them.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::Deserialize;
+use zoo_protocol::{Dtype, ModelSpec};
+
+use crate::Error;
+
+/// A file of specs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    model: Vec<ModelSpec>,
+}
+
+/// The models of all `*.toml` files of a folder, by file name and then in their order.
+///
+/// # Errors
+/// A folder or file that cannot be read, a spec that is wrong, and two models of one name.
+pub fn load(folder: &Path) -> Result<Vec<ModelSpec>, Error> {
+    let unread = |why| Error::Read {
+        path: folder.to_owned(),
+        why,
+    };
+    let entries = fs::read_dir(folder).map_err(unread)?;
+    let mut paths = vec![];
+    for entry in entries {
+        let path = entry.map_err(unread)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut models: Vec<ModelSpec> = vec![];
+    let mut homes = BTreeMap::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).map_err(|why| Error::Read {
+            path: path.clone(),
+            why,
+        })?;
+        let wrong = |why: String| Error::Data {
+            path: path.clone(),
+            why,
+        };
+        let file: File = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        for model in file.model {
+            if model.dtypes.is_empty() {
+                return Err(wrong(format!(
+                    "model `{}` has no dtypes; name at least one",
+                    model.name
+                )));
+            }
+            if model.input.is_empty() || model.input.contains(&0) {
+                return Err(wrong(format!(
+                    "model `{}` has an input of shape {:?}; every dimension must be at least 1",
+                    model.name, model.input
+                )));
+            }
+            if homes.insert(model.name.clone(), path.clone()).is_some() {
+                return Err(wrong(format!(
+                    "there are two models `{}`; give one another name",
+                    model.name
+                )));
+            }
+            models.push(model);
+        }
+    }
+    if models.is_empty() {
+        return Err(Error::Nothing(format!("{} has no specs", folder.display())));
+    }
+    Ok(models)
+}
+
+/// The models of these names (all, where there are none), each with those of its dtypes that are asked for.
+///
+/// # Errors
+/// A name that no model has, and a selection without a model.
+pub fn select(models: Vec<ModelSpec>, names: &[String], dtypes: &[Dtype]) -> Result<Vec<ModelSpec>, Error> {
+    for name in names {
+        if !models.iter().any(|model| model.name == *name) {
+            let known: Vec<_> = models.iter().map(|model| model.name.as_str()).collect();
+            return Err(Error::Unknown {
+                name: name.clone(),
+                known: known.join(", "),
+            });
+        }
+    }
+    let mut kept = models;
+    kept.retain(|model| names.is_empty() || names.contains(&model.name));
+    if !dtypes.is_empty() {
+        for model in &mut kept {
+            model.dtypes.retain(|dtype| dtypes.contains(dtype));
+        }
+        kept.retain(|model| !model.dtypes.is_empty());
+    }
+    if kept.is_empty() {
+        return Err(Error::Nothing(
+            "none of the models has one of the dtypes asked for".to_owned(),
+        ));
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours() -> Vec<ModelSpec> {
+        load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../model-specs")).unwrap()
+    }
+
+    #[test]
+    fn the_specs_can_be_read_and_are_many() {
+        let models = ours();
+        let networks: std::collections::BTreeSet<_> =
+            models.iter().map(|model| model.architecture.as_str()).collect();
+        let configurations: usize = models.iter().map(|model| model.dtypes.len()).sum();
+        assert!(networks.len() >= 40, "{} networks", networks.len());
+        assert!(configurations >= 60, "{configurations} configurations");
+    }
+
+    #[test]
+    fn a_model_and_a_dtype_are_selected_and_what_there_is_not_is_an_error() {
+        let chosen = select(ours(), &["llama".to_owned()], &[Dtype::F16]).unwrap();
+        assert_eq!((chosen.len(), &chosen[0].dtypes[..]), (1, &[Dtype::F16][..]));
+        assert!(matches!(
+            select(ours(), &["lama".to_owned()], &[]),
+            Err(Error::Unknown { .. })
+        ));
+        let none = select(ours(), &["llama".to_owned()], &[Dtype::Q4K]);
+        assert!(matches!(none, Err(Error::Nothing(_))));
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_is_an_error_that_names_it() {
+        let wrong = [
+            (
+                "no_dtypes",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\ndtypes = []",
+            ),
+            (
+                "no_input",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = []",
+            ),
+            (
+                "unknown_field",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nlimit = 1",
+            ),
+        ];
+        for (name, text) in wrong {
+            let dir = std::env::temp_dir().join(format!("parity-zoo-{name}-{}", std::process::id()));
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("x.toml"), text).unwrap();
+            let error = load(&dir).unwrap_err().to_string();
+            fs::remove_dir_all(&dir).unwrap();
+            assert!(error.contains("x.toml"), "{error}");
+        }
+    }
+}

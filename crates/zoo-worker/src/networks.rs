@@ -1,0 +1,46 @@
+//! The networks by name. A network is a function that builds it from a context, runs it and gives its results.
+
+mod audio;
+mod causal;
+mod encoders;
+mod gguf;
+mod training;
+mod vision;
+
+use candle_core::{Result, bail};
+
+use crate::context::{Context, Outputs};
+
+/// A network: its name in specs and how it is built and run.
+pub(crate) type Network = (&'static str, fn(&Context) -> Result<Outputs>);
+
+/// Builds and runs the context's network.
+pub(crate) fn run(context: &Context) -> Result<Outputs> {
+    let all = [
+        causal::NETWORKS,
+        encoders::NETWORKS,
+        vision::NETWORKS,
+        audio::NETWORKS,
+        gguf::NETWORKS,
+        training::NETWORKS,
+    ];
+    let name = context.architecture();
+    match all
+        .iter()
+        .flat_map(|list| list.iter())
+        .find(|(known, _)| *known == name)
+    {
+        Some((_, network)) => network(context),
+        None => {
+            let known: Vec<_> = all
+                .iter()
+                .flat_map(|list| list.iter())
+                .map(|(name, _)| *name)
+                .collect();
+            bail!(
+                "unknown architecture `{name}`: expected one of {}",
+                known.join(", ")
+            )
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Networks with quantized weights, out of a GGUF file that is made in memory.
+
+use std::io::Cursor;
+
+use candle_core::{
+    DType, Device, Result, bail,
+    quantized::{
+        GgmlDType, QTensor,
+        gguf_file::{self, Content, Value},
+    },
+};
+use candle_transformers::models::{quantized_llama, quantized_phi3, quantized_qwen2, quantized_qwen3};
+use zoo_protocol::Dtype;
+
+use super::Network;
+use crate::context::Context;
+
+pub(super) const NETWORKS: &[Network] = &[
+    ("gguf_llama", |context| {
+        let (content, mut file) = file(context, "llama")?;
+        let mut model = quantized_llama::ModelWeights::from_gguf(content, &mut file, context.device())?;
+        context.generate(|ids, at| model.forward(ids, at))
+    }),
+    ("gguf_qwen2", |context| {
+        let (content, mut file) = file(context, "qwen2")?;
+        let mut model = quantized_qwen2::ModelWeights::from_gguf(content, &mut file, context.device())?;
+        context.generate(|ids, at| model.forward(ids, at))
+    }),
+    ("gguf_qwen3", |context| {
+        let (content, mut file) = file(context, "qwen3")?;
+        let mut model = quantized_qwen3::ModelWeights::from_gguf(content, &mut file, context.device())?;
+        context.generate(|ids, at| model.forward(ids, at))
+    }),
+    ("gguf_phi3", |context| {
+        let (content, mut file) = file(context, "phi3")?;
+        let mut model = quantized_phi3::ModelWeights::from_gguf(false, content, &mut file, context.device())?;
+        context.generate(|ids, at| model.forward(ids, at))
+    }),
+];
+
+/// candle's name for a format of blocks. Weights of a float format are kept as such.
+fn format(dtype: Dtype) -> Result<GgmlDType> {
+    Ok(match dtype {
+        Dtype::F32 => GgmlDType::F32,
+        Dtype::F16 => GgmlDType::F16,
+        Dtype::Bf16 => GgmlDType::BF16,
+        Dtype::Q4_0 => GgmlDType::Q4_0,
+        Dtype::Q4_1 => GgmlDType::Q4_1,
+        Dtype::Q5_0 => GgmlDType::Q5_0,
+        Dtype::Q5_1 => GgmlDType::Q5_1,
+        Dtype::Q8_0 => GgmlDType::Q8_0,
+        Dtype::Q2K => GgmlDType::Q2K,
+        Dtype::Q3K => GgmlDType::Q3K,
+        Dtype::Q4K => GgmlDType::Q4K,
+        Dtype::Q5K => GgmlDType::Q5K,
+        Dtype::Q6K => GgmlDType::Q6K,
+        Dtype::F64 => bail!("GGUF has no f64"),
+    })
+}
+
+/// The tensors of a file.
+struct Tensors<'a> {
+    context: &'a Context,
+    format: GgmlDType,
+    all: Vec<(String, QTensor)>,
+}
+
+impl Tensors<'_> {
+    fn add(&mut self, name: String, dims: &[usize], format: GgmlDType) -> Result<()> {
+        let floats = self
+            .context
+            .weights()
+            .tensor(&name, dims, DType::F32, &Device::Cpu)?;
+        self.all.push((name, QTensor::quantize(&floats, format)?));
+        Ok(())
+    }
+
+    fn matrix(&mut self, name: String, outer: usize, inner: usize) -> Result<()> {
+        self.add(name, &[outer, inner], self.format)
+    }
+
+    fn vector(&mut self, name: String, len: usize) -> Result<()> {
+        self.add(name, &[len], GgmlDType::F32)
+    }
+}
+
+/// A file of a network's tensors, by the names that llama.cpp gives them.
+fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
+    let number = |field: &str| context.number(field);
+    let (width, inner) = (number("hidden_size")?, number("intermediate_size")?);
+    let (heads, cached) = (number("num_attention_heads")?, number("num_key_value_heads")?);
+    let (layers, vocabulary) = (number("num_hidden_layers")?, number("vocab_size")?);
+    let head = width / heads;
+    let format = format(context.storage())?;
+    let mut tensors = Tensors {
+        context,
+        format,
+        all: vec![],
+    };
+    tensors.matrix("token_embd.weight".to_owned(), vocabulary, width)?;
+    tensors.vector("output_norm.weight".to_owned(), width)?;
+    tensors.matrix("output.weight".to_owned(), vocabulary, width)?;
+    for layer in 0..layers {
+        let of = |part: &str| format!("blk.{layer}.{part}");
+        let rows = [("q", heads * head), ("k", cached * head), ("v", cached * head)];
+        if name == "phi3" {
+            tensors.matrix(
+                of("attn_qkv.weight"),
+                rows.iter().map(|(_, rows)| rows).sum(),
+                width,
+            )?;
+            tensors.matrix(of("ffn_up.weight"), 2 * inner, width)?;
+        } else {
+            for (which, rows) in rows {
+                tensors.matrix(of(&format!("attn_{which}.weight")), rows, width)?;
+                match name {
+                    "qwen2" => tensors.vector(of(&format!("attn_{which}.bias")), rows)?,
+                    "qwen3" if which != "v" => {
+                        tensors.vector(of(&format!("attn_{which}_norm.weight")), head)?
+                    }
+                    _ => {}
+                }
+            }
+            tensors.matrix(of("ffn_gate.weight"), inner, width)?;
+            tensors.matrix(of("ffn_up.weight"), inner, width)?;
+        }
+        tensors.matrix(of("attn_output.weight"), width, heads * head)?;
+        tensors.matrix(of("ffn_down.weight"), width, inner)?;
+        tensors.vector(of("attn_norm.weight"), width)?;
+        tensors.vector(of("ffn_norm.weight"), width)?;
+    }
+    let whole = |value: usize| Value::U32(u32::try_from(value).unwrap_or(u32::MAX));
+    let metadata = [
+        ("attention.head_count", whole(heads)),
+        ("attention.head_count_kv", whole(cached)),
+        ("attention.key_length", whole(head)),
+        ("attention.layer_norm_rms_epsilon", Value::F32(1e-5)),
+        ("block_count", whole(layers)),
+        ("context_length", whole(64)),
+        ("embedding_length", whole(width)),
+        ("feed_forward_length", whole(inner)),
+        ("rope.dimension_count", whole(head)),
+        ("rope.freq_base", Value::F32(10_000.0)),
+    ];
+    let metadata = metadata.map(|(field, value)| (format!("{name}.{field}"), value));
+    let kind = Value::String(name.to_owned());
+    let mut fields: Vec<(&str, &Value)> = metadata
+        .iter()
+        .map(|(field, value)| (field.as_str(), value))
+        .collect();
+    fields.push(("general.architecture", &kind));
+    let all: Vec<_> = tensors
+        .all
+        .iter()
+        .map(|(name, tensor)| (name.as_str(), tensor))
+        .collect();
+    let mut file = Cursor::new(vec![]);
+    gguf_file::write(&mut file, &fields, &all)?;
+    file.set_position(0);
+    Ok((Content::read(&mut file)?, file))
+}
