@@ -1,6 +1,7 @@
 //! One module a subcommand, and the way into them.
 
 mod baseline;
+mod bench;
 mod completions;
 mod coverage;
 mod diff;
@@ -31,7 +32,12 @@ use crate::{
 
 /// Runs the command line; every error ends here, as one message on stderr.
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
-    match parity_run::serve_if_asked() {
+    let served = parity_run::serve_if_asked();
+    let served = match served {
+        Ok(false) => parity_run::bench::serve_if_asked(),
+        other => other,
+    };
+    match served {
         Ok(false) => {}
         Ok(true) => return Exit::Ok,
         Err(error) => return fail(error.into()),
@@ -75,6 +81,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Fuzz(args) => fuzz::fuzz(*args),
         Command::Golden(args) => golden::golden(args),
         Command::Gate(args) => gate::gate(&args),
+        Command::Bench(args) => bench::bench(*args),
         Command::Headroom(args) => headroom::headroom(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Doctor(args) => doctor::doctor(&args),
