@@ -29,12 +29,20 @@ impl<'a> Ratios<'a> {
 
     /// The large rows, or the small ones.
     pub fn of(&self, large: bool) -> impl Iterator<Item = Pair<'a>> {
-        self.pairs.iter().copied().filter(move |pair| pair.row.is_large() == large)
+        self.pairs
+            .iter()
+            .copied()
+            .filter(move |pair| pair.row.is_large() == large)
     }
 
     /// Rows on which the second device is slower than `1 / bar` times the first, the slowest first.
     pub fn below(&self, bar: f64) -> Vec<Pair<'a>> {
-        let mut below: Vec<_> = self.pairs.iter().copied().filter(|pair| pair.ratio < bar).collect();
+        let mut below: Vec<_> = self
+            .pairs
+            .iter()
+            .copied()
+            .filter(|pair| pair.ratio < bar)
+            .collect();
         below.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         below
     }
@@ -45,7 +53,12 @@ pub fn ratios(run: &BenchRun) -> Option<Ratios<'_>> {
     if run.devices.len() < 2 {
         return None;
     }
-    let pair = |row| Some(Pair { row, ratio: median(row, 0)? / median(row, 1)? });
+    let pair = |row| {
+        Some(Pair {
+            row,
+            ratio: median(row, 0)? / median(row, 1)?,
+        })
+    };
     Some(Ratios {
         pairs: run.rows.iter().filter_map(pair).collect(),
     })
@@ -84,7 +97,10 @@ pub struct Slower<'a> {
 pub fn slower<'a>(then: &BenchRun, now: &'a BenchRun) -> (Vec<Slower<'a>>, usize) {
     let (mut found, mut compared) = (Vec::new(), 0);
     for (column, device) in now.devices.iter().enumerate() {
-        let earlier = then.devices.iter().position(|other| other.backend == device.backend);
+        let earlier = then
+            .devices
+            .iter()
+            .position(|other| other.backend == device.backend);
         let Some(earlier) = earlier else { continue };
         for row in &now.rows {
             let old = then.rows.iter().find(|old| old.case == row.case);
@@ -136,7 +152,9 @@ pub(crate) mod tests {
             false => Measured::Refused("no".to_owned()),
         };
         let row = |(elements, times): &(usize, &[f64])| {
-            let case = format!("unary/neg:f32:[{elements}]:contiguous:any").parse().unwrap();
+            let case = format!("unary/neg:f32:[{elements}]:contiguous:any")
+                .parse()
+                .unwrap();
             Row::of(&case, times.iter().map(measured).collect())
         };
         BenchRun {
@@ -153,7 +171,10 @@ pub(crate) mod tests {
             devices: devices.iter().map(|name| device(name)).collect(),
             ceilings: devices
                 .iter()
-                .map(|_| Ceilings { copy_gb: Some(100.0), product_tflops: None })
+                .map(|_| Ceilings {
+                    copy_gb: Some(100.0),
+                    product_tflops: None,
+                })
                 .collect(),
             rows: rows.iter().map(row).collect(),
         }
@@ -165,7 +186,10 @@ pub(crate) mod tests {
     fn the_geometric_mean_of_a_factor_and_its_inverse_is_one() {
         let mean = |values: &[f64]| geometric_mean(values.iter().copied());
         assert!((mean(&[4.0, 0.25]).unwrap() - 1.0).abs() < 1e-12);
-        assert!((mean(&[2.0, 8.0]).unwrap() - 4.0).abs() < 1e-12, "not the mean, which is 5");
+        assert!(
+            (mean(&[2.0, 8.0]).unwrap() - 4.0).abs() < 1e-12,
+            "not the mean, which is 5"
+        );
         assert_eq!(mean(&[]), None);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(mean(&[1.0, bad]), None, "{bad}");
@@ -174,7 +198,10 @@ pub(crate) mod tests {
 
     #[test]
     fn ratios_are_of_the_first_over_the_second_and_only_where_both_have_times() {
-        let run = run(&["a", "b"], &[(BIG, &[6.0, 2.0]), (BIG + 1, &[1.0, 0.0]), (64, &[1.0, 2.0])]);
+        let run = run(
+            &["a", "b"],
+            &[(BIG, &[6.0, 2.0]), (BIG + 1, &[1.0, 0.0]), (64, &[1.0, 2.0])],
+        );
         let ratios = ratios(&run).unwrap();
         assert_eq!(ratios.pairs.len(), 2, "a refusal is no time");
         assert!((ratios.mean(true).unwrap() - 3.0).abs() < 1e-12);
@@ -194,7 +221,13 @@ pub(crate) mod tests {
     fn a_row_is_slower_only_beyond_the_tolerance() {
         let then = run(&["a"], &[(BIG, &[100.0]), (64, &[10.0])]);
         let now = |big, small| run(&["a"], &[(BIG, &[big]), (64, &[small])]);
-        let found = |now: &BenchRun| slower(&then, now).0.iter().map(|s| s.row.elements).collect::<Vec<_>>();
+        let found = |now: &BenchRun| {
+            slower(&then, now)
+                .0
+                .iter()
+                .map(|s| s.row.elements)
+                .collect::<Vec<_>>()
+        };
         assert!(found(&now(109.0, 9.0)).is_empty());
         assert_eq!(found(&now(120.0, 20.0)), [64, BIG as u64], "the worst first");
         let (none, compared) = slower(&then, &run(&["b"], &[(BIG, &[900.0])]));
@@ -204,7 +237,11 @@ pub(crate) mod tests {
     #[test]
     fn a_median_that_moved_within_its_own_samples_is_not_slower() {
         let mut then = run(&["a"], &[(BIG, &[100.0])]);
-        let wide = Times { micros: vec![60.0, 100.0, 300.0], calls: 1, sets: 1 };
+        let wide = Times {
+            micros: vec![60.0, 100.0, 300.0],
+            calls: 1,
+            sets: 1,
+        };
         then.rows[0].results = vec![Measured::Times(wide)];
         let now = run(&["a"], &[(BIG, &[130.0])]);
         assert!(slower(&then, &now).0.is_empty());

@@ -67,7 +67,11 @@ pub struct Row {
 impl Row {
     /// The row of a case.
     pub fn of(case: &Case, results: Vec<Measured>) -> Row {
-        let Work { elements, bytes, flops } = Work::of(case);
+        let Work {
+            elements,
+            bytes,
+            flops,
+        } = Work::of(case);
         Row {
             case: case.id().to_string(),
             elements,
@@ -84,7 +88,10 @@ impl Row {
 
     /// The id without the values, and without the layouts where all are contiguous.
     pub fn label(&self) -> &str {
-        let text = self.case.rsplit_once(':').map_or(self.case.as_str(), |(text, _)| text);
+        let text = self
+            .case
+            .rsplit_once(':')
+            .map_or(self.case.as_str(), |(text, _)| text);
         match text.rsplit_once(':') {
             Some((short, layouts)) if layouts.split(',').all(|layout| layout == "contiguous") => short,
             _ => text,
@@ -137,7 +144,11 @@ impl Times {
     /// The value below which `part` of the samples lie, between two samples where it falls there; `None` without samples, or
     /// with one that is no time.
     pub fn quantile(&self, part: f64) -> Option<f64> {
-        if self.micros.iter().any(|micros| !(micros.is_finite() && *micros > 0.0)) {
+        if self
+            .micros
+            .iter()
+            .any(|micros| !(micros.is_finite() && *micros > 0.0))
+        {
             return None;
         }
         let mut sorted = self.micros.clone();
@@ -218,7 +229,10 @@ mod tests {
             let row = Row::of(&id.parse().unwrap(), vec![]);
             row.label().to_owned()
         };
-        assert_eq!(label("unary/exp:f32:[2,3]:contiguous:uniform(-1,1)"), "unary/exp:f32:[2,3]");
+        assert_eq!(
+            label("unary/exp:f32:[2,3]:contiguous:uniform(-1,1)"),
+            "unary/exp:f32:[2,3]"
+        );
         assert_eq!(
             label("binary/add:f32:[2,3],[2,3]:contiguous,broadcast:any"),
             "binary/add:f32:[2,3],[2,3]:contiguous,broadcast"

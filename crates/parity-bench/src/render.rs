@@ -33,7 +33,9 @@ pub fn parse(text: &str) -> Result<BenchRun, ReadError> {
     let run: BenchRun = serde_json::from_value(value).map_err(malformed)?;
     let columns = run.devices.len();
     if run.ceilings.len() != columns || run.rows.iter().any(|row| row.results.len() != columns) {
-        return Err(ReadError::Malformed(format!("a row has not a result for each of the {columns} devices")));
+        return Err(ReadError::Malformed(format!(
+            "a row has not a result for each of the {columns} devices"
+        )));
     }
     Ok(run)
 }
@@ -42,17 +44,33 @@ pub fn parse(text: &str) -> Result<BenchRun, ReadError> {
 pub fn text(run: &BenchRun) -> String {
     let mut page = String::new();
     for (column, device) in run.devices.iter().enumerate() {
-        let _ = writeln!(page, "{}: {} ({}, {}){}", device.backend, device.device, device.level, device.driver, reached(run, column));
+        let _ = writeln!(
+            page,
+            "{}: {} ({}, {}){}",
+            device.backend,
+            device.device,
+            device.level,
+            device.driver,
+            reached(run, column)
+        );
     }
     let pairs = ratios(run);
     let mut table = vec![header(run, pairs.is_some())];
     table.extend(run.rows.iter().map(|row| cells(run, row, pairs.as_ref())));
     let widths: Vec<usize> = (0..table[0].len())
-        .map(|at| table.iter().map(|line| line[at].chars().count()).max().unwrap_or(0))
+        .map(|at| {
+            table
+                .iter()
+                .map(|line| line[at].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     page.push('\n');
     for line in &table {
-        let (label, numbers) = line.split_first().map_or(("", &[][..]), |(label, rest)| (label.as_str(), rest));
+        let (label, numbers) = line
+            .split_first()
+            .map_or(("", &[][..]), |(label, rest)| (label.as_str(), rest));
         for (cell, width) in numbers.iter().zip(&widths[1..]) {
             let _ = write!(page, "{cell:>width$}  ");
         }
@@ -72,7 +90,12 @@ pub fn markdown(run: &BenchRun) -> String {
         let _ = writeln!(
             page,
             "- `{}`: {} ({}, {}, {}){}",
-            device.backend, device.device, device.level, device.driver, device.target, reached(run, column)
+            device.backend,
+            device.device,
+            device.level,
+            device.driver,
+            device.target,
+            reached(run, column)
         );
     }
     page.push('\n');
@@ -91,7 +114,9 @@ pub fn markdown(run: &BenchRun) -> String {
 
 /// A line for each row and device.
 pub fn csv(run: &BenchRun) -> String {
-    let mut page = String::from("case,device,elements,bytes,flops,median_us,quartile_1_us,quartile_3_us,gb_s,tflop_s,share_of_copy,refused\n");
+    let mut page = String::from(
+        "case,device,elements,bytes,flops,median_us,quartile_1_us,quartile_3_us,gb_s,tflop_s,share_of_copy,refused\n",
+    );
     for row in &run.rows {
         for (column, (device, result)) in run.devices.iter().zip(&row.results).enumerate() {
             let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
@@ -130,9 +155,13 @@ fn quoted(text: &str) -> String {
 
 /// What the device reached of a copy and a product.
 fn reached(run: &BenchRun, column: usize) -> String {
-    let Some(ceilings) = run.ceilings.get(column) else { return String::new() };
+    let Some(ceilings) = run.ceilings.get(column) else {
+        return String::new();
+    };
     let copy = ceilings.copy_gb.map(|gb| format!("a copy moves {gb:.0} GB/s"));
-    let product = ceilings.product_tflops.map(|tflops| format!("a product runs at {tflops:.1} TFLOP/s"));
+    let product = ceilings
+        .product_tflops
+        .map(|tflops| format!("a product runs at {tflops:.1} TFLOP/s"));
     let all: Vec<String> = copy.into_iter().chain(product).collect();
     match all.is_empty() {
         true => String::new(),
@@ -144,7 +173,13 @@ fn header(run: &BenchRun, compared: bool) -> Vec<String> {
     let mut cells = vec!["row".to_owned()];
     for device in &run.devices {
         let name = &device.backend;
-        cells.extend([format!("{name} µs"), "±%".to_owned(), "GB/s".to_owned(), "% of copy".to_owned(), "TFLOP/s".to_owned()]);
+        cells.extend([
+            format!("{name} µs"),
+            "±%".to_owned(),
+            "GB/s".to_owned(),
+            "% of copy".to_owned(),
+            "TFLOP/s".to_owned(),
+        ]);
     }
     if compared {
         cells.push("ratio".to_owned());
@@ -153,12 +188,19 @@ fn header(run: &BenchRun, compared: bool) -> Vec<String> {
 }
 
 fn cells(run: &BenchRun, row: &Row, pairs: Option<&Ratios<'_>>) -> Vec<String> {
-    let number = |value: Option<f64>, digits: usize| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"));
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+    };
     let mut cells = vec![row.label().to_owned()];
     for column in 0..run.devices.len() {
         let times = row.times(column);
         cells.push(number(times.and_then(|times| times.median()), 1));
-        cells.push(number(times.and_then(|times| times.spread()).map(|spread| spread * 100.0), 1));
+        cells.push(number(
+            times
+                .and_then(|times| times.spread())
+                .map(|spread| spread * 100.0),
+            1,
+        ));
         cells.push(number(row.gb_per_second(column), 0));
         cells.push(number(run.share(row, column).map(|share| share * 100.0), 0));
         cells.push(match row.flops {
@@ -193,7 +235,13 @@ fn refusals(run: &BenchRun, page: &mut String) {
 fn summary(run: &BenchRun, pairs: Option<&Ratios<'_>>, mark: &str) -> String {
     let mut page = String::new();
     let (Some(pairs), [first, second, ..]) = (pairs, run.devices.as_slice()) else {
-        let _ = writeln!(page, "{mark}{} rows on {} device{}", run.rows.len(), run.devices.len(), if run.devices.len() == 1 { "" } else { "s" });
+        let _ = writeln!(
+            page,
+            "{mark}{} rows on {} device{}",
+            run.rows.len(),
+            run.devices.len(),
+            if run.devices.len() == 1 { "" } else { "s" }
+        );
         return page;
     };
     let (first, second) = (&first.backend, &second.backend);
@@ -201,7 +249,10 @@ fn summary(run: &BenchRun, pairs: Option<&Ratios<'_>>, mark: &str) -> String {
         let count = pairs.of(large).count();
         match pairs.mean(large) {
             Some(mean) => {
-                let _ = writeln!(page, "{mark}{what} rows: the geometric mean of {first}'s time over {second}'s is {mean:.2}, of {count} rows");
+                let _ = writeln!(
+                    page,
+                    "{mark}{what} rows: the geometric mean of {first}'s time over {second}'s is {mean:.2}, of {count} rows"
+                );
             }
             None => {
                 let _ = writeln!(page, "{mark}{what} rows: none has a time of both");
@@ -210,13 +261,21 @@ fn summary(run: &BenchRun, pairs: Option<&Ratios<'_>>, mark: &str) -> String {
         let mut below = pairs.below(1.0);
         below.retain(|pair| pair.row.is_large() == large);
         let clearly = below.iter().filter(|pair| pair.ratio < CLEARLY_BELOW).count();
-        let list: Vec<String> = below.iter().map(|pair| format!("{} {:.2}", pair.row.label(), pair.ratio)).collect();
+        let list: Vec<String> = below
+            .iter()
+            .map(|pair| format!("{} {:.2}", pair.row.label(), pair.ratio))
+            .collect();
         match list.is_empty() {
             true => {
                 let _ = writeln!(page, "{mark}{what} rows on which {second} is slower: none");
             }
             false => {
-                let _ = writeln!(page, "{mark}{what} rows on which {second} is slower: {}, {clearly} of them below {CLEARLY_BELOW}: {}", list.len(), list.join("; "));
+                let _ = writeln!(
+                    page,
+                    "{mark}{what} rows on which {second} is slower: {}, {clearly} of them below {CLEARLY_BELOW}: {}",
+                    list.len(),
+                    list.join("; ")
+                );
             }
         }
     }
@@ -250,10 +309,16 @@ mod tests {
 
     #[test]
     fn the_table_has_times_ratios_and_what_was_refused() {
-        let run = run(&["a", "b"], &[(BIG, &[6.0, 2.0]), (64, &[1.0, 2.0]), (65, &[1.0, 0.0])]);
+        let run = run(
+            &["a", "b"],
+            &[(BIG, &[6.0, 2.0]), (64, &[1.0, 2.0]), (65, &[1.0, 0.0])],
+        );
         for page in [text(&run), markdown(&run)] {
             assert!(page.contains("is 3.00, of 1 rows"), "{page}");
-            assert!(page.contains("slower: 1, 1 of them below 0.97: unary/neg:f32:[64] 0.50"), "{page}");
+            assert!(
+                page.contains("slower: 1, 1 of them below 0.97: unary/neg:f32:[64] 0.50"),
+                "{page}"
+            );
             assert!(page.contains("unary/neg:f32:[65] on b: no"), "{page}");
         }
     }
@@ -261,7 +326,10 @@ mod tests {
     #[test]
     fn one_device_has_a_table_without_ratios() {
         let page = text(&run(&["a"], &[(64, &[1.0])]));
-        assert!(!page.contains("ratio") && page.contains("1 rows on 1 device\n"), "{page}");
+        assert!(
+            !page.contains("ratio") && page.contains("1 rows on 1 device\n"),
+            "{page}"
+        );
     }
 
     #[test]

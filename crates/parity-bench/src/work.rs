@@ -50,13 +50,12 @@ fn read(case: &Case, i: usize, output: &[usize]) -> u64 {
     let base = case.plan(i).map_or(0, |plan| numel(&plan.base_shape));
     if case.op.roles().get(i) == Some(&Role::Blocks) {
         // Bytes already. Rows that are chosen are read once each.
-        return match (case.op, arg.shape.first()) {
-            (Op::Quantized(Quantized::Embedding(_)), Some(&rows @ 1..)) => {
-                let chosen = output.split_last().map_or(0, |(_, ids)| numel(ids));
-                base / rows as u64 * chosen.min(rows as u64)
-            }
-            _ => base,
-        };
+        let rows = arg.shape.first().map_or(0, |&rows| rows as u64);
+        if !matches!(case.op, Op::Quantized(Quantized::Embedding(_))) || rows == 0 {
+            return base;
+        }
+        let chosen = output.split_last().map_or(0, |(_, ids)| numel(ids));
+        return base / rows * chosen.min(rows);
     }
     let own = numel(&arg.shape).min(base);
     let chosen = matches!(case.op, Op::Indexing(Indexing::IndexSelect | Indexing::Gather)) && i == 0;
@@ -69,10 +68,30 @@ fn flops(case: &Case, output: &[usize]) -> u64 {
     let taps = || shape(1).split_first().map_or(0, |(_, rest)| numel(rest));
     match case.op {
         Op::Matmul(Matmul::Matmul | Matmul::BroadcastMatmul | Matmul::Mv | Matmul::Dot)
-        | Op::Quantized(Quantized::Qmatmul(_)) => 2 * numel(output) * last(0),
+        | Op::Quantized(Quantized::Qmatmul(_) | Quantized::IndexedMoe(_)) => 2 * numel(output) * last(0),
         Op::Conv(Conv::Conv1d | Conv::Conv2d) => 2 * numel(output) * taps(),
         Op::Conv(Conv::ConvTranspose1d | Conv::ConvTranspose2d) => 2 * numel(shape(0)) * taps(),
-        _ => 0,
+        Op::Quantized(
+            Quantized::Dequantize(_)
+            | Quantized::DequantizeF16(_)
+            | Quantized::Embedding(_)
+            | Quantized::Quantize(_),
+        )
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Broadcast(_)
+        | Op::Cast(_)
+        | Op::Where(_)
+        | Op::Reduce(..)
+        | Op::Indexing(_)
+        | Op::Pool(_)
+        | Op::Upsample(_)
+        | Op::Copies(_)
+        | Op::Sort(_)
+        | Op::Nn(_)
+        | Op::Layers(_)
+        | Op::Random(_)
+        | Op::Grad(_) => 0,
     }
 }
 
@@ -83,16 +102,34 @@ mod tests {
     #[track_caller]
     fn check(id: &str, elements: u64, bytes: u64, flops: u64) {
         let work = Work::of(&id.parse().unwrap());
-        assert_eq!(work, Work { elements, bytes, flops }, "{id}");
+        assert_eq!(
+            work,
+            Work {
+                elements,
+                bytes,
+                flops
+            },
+            "{id}"
+        );
     }
 
     #[test]
     fn each_element_is_read_or_written_once() {
         check("unary/exp:f32:[8,16]:contiguous:uniform(-1,1)", 128, 1024, 0);
-        check("binary/lt:f16:[8,16],[8,16]:contiguous,contiguous:any", 128, 128 * 5, 0);
+        check(
+            "binary/lt:f16:[8,16],[8,16]:contiguous,contiguous:any",
+            128,
+            128 * 5,
+            0,
+        );
         check("reduce/sum(1):f32:[8,16]:contiguous:any", 128, 512 + 32, 0);
         // A row that repeats is read once; of a window only what it shows.
-        check("binary/add:f32:[8,16],[8,16]:contiguous,broadcast:any", 128, 512 + 64 + 512, 0);
+        check(
+            "binary/add:f32:[8,16],[8,16]:contiguous,broadcast:any",
+            128,
+            512 + 64 + 512,
+            0,
+        );
         check("unary/neg:f32:[8,16]:sliced:any", 128, 1024, 0);
         check("cast/to_f16:f32:[8,16]:contiguous:any", 128, 512 + 256, 0);
     }

@@ -8,7 +8,7 @@ mod child;
 mod clock;
 mod inputs;
 
-pub use child::{TimingError, Timer};
+pub use child::{Timer, TimingError};
 
 use std::io::{self, BufReader};
 
@@ -186,7 +186,13 @@ impl Lane {
 
     /// Microseconds of [`Lane::calls`] calls.
     fn time(&mut self) -> Result<f64, String> {
-        let Lane { clock, sets, next, calls, .. } = self;
+        let Lane {
+            clock,
+            sets,
+            next,
+            calls,
+            ..
+        } = self;
         clock.time(|| {
             for _ in 0..*calls {
                 // The result goes at once, so that its memory serves the next call, as in a program that goes on.

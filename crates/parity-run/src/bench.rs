@@ -116,7 +116,9 @@ fn cases(selection: &Selection) -> Result<Vec<Case>, Error> {
 
 /// Refuses devices that compute what a card would and take other times.
 fn refuse_models(devices: &[BackendInfo]) -> Result<(), Error> {
-    let model = devices.iter().find(|info| !TIMED_LEVELS.contains(&info.level.as_str()));
+    let model = devices
+        .iter()
+        .find(|info| !TIMED_LEVELS.contains(&info.level.as_str()));
     match model {
         None => Ok(()),
         Some(info) => Err(Error::Settings(format!(
@@ -135,11 +137,11 @@ fn refuse_models(devices: &[BackendInfo]) -> Result<(), Error> {
 fn ceilings(bench: &mut Open<'_>, devices: &[BackendInfo]) -> Result<Vec<Ceilings>, Error> {
     let [copy, product] = match devices.iter().any(|info| info.level == HOST) {
         true => [
-            "copies/copy:f32:[2048,2048]:contiguous:uniform(-1,1)",
+            "copy/copy:f32:[2048,2048]:contiguous:uniform(-1,1)",
             "matmul/matmul:f32:[256,256],[256,256]:contiguous,contiguous:uniform(-1,1)",
         ],
         false => [
-            "copies/copy:f32:[16384,16384]:contiguous:uniform(-1,1)",
+            "copy/copy:f32:[16384,16384]:contiguous:uniform(-1,1)",
             "matmul/matmul:bf16:[8192,8192],[8192,8192]:contiguous,contiguous:uniform(-1,1)",
         ],
     };
@@ -163,7 +165,10 @@ struct Open<'a> {
 
 impl<'a> Open<'a> {
     fn start(settings: &'a Settings) -> Result<Open<'a>, Error> {
-        let mut open = Open { settings, timer: None };
+        let mut open = Open {
+            settings,
+            timer: None,
+        };
         open.timer()?;
         Ok(open)
     }
@@ -178,7 +183,9 @@ impl<'a> Open<'a> {
 
     /// Times a case; where the process is lost with it, that is the result of every device.
     fn time(&mut self, case: &Case) -> Result<Vec<Measured>, Error> {
-        let Settings { seed, pace, limit, .. } = *self.settings;
+        let Settings {
+            seed, pace, limit, ..
+        } = *self.settings;
         let timed = self.timer()?.time(case, seed, pace, limit);
         let lost = |error: TimingError| {
             let why = error.to_string().lines().next().unwrap_or_default().to_owned();

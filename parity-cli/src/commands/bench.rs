@@ -48,7 +48,9 @@ fn settings_of(args: BenchArgs) -> Result<Settings, Failure> {
             return Err(Failure::new(Exit::Usage, message));
         }
     }
-    let limit = Duration::try_from_secs_f64(args.timeout).ok().filter(|limit| !limit.is_zero());
+    let limit = Duration::try_from_secs_f64(args.timeout)
+        .ok()
+        .filter(|limit| !limit.is_zero());
     let limit = limit.ok_or_else(|| {
         let message = format!("--timeout {} is no time: expected seconds above 0", args.timeout);
         Failure::new(Exit::Usage, message)
@@ -73,10 +75,13 @@ fn settings_of(args: BenchArgs) -> Result<Settings, Failure> {
 
 /// Says that a row is done.
 fn told(done: usize, all: usize, row: &Row) {
-    let medians = (0..row.results.len()).map(|column| match row.times(column).and_then(|times| times.median()) {
-        Some(median) => format!("{median:.1} µs"),
-        None => "–".to_owned(),
-    });
+    let medians =
+        (0..row.results.len()).map(
+            |column| match row.times(column).and_then(|times| times.median()) {
+                Some(median) => format!("{median:.1} µs"),
+                None => "–".to_owned(),
+            },
+        );
     let medians: Vec<String> = medians.collect();
     complain(&format!("{done}/{all} {}: {}", row.label(), medians.join(", ")));
 }
@@ -95,7 +100,12 @@ fn compared(base: &BenchRun, run: &BenchRun) -> (String, bool) {
     );
     for slower in &found {
         let device = &run.devices[slower.column].backend;
-        let _ = writeln!(text, "  {} on {device}: {:.2} times as long", slower.row.label(), slower.factor);
+        let _ = writeln!(
+            text,
+            "  {} on {device}: {:.2} times as long",
+            slower.row.label(),
+            slower.factor
+        );
     }
     (text, !found.is_empty())
 }

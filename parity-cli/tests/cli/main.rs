@@ -6,6 +6,7 @@
 )]
 
 mod baseline;
+mod bench;
 mod common;
 mod doctor;
 mod documents;

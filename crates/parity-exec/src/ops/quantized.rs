@@ -42,7 +42,7 @@ candle! {
 pub(crate) type Call = Box<dyn Fn() -> candle_core::Result<Tensor>>;
 
 /// A case's call on weights that are on the device already, as programs that load a model once have them; `None` for an op that
-/// takes no blocks. The rows above make the weights anew at each call.
+/// takes no blocks, or other tensors. The rows above make the weights anew at each call.
 pub(crate) fn prepared(
     op: Quantized,
     blocks: candle_core::Result<std::sync::Arc<candle_core::quantized::QTensor>>,
@@ -51,23 +51,27 @@ pub(crate) fn prepared(
     use candle_core::quantized::QMatMul;
     let blocks = blocks?;
     let device = blocks.device();
-    Ok(match (op, others) {
-        (Quantized::Dequantize(_), []) => Some(Box::new(move || blocks.dequantize(&device))),
-        (Quantized::DequantizeF16(_), []) => Some(Box::new(move || blocks.dequantize_f16(&device))),
-        (Quantized::Qmatmul(_), [x]) => {
+    let call: Call = match op {
+        Quantized::Dequantize(_) => Box::new(move || blocks.dequantize(&device)),
+        Quantized::DequantizeF16(_) => Box::new(move || blocks.dequantize_f16(&device)),
+        Quantized::Qmatmul(_) => {
+            let [x] = others else { return Ok(None) };
             let (weights, x) = (QMatMul::from_arc(blocks)?, x.clone());
-            Some(Box::new(move || candle_core::Module::forward(&weights, &x)))
+            Box::new(move || candle_core::Module::forward(&weights, &x))
         }
-        (Quantized::Embedding(_), [ids]) => {
+        Quantized::Embedding(_) => {
+            let [ids] = others else { return Ok(None) };
             let ids = ids.clone();
-            Some(Box::new(move || blocks.embedding(&ids)))
+            Box::new(move || blocks.embedding(&ids))
         }
-        (Quantized::IndexedMoe(_), [x, ids]) => {
+        Quantized::IndexedMoe(_) => {
+            let [x, ids] = others else { return Ok(None) };
             let (experts, x, ids) = (QMatMul::from_arc(blocks)?, x.clone(), ids.clone());
-            Some(Box::new(move || experts.indexed_moe_forward(&x, &ids)))
+            Box::new(move || experts.indexed_moe_forward(&x, &ids))
         }
-        (_, _) => None,
-    })
+        Quantized::Quantize(_) => return Ok(None),
+    };
+    Ok(Some(call))
 }
 
 #[cfg(test)]

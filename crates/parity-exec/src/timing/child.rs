@@ -104,7 +104,9 @@ impl Timer {
         match timer.wait(limit, "opening its devices")? {
             Answer::Hello(Ok(devices)) => timer.devices = devices,
             Answer::Hello(Err(why)) => return Err(TimingError::Unavailable(why)),
-            Answer::Timed(_) | Answer::End => return Err(timer.lost("it ended while opening its devices".to_owned())),
+            Answer::Timed(_) | Answer::End => {
+                return Err(timer.lost("it ended while opening its devices".to_owned()));
+            }
         }
         Ok(timer)
     }
@@ -118,7 +120,13 @@ impl Timer {
     ///
     /// # Errors
     /// The process ended or took longer; it is gone then, and a new one has to be started.
-    pub fn time(&mut self, case: &Case, seed: u64, pace: Pace, limit: Duration) -> Result<Vec<Timed>, TimingError> {
+    pub fn time(
+        &mut self,
+        case: &Case,
+        seed: u64,
+        pace: Pace,
+        limit: Duration,
+    ) -> Result<Vec<Timed>, TimingError> {
         let job = Job {
             case: case.id(),
             seed,
@@ -173,7 +181,11 @@ impl Timer {
         let words = String::from_utf8_lossy(&words).trim().to_owned();
         TimingError::Lost {
             how,
-            words: if words.is_empty() { words } else { format!("\n{words}") },
+            words: if words.is_empty() {
+                words
+            } else {
+                format!("\n{words}")
+            },
         }
     }
 

@@ -20,7 +20,9 @@ pub(super) enum Clock {
 impl Clock {
     /// The device's own clock, where it has one.
     pub(super) fn of(device: &Device) -> std::result::Result<Clock, String> {
-        device.synchronize().map_err(|error| CandleRunner::words(&error))?;
+        device
+            .synchronize()
+            .map_err(|error| CandleRunner::words(&error))?;
         Ok(match device {
             Device::Rocm(rocm) => Clock::Rocm(rocm.backend().clone()),
             #[cfg(feature = "cuda")]

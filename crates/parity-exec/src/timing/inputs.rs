@@ -45,17 +45,19 @@ pub(super) fn call(case: &Case, device: &Device, seed: u64) -> Result<Call, Stri
     }
     let case = case.clone();
     Ok(Box::new(move || {
-        ops::apply(Scalars::of(&case), &tensors).unwrap_or_else(|| {
-            candle_core::bail!("{} does not take the case's arguments", case.op)
-        })
+        ops::apply(Scalars::of(&case), &tensors)
+            .unwrap_or_else(|| candle_core::bail!("{} does not take the case's arguments", case.op))
     }))
 }
 
 /// Argument `i` as its layout says.
 fn argument(case: &Case, i: usize, device: &Device, seed: u64) -> Result<Tensor, String> {
-    let plan = case
-        .plan(i)
-        .ok_or_else(|| format!("{} is impossible for {:?}", case.args[i].layout, case.args[i].shape))?;
+    let plan = case.plan(i).ok_or_else(|| {
+        format!(
+            "{} is impossible for {:?}",
+            case.args[i].layout, case.args[i].shape
+        )
+    })?;
     let elements: usize = plan.base_shape.iter().product();
     let base = || {
         if elements <= MADE {
