@@ -147,13 +147,16 @@ PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, con
         }
         store_pack<N>(to, z);
     };
-    if (walk.has_packs(N) && is_whole<N>(out)) {
-        for (size_t i = first_index(); i < numel / N; i += index_step()) {
-            size_t at[2];
-            walk.locate(i * N, at);
-            combine(walk.template pack<N>(0, lhs + at[0]), walk.template pack<N>(1, rhs + at[1]), out + i * N);
+    // Of two packs of sixteen elements each and a long f, clang keeps some in memory.
+    if constexpr (N < 16) {
+        if (walk.has_packs(N) && is_whole<N>(out)) {
+            for (size_t i = first_index(); i < numel / N; i += index_step()) {
+                size_t at[2];
+                walk.locate(i * N, at);
+                combine(walk.template pack<N>(0, lhs + at[0]), walk.template pack<N>(1, rhs + at[1]), out + i * N);
+            }
+            return;
         }
-        return;
     }
     Run<N>(out, numel, walk.is_plain)
         .each(

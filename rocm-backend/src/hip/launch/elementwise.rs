@@ -245,10 +245,10 @@ mod tests {
         let swap = Swap::of(&[64, 32], &[1, 64]).unwrap();
         assert_eq!((swap.batches, swap.rows, swap.cols), (1, 64, 32));
         assert_eq!((swap.from, swap.to), ([0, 64], [0, 32]));
-        // [2, 48, 32] of [2, 32, 48]; and [48, 2, 32] of [2, 32, 48].
+        // [2, 48, 32] of [2, 32, 48]; and [48, 2, 32] of a window of it.
         let swap = Swap::of(&[2, 48, 32], &[1536, 1, 48]).unwrap();
         assert_eq!((swap.from, swap.to), ([1536, 48], [1536, 32]));
-        let swap = Swap::of(&[48, 2, 32], &[1, 1536, 48]).unwrap();
+        let swap = Swap::of(&[48, 2, 32], &[1, 2000, 48]).unwrap();
         assert_eq!((swap.batches, swap.rows, swap.to), (2, 48, [32, 64]));
         for (dims, strides) in [
             (&[64, 32][..], &[32, 1][..]),
