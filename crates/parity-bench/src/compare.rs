@@ -230,7 +230,8 @@ pub(crate) mod tests {
         };
         assert!(found(&now(109.0, 9.0)).is_empty());
         assert_eq!(found(&now(120.0, 20.0)), [64, BIG as u64], "the worst first");
-        let (none, compared) = slower(&then, &run(&["b"], &[(BIG, &[900.0])]));
+        let other = run(&["b"], &[(BIG, &[900.0])]);
+        let (none, compared) = slower(&then, &other);
         assert!(none.is_empty() && compared == 0, "another device is not compared");
     }
 
