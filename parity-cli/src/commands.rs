@@ -1,6 +1,7 @@
 //! One module a subcommand, and the way into them.
 
 mod baseline;
+mod bench;
 mod completions;
 mod coverage;
 mod diff;
@@ -35,7 +36,12 @@ use crate::{
 /// Runs the command line; every error ends here, as one message on stderr.
 pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
     parity_run::files::carry(crate::carried::FILES);
-    match parity_run::serve_if_asked() {
+    let served = parity_run::serve_if_asked();
+    let served = match served {
+        Ok(false) => parity_run::bench::serve_if_asked(),
+        other => other,
+    };
+    match served {
         Ok(false) => {}
         Ok(true) => return Exit::Ok,
         Err(error) => return fail(error.into()),
@@ -81,6 +87,7 @@ fn dispatch(command: Command) -> Result<Exit, Failure> {
         Command::Golden(args) => golden::golden(args),
         Command::Gate(args) => gate::gate(&args),
         Command::Trend(args) => trend::trend(&args),
+        Command::Bench(args) => bench::bench(*args),
         Command::Headroom(args) => headroom::headroom(&args),
         Command::Merge(args) => merge::merge(&args),
         Command::Model(args) => model::model(args),

@@ -96,7 +96,8 @@ impl From<Error> for Failure {
                 | StartError::Version { .. }
                 | StartError::Died { .. },
             )
-            | Error::DidNotRun(_) => Exit::Unavailable,
+            | Error::DidNotRun(_)
+            | Error::DidNotMeasure(_) => Exit::Unavailable,
             Error::Internal(_) => Exit::Internal,
         };
         Failure::new(exit, error.to_string())

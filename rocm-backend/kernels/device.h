@@ -78,6 +78,15 @@ PARITY_FN size_t index_step() {
     return __ockl_get_num_groups(0) * __ockl_get_local_size(0);
 }
 
+#if !defined(__NVPTX__)
+// The word that the lane has whose number in the wave differs by the bits of `distance`. Both lanes take part.
+PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
+    const unsigned low = __builtin_amdgcn_mbcnt_lo(~0u, 0u);
+    const unsigned lane = WAVE == 32 ? low : __builtin_amdgcn_mbcnt_hi(~0u, low);
+    return unsigned(__builtin_amdgcn_ds_bpermute(int((lane ^ distance) * 4), int(word)));
+}
+#endif
+
 // Makes *at the greater of itself and value, in one step for all threads of the device.
 PARITY_FN void atomic_max(__UINT64_TYPE__ *at, __UINT64_TYPE__ value) {
     __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

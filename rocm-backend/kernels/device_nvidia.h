@@ -54,6 +54,9 @@ PARITY_FN __SIZE_TYPE__ __ockl_get_local_size(unsigned dimension) {
 // Values of other lanes of the warp. All lanes take part, as on AMD. Of ds_swizzle the kernels use one mode: bits 10 to 14 of
 // the pattern are a mask that is xor-ed to the lane's number.
 #define __builtin_amdgcn_readfirstlane(x) __nvvm_shfl_sync_idx_i32(0xffffffffu, (x), 0, 0x1f)
+PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
+    return unsigned(__nvvm_shfl_sync_bfly_i32(0xffffffffu, int(word), int(distance), 0x1f));
+}
 #define __builtin_amdgcn_ds_swizzle(x, pattern) __nvvm_shfl_sync_bfly_i32(0xffffffffu, (x), (pattern) >> 10, 0x1f)
 
 #define __hip_atomic_fetch_max(at, value, order, scope) \

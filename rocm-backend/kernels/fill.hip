@@ -1,7 +1,8 @@
 // Storing without computing: kernels `fill_<dtype>(buf, value, numel)`, `const_set_<dtype>(numel, num_dims, info, value,
 // out)` with a strided `out`, and `copy2d_<dtype>(src, dst, d1, d2, src_stride, dst_stride)`, which copies d1 rows of d2
-// adjacent elements whose first elements lie a stride apart.
-#include "layout.h"
+// adjacent elements whose first elements lie a stride apart;
+// `transpose_<dtype>(batches, rows, cols, src_batch, src_col, dst_batch, dst_row, src, dst)`, 256 threads, of transpose.h.
+#include "transpose.h"
 
 using namespace parity;
 
@@ -52,6 +53,11 @@ PARITY_FN void copy2d(const T *src, T *dst, u32 rows, u32 row_len, u32 src_strid
     extern "C" __global__ void copy2d_##T( \
         const T *src, T *dst, u32 d1, u32 d2, u32 src_stride, u32 dst_stride) { \
         copy2d(src, dst, d1, d2, src_stride, dst_stride); \
+    } \
+    extern "C" PARITY_KERNEL_OF(256, 256) void transpose_##T( \
+        size_t batches, size_t rows, size_t cols, size_t src_batch, size_t src_col, size_t dst_batch, size_t dst_row, \
+        const T *src, T *dst) { \
+        transpose({batches, rows, cols, src_batch, src_col, dst_batch, dst_row}, src, dst); \
     }
 
 PARITY_ALL_DTYPES(KERNELS)

@@ -57,6 +57,21 @@ PARITY_FN void index_select(
     size_t numel, size_t num_dims, const size_t *info, const Id *ids, const T *inp, T *out, size_t left, size_t src_dim,
     size_t ids_dim, size_t right) {
     const Walk<1> walk(left * src_dim * right, num_dims, info);
+    constexpr unsigned N = PackLen<T>::value;
+    if (walk.is_plain && right % N == 0 && numel >> 32 == 0 && is_whole<N>(out)) {
+        const u32 packs = u32(right / N);
+        for (size_t i = first_index(); i < numel / N; i += index_step()) {
+            const u32 row = u32(i) / packs, pack = u32(i) - row * packs, pre = row / u32(ids_dim);
+            const Id id = ids[row - pre * u32(ids_dim)];
+            if (is_none(id)) {
+                store_pack<N>(out + i * N, pack_of<N>(T(0)));
+            } else if (is_position(id, src_dim)) {
+                const size_t from = (size_t(pre) * src_dim + size_t(id)) * packs + pack;
+                store_pack<N>(out + i * N, load_pack<N>(inp + from * N));
+            }
+        }
+        return;
+    }
     read_by_id<T, Id>(
         numel, out, src_dim, ids_dim, right, [=](size_t, size_t j) { return ids[j]; },
         [=](size_t number) {

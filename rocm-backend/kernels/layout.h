@@ -44,6 +44,23 @@ template <unsigned Operands> struct Walk {
         }
     }
 
+    // Whether N elements that follow one another, from a multiple of N on, are a pack or one element of each operand: rows of whole
+    // packs, along which each operand moves by one element or by none. AMD loads packs anywhere, and `load_pack` where it may.
+    PARITY_MEMBER bool has_packs(unsigned N) const {
+        if (is_plain || num_dims == 0 || info[num_dims - 1] % N != 0) {
+            return false;
+        }
+        bool good = true;
+        for (unsigned k = 0; k < Operands; ++k) {
+            good &= stride(k, num_dims - 1) <= 1;
+        }
+        return good;
+    }
+    // Of such an operand: the N elements at `from`.
+    template <unsigned N, typename T> PARITY_MEMBER Pack<T, N> pack(unsigned operand, const T *from) const {
+        return stride(operand, num_dims - 1) == 0 ? pack_of<N>(*from) : load_pack<N>(from);
+    }
+
   private:
     template <typename Number> PARITY_MEMBER void locate_strided(Number rest, size_t (&at)[Operands]) const {
         for (unsigned k = 0; k < Operands; ++k) {
@@ -68,6 +85,14 @@ PARITY_FN void map_unary(size_t numel, size_t num_dims, const size_t *info, cons
     const bool in_place = inp == nullptr;
     const Walk<1> walk(numel, num_dims, in_place ? nullptr : info);
     const T *from = in_place ? out : inp;
+    if (walk.has_packs(N) && is_whole<N>(out)) {
+        for (size_t i = first_index(); i < numel / N; i += index_step()) {
+            size_t at[1];
+            walk.locate(i * N, at);
+            store_pack<N>(out + i * N, map_pack<T>(walk.template pack<N>(0, from + at[0]), f));
+        }
+        return;
+    }
     Run<N>(out, numel, walk.is_plain)
         .each(
             first_index(), index_step(), [&](size_t i) { store_pack<N>(out + i, map_pack<T>(load_pack<N>(from + i), f)); },
@@ -83,18 +108,25 @@ template <typename T, typename U, typename F>
 PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const T *inp, U *out, F f) {
     constexpr unsigned N = PackLen<T, U>::value;
     const Walk<1> walk(numel, num_dims, info);
+    const auto convert = [&](Pack<T, N> x, U *to) {
+        Pack<U, N> y;
+#pragma unroll
+        for (unsigned e = 0; e < N; ++e) {
+            y.at[e] = f(x.at[e]);
+        }
+        store_pack<N>(to, y);
+    };
+    if (walk.has_packs(N) && is_whole<N>(out)) {
+        for (size_t i = first_index(); i < numel / N; i += index_step()) {
+            size_t at[1];
+            walk.locate(i * N, at);
+            convert(walk.template pack<N>(0, inp + at[0]), out + i * N);
+        }
+        return;
+    }
     Run<N>(out, numel, walk.is_plain)
         .each(
-            first_index(), index_step(),
-            [&](size_t i) {
-                const Pack<T, N> x = load_whole_pack<N>(inp + i);
-                Pack<U, N> y;
-#pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    y.at[e] = f(x.at[e]);
-                }
-                store_pack<N>(out + i, y);
-            },
+            first_index(), index_step(), [&](size_t i) { convert(load_whole_pack<N>(inp + i), out + i); },
             [&](size_t i) {
                 size_t at[1];
                 walk.locate(i, at);
@@ -107,18 +139,29 @@ template <typename T, typename U, typename F>
 PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, const T *lhs, const T *rhs, U *out, F f) {
     constexpr unsigned N = PackLen<T, U>::value;
     const Walk<2> walk(numel, num_dims, info);
+    const auto combine = [&](Pack<T, N> x, Pack<T, N> y, U *to) {
+        Pack<U, N> z;
+#pragma unroll
+        for (unsigned e = 0; e < N; ++e) {
+            z.at[e] = f(x.at[e], y.at[e]);
+        }
+        store_pack<N>(to, z);
+    };
+    // Of two packs of sixteen elements each and a long f, clang keeps some in memory.
+    if constexpr (N < 16) {
+        if (walk.has_packs(N) && is_whole<N>(out)) {
+            for (size_t i = first_index(); i < numel / N; i += index_step()) {
+                size_t at[2];
+                walk.locate(i * N, at);
+                combine(walk.template pack<N>(0, lhs + at[0]), walk.template pack<N>(1, rhs + at[1]), out + i * N);
+            }
+            return;
+        }
+    }
     Run<N>(out, numel, walk.is_plain)
         .each(
             first_index(), index_step(),
-            [&](size_t i) {
-                const Pack<T, N> x = load_pack<N>(lhs + i), y = load_pack<N>(rhs + i);
-                Pack<U, N> z;
-#pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    z.at[e] = f(x.at[e], y.at[e]);
-                }
-                store_pack<N>(out + i, z);
-            },
+            [&](size_t i) { combine(load_pack<N>(lhs + i), load_pack<N>(rhs + i), out + i); },
             [&](size_t i) {
                 size_t at[2];
                 walk.locate(i, at);

@@ -9,7 +9,7 @@ namespace parity {
 namespace norm {
 
 // This workgroup's row of `cols` elements.
-template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + group_index() * cols; }
+template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + first_row() * cols; }
 
 // y[at] = f(x[at], at) for `cols` elements, in packs.
 template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
@@ -31,7 +31,7 @@ template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_
 // exp(x - max) / sum of these.
 template <typename T> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
     using A = wide_t<T>;
-    __shared__ A lds[MAX_THREADS];
+    __shared__ A lds[MAX_WAVES];
     const T *x = row_of(src, cols);
     const A greatest = group_best_of_run(
         lds, x, cols, [](T x, size_t) { return widen(x); },
@@ -44,7 +44,7 @@ template <typename T> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
 // x / sqrt(mean of x² + eps) * alpha. candle's launch says the number of threads a second time.
 template <typename T> PARITY_FN void rms(const T *src, T *dst, const T *alpha, i32 cols, i32 /*threads*/, f32 eps) {
     using A = wide_t<T>;
-    __shared__ A lds[MAX_THREADS];
+    __shared__ A lds[MAX_WAVES];
     const T *x = row_of(src, cols);
     const A squares = group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x) * widen(x); });
     const A scale = A(1) / device_math::sqrt(squares / A(cols) + A(eps));
@@ -58,7 +58,7 @@ template <typename T>
 PARITY_FN void layer(
     const T *src, T *dst, const T *alpha, const T *beta, i32 cols, i32 /*threads*/, f32 eps) {
     using A = wide_t<T>;
-    __shared__ A lds[MAX_THREADS];
+    __shared__ A lds[MAX_WAVES];
     const T *x = row_of(src, cols);
     const A mean = group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x); }) / A(cols);
     const A squares = group_sum_of_run(lds, x, cols, [&](T x, size_t) {

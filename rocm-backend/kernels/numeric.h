@@ -89,11 +89,16 @@ template <typename T> PARITY_FN T recip(T x) { return div(T(1), x); }
 // x * y + z, rounded once to the dtype (f8_e4m3: once in f32, then to the dtype).
 template <typename T> PARITY_FN T fused(T x, T y, T z) { return narrow<T>(device_math::fma(widen(x), widen(y), widen(z))); }
 PARITY_FN f16 fused(f16 x, f16 y, f16 z) { return __builtin_fmaf16(x, y, z); }
-// The product of two bf16 is exact in f32. The sum is rounded to odd there, so that the second rounding is the only one
-// that counts: its last bit is set when something was lost, which the two-sum below finds out exactly.
+// The product of two bf16 is exact in f32. Of the sum's two roundings the first can spoil the second only where it ends half
+// way between two bf16. There the sum is rounded to odd: its last bit is set when something was lost, which the two-sum below finds
+// out exactly.
 PARITY_FN bf16 fused(bf16 x, bf16 y, bf16 z) {
-    const f32 product = widen(x) * widen(y), addend = widen(z);
+    const f32 addend = widen(z);
     const f32 sum = device_math::fma(widen(x), widen(y), addend);
+    if ((bits_of(sum) & 0xffff) != 0x8000) {
+        return narrow<bf16>(sum);
+    }
+    const f32 product = widen(x) * widen(y);
     const f32 part = device_math::pinned(sum - product);
     const f32 lost = device_math::pinned(product - device_math::pinned(sum - part)) + device_math::pinned(addend - part);
     u32 bits = bits_of(sum);

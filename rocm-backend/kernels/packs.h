@@ -83,6 +83,10 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *
     return __builtin_bit_cast(Pack<T, N>, bits);
 }
 #endif
+// Whether packs of N elements can be stored from `to` on.
+template <unsigned N, typename T> PARITY_FN bool is_whole(const T *to) {
+    return reinterpret_cast<size_t>(to) % (N * sizeof(T)) == 0;
+}
 // `to` is aligned to a whole pack.
 template <unsigned N, typename T> PARITY_FN void store_pack(T *to, Pack<T, N> pack) {
     const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);

@@ -50,9 +50,9 @@ template <typename F, typename T> PARITY_FN void dequantize(const void *blocks, 
     read_row<F>(static_cast<const u8 *>(blocks), out, numel, first_index(), index_step());
 }
 
-// A workgroup a block: these kernels are not told how many there are.
+// A block for each y of a workgroup, or for all of it: these kernels are not told how many there are.
 template <typename F, typename T> PARITY_FN void dequantize_block(const void *blocks, T *out) {
-    const size_t block = group_index();
+    const size_t block = first_row();
     read_row<F>(static_cast<const u8 *>(blocks) + block * F::BYTES, out + block * F::LEN, F::LEN, thread_index(),
                 thread_count());
 }

@@ -69,13 +69,13 @@ template <typename Order, typename A> PARITY_FN Placed<A> better(Placed<A> x, Pl
     return second ? y : x;
 }
 
-// A workgroup a row.
+// A workgroup a row, or each y of a workgroup.
 template <typename T>
 PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
     using A = sum_t<T>;
-    __shared__ A lds[MAX_THREADS];
+    __shared__ A lds[MAX_WAVES];
     const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
-    for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
+    for (size_t row = first_row(); row < numel / per_row; row += row_step()) {
         const A all =
             rows.walk.is_plain
                 ? group_sum_of_run(lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); })
@@ -99,9 +99,9 @@ PARITY_FN void sum_small(size_t results, size_t per_row, size_t num_dims, const 
 template <typename Order, typename T>
 PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
     using A = order_t<T>;
-    __shared__ A lds[MAX_THREADS];
+    __shared__ A lds[MAX_WAVES];
     const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
-    for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
+    for (size_t row = first_row(); row < numel / per_row; row += row_step()) {
         const auto join = [](A x, A y) { return better<Order>(x, y); };
         const A best = rows.walk.is_plain
                            ? group_best_of_run(
@@ -117,9 +117,9 @@ template <typename Order, typename T>
 PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, u32 *dst) {
     using A = order_t<T>;
     using P = Placed<A>;
-    __shared__ P lds[MAX_THREADS];
+    __shared__ P lds[MAX_WAVES];
     const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
-    for (size_t row = group_index(); row < numel / per_row; row += group_count()) {
+    for (size_t row = first_row(); row < numel / per_row; row += row_step()) {
         const auto join = [](P x, P y) { return better<Order>(x, y); };
         const P best =
             rows.walk.is_plain

@@ -2,11 +2,14 @@
 //
 // `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which are
 // last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
+// `parts_<op>_<dtype>(rows, per_row, parts, chunk, src, scratch)`: a workgroup a part of a contiguous row, for sum, max and min;
+// `columns_<op>_<dtype>(outer, inner, per_row, outer_stride, row_stride, parts, chunk, src, scratch)`: the same of columns, 256
+// threads; `join_<op>_<dtype>(rows, parts, scratch, dst)` makes the results of the parts.
 // `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`.
 // `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.
 // Workgroups are one-dimensional, of a power of two and at most 1024 threads.
 #include "norm.h"
-#include "reduce.h"
+#include "reduce_parts.h"
 #include "rope.h"
 
 using namespace parity;
@@ -17,7 +20,26 @@ using namespace parity;
         function(numel, per_row, num_dims, info, src, dst); \
     }
 
+#define PARTS(op, T, Fold) \
+    extern "C" __global__ void parts_##op##_##T( \
+        size_t rows, size_t per_row, size_t parts, size_t chunk, const T *src, reduce::Fold<T>::A *scratch) { \
+        reduce::fold_parts<reduce::Fold>(rows, per_row, parts, chunk, src, scratch); \
+    } \
+    extern "C" PARITY_KERNEL_OF(256, 256) void columns_##op##_##T( \
+        size_t outer, size_t inner, size_t per_row, size_t outer_stride, size_t row_stride, size_t parts, size_t chunk, \
+        const T *src, reduce::Fold<T>::A *scratch) { \
+        reduce::fold_columns<reduce::Fold>( \
+            {outer, inner, per_row, outer_stride, row_stride, parts, chunk}, src, scratch); \
+    } \
+    extern "C" __global__ void join_##op##_##T( \
+        size_t rows, size_t parts, const reduce::Fold<T>::A *scratch, T *dst) { \
+        reduce::join_parts<reduce::Fold>(rows, parts, scratch, dst); \
+    }
+
 #define FOR_ANY(T) \
+    PARTS(sum, T, Adding) \
+    PARTS(max, T, Largest) \
+    PARTS(min, T, Smallest) \
     REDUCTION(fast_sum, T, T, reduce::sum) \
     REDUCTION(fast_sum_small, T, T, reduce::sum_small) \
     REDUCTION(fast_max, T, T, reduce::extreme<reduce::Max>) \

@@ -9,19 +9,27 @@ PARITY_FN void select(
     size_t numel, size_t num_dims, const size_t *info, const Cond *cond, const T *t, const T *f, T *out) {
     constexpr unsigned N = PackLen<Cond, T>::value;
     const Walk<3> walk(numel, num_dims, info);
+    const auto choose = [&](Pack<Cond, N> chosen, Pack<T, N> x, Pack<T, N> y, T *to) {
+        Pack<T, N> z;
+#pragma unroll
+        for (unsigned e = 0; e < N; ++e) {
+            z.at[e] = chosen.at[e] != 0 ? x.at[e] : y.at[e];
+        }
+        store_pack<N>(to, z);
+    };
+    if (walk.has_packs(N) && is_whole<N>(out)) {
+        for (size_t i = first_index(); i < numel / N; i += index_step()) {
+            size_t at[3];
+            walk.locate(i * N, at);
+            choose(walk.template pack<N>(0, cond + at[0]), walk.template pack<N>(1, t + at[1]),
+                   walk.template pack<N>(2, f + at[2]), out + i * N);
+        }
+        return;
+    }
     Run<N>(out, numel, walk.is_plain)
         .each(
             first_index(), index_step(),
-            [&](size_t i) {
-                const Pack<Cond, N> chosen = load_pack<N>(cond + i);
-                const Pack<T, N> x = load_pack<N>(t + i), y = load_pack<N>(f + i);
-                Pack<T, N> z;
-#pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    z.at[e] = chosen.at[e] != 0 ? x.at[e] : y.at[e];
-                }
-                store_pack<N>(out + i, z);
-            },
+            [&](size_t i) { choose(load_pack<N>(cond + i), load_pack<N>(t + i), load_pack<N>(f + i), out + i); },
             [&](size_t i) {
                 size_t at[3];
                 walk.locate(i, at);

@@ -1,6 +1,5 @@
 // What the threads of one workgroup do together: find out who they are, meet, and fold a value of each into one, of rows
-// that lie anyhow or, in packs, of contiguous ones. Works
-// for waves of any size, because everything goes through LDS and barriers. Not here: what is folded (reduce.h, norm.h).
+// that lie anyhow or, in packs, of contiguous ones. Not here: what is folded (reduce.h, norm.h).
 #pragma once
 #include "packs.h"
 
@@ -10,8 +9,8 @@
 
 namespace parity {
 
-// Threads of a workgroup at most, and so the length of the arrays that `fold` works in.
-constexpr u32 MAX_THREADS = 1024;
+// Waves of a workgroup at most, and so the length of the arrays that `fold` works in.
+constexpr u32 MAX_WAVES = 1024 / WAVE;
 // Terms that are added one after the other before their sum joins the others: the rounding error of a sum of n grows
 // with the length of such chains, not with n.
 constexpr u32 CHAIN = 64;
@@ -21,6 +20,12 @@ PARITY_FN u32 thread_count() { return u32(__ockl_get_local_size(0)); }
 PARITY_FN size_t group_index() { return __builtin_amdgcn_workgroup_id_x(); }
 PARITY_FN size_t group_count() { return __ockl_get_num_groups(0); }
 
+// The rows that a workgroup works on: one, or one for each y of a workgroup of two dimensions, whose x is no longer than a wave.
+PARITY_FN size_t first_row() {
+    return group_index() * __ockl_get_local_size(1) + __builtin_amdgcn_workitem_id_y();
+}
+PARITY_FN size_t row_step() { return group_count() * __ockl_get_local_size(1); }
+
 // Waits for all threads of the workgroup. After it, every thread sees what each wrote to memory before.
 PARITY_FN void barrier() {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
@@ -28,22 +33,45 @@ PARITY_FN void barrier() {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-// Folds the values of all threads with `join`, in a tree, and gives every thread the result. `lds` has a place for each
-// thread; their number is a power of two. All threads of the workgroup must call it.
-template <typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
-    const u32 thread = thread_index();
-    lds[thread] = mine;
-    barrier();
-    for (u32 half = thread_count() / 2; half > 0; half /= 2) {
-        if (thread < half) {
-            mine = join(mine, lds[thread + half]);
-            lds[thread] = mine;
-        }
-        barrier();
+// What `of_lane` and `fold` move: any type, a word after the other.
+template <typename A> PARITY_FN A of_lane(A x, u32 distance) {
+    constexpr unsigned WORDS = (sizeof(A) + sizeof(u32) - 1) / sizeof(u32);
+    u32 words[WORDS] = {};
+    __builtin_memcpy(words, &x, sizeof(A));
+#pragma unroll
+    for (unsigned w = 0; w < WORDS; ++w) {
+        words[w] = word_of_lane(words[w], distance);
     }
-    const A all = lds[0];
+    __builtin_memcpy(&x, words, sizeof(A));
+    return x;
+}
+
+// join of the values of `count` lanes that follow one another, a power of two of them, given to each: lanes whose numbers differ
+// in one bit join, so that both have the same. join(x, y) is join(y, x).
+template <typename A, typename Join> PARITY_FN A fold_lanes(A mine, u32 count, Join join) {
+    for (u32 distance = count / 2; distance > 0; distance /= 2) {
+        mine = join(mine, of_lane(mine, distance));
+    }
+    return mine;
+}
+
+// Folds the values of all threads with `join`, in a tree, and gives every thread the result: first each wave by itself, which
+// needs no memory, then one value of each wave. `lds` has a place for each wave; the threads of x are a power of two. All
+// threads of the workgroup must call it. Where x is no longer than a wave, each y folds by itself.
+template <typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
+    const u32 threads = thread_count();
+    mine = fold_lanes(mine, threads < WAVE ? threads : WAVE, join);
+    if (threads <= WAVE) {
+        return mine;
+    }
+    const u32 lane = thread_index() % WAVE, waves = threads / WAVE;
+    if (lane == 0) {
+        lds[thread_index() / WAVE] = mine;
+    }
+    barrier();
+    mine = fold_lanes(A(lds[lane % waves]), waves, join);
     barrier(); // so that the next fold does not write what a slow thread still reads
-    return all;
+    return mine;
 }
 
 // term(first) + term(first + step) + …, below `count`, in chains. One loop on purpose: from a loop in a loop, both of

@@ -14,8 +14,10 @@ const INVENTORY: &str = include_str!("../kernels/inventory.txt");
 
 const FLOATS: &[&str] = &["bf16", "f16", "f32", "f64", "f8_e4m3"];
 const INTS: &[&str] = &["u8", "u32", "i16", "i32", "i64"];
-const FILL: &[&str] = &["fill", "const_set", "copy2d"];
+const FILL: &[&str] = &["fill", "const_set", "copy2d", "transpose"];
 const SUMS: &[&str] = &["fast_sum_small", "sum"];
+/// Reductions in parts, before the name of what they do.
+const PARTS: &[&str] = &["parts_", "columns_", "join_"];
 const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "rope_thd"];
 /// Formats of ggml's with products.
 const GGML: &[&str] = &[
@@ -195,6 +197,9 @@ fn promised() -> BTreeSet<(String, String)> {
         }
         add("conv", "", WINDOWS, dtypes);
         add("reduce", "", SUMS, dtypes);
+        for kind in PARTS {
+            add("reduce", kind, &["sum", "max", "min"], dtypes);
+        }
         add(
             "sort",
             "asort_",

@@ -418,6 +418,16 @@ impl CandleRunner {
         }
     }
 
+    /// The device, for what is not a case's judged run.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The backend's own words for an error.
+    pub(crate) fn words(error: &Error) -> String {
+        words(error)
+    }
+
     /// What the device has executed since the last call.
     fn take_trace(&self) -> Vec<String> {
         match &self.device {

@@ -14,6 +14,7 @@ pub mod source;
 mod stop;
 mod supervisor;
 mod tensors;
+pub mod timing;
 mod trial;
 mod worker;
 

@@ -11,7 +11,7 @@ mod layers;
 mod matmul;
 mod nn;
 mod pool;
-mod quantized;
+pub(crate) mod quantized;
 mod random;
 mod reduce;
 mod select;

@@ -214,14 +214,14 @@ fn forward_jobs(
 
 /// Takes stdout for frames and points file descriptor 1 at stderr, so that a library's `printf` cannot end up between
 /// two frames.
-fn claim_stdout() -> io::Result<File> {
+pub(crate) fn claim_stdout() -> io::Result<File> {
     let frames = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
     rustix::stdio::dup2_stdout(io::stderr())?;
     Ok(File::from(frames))
 }
 
 /// One line a panic on stderr, where it is the last word if the process then aborts, and a copy for [`guarded`].
-fn install_panic_hook() {
+pub(crate) fn install_panic_hook() {
     panic::set_hook(Box::new(|info| {
         let place = info
             .location()
@@ -235,7 +235,7 @@ fn install_panic_hook() {
 }
 
 /// Runs `work`; a panic comes back as its text.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let hooked = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
         hooked.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned())

@@ -217,42 +217,47 @@ impl Case {
     /// # Panics
     /// When an argument's layout is impossible for its shape, which no case from a spec or an id has.
     pub fn inputs(&self, seed: u64) -> Vec<HostTensor> {
-        let id = self.call();
-        let bound = self.shapes().ok().and_then(|shapes| shapes.bound);
-        let data = self.data().count();
-        let fill = |(i, arg): (usize, &Arg)| {
+        let place = |i: usize| {
             let plan = self.plan(i);
-            let plan = plan.unwrap_or_else(|| panic!("{id}: {} needs {}", arg.layout, arg.layout.needs()));
-            let roles = self.op.roles();
-            let slot = Slot {
-                seed,
-                id: &id,
-                arg: i,
-                place: roles[..i].iter().filter(|role| **role == Role::Data).count(),
-                arity: data,
+            let needs = || -> ViewPlan {
+                let layout = self.args[i].layout;
+                panic!("{}: {layout} needs {}", self.call(), layout.needs())
             };
-            match roles[i] {
-                Role::Data => values::fill(self.values, arg.dtype, &plan.base_shape, &slot),
-                // Only a case that is to be refused has such.
-                Role::Condition | Role::Index if arg.dtype.is_float() => {
-                    values::fill(self.values, arg.dtype, &plan.base_shape, &slot)
-                }
-                Role::Condition => values::fill_condition(arg.dtype, &plan.base_shape, &slot),
-                Role::Index => values::fill_ids(
-                    self.values,
-                    arg.dtype,
-                    &plan.base_shape,
-                    bound.unwrap_or(0),
-                    &slot,
-                ),
-                Role::Blocks => {
-                    let format = self.op.block_format();
-                    let format = format.unwrap_or_else(|| panic!("{id}: blocks of no format"));
-                    values::fill_blocks(self.values, format, &plan.base_shape, &slot)
-                }
-            }
+            self.sample(i, &plan.unwrap_or_else(needs).base_shape, seed)
         };
-        self.args.iter().enumerate().map(fill).collect()
+        (0..self.args.len()).map(place).collect()
+    }
+
+    /// Values for argument `i`, as [`Case::inputs`] has them, in another shape: a part of a tensor that is too large to be filled
+    /// element by element. Of blocks the shape counts bytes, and rows are whole blocks.
+    ///
+    /// # Panics
+    /// When there is no argument `i`.
+    pub fn sample(&self, i: usize, shape: &[usize], seed: u64) -> HostTensor {
+        let (id, arg) = (self.call(), &self.args[i]);
+        let bound = self.shapes().ok().and_then(|shapes| shapes.bound);
+        let roles = self.op.roles();
+        let slot = Slot {
+            seed,
+            id: &id,
+            arg: i,
+            place: roles[..i].iter().filter(|role| **role == Role::Data).count(),
+            arity: self.data().count(),
+        };
+        match roles[i] {
+            Role::Data => values::fill(self.values, arg.dtype, shape, &slot),
+            // Only a case that is to be refused has such.
+            Role::Condition | Role::Index if arg.dtype.is_float() => {
+                values::fill(self.values, arg.dtype, shape, &slot)
+            }
+            Role::Condition => values::fill_condition(arg.dtype, shape, &slot),
+            Role::Index => values::fill_ids(self.values, arg.dtype, shape, bound.unwrap_or(0), &slot),
+            Role::Blocks => {
+                let format = self.op.block_format();
+                let format = format.unwrap_or_else(|| panic!("{id}: blocks of no format"));
+                values::fill_blocks(self.values, format, shape, &slot)
+            }
+        }
     }
 
     /// How argument `i` lies in its base tensor; `None` when its layout is impossible for its shape. Of blocks the base

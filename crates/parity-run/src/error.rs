@@ -51,6 +51,9 @@ pub enum Error {
     /// A backend that is not available, or a run that was stopped before it was.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Nothing was measured: a device cannot be opened, or the process that times calls ended.
+    #[error("nothing is measured: {0}")]
+    DidNotMeasure(String),
     /// A recording of cases that did not run.
     #[error("nothing is recorded: {0} and perhaps others did not run")]
     DidNotRun(String),

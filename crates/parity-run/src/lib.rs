@@ -53,6 +53,7 @@
 //! notice.
 
 pub mod baseline;
+pub mod bench;
 pub mod changes;
 mod column;
 pub mod digest;

@@ -82,6 +82,12 @@ pub fn read(path: &Path) -> Result<Stored, Error> {
     }
 }
 
+/// The text of a file that may be compressed by gzip.
+pub(crate) fn text(path: &Path) -> Result<String, Error> {
+    let bytes = bytes(path).map_err(Error::read(path))?;
+    String::from_utf8(bytes).map_err(|error| Error::read(path)(std::io::Error::other(error)))
+}
+
 /// What a file holds, which gzip may have compressed.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];

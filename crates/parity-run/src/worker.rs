@@ -46,7 +46,7 @@ pub fn serve_if_asked() -> Result<bool, Error> {
     Ok(true)
 }
 
-fn own_file() -> Result<PathBuf, Error> {
+pub(crate) fn own_file() -> Result<PathBuf, Error> {
     env::current_exe()
         .map_err(|error| Error::Internal(format!("cannot find the program's own file: {error}")))
 }

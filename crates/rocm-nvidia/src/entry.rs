@@ -251,35 +251,7 @@ unsafe fn load_module(cuda: &Cuda, image: *const c_void) -> Result<hipModule_t> 
     loaded.map(|()| module.cast())
 }
 
-/// Defines the entry points, their table, and a check at compile time that each has the signature of HIP's declaration. A
-/// body under `results` ends in `Result`; one under `values` gives what C gets.
-macro_rules! entries {
-    (
-        results { $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)* }
-        values { $(fn $raw:ident($($raw_arg:ident: $raw_ty:ty),*) -> $value:ty $raw_body:block)* }
-    ) => {
-        $(
-            unsafe extern "C" fn $name($($arg: $ty),*) -> hipError_t {
-                guard(|| $body)
-            }
-            const _: [unsafe extern "C" fn($($ty),*) -> hipError_t; 2] = [$name, hip::$name];
-        )*
-        $(
-            unsafe extern "C" fn $raw($($raw_arg: $raw_ty),*) -> $value $raw_body
-            const _: [unsafe extern "C" fn($($raw_ty),*) -> $value; 2] = [$raw, hip::$raw];
-        )*
-
-        /// Names of all entry points.
-        pub(crate) const SYMBOLS: &[&str] = &[$(stringify!($name),)* $(stringify!($raw),)*];
-
-        /// Their addresses, in the order of [`SYMBOLS`].
-        pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
-            [$($name as *const c_void,)* $($raw as *const c_void,)*]
-        }
-    };
-}
-
-entries! {
+rocm_rs::hip_entries! {
 results {
     fn hipInit(flags: c_uint) {
         driver()?;

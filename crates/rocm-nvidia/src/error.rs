@@ -1,75 +1,22 @@
-//! Error codes: which of HIP's a code of NVIDIA's driver becomes, HIP's names and texts, and the last error of a thread.
-
-use std::cell::{Cell, RefCell};
-use std::ffi::CStr;
+//! Which of HIP's error codes a code of NVIDIA's driver becomes.
 
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::hipError_t;
 
+pub(crate) use rocm_rs::driver::{
+    Result, begin, keep, name, peek_last, record, take_detail, take_last, text,
+};
+
 use crate::cuda::Status;
-
-/// The result of an entry point before it becomes a code.
-pub(crate) type Result<T = ()> = core::result::Result<T, hipError_t>;
-
-thread_local! {
-    static LAST: Cell<hipError_t> = const { Cell::new(hip::hipError_t_hipSuccess) };
-    static DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Remembers a call's error for `hipGetLastError` and gives its code. A success leaves the last error as it is.
-pub(crate) fn record(result: Result) -> hipError_t {
-    match result {
-        Ok(()) => hip::hipError_t_hipSuccess,
-        Err(code) => {
-            LAST.set(code);
-            code
-        }
-    }
-}
-
-/// The last error of this thread.
-pub(crate) fn peek_last() -> hipError_t {
-    LAST.get()
-}
-
-/// The last error of this thread; the next call gives success.
-pub(crate) fn take_last() -> hipError_t {
-    LAST.replace(hip::hipError_t_hipSuccess)
-}
-
-/// Forgets what an earlier call left, lest it be taken for this one's.
-pub(crate) fn begin() {
-    DETAIL.set(None);
-}
-
-/// Keeps the driver's own words about this call.
-pub(crate) fn keep(text: String) {
-    DETAIL.set(Some(text));
-}
-
-/// The driver's own words about this thread's last call, when it failed.
-pub(crate) fn take_detail() -> Option<String> {
-    DETAIL.take()
-}
-
-/// HIP's name of a code, as `hipGetErrorName` gives it.
-pub(crate) fn name(code: hipError_t) -> &'static CStr {
-    row(code).map_or(c"hipErrorUnknown", |row| row.1)
-}
-
-/// A sentence for a code, as `hipGetErrorString` gives it.
-pub(crate) fn text(code: hipError_t) -> &'static CStr {
-    row(code).map_or(c"unknown error", |row| row.2)
-}
 
 /// HIP's code for an error of NVIDIA's driver. One that nobody thought of is `hipErrorUnknown`, never success.
 ///
 /// Most have the same number in both. Those that end the context and have no counterpart are `hipErrorLaunchFailure`, after
 /// which a device counts as lost.
 pub(crate) fn of_cuda(status: Status) -> hipError_t {
-    let same = CODES.iter().find(|row| row.0 == status && row.3 == Origin::Both);
+    let same = BOTH.iter().find(|code| **code == status);
     match (status, same) {
-        (_, Some(row)) => row.0,
+        (_, Some(code)) => *code,
         // The driver cannot be reached, or is older than what is asked of it.
         (34 | 36 | 803 | 804, _) => hip::hipError_t_hipErrorInsufficientDriver,
         (46 | 102 | 802, _) => hip::hipError_t_hipErrorNoDevice,
@@ -82,85 +29,52 @@ pub(crate) fn of_cuda(status: Status) -> hipError_t {
     }
 }
 
-/// Whether NVIDIA's driver has the code, with this meaning, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    Both,
-    Hip,
-}
-
-type Row = (hipError_t, &'static CStr, &'static CStr, Origin);
-
-fn row(code: hipError_t) -> Option<&'static Row> {
-    CODES.iter().find(|row| row.0 == code)
-}
-
-/// The name without bindgen's prefix, from a text that ends in a NUL.
-const fn name_of(constant: &'static str) -> &'static CStr {
-    let (_, name) = constant.as_bytes().split_at("hipError_t_".len());
-    match CStr::from_bytes_with_nul(name) {
-        Ok(name) => name,
-        Err(_) => panic!("the macro ends each name with one NUL"),
-    }
-}
-
-macro_rules! codes {
-    ($($origin:ident $constant:ident $text:literal;)*) => {
-        const CODES: &[Row] =
-            &[$((hip::$constant, name_of(concat!(stringify!($constant), "\0")), $text, Origin::$origin)),*];
-    };
-}
-
-codes! {
-    Both hipError_t_hipSuccess c"no error";
-    Both hipError_t_hipErrorInvalidValue c"invalid argument";
-    Both hipError_t_hipErrorOutOfMemory c"out of memory";
-    Both hipError_t_hipErrorNotInitialized c"NVIDIA's driver is not loaded or not initialized";
-    Both hipError_t_hipErrorDeinitialized c"the driver is shutting down";
-    Both hipError_t_hipErrorProfilerDisabled c"the profiler is not there";
-    Hip hipError_t_hipErrorInvalidConfiguration c"invalid grid or block";
-    Hip hipError_t_hipErrorInvalidPitchValue c"invalid pitch";
-    Hip hipError_t_hipErrorInvalidMemcpyDirection c"invalid direction of a copy";
-    Hip hipError_t_hipErrorInsufficientDriver c"NVIDIA's driver is too old, or is not the installed one";
-    Both hipError_t_hipErrorNoDevice c"no usable NVIDIA GPU";
-    Both hipError_t_hipErrorInvalidDevice c"no device of this number";
-    Both hipError_t_hipErrorInvalidImage c"the image is no module for this device";
-    Both hipError_t_hipErrorInvalidContext c"invalid device context";
-    Both hipError_t_hipErrorContextAlreadyCurrent c"the context is current already";
-    Both hipError_t_hipErrorMapFailed c"memory cannot be mapped";
-    Both hipError_t_hipErrorUnmapFailed c"memory cannot be unmapped";
-    Both hipError_t_hipErrorNoBinaryForGpu c"no code for this device, and none can be compiled";
-    Both hipError_t_hipErrorECCNotCorrectable c"a memory error that cannot be corrected";
-    Both hipError_t_hipErrorUnsupportedLimit c"the device has no such limit";
-    Both hipError_t_hipErrorContextAlreadyInUse c"the context is in use by another thread";
-    Both hipError_t_hipErrorPeerAccessUnsupported c"one device cannot reach the other's memory";
-    Both hipError_t_hipErrorInvalidKernelFile c"the PTX does not compile";
-    Both hipError_t_hipErrorInvalidSource c"invalid kernel source";
-    Both hipError_t_hipErrorFileNotFound c"file not found";
-    Both hipError_t_hipErrorSharedObjectSymbolNotFound c"a shared object lacks a symbol";
-    Both hipError_t_hipErrorSharedObjectInitFailed c"a shared object cannot be initialized";
-    Both hipError_t_hipErrorOperatingSystem c"a call of the operating system failed";
-    Both hipError_t_hipErrorInvalidHandle c"invalid handle";
-    Both hipError_t_hipErrorIllegalState c"not possible in the present state";
-    Both hipError_t_hipErrorNotFound c"no such name";
-    Both hipError_t_hipErrorNotReady c"not ready";
-    Both hipError_t_hipErrorIllegalAddress c"a kernel accessed an address where there is no memory";
-    Both hipError_t_hipErrorLaunchOutOfResources c"the launch needs more registers or threads than there are";
-    Both hipError_t_hipErrorLaunchTimeOut c"a kernel ran too long";
-    Both hipError_t_hipErrorPeerAccessAlreadyEnabled c"access to the other device is enabled already";
-    Both hipError_t_hipErrorPeerAccessNotEnabled c"access to the other device is not enabled";
-    Both hipError_t_hipErrorSetOnActiveProcess c"not possible once the device is in use";
-    Both hipError_t_hipErrorContextIsDestroyed c"the context is destroyed";
-    Both hipError_t_hipErrorAssert c"an assertion in a kernel failed";
-    Both hipError_t_hipErrorHostMemoryAlreadyRegistered c"the host memory is pinned already";
-    Both hipError_t_hipErrorHostMemoryNotRegistered c"the host memory is not pinned";
-    Both hipError_t_hipErrorLaunchFailure c"a kernel failed";
-    Both hipError_t_hipErrorCooperativeLaunchTooLarge c"a cooperative launch has too many blocks";
-    Both hipError_t_hipErrorNotSupported c"not supported";
-    Both hipError_t_hipErrorStreamCaptureUnsupported c"not possible while a stream is captured";
-    Both hipError_t_hipErrorStreamCaptureInvalidated c"an earlier error ended the capture of the stream";
-    Hip hipError_t_hipErrorUnknown c"unknown error";
-}
+/// Codes that NVIDIA's driver has too, with the same number and meaning.
+const BOTH: &[hipError_t] = &[
+    hip::hipError_t_hipSuccess,
+    hip::hipError_t_hipErrorInvalidValue,
+    hip::hipError_t_hipErrorOutOfMemory,
+    hip::hipError_t_hipErrorNotInitialized,
+    hip::hipError_t_hipErrorDeinitialized,
+    hip::hipError_t_hipErrorProfilerDisabled,
+    hip::hipError_t_hipErrorNoDevice,
+    hip::hipError_t_hipErrorInvalidDevice,
+    hip::hipError_t_hipErrorInvalidImage,
+    hip::hipError_t_hipErrorInvalidContext,
+    hip::hipError_t_hipErrorContextAlreadyCurrent,
+    hip::hipError_t_hipErrorMapFailed,
+    hip::hipError_t_hipErrorUnmapFailed,
+    hip::hipError_t_hipErrorNoBinaryForGpu,
+    hip::hipError_t_hipErrorECCNotCorrectable,
+    hip::hipError_t_hipErrorUnsupportedLimit,
+    hip::hipError_t_hipErrorContextAlreadyInUse,
+    hip::hipError_t_hipErrorPeerAccessUnsupported,
+    hip::hipError_t_hipErrorInvalidKernelFile,
+    hip::hipError_t_hipErrorInvalidSource,
+    hip::hipError_t_hipErrorFileNotFound,
+    hip::hipError_t_hipErrorSharedObjectSymbolNotFound,
+    hip::hipError_t_hipErrorSharedObjectInitFailed,
+    hip::hipError_t_hipErrorOperatingSystem,
+    hip::hipError_t_hipErrorInvalidHandle,
+    hip::hipError_t_hipErrorIllegalState,
+    hip::hipError_t_hipErrorNotFound,
+    hip::hipError_t_hipErrorNotReady,
+    hip::hipError_t_hipErrorIllegalAddress,
+    hip::hipError_t_hipErrorLaunchOutOfResources,
+    hip::hipError_t_hipErrorLaunchTimeOut,
+    hip::hipError_t_hipErrorPeerAccessAlreadyEnabled,
+    hip::hipError_t_hipErrorPeerAccessNotEnabled,
+    hip::hipError_t_hipErrorSetOnActiveProcess,
+    hip::hipError_t_hipErrorContextIsDestroyed,
+    hip::hipError_t_hipErrorAssert,
+    hip::hipError_t_hipErrorHostMemoryAlreadyRegistered,
+    hip::hipError_t_hipErrorHostMemoryNotRegistered,
+    hip::hipError_t_hipErrorLaunchFailure,
+    hip::hipError_t_hipErrorCooperativeLaunchTooLarge,
+    hip::hipError_t_hipErrorNotSupported,
+    hip::hipError_t_hipErrorStreamCaptureUnsupported,
+    hip::hipError_t_hipErrorStreamCaptureInvalidated,
+];
 
 #[cfg(test)]
 mod tests {
@@ -202,26 +116,5 @@ mod tests {
         assert_eq!(of_cuda(9), hip::hipError_t_hipErrorUnknown);
         assert_eq!(of_cuda(u32::MAX), hip::hipError_t_hipErrorUnknown);
         assert_eq!(name(12_345), c"hipErrorUnknown");
-    }
-
-    #[test]
-    fn a_code_is_listed_once() {
-        for (i, row) in CODES.iter().enumerate() {
-            assert!(CODES[..i].iter().all(|other| other.0 != row.0), "{:?}", row.1);
-        }
-    }
-
-    #[test]
-    fn a_success_keeps_the_last_error_and_taking_it_clears_it() {
-        record(Err(hip::hipError_t_hipErrorNotFound));
-        assert_eq!(record(Ok(())), hip::hipError_t_hipSuccess);
-        assert_eq!(peek_last(), hip::hipError_t_hipErrorNotFound);
-        assert_eq!(take_last(), hip::hipError_t_hipErrorNotFound);
-        assert_eq!(take_last(), hip::hipError_t_hipSuccess);
-        keep("words".to_owned());
-        assert_eq!(take_detail().as_deref(), Some("words"));
-        keep("words".to_owned());
-        begin();
-        assert_eq!(take_detail(), None);
     }
 }

@@ -1,8 +1,9 @@
 //! What an NVIDIA GPU says of itself, in HIP's words: which attribute of the driver answers which of HIP's, and the property
 //! struct made of them. Who asks the driver is entry.rs.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::c_int;
 
+use rocm_rs::driver::put_text;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{hipDeviceAttribute_t, hipDeviceProp_tR0600};
 
@@ -150,17 +151,6 @@ fn bytes(number: c_int) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-/// Writes a text with its terminating NUL, cut off where the field ends.
-fn put_text(field: &mut [c_char], text: &str) {
-    let Some(room) = field.len().checked_sub(1) else {
-        return;
-    };
-    let bytes = text.bytes().map(u8::cast_signed).take(room).chain([0]);
-    for (place, byte) in field.iter_mut().zip(bytes) {
-        *place = byte;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,13 +165,5 @@ mod tests {
             Some(10)
         );
         assert_eq!(attribute(u32::MAX), None);
-    }
-
-    #[test]
-    fn a_text_is_cut_to_its_field_and_ended() {
-        let mut field = [1; 4];
-        put_text(&mut field, "sm_90");
-        assert_eq!(field, [115, 109, 95, 0]);
-        put_text(&mut [], "x");
     }
 }

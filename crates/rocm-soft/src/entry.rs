@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
+use rocm_rs::driver::put_text;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{
     hipDevice_t, hipDeviceAttribute_t, hipDeviceProp_tR0600, hipDeviceptr_t, hipError_t, hipEvent_t,
@@ -265,36 +266,7 @@ pub(crate) mod miopen;
 pub(crate) mod rocblas;
 pub(crate) mod rocrand;
 
-/// Defines the entry points, their table, and a check at compile time that each has the signature of HIP's
-/// declaration. A body under `results` ends in `Result`; one under `values` gives what C gets.
-macro_rules! entries {
-    (
-        results { $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)* }
-        values { $(fn $raw:ident($($raw_arg:ident: $raw_ty:ty),*) -> $value:ty $raw_body:block)* }
-    ) => {
-        $(
-            unsafe extern "C" fn $name($($arg: $ty),*) -> hipError_t {
-                guard(|| $body)
-            }
-            const _: [unsafe extern "C" fn($($ty),*) -> hipError_t; 2] = [$name, hip::$name];
-        )*
-        $(
-            unsafe extern "C" fn $raw($($raw_arg: $raw_ty),*) -> $value $raw_body
-            const _: [unsafe extern "C" fn($($raw_ty),*) -> $value; 2] = [$raw, hip::$raw];
-        )*
-
-        /// Names of all entry points.
-        pub(crate) const SYMBOLS: &[&str] =
-            &[$(stringify!($name),)* $(stringify!($raw),)*];
-
-        /// Their addresses, in the order of [`SYMBOLS`].
-        pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
-            [$($name as *const c_void,)* $($raw as *const c_void,)*]
-        }
-    };
-}
-
-entries! {
+rocm_rs::hip_entries! {
 results {
     fn hipInit(flags: c_uint) {
         device()?;
@@ -331,7 +303,7 @@ results {
         check_device(id)?;
         let len = usize::try_from(len).ok().filter(|len| *len > 0 && !name.is_null()).ok_or(INVALID_VALUE)?;
         let mut field = vec![0; len];
-        properties::put_text(&mut field, devices::at(id)?.model().name);
+        put_text(&mut field, devices::at(id)?.model().name);
         // SAFETY: not null, and HIP's contract is that `len` characters are writable.
         unsafe { ptr::copy_nonoverlapping(field.as_ptr(), name, len) };
         Ok(())

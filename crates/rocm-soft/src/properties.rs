@@ -1,9 +1,10 @@
 //! What the software device says about itself: attributes and the property struct, from one list of figures.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::c_int;
 
 use gfx_emu::Limits;
 use rocm_env::Card;
+use rocm_rs::driver::put_text;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{hipDeviceAttribute_t, hipDeviceProp_tR0600};
 
@@ -175,17 +176,6 @@ pub(crate) fn occupancy(kernel_limit: u32, limit: c_int) -> (c_int, c_int) {
     )
 }
 
-/// Writes a text with its terminating NUL, cut off where the field ends.
-pub(crate) fn put_text(field: &mut [c_char], text: &str) {
-    let Some(room) = field.len().checked_sub(1) else {
-        return;
-    };
-    let bytes = text.bytes().map(u8::cast_signed).take(room).chain([0]);
-    for (place, byte) in field.iter_mut().zip(bytes) {
-        *place = byte;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,16 +190,6 @@ mod tests {
                 row.0
             );
         }
-    }
-
-    #[test]
-    fn a_text_is_cut_to_its_field_and_ended() {
-        let mut field = [1; 4];
-        put_text(&mut field, "abcdef");
-        assert_eq!(field, [97, 98, 99, 0]);
-        put_text(&mut field, "x");
-        assert_eq!(field, [120, 0, 99, 0]);
-        put_text(&mut [], "x");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 )]
 
 mod baseline;
+mod bench;
 mod carried;
 mod common;
 mod doctor;

@@ -44,7 +44,8 @@ const WAVE: usize = 64;
 const PACK: usize = 16;
 /// Workgroups of an element-wise launch at most. Kernels stride over the grid, so more would not reach further; and
 /// HIP wants grid times block below 2^32.
-const MAX_GRID: usize = 1 << 16;
+/// On an H200 threads that take eight packs one after the other move more bytes a second than eight times as many threads.
+const MAX_GRID: usize = 1 << 13;
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy)]
@@ -64,13 +65,12 @@ impl Grid {
         Grid::of(results.div_ceil(BLOCK).min(MAX_GRID), threads)
     }
 
-    /// As [`Grid::over`], for kernels that take elements of `dtypes` in packs where they are contiguous: one thread a
+    /// As [`Grid::over`], for kernels that take elements of `dtypes` in packs where that is possible: one thread a
     /// pack.
-    pub(crate) fn over_packs(results: usize, is_contiguous: bool, dtypes: &[DType]) -> Grid {
-        let widest = dtypes.iter().map(|dtype| dtype.size_in_bytes()).max();
-        match widest {
-            Some(widest) if is_contiguous => Grid::over(results.div_ceil(PACK / widest)),
-            _ => Grid::over(results),
+    pub(crate) fn over_packs(results: usize, in_packs: bool, dtypes: &[DType]) -> Grid {
+        match in_packs {
+            true => Grid::over(results.div_ceil(pack_len(dtypes))),
+            false => Grid::over(results),
         }
     }
 
@@ -228,6 +228,31 @@ impl Args {
         context.ledger().trace(function.symbol(), self.walk, level);
         Ok(())
     }
+}
+
+/// Elements of a pack: as many as it holds of the widest of the dtypes that are moved together.
+pub(crate) fn pack_len(dtypes: &[DType]) -> usize {
+    let widest = dtypes.iter().map(|dtype| dtype.size_in_bytes()).max();
+    PACK / widest.unwrap_or(PACK)
+}
+
+/// As [`layout`], and whether the kernel takes `len` elements at a time: all operands are contiguous, or rows are whole packs and
+/// each operand moves along them by one element or by none, as `Walk::has_packs` of `kernels/layout.h` has it.
+pub(crate) fn layout_in_packs(
+    context: &Arc<Context>,
+    dims: &[usize],
+    operands: &[&[usize]],
+    len: usize,
+) -> Result<(usize, Option<LayoutTable>, bool)> {
+    let Some(words) = view::layout_table(dims, operands) else {
+        return Ok((dims.len(), None, true));
+    };
+    let num_dims = words.len() / (1 + operands.len());
+    // The last word of the sizes, then the last of each operand's strides.
+    let mut last = words.chunks_exact(num_dims.max(1)).filter_map(|list| list.last());
+    let whole = last.next().is_some_and(|row| row.is_multiple_of(len as u64));
+    let in_packs = whole && last.all(|stride| *stride <= 1);
+    Ok((num_dims, Some(context.layout_table(words)?), in_packs))
 }
 
 /// How many dimensions a kernel walks, and their table in device memory.

@@ -31,6 +31,9 @@ pub fn copy(src: View<'_>, dst: ViewMut<'_>) -> Result<()> {
             .memory_mut()
             .copy_from(at, src.buffer().memory(), from, src.numel() * size);
     }
+    if launch::transpose(&src, dst.buffer, dst.offset)? {
+        return Ok(());
+    }
     launch::map(Unary::Copy.kernel(), &[], &[src], dst.buffer, dst.offset, &[])
 }
 

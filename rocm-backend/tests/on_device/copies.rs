@@ -169,3 +169,42 @@ fn zeros_are_zero_even_in_memory_used_before() {
         vec![0; 800]
     );
 }
+
+#[test]
+fn a_view_whose_last_dimension_is_not_adjacent_is_copied_by_tiles_of_any_fill() {
+    let device = device();
+    const LONG: usize = 3 * 131 * 70;
+    // A tile is 64 by 64: parts of one, whole ones, batches before and behind the adjacent dimension, gaps, an odd start.
+    let views: &[(&[usize], &[usize], usize)] = &[
+        (&[70, 131], &[1, 70], 0),
+        (&[64, 128], &[1, 65], 3),
+        (&[16, 17], &[1, 16], 1),
+        (&[2, 70, 33], &[2310, 1, 70], 0),
+        (&[33, 3, 64], &[1, 2200, 34], 5),
+    ];
+    for &dtype in DType::ALL {
+        let (source, host) = buffer(&device, dtype, LONG, 7);
+        for &(dims, strides, offset) in views {
+            let count: usize = dims.iter().product();
+            let at = |number: usize| {
+                let mut rest = number;
+                let mut place = offset;
+                for d in (0..dims.len()).rev() {
+                    place += rest % dims[d] * strides[d];
+                    rest /= dims[d];
+                }
+                place
+            };
+            let (mut target, mut want) = buffer(&device, dtype, count + 5, 91);
+            for number in 0..count {
+                want[number + 3].clone_from(&host[at(number)]);
+            }
+            ops::copy(
+                View::new(&source, dims, strides).at(offset),
+                ViewMut::contiguous(&mut target, &[count]).at(3),
+            )
+            .unwrap();
+            assert!(download(&target) == want, "{dtype} {dims:?} {strides:?}");
+        }
+    }
+}

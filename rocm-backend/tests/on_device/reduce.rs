@@ -434,3 +434,63 @@ fn sums_are_added_to_one_place_a_result_of_the_same_dtype() {
     let mut out = DynBuffer::zeros(&device, DType::F32, 2).unwrap();
     assert!(ops::add_sums(view, &[1], &mut out).is_ok());
 }
+
+/// Whole numbers that no dtype rounds, whatever order they are added in; integers wrap.
+fn held(dtype: DType, value: f64) -> f64 {
+    match dtype {
+        DType::U8 => value.rem_euclid(256.0),
+        _ => rounded(dtype, value),
+    }
+}
+
+#[test]
+fn columns_and_few_long_rows_are_reduced_in_parts() {
+    let device = device();
+    // Columns that fill no wave, whole packs, and neither; rows in one part and in several; blocks. Then rows that are cut.
+    let cases: &[(&[usize], usize)] = &[
+        (&[9, 32], 0),
+        (&[70, 131], 0),
+        (&[1030, 512], 0),
+        (&[3, 17, 64], 1),
+        (&[2, (1 << 15) + 4097], 1),
+        (&[1 << 16], 0),
+    ];
+    for &dtype in DType::ALL {
+        for &(dims, reduced) in cases {
+            let host = small(dtype, dims.iter().product());
+            let x = upload(&device, dtype, &host);
+            let rows = rows(dims, &[reduced]);
+            for (op, reference) in &OPS[..3] {
+                let got = ops::reduce(*op, packed(&x, dims, &contiguous(dims), 0), &[reduced]).unwrap();
+                let want: Vec<f64> = rows
+                    .iter()
+                    .map(|row| reference(&row.iter().map(|&at| host[at]).collect::<Vec<_>>()))
+                    .map(|value| held(dtype, value))
+                    .collect();
+                assert_eq!(
+                    download(&got),
+                    want,
+                    "{op:?} of {dtype} over {reduced} of {dims:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_nan_in_any_part_is_the_extreme() {
+    let device = device();
+    for (dims, reduced) in [(&[1030, 64][..], 0), (&[1 << 16], 0)] {
+        let mut host = small(DType::F32, dims.iter().product());
+        host[64 * 1000] = f64::NAN;
+        let x = upload(&device, DType::F32, &host);
+        for op in [Reduce::Max, Reduce::Min] {
+            let got = ops::reduce(op, packed(&x, dims, &contiguous(dims), 0), &[reduced]).unwrap();
+            let got = download(&got);
+            assert!(
+                got[0].is_nan() && got[1..].iter().all(|value| !value.is_nan()),
+                "{op:?} {dims:?}"
+            );
+        }
+    }
+}

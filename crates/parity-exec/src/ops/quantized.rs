@@ -38,6 +38,42 @@ candle! {
     }
 }
 
+/// A call that can be made again and again, on tensors that it holds.
+pub(crate) type Call = Box<dyn Fn() -> candle_core::Result<Tensor>>;
+
+/// A case's call on weights that are on the device already, as programs that load a model once have them; `None` for an op that
+/// takes no blocks, or other tensors. The rows above make the weights anew at each call.
+pub(crate) fn prepared(
+    op: Quantized,
+    blocks: candle_core::Result<std::sync::Arc<candle_core::quantized::QTensor>>,
+    others: &[Tensor],
+) -> candle_core::Result<Option<Call>> {
+    use candle_core::quantized::QMatMul;
+    let blocks = blocks?;
+    let device = blocks.device();
+    let call: Call = match op {
+        Quantized::Dequantize(_) => Box::new(move || blocks.dequantize(&device)),
+        Quantized::DequantizeF16(_) => Box::new(move || blocks.dequantize_f16(&device)),
+        Quantized::Qmatmul(_) => {
+            let [x] = others else { return Ok(None) };
+            let (weights, x) = (QMatMul::from_arc(blocks)?, x.clone());
+            Box::new(move || candle_core::Module::forward(&weights, &x))
+        }
+        Quantized::Embedding(_) => {
+            let [ids] = others else { return Ok(None) };
+            let ids = ids.clone();
+            Box::new(move || blocks.embedding(&ids))
+        }
+        Quantized::IndexedMoe(_) => {
+            let [x, ids] = others else { return Ok(None) };
+            let (experts, x, ids) = (QMatMul::from_arc(blocks)?, x.clone(), ids.clone());
+            Box::new(move || experts.indexed_moe_forward(&x, &ids))
+        }
+        Quantized::Quantize(_) => return Ok(None),
+    };
+    Ok(Some(call))
+}
+
 #[cfg(test)]
 mod tests {
     use candle_core::Device;

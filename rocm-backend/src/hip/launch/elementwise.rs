@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Args, Grid, PACK, common_context, layout};
+use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, layout_in_packs, pack_len};
 use crate::kernel::{Family, Kernel};
 use crate::view::{self, Region, RegionMut};
 use crate::{DType, DynBuffer, Error, Result, Scalar, module};
@@ -54,7 +54,8 @@ pub(crate) fn map(
         return Ok(());
     }
     let strides: Vec<&[usize]> = inputs.iter().map(Region::strides).collect();
-    let (num_dims, table) = layout(&context, first.dims(), &strides)?;
+    let dtypes = [dtype, out_dtype];
+    let (num_dims, table, in_packs) = layout_in_packs(&context, first.dims(), &strides, pack_len(&dtypes))?;
     let mut args = Args::default();
     args.walk(first.numel(), num_dims, table.as_ref())
         .scalars(leading);
@@ -62,7 +63,7 @@ pub(crate) fn map(
         args.element(input.buffer(), input.offset());
     }
     args.element(out, out_offset).scalars(trailing);
-    let grid = Grid::over_packs(first.numel(), table.is_none(), &[dtype, out_dtype]);
+    let grid = Grid::over_packs(first.numel(), in_packs, &dtypes);
     // SAFETY: the arguments are the family's, checked above to be of the kernel's dtype. Regions lie inside their
     // buffers, and `out` has room for `numel` results. `table` lives to the end of this function.
     unsafe { args.submit(kernel.name, &context, &function, grid) }
@@ -92,6 +93,90 @@ pub(crate) fn const_set(out: RegionMut<'_>, value: Scalar) -> Result<()> {
     // SAFETY: the arguments are the family's, of the kernel's dtype; the region lies inside its buffer. `table` lives to
     // the end of this function.
     unsafe { args.submit(kernel.name, &context, &function, grid) }
+}
+
+/// Elements that a side of a view must have for its copy to go through tiles: of fewer, most of a tile is empty.
+const SIDE_LEAST: usize = 16;
+/// The side of a tile, and the threads that copy it, as `kernels/transpose.h` has them.
+const SIDE: usize = 64;
+const SWAPPERS: usize = 256;
+
+/// A view whose adjacent elements lie along another dimension than its last one.
+#[derive(Debug, PartialEq, Eq)]
+struct Swap {
+    /// How many of them there are beside each other.
+    batches: usize,
+    /// The dimension along which elements are adjacent in memory.
+    rows: usize,
+    /// The last dimension.
+    cols: usize,
+    /// Distances in the source, of batches and along the last dimension.
+    from: [usize; 2],
+    /// Distances in the result, of batches and of rows.
+    to: [usize; 2],
+}
+
+impl Swap {
+    /// The view as tiles can copy it; `None` for any other.
+    fn of(dims: &[usize], strides: &[usize]) -> Option<Swap> {
+        let words = view::layout_table(dims, &[strides])?;
+        let words: Vec<usize> = words.iter().map(|&word| word as usize).collect();
+        let swap = match words[..] {
+            [rows, cols, 1, col] => Swap {
+                batches: 1,
+                rows,
+                cols,
+                from: [0, col],
+                to: [0, cols],
+            },
+            [batches, rows, cols, batch, 1, col] => Swap {
+                batches,
+                rows,
+                cols,
+                from: [batch, col],
+                to: [rows.checked_mul(cols)?, cols],
+            },
+            [rows, batches, cols, 1, batch, col] => Swap {
+                batches,
+                rows,
+                cols,
+                from: [batch, col],
+                to: [cols, batches.checked_mul(cols)?],
+            },
+            _ => return None,
+        };
+        (swap.rows.min(swap.cols) >= SIDE_LEAST).then_some(swap)
+    }
+}
+
+/// Copies a view by tiles, if its adjacent elements lie along another dimension than its last one; says whether it did. The results go
+/// to `out`, from element `out_offset` on.
+pub(crate) fn transpose(source: &Region<'_>, out: &mut DynBuffer, out_offset: usize) -> Result<bool> {
+    const KERNEL: &str = "transpose";
+    let Some(swap) = Swap::of(source.dims(), source.strides()) else {
+        return Ok(false);
+    };
+    let dtype = out.dtype();
+    Error::unless_same_dtype(KERNEL, source.buffer().dtype(), dtype)?;
+    let context = common_context(KERNEL, [source.buffer(), &*out].into_iter())?;
+    view::check(KERNEL, out.len(), &[source.numel()], &[1], out_offset)?;
+    let symbol = format!("{KERNEL}_{}", dtype.suffix());
+    let function = module::named(&context, "fill", &symbol, KERNEL, dtype)?;
+    let mut args = Args::default();
+    for number in [swap.batches, swap.rows, swap.cols] {
+        args.size(number);
+    }
+    for distance in [swap.from, swap.to].concat() {
+        args.size(distance);
+    }
+    args.element(source.buffer(), source.offset())
+        .element(out, out_offset);
+    let tiles = swap.batches * swap.rows.div_ceil(SIDE) * swap.cols.div_ceil(SIDE);
+    let grid = Grid::of(tiles.min(MAX_GRID), SWAPPERS);
+    // SAFETY: the arguments are the kernel's, of the buffers' dtype. The sizes and distances are those of the region, which lies
+    // inside its buffer, and `out` has room for as many elements in row-major order.
+    unsafe { args.submit(KERNEL, &context, &function, grid) }?;
+    Ok(true)
 }
 
 /// Copies the rows of `source`, `from` apart, to those of `out`, `to` apart: both regions have two dimensions, of the same
@@ -153,6 +238,28 @@ mod tests {
         // number too large is safe there, and only there.
         unsafe { args.submit(kernel.name, device.context(), &function, Grid::over(told)) }?;
         out.download()
+    }
+
+    #[test]
+    fn tiles_copy_views_whose_last_dimension_is_not_adjacent() {
+        let swap = Swap::of(&[64, 32], &[1, 64]).unwrap();
+        assert_eq!((swap.batches, swap.rows, swap.cols), (1, 64, 32));
+        assert_eq!((swap.from, swap.to), ([0, 64], [0, 32]));
+        // [2, 48, 32] of [2, 32, 48]; and [48, 2, 32] of a window of it.
+        let swap = Swap::of(&[2, 48, 32], &[1536, 1, 48]).unwrap();
+        assert_eq!((swap.from, swap.to), ([1536, 48], [1536, 32]));
+        let swap = Swap::of(&[48, 2, 32], &[1, 2000, 48]).unwrap();
+        assert_eq!((swap.batches, swap.rows, swap.to), (2, 48, [32, 64]));
+        for (dims, strides) in [
+            (&[64, 32][..], &[32, 1][..]),
+            (&[64, 32], &[64, 1]),
+            (&[64, 8], &[1, 64]),
+            (&[8, 64], &[1, 8]),
+            (&[64, 32], &[0, 1]),
+            (&[64, 32], &[2, 128]),
+        ] {
+            assert_eq!(Swap::of(dims, strides), None, "{dims:?} {strides:?}");
+        }
     }
 
     #[test]

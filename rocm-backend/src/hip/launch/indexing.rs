@@ -1,7 +1,7 @@
 //! Launches of the indexing kernels: elements chosen by ids along one dimension.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::{Args, Grid, common_context, layout};
+use super::{Args, Grid, common_context, layout, pack_len};
 use crate::hip::module::Function;
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, module};
@@ -135,10 +135,13 @@ pub(crate) fn index_select(
         .size(sizes.src)
         .size(sizes.dst)
         .size(sizes.right);
+    let dtypes = [out.dtype()];
+    let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&dtypes));
+    let grid = Grid::over_packs(out.len(), in_packs, &dtypes);
     // SAFETY: the arguments are the kernel's. The view lies in its buffer and has the elements `sizes` say, the ids are
     // there, and `out` has room, all checked above; an id beyond `sizes.src` reads nothing. `table` lives to the end of
     // this function.
-    unsafe { args.submit(op, &context, &function, Grid::over(out.len())) }
+    unsafe { args.submit(op, &context, &function, grid) }
 }
 
 /// `out[l, i, r] = x[l, ids[l, i, r], r]`. `sizes.dst` is the size of the ids along the dimension.

@@ -1,8 +1,8 @@
 //! Softmax and norms: launches of a workgroup a contiguous row.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::reduce::workgroup;
-use super::{Args, Grid, common_context};
+use super::reduce::{row_grid, rows_together, workgroup};
+use super::{Args, common_context};
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, module};
 
@@ -47,8 +47,15 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
     };
 
     let out = DynBuffer::uninit(device, dtype, x.numel())?;
-    let (rows, threads) = (x.numel() / cols, workgroup(cols, dtype));
-    for first in (0..rows).step_by(ROWS_AT_ONCE) {
+    let rows = x.numel() / cols;
+    let threads = workgroup(rows, cols, dtype);
+    let together = rows_together(rows, threads);
+    let mut first = 0;
+    while first < rows {
+        // The kernels are not told how many rows there are: those that fill no workgroup come last, one a workgroup.
+        let left = rows - first;
+        let each = if left < together { 1 } else { together };
+        let groups = (left / each).min(ROWS_AT_ONCE / each);
         let mut args = Args::default();
         args.element(x.buffer(), x.offset() + first * cols)
             .element(&out, first * cols);
@@ -59,11 +66,12 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
         if !weights.is_empty() {
             args.int(threads as u32).f32(eps);
         }
-        let grid = Grid::of((rows - first).min(ROWS_AT_ONCE), threads);
+        let grid = row_grid(groups, threads, each);
         // SAFETY: the arguments are the kernel's for so many weights, all of its dtype. Regions lie inside their
-        // buffers and are contiguous; each workgroup reads and writes its own row of `cols` elements, which `x` and
+        // buffers and are contiguous; each y of a workgroup reads and writes its own row of `cols` elements, which `x` and
         // `out` have, and `cols` elements of each weight.
         unsafe { args.submit(kernel, &context, &function, grid) }?;
+        first += groups * each;
     }
     Ok(out)
 }

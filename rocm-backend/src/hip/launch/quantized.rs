@@ -16,6 +16,8 @@ const TILE: usize = 64;
 const TILE_THREADS: usize = 256;
 /// Threads for blocks of 256 weights, four weights each.
 const BLOCK_THREADS: usize = 64;
+/// Blocks of 256 weights that a workgroup does: a workgroup of one ends before the next can start.
+const BLOCKS_TOGETHER: usize = 4;
 /// Threads for quantizing activations, and for rows.
 const ROW_THREADS: usize = 256;
 /// Workgroups in y and z at most.
@@ -78,7 +80,20 @@ pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<(
     args.element(weights.blocks(), 0).element(out, 0);
     let grid = match ty {
         GgmlType::Q2K | GgmlType::Q3K | GgmlType::Q4K | GgmlType::Q5K | GgmlType::Q6K | GgmlType::Q8K => {
-            Grid::of(numel / ty.block_len(), BLOCK_THREADS)
+            let blocks = numel / ty.block_len();
+            let (together, rest) = (blocks / BLOCKS_TOGETHER, blocks % BLOCKS_TOGETHER);
+            let grid = |groups: usize, each: usize| Grid {
+                blocks: [groups, 1, 1],
+                threads: [BLOCK_THREADS, each, 1],
+                lds: 0,
+            };
+            let done = together * BLOCKS_TOGETHER;
+            let mut last = Args::default();
+            last.element(weights.blocks(), done * ty.block_bytes())
+                .element(out, done * ty.block_len());
+            // SAFETY: as below, of the blocks behind those that are done several to a workgroup.
+            unsafe { last.submit(&op, &context, &function, grid(rest, 1)) }?;
+            grid(together, BLOCKS_TOGETHER)
         }
         // These count weights, the rest blocks.
         GgmlType::Q5_0 | GgmlType::Q5_1 | GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 => {
@@ -91,7 +106,8 @@ pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<(
         }
     };
     // SAFETY: `dequantize_block_<format>_<dtype>(blocks, out[, count])` reads the blocks that `Weights` checked and
-    // writes `numel` elements of `out`'s dtype. Of the formats without a count a workgroup does one block.
+    // writes `numel` elements of `out`'s dtype. Of the formats without a count each y of a
+    // workgroup does one block, and there are as many as the grid has.
     unsafe { args.submit(&op, &context, &function, grid) }
 }
 

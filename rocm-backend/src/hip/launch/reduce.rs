@@ -5,18 +5,46 @@ use std::sync::Arc;
 
 use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, table};
 use crate::kernel::Reduce;
-use crate::view::Region;
+use crate::view::{self, Region};
 use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "reduce";
 /// Rows of at most this many elements are summed by a thread each.
 const SMALL: usize = 32;
 
-/// Threads of the workgroup that works on a row of `terms` elements of `dtype`: a power of two, as the kernels want it,
-/// with some terms for each thread, a pack of them at least.
-pub(super) fn workgroup(terms: usize, dtype: DType) -> usize {
-    let each = (PACK / dtype.size_in_bytes()).max(4);
-    terms.div_ceil(each).clamp(32, 1024).next_power_of_two()
+/// Threads along the row in a workgroup of several rows: no more than a wave has on any GPU, as the kernels want it.
+const SHORT: usize = 32;
+/// Rows that such a workgroup works on: cards start a workgroup for each of them more slowly than they read them.
+const TOGETHER: usize = 8;
+
+/// Threads that work on one of `rows` rows of `terms` elements of `dtype`: a power of two, as the kernels want it. The fewer rows
+/// there are, the more threads each gets, until each thread has one pack; of many rows a thread has eight packs, so that what
+/// threads do together at the end of a row costs little beside it.
+pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType) -> usize {
+    let packs = match rows {
+        0..256 => 1,
+        256..2048 => 4,
+        _ => 8,
+    };
+    let each = (packs * PACK / dtype.size_in_bytes()).max(4);
+    terms.div_ceil(each).clamp(SHORT, 1024).next_power_of_two()
+}
+
+/// The rows that a workgroup works on, as its y, where each has `threads` threads.
+pub(super) fn rows_together(rows: usize, threads: usize) -> usize {
+    match threads {
+        SHORT => rows.clamp(1, TOGETHER).next_power_of_two(),
+        _ => 1,
+    }
+}
+
+/// `groups` workgroups that each work on `together` rows with `threads` threads.
+pub(super) fn row_grid(groups: usize, threads: usize, together: usize) -> Grid {
+    Grid {
+        blocks: [groups, 1, 1],
+        threads: [threads, together, 1],
+        lds: 0,
+    }
 }
 
 /// A view with the dimensions that are reduced put last.
@@ -91,13 +119,19 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     }
 
     let out_dtype = if op.is_place() { DType::U32 } else { dtype };
-    let out = DynBuffer::uninit(device, out_dtype, rows.count)?;
+    let mut out = DynBuffer::uninit(device, out_dtype, rows.count)?;
+    if let (Some(op), Some(cut)) = (parts_name(op), Cut::of(&rows)) {
+        fold_cut(op, &cut, x, &mut out)?;
+        return Ok(out);
+    }
     let (num_dims, table) = layout(&context, &rows.dims, &[&rows.strides])?;
     let (first, grid) = if is_small {
         (rows.count, Grid::over(rows.count))
     } else {
-        let grid = Grid::of(rows.count.min(MAX_GRID), workgroup(rows.per_row, dtype));
-        (x.numel(), grid)
+        let threads = workgroup(rows.count, rows.per_row, dtype);
+        let together = rows_together(rows.count, threads);
+        let groups = rows.count.div_ceil(together).min(MAX_GRID);
+        (x.numel(), row_grid(groups, threads, together))
     };
     let mut args = Args::default();
     args.size(first)
@@ -111,6 +145,159 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     // to the end of this function.
     unsafe { args.submit(kernel, &context, &function, grid) }?;
     Ok(out)
+}
+
+/// Workgroups that fill any card, with more than one for each place that a workgroup has.
+const MANY: usize = 2048;
+/// Rows that are cut are as long as this at least.
+const LONG: usize = 1 << 15;
+/// A part of a row has as many elements at least.
+const PART_LEAST: usize = 1 << 12;
+/// Threads beside each other and rows at once of a workgroup that reduces columns, as `kernels/reduce_parts.h` has them.
+const LANES: usize = 32;
+const DEPTH: usize = 8;
+/// Rows of a part of columns: enough that its result is worth storing, and at most so many that a thread adds 64 terms.
+const ROWS_LEAST: usize = 64;
+const ROWS_MOST: usize = 64 * DEPTH;
+
+/// A reduction in parts: each of a workgroup, and a launch that joins them.
+#[derive(Debug, PartialEq, Eq)]
+enum Cut {
+    /// Few long contiguous rows, in parts of `chunk` elements.
+    Rows {
+        rows: usize,
+        per_row: usize,
+        chunk: usize,
+    },
+    /// Adjacent columns, in parts of `chunk` rows.
+    Columns {
+        outer: usize,
+        inner: usize,
+        per_row: usize,
+        outer_stride: usize,
+        row_stride: usize,
+        chunk: usize,
+    },
+}
+
+impl Cut {
+    /// How rows are cut; `None` where a workgroup a row serves as well.
+    fn of(rows: &Rows) -> Option<Cut> {
+        let Rows { count, per_row, .. } = *rows;
+        let Some(words) = view::layout_table(&rows.dims, &[&rows.strides]) else {
+            let chunk = (count * per_row)
+                .div_ceil(MANY)
+                .max(PART_LEAST)
+                .next_power_of_two();
+            let is_long = per_row >= LONG && count * 4 <= MANY && chunk < per_row;
+            return is_long.then_some(Cut::Rows {
+                rows: count,
+                per_row,
+                chunk,
+            });
+        };
+        let words: Vec<usize> = words.iter().map(|&word| word as usize).collect();
+        let (outer, inner, outer_stride, row_stride) = match words[..] {
+            [inner, last, 1, row] if last == per_row => (1, inner, 0, row),
+            [outer, inner, last, block, 1, row] if last == per_row => (outer, inner, block, row),
+            _ => return None,
+        };
+        if inner < LANES || per_row < DEPTH {
+            return None;
+        }
+        // As if columns were taken one a thread; in packs there are fewer tiles, and more than enough of them.
+        let tiles = outer * inner.div_ceil(LANES * 4);
+        let chunk = (per_row * tiles / MANY)
+            .clamp(ROWS_LEAST, ROWS_MOST)
+            .next_multiple_of(DEPTH);
+        Some(Cut::Columns {
+            outer,
+            inner,
+            per_row,
+            outer_stride,
+            row_stride,
+            chunk,
+        })
+    }
+}
+
+/// What kernels call a reduction that can be taken in parts.
+fn parts_name(op: Reduce) -> Option<&'static str> {
+    match op {
+        Reduce::Sum => Some("sum"),
+        Reduce::Max => Some("max"),
+        Reduce::Min => Some("min"),
+        Reduce::ArgMax | Reduce::ArgMin => None,
+    }
+}
+
+/// Reduces `x` part by part, and joins the parts in `out`, which has room for the results.
+fn fold_cut(op: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
+    let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
+    let context = common_context(op, [x.buffer(), &*out].into_iter())?;
+    let named = |kind: &str| {
+        let kernel = format!("{kind}_{op}");
+        let function = module::named(
+            &context,
+            MODULE,
+            &format!("{kernel}_{}", dtype.suffix()),
+            &kernel,
+            dtype,
+        );
+        function.map(|function| (kernel, function))
+    };
+    let (results, per_row, chunk) = match *cut {
+        Cut::Rows { rows, per_row, chunk } => (rows, per_row, chunk),
+        Cut::Columns {
+            outer,
+            inner,
+            per_row,
+            chunk,
+            ..
+        } => (outer * inner, per_row, chunk),
+    };
+    let parts = per_row.div_ceil(chunk);
+    // Eight bytes hold the type that any dtype is computed in.
+    let scratch = DynBuffer::uninit(device, DType::I64, results * parts)?;
+    let mut args = Args::default();
+    let (kind, grid) = match *cut {
+        Cut::Rows { rows, per_row, chunk } => {
+            args.size(rows).size(per_row).size(parts).size(chunk);
+            let threads = workgroup(MANY, chunk, dtype);
+            ("parts", Grid::of((rows * parts).min(MAX_GRID), threads))
+        }
+        Cut::Columns {
+            outer,
+            inner,
+            per_row,
+            outer_stride,
+            row_stride,
+            chunk,
+        } => {
+            for number in [outer, inner, per_row, outer_stride, row_stride, parts, chunk] {
+                args.size(number);
+            }
+            let groups = outer * parts * inner.div_ceil(LANES);
+            ("columns", Grid::of(groups.min(MAX_GRID), LANES * DEPTH))
+        }
+    };
+    args.element(x.buffer(), x.offset()).element(&scratch, 0);
+    let (kernel, function) = named(kind)?;
+    // SAFETY: the arguments are the kernel's, for the dtype of `x`. What it reads is the region, which lies inside its buffer; it
+    // writes a value for each part of each result, which `scratch` has room for.
+    unsafe { args.submit(&kernel, &context, &function, grid) }?;
+    let mut args = Args::default();
+    args.size(results)
+        .size(parts)
+        .element(&scratch, 0)
+        .element(out, 0);
+    let threads = workgroup(results, parts, DType::F64);
+    let together = rows_together(results, threads);
+    let groups = results.div_ceil(together).min(MAX_GRID);
+    let (kernel, function) = named("join")?;
+    // SAFETY: the arguments are the kernel's. The launch before it has written every part, and `out` has room for the results. The
+    // stream keeps the scratch's memory until then.
+    unsafe { args.submit(&kernel, &context, &function, row_grid(groups, threads, together)) }
 }
 
 /// Adds to `out` the sums of `x` over the dimensions `reduced`, a thread a result.
@@ -168,13 +355,76 @@ mod tests {
     #[test]
     fn a_workgroup_is_a_power_of_two_that_a_kernel_has_room_for() {
         for terms in [1, 31, 128, 129, 1000, 4096, 4097, usize::MAX] {
-            for dtype in [DType::U8, DType::F64] {
-                let threads = workgroup(terms, dtype);
+            for (rows, dtype) in [(1, DType::U8), (300, DType::F32), (9999, DType::F64)] {
+                let threads = workgroup(rows, terms, dtype);
                 assert!(threads.is_power_of_two(), "{terms}: {threads}");
                 assert!((32..=1024).contains(&threads), "{terms}: {threads}");
+                let together = rows_together(rows, threads);
+                assert!(
+                    together == 1 || threads == SHORT,
+                    "{terms}: {together} rows of {threads} threads"
+                );
+                assert!(
+                    together.is_power_of_two() && together <= TOGETHER,
+                    "{terms}: {together}"
+                );
             }
         }
-        assert_eq!(workgroup(129, DType::F32), 64);
-        assert_eq!(workgroup(1025, DType::F16), 256);
+        assert_eq!(workgroup(3, 129, DType::F32), 64, "a pack each");
+        assert_eq!(workgroup(3, 1025, DType::F16), 256);
+        assert_eq!(workgroup(8192, 8192, DType::F32), 256, "eight packs each");
+        assert_eq!(rows_together(3, 32), 4);
+    }
+
+    fn cut(dims: &[usize], strides: &[usize], per_row: usize) -> Option<Cut> {
+        Cut::of(&Rows {
+            dims: dims.to_vec(),
+            strides: strides.to_vec(),
+            count: dims.iter().product::<usize>() / per_row,
+            per_row,
+        })
+    }
+
+    #[test]
+    fn few_long_rows_and_adjacent_columns_are_cut() {
+        let rows = cut(&[1 << 26], &[1], 1 << 26);
+        assert_eq!(
+            rows,
+            Some(Cut::Rows {
+                rows: 1,
+                per_row: 1 << 26,
+                chunk: 1 << 15
+            })
+        );
+        let columns = |outer, inner, per_row, outer_stride, row_stride, chunk| {
+            Some(Cut::Columns {
+                outer,
+                inner,
+                per_row,
+                outer_stride,
+                row_stride,
+                chunk,
+            })
+        };
+        // The sum over dimension 0 of [8192, 8192], and over the middle one of [64, 1024, 1024].
+        assert_eq!(
+            cut(&[8192, 8192], &[1, 8192], 8192),
+            columns(1, 8192, 8192, 0, 8192, 256)
+        );
+        let middle = cut(&[64, 1024, 1024], &[1 << 20, 1, 1024], 1024);
+        assert_eq!(middle, columns(64, 1024, 1024, 1 << 20, 1024, 256));
+    }
+
+    #[test]
+    fn other_rows_are_not_cut() {
+        for (dims, strides, per_row) in [
+            (&[8192, 8192][..], &[8192, 1][..], 8192),
+            (&[1000], &[1], 1000),
+            (&[8, 8192], &[1, 8], 8192),
+            (&[8192, 4], &[1, 8192], 4),
+            (&[8192, 8192], &[2, 16384], 8192),
+        ] {
+            assert_eq!(cut(dims, strides, per_row), None, "{dims:?} {strides:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Launches `where`: a condition and two values of one shape, the values of one dtype.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::{Args, Grid, common_context, layout};
+use super::{Args, Grid, common_context, layout_in_packs, pack_len};
 use crate::view::{self, Region};
 use crate::{DynBuffer, Error, Result, module};
 
@@ -31,14 +31,15 @@ pub(crate) fn where_cond(
         return Ok(());
     }
     let strides = operands.map(Region::strides);
-    let (num_dims, table) = layout(&context, cond.dims(), &strides)?;
+    let dtypes = [chooser, dtype];
+    let (num_dims, table, in_packs) = layout_in_packs(&context, cond.dims(), &strides, pack_len(&dtypes))?;
     let mut args = Args::default();
     args.walk(cond.numel(), num_dims, table.as_ref());
     for operand in operands {
         args.element(operand.buffer(), operand.offset());
     }
     args.element(out, 0);
-    let grid = Grid::over_packs(cond.numel(), table.is_none(), &[chooser, dtype]);
+    let grid = Grid::over_packs(cond.numel(), in_packs, &dtypes);
     // SAFETY: `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)` is of the buffers' dtypes, checked above.
     // Regions lie inside their buffers, `out` has room for `numel` results. `table` lives to the end of this function.
     unsafe { args.submit(&op, &context, &function, grid) }
