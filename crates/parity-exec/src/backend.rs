@@ -405,7 +405,7 @@ impl From<Error> for NoResult {
 }
 
 impl CandleRunner {
-    /// The open device.
+    /// The open device, for what is not a case's judged run.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -416,11 +416,6 @@ impl CandleRunner {
             info,
             served_by: vec![],
         }
-    }
-
-    /// The device, for what is not a case's judged run.
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
     }
 
     /// The backend's own words for an error.
