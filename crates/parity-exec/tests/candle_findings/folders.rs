@@ -143,6 +143,8 @@ mod grad_conv1d_kernel;
 mod grad_conv2d_uneven_width;
 #[path = "../../../../findings/grad-equal-maxima/repro.rs"]
 mod grad_equal_maxima;
+#[path = "../../../../findings/grad-gather-fewer-ids/repro.rs"]
+mod grad_gather_fewer_ids;
 #[path = "../../../../findings/grad-gelu-six-digits/repro.rs"]
 mod grad_gelu_six_digits;
 #[path = "../../../../findings/grad-max-pool-divided/repro.rs"]
@@ -225,6 +227,8 @@ mod roll_and_chunk_of_nothing;
 mod rope_batched_cosines;
 #[path = "../../../../findings/rope-spare-positions/repro.rs"]
 mod rope_spare_positions;
+#[path = "../../../../findings/round-to-of-integers/repro.rs"]
+mod round_to_of_integers;
 #[path = "../../../../findings/rows-of-no-elements/repro.rs"]
 mod rows_of_no_elements;
 #[path = "../../../../findings/sdpa-metal-only/repro.rs"]
@@ -245,6 +249,8 @@ mod stride_of_zero;
 mod sum_of_nothing_offset;
 #[path = "../../../../findings/sum-of-u8-wraps/repro.rs"]
 mod sum_of_u8_wraps;
+#[path = "../../../../findings/swiglu-of-one/repro.rs"]
+mod swiglu_of_one;
 #[path = "../../../../findings/transposed-convolutions-round-taps/repro.rs"]
 mod transposed_convolutions_round_taps;
 #[path = "../../../../findings/unfold-counts-in-f32/repro.rs"]
