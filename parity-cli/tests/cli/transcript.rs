@@ -72,8 +72,10 @@ fn the_walkthrough_prints_what_it_says() {
     let specs = dir.path().join("op-specs");
     fs::create_dir(&specs).unwrap();
     for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../op-specs")).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), specs.join(entry.file_name())).unwrap();
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::copy(&path, specs.join(path.file_name().unwrap())).unwrap();
+        }
     }
     let steps = steps(&fs::read_to_string(WALKTHROUGH).unwrap());
     assert!(steps.len() > 10, "the page has a way to go");
