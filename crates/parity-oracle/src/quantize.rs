@@ -49,9 +49,10 @@ fn levels(format: BlockFormat) -> Option<f64> {
 /// an integer of 8 bits times the block's: up to half of a 128th of the greatest scale, times 32 steps, is 1/256 of the greatest
 /// number. The block's is rounded to f16. In coarser formats that is inside the step.
 fn of_scales(format: BlockFormat) -> f64 {
-    match format {
-        BlockFormat::Q6K => 1.0 / 256.0 + 1.0 / 2048.0,
-        _ => 0.0,
+    if format == BlockFormat::Q6K {
+        1.0 / 256.0 + 1.0 / 2048.0
+    } else {
+        0.0
     }
 }
 

@@ -12,11 +12,14 @@ use crate::program::Program;
 use crate::tape::Tensor;
 
 pub(crate) fn answer(call: &Call<'_>, op: Layers) -> Answer {
-    match op {
-        // On contiguous arguments they are the fused ops, which round the root as well.
-        Layers::RmsNormLayer => super::nn::answer(call, Nn::RmsNorm),
-        Layers::LayerNormLayer => super::nn::answer(call, Nn::LayerNorm),
-        _ => super::of_parts(call, Op::Layers(op)),
+    // On contiguous arguments these are the fused ops, which round the root as well.
+    let fused = [
+        (Layers::RmsNormLayer, Nn::RmsNorm),
+        (Layers::LayerNormLayer, Nn::LayerNorm),
+    ];
+    match fused.into_iter().find(|(layer, _)| *layer == op) {
+        Some((_, fused)) => super::nn::answer(call, fused),
+        None => super::of_parts(call, Op::Layers(op)),
     }
 }
 
