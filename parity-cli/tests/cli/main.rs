@@ -18,6 +18,7 @@ mod journal;
 mod kernels;
 mod killed;
 mod malformed;
+mod model;
 mod mutation;
 mod remote;
 mod rocm;
