@@ -142,7 +142,7 @@ pub struct Times {
 
 impl Times {
     /// The value below which `part` of the samples lie, between two samples where it falls there; `None` without samples, or
-    /// with one that is no time.
+    /// when a sample is zero, negative or not finite.
     pub fn quantile(&self, part: f64) -> Option<f64> {
         if self
             .micros
@@ -185,10 +185,10 @@ impl BenchRun {
     }
 }
 
-/// A text that is no record.
+/// Why a text cannot be read as a record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It is no JSON, or of other contents.
+    /// The text is not JSON, or its fields are others.
     #[error("this is no measurement of `parity bench`: {0}")]
     Malformed(String),
     /// Another parity wrote it.

@@ -21,7 +21,7 @@ pub fn json(run: &BenchRun) -> Result<String, serde_json::Error> {
 /// The record of a JSON text.
 ///
 /// # Errors
-/// The text is no such record, or of another version.
+/// The text cannot be read as a record, or another version wrote it.
 pub fn parse(text: &str) -> Result<BenchRun, ReadError> {
     let malformed = |error: serde_json::Error| ReadError::Malformed(error.to_string());
     let value: serde_json::Value = serde_json::from_str(text).map_err(malformed)?;

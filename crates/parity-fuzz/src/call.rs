@@ -69,7 +69,8 @@ fn shapes(op: Op, draw: &mut Draw) -> Vec<Vec<usize>> {
         let place = names.iter().position(|name| name.name == wanted);
         place.map_or(1, |place| match (named[place], names[place].factor) {
             (extent, 1) => extent.max(names[place].least),
-            // Two halves, or four gates, of nothing are no call that anything is said of.
+            // A dimension that is split into halves or gates gets at least one element each: no documentation says what an empty
+            // one means.
             (extent, factor) => extent.div_ceil(factor).max(1),
         })
     };

@@ -53,7 +53,7 @@ const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
 pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSet {
     if fits && op.roles().contains(&Role::Index) && draw.chance(6) {
         let sets = [ValueSet::IdsBeyond, ValueSet::IdsNone, ValueSet::IdsNegative];
-        // -1 is no class, as `one_hot` documents.
+        // `one_hot` documents -1 as an id that sets nothing, so it is not asked to be refused.
         let count = if op == Op::Copies(Copies::OneHot) { 2 } else { 3 };
         return *draw.pick(&sets[..count]);
     }

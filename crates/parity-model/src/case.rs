@@ -232,7 +232,7 @@ impl Case {
     /// element by element. Of blocks the shape counts bytes, and rows are whole blocks.
     ///
     /// # Panics
-    /// When there is no argument `i`.
+    /// When the case has fewer than `i + 1` arguments.
     pub fn sample(&self, i: usize, shape: &[usize], seed: u64) -> HostTensor {
         let (id, arg) = (self.call(), &self.args[i]);
         let bound = self.shapes().ok().and_then(|shapes| shapes.bound);
@@ -264,7 +264,7 @@ impl Case {
     /// tensor and the view are the bytes.
     ///
     /// # Panics
-    /// When there is no argument `i`.
+    /// When the case has fewer than `i + 1` arguments.
     pub fn plan(&self, i: usize) -> Option<ViewPlan> {
         let arg = &self.args[i];
         let blocks = matches!(self.op.roles().get(i), Some(Role::Blocks));

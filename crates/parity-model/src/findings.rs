@@ -9,7 +9,7 @@ mod predicate;
 use std::ops::Range;
 
 pub use narrow::narrow;
-pub use predicate::{COMPUTES, LayoutWord, Predicate, Values};
+pub use predicate::{COMPUTES, Extent, LayoutWord, Predicate, Values};
 
 use crate::spec::SpecError;
 use crate::{Case, Verdict};

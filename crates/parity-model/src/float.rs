@@ -100,8 +100,8 @@ impl Format {
         (self.max + self.ulp(self.max)).min(f64::MAX)
     }
 
-    /// How far a number of this magnitude is from what it becomes when it is rounded and too large: [`Format::max`] where there
-    /// are no infinities, else an infinity. 0 where it is not too large.
+    /// The error that overflow makes of a number of this magnitude. A format with infinities rounds a number above
+    /// [`Format::max`] to infinity, one without rounds it to [`Format::max`]. 0 for a number that the format holds.
     pub fn lost_to_overflow(&self, magnitude: f64) -> f64 {
         match (magnitude > self.max, self.infinities) {
             (false, _) => 0.0,

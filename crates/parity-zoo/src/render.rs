@@ -88,14 +88,16 @@ fn row(result: &Result) -> [String; 11] {
     ]
 }
 
+/// The results that have a message.
+fn told(record: &Record) -> Vec<&Result> {
+    let told = record.results.iter().filter(|result| result.message.is_some());
+    told.collect()
+}
+
 /// The record for a terminal.
 pub fn text(record: &Record) -> String {
     let mut page = table(&record.results.iter().map(row).collect::<Vec<_>>());
-    let told: Vec<_> = record
-        .results
-        .iter()
-        .filter(|result| result.message.is_some())
-        .collect();
+    let told = told(record);
     if !told.is_empty() {
         page.push('\n');
     }
@@ -238,11 +240,7 @@ pub fn markdown(record: &Record) -> String {
             ),
         );
     }
-    let told: Vec<_> = record
-        .results
-        .iter()
-        .filter(|result| result.message.is_some())
-        .collect();
+    let told = told(record);
     if !told.is_empty() {
         put(out, format_args!("\n## In words\n"));
     }

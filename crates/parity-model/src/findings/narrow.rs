@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::predicate::{LayoutWord, Predicate, Values};
+use super::predicate::{Extent, LayoutWord, Predicate, Values};
 use crate::op::Role;
 use crate::{Case, CaseId};
 
@@ -76,7 +76,7 @@ fn predicate(case: &Case, open: u32) -> Predicate {
         }
     }
     if closed(Part::Shapes) {
-        let exact = |shape: &Vec<usize>| vec![shape.iter().copied().map(Some).collect()];
+        let exact = |shape: &Vec<usize>| vec![shape.iter().copied().map(Extent::Is).collect()];
         found.shapes_of = case
             .args
             .iter()

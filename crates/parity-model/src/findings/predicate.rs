@@ -9,6 +9,37 @@ use crate::{Case, Check, DType, Family, Layout, ValueSet};
 /// What a predicate without `check` is about: cases that are to compute something.
 pub const COMPUTES: [Check; 3] = [Check::Value, Check::Layout, Check::Batch];
 
+/// What a pattern of a shape says of one dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The dimension has this extent.
+    Is(usize),
+    /// `*`: the dimension has any extent.
+    Any,
+    /// `..`: any number of dimensions of any extents, none too. A pattern has it once at most.
+    Rest,
+}
+
+impl Extent {
+    fn fits(self, extent: usize) -> bool {
+        match self {
+            Extent::Is(wanted) => wanted == extent,
+            Extent::Any | Extent::Rest => true,
+        }
+    }
+}
+
+/// The extent as `finding.toml` has it.
+impl Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extent::Is(extent) => write!(f, "{extent}"),
+            Extent::Any => f.write_str("\"*\""),
+            Extent::Rest => f.write_str("\"..\""),
+        }
+    }
+}
+
 /// What a predicate asks of a case. Every key that is not empty must hold; of a list any element suffices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Predicate {
@@ -28,8 +59,8 @@ pub struct Predicate {
     pub layouts_of: BTreeMap<usize, Vec<LayoutWord>>,
     /// Ranks of the first argument.
     pub ranks: Vec<usize>,
-    /// Shapes of single arguments, by their number; an extent that is `None` may be any.
-    pub shapes_of: BTreeMap<usize, Vec<Vec<Option<usize>>>>,
+    /// Shapes of single arguments, by their number.
+    pub shapes_of: BTreeMap<usize, Vec<Vec<Extent>>>,
     /// Whether some argument has no element.
     pub empty: Option<bool>,
     /// Value sets.
@@ -240,9 +271,21 @@ fn has_param(case: &Case, name: &str, values: &[Vec<f64>]) -> bool {
     values.iter().any(|value| bits(value) == bits(found))
 }
 
-fn fits(pattern: &[Option<usize>], shape: &[usize]) -> bool {
-    let same = |(wanted, extent): (&Option<usize>, &usize)| wanted.is_none_or(|wanted| wanted == *extent);
-    pattern.len() == shape.len() && pattern.iter().zip(shape).all(same)
+fn fits(pattern: &[Extent], shape: &[usize]) -> bool {
+    let alike = |pattern: &[Extent], shape: &[usize]| {
+        pattern.len() == shape.len()
+            && pattern
+                .iter()
+                .zip(shape)
+                .all(|(wanted, extent)| wanted.fits(*extent))
+    };
+    let Some(rest) = pattern.iter().position(|extent| *extent == Extent::Rest) else {
+        return alike(pattern, shape);
+    };
+    let (before, after) = (&pattern[..rest], &pattern[rest + 1..]);
+    shape.len() >= before.len() + after.len()
+        && alike(before, &shape[..before.len()])
+        && alike(after, &shape[shape.len() - after.len()..])
 }
 
 /// `["a", "b"]`.
@@ -270,10 +313,7 @@ fn table<K: Display, V>(map: &BTreeMap<K, V>, value: impl Fn(&V) -> String) -> S
 impl Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = |words: &Vec<LayoutWord>| quoted(words);
-        let extent = |extent: &Option<usize>| extent.map_or("\"*\"".to_owned(), |extent| extent.to_string());
-        let shapes = |shapes: &Vec<Vec<Option<usize>>>| {
-            bare(shapes.iter().map(|shape| bare(shape.iter().map(extent))))
-        };
+        let shapes = |shapes: &Vec<Vec<Extent>>| bare(shapes.iter().map(bare));
         let param = |values: &Vec<f64>| match values.as_slice() {
             [one] => one.to_string(),
             several => bare(several),

@@ -83,7 +83,7 @@ fn a_pass_of_a_case_that_may_pass_is_a_pass() {
 }
 
 /// A predicate, a case that it means, and one that it does not mean.
-const PREDICATES: [(&str, &str, &str); 19] = [
+const PREDICATES: [(&str, &str, &str); 21] = [
     (
         r#"op = ["relu"]"#,
         "unary/relu:f32:[9]:contiguous:any",
@@ -148,6 +148,16 @@ const PREDICATES: [(&str, &str, &str); 19] = [
         r#"op = ["relu"], shape = { 0 = [["*", 3]] }"#,
         "unary/relu:f32:[7,3]:contiguous:any",
         "unary/relu:f32:[3,7]:contiguous:any",
+    ),
+    (
+        r#"op = ["relu"], shape = { 0 = [[2, "..", 3]] }"#,
+        "unary/relu:f32:[2,3]:contiguous:any",
+        "unary/relu:f32:[3]:contiguous:any",
+    ),
+    (
+        r#"op = ["relu"], shape = { 0 = [["..", 0]] }"#,
+        "unary/relu:f32:[5,7,0]:contiguous:any",
+        "unary/relu:f32:[0,7]:contiguous:any",
     ),
     (
         r#"op = ["relu"], values = ["uniform"]"#,
@@ -234,7 +244,7 @@ fn a_row_that_matches_no_case_is_stale() {
 }
 
 /// A spoiled line, and what is said of it.
-const WRONG: [(&str, &str, &str); 15] = [
+const WRONG: [(&str, &str, &str); 16] = [
     ("\"unexplained\"", "\"wrong\"", "unknown class `wrong`"),
     ("\"unexplained\"", "\"by design\"", "missing key `fix`"),
     ("reason", "reson", "unknown key `reson`"),
@@ -253,6 +263,11 @@ const WRONG: [(&str, &str, &str); 15] = [
         "values = [\"nan\"]",
         "layout = { 99 = [\"offset\"] }",
         "`99` is not the number of an argument",
+    ),
+    (
+        "values = [\"nan\"]",
+        "shape = { 0 = [[\"..\", 2, \"..\"]] }",
+        "a second `..` in one shape",
     ),
     (
         "values = [\"nan\"]",

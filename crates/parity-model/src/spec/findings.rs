@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::SpecError;
 use super::reader::{Report, Table, Value, document, suggest};
 use crate::findings::{
-    Class, FINDING_KEYS, Finding, FindingText, LayoutWord, PREDICATE_KEYS, Predicate, ROW_KEYS, Row, Values,
+    Class, Extent, FINDING_KEYS, Finding, FindingText, LayoutWord, PREDICATE_KEYS, Predicate, ROW_KEYS, Row,
+    Values,
 };
 use crate::{Check, DType, Family, Layout, Op, ValueSet, Verdict};
 
@@ -320,10 +321,16 @@ fn arguments<'r, 'i, T>(
 }
 
 /// `[5, "*", 3]`.
-fn shape(value: &Value<'_, '_>) -> Option<Vec<Option<usize>>> {
-    let extent = |value: &Value<'_, '_>| match value.is_star() {
-        true => Some(None),
-        false => value.size().map(Some),
+fn shape(value: &Value<'_, '_>) -> Option<Vec<Extent>> {
+    let mut rest = false;
+    let extent = |part: &Value<'_, '_>| match (part.is("*"), part.is("..")) {
+        (true, _) => Some(Extent::Any),
+        (_, true) if std::mem::replace(&mut rest, true) => {
+            part.error("a second `..` in one shape", "leave one of them out");
+            None
+        }
+        (_, true) => Some(Extent::Rest),
+        (false, false) => part.size().map(Extent::Is),
     };
     value.array(true)?.iter().map(extent).collect()
 }

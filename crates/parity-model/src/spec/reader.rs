@@ -252,9 +252,9 @@ impl<'r, 'i> Value<'r, 'i> {
         self.value.get_ref().as_table().is_some()
     }
 
-    /// Whether this is the word for anything, `"*"`.
-    pub(super) fn is_star(&self) -> bool {
-        self.value.get_ref().as_str() == Some("*")
+    /// Whether this is the word.
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.value.get_ref().as_str() == Some(word)
     }
 
     /// The place of each key of a table whose keys are names, and its value.

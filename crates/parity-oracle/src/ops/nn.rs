@@ -273,7 +273,7 @@ impl<'a> Context<'a> {
             }
         };
         let spread = terms.iter().map(mass).sum::<f64>() / sum.hi;
-        // A sum that the dtype does not hold is its largest number, where there are no infinities.
+        // A sum above the dtype's range becomes its largest number in a dtype without infinities.
         let lost = self.format.lost_to_overflow(sum.hi * (1.0 + spread)) / self.format.max;
         Ok(Exponentials {
             max,

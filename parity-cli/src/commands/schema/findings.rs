@@ -68,8 +68,7 @@ fn predicate() -> Value {
     let layouts = json!({"anyOf": [layouts, {"type": "string", "pattern": "^view\\("}]});
     let size = json!({"type": "integer", "minimum": 0});
     let number = json!({"type": "number"});
-    let shapes =
-        json!({"type": "array", "items": {"type": "array", "items": {"anyOf": [size, {"const": "*"}]}}});
+    let shapes = json!({"type": "array", "items": {"type": "array", "items": {"anyOf": [size, {"enum": ["*", ".."]}]}}});
     let numbers = json!({"type": "array", "items": {"anyOf": [number, {"type": "array", "items": number}]}});
     json!({
         "op": some("Names of ops; one that ends in `*` stands for all that begin so.", &json!({"type": "string"})),
@@ -78,7 +77,7 @@ fn predicate() -> Value {
         "index_dtype": some("Dtypes of the ids or the condition.", &dtypes),
         "params": json!({"type": "object", "additionalProperties": numbers, "description": "Values of parameters, by name."}),
         "rank": some("Ranks of the first argument.", &size),
-        "shape": json!({"type": "object", "additionalProperties": shapes, "description": "Shapes of single arguments; `*` is any extent."}),
+        "shape": json!({"type": "object", "additionalProperties": shapes, "description": "Shapes of single arguments; `*` is any extent, `..` any number of dimensions."}),
         "empty": {"type": "boolean", "description": "Whether some argument has no element."},
         "layout": by_argument("Layouts of some argument, or of single ones.", &layouts),
         "values": some("Value sets, or names of sets with any bounds.", &json!({"type": "string"})),
