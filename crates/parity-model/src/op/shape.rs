@@ -134,13 +134,13 @@ impl<'a> Operands<'a> {
         ))
     }
 
-    /// All parameters as dimensions of the first argument, in ascending order.
+    /// All parameters as dimensions of the first argument, none of them twice.
     pub(crate) fn dims(&self) -> Result<Vec<usize>, String> {
         let dims: Vec<usize> = (0..self.params.len())
             .map(|i| self.dim(i))
             .collect::<Result<_, _>>()?;
-        let ascending = dims.windows(2).all(|pair| pair[0] < pair[1]);
-        self.require(ascending, "dims are named once each, in ascending order")?;
+        let once = (1..dims.len()).all(|i| !dims[..i].contains(&dims[i]));
+        self.require(once, "dims are named once each")?;
         Ok(dims)
     }
 
@@ -204,7 +204,7 @@ pub(crate) fn alike(call: &Operands<'_>) -> Result<Shapes, String> {
     Shapes::of(call.shapes[0].to_vec())
 }
 
-/// The output has the argument's shape, whose dimensions the parameters name in ascending order.
+/// The output has the argument's shape, whose dimensions the parameters name.
 pub(crate) fn same_along_dims(call: &Operands<'_>) -> Result<Shapes, String> {
     call.dims()?;
     Shapes::of(call.shapes[0].to_vec())
