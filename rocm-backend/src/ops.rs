@@ -6,6 +6,7 @@
 //! nothing. A dtype without a kernel is [`Error::Unsupported`](crate::Error::Unsupported).
 
 mod affine;
+mod attention;
 mod binary;
 mod cast;
 mod columns;
@@ -28,6 +29,7 @@ mod upsample;
 pub(crate) mod window;
 
 pub use affine::affine;
+pub use attention::{Attention, Lengths, flash_attn};
 pub use binary::{binary, compare};
 pub use cast::cast;
 pub use columns::{col2im1d, im2col, im2col1d};

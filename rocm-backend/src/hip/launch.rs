@@ -7,6 +7,7 @@
 //! bounds checks.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+pub(crate) mod attention;
 pub(crate) mod cast;
 pub(crate) mod conv;
 mod custom;

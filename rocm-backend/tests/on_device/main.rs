@@ -1,6 +1,7 @@
 //! Everything that needs a device: the software GPU, or a real one where `ROCM_DRIVER` finds it.
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+mod attention;
 mod cast;
 mod conv;
 mod copies;

@@ -1,0 +1,325 @@
+//! candle-flash-attn's functions on AMD GPUs: `softmax(q kᵀ · scale) v` without the matrix of scores.
+//!
+//! Queries are (batch, position, head, element); keys and values as well, with as many heads or a divisor of them. The
+//! functions with `varlen` take (position, head, element) and where each batch starts. The dtype is bf16, f16 or f32, and the
+//! elements of a head, 256 at most, follow one another.
+//!
+//! On `Device::Rocm` a kernel of `rocm-backend` runs. On another device the result is composed of candle's own ops, and so
+//! are gradients everywhere.
+//!
+//! ```
+//! use candle_core::{Device, Tensor};
+//!
+//! # fn main() -> candle_core::Result<()> {
+//! let device = Device::new_rocm(0)?;
+//! let q = Tensor::randn(0f32, 1., (1, 5, 4, 32), &device)?;
+//! let kv = Tensor::randn(0f32, 1., (1, 5, 2, 32), &device)?;
+//! let out = candle_flash_attn::flash_attn(&q, &kv, &kv, 0.125, true)?;
+//! assert_eq!(out.dims(), q.dims());
+//! # Ok(())
+//! # }
+//! ```
+
+mod composed;
+
+use candle_core::rocm_backend::ops::{self, Attention, Lengths};
+use candle_core::rocm_backend::{DynBuffer, View};
+use candle_core::{DType, Result, Shape, Storage, Tensor, bail};
+
+/// What all functions have beside queries, keys and values.
+#[derive(Clone)]
+struct Call {
+    scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+    softcap: Option<f32>,
+    alibi_slopes: Option<Tensor>,
+    /// Starts of queries and of keys.
+    lengths: Option<[Tensor; 2]>,
+}
+
+impl Call {
+    fn new(scale: f32, window_size_left: Option<usize>, window_size_right: Option<usize>) -> Call {
+        Call {
+            scale,
+            window_size_left,
+            window_size_right,
+            softcap: None,
+            alibi_slopes: None,
+            lengths: None,
+        }
+    }
+
+    fn causal(scale: f32, causal: bool) -> Call {
+        Call::new(scale, None, causal.then_some(0))
+    }
+
+    fn alibi(self, slopes: Option<&Tensor>) -> Call {
+        Call {
+            alibi_slopes: slopes.cloned(),
+            ..self
+        }
+    }
+
+    fn softcap(self, softcap: f32) -> Call {
+        Call {
+            softcap: Some(softcap).filter(|cap| *cap > 0.0),
+            ..self
+        }
+    }
+
+    /// `longest` are the lengths that the caller takes for the longest of queries and of keys.
+    fn lengths(self, query: &Tensor, key: &Tensor, longest: [usize; 2]) -> Result<Call> {
+        for (what, starts, longest) in [("queries", query, longest[0]), ("keys", key, longest[1])] {
+            if starts.dtype() != DType::U32 {
+                bail!("flash-attn: starts of {what} are u32, not {:?}", starts.dtype());
+            }
+            let places = starts.to_vec1::<u32>()?;
+            let found = places
+                .windows(2)
+                .map(|pair| pair[1].saturating_sub(pair[0]) as usize);
+            let found = found.max().unwrap_or_default();
+            if found > longest {
+                bail!("flash-attn: {found} {what} in a batch, and {longest} at most were announced");
+            }
+        }
+        Ok(Call {
+            lengths: Some([query.clone(), key.clone()]),
+            ..self
+        })
+    }
+
+    fn run(self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+        let on_device = self.clone();
+        candle_core::rocm::fused3(
+            "flash-attn",
+            [q, k, v],
+            move |q, k, v| composed::attention(&self, q, k, v),
+            move |q, k, v| on_device.launch(q, k, v),
+        )
+    }
+
+    fn launch(&self, query: View<'_>, key: View<'_>, value: View<'_>) -> Result<(DynBuffer, Shape)> {
+        let slopes = self.alibi_slopes.as_ref().map(Tensor::storage_and_layout);
+        let starts = self.lengths.as_ref();
+        let starts = starts.map(|starts| starts.each_ref().map(Tensor::storage_and_layout));
+        let slopes = slopes.as_ref().map(|(storage, layout)| view(storage, layout));
+        let lengths = match &starts {
+            Some([query, key]) => Some(Lengths {
+                query_starts: view(&query.0, query.1)?,
+                key_starts: view(&key.0, key.1)?,
+            }),
+            None => None,
+        };
+        let out = ops::flash_attn(&Attention {
+            query,
+            key,
+            value,
+            scale: self.scale,
+            left: self.window_size_left,
+            right: self.window_size_right,
+            softcap: self.softcap,
+            slopes: slopes.transpose()?,
+            lengths,
+        })?;
+        Ok((out, query.dims().into()))
+    }
+}
+
+fn view<'a>(storage: &'a Storage, layout: &'a candle_core::Layout) -> Result<View<'a>> {
+    match storage {
+        Storage::Rocm(storage) => Ok(storage.view(layout)),
+        _ => bail!("flash-attn: slopes or starts are on another device than the queries"),
+    }
+}
+
+/// Attention; a query of a `causal` one sees the keys up to its own place. The last query is at the last key's place.
+///
+/// # Errors
+/// For operands that do not fit together, as `rocm_backend::ops::flash_attn` says.
+pub fn flash_attn(q: &Tensor, k: &Tensor, v: &Tensor, softmax_scale: f32, causal: bool) -> Result<Tensor> {
+    Call::causal(softmax_scale, causal).run(q, k, v)
+}
+
+/// As [`flash_attn`]; a query sees so many keys before its place, and so many after it. `None`: all.
+///
+/// # Errors
+/// As [`flash_attn`].
+pub fn flash_attn_windowed(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+) -> Result<Tensor> {
+    Call::new(softmax_scale, window_size_left, window_size_right).run(q, k, v)
+}
+
+/// As [`flash_attn`]; from each score the distance of query and key is taken, times the slope of the head, f32.
+///
+/// # Errors
+/// As [`flash_attn`].
+pub fn flash_attn_alibi(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    alibi_slopes: &Tensor,
+    softmax_scale: f32,
+    causal: bool,
+) -> Result<Tensor> {
+    Call::causal(softmax_scale, causal)
+        .alibi(Some(alibi_slopes))
+        .run(q, k, v)
+}
+
+/// As [`flash_attn_alibi`] and [`flash_attn_windowed`] together.
+///
+/// # Errors
+/// As [`flash_attn`].
+pub fn flash_attn_alibi_windowed(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    alibi_slopes: &Tensor,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+) -> Result<Tensor> {
+    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    call.alibi(Some(alibi_slopes)).run(q, k, v)
+}
+
+/// As [`flash_attn_alibi_windowed`]; scaled scores become `softcap · tanh(score / softcap)` first, unless it is 0.
+///
+/// # Errors
+/// As [`flash_attn`].
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_alibi_windowed_softcap(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    alibi_slopes: Option<&Tensor>,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+    softcap: f32,
+) -> Result<Tensor> {
+    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    call.alibi(alibi_slopes).softcap(softcap).run(q, k, v)
+}
+
+/// As [`flash_attn`] for batches of several lengths, one after the other: queries are (position, head, element). `seqlens_q` and
+/// `seqlens_k`, u32, hold where each batch starts, and where the last one ends. `max_seqlen_q` and `max_seqlen_k` are the
+/// lengths of the longest ones, or more.
+///
+/// # Errors
+/// As [`flash_attn`]; for starts that do not ascend, and batches longer than the longest.
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_varlen(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    seqlens_q: &Tensor,
+    seqlens_k: &Tensor,
+    max_seqlen_q: usize,
+    max_seqlen_k: usize,
+    softmax_scale: f32,
+    causal: bool,
+) -> Result<Tensor> {
+    let call = Call::causal(softmax_scale, causal);
+    call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
+        .run(q, k, v)
+}
+
+/// As [`flash_attn_varlen`] and [`flash_attn_windowed`] together.
+///
+/// # Errors
+/// As [`flash_attn_varlen`].
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_varlen_windowed(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    seqlens_q: &Tensor,
+    seqlens_k: &Tensor,
+    max_seqlen_q: usize,
+    max_seqlen_k: usize,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+) -> Result<Tensor> {
+    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
+        .run(q, k, v)
+}
+
+/// As [`flash_attn_varlen`] and [`flash_attn_alibi`] together.
+///
+/// # Errors
+/// As [`flash_attn_varlen`].
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_varlen_alibi(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    alibi_slopes: &Tensor,
+    seqlens_q: &Tensor,
+    seqlens_k: &Tensor,
+    max_seqlen_q: usize,
+    max_seqlen_k: usize,
+    softmax_scale: f32,
+    causal: bool,
+) -> Result<Tensor> {
+    let call = Call::causal(softmax_scale, causal).alibi(Some(alibi_slopes));
+    call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
+        .run(q, k, v)
+}
+
+/// As [`flash_attn_varlen`] and [`flash_attn_alibi_windowed`] together.
+///
+/// # Errors
+/// As [`flash_attn_varlen`].
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_varlen_alibi_windowed(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    alibi_slopes: &Tensor,
+    seqlens_q: &Tensor,
+    seqlens_k: &Tensor,
+    max_seqlen_q: usize,
+    max_seqlen_k: usize,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+) -> Result<Tensor> {
+    let call = Call::new(softmax_scale, window_size_left, window_size_right).alibi(Some(alibi_slopes));
+    call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
+        .run(q, k, v)
+}
+
+/// As [`flash_attn_varlen`] and [`flash_attn_alibi_windowed_softcap`] together.
+///
+/// # Errors
+/// As [`flash_attn_varlen`].
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_varlen_alibi_windowed_softcap(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    alibi_slopes: Option<&Tensor>,
+    seqlens_q: &Tensor,
+    seqlens_k: &Tensor,
+    max_seqlen_q: usize,
+    max_seqlen_k: usize,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+    softcap: f32,
+) -> Result<Tensor> {
+    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = call.alibi(alibi_slopes).softcap(softcap);
+    call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
+        .run(q, k, v)
+}

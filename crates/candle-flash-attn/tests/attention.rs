@@ -1,0 +1,112 @@
+//! The functions on the ROCm device against the composition on the CPU.
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+use candle_flash_attn as flash;
+
+/// q of `queries` positions and four heads; k and v of `keys` and two, in `dtype`.
+fn operands(queries: usize, keys: usize, dtype: DType) -> [Tensor; 3] {
+    let of = |positions: usize, heads: usize, seed: usize| {
+        let count = 2 * positions * heads * 24;
+        let values: Vec<f32> = (0..count)
+            .map(|i| (((i * 7919 + seed * 104_729) % 2003) as f32 / 1000.0) - 1.0)
+            .collect();
+        let tensor = Tensor::from_vec(values, (2, positions, heads, 24), &Device::Cpu).unwrap();
+        tensor.to_dtype(dtype).unwrap()
+    };
+    [of(queries, 4, 1), of(keys, 2, 2), of(keys, 2, 3)]
+}
+
+fn far(a: &Tensor, b: &Tensor) -> f32 {
+    let host = |x: &Tensor| {
+        x.to_device(&Device::Cpu)?
+            .to_dtype(DType::F32)?
+            .flatten_all()?
+            .to_vec1::<f32>()
+    };
+    let (a, b): (Vec<f32>, Vec<f32>) = (host(a).unwrap(), host(b).unwrap());
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// The largest difference of what `op` gives on the two devices.
+fn differs(operands: &[Tensor; 3], op: impl Fn(&[Tensor; 3]) -> Result<Tensor>) -> f32 {
+    let device = Device::new_rocm(0).unwrap();
+    let moved = operands.each_ref().map(|x| x.to_device(&device).unwrap());
+    let (here, there) = (op(operands).unwrap(), op(&moved).unwrap());
+    assert!(there.device().is_rocm());
+    assert_eq!(candle_core::rocm::fallbacks().len(), 0);
+    far(&here, &there)
+}
+
+#[test]
+fn each_function_agrees_with_its_composition() {
+    for (dtype, limit) in [(DType::F32, 1e-5), (DType::F16, 2e-3), (DType::BF16, 1.6e-2)] {
+        let operands = operands(9, 12, dtype);
+        let slopes = |x: &Tensor| Tensor::new(&[0.5_f32, 0.25, 0.125, 0.0625], x.device());
+        let worst = [
+            differs(&operands, |[q, k, v]| flash::flash_attn(q, k, v, 0.2, false)),
+            differs(&operands, |[q, k, v]| flash::flash_attn(q, k, v, 0.2, true)),
+            differs(&operands, |[q, k, v]| {
+                flash::flash_attn_windowed(q, k, v, 0.2, Some(3), Some(1))
+            }),
+            differs(&operands, |[q, k, v]| {
+                flash::flash_attn_alibi(q, k, v, &slopes(q)?, 0.2, true)
+            }),
+            differs(&operands, |[q, k, v]| {
+                flash::flash_attn_alibi_windowed(q, k, v, &slopes(q)?, 0.2, Some(2), None)
+            }),
+            differs(&operands, |[q, k, v]| {
+                flash::flash_attn_alibi_windowed_softcap(q, k, v, None, 0.2, None, Some(0), 0.5)
+            }),
+        ];
+        assert!(worst.iter().all(|worst| *worst < limit), "{dtype:?}: {worst:?}");
+    }
+}
+
+#[test]
+fn batches_of_several_lengths_agree() {
+    let [q, k, v] = operands(9, 12, DType::F32).map(|x| x.flatten(0, 1).unwrap());
+    let starts = |x: &Tensor, starts: &[u32]| Tensor::new(starts, x.device());
+    let worst = differs(&[q, k, v], |[q, k, v]| {
+        let (of_query, of_key) = (starts(q, &[0, 5, 5, 18])?, starts(q, &[0, 8, 10, 24])?);
+        flash::flash_attn_varlen(q, k, v, &of_query, &of_key, 13, 14, 0.2, true)
+    });
+    assert!(worst < 1e-5, "{worst}");
+}
+
+#[test]
+fn the_control_a_window_changes_the_result() {
+    let [q, k, v] = operands(9, 12, DType::F32);
+    let all = flash::flash_attn(&q, &k, &v, 0.2, false).unwrap();
+    let windowed = flash::flash_attn_windowed(&q, &k, &v, 0.2, Some(3), Some(1)).unwrap();
+    assert!(far(&all, &windowed) > 1e-2);
+}
+
+#[test]
+fn gradients_are_those_of_the_composition() {
+    let device = Device::new_rocm(0).unwrap();
+    let gradients = |device: &Device| {
+        let vars =
+            operands(5, 5, DType::F32).map(|x| Var::from_tensor(&x.to_device(device).unwrap()).unwrap());
+        let out = flash::flash_attn(&vars[0], &vars[1], &vars[2], 0.2, true).unwrap();
+        let grads = out.sqr().unwrap().sum_all().unwrap().backward().unwrap();
+        vars.map(|var| grads.get(&var).unwrap().clone())
+    };
+    for (here, there) in gradients(&Device::Cpu).iter().zip(&gradients(&device)) {
+        assert!(far(here, there) < 1e-4);
+        assert!(far(here, &here.zeros_like().unwrap()) > 1e-3, "the control");
+    }
+}
+
+#[test]
+fn a_batch_that_is_longer_than_announced_is_refused() {
+    let [q, k, v] = operands(9, 12, DType::F32).map(|x| x.flatten(0, 1).unwrap());
+    let starts = |starts: &[u32]| Tensor::new(starts, &Device::Cpu).unwrap();
+    let (of_query, of_key) = (starts(&[0, 5, 18]), starts(&[0, 8, 24]));
+    let error = flash::flash_attn_varlen(&q, &k, &v, &of_query, &of_key, 5, 16, 0.2, true).unwrap_err();
+    assert!(
+        error.to_string().contains("13 queries in a batch, and 5 at most"),
+        "{error}"
+    );
+}
