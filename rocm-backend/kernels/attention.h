@@ -18,6 +18,8 @@ using gemm::StagedPack;
 using matrix_core::BLOCK;
 using matrix_core::PACKS;
 
+constexpr f32 LOG2_E = 1.44269504088896340736f;
+
 // The keys that a query may see, and what its scores become.
 struct Rules {
     f32 scale;
@@ -103,16 +105,16 @@ PARITY_FN void fetch_columns(Tile<T, Width> &tile, const T *from, size_t stride,
     }
 }
 
-// The score of a query and a key at these places: -inf if the query does not see the key.
-PARITY_FN f32 ruled(const Rules &rules, f32 product, i64 query, i64 key) {
-    f32 score = product * rules.scale;
+// A scaled score after the cap and ALiBi's part of it; the query sees the key `apart` places after its own.
+PARITY_FN f32 bent(const Rules &rules, f32 score, i64 apart) {
     if (rules.softcap != 0) {
         score = rules.softcap * device_math::tanh(score / rules.softcap);
     }
-    const i64 apart = key - (query + rules.ahead);
-    score -= rules.slope * f32(apart < 0 ? -apart : apart);
-    return -apart > rules.left || apart > rules.right ? -__builtin_inff() : score;
+    return score - rules.slope * f32(apart < 0 ? -apart : apart);
 }
+
+// A place as the number of a key of the tile: 0 if it lies before it, KEYS if after.
+template <unsigned Keys> PARITY_FN unsigned within(i64 place) { return place < 0 ? 0 : place < Keys ? unsigned(place) : Keys; }
 
 // The rows of one head: `count` queries from `first` on, which are `queries` at most, and `keys` keys. Strides in elements.
 template <typename T> struct Head {
@@ -173,24 +175,40 @@ PARITY_FN void attend(Tile<T, Width> &tile, const Head<T> &head, const Rules &ru
         }
         barrier();
 
-        // Each lane meets its part of a row alone, in loops: the functions below are long.
-        f32 above = greatest;
+        // Each lane meets its part of a row alone. Exponents are to base 2.
+        const i64 own = i64(first) + row + rules.ahead - at;
+        f32 unit = rules.scale * LOG2_E;
+        if (rules.softcap != 0 || rules.slope != 0) {
+            unit = LOG2_E;
 #pragma clang loop unroll(disable)
-        for (unsigned c = part; c < part + EACH_PART; ++c) {
-            f32 &score = tile.score[row][c];
-            score = c < there ? ruled(rules, score, i64(first) + row, at + c) : -__builtin_inff();
-            above = device_math::max_number(above, score);
+            for (unsigned c = part; c < part + EACH_PART; ++c) {
+                tile.score[row][c] = bent(rules, tile.score[row][c] * rules.scale, i64(c) - own);
+            }
+        }
+        const unsigned from = within<Tile::KEYS>(own - rules.left), to = within<Tile::KEYS>(own + rules.right + 1);
+        const unsigned until = to < there ? to : there;
+        f32 scores[EACH_PART], above = greatest;
+#pragma unroll
+        for (unsigned c = 0; c < EACH_PART; ++c) {
+            const bool is_seen = part + c >= from && part + c < until;
+            scores[c] = is_seen ? tile.score[row][part + c] * unit : -__builtin_inff();
+            above = device_math::max_number(above, scores[c]);
         }
         above = fold_lanes(above, PARTS, [](f32 x, f32 y) { return device_math::max_number(x, y); });
         // A row that has seen no key yet: every exponential is 0, and not that of -inf - -inf.
         const f32 base = above == -__builtin_inff() ? 0 : above;
-        const f32 factor = device_math::exp(greatest - base);
+        const f32 factor = device_math::exp2(greatest - base);
         f32 sum = 0;
-#pragma clang loop unroll(disable)
-        for (unsigned c = part; c < part + EACH_PART; ++c) {
-            const f32 weight = device_math::exp(tile.score[row][c] - base);
-            sum += weight;
-            Tile::elements(tile.weight[row])[c] = staged(narrow<T>(weight));
+#pragma unroll
+        for (unsigned p = 0; p < EACH_PART / EACH<T>; ++p) {
+            StagedPack<T> weights;
+#pragma unroll
+            for (unsigned e = 0; e < EACH<T>; ++e) {
+                const f32 weight = device_math::exp2(scores[p * EACH<T> + e] - base);
+                sum += weight;
+                weights.at[e] = staged(narrow<T>(weight));
+            }
+            Tile::store(tile.weight[row], part / EACH<T> + p, weights);
         }
         total = total * factor + fold_lanes(sum, PARTS, [](f32 x, f32 y) { return x + y; });
         greatest = above;

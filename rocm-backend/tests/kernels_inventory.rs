@@ -217,6 +217,12 @@ fn promised() -> BTreeSet<(String, String)> {
     add("random", "", &["rand_uniform", "rand_normal"], FLOATS);
     add("random", "", &["philox"], &["u32"]);
     add("gemm", "", &["gemm", "gemv"], &["bf16", "f16", "f32", "f64"]);
+    add(
+        "attention",
+        "flash_attn_",
+        &["32", "64", "128", "256"],
+        &["bf16", "f16", "f32"],
+    );
     add("moe", "", &["moe_gemm"], &["bf16", "f16", "f32"]);
     add("moe", "moe_gemm_", &["gguf"], &["bf16", "f16", "f32"]);
     add("moe", "moe_gemm_", &["gguf"], BLOCKS);

@@ -1,8 +1,8 @@
 //! Attention against f64 on the host: each of its rules, lengths around tiles, heads of every kernel, views and batches of
 //! several lengths.
 
-use rocm_backend::ops::{Attention, Lengths};
-use rocm_backend::{DType, Device, DynBuffer, Error, Result, View, ops};
+use rocm_backend::ops::{Attention, Binary, Lengths};
+use rocm_backend::{DType, Device, DriverKind, DynBuffer, Error, Result, View, ops};
 
 use crate::floats::{contiguous, download, is_near, random, unit, upload};
 use crate::support::device;
@@ -413,4 +413,73 @@ fn operands_that_do_not_fit_are_refused() {
         Err(Error::Parameter { .. })
     ));
     assert!(matches!(refused(fine, fine, 2), Err(Error::NotContiguous { .. })));
+}
+
+/// The software device's clock counts the instructions that waves executed, so that this is the same every time.
+#[test]
+fn a_long_prefill_takes_a_third_of_the_instructions_of_a_matrix_of_scores() {
+    let device = device();
+    if device.info().driver().kind() != DriverKind::Soft {
+        return;
+    }
+    let [tokens, heads, width] = [2048, 1, 64];
+    let dtype = DType::F16;
+    let inputs =
+        [1, 2, 3].map(|seed| upload(&device, dtype, &random(dtype, tokens * heads * width, 1.0, seed)));
+    let mask: Vec<f64> = (0..tokens * tokens)
+        .map(|at| {
+            if at % tokens > at / tokens {
+                f64::NEG_INFINITY
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    let mask = upload(&device, dtype, &mask);
+    let counted = |work: &dyn Fn() -> DynBuffer| {
+        let before = device.record().unwrap();
+        let out = work();
+        let after = device.record().unwrap();
+        after.synchronize().unwrap();
+        (after.since(&before).unwrap(), download(&out))
+    };
+    // As models are written: products, the scale, the mask, softmax, products.
+    let [q, k, v] = &inputs;
+    let (scores_dims, dims) = ([tokens, tokens], [tokens, width]);
+    let (long, composed) = counted(&|| {
+        let (across, strides) = ([width, tokens], [1, width]);
+        let keys_across = View::new(k, &across, &strides);
+        let scores = ops::matmul(View::contiguous(q, &dims), keys_across).unwrap();
+        let scores = ops::affine(scores.view(), 0.125, 0.0).unwrap();
+        let scores = ops::binary(Binary::Add, scores.view(), mask.view()).unwrap();
+        let weights = ops::softmax_last_dim(View::contiguous(&scores, &scores_dims)).unwrap();
+        ops::matmul(
+            View::contiguous(&weights, &scores_dims),
+            View::contiguous(v, &dims),
+        )
+        .unwrap()
+    });
+    let of_head = [1, tokens, heads, width];
+    let (short, tiled) = counted(&|| {
+        let [query, key, value] = [q, k, v].map(|buffer| View::contiguous(buffer, &of_head));
+        ops::flash_attn(&Attention {
+            query,
+            key,
+            value,
+            scale: 0.125,
+            left: None,
+            right: Some(0),
+            softcap: None,
+            slopes: None,
+            lengths: None,
+        })
+        .unwrap()
+    });
+    let far = composed
+        .iter()
+        .zip(&tiled)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max);
+    assert!(far < 4e-3, "both compute the same: {far}");
+    assert!(short * 3 <= long, "{short:?} of {long:?}");
 }
