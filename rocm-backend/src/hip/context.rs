@@ -43,6 +43,8 @@ pub(crate) struct Context {
     modules: Mutex<BTreeMap<&'static str, Arc<Module>>>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
     most: AtomicUsize,
+    #[cfg(test)]
+    launches: AtomicUsize,
     staging: Mutex<Slots>,
     pool: Arc<Pool>,
     stream: Arc<Stream>,
@@ -84,6 +86,8 @@ impl Context {
             modules: Mutex::default(),
             layouts: Mutex::default(),
             most: AtomicUsize::new(MOST),
+            #[cfg(test)]
+            launches: AtomicUsize::default(),
             staging: Mutex::default(),
             pool,
             stream: Arc::new(Stream::new()?),
@@ -127,6 +131,17 @@ impl Context {
     #[cfg(test)]
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
+    }
+
+    /// How many kernels were launched.
+    #[cfg(test)]
+    pub(crate) fn launches(&self) -> usize {
+        self.launches.load(Ordering::Relaxed)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count_launch(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Pinned memory for transfers, one at a time.
