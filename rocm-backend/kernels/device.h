@@ -58,6 +58,13 @@ __device__ __attribute__((const)) __SIZE_TYPE__ __ockl_get_local_size(unsigned);
 #define PARITY_UNIFORM_REGISTER "s"
 #endif
 
+// Memory that nothing writes while a kernel runs. AMD's waves load from it what is the same for all lanes once a wave.
+#if defined(__NVPTX__)
+#define PARITY_CONSTANT
+#else
+#define PARITY_CONSTANT __attribute__((address_space(4)))
+#endif
+
 namespace parity {
 
 using size_t = __SIZE_TYPE__;
@@ -86,6 +93,11 @@ PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
     return unsigned(__builtin_amdgcn_ds_bpermute(int((lane ^ distance) * 4), int(word)));
 }
 #endif
+
+// The upper half of the product.
+PARITY_FN __UINT64_TYPE__ high_half(__UINT64_TYPE__ x, __UINT64_TYPE__ y) {
+    return static_cast<__UINT64_TYPE__>(static_cast<unsigned __int128>(x) * y >> 64);
+}
 
 // Makes *at the greater of itself and value, in one step for all threads of the device.
 PARITY_FN void atomic_max(__UINT64_TYPE__ *at, __UINT64_TYPE__ value) {

@@ -6,23 +6,12 @@
 
 using namespace parity;
 
-// `Number` is wide enough for all elements: division in 32 bits costs a tenth.
-template <typename Number, typename T>
-PARITY_FN void copy_elements(const T *src, T *dst, Number numel, u32 row_len, size_t src_stride, size_t dst_stride) {
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        const Number row = Number(i) / row_len;
-        const Number column = Number(i) - row * row_len;
-        dst[size_t(row) * dst_stride + column] = src[size_t(row) * src_stride + column];
-    }
-}
-
+// Elements of several rows are numbered in 32 bits: the launching side cuts what has more.
 template <typename T>
 PARITY_FN void copy_rows(const T *src, T *dst, u32 rows, u32 row_len, size_t src_stride, size_t dst_stride) {
-    const size_t numel = size_t(rows) * row_len;
-    if (numel >> 32 == 0) {
-        copy_elements<u32>(src, dst, u32(numel), row_len, src_stride, dst_stride);
-    } else {
-        copy_elements<size_t>(src, dst, numel, row_len, src_stride, dst_stride);
+    for (size_t i = first_index(); i < size_t(rows) * row_len; i += index_step()) {
+        const u32 row = u32(i) / row_len, column = u32(i) - row * row_len;
+        dst[size_t(row) * dst_stride + column] = src[size_t(row) * src_stride + column];
     }
 }
 

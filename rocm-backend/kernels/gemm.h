@@ -234,8 +234,8 @@ template <unsigned Waves, typename T> PARITY_FN void tiles(Slabs<T> &slabs, cons
     constexpr unsigned SIDE = Carrier<Waves, T>::SIDE;
     const auto extent = [](size_t size, size_t first) { return size - first < SIDE ? unsigned(size - first) : SIDE; };
     for (size_t number = group(2); number < all.count; number += __ockl_get_num_groups(2)) {
-        const T *lhs = all.lhs.at + batch_offset(all.count, all.lhs_dims, all.lhs_info, number);
-        const T *rhs = all.rhs.at + batch_offset(all.count, all.rhs_dims, all.rhs_info, number);
+        const T *lhs = all.lhs.at + batch_offset(all.lhs_dims, all.lhs_info, number);
+        const T *rhs = all.rhs.at + batch_offset(all.rhs_dims, all.rhs_info, number);
         for (size_t row = size_t(group(1)) * SIDE; row < all.m; row += __ockl_get_num_groups(1) * SIDE) {
             for (size_t col = size_t(group(0)) * SIDE; col < all.n; col += __ockl_get_num_groups(0) * SIDE) {
                 tile<Waves, T>(slabs, {lhs + row * all.lhs.row, all.lhs.row, all.lhs.col},

@@ -89,8 +89,8 @@ PARITY_FN void multiply(size_t rows, size_t count, size_t k, size_t batch, size_
     __attribute__((shared)) static wide_t<T> sums[4 * line];
     for (size_t number = group(2); number < batch; number += __ockl_get_num_groups(2)) {
         Matrix<T> from = matrix, by = vectors;
-        from.at += batch_offset(batch, matrix_dims, matrix_info, number);
-        by.at += batch_offset(batch, vectors_dims, vectors_info, number);
+        from.at += batch_offset(matrix_dims, matrix_info, number);
+        by.at += batch_offset(vectors_dims, vectors_info, number);
         T *to = out + number * rows * count;
         switch (count) {
         case 1: multiply_vectors<1, T>(sums, rows, k, from, by, to, out_row, out_col, split); break;

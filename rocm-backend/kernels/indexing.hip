@@ -27,13 +27,12 @@ template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, siz
     }
 }
 
-// Number: the width that every element number of the result fits, for cheaper divisions.
-template <typename Number, typename T, typename Id, typename IdAt, typename Load>
-PARITY_FN void read_by_id(size_t numel, T *out, size_t src_dim, Number ids_dim, Number right, IdAt id_at, Load load) {
+// Elements of the result are numbered in 32 bits: the launching side cuts what has more.
+template <typename T, typename Id, typename IdAt, typename Load>
+PARITY_FN void read_by_id(size_t numel, T *out, size_t src_dim, u32 ids_dim, u32 right, IdAt id_at, Load load) {
     for (size_t i = first_index(); i < numel; i += index_step()) {
-        const Number row = Number(i) / right;
-        const Number post = Number(i) - row * right;
-        const Number pre = row / ids_dim;
+        const u32 row = u32(i) / right, post = u32(i) - row * right;
+        const u32 pre = row / ids_dim;
         const Id id = id_at(i, row - pre * ids_dim);
         if (is_none(id)) {
             out[i] = T(0);
@@ -43,22 +42,13 @@ PARITY_FN void read_by_id(size_t numel, T *out, size_t src_dim, Number ids_dim, 
     }
 }
 
-template <typename T, typename Id, typename IdAt, typename Load>
-PARITY_FN void read_by_id(size_t numel, T *out, size_t src_dim, size_t ids_dim, size_t right, IdAt id_at, Load load) {
-    if (numel >> 32 == 0) {
-        read_by_id<u32, T, Id>(numel, out, src_dim, u32(ids_dim), u32(right), id_at, load);
-    } else {
-        read_by_id<size_t, T, Id>(numel, out, src_dim, ids_dim, right, id_at, load);
-    }
-}
-
 template <typename T, typename Id>
 PARITY_FN void index_select(
-    size_t numel, size_t num_dims, const size_t *info, const Id *ids, const T *inp, T *out, size_t left, size_t src_dim,
-    size_t ids_dim, size_t right) {
-    const Walk<1> walk(left * src_dim * right, num_dims, info);
+    size_t numel, size_t num_dims, const size_t *info, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim,
+    size_t right) {
+    const Walk<1> walk(num_dims, info);
     constexpr unsigned N = PackLen<T>::value;
-    if (walk.is_plain && right % N == 0 && numel >> 32 == 0 && is_whole<N>(out)) {
+    if (walk.is_plain && right % N == 0 && is_whole<N>(out)) {
         const u32 packs = u32(right / N);
         for (size_t i = first_index(); i < numel / N; i += index_step()) {
             const u32 row = u32(i) / packs, pack = u32(i) - row * packs, pre = row / u32(ids_dim);
@@ -73,7 +63,7 @@ PARITY_FN void index_select(
         return;
     }
     read_by_id<T, Id>(
-        numel, out, src_dim, ids_dim, right, [=](size_t, size_t j) { return ids[j]; },
+        numel, out, src_dim, u32(ids_dim), u32(right), [=](size_t, u32 j) { return ids[j]; },
         [=](size_t number) {
             size_t at[1];
             walk.locate(number, at);
@@ -84,18 +74,18 @@ PARITY_FN void index_select(
 template <typename T, typename Id>
 PARITY_FN void gather(size_t numel, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim, size_t right) {
     read_by_id<T, Id>(
-        numel, out, src_dim, ids_dim, right, [=](size_t i, size_t) { return ids[i]; },
+        numel, out, src_dim, u32(ids_dim), u32(right), [=](size_t i, u32) { return ids[i]; },
         [=](size_t number) { return inp[number]; });
 }
 
 // One thread a column of the destination, which takes the source's elements in their order: the last of equal ids wins,
-// sums round after each step, and every run gives the same bits.
+// sums round after each step, and every run gives the same bits. Columns are numbered in 32 bits, as above.
 template <typename T, typename Id, typename IdAt, typename Update>
 PARITY_FN void write_by_id(
     const T *inp, T *out, size_t left, size_t src_dim, size_t dst_dim, size_t right, IdAt id_at, Update update) {
     const size_t columns = left * right;
     for (size_t i = first_index(); i < columns; i += index_step()) {
-        const size_t pre = columns >> 32 == 0 ? u32(i) / u32(right) : i / right;
+        const size_t pre = u32(i) / u32(right);
         const size_t post = i - pre * right;
         for (size_t j = 0; j < src_dim; ++j) {
             const size_t from = (pre * src_dim + j) * right + post;
@@ -111,8 +101,8 @@ PARITY_FN void write_by_id(
 #define FOR_IDS(T, Id) \
     extern "C" __global__ void is_##Id##_##T( \
         size_t numel, size_t num_dims, const size_t *__restrict__ info, const Id *ids, const T *inp, T *out, \
-        size_t left_size, size_t src_dim_size, size_t ids_dim_size, size_t right_size) { \
-        index_select(numel, num_dims, info, ids, inp, out, left_size, src_dim_size, ids_dim_size, right_size); \
+        size_t /* left_size */, size_t src_dim_size, size_t ids_dim_size, size_t right_size) { \
+        index_select(numel, num_dims, info, ids, inp, out, src_dim_size, ids_dim_size, right_size); \
     } \
     extern "C" __global__ void gather_##Id##_##T( \
         size_t numel, const Id *ids, const T *inp, T *out, size_t, size_t src_dim_size, size_t ids_dim_size, \

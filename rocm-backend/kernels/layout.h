@@ -3,51 +3,52 @@
 // computed on the way (numeric.h), how a pack is moved (packs.h).
 //
 // `info` is candle's: `num_dims` sizes, then one set of `num_dims` strides for each operand, all in elements, 64 bits
-// each. Null means that every operand is contiguous. Elements are numbered in row-major order.
+// each. Behind them it holds ours: a `Divisor` for each size. Null means that every operand is contiguous. Elements are
+// numbered in row-major order. With `info` there are at most 2^31 of them: the launching side cuts what has more.
 #pragma once
 #include "packs.h"
 
 namespace parity {
 
+// Numbers below 2^31 divided by a size: a multiplication, an addition and a shift give the exact quotient. The launching
+// side computes factor and shift (`divisor` of view.rs) after Granlund and Montgomery, "Division by invariant integers using
+// multiplication" (PLDI 1994): shift is the binary logarithm of the size, rounded up, and factor is
+// 2^32 (2^shift - size) / size + 1, rounded down.
+struct Divisor {
+    u32 factor, shift;
+
+    // Of a word of `info`: the factor is in its lower half.
+    PARITY_MEMBER explicit Divisor(size_t word) : factor(u32(word)), shift(u32(word >> 32)) {}
+    PARITY_MEMBER u32 quotient(u32 number) const { return (u32(u64(number) * factor >> 32) + number) >> shift; }
+};
+
 // Element number -> position in each of `Operands` tensors of one shape.
 template <unsigned Operands> struct Walk {
-    size_t num_dims;
-    const size_t *info;
-    bool is_plain;  // every operand is contiguous: the number is the position
-    bool is_narrow; // every number fits 32 bits, where division costs a tenth
+    using Words = const size_t PARITY_CONSTANT *;
 
-    PARITY_MEMBER Walk(size_t numel, size_t num_dims, const size_t *info)
-        : num_dims(num_dims), info(info), is_plain(true), is_narrow(numel >> 32 == 0) {
-        if (info == nullptr) {
-            return;
-        }
-        size_t packed = 1;
-        for (size_t d = num_dims; d-- > 0;) {
-            for (unsigned k = 0; k < Operands; ++k) {
-                is_plain &= info[d] <= 1 || stride(k, d) == packed;
-            }
-            packed *= info[d];
-        }
-    }
+    u32 num_dims;
+    Words info;
+    bool is_plain; // every operand is contiguous: the number is the position
 
-    PARITY_MEMBER size_t stride(unsigned operand, size_t d) const { return info[(operand + 1) * num_dims + d]; }
+    PARITY_MEMBER Walk(size_t num_dims, const size_t *info)
+        : num_dims(u32(num_dims)), info((Words)info), is_plain(info == nullptr) {}
+
+    PARITY_MEMBER size_t stride(unsigned operand, u32 d) const { return info[(operand + 1) * num_dims + d]; }
 
     PARITY_MEMBER void locate(size_t number, size_t (&at)[Operands]) const {
         if (is_plain) {
             for (unsigned k = 0; k < Operands; ++k) {
                 at[k] = number;
             }
-        } else if (is_narrow) {
-            locate_strided<u32>(u32(number), at);
         } else {
-            locate_strided<size_t>(number, at);
+            locate_strided(u32(number), at);
         }
     }
 
     // Whether N elements that follow one another, from a multiple of N on, are a pack or one element of each operand: rows of whole
     // packs, along which each operand moves by one element or by none. AMD loads packs anywhere, and `load_pack` where it may.
     PARITY_MEMBER bool has_packs(unsigned N) const {
-        if (is_plain || num_dims == 0 || info[num_dims - 1] % N != 0) {
+        if (is_plain || info[num_dims - 1] % N != 0) {
             return false;
         }
         bool good = true;
@@ -62,18 +63,21 @@ template <unsigned Operands> struct Walk {
     }
 
   private:
-    template <typename Number> PARITY_MEMBER void locate_strided(Number rest, size_t (&at)[Operands]) const {
+    // `info` has a dimension at least. What is left for the outermost one is its coordinate.
+    PARITY_MEMBER void locate_strided(u32 rest, size_t (&at)[Operands]) const {
         for (unsigned k = 0; k < Operands; ++k) {
             at[k] = 0;
         }
-        for (size_t d = num_dims; d-- > 0;) {
-            const Number size = Number(info[d]);
-            const Number above = rest / size;
-            const Number coordinate = rest - above * size;
+        for (u32 d = num_dims - 1; d > 0; --d) {
+            const u32 above = Divisor(info[(Operands + 1) * num_dims + d]).quotient(rest);
+            const u32 coordinate = rest - above * u32(info[d]);
             rest = above;
             for (unsigned k = 0; k < Operands; ++k) {
                 at[k] += size_t(coordinate) * stride(k, d);
             }
+        }
+        for (unsigned k = 0; k < Operands; ++k) {
+            at[k] += size_t(rest) * stride(k, 0);
         }
     }
 };
@@ -83,7 +87,7 @@ template <typename T, typename F>
 PARITY_FN void map_unary(size_t numel, size_t num_dims, const size_t *info, const T *inp, T *out, F f) {
     constexpr unsigned N = PackLen<T>::value;
     const bool in_place = inp == nullptr;
-    const Walk<1> walk(numel, num_dims, in_place ? nullptr : info);
+    const Walk<1> walk(num_dims, in_place ? nullptr : info);
     const T *from = in_place ? out : inp;
     if (walk.has_packs(N) && is_whole<N>(out)) {
         for (size_t i = first_index(); i < numel / N; i += index_step()) {
@@ -107,7 +111,7 @@ PARITY_FN void map_unary(size_t numel, size_t num_dims, const size_t *info, cons
 template <typename T, typename U, typename F>
 PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const T *inp, U *out, F f) {
     constexpr unsigned N = PackLen<T, U>::value;
-    const Walk<1> walk(numel, num_dims, info);
+    const Walk<1> walk(num_dims, info);
     const auto convert = [&](Pack<T, N> x, U *to) {
         Pack<U, N> y;
 #pragma unroll
@@ -138,7 +142,7 @@ PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const
 template <typename T, typename U, typename F>
 PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, const T *lhs, const T *rhs, U *out, F f) {
     constexpr unsigned N = PackLen<T, U>::value;
-    const Walk<2> walk(numel, num_dims, info);
+    const Walk<2> walk(num_dims, info);
     const auto combine = [&](Pack<T, N> x, Pack<T, N> y, U *to) {
         Pack<U, N> z;
 #pragma unroll
@@ -173,7 +177,7 @@ PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, con
 template <typename T>
 PARITY_FN void set_all(size_t numel, size_t num_dims, const size_t *info, T value, T *out) {
     constexpr unsigned N = PackLen<T>::value;
-    const Walk<1> walk(numel, num_dims, info);
+    const Walk<1> walk(num_dims, info);
     Run<N>(out, numel, walk.is_plain)
         .each(
             first_index(), index_step(), [&](size_t i) { store_pack<N>(out + i, pack_of<N>(value)); },

@@ -13,9 +13,9 @@ template <typename T> struct Matrix {
 };
 
 // Positions of the matrices of a batch: candle's `info` with one stride set, or null for one matrix alone.
-PARITY_FN size_t batch_offset(size_t batch, size_t num_dims, const size_t *info, size_t number) {
+PARITY_FN size_t batch_offset(size_t num_dims, const size_t *info, size_t number) {
     size_t at[1];
-    Walk<1>(batch, num_dims, info).locate(number, at);
+    Walk<1>(num_dims, info).locate(number, at);
     return at[0];
 }
 

@@ -58,13 +58,13 @@ PARITY_FN void moe_gemm(
     const u32 *token_ids, const u32 *expert_ids, const f32 *topk_weights, T *output) {
     __shared__ static Sums lds[LANES];
     const size_t row_bytes = size_k / F::LEN * F::BYTES;
-    for (size_t at = group_index(); at < (size_m + TOGETHER - 1) / TOGETHER * size_n; at += group_count()) {
-        const size_t first = at / size_n * TOGETHER, n = at % size_n;
+    for_groups(size_n, (size_m + TOGETHER - 1) / TOGETHER, 1, [&](size_t n, size_t group, size_t) {
+        const size_t first = group * TOGETHER;
         const u32 count = size_m - first < TOGETHER ? u32(size_m - first) : TOGETHER;
         const T *x[TOGETHER];
 #pragma unroll
         for (u32 i = 0; i < TOGETHER; ++i) {
-            x[i] = input + (i < count ? token_ids[first + i] / divisor * size_k : 0);
+            x[i] = input + (i < count ? size_t(token_ids[first + i] / u32(divisor)) * size_k : 0);
         }
         Sums sums = {};
         for (u32 begin = 0, end; begin < count; begin = end) {
@@ -93,7 +93,7 @@ PARITY_FN void moe_gemm(
                 output[token * size_n + n] = narrow<T>(topk_weights ? sums.of[i] * topk_weights[token] : sums.of[i]);
             }
         }
-    }
+    });
 }
 
 #define KERNEL(NAME, F, T, WEIGHTS) \

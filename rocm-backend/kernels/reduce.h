@@ -74,8 +74,8 @@ template <typename T>
 PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
     using A = sum_t<T>;
     __shared__ A lds[MAX_WAVES];
-    const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
-    for (size_t row = first_row(); row < numel / per_row; row += row_step()) {
+    const Rows<A, T> rows{{num_dims, info}, per_row, src};
+    for (size_t row = first_row(); row * per_row < numel; row += row_step()) {
         const A all =
             rows.walk.is_plain
                 ? group_sum_of_run(lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); })
@@ -90,7 +90,7 @@ PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *
 template <typename T>
 PARITY_FN void sum_small(size_t results, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
     using A = sum_t<T>;
-    const Rows<A, T> rows{{results * per_row, num_dims, info}, per_row, src};
+    const Rows<A, T> rows{{num_dims, info}, per_row, src};
     for (size_t row = first_index(); row < results; row += index_step()) {
         dst[row] = static_cast<T>(sum_of<A>(0, per_row, 1, [&](size_t at) { return rows(row, at); }));
     }
@@ -100,8 +100,8 @@ template <typename Order, typename T>
 PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size_t *info, const T *src, T *dst) {
     using A = order_t<T>;
     __shared__ A lds[MAX_WAVES];
-    const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
-    for (size_t row = first_row(); row < numel / per_row; row += row_step()) {
+    const Rows<A, T> rows{{num_dims, info}, per_row, src};
+    for (size_t row = first_row(); row * per_row < numel; row += row_step()) {
         const auto join = [](A x, A y) { return better<Order>(x, y); };
         const A best = rows.walk.is_plain
                            ? group_best_of_run(
@@ -118,8 +118,8 @@ PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t
     using A = order_t<T>;
     using P = Placed<A>;
     __shared__ P lds[MAX_WAVES];
-    const Rows<A, T> rows{{numel, num_dims, info}, per_row, src};
-    for (size_t row = first_row(); row < numel / per_row; row += row_step()) {
+    const Rows<A, T> rows{{num_dims, info}, per_row, src};
+    for (size_t row = first_row(); row * per_row < numel; row += row_step()) {
         const auto join = [](P x, P y) { return better<Order>(x, y); };
         const P best =
             rows.walk.is_plain
@@ -134,31 +134,19 @@ PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t
     }
 }
 
-// Adds to `out` the sums of `inp` over `num_sum_dims` of its dimensions, a thread a result. Behind the strides, `info`
-// has the sizes of these dimensions, outermost first, and then how many elements of a contiguous `inp` each step along
-// them skips. Unlike candle's it needs no atomics, and gives the same bits every time.
+// Adds to `out` the sums of `inp` over the last `num_sum_dims` of the dimensions of `info`, a thread a result. Unlike candle's,
+// whose `info` has the dimensions in their order and says which are summed, it needs no atomics, and gives the same bits every time.
 template <typename T>
 PARITY_FN void add_sums(
     size_t numel, size_t num_dims, size_t num_sum_dims, const size_t *info, const T *inp, T *out) {
     using A = sum_t<T>;
-    const Walk<1> walk(numel, num_dims, info);
-    const size_t *sizes = info + 2 * num_dims, *skips = sizes + num_sum_dims;
     size_t terms = 1;
-    for (size_t d = 0; d < num_sum_dims; ++d) {
-        terms *= sizes[d];
+    for (size_t d = num_dims - num_sum_dims; d < num_dims; ++d) {
+        terms *= info[d];
     }
-    for (size_t result = first_index(); result < numel / terms; result += index_step()) {
-        const A sum = sum_of<A>(0, terms, 1, [&](size_t term) {
-            size_t number = result;
-            for (size_t d = num_sum_dims; d-- > 0;) {
-                const size_t coordinate = term % sizes[d];
-                term /= sizes[d];
-                number = (number / skips[d] * sizes[d] + coordinate) * skips[d] + number % skips[d];
-            }
-            size_t at[1];
-            walk.locate(number, at);
-            return static_cast<A>(inp[at[0]]);
-        });
+    const Rows<A, T> rows{{num_dims, info}, terms, inp};
+    for (size_t result = first_index(); result * terms < numel; result += index_step()) {
+        const A sum = sum_of<A>(0, terms, 1, [&](size_t term) { return rows(result, term); });
         out[result] = static_cast<T>(static_cast<A>(out[result]) + sum);
     }
 }

@@ -2,10 +2,11 @@
 //
 // `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which are
 // last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
+// Grids of `parts` are parts by rows, of `columns` tiles of columns by parts by blocks.
 // `parts_<op>_<dtype>(rows, per_row, parts, chunk, src, scratch)`: a workgroup a part of a contiguous row, for sum, max and min;
 // `columns_<op>_<dtype>(outer, inner, per_row, outer_stride, row_stride, parts, chunk, src, scratch)`: the same of columns, 256
 // threads; `join_<op>_<dtype>(rows, parts, scratch, dst)` makes the results of the parts.
-// `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`.
+// `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`; the dimensions that are summed come last.
 // `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.
 // Workgroups are one-dimensional, of a power of two and at most 1024 threads.
 #include "norm.h"

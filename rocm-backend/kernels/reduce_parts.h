@@ -35,8 +35,8 @@ PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chun
     using F = Fold<T>;
     __shared__ A lds[MAX_WAVES];
     constexpr unsigned N = PackLen<T>::value;
-    for (size_t at = group_index(); at < rows * parts; at += group_count()) {
-        const size_t row = at / parts, first = (at - row * parts) * chunk;
+    for_groups(parts, rows, 1, [&](size_t part, size_t row, size_t) {
+        const size_t first = part * chunk;
         const size_t count = per_row - first < chunk ? per_row - first : chunk;
         const T *run = src + row * per_row + first;
         A mine = F::begin(static_cast<A>(*run));
@@ -53,9 +53,9 @@ PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chun
                 [&](size_t i) { mine = F::join(mine, static_cast<A>(run[i])); });
         mine = fold(lds, mine, [](A x, A y) { return F::join(x, y); });
         if (thread_index() == 0) {
-            scratch[at] = mine;
+            scratch[row * parts + part] = mine;
         }
-    }
+    });
 }
 
 // dst[row]: what the row's parts make together.
@@ -88,10 +88,8 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch) 
     using F = Fold<T>;
     const u32 lane = thread_index() % LANES, depth = thread_index() / LANES;
     const size_t tiles = (x.inner + LANES * V - 1) / (LANES * V);
-    for (size_t at = group_index(); at < x.outer * x.parts * tiles; at += group_count()) {
-        const size_t above = at / tiles, block = above / x.parts;
-        const size_t part = above - block * x.parts, first = part * x.chunk;
-        const size_t column = ((at - above * tiles) * LANES + lane) * V;
+    for_groups(tiles, x.parts, x.outer, [&](size_t tile, size_t part, size_t block) {
+        const size_t first = part * x.chunk, column = (tile * LANES + lane) * V;
         const size_t end = x.per_row - first < x.chunk ? x.per_row : first + x.chunk;
         const bool is_inside = column < x.inner;
         A mine[V];
@@ -133,7 +131,7 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch) 
                 scratch[(block * x.inner + column + e) * x.parts + part] = mine[e];
             }
         }
-    }
+    });
 }
 
 // Columns in packs where the rows are whole packs and fill a wave with them.

@@ -16,22 +16,15 @@ PARITY_FN void turn(const T *src, T *dst, size_t first, size_t second, T cosine,
     dst[second] = narrow<T>(x * s + y * c);
 }
 
-// Calls f with the number of each of this thread's pairs, in 32 bits where all element numbers fit: division costs a
-// tenth there.
+// Calls f with the number of each of this thread's pairs, in 32 bits: the launching side cuts what has more.
 template <typename F> PARITY_FN void each_pair(size_t elements, F f) {
-    if (elements >> 32 == 0) {
-        for (size_t pair = first_index(); pair < elements / 2; pair += index_step()) {
-            f(u32(pair));
-        }
-    } else {
-        for (size_t pair = first_index(); pair < elements / 2; pair += index_step()) {
-            f(pair);
-        }
+    for (size_t pair = first_index(); pair < elements / 2; pair += index_step()) {
+        f(u32(pair));
     }
 }
 
 // Where the cos and sin of the batch of `pair` begin, for `per_batch` of them.
-template <typename Number> PARITY_FN size_t batch_start(Number pair, u32 stride_b, size_t per_batch) {
+PARITY_FN size_t batch_start(u32 pair, u32 stride_b, size_t per_batch) {
     return stride_b == 0 ? 0 : pair / (stride_b / 2) * per_batch;
 }
 
@@ -39,7 +32,7 @@ template <typename Number> PARITY_FN size_t batch_start(Number pair, u32 stride_
 template <typename T>
 PARITY_FN void interleaved(const T *src, const T *cos, const T *sin, T *dst, u32 bh, u32 td, u32 stride_b) {
     const u32 per_head = td / 2;
-    each_pair(size_t(bh) * td, [&](auto pair) {
+    each_pair(size_t(bh) * td, [&](u32 pair) {
         const size_t angle = batch_start(pair, stride_b, per_head) + pair % per_head;
         turn(src, dst, 2 * size_t(pair), 2 * size_t(pair) + 1, cos[angle], sin[angle]);
     });
@@ -49,7 +42,7 @@ PARITY_FN void interleaved(const T *src, const T *cos, const T *sin, T *dst, u32
 template <typename T>
 PARITY_FN void halves(const T *src, const T *cos, const T *sin, T *dst, u32 bh, u32 td, u32 d, u32 stride_b) {
     const u32 per_head = td / 2, half = d / 2;
-    each_pair(size_t(bh) * td, [&](auto pair) {
+    each_pair(size_t(bh) * td, [&](u32 pair) {
         const size_t angle = batch_start(pair, stride_b, per_head) + pair % per_head;
         const size_t first = size_t(pair / half) * d + pair % half;
         turn(src, dst, first, first + half, cos[angle], sin[angle]);
@@ -61,9 +54,9 @@ template <typename T>
 PARITY_FN void halves_thd(
     const T *src, const T *cos, const T *sin, T *dst, u32 b, u32 t, u32 h, u32 d, u32 stride_b) {
     const u32 half = d / 2;
-    each_pair(size_t(b) * t * h * d, [&](auto pair) {
-        const auto head = pair / half;
-        const auto within = pair - head * half;
+    each_pair(size_t(b) * t * h * d, [&](u32 pair) {
+        const u32 head = pair / half;
+        const u32 within = pair - head * half;
         const size_t angle = batch_start(pair, stride_b, size_t(t) * half) + size_t(head / h % t) * half + within;
         const size_t first = size_t(head) * d + within;
         turn(src, dst, first, first + half, cos[angle], sin[angle]);

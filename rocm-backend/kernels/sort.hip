@@ -87,12 +87,13 @@ template <bool Ascending, typename T> PARITY_FN void sort_chunk(const T *x, u32 
 }
 
 // ---- Rows longer than a chunk: every two neighbouring runs of `run` columns become one. An element's new place is its
-// place in its own run and the number of elements of the other run that come before it.
+// place in its own run and the number of elements of the other run that come before it. Elements of all rows are numbered in
+// 32 bits: the launching side cuts what has more.
 
 template <bool Ascending, typename T>
 PARITY_FN void merge_runs(const T *x, const u32 *from, u32 *to, size_t numel, u32 ncols, size_t run) {
     for (size_t i = first_index(); i < numel; i += index_step()) {
-        const size_t row = (numel >> 32 == 0 ? u32(i) / ncols : i / ncols) * ncols;
+        const size_t row = u32(i) / ncols * ncols;
         const size_t at = i - row;
         const size_t start = at & ~(2 * run - 1);
         const size_t middle = start + run < ncols ? start + run : ncols;

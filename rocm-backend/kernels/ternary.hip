@@ -8,7 +8,7 @@ template <typename Cond, typename T>
 PARITY_FN void select(
     size_t numel, size_t num_dims, const size_t *info, const Cond *cond, const T *t, const T *f, T *out) {
     constexpr unsigned N = PackLen<Cond, T>::value;
-    const Walk<3> walk(numel, num_dims, info);
+    const Walk<3> walk(num_dims, info);
     const auto choose = [&](Pack<Cond, N> chosen, Pack<T, N> x, Pack<T, N> y, T *to) {
         Pack<T, N> z;
 #pragma unroll

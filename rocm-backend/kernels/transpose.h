@@ -20,10 +20,8 @@ template <typename T> PARITY_FN void transpose(const Swap &x, const T *src, T *d
     __shared__ T tile[SIDE][SIDE + 1];
     const u32 along = thread_index() % SIDE, first = thread_index() / SIDE;
     constexpr u32 STEP = SWAPPERS / SIDE;
-    const size_t down = (x.rows + SIDE - 1) / SIDE, across = (x.cols + SIDE - 1) / SIDE;
-    for (size_t at = group_index(); at < x.batches * down * across; at += group_count()) {
-        const size_t above = at / across, batch = above / down;
-        const size_t row = (above - batch * down) * SIDE, col = (at - above * across) * SIDE;
+    for_groups((x.cols + SIDE - 1) / SIDE, (x.rows + SIDE - 1) / SIDE, x.batches, [&](size_t across, size_t down, size_t batch) {
+        const size_t row = down * SIDE, col = across * SIDE;
         if (row + along < x.rows) {
             const T *from = src + batch * x.src_batch + row + along;
 #pragma unroll
@@ -46,7 +44,7 @@ template <typename T> PARITY_FN void transpose(const Swap &x, const T *src, T *d
             }
         }
         barrier(); // so that the next tile does not overwrite what a slow thread still reads
-    }
+    });
 }
 
 } // namespace parity

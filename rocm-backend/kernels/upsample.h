@@ -15,12 +15,9 @@ PARITY_FN u32 nearest(u32 out, f64 scale, size_t in) {
 template <typename T>
 PARITY_FN void upsample_nearest(
     const Images &src, size_t h_out, size_t w_out, f64 h_scale, f64 w_scale, const T *inp, T *dst) {
-    map_pixels(src, h_out, w_out, dst, [&](const auto &pixel, auto place) {
-        using Place = decltype(place);
-        const Place y = nearest(pixel.y, h_scale, src.size[2]), x = nearest(pixel.x, w_scale, src.size[3]);
-        const Place bytes = sizeof(T);
-        return element_at(
-            inp, pixel.image_at(src, bytes) + (y * Place(src.stride[2]) + x * Place(src.stride[3])) * bytes);
+    map_pixels(src, h_out, w_out, dst, [&](const Pixel &pixel) {
+        const u32 y = nearest(pixel.y, h_scale, src.size[2]), x = nearest(pixel.x, w_scale, src.size[3]);
+        return inp[src.image_at(pixel.batch, pixel.channel) + src.at(y, x)];
     });
 }
 
@@ -63,19 +60,17 @@ template <typename T>
 PARITY_FN void upsample_bilinear(
     size_t w_out, size_t h_out, const Spacing &vertical, const Spacing &horizontal, const Images &src, const T *inp, T *dst) {
     const f64 h_scale = vertical.scale(src.size[2], h_out), w_scale = horizontal.scale(src.size[3], w_out);
-    map_pixels(src, h_out, w_out, dst, [&](const auto &pixel, auto place) {
-        using Place = decltype(place);
-        const Place bytes = sizeof(T);
+    map_pixels(src, h_out, w_out, dst, [&](const Pixel &pixel) {
         const Between y(pixel.y, h_scale, vertical.align_corners, src.size[2]);
         const Between x(pixel.x, w_scale, horizontal.align_corners, src.size[3]);
-        const Place image = pixel.image_at(src, bytes);
+        const T *image = inp + src.image_at(pixel.batch, pixel.channel);
         const auto value = [&](u32 row, u32 column) {
-            const Place at = (Place(row) * Place(src.stride[2]) + Place(column) * Place(src.stride[3])) * bytes;
+            const T element = image[src.at(row, column)];
             // Integers are wider than f32.
             if constexpr (numeric::IsInteger<T>::value) {
-                return f64(element_at(inp, image + at));
+                return f64(element);
             } else {
-                return f64(widen(element_at(inp, image + at)));
+                return f64(widen(element));
             }
         };
         const f64 top = mixed(value(y.first, x.first), value(y.first, x.second), x.weight);

@@ -20,6 +20,17 @@ PARITY_FN u32 thread_count() { return u32(__ockl_get_local_size(0)); }
 PARITY_FN size_t group_index() { return __builtin_amdgcn_workgroup_id_x(); }
 PARITY_FN size_t group_count() { return __ockl_get_num_groups(0); }
 
+// Calls f(x, y, z) for what is numbered in three dimensions, the work of one workgroup each: groups stride over the grid in each.
+template <typename F> PARITY_FN void for_groups(size_t across, size_t down, size_t deep, F f) {
+    for (size_t z = __builtin_amdgcn_workgroup_id_z(); z < deep; z += __ockl_get_num_groups(2)) {
+        for (size_t y = __builtin_amdgcn_workgroup_id_y(); y < down; y += __ockl_get_num_groups(1)) {
+            for (size_t x = group_index(); x < across; x += group_count()) {
+                f(x, y, z);
+            }
+        }
+    }
+}
+
 // The rows that a workgroup works on: one, or one for each y of a workgroup of two dimensions, whose x is no longer than a wave.
 PARITY_FN size_t first_row() {
     return group_index() * __ockl_get_local_size(1) + __builtin_amdgcn_workitem_id_y();

@@ -312,9 +312,68 @@ pub(crate) fn layout_table(dims: &[usize], operands: &[&[usize]]) -> Option<Vec<
     }
 }
 
+/// What a kernel divides numbers below 2^31 by `size` with: a factor, in the lower half, and a shift, as `Divisor` of
+/// `kernels/layout.h` has them; 0 for a size of which no such number has a multiple, and for none.
+pub(crate) fn divisor(size: usize) -> u64 {
+    if size == 0 || size > 1 << 31 {
+        return 0;
+    }
+    let size = size as u64;
+    let power = size.next_power_of_two();
+    let factor = ((power - size) << 32) / size + 1;
+    factor | u64::from(power.ilog2()) << 32
+}
+
+/// The same for any number of 64 bits, as `Count` of `kernels/pool.h` has it: the factor, then two shifts.
+pub(crate) fn wide_divisor(size: usize) -> [u64; 2] {
+    let (size, log2) = (size.max(1) as u128, size.max(1).next_power_of_two().ilog2());
+    let factor = (((1_u128 << log2) - size) << 64) / size + 1;
+    let (half, shift) = (log2.min(1), log2.saturating_sub(1));
+    [factor as u64, u64::from(half) | u64::from(shift) << 32]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_divisor_gives_the_quotient_of_every_number_below_2_to_the_31() {
+        let quotient = |number: u32, word: u64| {
+            let high = (u64::from(number) * (word & 0xffff_ffff)) >> 32;
+            (high + u64::from(number)) as u32 >> (word >> 32)
+        };
+        let near = |size: usize| (size.saturating_sub(3)..=size + 3).filter(|&size| (1..=1 << 31).contains(&size));
+        let powers = (0..=31).flat_map(|log2| near(1 << log2));
+        for size in (1..200).chain(powers).chain([641, 6_700_417, 1_000_000_007]) {
+            let word = divisor(size);
+            // Beside multiples quotients change; the greatest numbers are where a factor is too small or too great first.
+            let multiples = [1, 2, 3, (1 << 31) / size - 1, (1 << 31) / size].map(|times| times * size);
+            let numbers = multiples.into_iter().flat_map(near).chain([0, (1 << 31) - 1]);
+            for number in numbers.filter(|&number| number < 1 << 31) {
+                assert_eq!(quotient(number as u32, word) as usize, number / size, "{number} / {size}");
+            }
+        }
+        assert_ne!(quotient(7, divisor(3) - 1), 2, "a factor that is one too small shows");
+        assert_eq!((divisor(0), divisor((1 << 31) + 1)), (0, 0));
+    }
+
+    #[test]
+    fn a_wide_divisor_gives_the_quotient_of_every_number() {
+        let quotient = |number: u64, [factor, shifts]: [u64; 2]| {
+            let high = ((u128::from(number) * u128::from(factor)) >> 64) as u64;
+            (((number - high) >> (shifts & 1)) + high) >> (shifts >> 32)
+        };
+        for size in (1..300).chain([641, 65535, 65537, 1 << 31, (1 << 31) + 1, (1 << 40) - 1]) {
+            let words = wide_divisor(size);
+            let size = size as u64;
+            let greatest = u64::MAX / size * size;
+            for multiple in [0, size, 5 * size, greatest - size, greatest] {
+                for number in [multiple, multiple + size / 2, multiple.saturating_sub(1), u64::MAX] {
+                    assert_eq!(quotient(number, words), number / size, "{number} / {size}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn contiguous_operands_need_no_table() {

@@ -8,23 +8,26 @@ use kernel_coverage::{Coverage, Kernel, Missed, Object};
 /// Ranges of missed instructions that a kernel's row spells out.
 const SPELLED: usize = 8;
 
-/// The page.
-pub(crate) fn render(coverage: &Coverage) -> String {
+/// The page, of what the ci tier executed, and of what it and the backend's own tests did.
+pub(crate) fn render([cases, coverage]: &[Coverage; 2]) -> String {
     let mut page = "# Which instructions of kernels are executed\n\n\
-        The software GPU notes what it executes while the ci tier runs on each card (`parity run --coverage`). An instruction \
-        counts where it can be reached from its kernel's first one; padding does not. A branch that may be taken or not has two \
-        outcomes. What no case executes, no case checks.\n\n\
-        | card | kernels | launched | instructions | executed | percent | outcomes of branches | seen |\n\
-        |---|--:|--:|--:|--:|--:|--:|--:|\n"
+        The software GPU notes what it executes while the ci tier runs on each card (`parity run --coverage`), and while the tests of \
+        rocm-backend do (`ROCM_COVERAGE`). An instruction counts where it can be reached from its kernel's first one; padding does \
+        not. A branch that may be taken or not has two outcomes. Kernels of candle's that candle never launches, and ids of \
+        dtypes that it does not take, no case reaches; the tests do. What neither executes, nothing checks.\n\n\
+        | card | by | kernels | launched | instructions | executed | percent | outcomes of branches | seen |\n\
+        |---|---|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     // Writing to a `String` does not fail.
-    for (target, sums) in coverage.targets() {
-        let percent = sums.percent().unwrap_or_default();
-        let _ = writeln!(
-            page,
-            "| {target} | {} | {} | {} | {} | {percent:.2} | {} | {} |",
-            sums.kernels, sums.launched, sums.instructions, sums.executed, sums.outcomes, sums.seen
-        );
+    for (by, coverage) in [("cases", cases), ("cases and tests", coverage)] {
+        for (target, sums) in coverage.targets() {
+            let percent = sums.percent().unwrap_or_default();
+            let _ = writeln!(
+                page,
+                "| {target} | {by} | {} | {} | {} | {} | {percent:.2} | {} | {} |",
+                sums.kernels, sums.launched, sums.instructions, sums.executed, sums.outcomes, sums.seen
+            );
+        }
     }
     never_launched(&mut page, coverage);
     missed(&mut page, coverage);
@@ -46,7 +49,7 @@ fn never_launched(page: &mut String, coverage: &Coverage) {
     for (object, kernel) in kernels(coverage).filter(|(_, kernel)| !kernel.launched()) {
         all.entry(&kernel.name).or_default().push(&object.target);
     }
-    page.push_str("\n## Kernels that no case launches\n\n");
+    page.push_str("\n## Kernels that no case and no test launches\n\n");
     if all.is_empty() {
         page.push_str("None.\n");
         return;
@@ -66,7 +69,7 @@ fn ranges(kernel: &Kernel) -> Vec<&[Missed]> {
 }
 
 fn missed(page: &mut String, coverage: &Coverage) {
-    page.push_str("\n## Instructions that no case executes\n\nOf kernels that some case launches; places are byte offsets.\n\n");
+    page.push_str("\n## Instructions that neither executes\n\nOf kernels that some case or test launches; places are byte offsets.\n\n");
     let mut rows: Vec<(&Object, &Kernel)> = kernels(coverage)
         .filter(|(_, kernel)| kernel.launched() && !kernel.missed.is_empty())
         .collect();
@@ -189,9 +192,15 @@ mod tests {
         let mut sums = Sums::default();
         kernels(&coverage).for_each(|(_, kernel)| sums.add(kernel));
         assert_eq!(sums.executed, 16);
-        let page = render(&coverage);
+        let mut none = coverage.clone();
+        none.objects[0].kernels[0] = kernel("half", &[4, 5, 6, 7, 9]);
+        let page = render(&[none, coverage]);
         assert!(
-            page.contains("| gfx1100 | 3 | 2 | 30 | 16 | 53.33 | 6 | 3 |"),
+            page.contains("| gfx1100 | cases | 3 | 2 | 30 | 15 | 50.00 | 6 | 3 |"),
+            "{page}"
+        );
+        assert!(
+            page.contains("| gfx1100 | cases and tests | 3 | 2 | 30 | 16 | 53.33 | 6 | 3 |"),
             "{page}"
         );
         assert!(page.contains("| `never` | gfx1100 |"), "{page}");

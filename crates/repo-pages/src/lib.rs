@@ -62,7 +62,7 @@ pub struct Material<'a> {
     /// A run in which models of vendors' libraries answered, for the page of providers.
     pub models: Option<&'a RunRecord>,
     /// What was executed of kernels; without, that page is missing.
-    pub coverage: Option<&'a Coverage>,
+    pub coverage: Option<&'a [Coverage; 2]>,
     /// The compiled kernels; without any, two pages are missing.
     pub objects: &'a [CodeObject],
     /// The sources that pages point into.

@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo run -p repo-pages             # render the records that are there, the kernels, the sources and the tables
 //! cargo run -p repo-pages -- --check  # write nothing; exit 100 if a page or the specs have moved
-//! cargo run -p repo-pages -- --cover  # first run the ci tier on three cards, and keep what it executed of kernels
+//! cargo run -p repo-pages -- --cover  # first run the ci tier and rocm-backend's tests on three cards, and keep what they executed of kernels
 //! cargo run -p repo-pages -- --run    # first run the ci tier and candle's own tests, and keep what they did
 //! ```
 //!
@@ -20,6 +20,7 @@ use std::{
 
 use candle_overlay::pristine::{CANDLE_CORE, CANDLE_NN, Places, Release, Source};
 use flate2::{Compression, GzBuilder};
+use kernel_coverage::Coverage;
 use kernel_build::Target;
 use parity_report::html;
 use parity_run::{RunRecord, digest, findings, records, specs};
@@ -33,9 +34,14 @@ const MODELS: &str = "reports/models.json.gz";
 const ZOO: &str = "reports/models-zoo.json";
 /// Runs of `parity bench --backend cuda,rocm:nvidia --format json` on one card: of today's kernels, and of earlier ones.
 const SILICON: [&str; 2] = ["reports/silicon.json.gz", "reports/silicon-before.json.gz"];
-/// What the ci tier executed of kernels, and on which cards.
-const COVERAGE: &str = "reports/kernel-coverage.json.gz";
-const CARDS: &str = "rocm:gfx1100,rocm:gfx942,rocm:gfx90a";
+/// What the ci tier executed of kernels, and what the backend's own tests executed, and on which cards.
+const COVERAGE: [&str; 2] = [
+    "reports/kernel-coverage.json.gz",
+    "reports/kernel-coverage-tests.json.gz",
+];
+const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
+/// The tests of rocm-backend that launch its kernels.
+const TESTS: [&str; 2] = ["on_device", "kernels_policy"];
 /// Targets whose kernels are compared with candle's.
 const TARGETS: &str = "gfx1100,gfx942";
 /// What `parity run` exits with when results fail it, and this command when a page is stale.
@@ -118,12 +124,7 @@ fn make(mode: Mode) -> Result<ExitCode> {
     let read = |path: &str| records::read(&root.join(path)).map(|stored| stored.run);
     let read = |path: &str| read(path).map_err(|error| error.to_string());
     let (record, models) = (read(RECORD)?, read(MODELS)?);
-    let coverage = root.join(COVERAGE);
-    let coverage = coverage
-        .exists()
-        .then(|| kernel_coverage::read(&coverage))
-        .transpose();
-    let coverage = coverage.map_err(|error| error.to_string())?;
+    let coverage = covered(&root)?;
     let material = Material {
         coverage: coverage.as_ref(),
         run: &record,
@@ -232,19 +233,59 @@ fn run(root: &Path) -> Result<u8> {
     }
 }
 
-/// Runs the ci tier on three cards, and keeps what it executed of kernels.
+/// What is kept of the coverage of kernels: by the ci tier, and by that and the backend's tests. None before the first time.
+fn covered(root: &Path) -> Result<Option<[Coverage; 2]>> {
+    if COVERAGE.iter().any(|path| !root.join(path).exists()) {
+        return Ok(None);
+    }
+    let read = |path: &str| kernel_coverage::read(&root.join(path)).map_err(|error| error.to_string());
+    let (cases, tests) = (read(COVERAGE[0])?, read(COVERAGE[1])?);
+    let mut both = cases.clone();
+    both.add(tests)?;
+    Ok(Some([cases, both]))
+}
+
+/// Runs the ci tier and the backend's tests on three cards, and keeps what they executed of kernels.
 fn cover(root: &Path) -> Result<u8> {
     let out = work(root)?.join("cover.json");
+    let backends = CARDS.map(|card| format!("rocm:{card}")).join(",");
     let mut parity = Command::new(env::var_os("PARITY").unwrap_or_else(|| "./parity".into()));
     parity
-        .args(["run", "--backend", CARDS, "--format", "json", "--out"])
+        .args(["run", "--backend", &backends, "--format", "json", "--out"])
         .arg(&out)
-        .args(["--coverage", COVERAGE])
+        .args(["--coverage", COVERAGE[0]])
         .current_dir(root);
-    match call(&mut parity)? {
-        code @ (0 | FAILED) => Ok(code),
-        other => Err(format!("parity run ended with {other}")),
+    let code = match call(&mut parity)? {
+        code @ (0 | FAILED) => code,
+        other => return Err(format!("parity run ended with {other}")),
+    };
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    let cases = kernel_coverage::read(&root.join(COVERAGE[0])).map_err(|error| failed(&error))?;
+    let mut tests = Coverage::empty();
+    for card in CARDS {
+        let noted = work(root)?.join(format!("cover-{card}"));
+        if noted.exists() {
+            fs::remove_dir_all(&noted).map_err(|error| failed(&error))?;
+        }
+        let mut test = cargo(root);
+        test.args(["test", "--quiet", "--locked", "--workspace"]);
+        test.args(TESTS.iter().flat_map(|name| ["--test", name]));
+        test.envs([(names::DRIVER, Driver::Soft.word()), (names::SOFT_TARGET, card)]);
+        test.env(names::COVERAGE, folder(noted.clone())?);
+        match call(&mut test)? {
+            0 => {}
+            other => return Err(format!("the tests of rocm-backend on {card} ended with {other}")),
+        }
+        tests.add(kernel_coverage::read(&noted).map_err(|error| failed(&error))?)?;
     }
+    // Tests compile kernels of their own, too.
+    tests
+        .objects
+        .retain(|object| cases.objects.iter().any(|known| known.id == object.id));
+    tests
+        .write(&root.join(COVERAGE[1]))
+        .map_err(|error| failed(&error))?;
+    Ok(code)
 }
 
 /// What else than the specs and findings of today the records went by.

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory::DeviceMemory;
@@ -26,6 +27,8 @@ use crate::{DeviceInfo, Error};
 
 /// Dims-and-strides tables kept on the device. Kernels need one for each strided call, and programs repeat themselves.
 const KEPT_LAYOUTS: usize = 4096;
+/// Elements of a strided walk that kernels number in one launch, as `Divisor` of `kernels/layout.h` has it.
+const MOST: usize = 1 << 31;
 
 pub(crate) struct Context {
     ordinal: c_int,
@@ -39,6 +42,9 @@ pub(crate) struct Context {
     miopen: Mutex<Option<miopen::Handle>>,
     modules: Mutex<BTreeMap<&'static str, Arc<Module>>>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
+    most: AtomicUsize,
+    #[cfg(test)]
+    launches: AtomicUsize,
     staging: Mutex<Slots>,
     pool: Arc<Pool>,
     stream: Arc<Stream>,
@@ -79,6 +85,9 @@ impl Context {
             miopen: Mutex::default(),
             modules: Mutex::default(),
             layouts: Mutex::default(),
+            most: AtomicUsize::new(MOST),
+            #[cfg(test)]
+            launches: AtomicUsize::default(),
             staging: Mutex::default(),
             pool,
             stream: Arc::new(Stream::new()?),
@@ -111,6 +120,28 @@ impl Context {
 
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    /// Elements that a launch over strided operands has at most: kernels number them in 32 bits.
+    pub(crate) fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    /// Makes launches shorter, so that tests see what is cut without tensors of gigabytes.
+    #[cfg(test)]
+    pub(crate) fn set_most(&self, most: usize) {
+        self.most.store(most, Ordering::Relaxed);
+    }
+
+    /// How many kernels were launched.
+    #[cfg(test)]
+    pub(crate) fn launches(&self) -> usize {
+        self.launches.load(Ordering::Relaxed)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count_launch(&self) {
+        self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Pinned memory for transfers, one at a time.

@@ -11,11 +11,14 @@ pub(crate) mod attention;
 pub(crate) mod cast;
 pub(crate) mod conv;
 mod custom;
+#[cfg(test)]
+mod cut_tests;
 pub(crate) mod elementwise;
 pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod moe;
 pub(crate) mod norm;
+mod pieces;
 pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod reduce;
@@ -64,6 +67,17 @@ impl Grid {
     pub(crate) fn over(results: usize) -> Grid {
         let threads = results.clamp(1, BLOCK).next_multiple_of(WAVE);
         Grid::of(results.div_ceil(BLOCK).min(MAX_GRID), threads)
+    }
+
+    /// A workgroup for each of what is numbered in three dimensions, as `for_groups` of `kernels/workgroup.h` strides over it.
+    pub(crate) fn in_space([across, down, deep]: [usize; 3], threads: usize) -> Grid {
+        let across = across.min(MAX_GRID);
+        let down = down.min((MAX_GRID / across.max(1)).max(1));
+        let deep = deep.min((MAX_GRID / (across * down).max(1)).max(1));
+        Grid {
+            blocks: [across, down, deep],
+            ..Grid::of(1, threads)
+        }
     }
 
     /// As [`Grid::over`], for kernels that take elements of `dtypes` in packs where that is possible: one thread a
@@ -225,6 +239,8 @@ impl Args {
                 std::ptr::null_mut(),
             )
         })?;
+        #[cfg(test)]
+        context.count_launch();
         let level = Level::of_kernels(context.info().driver());
         context.ledger().trace(function.symbol(), self.walk, level);
         Ok(())
@@ -245,7 +261,7 @@ pub(crate) fn layout_in_packs(
     operands: &[&[usize]],
     len: usize,
 ) -> Result<(usize, Option<LayoutTable>, bool)> {
-    let Some(words) = view::layout_table(dims, operands) else {
+    let Some(mut words) = view::layout_table(dims, operands) else {
         return Ok((dims.len(), None, true));
     };
     let num_dims = words.len() / (1 + operands.len());
@@ -253,6 +269,7 @@ pub(crate) fn layout_in_packs(
     let mut last = words.chunks_exact(num_dims.max(1)).filter_map(|list| list.last());
     let whole = last.next().is_some_and(|row| row.is_multiple_of(len as u64));
     let in_packs = whole && last.all(|stride| *stride <= 1);
+    append_divisors(&mut words, num_dims);
     Ok((num_dims, Some(context.layout_table(words)?), in_packs))
 }
 
@@ -264,18 +281,32 @@ pub(crate) fn layout(
 ) -> Result<(usize, Option<LayoutTable>)> {
     match view::layout_table(dims, operands) {
         None => Ok((dims.len(), None)),
-        Some(words) => Ok((
-            words.len() / (1 + operands.len()),
-            Some(context.layout_table(words)?),
-        )),
+        Some(mut words) => {
+            let num_dims = words.len() / (1 + operands.len());
+            append_divisors(&mut words, num_dims);
+            Ok((num_dims, Some(context.layout_table(words)?)))
+        }
+    }
+}
+
+/// What kernels divide by the first `count` words of a table with, behind its strides.
+fn append_divisors(words: &mut Vec<u64>, count: usize) {
+    for d in 0..count {
+        words.push(view::divisor(words[d] as usize));
     }
 }
 
 /// The numbers of `lists`, one list after the other, in device memory: dims and strides as they are, for kernels that
-/// cannot do with [`layout`]'s merged dimensions.
-pub(crate) fn table(context: &Arc<Context>, lists: &[&[usize]]) -> Result<LayoutTable> {
+/// cannot do with [`layout`]'s merged dimensions. Behind them what the kernel divides by each of `divided` with, and `more`.
+pub(crate) fn table(
+    context: &Arc<Context>,
+    lists: &[&[usize]],
+    divided: &[usize],
+    more: &[u64],
+) -> Result<LayoutTable> {
     let words = lists.iter().flat_map(|list| list.iter().map(|&n| n as u64));
-    context.layout_table(words.collect())
+    let divisors = divided.iter().map(|&size| view::divisor(size));
+    context.layout_table(words.chain(divisors).chain(more.iter().copied()).collect())
 }
 
 /// The context all of `buffers` live in.

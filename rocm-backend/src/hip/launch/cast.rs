@@ -1,6 +1,7 @@
 //! Launches casts: one input, a result of another dtype. Which value becomes which, the kernels say.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+use super::pieces::Pieces;
 use super::{Args, Grid, common_context, layout_in_packs, pack_len};
 use crate::view::{self, Region};
 use crate::{DynBuffer, Result, module};
@@ -18,13 +19,20 @@ pub(crate) fn cast(x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
         return Ok(());
     }
     let dtypes = [from, to];
-    let (num_dims, table, in_packs) = layout_in_packs(&context, x.dims(), &[x.strides()], pack_len(&dtypes))?;
-    let mut args = Args::default();
-    args.walk(x.numel(), num_dims, table.as_ref())
-        .element(x.buffer(), x.offset())
-        .element(out, 0);
-    let grid = Grid::over_packs(x.numel(), in_packs, &dtypes);
-    // SAFETY: `cast_<from>_<to>(numel, num_dims, info, inp, out)` reads `from` and writes `to`, the buffers' dtypes. The
-    // region lies inside its buffer, `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(&op, &context, &function, grid) }
+    let mut done = 0;
+    for piece in Pieces::of_walk(&op, x.dims(), &[x.strides()], &context)? {
+        let (num_dims, table, in_packs) =
+            layout_in_packs(&context, &piece.dims, &[x.strides()], pack_len(&dtypes))?;
+        let mut args = Args::default();
+        args.walk(piece.numel(), num_dims, table.as_ref())
+            .element(x.buffer(), x.offset() + piece.offset(x.strides()))
+            .element(out, done);
+        let grid = Grid::over_packs(piece.numel(), in_packs, &dtypes);
+        // SAFETY: `cast_<from>_<to>(numel, num_dims, info, inp, out)` reads `from` and writes `to`, the buffers' dtypes. The
+        // region lies inside its buffer, and pieces in it; `out` has room for their results. `table` lives until the launch is
+        // submitted.
+        unsafe { args.submit(&op, &context, &function, grid) }?;
+        done += piece.numel();
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@
 
 mod miopen;
 
+use super::pieces::Pieces;
 use super::{Args, BLOCK, Grid, MAX_GRID, common_context, table};
 use crate::ops::window::Axis;
 use crate::trace::Level;
@@ -98,6 +99,8 @@ pub(crate) fn convolve(
     let info = table(
         &context,
         &[x.dims(), x.strides(), kernel.dims(), kernel.strides()],
+        &[],
+        &[],
     )?;
     let mut args = Args::default();
     args.size(x.numel());
@@ -150,22 +153,32 @@ pub(crate) fn columns(op: &'static str, x: &Region<'_>, axes: &[Axis], out: &mut
         return Ok(());
     }
     let threads = if axes.len() == 1 { windows } else { results };
-    let info = table(&context, &[x.dims(), x.strides()])?;
-    let mut args = Args::default();
-    args.size(threads);
-    for number in axes.iter().map(Axis::output).chain(taps) {
-        args.size(number);
+    // In the order in which the kernels divide.
+    let mut divided = vec![channels];
+    divided.extend(axes.iter().rev().map(Axis::output));
+    if axes.len() == 2 {
+        divided.splice(0..0, axes.iter().rev().map(Axis::taps));
     }
-    args.size(slide.stride)
-        .size(slide.padding)
-        .size(slide.dilation)
-        .table(Some(&info))
-        .element(x.buffer(), x.offset())
-        .element(out, 0);
-    // SAFETY: `im2col1d_<dtype>(windows, l_out, l_k, stride, padding, dilation, info, src, dst)` and
-    // `im2col_<dtype>(dst_numel, h_out, w_out, h_k, w_k, stride, …)` are of the buffers' dtype. The kernel reads elements
-    // of the region only, and `out` has room for the results. `info` lives to the end of this function.
-    unsafe { args.submit(op, &context, &function, Grid::over(threads)) }
+    for piece in Pieces::of(op, &[batch, threads / batch], 1, &context)? {
+        let dims = [&[piece.dims[0]], &x.dims()[1..]].concat();
+        let info = table(&context, &[&dims, x.strides()], &divided, &[])?;
+        let mut args = Args::default();
+        args.size(piece.numel());
+        for number in axes.iter().map(Axis::output).chain(taps.clone()) {
+            args.size(number);
+        }
+        args.size(slide.stride)
+            .size(slide.padding)
+            .size(slide.dilation)
+            .table(Some(&info))
+            .element(x.buffer(), x.offset() + piece.offset(x.strides()))
+            .element(out, piece.offset(&[results / batch]));
+        // SAFETY: `im2col1d_<dtype>(windows, l_out, l_k, stride, padding, dilation, info, src, dst)` and
+        // `im2col_<dtype>(dst_numel, h_out, w_out, h_k, w_k, stride, …)` are of the buffers' dtype. The kernel reads elements
+        // of the region only, and `out` has room for the results. `info` lives until the launch is submitted.
+        unsafe { args.submit(op, &context, &function, Grid::over(piece.numel())) }?;
+    }
+    Ok(())
 }
 
 /// The rows of the contiguous `x` (batch, length, channels, taps) added up along `axis`.
@@ -185,21 +198,27 @@ pub(crate) fn add_columns(op: &'static str, x: &Region<'_>, axis: Axis, out: &mu
     view::check(op, out.len(), &[results], &[1], 0)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
     let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
-    let mut args = Args::default();
-    for number in [
-        results,
-        axis.output(),
-        length,
-        channels,
-        taps,
-        axis.slide().stride,
-    ] {
-        args.size(number);
+    let of_batch = channels.saturating_mul(axis.output());
+    for piece in Pieces::of(op, &[batch, of_batch], 1, &context)? {
+        let mut args = Args::default();
+        for number in [
+            piece.numel(),
+            axis.output(),
+            length,
+            channels,
+            taps,
+            axis.slide().stride,
+        ] {
+            args.size(number);
+        }
+        let first = piece.offset(&[length.saturating_mul(channels).saturating_mul(taps)]);
+        args.element(x.buffer(), x.offset() + first)
+            .element(out, piece.offset(&[of_batch]));
+        // SAFETY: `col2im1d_<dtype>(dst_numel, l_out, l_in, c_out, k_size, stride, src, dst)` is of the buffers' dtype; `src`
+        // is contiguous and of these sizes, `out` has room for the results, and a piece is some of the batch.
+        unsafe { args.submit(op, &context, &function, Grid::over(piece.numel())) }?;
     }
-    args.element(x.buffer(), x.offset()).element(out, 0);
-    // SAFETY: `col2im1d_<dtype>(dst_numel, l_out, l_in, c_out, k_size, stride, src, dst)` is of the buffers' dtype; `src`
-    // is contiguous and of these sizes, `out` has room for the results.
-    unsafe { args.submit(op, &context, &function, Grid::over(results)) }
+    Ok(())
 }
 
 /// One number from each window of `x`, which slides along height and width.
@@ -219,22 +238,27 @@ pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut 
     if results > 0 && miopen::average(op, &context, x, axes, out)? {
         return Ok(());
     }
-    let info = table(&context, &[x.dims(), x.strides()])?;
-    let mut args = Args::default();
-    args.size(x.numel());
-    for number in axes
-        .iter()
-        .map(Axis::taps)
-        .chain(axes.iter().map(|axis| axis.slide().stride))
-    {
-        args.size(number);
+    let taps = axes.each_ref().map(Axis::taps);
+    // Both are less than 2^31.
+    let count = view::wide_divisor(taps[0].saturating_mul(taps[1]));
+    let [_, _, height, width] = sizes;
+    let image = height.saturating_mul(width);
+    for piece in Pieces::of(op, &[batch, channels, image], 2, &context)? {
+        let dims = [&piece.dims[..2], &x.dims()[2..]].concat();
+        let divided = [width, height, piece.dims[1]];
+        let info = table(&context, &[&dims, x.strides()], &divided, &count)?;
+        let mut args = Args::default();
+        args.size(x.numel());
+        for number in taps.into_iter().chain(axes.iter().map(|axis| axis.slide().stride)) {
+            args.size(number);
+        }
+        args.table(Some(&info))
+            .element(x.buffer(), x.offset() + piece.offset(x.strides()))
+            .element(out, piece.offset(&[channels.saturating_mul(image), image]));
+        // SAFETY: `<op>_<dtype>(src_numel, h_k, w_k, h_stride, w_stride, info, src, dst)` is of the buffers' dtype. Windows lie
+        // inside the region, and `out` has room for the results. `info` lives until the launch is submitted.
+        unsafe { args.submit(op, &context, &function, Grid::over(piece.numel())) }?;
     }
-    args.table(Some(&info))
-        .element(x.buffer(), x.offset())
-        .element(out, 0);
-    // SAFETY: `<op>_<dtype>(src_numel, h_k, w_k, h_stride, w_stride, info, src, dst)` is of the buffers' dtype. Windows lie
-    // inside the region, and `out` has room for the results. `info` lives to the end of this function.
-    unsafe { args.submit(op, &context, &function, Grid::over(results)) }?;
     context
         .ledger()
         .add(op, op, Level::of_kernels(context.info().driver()));

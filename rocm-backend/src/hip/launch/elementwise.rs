@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, layout_in_packs, pack_len};
-use crate::kernel::{Family, Kernel};
+use super::pieces::Pieces;
+use super::{Args, Grid, PACK, common_context, layout, layout_in_packs, pack_len};
+use crate::kernel::{Family, Kernel, Unary};
 use crate::view::{self, Region, RegionMut};
 use crate::{DType, DynBuffer, Error, Result, Scalar, module};
 
@@ -55,18 +56,32 @@ pub(crate) fn map(
     }
     let strides: Vec<&[usize]> = inputs.iter().map(Region::strides).collect();
     let dtypes = [dtype, out_dtype];
-    let (num_dims, table, in_packs) = layout_in_packs(&context, first.dims(), &strides, pack_len(&dtypes))?;
-    let mut args = Args::default();
-    args.walk(first.numel(), num_dims, table.as_ref())
-        .scalars(leading);
-    for input in inputs {
-        args.element(input.buffer(), input.offset());
+    let mut done = 0;
+    for piece in Pieces::of_walk(kernel.name, first.dims(), &strides, &context)? {
+        let (num_dims, table, in_packs) =
+            layout_in_packs(&context, &piece.dims, &strides, pack_len(&dtypes))?;
+        let numel = piece.numel();
+        let mut args = Args::default();
+        args.walk(numel, num_dims, table.as_ref()).scalars(leading);
+        for input in inputs {
+            args.element(input.buffer(), input.offset() + piece.offset(input.strides()));
+        }
+        args.element(out, out_offset + done).scalars(trailing);
+        let grid = Grid::over_packs(numel, in_packs, &dtypes);
+        // SAFETY: the arguments are the family's, checked above to be of the kernel's dtype. Regions lie inside their
+        // buffers, and pieces in them; `out` has room for `numel` results of each piece. `table` lives until the launch is
+        // submitted.
+        unsafe { args.submit(kernel.name, &context, &function, grid) }?;
+        done += numel;
     }
-    args.element(out, out_offset).scalars(trailing);
-    let grid = Grid::over_packs(first.numel(), in_packs, &dtypes);
-    // SAFETY: the arguments are the family's, checked above to be of the kernel's dtype. Regions lie inside their
-    // buffers, and `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(kernel.name, &context, &function, grid) }
+    Ok(())
+}
+
+/// A region's elements in row-major order.
+pub(crate) fn packed(x: &Region<'_>) -> Result<DynBuffer> {
+    let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), x.numel())?;
+    map(Unary::Copy.kernel(), &[], &[*x], &mut out, 0, &[])?;
+    Ok(out)
 }
 
 /// Stores `value` in every element of a region.
@@ -84,15 +99,19 @@ pub(crate) fn const_set(out: RegionMut<'_>, value: Scalar) -> Result<()> {
     if numel == 0 {
         return Ok(());
     }
-    let (num_dims, table) = layout(&context, out.dims.as_slice(), &[out.strides.as_slice()])?;
-    let mut args = Args::default();
-    args.walk(numel, num_dims, table.as_ref())
-        .scalars(&[value])
-        .element(buffer, offset);
-    let grid = Grid::over_packs(numel, table.is_none(), &[buffer.dtype()]);
-    // SAFETY: the arguments are the family's, of the kernel's dtype; the region lies inside its buffer. `table` lives to
-    // the end of this function.
-    unsafe { args.submit(kernel.name, &context, &function, grid) }
+    let strides = out.strides.as_slice();
+    for piece in Pieces::of_walk(kernel.name, out.dims.as_slice(), &[strides], &context)? {
+        let (num_dims, table) = layout(&context, &piece.dims, &[strides])?;
+        let mut args = Args::default();
+        args.walk(piece.numel(), num_dims, table.as_ref())
+            .scalars(&[value])
+            .element(buffer, offset + piece.offset(strides));
+        let grid = Grid::over_packs(piece.numel(), table.is_none(), &[buffer.dtype()]);
+        // SAFETY: the arguments are the family's, of the kernel's dtype; the region lies inside its buffer, and pieces in it.
+        // `table` lives until the launch is submitted.
+        unsafe { args.submit(kernel.name, &context, &function, grid) }?;
+    }
+    Ok(())
 }
 
 /// Elements that a side of a view must have for its copy to go through tiles: of fewer, most of a tile is empty.
@@ -171,8 +190,8 @@ pub(crate) fn transpose(source: &Region<'_>, out: &mut DynBuffer, out_offset: us
     }
     args.element(source.buffer(), source.offset())
         .element(out, out_offset);
-    let tiles = swap.batches * swap.rows.div_ceil(SIDE) * swap.cols.div_ceil(SIDE);
-    let grid = Grid::of(tiles.min(MAX_GRID), SWAPPERS);
+    let tiles = [swap.cols.div_ceil(SIDE), swap.rows.div_ceil(SIDE), swap.batches];
+    let grid = Grid::in_space(tiles, SWAPPERS);
     // SAFETY: the arguments are the kernel's, of the buffers' dtype. The sizes and distances are those of the region, which lies
     // inside its buffer, and `out` has room for as many elements in row-major order.
     unsafe { args.submit(KERNEL, &context, &function, grid) }?;
@@ -199,31 +218,37 @@ pub(crate) fn copy2d(source: &Region<'_>, from: usize, out: RegionMut<'_>, to: u
     Error::unless_same_dtype(kernel.name, source.buffer().dtype(), target.dtype())?;
     let context = common_context(kernel.name, [source.buffer(), &*target].into_iter())?;
     let function = module::function(&context, kernel, target.dtype())?;
-    let mut args = Args::default();
-    args.element(source.buffer(), source.offset())
-        .element(target, offset);
-    for number in [rows, row_len, from, to] {
-        let number = u32::try_from(number).map_err(|_| {
-            let reason = format!("{number} rows, elements or stride; kernels count in 32 bits");
-            Error::too_large(kernel.name, reason)
-        })?;
-        args.int(number);
-    }
     let bytes = target.dtype().size_in_bytes();
     // Whether the kernel will take packs is for it to find out, from the addresses; it strides over any grid.
     let in_packs = [row_len, from, to]
         .iter()
         .all(|count| (count * bytes).is_multiple_of(PACK));
-    let grid = Grid::over_packs(numel, rows == 1 || in_packs, &[target.dtype()]);
-    // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both regions lie inside
-    // their buffers, with the strides that the kernel is told.
-    unsafe { args.submit(kernel.name, &context, &function, grid) }
+    // As many rows as it numbers the elements of. One row alone, or rows without gaps, it copies as a run, of any length.
+    let is_run = from == row_len && to == row_len;
+    let together = if is_run { numel } else { context.most() } / row_len.max(1);
+    for piece in Pieces::new(&[rows], 1, together.max(1)).into_iter().flatten() {
+        let rows = piece.numel();
+        let mut args = Args::default();
+        args.element(source.buffer(), source.offset() + piece.offset(&[from]))
+            .element(target, offset + piece.offset(&[to]));
+        for number in [rows, row_len, from, to] {
+            let number = u32::try_from(number).map_err(|_| {
+                let reason = format!("{number} rows, elements or stride; kernels count in 32 bits");
+                Error::too_large(kernel.name, reason)
+            })?;
+            args.int(number);
+        }
+        let grid = Grid::over_packs(rows * row_len, rows == 1 || in_packs, &[target.dtype()]);
+        // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both regions lie inside
+        // their buffers, with the strides that the kernel is told.
+        unsafe { args.submit(kernel.name, &context, &function, grid) }?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Unary;
     use crate::{Device, driver};
 
     /// Runs `uneg_f32` from 4 elements to 4 elements, told that there are `told`.

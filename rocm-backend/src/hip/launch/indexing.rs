@@ -1,9 +1,12 @@
 //! Launches of the indexing kernels: elements chosen by ids along one dimension.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+use super::elementwise::packed;
+use super::pieces::{Piece, Pieces, is_beyond};
 use super::{Args, Grid, common_context, layout, pack_len};
+use crate::hip::context::Context;
 use crate::hip::module::Function;
-use crate::view::Region;
+use crate::view::{Region, View};
 use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "indexing";
@@ -55,6 +58,17 @@ impl Sizes {
     /// Elements of the tensor written.
     pub(crate) fn written(&self) -> Option<usize> {
         product(&[self.left, self.dst, self.right])
+    }
+
+    /// The launches that write the tensor written, element by element; they divide what is before and along the dimension.
+    fn pieces(&self, op: &str, context: &Context) -> Result<impl Iterator<Item = Piece>> {
+        let dims = [self.left, self.dst, self.right];
+        Ok(Pieces::of(op, &dims, 2, context)?.collect::<Vec<_>>().into_iter())
+    }
+
+    /// Of the tensor written, before and along the dimension.
+    fn strides(&self) -> [usize; 2] {
+        [self.dst.saturating_mul(self.right), self.right]
     }
 }
 
@@ -125,23 +139,32 @@ pub(crate) fn index_select(
     if out.is_empty() {
         return Ok(());
     }
+    if is_beyond(&context, x, x.numel().max(out.len())) {
+        let copy = packed(x)?;
+        let (dims, strides) = ([copy.len()], [1]);
+        return index_select(op, &View::new(&copy, &dims, &strides).check(op)?, ids, out, sizes);
+    }
     let (num_dims, table) = layout(&context, x.dims(), &[x.strides()])?;
-    let mut args = Args::default();
-    args.walk(out.len(), num_dims, table.as_ref())
-        .element(ids.buffer, ids.offset)
-        .element(x.buffer(), x.offset())
-        .element(out, 0);
-    args.size(sizes.left)
-        .size(sizes.src)
-        .size(sizes.dst)
-        .size(sizes.right);
     let dtypes = [out.dtype()];
     let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&dtypes));
-    let grid = Grid::over_packs(out.len(), in_packs, &dtypes);
-    // SAFETY: the arguments are the kernel's. The view lies in its buffer and has the elements `sizes` say, the ids are
-    // there, and `out` has room, all checked above; an id beyond `sizes.src` reads nothing. `table` lives to the end of
-    // this function.
-    unsafe { args.submit(op, &context, &function, grid) }
+    for piece in sizes.pieces(op, &context)? {
+        let mut args = Args::default();
+        // Only of a contiguous view there are several.
+        args.walk(piece.numel(), num_dims, table.as_ref())
+            .element(ids.buffer, ids.offset + piece.offset(&[0, 1]))
+            .element(x.buffer(), x.offset() + piece.offset(&[sizes.src * sizes.right]))
+            .element(out, piece.offset(&sizes.strides()));
+        args.size(piece.dims[0])
+            .size(sizes.src)
+            .size(piece.dims[1])
+            .size(sizes.right);
+        let grid = Grid::over_packs(piece.numel(), in_packs, &dtypes);
+        // SAFETY: the arguments are the kernel's. The view lies in its buffer and has the elements `sizes` say, the ids are
+        // there, and `out` has room, all checked above; an id beyond `sizes.src` reads nothing. A piece is some of them. `table`
+        // lives to the end of this function.
+        unsafe { args.submit(op, &context, &function, grid) }?;
+    }
+    Ok(())
 }
 
 /// `out[l, i, r] = x[l, ids[l, i, r], r]`. `sizes.dst` is the size of the ids along the dimension.
@@ -156,18 +179,22 @@ pub(crate) fn gather(op: &str, x: Run<'_>, ids: Run<'_>, out: &mut DynBuffer, si
     if out.is_empty() {
         return Ok(());
     }
-    let mut args = Args::default();
-    args.size(out.len())
-        .element(ids.buffer, ids.offset)
-        .element(x.buffer, x.offset)
-        .element(out, 0);
-    args.size(sizes.left)
-        .size(sizes.src)
-        .size(sizes.dst)
-        .size(sizes.right);
-    // SAFETY: the arguments are the kernel's. Ids, source and result have the elements `sizes` say, checked above; an
-    // id beyond `sizes.src` reads nothing.
-    unsafe { args.submit(op, &context, &function, Grid::over(out.len())) }
+    for piece in sizes.pieces(op, &context)? {
+        let first = piece.offset(&sizes.strides());
+        let mut args = Args::default();
+        args.size(piece.numel())
+            .element(ids.buffer, ids.offset + first)
+            .element(x.buffer, x.offset + piece.offset(&[sizes.src * sizes.right]))
+            .element(out, first);
+        args.size(piece.dims[0])
+            .size(sizes.src)
+            .size(piece.dims[1])
+            .size(sizes.right);
+        // SAFETY: the arguments are the kernel's. Ids, source and result have the elements `sizes` say, checked above, and a
+        // piece is some of them; an id beyond `sizes.src` reads nothing.
+        unsafe { args.submit(op, &context, &function, Grid::over(piece.numel())) }?;
+    }
+    Ok(())
 }
 
 /// Writes the elements of `src` to `out`, from element `out_offset` on, where their ids say.
@@ -197,20 +224,27 @@ pub(crate) fn write(
     if sizes.read() == Some(0) || sizes.dst == 0 {
         return Ok(());
     }
-    let mut args = Args::default();
-    args.element(ids.buffer, ids.offset);
-    if how == Write::IndexAdd {
-        args.size(sizes.src);
+    // A thread a column, which are what is numbered.
+    for piece in Pieces::of(op, &[sizes.left, sizes.right], 1, &context)? {
+        let first = piece.offset(&[sizes.src * sizes.right]);
+        let mut args = Args::default();
+        if how == Write::IndexAdd {
+            args.element(ids.buffer, ids.offset).size(sizes.src);
+        } else {
+            args.element(ids.buffer, ids.offset + first);
+        }
+        args.element(src.buffer, src.offset + first)
+            .element(out, out_offset + piece.offset(&[sizes.dst * sizes.right]))
+            .size(piece.dims[0])
+            .size(sizes.src)
+            .size(sizes.dst)
+            .size(sizes.right);
+        // SAFETY: the arguments are the kernel's. Ids, source and target have the elements `sizes` say, checked above, and a
+        // piece is some of them; an id beyond `sizes.dst` writes nothing. `out` is borrowed mutably, so neither ids nor source
+        // share its memory.
+        unsafe { args.submit(op, &context, &function, Grid::over(piece.numel())) }?;
     }
-    args.element(src.buffer, src.offset)
-        .element(out, out_offset)
-        .size(sizes.left)
-        .size(sizes.src)
-        .size(sizes.dst)
-        .size(sizes.right);
-    // SAFETY: the arguments are the kernel's. Ids, source and target have the elements `sizes` say, checked above; an
-    // id beyond `sizes.dst` writes nothing. `out` is borrowed mutably, so neither ids nor source share its memory.
-    unsafe { args.submit(op, &context, &function, Grid::over(sizes.left * sizes.right)) }
+    Ok(())
 }
 
 /// The kernel `<prefix>_<id>_<dtype>`.

@@ -100,7 +100,13 @@ impl<'a> Matrices<'a> {
 
     /// Number and place of the first elements of the matrices, for a kernel.
     fn batch(&self, context: &Arc<Context>) -> Result<(usize, Option<LayoutTable>)> {
-        layout(context, self.batch_dims(), &[self.batch_strides()])
+        let (dims, table) = layout(context, self.batch_dims(), &[self.batch_strides()])?;
+        let count = self.batch_dims().iter().product::<usize>();
+        if table.is_some() && count > context.most() {
+            let reason = format!("{count} matrices; kernels count {}", context.most());
+            return Err(Error::too_large(OP, reason));
+        }
+        Ok((dims, table))
     }
 }
 

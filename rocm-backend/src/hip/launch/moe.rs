@@ -1,7 +1,7 @@
 //! Launches of products by experts.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::{Args, Grid, MAX_GRID, common_context};
+use super::{Args, Grid, common_context};
 use crate::ggml;
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, module};
@@ -72,7 +72,7 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffe
     let rows = if divisor == 0 { 0 } else { m.div_ceil(divisor) };
     let fits = rows.checked_mul(k).is_some_and(|count| count <= input.numel())
         && m.checked_mul(n).is_some_and(|count| count <= out.len())
-        && divisor > 0
+        && (1..=u32::MAX as usize).contains(&divisor)
         && token_ids.numel() >= m
         && expert_ids.numel() >= m
         && topk_weights.as_ref().is_none_or(|weights| weights.numel() >= m);
@@ -99,8 +99,7 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffe
         None => args.size(0),
     };
     args.element(out, 0);
-    let groups = m.div_ceil(TOGETHER).saturating_mul(n);
-    let grid = Grid::of(groups.min(MAX_GRID), LANES);
+    let grid = Grid::in_space([n, m.div_ceil(TOGETHER), 1], LANES);
     // SAFETY: the arguments are the kernel's, of `out`'s dtype, and so are the input's and the weights', unless they are
     // blocks of the kernel's format (the caller checked it). Ids are below `m` and the number of experts, so that rows of input, weights and output lie inside their buffers.
     unsafe { args.submit(OP, &context, &function, grid) }

@@ -3,9 +3,12 @@
 
 use std::sync::Arc;
 
+use super::elementwise::packed;
+use super::pieces::is_beyond;
 use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, table};
+use crate::hip::context::Context;
 use crate::kernel::Reduce;
-use crate::view::{self, Region};
+use crate::view::{self, Region, View};
 use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "reduce";
@@ -88,6 +91,12 @@ impl Rows {
             per_row,
         })
     }
+
+    /// The rows one after the other, where they lie apart and have more elements than kernels number.
+    fn copied(&self, op: &str, x: &Region<'_>, context: &Context) -> Result<Option<DynBuffer>> {
+        let rows = View::new(x.buffer(), &self.dims, &self.strides).at(x.offset()).check(op)?;
+        is_beyond(context, &rows, rows.numel()).then(|| packed(&rows)).transpose()
+    }
 }
 
 /// Reduces `x` over the dimensions `reduced`; one result for each place in the others, in row-major order.
@@ -123,6 +132,10 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     if let (Some(op), Some(cut)) = (parts_name(op), Cut::of(&rows)) {
         fold_cut(op, &cut, x, &mut out)?;
         return Ok(out);
+    }
+    if let Some(copy) = rows.copied(kernel, x, &context)? {
+        let (dims, strides) = ([rows.count, rows.per_row], [rows.per_row, 1]);
+        return fold(op, &View::new(&copy, &dims, &strides).check(kernel)?, &[1]);
     }
     let (num_dims, table) = layout(&context, &rows.dims, &[&rows.strides])?;
     let (first, grid) = if is_small {
@@ -264,7 +277,7 @@ fn fold_cut(op: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<
         Cut::Rows { rows, per_row, chunk } => {
             args.size(rows).size(per_row).size(parts).size(chunk);
             let threads = workgroup(MANY, chunk, dtype);
-            ("parts", Grid::of((rows * parts).min(MAX_GRID), threads))
+            ("parts", Grid::in_space([parts, rows, 1], threads))
         }
         Cut::Columns {
             outer,
@@ -277,8 +290,8 @@ fn fold_cut(op: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<
             for number in [outer, inner, per_row, outer_stride, row_stride, parts, chunk] {
                 args.size(number);
             }
-            let groups = outer * parts * inner.div_ceil(LANES);
-            ("columns", Grid::of(groups.min(MAX_GRID), LANES * DEPTH))
+            let groups = [inner.div_ceil(LANES), parts, outer];
+            ("columns", Grid::in_space(groups, LANES * DEPTH))
         }
     };
     args.element(x.buffer(), x.offset()).element(&scratch, 0);
@@ -324,21 +337,17 @@ pub(crate) fn add_sums(x: &Region<'_>, reduced: &[usize], out: &mut DynBuffer) -
     if x.numel() == 0 {
         return Ok(());
     }
-    let mut dims = reduced.to_vec();
-    dims.sort_unstable();
-    let sizes: Vec<usize> = dims.iter().map(|&dim| x.dims()[dim]).collect();
-    // Products of sizes that are factors of `numel`: none overflows.
-    let skips: Vec<usize> = dims
-        .iter()
-        .map(|&dim| x.dims()[dim + 1..].iter().product())
-        .collect();
+    if x.numel() > context.most() {
+        let reason = format!("{} elements; its kernel counts {}", x.numel(), context.most());
+        return Err(Error::too_large(KERNEL, reason));
+    }
     // One dimension more, of size 1, so that the table is never empty.
-    let (all_dims, all_strides) = ([x.dims(), &[1]].concat(), [x.strides(), &[1]].concat());
-    let table = table(&context, &[&all_dims, &all_strides, &sizes, &skips])?;
+    let (dims, strides) = ([&[1], &rows.dims[..]].concat(), [&[0], &rows.strides[..]].concat());
+    let table = table(&context, &[&dims, &strides], &dims, &[])?;
     let mut args = Args::default();
     args.size(x.numel())
-        .size(all_dims.len())
         .size(dims.len())
+        .size(reduced.len())
         .table(Some(&table))
         .element(x.buffer(), x.offset())
         .element(out, 0);

@@ -1,6 +1,7 @@
 //! Rotary embeddings: launches of a thread a pair.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+use super::pieces::Pieces;
 use super::{Args, Grid, common_context};
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, module};
@@ -69,31 +70,29 @@ pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Regio
     // apart, however many there are.
     let is_batched = cos.dims().len() == 3 && sin.dims().len() == 3;
     // Factors of `numel`: no product overflows.
-    let stride_b = if is_batched { h * t * d } else { 0 };
-    let numbers = match pairs {
-        Pairs::Halves => vec![b * h, t * d, d, stride_b],
-        Pairs::Neighbours => vec![b * h, t * d, stride_b],
-        Pairs::HalvesThd => vec![b, t, h, d, stride_b],
-    };
-
+    let (batch, angles) = (h * t * d, t * d / 2);
+    let (stride_b, angles_b) = if is_batched { (batch, angles) } else { (0, 0) };
     let out = DynBuffer::uninit(device, dtype, x.numel())?;
-    let mut args = Args::default();
-    for operand in operands {
-        args.element(operand.buffer(), operand.offset());
-    }
-    args.element(&out, 0);
-    for number in numbers {
-        let Ok(number) = u32::try_from(number) else {
-            return invalid(format!(
-                "{number} elements of an input of {:?}; kernels count in 32 bits",
-                x.dims()
-            ));
+    for piece in Pieces::of(kernel, &[b, batch], 1, &context)? {
+        let b = piece.numel() / batch;
+        let numbers = match pairs {
+            Pairs::Halves => vec![b * h, t * d, d, stride_b],
+            Pairs::Neighbours => vec![b * h, t * d, stride_b],
+            Pairs::HalvesThd => vec![b, t, h, d, stride_b],
         };
-        args.int(number);
+        let mut args = Args::default();
+        for (operand, stride) in operands.into_iter().zip([batch, angles_b, angles_b]) {
+            args.element(operand.buffer(), operand.offset() + piece.offset(&[stride]));
+        }
+        args.element(&out, piece.offset(&[batch]));
+        for number in numbers {
+            // A piece's elements fit 31 bits, and these are factors of their number or 0.
+            args.int(number as u32);
+        }
+        // SAFETY: the arguments are the kernel's, all of its dtype. Regions lie inside their buffers and are contiguous.
+        // Pairs lie in the first `numel` elements of `x` and `out`, from the piece's first batch on. Angles read are below t *
+        // d / 2, times the batches where both cos and sin have as many; they have at least t positions of d / 2.
+        unsafe { args.submit(kernel, &context, &function, Grid::over(piece.numel() / 2)) }?;
     }
-    // SAFETY: the arguments are the kernel's, all of its dtype. Regions lie inside their buffers and are contiguous.
-    // Pairs lie in the first `numel` elements of `x` and `out`. Angles read are below t * d / 2, times the batches where
-    // both cos and sin have as many; they have at least t positions of d / 2.
-    unsafe { args.submit(kernel, &context, &function, Grid::over(x.numel() / 2)) }?;
     Ok(out)
 }

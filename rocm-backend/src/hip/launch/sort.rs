@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::pieces::Pieces;
 use super::{Args, Grid, common_context};
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, module};
@@ -134,17 +135,22 @@ fn merge(rows: Rows<'_>, run: usize, from: &DynBuffer, to: &mut DynBuffer) -> Re
         rows.merge,
         dtype,
     )?;
-    let mut args = Args::default();
-    args.element(x.buffer(), x.offset())
-        .element(from, 0)
-        .element(to, 0)
-        .size(x.numel())
-        .int(rows.columns as u32)
-        .int(run as u32);
-    // SAFETY: `asort_merge_<order>_<dtype>(x, from, to, numel, ncols, run)` of the buffer's dtype reads `x` at the columns
-    // it finds in `from`, which only this file's kernels wrote: each is below `ncols`. `from` and `to` are as long as
-    // `x`. A rank is below `ncols` whatever the elements are.
-    unsafe { args.submit(rows.merge, &context, &function, Grid::over(x.numel())) }
+    let dims = [x.numel() / rows.columns, rows.columns];
+    for piece in Pieces::of(rows.merge, &dims, 1, &context)? {
+        let first = piece.offset(&[rows.columns]);
+        let mut args = Args::default();
+        args.element(x.buffer(), x.offset() + first)
+            .element(from, first)
+            .element(to, first)
+            .size(piece.numel())
+            .int(rows.columns as u32)
+            .int(run as u32);
+        // SAFETY: `asort_merge_<order>_<dtype>(x, from, to, numel, ncols, run)` of the buffer's dtype reads `x` at the columns
+        // it finds in `from`, which only this file's kernels wrote: each is below `ncols`. `from` and `to` are as long as
+        // `x`, and a piece is whole rows. A rank is below `ncols` whatever the elements are.
+        unsafe { args.submit(rows.merge, &context, &function, Grid::over(piece.numel())) }?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Launches `where`: a condition and two values of one shape, the values of one dtype.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+use super::pieces::Pieces;
 use super::{Args, Grid, common_context, layout_in_packs, pack_len};
 use crate::view::{self, Region};
 use crate::{DynBuffer, Error, Result, module};
@@ -32,15 +33,22 @@ pub(crate) fn where_cond(
     }
     let strides = operands.map(Region::strides);
     let dtypes = [chooser, dtype];
-    let (num_dims, table, in_packs) = layout_in_packs(&context, cond.dims(), &strides, pack_len(&dtypes))?;
-    let mut args = Args::default();
-    args.walk(cond.numel(), num_dims, table.as_ref());
-    for operand in operands {
-        args.element(operand.buffer(), operand.offset());
+    let mut done = 0;
+    for piece in Pieces::of_walk(&op, cond.dims(), &strides, &context)? {
+        let (num_dims, table, in_packs) =
+            layout_in_packs(&context, &piece.dims, &strides, pack_len(&dtypes))?;
+        let mut args = Args::default();
+        args.walk(piece.numel(), num_dims, table.as_ref());
+        for operand in operands {
+            args.element(operand.buffer(), operand.offset() + piece.offset(operand.strides()));
+        }
+        args.element(out, done);
+        let grid = Grid::over_packs(piece.numel(), in_packs, &dtypes);
+        // SAFETY: `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)` is of the buffers' dtypes, checked above.
+        // Regions lie inside their buffers, and pieces in them; `out` has room for their results. `table` lives until the
+        // launch is submitted.
+        unsafe { args.submit(&op, &context, &function, grid) }?;
+        done += piece.numel();
     }
-    args.element(out, 0);
-    let grid = Grid::over_packs(cond.numel(), in_packs, &dtypes);
-    // SAFETY: `where_<cond>_<dtype>(numel, num_dims, info, cond, t, f, out)` is of the buffers' dtypes, checked above.
-    // Regions lie inside their buffers, `out` has room for `numel` results. `table` lives to the end of this function.
-    unsafe { args.submit(&op, &context, &function, grid) }
+    Ok(())
 }

@@ -4,20 +4,20 @@
 use std::sync::Arc;
 
 use super::conv::MODULE;
+use super::pieces::Pieces;
 use super::{Args, Grid, common_context, table};
-use crate::hip::context::Context;
+use crate::hip::context::{Context, LayoutTable};
 use crate::hip::module::Function;
 use crate::view::{self, Region};
 use crate::{DynBuffer, Error, Result, module};
 
-/// What every upsampling needs: its context and kernel, and how many results there are. `size` is what the last
-/// dimensions of `x` become.
+/// What every upsampling needs: its context and kernel. `size` is what the last dimensions of `x` become.
 fn prepared(
     op: &'static str,
     x: &Region<'_>,
     size: &[usize],
     out: &DynBuffer,
-) -> Result<(Arc<Context>, Function, usize)> {
+) -> Result<(Arc<Context>, Function)> {
     let dtype = out.dtype();
     let (outer, input) = x.dims().split_at_checked(2).unwrap_or_default();
     let results = outer
@@ -31,27 +31,63 @@ fn prepared(
     view::check(op, out.len(), &[results], &[1], 0)?;
     let context = common_context(op, [x.buffer(), out].into_iter())?;
     let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
-    Ok((context, function, results))
+    Ok((context, function))
+}
+
+/// One launch of several: what `info` is, the first elements in `x` and in the result, and its results.
+struct Part {
+    info: LayoutTable,
+    from: usize,
+    to: usize,
+    results: usize,
+}
+
+/// The launches, each of some images of `x`, which become of `size`.
+fn parts(
+    op: &'static str,
+    context: &Arc<Context>,
+    x: &Region<'_>,
+    size: &[usize],
+) -> Result<impl Iterator<Item = Result<Part>>> {
+    let (outer, input) = x.dims().split_at(2);
+    let image = size.iter().fold(1_usize, |n, &dim| n.saturating_mul(dim));
+    let (channels, (&width, rest)) = (outer[1], size.split_last().unwrap_or((&1, &[])));
+    let height = rest.first().copied().unwrap_or(1);
+    let dims = [outer[0], channels, image];
+    let pieces: Vec<_> = Pieces::of(op, &dims, 2, context)?.collect();
+    Ok(pieces.into_iter().map(move |piece| {
+        let dims = [&piece.dims[..2], input].concat();
+        let divided = [width, height, piece.dims[1]];
+        Ok(Part {
+            info: table(context, &[&dims, x.strides()], &divided, &[])?,
+            from: x.offset() + piece.offset(x.strides()),
+            to: piece.offset(&[channels.saturating_mul(image), image]),
+            results: piece.numel(),
+        })
+    }))
 }
 
 /// The nearest element for each of `size`.
 pub(crate) fn nearest(op: &'static str, x: &Region<'_>, size: &[usize], out: &mut DynBuffer) -> Result<()> {
-    let (context, function, results) = prepared(op, x, size, out)?;
-    let info = table(&context, &[x.dims(), x.strides()])?;
-    let mut args = Args::default();
-    for &number in size {
-        args.size(number);
+    let (context, function) = prepared(op, x, size, out)?;
+    for part in parts(op, &context, x, size)? {
+        let part = part?;
+        let mut args = Args::default();
+        for &number in size {
+            args.size(number);
+        }
+        for (&input, &output) in x.dims()[2..].iter().zip(size) {
+            args.f64(input as f64 / output as f64);
+        }
+        args.table(Some(&part.info))
+            .element(x.buffer(), part.from)
+            .element(out, part.to);
+        // SAFETY: `upsample_nearest1d_<dtype>(l_out, l_scale, info, src, dst)` and `upsample_nearest2d_<dtype>(h_out, w_out,
+        // h_scale, w_scale, info, src, dst)` are of the buffers' dtype. The kernel keeps to the region whatever the scale, and
+        // `out` has room for the results. `info` lives until the launch is submitted.
+        unsafe { args.submit(op, &context, &function, Grid::over(part.results)) }?;
     }
-    for (&input, &output) in x.dims()[2..].iter().zip(size) {
-        args.f64(input as f64 / output as f64);
-    }
-    args.table(Some(&info))
-        .element(x.buffer(), x.offset())
-        .element(out, 0);
-    // SAFETY: `upsample_nearest1d_<dtype>(l_out, l_scale, info, src, dst)` and `upsample_nearest2d_<dtype>(h_out, w_out,
-    // h_scale, w_scale, info, src, dst)` are of the buffers' dtype. The kernel keeps to the region whatever the scale, and
-    // `out` has room for the results. `info` lives to the end of this function.
-    unsafe { args.submit(op, &context, &function, Grid::over(results)) }
+    Ok(())
 }
 
 /// A mixture of four for each of `h` times `w`; scales are results for one element.
@@ -63,18 +99,21 @@ pub(crate) fn bilinear(
     scales: [Option<f64>; 2],
     out: &mut DynBuffer,
 ) -> Result<()> {
-    let (context, function, results) = prepared(op, x, &[h, w], out)?;
-    let info = table(&context, &[x.dims(), x.strides()])?;
-    let mut args = Args::default();
-    args.size(w).size(h).int(align_corners.into());
-    for scale in scales {
-        args.int(scale.is_some().into()).f64(scale.unwrap_or(0.0));
+    let (context, function) = prepared(op, x, &[h, w], out)?;
+    for part in parts(op, &context, x, &[h, w])? {
+        let part = part?;
+        let mut args = Args::default();
+        args.size(w).size(h).int(align_corners.into());
+        for scale in scales {
+            args.int(scale.is_some().into()).f64(scale.unwrap_or(0.0));
+        }
+        args.table(Some(&part.info))
+            .element(x.buffer(), part.from)
+            .element(out, part.to);
+        // SAFETY: `upsample_bilinear2d_<dtype>(w_out, h_out, align_corners, has_scale_h, scale_h, has_scale_w, scale_w, info,
+        // src, dst)` is of the buffers' dtype, a bool being one byte of 0 or 1. The kernel keeps to the region whatever the
+        // scales, and `out` has room for the results. `info` lives until the launch is submitted.
+        unsafe { args.submit(op, &context, &function, Grid::over(part.results)) }?;
     }
-    args.table(Some(&info))
-        .element(x.buffer(), x.offset())
-        .element(out, 0);
-    // SAFETY: `upsample_bilinear2d_<dtype>(w_out, h_out, align_corners, has_scale_h, scale_h, has_scale_w, scale_w, info,
-    // src, dst)` is of the buffers' dtype, a bool being one byte of 0 or 1. The kernel keeps to the region whatever the
-    // scales, and `out` has room for the results. `info` lives to the end of this function.
-    unsafe { args.submit(op, &context, &function, Grid::over(results)) }
+    Ok(())
 }
