@@ -2,7 +2,7 @@
 // on the way. Here are the kernels' names and arguments, a row a format; the work is in quantized_blocks.h,
 // quantized_rows.h and quantized_dot.h.
 //
-// Beyond candle's PTX module: the dtypes f16 and bf16 of activations and results (`mmvq_gguf_*`, as candle's compiled
+// Beyond candle's PTX module: weights as bf16, the dtypes f16 and bf16 of activations and results (`mmvq_gguf_*`, as candle's compiled
 // launchers have them), and the formats without CUDA kernels in `dequantize_block_*` and `get_rows_*`.
 #include "quantized_dot.h"
 
@@ -29,6 +29,8 @@ using namespace parity;
         ggml::dequantize<BLOCK>(blocks, out, size_t(u32(count)) * UNIT); \
     }
 #define DEQUANTIZE(F, BLOCK, UNIT) DEQUANTIZE_TO(F, BLOCK, f32, UNIT) DEQUANTIZE_TO(F, BLOCK, f16, UNIT)
+// The formats with products are multiplied as bf16 where a library does it.
+#define DEQUANTIZE_ALL(F, BLOCK, UNIT) DEQUANTIZE(F, BLOCK, UNIT) DEQUANTIZE_TO(F, BLOCK, bf16, UNIT)
 #define DEQUANTIZE_SUPER(F, T) \
     extern "C" __global__ void dequantize_block_##F##_##T(const void *__restrict__ blocks, T *__restrict__ out) { \
         ggml::dequantize_block<ggml::F>(blocks, out); \
@@ -82,6 +84,7 @@ using namespace parity;
 #define SUPER(F, DMMV, NAME) \
     DEQUANTIZE_SUPER(F, f32) \
     DEQUANTIZE_SUPER(F, f16) \
+    DEQUANTIZE_SUPER(F, bf16) \
     GET_ROWS(F, ggml::F, void) \
     MULTIPLY(F, NAME)
 
@@ -89,11 +92,11 @@ SMALL_FORMATS(SMALL)
 SUPER_FORMATS(SUPER)
 SUPER(q5_K, , q5_k)
 
-DEQUANTIZE(q4_0, ggml::q4_0, 32)
-DEQUANTIZE(q4_1, ggml::q4_1, 32)
-DEQUANTIZE(q5_0, ggml::q5_0, 1)
-DEQUANTIZE(q5_1, ggml::q5_1, 1)
-DEQUANTIZE(q8_0, ggml::q8_0, 32)
+DEQUANTIZE_ALL(q4_0, ggml::q4_0, 32)
+DEQUANTIZE_ALL(q4_1, ggml::q4_1, 32)
+DEQUANTIZE_ALL(q5_0, ggml::q5_0, 1)
+DEQUANTIZE_ALL(q5_1, ggml::q5_1, 1)
+DEQUANTIZE_ALL(q8_0, ggml::q8_0, 32)
 DEQUANTIZE(q8_1, ggml::q8_1, 32)
 DEQUANTIZE_SUPER(q8_K, f32)
 DEQUANTIZE_SUPER(q8_K, f16)

@@ -51,17 +51,36 @@ template <typename T> PARITY_FN void quantize_q8_1(const T *x, void *out, i32 nc
     }
 }
 
+// A q8_1 block of activations, read once for all the weights that it meets, and the sums of its halves.
+struct Activations {
+    u32 quants[8];
+    i32 sums[2];
+    f32 scale;
+
+    template <bool SUMS> PARITY_MEMBER void read(const u8 *block) {
+        q8_1::unit_quads(block, 0, quants);
+        scale = q8_1::factor(block, 0).scale;
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+            sums[half] = 0;
+#pragma unroll
+            for (unsigned k = 4 * half; SUMS && k < 4 * half + 4; ++k) {
+                sums[half] = dot4(0x01010101, quants[k], sums[half]);
+            }
+        }
+    }
+};
+
 // 32 weights, unpacked once for all the activations they meet.
 template <typename F> struct Unit {
     u32 quants[8];
     Factor factors[2];
 
-    PARITY_MEMBER Unit(const u8 *row, u32 unit) {
+    PARITY_MEMBER void read(const u8 *row, u32 unit) {
         const u8 *block = row + size_t(unit / (F::LEN / 32)) * F::BYTES;
         const unsigned first = unit % (F::LEN / 32) * 32;
-        for (unsigned k = 0; k < 8; ++k) {
-            quants[k] = F::quads(block, first + 4 * k);
-        }
+        F::unit_quads(block, first, quants);
+#pragma unroll
         for (unsigned k = 0; k < 2; ++k) {
             factors[k] = F::factor(block, first / 16 + k);
         }
@@ -69,45 +88,61 @@ template <typename F> struct Unit {
 
     // The product with a q8_1 block. Offsets meet the sum of the quants, which is exact; the block's own sum is an f16,
     // which overflows.
-    PARITY_MEMBER f32 dot(const u8 *activations) const {
+    PARITY_MEMBER f32 dot(const Activations &with) const {
         f32 total = 0;
 #pragma unroll
         for (unsigned half = 0; half < 2; ++half) {
-            i32 products = 0, sum = 0;
+            i32 products = 0;
 #pragma unroll
             for (unsigned k = 4 * half; k < 4 * half + 4; ++k) {
-                const u32 quads = q8_1::quads(activations, 4 * k);
-                products = dot4(quants[k], quads, products);
-                sum = F::HAS_OFFSET ? dot4(0x01010101, quads, sum) : 0;
+                products = dot4(quants[k], with.quants[k], products);
             }
             total += factors[half].scale * f32(products);
             if (F::HAS_OFFSET) {
-                total += factors[half].offset * f32(sum);
+                total += factors[half].offset * f32(with.sums[half]);
             }
         }
-        return total * q8_1::factor(activations, 0).scale;
+        return total * with.scale;
     }
 };
 
-// out[column][row] = weights[row] . activations[column] for up to COLUMNS columns, a row a team.
-template <typename F, unsigned COLUMNS, typename T>
-PARITY_FN void mul_mat_vec_row(const u8 *weights, const u8 *activations, T *out, u32 ncols, size_t column_bytes,
-                               size_t out_stride, u32 columns) {
-    f32 sums[COLUMNS] = {};
+// Rows of weights that a team does at once, for which it reads activations once. A row's sum does not depend on the others.
+constexpr unsigned ROWS_AT_ONCE = 2;
+
+// out[column][r] = weights[r] . activations[column] for up to COLUMNS columns and for `rows` of up to ROWS rows, which follow one
+// another, by a team.
+template <typename F, unsigned COLUMNS, unsigned ROWS, typename T>
+PARITY_FN void mul_mat_vec_rows(const u8 *weights, const u8 *activations, T *out, u32 ncols, size_t column_bytes,
+                                size_t out_stride, u32 columns, u32 rows) {
+    f32 sums[ROWS][COLUMNS] = {};
+    const size_t row_bytes = size_t(ncols / F::LEN) * F::BYTES;
     for (u32 unit = thread_index(); unit < ncols / 32; unit += 32) {
-        const Unit<F> loaded(weights, unit);
+        Unit<F> loaded[ROWS];
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; ++r) {
+            // Past the last row the first is read again; its result is not stored.
+            loaded[r].read(r < rows ? weights + r * row_bytes : weights, unit);
+        }
 #pragma unroll
         for (unsigned column = 0; column < COLUMNS; ++column) {
             if (column < columns) {
-                sums[column] += loaded.dot(activations + column * column_bytes + size_t(unit) * q8_1::BYTES);
+                Activations with;
+                with.read<F::HAS_OFFSET>(activations + column * column_bytes + size_t(unit) * q8_1::BYTES);
+#pragma unroll
+                for (unsigned r = 0; r < ROWS; ++r) {
+                    sums[r][column] += loaded[r].dot(with);
+                }
             }
         }
     }
 #pragma unroll
-    for (unsigned column = 0; column < COLUMNS; ++column) {
-        const f32 sum = team_sum(sums[column]);
-        if (thread_index() == 0 && column < columns) {
-            out[column * out_stride] = static_cast<T>(sum);
+    for (unsigned r = 0; r < ROWS; ++r) {
+#pragma unroll
+        for (unsigned column = 0; column < COLUMNS; ++column) {
+            const f32 sum = team_sum(sums[r][column]);
+            if (thread_index() == 0 && column < columns && r < rows) {
+                out[column * out_stride + r] = static_cast<T>(sum);
+            }
         }
     }
 }
@@ -116,13 +151,13 @@ PARITY_FN void mul_mat_vec_row(const u8 *weights, const u8 *activations, T *out,
 template <typename F, unsigned COLUMNS, typename T>
 PARITY_FN void mul_mat_vec(const void *weights, const void *activations, T *out, i32 ncols, i32 nrows, i32 stride,
                            i32 out_stride, u32 columns) {
-    const size_t row = team();
+    const size_t row = team() * ROWS_AT_ONCE;
     if (row >= u32(nrows)) {
         return;
     }
-    mul_mat_vec_row<F, COLUMNS>(static_cast<const u8 *>(weights) + row * (u32(ncols) / F::LEN) * F::BYTES,
-                                static_cast<const u8 *>(activations), out + row, u32(ncols),
-                                size_t(u32(stride)) * q8_1::BYTES, u32(out_stride), columns);
+    mul_mat_vec_rows<F, COLUMNS, ROWS_AT_ONCE>(
+        static_cast<const u8 *>(weights) + row * (u32(ncols) / F::LEN) * F::BYTES, static_cast<const u8 *>(activations),
+        out + row, u32(ncols), size_t(u32(stride)) * q8_1::BYTES, u32(out_stride), columns, u32(nrows) - u32(row));
 }
 
 // Mixture of experts: out[token][choice] = weights[ids[token][choice]] times the token's activations, which are one row
@@ -138,9 +173,9 @@ PARITY_FN void indexed_moe(const void *weights, const void *activations, const u
     const size_t task = token * u32(topk) + __builtin_amdgcn_workgroup_id_z();
     const size_t expert_row = size_t(ids[task]) * u32(nrows) + row;
     const size_t input = rows_a_token == 1 ? token : task;
-    mul_mat_vec_row<F, 1>(static_cast<const u8 *>(weights) + expert_row * (u32(ncols) / F::LEN) * F::BYTES,
-                          static_cast<const u8 *>(activations) + input * (u32(padded) / 32) * q8_1::BYTES,
-                          out + task * u32(nrows) + row, u32(ncols), 0, 0, 1);
+    mul_mat_vec_rows<F, 1, 1>(static_cast<const u8 *>(weights) + expert_row * (u32(ncols) / F::LEN) * F::BYTES,
+                              static_cast<const u8 *>(activations) + input * (u32(padded) / 32) * q8_1::BYTES,
+                              out + task * u32(nrows) + row, u32(ncols), 0, 0, 1, 1);
 }
 
 // The tile of results of a workgroup of 256: 64 rows of weights by 64 columns of activations, 4 by 4 a work-item. It

@@ -87,7 +87,7 @@ impl DriverInfo {
         self.allocator
     }
 
-    /// The rocBLAS that serves matrix products, if one does. The first call loads it.
+    /// The rocBLAS that serves matrix products, if one does; over NVIDIA's driver it is cuBLAS. The first call loads it.
     pub fn rocblas(&self) -> &'static Library {
         libraries::library(Which::Rocblas, self)
     }
@@ -120,6 +120,12 @@ impl fmt::Display for DriverInfo {
             write!(f, " ({})", library.display())?;
         }
         match self.libraries {
+            // cuBLAS is no part of the driver, so that it is told beside it.
+            Libraries::Auto if self.kind == DriverKind::Nvidia => {
+                if let Library::System(cublas) = self.rocblas() {
+                    write!(f, ", products by {}", cublas.display())?;
+                }
+            }
             Libraries::Auto => {}
             Libraries::Native => f.write_str(", no libraries")?,
             Libraries::Model => f.write_str(", libraries modelled on the host")?,

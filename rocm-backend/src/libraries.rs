@@ -1,6 +1,7 @@
 //! Which of AMD's libraries serve operations instead of this crate's kernels: `ROCM_LIBRARIES=auto|native|model`.
 //!
-//! `auto` takes the libraries of the system's ROCm where there is one, and on the software device none, so that every
+//! `auto` takes the libraries of the system's ROCm where there is one; over NVIDIA's driver cuBLAS, in the place of rocBLAS,
+//! where the dynamic linker finds it; and on the software device none, so that every
 //! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device:
 //! models of rocBLAS, rocRAND and MIOpen on the host answer in their place, which tries the way to the libraries and computes
 //! on no GPU at all; their results are of level [`Level::Model`](crate::trace::Level::Model).
@@ -92,9 +93,12 @@ pub(crate) fn library(which: Which, driver: &DriverInfo) -> &'static Library {
             Err(error) => Library::Absent(error.to_string()),
         },
         (Libraries::Auto, DriverKind::System, Some(hip)) => system(which, hip),
-        (Libraries::Auto, DriverKind::Nvidia, _) => {
-            Library::Absent("this crate's kernels run on NVIDIA's GPU".to_owned())
-        }
+        (Libraries::Auto, DriverKind::Nvidia, _) => match which {
+            Which::Rocblas => load::nvidia_blas().map_or_else(Library::Absent, Library::System),
+            Which::Rocrand | Which::Miopen => {
+                Library::Absent("this crate's kernels run on NVIDIA's GPU".to_owned())
+            }
+        },
         (Libraries::Auto, DriverKind::System | DriverKind::Soft, _) => {
             Library::Absent("the software device executes this crate's kernels".to_owned())
         }

@@ -314,12 +314,34 @@ fn the_nvidia_driver_is_taken_where_it_is_asked_for_and_nowhere_else() {
         .status()
         .unwrap();
     assert!(built.success(), "cc could not build the stand-in library");
+    // No cuBLAS, on a machine that has one as on one that has none.
+    for name in rocm_nvidia::BLAS_LIBRARIES {
+        let broken = "no ELF file, but long enough to be read as the header of one.....";
+        fs::write(folder.path().join(name), broken).unwrap();
+    }
     let answer = ask_nvidia(folder.path());
     assert_says(
         &answer,
         &[
             "Nvidia, HIP on NVIDIA 13.1.0 (libcuda.so.1), level hardware, devices 2",
-            "rocBLAS none (this crate's kernels run on NVIDIA's GPU)",
+            "rocBLAS none (libcublas.so.13: ",
+            "; libcublas.so.12: ",
+        ],
+    );
+    // The newest that loads serves in rocBLAS's place, and is told.
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/rocm-nvidia/tests/libcublas.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&folder.path().join("libcublas.so.12"), &source])
+        .status()
+        .unwrap();
+    assert!(built.success(), "cc could not build the stand-in library");
+    let answer = ask_nvidia(folder.path());
+    assert_says(
+        &answer,
+        &[
+            "HIP on NVIDIA 13.1.0 (libcuda.so.1), products by libcublas.so.12, level hardware",
+            "rocBLAS libcublas.so.12",
         ],
     );
     let mut child = Command::new(std::env::current_exe().unwrap());

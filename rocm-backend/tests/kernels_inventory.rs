@@ -23,6 +23,10 @@ const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "
 const GGML: &[&str] = &[
     "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
 ];
+/// The same, as GGUF names them.
+const PRODUCTS: &[&str] = &[
+    "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K",
+];
 /// Every block format, as kernels of experts name it.
 const BLOCKS: &[&str] = &[
     "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K",
@@ -223,6 +227,7 @@ fn promised() -> BTreeSet<(String, String)> {
         &["32", "64", "128", "256"],
         &["bf16", "f16", "f32"],
     );
+    add("unfold", "", &["unfold"], &["bf16", "f16", "f32", "f64"]);
     add("moe", "", &["moe_gemm"], &["bf16", "f16", "f32"]);
     add("moe", "moe_gemm_", &["gguf"], &["bf16", "f16", "f32"]);
     add("moe", "moe_gemm_", &["gguf"], BLOCKS);
@@ -232,6 +237,7 @@ fn promised() -> BTreeSet<(String, String)> {
         &["q8_1", "f32", "f16", "bf16"],
         &["f32", "f16"],
     );
+    add("quantized", "dequantize_block_", PRODUCTS, &["bf16"]);
     add("quantized", "get_", &["rows"], &["q8_1", "q8_K"]);
     add("quantized", "mmvq_gguf_", &["quantize_q8_1"], &["bf16", "f16"]);
     add("quantized", "mmvq_gguf_", GGML, &["bf16_plain", "f16_plain"]);

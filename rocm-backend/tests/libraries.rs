@@ -7,7 +7,7 @@ use std::process::Command;
 
 use half::{bf16, f16};
 use rocm_backend::ops::{self, Window};
-use rocm_backend::{DType, Device, DynBuffer, View, trace};
+use rocm_backend::{DType, Device, DynBuffer, GgmlType, View, trace};
 
 const BEGIN: &str = "<<results";
 const END: &str = "results>>";
@@ -106,6 +106,66 @@ impl Tensor {
     }
 }
 
+/// Convolutions that are worth a product of matrices, of inputs that MIOpen does not take as they lie; in f64 it takes none.
+fn convolve_much(device: &Device, dtype: DType, tell: &mut impl FnMut(String, DynBuffer)) {
+    let tensor = |dims: &[usize], seed| Tensor::new(device, dtype, dims, seed);
+    let window = |padding, stride, dilation| Window {
+        stride,
+        padding,
+        dilation,
+    };
+    // Every second image and channel of a tensor, its rows and pixels turned.
+    let (dims, strides) = ([2, 8, 17, 19], [2 * 16 * 19 * 17, 2 * 19 * 17, 1, 17]);
+    for (c_out, padding, stride, dilation) in [(72, 2, 1, 2), (150, 3, 2, 1)] {
+        let (x, k) = (tensor(&[4, 16, 19, 17], 10), tensor(&[c_out, 8, 3, 5], 11));
+        let turned = View::new(&x.buffer, &dims, &strides).at(19 * 17);
+        let y = ops::conv2d(turned, k.view(), window(padding, stride, dilation)).unwrap();
+        tell(format!("much conv2d {dtype} {padding} {stride} {dilation}"), y);
+    }
+    let (x, k) = (tensor(&[3, 8, 2000], 12), tensor(&[64, 8, 3], 13));
+    let (dims, strides) = ([3, 8, 999], [8 * 2000, 2000, 2]);
+    for (padding, stride, dilation) in [(1, 1, 1), (5, 1, 7)] {
+        let stepped = View::new(&x.buffer, &dims, &strides).at(1);
+        let y = ops::conv1d(stepped, k.view(), window(padding, stride, dilation)).unwrap();
+        tell(format!("much conv1d {dtype} {padding} {stride} {dilation}"), y);
+    }
+    // A window of one pixel: the columns are the input itself, where that is contiguous.
+    let (x, k) = (tensor(&[2, 32, 33, 36], 14), tensor(&[64, 32, 1, 1], 15));
+    let y = ops::conv2d(x.view(), k.view(), Window::default()).unwrap();
+    tell(format!("much conv2d {dtype} pixels"), y);
+}
+
+/// Products of quantized weights with many rows. All numbers are whole, and every block of activations has the greatest, 127: so
+/// q8_1 rounds none of them, and neither does bf16.
+fn multiply_quantized(device: &Device, dtype: DType, tell: &mut impl FnMut(String, DynBuffer)) {
+    let (rows, n, k) = (33, 150, 512);
+    let numbers = (0..rows * k).map(|i| match i % 32 {
+        5 => 127.0,
+        _ => ((i * 37) % 255) as f32 - 127.0,
+    });
+    let x = upload(device, dtype, &numbers.collect::<Vec<_>>());
+    let one = f16::from_f32(1.0).to_le_bytes();
+    let noise = |i: usize| ((i * 73 + i / 11) % 256) as u8;
+    let q4_0: Vec<u8> = (0..n * k / 32)
+        .flat_map(|block| one.into_iter().chain((0..16).map(move |i| noise(block * 16 + i))))
+        .collect();
+    // Scales of 1, least values of 3 and 2.
+    let heads = [1, 1, 1, 1, 3, 3, 3, 3, 0x21, 0x21, 0x21, 0x21];
+    let q4_k: Vec<u8> = (0..n * k / 256)
+        .flat_map(|block| {
+            one.into_iter()
+                .chain(one)
+                .chain(heads)
+                .chain((0..128).map(move |i| noise(block * 128 + i)))
+        })
+        .collect();
+    for (ty, bytes) in [(GgmlType::Q4_0, q4_0), (GgmlType::Q4K, q4_k)] {
+        let blocks = DynBuffer::from_bytes(device, DType::U8, &bytes).unwrap();
+        let y = ops::qmatmul(ty, &blocks, (n, k), View::contiguous(&x, &[rows, k])).unwrap();
+        tell(format!("qmatmul {dtype} {}", ty.name()), y);
+    }
+}
+
 #[test]
 #[ignore = "the child process of this file's other tests"]
 fn child_that_computes() {
@@ -136,6 +196,8 @@ fn child_that_computes() {
                 tell(format!("conv_transpose2d {at} {extra}"), y);
             }
         }
+        convolve_much(&device, dtype, &mut tell);
+        multiply_quantized(&device, dtype, &mut tell);
         let x = tensor(&[2, 3, 8, 6], 9);
         for (window, stride) in [((2, 2), (2, 2)), ((4, 2), (1, 3))] {
             let y = ops::avg_pool2d(x.view(), window, stride).unwrap();
@@ -144,6 +206,7 @@ fn child_that_computes() {
             tell(format!("max_pool2d {dtype} {window:?} {stride:?}"), y);
         }
     }
+    convolve_much(&device, DType::F64, &mut tell);
     for dtype in [DType::F32, DType::F64, DType::F16] {
         device.set_seed(42);
         for len in [1, 6, 1001] {
@@ -171,13 +234,13 @@ fn convolutions_and_poolings_of_whole_numbers_are_the_same_either_way() {
         let results = answer
             .results
             .iter()
-            .filter(|(name, _)| !name.starts_with("rand"));
+            .filter(|(name, _)| !name.starts_with("rand") && !name.starts_with("qmatmul"));
         results
             .map(|(name, numbers)| (name.clone(), numbers.clone()))
             .collect()
     };
     let (kernels, models) = (of_images(&kernels), of_images(&models));
-    assert_eq!(kernels.len(), 3 * (4 * (2 + 2) + 4) + 3 * 2 * 2);
+    assert_eq!(kernels.len(), 3 * (4 * (2 + 2) + 4) + 3 * 2 * 2 + 4 * (2 + 2 + 1));
     for ((name, want), (_, got)) in kernels.iter().zip(&models) {
         assert_eq!(got, want, "{name}");
     }
@@ -186,6 +249,30 @@ fn convolutions_and_poolings_of_whole_numbers_are_the_same_either_way() {
             .iter()
             .any(|(_, numbers)| numbers.iter().any(|&x| x != 0.0))
     );
+}
+
+#[test]
+fn quantized_weights_times_many_rows_are_the_same_either_way() {
+    let (kernels, models) = (ask("native"), ask("model"));
+    let products = |answer: &Answer| -> Vec<(String, Vec<f64>)> {
+        let results = answer
+            .results
+            .iter()
+            .filter(|(name, _)| name.starts_with("qmatmul"));
+        results
+            .map(|(name, numbers)| (name.clone(), numbers.clone()))
+            .collect()
+    };
+    let (kernels, models) = (products(&kernels), products(&models));
+    assert_eq!(kernels.len(), 3 * 2);
+    assert_eq!(kernels, models);
+    // The negative control: they are numbers of some size, and not those of another format.
+    assert!(
+        kernels
+            .iter()
+            .all(|(_, numbers)| numbers.iter().any(|x| x.abs() > 1000.0))
+    );
+    assert_ne!(kernels[0].1, kernels[1].1);
 }
 
 #[test]
@@ -229,8 +316,11 @@ fn what_served_is_told_with_its_level() {
     for served in [
         "conv1d miopenConvolutionForwardImmediate model",
         "conv2d miopenConvolutionForwardImmediate model",
+        "conv1d rocblas_gemm_strided_batched_ex model",
+        "conv2d rocblas_gemm_strided_batched_ex model",
         "conv_transpose1d miopenConvolutionBackwardDataImmediate model",
         "conv_transpose2d miopenConvolutionBackwardDataImmediate model",
+        "qmatmul rocblas_gemm_strided_batched_ex model",
         "avg_pool2d miopenPoolingForward model",
         "avg_pool2d avg_pool2d isa",
         "max_pool2d max_pool2d isa",

@@ -98,6 +98,22 @@ impl Row {
         }
     }
 
+    /// Whether the call computes next to nothing with each element that it moves, so that a copy's bandwidth is what it can
+    /// reach: elementwise ops, casts, copies, fills, reductions, normalizations, rows by number, weights back to floats. Not
+    /// products, windows, sorts, and what writes or reads places in any order.
+    pub fn moves_memory(&self) -> bool {
+        let name = self.case.split(['(', ':']).next().unwrap_or_default();
+        let Some((family, op)) = name.split_once('/') else {
+            return false;
+        };
+        match family {
+            "unary" | "binary" | "broadcast" | "cast" | "copy" | "where" | "reduce" | "nn" => true,
+            "indexing" => op == "index_select",
+            "quantized" => op.starts_with("dequantize"),
+            _ => false,
+        }
+    }
+
     /// The times of device `column`, if it has any.
     pub fn times(&self, column: usize) -> Option<&Times> {
         match self.results.get(column)? {
@@ -220,6 +236,26 @@ mod tests {
     fn no_time_is_made_of_none_or_of_nonsense() {
         for micros in [&[][..], &[0.0, 1.0], &[1.0, f64::NAN], &[-1.0]] {
             assert_eq!(times(micros).median(), None, "{micros:?}");
+        }
+    }
+
+    #[test]
+    fn rows_that_only_move_memory_are_told_by_family_and_op() {
+        let moves = |id: &str| Row::of(&id.parse().unwrap(), vec![]).moves_memory();
+        for id in [
+            "unary/exp:f32:[2,3]:contiguous:uniform(-1,1)",
+            "reduce/sum(1):f32:[2,3]:contiguous:uniform(-1,1)",
+            "quantized/dequantize_to_f16_q4_0:u8:[32,32]:contiguous:any",
+            "indexing/index_select(0):f16,u32:[4,4],[2]:contiguous,contiguous:any",
+        ] {
+            assert!(moves(id), "{id}");
+        }
+        for id in [
+            "matmul/matmul:f16:[2,3],[3,4]:contiguous,contiguous:uniform(-1,1)",
+            "quantized/qmatmul_q4_0:f32,u8:[1,32],[32,32]:contiguous,contiguous:any",
+            "indexing/gather(1):f16,u32:[4,4],[4,4]:contiguous,contiguous:any",
+        ] {
+            assert!(!moves(id), "{id}");
         }
     }
 

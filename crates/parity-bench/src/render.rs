@@ -10,6 +10,9 @@ use crate::{
 /// A row that is slower than candle's by more than the noise of a measurement.
 const CLEARLY_BELOW: f64 = 0.97;
 
+/// The share of a copy's bandwidth that a large row which only moves memory should reach.
+const OF_COPY: f64 = 0.85;
+
 /// The record as JSON.
 ///
 /// # Errors
@@ -79,6 +82,7 @@ pub fn text(run: &BenchRun) -> String {
     refusals(run, &mut page);
     page.push('\n');
     page.push_str(&summary(run, pairs.as_ref(), "  "));
+    page.push_str(&below_copy(run, "  "));
     page
 }
 
@@ -100,6 +104,7 @@ pub fn markdown(run: &BenchRun) -> String {
     }
     page.push('\n');
     page.push_str(&summary(run, pairs.as_ref(), "- "));
+    page.push_str(&below_copy(run, "- "));
     let head = header(run, pairs.is_some());
     let _ = writeln!(page, "\n| {} |", head.join(" | "));
     let _ = writeln!(page, "|---{}|", "|---:".repeat(head.len() - 1));
@@ -282,6 +287,37 @@ fn summary(run: &BenchRun, pairs: Option<&Ratios<'_>>, mark: &str) -> String {
     page
 }
 
+/// The large rows on which the last device, the one under test, moves memory clearly slower than a copy does, the slowest first.
+fn below_copy(run: &BenchRun, mark: &str) -> String {
+    let Some((column, device)) = run.devices.iter().enumerate().next_back() else {
+        return String::new();
+    };
+    let moving = run.rows.iter().filter(|row| row.is_large() && row.moves_memory());
+    let shares: Vec<_> = moving
+        .filter_map(|row| Some((row, run.share(row, column)?)))
+        .collect();
+    if shares.is_empty() {
+        return String::new();
+    }
+    let count = shares.len();
+    let mut below = shares;
+    below.retain(|(_, share)| *share < OF_COPY);
+    below.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let list: Vec<String> = below
+        .iter()
+        .map(|(row, share)| format!("{} {:.0} %", row.label(), share * 100.0))
+        .collect();
+    let list = match list.is_empty() {
+        true => "none".to_owned(),
+        false => format!("{}: {}", list.len(), list.join("; ")),
+    };
+    format!(
+        "{mark}large rows that only move memory, {count} on {}, below {:.0} % of a copy's bandwidth: {list}\n",
+        device.backend,
+        OF_COPY * 100.0
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,6 +357,32 @@ mod tests {
             );
             assert!(page.contains("unary/neg:f32:[65] on b: no"), "{page}");
         }
+    }
+
+    #[test]
+    fn rows_that_move_memory_slower_than_a_copy_are_listed_for_the_last_device() {
+        // 8 bytes an element: 2^23 of them in 100 µs are 671 GB/s.
+        let mut run = run(
+            &["a", "b"],
+            &[
+                (BIG, &[100.0, 200.0]),
+                (BIG + 1, &[900.0, 110.0]),
+                (64, &[1.0, 2.0]),
+            ],
+        );
+        run.ceilings[1].copy_gb = Some(671.0);
+        let list = "- large rows that only move memory, 2 on b, below 85 % of a copy's bandwidth: 1: unary/neg:f32:[8388608] 50 %\n";
+        assert!(markdown(&run).contains(list), "{}", markdown(&run));
+        // The negative control: a slower copy leaves nothing to complain of; without one there is no list.
+        run.ceilings[1].copy_gb = Some(300.0);
+        assert!(markdown(&run).contains("of a copy's bandwidth: none\n"));
+        run.ceilings
+            .iter_mut()
+            .for_each(|ceilings| ceilings.copy_gb = None);
+        assert!(!markdown(&run).contains("only move memory"));
+        run.ceilings[1].copy_gb = Some(671.0);
+        run.rows[0].case = run.rows[0].case.replace("unary/neg", "sort/argsort_asc");
+        assert!(markdown(&run).contains("of a copy's bandwidth: none\n"));
     }
 
     #[test]

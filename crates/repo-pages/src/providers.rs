@@ -75,7 +75,7 @@ fn providers(run: &RunRecord, column: usize) -> String {
         "ops",
         "different kernels or functions",
     ]);
-    for provider in Provider::ALL {
+    for provider in Provider::of_run(run, column) {
         let (mut results, mut agreed, mut by_model) = (0, 0, 0);
         let (mut ops, mut names) = (BTreeSet::new(), BTreeSet::new());
         for case in &run.cases {
@@ -125,9 +125,10 @@ fn least_level(level: &str) -> &str {
 
 /// For each op how many results each provider had a part in, and the kernels and functions by name.
 fn functions(run: &RunRecord, family: &str, column: usize) -> String {
+    let all = Provider::of_run(run, column);
     let header = ["op", "by"]
         .into_iter()
-        .chain(Provider::ALL.map(Provider::name))
+        .chain(all.iter().map(|provider| provider.name()))
         .chain(["the CPU", "nothing"]);
     let mut table = Table::new(header).texts(2);
     let of_family: Vec<_> = run.cases.iter().filter(|case| case.family == family).collect();
@@ -156,7 +157,9 @@ fn functions(run: &RunRecord, family: &str, column: usize) -> String {
                 count_text(count)
             }
         };
-        let counts = Provider::ALL.map(|provider| figure(counts.get(&provider).copied().unwrap_or(0)));
+        let counts = all
+            .iter()
+            .map(|provider| figure(counts.get(provider).copied().unwrap_or(0)));
         let start = [op.to_owned(), names.join(" ")];
         let end = [by_cpu, nothing].map(figure);
         table.row(start.into_iter().chain(counts).chain(end));

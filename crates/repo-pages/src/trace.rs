@@ -39,18 +39,30 @@ pub(crate) enum Provider {
     RocBlas,
     MiOpen,
     RocRand,
+    /// In the place of rocBLAS, where the backend runs on an NVIDIA GPU.
+    CuBlas,
     /// What the HIP runtime does inside the device's memory.
     Runtime,
 }
 
 impl Provider {
-    pub(crate) const ALL: [Provider; 5] = [
-        Provider::Kernel,
-        Provider::RocBlas,
-        Provider::MiOpen,
-        Provider::RocRand,
-        Provider::Runtime,
-    ];
+    /// All that may serve a result of `column`: cuBLAS is told where it served one.
+    pub(crate) fn of_run(run: &RunRecord, column: usize) -> Vec<Provider> {
+        let results = run.cases.iter().filter_map(|case| case.results.get(column));
+        let mut steps = results.flat_map(|result| &result.served_by);
+        let cublas = steps.any(|text| Provider::of(Step::parse(text).by) == Provider::CuBlas);
+        let all = [
+            Provider::Kernel,
+            Provider::RocBlas,
+            Provider::MiOpen,
+            Provider::RocRand,
+            Provider::CuBlas,
+            Provider::Runtime,
+        ];
+        all.into_iter()
+            .filter(|provider| cublas || *provider != Provider::CuBlas)
+            .collect()
+    }
 
     /// By the prefix that every function of a library has.
     pub(crate) fn of(name: &str) -> Provider {
@@ -58,6 +70,7 @@ impl Provider {
             ("rocblas_", Provider::RocBlas),
             ("miopen", Provider::MiOpen),
             ("rocrand_", Provider::RocRand),
+            ("cublas", Provider::CuBlas),
             ("hip", Provider::Runtime),
         ];
         let found = prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
@@ -70,6 +83,7 @@ impl Provider {
             Provider::RocBlas => "rocBLAS",
             Provider::MiOpen => "MIOpen",
             Provider::RocRand => "rocRAND",
+            Provider::CuBlas => "cuBLAS",
             Provider::Runtime => "HIP runtime",
         }
     }
@@ -160,6 +174,7 @@ mod tests {
             step(gemm, None, true)
         );
         assert_eq!(Provider::of(gemm), Provider::RocBlas);
+        assert_eq!(Provider::of("cublasGemmStridedBatchedEx"), Provider::CuBlas);
         assert_eq!(Provider::of("uexp_f32"), Provider::Kernel);
     }
 }

@@ -1,16 +1,12 @@
 //! NVIDIA's driver interface, as far as HIP's entry points need it: names and types after NVIDIA's "CUDA Driver API", and the
 //! library's functions, found once. What is called when, entry.rs decides.
-#![expect(
-    unsafe_code,
-    reason = "runs a foreign library's initialisers and takes code addresses from it"
-)]
+#![expect(unsafe_code, reason = "takes code addresses from a foreign library")]
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
-use core::fmt;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use libloading::Library;
+use crate::library::{self, Missing};
 
 /// `CUresult`.
 pub(crate) type Status = c_uint;
@@ -57,39 +53,7 @@ pub(crate) struct Copy2d {
 }
 const _: () = assert!(size_of::<Copy2d>() == 128);
 
-macro_rules! functions {
-    ($($name:ident($($ty:ty),* $(,)?);)*) => {
-        /// The driver's functions.
-        #[expect(non_snake_case, reason = "each field has the name of its function")]
-        pub(crate) struct Cuda {
-            $(pub(crate) $name: unsafe extern "C" fn($($ty),*) -> Status,)*
-        }
-
-        impl Cuda {
-            /// # Safety
-            /// The library is NVIDIA's driver, and stays loaded while the result is used.
-            #[expect(non_snake_case, reason = "each variable has the name of its function")]
-            unsafe fn resolve(library: &Library) -> Result<Cuda, Vec<&'static str>> {
-                let mut missing = Vec::new();
-                $(
-                    // SAFETY: the type is the one that NVIDIA documents for the function of this name.
-                    let $name = unsafe {
-                        library.get::<unsafe extern "C" fn($($ty),*) -> Status>(stringify!($name))
-                    }.ok().map(|function| *function);
-                    if $name.is_none() {
-                        missing.push(stringify!($name));
-                    }
-                )*
-                match ($($name,)*) {
-                    ($(Some($name),)*) => Ok(Cuda { $($name),* }),
-                    _ => Err(missing),
-                }
-            }
-        }
-    };
-}
-
-functions! {
+library::functions! { Cuda;
     cuInit(c_uint);
     cuDriverGetVersion(*mut c_int);
     cuDeviceGetCount(*mut c_int);
@@ -142,26 +106,6 @@ functions! {
     cuOccupancyMaxPotentialBlockSize(*mut c_int, *mut c_int, Handle, *const c_void, usize, c_int);
 }
 
-/// Why NVIDIA's driver does not serve.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// The dynamic linker did not find the library or could not load it; its words.
-    Library(String),
-    /// It lacks these functions.
-    Functions(Vec<&'static str>),
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Missing::Library(words) => f.write_str(words),
-            Missing::Functions(names) => write!(f, "too old, it lacks {}", names.join(", ")),
-        }
-    }
-}
-
-impl std::error::Error for Missing {}
-
 static CUDA: OnceLock<Cuda> = OnceLock::new();
 
 /// The driver, once it was loaded.
@@ -176,21 +120,10 @@ pub(crate) fn load(path: &Path) -> Result<(), Missing> {
     if CUDA.get().is_some() {
         return Ok(());
     }
-    // SAFETY: loading runs the library's initialisers. The name is that of NVIDIA's driver, which every CUDA program loads.
-    let library = unsafe { Library::new(path) }.map_err(|error| Missing::Library(innermost(&error)))?;
-    // Never unloaded: unloading a GPU driver under its own threads crashes.
-    let library: &'static Library = Box::leak(Box::new(library));
+    let library = library::open(path)?;
     // SAFETY: the library has the name of NVIDIA's driver and is never unloaded.
     let cuda = unsafe { Cuda::resolve(library) }.map_err(Missing::Functions)?;
     // Nobody else fills it: the lock is held.
     let _ = CUDA.set(cuda);
     Ok(())
-}
-
-/// libloading says that dlopen failed; what dlopen said is its source.
-fn innermost(mut error: &dyn std::error::Error) -> String {
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

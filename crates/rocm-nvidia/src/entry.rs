@@ -31,6 +31,9 @@ use crate::cuda::{self, Address, Copy2d, Cuda, Handle, Status};
 use crate::error::{self, Result};
 use crate::properties;
 
+/// A code of HIP's, for blas.rs.
+pub(crate) type Code = hipError_t;
+pub(crate) const OUT_OF_MEMORY: Code = hip::hipError_t_hipErrorOutOfMemory;
 const INVALID_VALUE: hipError_t = hip::hipError_t_hipErrorInvalidValue;
 /// Dynamic LDS up to this many bytes needs no permission of the driver.
 const PLAIN_SHARED_BYTES: c_uint = 48 << 10;
@@ -57,7 +60,7 @@ fn guard(body: impl FnOnce() -> Result) -> hipError_t {
 }
 
 /// `Ok` for success; else HIP's code, with the driver's words kept for whoever asks.
-fn done(cuda: &Cuda, status: Status) -> Result {
+pub(crate) fn done(cuda: &Cuda, status: Status) -> Result {
     if status == cuda::SUCCESS {
         return Ok(());
     }
@@ -126,8 +129,18 @@ fn context(cuda: &Cuda, id: c_int) -> Result<Handle> {
 
 /// The driver, with the context of this thread's device as the thread's.
 fn bound() -> Result<&'static Cuda> {
+    bound_to(CURRENT.get())
+}
+
+/// This thread's device.
+pub(crate) fn current() -> c_int {
+    CURRENT.get()
+}
+
+/// The driver, with the context of device `id` as the thread's.
+pub(crate) fn bound_to(id: c_int) -> Result<&'static Cuda> {
     let cuda = driver()?;
-    let context = context(cuda, CURRENT.get())?;
+    let context = context(cuda, id)?;
     // SAFETY: a context that lives as long as the process.
     done(cuda, unsafe { (cuda.cuCtxSetCurrent)(context) })?;
     Ok(cuda)
@@ -147,7 +160,7 @@ fn ask(cuda: &Cuda, device: cuda::Device, attribute: c_int) -> Result<c_int> {
 ///
 /// # Safety
 /// `pointer` is null, or valid for writing a `T` for as long as the result is used.
-unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>> {
+pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T>> {
     // SAFETY: the caller promises it; `MaybeUninit<T>` has `T`'s layout and may be uninitialised.
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(INVALID_VALUE)
 }

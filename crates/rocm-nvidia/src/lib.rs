@@ -6,17 +6,21 @@
 //! math library is NVIDIA's. A caller must say so beside its results.
 //!
 //! Not here: who calls these functions by their C names. `rocm-backend` asks [`symbol`] for addresses and puts them where it
-//! would put those of `libamdhip64.so`. rocBLAS, rocRAND and MIOpen have no entry points here.
+//! would put those of `libamdhip64.so`. rocBLAS's functions are here as well, over cuBLAS, where that can be loaded
+//! ([`load_blas`]); rocRAND and MIOpen have no entry points here.
 
+mod blas;
+mod cublas;
 mod cuda;
 mod entry;
 mod error;
+mod library;
 mod properties;
 
 use core::ffi::c_void;
 use std::path::Path;
 
-pub use cuda::Missing;
+pub use library::Missing;
 
 /// The name of the driver's library, as the dynamic linker searches it.
 pub const LIBRARY: &str = "libcuda.so.1";
@@ -29,24 +33,41 @@ pub fn load(path: &Path) -> Result<(), Missing> {
     cuda::load(path)
 }
 
-/// Address of the function that implements a HIP symbol, with the signature that `rocm_rs::hip::bindings` declares; `None`
-/// when there is none. Until [`load`] succeeded, all of them fail with `hipErrorNotInitialized`.
+/// The names of cuBLAS, as the dynamic linker searches them, newest first. Its interface is the same in all of them.
+pub const BLAS_LIBRARIES: &[&str] = &["libcublas.so.13", "libcublas.so.12"];
+
+/// Loads cuBLAS from `path`, for the rest of the process; a second call keeps the first one's. Products need the driver as
+/// well ([`load`]).
+///
+/// # Errors
+/// [`Missing`]: the library is not there, or lacks functions.
+pub fn load_blas(path: &Path) -> Result<(), Missing> {
+    cublas::load(path)
+}
+
+/// Address of the function that implements a symbol of HIP or rocBLAS, with the signature that rocm-rs declares; `None`
+/// when there is none. Until [`load`] succeeded, those of HIP fail with `hipErrorNotInitialized`; until [`load_blas`] did,
+/// those of rocBLAS fail with `rocblas_status_invalid_handle`.
 ///
 /// ```
 /// assert!(rocm_nvidia::symbol("hipModuleLaunchKernel").is_some());
+/// assert!(rocm_nvidia::symbol("rocblas_gemm_strided_batched_ex").is_some());
 /// assert!(rocm_nvidia::symbol("hipGraphLaunch").is_none());
 /// ```
 pub fn symbol(name: &str) -> Option<*const c_void> {
-    let at = entry::SYMBOLS.iter().position(|symbol| *symbol == name)?;
-    Some(entry::addresses()[at])
+    let place = |names: &[&str]| names.iter().position(|symbol| *symbol == name);
+    if let Some(at) = place(entry::SYMBOLS) {
+        return Some(entry::addresses()[at]);
+    }
+    place(blas::SYMBOLS).map(|at| blas::addresses()[at])
 }
 
-/// The names of all implemented symbols.
-pub fn symbols() -> &'static [&'static str] {
-    entry::SYMBOLS
+/// The names of all implemented symbols, those of HIP first.
+pub fn symbols() -> impl Iterator<Item = &'static str> {
+    entry::SYMBOLS.iter().chain(blas::SYMBOLS).copied()
 }
 
-/// Takes NVIDIA's own words about the last call of this thread, when it failed: the name and text of CUDA's error, and what
+/// Takes NVIDIA's own words about the last call of this thread, when it failed: the name and text of CUDA's error or of cuBLAS's status, and what
 /// the compiler said of PTX that it refused. HIP's code alone says less.
 pub fn take_detail() -> Option<String> {
     error::take_detail()

@@ -1,4 +1,5 @@
-//! rocBLAS behind a safe type: a handle of one stream, and products of strided batches of matrices.
+//! rocBLAS behind a safe type: a handle of one stream, and products of strided batches of matrices. Over NVIDIA's driver its
+//! functions are rocm-nvidia's, which call cuBLAS.
 #![expect(unsafe_code, reason = "calls rocBLAS")]
 
 use std::ffi::c_void;
@@ -7,10 +8,20 @@ use rocm_rs::rocblas::bindings::{self, rocblas_datatype, rocblas_handle, rocblas
 
 use super::status::{check_library, static_text};
 use super::stream::Stream;
-use crate::{DType, Error, Result};
+use crate::{DType, DriverInfo, DriverKind, Error, Result};
 
-/// The function that multiplies.
-pub(crate) const GEMM: &str = "rocblas_gemm_strided_batched_ex";
+/// The function that multiplies, by its name in rocBLAS.
+const GEMM: &str = "rocblas_gemm_strided_batched_ex";
+/// The same in cuBLAS, which serves in rocBLAS's place over NVIDIA's driver.
+const CUBLAS_GEMM: &str = "cublasGemmStridedBatchedEx";
+
+/// The function that multiplies for `driver`, by the name that its own library has for it.
+pub(crate) fn multiplier(driver: &DriverInfo) -> &'static str {
+    match driver.kind() {
+        DriverKind::Nvidia => CUBLAS_GEMM,
+        DriverKind::System | DriverKind::Soft => GEMM,
+    }
+}
 
 /// A rocBLAS handle whose work goes to one stream.
 #[derive(Debug)]
@@ -33,15 +44,20 @@ pub(crate) struct Operand {
 /// A product `m`x`k` times `k`x`n`, column-major, for each of `batch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gemm {
+    /// Of both operands.
     pub(crate) dtype: DType,
+    /// Of the result: theirs, or f32 for 16-bit floats.
+    pub(crate) out_dtype: DType,
     pub(crate) m: i32,
     pub(crate) n: i32,
     pub(crate) k: i32,
     pub(crate) batch: i32,
     pub(crate) a: Operand,
     pub(crate) b: Operand,
-    /// The result's first element on the device; its columns are adjacent, and so are its matrices.
+    /// The result's first element on the device; its matrices are as far apart as they are long.
     pub(crate) out: usize,
+    /// From one of its columns to the next.
+    pub(crate) out_ld: i32,
 }
 
 impl Handle {
@@ -74,12 +90,12 @@ impl Handle {
     /// Elements of both operands and of the result lie where `gemm` says, in memory of the handle's device, and nobody
     /// else reads or writes the result while the stream gets to it.
     pub(crate) unsafe fn gemm(&mut self, gemm: &Gemm) -> Result<bool> {
-        let Some((datatype, compute_type)) = datatypes(gemm.dtype) else {
-            return Err(Error::Unsupported {
-                op: GEMM.to_owned(),
-                dtype: gemm.dtype,
-            });
+        let unsupported = |dtype| Error::Unsupported {
+            op: GEMM.to_owned(),
+            dtype,
         };
+        let (datatype, compute_type) = datatypes(gemm.dtype).ok_or_else(|| unsupported(gemm.dtype))?;
+        let (out_datatype, _) = datatypes(gemm.out_dtype).ok_or_else(|| unsupported(gemm.out_dtype))?;
         let [one, zero] = if gemm.dtype == DType::F64 {
             [1.0_f64.to_ne_bytes(), [0; 8]]
         } else {
@@ -94,7 +110,7 @@ impl Handle {
         };
         let pointer = |address: usize| std::ptr::without_provenance_mut::<c_void>(address);
         let Gemm { a, b, .. } = gemm;
-        let stride = i64::from(gemm.m) * i64::from(gemm.n);
+        let stride = i64::from(gemm.out_ld) * i64::from(gemm.n);
         // SAFETY: alpha and beta are live and as large as the compute type, and a new handle reads them from the host
         // before it returns; the rest is the caller's promise. D is C, which a beta of 0 leaves unread.
         let status = unsafe {
@@ -116,12 +132,12 @@ impl Handle {
                 b.stride,
                 zero.as_ptr().cast(),
                 pointer(gemm.out).cast_const(),
-                datatype,
-                gemm.m,
+                out_datatype,
+                gemm.out_ld,
                 stride,
                 pointer(gemm.out),
-                datatype,
-                gemm.m,
+                out_datatype,
+                gemm.out_ld,
                 stride,
                 gemm.batch,
                 compute_type,

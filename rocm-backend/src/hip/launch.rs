@@ -37,7 +37,7 @@ use super::module::Function;
 use super::status::check;
 use crate::trace::Level;
 use crate::trace::Walk;
-use crate::{DType, DynBuffer, Error, Result, Scalar, view};
+use crate::{DType, DriverKind, DynBuffer, Error, Result, Scalar, view};
 
 /// Threads in a workgroup of an element-wise launch: eight waves of 32 or four of 64, within every AMD GPU's limit of
 /// 1024.
@@ -128,6 +128,15 @@ impl Grid {
             threads.map(|n| n as c_uint),
             lds as c_uint,
         ))
+    }
+}
+
+/// Bytes of scratch memory that an operation takes at once; it does larger work in parts. Little on the software device, whose
+/// memory is the host's and whose tests see more than one part so.
+pub(crate) fn scratch_bytes(context: &Context) -> usize {
+    match context.info().driver().kind() {
+        DriverKind::System | DriverKind::Nvidia => 128 << 20,
+        DriverKind::Soft => 64 << 10,
     }
 }
 

@@ -101,6 +101,31 @@ pub(crate) fn nvidia() -> Result<PathBuf, Error> {
     }
 }
 
+/// Fills rocBLAS's slots with its functions over cuBLAS; which library that is, or why there is none.
+#[cfg(feature = "nvidia")]
+pub(crate) fn nvidia_blas() -> Result<PathBuf, String> {
+    let mut told = Vec::new();
+    for library in rocm_nvidia::BLAS_LIBRARIES.iter().map(Path::new) {
+        match rocm_nvidia::load_blas(library) {
+            Ok(()) => {
+                // SAFETY: as above.
+                let filled = unsafe { sys::fill(sys::ROCBLAS, rocm_nvidia::symbol) };
+                return match filled {
+                    Ok(()) => Ok(library.to_owned()),
+                    Err(missing) => Err(format!("rocBLAS over cuBLAS lacks {}", missing.join(", "))),
+                };
+            }
+            Err(why) => told.push(format!("{}: {why}", library.display())),
+        }
+    }
+    Err(told.join("; "))
+}
+
+#[cfg(not(feature = "nvidia"))]
+pub(crate) fn nvidia_blas() -> Result<PathBuf, String> {
+    Err("this program cannot use NVIDIA's libraries".to_owned())
+}
+
 #[cfg(not(feature = "nvidia"))]
 pub(crate) fn nvidia() -> Result<PathBuf, Error> {
     Err(Error::Driver {
@@ -111,7 +136,7 @@ pub(crate) fn nvidia() -> Result<PathBuf, Error> {
     })
 }
 
-/// What NVIDIA's driver said about this thread's last call, if that failed.
+/// What NVIDIA's driver or cuBLAS said about this thread's last call, if that failed.
 #[cfg(feature = "nvidia")]
 pub(super) fn take_detail() -> Option<String> {
     rocm_nvidia::take_detail()

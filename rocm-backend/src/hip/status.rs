@@ -51,7 +51,10 @@ pub(super) fn check_library(
             call,
             code,
             name: name(),
-            text: format!("{library} refused the call"),
+            text: match load::take_detail() {
+                Some(detail) => format!("{library} refused the call; NVIDIA's library: {detail}"),
+                None => format!("{library} refused the call"),
+            },
         },
     })
 }

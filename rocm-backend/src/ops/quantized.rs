@@ -2,7 +2,9 @@
 //!
 //! `blocks` are the bytes as a GGUF file has them, in a buffer of u8, rows one after the other. Products of the ten
 //! formats that candle has CUDA kernels for quantize the activations to q8_1 first, in blocks of 32, as CUDA does; the
-//! other five formats are turned into f32 and multiplied so.
+//! other five formats are turned into f32 and multiplied so. With many rows of activations, where rocBLAS multiplies bf16, weights
+//! and activations are rounded to that instead: a product is then off by 2⁻⁸ of itself at most, less than q8_1's half step
+//! of max|x| / 254 is, and no number of f32 is too large.
 
 use crate::ggml::Weights;
 use crate::hip::launch::quantized::{self as launch, Experts};
@@ -12,6 +14,8 @@ use crate::{DType, DynBuffer, Error, GgmlType, Result, View};
 
 /// Rows of activations up to which a product is a matrix times each of them; beyond, tiles are faster. As candle.
 const MAT_VEC_ROWS: usize = 8;
+/// Rows of activations from which on it pays to turn all weights into floats for a library.
+const LIBRARY_ROWS: usize = 32;
 
 /// The first `elem_count` weights of `blocks` as f32 or f16, each rounded once to f32 and then to f16.
 ///
@@ -45,6 +49,11 @@ pub fn qmatmul(ty: GgmlType, blocks: &DynBuffer, (n, k): (usize, usize), x: View
     }
     if !ty.has_products() {
         return through_floats(&weights, &x, rows);
+    }
+    if rows >= LIBRARY_ROWS
+        && let Some(out) = by_library(&weights, &x, rows)?
+    {
+        return in_dtype(out, dtype);
     }
     let quantized = launch::quantize(&x, rows, k)?;
     if rows <= MAT_VEC_ROWS {
@@ -150,6 +159,20 @@ pub fn indexed_moe(
     };
     launch::indexed_moe(&weights, shape, &quantized, &ids, &mut out)?;
     Ok(out)
+}
+
+/// The product in f32, by a library that multiplies bf16, if there is one.
+fn by_library(weights: &Weights<'_>, x: &Region<'_>, rows: usize) -> Result<Option<DynBuffer>> {
+    if !launch::multiplies_bf16(x.buffer().device()) {
+        return Ok(None);
+    }
+    let narrow = cast(
+        View::contiguous(x.buffer(), &[x.numel()]).at(x.offset()),
+        DType::BF16,
+    )?;
+    let mut out = DynBuffer::uninit(x.buffer().device(), DType::F32, rows * weights.rows())?;
+    let is_done = launch::by_library("qmatmul", weights, &narrow, rows, &mut out)?;
+    Ok(is_done.then_some(out))
 }
 
 /// The product through f32 weights and f32 activations.

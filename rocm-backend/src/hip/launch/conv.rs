@@ -1,9 +1,10 @@
 //! Launches what slides windows over images: convolutions, their columns, poolings. MIOpen serves what it can take where it
-//! is there, this crate's kernels the rest. Sizes are checked already: an
+//! is there, rocBLAS what is worth it of the rest, this crate's kernels what is left. Sizes are checked already: an
 //! [`Axis`] holds no others.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 mod miopen;
+mod rocblas;
 
 use super::pieces::Pieces;
 use super::{Args, BLOCK, Grid, MAX_GRID, common_context, table};
@@ -93,6 +94,9 @@ pub(crate) fn convolve(
         return Ok(());
     }
     if miopen::convolve(op, &context, x, kernel, axes, output_padding.is_some(), out)? {
+        return Ok(());
+    }
+    if output_padding.is_none() && rocblas::convolve(op, &context, x, kernel, axes, out)? {
         return Ok(());
     }
     let grid = tiles(op, batch, c_out, pixels)?;

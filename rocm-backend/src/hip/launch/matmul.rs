@@ -5,17 +5,16 @@
     reason = "submits kernels and library calls with the addresses of their arguments"
 )]
 
-mod rocblas;
+pub(super) mod rocblas;
 
 use std::sync::Arc;
 
 use super::{Args, Grid, common_context, layout};
-use crate::hip::blas;
 use crate::hip::context::{Context, LayoutTable};
 use crate::hip::module::Function;
 use crate::trace::Level;
 use crate::view::{self, Region};
-use crate::{DType, DynBuffer, Error, Library, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 /// The name in errors.
 const OP: &str = "matmul";
@@ -174,28 +173,20 @@ pub(crate) fn run(product: &Product<'_>, out: &mut DynBuffer) -> Result<()> {
     if results == 0 {
         return Ok(());
     }
-    let driver = product.context.info().driver();
-    let call = match driver.rocblas() {
-        Library::Absent(_) => None,
-        Library::System(_) | Library::Model => rocblas::call(product, out),
-    };
-    let by_library = match call {
-        Some(call) => product.context.with_rocblas(|handle| {
-            // SAFETY: the operands lie inside their buffers, with the strides that the call is made of, and `out`
-            // has `batch * m * n` elements, which nothing else uses: it is borrowed mutably, and the handle's
-            // stream is the context's one stream.
-            unsafe { handle.gemm(&call) }
-        })?,
-        None => false,
-    };
-    let (by, level) = if by_library {
-        let function = Arc::from(blas::GEMM);
-        product.context.ledger().trace(&function, None, Level::of(driver));
-        (blas::GEMM, Level::of(driver))
-    } else {
-        (native(product, out)?, Level::of_kernels(driver))
-    };
-    product.context.ledger().add(OP, by, level);
+    let context = &product.context;
+    if rocblas::is_there(context)
+        && let Some(call) = rocblas::call(product, out)
+    {
+        // SAFETY: the operands lie inside their buffers, with the strides that the call is made of, and `out` has
+        // `batch * m * n` elements, which nothing else uses: it is borrowed mutably.
+        let is_done = unsafe { rocblas::serve(OP, context, &call) }?;
+        if is_done {
+            return Ok(());
+        }
+    }
+    let by = native(product, out)?;
+    let level = Level::of_kernels(context.info().driver());
+    context.ledger().add(OP, by, level);
     Ok(())
 }
 

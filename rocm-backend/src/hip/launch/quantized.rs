@@ -1,16 +1,22 @@
 //! Launches the kernels of ggml's block formats. Which of them an operation takes is `ops/quantized.rs`'s business.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::{Args, Grid, common_context};
+use std::ops::Range;
+
+use super::matmul::rocblas;
+use super::{Args, Grid, common_context, scratch_bytes};
 use crate::ggml::Weights;
+use crate::hip::blas::{Gemm, Operand};
 use crate::view::Region;
-use crate::{DType, DynBuffer, Error, GgmlType, Result, module};
+use crate::{DType, Device, DynBuffer, Error, GgmlType, Result, module};
 
 const MODULE: &str = "quantized";
 /// Work-items that share a row in a product with vectors; the kernels sum over just as many.
 const TEAM: usize = 32;
 /// Teams in a workgroup.
 const TEAMS: usize = 4;
+/// Rows that a team does in a product with vectors, as `kernels/quantized_dot.h` has it.
+const TEAM_ROWS: usize = 2;
 /// Rows and columns of a workgroup's tile in a product of matrices, and its threads.
 const TILE: usize = 64;
 const TILE_THREADS: usize = 256;
@@ -68,16 +74,22 @@ fn fit(op: &str, weights: &Weights<'_>, x: &Activations, out: &DynBuffer) -> Res
 
 /// All weights as floats of `out`'s dtype.
 pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<()> {
-    let (ty, numel) = (weights.ty(), weights.numel());
+    dequantize_rows(weights, 0..weights.rows(), out)
+}
+
+/// The weights of some rows as floats of `out`'s dtype.
+fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, out: &mut DynBuffer) -> Result<()> {
+    let (ty, numel) = (weights.ty(), rows.len() * weights.row_len());
     let op = format!("dequantize_block_{}", ty.name());
     let context = common_context(&op, [weights.blocks(), &*out].into_iter())?;
     let symbol = format!("{op}_{}", out.dtype());
     let function = module::named(&context, MODULE, &symbol, &op, out.dtype())?;
-    if out.len() != numel {
+    if out.len() < numel || rows.end > weights.rows() {
         return Err(mismatch(&op));
     }
+    let start = rows.start * weights.row_bytes();
     let mut args = Args::default();
-    args.element(weights.blocks(), 0).element(out, 0);
+    args.element(weights.blocks(), start).element(out, 0);
     let grid = match ty {
         GgmlType::Q2K | GgmlType::Q3K | GgmlType::Q4K | GgmlType::Q5K | GgmlType::Q6K | GgmlType::Q8K => {
             let blocks = numel / ty.block_len();
@@ -89,7 +101,7 @@ pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<(
             };
             let done = together * BLOCKS_TOGETHER;
             let mut last = Args::default();
-            last.element(weights.blocks(), done * ty.block_bytes())
+            last.element(weights.blocks(), start + done * ty.block_bytes())
                 .element(out, done * ty.block_len());
             // SAFETY: as below, of the blocks behind those that are done several to a workgroup.
             unsafe { last.submit(&op, &context, &function, grid(rest, 1)) }?;
@@ -105,7 +117,7 @@ pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<(
             Grid::over(numel / 4)
         }
     };
-    // SAFETY: `dequantize_block_<format>_<dtype>(blocks, out[, count])` reads the blocks that `Weights` checked and
+    // SAFETY: `dequantize_block_<format>_<dtype>(blocks, out[, count])` reads blocks of rows that `Weights` checked and
     // writes `numel` elements of `out`'s dtype. Of the formats without a count each y of a
     // workgroup does one block, and there are as many as the grid has.
     unsafe { args.submit(&op, &context, &function, grid) }
@@ -205,7 +217,7 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
             .int(int(&op, x.rows)?),
     };
     let grid = Grid {
-        blocks: [nrows.div_ceil(TEAMS), 1, 1],
+        blocks: [nrows.div_ceil(TEAMS * TEAM_ROWS), 1, 1],
         threads: [TEAM, TEAMS, 1],
         lds: 0,
     };
@@ -241,6 +253,71 @@ pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     // of weights, which `Weights` checked, and `columns` rows of activations, all of `ncols`; tiles that reach over the
     // edge read the last row again and store nothing. `out` has room for `nrows` times `columns` results.
     unsafe { args.submit(&op, &context, &function, grid) }
+}
+
+/// The product of weights with many contiguous rows of bf16, to `out` of f32: weights as bf16, some rows of them at a time, times
+/// the activations by rocBLAS, which [`multiplies_bf16`], for `op`. False where it has no kernel for it.
+pub(crate) fn by_library(
+    op: &'static str,
+    weights: &Weights<'_>,
+    x: &DynBuffer,
+    rows: usize,
+    out: &mut DynBuffer,
+) -> Result<bool> {
+    let (ncols, nrows) = (weights.row_len(), weights.rows());
+    let fits = rows.checked_mul(ncols) == Some(x.len()) && rows.checked_mul(nrows) == Some(out.len());
+    if !fits || [x.dtype(), out.dtype()] != [DType::BF16, DType::F32] {
+        return Err(mismatch(op));
+    }
+    let context = common_context(op, [weights.blocks(), x, &*out].into_iter())?;
+    let count = |size: usize| i32::try_from(size).ok();
+    let (Some(k), Some(n), Some(out_ld)) = (count(ncols), count(rows), count(nrows)) else {
+        return Ok(false);
+    };
+    let dtype = DType::BF16;
+    let at_once = (scratch_bytes(&context) / (ncols * dtype.size_in_bytes())).clamp(1, nrows);
+    let mut floats = DynBuffer::uninit(x.device(), dtype, at_once * ncols)?;
+    for first in (0..nrows).step_by(at_once) {
+        let some = at_once.min(nrows - first);
+        dequantize_rows(weights, first..first + some, &mut floats)?;
+        // By columns, as rocBLAS has it: a row of weights is a column, the result is weights transposed times activations.
+        let call = Gemm {
+            dtype,
+            out_dtype: DType::F32,
+            m: count(some).unwrap_or(out_ld),
+            n,
+            k,
+            batch: 1,
+            a: Operand {
+                address: floats.memory().block().address(),
+                is_transposed: true,
+                ld: k,
+                stride: 0,
+            },
+            b: Operand {
+                address: x.memory().block().address(),
+                is_transposed: false,
+                ld: k,
+                stride: 0,
+            },
+            out: out.memory().block().address() + first * out.dtype().size_in_bytes(),
+            out_ld,
+        };
+        // SAFETY: `some` rows of `ncols` floats lie where the kernel above wrote them, `rows` of activations in `x`, and `out`
+        // has `rows` rows of `nrows` results, of which this call writes `some` each, from number `first` on.
+        if !unsafe { rocblas::serve(op, &context, &call) }? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether rocBLAS is there, on a device that multiplies bf16 faster than f32: CDNA from its first on, RDNA from its third on,
+/// NVIDIA's.
+pub(crate) fn multiplies_bf16(device: &Device) -> bool {
+    let prefixes = ["gfx908", "gfx90a", "gfx94", "gfx95", "gfx11", "gfx12", "sm_"];
+    let target = device.info().target();
+    prefixes.iter().any(|prefix| target.starts_with(prefix)) && rocblas::is_there(device.context())
 }
 
 /// The product of weights with one contiguous row of f32, which stays f32.

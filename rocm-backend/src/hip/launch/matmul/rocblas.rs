@@ -1,16 +1,47 @@
 //! Which products rocBLAS can take as they lie, and how they look to it. It takes matrices by columns, so a row-major
 //! product is handed over as that of the transposed matrices in turned order, which lie exactly so.
+#![expect(unsafe_code, reason = "calls rocBLAS with the addresses of matrices")]
 
-use crate::DynBuffer;
-use crate::hip::blas::{Gemm, Operand};
+use std::sync::Arc;
+
+use crate::hip::blas::{self, Gemm, Operand};
+use crate::hip::context::Context;
+use crate::trace::Level;
+use crate::{DynBuffer, Library, Result};
 
 use super::{Matrices, Product};
+
+/// Whether a library multiplies matrices for `context`.
+pub(in crate::hip::launch) fn is_there(context: &Context) -> bool {
+    match context.info().driver().rocblas() {
+        Library::Absent(_) => false,
+        Library::System(_) | Library::Model => true,
+    }
+}
+
+/// Computes `call` for `op` by the library, which [`is_there`]; says whether. False where it has no kernel for the product:
+/// nothing was done.
+///
+/// # Safety
+/// As [`blas::Handle::gemm`], for memory of `context`.
+pub(in crate::hip::launch) unsafe fn serve(op: &'static str, context: &Context, call: &Gemm) -> Result<bool> {
+    // SAFETY: the caller's promise; the handle's stream is the context's one stream.
+    let is_done = context.with_rocblas(|handle| unsafe { handle.gemm(call) })?;
+    if is_done {
+        let driver = context.info().driver();
+        let (by, level) = (blas::multiplier(driver), Level::of(driver));
+        context.ledger().add(op, by, level);
+        context.ledger().trace(&Arc::from(by), None, level);
+    }
+    Ok(is_done)
+}
 
 /// The call that computes `product` to `out`, if rocBLAS can read the operands where they lie.
 pub(super) fn call(product: &Product<'_>, out: &DynBuffer) -> Option<Gemm> {
     let Product { m, n, k, batch, .. } = *product;
     Some(Gemm {
         dtype: product.dtype,
+        out_dtype: product.dtype,
         m: i32::try_from(n).ok()?,
         n: i32::try_from(m).ok()?,
         k: i32::try_from(k).ok()?,
@@ -18,6 +49,7 @@ pub(super) fn call(product: &Product<'_>, out: &DynBuffer) -> Option<Gemm> {
         a: operand(&product.r, [k, n])?,
         b: operand(&product.l, [m, k])?,
         out: out.memory().block().address(),
+        out_ld: i32::try_from(n).ok()?,
     })
 }
 
