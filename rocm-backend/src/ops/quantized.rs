@@ -3,8 +3,8 @@
 //! `blocks` are the bytes as a GGUF file has them, in a buffer of u8, rows one after the other. Products of the ten
 //! formats that candle has CUDA kernels for quantize the activations to q8_1 first, in blocks of 32, as CUDA does; the
 //! other five formats are turned into f32 and multiplied so. With many rows of activations, where rocBLAS multiplies bf16, weights
-//! and activations are rounded to that instead: a product is then off by 2⁻⁸ of itself at most, less than q8_1's half step
-//! of max|x| / 254 is, and no number of f32 is too large.
+//! in blocks of 32 and activations are rounded to that instead: a term is then off by 2⁻⁸ of itself at most, less than q8_1's
+//! half step of max|x| / 254 is, and no number of f32 is too large.
 
 use crate::ggml::Weights;
 use crate::hip::launch::quantized::{self as launch, Experts};
@@ -161,9 +161,10 @@ pub fn indexed_moe(
     Ok(out)
 }
 
-/// The product in f32, by a library that multiplies bf16, if there is one.
+/// The product in f32, by a library that multiplies bf16, if there is one. Not of blocks of 256: their quants times the
+/// scales of parts of a block have up to 14 bits, of which bf16 loses six, and the integer products none.
 fn by_library(weights: &Weights<'_>, x: &Region<'_>, rows: usize) -> Result<Option<DynBuffer>> {
-    if !launch::multiplies_bf16(x.buffer().device()) {
+    if weights.ty().block_len() == 256 || !launch::multiplies_bf16(x.buffer().device()) {
         return Ok(None);
     }
     let narrow = cast(
