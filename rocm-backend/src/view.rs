@@ -342,7 +342,8 @@ mod tests {
             let high = (u64::from(number) * (word & 0xffff_ffff)) >> 32;
             (high + u64::from(number)) as u32 >> (word >> 32)
         };
-        let near = |size: usize| (size.saturating_sub(3)..=size + 3).filter(|&size| (1..=1 << 31).contains(&size));
+        let near =
+            |size: usize| (size.saturating_sub(3)..=size + 3).filter(|&size| (1..=1 << 31).contains(&size));
         let powers = (0..=31).flat_map(|log2| near(1 << log2));
         for size in (1..200).chain(powers).chain([641, 6_700_417, 1_000_000_007]) {
             let word = divisor(size);
@@ -350,10 +351,18 @@ mod tests {
             let multiples = [1, 2, 3, (1 << 31) / size - 1, (1 << 31) / size].map(|times| times * size);
             let numbers = multiples.into_iter().flat_map(near).chain([0, (1 << 31) - 1]);
             for number in numbers.filter(|&number| number < 1 << 31) {
-                assert_eq!(quotient(number as u32, word) as usize, number / size, "{number} / {size}");
+                assert_eq!(
+                    quotient(number as u32, word) as usize,
+                    number / size,
+                    "{number} / {size}"
+                );
             }
         }
-        assert_ne!(quotient(7, divisor(3) - 1), 2, "a factor that is one too small shows");
+        assert_ne!(
+            quotient(3, divisor(3) - 1),
+            1,
+            "a factor that is one too small shows"
+        );
         assert_eq!((divisor(0), divisor((1 << 31) + 1)), (0, 0));
     }
 
@@ -368,7 +377,12 @@ mod tests {
             let size = size as u64;
             let greatest = u64::MAX / size * size;
             for multiple in [0, size, 5 * size, greatest - size, greatest] {
-                for number in [multiple, multiple + size / 2, multiple.saturating_sub(1), u64::MAX] {
+                for number in [
+                    multiple,
+                    multiple.saturating_add(size / 2),
+                    multiple.saturating_sub(1),
+                    u64::MAX,
+                ] {
                     assert_eq!(quotient(number, words), number / size, "{number} / {size}");
                 }
             }

@@ -20,8 +20,8 @@ use std::{
 
 use candle_overlay::pristine::{CANDLE_CORE, CANDLE_NN, Places, Release, Source};
 use flate2::{Compression, GzBuilder};
-use kernel_coverage::Coverage;
 use kernel_build::Target;
+use kernel_coverage::Coverage;
 use parity_report::html;
 use parity_run::{RunRecord, digest, findings, records, specs};
 use repo_pages::{CodeObject, Material, Page, Sources, pages};

@@ -17,6 +17,7 @@ mod matmul;
 mod moe;
 mod norm;
 mod packs;
+mod paths;
 mod pool;
 mod quantized;
 mod random;

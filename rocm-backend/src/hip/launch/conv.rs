@@ -253,7 +253,10 @@ pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut 
         let info = table(&context, &[&dims, x.strides()], &divided, &count)?;
         let mut args = Args::default();
         args.size(x.numel());
-        for number in taps.into_iter().chain(axes.iter().map(|axis| axis.slide().stride)) {
+        for number in taps
+            .into_iter()
+            .chain(axes.iter().map(|axis| axis.slide().stride))
+        {
             args.size(number);
         }
         args.table(Some(&info))

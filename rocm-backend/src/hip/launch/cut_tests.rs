@@ -27,7 +27,10 @@ fn check(device: &Device, name: &str, most: &[usize], call: &dyn Fn() -> Result<
     for &most in most {
         let (parts, many) = made(device, most, call).unwrap();
         assert_eq!(parts, whole, "{name} by {most}");
-        assert!(many > few, "{name} by {most}: {many} launches, {few} without a limit");
+        assert!(
+            many > few,
+            "{name} by {most}: {many} launches, {few} without a limit"
+        );
     }
 }
 
@@ -56,8 +59,12 @@ fn element_wise_operations_on_strided_views_are_cut_anywhere() {
     let most = [59, 17, 15, 7, 1];
     check(&device, "unary", &most, &|| ops::unary(Unary::Neg, strided()));
     check(&device, "cast", &most, &|| ops::cast(strided(), DType::F16));
-    check(&device, "binary", &most, &|| ops::binary(Binary::Sub, strided(), repeated()));
-    check(&device, "where", &most, &|| ops::where_cond(sparse(), strided(), repeated()));
+    check(&device, "binary", &most, &|| {
+        ops::binary(Binary::Sub, strided(), repeated())
+    });
+    check(&device, "where", &most, &|| {
+        ops::where_cond(sparse(), strided(), repeated())
+    });
     check(&device, "const_set", &most, &|| {
         let mut out = iota(&device, 120);
         ops::fill(ViewMut::new(&mut out, &dims, &[10, 40, 2]).at(1), 3.0_f32)?;
@@ -65,7 +72,10 @@ fn element_wise_operations_on_strided_views_are_cut_anywhere() {
     });
     check(&device, "copy2d", &[11, 9, 1], &|| {
         let mut out = iota(&device, 40);
-        ops::copy2d(View::new(&x, &[5, 3], &[7, 1]), ViewMut::new(&mut out, &[5, 3], &[4, 1]).at(2))?;
+        ops::copy2d(
+            View::new(&x, &[5, 3], &[7, 1]),
+            ViewMut::new(&mut out, &[5, 3], &[4, 1]).at(2),
+        )?;
         Ok(out)
     });
     // Contiguous elements are not numbered in 32 bits, and are not cut.
@@ -80,7 +90,9 @@ fn reductions_of_strided_rows_are_copied_first() {
     let view = || View::new(&x, &[4, 6, 5], &[10, 40, 2]);
     for op in Reduce::ALL.iter().copied() {
         for dims in [&[0][..], &[1, 2], &[0, 1, 2]] {
-            check(&device, op.name(), &[119, 30, 7], &|| ops::reduce(op, view(), dims));
+            check(&device, op.name(), &[119, 30, 7], &|| {
+                ops::reduce(op, view(), dims)
+            });
         }
     }
     is_too_large(&device, 119, &|| {
@@ -99,11 +111,15 @@ fn elements_by_ids_are_cut_before_and_along_the_dimension() {
     let source = iota(&device, 4 * 5 * 3);
     let plain = || View::contiguous(&x, &[4, 6, 3]);
     let of = |dims| View::contiguous(&each, dims);
-    check(&device, "index_select", &[59, 15, 8, 3], &|| ops::index_select(plain(), ids.view(), 1));
+    check(&device, "index_select", &[59, 15, 8, 3], &|| {
+        ops::index_select(plain(), ids.view(), 1)
+    });
     check(&device, "index_select, strided", &[71, 15, 8], &|| {
         ops::index_select(View::new(&x, &[3, 6, 4], &[1, 3, 18]), ids.view(), 1)
     });
-    check(&device, "gather", &[59, 15, 8, 3], &|| ops::gather(plain(), of(&[4, 5, 3]), 1));
+    check(&device, "gather", &[59, 15, 8, 3], &|| {
+        ops::gather(plain(), of(&[4, 5, 3]), 1)
+    });
     for most in [11, 3] {
         for (name, scatter) in [
             ("scatter", ops::scatter_set as Scatter),
@@ -132,7 +148,11 @@ fn sorted_rows_and_rotated_batches_are_cut_between_them() {
     check(&device, "argsort", &[4200, 2100], &|| ops::argsort(rows(), true));
     is_too_large(&device, 2099, &|| ops::argsort(rows(), true));
 
-    let (x, cos, sin) = (iota(&device, 3 * 2 * 4 * 6), iota(&device, 3 * 4 * 3), iota(&device, 40));
+    let (x, cos, sin) = (
+        iota(&device, 3 * 2 * 4 * 6),
+        iota(&device, 3 * 4 * 3),
+        iota(&device, 40),
+    );
     for (name, rope, dims) in [
         ("rope", ops::rope as Rope, [3, 2, 4, 6]),
         ("rope_i", ops::rope_i, [3, 2, 4, 6]),
@@ -140,13 +160,25 @@ fn sorted_rows_and_rotated_batches_are_cut_between_them() {
     ] {
         let input = || View::contiguous(&x, &dims);
         check(&device, name, &[143, 48], &|| {
-            rope(input(), View::contiguous(&cos, &[3, 4, 3]), View::contiguous(&sin, &[3, 4, 3]))
+            rope(
+                input(),
+                View::contiguous(&cos, &[3, 4, 3]),
+                View::contiguous(&sin, &[3, 4, 3]),
+            )
         });
         check(&device, name, &[48], &|| {
-            rope(input(), View::contiguous(&cos, &[4, 3]), View::contiguous(&sin, &[4, 3]))
+            rope(
+                input(),
+                View::contiguous(&cos, &[4, 3]),
+                View::contiguous(&sin, &[4, 3]),
+            )
         });
         is_too_large(&device, 47, &|| {
-            rope(input(), View::contiguous(&cos, &[4, 3]), View::contiguous(&sin, &[4, 3]))
+            rope(
+                input(),
+                View::contiguous(&cos, &[4, 3]),
+                View::contiguous(&sin, &[4, 3]),
+            )
         });
     }
 }
@@ -162,13 +194,27 @@ fn images_are_cut_between_batches_and_where_they_can_between_channels() {
         padding: 1,
         dilation: 1,
     };
-    check(&device, "im2col", &[500, 300], &|| ops::im2col(images(), [2, 3], window));
-    check(&device, "im2col1d", &[150, 100], &|| ops::im2col1d(rows(), 3, window));
-    check(&device, "col2im1d", &[200, 119], &|| ops::col2im1d(View::contiguous(&x, &[2, 8, 7, 3]), 2));
-    check(&device, "avg_pool2d", &[53, 20, 9], &|| ops::avg_pool2d(images(), (2, 3), (2, 2)));
-    check(&device, "max_pool2d", &[53, 20, 9], &|| ops::max_pool2d(images(), (2, 3), (2, 2)));
-    check(&device, "nearest1d", &[539, 200, 90], &|| ops::upsample_nearest1d(rows(), 90));
-    check(&device, "nearest2d", &[500, 400, 110], &|| ops::upsample_nearest2d(images(), 10, 11));
+    check(&device, "im2col", &[500, 300], &|| {
+        ops::im2col(images(), [2, 3], window)
+    });
+    check(&device, "im2col1d", &[150, 100], &|| {
+        ops::im2col1d(rows(), 3, window)
+    });
+    check(&device, "col2im1d", &[200, 119], &|| {
+        ops::col2im1d(View::contiguous(&x, &[2, 8, 7, 3]), 2)
+    });
+    check(&device, "avg_pool2d", &[53, 20, 9], &|| {
+        ops::avg_pool2d(images(), (2, 3), (2, 2))
+    });
+    check(&device, "max_pool2d", &[53, 20, 9], &|| {
+        ops::max_pool2d(images(), (2, 3), (2, 2))
+    });
+    check(&device, "nearest1d", &[539, 200, 90], &|| {
+        ops::upsample_nearest1d(rows(), 90)
+    });
+    check(&device, "nearest2d", &[500, 400, 110], &|| {
+        ops::upsample_nearest2d(images(), 10, 11)
+    });
     check(&device, "bilinear", &[500, 400, 110], &|| {
         let how = Bilinear {
             size: [10, 11],

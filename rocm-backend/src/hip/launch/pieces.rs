@@ -27,7 +27,11 @@ pub(crate) struct Piece {
 impl Piece {
     /// Elements from that of the walk's first one to that of the piece's, in an operand of such strides.
     pub(crate) fn offset(&self, strides: &[usize]) -> usize {
-        self.first.iter().zip(strides).map(|(at, stride)| at * stride).sum()
+        self.first
+            .iter()
+            .zip(strides)
+            .map(|(at, stride)| at * stride)
+            .sum()
     }
 
     pub(crate) fn numel(&self) -> usize {
@@ -142,7 +146,15 @@ mod tests {
 
     #[test]
     fn pieces_cover_every_element_once_in_order_and_are_no_longer_than_asked() {
-        for dims in [&[][..], &[1], &[17], &[3, 5], &[2, 3, 4], &[5, 1, 2, 3], &[3, 0, 2]] {
+        for dims in [
+            &[][..],
+            &[1],
+            &[17],
+            &[3, 5],
+            &[2, 3, 4],
+            &[5, 1, 2, 3],
+            &[3, 0, 2],
+        ] {
             let numel: usize = dims.iter().product();
             let mut strides = vec![1; dims.len()];
             for d in (1..dims.len()).rev() {

@@ -94,8 +94,12 @@ impl Rows {
 
     /// The rows one after the other, where they lie apart and have more elements than kernels number.
     fn copied(&self, op: &str, x: &Region<'_>, context: &Context) -> Result<Option<DynBuffer>> {
-        let rows = View::new(x.buffer(), &self.dims, &self.strides).at(x.offset()).check(op)?;
-        is_beyond(context, &rows, rows.numel()).then(|| packed(&rows)).transpose()
+        let rows = View::new(x.buffer(), &self.dims, &self.strides)
+            .at(x.offset())
+            .check(op)?;
+        is_beyond(context, &rows, rows.numel())
+            .then(|| packed(&rows))
+            .transpose()
     }
 }
 
@@ -342,7 +346,10 @@ pub(crate) fn add_sums(x: &Region<'_>, reduced: &[usize], out: &mut DynBuffer) -
         return Err(Error::too_large(KERNEL, reason));
     }
     // One dimension more, of size 1, so that the table is never empty.
-    let (dims, strides) = ([&[1], &rows.dims[..]].concat(), [&[0], &rows.strides[..]].concat());
+    let (dims, strides) = (
+        [&[1], &rows.dims[..]].concat(),
+        [&[0], &rows.strides[..]].concat(),
+    );
     let table = table(&context, &[&dims, &strides], &dims, &[])?;
     let mut args = Args::default();
     args.size(x.numel())

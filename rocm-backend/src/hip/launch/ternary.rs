@@ -40,7 +40,10 @@ pub(crate) fn where_cond(
         let mut args = Args::default();
         args.walk(piece.numel(), num_dims, table.as_ref());
         for operand in operands {
-            args.element(operand.buffer(), operand.offset() + piece.offset(operand.strides()));
+            args.element(
+                operand.buffer(),
+                operand.offset() + piece.offset(operand.strides()),
+            );
         }
         args.element(out, done);
         let grid = Grid::over_packs(piece.numel(), in_packs, &dtypes);
