@@ -9,6 +9,7 @@ mod child;
 mod frame;
 mod nvidia;
 mod ops;
+pub mod own;
 mod protocol;
 pub mod source;
 mod stop;

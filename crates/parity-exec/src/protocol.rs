@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::CANDLE_VERSION;
 
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
 pub(crate) fn build() -> String {
@@ -25,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) cover: bool,
     /// Instructions that a wave of the software GPU may execute; `None` for as many as ever.
     pub(crate) wave_limit: Option<u64>,
+    /// The ops that the supervisor's program has of its own, each with its declaration: the worker's has them too.
+    pub(crate) own: Vec<(String, String)>,
 }
 
 /// What a case executed of one kernel of the software GPU.

@@ -39,6 +39,10 @@
 //! `examples/in_your_tests.rs` of this crate does, or it names a program that can in [`Settings::worker`]: the `parity`
 //! command, or a binary of its own with `serve_if_asked` in it (`env!("CARGO_BIN_EXE_NAME")`).
 //!
+//! # Ops of one's own
+//!
+//! [`own`] adds ops to the table, so that a program which runs plans tests what its crate computes: see `docs/own-ops.md`.
+//!
 //! # Stored runs
 //!
 //! [`records::read`] reads a record or a journal. [`changes`] compares two of them, [`gate`] says whether one is good
@@ -69,6 +73,7 @@ mod judge;
 pub mod merge;
 pub mod mutants;
 pub mod names;
+pub mod own;
 pub mod provenance;
 pub mod records;
 mod run;
