@@ -58,6 +58,7 @@
 
 pub mod baseline;
 pub mod bench;
+mod candle;
 pub mod changes;
 mod column;
 pub mod digest;
@@ -85,6 +86,7 @@ pub mod shrink;
 pub mod specs;
 pub mod worker;
 
+pub use candle::Candle;
 pub use column::{Column, Host, Place};
 pub use error::Error;
 pub use journal::{Book, Open};
