@@ -31,6 +31,7 @@ fn generate() -> Result<(), Box<dyn Error + 'static>> {
     let mut watched = vec!["build.rs".into(), "glue".into(), "audit.txt".into()];
     println!("cargo::rerun-if-env-changed={}", CANDLE_CORE.override_variable());
     let source = Source::find(&CANDLE_CORE, &Places::from_env(&CANDLE_CORE)?)?;
+    println!("cargo::rustc-env=CANDLE_CORE_SOURCES={}", source.name(&CANDLE_CORE));
     let derived = derive(&source, &Glue::read(&package.join("glue"))?)?;
     watched.extend(Output::new(package.join("gen")).write(&derived.files)?);
     if let Some(warning) = source.warning(&CANDLE_CORE) {

@@ -193,6 +193,12 @@ pub(crate) struct RunArgs {
     /// against them.
     #[arg(long, value_name = "NAME")]
     pub(crate) against: Option<String>,
+    /// Compute with another candle on every backend: a version on crates.io, the folder of a checkout, or `URL@REV`.
+    ///
+    /// Builds parity's worker over its sources, once, in the cache of kernels; the record says which sources these were. Needs
+    /// cargo and a checkout of parity. `parity diff` of two such runs says what a change of candle changes.
+    #[arg(long, value_name = "CANDLE")]
+    pub(crate) candle: Option<String>,
     /// Leave out the selected cases that the recording has no entry for, instead of failing them as `not-run`.
     ///
     /// The record and its reports say how many.

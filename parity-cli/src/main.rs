@@ -1,18 +1,5 @@
-//! The `parity` command: does this backend compute what the others compute?
-//!
-//! Parses arguments, prints, and picks exit codes; what it asks for is done by `parity-run`.
-
-mod args;
-mod carried;
-mod columns;
-mod commands;
-mod exit;
-mod interrupt;
-mod next;
-mod output;
-mod settings;
-mod size;
+//! The `parity` command: does this backend compute what the others compute? All of it is the library's.
 
 fn main() -> std::process::ExitCode {
-    commands::main(std::env::args_os()).into()
+    parity_cli::main(std::env::args_os())
 }

@@ -193,6 +193,37 @@ impl Source {
         })
     }
 
+    /// The SHA-256 of the files, paths included, in lower-case hex.
+    pub fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for (path, bytes) in &self.files {
+            digest.update(format!("{path}\n{}\n", bytes.len()));
+            digest.update(bytes);
+        }
+        hex(&digest.finalize())
+    }
+
+    /// The version that the crate's manifest has; `None` where that leaves it to a workspace.
+    pub fn version(&self) -> Option<String> {
+        let manifest = std::str::from_utf8(self.files.get("Cargo.toml")?).ok()?;
+        let version = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("version = \""))?;
+        Some(version.split('"').next()?.to_owned())
+    }
+
+    /// Which sources these are, for reports: the release's version, or for others `0.11.1, sources 0123456789ab`.
+    pub fn name(&self, release: &Release) -> String {
+        match &self.origin {
+            Origin::Archive(_) => release.version.to_owned(),
+            Origin::Folder(_) => {
+                let version = self.version();
+                let version = version.as_deref().unwrap_or("of no version");
+                format!("{version}, sources {}", &self.digest()[..12])
+            }
+        }
+    }
+
     /// The contents of one file, by its path inside the crate (`src/lib.rs`).
     ///
     /// # Errors

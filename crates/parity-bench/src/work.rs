@@ -91,7 +91,8 @@ fn flops(case: &Case, output: &[usize]) -> u64 {
         | Op::Nn(_)
         | Op::Layers(_)
         | Op::Random(_)
-        | Op::Grad(_) => 0,
+        | Op::Grad(_)
+        | Op::Own(_) => 0,
     }
 }
 

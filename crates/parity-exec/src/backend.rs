@@ -112,6 +112,27 @@ impl From<Backend> for BackendDevice {
     }
 }
 
+/// Of a name as tables show it: `rocm:gfx942`. The error is a sentence.
+impl std::str::FromStr for BackendDevice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<BackendDevice, String> {
+        let (word, device) = match name.split_once(':') {
+            None => (name, None),
+            Some((word, device)) => (word, Some(device)),
+        };
+        let found = Backend::ALL.into_iter().find(|backend| backend.name() == word);
+        let backend = found.ok_or_else(|| {
+            let known = Backend::ALL.map(Backend::name).join(", ");
+            format!("unknown backend `{word}`: expected one of {known}")
+        })?;
+        match device {
+            None => Ok(backend.into()),
+            Some(device) => BackendDevice::new(backend, device).map_err(|error| error.to_string()),
+        }
+    }
+}
+
 /// A word that names no device of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown device `{word}` of backend {backend}: expected {known}")]
@@ -251,7 +272,7 @@ fn cpu_info() -> BackendInfo {
         backend: Backend::Cpu.name().to_owned(),
         device: format!("host CPU ({})", std::env::consts::ARCH),
         level: "host".to_owned(),
-        driver: format!("candle-core {CANDLE_VERSION}"),
+        driver: format!("candle-core {CANDLE_SOURCES}"),
         target: String::new(),
         host: None,
         selector: None,
@@ -260,6 +281,9 @@ fn cpu_info() -> BackendInfo {
 
 /// The version of candle-core this crate is built against; a test compares it with the manifest.
 pub const CANDLE_VERSION: &str = "0.11.1";
+
+/// The sources of the candle-core in this program: [`CANDLE_VERSION`], unless it was built with others.
+pub const CANDLE_SOURCES: &str = candle_core::rocm::SOURCES;
 
 #[cfg(feature = "cuda")]
 fn open_cuda(ordinal: usize) -> Result<CandleRunner, String> {
@@ -582,6 +606,20 @@ mod tests {
     fn the_candle_version_reports_name_is_the_one_in_the_manifest() {
         let pinned = format!("candle-core = \"={CANDLE_VERSION}\"");
         assert!(include_str!("../../../Cargo.toml").contains(&pinned));
+    }
+
+    #[test]
+    fn a_name_is_a_backend_with_or_without_a_device() {
+        for name in ["cpu", "rocm", "rocm:gfx942", "cuda:1"] {
+            assert_eq!(name.parse::<BackendDevice>().unwrap().name(), name);
+        }
+        let why = |name: &str| name.parse::<BackendDevice>().unwrap_err();
+        assert!(
+            why("tpu").contains("expected one of cpu, cuda, rocm"),
+            "{}",
+            why("tpu")
+        );
+        assert!(why("cpu:0").contains("unknown device"));
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct WorkerCommand {
     pub env: Vec<(String, String)>,
     /// Where the worker runs, if the program only leads there, such as `ssh`: goes into [`BackendInfo::host`].
     pub host: Option<String>,
+    /// The sources of candle-core that the worker was built with, where it was built to have others than this program's.
+    pub candle: Option<String>,
 }
 
 /// Why a worker could not be started.
@@ -212,9 +214,11 @@ impl Child {
         })?;
         // A failed write means a dead worker, and the read below finds out how it died.
         let _ = frame::write(&mut child.stdin, setup);
+        let candle = command.candle.as_deref();
+        let wanted = candle.map_or_else(protocol::build, protocol::build_with);
         let loss = match child.wait(limit, stop) {
-            Wait::Message(FromWorker::Hello { build, .. }) if build != protocol::build() => {
-                let how = format!("it is {build}; this is {}", protocol::build());
+            Wait::Message(FromWorker::Hello { build, .. }) if build != wanted => {
+                let how = format!("it is {build}; this is {wanted}");
                 return Err(StartError::Version {
                     backend: backend(),
                     how,

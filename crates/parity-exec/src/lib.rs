@@ -9,6 +9,7 @@ mod child;
 mod frame;
 mod nvidia;
 mod ops;
+pub mod own;
 mod protocol;
 pub mod source;
 mod stop;
@@ -18,7 +19,7 @@ pub mod timing;
 mod trial;
 mod worker;
 
-pub use backend::{Backend, BackendDevice, CANDLE_VERSION, CandleRunner, UnknownDevice};
+pub use backend::{Backend, BackendDevice, CANDLE_SOURCES, CANDLE_VERSION, CandleRunner, UnknownDevice};
 pub use child::{Execution, StartError, WorkerCommand, probe};
 pub use protocol::{Covered, Loaded, Mutant, PROTOCOL};
 pub use stop::Stop;

@@ -10,6 +10,7 @@ mod indexing;
 mod layers;
 mod matmul;
 mod nn;
+mod own;
 mod pool;
 pub(crate) mod quantized;
 mod random;
@@ -90,6 +91,7 @@ fn row(op: Op) -> Row {
         Op::Random(op) => random::row(op),
         Op::Grad(_) => grad::ROW,
         Op::Quantized(op) => quantized::row(op),
+        Op::Own(_) => own::ROW,
     }
 }
 

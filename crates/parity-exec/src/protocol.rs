@@ -3,17 +3,19 @@
 use parity_model::{CaseId, Outcome, record::BackendInfo};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::CANDLE_VERSION;
+use crate::backend::CANDLE_SOURCES;
 
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
 pub(crate) fn build() -> String {
-    format!(
-        "parity {}, candle-core {CANDLE_VERSION}",
-        env!("CARGO_PKG_VERSION")
-    )
+    build_with(CANDLE_SOURCES)
+}
+
+/// [`build`] of a program with these sources of candle-core.
+pub(crate) fn build_with(candle: &str) -> String {
+    format!("parity {}, candle-core {candle}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Supervisor to worker, first: how to work.
@@ -25,6 +27,8 @@ pub(crate) struct Setup {
     pub(crate) cover: bool,
     /// Instructions that a wave of the software GPU may execute; `None` for as many as ever.
     pub(crate) wave_limit: Option<u64>,
+    /// The ops that the supervisor's program has of its own, each with its declaration: the worker's has them too.
+    pub(crate) own: Vec<(String, String)>,
 }
 
 /// What a case executed of one kernel of the software GPU.

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
+use parity_model::{Case, Outcome, Refusal, op::own::signatures, record::BackendInfo};
 
 use crate::{
     child::{Child, Ending, Execution, StartError, WorkerCommand},
@@ -61,6 +61,7 @@ impl Settings {
             memory_limit: self.memory_limit,
             cover: self.cover,
             wave_limit: self.wave_limit,
+            own: signatures(),
         }
     }
 }

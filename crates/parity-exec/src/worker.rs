@@ -24,6 +24,7 @@ use rustix::process::{
 
 use crate::{
     frame::{self, FrameError},
+    own,
     protocol::{self, Covered, FromWorker, Job, Loaded, Mutant, Setup},
 };
 
@@ -126,6 +127,7 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
 
 /// Readies the process for its work, before a device is opened.
 fn prepare(setup: &Setup) -> Result<(), String> {
+    own::agree(&setup.own)?;
     if setup.cover {
         trial::note();
     }

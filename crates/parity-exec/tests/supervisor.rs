@@ -23,6 +23,7 @@ fn command(mode: &str) -> WorkerCommand {
         args: vec![mode.to_owned()],
         env: vec![],
         host: None,
+        candle: None,
     }
 }
 

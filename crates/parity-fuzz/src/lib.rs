@@ -38,7 +38,7 @@ impl Pool {
                 .iter()
                 .any(|dtype| dtypes.is_empty() || dtypes.contains(dtype))
         };
-        let ops: Vec<Op> = Op::ALL.iter().filter(all).filter(known).copied().collect();
+        let ops: Vec<Op> = Op::all().iter().filter(all).filter(known).copied().collect();
         (!ops.is_empty()).then(|| Pool {
             ops,
             dtypes: dtypes.to_vec(),
@@ -64,8 +64,13 @@ impl Pool {
 
     /// Families come up alike often: the weights of the formats would else be a third of all.
     fn op(&self, draw: &mut Draw) -> Op {
-        let mut families: Vec<_> = self.ops.iter().map(|op| op.family()).collect();
-        families.dedup();
+        let mut families: Vec<Family> = vec![];
+        for op in &self.ops {
+            // Gradients of a program's own ops come after the others.
+            if !families.contains(&op.family()) {
+                families.push(op.family());
+            }
+        }
         let family = *draw.pick(&families);
         let ops: Vec<Op> = self
             .ops

@@ -52,6 +52,8 @@ pub(crate) fn refusals_are_said(op: Op) -> bool {
         Op::Upsample(_) | Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => {
             false
         }
+        // What a program's own op makes of what its declaration leaves out is not known.
+        Op::Own(_) => false,
     }
 }
 
@@ -69,5 +71,7 @@ pub(crate) fn mixes_are_refused(op: Op) -> bool {
         Op::Upsample(_) | Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => {
             false
         }
+        // What a program's own op makes of what its declaration leaves out is not known.
+        Op::Own(_) => false,
     }
 }

@@ -9,6 +9,7 @@ pub mod batch;
 pub mod formats;
 mod forms;
 pub mod grad;
+pub mod own;
 pub mod pattern;
 pub mod shape;
 pub(crate) mod table;
@@ -26,6 +27,7 @@ pub use crate::ops::{
 use formats::BlockFormat;
 pub use forms::Keep;
 pub use grad::{Differentiable, Grad};
+pub use own::Own;
 use table::Row;
 
 /// What an argument is to its op: which dtypes it may have and what fills it.
@@ -64,22 +66,31 @@ pub struct UnknownName {
 }
 
 macro_rules! families {
-    ($($(#[doc = $doc:literal])+ $family:ident $word:literal ($($of:ty),+);)+) => {
+    (
+        $($(#[doc = $doc:literal])+ $family:ident $word:literal ($($of:ty),+);)+
+        beside the table: $(#[doc = $own_doc:literal])+ $own:ident $own_word:literal;
+    ) => {
         /// Ops that share a spec file and a column in the tables.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         pub enum Family {
             $($(#[doc = $doc])+ $family,)+
+            $(#[doc = $own_doc])+
+            $own,
         }
 
         impl Family {
-            /// Every family, in the order tables show them.
+            /// Every family of the table, in the order tables show them. [`Family::Own`] is not of the table.
             pub const ALL: &'static [Family] = &[$(Family::$family),+];
+
+            /// Every family that a name can mean: those of the table, then [`Family::Own`].
+            pub const NAMED: &'static [Family] = &[$(Family::$family,)+ Family::$own];
 
             /// The word ids, specs and filters use.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Family::$family => $word,)+
+                    Family::$own => $own_word,
                 }
             }
         }
@@ -88,6 +99,8 @@ macro_rules! families {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Op {
             $($(#[doc = $doc])+ $family($($of),+),)+
+            $(#[doc = $own_doc])+
+            $own($own),
         }
 
         impl Op {
@@ -95,6 +108,7 @@ macro_rules! families {
             pub const fn family(self) -> Family {
                 match self {
                     $(Op::$family(..) => Family::$family,)+
+                    Op::$own(..) => Family::$own,
                 }
             }
         }
@@ -138,6 +152,9 @@ families! {
     Grad "grad" (Grad);
     /// Weights in ggml's block formats.
     Quantized "quantized" (Quantized);
+    beside the table:
+    /// Ops of the running program: see [`own`].
+    Own "own";
 }
 
 /// How an op is made of its row.
@@ -189,7 +206,7 @@ macro_rules! displayed {
     };
 }
 
-plain! { Unary Binary Cast Where Indexing Matmul Conv Pool Upsample Copies Sort Nn Layers Random Quantized }
+plain! { Unary Binary Cast Where Indexing Matmul Conv Pool Upsample Copies Sort Nn Layers Random Quantized Own }
 displayed! { Grad }
 
 impl Op {
@@ -326,7 +343,7 @@ impl std::str::FromStr for Family {
     type Err = UnknownName;
 
     fn from_str(s: &str) -> Result<Self, UnknownName> {
-        Family::ALL
+        Family::NAMED
             .iter()
             .copied()
             .find(|family| family.name() == s)
@@ -347,8 +364,8 @@ impl std::str::FromStr for Op {
     type Err = UnknownName;
 
     fn from_str(s: &str) -> Result<Self, UnknownName> {
-        let op = Op::ALL.iter().copied().find(|op| op.name() == s);
-        op.ok_or_else(|| UnknownName {
+        let registered = || Op::registered().into_iter().find(|op| op.name() == s);
+        Op::in_table(s).or_else(registered).ok_or_else(|| UnknownName {
             what: "op",
             name: s.to_owned(),
         })

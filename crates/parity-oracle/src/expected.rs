@@ -97,6 +97,7 @@ fn answered(case: &Case, inputs: &[HostTensor], sums: &dyn Sums) -> Expected {
         Op::Random(op) => ops::random::answer(&call, op),
         Op::Grad(op) => ops::grad::answer(&call, op),
         Op::Quantized(op) => ops::quantized::answer(&call, op),
+        Op::Own(op) => ops::own::answer(&call, op),
     };
     let limit = match &case.limit {
         LimitSpec::Derived => derived,

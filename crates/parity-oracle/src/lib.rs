@@ -15,6 +15,7 @@ mod limit;
 mod metrics;
 mod numbers;
 mod ops;
+pub mod own;
 mod places;
 mod program;
 mod quantize;

@@ -13,6 +13,7 @@ pub(crate) mod indexing;
 pub(crate) mod layers;
 pub(crate) mod matmul;
 pub(crate) mod nn;
+pub(crate) mod own;
 pub(crate) mod pool;
 pub(crate) mod quantized;
 pub(crate) mod random;

@@ -71,6 +71,7 @@ impl<'t> Program<'t, '_> {
             Op::Copies(op) => ops::copies::formula(self, op),
             Op::Nn(op) => ops::nn::formula(self, op),
             Op::Layers(op) => ops::layers::formula(self, op),
+            Op::Own(op) => ops::own::formula(self, op),
             Op::Cast(_) | Op::Sort(_) | Op::Random(_) | Op::Grad(_) | Op::Quantized(_) => {
                 panic!("`{op}` has no derivative and is no layer")
             }

@@ -68,7 +68,10 @@ pub fn families(run: &RunRecord) -> Vec<&str> {
     let families = distinct(run.cases.iter().map(|case| case.family.as_str()));
     by_table(
         families,
-        &Family::ALL.iter().map(|family| family.name()).collect::<Vec<_>>(),
+        &Family::NAMED
+            .iter()
+            .map(|family| family.name())
+            .collect::<Vec<_>>(),
     )
 }
 
@@ -84,7 +87,7 @@ pub(crate) fn grid<'a>(run: &'a RunRecord, family: &str, column: usize) -> Grid<
         };
         (op, dtypes.iter().map(cell).collect())
     };
-    let table: Vec<_> = Op::ALL.iter().map(|op| op.name()).collect();
+    let table: Vec<_> = Op::all().iter().map(|op| op.name()).collect();
     let ops = by_table(distinct(cases.iter().map(|case| case.op.as_str())), &table);
     let rows = ops.into_iter().map(row).collect();
     Grid { dtypes, rows }

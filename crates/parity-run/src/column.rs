@@ -115,7 +115,12 @@ impl Column {
     pub fn command(&self, settings: &Settings) -> Result<WorkerCommand, Error> {
         let name = self.name();
         let (program, args) = match &self.place {
-            Place::Here => return worker::command(&self.device, settings.jobs, settings.worker.as_deref()),
+            Place::Here => return worker::here(&self.device, settings),
+            Place::Ssh(_) | Place::Exec(_) if settings.candle.is_some() => {
+                return Err(Error::Settings(format!(
+                    "backend {name} runs elsewhere, and --candle is for workers on this host: leave one of the two out"
+                )));
+            }
             Place::Ssh(host) => ("ssh", host.args(name)),
             Place::Exec(command) => ("sh", vec!["-c".to_owned(), command.clone()]),
         };
@@ -125,6 +130,7 @@ impl Column {
             args,
             env: worker::variables(&self.device),
             host: self.place.text(),
+            candle: None,
         })
     }
 }

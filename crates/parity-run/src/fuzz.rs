@@ -59,7 +59,7 @@ impl Settings {
     /// No op means anything for any of the dtypes.
     fn pool(&self) -> Result<Pool, Error> {
         let of_family = |op: &Op| self.ops.iter().any(|ops| ops.have(*op));
-        let ops: Vec<Op> = Op::ALL.iter().filter(|op| of_family(op)).copied().collect();
+        let ops: Vec<Op> = Op::all().iter().filter(|op| of_family(op)).copied().collect();
         Pool::new(&ops, &self.dtypes).ok_or_else(|| {
             let words: Vec<_> = self.ops.iter().map(ToString::to_string).collect();
             let dtypes: Vec<_> = self.dtypes.iter().map(ToString::to_string).collect();

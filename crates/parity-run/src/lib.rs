@@ -39,6 +39,10 @@
 //! `examples/in_your_tests.rs` of this crate does, or it names a program that can in [`Settings::worker`]: the `parity`
 //! command, or a binary of its own with `serve_if_asked` in it (`env!("CARGO_BIN_EXE_NAME")`).
 //!
+//! # Ops of one's own
+//!
+//! [`own`] adds ops to the table, so that a program which runs plans tests what its crate computes: see `docs/own-ops.md`.
+//!
 //! # Stored runs
 //!
 //! [`records::read`] reads a record or a journal. [`changes`] compares two of them, [`gate`] says whether one is good
@@ -54,6 +58,7 @@
 
 pub mod baseline;
 pub mod bench;
+mod candle;
 pub mod changes;
 mod column;
 pub mod digest;
@@ -69,6 +74,7 @@ mod judge;
 pub mod merge;
 pub mod mutants;
 pub mod names;
+pub mod own;
 pub mod provenance;
 pub mod records;
 mod run;
@@ -80,6 +86,7 @@ pub mod shrink;
 pub mod specs;
 pub mod worker;
 
+pub use candle::Candle;
 pub use column::{Column, Host, Place};
 pub use error::Error;
 pub use journal::{Book, Open};

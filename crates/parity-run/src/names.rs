@@ -11,10 +11,10 @@ use crate::{error::Error, selection::Ops};
 /// # Errors
 /// There is neither.
 pub fn ops(word: &str) -> Result<Ops, Error> {
-    let families = Family::ALL
+    let families = Family::NAMED
         .iter()
         .map(|family| (family.name(), Ops::Family(*family)));
-    let ops = Op::ALL.iter().map(|op| (op.name(), Ops::One(*op)));
+    let ops = Op::all().into_iter().map(|op| (op.name(), Ops::One(op)));
     look_up("op or family", word, families.chain(ops))
 }
 

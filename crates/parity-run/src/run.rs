@@ -242,7 +242,10 @@ impl Plan {
             run: RunRecord {
                 version: RECORD_VERSION,
                 parity_version: provenance::VERSION.to_owned(),
-                candle_version: CANDLE_VERSION.to_owned(),
+                candle_version: match &settings.candle {
+                    None => CANDLE_VERSION.to_owned(),
+                    Some(candle) => candle.to_string(),
+                },
                 commit: provenance::commit(),
                 started: provenance::now(),
                 seconds: 0.0,

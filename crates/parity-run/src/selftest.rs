@@ -57,6 +57,6 @@ impl Trial {
     /// The ops that the cases are of, in table order.
     pub fn ops(&self) -> impl Iterator<Item = Op> {
         let has = |op: &Op| self.pairs.iter().any(|pair| pair.op == *op);
-        Op::ALL.iter().copied().filter(has)
+        Op::all().into_iter().filter(has)
     }
 }

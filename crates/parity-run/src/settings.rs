@@ -5,7 +5,7 @@ use std::{num::NonZero, path::PathBuf, thread, time::Duration};
 use parity_exec::Backend;
 use parity_model::record::RECORDED;
 
-use crate::{Column, Place, Selection, golden::plain_name};
+use crate::{Candle, Column, Place, Selection, golden::plain_name};
 
 /// Everything a run needs to know. The default is what `parity run` does without options: every case of the tier `ci`, on
 /// the reference and on [`Backend::DEFAULT`].
@@ -38,6 +38,8 @@ pub struct Settings {
     /// The program that serves as worker on this host; `None` for the running one, which has to call
     /// [`serve_if_asked`](crate::serve_if_asked) before anything else.
     pub worker: Option<PathBuf>,
+    /// The candle that every worker has in the place of this program's, built before.
+    pub candle: Option<Candle>,
 }
 
 impl Default for Settings {
@@ -60,6 +62,7 @@ impl Default for Settings {
             against: None,
             recorded_only: false,
             worker: None,
+            candle: None,
         }
     }
 }
@@ -74,6 +77,9 @@ impl Settings {
             self.no_fallback.then(|| "--no-fallback".to_owned()),
             self.deterministic.then(|| "--deterministic".to_owned()),
             spec_dir.map(|dir| format!("--spec-dir {}", quoted(&dir.to_string_lossy()))),
+            self.candle
+                .as_ref()
+                .map(|candle| format!("--candle {}", quoted(candle.given()))),
             self.against
                 .as_deref()
                 .map(|word| format!("--against {}", quoted(&format!("{RECORDED}{}", plain_name(word))))),

@@ -9,7 +9,11 @@ use std::{
 
 use parity_exec::{BackendDevice, WorkerCommand, serve};
 
-use crate::{error::Error, names, settings::cores};
+use crate::{
+    error::Error,
+    names,
+    settings::{Settings, cores},
+};
 
 /// The arguments that ask a program to serve as a worker, before the backend's name.
 const ASKED: [&str; 2] = ["worker", "--backend"];
@@ -57,6 +61,20 @@ pub(crate) fn variables(device: &BackendDevice) -> Vec<(String, String)> {
     device.env().iter().map(owned).collect()
 }
 
+/// How the worker of a device is started here for a run: of another candle, where the settings name one.
+///
+/// # Errors
+/// As [`command`].
+pub(crate) fn here(device: &BackendDevice, settings: &Settings) -> Result<WorkerCommand, Error> {
+    let Some(candle) = &settings.candle else {
+        return command(device, settings.jobs, settings.worker.as_deref());
+    };
+    Ok(WorkerCommand {
+        candle: Some(candle.sources().to_owned()),
+        ..command(device, settings.jobs, Some(candle.program()))?
+    })
+}
+
 /// How the worker of a device is started here; `program` is the running one where it is `None`.
 ///
 /// # Errors
@@ -75,5 +93,6 @@ pub fn command(device: &BackendDevice, jobs: usize, program: Option<&Path>) -> R
         args: [ASKED[0], ASKED[1], device.name()].map(str::to_owned).to_vec(),
         env,
         host: None,
+        candle: None,
     })
 }

@@ -181,7 +181,7 @@ pub(crate) fn reached(op: Op) -> Option<&'static str> {
             | Nn::RopeI
             | Nn::RopeThd,
         ) => op.name(),
-        Op::Nn(_) | Op::Layers(_) | Op::Random(_) | Op::Grad(_) => return None,
+        Op::Nn(_) | Op::Layers(_) | Op::Random(_) | Op::Grad(_) | Op::Own(_) => return None,
         Op::Quantized(Quantized::Dequantize(_)) => "dequantize",
         Op::Quantized(Quantized::DequantizeF16(_)) => "dequantize_f16",
         Op::Quantized(Quantized::Qmatmul(_)) => "fwd",

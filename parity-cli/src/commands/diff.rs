@@ -116,6 +116,10 @@ fn write_runs(page: &mut String, before: &Stored, after: &Stored) -> std::fmt::R
             "{path}: parity {version} ({commit}), {started}, {planned} cases{left_out}"
         )?;
     }
+    let [old, new] = [before, after].map(|stored| &stored.run.candle_version);
+    if old != new {
+        writeln!(page, "the candle is another: candle-core {old}; now {new}")?;
+    }
     if before.run.specs != after.run.specs {
         writeln!(page, "the specs or the findings have changed in between")?;
     }

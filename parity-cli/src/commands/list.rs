@@ -42,8 +42,9 @@ fn ops(selection: &Selection) -> Result<String, Failure> {
         false => Some(selection.cases()?.iter().map(|case| case.op).collect()),
     };
     let mut page = String::new();
-    for &family in Family::ALL {
-        let members = Op::ALL.iter().filter(|op| op.family() == family);
+    let all = Op::all();
+    for &family in Family::NAMED {
+        let members = all.iter().filter(|op| op.family() == family);
         for op in members.filter(|op| selected.as_ref().is_none_or(|selected| selected.contains(op))) {
             let params = match op.params() {
                 [] => String::new(),

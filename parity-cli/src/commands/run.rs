@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel_coverage::Collector;
 use parity_exec::Execution;
 use parity_model::record::RunRecord;
-use parity_run::{Book, Event, Finished, Part, Plan, Session, Stop, Times, failing, records};
+use parity_run::{Book, Candle, Event, Finished, Part, Plan, Session, Stop, Times, failing, records};
 
 use crate::{
     args::RunArgs,
@@ -22,6 +22,8 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Failure> {
     let mut settings = settings(args.how, selection(args.select)?, args.jobs)?;
     (settings.against, settings.recorded_only) = (args.against, args.recorded_only);
     settings.cover = args.coverage.is_some();
+    let build = |given: &String| Candle::build(given, complain);
+    settings.candle = args.candle.as_ref().map(build).transpose()?;
     let again = args.journal.as_ref().or(args.resume.as_ref()).map(|journal| {
         let mut line = format!("parity run{}", options(&settings));
         args.shard.iter().for_each(|part| put(&mut line, "shard", part));

@@ -25,6 +25,10 @@ pub use moe::{moe_gemm, moe_gemm_gguf};
 pub use storage::RocmStorage;
 pub use watch::{Watched, take_watched, watch_ops};
 
+/// The sources that this crate was derived from: the release's version, or for others `0.11.1, sources 0123456789ab`, the
+/// beginning of the SHA-256 of their files.
+pub const SOURCES: &str = env!("CANDLE_CORE_SOURCES");
+
 /// Whether [`crate::Device::rocm_if_available`] gives a ROCm device: an AMD GPU is there, or `ROCM_DRIVER=soft` asks for
 /// the software one. A program that can do without a GPU is better off on the CPU than on an unwished emulator.
 pub(crate) fn is_available() -> bool {

@@ -22,6 +22,12 @@ fn parse_op(text: &str) -> Result<(Op, Vec<f64>), String> {
     Ok((name.parse::<Op>().map_err(|e| e.to_string())?, params))
 }
 
+/// The name in an id of an op of a program's own that this process does not know.
+fn own_name<'t>(family: &str, op: &'t str) -> Option<&'t str> {
+    let name = op.split('(').next().unwrap_or(op);
+    (family == Family::Own.name() && name.parse::<Op>().is_err()).then_some(name)
+}
+
 /// `[2,3],[2,3]`.
 fn parse_shapes(text: &str) -> Result<Vec<Vec<usize>>, String> {
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
@@ -63,7 +69,12 @@ fn parse_case(text: &str) -> Result<Case, String> {
     let (family, op) = op
         .split_once('/')
         .ok_or("the family is missing, as in unary/exp")?;
-    let (op, params) = parse_op(op)?;
+    let (op, params) = parse_op(op).map_err(|why| match own_name(family, op) {
+        Some(name) => format!(
+            "this program has registered no op `{name}` of its own; the program that has, plans the run and serves as its worker"
+        ),
+        None => why,
+    })?;
     if family.parse::<Family>() != Ok(op.family()) {
         return Err(format!(
             "`{op}` is of the family `{}`, not `{family}`",

@@ -3,7 +3,7 @@
 
 use super::{
     Binary, Cast, Conv, Copies, Differentiable, Form, Grad, GradOnly, Indexing, Layers, Matmul, Nn, Op, Pool,
-    Quantized, Random, Reduce, Sort, Unary, Upsample, Where,
+    Quantized, Random, Reduce, Sort, Unary, Upsample, Where, own,
 };
 
 /// What a reduction is over, and what it keeps of that.
@@ -129,12 +129,32 @@ const fn all<const N: usize>() -> List<Op, N> {
 }
 
 impl Op {
-    /// Every op, by family: its rows in their order, a reduction's forms one after the other.
+    /// Every op of the table, by family: its rows in their order, a reduction's forms one after the other.
     pub const ALL: &'static [Op] = &all::<{ all::<0>().len }>().items;
+
+    /// Every op that there is now: those of the table, then those of the running program, then the gradients of those.
+    pub fn all() -> Vec<Op> {
+        [Op::ALL, &Op::registered()].concat()
+    }
+
+    /// The ops of the running program, then their gradients.
+    pub(super) fn registered() -> Vec<Op> {
+        let gradients = own::gradients().into_iter().map(Op::Grad);
+        own::ops().into_iter().chain(gradients).collect()
+    }
+
+    /// The op of the table that has this name.
+    pub(super) fn in_table(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.name() == name)
+    }
 
     /// The gradient of the op, where the table has it.
     pub fn gradient(self) -> Option<Grad> {
-        let of_this = |function: &&Differentiable| **function == Differentiable::Op(self);
-        DIFFERENTIABLE.iter().find(of_this).map(Grad::listed)
+        let of_this = |function: Differentiable| function == Differentiable::Op(self);
+        if let Op::Own(_) = self {
+            return own::gradients().into_iter().find(|grad| of_this(grad.of()));
+        }
+        let listed = DIFFERENTIABLE.iter().find(|function| of_this(**function));
+        listed.map(Grad::listed)
     }
 }

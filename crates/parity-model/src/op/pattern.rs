@@ -87,6 +87,60 @@ impl Pattern {
     }
 }
 
+/// Whether a text is a pattern of the shapes of `count` arguments, with the bound of ids where there are such.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check(pattern: &'static str, count: usize, ids: bool) -> Result<(), String> {
+    let wrong = |why: String| {
+        Err(format!(
+            "the pattern `{pattern}` of its shapes {why}, as in `[.., n] [n] -> [.., n]`"
+        ))
+    };
+    let Some((args, output)) = pattern.split_once(" -> ") else {
+        return wrong("lacks ` -> ` before the shape of the output".to_owned());
+    };
+    let (output, bound) = match output.split_once(", ids < ") {
+        Some((output, bound)) => (output, Some(bound)),
+        None => (output, None),
+    };
+    let shapes: Vec<&str> = args.split_inclusive(']').collect();
+    if shapes.len() != count {
+        return wrong(format!("has {} shapes for {count} arguments", shapes.len()));
+    }
+    for shape in shapes.iter().chain([&output]) {
+        let inner = shape
+            .trim()
+            .strip_prefix('[')
+            .and_then(|shape| shape.strip_suffix(']'));
+        let one = |dim: &str| {
+            let name = dim.strip_suffix('+').unwrap_or(dim);
+            name == ".." || !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        let dims = |inner: &str| inner.is_empty() || inner.split(", ").all(one);
+        let rests = shape.matches("..").count();
+        if !inner.is_some_and(dims) || rests > 1 {
+            return wrong(format!("has `{}`, which is no shape", shape.trim()));
+        }
+    }
+    let names = Pattern(pattern).names();
+    let known = |name: &str| name.is_empty() || names.iter().any(|known| known.name == name);
+    let new = |dim: &str| match dim {
+        ".." => Pattern(pattern).rest().is_none(),
+        _ => !known(factor(dim).1),
+    };
+    match (dims(output).find(|dim| new(dim)), bound) {
+        (Some(dim), _) => wrong(format!("has `{dim}` in the output, which no argument has")),
+        (None, Some(bound)) if bound.is_empty() || !known(bound) => {
+            wrong(format!("has ids below `{bound}`, which no argument has"))
+        }
+        (None, None) if ids => {
+            wrong("does not say below what the ids are: it ends in `, ids < n`".to_owned())
+        }
+        (None, _) => Ok(()),
+    }
+}
+
 /// What the pattern makes of the shapes; `None` where they do not fit.
 pub(super) fn fit(pattern: &str, shapes: &[&[usize]]) -> Option<Shapes> {
     let (args, output) = pattern.split_once(" -> ")?;

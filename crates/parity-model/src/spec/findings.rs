@@ -164,7 +164,7 @@ fn verdict(value: &Value<'_, '_>) -> Option<Verdict> {
 fn predicate(table: &Table<'_, '_>, names_ops: bool) -> Option<Predicate> {
     let ops = list(table, "op", op);
     let families = list(table, "family", |value| {
-        value.word("op family", Family::ALL, Family::name)
+        value.word("op family", Family::NAMED, Family::name)
     });
     if names_ops && table.get("family").is_none() {
         table.require(
@@ -234,10 +234,10 @@ fn op(value: &Value<'_, '_>) -> Option<String> {
         ops: vec![name.clone()],
         ..Predicate::default()
     };
-    if !Op::ALL.iter().any(|op| one.names_op(*op)) {
+    if !Op::all().iter().any(|op| one.names_op(*op)) {
         value.error(
             format!("unknown op `{name}`"),
-            suggest(&name, Op::ALL.iter().map(|op| op.name())),
+            suggest(&name, Op::all().iter().map(|op| op.name())),
         );
         return None;
     }
@@ -292,7 +292,7 @@ fn arguments<'r, 'i, T>(
     value: &Value<'r, 'i>,
     read: impl Fn(&Value<'r, 'i>) -> Option<Vec<T>>,
 ) -> Option<ByArgument<T>> {
-    let most = Op::ALL.iter().map(|op| op.arity()).max().unwrap_or(0);
+    let most = Op::all().iter().map(|op| op.arity()).max().unwrap_or(0);
     let mut all = Some(BTreeMap::new());
     for (span, list) in value.entries()? {
         let argument = list
@@ -372,7 +372,8 @@ fn params(table: &Table<'_, '_>) -> Option<BTreeMap<String, Vec<Vec<f64>>>> {
 
 /// Complains of a parameter that no op of the predicate has.
 fn params_exist(table: &Table<'_, '_>, found: &Predicate) -> Option<()> {
-    let ops = Op::ALL.iter().filter(|op| found.names_op(**op));
+    let all = Op::all();
+    let ops = all.iter().filter(|op| found.names_op(**op));
     let known: Vec<&str> = ops
         .flat_map(|op| op.params())
         .map(|name| name.trim_end_matches(".."))

@@ -120,7 +120,7 @@ fn sweeps<'r, 'i>(root: &Table<'r, 'i>) -> Sweeps<'r, 'i> {
 
 fn file(root: &Table<'_, '_>, sweeps: &Sweeps<'_, '_>) -> SpecFile {
     let family = root.require("family", r#"family = "unary""#);
-    let family = family.and_then(|family| family.word("op family", Family::ALL, Family::name));
+    let family = family.and_then(|family| family.word("op family", Family::NAMED, Family::name));
     let defaults = root
         .get("defaults")
         .and_then(|defaults| defaults.table(&DEFAULT_KEYS));

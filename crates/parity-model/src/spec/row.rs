@@ -127,7 +127,7 @@ fn read_ops(table: &Table<'_, '_>, value: &Value<'_, '_>, family: Family) -> Opt
         value.list(|op| read_op(op, family))?
     } else {
         let of_family = |op: &&Op| op.family() == family;
-        Op::ALL.iter().filter(of_family).copied().collect()
+        Op::all().iter().filter(of_family).copied().collect()
     };
     let Some(except) = table.get("except") else {
         return Some(ops);
@@ -160,7 +160,16 @@ fn list_of<'r, 'i, T>(
 
 /// An op of the family, or the gradient of one.
 fn read_op(value: &Value<'_, '_>, family: Family) -> Option<Op> {
-    let op = value.word("op", Op::ALL, Op::name)?;
+    let all = Op::all();
+    let name = value.string()?;
+    if family == Family::Own && all.iter().all(|op| op.name() != name) {
+        value.error(
+            format!("this program has registered no op `{name}` of its own"),
+            "specs of the family `own` are for the program that registers their ops: see `parity_run::own`",
+        );
+        return None;
+    }
+    let op = value.word("op", &all, Op::name)?;
     let differentiated = if let Op::Grad(grad) = op
         && let Differentiable::Op(of) = grad.of()
     {

@@ -72,7 +72,7 @@ fn predicate() -> Value {
     let numbers = json!({"type": "array", "items": {"anyOf": [number, {"type": "array", "items": number}]}});
     json!({
         "op": some("Names of ops; one that ends in `*` stands for all that begin so.", &json!({"type": "string"})),
-        "family": some("Families, any op of which is meant.", &word("", Family::ALL, |family| family.name())),
+        "family": some("Families, any op of which is meant.", &word("", Family::NAMED, |family| family.name())),
         "dtype": by_argument("Dtypes of the data, or of single arguments.", &dtypes),
         "index_dtype": some("Dtypes of the ids or the condition.", &dtypes),
         "params": json!({"type": "object", "additionalProperties": numbers, "description": "Values of parameters, by name."}),

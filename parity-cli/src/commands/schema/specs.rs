@@ -15,7 +15,7 @@ pub(super) fn schema() -> Value {
         "anyOf": [{"$ref": "#/$defs/spec"}, {"$ref": "#/$defs/sweeps"}],
         "$defs": {
             "spec": object("An op spec.", &["family", "group"], &json!({
-                "family": word("The family of every op in the file.", Family::ALL, |family| family.name()),
+                "family": word("The family of every op in the file.", Family::NAMED, |family| family.name()),
                 "defaults": object("What every row of the file has that says nothing else.", &[], &keys(&[&DEFAULT_KEYS])),
                 "group": some("Groups of cases.", &json!({"$ref": "#/$defs/group"})),
                 "sweep": {"$ref": "#/$defs/sweep"},
@@ -72,7 +72,7 @@ fn every_key() -> Value {
     let (asked, refused): (Vec<Check>, Vec<Check>) = Check::ALL
         .into_iter()
         .partition(|check| check.refusal().is_none());
-    let op = word("", Op::ALL, |op| op.name());
+    let op = word("", &Op::all(), |op| op.name());
     let set = one_or_some("", &json!({"type": "string", "pattern": values()}));
     let number = json!({"type": "number"});
     let numbers = json!({"type": "array", "items": number});

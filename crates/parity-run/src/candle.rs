@@ -1,0 +1,502 @@
+//! Another candle under the same cases: the worker alone, compiled over the sources of a release, a folder or a git revision.
+//!
+//! The overlay derives a candle-core from any sources that look like candle's (`CANDLE_CORE_UPSTREAM`). So a worker of another
+//! candle is `parity-worker`, built in a checkout of parity with a copy of `crates/candle-core` in the place of its own. All of it
+//! lies in a folder of the cache, one a set of sources: a copy of these, the derived crate, the log and the program. Compiled crates
+//! that no candle is in are shared by all. candle-nn stays the one that parity has.
+
+use std::{
+    collections::BTreeMap,
+    env, fmt,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+
+/// Lines of the compiler's that an error repeats.
+const SAID: usize = 20;
+
+/// A worker of another candle, ready to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candle {
+    given: String,
+    sources: String,
+    program: PathBuf,
+}
+
+/// Which candle, for records: `0.11.1, sources 0123456789ab, of /home/me/candle`.
+impl fmt::Display for Candle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, of {}", self.sources, self.given)
+    }
+}
+
+/// What a word for a candle means.
+#[derive(Debug, PartialEq, Eq)]
+enum Given<'w> {
+    Version(&'w str),
+    Git { url: &'w str, rev: &'w str },
+    Folder(&'w Path),
+}
+
+impl<'w> Given<'w> {
+    fn of(word: &'w str) -> Given<'w> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".+-".contains(c);
+        let numbers = word.split(['-', '+']).next().unwrap_or_default().split('.');
+        let number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
+        if word.chars().all(plain) && numbers.clone().count() == 3 && numbers.clone().all(number) {
+            return Given::Version(word);
+        }
+        let name = word
+            .find("://")
+            .map(|at| at + 3)
+            .or(word.starts_with("git@").then_some(4));
+        match name {
+            None => Given::Folder(Path::new(word)),
+            Some(from) => match word[from..].rfind('@').map(|at| from + at) {
+                Some(at) => Given::Git {
+                    url: &word[..at],
+                    rev: &word[at + 1..],
+                },
+                None => Given::Git {
+                    url: word,
+                    rev: "HEAD",
+                },
+            },
+        }
+    }
+}
+
+impl Candle {
+    /// Builds the worker of another candle, or finds it built. `given` is a version on crates.io such as `0.11.0`, a folder that holds
+    /// a checkout of candle or its candle-core, or `URL@REV` of a git repository. `tell` gets a line before a long step.
+    ///
+    /// # Errors
+    /// Sources that are not there, no checkout of parity to build in, no cache, and what the compiler says.
+    pub fn build(given: &str, mut tell: impl FnMut(&str)) -> Result<Candle, Error> {
+        let parity = checkout()?;
+        let cache = cache()?;
+        let files = match Given::of(given) {
+            Given::Folder(folder) => sources_in(folder)?,
+            Given::Version(version) => released(&cache, version, &mut tell)?,
+            Given::Git { url, rev } => sources_in(&fetched(&cache, url, rev, &mut tell)?)?,
+        };
+        let key = digest(&files);
+        let home = cache.join(&key);
+        fs::create_dir_all(&home).map_err(Error::write(&home))?;
+        // Two runs of one candle at once: the second waits, and finds the work done.
+        let lock = home.join("lock");
+        let turn = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+        let _turn = turn.map_err(Error::write(&lock))?;
+        let upstream = home.join("upstream");
+        for (path, bytes) in &files {
+            put(&upstream.join(path), bytes)?;
+        }
+        derive_at(&home.join("candle-core"), &parity)?;
+        let sources = format!("{}, sources {key}", version(&files));
+        let program = compiled(&parity, &cache, &home, &sources, &mut tell)?;
+        Ok(Candle {
+            given: given.to_owned(),
+            sources,
+            program,
+        })
+    }
+
+    /// The word that it was asked for by.
+    pub fn given(&self) -> &str {
+        &self.given
+    }
+
+    /// The version, and the beginning of the digest of its sources: `0.11.1, sources 0123456789ab`.
+    pub fn sources(&self) -> &str {
+        &self.sources
+    }
+
+    /// The program that serves as worker.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+}
+
+/// What the overlay reads of a candle-core, by path: `Cargo.toml` and all below `src`.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// The beginning of the SHA-256 of the files. The overlay computes it too (`Source::digest`), and the worker that it is in says so: a
+/// worker of other sources is refused.
+fn digest(files: &Files) -> String {
+    let mut digest = Sha256::new();
+    for (path, bytes) in files {
+        digest.update(format!("{path}\n{}\n", bytes.len()));
+        digest.update(bytes);
+    }
+    hex(&digest.finalize())
+}
+
+/// Twelve digits of a digest.
+fn hex(digest: &[u8]) -> String {
+    digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The version that the manifest has.
+fn version(files: &Files) -> String {
+    let manifest = files.get("Cargo.toml").map(Vec::as_slice).unwrap_or_default();
+    let manifest = String::from_utf8_lossy(manifest);
+    let found = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("version = \""));
+    let version = found.and_then(|rest| rest.split('"').next());
+    version.unwrap_or("of no version").to_owned()
+}
+
+/// The checkout of parity that the program is in, or the working directory.
+fn checkout() -> Result<PathBuf, Error> {
+    let starts = [env::current_exe().ok(), env::current_dir().ok()];
+    let above: Vec<&Path> = starts
+        .iter()
+        .flatten()
+        .flat_map(|start| start.ancestors())
+        .collect();
+    let found = above
+        .into_iter()
+        .find(|dir| dir.join("crates/candle-core/audit.txt").is_file());
+    found.map(Path::to_owned).ok_or_else(|| {
+        Error::Missing(
+            "--candle compiles parity's worker over another candle, and this program carries no sources: run it in a checkout of parity"
+                .to_owned(),
+        )
+    })
+}
+
+fn cache() -> Result<PathBuf, Error> {
+    let kernels = rocm_env::KERNEL_CACHE.get().map_err(Error::settings)?;
+    let Some(dir) = &kernels.0 else {
+        let words =
+            "there is no folder to keep other candles in: set ROCM_KERNEL_CACHE or XDG_CACHE_HOME to one";
+        return Err(Error::settings(words));
+    };
+    let dir = dir.join("candles");
+    fs::create_dir_all(&dir).map_err(Error::write(&dir))?;
+    dir.canonicalize().map_err(Error::read(&dir))
+}
+
+/// The sources in a folder: those of candle-core, or those of a checkout of candle.
+fn sources_in(folder: &Path) -> Result<Files, Error> {
+    let dirs = [folder.join("candle-core"), folder.to_owned()];
+    let named = |dir: &&PathBuf| {
+        let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+        manifest
+            .lines()
+            .any(|line| line.replace(' ', "") == "name=\"candle-core\"")
+    };
+    let Some(dir) = dirs.iter().find(named) else {
+        return Err(Error::Missing(format!(
+            "{} holds no candle-core: expected a checkout of candle, its folder candle-core, a version such as 0.11.1, or URL@REV",
+            folder.display()
+        )));
+    };
+    let mut files = Files::new();
+    let (mut waiting, mut found) = (vec![dir.join("src")], vec![dir.join("Cargo.toml")]);
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(&next).map_err(Error::read(&next))? {
+            let path = entry.map_err(Error::read(&next))?.path();
+            if path.is_dir() {
+                waiting.push(path)
+            } else {
+                found.push(path)
+            }
+        }
+    }
+    for path in found {
+        let inside = path
+            .strip_prefix(dir)
+            .map_err(|error| Error::Internal(error.to_string()))?;
+        let bytes = fs::read(&path).map_err(Error::read(&path))?;
+        files.insert(inside.to_string_lossy().into_owned(), bytes);
+    }
+    if let Some(manifest) = versioned(&files, dir) {
+        files.insert("Cargo.toml".to_owned(), manifest.into_bytes());
+    }
+    Ok(files)
+}
+
+/// The manifest with the version of its workspace, where it leaves it to that.
+fn versioned(files: &Files, dir: &Path) -> Option<String> {
+    const INHERITED: &str = "version.workspace = true";
+    let manifest = std::str::from_utf8(files.get("Cargo.toml")?).ok()?;
+    let own = manifest.lines().find(|line| line.trim() == INHERITED)?;
+    let workspace = fs::read_to_string(dir.parent()?.join("Cargo.toml")).ok()?;
+    let (_, package) = workspace.split_once("[workspace.package]")?;
+    let version = package.lines().find(|line| line.starts_with("version = "))?;
+    Some(manifest.replacen(own, version, 1))
+}
+
+/// The sources of a release, as cargo has them or fetches them.
+fn released(cache: &Path, version: &str, tell: &mut impl FnMut(&str)) -> Result<Files, Error> {
+    let name = format!("candle-core-{version}");
+    let dir = cache.join("releases");
+    if !dir.join(&name).join("Cargo.toml").is_file() {
+        let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| env::home_dir().map(|home| home.join(".cargo")));
+        let home = home.ok_or_else(|| Error::settings("cannot find cargo's home folder: set CARGO_HOME"))?;
+        tell(&format!("fetching {name}"));
+        let mut cargo = Command::new("cargo");
+        // Outside of every workspace, whose graph cargo would resolve.
+        cargo
+            .args(["info", "--quiet", "--registry", "crates-io"])
+            .arg(format!("candle-core@{version}"));
+        let said = output(cargo.current_dir(cache))?;
+        let registries = home.join("registry").join("cache");
+        let entries = fs::read_dir(&registries).map_err(Error::read(&registries))?;
+        let mut archives = entries.filter_map(|entry| Some(entry.ok()?.path().join(format!("{name}.crate"))));
+        let Some(archive) = archives.find(|archive| archive.is_file()) else {
+            return Err(Error::Missing(format!(
+                "cargo brought no {name} from crates.io: {}",
+                said.trim()
+            )));
+        };
+        let bytes = fs::read(&archive).map_err(Error::read(&archive))?;
+        let beside = dir.join(format!("{name}.{}", std::process::id()));
+        let unpacked = tar::Archive::new(flate2::read::GzDecoder::new(&bytes[..])).unpack(&beside);
+        unpacked.map_err(Error::write(&beside))?;
+        // Another run may have been here first: its files are the same.
+        let _ = fs::rename(beside.join(&name), dir.join(&name));
+        let _ = fs::remove_dir_all(&beside);
+    }
+    sources_in(&dir.join(&name))
+}
+
+/// What a program says on stderr, where it ends well.
+fn output(command: &mut Command) -> Result<String, Error> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.stdin(Stdio::null()).output();
+    let done = done.map_err(|error| Error::Missing(format!("{name} did not start: {error}")))?;
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    match done.status.success() {
+        true => Ok(said),
+        false => Err(Error::Missing(format!("{name}: {}", said.trim()))),
+    }
+}
+
+/// A revision of a git repository, in a folder of the cache.
+fn fetched(cache: &Path, url: &str, rev: &str, tell: &mut impl FnMut(&str)) -> Result<PathBuf, Error> {
+    if rev.is_empty() || rev.starts_with('-') {
+        return Err(Error::Settings(format!(
+            "`{rev}` is no revision of {url}: expected URL@REV"
+        )));
+    }
+    let key = hex(&Sha256::digest(url));
+    let dir = cache.join("git").join(key);
+    fs::create_dir_all(&dir).map_err(Error::write(&dir))?;
+    tell(&format!("fetching {rev} of {url}"));
+    let steps: [&[&str]; 3] = [
+        &["init", "-q"],
+        &["fetch", "-q", "--depth", "1", "--", url, rev],
+        &["checkout", "-q", "--force", "--detach", "FETCH_HEAD"],
+    ];
+    for step in steps {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&dir).args(step).env("GIT_TERMINAL_PROMPT", "0");
+        output(&mut git).map_err(|error| Error::Missing(format!("cannot fetch {rev} of {url}: {error}")))?;
+    }
+    Ok(dir)
+}
+
+/// Writes a file, unless it is there as it is to be: cargo compiles what is newer.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir).map_err(Error::write(dir))?;
+    }
+    fs::write(path, bytes).map_err(Error::write(path))
+}
+
+/// A copy of the crate that the overlay derives, with its ways to the checkout.
+fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
+    let own = parity.join("crates/candle-core");
+    let mut waiting = vec![own.join("glue")];
+    let mut files = vec![own.join("build.rs"), own.join("audit.txt")];
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(&dir).map_err(Error::read(&dir))? {
+            let path = entry.map_err(Error::read(&dir))?.path();
+            if path.is_dir() {
+                waiting.push(path)
+            } else {
+                files.push(path)
+            }
+        }
+    }
+    for path in files {
+        let inside = path
+            .strip_prefix(&own)
+            .map_err(|error| Error::Internal(error.to_string()))?;
+        put(&home.join(inside), &fs::read(&path).map_err(Error::read(&path))?)?;
+    }
+    let manifest = own.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(Error::read(&manifest))?;
+    let to = |inside: &str| format!("path = {:?}", parity.join(inside).to_string_lossy());
+    let text = text
+        .replace("path = \"../../rocm-backend\"", &to("rocm-backend"))
+        .replace("path = \"../candle-overlay\"", &to("crates/candle-overlay"));
+    // In the cache of a project, cargo would look for the workspace above.
+    put(&home.join("Cargo.toml"), (text + "\n[workspace]\n").as_bytes())
+}
+
+/// Compiles the worker, and keeps it beside the sources.
+fn compiled(
+    parity: &Path,
+    cache: &Path,
+    home: &Path,
+    sources: &str,
+    tell: &mut impl FnMut(&str),
+) -> Result<PathBuf, Error> {
+    let (log, target) = (home.join("build.log"), cache.join("target"));
+    tell(&format!(
+        "building a worker of candle-core {sources}: the log is {}",
+        log.display()
+    ));
+    let file = File::create(&log).map_err(Error::write(&log))?;
+    let patch = format!(
+        "patch.crates-io.candle-core.path={:?}",
+        home.join("candle-core").to_string_lossy()
+    );
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args([
+            "build",
+            "--locked",
+            "--message-format",
+            "short",
+            "-p",
+            "parity-exec",
+            "--bin",
+            "parity-worker",
+        ])
+        .args(["--config", &patch])
+        .arg("--target-dir")
+        .arg(&target)
+        .env("CANDLE_CORE_UPSTREAM", home.join("upstream"))
+        // Its diagnostics of parity's own crates are not what is asked for.
+        .env("CARGO_INCREMENTAL", "0")
+        .current_dir(parity)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(file);
+    if cfg!(feature = "cuda") {
+        cargo.args(["--features", "cuda"]);
+    }
+    let status = cargo
+        .status()
+        .map_err(|error| Error::Missing(format!("cargo did not start: {error}")))?;
+    if !status.success() {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        return Err(Error::Missing(format!(
+            "candle-core {sources} does not compile below parity's worker (all of it: {}):\n{}",
+            log.display(),
+            errors(&text)
+        )));
+    }
+    let program = home.join("parity-worker");
+    let made = target.join("debug").join("parity-worker");
+    let kept = keep(&made, &program);
+    kept.map_err(Error::write(&program))?;
+    Ok(program)
+}
+
+/// Puts a copy in the place of a program that may be running.
+fn keep(made: &Path, program: &Path) -> io::Result<()> {
+    let beside = program.with_extension("new");
+    fs::copy(made, &beside)?;
+    fs::rename(&beside, program)
+}
+
+/// The errors of a compiler's log, or its end where it has none.
+fn errors(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let of_errors = lines.iter().filter(|line| line.contains("error"));
+    let mut said: Vec<&str> = of_errors.copied().take(SAID).collect();
+    if said.is_empty() {
+        said = lines[lines.len().saturating_sub(SAID)..].to_vec();
+    }
+    said.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_version_a_repository_or_a_folder() {
+        assert_eq!(Given::of("0.11.0"), Given::Version("0.11.0"));
+        assert_eq!(Given::of("0.11.1-alpha.1"), Given::Version("0.11.1-alpha.1"));
+        assert_eq!(Given::of("/a/candle"), Given::Folder(Path::new("/a/candle")));
+        assert_eq!(Given::of("../0.11"), Given::Folder(Path::new("../0.11")));
+        let git = |url, rev| Given::Git { url, rev };
+        assert_eq!(
+            Given::of("https://h/u/candle@main"),
+            git("https://h/u/candle", "main")
+        );
+        assert_eq!(Given::of("https://h/u/candle"), git("https://h/u/candle", "HEAD"));
+        assert_eq!(Given::of("git@h:u/candle@a/b"), git("git@h:u/candle", "a/b"));
+    }
+
+    #[test]
+    fn a_folder_without_candle_says_what_is_expected() {
+        let dir = tempfile::tempdir().unwrap();
+        let why = sources_in(dir.path()).unwrap_err().to_string();
+        assert!(
+            why.contains("holds no candle-core: expected a checkout of candle"),
+            "{why}"
+        );
+        let core = dir.path().join("candle-core");
+        fs::create_dir_all(core.join("src/a")).unwrap();
+        fs::write(
+            core.join("Cargo.toml"),
+            "[package]\nname = \"candle-core\"\nversion = \"0.9.9\"\n",
+        )
+        .unwrap();
+        fs::write(core.join("src/a/b.rs"), "").unwrap();
+        let files = sources_in(dir.path()).unwrap();
+        assert_eq!(files, sources_in(&core).unwrap());
+        assert_eq!(files.keys().collect::<Vec<_>>(), ["Cargo.toml", "src/a/b.rs"]);
+        assert_eq!(version(&files), "0.9.9");
+        fs::write(
+            dir.path().join("Cargo.toml"),
+            "[workspace.package]\nversion = \"0.9.8\"\n",
+        )
+        .unwrap();
+        let inherits = "[package]\nname = \"candle-core\"\nversion.workspace = true\n";
+        fs::write(core.join("Cargo.toml"), inherits).unwrap();
+        let inherited = sources_in(dir.path()).unwrap();
+        assert_eq!(version(&inherited), "0.9.8");
+        assert_ne!(digest(&inherited), digest(&files));
+    }
+
+    #[test]
+    fn a_revision_that_would_be_an_option_is_refused_before_git_starts() {
+        let why = fetched(
+            Path::new("/nowhere"),
+            "https://h/u",
+            "--upload-pack=x",
+            &mut |_| {},
+        )
+        .unwrap_err();
+        assert!(why.to_string().contains("is no revision"), "{why}");
+    }
+
+    #[test]
+    fn what_the_compiler_says_is_cut_to_its_errors() {
+        let log = "   Compiling a\nsrc/x.rs:1:1: error[E0599]: no method\nwarning: b\nerror: could not compile `c`\n";
+        assert_eq!(
+            errors(log),
+            "src/x.rs:1:1: error[E0599]: no method\nerror: could not compile `c`"
+        );
+        assert_eq!(errors("killed"), "killed");
+    }
+}
