@@ -61,10 +61,7 @@ fn upload(device: &Device, dtype: DType, values: &[f32]) -> DynBuffer {
             .iter()
             .flat_map(|&x| bf16::from_f32(x).to_le_bytes())
             .collect(),
-        DType::F64 => values
-            .iter()
-            .flat_map(|&x| f64::from(x).to_le_bytes())
-            .collect(),
+        DType::F64 => values.iter().flat_map(|&x| f64::from(x).to_le_bytes()).collect(),
         _ => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
     };
     DynBuffer::from_bytes(device, dtype, &bytes).unwrap()
