@@ -99,6 +99,12 @@ PARITY_FN __UINT64_TYPE__ high_half(__UINT64_TYPE__ x, __UINT64_TYPE__ y) {
     return static_cast<__UINT64_TYPE__>(static_cast<unsigned __int128>(x) * y >> 64);
 }
 
+// Hides what a uniform number is, each time anew.
+PARITY_FN size_t opaque(size_t number) {
+    asm volatile("" : "+" PARITY_UNIFORM_REGISTER(number));
+    return number;
+}
+
 // Makes *at the greater of itself and value, in one step for all threads of the device.
 PARITY_FN void atomic_max(__UINT64_TYPE__ *at, __UINT64_TYPE__ value) {
     __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);

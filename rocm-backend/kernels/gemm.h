@@ -45,12 +45,6 @@ template <typename T> struct Slabs {
     Slab<T> left[2], right[2];
 };
 
-// Hides what a uniform number is, each time anew.
-PARITY_FN size_t opaque(size_t number) {
-    asm volatile("" : "+" PARITY_UNIFORM_REGISTER(number));
-    return number;
-}
-
 template <typename T> PARITY_FN staged_t<T> staged(T x) { return static_cast<staged_t<T>>(x); }
 
 // What a thread of `Waves` waves carries of an operand from device memory to LDS: some packs of some rows. k lies along
