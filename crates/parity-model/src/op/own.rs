@@ -29,14 +29,17 @@ struct Entry {
     batch: Option<Cut>,
 }
 
+/// The shape of an op's output, of its parameters and the shapes of its arguments, or what does not go together, as a sentence.
+pub type ShapeRule = fn(&[f64], &[&[usize]]) -> Result<Vec<usize>, String>;
+
 /// What comes out of an op, for its parameters and the shapes of its arguments.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// `"[.., n] [n] -> [.., n]"`: one shape for each argument, and the output's. A name has one extent wherever it is, `2d` has
     /// twice that of `d`, `..` are any dimensions, and `n+` is not 0. `, ids < n` at the end says that ids are below the extent of `n`.
     Pattern(&'static str),
-    /// A function of the parameters and the shapes. Its error is a sentence that says what does not go together.
-    Rule(fn(&[f64], &[&[usize]]) -> Result<Vec<usize>, String>),
+    /// A function of the parameters and the shapes.
+    Rule(ShapeRule),
 }
 
 /// What a program says of an op of its own. How it is computed is said elsewhere.
