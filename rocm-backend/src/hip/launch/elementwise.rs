@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::pieces::Pieces;
-use super::{Args, Grid, PACK, common_context, layout, layout_in_packs, pack_len};
+use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, layout_in_packs, pack_len};
 use crate::kernel::{Family, Kernel, Unary};
 use crate::view::{self, Region, RegionMut};
 use crate::{DType, DynBuffer, Error, Result, Scalar, module};
@@ -178,6 +178,10 @@ pub(crate) fn transpose(source: &Region<'_>, out: &mut DynBuffer, out_offset: us
     let dtype = out.dtype();
     Error::unless_same_dtype(KERNEL, source.buffer().dtype(), dtype)?;
     let context = common_context(KERNEL, [source.buffer(), &*out].into_iter())?;
+    let tiles = swap.batches * swap.rows.div_ceil(SIDE) * swap.cols.div_ceil(SIDE);
+    if tiles > context.most() {
+        return Ok(false);
+    }
     view::check(KERNEL, out.len(), &[source.numel()], &[1], out_offset)?;
     let symbol = format!("{KERNEL}_{}", dtype.suffix());
     let function = module::named(&context, "fill", &symbol, KERNEL, dtype)?;
@@ -190,8 +194,7 @@ pub(crate) fn transpose(source: &Region<'_>, out: &mut DynBuffer, out_offset: us
     }
     args.element(source.buffer(), source.offset())
         .element(out, out_offset);
-    let tiles = [swap.cols.div_ceil(SIDE), swap.rows.div_ceil(SIDE), swap.batches];
-    let grid = Grid::in_space(tiles, SWAPPERS);
+    let grid = Grid::of(tiles.min(MAX_GRID), SWAPPERS);
     // SAFETY: the arguments are the kernel's, of the buffers' dtype. The sizes and distances are those of the region, which lies
     // inside its buffer, and `out` has room for as many elements in row-major order.
     unsafe { args.submit(KERNEL, &context, &function, grid) }?;
