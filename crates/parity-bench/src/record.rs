@@ -252,7 +252,7 @@ mod tests {
         }
         for id in [
             "matmul/matmul:f16:[2,3],[3,4]:contiguous,contiguous:uniform(-1,1)",
-            "quantized/qmatmul_q4_0:f32,u8:[1,32],[32,32]:contiguous,contiguous:any",
+            "quantized/qmatmul_q4_0:f32,u8:[1,32],[32,32]:contiguous,contiguous:quants",
             "indexing/gather(1):f16,u32:[4,4],[4,4]:contiguous,contiguous:any",
         ] {
             assert!(!moves(id), "{id}");
