@@ -279,6 +279,9 @@ fn cpu_info() -> BackendInfo {
     }
 }
 
+/// Whether this build has candle's CUDA backend; it is a feature of the same name.
+pub const WITH_CUDA: bool = cfg!(feature = "cuda");
+
 /// The version of candle-core this crate is built against; a test compares it with the manifest.
 pub const CANDLE_VERSION: &str = "0.11.1";
 

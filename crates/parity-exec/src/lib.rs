@@ -19,7 +19,9 @@ pub mod timing;
 mod trial;
 mod worker;
 
-pub use backend::{Backend, BackendDevice, CANDLE_SOURCES, CANDLE_VERSION, CandleRunner, UnknownDevice};
+pub use backend::{
+    Backend, BackendDevice, CANDLE_SOURCES, CANDLE_VERSION, CandleRunner, UnknownDevice, WITH_CUDA,
+};
 pub use child::{Execution, StartError, WorkerCommand, probe};
 pub use protocol::{Covered, Loaded, Mutant, PROTOCOL};
 pub use stop::Stop;

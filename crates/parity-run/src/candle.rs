@@ -388,8 +388,8 @@ fn compiled(
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(file);
-    if cfg!(feature = "cuda") {
-        cargo.args(["--features", "cuda"]);
+    if parity_exec::WITH_CUDA {
+        cargo.args(["--features", parity_exec::Backend::Cuda.name()]);
     }
     let status = cargo
         .status()

@@ -55,13 +55,15 @@ const IO: [&str; 6] = [
 ];
 
 fn foreign_functions(files: &[Source]) -> Vec<String> {
-    const ALLOWED: [&str; 7] = [
+    const ALLOWED: [&str; 9] = [
         "rocm-backend/src/hip/sys.rs",
         "crates/rocm-soft/src/entry.rs",
         "crates/rocm-soft-c/src/abi.rs",
         "crates/hsa-soft/src/abi.rs",
         "crates/rocm-nvidia/src/entry.rs",
         "crates/rocm-nvidia/src/cuda.rs",
+        "crates/rocm-nvidia/src/blas.rs",
+        "crates/rocm-nvidia/src/library.rs",
         // The macro by which the drivers define theirs.
         "crates/rocm-rs/src/driver.rs",
     ];

@@ -204,10 +204,10 @@ impl Hash for Own {
 
 /// The op of a call that is checked by the rules of this family.
 fn own(call: &Operands<'_>) -> Option<Own> {
-    match call.op {
-        Op::Own(own) => Some(own),
-        _ => None,
-    }
+    let Op::Own(own) = call.op else {
+        return None;
+    };
+    Some(own)
 }
 
 /// The shape rule of every row of the family: the declaration's.
