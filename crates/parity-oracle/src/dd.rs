@@ -127,10 +127,13 @@ pub(crate) fn scale(m: Dd, k: i32) -> Dd {
     }
 }
 
-/// e^x; zero for minus infinity.
+/// e^x; zero for minus infinity, and an infinity for what f64 does not hold.
 pub(crate) fn exp(x: Dd) -> Dd {
     if x.hi < -1500.0 {
         return 0.0.into();
+    }
+    if x.hi > 710.0 {
+        return f64::INFINITY.into();
     }
     let (m, k) = exp_parts(x);
     scale(m, k)

@@ -40,9 +40,10 @@ impl Error {
 
 /// The error of `got` against `want`, both bits of `dtype`.
 ///
-/// NaN agrees with NaN, whatever the payload, and with nothing else. An infinity against a finite number counts as the
-/// first number past the largest, so that a function may overflow within its limit of the edge. The decision itself is
-/// `approx`'s absolute comparison with the element's limit as its epsilon.
+/// NaN agrees with NaN, whatever the payload, and with nothing else, except where the limit has no end: there nothing is
+/// known of the element. An infinity against a finite number counts as the first number past the largest, so that a function
+/// may overflow within its limit of the edge. The decision itself is `approx`'s absolute comparison with the element's limit
+/// as its epsilon.
 pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Limit) -> Error {
     let Some(format) = Format::of(dtype) else {
         let want = i128::from(decode_int(dtype, want));
@@ -51,7 +52,7 @@ pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Lim
     };
     let (w, g) = (format.decode(want), format.decode(got));
     if w.is_nan() || g.is_nan() {
-        return if w.is_nan() && g.is_nan() {
+        return if w.is_nan() && g.is_nan() || limit.abs == f64::INFINITY {
             Error::NONE
         } else {
             Error::INFINITE
@@ -191,6 +192,13 @@ mod tests {
             u64::from(got.to_bits()),
             limit,
         )
+    }
+
+    #[test]
+    fn a_limit_without_an_end_allows_nan_and_any_other_does_not() {
+        let within = |abs| f32_error(f32::INFINITY, f32::NAN, Limit { ulp: 0.5, abs }).inside;
+        assert!(within(f64::INFINITY));
+        assert!(!within(f64::MAX), "the control");
     }
 
     #[test]

@@ -25,9 +25,11 @@ struct QuickGeglu {
     alpha: f64,
 }
 
-/// Where the elements of a contiguous tensor begin and end in its storage. A view of some rows does not begin at 0.
+/// Where the elements of a contiguous tensor begin and end in its storage. A view of some rows does not begin at 0. A view of
+/// no elements may begin anywhere, also past the end of the storage.
 fn range(layout: &Layout) -> Result<(usize, usize)> {
     match layout.contiguous_offsets() {
+        Some((start, end)) if start == end => Ok((0, 0)),
         Some(range) => Ok(range),
         None => bail!("quick_geglu takes contiguous tensors"),
     }

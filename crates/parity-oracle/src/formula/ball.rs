@@ -124,13 +124,11 @@ impl Balls {
         if b.is_exactly(0.0) {
             return a;
         }
-        // A double-double of an infinity would be NaN.
-        if !a.mid.hi.is_finite() || !b.mid.hi.is_finite() {
-            return Ball::exact(a.mid.hi + b.mid.hi);
-        }
-        self.round(Ball {
-            mid: a.mid + b.mid,
-            rad: a.rad + b.rad,
+        beyond(a, b, a.mid.hi + b.mid.hi).unwrap_or_else(|| {
+            self.round(Ball {
+                mid: a.mid + b.mid,
+                rad: a.rad + b.rad,
+            })
         })
     }
 
@@ -138,12 +136,16 @@ impl Balls {
         self.add(a, b.negated())
     }
 
-    /// The product before it is rounded.
+    /// The product before it is rounded. Of an infinity and a number that may be zero, nothing is known: it may be NaN.
     fn product(a: Ball, b: Ball) -> Ball {
-        Ball {
+        let infinite = a.mid.hi.is_infinite() || b.mid.hi.is_infinite();
+        if infinite && [a, b].iter().any(|x| x.rad > 0.0 && x.rad >= x.mid.hi.abs()) {
+            return Ball::exact(f64::INFINITY).widened(f64::INFINITY);
+        }
+        beyond(a, b, a.mid.hi * b.mid.hi).unwrap_or_else(|| Ball {
             mid: a.mid * b.mid,
             rad: a.mid.hi.abs() * b.rad + b.mid.hi.abs() * a.rad + a.rad * b.rad,
-        }
+        })
     }
 
     pub(crate) fn mul(self, a: Ball, b: Ball) -> Ball {
@@ -154,8 +156,13 @@ impl Balls {
         }
     }
 
-    /// For a divisor that is not zero anywhere inside; else nothing is known.
+    /// For a divisor that is zero, or not zero anywhere inside; else nothing is known.
     pub(crate) fn div(self, a: Ball, b: Ball) -> Ball {
+        if let Some(quotient) = beyond(a, b, a.mid.hi / b.mid.hi)
+            && (b.rad == 0.0 || !b.mid.hi.is_finite())
+        {
+            return quotient;
+        }
         let least = b.mid.hi.abs() - b.rad;
         if least <= 0.0 {
             return Ball {
@@ -219,6 +226,9 @@ impl Balls {
         let library = self.steps.library * ulp(f);
         if f == Library::Exp {
             let mid = dd::exp(x.mid);
+            if let Some(power) = beyond(x, x, mid.hi) {
+                return power;
+            }
             let spread = mid.hi * core_math::expm1(x.rad);
             return self.round(Ball {
                 mid,
@@ -274,16 +284,30 @@ impl Balls {
     }
 
     /// The output's element: the right answer, and as far from it as the ball reaches. The expected value is itself half
-    /// an ulp from the exact one. A ball without an end allows any number.
+    /// an ulp from the exact one. A ball without an end allows anything.
     pub(crate) fn element(self, x: Ball) -> Element {
         let bits = self.steps.format.encode(x.mid.hi);
-        let limit = if x.rad == 0.0 || !x.mid.hi.is_finite() {
+        let limit = if x.rad == 0.0 || !x.mid.hi.is_finite() && x.rad != f64::INFINITY {
             Limit::EXACT
         } else {
             Limit { ulp: 0.5, abs: x.rad }
         };
         Element { bits, limit }
     }
+}
+
+/// A step on infinities or NaN, or whose result `hi` f64 does not hold: what f64 has. A double-double of them would be NaN.
+/// An operand of which nothing is known leaves nothing known.
+fn beyond(a: Ball, b: Ball, hi: f64) -> Option<Ball> {
+    let held = [a.mid.hi, b.mid.hi, hi].iter().all(|x| x.is_finite());
+    (!held).then(|| Ball {
+        mid: hi.into(),
+        rad: if (a.rad + b.rad).is_finite() {
+            0.0
+        } else {
+            f64::INFINITY
+        },
+    })
 }
 
 /// A ball around `f` of the midpoint, for functions that move numbers apart by no more than they were.
@@ -452,6 +476,42 @@ mod tests {
         assert_eq!(single().element(quotient).limit.abs, f64::INFINITY);
         let known = single().div(Ball::ONE, Ball::exact(1e-7).widened(1e-8));
         assert!(single().element(known).limit.abs < 1e7, "the control");
+    }
+
+    #[test]
+    fn infinities_and_what_f64_does_not_hold_are_those_of_ieee_754() {
+        let steps = single();
+        let inf = Ball::exact(f64::INFINITY);
+        let exp = |x| steps.library(Library::Exp, Ball::exact(x));
+        // x / (1 + e^-x) of an infinity, of what overflows, and of the two infinities that make a NaN.
+        let silu = |x: f64| steps.div(Ball::exact(x), steps.add(Ball::ONE, exp(-x)));
+        for (x, wanted) in [
+            (f64::INFINITY, f64::INFINITY),
+            (-1e6, -0.0),
+            (-1e300, -0.0),
+            (f64::MIN, -0.0),
+        ] {
+            let element = steps.element(silu(x));
+            assert_eq!(
+                f32::from_bits(element.bits as u32).to_bits(),
+                (wanted as f32).to_bits(),
+                "{x}"
+            );
+            assert_eq!(element.limit, Limit::EXACT, "{x}");
+        }
+        assert!(silu(f64::NEG_INFINITY).mid.hi.is_nan());
+        assert!(steps.mul(inf, Ball::ZERO).mid.hi.is_nan());
+        assert_eq!(steps.mul(inf, Ball::exact(-2.0)).mid.hi, f64::NEG_INFINITY);
+        assert_eq!(steps.div(Ball::exact(-3.0), Ball::ZERO).mid.hi, f64::NEG_INFINITY);
+        assert_eq!(
+            steps.mul(Ball::exact(1e200), Ball::exact(1e200)).mid.hi,
+            f64::INFINITY
+        );
+        let unknown = Ball::exact(1.0).widened(f64::INFINITY);
+        assert_eq!(steps.mul(inf, unknown).rad, f64::INFINITY, "the control");
+        // f32 has no half of its smallest number: an infinity times 0 is NaN, and times the half an infinity.
+        let vanishes = steps.div(Ball::exact(f64::from(f32::from_bits(1))), Ball::exact(2.0));
+        assert_eq!(steps.element(steps.mul(vanishes, inf)).limit.abs, f64::INFINITY);
     }
 
     #[test]
