@@ -1,8 +1,8 @@
 //! candle-flash-attn's functions on AMD GPUs: `softmax(q kᵀ · scale) v` without the matrix of scores.
 //!
 //! Queries are (batch, position, head, element); keys and values as well, with as many heads or a divisor of them. The
-//! functions with `varlen` take (position, head, element) and where each batch starts. The dtype is bf16, f16 or f32, and the
-//! elements of a head, 256 at most, follow one another.
+//! functions with `varlen` take (position, head, element) and where each batch starts. The dtype is bf16, f16 or f32. A head has
+//! 256 elements at most; where they do not follow one another, the operand is copied first.
 //!
 //! On `Device::Rocm` a kernel of `rocm-backend` runs. On another device the result is composed of candle's own ops, and so
 //! are gradients everywhere.
@@ -25,6 +25,9 @@ mod composed;
 use candle_core::rocm_backend::ops::{self, Attention, Lengths};
 use candle_core::rocm_backend::{DynBuffer, View};
 use candle_core::{DType, Result, Shape, Storage, Tensor, bail};
+
+/// Elements of a head at most.
+const WIDEST: usize = 256;
 
 /// What all functions have beside queries, keys and values.
 #[derive(Clone)]
@@ -90,10 +93,14 @@ impl Call {
     }
 
     fn run(self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+        let operands = [adjacent(q)?, adjacent(k)?, adjacent(v)?];
+        if k.dims() != v.dims() {
+            bail!("flash-attn: keys are {:?}, and values {:?}", k.dims(), v.dims());
+        }
         let on_device = self.clone();
         candle_core::rocm::fused3(
             "flash-attn",
-            [q, k, v],
+            operands.each_ref(),
             move |q, k, v| composed::attention(&self, q, k, v),
             move |q, k, v| on_device.launch(q, k, v),
         )
@@ -123,6 +130,18 @@ impl Call {
             lengths,
         })?;
         Ok((out, query.dims().into()))
+    }
+}
+
+/// The operand with the elements of a head one after the other.
+fn adjacent(x: &Tensor) -> Result<Tensor> {
+    let width = x.dim(candle_core::D::Minus1)?;
+    if width > WIDEST {
+        bail!("flash-attn: heads of {width} elements, at most {WIDEST}");
+    }
+    match width > 1 && x.stride().last() != Some(&1) {
+        true => x.contiguous(),
+        false => Ok(x.clone()),
     }
 }
 

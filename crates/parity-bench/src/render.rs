@@ -373,7 +373,7 @@ mod tests {
         run.ceilings[1].copy_gb = Some(671.0);
         let list = "- large rows that only move memory, 2 on b, below 85 % of a copy's bandwidth: 1: unary/neg:f32:[8388608] 50 %\n";
         assert!(markdown(&run).contains(list), "{}", markdown(&run));
-        // The negative control: a slower copy leaves nothing to complain of; without one there is no list.
+        // The negative controls: against a slower copy no row is slow, and without a copy the page has no list.
         run.ceilings[1].copy_gb = Some(300.0);
         assert!(markdown(&run).contains("of a copy's bandwidth: none\n"));
         run.ceilings

@@ -1,4 +1,4 @@
-//! The calls of a program's own ops. What an op is stands in [`parity_model::op::own`]; here is how candle computes it.
+//! The calls of a program's own ops. [`parity_model::op::own`] declares the ops; this module says how candle computes them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};

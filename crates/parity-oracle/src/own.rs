@@ -205,7 +205,7 @@ impl<'t> Tensor<'t> {
     /// The sum over dimensions, which stay with extent 1; terms in any order, in f32 at least.
     ///
     /// # Panics
-    /// When there is no such dimension.
+    /// When the tensor lacks the dimension.
     pub fn sum(self, dims: &[usize]) -> Tensor<'t> {
         dims.iter().for_each(|dim| _ = self.dim(*dim));
         Tensor(self.0.sum(dims))
@@ -214,7 +214,7 @@ impl<'t> Tensor<'t> {
     /// The mean over dimensions, which stay with extent 1.
     ///
     /// # Panics
-    /// When there is no such dimension.
+    /// When the tensor lacks the dimension.
     pub fn mean(self, dims: &[usize]) -> Tensor<'t> {
         dims.iter().for_each(|dim| _ = self.dim(*dim));
         Tensor(self.0.mean(dims))
@@ -223,7 +223,7 @@ impl<'t> Tensor<'t> {
     /// The greatest element along a dimension, which stays with extent 1; NaN if there is one.
     ///
     /// # Panics
-    /// When there is no such dimension, or it has extent 0.
+    /// When the tensor lacks the dimension, or the dimension has extent 0.
     pub fn max(self, dim: usize) -> Tensor<'t> {
         Tensor(self.0.extreme(self.dim(dim), false))
     }
@@ -231,7 +231,7 @@ impl<'t> Tensor<'t> {
     /// The least element along a dimension, which stays with extent 1; NaN if there is one.
     ///
     /// # Panics
-    /// When there is no such dimension, or it has extent 0.
+    /// When the tensor lacks the dimension, or the dimension has extent 0.
     pub fn min(self, dim: usize) -> Tensor<'t> {
         Tensor(self.0.extreme(self.dim(dim), true))
     }
@@ -300,7 +300,7 @@ impl<'t> Tensor<'t> {
     /// that is taken several times are summed in the dtype.
     ///
     /// # Panics
-    /// When there is no such place, or there are not as many as the shape has.
+    /// When a place is not in the tensor, or the number of places is not the number of elements of the shape.
     pub fn taken(self, shape: &[usize], places: Vec<Option<usize>>) -> Tensor<'t> {
         let count = self.0.count();
         let inside = places.iter().flatten().all(|place| *place < count);

@@ -355,7 +355,7 @@ mod tests {
             [150, 151, 152, 162].map(compute_type),
             [Err(NOT_IMPLEMENTED), Ok(68), Ok(70), Ok(72)]
         );
-        // Complex numbers are no real ones.
+        // A complex type is not served.
         assert_eq!(datatype(154), Err(NOT_IMPLEMENTED));
     }
 }

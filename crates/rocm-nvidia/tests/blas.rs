@@ -4,12 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![expect(unsafe_code, reason = "calls C functions by their addresses")]
 
+mod mock;
+
 use std::ffi::{CStr, c_char, c_uint, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::ptr;
 
-use libloading::Library;
+use mock::Mock;
 use rocm_nvidia::Missing;
 use rocm_rs::rocblas::bindings as rocblas;
 use rocm_rs::rocblas::bindings::{rocblas_datatype, rocblas_handle, rocblas_operation, rocblas_status};
@@ -82,7 +84,7 @@ fn create() -> (rocblas_status, rocblas_handle) {
 
 fn destroy(handle: rocblas_handle) -> rocblas_status {
     let destroy = function!(rocblas_destroy_handle: OfHandle);
-    // SAFETY: any pointer: one that is no handle is told.
+    // SAFETY: any pointer will do: the function compares it with the handles that exist, and does not follow it.
     unsafe { destroy(handle) }
 }
 
@@ -96,47 +98,6 @@ fn set_atomics_mode(handle: rocblas_handle, mode: c_uint) -> rocblas_status {
     let set_mode = function!(rocblas_set_atomics_mode: SetMode);
     // SAFETY: as above.
     unsafe { set_mode(handle, mode) }
-}
-
-/// A stand-in that was loaded: its record of calls.
-struct Mock(Library);
-
-impl Mock {
-    fn compile(folder: &Path, source: &str, name: &str) -> PathBuf {
-        let library = folder.join(name);
-        let output = Command::new("cc")
-            .args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(&library)
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source))
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{text}");
-        library
-    }
-
-    fn calls(&self) -> Vec<String> {
-        // SAFETY: a function of the stand-ins, of this signature; its text ends with a NUL and lies still until the next call.
-        let text = unsafe {
-            let calls = self
-                .0
-                .get::<unsafe extern "C" fn() -> *const c_char>("mock_calls")
-                .unwrap();
-            CStr::from_ptr(calls()).to_str().unwrap().to_owned()
-        };
-        text.lines().map(str::to_owned).collect()
-    }
-
-    fn fail(&self, name: &'static CStr, status: c_uint) {
-        // SAFETY: as above; the name is static.
-        unsafe {
-            let fail = self
-                .0
-                .get::<unsafe extern "C" fn(*const c_char, c_uint)>("mock_fail")
-                .unwrap();
-            fail(name.as_ptr(), status);
-        }
-    }
 }
 
 /// Numbers of a type of rocBLAS's, as bytes.
@@ -287,8 +248,7 @@ fn each_entry_point_asks_cublas_for_the_same_thing() {
     let library = Mock::compile(folder.path(), "libcublas.c", rocm_nvidia::BLAS_LIBRARIES[0]);
     rocm_nvidia::load(&driver).unwrap();
     rocm_nvidia::load_blas(&library).unwrap();
-    // SAFETY: the libraries are those that were loaded just now.
-    let [driver, mock] = [driver, library].map(|path| Mock(unsafe { Library::new(path) }.unwrap()));
+    let [driver, mock] = [driver, library].map(|path| Mock::load(&path));
     handles(&driver, &mock);
     products(&mock);
     refusals(&mock);

@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![expect(unsafe_code, reason = "calls C functions by their addresses")]
 
+mod mock;
+
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::Command;
 use std::ptr;
 
-use libloading::Library;
+use mock::Mock;
 use rocm_nvidia::Missing;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::hipError_t;
@@ -31,74 +33,26 @@ macro_rules! call {
     }};
 }
 
-struct Mock(Library);
+/// The context that is current for the stand-in.
+fn context(mock: &Mock) -> c_int {
+    let context = mock.function::<unsafe extern "C" fn() -> c_int>("mock_context");
+    // SAFETY: it only reads.
+    unsafe { context() }
+}
 
-impl Mock {
-    /// Compiles the stand-in as the library that the tests load.
-    fn compile(folder: &Path) -> std::path::PathBuf {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libcuda.c");
-        let library = folder.join(rocm_nvidia::LIBRARY);
-        let output = Command::new("cc")
-            .args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(&library)
-            .arg(source)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        library
-    }
-
-    /// What was called since the last time.
-    fn calls(&self) -> Vec<String> {
-        // SAFETY: a function of libcuda.c, of this signature; its text ends with a NUL and lies still until the next call.
-        let text = unsafe {
-            let calls = self
-                .0
-                .get::<unsafe extern "C" fn() -> *const c_char>("mock_calls")
-                .unwrap();
-            CStr::from_ptr(calls()).to_str().unwrap().to_owned()
-        };
-        text.lines().map(str::to_owned).collect()
-    }
-
-    fn fail(&self, name: &'static CStr, status: c_uint) {
-        // SAFETY: as above; the name is static.
-        unsafe {
-            let fail = self
-                .0
-                .get::<unsafe extern "C" fn(*const c_char, c_uint)>("mock_fail")
-                .unwrap();
-            fail(name.as_ptr(), status);
-        }
-    }
-
-    fn context(&self) -> c_int {
-        // SAFETY: as above.
-        unsafe {
-            self.0
-                .get::<unsafe extern "C" fn() -> c_int>("mock_context")
-                .unwrap()()
-        }
-    }
-
-    fn lose_context(&self) {
-        // SAFETY: as above.
-        unsafe { self.0.get::<unsafe extern "C" fn()>("mock_lose_context").unwrap()() }
-    }
+fn lose_context(mock: &Mock) {
+    let lose = mock.function::<unsafe extern "C" fn()>("mock_lose_context");
+    // SAFETY: it only writes a number.
+    unsafe { lose() }
 }
 
 #[test]
 fn each_entry_point_asks_the_driver_for_the_same_thing() {
     let folder = tempfile::tempdir().unwrap();
     without_a_driver(folder.path());
-    let library = Mock::compile(folder.path());
+    let library = Mock::compile(folder.path(), "libcuda.c", rocm_nvidia::LIBRARY);
     rocm_nvidia::load(&library).unwrap();
-    // SAFETY: the library is the one that was loaded just now.
-    let mock = Mock(unsafe { Library::new(&library) }.unwrap());
+    let mock = Mock::load(&library);
     devices(&mock);
     memory(&mock);
     copies(&mock);
@@ -150,7 +104,7 @@ fn devices(mock: &Mock) {
     );
 
     assert_eq!(call!(hipSetDevice(c_int) 1), SUCCESS);
-    assert_eq!(mock.context(), 0x100 + 71);
+    assert_eq!(context(mock), 0x100 + 71);
     assert_eq!(
         call!(hipSetDevice(c_int) 2),
         hip::hipError_t_hipErrorInvalidDevice
@@ -175,9 +129,9 @@ fn devices(mock: &Mock) {
     });
     assert_eq!(call!(hipSetDevice(c_int) 0), SUCCESS);
     // Other CUDA code of the process may change the thread's context.
-    mock.lose_context();
+    lose_context(mock);
     assert_eq!(call!(hipDeviceSynchronize()), SUCCESS);
-    assert_eq!(mock.context(), 0x100 + 70);
+    assert_eq!(context(mock), 0x100 + 70);
 
     // SAFETY: integers, arrays of them and pointers, for which zero is a value.
     let mut properties: hip::hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };

@@ -1,51 +1,10 @@
 // A stand-in for cuBLAS, for tests on machines without one: device memory is the host's, each call is noted, and a product is
 // computed as "cuBLAS Library" says, in f64. Written after that document; compiled by blas.rs beside it.
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-typedef unsigned Status;
-typedef void *Handle;
+#include "mock.h"
 
 enum { R32F = 0, R64F = 1, R16F = 2, R8I = 3, R32I = 10, R16BF = 14 };
-
-static char calls[1 << 16];
-static const char *failing;
-static Status failure;
-
-// What was called since the last time, a call a line.
-const char *mock_calls(void) {
-    static char taken[sizeof(calls)];
-    strcpy(taken, calls);
-    calls[0] = 0;
-    return taken;
-}
-
-// The next call of `name` fails with `status`, and does nothing.
-void mock_fail(const char *name, Status status) {
-    failing = name;
-    failure = status;
-}
-
-static Status note(const char *name, const char *text) {
-    strncat(calls, name, sizeof(calls) - strlen(calls) - 1);
-    strncat(calls, text, sizeof(calls) - strlen(calls) - 1);
-    strncat(calls, "\n", sizeof(calls) - strlen(calls) - 1);
-    if (failing != NULL && strcmp(failing, name) == 0) {
-        failing = NULL;
-        return failure;
-    }
-    return 0;
-}
-
-#define NOTE(...) \
-    do { \
-        char text[256]; \
-        snprintf(text, sizeof(text), __VA_ARGS__); \
-        Status status = note(__func__, text); \
-        if (status != 0) return status; \
-    } while (0)
 
 Status cublasCreate_v2(Handle *handle) {
     static size_t made;

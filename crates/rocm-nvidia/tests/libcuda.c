@@ -1,54 +1,15 @@
 // A stand-in for NVIDIA's driver, for tests on machines without one: it has two devices, whose memory is the host's, and notes
 // each call. Written after "CUDA Driver API"; compiled by driver.rs beside it.
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-typedef unsigned Status;
-typedef void *Handle;
+#include "mock.h"
+
 typedef unsigned long long Address;
 
-static char calls[1 << 16];
-static const char *failing;
-static Status failure;
 static int current_context;
-
-// What was called since the last time, a call a line.
-const char *mock_calls(void) {
-    static char taken[sizeof(calls)];
-    strcpy(taken, calls);
-    calls[0] = 0;
-    return taken;
-}
-
-// The next call of `name` fails with `status`, and does nothing.
-void mock_fail(const char *name, Status status) {
-    failing = name;
-    failure = status;
-}
 
 int mock_context(void) { return current_context; }
 void mock_lose_context(void) { current_context = 0; }
-
-static Status note(const char *name, const char *text) {
-    strncat(calls, name, sizeof(calls) - strlen(calls) - 1);
-    strncat(calls, text, sizeof(calls) - strlen(calls) - 1);
-    strncat(calls, "\n", sizeof(calls) - strlen(calls) - 1);
-    if (failing != NULL && strcmp(failing, name) == 0) {
-        failing = NULL;
-        return failure;
-    }
-    return 0;
-}
-
-#define NOTE(...) \
-    do { \
-        char text[256]; \
-        snprintf(text, sizeof(text), __VA_ARGS__); \
-        Status status = note(__func__, text); \
-        if (status != 0) return status; \
-    } while (0)
 #define QUIET NOTE("%s", "")
 
 static void *at(Address address) { return (void *)(size_t)address; }

@@ -53,6 +53,15 @@ fn every_other_test_passes(target: &str) {
 }
 
 #[test]
+fn a_long_prefill_takes_a_third_of_the_instructions_of_a_matrix_of_scores() {
+    let child = "attention::child_that_counts_the_instructions_of_a_long_prefill";
+    for target in TARGETS {
+        let text = run(target, &["--exact", child, "--ignored"]);
+        assert!(text.contains("test result: ok. 1 passed"), "{text}");
+    }
+}
+
+#[test]
 fn both_cards_give_the_same_bits() {
     let child = [
         "--exact",

@@ -78,6 +78,16 @@ candle! {
             let scale = 1.0 / (q.dim(3)? as f32).sqrt();
             candle_nn::ops::sdpa(&q, &k, &v, None, causal, scale, 1.0)?
         };
+        Layers::FlashWindowed => |q, k, v; left: f64, right: f64| {
+            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+            candle_flash_attn::flash_attn_windowed(&q, &k, &v, scale, reach(left), reach(right))?
+        };
+        Layers::FlashAlibi => |q, k, v, slopes; left: f64, right: f64, softcap: f32| {
+            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+            let slopes = slopes.to_dtype(candle_core::DType::F32)?;
+            let (left, right) = (reach(left), reach(right));
+            candle_flash_attn::flash_attn_alibi_windowed_softcap(&q, &k, &v, Some(&slopes), scale, left, right, softcap)?
+        };
         Layers::Nll => |input, target| candle_nn::loss::nll(&input, &target)?;
         Layers::CrossEntropy => |input, target| candle_nn::loss::cross_entropy(&input, &target)?;
         Layers::Mse => |input, target| candle_nn::loss::mse(&input, &target)?;
@@ -104,6 +114,11 @@ candle! {
         let hidden = |at: usize| if at % steps > at / steps { f32::NEG_INFINITY } else { 0.0 };
         let mask: Vec<f32> = (0..steps * steps).map(hidden).collect();
         Tensor::from_vec(mask, (steps, steps), q.device())?.to_dtype(q.dtype())
+    }
+
+    /// How many keys a query sees on one side; -1 is all of them.
+    fn reach(keys: f64) -> Option<usize> {
+        (keys >= 0.0).then_some(keys as usize)
     }
 
     /// The weights of a recurrent cell under the names that candle-nn looks for.

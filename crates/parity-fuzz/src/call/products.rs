@@ -89,6 +89,21 @@ pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
                 vec![vec![b, t, g * each, d], key.clone(), key],
             )
         }
+        Layers::FlashWindowed | Layers::FlashAlibi => {
+            let (b, g, each) = (draw.between(1, 2), draw.between(1, 3), draw.between(1, 3));
+            let (t, s, d) = (draw.positive(20), draw.positive(34), draw.positive(33));
+            let key = vec![b, s, g, d];
+            let mut shapes = vec![vec![b, t, g * each, d], key.clone(), key];
+            if op == Layers::FlashAlibi {
+                shapes.push(vec![g * each]);
+            }
+            // The reaches of a window; -1 is all.
+            let mut params = [0, 1].map(|_| draw.number(&[-1.0, 0.0, 1.0, 3.0, 17.0])).to_vec();
+            if names.contains(&"softcap") {
+                params.push(draw.number(&[0.0, 1.0, 5.0, 50.0]));
+            }
+            (params, shapes)
+        }
         _ => by_rule(op.into(), draw),
     }
 }

@@ -20,6 +20,8 @@ pub(crate) mod dtypes {
     pub(crate) const CONVOLVED: &[DType] = &[U8, U32, BF16, F16, F32, F64];
     /// Those of more than 16 bits: for sums whose partial results candle rounds to the dtype.
     pub(crate) const F32_F64: &[DType] = &[F32, F64];
+    /// What candle-flash-attn's kernels take, and f32.
+    pub(crate) const F32_AND_HALVES: &[DType] = &[BF16, F16, F32];
     /// f32 alone.
     pub(crate) const SINGLE: &[DType] = &[F32];
 }

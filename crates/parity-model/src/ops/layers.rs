@@ -104,6 +104,15 @@ ops! {
     FlashAttention "flash_attn" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: flash, batch: never, terms: Unordered;
     /// `attention` as a fused op, which candle-nn has for Metal alone.
     Sdpa "sdpa" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: attention, batch: never, terms: Unordered;
+    /// softmax(q k^T / sqrt(d)) v of q [b, t, h, d], k and v [b, s, g, d], where each of g heads serves h / g. The last query is at
+    /// the last key's place. A query sees `left` keys before its place and `right` after it, all of them for -1. The result is 0
+    /// where a query sees no key. crates/candle-flash-attn has a kernel for ROCm and composes it elsewhere.
+    FlashWindowed "flash_attn_windowed" ["left", "right"] (q: Data, k: Data, v: Data) on F32_AND_HALVES,
+        shape: |call| windowed(call, "[b, t, h, d+] [b, s, g+, d] [b, s, g, d] -> [b, t, h, d]"), batch: never, terms: Unordered;
+    /// As `flash_attn_windowed`; a score becomes softcap tanh(score / softcap) if `softcap` is not 0, less the slope of its head times
+    /// the distance of query and key.
+    FlashAlibi "flash_attn_alibi_windowed_softcap" ["left", "right", "softcap"] (q: Data, k: Data, v: Data, slopes: Data) on F32_AND_HALVES,
+        shape: |call| windowed(call, "[b, t, h, d+] [b, s, g+, d] [b, s, g, d] [h] -> [b, t, h, d]"), batch: never, terms: Unordered;
 }
 
 /// Whether the arguments from `first` on are lists of `len`.
@@ -176,6 +185,25 @@ fn flash(call: &Operands<'_>) -> Result<Shapes, String> {
         "q is [b, t, h, d], k [b, s, g, d], v [b, s, g, e], g divides h, causal 0, or 1 with s = t",
     )?;
     Shapes::of(vec![q[0], q[2], q[1], v[3]])
+}
+
+/// Attention of windows: the heads of keys divide those of queries, and a reach is a count or -1.
+fn windowed(call: &Operands<'_>, pattern: &'static str) -> Result<Shapes, String> {
+    let shapes = call.fit(pattern)?;
+    for i in [0, 1] {
+        if call.params[i] != -1.0 {
+            call.whole(i)?;
+        }
+    }
+    let softcap = call.params.get(2).copied().unwrap_or(0.0);
+    call.require(softcap >= 0.0, "`softcap` is not below 0")?;
+    let heads = [call.shapes[0], call.shapes[1]].map(|shape| shape.get(2).copied().unwrap_or(1));
+    let fits = heads[0].is_multiple_of(heads[1].max(1)) && call.shapes[0].last() <= Some(&256);
+    call.require(
+        fits,
+        "the heads of keys divide those of queries, and a head has 256 elements at most",
+    )?;
+    Ok(shapes)
 }
 
 fn prelu(call: &Operands<'_>) -> Result<Shapes, String> {

@@ -104,6 +104,10 @@ impl Balls {
 
     /// The number rounded to the format; nothing is lost if it is one of its numbers.
     pub(crate) fn round(self, x: Ball) -> Ball {
+        // Infinities and NaN are what they are.
+        if !x.mid.hi.is_finite() {
+            return x;
+        }
         let held = x.rad == 0.0 && x.mid.lo == 0.0 && self.steps.format.round(x.mid.hi) == x.mid.hi;
         if held {
             return x;
@@ -500,6 +504,8 @@ mod tests {
             assert_eq!(element.limit, Limit::EXACT, "{x}");
         }
         assert!(silu(f64::NEG_INFINITY).mid.hi.is_nan());
+        let nan = steps.add(Ball::ONE, steps.mul(Ball::exact(f64::NAN), Ball::exact(0.1)));
+        assert_eq!(steps.element(steps.mul(nan, nan)).limit, Limit::EXACT);
         assert!(steps.mul(inf, Ball::ZERO).mid.hi.is_nan());
         assert_eq!(steps.mul(inf, Ball::exact(-2.0)).mid.hi, f64::NEG_INFINITY);
         assert_eq!(steps.div(Ball::exact(-3.0), Ball::ZERO).mid.hi, f64::NEG_INFINITY);

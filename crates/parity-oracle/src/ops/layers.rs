@@ -6,6 +6,7 @@ use parity_model::op::{Conv, Layers, Nn};
 use super::nn::{log_softmax, sigmoid, softmax};
 use super::{Answer, conv};
 use crate::expected::Call;
+use crate::formula::Arithmetic;
 use crate::formula::ball::Accumulation;
 use crate::numbers::{indices, ravel};
 use crate::program::Program;
@@ -52,6 +53,7 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Layers) -> Tensor<'t> {
             let heads = x.shape()[2];
             attention([0, 1, 2].map(|i| by_heads(call.x(i), heads)), call.whole(0) == 1)
         }
+        Layers::FlashWindowed | Layers::FlashAlibi => windowed(call),
         Layers::Nll => nll(call, x),
         Layers::CrossEntropy => nll(call, log_softmax(x, 1)),
         Layers::Mse => (x - call.x(1)).sqr().mean_all(),
@@ -206,6 +208,68 @@ fn attention([q, k, v]: [Tensor<'_>; 3], causal: bool) -> Tensor<'_> {
         scores
     };
     softmax(scores, 3).matmul(v)
+}
+
+/// Attention of heads that share keys, in windows, with the parameters `left`, `right` and perhaps `softcap`, and perhaps
+/// slopes as the fourth argument: [b, t, h, d]. Weights are computed in f32 and rounded to the dtype, as is the result.
+fn windowed<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let [q, k, v] = [0, 1, 2].map(|i| call.x(i));
+    let (own, keys) = (q.shape(), k.shape()[1]);
+    let [batches, queries, heads, width] = [0, 1, 2, 3].map(|dim| own[dim]);
+    if keys == 0 || own.contains(&0) {
+        return q * 0.0;
+    }
+    let tape = q.arithmetic;
+    // How far each key is before the query's place, or after it as a number below 0.
+    let places: Vec<f64> = indices(&[queries, keys])
+        .map(|at| (at[0] + keys) as f64 - (at[1] + queries) as f64)
+        .collect();
+    let sees = |ahead: f64| {
+        let within = |reach: f64, by: f64| reach < 0.0 || by <= reach;
+        within(call.params[0], ahead) && within(call.params[1], -ahead)
+    };
+    // A row that is hidden as a whole has weights all the same, which `seen` turns to 0.
+    let hidden = |row: &[f64]| -> Vec<f64> {
+        let sees_one = row.iter().any(|ahead| sees(*ahead));
+        let hides = |ahead: &f64| {
+            if sees_one && !sees(*ahead) {
+                f64::NEG_INFINITY
+            } else {
+                0.0
+            }
+        };
+        row.iter().map(hides).collect()
+    };
+    let hidden: Vec<f64> = places.chunks(keys).flat_map(hidden).collect();
+    let seen: Vec<f64> = places
+        .iter()
+        .map(|ahead| f64::from(u8::from(sees(*ahead))))
+        .collect();
+    let distances: Vec<f64> = places.iter().map(|ahead| ahead.abs()).collect();
+    let of_places = |numbers: &[f64]| tape.argument(&[queries, keys], numbers);
+    let [q, k, v] = [q, k, v].map(|x| by_heads(x, heads));
+    let weights = || {
+        let scores = q.matmul(k.transposed()) * (1.0 / (width as f64).sqrt());
+        let scores = match call.params.get(2) {
+            Some(&cap) if cap > 0.0 => (scores * (1.0 / cap)).tanh() * cap,
+            Some(_) | None => scores,
+        };
+        let scores = match call.args.len() {
+            4 => scores - call.x(3).reshaped(&[1, heads, 1, 1]) * of_places(&distances),
+            _ => scores,
+        };
+        softmax(scores + of_places(&hidden), 3) * of_places(&seen)
+    };
+    let weights = Tensor::new(tape, tape.wide(q.number, &|_| weights().number));
+    let out = weights.matmul(v);
+    let shape = [batches, queries, heads, width];
+    let place = |at: Vec<usize>| {
+        Some(ravel(
+            &[at[0], at[2], at[1], at[3]],
+            &[batches, heads, queries, width],
+        ))
+    };
+    out.taken(&shape, indices(&shape).map(place).collect(), Accumulation::Wide)
 }
 
 fn nll<'t>(call: &Program<'t, '_>, scores: Tensor<'t>) -> Tensor<'t> {
