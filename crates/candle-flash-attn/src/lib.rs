@@ -92,7 +92,12 @@ impl Call {
         })
     }
 
-    fn run(self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+    fn run(mut self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+        // The kernel reads lists as they lie.
+        let lists = self.lengths.iter_mut().flatten();
+        for list in self.alibi_slopes.iter_mut().chain(lists) {
+            *list = list.contiguous()?;
+        }
         let operands = [adjacent(q)?, adjacent(k)?, adjacent(v)?];
         if k.dims() != v.dims() {
             bail!("flash-attn: keys are {:?}, and values {:?}", k.dims(), v.dims());

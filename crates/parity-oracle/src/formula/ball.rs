@@ -146,9 +146,14 @@ impl Balls {
         if infinite && [a, b].iter().any(|x| x.rad > 0.0 && x.rad >= x.mid.hi.abs()) {
             return Ball::exact(f64::INFINITY).widened(f64::INFINITY);
         }
+        // 0 times an error without an end would be NaN.
+        let rad = match a.rad == f64::INFINITY || b.rad == f64::INFINITY {
+            true => f64::INFINITY,
+            false => a.mid.hi.abs() * b.rad + b.mid.hi.abs() * a.rad + a.rad * b.rad,
+        };
         beyond(a, b, a.mid.hi * b.mid.hi).unwrap_or_else(|| Ball {
             mid: a.mid * b.mid,
-            rad: a.mid.hi.abs() * b.rad + b.mid.hi.abs() * a.rad + a.rad * b.rad,
+            rad,
         })
     }
 
@@ -515,6 +520,7 @@ mod tests {
         );
         let unknown = Ball::exact(1.0).widened(f64::INFINITY);
         assert_eq!(steps.mul(inf, unknown).rad, f64::INFINITY, "the control");
+        assert_eq!(steps.mul(Ball::exact(3.0), unknown).rad, f64::INFINITY);
         // f32 has no half of its smallest number: an infinity times 0 is NaN, and times the half an infinity.
         let vanishes = steps.div(Ball::exact(f64::from(f32::from_bits(1))), Ball::exact(2.0));
         assert_eq!(steps.element(steps.mul(vanishes, inf)).limit.abs, f64::INFINITY);
