@@ -14,6 +14,9 @@ fn repro() -> Result<()> {
         flash_attn::<f32>(&gpu, &gpu, &gpu, 1., AttnMask::None, None, None),
         "Expected CPU storage",
     );
-    refuses(ops::sdpa(&host, &host, &host, None, false, 1., 1.), "SDPA has no cpu impl");
+    refuses(
+        ops::sdpa(&host, &host, &host, None, false, 1., 1.),
+        "SDPA has no cpu impl",
+    );
     Ok(())
 }

@@ -7,8 +7,8 @@ mod arange_adds_roundings;
 mod arange_never_ends;
 #[path = "../../../../findings/attention-answers-f32/repro.rs"]
 mod attention_answers_f32;
-#[path = "../../../../findings/attention-cpu-only/repro.rs"]
-mod attention_cpu_only;
+#[path = "../../../../findings/attention-for-one-backend/repro.rs"]
+mod attention_for_one_backend;
 #[path = "../../../../findings/attention-heads-panic/repro.rs"]
 mod attention_heads_panic;
 #[path = "../../../../findings/avg-pool-half-sums/repro.rs"]
@@ -179,6 +179,8 @@ mod integer_unary_todo;
 mod integers_to_bf16_round_twice;
 #[path = "../../../../findings/layer-norm-cancels/repro.rs"]
 mod layer_norm_cancels;
+#[path = "../../../../findings/linear-of-nothing/repro.rs"]
+mod linear_of_nothing;
 #[path = "../../../../findings/log-sum-exp-of-infinities/repro.rs"]
 mod log_sum_exp_of_infinities;
 #[path = "../../../../findings/matmul-batches-apart/repro.rs"]
@@ -231,8 +233,6 @@ mod rope_spare_positions;
 mod round_to_of_integers;
 #[path = "../../../../findings/rows-of-no-elements/repro.rs"]
 mod rows_of_no_elements;
-#[path = "../../../../findings/sdpa-metal-only/repro.rs"]
-mod sdpa_metal_only;
 #[path = "../../../../findings/selu-f32-only/repro.rs"]
 mod selu_f32_only;
 #[path = "../../../../findings/sigmoid-refuses-f8e4m3/repro.rs"]
