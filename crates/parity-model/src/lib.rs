@@ -11,6 +11,7 @@ pub mod float;
 pub mod glob;
 pub mod journal;
 pub mod layout;
+pub mod near;
 pub mod number;
 pub mod op;
 mod ops;

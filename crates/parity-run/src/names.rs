@@ -2,7 +2,7 @@
 //! right one.
 
 use parity_exec::{Backend, BackendDevice};
-use parity_model::{DType, Family, Layout, Op, Tier};
+use parity_model::{DType, Family, Layout, Op, Tier, near};
 
 use crate::{error::Error, selection::Ops};
 
@@ -75,35 +75,9 @@ pub(crate) fn look_up<'a, T>(
     Err(Error::Settings(unknown(what, word, &names)))
 }
 
-/// Names that a message still lists.
-const LISTED: usize = 24;
-
-/// Of more names than that, so many of the nearest.
-const NEAREST: usize = 6;
-
 /// `unknown dtype 'f23': did you mean 'f32'?`
 fn unknown(what: &str, word: &str, names: &[&str]) -> String {
-    let distance = |name: &&&str| strsim::damerau_levenshtein(word, name);
-    match names
-        .iter()
-        .min_by_key(distance)
-        .filter(|name| distance(name) <= 2)
-    {
-        Some(nearest) => format!("unknown {what} `{word}`: did you mean `{nearest}`?"),
-        None if names.len() <= LISTED => {
-            format!("unknown {what} `{word}`: expected one of {}", names.join(", "))
-        }
-        None => {
-            let mut near = names.to_vec();
-            near.sort_by_key(|name| strsim::damerau_levenshtein(word, name));
-            near.truncate(NEAREST);
-            format!(
-                "unknown {what} `{word}`: there are {}, such as {}; `parity list` shows all",
-                names.len(),
-                near.join(", ")
-            )
-        }
-    }
+    format!("unknown {what} `{word}`: {}", near::advice(word, names))
 }
 
 #[cfg(test)]
@@ -123,21 +97,6 @@ mod tests {
         check(
             "turquoise",
             "unknown color `turquoise`: expected one of red, green",
-        );
-    }
-
-    #[test]
-    fn of_many_words_the_nearest_are_named() {
-        let names: Vec<String> = (0..40).map(|i| format!("name-{i}")).collect();
-        let known = names.iter().map(|name| (name.as_str(), ()));
-        let message = look_up("thing", "nothing-9", known).unwrap_err().to_string();
-        assert!(
-            message.starts_with("unknown thing `nothing-9`: there are 40, such as name-9, "),
-            "{message}"
-        );
-        assert!(
-            message.ends_with("`parity list` shows all") && message.len() < 150,
-            "{message}"
         );
     }
 

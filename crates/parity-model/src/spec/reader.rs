@@ -345,45 +345,7 @@ impl<'r, 'i> Value<'r, 'i> {
     }
 }
 
-/// `did you mean ..` when one of `known` is close for its length, and the whole list otherwise.
-pub(super) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
-    let near = known.clone().map(|name| (distance(word, name), name)).min();
-    match near {
-        Some((d, name)) if d <= 2 && 2 * d <= name.len() => format!("did you mean `{name}`?"),
-        _ => format!("expected one of {}", known.collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// Levenshtein's distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_near_word_is_suggested_and_a_far_one_gets_the_list() {
-        assert_eq!(
-            suggest("sqr_t", ["sqr", "sqrt"].into_iter()),
-            "did you mean `sqrt`?"
-        );
-        assert_eq!(
-            suggest("softmax", ["sqr", "sqrt"].into_iter()),
-            "expected one of sqr, sqrt"
-        );
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
+/// How to mend `word`, which is none of `known`.
+pub(super) fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
+    crate::near::advice(word, &known.collect::<Vec<_>>())
 }
