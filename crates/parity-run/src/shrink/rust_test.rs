@@ -100,6 +100,7 @@ fn write_test(
 fn crates(call: &str) -> Vec<&'static str> {
     let others = [
         ("candle_nn::", "candle-nn"),
+        ("candle_flash_attn::", "candle-flash-attn"),
         ("half::", "half"),
         ("float8::", "float8"),
     ];
@@ -228,7 +229,7 @@ mod tests {
     use super::*;
 
     /// What a printed test may use.
-    const CRATES: [&str; 4] = ["candle_core", "candle_nn", "half", "float8"];
+    const CRATES: [&str; 5] = ["candle_core", "candle_nn", "candle_flash_attn", "half", "float8"];
 
     /// Where cargo keeps the libraries this test was linked from.
     fn libraries() -> PathBuf {
@@ -272,6 +273,9 @@ mod tests {
     fn crates(dir: &Path) -> Vec<PathBuf> {
         let probe = dir.join("probe.rs");
         let text = "pub fn f(x: &candle_core::Tensor) -> candle_core::Result<candle_core::Tensor> { candle_nn::ops::sigmoid(x) }\n\
+                    pub fn a(x: &candle_core::Tensor) -> candle_core::Result<candle_core::Tensor> {\n\
+                        candle_flash_attn::flash_attn(x, x, x, 1., true)\n\
+                    }\n\
                     pub fn g() -> candle_core::scalar::Scalar { half::f16::from_f64(1.0).into() }\n\
                     pub fn h() -> candle_core::scalar::Scalar { float8::F8E4M3::from_f64(1.0).into() }\n";
         fs::write(&probe, text).unwrap();
