@@ -4,7 +4,7 @@ use super::salu::{source, source64};
 use super::{Flow, Trouble, unimplemented};
 use crate::fault::FaultKind;
 use crate::fp::{Mode, UnmodelledMode};
-use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, Words};
+use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, TRAP_DEBUG, Words};
 use crate::wave::{Group, Stop, Wave, reg};
 
 /// Message of RDNA3 that gives the vector registers back early.
@@ -12,8 +12,6 @@ const MSG_DEALLOC_VGPRS: i32 = 3;
 /// Messages that ask for the queue and for the time.
 const MSG_RTN_GET_DOORBELL: i32 = 128;
 const MSG_RTN_GET_REALTIME: i32 = 131;
-/// The trap that `__builtin_debugtrap` becomes.
-const TRAP_DEBUG: i32 = 3;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
@@ -85,12 +83,24 @@ pub(super) fn execute<const W: usize>(
             return Ok(Flow::Jump(inst.target as usize));
         }
         Control::GetRegister => {
-            let value = field(inst)?.read(wave.mode);
-            wave.set_sgpr(usize::from(inst.dst), value);
+            let register = HardwareRegister::of(inst).ok_or_else(unimplemented)?;
+            let value = match register {
+                HardwareRegister::Mode => wave.mode,
+                // All waves run in one place.
+                HardwareRegister::Place => 0,
+                HardwareRegister::Cycles => {
+                    wave.clock += 1;
+                    wave.clock as u32
+                }
+            };
+            wave.set_sgpr(usize::from(inst.dst), Field::of(inst).read(value));
         }
         Control::SetRegister => {
             let value = source(wave, inst.src[0]);
-            return set_mode(wave, mode, field(inst)?, value);
+            return match HardwareRegister::of(inst) {
+                Some(HardwareRegister::Mode) => set_mode(wave, mode, Field::of(inst), value),
+                _ => Err(unimplemented()),
+            };
         }
         Control::RoundMode => return set_mode(wave, mode, Field { low: 0, count: 4 }, inst.imm as u32),
         Control::DenormMode => return set_mode(wave, mode, Field { low: 4, count: 4 }, inst.imm as u32),
@@ -128,13 +138,48 @@ fn jump(program: &Program, group: &Group<'_>, address: u64) -> Result<Flow, Trou
         .ok_or_else(|| (None, program.wild_jump(offset)))
 }
 
-/// Some bits of the MODE register.
+/// A hardware register that `s_getreg` reads.
+#[derive(Clone, Copy)]
+enum HardwareRegister {
+    Mode,
+    /// Where the wave runs: slot, SIMD, compute unit, shader engine, or die.
+    Place,
+    /// A count of cycles.
+    Cycles,
+}
+
+impl HardwareRegister {
+    /// The one that an instruction names, where it is modelled.
+    fn of(inst: &Inst) -> Option<HardwareRegister> {
+        let number = inst.imm & 63;
+        Some(match inst.isa {
+            _ if number == HW_REG_MODE => HardwareRegister::Mode,
+            // HW_ID1, HW_ID2 and SHADER_CYCLES.
+            Isa::Rdna3 if matches!(number, 23 | 24) => HardwareRegister::Place,
+            Isa::Rdna3 if number == 29 => HardwareRegister::Cycles,
+            // HW_ID, and XCC_ID.
+            Isa::Cdna2 | Isa::Cdna3 if number == 4 => HardwareRegister::Place,
+            Isa::Cdna3 if number == 20 => HardwareRegister::Place,
+            _ => return None,
+        })
+    }
+}
+
+/// Some bits of a hardware register.
 struct Field {
     low: u32,
     count: u32,
 }
 
 impl Field {
+    /// Those that `s_getreg` and `s_setreg` name.
+    fn of(inst: &Inst) -> Field {
+        Field {
+            low: inst.imm as u32 >> 6 & 31,
+            count: (inst.imm as u32 >> 11 & 31) + 1,
+        }
+    }
+
     fn mask(&self) -> u32 {
         ((1_u64 << self.count) - 1) as u32
     }
@@ -142,17 +187,6 @@ impl Field {
     fn read(&self, mode: u32) -> u32 {
         mode >> self.low & self.mask()
     }
-}
-
-/// The bits that `s_getreg` and `s_setreg` name. No other hardware register than MODE is modelled.
-fn field(inst: &Inst) -> Result<Field, Trouble> {
-    if inst.imm & 63 != HW_REG_MODE {
-        return Err(unimplemented());
-    }
-    Ok(Field {
-        low: inst.imm as u32 >> 6 & 31,
-        count: (inst.imm as u32 >> 11 & 31) + 1,
-    })
 }
 
 /// Writes bits of MODE.
