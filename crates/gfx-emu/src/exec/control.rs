@@ -16,10 +16,30 @@ const MSG_RTN_GET_REALTIME: i32 = 131;
 const HW_REG_MODE: i32 = 1;
 
 /// The modelled part of MODE, or a fault that says which value it has.
-pub(super) fn mode(bits: u32) -> Result<Mode, FaultKind> {
+fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!("floating-point mode {bits:#x}; only rounding to nearest even with all denormals (0xf0) or without those of single precision (0xc0) is"),
+        what: format!("floating-point mode {bits:#x}; only modes with all denormals (0xf0) or without those of single precision (0xc0) are"),
     })
+}
+
+/// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
+pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
+    let mode = mode(bits)?;
+    let refused = |inst: &&Inst| inst.op.rounds_to_nearest_only();
+    match program
+        .insts()
+        .iter()
+        .find(refused)
+        .filter(|_| mode.is_directed())
+    {
+        None => Ok(mode),
+        Some(inst) => Err(FaultKind::Unimplemented {
+            what: format!(
+                "floating-point mode {bits:#x} for {}, which is rounded to nearest even here",
+                program.describe(inst.pc as usize)
+            ),
+        }),
+    }
 }
 
 /// Whether the condition of a branch holds.
@@ -98,12 +118,16 @@ pub(super) fn execute<const W: usize>(
         Control::SetRegister => {
             let value = source(wave, inst.src[0]);
             return match HardwareRegister::of(inst) {
-                Some(HardwareRegister::Mode) => set_mode(wave, mode, Field::of(inst), value),
+                Some(HardwareRegister::Mode) => set_mode(wave, program, mode, Field::of(inst), value),
                 _ => Err(unimplemented()),
             };
         }
-        Control::RoundMode => return set_mode(wave, mode, Field { low: 0, count: 4 }, inst.imm as u32),
-        Control::DenormMode => return set_mode(wave, mode, Field { low: 4, count: 4 }, inst.imm as u32),
+        Control::RoundMode => {
+            return set_mode(wave, program, mode, Field { low: 0, count: 4 }, inst.imm as u32);
+        }
+        Control::DenormMode => {
+            return set_mode(wave, program, mode, Field { low: 4, count: 4 }, inst.imm as u32);
+        }
         // Results must not depend on when they are computed, so a question for the time is a tick.
         Control::Time => {
             wave.clock += 1;
@@ -192,12 +216,13 @@ impl Field {
 /// Writes bits of MODE.
 fn set_mode<const W: usize>(
     wave: &mut Wave<W>,
+    program: &Program,
     mode: &mut Mode,
     field: Field,
     value: u32,
 ) -> Result<Flow, Trouble> {
     wave.mode = wave.mode & !(field.mask() << field.low) | (value & field.mask()) << field.low;
-    *mode = self::mode(wave.mode).map_err(|kind| (None, kind))?;
+    *mode = mode_of(wave.mode, program).map_err(|kind| (None, kind))?;
     Ok(Flow::Next)
 }
 
