@@ -80,9 +80,8 @@ fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
         ),
     ]);
     for asm in [
-        "s_round_mode 0x3",
         "s_denorm_mode 3",
-        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15",
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 1",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();
         assert!(fault.to_string().contains("floating-point mode"), "{fault}");
