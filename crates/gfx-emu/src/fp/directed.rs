@@ -76,7 +76,11 @@ impl Exact {
     fn normalized(self) -> Exact {
         let shift = self.mantissa.leading_zeros() as i32 - (127 - TOP as i32);
         Exact {
-            mantissa: self.mantissa << shift,
+            mantissa: match u32::try_from(shift) {
+                Ok(up) => self.mantissa << up,
+                // A sum may have a bit more.
+                Err(_) => shifted_right(self.mantissa, shift.unsigned_abs()),
+            },
             exponent: self.exponent - shift,
             ..self
         }
@@ -163,7 +167,7 @@ fn is_special<F: Format>(bits: F::Bits) -> bool {
     F::magnitude(bits) >= F::infinity_bits()
 }
 
-/// One, and minus zero, of a format.
+/// One, of a format.
 fn one<F: Format>() -> F::Bits {
     F::narrow((F::bias() as u64) << F::MANTISSA_BITS)
 }
