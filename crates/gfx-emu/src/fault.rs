@@ -3,6 +3,7 @@
 //! A dispatch that is refused before it starts is not a fault; see `LaunchError` in launch.rs.
 
 use std::fmt;
+use std::time::Duration;
 
 /// What an instruction wanted to do with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,6 +342,12 @@ pub enum FaultKind {
     Watchdog {
         /// Instructions a wave may execute.
         limit: u64,
+    },
+    /// The launch ran for longer than it may.
+    #[error("watchdog: the launch ran for more than {limit:?}")]
+    Timeout {
+        /// Time that the launch may take.
+        limit: Duration,
     },
 }
 

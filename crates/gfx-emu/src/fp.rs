@@ -5,16 +5,18 @@
 //! are the same everywhere. Half precision is computed in f32, whose rounding a second one to a half does not betray: f32 has
 //! twice a half's bits and two more. A fused sum is rounded to odd before.
 
+pub(crate) mod directed;
 mod half;
 
+use directed::Rounding;
 pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
 
 /// MODE settings this emulator does not model; the value is the MODE register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnmodelledMode(pub(crate) u32);
 
-/// The floating-point part of the MODE register that varies. Rounding is to nearest even, and denormals of 16 and 64 bits are
-/// kept: [`Mode::from_bits`] refuses anything else.
+/// The floating-point part of the MODE register that varies. Denormals of 16 and 64 bits are kept, and those of single precision
+/// are kept or flushed in sources and results: [`Mode::from_bits`] refuses anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// Signalling NaNs are quieted by min, max and median, which then return them.
@@ -23,6 +25,10 @@ pub(crate) struct Mode {
     pub(crate) dx10_clamp: bool,
     /// Denormals of single precision are zeros; `exec/flush.rs` makes them so.
     pub(crate) flushes: bool,
+    /// How results of single precision are rounded; `exec/flush.rs` asks.
+    pub(crate) single: Rounding,
+    /// How those of half and double precision are.
+    pub(crate) others: Rounding,
     /// Not the guest's: the code around is compiled for a host with a fused multiply-add instruction. The results are the
     /// same bits with and without.
     pub(crate) host_fuses: bool,
@@ -36,9 +42,23 @@ impl Mode {
         ieee: false,
         dx10_clamp: false,
         flushes: false,
+        single: Rounding::Nearest,
+        others: Rounding::Nearest,
         host_fuses: false,
         any_nan: false,
     };
+
+    /// Whether it is another mode than the usual one: `exec/flush.rs` executes arithmetic then.
+    #[inline(always)]
+    pub(crate) fn is_unusual(self) -> bool {
+        self.flushes || self.is_directed()
+    }
+
+    /// Whether some results are not rounded to nearest even.
+    #[inline(always)]
+    pub(crate) fn is_directed(self) -> bool {
+        self.single != Rounding::Nearest || self.others != Rounding::Nearest
+    }
 
     /// The mode in code that is compiled for a host with or without fused multiply-add.
     #[inline(always)]
@@ -59,16 +79,18 @@ impl Mode {
         }
     }
 
-    /// Reads the MODE register: rounding in bits 3:0 (0 is to nearest even), denormals of single precision in bits 5:4 and of
+    /// Reads the MODE register: rounding of single precision in bits 1:0 and of the others in bits 3:2, denormals of single precision in bits 5:4 and of
     /// the others in bits 7:6 (3 keeps them, 0 flushes sources and results).
     pub(crate) fn from_bits(bits: u32) -> Result<Mode, UnmodelledMode> {
-        if !matches!(bits & 0xff, 0xf0 | 0xc0) {
+        if !matches!(bits & 0xf0, 0xf0 | 0xc0) {
             return Err(UnmodelledMode(bits));
         }
         Ok(Mode {
             ieee: bits >> 9 & 1 != 0,
             dx10_clamp: bits >> 8 & 1 != 0,
             flushes: bits & 0x30 == 0,
+            single: Rounding::of(bits),
+            others: Rounding::of(bits >> 2),
             host_fuses: false,
             any_nan: false,
         })

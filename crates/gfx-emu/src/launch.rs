@@ -12,6 +12,7 @@ mod trace;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use code_object::{ArgKind, KernelDescriptor, UserSgpr};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -34,6 +35,9 @@ const WAVE_SCRATCH: u64 = 8 << 20;
 
 /// Private memory for what a stack grows by, in bytes: recursion, and calls through pointers.
 const DYNAMIC_STACK: u32 = 16 << 10;
+
+/// Instructions that a wave executes between two looks at the clock, where a launch has a time limit: a few milliseconds.
+const SLICE: u64 = 1 << 16;
 
 /// What the device allows a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +78,8 @@ pub struct Dispatch<'a> {
 pub struct LaunchOptions {
     /// Instructions after which the watchdog stops a wave.
     pub max_wave_instructions: u64,
+    /// Time after which the launch is stopped, where there is a limit.
+    pub max_time: Option<Duration>,
     /// Whether the sanitizer watches: reads of what was never written (of allocations made after
     /// [`Memory::track_writes`]), what depends on a vector register that was never written, races between the
     /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
@@ -84,10 +90,11 @@ pub struct LaunchOptions {
 }
 
 impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave; no sanitizer, no coverage.
+    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage.
     fn default() -> Self {
         LaunchOptions {
             max_wave_instructions: 1_000_000_000,
+            max_time: None,
             sanitize: false,
             cover: false,
         }
@@ -464,6 +471,8 @@ struct Run<'a, const W: usize> {
     program: &'a Program,
     memory: &'a Memory,
     options: &'a LaunchOptions,
+    /// When the launch is stopped.
+    deadline: Option<Instant>,
     arguments: Arguments,
     /// What the workgroups stored, for the sanitizer.
     stored: Grid,
@@ -529,6 +538,10 @@ impl<'a, const W: usize> Run<'a, W> {
             program,
             memory,
             options,
+            // A limit beyond what the clock counts is none.
+            deadline: options
+                .max_time
+                .and_then(|limit| Instant::now().checked_add(limit)),
             arguments: setup.arguments,
             stored: Grid::default(),
             full: Shape::new(dispatch.block),
@@ -611,8 +624,36 @@ impl<'a, const W: usize> Run<'a, W> {
         })
     }
 
-    /// Runs a wave to its next barrier or its end; under the sanitizer beside its double, which begins with it.
+    /// Runs a wave to its next barrier or its end, or until the launch's time is over.
     fn advance(
+        &self,
+        mut double: Option<&mut Option<Wave<W>>>,
+        wave: &mut Wave<W>,
+        group: &mut Group<'_>,
+        budget: &mut u64,
+    ) -> Advanced {
+        let Some(deadline) = self.deadline else {
+            return self.advance_within(double, wave, group, budget);
+        };
+        loop {
+            if Instant::now() >= deadline {
+                let limit = self.options.max_time.unwrap_or_default();
+                return Err((self.program.pc(wave.pc), None, FaultKind::Timeout { limit }));
+            }
+            let given = (*budget).min(SLICE);
+            let mut left = given;
+            let result = self.advance_within(double.as_deref_mut(), wave, group, &mut left);
+            *budget -= given - left;
+            match result {
+                // The slice is used up, not the wave's budget: the wave goes on where it stopped.
+                Err((_, _, FaultKind::Watchdog { .. })) if given == SLICE => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Runs a wave to its next barrier or its end; under the sanitizer beside its double, which begins with it.
+    fn advance_within(
         &self,
         double: Option<&mut Option<Wave<W>>>,
         wave: &mut Wave<W>,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::{Access, MemoryFault, Place};
 pub(crate) use access::Span;
-use lend::Words;
+use lend::{Lent, Words};
 pub use map::MapError;
 use shadow::Shadow;
 
@@ -114,7 +114,7 @@ impl Cursor {
 ///
 /// A clone is a second view of the same bytes with its own list of allocations: what is allocated or freed in
 /// one afterwards, the other does not know. A launch may so keep running on its view while a host thread
-/// allocates.
+/// allocates. What is lent all views know at once: the host may answer a running kernel with memory.
 #[derive(Clone, Debug)]
 pub struct Memory {
     capacity: u64,
@@ -135,6 +135,8 @@ pub struct Memory {
     tracks: bool,
     /// Something was mapped at an address of the caller's choice.
     mapped: bool,
+    /// What is lent at the moment, in all views.
+    lent: Arc<Lent>,
 }
 
 impl Memory {
@@ -158,6 +160,7 @@ impl Memory {
             wide: Arc::default(),
             tracks: false,
             mapped: false,
+            lent: Arc::default(),
         };
         let slots: Vec<u64> = (0..SLOTS).map_while(|_| memory.push(SLOT_BYTES as u64)).collect();
         memory.slots = Arc::new(Mutex::new(slots));
@@ -252,6 +255,9 @@ impl Memory {
             });
         };
         allocation.freed = Some(allocation.len);
+        if matches!(allocation.words, Words::Lent(_)) {
+            self.lent.remove(address);
+        }
         self.used -= allocation.len;
         allocation.len = 0;
         allocation.words = Words::default();
@@ -379,6 +385,7 @@ impl Memory {
         let after = self.allocations.partition_point(|a| a.base <= address);
         // The cursor counts in u32; more than 4 G allocations do not fit the address space with its gaps.
         let found = after.checked_sub(1).and_then(|index| hit(index as u32));
+        let found = found.or_else(|| self.lent.find(address, bytes));
         found.ok_or_else(|| fault(self.place(address, bytes)))
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use gfx_emu::Target;
-use rocm_env::{Cards, Value as _};
+use rocm_env::{Cards, Instructions, Seconds, Value};
 
 use crate::values::{Argument, Output};
 
@@ -34,11 +34,13 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     /// The card that the program finds; several with commas between them.
-    #[arg(long = "card", value_parser = cards, default_value = "gfx1100", value_name = "CARD")]
+    #[arg(long = "card", value_parser = value::<Cards>, default_value = "gfx1100", value_name = "CARD")]
     pub(crate) cards: Cards,
     /// End the program at races, reads of what was never written and other bugs that work here.
     #[arg(long)]
     pub(crate) sanitize: bool,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
     /// Write what ran into this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -86,6 +88,19 @@ pub(crate) struct Launch {
     /// Report races, reads of what was never written and other bugs that work here.
     #[arg(long)]
     pub(crate) sanitize: bool,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+/// What ends a kernel that does not end by itself.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Limits {
+    /// Stop a kernel when one of its waves has executed so many instructions; without this, a billion.
+    #[arg(long, value_parser = value::<Instructions>, value_name = "COUNT")]
+    pub(crate) max_instructions: Option<Instructions>,
+    /// Stop a kernel after so many seconds.
+    #[arg(long, value_parser = value::<Seconds>, value_name = "SECONDS")]
+    pub(crate) timeout: Option<Seconds>,
 }
 
 #[derive(Debug, Args)]
@@ -103,8 +118,8 @@ pub(crate) struct Trace {
     pub(crate) limit: Option<u64>,
 }
 
-fn cards(text: &str) -> Result<Cards, String> {
-    Cards::parse(text.as_ref()).ok_or_else(|| format!("expected is {}", Cards::form()))
+fn value<T: Value>(text: &str) -> Result<T, String> {
+    T::parse(text.as_ref()).ok_or_else(|| format!("expected is {}", T::form()))
 }
 
 fn target(text: &str) -> Result<Target, String> {

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
 
-use rocm_env::{Cards, names};
+use rocm_env::{Cards, Instructions, Seconds, names};
 use serde_json::Value;
 
 use crate::Failure;
-use crate::args::Exec;
+use crate::args::{Exec, Limits};
 
 /// The file by which AMD's runtime asks for the library.
 const SONAME: &str = "libhsa-runtime64.so.1";
@@ -37,7 +37,9 @@ pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
         Failure::Said("a program is expected after `--`: gfx exec --card gfx1100 -- PROGRAM".to_owned())
     })?;
     let start = Instant::now();
-    let status = Command::new(program)
+    let mut command = Command::new(program);
+    limits(&asked.limits, &mut command);
+    let status = command
         .args(arguments)
         .env(
             "LD_LIBRARY_PATH",
@@ -61,6 +63,16 @@ pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
     // A summary that nobody can read does not change what the program did.
     summary.print(&mut stderr, &asked.cards, seconds).ok();
     Ok(exit_code(status, &summary, &mut stderr))
+}
+
+/// Hands the limits on to the library.
+fn limits(limits: &Limits, command: &mut Command) {
+    if let Some(Instructions(count)) = limits.max_instructions {
+        command.env(names::SOFT_MAX_INSTRUCTIONS, count.to_string());
+    }
+    if let Some(Seconds(Some(time))) = limits.timeout {
+        command.env(names::SOFT_TIMEOUT, time.as_secs_f64().to_string());
+    }
 }
 
 fn cards(cards: &Cards) -> String {

@@ -1,7 +1,7 @@
 //! `gfx run`: a launch with arguments from the command line, and the buffers afterwards. Setting one up is shared with
 //! `gfx trace`.
 
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::Path;
 
 use gfx_emu::{CodeObject, Dispatch, Kernel, LaunchOptions, Memory, Placement, launch};
@@ -15,8 +15,26 @@ const CAPACITY: u64 = 1 << 34;
 /// Elements of a line of output.
 const LINE: usize = 8;
 
+/// Bytes of code that a file may have.
+const MOST_CODE: usize = 1 << 30;
+
+/// The whole file, which has code.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+    let bytes = at_most(path, MOST_CODE)?;
+    if bytes.len() > MOST_CODE {
+        return Err(format!("{} has more than {MOST_CODE} bytes", path.display()));
+    }
+    Ok(bytes)
+}
+
+/// A file's bytes, one more than `limit` of them at most: devices have no end.
+pub(crate) fn at_most(path: &Path, limit: usize) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let limited = file.take(limit as u64 + 1).read_to_end(&mut bytes);
+    limited.map_err(failed)?;
+    Ok(bytes)
 }
 
 /// The kernel of that name, or the only one.
@@ -172,6 +190,8 @@ fn elements(number: usize, ty: Type, bytes: &[u8], out: &mut impl Write) -> Outc
 pub(crate) fn options(asked: &Launch) -> LaunchOptions {
     LaunchOptions {
         sanitize: asked.sanitize,
+        max_wave_instructions: asked.limits.max_instructions.unwrap_or_default().0,
+        max_time: asked.limits.timeout.and_then(|limit| limit.0),
         ..LaunchOptions::default()
     }
 }

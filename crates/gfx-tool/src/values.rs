@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use half::{bf16, f16};
 
+use crate::kernel::at_most;
+
 /// A type of scalars and elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
@@ -172,9 +174,13 @@ impl Argument {
             Content::Random => Some((0..*count).flat_map(|_| ty.random(&mut state)).collect()),
             Content::Each(bytes) => Some(bytes.repeat(*count)),
             Content::File(path) => {
-                let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
                 let size = count * ty.bytes();
-                if bytes.len() != size {
+                let bytes = at_most(path, size)?;
+                if bytes.len() > size {
+                    let path = path.display();
+                    return Err(format!("{path} has more bytes than the buffer, which has {size}"));
+                }
+                if bytes.len() < size {
                     return Err(format!(
                         "{} has {} bytes, the buffer {size}",
                         path.display(),

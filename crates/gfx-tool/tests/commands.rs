@@ -19,6 +19,9 @@ extern "C" __attribute__((global)) void scale(float* x, float by, unsigned n) {
     unsigned i = __builtin_amdgcn_workgroup_id_x() * 32 + __builtin_amdgcn_workitem_id_x();
     if (i < n) x[i] *= by;
 }
+extern "C" __attribute__((global)) void wait(volatile unsigned* x) {
+    while (*x == 0) {}
+}
 extern "C" __attribute__((global)) void reach(unsigned* x) {
     x[__builtin_amdgcn_workitem_id_x()] = x[__builtin_amdgcn_workitem_id_x() + 1];
 }
@@ -199,6 +202,54 @@ fn the_sanitizer_is_asked_for() {
     ];
     prints(&args);
     refuses(&[&args[..], &["--sanitize"]].concat(), "never written");
+}
+
+#[test]
+fn a_kernel_that_does_not_end_is_stopped_by_its_limits() {
+    let run = |content: &str, limit: [&str; 2]| {
+        let buffer = format!("buf:u32:1:{content}");
+        gfx(&["run", "--kernel", "wait", "--arg", &buffer, limit[0], limit[1]])
+    };
+    for (limit, words) in [
+        (["--max-instructions", "5000"], "executed 5000 instructions"),
+        (["--timeout", "0.2"], "ran for more than 200ms"),
+    ] {
+        let stopped = run("0", limit);
+        let text = String::from_utf8(stopped.stderr).unwrap();
+        assert!(!stopped.status.success() && text.contains(words), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        // One that ends is not stopped.
+        assert!(run("1", limit).status.success());
+    }
+    for limit in [
+        ["--max-instructions", "0"],
+        ["--timeout", "0"],
+        ["--timeout", "soon"],
+    ] {
+        let text = String::from_utf8(run("1", limit).stderr).unwrap();
+        assert!(text.contains("expected is a"), "{text}");
+    }
+}
+
+#[test]
+fn a_file_without_an_end_is_read_no_further_than_it_can_be_right() {
+    let zero = [
+        &["run"][..],
+        &SCALE,
+        &["buf:f32:100:@/dev/zero", "--arg", "f32:1", "--arg", "u32:3"],
+    ]
+    .concat();
+    refuses(
+        &zero,
+        "argument 0: /dev/zero has more bytes than the buffer, which has 400",
+    );
+    let null = [
+        &["run"][..],
+        &SCALE,
+        &["buf:f32:100:@/dev/null", "--arg", "f32:1", "--arg", "u32:3"],
+    ]
+    .concat();
+    refuses(&null, "/dev/null has 0 bytes, the buffer 400");
 }
 
 #[test]

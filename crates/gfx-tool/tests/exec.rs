@@ -66,6 +66,21 @@ fn the_program_gets_the_card_and_the_library_and_its_own_words() {
 }
 
 #[test]
+fn the_library_gets_the_limits_that_are_asked_for_and_no_others() {
+    let script = "echo ${ROCM_SOFT_MAX_INSTRUCTIONS-none} ${ROCM_SOFT_TIMEOUT-none}";
+    for (flags, words) in [
+        (&[][..], "none none\n"),
+        (&["--timeout", "2.5"], "none 2.5\n"),
+        (&["--max-instructions", "7000", "--timeout", "1"], "7000 1\n"),
+    ] {
+        let output = gfx(&[&["exec"], flags, &["--", "sh", "-c", script]].concat());
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), words);
+    }
+    let refused = gfx(&["exec", "--timeout", "0", "--", "sh", "-c", script]);
+    assert!(said(&refused).contains("a number of seconds above 0"));
+}
+
+#[test]
 fn what_all_processes_ran_is_added_up_and_a_finding_fails_a_program_that_ends_well() {
     let report = |findings: u32| {
         format!(

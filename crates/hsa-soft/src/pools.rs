@@ -16,6 +16,10 @@ const GAP: u64 = 64 * 1024;
 /// Bytes after a block that kernels may read too, unless the sanitizer watches: compilers load 16 bytes where 12 are left.
 const SLACK: u64 = 64;
 
+/// Alignment of blocks that have as many bytes: the allocator of AMD's device library finds the start of its slabs, for which the
+/// runtime allocates memory, by it.
+const LARGE: u64 = 2 << 20;
+
 /// Where an allocation is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pool {
@@ -156,7 +160,8 @@ impl Pools {
         let watched = self.sanitize && matches!(pool, Pool::Device(_));
         let pages = (size + SLACK).next_multiple_of(PAGE);
         let reached = if watched { size } else { pages };
-        let address = self.place(pages + GAP).ok_or(Status::OutOfResources)?;
+        let align = if size < LARGE { PAGE } else { LARGE };
+        let address = self.place(pages + GAP, align).ok_or(Status::OutOfResources)?;
         let words = self.arena.words(address, reached).ok_or(Status::OutOfResources)?;
         let memory = Arc::make_mut(&mut self.memory);
         memory
@@ -175,18 +180,21 @@ impl Pools {
         Ok(address)
     }
 
-    /// An address with `room` bytes that no block has.
-    fn place(&mut self, room: u64) -> Option<u64> {
+    /// An address with `room` bytes that no block has, a multiple of `align`.
+    fn place(&mut self, room: u64, align: u64) -> Option<u64> {
         let end = self.arena.base() + self.arena.size();
-        if let Some(next) = self.next.checked_add(room).filter(|next| *next <= end) {
-            return Some(std::mem::replace(&mut self.next, next));
+        let place = self.next.next_multiple_of(align);
+        if let Some(next) = place.checked_add(room).filter(|next| *next <= end) {
+            self.next = next;
+            return Some(place);
         }
-        let mut free = self.arena.base().next_multiple_of(PAGE) + GAP;
+        let first = self.arena.base().next_multiple_of(PAGE) + GAP;
+        let mut free = first.next_multiple_of(align);
         for (base, block) in &self.blocks {
             if base.saturating_sub(free) >= room {
                 break;
             }
-            free = base + block.pages + GAP;
+            free = (base + block.pages + GAP).next_multiple_of(align);
         }
         (free.checked_add(room)? <= end).then_some(free)
     }

@@ -66,6 +66,8 @@ impl Runtime {
         };
         let capacity = rocm_env::SOFT_MEMORY.get().map_err(unknown)?.0;
         let sanitize = *rocm_env::SANITIZE.get().map_err(unknown)? == rocm_env::Switch::On;
+        let instructions = rocm_env::SOFT_MAX_INSTRUCTIONS.get().map_err(unknown)?.0;
+        let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.0;
         report::begin(&cards, sanitize)?;
         let arena = host::arena().ok_or(
             "the host gives this process no range of addresses for device memory; a limit of its address space (ulimit -v) does that",
@@ -77,6 +79,8 @@ impl Runtime {
             capacity,
             options: LaunchOptions {
                 sanitize,
+                max_wave_instructions: instructions,
+                max_time: time,
                 ..LaunchOptions::default()
             },
         })

@@ -21,8 +21,8 @@ use std::sync::OnceLock;
 pub use page::page;
 pub use table::*;
 pub use values::{
-    Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, KernelCache, Libraries, Log,
-    Program, Switch, Targets, Value,
+    Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, KernelCache,
+    Libraries, Log, Program, Seconds, Switch, Targets, Value,
 };
 
 /// What a variable is, for readers.

@@ -2,8 +2,8 @@
 
 use crate::values::Value;
 use crate::{
-    About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, File, Folder, KernelCache,
-    Libraries, Log, Program, Switch, Targets, Variable,
+    About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, File, Folder, Instructions,
+    KernelCache, Libraries, Log, Program, Seconds, Switch, Targets, Variable,
 };
 
 macro_rules! variables {
@@ -64,6 +64,10 @@ variables! {
         "What libhsa-runtime64 over the software device says on stderr of a program's calls: `missing` names those that have no body, `calls` every one.";
     SOFT_REPORT: Folder = "ROCM_SOFT_REPORT", "no file is written", "hsa-soft, gfx-tool", false,
         "Where libhsa-runtime64 over the software device writes what a process ran, as a file of JSON for each. `gfx exec` sets it.";
+    SOFT_MAX_INSTRUCTIONS: Instructions = "ROCM_SOFT_MAX_INSTRUCTIONS", "1000000000", "hsa-soft", false,
+        "Instructions after which a wave is stopped, and its kernel with it. `gfx exec --max-instructions` sets it.";
+    SOFT_TIMEOUT: Seconds = "ROCM_SOFT_TIMEOUT", "no limit", "hsa-soft", false,
+        "Seconds after which a kernel is stopped. `gfx exec --timeout` sets it.";
     HSA_LIBRARY: File = "ROCM_HSA_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
         "The libhsa_runtime64.so of this workspace that `gfx exec` puts under a program.";
     KERNEL_CACHE: KernelCache = "ROCM_KERNEL_CACHE", "`$XDG_CACHE_HOME/rocm-backend`, else `$HOME/.cache/rocm-backend`", "kernel-build, rocm-backend", false,

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a variable can be. The default is what holds when it is not set.
 pub trait Value: Default + 'static {
@@ -187,6 +188,43 @@ impl Value for Bytes {
     }
 }
 
+/// A number of instructions: a billion where none is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instructions(pub u64);
+
+impl Default for Instructions {
+    fn default() -> Instructions {
+        Instructions(1_000_000_000)
+    }
+}
+
+impl Value for Instructions {
+    fn form() -> String {
+        "a whole number from 1".to_owned()
+    }
+
+    fn parse(text: &OsStr) -> Option<Instructions> {
+        let count: u64 = text.to_str()?.trim().parse().ok()?;
+        (count > 0).then_some(Instructions(count))
+    }
+}
+
+/// A time; none where none is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seconds(pub Option<Duration>);
+
+impl Value for Seconds {
+    fn form() -> String {
+        "a number of seconds above 0, such as 30 or 0.5".to_owned()
+    }
+
+    fn parse(text: &OsStr) -> Option<Seconds> {
+        let seconds: f64 = text.to_str()?.trim().parse().ok()?;
+        let time = Duration::try_from_secs_f64(seconds).ok()?;
+        (time > Duration::ZERO).then_some(Seconds(Some(time)))
+    }
+}
+
 /// Paths, which can be any text.
 macro_rules! paths {
     ($($(#[$doc:meta])* $name:ident $form:literal)*) => {
@@ -307,6 +345,20 @@ mod tests {
         assert_eq!(bytes("1 GiB"), Some(1 << 30));
         for refused in ["64MB", "MiB", "-1", "1.5GiB", "99999999999GiB"] {
             assert_eq!(bytes(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn limits_are_above_zero() {
+        let count = |text: &str| Instructions::parse(text.as_ref()).map(|count| count.0);
+        assert_eq!(count(" 5000 "), Some(5000));
+        for refused in ["0", "-1", "1e6", "many"] {
+            assert_eq!(count(refused), None, "{refused}");
+        }
+        let seconds = |text: &str| Seconds::parse(text.as_ref()).and_then(|time| time.0);
+        assert_eq!(seconds("0.5"), Some(Duration::from_millis(500)));
+        for refused in ["0", "-1", "nan", "inf", "1e300", "1s"] {
+            assert_eq!(seconds(refused), None, "{refused}");
         }
     }
 

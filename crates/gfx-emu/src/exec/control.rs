@@ -4,7 +4,7 @@ use super::salu::{source, source64};
 use super::{Flow, Trouble, unimplemented};
 use crate::fault::FaultKind;
 use crate::fp::{Mode, UnmodelledMode};
-use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, Words};
+use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, TRAP_DEBUG, Words};
 use crate::wave::{Group, Stop, Wave, reg};
 
 /// Message of RDNA3 that gives the vector registers back early.
@@ -12,16 +12,34 @@ const MSG_DEALLOC_VGPRS: i32 = 3;
 /// Messages that ask for the queue and for the time.
 const MSG_RTN_GET_DOORBELL: i32 = 128;
 const MSG_RTN_GET_REALTIME: i32 = 131;
-/// The trap that `__builtin_debugtrap` becomes.
-const TRAP_DEBUG: i32 = 3;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
 /// The modelled part of MODE, or a fault that says which value it has.
-pub(super) fn mode(bits: u32) -> Result<Mode, FaultKind> {
+fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!("floating-point mode {bits:#x}; only rounding to nearest even with all denormals (0xf0) or without those of single precision (0xc0) is"),
+        what: format!("floating-point mode {bits:#x}; only modes with all denormals (0xf0) or without those of single precision (0xc0) are"),
     })
+}
+
+/// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
+pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
+    let mode = mode(bits)?;
+    let refused = |inst: &&Inst| inst.op.rounds_to_nearest_only();
+    match program
+        .insts()
+        .iter()
+        .find(refused)
+        .filter(|_| mode.is_directed())
+    {
+        None => Ok(mode),
+        Some(inst) => Err(FaultKind::Unimplemented {
+            what: format!(
+                "floating-point mode {bits:#x} for {}, which is rounded to nearest even here",
+                program.describe(inst.pc as usize)
+            ),
+        }),
+    }
 }
 
 /// Whether the condition of a branch holds.
@@ -85,15 +103,31 @@ pub(super) fn execute<const W: usize>(
             return Ok(Flow::Jump(inst.target as usize));
         }
         Control::GetRegister => {
-            let value = field(inst)?.read(wave.mode);
-            wave.set_sgpr(usize::from(inst.dst), value);
+            let register = HardwareRegister::of(inst).ok_or_else(unimplemented)?;
+            let value = match register {
+                HardwareRegister::Mode => wave.mode,
+                // All waves run in one place.
+                HardwareRegister::Place => 0,
+                HardwareRegister::Cycles => {
+                    wave.clock += 1;
+                    wave.clock as u32
+                }
+            };
+            wave.set_sgpr(usize::from(inst.dst), Field::of(inst).read(value));
         }
         Control::SetRegister => {
             let value = source(wave, inst.src[0]);
-            return set_mode(wave, mode, field(inst)?, value);
+            return match HardwareRegister::of(inst) {
+                Some(HardwareRegister::Mode) => set_mode(wave, program, mode, Field::of(inst), value),
+                _ => Err(unimplemented()),
+            };
         }
-        Control::RoundMode => return set_mode(wave, mode, Field { low: 0, count: 4 }, inst.imm as u32),
-        Control::DenormMode => return set_mode(wave, mode, Field { low: 4, count: 4 }, inst.imm as u32),
+        Control::RoundMode => {
+            return set_mode(wave, program, mode, Field { low: 0, count: 4 }, inst.imm as u32);
+        }
+        Control::DenormMode => {
+            return set_mode(wave, program, mode, Field { low: 4, count: 4 }, inst.imm as u32);
+        }
         // Results must not depend on when they are computed, so a question for the time is a tick.
         Control::Time => {
             wave.clock += 1;
@@ -128,13 +162,48 @@ fn jump(program: &Program, group: &Group<'_>, address: u64) -> Result<Flow, Trou
         .ok_or_else(|| (None, program.wild_jump(offset)))
 }
 
-/// Some bits of the MODE register.
+/// A hardware register that `s_getreg` reads.
+#[derive(Clone, Copy)]
+enum HardwareRegister {
+    Mode,
+    /// Where the wave runs: slot, SIMD, compute unit, shader engine, or die.
+    Place,
+    /// A count of cycles.
+    Cycles,
+}
+
+impl HardwareRegister {
+    /// The one that an instruction names, where it is modelled.
+    fn of(inst: &Inst) -> Option<HardwareRegister> {
+        let number = inst.imm & 63;
+        Some(match inst.isa {
+            _ if number == HW_REG_MODE => HardwareRegister::Mode,
+            // HW_ID1, HW_ID2 and SHADER_CYCLES.
+            Isa::Rdna3 if matches!(number, 23 | 24) => HardwareRegister::Place,
+            Isa::Rdna3 if number == 29 => HardwareRegister::Cycles,
+            // HW_ID, and XCC_ID.
+            Isa::Cdna2 | Isa::Cdna3 if number == 4 => HardwareRegister::Place,
+            Isa::Cdna3 if number == 20 => HardwareRegister::Place,
+            _ => return None,
+        })
+    }
+}
+
+/// Some bits of a hardware register.
 struct Field {
     low: u32,
     count: u32,
 }
 
 impl Field {
+    /// Those that `s_getreg` and `s_setreg` name.
+    fn of(inst: &Inst) -> Field {
+        Field {
+            low: inst.imm as u32 >> 6 & 31,
+            count: (inst.imm as u32 >> 11 & 31) + 1,
+        }
+    }
+
     fn mask(&self) -> u32 {
         ((1_u64 << self.count) - 1) as u32
     }
@@ -144,26 +213,16 @@ impl Field {
     }
 }
 
-/// The bits that `s_getreg` and `s_setreg` name. No other hardware register than MODE is modelled.
-fn field(inst: &Inst) -> Result<Field, Trouble> {
-    if inst.imm & 63 != HW_REG_MODE {
-        return Err(unimplemented());
-    }
-    Ok(Field {
-        low: inst.imm as u32 >> 6 & 31,
-        count: (inst.imm as u32 >> 11 & 31) + 1,
-    })
-}
-
 /// Writes bits of MODE.
 fn set_mode<const W: usize>(
     wave: &mut Wave<W>,
+    program: &Program,
     mode: &mut Mode,
     field: Field,
     value: u32,
 ) -> Result<Flow, Trouble> {
     wave.mode = wave.mode & !(field.mask() << field.low) | (value & field.mask()) << field.low;
-    *mode = self::mode(wave.mode).map_err(|kind| (None, kind))?;
+    *mode = mode_of(wave.mode, program).map_err(|kind| (None, kind))?;
     Ok(Flow::Next)
 }
 

@@ -1,6 +1,6 @@
 //! Conversions between formats: saturation, rounding, packing.
 
-use crate::fp::{self, F16, F32, F64, Format, Mode};
+use crate::fp::{self, F16, F32, F64, Format, Mode, directed};
 
 /// A NaN of one format in another: sign and the top of the payload, quieted.
 #[inline(always)]
@@ -46,6 +46,27 @@ functions! {
     floor_i32(a: u32) -> u32 { F32::host(a).floor() as i32 as u32 }
     // A signed 4-bit number in sixteenths.
     off_f32_i4(a: u32) -> u32 { (((a << 28) as i32 >> 28) as f32 / 16.0).to_bits() }
+}
+
+/// Double to single precision, rounded as the mode says, and so are integers below.
+pub(super) fn f32_of_f64_directed(mode: Mode, a: u64) -> u32 {
+    directed::f32_of_f64(mode, a, float_of::<F64, F32>)
+}
+
+pub(super) fn f32_of_i32_directed(mode: Mode, a: u32) -> u32 {
+    directed::of_integer::<F32>(mode, i64::from(a as i32))
+}
+
+pub(super) fn f32_of_u32_directed(mode: Mode, a: u32) -> u32 {
+    directed::of_integer::<F32>(mode, i64::from(a))
+}
+
+pub(super) fn f16_of_u16_directed(mode: Mode, a: u16) -> u16 {
+    directed::of_integer::<F16>(mode, i64::from(a))
+}
+
+pub(super) fn f16_of_i16_directed(mode: Mode, a: u16) -> u16 {
+    directed::of_integer::<F16>(mode, i64::from(a as i16))
 }
 
 /// Towards zero, saturating; NaN gives 0.

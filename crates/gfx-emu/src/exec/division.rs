@@ -3,7 +3,7 @@
 //! Compilers divide by `div_scale`, a reciprocal with Newton steps, `div_fmas` and `div_fixup`; with these three exact the
 //! quotient is correctly rounded, denormals included.
 
-use crate::fp::{self, F32, F64, Format, Host as _, Mode};
+use crate::fp::{self, F32, F64, Format, Host as _, Mode, directed};
 
 /// Constants of the sequence that depend on the format.
 pub(super) trait Division: Format {
@@ -88,6 +88,28 @@ pub(super) fn fmas<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits, 
     }
 }
 
+/// [`fmas`], rounded as the mode says.
+pub(super) fn fmas_directed<F: Division>(
+    mode: Mode,
+    a: F::Bits,
+    b: F::Bits,
+    c: F::Bits,
+    scaled: bool,
+) -> F::Bits {
+    let n = if scaled { scale_back::<F>(c) } else { 0 };
+    directed::scaled_fma::<F>(mode, a, b, c, n)
+}
+
+/// The exponent by which a quotient is scaled back, by the addend of [`fmas`].
+#[inline(always)]
+fn scale_back<F: Division>(c: F::Bits) -> u32 {
+    if F::exponent(c) > F::bias() {
+        F::SCALE
+    } else {
+        F::SCALE.wrapping_neg()
+    }
+}
+
 /// [`fmas`] of a quotient that must be scaled back.
 #[cold]
 fn rescale<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
@@ -96,11 +118,7 @@ fn rescale<F: Division>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bi
     if F::is_nan(sum) {
         return sum;
     }
-    let n = if F::exponent(c) > F::bias() {
-        F::SCALE
-    } else {
-        F::SCALE.wrapping_neg()
-    };
+    let n = scale_back::<F>(c);
     let result = fp::ldexp::<F>(mode, sum, n);
     if !F::is_denormal(result) && F::exponent(result) > 1 {
         return result;

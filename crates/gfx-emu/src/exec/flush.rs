@@ -1,7 +1,8 @@
-//! Single precision in a mode that flushes denormals: kernels compiled with `-fgpu-flush-denormals-to-zero`, and machine code
-//! whose author did not ask for denormals.
+//! Arithmetic in other modes than the usual one: single precision without denormals (kernels compiled with
+//! `-fgpu-flush-denormals-to-zero`, and machine code whose author did not ask for denormals), and results that are rounded in
+//! another direction.
 //!
-//! Around each operation, denormal sources become zeros and so does a denormal result. Functions of the operation table need
+//! An operation that rounds is replaced by its twin that asks for the direction, [`Op::directed`]. Around each operation, denormal sources become zeros and so does a denormal result. Functions of the operation table need
 //! not know of it, and kernels in the usual mode do not pay for it. Output scaling (`omod`) has a meaning in this mode alone.
 
 use super::host::Host;
@@ -38,6 +39,20 @@ fn computes(op: Op) -> bool {
 
 /// Executes an instruction whose unit [`Unit::is_tabled`].
 pub(super) fn execute<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    match inst.op.directed().filter(|_| mode.is_directed()) {
+        Some(op) => {
+            let twin = Inst { op, ..inst.clone() };
+            in_range(host, wave, &twin, mode);
+        }
+        None => in_range(host, wave, inst, mode),
+    }
+}
+
+/// Executes an instruction with denormals as the mode says.
+fn in_range<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    if !mode.flushes {
+        return table::execute(host, wave, inst, mode);
+    }
     let signature = inst.op.signature();
     let single = |kind: &Kind| matches!(kind, Kind::F32 | Kind::PF32 | Kind::Mix);
     let concerns = single(&signature.dst) || signature.src.iter().any(single);

@@ -112,7 +112,7 @@ fn run_on<H: Host, const W: usize, const COVER: bool>(
                 program.marks().add(pc, mark::RUN);
             }
             wave.active = wave.exec();
-            if mode.flushes {
+            if mode.is_unusual() {
                 for inst in program.straight(run) {
                     flush::execute(host, wave, inst, mode);
                 }
@@ -187,7 +187,7 @@ fn enter<const W: usize>(wave: &Wave<W>, program: &Program) -> Result<Mode, Faul
         let what = format!("code that names {named} vector registers in a wave of {given}");
         return Err(FaultKind::Unimplemented { what });
     }
-    control::mode(wave.mode)
+    control::mode_of(wave.mode, program)
 }
 
 /// An instruction that cannot be executed is named by the one place that knows the program.
@@ -236,7 +236,7 @@ fn operate<H: Host, const W: usize>(
     mode: Mode,
 ) -> Result<Flow, Trouble> {
     match inst.unit {
-        Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector if mode.flushes => {
+        Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector if mode.is_unusual() => {
             flush::execute(host, wave, inst, mode);
         }
         Unit::Lane | Unit::Compare | Unit::Scalar | Unit::Vector => table::execute(host, wave, inst, mode),
@@ -356,7 +356,7 @@ fn entangled<H: Host, const W: usize>(
         if !inst.unit.is_tabled() {
             return Err(unimplemented());
         }
-        if mode.flushes {
+        if mode.is_unusual() {
             flush::execute(host, wave, inst, mode);
         } else {
             table::execute(host, wave, inst, mode);

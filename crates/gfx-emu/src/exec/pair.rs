@@ -1,7 +1,7 @@
 //! Operations on two single-precision numbers in consecutive registers (CDNA3).
 
 use super::lane;
-use crate::fp::{self, Mode};
+use crate::fp::{self, Mode, directed};
 use crate::isa::{Inst, Src};
 use crate::wave::Wave;
 
@@ -70,6 +70,25 @@ pub(super) fn mul<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
 #[inline(always)]
 pub(super) fn add<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     arithmetic(wave, inst, mode, |mode, a, b, _| fp::add::<fp::F32>(mode, a, b));
+}
+
+/// [`fma`], rounded as the mode says.
+pub(super) fn fma_directed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    arithmetic(wave, inst, mode, directed::fma::<fp::F32>);
+}
+
+/// [`mul`], rounded as the mode says.
+pub(super) fn mul_directed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    arithmetic(wave, inst, mode, |mode, a, b, _| {
+        directed::mul::<fp::F32>(mode, a, b)
+    });
+}
+
+/// [`add`], rounded as the mode says.
+pub(super) fn add_directed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    arithmetic(wave, inst, mode, |mode, a, b, _| {
+        directed::add::<fp::F32>(mode, a, b)
+    });
 }
 
 /// One register of the first source, then one of the second.

@@ -74,7 +74,7 @@ pub(super) fn execute<H: Host, const W: usize>(
 
 /// The operation on the parts that were staged.
 fn compute<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    if mode.flushes {
+    if mode.is_unusual() {
         flush::execute(host, wave, inst, mode);
     } else {
         table::execute(host, wave, inst, mode);

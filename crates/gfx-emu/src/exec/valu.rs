@@ -4,7 +4,7 @@ use super::host::Host;
 use super::lane::{self, Lane};
 use super::table::Function;
 use super::{convert, cube, division, fp8, int, transcendental};
-use crate::fp::{self, Mode};
+use crate::fp::{self, Mode, directed};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op};
 use crate::wave::Wave;

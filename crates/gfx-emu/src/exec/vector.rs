@@ -229,6 +229,29 @@ where
     L::write(wave, inst, mode, &out);
 }
 
+/// [`div_fmas`], rounded as the mode says.
+fn div_fmas_directed<const W: usize, L, F>(wave: &mut Wave<W>, inst: &Inst, mode: Mode)
+where
+    F: division::Division,
+    L: Lane<Value = F::Bits>,
+{
+    let vcc = wave.mask(reg::VCC);
+    for source in 0..3 {
+        L::prepare(wave, inst, source);
+    }
+    let (a, b, c) = (
+        L::rows(wave, inst, 0),
+        L::rows(wave, inst, 1),
+        L::rows(wave, inst, 2),
+    );
+    let mut out = [F::Bits::default(); W];
+    for (i, out) in out.iter_mut().enumerate() {
+        let scaled = vcc >> i & 1 != 0;
+        *out = division::fmas_directed::<F>(mode, L::get(a, i), L::get(b, i), L::get(c, i), scaled);
+    }
+    L::write(wave, inst, mode, &out);
+}
+
 /// 32 x 32 + 64 bits, with the carry or overflow as a mask.
 #[inline(always)]
 fn wide_mad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32, u64) -> (u64, bool)) {

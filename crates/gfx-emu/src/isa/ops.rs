@@ -220,6 +220,12 @@ macro_rules! for_each_op {
             Dot2U32U16: B32 = (P16, P16, B32) int::dot2_u32_u16;
             Dot4I32I8: B32 = (B32, B32, B32) int::dot4_i32_i8;
             Dot8I32I4: B32 = (B32, B32, B32) int::dot8_i32_i4;
+            Dot4U32U8Sat: B32 = (B32, B32, B32) int::dot4_u32_u8_sat;
+            Dot8U32U4Sat: B32 = (B32, B32, B32) int::dot8_u32_u4_sat;
+            Dot2I32I16Sat: B32 = (P16, P16, B32) int::dot2_i32_i16_sat;
+            Dot2U32U16Sat: B32 = (P16, P16, B32) int::dot2_u32_u16_sat;
+            Dot4I32I8Sat: B32 = (B32, B32, B32) int::dot4_i32_i8_sat;
+            Dot8I32I4Sat: B32 = (B32, B32, B32) int::dot8_i32_i4_sat;
         }
         // Lane functions that follow the floating-point mode.
         float {
@@ -325,6 +331,29 @@ macro_rules! for_each_op {
             MinF64: F64 = (F64, F64) fp::min::<fp::F64>;
             MaxF64: F64 = (F64, F64) fp::max::<fp::F64>;
             FmaF64: F64 = (F64, F64, F64) fp::fma::<fp::F64>;
+            AddF16Directed: F16 = (F16, F16) directed::add::<fp::F16>;
+            SubF16Directed: F16 = (F16, F16) directed::sub::<fp::F16>;
+            SubrevF16Directed: F16 = (F16, F16) directed::sub_rev::<fp::F16>;
+            MulF16Directed: F16 = (F16, F16) directed::mul::<fp::F16>;
+            FmaF16Directed: F16 = (F16, F16, F16) directed::fma::<fp::F16>;
+            MadF16Directed: F16 = (F16, F16, F16) directed::mad::<fp::F16>;
+            LdexpF16Directed: F16 = (F16, B16) directed::ldexp16;
+            AddF32Directed: F32 = (F32, F32) directed::add::<fp::F32>;
+            SubF32Directed: F32 = (F32, F32) directed::sub::<fp::F32>;
+            SubrevF32Directed: F32 = (F32, F32) directed::sub_rev::<fp::F32>;
+            MulF32Directed: F32 = (F32, F32) directed::mul::<fp::F32>;
+            FmaF32Directed: F32 = (F32, F32, F32) directed::fma::<fp::F32>;
+            LdexpF32Directed: F32 = (F32, B32) directed::ldexp::<fp::F32>;
+            AddF64Directed: F64 = (F64, F64) directed::add::<fp::F64>;
+            MulF64Directed: F64 = (F64, F64) directed::mul::<fp::F64>;
+            FmaF64Directed: F64 = (F64, F64, F64) directed::fma::<fp::F64>;
+            LdexpF64Directed: F64 = (F64, B32) directed::ldexp::<fp::F64>;
+            CvtF16F32Directed: F16 = (F32) directed::f16_of_f32;
+            CvtF32F64Directed: F32 = (F64) convert::f32_of_f64_directed;
+            CvtF32I32Directed: F32 = (B32) convert::f32_of_i32_directed;
+            CvtF32U32Directed: F32 = (B32) convert::f32_of_u32_directed;
+            CvtF16U16Directed: F16 = (B16) convert::f16_of_u16_directed;
+            CvtF16I16Directed: F16 = (B16) convert::f16_of_i16_directed;
             MulDx9ZeroF32: F32 = (F32, F32) fp::mul_dx9_zero;
             FmaDx9ZeroF32: F32 = (F32, F32, F32) fp::fma_dx9_zero;
             MullitF32: F32 = (F32, F32, F32) fp::mullit;
@@ -373,6 +402,9 @@ macro_rules! for_each_op {
             PkFmaF16: PF16 = (PF16, PF16, PF16) fp::fma::<fp::F16>;
             PkAddF16: PF16 = (PF16, PF16) fp::add::<fp::F16>;
             PkMulF16: PF16 = (PF16, PF16) fp::mul::<fp::F16>;
+            PkFmaF16Directed: PF16 = (PF16, PF16, PF16) directed::fma::<fp::F16>;
+            PkAddF16Directed: PF16 = (PF16, PF16) directed::add::<fp::F16>;
+            PkMulF16Directed: PF16 = (PF16, PF16) directed::mul::<fp::F16>;
             PkMinF16: PF16 = (PF16, PF16) fp::min::<fp::F16>;
             PkMaxF16: PF16 = (PF16, PF16) fp::max::<fp::F16>;
         }
@@ -549,6 +581,8 @@ macro_rules! for_each_op {
             DivScaleF64: F64 + Mask = (F64, F64, F64) [] div_scale::<W, lane::F64, fp::F64>;
             DivFmasF32: F32 + Void = (F32, F32, F32) [] div_fmas::<W, lane::F32, fp::F32>;
             DivFmasF64: F64 + Void = (F64, F64, F64) [] div_fmas::<W, lane::F64, fp::F64>;
+            DivFmasF32Directed: F32 + Void = (F32, F32, F32) [] div_fmas_directed::<W, lane::F32, fp::F32>;
+            DivFmasF64Directed: F64 + Void = (F64, F64, F64) [] div_fmas_directed::<W, lane::F64, fp::F64>;
             MadU64U32: B64 + Mask = (B32, B32, B64) [B32 0, B32 1, B64 2] mad_unsigned;
             MadI64I32: I64 + Mask = (B32, B32, I64) [B32 0, B32 1, B64 2] mad_signed;
             MqsadU32U8: B128 + Void = (B64, B32, B128) [] mqsad;
@@ -570,6 +604,9 @@ macro_rules! for_each_op {
             PkFmaF32: PF32 + Void = (PF32, PF32, PF32) [] pair::fma;
             PkMulF32: PF32 + Void = (PF32, PF32) [] pair::mul;
             PkAddF32: PF32 + Void = (PF32, PF32) [] pair::add;
+            PkFmaF32Directed: PF32 + Void = (PF32, PF32, PF32) [] pair::fma_directed;
+            PkMulF32Directed: PF32 + Void = (PF32, PF32) [] pair::mul_directed;
+            PkAddF32Directed: PF32 + Void = (PF32, PF32) [] pair::add_directed;
             PkMovB32: PF32 + Void = (PF32, PF32) [] pair::select;
         }
         // Everything else: the last column is the operation's [`Unit`], which says what it does.
@@ -901,8 +938,73 @@ impl Op {
             Op::PkSubU16 => Op::PkSubU16Sat,
             Op::PkMadI16 => Op::PkMadI16Sat,
             Op::PkMadU16 => Op::PkMadU16Sat,
+            Op::Dot4U32U8 => Op::Dot4U32U8Sat,
+            Op::Dot8U32U4 => Op::Dot8U32U4Sat,
+            Op::Dot2I32I16 => Op::Dot2I32I16Sat,
+            Op::Dot2U32U16 => Op::Dot2U32U16Sat,
+            Op::Dot4I32I8 => Op::Dot4I32I8Sat,
+            Op::Dot8I32I4 => Op::Dot8I32I4Sat,
             _ => return None,
         })
+    }
+
+    /// The operation that asks the mode how to round, where this one rounds to nearest even.
+    pub(crate) fn directed(self) -> Option<Op> {
+        Some(match self {
+            Op::AddF16 => Op::AddF16Directed,
+            Op::SubF16 => Op::SubF16Directed,
+            Op::SubrevF16 => Op::SubrevF16Directed,
+            Op::MulF16 => Op::MulF16Directed,
+            Op::FmaF16 => Op::FmaF16Directed,
+            Op::MadF16 => Op::MadF16Directed,
+            Op::LdexpF16 => Op::LdexpF16Directed,
+            Op::AddF32 => Op::AddF32Directed,
+            Op::SubF32 => Op::SubF32Directed,
+            Op::SubrevF32 => Op::SubrevF32Directed,
+            Op::MulF32 => Op::MulF32Directed,
+            Op::FmaF32 => Op::FmaF32Directed,
+            Op::LdexpF32 => Op::LdexpF32Directed,
+            Op::AddF64 => Op::AddF64Directed,
+            Op::MulF64 => Op::MulF64Directed,
+            Op::FmaF64 => Op::FmaF64Directed,
+            Op::LdexpF64 => Op::LdexpF64Directed,
+            Op::CvtF16F32 => Op::CvtF16F32Directed,
+            Op::CvtF32F64 => Op::CvtF32F64Directed,
+            Op::CvtF32I32 => Op::CvtF32I32Directed,
+            Op::CvtF32U32 => Op::CvtF32U32Directed,
+            Op::CvtF16U16 => Op::CvtF16U16Directed,
+            Op::CvtF16I16 => Op::CvtF16I16Directed,
+            Op::PkFmaF16 => Op::PkFmaF16Directed,
+            Op::PkAddF16 => Op::PkAddF16Directed,
+            Op::PkMulF16 => Op::PkMulF16Directed,
+            Op::PkFmaF32 => Op::PkFmaF32Directed,
+            Op::PkMulF32 => Op::PkMulF32Directed,
+            Op::PkAddF32 => Op::PkAddF32Directed,
+            Op::DivFmasF32 => Op::DivFmasF32Directed,
+            Op::DivFmasF64 => Op::DivFmasF64Directed,
+            _ => return None,
+        })
+    }
+
+    /// Whether the operation rounds, and is only known to round to nearest even here.
+    pub(crate) fn rounds_to_nearest_only(self) -> bool {
+        matches!(
+            self,
+            Op::MadF32
+                | Op::MulDx9ZeroF32
+                | Op::FmaDx9ZeroF32
+                | Op::MullitF32
+                | Op::FractF16
+                | Op::FractF32
+                | Op::FractF64
+                | Op::FmaMixF32
+                | Op::FmaMixloF16
+                | Op::FmaMixhiF16
+                | Op::Dot2F32F16
+                | Op::Dot2F32Bf16
+                | Op::Dot2F16F16
+                | Op::Dot2Bf16Bf16
+        )
     }
 
     /// Whether the operation saturates its integer result itself when the clamp bit is set.

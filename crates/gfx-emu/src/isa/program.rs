@@ -10,7 +10,7 @@ use super::lower::{self, AGPR, Inst};
 use super::mutate::{Mutagen, Mutant};
 use super::ops::Op;
 use super::print;
-use super::unit::{Condition, Control, Unit};
+use super::unit::{Condition, Control, TRAP_DEBUG, Unit};
 use crate::Target;
 use crate::cover::Marks;
 use crate::fault::FaultKind;
@@ -370,10 +370,12 @@ impl Flow<'_> {
                 })?;
                 offset += i64::from(inst.size);
                 pending.extend(branch_target(&inst, at));
-                let last = matches!(
-                    inst.row.op.unit(),
-                    Unit::Control(Control::End | Control::Branch(Condition::Always) | Control::SetPc)
-                );
+                let last = match inst.row.op.unit() {
+                    Unit::Control(Control::End | Control::Branch(Condition::Always) | Control::SetPc) => true,
+                    // Compilers put nothing behind a trap that does not return.
+                    Unit::Control(Control::Trap) => inst.imm != TRAP_DEBUG,
+                    _ => false,
+                };
                 reached.insert(at, inst);
                 if last {
                     break;

@@ -5,6 +5,9 @@
 
 use crate::fault::Access;
 
+/// The trap that `__builtin_debugtrap` becomes: the kernel goes on after it.
+pub(crate) const TRAP_DEBUG: i32 = 3;
+
 /// Which part of the executor runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {

@@ -3,9 +3,10 @@
 //! Lent bytes are memory of the host process at their own address. A kernel and the host see each other's stores at
 //! once, as in memory that a card and its host share. Whoever lends has made the slice, and keeps what it points to.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Cursor, MapError, Memory};
 
@@ -42,6 +43,33 @@ impl Deref for Words {
     }
 }
 
+/// Everything that is lent, by its first address: its bytes, and where they are. A view that was made before looks here when its
+/// own list does not have an address.
+#[derive(Debug, Default)]
+pub(super) struct Lent(RwLock<BTreeMap<u64, (u64, &'static [AtomicU32])>>);
+
+impl Lent {
+    fn insert(&self, address: u64, bytes: u64, words: &'static [AtomicU32]) {
+        // One insertion or removal at a time: a panic cannot leave the map half changed.
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(address, (bytes, words));
+    }
+
+    pub(super) fn remove(&self, address: u64) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&address);
+    }
+
+    /// The words around a range, and the range's offset in them.
+    #[cold]
+    pub(super) fn find(&self, address: u64, bytes: u64) -> Option<(&'static [AtomicU32], usize)> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (base, (len, words)) = all.range(..=address).next_back()?;
+        let offset = address - base;
+        (offset < *len && bytes <= len - offset).then_some((*words, offset as usize))
+    }
+}
+
 impl Memory {
     /// Makes the first `bytes` bytes of `words` accessible at guest address `address`, outside the capacity;
     /// [`Memory::free`] ends it. The address is a multiple of 8. `tracked`: nothing but launches, [`Memory::write`] and
@@ -68,6 +96,7 @@ impl Memory {
             false => None,
         };
         self.insert_mapped(at, address, bytes, Words::Lent(words), shadow);
+        self.lent.insert(address, bytes, words);
         Ok(())
     }
 
@@ -110,6 +139,19 @@ mod tests {
         memory.free(AT).unwrap();
         memory.read(AT, &mut [0]).unwrap_err();
         memory.lend(AT, 17, lent, false).unwrap_err();
+    }
+
+    #[test]
+    fn a_view_that_was_made_before_knows_what_is_lent_until_it_is_freed() {
+        let mut memory = Memory::new(0);
+        let view = memory.clone();
+        memory.lend(AT, 16, words(4), false).unwrap();
+        view.write(AT + 8, &[7; 8]).unwrap();
+        assert_eq!(bytes(&memory, AT + 8, 8), [7; 8]);
+        view.write(AT + 12, &[7; 8]).unwrap_err();
+        view.write(AT - 4, &[7; 4]).unwrap_err();
+        memory.free(AT).unwrap();
+        view.write(AT + 8, &[7; 8]).unwrap_err();
     }
 
     #[test]

@@ -17,7 +17,7 @@ const NEAREST: Round = Round::NearestTiesToEven;
 
 /// A format: bits of the exponent and of the mantissa field.
 #[derive(Clone, Copy, PartialEq)]
-enum Ty {
+pub(crate) enum Ty {
     /// No operand.
     No,
     F16,
@@ -59,20 +59,20 @@ impl Ty {
         }
     }
 
-    fn mask(self) -> u64 {
+    pub(crate) fn mask(self) -> u64 {
         u64::MAX.checked_shr(64 - self.bits()).unwrap_or(0)
     }
 }
 
 /// Assembly with the result in v0, sources in v4, v6 and v8; types of the result and of the sources; meaning.
-type Row = (&'static str, Ty, [Ty; 3], fn([u64; 3]) -> u64);
+pub(crate) type Row = (&'static str, Ty, [Ty; 3], fn([u64; 3]) -> u64);
 
 /// A number from bits.
-fn of<F: Float>(bits: u64) -> F {
+pub(crate) fn of<F: Float>(bits: u64) -> F {
     F::from_bits(u128::from(bits))
 }
 
-fn bits<F: Float>(value: F) -> u64 {
+pub(crate) fn bits<F: Float>(value: F) -> u64 {
     value.to_bits() as u64
 }
 
@@ -91,7 +91,7 @@ fn bits_of_default_nan<F: Float>() -> u64 {
 }
 
 /// The bits of a result, by the rule for NaNs.
-fn result<F: Float>(operands: &[u64], value: F) -> u64 {
+pub(crate) fn result<F: Float>(operands: &[u64], value: F) -> u64 {
     if !value.is_nan() {
         return bits(value);
     }
@@ -195,7 +195,7 @@ fn exponent16(abc: [u64; 3]) -> u64 {
 }
 
 /// Between formats; a NaN keeps its sign and as much of its payload as there is room for.
-fn convert<F: Float + FloatConvert<T>, T: Float>(a: u64, round: Round) -> u64 {
+pub(crate) fn convert<F: Float + FloatConvert<T>, T: Float>(a: u64, round: Round) -> u64 {
     let (value, mut loses) = (of::<F>(a), false);
     if !value.is_nan() {
         return bits(value.convert_r(round, &mut loses).value);
@@ -253,12 +253,12 @@ fn of_u32<F: Float>([a, ..]: [u64; 3]) -> u64 {
 }
 
 /// A function of halves on both halves.
-fn both([a, b, c]: [u64; 3], f: fn([u64; 3]) -> u64) -> u64 {
+pub(crate) fn both([a, b, c]: [u64; 3], f: fn([u64; 3]) -> u64) -> u64 {
     let half = |at: u32| f([a, b, c].map(|bits| bits >> at & 0xffff));
     half(0) | half(16) << 16
 }
 /// A function of singles on both registers of a pair.
-fn each([a, b, c]: [u64; 3], f: fn([u64; 3]) -> u64) -> u64 {
+pub(crate) fn each([a, b, c]: [u64; 3], f: fn([u64; 3]) -> u64) -> u64 {
     let single = |at: u32| f([a, b, c].map(|bits| bits >> at & 0xffff_ffff));
     single(0) | single(32) << 32
 }
@@ -430,7 +430,7 @@ fn number((exponent, mantissa): (u32, u32), near: u64, numbers: &mut Numbers) ->
     }
 }
 
-fn operand(ty: Ty, near: u64, numbers: &mut Numbers) -> u64 {
+pub(crate) fn operand(ty: Ty, near: u64, numbers: &mut Numbers) -> u64 {
     match (ty, ty.fields()) {
         (Pair | BfPair, Some(fields)) => {
             number(fields, near & 0xffff, numbers) | number(fields, near >> 16 & 0xffff, numbers) << 16
@@ -460,7 +460,7 @@ fn agrees(asm: &str, ty: Ty, got: u64, want: u64) -> bool {
 /// How often each lane computes each row.
 const ROUNDS: usize = 40;
 
-fn failures<const W: usize>(card: Card, row: &Row, code: &[u8], wrong: &mut Vec<String>) {
+pub(crate) fn failures<const W: usize>(card: Card, row: &Row, code: &[u8], wrong: &mut Vec<String>) {
     let (asm, result, sources, meaning) = *row;
     let mut numbers = Numbers(asm.len() as u64 + 7);
     for _ in 0..ROUNDS {

@@ -105,6 +105,64 @@ fn scalar_and_wide_operations_of_its_own() {
 }
 
 #[test]
+fn integer_dot_products_saturate_where_they_are_clamped() {
+    let ones = u32::MAX;
+    let (most, least) = (i32::MAX as u32, i32::MIN as u32);
+    check64(&[
+        (
+            "v_dot4_u32_u8 v0, v1, v1, v2",
+            &[("v1", ones), ("v2", ones)],
+            &[("v0", 4 * 255 * 255 - 1)],
+        ),
+        (
+            "v_dot4_u32_u8 v0, v1, v1, v2 clamp",
+            &[("v1", ones), ("v2", ones)],
+            &[("v0", ones)],
+        ),
+        (
+            "v_dot4_u32_u8 v0, v1, v1, v2 clamp",
+            &[("v1", ones), ("v2", 7)],
+            &[("v0", 4 * 255 * 255 + 7)],
+        ),
+        (
+            "v_dot8_u32_u4 v0, v1, v1, v2 clamp",
+            &[("v1", ones), ("v2", ones - 1)],
+            &[("v0", ones)],
+        ),
+        (
+            "v_dot2_u32_u16 v0, v1, v1, v2 clamp",
+            &[("v1", ones), ("v2", 0)],
+            &[("v0", ones)],
+        ),
+        (
+            "v_dot2_i32_i16 v0, v1, v1, v2 clamp",
+            &[("v1", 0x8000_8000), ("v2", 5)],
+            &[("v0", most)],
+        ),
+        (
+            "v_dot2_i32_i16 v0, v1, v3, v2 clamp",
+            &[("v1", 0x8000_8000), ("v3", 0x7fff_7fff), ("v2", least)],
+            &[("v0", least)],
+        ),
+        (
+            "v_dot4_i32_i8 v0, v1, v3, v2 clamp",
+            &[("v1", 0x8080_8080), ("v3", 0x7f7f_7f7f), ("v2", least)],
+            &[("v0", least)],
+        ),
+        (
+            "v_dot8_i32_i4 v0, v1, v1, v2 clamp",
+            &[("v1", 0x8888_8888), ("v2", most)],
+            &[("v0", most)],
+        ),
+        (
+            "v_dot8_i32_i4 v0, v1, v1, v2",
+            &[("v1", 0x8888_8888), ("v2", most)],
+            &[("v0", least + 511)],
+        ),
+    ]);
+}
+
+#[test]
 fn integer_dot_products_are_signed_or_not() {
     let before = [("v0", 10), ("v1", 0x01ff_02fe), ("v2", 0x0304_0506)];
     check64(&[

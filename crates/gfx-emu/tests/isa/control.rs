@@ -2,7 +2,8 @@
 
 use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target};
 
-use crate::wave::{check, get, probe, program, run, set};
+use crate::llvm::{CDNA2, CDNA3};
+use crate::wave::{check, get, probe, probe64_on, program, run, set};
 
 #[test]
 fn branches_test_scc_vcc_and_exec() {
@@ -79,12 +80,53 @@ fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
         ),
     ]);
     for asm in [
-        "s_round_mode 0x3",
         "s_denorm_mode 3",
-        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15",
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 1",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();
         assert!(fault.to_string().contains("floating-point mode"), "{fault}");
+    }
+}
+
+#[test]
+fn cycles_are_counted_and_every_wave_runs_in_one_place() {
+    check(&[
+        (
+            "s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES, 0, 20)\ns_getreg_b32 s1, hwreg(HW_REG_SHADER_CYCLES, 0, 20)",
+            &[],
+            &[("s0", 1), ("s1", 2)],
+        ),
+        (
+            "s_getreg_b32 s0, hwreg(HW_REG_HW_ID1)",
+            &[("s0", 7)],
+            &[("s0", 0)],
+        ),
+        (
+            "s_getreg_b32 s0, hwreg(HW_REG_HW_ID2, 4, 8)",
+            &[("s0", 7)],
+            &[("s0", 0)],
+        ),
+    ]);
+    let place = "s_mov_b32 s0, 7\ns_getreg_b32 s0, hwreg(HW_REG_HW_ID, 8, 4)";
+    for card in [CDNA2, CDNA3] {
+        let mut wave = probe64_on(card, place);
+        run(&mut wave).unwrap();
+        assert_eq!(wave.sgpr(0), 0);
+    }
+    let mut wave = probe64_on(
+        CDNA3,
+        "s_mov_b32 s0, 7\ns_getreg_b32 s0, hwreg(HW_REG_XCC_ID, 0, 4)",
+    );
+    run(&mut wave).unwrap();
+    assert_eq!(wave.sgpr(0), 0);
+    // Other registers, and writing these, are refused by name.
+    for asm in [
+        "s_getreg_b32 s0, hwreg(HW_REG_STATUS)",
+        "s_setreg_b32 hwreg(HW_REG_SHADER_CYCLES), s1",
+        "s_setreg_imm32_b32 hwreg(HW_REG_HW_ID1), 1",
+    ] {
+        let fault = run(&mut probe(asm)).unwrap_err();
+        assert!(fault.to_string().contains("HW_REG_"), "{fault}");
     }
 }
 

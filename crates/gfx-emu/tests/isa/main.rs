@@ -47,6 +47,8 @@ mod reference;
 #[cfg(test)]
 mod rest;
 #[cfg(test)]
+mod rounding;
+#[cfg(test)]
 mod rows_cdna3;
 #[cfg(test)]
 mod scalar;

@@ -15,6 +15,7 @@ const BRANCHY: &str = "KERNEL branchy(unsigned* out, unsigned n) {
 
 const NOTING: LaunchOptions = LaunchOptions {
     max_wave_instructions: 1_000_000,
+    max_time: None,
     sanitize: false,
     cover: true,
 };

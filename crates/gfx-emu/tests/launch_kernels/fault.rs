@@ -1,12 +1,18 @@
 //! What stops a launch: refused dispatches, memory faults and the watchdog, each with the facts a report
 //! needs.
 
+use std::time::Duration;
+
 use crate::support::Arg::{self, Ptr, U32};
-use crate::support::Device;
+use crate::support::{Device, on_each_target};
 use gfx_emu::{
     Access, BARE_KERNEL, CodeObject, Dispatch, Fault, FaultKind, LaunchError, LaunchOptions, Memory, Place,
     Target, launch,
 };
+
+on_each_target! {
+    a_check_that_fails_traps_and_the_others_go_on
+}
 
 const FILL: &str = r#"KERNEL fill(unsigned* out, unsigned n) {
     unsigned i = bid(0) * bdim(0) + tid(0);
@@ -116,6 +122,88 @@ fn an_endless_loop_meets_the_watchdog() {
     let launch = |flag| device.launch_with("spin", [1; 3], [1, 1, 1], 0, &[Ptr(flag)], &options);
     launch(now).unwrap();
     assert_eq!(fault(launch(never)).kind, FaultKind::Watchdog { limit: 10_000 });
+}
+
+/// Turns until `flag` is set, with a loop of `n` rounds before.
+const TURN: &str = "KERNEL turn(volatile unsigned* flag, unsigned n, unsigned* out) {
+    unsigned x = 1;
+    for (unsigned i = 0; i < n; ++i) x = x * 1664525 + i;
+    while (*flag == 0) {}
+    out[tid(0)] = x;
+}";
+
+#[test]
+fn a_launch_is_stopped_when_its_time_is_over() {
+    for sanitize in [false, true] {
+        let mut device = Device::new("fault_time", TURN);
+        let (never, now, out) = (device.upload(&[0]), device.upload(&[1]), device.fresh(32));
+        let limit = Duration::from_millis(200);
+        let options = LaunchOptions {
+            max_wave_instructions: u64::MAX,
+            max_time: Some(limit),
+            sanitize,
+            ..LaunchOptions::default()
+        };
+        let launch = |flag| {
+            let args = [Ptr(flag), U32(1), Ptr(out)];
+            device.launch_with("turn", [2, 1, 1], [32, 1, 1], 0, &args, &options)
+        };
+        launch(now).unwrap();
+        let fault = fault(launch(never));
+        assert_eq!(fault.kind, FaultKind::Timeout { limit }, "{fault}");
+        assert!(fault.to_string().contains("more than 200ms"), "{fault}");
+    }
+}
+
+#[test]
+fn a_limit_of_time_changes_neither_results_nor_counts_nor_the_limit_of_instructions() {
+    let mut device = Device::new("fault_slices", TURN);
+    let (never, now) = (device.upload(&[0]), device.upload(&[1]));
+    let limits = [None, Some(Duration::from_secs(3600)), Some(Duration::MAX)];
+    let ran = limits.map(|max_time| {
+        let out = device.fresh(32);
+        let options = LaunchOptions {
+            // More than are executed between two looks at the clock.
+            max_wave_instructions: 500_001,
+            max_time,
+            ..LaunchOptions::default()
+        };
+        let launch = |flag, n| {
+            let args = [Ptr(flag), U32(n), Ptr(out)];
+            device.launch_with("turn", [1; 3], [32, 1, 1], 0, &args, &options)
+        };
+        let stats = launch(now, 50_000).unwrap();
+        assert!(stats.instructions > 150_000, "{stats:?}");
+        assert_eq!(
+            fault(launch(never, 1)).kind,
+            FaultKind::Watchdog { limit: 500_001 }
+        );
+        (stats, device.download(out, 32))
+    });
+    assert_eq!(ran[0], ran[1]);
+    assert_eq!(ran[0], ran[2]);
+}
+
+fn a_check_that_fails_traps_and_the_others_go_on(target: &'static str) {
+    let source = "KERNEL check(unsigned* x) {
+        if (x[tid(0)] == 9) __builtin_trap();
+        x[tid(0)] += 1;
+    }";
+    for flags in [&["-O3"], &["-O0"]] {
+        let mut device = Device::with_flags(target, "fault_trap", source, flags);
+        let [good, bad] = [vec![1; 64], [vec![1; 40], vec![9; 24]].concat()].map(|data| device.upload(&data));
+        let launch = |x| {
+            let options = LaunchOptions::default();
+            device.launch_with("check", [1; 3], [64, 1, 1], 0, &[Ptr(x)], &options)
+        };
+        launch(good).unwrap();
+        assert_eq!(device.download(good, 64), [2; 64], "{target} {flags:?}");
+        assert_eq!(
+            fault(launch(bad)).kind,
+            FaultKind::Trap { id: 2 },
+            "{target} {flags:?}"
+        );
+    }
 }
 
 #[test]

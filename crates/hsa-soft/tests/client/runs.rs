@@ -17,6 +17,10 @@ KERNEL scale(int* x, unsigned n) {
 KERNEL __attribute__((amdgpu_flat_work_group_size(1, 64))) tell(int* x) {
     x[bid(0) * 1024 + tid(0)] = 1;
 }
+KERNEL meet(volatile unsigned long long* place) {
+    while (place[0] == 0) {}
+    if (place[0] != 1) *(volatile int*)place[0] = 77;
+}
 KERNEL race(int* x) {
     SHARED int part[128];
     part[tid(0)] = x[tid(0)];
@@ -203,6 +207,76 @@ fn memory_that_the_program_locks_is_used_where_it_is() {
     queue.dispatch(setup.kernel("scale"), 64, 64, setup.arguments(address, 64), done);
     assert_eq!(wait(done, 20_000), 0);
     assert_eq!(TOLD.load(SeqCst), 43, "a kernel used memory that was unlocked");
+}
+
+#[test]
+fn large_allocations_begin_at_a_multiple_of_two_mebibytes() {
+    let system = system();
+    for bytes in [2 << 20, 100, (2 << 20) + 1, 9 << 20] {
+        let address = system.allocate(system.fine, bytes);
+        let align = if bytes < 2 << 20 { 4096 } else { 2 << 20 };
+        assert_eq!(address % align, 0, "{bytes} bytes at {address:#x}");
+    }
+}
+
+#[test]
+fn a_running_kernel_reaches_memory_that_is_allocated_meanwhile() {
+    let setup = setup();
+    let place = setup.system.allocate(setup.system.fine, 64);
+    let done = signal(1);
+    setup
+        .queue
+        .dispatch(setup.kernel("meet"), 1, 1, setup.arguments(place, 0), done);
+    // Long enough for the launch to begin; where it has not, the test shows less and passes all the same.
+    std::thread::sleep(Duration::from_millis(200));
+    let fresh = setup.system.allocate(setup.system.fine, 64);
+    qword(place).store(fresh, SeqCst);
+    assert_eq!(wait(done, 20_000), 0);
+    assert_eq!(dwords(fresh, 1)[0].load(SeqCst), 77);
+}
+
+/// Run by the test below, in a process with a limit.
+#[test]
+#[ignore = "it is the child of another test"]
+#[expect(
+    clippy::exit,
+    reason = "the parent asks for the status that the queue was told"
+)]
+fn child_with_an_endless_kernel() {
+    let setup = setup();
+    let place = setup.system.allocate(setup.system.fine, 64);
+    static TOLD: AtomicU32 = AtomicU32::new(0);
+    let queue = setup.system.queue(&TOLD);
+    let done = signal(1);
+    queue.dispatch(setup.kernel("meet"), 1, 1, setup.arguments(place, 0), done);
+    assert_eq!(wait(done, 60_000), 0);
+    std::process::exit(TOLD.load(SeqCst) as i32 & 0x7f);
+}
+
+#[test]
+fn a_kernel_that_does_not_end_is_stopped_by_the_limits_of_the_environment() {
+    for (variable, value, words) in [
+        ("ROCM_SOFT_TIMEOUT", "0.3", "more than 300ms"),
+        (
+            "ROCM_SOFT_MAX_INSTRUCTIONS",
+            "20000",
+            "executed 20000 instructions",
+        ),
+    ] {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "runs::child_with_an_endless_kernel",
+                "--nocapture",
+            ])
+            .env(variable, value)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0x16), "{text}");
+        assert!(text.contains("kernel `meet`") && text.contains(words), "{text}");
+    }
 }
 
 /// Run by the test below, in a process with the sanitizer.
