@@ -20,6 +20,7 @@ mod killed;
 mod malformed;
 mod model;
 mod mutation;
+mod pull_request;
 mod remote;
 mod rocm;
 mod run;
