@@ -29,5 +29,6 @@ mod selftest;
 mod shards;
 mod shrink;
 mod stored;
+mod terminal;
 mod transcript;
 mod usage;
