@@ -4,12 +4,18 @@
 //! candle is `parity-worker`, built in a checkout of parity with a copy of `crates/candle-core` in the place of its own. All of it
 //! lies in a folder of the cache, one a set of sources: a copy of these, the derived crate, the log and the program. Compiled crates
 //! that no candle is in are shared by all. candle-nn stays the one that parity has.
+//!
+//! Another candle may ask for other versions of what it depends on, which parity's Cargo.lock does not have. So cargo runs in a
+//! workspace of links to the checkout, with a copy of Cargo.lock that it may add to.
+
+mod manifest;
 
 use std::{
     collections::BTreeMap,
     env, fmt,
     fs::{self, File},
     io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -97,9 +103,12 @@ impl Candle {
         for (path, bytes) in &files {
             put(&upstream.join(path), bytes)?;
         }
-        derive_at(&home.join("candle-core"), &parity)?;
+        let workspace = linked(&home, &parity)?;
+        let manifest = files.get("Cargo.toml").map(Vec::as_slice).unwrap_or_default();
+        let manifest = String::from_utf8_lossy(manifest);
+        derive_at(&home.join("candle-core"), &parity, &workspace, &manifest)?;
         let sources = format!("{}, sources {key}", version(&files));
-        let program = compiled(&parity, &cache, &home, &sources, &mut tell)?;
+        let program = compiled(&workspace, &cache, &home, &sources, &mut tell)?;
         Ok(Candle {
             given: given.to_owned(),
             sources,
@@ -218,21 +227,31 @@ fn sources_in(folder: &Path) -> Result<Files, Error> {
         let bytes = fs::read(&path).map_err(Error::read(&path))?;
         files.insert(inside.to_string_lossy().into_owned(), bytes);
     }
-    if let Some(manifest) = versioned(&files, dir) {
+    if let Some(manifest) = resolved(&files, dir)? {
         files.insert("Cargo.toml".to_owned(), manifest.into_bytes());
     }
     Ok(files)
 }
 
-/// The manifest with the version of its workspace, where it leaves it to that.
-fn versioned(files: &Files, dir: &Path) -> Option<String> {
-    const INHERITED: &str = "version.workspace = true";
-    let manifest = std::str::from_utf8(files.get("Cargo.toml")?).ok()?;
-    let own = manifest.lines().find(|line| line.trim() == INHERITED)?;
-    let workspace = fs::read_to_string(dir.parent()?.join("Cargo.toml")).ok()?;
-    let (_, package) = workspace.split_once("[workspace.package]")?;
-    let version = package.lines().find(|line| line.starts_with("version = "))?;
-    Some(manifest.replacen(own, version, 1))
+/// The manifest without what it leaves to its workspace; `None` where that is nothing.
+fn resolved(files: &Files, dir: &Path) -> Result<Option<String>, Error> {
+    let manifest = files.get("Cargo.toml").map(Vec::as_slice).unwrap_or_default();
+    let manifest = String::from_utf8_lossy(manifest);
+    let Some(above) = dir.parent().filter(|_| manifest.contains("workspace = true")) else {
+        return Ok(None);
+    };
+    let workspace = above.join("Cargo.toml");
+    let text = fs::read_to_string(&workspace).map_err(Error::read(&workspace))?;
+    let whole = manifest::resolved(&manifest, &text);
+    whole.map(Some).map_err(|error| no_manifest(dir, &error))
+}
+
+fn no_manifest(dir: &Path, error: &toml_edit::TomlError) -> Error {
+    let why = error.message();
+    Error::Missing(format!(
+        "{}: no manifest that cargo reads: {why}",
+        dir.join("Cargo.toml").display()
+    ))
 }
 
 /// The sources of a release, as cargo has them or fetches them.
@@ -317,8 +336,38 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::write(path, bytes).map_err(Error::write(path))
 }
 
-/// A copy of the crate that the overlay derives, with its ways to the checkout.
-fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
+/// A workspace of links to the checkout's files, with copies of its manifest and its lock.
+fn linked(home: &Path, parity: &Path) -> Result<PathBuf, Error> {
+    const MANIFEST: &str = "Cargo.toml";
+    const LOCK: &str = "Cargo.lock";
+    let workspace = home.join("parity");
+    fs::create_dir_all(&workspace).map_err(Error::write(&workspace))?;
+    for entry in fs::read_dir(parity).map_err(Error::read(parity))? {
+        let entry = entry.map_err(Error::read(parity))?;
+        let name = entry.file_name();
+        if [MANIFEST, LOCK, "target", ".git"].iter().any(|own| name == *own) {
+            continue;
+        }
+        let link = workspace.join(&name);
+        if fs::read_link(&link).is_ok_and(|there| there == entry.path()) {
+            continue;
+        }
+        let _ = fs::remove_file(&link);
+        symlink(entry.path(), &link).map_err(Error::write(&link))?;
+    }
+    let read = |name: &str| fs::read(parity.join(name)).map_err(Error::read(&parity.join(name)));
+    put(&workspace.join(MANIFEST), &read(MANIFEST)?)?;
+    // What cargo added to the lock stays, as long as the lock that it was added to is the checkout's.
+    let (lock, before) = (read(LOCK)?, workspace.join("Cargo.lock.before"));
+    if !fs::read(&before).is_ok_and(|there| there == lock) {
+        put(&workspace.join(LOCK), &lock)?;
+        put(&before, &lock)?;
+    }
+    Ok(workspace)
+}
+
+/// A copy of the crate that the overlay derives, with its ways to the workspace and the dependencies that `theirs` asks for.
+fn derive_at(home: &Path, parity: &Path, workspace: &Path, theirs: &str) -> Result<(), Error> {
     let own = parity.join("crates/candle-core");
     let mut waiting = vec![own.join("glue")];
     let mut files = vec![own.join("build.rs"), own.join("audit.txt")];
@@ -340,7 +389,8 @@ fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
     }
     let manifest = own.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(Error::read(&manifest))?;
-    let to = |inside: &str| format!("path = {:?}", parity.join(inside).to_string_lossy());
+    let to = |inside: &str| format!("path = {:?}", workspace.join(inside).to_string_lossy());
+    let text = manifest::merged(&text, theirs).map_err(|error| no_manifest(home, &error))?;
     let text = text
         .replace("path = \"../../rocm-backend\"", &to("rocm-backend"))
         .replace("path = \"../candle-overlay\"", &to("crates/candle-overlay"));
@@ -350,7 +400,7 @@ fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
 
 /// Compiles the worker, and keeps it beside the sources.
 fn compiled(
-    parity: &Path,
+    workspace: &Path,
     cache: &Path,
     home: &Path,
     sources: &str,
@@ -370,7 +420,6 @@ fn compiled(
     cargo
         .args([
             "build",
-            "--locked",
             "--message-format",
             "short",
             "-p",
@@ -382,9 +431,10 @@ fn compiled(
         .arg("--target-dir")
         .arg(&target)
         .env("CANDLE_CORE_UPSTREAM", home.join("upstream"))
-        // Its diagnostics of parity's own crates are not what is asked for.
+        // The folder that the cache of kernels lies in, wherever cargo runs.
+        .env("ROCM_KERNEL_CACHE", cache.parent().unwrap_or(cache))
         .env("CARGO_INCREMENTAL", "0")
-        .current_dir(parity)
+        .current_dir(workspace)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(file);
