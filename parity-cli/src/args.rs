@@ -605,6 +605,20 @@ pub(crate) struct DiffArgs {
     /// limits and fallbacks make no difference.
     #[arg(long, conflicts_with = "allow_gone")]
     pub(crate) verdicts: bool,
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Write to this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// A list, with the command that explains the first difference.
+    Text,
+    /// Tables for a pull request: a count for each pair of verdicts, then the results by finding, in 60,000 characters at most.
+    Markdown,
 }
 
 #[derive(Debug, Args)]

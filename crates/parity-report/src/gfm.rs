@@ -96,7 +96,7 @@ pub fn code(text: &str) -> String {
 }
 
 /// Words from elsewhere, on one line, with what markdown would take for markup escaped.
-pub(crate) fn words(text: &str) -> String {
+pub fn words(text: &str) -> String {
     let mut escaped = String::new();
     let mut in_code = false;
     for c in one_line(text).chars() {

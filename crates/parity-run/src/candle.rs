@@ -4,12 +4,18 @@
 //! candle is `parity-worker`, built in a checkout of parity with a copy of `crates/candle-core` in the place of its own. All of it
 //! lies in a folder of the cache, one a set of sources: a copy of these, the derived crate, the log and the program. Compiled crates
 //! that no candle is in are shared by all. candle-nn stays the one that parity has.
+//!
+//! Another candle may ask for other versions of what it depends on, which parity's Cargo.lock does not have. So cargo runs in a
+//! workspace of links to the checkout, with a copy of Cargo.lock that it may add to.
+
+mod manifest;
 
 use std::{
     collections::BTreeMap,
     env, fmt,
     fs::{self, File},
     io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -97,9 +103,12 @@ impl Candle {
         for (path, bytes) in &files {
             put(&upstream.join(path), bytes)?;
         }
-        derive_at(&home.join("candle-core"), &parity)?;
+        let workspace = linked(&home, &parity)?;
+        let manifest = files.get("Cargo.toml").map(Vec::as_slice).unwrap_or_default();
+        let manifest = String::from_utf8_lossy(manifest);
+        derive_at(&home.join("candle-core"), &parity, &workspace, &manifest)?;
         let sources = format!("{}, sources {key}", version(&files));
-        let program = compiled(&parity, &cache, &home, &sources, &mut tell)?;
+        let program = compiled(&workspace, &cache, &home, &sources, &mut tell)?;
         Ok(Candle {
             given: given.to_owned(),
             sources,
@@ -218,21 +227,31 @@ fn sources_in(folder: &Path) -> Result<Files, Error> {
         let bytes = fs::read(&path).map_err(Error::read(&path))?;
         files.insert(inside.to_string_lossy().into_owned(), bytes);
     }
-    if let Some(manifest) = versioned(&files, dir) {
+    if let Some(manifest) = resolved(&files, dir)? {
         files.insert("Cargo.toml".to_owned(), manifest.into_bytes());
     }
     Ok(files)
 }
 
-/// The manifest with the version of its workspace, where it leaves it to that.
-fn versioned(files: &Files, dir: &Path) -> Option<String> {
-    const INHERITED: &str = "version.workspace = true";
-    let manifest = std::str::from_utf8(files.get("Cargo.toml")?).ok()?;
-    let own = manifest.lines().find(|line| line.trim() == INHERITED)?;
-    let workspace = fs::read_to_string(dir.parent()?.join("Cargo.toml")).ok()?;
-    let (_, package) = workspace.split_once("[workspace.package]")?;
-    let version = package.lines().find(|line| line.starts_with("version = "))?;
-    Some(manifest.replacen(own, version, 1))
+/// The manifest without what it leaves to its workspace; `None` where that is nothing.
+fn resolved(files: &Files, dir: &Path) -> Result<Option<String>, Error> {
+    let manifest = files.get("Cargo.toml").map(Vec::as_slice).unwrap_or_default();
+    let manifest = String::from_utf8_lossy(manifest);
+    let Some(above) = dir.parent().filter(|_| manifest.contains("workspace = true")) else {
+        return Ok(None);
+    };
+    let workspace = above.join("Cargo.toml");
+    let text = fs::read_to_string(&workspace).map_err(Error::read(&workspace))?;
+    let whole = manifest::resolved(&manifest, &text);
+    whole.map(Some).map_err(|error| no_manifest(dir, &error))
+}
+
+fn no_manifest(dir: &Path, error: &toml_edit::TomlError) -> Error {
+    let why = error.message();
+    Error::Missing(format!(
+        "{}: no manifest that cargo reads: {why}",
+        dir.join("Cargo.toml").display()
+    ))
 }
 
 /// The sources of a release, as cargo has them or fetches them.
@@ -317,8 +336,38 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::write(path, bytes).map_err(Error::write(path))
 }
 
-/// A copy of the crate that the overlay derives, with its ways to the checkout.
-fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
+/// A workspace of links to the checkout's files, with copies of its manifest and its lock.
+fn linked(home: &Path, parity: &Path) -> Result<PathBuf, Error> {
+    const MANIFEST: &str = "Cargo.toml";
+    const LOCK: &str = "Cargo.lock";
+    let workspace = home.join("parity");
+    fs::create_dir_all(&workspace).map_err(Error::write(&workspace))?;
+    for entry in fs::read_dir(parity).map_err(Error::read(parity))? {
+        let entry = entry.map_err(Error::read(parity))?;
+        let name = entry.file_name();
+        if [MANIFEST, LOCK, "target", ".git"].iter().any(|own| name == *own) {
+            continue;
+        }
+        let link = workspace.join(&name);
+        if fs::read_link(&link).is_ok_and(|there| there == entry.path()) {
+            continue;
+        }
+        let _ = fs::remove_file(&link);
+        symlink(entry.path(), &link).map_err(Error::write(&link))?;
+    }
+    let read = |name: &str| fs::read(parity.join(name)).map_err(Error::read(&parity.join(name)));
+    put(&workspace.join(MANIFEST), &read(MANIFEST)?)?;
+    // What cargo added to the lock stays, as long as the lock that it was added to is the checkout's.
+    let (lock, before) = (read(LOCK)?, workspace.join("Cargo.lock.before"));
+    if !fs::read(&before).is_ok_and(|there| there == lock) {
+        put(&workspace.join(LOCK), &lock)?;
+        put(&before, &lock)?;
+    }
+    Ok(workspace)
+}
+
+/// A copy of the crate that the overlay derives, with its ways to the workspace and the dependencies that `theirs` asks for.
+fn derive_at(home: &Path, parity: &Path, workspace: &Path, theirs: &str) -> Result<(), Error> {
     let own = parity.join("crates/candle-core");
     let mut waiting = vec![own.join("glue")];
     let mut files = vec![own.join("build.rs"), own.join("audit.txt")];
@@ -340,7 +389,8 @@ fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
     }
     let manifest = own.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(Error::read(&manifest))?;
-    let to = |inside: &str| format!("path = {:?}", parity.join(inside).to_string_lossy());
+    let to = |inside: &str| format!("path = {:?}", workspace.join(inside).to_string_lossy());
+    let text = manifest::merged(&text, theirs).map_err(|error| no_manifest(home, &error))?;
     let text = text
         .replace("path = \"../../rocm-backend\"", &to("rocm-backend"))
         .replace("path = \"../candle-overlay\"", &to("crates/candle-overlay"));
@@ -350,7 +400,7 @@ fn derive_at(home: &Path, parity: &Path) -> Result<(), Error> {
 
 /// Compiles the worker, and keeps it beside the sources.
 fn compiled(
-    parity: &Path,
+    workspace: &Path,
     cache: &Path,
     home: &Path,
     sources: &str,
@@ -370,7 +420,6 @@ fn compiled(
     cargo
         .args([
             "build",
-            "--locked",
             "--message-format",
             "short",
             "-p",
@@ -382,9 +431,10 @@ fn compiled(
         .arg("--target-dir")
         .arg(&target)
         .env("CANDLE_CORE_UPSTREAM", home.join("upstream"))
-        // Its diagnostics of parity's own crates are not what is asked for.
+        // The folder that the cache of kernels lies in, wherever cargo runs.
+        .env("ROCM_KERNEL_CACHE", cache.parent().unwrap_or(cache))
         .env("CARGO_INCREMENTAL", "0")
-        .current_dir(parity)
+        .current_dir(workspace)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(file);
@@ -396,11 +446,7 @@ fn compiled(
         .map_err(|error| Error::Missing(format!("cargo did not start: {error}")))?;
     if !status.success() {
         let text = fs::read_to_string(&log).unwrap_or_default();
-        return Err(Error::Missing(format!(
-            "candle-core {sources} does not compile below parity's worker (all of it: {}):\n{}",
-            log.display(),
-            errors(&text)
-        )));
+        return Err(Error::Missing(refusal(sources, &text, &log)));
     }
     let program = home.join("parity-worker");
     let made = target.join("debug").join("parity-worker");
@@ -414,6 +460,63 @@ fn keep(made: &Path, program: &Path) -> io::Result<()> {
     let beside = program.with_extension("new");
     fs::copy(made, &beside)?;
     fs::rename(&beside, program)
+}
+
+/// Codes of the compiler's for a name that is not there: trait, member, type, value, import, path, method, field.
+const NOT_THERE: [&str; 11] = [
+    "E0405", "E0407", "E0412", "E0425", "E0432", "E0433", "E0437", "E0560", "E0576", "E0599", "E0609",
+];
+
+/// Why a candle has no worker, after a build that failed with this log.
+fn refusal(sources: &str, text: &str, log: &Path) -> String {
+    let (lacks, log) = (lacking(text), log.display());
+    if lacks.is_empty() {
+        let said = errors(text);
+        return format!(
+            "candle-core {sources} does not compile below parity's worker (all of it: {log}):\n{said}"
+        );
+    }
+    let shown = lacks
+        .iter()
+        .take(SAID)
+        .map(|line| format!("\n  {line}"))
+        .collect::<String>();
+    format!(
+        "candle-core {sources} has no worker: parity's sources and candle-nn use what this candle lacks:{shown}\n\
+         add that to a copy of those sources and name its folder, or take another candle (all that the compiler said: {log})"
+    )
+}
+
+/// Which names a build misses, each in the compiler's words with the first place that uses it and how many there are.
+fn lacking(log: &str) -> Vec<String> {
+    let mut found: Vec<(&str, &str, usize)> = Vec::new();
+    for line in log.lines() {
+        let Some((place, said)) = line.split_once(": error[") else {
+            continue;
+        };
+        let Some((code, words)) = said.split_once("]: ") else {
+            continue;
+        };
+        if !NOT_THERE.contains(&code) {
+            continue;
+        }
+        match found.iter_mut().find(|(known, ..)| *known == words) {
+            Some((.., places)) => *places += 1,
+            None => found.push((words, place, 1)),
+        }
+    }
+    let line = |(words, place, places): (&str, &str, usize)| {
+        // The crate's folder and what is inside: where the registry or the cache lies says nothing.
+        let place = place.split_once("/registry/src/").map_or(place, |(_, rest)| {
+            rest.split_once('/').map_or(rest, |(_, inside)| inside)
+        });
+        let more = match places - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{words}, at {place}{more}")
+    };
+    found.into_iter().map(line).collect()
 }
 
 /// The errors of a compiler's log, or its end where it has none.
@@ -488,6 +591,35 @@ mod tests {
         )
         .unwrap_err();
         assert!(why.to_string().contains("is no revision"), "{why}");
+    }
+
+    #[test]
+    fn names_that_a_candle_lacks_are_counted_and_other_errors_are_said_as_they_are() {
+        let log = "   Compiling candle-nn v0.11.1\n\
+            /h/.cargo/registry/src/index-1/candle-nn-0.11.1/src/a.rs:2:3: error[E0425]: cannot find function `pool` in module `u`\n\
+            crates/parity-exec/src/b.rs:1:1: error[E0432]: unresolved import `candle_core::x`\n\
+            /h/.cargo/registry/src/index-1/candle-nn-0.11.1/src/a.rs:9:3: error[E0425]: cannot find function `pool` in module `u`\n\
+            crates/parity-exec/src/b.rs:4:1: error[E0308]: mismatched types\n\
+            error: could not compile `candle-nn` (lib) due to 2 previous errors\n";
+        let first = "cannot find function `pool` in module `u`, at candle-nn-0.11.1/src/a.rs:2:3 and 1 more";
+        let second = "unresolved import `candle_core::x`, at crates/parity-exec/src/b.rs:1:1";
+        assert_eq!(lacking(log), [first, second]);
+        let why = refusal("0.9.9, sources 0", log, Path::new("/c/build.log"));
+        let begin = format!(
+            "candle-core 0.9.9, sources 0 has no worker: parity's sources and candle-nn use what this candle lacks:\n  {first}\n  {second}\n"
+        );
+        assert!(why.starts_with(&begin), "{why}");
+        assert!(
+            why.contains("take another candle") && why.contains("/c/build.log"),
+            "{why}"
+        );
+        // What is there and does not fit is no name that is missing.
+        let other = "src/x.rs:1:1: error[E0308]: mismatched types\n";
+        let why = refusal("0.9.9, sources 0", other, Path::new("/c/build.log"));
+        assert!(
+            why.contains("does not compile") && why.ends_with("error[E0308]: mismatched types"),
+            "{why}"
+        );
     }
 
     #[test]

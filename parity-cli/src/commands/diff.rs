@@ -1,5 +1,7 @@
 //! `parity diff`: what got better and what got worse between two stored runs, or which verdicts they do not share.
 
+mod markdown;
+
 use std::fmt::Write;
 
 use parity_model::record::{BackendInfo, CaseResult, RunRecord};
@@ -10,10 +12,10 @@ use parity_run::{
 };
 
 use crate::{
-    args::DiffArgs,
+    args::{DiffArgs, DiffFormat},
     exit::{Exit, Failure},
     next,
-    output::print,
+    output::{print, write},
 };
 
 /// Changes of a kind that the page spells out.
@@ -54,12 +56,22 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
         (Measure::Verdict, 0) => "ok: no verdict differs".to_owned(),
         (Measure::Verdict, other) => format!("DIFFERENT: {other} of {all} results"),
     };
-    print(&page(&before, &after, &found, &outcome))?;
-    if let Some((change, (info, result))) = refused
-        .iter()
-        .find_map(|change| Some((change, later(&after.run, change)?)))
-    {
-        print(&next::explain(&after.run, change.case, info, result, None))?;
+    let page = match args.format {
+        DiffFormat::Markdown => markdown::page(&before, &after, &found, &outcome),
+        DiffFormat::Text => {
+            let mut page = page(&before, &after, &found, &outcome);
+            let first = refused
+                .iter()
+                .find_map(|change| Some((change, later(&after.run, change)?)));
+            if let Some((change, (info, result))) = first {
+                page.push_str(&next::explain(&after.run, change.case, info, result, None));
+            }
+            page
+        }
+    };
+    match &args.out {
+        None => print(&page)?,
+        Some(path) => write(path, &page)?,
     }
     Ok(if refused.is_empty() {
         Exit::Ok
@@ -120,20 +132,26 @@ fn write_runs(page: &mut String, before: &Stored, after: &Stored) -> std::fmt::R
     if old != new {
         writeln!(page, "the candle is another: candle-core {old}; now {new}")?;
     }
+    for line in surroundings(before, after) {
+        writeln!(page, "{line}")?;
+    }
+    Ok(())
+}
+
+/// What differs between two runs besides their results and the candle, a line each.
+fn surroundings(before: &Stored, after: &Stored) -> Vec<String> {
+    let mut lines = Vec::new();
     if before.run.specs != after.run.specs {
-        writeln!(page, "the specs or the findings have changed in between")?;
+        lines.push("the specs or the findings have changed in between".to_owned());
     }
     for new in &after.run.backends {
         let old = before.run.backends.iter().find(|old| old.backend == new.backend);
         if let Some(old) = old.filter(|old| *old != new) {
-            let (old, new) = (
-                parity_report::text::describe(old),
-                parity_report::text::describe(new),
-            );
-            writeln!(page, "the device has changed in between: {old}; now {new}")?;
+            let [old, new] = [old, new].map(parity_report::text::describe);
+            lines.push(format!("the device has changed in between: {old}; now {new}"));
         }
     }
-    Ok(())
+    lines
 }
 
 fn write_change(page: &mut String, run: &RunRecord, change: &Change<'_>) -> std::fmt::Result {

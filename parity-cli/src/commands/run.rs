@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel_coverage::Collector;
 use parity_exec::Execution;
-use parity_model::record::RunRecord;
+use parity_model::record::{CaseRecord, RunRecord};
 use parity_run::{Book, Candle, Event, Finished, Part, Plan, Session, Stop, Times, failing, records};
 
 use crate::{
@@ -106,15 +106,61 @@ pub(super) fn verdict(record: &RunRecord) -> Result<Exit, Failure> {
     })
 }
 
-/// Does `work` below a bar that follows the events of a run.
+/// Cases that the bar calls the slowest.
+const SLOWEST: usize = 3;
+
+/// What a bar says of the cases judged so far, beside their number.
+#[derive(Default)]
+struct Tally {
+    /// Results that fail the run.
+    failing: usize,
+    /// Milliseconds and ids of the cases that took longest, the slowest first.
+    slowest: Vec<(f64, String)>,
+}
+
+impl Tally {
+    /// Counts a case, and says whether the bar's words change.
+    fn add(&mut self, record: &CaseRecord) -> bool {
+        let fails = record.results.iter().filter(|result| result.verdict.fails_run());
+        let failing = fails.count();
+        self.failing += failing;
+        let millis = record.results.iter().map(|result| result.millis);
+        let millis = millis.fold(0.0, f64::max);
+        let place = self.slowest.partition_point(|(slower, _)| *slower >= millis);
+        if place < SLOWEST {
+            self.slowest.insert(place, (millis, record.id.clone()));
+            self.slowest.truncate(SLOWEST);
+        }
+        failing > 0 || place < SLOWEST
+    }
+
+    fn slowest(&self) -> String {
+        let one = |(millis, id): &(f64, String)| format!("{:.2} s {id}", millis / 1e3);
+        let cases: Vec<_> = self.slowest.iter().map(one).collect();
+        format!("slowest: {}", cases.join(", "))
+    }
+}
+
+/// Does `work` below a bar that follows the events of a run: how far it is, what fails so far, and what takes long.
 pub(super) fn watched<T>(work: impl FnOnce(&(dyn Fn(&Event<'_>) + Sync)) -> T) -> T {
-    let bar = progress(0);
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let words = "{bar:40} {pos}/{len} cases, {per_sec}, {eta} left, {prefix} failing\n{wide_msg}";
+    bar.set_style(style(words));
+    bar.set_prefix("0");
+    let tally = Mutex::new(Tally::default());
     let done = work(&|event| match event {
         Event::Begun { planned, judged } => {
             bar.set_length(*planned as u64);
             bar.inc(*judged as u64);
         }
-        Event::Judged { .. } => bar.inc(1),
+        Event::Judged { record, .. } => {
+            bar.inc(1);
+            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            if tally.add(record) {
+                bar.set_prefix(tally.failing.to_string());
+                bar.set_message(tally.slowest());
+            }
+        }
     });
     bar.finish_and_clear();
     done
@@ -123,6 +169,9 @@ pub(super) fn watched<T>(work: impl FnOnce(&(dyn Fn(&Event<'_>) + Sync)) -> T) -
 /// A bar on stderr; indicatif draws nothing where stderr is not a terminal.
 pub(super) fn progress(cases: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases, {per_sec}, {eta} left");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    bar.with_style(style("{bar:40} {pos}/{len} cases, {per_sec}, {eta} left"))
+}
+
+fn style(words: &str) -> ProgressStyle {
+    ProgressStyle::with_template(words).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::common::{Run, Specs, parity, unary};
 
 /// A record of four unary and two binary cases on the CPU, in `a.json`.
-struct Stored {
-    specs: Specs,
-    record: Value,
+pub(crate) struct Stored {
+    pub(crate) specs: Specs,
+    pub(crate) record: Value,
 }
 
 const BINARY: &str = r#"family = "binary"
@@ -23,7 +23,7 @@ tier = "quick"
 "#;
 
 impl Stored {
-    fn new() -> Stored {
+    pub(crate) fn new() -> Stored {
         let specs = Specs::new(&[("a.toml", BINARY), ("b.toml", &unary("\"exp\", \"log\"", ""))]);
         let run = specs
             .parity(&["run", "--backend", "cpu", "--format", "json"])
@@ -35,7 +35,7 @@ impl Stored {
     }
 
     /// Stores the record with something changed.
-    fn store(&self, name: &str, change: impl Fn(&mut Value)) {
+    pub(crate) fn store(&self, name: &str, change: impl Fn(&mut Value)) {
         let mut record = self.record.clone();
         change(&mut record);
         fs::write(self.specs.path(name), record.to_string()).unwrap();
@@ -57,11 +57,11 @@ impl Stored {
         });
     }
 
-    fn id(&self, case: usize) -> &str {
+    pub(crate) fn id(&self, case: usize) -> &str {
         self.record["cases"][case]["id"].as_str().unwrap()
     }
 
-    fn parity(&self, args: &[&str]) -> Run {
+    pub(crate) fn parity(&self, args: &[&str]) -> Run {
         parity(args, &self.specs.path(""), &[])
     }
 
