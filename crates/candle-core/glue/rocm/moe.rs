@@ -1,7 +1,8 @@
 //! Mixtures of experts. candle-nn's own `moe::moe_gemm` is compiled for CUDA only and cannot be given another device, so that
 //! these are here, with its names, arguments and meaning.
 
-use parking_lot::RwLockReadGuard;
+use std::ops::Deref;
+
 use rocm_backend::{
     DynBuffer, View,
     ops::{self, Routes},
@@ -25,7 +26,7 @@ pub fn moe_gemm(
     topk: usize,
     _is_prefill: bool,
 ) -> Result<Tensor> {
-    let operands = Operands::new(input, topk_weights, sorted_token_ids, experts_ids);
+    let operands = operands(input, topk_weights, sorted_token_ids, experts_ids);
     let (weights, layout) = weights.storage_and_layout();
     let (_, weights_view) = on_rocm(&weights, layout)?;
     let n = layout.dims().get(1).copied().unwrap_or_default();
@@ -55,33 +56,35 @@ pub fn moe_gemm_gguf(
     let Some((format, blocks)) = weights.rocm_blocks() else {
         bail!("moe_gemm_gguf: the weights are not on a ROCm device")
     };
-    let operands = Operands::new(input, topk_weights, sorted_token_ids, experts_ids);
+    let operands = operands(input, topk_weights, sorted_token_ids, experts_ids);
     operands.run(shape.1, topk, |input, routes| {
         ops::moe_gemm_gguf(input, format, blocks, shape, routes)
     })
 }
 
 /// What both have beside their weights, borrowed while they run.
-struct Operands<'a> {
-    tensors: [(RwLockReadGuard<'a, Storage>, &'a Layout); 3],
-    topk_weights: Option<(RwLockReadGuard<'a, Storage>, &'a Layout)>,
+///
+/// `S` is a lock's guard: releases of candle differ in whose lock that is.
+struct Operands<'a, S> {
+    tensors: [(S, &'a Layout); 3],
+    topk_weights: Option<(S, &'a Layout)>,
     rows: usize,
 }
 
-impl<'a> Operands<'a> {
-    fn new(
-        input: &'a Tensor,
-        topk_weights: &'a Option<Tensor>,
-        token_ids: &'a Tensor,
-        expert_ids: &'a Tensor,
-    ) -> Operands<'a> {
-        Operands {
-            tensors: [input, token_ids, expert_ids].map(Tensor::storage_and_layout),
-            topk_weights: topk_weights.as_ref().map(Tensor::storage_and_layout),
-            rows: input.dims().first().copied().unwrap_or_default(),
-        }
+fn operands<'a>(
+    input: &'a Tensor,
+    topk_weights: &'a Option<Tensor>,
+    token_ids: &'a Tensor,
+    expert_ids: &'a Tensor,
+) -> Operands<'a, impl Deref<Target = Storage> + 'a> {
+    Operands {
+        tensors: [input, token_ids, expert_ids].map(Tensor::storage_and_layout),
+        topk_weights: topk_weights.as_ref().map(Tensor::storage_and_layout),
+        rows: input.dims().first().copied().unwrap_or_default(),
     }
+}
 
+impl<S: Deref<Target = Storage>> Operands<'_, S> {
     /// The result, of rows of `n`, that `product` computes.
     fn run(
         &self,
