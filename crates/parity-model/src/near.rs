@@ -19,7 +19,8 @@ pub fn advice(word: &str, known: &[&str]) -> String {
         .iter()
         .map(|name| (strsim::damerau_levenshtein(word, name), *name))
         .collect();
-    near.sort();
+    // Of names that are as near, the first one.
+    near.sort_by_key(|(mistakes, _)| *mistakes);
     match near.first() {
         Some((mistakes, name)) if *mistakes <= 2 && 2 * mistakes <= name.len() => {
             format!("did you mean `{name}`?")

@@ -85,8 +85,8 @@ candle! {
         Layers::FlashAlibi => |q, k, v, slopes; left: f64, right: f64, softcap: f32| {
             let scale = 1.0 / (q.dim(3)? as f32).sqrt();
             let slopes = slopes.to_dtype(candle_core::DType::F32)?;
-            let (left, right) = (reach(left), reach(right));
-            candle_flash_attn::flash_attn_alibi_windowed_softcap(&q, &k, &v, Some(&slopes), scale, left, right, softcap)?
+            let (before, after) = (reach(left), reach(right));
+            candle_flash_attn::flash_attn_alibi_windowed_softcap(&q, &k, &v, Some(&slopes), scale, before, after, softcap)?
         };
         Layers::Nll => |input, target| candle_nn::loss::nll(&input, &target)?;
         Layers::CrossEntropy => |input, target| candle_nn::loss::cross_entropy(&input, &target)?;
