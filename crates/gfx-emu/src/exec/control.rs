@@ -25,13 +25,12 @@ fn mode(bits: u32) -> Result<Mode, FaultKind> {
 /// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
 pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
     let mode = mode(bits)?;
+    // Every wave comes here, and the usual mode needs no look at the program.
+    if !mode.is_directed() {
+        return Ok(mode);
+    }
     let refused = |inst: &&Inst| inst.op.rounds_to_nearest_only();
-    match program
-        .insts()
-        .iter()
-        .find(refused)
-        .filter(|_| mode.is_directed())
-    {
+    match program.insts().iter().find(refused) {
         None => Ok(mode),
         Some(inst) => Err(FaultKind::Unimplemented {
             what: format!(
