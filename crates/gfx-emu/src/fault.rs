@@ -3,7 +3,6 @@
 //! A dispatch that is refused before it starts is not a fault; see `LaunchError` in launch.rs.
 
 use std::fmt;
-use std::time::Duration;
 
 /// What an instruction wanted to do with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,10 +343,10 @@ pub enum FaultKind {
         limit: u64,
     },
     /// The launch ran for longer than it may.
-    #[error("watchdog: the launch ran for more than {limit:?}")]
+    #[error("watchdog: the launch ran for more than {limit} ms")]
     Timeout {
-        /// Time that the launch may take.
-        limit: Duration,
+        /// Milliseconds that the launch may take.
+        limit: u64,
     },
 }
 

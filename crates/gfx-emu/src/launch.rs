@@ -12,7 +12,6 @@ mod trace;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
 
 use code_object::{ArgKind, KernelDescriptor, UserSgpr};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -79,7 +78,7 @@ pub struct LaunchOptions {
     /// Instructions after which the watchdog stops a wave.
     pub max_wave_instructions: u64,
     /// Time after which the launch is stopped, where there is a limit.
-    pub max_time: Option<Duration>,
+    pub max_time: Option<TimeLimit>,
     /// Whether the sanitizer watches: reads of what was never written (of allocations made after
     /// [`Memory::track_writes`]), what depends on a vector register that was never written, races between the
     /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
@@ -87,6 +86,15 @@ pub struct LaunchOptions {
     pub sanitize: bool,
     /// Whether it is noted what is executed, for [`CodeObject::take_marks`].
     pub cover: bool,
+}
+
+/// A limit of time, by a clock of the caller's: nothing else here looks at one.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimit {
+    /// Milliseconds since some moment; they never get fewer.
+    pub clock: fn() -> u64,
+    /// Milliseconds that a launch may take.
+    pub limit: u64,
 }
 
 impl Default for LaunchOptions {
@@ -471,8 +479,8 @@ struct Run<'a, const W: usize> {
     program: &'a Program,
     memory: &'a Memory,
     options: &'a LaunchOptions,
-    /// When the launch is stopped.
-    deadline: Option<Instant>,
+    /// The limit of time, and when it is reached by its clock.
+    deadline: Option<(TimeLimit, u64)>,
     arguments: Arguments,
     /// What the workgroups stored, for the sanitizer.
     stored: Grid,
@@ -538,10 +546,9 @@ impl<'a, const W: usize> Run<'a, W> {
             program,
             memory,
             options,
-            // A limit beyond what the clock counts is none.
             deadline: options
                 .max_time
-                .and_then(|limit| Instant::now().checked_add(limit)),
+                .map(|time| (time, (time.clock)().saturating_add(time.limit))),
             arguments: setup.arguments,
             stored: Grid::default(),
             full: Shape::new(dispatch.block),
@@ -632,12 +639,12 @@ impl<'a, const W: usize> Run<'a, W> {
         group: &mut Group<'_>,
         budget: &mut u64,
     ) -> Advanced {
-        let Some(deadline) = self.deadline else {
+        let Some((time, deadline)) = self.deadline else {
             return self.advance_within(double, wave, group, budget);
         };
         loop {
-            if Instant::now() >= deadline {
-                let limit = self.options.max_time.unwrap_or_default();
+            if (time.clock)() >= deadline {
+                let limit = time.limit;
                 return Err((self.program.pc(wave.pc), None, FaultKind::Timeout { limit }));
             }
             let given = (*budget).min(SLICE);

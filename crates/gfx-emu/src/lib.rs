@@ -76,8 +76,8 @@ pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
 pub use isa::{Coverage, DecodeError, MutationKind, coverage, disassemble};
 pub use launch::{
-    Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Packet, Step, Trace, launch, launch_packet,
-    trace,
+    Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Packet, Step, TimeLimit, Trace, launch,
+    launch_packet, trace,
 };
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};
 pub use mutant::{Mutation, Patch, PatchError};

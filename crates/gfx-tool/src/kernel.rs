@@ -4,7 +4,8 @@
 use std::io::{Read as _, Write};
 use std::path::Path;
 
-use gfx_emu::{CodeObject, Dispatch, Kernel, LaunchOptions, Memory, Placement, launch};
+use gfx_emu::{CodeObject, Dispatch, Kernel, LaunchOptions, Memory, Placement, TimeLimit, launch};
+use rocm_env::Seconds;
 
 use crate::args::Launch;
 use crate::values::{Argument, Output, Type};
@@ -187,11 +188,22 @@ fn elements(number: usize, ty: Type, bytes: &[u8], out: &mut impl Write) -> Outc
     Ok(())
 }
 
+fn limit_of_time(limit: u64) -> TimeLimit {
+    TimeLimit {
+        clock: rocm_env::clock,
+        limit,
+    }
+}
+
 pub(crate) fn options(asked: &Launch) -> LaunchOptions {
     LaunchOptions {
         sanitize: asked.sanitize,
         max_wave_instructions: asked.limits.max_instructions.unwrap_or_default().0,
-        max_time: asked.limits.timeout.and_then(|limit| limit.0),
+        max_time: asked
+            .limits
+            .timeout
+            .and_then(Seconds::milliseconds)
+            .map(limit_of_time),
         ..LaunchOptions::default()
     }
 }

@@ -212,7 +212,7 @@ fn a_kernel_that_does_not_end_is_stopped_by_its_limits() {
     };
     for (limit, words) in [
         (["--max-instructions", "5000"], "executed 5000 instructions"),
-        (["--timeout", "0.2"], "ran for more than 200ms"),
+        (["--timeout", "0.2"], "ran for more than 200 ms"),
     ] {
         let stopped = run("0", limit);
         let text = String::from_utf8(stopped.stderr).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use gfx_emu::{LaunchOptions, Target};
+use gfx_emu::{LaunchOptions, Target, TimeLimit};
 use rocm_env::Card;
 
 use crate::host;
@@ -67,7 +67,7 @@ impl Runtime {
         let capacity = rocm_env::SOFT_MEMORY.get().map_err(unknown)?.0;
         let sanitize = *rocm_env::SANITIZE.get().map_err(unknown)? == rocm_env::Switch::On;
         let instructions = rocm_env::SOFT_MAX_INSTRUCTIONS.get().map_err(unknown)?.0;
-        let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.0;
+        let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.milliseconds();
         report::begin(&cards, sanitize)?;
         let arena = host::arena().ok_or(
             "the host gives this process no range of addresses for device memory; a limit of its address space (ulimit -v) does that",
@@ -80,7 +80,10 @@ impl Runtime {
             options: LaunchOptions {
                 sanitize,
                 max_wave_instructions: instructions,
-                max_time: time,
+                max_time: time.map(|limit| TimeLimit {
+                    clock: rocm_env::clock,
+                    limit,
+                }),
                 ..LaunchOptions::default()
             },
         })

@@ -22,7 +22,7 @@ pub use page::page;
 pub use table::*;
 pub use values::{
     Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, KernelCache,
-    Libraries, Log, Program, Seconds, Switch, Targets, Value,
+    Libraries, Log, Program, Seconds, Switch, Targets, Value, clock,
 };
 
 /// What a variable is, for readers.

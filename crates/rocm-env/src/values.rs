@@ -3,7 +3,8 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// What a variable can be. The default is what holds when it is not set.
 pub trait Value: Default + 'static {
@@ -212,6 +213,21 @@ impl Value for Instructions {
 /// A time; none where none is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seconds(pub Option<Duration>);
+
+impl Seconds {
+    /// The time in milliseconds, by which [`clock`] counts; one at least.
+    pub fn milliseconds(self) -> Option<u64> {
+        self.0
+            .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1))
+    }
+}
+
+/// Milliseconds since the first call of this process.
+pub fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let since = START.get_or_init(Instant::now).elapsed();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
 
 impl Value for Seconds {
     fn form() -> String {

@@ -1,13 +1,14 @@
 //! What stops a launch: refused dispatches, memory faults and the watchdog, each with the facts a report
 //! needs.
 
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use crate::support::Arg::{self, Ptr, U32};
 use crate::support::{Device, on_each_target};
 use gfx_emu::{
     Access, BARE_KERNEL, CodeObject, Dispatch, Fault, FaultKind, LaunchError, LaunchOptions, Memory, Place,
-    Target, launch,
+    Target, TimeLimit, launch,
 };
 
 on_each_target! {
@@ -132,15 +133,21 @@ const TURN: &str = "KERNEL turn(volatile unsigned* flag, unsigned n, unsigned* o
     out[tid(0)] = x;
 }";
 
+/// Milliseconds since the first call.
+fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_millis() as u64
+}
+
 #[test]
 fn a_launch_is_stopped_when_its_time_is_over() {
     for sanitize in [false, true] {
         let mut device = Device::new("fault_time", TURN);
         let (never, now, out) = (device.upload(&[0]), device.upload(&[1]), device.fresh(32));
-        let limit = Duration::from_millis(200);
+        let limit = 200;
         let options = LaunchOptions {
             max_wave_instructions: u64::MAX,
-            max_time: Some(limit),
+            max_time: Some(TimeLimit { clock, limit }),
             sanitize,
             ..LaunchOptions::default()
         };
@@ -151,7 +158,7 @@ fn a_launch_is_stopped_when_its_time_is_over() {
         launch(now).unwrap();
         let fault = fault(launch(never));
         assert_eq!(fault.kind, FaultKind::Timeout { limit }, "{fault}");
-        assert!(fault.to_string().contains("more than 200ms"), "{fault}");
+        assert!(fault.to_string().contains("more than 200 ms"), "{fault}");
     }
 }
 
@@ -159,13 +166,13 @@ fn a_launch_is_stopped_when_its_time_is_over() {
 fn a_limit_of_time_changes_neither_results_nor_counts_nor_the_limit_of_instructions() {
     let mut device = Device::new("fault_slices", TURN);
     let (never, now) = (device.upload(&[0]), device.upload(&[1]));
-    let limits = [None, Some(Duration::from_secs(3600)), Some(Duration::MAX)];
-    let ran = limits.map(|max_time| {
+    let limits = [None, Some(3_600_000), Some(u64::MAX)];
+    let ran = limits.map(|limit| {
         let out = device.fresh(32);
         let options = LaunchOptions {
             // More than are executed between two looks at the clock.
             max_wave_instructions: 500_001,
-            max_time,
+            max_time: limit.map(|limit| TimeLimit { clock, limit }),
             ..LaunchOptions::default()
         };
         let launch = |flag, n| {

@@ -256,7 +256,7 @@ fn child_with_an_endless_kernel() {
 #[test]
 fn a_kernel_that_does_not_end_is_stopped_by_the_limits_of_the_environment() {
     for (variable, value, words) in [
-        ("ROCM_SOFT_TIMEOUT", "0.3", "more than 300ms"),
+        ("ROCM_SOFT_TIMEOUT", "0.3", "more than 300 ms"),
         (
             "ROCM_SOFT_MAX_INSTRUCTIONS",
             "20000",
