@@ -208,18 +208,7 @@ fn sources_in(folder: &Path) -> Result<Files, Error> {
         )));
     };
     let mut files = Files::new();
-    let (mut waiting, mut found) = (vec![dir.join("src")], vec![dir.join("Cargo.toml")]);
-    while let Some(next) = waiting.pop() {
-        for entry in fs::read_dir(&next).map_err(Error::read(&next))? {
-            let path = entry.map_err(Error::read(&next))?.path();
-            if path.is_dir() {
-                waiting.push(path)
-            } else {
-                found.push(path)
-            }
-        }
-    }
-    for path in found {
+    for path in files_below(dir.join("src"), vec![dir.join("Cargo.toml")])? {
         let inside = path
             .strip_prefix(dir)
             .map_err(|error| Error::Internal(error.to_string()))?;
@@ -365,22 +354,24 @@ fn linked(home: &Path, parity: &Path) -> Result<PathBuf, Error> {
     Ok(workspace)
 }
 
-/// A copy of the crate that the overlay derives, with its ways to the workspace and the dependencies that `theirs` asks for.
-fn derive_at(home: &Path, parity: &Path, workspace: &Path, theirs: &str) -> Result<(), Error> {
-    let own = parity.join("crates/candle-core");
-    let mut waiting = vec![own.join("glue")];
-    let mut files = vec![own.join("build.rs"), own.join("audit.txt")];
+/// These files, and those of a folder and of the folders in it.
+fn files_below(folder: PathBuf, mut files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Error> {
+    let mut waiting = vec![folder];
     while let Some(dir) = waiting.pop() {
         for entry in fs::read_dir(&dir).map_err(Error::read(&dir))? {
             let path = entry.map_err(Error::read(&dir))?.path();
-            if path.is_dir() {
-                waiting.push(path)
-            } else {
-                files.push(path)
-            }
+            let list = if path.is_dir() { &mut waiting } else { &mut files };
+            list.push(path);
         }
     }
-    for path in files {
+    Ok(files)
+}
+
+/// A copy of the crate that the overlay derives, with its ways to the workspace and the dependencies that `theirs` asks for.
+fn derive_at(home: &Path, parity: &Path, workspace: &Path, theirs: &str) -> Result<(), Error> {
+    let own = parity.join("crates/candle-core");
+    let beside = vec![own.join("build.rs"), own.join("audit.txt")];
+    for path in files_below(own.join("glue"), beside)? {
         let inside = path
             .strip_prefix(&own)
             .map_err(|error| Error::Internal(error.to_string()))?;

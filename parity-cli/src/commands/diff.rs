@@ -57,9 +57,9 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
         (Measure::Verdict, other) => format!("DIFFERENT: {other} of {all} results"),
     };
     let page = match args.format {
-        DiffFormat::Markdown => markdown::page(&before, &after, &found, &outcome),
+        DiffFormat::Markdown => rendered(markdown::write_page, &before, &after, &found, &outcome),
         DiffFormat::Text => {
-            let mut page = page(&before, &after, &found, &outcome);
+            let mut page = rendered(write_page, &before, &after, &found, &outcome);
             let first = refused
                 .iter()
                 .find_map(|change| Some((change, later(&after.run, change)?)));
@@ -87,10 +87,13 @@ fn later<'a>(run: &'a RunRecord, change: &Change<'a>) -> Option<(&'a BackendInfo
     Some((backends.find(|info| info.backend == change.backend)?, result))
 }
 
-fn page(before: &Stored, after: &Stored, found: &Changes<'_>, outcome: &str) -> String {
+/// Writes the differences of two runs in a format, with the last line of the command.
+type Writer = fn(&mut String, &Stored, &Stored, &Changes<'_>, &str) -> std::fmt::Result;
+
+fn rendered(writer: Writer, before: &Stored, after: &Stored, found: &Changes<'_>, outcome: &str) -> String {
     let mut page = String::new();
     // Writing to a `String` does not fail.
-    let _ = write_page(&mut page, before, after, found, outcome);
+    let _ = writer(&mut page, before, after, found, outcome);
     page
 }
 

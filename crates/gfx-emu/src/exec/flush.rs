@@ -2,8 +2,9 @@
 //! `-fgpu-flush-denormals-to-zero`, and machine code whose author did not ask for denormals), and results that are rounded in
 //! another direction.
 //!
-//! An operation that rounds is replaced by its twin that asks for the direction, [`Op::directed`]. Around each operation, denormal sources become zeros and so does a denormal result. Functions of the operation table need
-//! not know of it, and kernels in the usual mode do not pay for it. Output scaling (`omod`) has a meaning in this mode alone.
+//! An operation that rounds is replaced by its twin that asks for the direction, [`Op::directed`]. In a mode without denormals,
+//! denormal sources become zeros and so does a denormal result. Functions of the operation table need not know of it, and kernels
+//! in the usual mode do not pay for it. Output scaling (`omod`) has a meaning in a mode without denormals alone.
 
 use super::host::Host;
 use super::{lane, table};

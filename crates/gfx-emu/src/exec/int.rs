@@ -260,40 +260,16 @@ pub(super) fn dot8_u32_u4(a: u32, b: u32, c: u32) -> u32 {
     })
 }
 
-/// Sum of the products of the fields of two words plus `c`, saturated.
+/// Sum of the products of the fields of two words, of `BITS` bits each, plus `c`, saturated.
 #[inline(always)]
-fn saturated_dot(a: u32, b: u32, c: u32, bits: u32, signed: bool) -> u32 {
-    let sum = super::matrix::dot(a, b, bits, [signed; 2]);
-    if signed {
+pub(super) fn dot_sat<const BITS: u32, const SIGNED: bool>(a: u32, b: u32, c: u32) -> u32 {
+    let sum = super::matrix::dot(a, b, BITS, [SIGNED; 2]);
+    if SIGNED {
         let sum = sum + i64::from(c as i32);
         sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32
     } else {
         (sum + i64::from(c)).clamp(0, u32::MAX.into()) as u32
     }
-}
-
-pub(super) fn dot4_u32_u8_sat(a: u32, b: u32, c: u32) -> u32 {
-    saturated_dot(a, b, c, 8, false)
-}
-
-pub(super) fn dot8_u32_u4_sat(a: u32, b: u32, c: u32) -> u32 {
-    saturated_dot(a, b, c, 4, false)
-}
-
-pub(super) fn dot2_i32_i16_sat(a: u32, b: u32, c: u32) -> u32 {
-    saturated_dot(a, b, c, 16, true)
-}
-
-pub(super) fn dot2_u32_u16_sat(a: u32, b: u32, c: u32) -> u32 {
-    saturated_dot(a, b, c, 16, false)
-}
-
-pub(super) fn dot4_i32_i8_sat(a: u32, b: u32, c: u32) -> u32 {
-    saturated_dot(a, b, c, 8, true)
-}
-
-pub(super) fn dot8_i32_i4_sat(a: u32, b: u32, c: u32) -> u32 {
-    saturated_dot(a, b, c, 4, true)
 }
 
 /// Sum of the products of the fields of two words.

@@ -220,12 +220,12 @@ macro_rules! for_each_op {
             Dot2U32U16: B32 = (P16, P16, B32) int::dot2_u32_u16;
             Dot4I32I8: B32 = (B32, B32, B32) int::dot4_i32_i8;
             Dot8I32I4: B32 = (B32, B32, B32) int::dot8_i32_i4;
-            Dot4U32U8Sat: B32 = (B32, B32, B32) int::dot4_u32_u8_sat;
-            Dot8U32U4Sat: B32 = (B32, B32, B32) int::dot8_u32_u4_sat;
-            Dot2I32I16Sat: B32 = (P16, P16, B32) int::dot2_i32_i16_sat;
-            Dot2U32U16Sat: B32 = (P16, P16, B32) int::dot2_u32_u16_sat;
-            Dot4I32I8Sat: B32 = (B32, B32, B32) int::dot4_i32_i8_sat;
-            Dot8I32I4Sat: B32 = (B32, B32, B32) int::dot8_i32_i4_sat;
+            Dot4U32U8Sat: B32 = (B32, B32, B32) int::dot_sat::<8, false>;
+            Dot8U32U4Sat: B32 = (B32, B32, B32) int::dot_sat::<4, false>;
+            Dot2I32I16Sat: B32 = (P16, P16, B32) int::dot_sat::<16, true>;
+            Dot2U32U16Sat: B32 = (P16, P16, B32) int::dot_sat::<16, false>;
+            Dot4I32I8Sat: B32 = (B32, B32, B32) int::dot_sat::<8, true>;
+            Dot8I32I4Sat: B32 = (B32, B32, B32) int::dot_sat::<4, true>;
         }
         // Lane functions that follow the floating-point mode.
         float {

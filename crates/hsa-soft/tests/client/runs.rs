@@ -238,17 +238,25 @@ fn a_running_kernel_reaches_memory_that_is_allocated_meanwhile() {
 /// Run by the test below, in a process with a limit.
 #[test]
 #[ignore = "it is the child of another test"]
-#[expect(
-    clippy::exit,
-    reason = "the parent asks for the status that the queue was told"
-)]
 fn child_with_an_endless_kernel() {
+    end_with_the_status_of("meet", 1);
+}
+
+/// Runs a kernel of one workgroup, and ends the process with the status that the queue was told.
+#[expect(clippy::exit, reason = "a parent asks for the status")]
+fn end_with_the_status_of(kernel: &str, items: u32) {
     let setup = setup();
-    let place = setup.system.allocate(setup.system.fine, 64);
+    let place = setup.system.allocate(setup.system.fine, 4 * 128);
     static TOLD: AtomicU32 = AtomicU32::new(0);
     let queue = setup.system.queue(&TOLD);
     let done = signal(1);
-    queue.dispatch(setup.kernel("meet"), 1, 1, setup.arguments(place, 0), done);
+    queue.dispatch(
+        setup.kernel(kernel),
+        items,
+        items,
+        setup.arguments(place, 0),
+        done,
+    );
     assert_eq!(wait(done, 60_000), 0);
     std::process::exit(TOLD.load(SeqCst) as i32 & 0x7f);
 }
@@ -282,19 +290,8 @@ fn a_kernel_that_does_not_end_is_stopped_by_the_limits_of_the_environment() {
 /// Run by the test below, in a process with the sanitizer.
 #[test]
 #[ignore = "it is the child of another test"]
-#[expect(
-    clippy::exit,
-    reason = "the parent asks for the status that the queue was told"
-)]
 fn child_with_a_race() {
-    let setup = setup();
-    let x = setup.system.allocate(setup.system.fine, 4 * 128);
-    static TOLD: AtomicU32 = AtomicU32::new(0);
-    let queue = setup.system.queue(&TOLD);
-    let done = signal(1);
-    queue.dispatch(setup.kernel("race"), 128, 128, setup.arguments(x, 0), done);
-    assert_eq!(wait(done, 20_000), 0);
-    std::process::exit(TOLD.load(SeqCst) as i32 & 0x7f);
+    end_with_the_status_of("race", 128);
 }
 
 #[test]

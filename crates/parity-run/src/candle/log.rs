@@ -97,7 +97,7 @@ mod tests {
             why.contains("take another candle") && why.contains("/c/build.log"),
             "{why}"
         );
-        // What is there and does not fit is no name that is missing.
+        // The control: a type that does not fit is not a missing name.
         let other = "src/x.rs:1:1: error[E0308]: mismatched types\n";
         let why = refusal("0.9.9, sources 0", other, Path::new("/c/build.log"));
         assert!(

@@ -34,14 +34,7 @@ const WORDS: usize = 200;
 const LISTED_AS: &str = "listed as a known failure: ";
 
 /// The page.
-pub(super) fn page(before: &Stored, after: &Stored, found: &Changes<'_>, outcome: &str) -> String {
-    let mut page = String::new();
-    // Writing to a `String` does not fail.
-    let _ = write_page(&mut page, before, after, found, outcome);
-    page
-}
-
-fn write_page(
+pub(super) fn write_page(
     page: &mut String,
     before: &Stored,
     after: &Stored,
