@@ -130,6 +130,10 @@ fn malformed(what: &str) -> Status {
     Status::InvalidPacketFormat
 }
 
+fn not_a_signal(handle: u64) -> Status {
+    malformed(&format!("a barrier waits for {handle:#x}, which is not a signal"))
+}
+
 impl Queue {
     fn work(&self, runtime: &'static Runtime) {
         let mut failed = false;
@@ -193,7 +197,7 @@ impl Queue {
         for index in 0..5 {
             let handle = wide(packet + 8 + 8 * index)?.load(SeqCst);
             let signal = Signal::optional(handle);
-            signals.extend(signal.map_err(|_| malformed("a barrier waits for what is not a signal"))?);
+            signals.extend(signal.map_err(|_| not_a_signal(handle))?);
         }
         self.until(|| met(&signals));
         Ok(())
@@ -201,8 +205,11 @@ impl Queue {
 
     fn barrier_value(&self, packet: u64) -> Answer<()> {
         let field = |offset: u64| wide(packet + offset).map(|field| field.load(SeqCst));
-        let signal = Signal::of(field(8)?);
-        let signal = signal.map_err(|_| malformed("a barrier waits for what is not a signal"))?;
+        let handle = field(8)?;
+        // AMD's HIP runtime writes one without a signal, for what waits for nothing: on gfx90a and gfx942 these are its markers.
+        let Some(signal) = Signal::optional(handle).map_err(|_| not_a_signal(handle))? else {
+            return Ok(());
+        };
         let (value, mask) = (field(16)?.cast_signed(), field(24)?.cast_signed());
         let condition = Condition::new(word(packet + 32)?.load(SeqCst), value);
         let condition = condition.map_err(|_| malformed("a barrier has an unknown condition"))?;

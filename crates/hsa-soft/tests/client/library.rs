@@ -207,6 +207,15 @@ impl Queue {
         rest[13..15].copy_from_slice(&[done as u32, (done >> 32) as u32]);
         self.push(3, &rest);
     }
+
+    /// AMD's barrier: waits until `signal`, where it is not 0, is `value`.
+    pub(crate) fn barrier_value(&self, signal: u64, value: u32, done: u64) {
+        let mut rest = [0; 15];
+        rest[1..5].copy_from_slice(&[signal as u32, (signal >> 32) as u32, value, 0]);
+        rest[5..7].copy_from_slice(&[u32::MAX; 2]);
+        rest[13..15].copy_from_slice(&[done as u32, (done >> 32) as u32]);
+        self.push(2 << 16, &rest);
+    }
 }
 
 /// Loads a code object; the status where it is refused, else the executable.

@@ -120,6 +120,18 @@ fn a_workgroup_may_be_larger_than_the_kernel_says_and_the_last_one_smaller() {
 }
 
 #[test]
+fn a_barrier_of_amd_waits_for_a_value_and_without_a_signal_for_nothing() {
+    let setup = setup();
+    let [waited, passed, nothing] = [signal(7), signal(1), signal(1)];
+    setup.queue.barrier_value(waited, 3, passed);
+    assert_eq!(wait(passed, 50), 1, "the value is 7");
+    call!(hsa_signal_store_screlease(waited => u64, 3 => i64) -> ());
+    assert_eq!(wait(passed, 20_000), 0);
+    setup.queue.barrier_value(0, 3, nothing);
+    assert_eq!(wait(nothing, 20_000), 0);
+}
+
+#[test]
 fn barriers_and_copies_wait_for_signals_that_the_host_sets_later() {
     let setup = setup();
     let (source, target) = (
