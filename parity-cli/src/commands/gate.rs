@@ -20,6 +20,9 @@ use crate::{
 const SHOWN: usize = 5;
 
 pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
+    if let Some(base) = &args.cost {
+        return super::cost::gate(&args.run, base, args.tolerance);
+    }
     let bar = Bar {
         min: percent("--min", args.min)?,
         per_family: args
