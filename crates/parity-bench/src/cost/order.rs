@@ -1,6 +1,9 @@
 //! How well counters put calls into the order of their measured times, on a card of another maker.
 
-use super::{card::Card, record::CostRun};
+use super::{
+    card::{Card, Part},
+    record::{CostRow, CostRun, Kernel},
+};
 use crate::record::{BenchRun, Row};
 
 /// A measured row, and the row of counters for it.
@@ -10,11 +13,11 @@ pub struct Pair<'a> {
     pub row: &'a Row,
     /// Its time in microseconds.
     pub micros: f64,
-    /// Clocks of the card that the counters say at least, scaled by the elements of both rows.
+    /// Clocks of the card that the counters say at least, scaled to the row.
     pub clocks: f64,
-    /// Bytes in lines that the launches touch, scaled in the same way.
+    /// Bytes in lines that the launches touch, scaled to the row.
     pub lines: f64,
-    /// Lanes of vector instructions, scaled in the same way.
+    /// Lanes of vector instructions, scaled to the row.
     pub instructions: f64,
 }
 
@@ -37,12 +40,23 @@ pub struct Order<'a> {
 
 /// Pairs the measured times of device `timed` with the counters of device `counted`. A row is paired with the row of counters that has
 /// the same op with its parameters, dtypes, layouts and numbers of dimensions, and of those with the one whose arguments share
-/// most extents with its own; at least one of the first argument's. What is counted is scaled by the ratio of their elements.
-/// `None` when fewer than three rows have a partner.
-pub fn order<'a>(times: &'a BenchRun, timed: usize, costs: &CostRun, counted: usize) -> Option<Order<'a>> {
+/// most extents with its own; at least one of the first argument's. Lines that a launch touches are scaled by the ratio of the bytes that
+/// both calls must move, everything else by that of their operations where they are products, and of their elements elsewhere. Rows of
+/// the families `left_out` are left out. `None` when fewer than three rows have a partner.
+pub fn order<'a>(
+    times: &'a BenchRun,
+    timed: usize,
+    costs: &CostRun,
+    counted: usize,
+    left_out: &[&str],
+) -> Option<Order<'a>> {
     let card = Card::of(&costs.devices.get(counted)?.target)?;
     let forms: Vec<_> = costs.rows.iter().map(|row| (Form::of(&row.case), row)).collect();
     let pair = |row: &'a Row| {
+        let family = row.case.split('/').next()?;
+        if left_out.contains(&family) {
+            return None;
+        }
         let form = Form::of(&row.case)?;
         let micros = row.times(timed)?.median()?;
         let shared = |other: &&(Option<Form<'_>>, _)| other.0.as_ref().and_then(|other| form.shared(other));
@@ -53,14 +67,18 @@ pub fn order<'a>(times: &'a BenchRun, timed: usize, costs: &CostRun, counted: us
             .filter(|other| shared(other).is_some())
             .max_by_key(shared)?;
         let kernels = cost.kernels(counted)?;
-        let scale = row.elements as f64 / cost.elements.max(1) as f64;
-        let sum = |of: &dyn Fn(&super::Kernel) -> f64| scale * kernels.iter().map(of).sum::<f64>();
+        let scale = Scale::of(row, cost);
+        let sum = |of: &dyn Fn(&Kernel) -> f64| kernels.iter().map(of).sum::<f64>();
+        let most = |kernel: &Kernel| {
+            let clocks = Part::ALL.map(|part| scale.of_part(part) * card.clocks(part, kernel));
+            clocks.into_iter().fold(0.0, f64::max)
+        };
         Some(Pair {
             row,
             micros,
-            clocks: scale * card.total(kernels),
-            lines: sum(&|kernel| kernel.counter("launch_lines") as f64 * card.line),
-            instructions: sum(&|kernel| kernel.vector() as f64 * f64::from(kernel.lanes)),
+            clocks: sum(&most),
+            lines: scale.bytes * sum(&|kernel| kernel.counter("launch_lines") as f64 * card.line),
+            instructions: scale.work * sum(&|kernel| kernel.vector() as f64 * f64::from(kernel.lanes)),
         })
     };
     let pairs: Vec<_> = times.rows.iter().filter_map(pair).collect();
@@ -93,6 +111,32 @@ impl<'a> Order<'a> {
         let mut all: Vec<_> = self.pairs.iter().zip(apart).collect();
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         all
+    }
+}
+
+/// How much more a measured row does than the row of counters for it.
+struct Scale {
+    bytes: f64,
+    work: f64,
+}
+
+impl Scale {
+    fn of(row: &Row, cost: &CostRow) -> Scale {
+        let ratio = |large: u64, small: u64| large as f64 / small.max(1) as f64;
+        Scale {
+            bytes: ratio(row.bytes, cost.bytes),
+            work: match cost.flops {
+                0 => ratio(row.elements, cost.elements),
+                flops => ratio(row.flops, flops),
+            },
+        }
+    }
+
+    fn of_part(&self, part: Part) -> f64 {
+        match part {
+            Part::Memory => self.bytes,
+            Part::Cache | Part::Vector | Part::Matrix | Part::Share | Part::Scalar => self.work,
+        }
     }
 }
 
