@@ -556,8 +556,8 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: String,
     /// Percent of the executed results that must agree.
-    #[arg(long, value_name = "PERCENT", required_unless_present = "cost", default_value_if("cost", clap::builder::ArgPredicate::IsPresent, "100"))]
-    pub(crate) min: f64,
+    #[arg(long, value_name = "PERCENT", required_unless_present = "cost")]
+    pub(crate) min: Option<f64>,
     /// Percent that must agree in every family by itself.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) per_family: Option<f64>,
@@ -570,9 +570,10 @@ pub(crate) struct GateArgs {
     /// A row is blocked when one of its counters is worse by more than `--tolerance`, and when it is gone.
     #[arg(long, value_name = "BASE", conflicts_with_all = ["min", "per_family", "against", "backend"])]
     pub(crate) cost: Option<PathBuf>,
-    /// Percent by which a counter may be worse: counters are the same on every machine, so that 0 is a bar, too.
-    #[arg(long, value_name = "PERCENT", requires = "cost", default_value_t = 2.0)]
-    pub(crate) tolerance: f64,
+    /// Percent by which a counter may be worse with --cost; counters are the same on every machine, so that 0 is a bar, too
+    /// [default: 2].
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) tolerance: Option<f64>,
 }
 
 #[derive(Debug, Args)]

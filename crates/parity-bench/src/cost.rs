@@ -12,5 +12,5 @@ mod worse;
 pub use card::{Bound, CARDS, Card, Part};
 pub use order::{Order, order, spearman};
 pub use page::{csv, json, markdown, parse, text};
-pub use record::{COST_VERSION, CostRow, CostRun, Counted, Kernel, KIND};
+pub use record::{COST_VERSION, CostRow, CostRun, Counted, KIND, Kernel};
 pub use worse::{Better, COMPARED, Finding, worse};

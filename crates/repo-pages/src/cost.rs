@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use parity_bench::{
-    BenchRun,
+    BenchRun, Row,
     cost::{self, CARDS, CostRun, Order, order},
 };
 
@@ -12,8 +12,11 @@ use crate::Page;
 /// Rows that the page names as those of which the counters say least.
 const MISPLACED: usize = 12;
 
-/// Families that a library of the other card's maker computed there, not our kernels.
-const LIBRARY: [&str; 1] = ["matmul"];
+/// Whether a library of the other card's maker computed the row there, not our kernels: products and convolutions, but of quantized
+/// weights only those with many rows.
+fn by_library(row: &Row) -> bool {
+    row.flops > 0 && (!row.case.starts_with("quantized/") || row.case.contains(":[512,"))
+}
 
 /// The page of a record of counters, and of a measurement whose last device ran the same kernels.
 pub fn cost(run: &CostRun, measured: &BenchRun) -> Page {
@@ -76,7 +79,12 @@ fn ordered(text: &mut String, run: &CostRun, measured: &BenchRun) -> std::fmt::R
     };
     let device = &measured.devices[timed];
     let orders: Vec<(&str, Order<'_>)> = (0..run.devices.len())
-        .filter_map(|at| Some((run.devices[at].target.as_str(), order(measured, timed, run, at, &LIBRARY)?)))
+        .filter_map(|at| {
+            Some((
+                run.devices[at].target.as_str(),
+                order(measured, timed, run, at, by_library)?,
+            ))
+        })
         .collect();
     let Some((_, first)) = orders.first() else {
         return Ok(());
@@ -84,14 +92,14 @@ fn ordered(text: &mut String, run: &CostRun, measured: &BenchRun) -> std::fmt::R
     writeln!(
         text,
         "## How well they order measured times\n\nThe same kernels were timed on another maker's card, {} through `{}` \
-         ([silicon.md](silicon.md), {}). Of its {} rows {} have a row here: the same op, dtypes, layouts and form, with fewer elements; products of matrices, which cuBLAS \
-         computed there, are left out. \
+         ([silicon.md](silicon.md), {}). Of its {} large rows {} have a row here: the same op, dtypes, layouts and form, with fewer elements; products of matrices \
+         and convolutions, of which cuBLAS computed a part there, are left out. \
          Counters are scaled to the measured row: lines by the bytes that both calls must move, the rest by operations or elements. The \
          compiled code is AMD's, not that card's. Spearman's rank correlation with the measured µs:\n",
         device.device,
         device.backend,
         measured.started,
-        measured.rows.len(),
+        measured.rows.iter().filter(|row| row.is_large()).count(),
         first.pairs.len()
     )?;
     writeln!(
@@ -110,15 +118,21 @@ fn ordered(text: &mut String, run: &CostRun, measured: &BenchRun) -> std::fmt::R
     writeln!(
         text,
         "\nThe last column is the one that the sizes of the calls do not help: which calls take longer than their bytes. What the counters do \
-         not predict: how long a wave waits for what it asked for, and whether others fill the time (long dependent chains, barriers, few \
-         waves); the order in which atomics meet; lines that one workgroup fetches and another finds in a cache; the cost of a launch; how \
+         not predict: how long a wave waits for what it asked for, and whether others fill the time; kernels whose waves get longer with \
+         the size and not more numerous, as those of `index_add` and `scatter`, which walk their ids in order; long dependent chains and \
+         barriers; lines that one workgroup fetches and another finds in a cache; the cost of a launch; how \
          many workgroups a second can start; and what the other card's compiler and units do otherwise (warps of 32, 64-bit floating point at half the \
          rate, no matrix cores in these kernels). Rows whose place by time for each byte is farthest from that by the bound \
          of {target}, as a part of all places; above 0 the card took longer than the counters say:\n"
     )?;
     writeln!(text, "| row | measured µs | apart |\n|---|---:|---:|")?;
     for (pair, apart) in order.misplaced().into_iter().take(MISPLACED) {
-        writeln!(text, "| `{}` | {:.1} | {apart:+.2} |", pair.row.label(), pair.micros)?;
+        writeln!(
+            text,
+            "| `{}` | {:.1} | {apart:+.2} |",
+            pair.row.label(),
+            pair.micros
+        )?;
     }
     writeln!(text)
 }

@@ -453,7 +453,13 @@ impl Device {
             trial::launched(id, code, kernel).map_err(error::unwritten)?;
         }
         if let Ok(stats) = &result {
-            trial::cost(code.target(), kernel, shape.block, shape.dynamic_lds, stats.counters.as_ref());
+            trial::cost(
+                code.target(),
+                kernel,
+                shape.block,
+                shape.dynamic_lds,
+                stats.counters.as_ref(),
+            );
         }
         self.spend(result.as_ref().map_or(0, |stats| stats.instructions));
         result.map(|_| ()).map_err(|e| {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use gfx_emu::{Counters, Limit, Patch, Resources};
 use gfx_emu::{CodeObject, Kernel, LaunchOptions, PatchError, Target};
+pub use gfx_emu::{Counters, Limit, Patch, Resources};
 
 /// What was executed of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,7 +18,12 @@ use crate::{
 };
 
 pub(crate) fn bench(args: BenchArgs) -> Result<Exit, Failure> {
-    let stored = args.render.as_deref().map(cost::read_if_cost).transpose()?.flatten();
+    let stored = args
+        .render
+        .as_deref()
+        .map(cost::read_if_cost)
+        .transpose()?
+        .flatten();
     if let Some(run) = stored {
         return super::cost::show(&run, &args);
     }

@@ -13,6 +13,9 @@ use crate::{
     output::{complain, formless, print, write},
 };
 
+/// Percent by which a counter may be worse unless something else is asked for: kernels that are compiled anew move by an instruction.
+const TOLERANCE: f64 = 2.0;
+
 /// Findings that the gate spells out: with a few kernels that got worse it all stays on one screen.
 const SHOWN: usize = 40;
 
@@ -33,7 +36,9 @@ pub(super) fn count(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<Exit
         );
     }
     if args.samples.is_some() {
-        return refused("--samples is of times: what a software GPU counts is the same every time".to_owned());
+        return refused(
+            "--samples is of times: what a software GPU counts is the same every time".to_owned(),
+        );
     }
     let (format, out) = (args.format, args.out.clone());
     let settings = Settings {
@@ -69,7 +74,8 @@ fn put(run: &CostRun, format: BenchFormat, out: Option<&Path>) -> Result<Exit, F
 }
 
 /// Blocks a record in which something costs more than in the base.
-pub(super) fn gate(run: &Path, base: &Path, percent: f64) -> Result<Exit, Failure> {
+pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>) -> Result<Exit, Failure> {
+    let percent = percent.unwrap_or(TOLERANCE);
     if !(0.0..=1000.0).contains(&percent) {
         let message = format!("--tolerance {percent} is no bar: expected a percentage of 0 to 1000, e.g. 2");
         return Err(Failure::new(Exit::Usage, message));
@@ -77,13 +83,19 @@ pub(super) fn gate(run: &Path, base: &Path, percent: f64) -> Result<Exit, Failur
     let (now, then) = (cost::read(run)?, cost::read(base)?);
     let (found, compared) = worse(&then, &now, percent);
     if compared == 0 {
-        let message = format!("{}: no row has counters, so that nothing can be compared", base.display());
+        let message = format!(
+            "{}: no row has counters, so that nothing can be compared",
+            base.display()
+        );
         return Err(Failure::new(Exit::NothingMatched, message));
     }
     let mut page = String::new();
     // Writing to a `String` does not fail.
     let _ = match found.len() {
-        0 => writeln!(page, "PASS: no counter of {compared} rows and devices is worse by more than {percent} %"),
+        0 => writeln!(
+            page,
+            "PASS: no counter of {compared} rows and devices is worse by more than {percent} %"
+        ),
         count => writeln!(
             page,
             "BLOCKED, of {compared} rows and devices in {} some cost more than there by over {percent} %, {count} numbers in all",

@@ -99,7 +99,11 @@ fn the_software_gpu_has_no_speed() {
     assert!(!run.stdout.contains("µs"), "{}", run.stdout);
     // By its name it is counted.
     let run = specs.parity(&["bench", "--backend", "rocm:gfx1100"]).exits(0);
-    assert!(run.stdout.contains("bound") && !run.stdout.contains("µs"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("bound") && !run.stdout.contains("µs"),
+        "{}",
+        run.stdout
+    );
     for (option, value, complaint) in [
         ("--samples", "3", "--samples is of times"),
         ("--against", "x.json", "parity gate RUN --cost BASE"),

@@ -271,7 +271,11 @@ mod tests {
         assert_eq!(banks(|_| Some(64), 4, false), [1, 0], "one dword for all");
         assert_eq!(banks(|_| Some(64), 4, true), [32, 31], "one after the other");
         assert_eq!(banks(|i| Some(i), 1, false), [1, 0], "four lanes in a dword");
-        assert_eq!(banks(|i| Some(16 * i), 16, false), [4, 0], "four phases of eight lanes");
+        assert_eq!(
+            banks(|i| Some(16 * i), 16, false),
+            [4, 0],
+            "four phases of eight lanes"
+        );
         assert_eq!(banks(|i| Some(8 * i), 8, false), [2, 0]);
         assert_eq!(banks(|i| (i < 3).then_some(128 * i), 4, false), [3, 2]);
         assert_eq!(banks(|_| None, 4, false), [0, 0]);

@@ -41,7 +41,9 @@ fn reach<const W: usize>(wave: &Wave<W>, tally: &mut Tally, inst: &Inst, active:
         }
         Unit::Memory(transfer) => {
             let (access, bytes) = (transfer.access(), transfer.bytes());
-            lanes(wave, tally, inst, active, access, bytes, || memory::addresses(wave, inst));
+            lanes(wave, tally, inst, active, access, bytes, || {
+                memory::addresses(wave, inst)
+            });
             if transfer.goes_to_share() {
                 // A dword for each lane, one after the other.
                 tally.share(W as u64 / 32);
@@ -49,7 +51,9 @@ fn reach<const W: usize>(wave: &Wave<W>, tally: &mut Tally, inst: &Inst, active:
         }
         Unit::Atomic(atomic) => {
             let bytes = 4 * atomic.words() as u64;
-            lanes(wave, tally, inst, active, Access::Atomic, bytes, || address::all(wave, inst));
+            lanes(wave, tally, inst, active, Access::Atomic, bytes, || {
+                address::all(wave, inst)
+            });
         }
         Unit::Share(operation) => share(wave, tally, inst, active, operation),
         Unit::Lane
@@ -132,6 +136,10 @@ fn share<const W: usize>(wave: &Wave<W>, tally: &mut Tally, inst: &Inst, active:
             let base = wave.vgpr[usize::from(address)][lane];
             places[lane] = Some(u64::from(base.wrapping_add(offset)));
         }
-        tally.banks(&places, 4 * words.count() as u64, matches!(operation, Share::Exchange2(_)));
+        tally.banks(
+            &places,
+            4 * words.count() as u64,
+            matches!(operation, Share::Exchange2(_)),
+        );
     }
 }

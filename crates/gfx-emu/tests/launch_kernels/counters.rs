@@ -198,11 +198,18 @@ fn waves_of_a_simd_follow_from_registers_and_lds() {
         out[tid(0)] = tile[out[tid(0)] % 8192];
     }";
     let shares = resources("gfx942", SHARES, 256);
-    assert_eq!((shares.lds, shares.occupancy, shares.limit), (32768, 2, Limit::Lds));
+    assert_eq!(
+        (shares.lds, shares.occupancy, shares.limit),
+        (32768, 2, Limit::Lds)
+    );
     let shares = resources("gfx1100", SHARES, 256);
-    assert_eq!((shares.lds, shares.occupancy, shares.limit), (32768, 8, Limit::Lds));
+    assert_eq!(
+        (shares.lds, shares.occupancy, shares.limit),
+        (32768, 8, Limit::Lds)
+    );
     // Many registers: 512 of a SIMD of CDNA, by blocks of 8.
-    const MANY: &str = "KERNEL __attribute__((amdgpu_flat_work_group_size(1, 64))) many(const float* in, float* out) {
+    const MANY: &str =
+        "KERNEL __attribute__((amdgpu_flat_work_group_size(1, 64))) many(const float* in, float* out) {
         float x[192];
         for (int i = 0; i < 192; ++i) x[i] = in[i * 64 + tid(0)];
         barrier();
@@ -210,7 +217,10 @@ fn waves_of_a_simd_follow_from_registers_and_lds() {
     }";
     let many = resources("gfx90a", MANY, 64);
     assert!(many.vgprs > 171, "{many:?}");
-    assert_eq!((many.occupancy, many.limit), (512 / many.vgprs.next_multiple_of(8), Limit::Vgprs));
+    assert_eq!(
+        (many.occupancy, many.limit),
+        (512 / many.vgprs.next_multiple_of(8), Limit::Vgprs)
+    );
 }
 
 on_each_target! {

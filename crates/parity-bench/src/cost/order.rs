@@ -24,7 +24,7 @@ pub struct Pair<'a> {
 /// Rank correlations of the measured times with numbers that need no measurement.
 #[derive(Clone, Debug)]
 pub struct Order<'a> {
-    /// The rows that both records have.
+    /// The large rows that both records have.
     pub pairs: Vec<Pair<'a>>,
     /// With the bytes that the call must move, by its shapes alone.
     pub by_shapes: f64,
@@ -41,20 +41,19 @@ pub struct Order<'a> {
 /// Pairs the measured times of device `timed` with the counters of device `counted`. A row is paired with the row of counters that has
 /// the same op with its parameters, dtypes, layouts and numbers of dimensions, and of those with the one whose arguments share
 /// most extents with its own; at least one of the first argument's. Lines that a launch touches are scaled by the ratio of the bytes that
-/// both calls must move, everything else by that of their operations where they are products, and of their elements elsewhere. Rows of
-/// the families `left_out` are left out. `None` when fewer than three rows have a partner.
+/// both calls must move, everything else by that of their operations where they are products, and of their elements elsewhere. Rows
+/// that `left_out` picks are left out, and rows that are not large: their time is that of a launch. `None` when fewer than three rows have a partner.
 pub fn order<'a>(
     times: &'a BenchRun,
     timed: usize,
     costs: &CostRun,
     counted: usize,
-    left_out: &[&str],
+    left_out: impl Fn(&Row) -> bool,
 ) -> Option<Order<'a>> {
     let card = Card::of(&costs.devices.get(counted)?.target)?;
     let forms: Vec<_> = costs.rows.iter().map(|row| (Form::of(&row.case), row)).collect();
     let pair = |row: &'a Row| {
-        let family = row.case.split('/').next()?;
-        if left_out.contains(&family) {
+        if left_out(row) || !row.is_large() {
             return None;
         }
         let form = Form::of(&row.case)?;
@@ -85,7 +84,13 @@ pub fn order<'a>(
     let of = |value: &dyn Fn(&Pair<'_>) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
     let micros = of(&|pair| pair.micros);
     let bytes = of(&|pair| pair.row.bytes as f64);
-    let each = |values: &[f64]| values.iter().zip(&bytes).map(|(value, bytes)| value / bytes).collect::<Vec<_>>();
+    let each = |values: &[f64]| {
+        values
+            .iter()
+            .zip(&bytes)
+            .map(|(value, bytes)| value / bytes)
+            .collect::<Vec<_>>()
+    };
     let clocks = of(&|pair| pair.clocks);
     Some(Order {
         by_shapes: spearman(&micros, &bytes)?,
@@ -102,12 +107,19 @@ impl<'a> Order<'a> {
     /// where the card took longer than the counters say. The farthest first.
     pub fn misplaced(&self) -> Vec<(&Pair<'a>, f64)> {
         let each = |value: fn(&Pair<'_>) -> f64| {
-            let values: Vec<_> = self.pairs.iter().map(|pair| value(pair) / pair.row.bytes as f64).collect();
+            let values: Vec<_> = self
+                .pairs
+                .iter()
+                .map(|pair| value(pair) / pair.row.bytes as f64)
+                .collect();
             ranks(&values)
         };
         let (times, clocks) = (each(|pair| pair.micros), each(|pair| pair.clocks));
         let count = self.pairs.len() as f64;
-        let apart = times.iter().zip(&clocks).map(|(time, clocks)| (time - clocks) / count);
+        let apart = times
+            .iter()
+            .zip(&clocks)
+            .map(|(time, clocks)| (time - clocks) / count);
         let mut all: Vec<_> = self.pairs.iter().zip(apart).collect();
         all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         all
@@ -157,7 +169,10 @@ impl<'a> Form<'a> {
         let (head, shapes) = rest.rsplit_once(':')?;
         let shape = |text: &str| {
             let extents = text.trim_matches(['[', ']']).split(',');
-            extents.filter(|text| !text.is_empty()).map(|text| text.parse().ok()).collect()
+            extents
+                .filter(|text| !text.is_empty())
+                .map(|text| text.parse().ok())
+                .collect()
         };
         Some(Form {
             head,

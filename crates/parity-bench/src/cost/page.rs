@@ -44,24 +44,54 @@ pub fn parse(text: &str) -> Result<Option<CostRun>, ReadError> {
 /// Columns of the tables: a name, and what it says.
 const COLUMNS: [(&str, &str); 19] = [
     ("waves", "waves of all launches"),
-    ("vector", "instructions a wave of the vector ALU, those of the next three columns among them"),
-    ("trans", "those of them that are transcendental functions, at a quarter of the rate"),
-    ("mul", "those that multiply 32-bit integers, at a quarter of the rate"),
-    ("f64", "those that compute in 64 bits, at a sixteenth of the rate on gfx1100"),
+    (
+        "vector",
+        "instructions a wave of the vector ALU, those of the next three columns among them",
+    ),
+    (
+        "trans",
+        "those of them that are transcendental functions, at a quarter of the rate",
+    ),
+    (
+        "mul",
+        "those that multiply 32-bit integers, at a quarter of the rate",
+    ),
+    (
+        "f64",
+        "those that compute in 64 bits, at a sixteenth of the rate on gfx1100",
+    ),
     ("matrix", "matrix instructions a wave"),
     ("scalar", "scalar instructions a wave, loads among them"),
     ("branch", "branches, calls and ends a wave"),
     ("requests", "vector requests to memory a wave"),
     ("LDS", "LDS instructions a wave"),
     ("barriers", "barriers a wave"),
-    ("B/item", "bytes in lines that the launch touches, each line once, for each work-item"),
+    (
+        "B/item",
+        "bytes in lines that the launch touches, each line once, for each work-item",
+    ),
     ("lines/req", "lines of the vector cache that a request touches"),
-    ("useful %", "bytes that requests name, of the bytes of those lines: 100 is coalesced"),
-    ("conflict %", "clocks of the LDS that are there because of bank conflicts"),
+    (
+        "useful %",
+        "bytes that requests name, of the bytes of those lines: 100 is coalesced",
+    ),
+    (
+        "conflict %",
+        "clocks of the LDS that are there because of bank conflicts",
+    ),
     ("active %", "active lanes of vector instructions"),
-    ("VGPR SGPR LDS scratch", "registers of a wave, bytes of LDS of a workgroup, bytes of private memory of a work-item"),
-    ("waves/SIMD", "waves that a SIMD can hold, and what allows no more"),
-    ("bound", "the part of the card that the kernel keeps busy longest; how busy the next one is then"),
+    (
+        "VGPR SGPR LDS scratch",
+        "registers of a wave, bytes of LDS of a workgroup, bytes of private memory of a work-item",
+    ),
+    (
+        "waves/SIMD",
+        "waves that a SIMD can hold, and what allows no more",
+    ),
+    (
+        "bound",
+        "the part of the card that the kernel keeps busy longest; how busy the next one is then",
+    ),
 ];
 
 /// The first line of a table.
@@ -129,7 +159,10 @@ fn cells(row: &CostRow, kernel: &Kernel, card: Option<&Card>) -> Vec<String> {
         percent(counter("useful_bytes") as f64, lines),
         percent(counter("lds_conflicts") as f64, counter("lds_cycles") as f64),
         percent(counter("active_lanes") as f64, counter("lane_slots") as f64),
-        format!("{} {} {} {}", kernel.vgprs, kernel.sgprs, kernel.lds, kernel.scratch),
+        format!(
+            "{} {} {} {}",
+            kernel.vgprs, kernel.sgprs, kernel.lds, kernel.scratch
+        ),
         format!("{} {}", kernel.occupancy, kernel.limit),
         bounded(card.and_then(|card| card.bound(kernel))),
     ]
@@ -137,7 +170,10 @@ fn cells(row: &CostRow, kernel: &Kernel, card: Option<&Card>) -> Vec<String> {
 
 /// Lines of the table of device `column`: a line for each row and kernel.
 fn table(run: &CostRun, column: usize) -> Vec<Vec<String>> {
-    let card = run.devices.get(column).and_then(|device| Card::of(&device.target));
+    let card = run
+        .devices
+        .get(column)
+        .and_then(|device| Card::of(&device.target));
     let rows = run.rows.iter();
     let lines = rows.flat_map(|row| {
         let kernels = row.kernels(column).unwrap_or_default();
@@ -215,7 +251,10 @@ pub fn markdown(run: &CostRun) -> String {
     let mut page = String::new();
     legend(&mut page, "- ");
     for column in 0..run.devices.len() {
-        let name = run.devices.get(column).map_or("", |device| device.target.as_str());
+        let name = run
+            .devices
+            .get(column)
+            .map_or("", |device| device.target.as_str());
         let _ = writeln!(page, "\n## {name}\n\n{}\n", device(run, column));
         let head = header();
         let _ = writeln!(page, "| {} |", head.join(" | "));
@@ -236,7 +275,10 @@ pub fn markdown(run: &CostRun) -> String {
 /// A line for each row, device and kernel, with every counter.
 pub fn csv(run: &CostRun) -> String {
     let kernels = || {
-        let results = run.rows.iter().flat_map(|row| (0..run.devices.len()).filter_map(|at| row.kernels(at)));
+        let results = run
+            .rows
+            .iter()
+            .flat_map(|row| (0..run.devices.len()).filter_map(|at| row.kernels(at)));
         results.flatten()
     };
     // Every record has the same counters; the first kernel names them.
@@ -252,7 +294,11 @@ pub fn csv(run: &CostRun) -> String {
     page.push('\n');
     for row in &run.rows {
         for (info, result) in run.devices.iter().zip(&row.results) {
-            let head = [crate::render::quoted(&row.case), crate::render::quoted(&info.backend)].join(",");
+            let head = [
+                crate::render::quoted(&row.case),
+                crate::render::quoted(&info.backend),
+            ]
+            .join(",");
             match result {
                 Counted::Refused(why) => {
                     let why = crate::render::quoted(why.lines().next().unwrap_or_default());
@@ -307,7 +353,10 @@ pub(crate) mod tests {
             scratch: 0,
             occupancy: 16,
             limit: "waves".to_owned(),
-            counters: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            counters: counters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect(),
         }
     }
 
@@ -368,7 +417,10 @@ pub(crate) mod tests {
                 assert!(page.contains(cell), "{cell}: {page}");
             }
             assert!(page.contains("device memory, vector cache 3 %"), "{page}");
-            assert!(!page.contains("µs") && !page.contains(" ms"), "no time is claimed: {page}");
+            assert!(
+                !page.contains("µs") && !page.contains(" ms"),
+                "no time is claimed: {page}"
+            );
         }
     }
 
@@ -381,7 +433,12 @@ pub(crate) mod tests {
         let page = csv(&run);
         let cells = |line: &str| {
             let mut quoted = false;
-            line.chars().filter(|c| { quoted ^= *c == '"'; *c == ',' && !quoted }).count()
+            line.chars()
+                .filter(|c| {
+                    quoted ^= *c == '"';
+                    *c == ',' && !quoted
+                })
+                .count()
         };
         let counts: Vec<_> = page.lines().map(cells).collect();
         assert_eq!(counts.len(), 4);

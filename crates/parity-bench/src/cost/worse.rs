@@ -57,9 +57,11 @@ impl Value {
         match self {
             Value::Counter(name) => kernels.iter().map(|kernel| kernel.counter(name)).sum(),
             Value::Launches => sum(|kernel| kernel.launches),
-            Value::IdleLanes => {
-                sum(|kernel| kernel.counter("lane_slots").saturating_sub(kernel.counter("active_lanes")))
-            }
+            Value::IdleLanes => sum(|kernel| {
+                kernel
+                    .counter("lane_slots")
+                    .saturating_sub(kernel.counter("active_lanes"))
+            }),
             Value::Occupancy => {
                 let each = kernels.iter().map(|kernel| u64::from(kernel.occupancy));
                 each.min().unwrap_or(0)
@@ -163,7 +165,12 @@ mod tests {
     use crate::cost::page::tests::{kernel, run};
 
     fn findings(now: &[(&str, u64)], percent: f64) -> Vec<String> {
-        let base = kernel(&[("valu", 1000), ("lines", 100), ("lane_slots", 640), ("active_lanes", 640)]);
+        let base = kernel(&[
+            ("valu", 1000),
+            ("lines", 100),
+            ("lane_slots", 640),
+            ("active_lanes", 640),
+        ]);
         let mut counters = base.clone();
         for (name, value) in now {
             counters.counters.insert((*name).to_owned(), *value);

@@ -44,7 +44,10 @@ pub(super) fn kernels(runner: &CandleRunner, case: &Case, seed: u64) -> Result<V
     let words = |error: candle_core::Error| CandleRunner::words(&error);
     let info = runner.info();
     if info.level != counting_level() {
-        return Err(format!("{} is {}, which counts nothing", info.backend, info.device));
+        return Err(format!(
+            "{} is {}, which counts nothing",
+            info.backend, info.device
+        ));
     }
     let call = inputs::call(case, runner.device(), seed)?;
     // The first call loads kernels, and leaves what later calls find there.
