@@ -104,14 +104,19 @@ fn ordered(text: &mut String, run: &CostRun, measured: &BenchRun) -> std::fmt::R
     )?;
     writeln!(
         text,
-        "| counters of | bytes by shapes alone | bytes in lines | vector instructions | bound | bound and time, each for a byte by shapes |"
+        "| counters of | bytes by shapes alone | bytes in lines | lines of each workgroup | vector instructions | bound | bound and time, each for a byte by shapes |"
     )?;
-    writeln!(text, "|---|---:|---:|---:|---:|---:|")?;
+    writeln!(text, "|---|---:|---:|---:|---:|---:|---:|")?;
     for (target, order) in &orders {
         writeln!(
             text,
-            "| {target} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} |",
-            order.by_shapes, order.by_lines, order.by_instructions, order.by_clocks, order.by_clocks_a_byte
+            "| {target} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} |",
+            order.by_shapes,
+            order.by_lines,
+            order.by_group_lines,
+            order.by_instructions,
+            order.by_clocks,
+            order.by_clocks_a_byte
         )?;
     }
     let (target, order) = &orders[0];

@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(banks(|i| Some(132 * i), 4, false), [1, 0], "padded by a dword");
         assert_eq!(banks(|_| Some(64), 4, false), [1, 0], "one dword for all");
         assert_eq!(banks(|_| Some(64), 4, true), [32, 31], "one after the other");
-        assert_eq!(banks(|i| Some(i), 1, false), [1, 0], "four lanes in a dword");
+        assert_eq!(banks(Some, 1, false), [1, 0], "four lanes in a dword");
         assert_eq!(
             banks(|i| Some(16 * i), 16, false),
             [4, 0],

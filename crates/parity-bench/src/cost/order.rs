@@ -17,6 +17,8 @@ pub struct Pair<'a> {
     pub clocks: f64,
     /// Bytes in lines that the launches touch, scaled to the row.
     pub lines: f64,
+    /// The same where each workgroup fetches its lines anew.
+    pub group_lines: f64,
     /// Lanes of vector instructions, scaled to the row.
     pub instructions: f64,
 }
@@ -30,6 +32,8 @@ pub struct Order<'a> {
     pub by_shapes: f64,
     /// With the bytes in lines.
     pub by_lines: f64,
+    /// With the bytes in lines that each workgroup fetches anew.
+    pub by_group_lines: f64,
     /// With the vector instructions.
     pub by_instructions: f64,
     /// With the clocks.
@@ -77,6 +81,7 @@ pub fn order<'a>(
             micros,
             clocks: sum(&most),
             lines: scale.bytes * sum(&|kernel| kernel.counter("launch_lines") as f64 * card.line),
+            group_lines: scale.work * sum(&|kernel| kernel.counter("group_lines") as f64 * card.line),
             instructions: scale.work * sum(&|kernel| kernel.vector() as f64 * f64::from(kernel.lanes)),
         })
     };
@@ -95,6 +100,7 @@ pub fn order<'a>(
     Some(Order {
         by_shapes: spearman(&micros, &bytes)?,
         by_lines: spearman(&micros, &of(&|pair| pair.lines))?,
+        by_group_lines: spearman(&micros, &of(&|pair| pair.group_lines))?,
         by_instructions: spearman(&micros, &of(&|pair| pair.instructions))?,
         by_clocks: spearman(&micros, &clocks)?,
         by_clocks_a_byte: spearman(&each(&micros), &each(&clocks))?,

@@ -1,8 +1,12 @@
 //! The page of counters: the stored record is of today's rows, and the page shows all of them on every card.
 
+use std::path::{Path, PathBuf};
+
 use parity_run::{bench, cost, specs};
 
-use crate::root;
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 #[test]
 fn the_stored_counters_are_of_the_rows_that_are_counted_today() {
