@@ -207,6 +207,18 @@ fn a_record_is_the_same_to_the_last_byte_whatever_the_number_of_threads() {
 }
 
 #[test]
+fn under_the_sanitizer_nothing_is_counted_and_that_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["bench", "--backend", "rocm:gfx1100", "--case", CASE];
+    let run = parity(&args, dir.path(), &[("ROCM_SANITIZE", "1")]).exits(0);
+    assert!(
+        run.stdout.contains("nothing is counted under the sanitizer"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn what_is_no_record_of_counters_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("times.json").to_str().unwrap().to_owned();

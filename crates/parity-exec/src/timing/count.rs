@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use candle_core::rocm_backend::trial;
+use candle_core::rocm_backend::{environment, trial};
 use parity_model::Case;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,13 @@ pub(super) fn kernels(runner: &CandleRunner, case: &Case, seed: u64) -> Result<V
             "{} is {}, which counts nothing",
             info.backend, info.device
         ));
+    }
+    if environment::SANITIZE
+        .get()
+        .is_ok_and(|switch| *switch == environment::Switch::On)
+    {
+        let name = environment::names::SANITIZE;
+        return Err(format!("nothing is counted under the sanitizer: unset {name}"));
     }
     let call = inputs::call(case, runner.device(), seed)?;
     // The first call loads kernels, and leaves what later calls find there.

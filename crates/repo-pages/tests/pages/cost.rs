@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use parity_bench::cost::Card;
 use parity_run::{bench, cost, specs};
 
 fn root() -> PathBuf {
@@ -30,6 +31,38 @@ fn the_stored_counters_are_of_the_rows_that_are_counted_today() {
                 "{} on {card}",
                 row.case
             );
+        }
+    }
+}
+
+#[test]
+fn stored_counters_do_not_contradict_each_other() {
+    let run = cost::read(&root().join("reports/cost.json.gz")).unwrap();
+    for row in &run.rows {
+        for (info, column) in run.devices.iter().zip(0..) {
+            let line = Card::of(&info.target).unwrap().line as u64;
+            for kernel in row.kernels(column).unwrap() {
+                let of = |name| kernel.counter(name);
+                let what = || format!("{} on {}: {kernel:?}", row.case, info.target);
+                // The emulator's lines have the size that the card's have here.
+                assert!(of("useful_bytes") <= of("lines") * line, "{}", what());
+                assert!(of("useful_bytes") <= of("lane_bytes"), "{}", what());
+                assert!(of("launch_lines") <= of("group_lines"), "{}", what());
+                assert!(of("group_lines") <= of("lines"), "{}", what());
+                assert!(of("lds_conflicts") <= of("lds_cycles"), "{}", what());
+                assert!(of("active_lanes") <= of("lane_slots"), "{}", what());
+                assert_eq!(
+                    of("lane_slots"),
+                    kernel.vector() * u64::from(kernel.lanes),
+                    "{}",
+                    what()
+                );
+                assert!(
+                    of("workgroups") <= of("waves") && of("waves") <= of("work_items"),
+                    "{}",
+                    what()
+                );
+            }
         }
     }
 }
