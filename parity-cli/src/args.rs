@@ -556,21 +556,32 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: String,
     /// Percent of the executed results that must agree.
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) min: f64,
+    #[arg(long, value_name = "PERCENT", required_unless_present = "cost")]
+    pub(crate) min: Option<f64>,
     /// Percent that must agree in every family by itself.
     #[arg(long, value_name = "PERCENT")]
     pub(crate) per_family: Option<f64>,
     /// Block every failure that this earlier run does not have.
     #[arg(long, alias = "no-new-failures", value_name = "RUN")]
     pub(crate) against: Option<PathBuf>,
+    /// Block what costs more than in this record: RUN and BASE are counters that `parity bench --backend rocm:gfx1100 --format
+    /// json` wrote.
+    ///
+    /// A row is blocked when one of its counters is worse by more than `--tolerance`, and when it is gone.
+    #[arg(long, value_name = "BASE", conflicts_with_all = ["min", "per_family", "against", "backend"])]
+    pub(crate) cost: Option<PathBuf>,
+    /// Percent by which a counter may be worse with --cost; counters are the same on every machine, so that 0 is a bar, too
+    /// [default: 2].
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) tolerance: Option<f64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Devices to measure, in turn, in one process, e.g. `cuda,rocm:nvidia`: of the first two the ratios are shown.
     ///
-    /// The software GPU is refused: the time that it takes says nothing about a card.
+    /// Of software GPUs, e.g. `rocm:gfx1100,rocm:gfx942`, no time is taken, as it says nothing about a card. What calls cost there is
+    /// counted: instructions by unit, lines of caches, bank conflicts, registers.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = Backend::DEFAULT.name())]
     pub(crate) backend: Vec<String>,
     /// A look: the rows of tier `quick`, few and short samples.

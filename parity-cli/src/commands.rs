@@ -3,6 +3,7 @@
 mod baseline;
 mod bench;
 mod completions;
+mod cost;
 mod coverage;
 mod diff;
 mod doctor;

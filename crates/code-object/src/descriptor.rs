@@ -123,6 +123,12 @@ impl KernelDescriptor {
         if self.properties >> 10 & 1 == 1 { 32 } else { 64 }
     }
 
+    /// Whether the waves of a workgroup may be on both compute units of a work-group processor, and share its LDS: bit 29 of
+    /// COMPUTE_PGM_RSRC1, of RDNA alone.
+    pub fn work_group_processor_mode(&self) -> bool {
+        self.rsrc1 >> 29 & 1 == 1
+    }
+
     /// Initial MODE register: rounding and denormals in bits 7:0, DX10_CLAMP bit 8, IEEE bit 9.
     pub fn mode(&self) -> u32 {
         let bit = |at: u32| self.rsrc1 >> at & 1;

@@ -18,6 +18,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
+use crate::cost::{Counters, Tally, Total};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::isa::{DecodeError, Isa, Program};
@@ -86,6 +87,9 @@ pub struct LaunchOptions {
     pub sanitize: bool,
     /// Whether it is noted what is executed, for [`CodeObject::take_marks`].
     pub cover: bool,
+    /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
+    /// instructions one by one.
+    pub count: bool,
 }
 
 /// A limit of time, by a clock of the caller's: nothing else here looks at one.
@@ -98,13 +102,14 @@ pub struct TimeLimit {
 }
 
 impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage.
+    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage, no counters.
     fn default() -> Self {
         LaunchOptions {
             max_wave_instructions: 1_000_000_000,
             max_time: None,
             sanitize: false,
             cover: false,
+            count: false,
         }
     }
 }
@@ -116,6 +121,8 @@ pub struct LaunchStats {
     pub waves: u64,
     /// Instructions they executed.
     pub instructions: u64,
+    /// What they did, where it was asked for.
+    pub counters: Option<Counters>,
 }
 
 /// Why a launch did not happen, or did not end.
@@ -484,6 +491,8 @@ struct Run<'a, const W: usize> {
     arguments: Arguments,
     /// What the workgroups stored, for the sanitizer.
     stored: Grid,
+    /// What the workgroups did, where it is counted.
+    total: Option<Total>,
     /// A workgroup that is not at the grid's end.
     full: Shape<W>,
     /// Work-items of the last workgroup in x, y, z.
@@ -551,6 +560,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .map(|time| (time, (time.clock)().saturating_add(time.limit))),
             arguments: setup.arguments,
             stored: Grid::default(),
+            total: (options.count && !options.sanitize).then(Total::default),
             full: Shape::new(dispatch.block),
             last: shape::last(setup.items, dispatch.block),
             lds,
@@ -575,7 +585,7 @@ impl<'a, const W: usize> Run<'a, W> {
     }
 
     /// Runs all workgroups.
-    fn all(&self) -> Result<LaunchStats, LaunchError> {
+    fn all(self) -> Result<LaunchStats, LaunchError> {
         let groups = self.dispatch.grid.map(u64::from).iter().product::<u64>();
         let instructions = AtomicU64::new(0);
         let workgroup = |state: &mut WorkgroupState<W>, index: u64| {
@@ -599,6 +609,7 @@ impl<'a, const W: usize> Run<'a, W> {
             None => Ok(LaunchStats {
                 waves: groups * self.waves() as u64,
                 instructions: instructions.into_inner(),
+                counters: self.total.map(Total::counters),
             }),
         }
     }
@@ -696,6 +707,10 @@ impl<'a, const W: usize> Run<'a, W> {
                 .sanitize
                 .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
             cover: self.options.cover,
+            tally: self
+                .total
+                .as_ref()
+                .map(|_| Box::new(Tally::new(self.program.isa(), W, shape.items))),
         };
         let limit = self.options.max_wave_instructions;
         let waves = &mut state.waves;
@@ -727,6 +742,9 @@ impl<'a, const W: usize> Run<'a, W> {
             }
         }
         state.lds = group.lds;
+        if let Some((total, tally)) = self.total.as_ref().zip(group.tally) {
+            total.add(*tally);
+        }
         Ok(waves.iter().map(|(_, budget, _)| limit - budget).sum())
     }
 

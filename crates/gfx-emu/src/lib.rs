@@ -15,7 +15,9 @@
 //! waves reach. [`trace`] shows what each instruction of one wave does, [`Probe`] runs a few instructions on a wave of its
 //! own, [`disassemble`] prints one, and [`coverage`] lists those that are known.
 //!
-//! Not modelled: caches, timing, missing waits, occupancy. Results of race-free kernels do not depend on the number of host
+//! [`LaunchOptions::count`] counts what costs time on a card, [`Resources`] says how many waves a SIMD holds.
+//!
+//! Not modelled: what is in caches, timing, missing waits. Results of race-free kernels do not depend on the number of host
 //! threads, nor on the host's floating-point environment.
 //!
 //! ```
@@ -56,6 +58,7 @@
 //! ```
 
 mod code;
+mod cost;
 mod cover;
 mod exec;
 mod fault;
@@ -71,6 +74,7 @@ mod wave;
 
 pub use code::{BARE_KERNEL, CodeObject, Global, Kernel, LoadError, Placement};
 pub use code_object::{Arg as KernelArg, ArgKind, KernelDescriptor};
+pub use cost::{Counters, Limit, Resources};
 pub use cover::{Listed, covered};
 pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};

@@ -5,6 +5,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::cost::Tally;
 use crate::memory::{Cursor, Memory};
 use crate::sanitize::Watch;
 
@@ -232,6 +233,15 @@ pub(crate) struct Group<'a> {
     pub(crate) watch: Option<Watch>,
     /// Whether the program's marks say what was executed.
     pub(crate) cover: bool,
+    /// What the waves did so far, where it is counted.
+    pub(crate) tally: Option<Box<Tally>>,
+}
+
+impl Group<'_> {
+    /// Whether what is executed is noted or counted.
+    pub(crate) fn notes(&self) -> bool {
+        self.cover || self.tally.is_some()
+    }
 }
 
 /// Why a wave handed control back.

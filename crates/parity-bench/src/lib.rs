@@ -2,6 +2,7 @@
 //! function of a record; who measures is not said here.
 
 mod compare;
+pub mod cost;
 mod record;
 mod render;
 mod work;

@@ -88,14 +88,7 @@ impl Row {
 
     /// The id without the values, and without the layouts where all are contiguous.
     pub fn label(&self) -> &str {
-        let text = self
-            .case
-            .rsplit_once(':')
-            .map_or(self.case.as_str(), |(text, _)| text);
-        match text.rsplit_once(':') {
-            Some((short, layouts)) if layouts.split(',').all(|layout| layout == "contiguous") => short,
-            _ => text,
-        }
+        label(&self.case)
     }
 
     /// Whether the call computes next to nothing with each element that it moves, so that a copy's bandwidth is what it can
@@ -132,6 +125,15 @@ impl Row {
     pub fn tflops(&self, column: usize) -> Option<f64> {
         let median = self.times(column)?.median()?;
         (self.flops > 0).then(|| self.flops as f64 / median / 1e6)
+    }
+}
+
+/// An id without the values, and without the layouts where all are contiguous.
+pub(crate) fn label(case: &str) -> &str {
+    let text = case.rsplit_once(':').map_or(case, |(text, _)| text);
+    match text.rsplit_once(':') {
+        Some((short, layouts)) if layouts.split(',').all(|layout| layout == "contiguous") => short,
+        _ => text,
     }
 }
 

@@ -190,6 +190,11 @@ impl BackendDevice {
         }
     }
 
+    /// Whether it is a software GPU by its name, whatever the environment says.
+    pub fn is_software(&self) -> bool {
+        self.env().contains(&(names::DRIVER, SOFT))
+    }
+
     /// The backend.
     pub fn backend(&self) -> Backend {
         self.backend

@@ -1,4 +1,5 @@
-//! How long calls take: the same call on several devices in turn, in one process of its own, timed by the devices themselves.
+//! How long calls take: the same call on several devices in turn, in one process of its own, timed by the devices themselves. And
+//! what calls cost on a software GPU, which has no time of its own but counts.
 //!
 //! Whole tensor calls are timed, through candle's public API: a launch with its checks and the memory of its result, which is
 //! what a program waits for. The time of a GPU is that between two events in the device's own stream, and that of the CPU the wall
@@ -6,9 +7,11 @@
 
 mod child;
 mod clock;
+mod count;
 mod inputs;
 
 pub use child::{Timer, TimingError};
+pub use count::KernelCount;
 
 use std::io::{self, BufReader};
 
@@ -48,6 +51,8 @@ const WARM_UP_US: f64 = 2_000.0;
 pub enum Timed {
     /// Its times.
     Measured(Samples),
+    /// What its launches did, by kernel.
+    Counted(Vec<KernelCount>),
     /// The backend's error, in its own words.
     Refused(String),
 }
@@ -63,12 +68,13 @@ pub struct Samples {
     pub sets: usize,
 }
 
-/// Parent to child: time this.
+/// Parent to child: time this, or count what it does.
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     case: CaseId,
     seed: u64,
-    pace: Pace,
+    /// `None`: count.
+    pace: Option<Pace>,
 }
 
 /// Child to parent, first: the devices, or why one of them cannot be opened.
@@ -107,11 +113,18 @@ fn answer(runners: &[CandleRunner], job: &Job) -> Vec<Timed> {
         Ok(case) => case,
         Err(error) => return vec![Timed::Refused(error.to_string()); runners.len()],
     };
+    let Some(pace) = job.pace else {
+        let count = |runner| step(|| count::kernels(runner, &case, job.seed));
+        let counted = runners.iter().map(count);
+        return counted
+            .map(|counted| counted.map_or_else(Timed::Refused, Timed::Counted))
+            .collect();
+    };
     let mut lanes: Vec<_> = runners
         .iter()
-        .map(|runner| step(|| Lane::ready(runner, &case, job)))
+        .map(|runner| step(|| Lane::ready(runner, &case, job.seed, pace)))
         .collect();
-    for turn in 0..job.pace.samples {
+    for turn in 0..pace.samples {
         // Each goes first in every other turn: what one leaves behind, such as heat, meets both.
         let backwards = turn % 2 == 1;
         let count = lanes.len();
@@ -152,11 +165,11 @@ struct Lane {
 
 impl Lane {
     /// Makes the inputs, and calls until the device is warm and it is known how many calls fill a sample.
-    fn ready(runner: &CandleRunner, case: &Case, job: &Job) -> Result<Lane, String> {
+    fn ready(runner: &CandleRunner, case: &Case, seed: u64, pace: Pace) -> Result<Lane, String> {
         let bytes = inputs::bytes(case).max(1);
-        let sets = usize::try_from(job.pace.rotated_bytes / bytes).unwrap_or(MOST_SETS);
+        let sets = usize::try_from(pace.rotated_bytes / bytes).unwrap_or(MOST_SETS);
         let sets = (sets + 1).min(MOST_SETS);
-        let sets = (0..sets as u64).map(|set| inputs::call(case, runner.device(), job.seed + set));
+        let sets = (0..sets as u64).map(|set| inputs::call(case, runner.device(), seed + set));
         let mut lane = Lane {
             clock: Clock::of(runner.device())?,
             sets: sets.collect::<Result<_, _>>()?,
@@ -174,7 +187,7 @@ impl Lane {
             one = lane.time()?;
         }
         let each = (one / lane.calls as f64).max(0.01);
-        lane.calls = ((job.pace.sample_us / each).ceil() as usize).clamp(1, MOST_CALLS);
+        lane.calls = ((pace.sample_us / each).ceil() as usize).clamp(1, MOST_CALLS);
         Ok(lane)
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use parity_bench::{BENCH_VERSION, BenchRun, Ceilings, Measured, Row, Times};
 use parity_exec::{
-    BackendDevice, CANDLE_VERSION,
+    Backend, BackendDevice, CANDLE_VERSION,
     timing::{self, Pace, Timed, Timer, TimingError},
 };
 use parity_model::{Case, record::BackendInfo};
@@ -26,7 +26,7 @@ const ASKED: &str = "timer";
 const TIMED_LEVELS: [&str; 2] = ["hardware", "host"];
 const HOST: &str = "host";
 /// How long devices may take to open.
-const OPENING: Duration = Duration::from_secs(120);
+pub(crate) const OPENING: Duration = Duration::from_secs(120);
 
 /// What is measured, and how.
 #[derive(Clone, Debug)]
@@ -123,12 +123,14 @@ fn refuse_models(devices: &[BackendInfo]) -> Result<(), Error> {
         None => Ok(()),
         Some(info) => Err(Error::Settings(format!(
             "{} is {} of level {}: the time that it takes says nothing about a card, and none is printed. Measure on a \
-             device of level hardware, such as cuda, {} or {}, or on cpu; `parity list devices` shows what is here",
+             device of level hardware, such as cuda, {} or {}, or on cpu; `parity list devices` shows what is here. What calls cost a \
+             card is counted on software GPUs that are named, such as {}",
             info.backend,
             info.device,
             info.level,
             BackendDevice::hardware().name(),
             BackendDevice::hip_on_nvidia().name(),
+            Backend::SOFT_DEFAULT,
         ))),
     }
 }
@@ -176,7 +178,10 @@ impl<'a> Open<'a> {
     fn timer(&mut self) -> Result<&mut Timer, Error> {
         let timer = match self.timer.take() {
             Some(timer) => timer,
-            None => Timer::start(command(self.settings)?, OPENING).map_err(unavailable)?,
+            None => {
+                let command = command(self.settings.program.as_deref(), &self.settings.devices)?;
+                Timer::start(command, OPENING).map_err(unavailable)?
+            }
         };
         Ok(self.timer.insert(timer))
     }
@@ -209,17 +214,18 @@ fn measured(timed: Timed) -> Measured {
             sets: samples.sets,
         }),
         Timed::Refused(why) => Measured::Refused(why),
+        Timed::Counted(_) => Measured::Refused("it was counted, not timed".to_owned()),
     }
 }
 
-fn unavailable(error: TimingError) -> Error {
+pub(crate) fn unavailable(error: TimingError) -> Error {
     Error::DidNotMeasure(error.to_string())
 }
 
 /// How the process is started that has all devices at once.
-fn command(settings: &Settings) -> Result<Command, Error> {
+pub(crate) fn command(program: Option<&Path>, devices: &[BackendDevice]) -> Result<Command, Error> {
     let mut variables: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
-    for device in &settings.devices {
+    for device in devices {
         for (name, value) in device.env() {
             match variables.insert(*name, (*value, device.name())) {
                 Some((other, first)) if other != *value => {
@@ -233,14 +239,14 @@ fn command(settings: &Settings) -> Result<Command, Error> {
             }
         }
     }
-    let program = match &settings.program {
-        Some(program) => program.clone(),
+    let program = match program {
+        Some(program) => program.to_owned(),
         None => worker::own_file()?,
     };
     let mut command = Command::new(program);
     command
         .arg(ASKED)
-        .args(settings.devices.iter().map(BackendDevice::name))
+        .args(devices.iter().map(BackendDevice::name))
         .envs(variables.iter().map(|(name, (value, _))| (*name, *value)));
     Ok(command)
 }

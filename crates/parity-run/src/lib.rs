@@ -61,6 +61,7 @@ pub mod bench;
 mod candle;
 pub mod changes;
 mod column;
+pub mod cost;
 pub mod digest;
 mod error;
 pub mod files;

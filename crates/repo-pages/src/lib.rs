@@ -4,6 +4,7 @@
 
 mod code_object;
 mod components;
+mod cost;
 mod coverage;
 mod functions;
 mod inventory;
@@ -23,6 +24,7 @@ use parity_report::{json, markdown};
 use sha2::{Digest as _, Sha256};
 
 pub use code_object::{Arg, BadCodeObject, CodeObject, Resources};
+pub use cost::cost;
 pub use sources::Sources;
 
 /// A generated page.

@@ -4,6 +4,7 @@
 //! cargo run -p repo-pages             # render the records that are there, the kernels, the sources and the tables
 //! cargo run -p repo-pages -- --check  # write nothing; exit 100 if a page or the specs have moved
 //! cargo run -p repo-pages -- --cover  # first run the ci tier and rocm-backend's tests on three cards, and keep what they executed of kernels
+//! cargo run -p repo-pages -- --cost   # render the page of counters alone
 //! cargo run -p repo-pages -- --run    # first run the ci tier and candle's own tests, and keep what they did
 //! ```
 //!
@@ -34,6 +35,8 @@ const MODELS: &str = "reports/models.json.gz";
 const ZOO: &str = "reports/models-zoo.json";
 /// Runs of `parity bench --backend cuda,rocm:nvidia --format json` on one card: of today's kernels, and of earlier ones.
 const SILICON: [&str; 2] = ["reports/silicon.json.gz", "reports/silicon-before.json.gz"];
+/// What `parity bench` counted on three software GPUs: `ci/cost --record` stores it.
+const COST: &str = "reports/cost.json.gz";
 /// What the ci tier executed of kernels, and what the backend's own tests executed, and on which cards.
 const COVERAGE: [&str; 2] = [
     "reports/kernel-coverage.json.gz",
@@ -55,6 +58,7 @@ enum Mode {
     Render,
     Check,
     Cover,
+    Cost,
     Run,
 }
 
@@ -64,10 +68,18 @@ fn main() -> ExitCode {
         (None, _) => Mode::Render,
         (Some("--check"), None) => Mode::Check,
         (Some("--cover"), None) => Mode::Cover,
+        (Some("--cost"), None) => Mode::Cost,
         (Some("--run"), None) => Mode::Run,
-        _ => return fail("usage: repo-pages [--check | --cover | --run]", 64),
+        _ => return fail("usage: repo-pages [--check | --cost | --cover | --run]", 64),
     };
     make(mode).unwrap_or_else(|why| fail(&why, 1))
+}
+
+/// The page of what kernels cost.
+fn cost(root: &Path) -> Result<Page> {
+    let run = parity_run::cost::read(&root.join(COST)).map_err(|error| error.to_string())?;
+    let measured = parity_run::bench::read(&root.join(SILICON[0])).map_err(|error| error.to_string())?;
+    Ok(repo_pages::cost(&run, &measured))
 }
 
 /// The page of what calls take on a real GPU.
@@ -116,10 +128,15 @@ fn make(mode: Mode) -> Result<ExitCode> {
     let root = root
         .canonicalize()
         .map_err(|error| format!("the repository is gone: {error}"))?;
+    if mode == Mode::Cost {
+        let page = cost(&root)?;
+        write(&root.join("reports").join(page.name), page.text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let code = match mode {
         Mode::Run => run(&root)?,
         Mode::Cover => cover(&root)?,
-        Mode::Render | Mode::Check => 0,
+        Mode::Render | Mode::Check | Mode::Cost => 0,
     };
     let read = |path: &str| records::read(&root.join(path)).map(|stored| stored.run);
     let read = |path: &str| read(path).map_err(|error| error.to_string());
@@ -147,13 +164,14 @@ fn make(mode: Mode) -> Result<ExitCode> {
         });
     }
     all.push(silicon(&root)?);
+    all.push(cost(&root)?);
     let folder = root.join("reports");
     let mut stale = vec![];
     for page in &all {
         let path = folder.join(page.name);
         match mode {
             Mode::Check => stale.extend(page.difference(&path)),
-            Mode::Render | Mode::Cover | Mode::Run => write(&path, page.text.as_bytes())?,
+            Mode::Render | Mode::Cost | Mode::Cover | Mode::Run => write(&path, page.text.as_bytes())?,
         }
     }
     if mode == Mode::Check {

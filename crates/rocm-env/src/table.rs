@@ -54,7 +54,7 @@ variables! {
         "Several software devices, each with its memory.";
     SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft, hsa-soft", false,
         "The memory that each software device has.";
-    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, hsa-soft", false,
+    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, hsa-soft, parity-exec", false,
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
     COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft", false,
         "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there.";

@@ -452,6 +452,15 @@ impl Device {
         if let Some(id) = id.as_ref().filter(|_| planted.is_none()) {
             trial::launched(id, code, kernel).map_err(error::unwritten)?;
         }
+        if let Ok(stats) = &result {
+            trial::cost(
+                code.target(),
+                kernel,
+                shape.block,
+                shape.dynamic_lds,
+                stats.counters.as_ref(),
+            );
+        }
         self.spend(result.as_ref().map_or(0, |stats| stats.instructions));
         result.map(|_| ()).map_err(|e| {
             if matches!(e, LaunchError::Fault(_)) && self.loses {

@@ -1,5 +1,5 @@
-//! What the launches of this process executed of each kernel, and a kernel with a fault planted in it: for those who want to
-//! know what tests reach and what they notice.
+//! What the launches of this process executed of each kernel and what that costs, and a kernel with a fault planted in it: for
+//! those who want to know what tests reach and what they notice.
 //!
 //! [`note`] or `ROCM_COVERAGE` begins it. Code objects are known by a digest of their file from then on; what was loaded
 //! before is not. [`take`] gives what was executed since the last call; with `ROCM_COVERAGE` it goes into that folder too,
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use gfx_emu::Patch;
-use gfx_emu::{CodeObject, Kernel, LaunchOptions, PatchError};
+use gfx_emu::{CodeObject, Kernel, LaunchOptions, PatchError, Target};
+pub use gfx_emu::{Counters, Limit, Patch, Resources};
 
 /// What was executed of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,21 @@ pub struct Covered {
     pub kernel: String,
     /// Bits of [`gfx_emu::covered`] for each line of [`CodeObject::listing`].
     pub marks: Vec<u8>,
+}
+
+/// What the launches of one kernel with workgroups of one size did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Work-items of a workgroup in x, y, z.
+    pub block: [u32; 3],
+    /// What a workgroup and its waves take of the card.
+    pub resources: Resources,
+    /// How often it was launched.
+    pub launches: u64,
+    /// The sums over its launches.
+    pub counters: Counters,
 }
 
 /// A code object that was loaded.
@@ -50,6 +65,8 @@ pub struct Mutant {
 struct State {
     /// What launches executed since the last [`take`].
     covered: BTreeMap<(Arc<str>, String), Vec<u8>>,
+    /// What launches cost since the last [`take_counted`], by kernel, size of the workgroups and dynamic LDS.
+    counted: BTreeMap<(String, [u32; 3], u32), Counted>,
     /// Code objects that were loaded since the last [`take_objects`].
     objects: Vec<Object>,
     mutant: Option<Mutant>,
@@ -59,10 +76,12 @@ struct State {
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
+static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Instructions that a wave may execute; 0 for as many as ever.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 static STATE: Mutex<State> = Mutex::new(State {
     covered: BTreeMap::new(),
+    counted: BTreeMap::new(),
     objects: vec![],
     mutant: None,
     patched: None,
@@ -77,6 +96,16 @@ fn state() -> MutexGuard<'static, State> {
 /// Notes from now on what is executed of the code objects that are loaded from now on.
 pub fn note() {
     ON.store(true, Relaxed);
+}
+
+/// Counts from now on what launches cost, or no longer.
+pub fn count(on: bool) {
+    COUNTING.store(on, Relaxed);
+}
+
+/// What was counted since the last call, by the names of the kernels.
+pub fn take_counted() -> Vec<Counted> {
+    std::mem::take(&mut state().counted).into_values().collect()
 }
 
 /// Ends waves after so many instructions, as a fault of the watchdog.
@@ -130,6 +159,7 @@ pub(crate) fn options() -> LaunchOptions {
     LaunchOptions {
         max_wave_instructions: limit,
         cover: is_on(),
+        count: COUNTING.load(Relaxed),
         ..usual
     }
 }
@@ -179,6 +209,31 @@ pub(crate) fn launched(object: &Arc<str>, code: &CodeObject, kernel: &Kernel) ->
     let key = (Arc::clone(object), kernel.name.clone());
     merge(state.covered.entry(key).or_default(), &marks);
     Ok(())
+}
+
+/// What a launch cost, where that was counted.
+pub(crate) fn cost(
+    target: Target,
+    kernel: &Kernel,
+    block: [u32; 3],
+    dynamic_lds: u32,
+    counters: Option<&Counters>,
+) {
+    let Some(counters) = counters else { return };
+    let Some(resources) = Resources::of(target, kernel, block, dynamic_lds) else {
+        return;
+    };
+    let mut state = state();
+    let key = (kernel.name.clone(), block, dynamic_lds);
+    let counted = state.counted.entry(key).or_insert_with(|| Counted {
+        kernel: kernel.name.clone(),
+        block,
+        resources,
+        launches: 0,
+        counters: Counters::default(),
+    });
+    counted.launches += 1;
+    counted.counters += counters;
 }
 
 /// Adds bits to bits, and says whether any is new.

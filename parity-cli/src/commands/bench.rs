@@ -1,23 +1,41 @@
-//! `parity bench`: what calls take, measured.
+//! `parity bench`: what calls take, measured; on software GPUs what they cost, counted.
 
 use std::{fmt::Write, time::Duration};
 
 use parity_bench::{BenchRun, Row, TOLERANCE, slower};
-use parity_run::bench::{self, Settings};
+use parity_exec::BackendDevice;
+use parity_run::{
+    Selection,
+    bench::{self, Settings},
+    cost,
+};
 
 use crate::{
-    args::{BenchArgs, BenchFormat},
+    args::{BenchArgs, BenchFormat, SelectArgs},
     exit::{Exit, Failure},
     output::{complain, formless, print, write},
     settings,
 };
 
 pub(crate) fn bench(args: BenchArgs) -> Result<Exit, Failure> {
+    let stored = args
+        .render
+        .as_deref()
+        .map(cost::read_if_cost)
+        .transpose()?
+        .flatten();
+    if let Some(run) = stored {
+        return super::cost::show(&run, &args);
+    }
+    let devices = devices(&args)?;
+    if args.render.is_none() && devices.iter().any(BackendDevice::is_software) {
+        return super::cost::count(devices, args);
+    }
     let base = args.against.as_deref().map(bench::read).transpose()?;
     let (format, out) = (args.format, args.out.clone());
     let run = match &args.render {
         Some(path) => bench::read(path)?,
-        None => bench::measure(&settings_of(args)?, told)?,
+        None => bench::measure(&settings_of(devices, args)?, told)?,
     };
     let page = match format {
         BenchFormat::Text => parity_bench::text(&run),
@@ -39,7 +57,8 @@ pub(crate) fn bench(args: BenchArgs) -> Result<Exit, Failure> {
     Ok(if worse { Exit::Failed } else { Exit::Ok })
 }
 
-fn settings_of(args: BenchArgs) -> Result<Settings, Failure> {
+/// The devices that are asked for, each once.
+fn devices(args: &BenchArgs) -> Result<Vec<BackendDevice>, Failure> {
     let devices = args.backend.iter().map(|word| parity_run::names::device(word));
     let devices = devices.collect::<Result<Vec<_>, _>>()?;
     for (at, device) in devices.iter().enumerate() {
@@ -48,24 +67,37 @@ fn settings_of(args: BenchArgs) -> Result<Settings, Failure> {
             return Err(Failure::new(Exit::Usage, message));
         }
     }
+    Ok(devices)
+}
+
+/// What one row may take.
+pub(super) fn limit(args: &BenchArgs) -> Result<Duration, Failure> {
     let limit = Duration::try_from_secs_f64(args.timeout)
         .ok()
         .filter(|limit| !limit.is_zero());
-    let limit = limit.ok_or_else(|| {
+    limit.ok_or_else(|| {
         let message = format!("--timeout {} is no time: expected seconds above 0", args.timeout);
         Failure::new(Exit::Usage, message)
-    })?;
-    let mut select = args.select;
-    if args.quick {
+    })
+}
+
+/// The rows that are asked for.
+pub(super) fn selection(quick: bool, mut select: SelectArgs) -> Result<Selection, Failure> {
+    if quick {
         select.tier = Some(parity_model::Tier::Quick.name().to_owned());
     }
+    settings::selection(select)
+}
+
+fn settings_of(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<Settings, Failure> {
+    let limit = limit(&args)?;
     let mut pace = Settings::pace(args.quick);
     if let Some(samples) = args.samples {
         pace.samples = samples as usize;
     }
     Ok(Settings {
         devices,
-        selection: settings::selection(select)?,
+        selection: selection(args.quick, args.select)?,
         seed: args.seed,
         pace,
         limit,

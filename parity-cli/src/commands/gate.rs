@@ -20,8 +20,16 @@ use crate::{
 const SHOWN: usize = 5;
 
 pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
+    if let Some(base) = &args.cost {
+        return super::cost::gate(&args.run, base, args.tolerance);
+    }
+    if args.tolerance.is_some() {
+        let message = "--tolerance is of --cost: name the record of counters to compare with";
+        return Err(Failure::new(Exit::Usage, message.to_owned()));
+    }
     let bar = Bar {
-        min: percent("--min", args.min)?,
+        // Without --cost the command line has it.
+        min: percent("--min", args.min.unwrap_or_default())?,
         per_family: args
             .per_family
             .map(|bar| percent("--per-family", bar))

@@ -89,11 +89,28 @@ fn a_row_that_got_slower_fails_and_one_that_did_not_passes() {
 #[test]
 fn the_software_gpu_has_no_speed() {
     let specs = tiny();
-    let run = specs.parity(&["bench", "--backend", "rocm:gfx1100"]);
+    // By the variable it is found when it is open.
+    let dir = specs.path("");
+    let args = ["bench", "--backend", "rocm", "--spec-dir", dir.to_str().unwrap()];
+    let run = parity(&args, &dir, &[("ROCM_DRIVER", "soft")]);
     let run = run
         .exits(64)
         .complains("of level isa: the time that it takes says nothing about a card");
     assert!(!run.stdout.contains("µs"), "{}", run.stdout);
+    // By its name it is counted.
+    let run = specs.parity(&["bench", "--backend", "rocm:gfx1100"]).exits(0);
+    assert!(
+        run.stdout.contains("bound") && !run.stdout.contains("µs"),
+        "{}",
+        run.stdout
+    );
+    for (option, value, complaint) in [
+        ("--samples", "3", "--samples is of times"),
+        ("--against", "x.json", "parity gate RUN --cost BASE"),
+    ] {
+        let args = ["bench", "--backend", "rocm:gfx1100", option, value];
+        specs.parity(&args).exits(64).complains(complaint);
+    }
 }
 
 #[test]
@@ -105,6 +122,10 @@ fn what_cannot_be_measured_is_named() {
         .complains("cpu is named twice");
     specs
         .parity(&["bench", "--backend", "rocm:nvidia,rocm:gfx1100"])
+        .exits(64)
+        .complains("rocm:nvidia is timed and software GPUs are counted");
+    specs
+        .parity(&["bench", "--backend", "rocm:nvidia,rocm:system"])
         .exits(64)
         .complains("cannot be open in one process");
     specs

@@ -9,6 +9,7 @@ mod baseline;
 mod bench;
 mod carried;
 mod common;
+mod cost;
 mod doctor;
 mod documents;
 mod explain;

@@ -103,6 +103,7 @@ mod tests {
             text_address: 0,
             watch: None,
             cover: false,
+            tally: None,
         };
         let mut wave = Wave::<32>::new(16);
         let mut state = seed;

@@ -9,6 +9,7 @@ mod batch;
 mod buffer;
 mod control;
 mod convert;
+mod count;
 mod cube;
 mod division;
 pub(crate) mod double;
@@ -73,21 +74,21 @@ pub(crate) fn run<const W: usize>(
 ) -> Result<Stop, (usize, Option<usize>, FaultKind)> {
     #[cfg(target_arch = "x86_64")]
     if let Some(host) = host::Wide::detect() {
-        return if group.cover {
+        return if group.notes() {
             run_on::<_, W, true>(host, wave, program, group, budget)
         } else {
             run_on::<_, W, false>(host, wave, program, group, budget)
         };
     }
-    if group.cover {
+    if group.notes() {
         run_on::<_, W, true>(host::Portable, wave, program, group, budget)
     } else {
         run_on::<_, W, false>(host::Portable, wave, program, group, budget)
     }
 }
 
-/// [`run`] on a host of a certain kind. With `COVER` it notes what it executes.
-fn run_on<H: Host, const W: usize, const COVER: bool>(
+/// [`run`] on a host of a certain kind. With `NOTES` it notes what it executes, and counts it.
+fn run_on<H: Host, const W: usize, const NOTES: bool>(
     host: H,
     wave: &mut Wave<W>,
     program: &Program,
@@ -108,10 +109,13 @@ fn run_on<H: Host, const W: usize, const COVER: bool>(
             && let Some(rest) = left.checked_sub(u64::from(run.cost))
         {
             left = rest;
-            if COVER {
-                program.marks().add(pc, mark::RUN);
-            }
             wave.active = wave.exec();
+            if NOTES {
+                if group.cover {
+                    program.marks().add(pc, mark::RUN);
+                }
+                count::run(group, program.straight(run), wave.active, run.cost);
+            }
             if mode.is_unusual() {
                 for inst in program.straight(run) {
                     flush::execute(host, wave, inst, mode);
@@ -140,14 +144,17 @@ fn run_on<H: Host, const W: usize, const COVER: bool>(
                 left
             }
         };
-        if COVER {
-            let waits = if stride > 1 { mark::WITH_WAITS } else { 0 };
-            program.marks().add(pc, mark::ALONE | waits);
+        if NOTES {
+            if group.cover {
+                let waits = if stride > 1 { mark::WITH_WAITS } else { 0 };
+                program.marks().add(pc, mark::ALONE | waits);
+            }
+            count::alone(wave, group, inst, stride as u64 - 1);
         }
         let flow = match inst.unit {
             Unit::Control(Control::Branch(condition)) => {
                 let taken = control::holds(wave, condition);
-                if COVER {
+                if NOTES && group.cover {
                     program
                         .marks()
                         .add(pc, if taken { mark::TAKEN } else { mark::PASSED });

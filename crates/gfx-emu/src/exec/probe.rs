@@ -101,6 +101,7 @@ impl<const W: usize> WaveProbe<W> {
             text_address: 0,
             watch: None,
             cover: false,
+            tally: None,
         };
         let mut budget = BUDGET;
         let outcome = loop {

@@ -71,6 +71,7 @@ fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
         text_address: 0,
         watch: None,
         cover: false,
+        tally: None,
     };
     let mut wave = Wave::<32>::new(8);
     for (n, lane) in wave.vgpr.iter_mut().flat_map(|row| &mut row.0).enumerate() {

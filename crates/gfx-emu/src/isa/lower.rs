@@ -4,6 +4,7 @@ use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa
 use super::ops::{Kind, Op};
 use super::tables::Form;
 use super::unit::{Control, ScalarAccess, Share, Unit, Words};
+use crate::cost::Class;
 use crate::fp;
 use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
 
@@ -71,6 +72,8 @@ pub(crate) struct Inst {
     pub(crate) op: Op,
     /// What executes it; [`Unit::Unsupported`] when nothing does.
     pub(crate) unit: Unit,
+    /// What it counts as where a launch counts.
+    pub(crate) class: Class,
     pub(crate) isa: Isa,
     /// First destination register: vector, or scalar by its code.
     pub(crate) dst: u16,
@@ -237,17 +240,23 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     });
     let direct = direct.sum();
     supported &= modelled_on_cdna3(inst);
+    let unit = match op.unit() {
+        _ if !supported => Unit::Unsupported,
+        // The same read-modify-writes, by one address for all lanes.
+        Unit::Atomic(atomic) if inst.format == Format::Smem => {
+            Unit::ScalarMemory(ScalarAccess::Atomic(atomic))
+        }
+        unit => unit,
+    };
+    let space = match inst.format {
+        Format::Smem if row.mnemonic.starts_with("s_buffer") => Space::Buffer,
+        format => space(format),
+    };
     Inst {
         op,
         isa: inst.isa,
-        unit: match op.unit() {
-            _ if !supported => Unit::Unsupported,
-            // The same read-modify-writes, by one address for all lanes.
-            Unit::Atomic(atomic) if inst.format == Format::Smem => {
-                Unit::ScalarMemory(ScalarAccess::Atomic(atomic))
-            }
-            unit => unit,
-        },
+        unit,
+        class: Class::of(op, unit, space),
         dst: register(inst.dst),
         sdst: code(inst.sdst),
         src,
@@ -269,10 +278,7 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         cost: 1,
         stride: 1,
         entangled: false,
-        space: match inst.format {
-            Format::Smem if row.mnemonic.starts_with("s_buffer") => Space::Buffer,
-            format => space(format),
-        },
+        space,
         address: match inst.address {
             Operand::Vgpr(n) => Some(n),
             _ => None,

@@ -19,7 +19,7 @@ pub use listing::{Coverage, coverage, disassemble};
 pub(crate) use lower::{Inst, Space, Src};
 pub(crate) use mutate::Mutagen;
 pub use mutate::MutationKind;
-pub(crate) use ops::{OPS, Op};
+pub(crate) use ops::{Kind, OPS, Op};
 pub use program::DecodeError;
 pub(crate) use program::{Code, Program};
 pub(crate) use unit::{

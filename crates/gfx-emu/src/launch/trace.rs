@@ -117,6 +117,7 @@ fn traced<const W: usize>(run: &Run<'_, W>, trace: Trace<'_>) -> Result<LaunchSt
     Ok(LaunchStats {
         waves: run.waves() as u64,
         instructions: executed?,
+        counters: None,
     })
 }
 

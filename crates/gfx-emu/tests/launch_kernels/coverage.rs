@@ -18,6 +18,7 @@ const NOTING: LaunchOptions = LaunchOptions {
     max_time: None,
     sanitize: false,
     cover: true,
+    count: false,
 };
 
 fn launch(device: &Device, out: u64, n: u32, options: &LaunchOptions) {

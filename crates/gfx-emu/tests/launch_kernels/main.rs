@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod compile;
 #[cfg(test)]
+mod counters;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod fault;

@@ -127,6 +127,24 @@ impl Timer {
         pace: Pace,
         limit: Duration,
     ) -> Result<Vec<Timed>, TimingError> {
+        self.ask(case, seed, Some(pace), limit)
+    }
+
+    /// Counts what the launches of a case do on every device, each a software GPU; `limit` at most for all of them.
+    ///
+    /// # Errors
+    /// The process ended or took longer; it is gone then, and a new one has to be started.
+    pub fn count(&mut self, case: &Case, seed: u64, limit: Duration) -> Result<Vec<Timed>, TimingError> {
+        self.ask(case, seed, None, limit)
+    }
+
+    fn ask(
+        &mut self,
+        case: &Case,
+        seed: u64,
+        pace: Option<Pace>,
+        limit: Duration,
+    ) -> Result<Vec<Timed>, TimingError> {
         let job = Job {
             case: case.id(),
             seed,

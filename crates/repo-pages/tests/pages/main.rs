@@ -7,6 +7,7 @@
 
 #[path = "../../../parity-report/tests/report/common.rs"]
 mod common;
+mod cost;
 mod kernels;
 mod pages;
 mod readme;
