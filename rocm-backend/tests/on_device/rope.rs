@@ -35,6 +35,7 @@ const SHAPES: &[[usize; 4]] = &[
     [3, 2, 4, 8],
     [2, 1, 3, 66],
     [2, 3, 33, 10],
+    [2, 2, 3, 32],
 ];
 
 /// The host's result: `[x cos - y sin, x sin + y cos]` with the sizes of their terms.
@@ -79,7 +80,8 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Runs `op` on tensors that start at element 1 of their buffers.
+/// Runs `op` on tensors that start at element 1 of their buffers, and at element 0, where whole packs of pairs are turned at once:
+/// each pair is the same.
 fn run(op: Op, name: &str, dtype: DType, case: &Case, [x, cos, sin]: [&[f64]; 3]) -> Vec<f64> {
     let device = device();
     let [b, h, t, d] = case.dims;
@@ -90,10 +92,15 @@ fn run(op: Op, name: &str, dtype: DType, case: &Case, [x, cos, sin]: [&[f64]; 3]
     };
     let all = [b, t + case.spare, d / 2];
     let angle_dims = if case.is_batched { &all[..] } else { &all[1..] };
-    let [x, cos, sin] = [x, cos, sin].map(|values| upload(&device, dtype, &[&[77.0], values].concat()));
     let (strides, angle_strides) = (contiguous(&dims), contiguous(angle_dims));
-    let angles = |buffer| packed(buffer, angle_dims, &angle_strides, 1);
-    download(&op(packed(&x, &dims, &strides, 1), angles(&cos), angles(&sin)).unwrap())
+    let [odd, whole] = [1, 0].map(|offset| {
+        let [x, cos, sin] =
+            [x, cos, sin].map(|values| upload(&device, dtype, &[&[77.0][..offset], values].concat()));
+        let angles = |buffer| packed(buffer, angle_dims, &angle_strides, offset);
+        download(&op(packed(&x, &dims, &strides, offset), angles(&cos), angles(&sin)).unwrap())
+    });
+    assert_eq!(odd, whole, "{name} of {dtype}, {dims:?}");
+    odd
 }
 
 fn counts(case: &Case) -> [usize; 2] {
