@@ -513,7 +513,7 @@ fn rows_of_whole_packs_are_held_whatever_shares_of_a_workgroup_they_take() {
                 let got = ops::reduce(*op, packed(&x, &dims, &contiguous(&dims), 0), &[1]).unwrap();
                 let want: Vec<f64> = host
                     .chunks_exact(per_row)
-                    .map(|row| reference(row))
+                    .map(reference)
                     .map(|value| if is_place(*op) { value } else { held(dtype, value) })
                     .collect();
                 assert_eq!(
