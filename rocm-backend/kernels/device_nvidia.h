@@ -61,3 +61,26 @@ PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
 
 #define __hip_atomic_fetch_max(at, value, order, scope) \
     __nvvm_atom_max_gen_ull(reinterpret_cast<unsigned long long *>(at), (unsigned long long)(value))
+
+// bf16 as the card has it since sm_80: the nearest of an f32, ties to even, and x * y + z rounded once. A NaN becomes 0x7fff.
+PARITY_FN unsigned short bf16_bits(float x) {
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+PARITY_FN unsigned short bf16_fma(unsigned short x, unsigned short y, unsigned short z) {
+    unsigned short bits;
+    asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(bits) : "h"(x), "h"(y), "h"(z));
+    return bits;
+}
+// The greater and the lesser of two numbers; a NaN wins, and +0 is greater than -0.
+PARITY_FN float greatest_or_nan(float x, float y) {
+    float best;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(x), "f"(y));
+    return best;
+}
+PARITY_FN float least_or_nan(float x, float y) {
+    float best;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(best) : "f"(x), "f"(y));
+    return best;
+}

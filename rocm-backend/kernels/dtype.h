@@ -27,9 +27,13 @@ struct bf16 {
     bf16() = default;
     // Rounds to nearest, ties to even; overflow gives infinity; a NaN stays a NaN and becomes quiet.
     PARITY_MEMBER explicit bf16(f32 x) {
+#if defined(__NVPTX__)
+        bits = bf16_bits(x);
+#else
         const u32 wide = bits_of(x);
         const u32 rounded = wide + 0x7fff + ((wide >> 16) & 1);
         bits = u16((x != x ? wide | 0x400000 : rounded) >> 16);
+#endif
     }
     PARITY_MEMBER explicit operator f32() const { return f32_from_bits(u32(bits) << 16); }
 };

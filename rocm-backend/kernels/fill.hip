@@ -6,30 +6,68 @@
 
 using namespace parity;
 
-// Elements of several rows are numbered in 32 bits: the launching side cuts what has more.
-template <typename T>
+// Elements of several rows are numbered in 32 bits: the launching side cuts what has more. Four are under way at once.
+// Sizes and distances are multiples of N, and both sides begin at whole packs of N.
+template <unsigned N, typename T>
 PARITY_FN void copy_rows(const T *src, T *dst, u32 rows, u32 row_len, size_t src_stride, size_t dst_stride) {
-    for (size_t i = first_index(); i < size_t(rows) * row_len; i += index_step()) {
-        const u32 row = u32(i) / row_len, column = u32(i) - row * row_len;
-        dst[size_t(row) * dst_stride + column] = src[size_t(row) * src_stride + column];
+    constexpr unsigned AT_ONCE = 4;
+    const u32 packs = row_len / N;
+    const size_t count = size_t(rows) * packs;
+    for (size_t i = first_index(); i < count; i += AT_ONCE * index_step()) {
+        Pack<T, N> some[AT_ONCE];
+        T *to[AT_ONCE];
+#pragma unroll
+        for (unsigned k = 0; k < AT_ONCE; ++k) {
+            const size_t at = i + k * index_step();
+            const u32 number = u32(at < count ? at : i), row = number / packs, column = (number - row * packs) * N;
+            some[k] = load_aligned_pack<N>(src + size_t(row) * src_stride + column);
+            to[k] = dst + size_t(row) * dst_stride + column;
+        }
+#pragma unroll
+        for (unsigned k = 0; k < AT_ONCE; ++k) {
+            if (i + k * index_step() < count) {
+                store_pack<N>(to[k], some[k]);
+            }
+        }
     }
 }
+
+// Elements of a row that a workgroup copies at once.
+constexpr u32 ROW_PART = 8192;
+
+// Long rows that begin anywhere, a workgroup a part of a row: what is stored begins at whole packs.
+template <typename T>
+PARITY_FN void copy_long_rows(const T *src, T *dst, u32 rows, u32 row_len, size_t src_stride, size_t dst_stride) {
+    constexpr unsigned N = PackLen<T>::value;
+    const u32 parts = (row_len + ROW_PART - 1) / ROW_PART;
+    for (size_t at = group_index(); at < size_t(rows) * parts; at += group_count()) {
+        const u32 row = u32(at) / parts, first = (u32(at) - row * parts) * ROW_PART;
+        const u32 count = row_len - first < ROW_PART ? row_len - first : ROW_PART;
+        const T *from = src + size_t(row) * src_stride + first;
+        T *to = dst + size_t(row) * dst_stride + first;
+        Run<N>(to, count, true)
+            .each(
+                thread_index(), thread_count(), [&](size_t i) { store_pack<N>(to + i, load_pack<N>(from + i)); },
+                [&](size_t i) { to[i] = from[i]; });
+    }
+}
+
+// Elements from which on a row is worth a workgroup.
+constexpr u32 LONG_ROW = 1024;
 
 // Rows without gaps between them are copied as one run. Rows of whole packs, all of them aligned, are copied by packs.
 template <typename T>
 PARITY_FN void copy2d(const T *src, T *dst, u32 rows, u32 row_len, u32 src_stride, u32 dst_stride) {
     constexpr unsigned N = PackLen<T>::value;
-    struct alignas(PACK_BYTES) Whole {
-        pack_bits_t<T, N> bits;
-    };
     const size_t places = reinterpret_cast<size_t>(src) | reinterpret_cast<size_t>(dst);
     if (rows == 1 || (src_stride == row_len && dst_stride == row_len)) {
         map_unary(size_t(rows) * row_len, 0, nullptr, src, dst, [](T x) { return x; });
     } else if (places % PACK_BYTES == 0 && (row_len | src_stride | dst_stride) % N == 0) {
-        copy_rows(reinterpret_cast<const Whole *>(src), reinterpret_cast<Whole *>(dst), rows, row_len / N,
-                  src_stride / N, dst_stride / N);
+        copy_rows<N>(src, dst, rows, row_len, src_stride, dst_stride);
+    } else if (row_len >= LONG_ROW) {
+        copy_long_rows(src, dst, rows, row_len, src_stride, dst_stride);
     } else {
-        copy_rows(src, dst, rows, row_len, src_stride, dst_stride);
+        copy_rows<1>(src, dst, rows, row_len, src_stride, dst_stride);
     }
 }
 

@@ -3,9 +3,11 @@
 // not a position. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
 //
 // The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
-// no memory; its result keeps what was there. The op runs `ids_check` first and refuses such ids.
+// no memory: 0 is read, too, and index_select and gather say so where the host will look (`Report`), whose address is in the
+// place of the size that candle passes and no kernel needs. Before the others the op runs `ids_check` and refuses such ids.
 #include "layout.h"
 #include "numeric.h"
+#include "workgroup.h"
 
 using namespace parity;
 
@@ -27,43 +29,125 @@ template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, siz
     }
 }
 
-// Elements of the result are numbered in 32 bits: the launching side cuts what has more.
-template <typename T, typename Id, typename IdAt, typename Load>
-PARITY_FN void read_by_id(size_t numel, T *out, size_t src_dim, u32 ids_dim, u32 right, IdAt id_at, Load load) {
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        const u32 row = u32(i) / right, post = u32(i) - row * right;
-        const u32 pre = row / ids_dim;
-        const Id id = id_at(i, row - pre * ids_dim);
-        if (is_none(id)) {
-            out[i] = T(0);
-        } else if (is_position(id, src_dim)) {
-            out[i] = load((size_t(pre) * src_dim + size_t(id)) * right + post);
+// Where kernels that read by ids say that an id is not a position: two words of device memory that begin as 0; or null, where no id
+// can be wrong. Of the words each has the place of the id, the first one the greatest, above half of the id's bits: the words of the
+// first wrong id remain, whatever the order.
+struct Report {
+    u64 *words;
+
+    template <typename Id> PARITY_MEMBER void wrong(size_t place, Id id) const {
+        if (words != nullptr) {
+            const u64 above = u64(~u32(place)) << 32, bits = u64(i64(id));
+            atomic_max(words, above | u32(bits));
+            atomic_max(words + 1, above | u32(bits >> 32));
         }
     }
+};
+
+// What an id at `place` reads: 0 for "no element", and for what is no position, which is reported.
+template <typename T, typename Id, typename Load>
+PARITY_FN T value_of(Id id, size_t place, size_t src_dim, Report report, Load load) {
+    if (is_position(id, src_dim) && !is_none(id)) {
+        return load(id);
+    }
+    if (!is_none(id)) {
+        report.wrong(place, id);
+    }
+    return T(0);
+}
+
+// Elements of the result are numbered in 32 bits: the launching side cuts what has more.
+template <typename T, typename Id, typename IdAt, typename Load>
+PARITY_FN void read_by_id(
+    size_t numel, T *out, size_t src_dim, u32 ids_dim, u32 right, Report report, IdAt id_at, Load load) {
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        const u32 row = u32(i) / right, post = u32(i) - row * right;
+        const u32 pre = row / ids_dim, j = row - pre * ids_dim;
+        const auto placed = id_at(i, j);
+        out[i] = value_of<T>(placed.id, placed.place, src_dim, report, [&](Id id) {
+            return load((size_t(pre) * src_dim + size_t(id)) * right + post);
+        });
+    }
+}
+
+// An id and its number.
+template <typename Id> struct PlacedId {
+    Id id;
+    size_t place;
+};
+
+// Ids of a row that a workgroup of 256 threads takes at once, and ids of a row at least for that, as the launching side has them.
+constexpr u32 IDS_TOGETHER = 8192;
+constexpr u32 IDS_LEAST = 128;
+
+// The same where the dimension is the last one: a workgroup takes ids of one row, so that what it reads of the source lies in one
+// row, too. Rows of ids lie `ids_step` apart, 0 where all rows have the same.
+template <typename T, typename Id>
+PARITY_FN void read_rows_by_id(
+    size_t rows, size_t ids_dim, size_t ids_step, const Id *ids, const T *inp, T *out, size_t src_dim, Report report) {
+    constexpr unsigned N = PackLen<T, Id>::value;
+    for_groups((ids_dim + IDS_TOGETHER - 1) / IDS_TOGETHER, rows, 1, [&](size_t part, size_t row, size_t) {
+        const size_t first = part * IDS_TOGETHER;
+        const size_t count = ids_dim - first < IDS_TOGETHER ? ids_dim - first : IDS_TOGETHER;
+        const size_t place = row * ids_step + first;
+        const T *from = inp + row * src_dim;
+        T *to = out + row * ids_dim + first;
+        const auto value = [&](Id id, size_t at) {
+            return value_of<T>(id, at, src_dim, report, [&](Id id) { return from[size_t(id)]; });
+        };
+        // Packs of ids and of results begin at one element, or are not taken.
+        Run<N>(to, count, is_whole<N>(to) && is_whole<N>(ids + place))
+            .each(
+                thread_index(), thread_count(),
+                [&](size_t i) {
+                    const Pack<Id, N> some = load_aligned_pack<N>(ids + place + i);
+                    Pack<T, N> values;
+#pragma unroll
+                    for (unsigned e = 0; e < N; ++e) {
+                        values.at[e] = value(some.at[e], place + i + e);
+                    }
+                    store_pack<N>(to + i, values);
+                },
+                [&](size_t i) { to[i] = value(ids[place + i], place + i); });
+    });
 }
 
 template <typename T, typename Id>
 PARITY_FN void index_select(
     size_t numel, size_t num_dims, const size_t *info, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim,
-    size_t right) {
+    size_t right, Report report) {
     const Walk<1> walk(num_dims, info);
     constexpr unsigned N = PackLen<T>::value;
+    if (walk.is_plain && right == 1 && ids_dim >= IDS_LEAST) {
+        read_rows_by_id(numel / ids_dim, ids_dim, 0, ids, inp, out, src_dim, report);
+        return;
+    }
     if (walk.is_plain && right % N == 0 && is_whole<N>(out)) {
         const u32 packs = u32(right / N);
-        for (size_t i = first_index(); i < numel / N; i += index_step()) {
+        const auto pack_at = [&](size_t i) {
             const u32 row = u32(i) / packs, pack = u32(i) - row * packs, pre = row / u32(ids_dim);
-            const Id id = ids[row - pre * u32(ids_dim)];
-            if (is_none(id)) {
-                store_pack<N>(out + i * N, pack_of<N>(T(0)));
-            } else if (is_position(id, src_dim)) {
+            const u32 j = row - pre * u32(ids_dim);
+            const Id id = ids[j];
+            if (is_position(id, src_dim) && !is_none(id)) {
                 const size_t from = (size_t(pre) * src_dim + size_t(id)) * packs + pack;
-                store_pack<N>(out + i * N, load_pack<N>(inp + from * N));
+                return load_pack<N>(inp + from * N);
             }
-        }
+            if (!is_none(id)) {
+                report.wrong(j, id);
+            }
+            return pack_of<N>(T(0));
+        };
+        each_two(numel / N, [&](size_t i, size_t j) {
+            const Pack<T, N> here = pack_at(i), there = pack_at(j);
+            store_pack<N>(out + i * N, here);
+            if (i != j) {
+                store_pack<N>(out + j * N, there);
+            }
+        });
         return;
     }
     read_by_id<T, Id>(
-        numel, out, src_dim, u32(ids_dim), u32(right), [=](size_t, u32 j) { return ids[j]; },
+        numel, out, src_dim, u32(ids_dim), u32(right), report, [=](size_t, u32 j) { return PlacedId<Id>{ids[j], j}; },
         [=](size_t number) {
             size_t at[1];
             walk.locate(number, at);
@@ -72,9 +156,14 @@ PARITY_FN void index_select(
 }
 
 template <typename T, typename Id>
-PARITY_FN void gather(size_t numel, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim, size_t right) {
+PARITY_FN void gather(
+    size_t numel, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim, size_t right, Report report) {
+    if (right == 1 && ids_dim >= IDS_LEAST) {
+        read_rows_by_id(numel / ids_dim, ids_dim, ids_dim, ids, inp, out, src_dim, report);
+        return;
+    }
     read_by_id<T, Id>(
-        numel, out, src_dim, u32(ids_dim), u32(right), [=](size_t i, u32) { return ids[i]; },
+        numel, out, src_dim, u32(ids_dim), u32(right), report, [=](size_t i, u32) { return PlacedId<Id>{ids[i], i}; },
         [=](size_t number) { return inp[number]; });
 }
 
@@ -98,16 +187,18 @@ PARITY_FN void write_by_id(
     }
 }
 
+PARITY_FN Report report_at(size_t address) { return {reinterpret_cast<u64 *>(address)}; }
+
 #define FOR_IDS(T, Id) \
-    extern "C" __global__ void is_##Id##_##T( \
+    extern "C" PARITY_KERNEL_OF(1, 256) void is_##Id##_##T( \
         size_t numel, size_t num_dims, const size_t *__restrict__ info, const Id *ids, const T *inp, T *out, \
-        size_t /* left_size */, size_t src_dim_size, size_t ids_dim_size, size_t right_size) { \
-        index_select(numel, num_dims, info, ids, inp, out, src_dim_size, ids_dim_size, right_size); \
+        size_t report, size_t src_dim_size, size_t ids_dim_size, size_t right_size) { \
+        index_select(numel, num_dims, info, ids, inp, out, src_dim_size, ids_dim_size, right_size, report_at(report)); \
     } \
-    extern "C" __global__ void gather_##Id##_##T( \
-        size_t numel, const Id *ids, const T *inp, T *out, size_t, size_t src_dim_size, size_t ids_dim_size, \
+    extern "C" PARITY_KERNEL_OF(1, 256) void gather_##Id##_##T( \
+        size_t numel, const Id *ids, const T *inp, T *out, size_t report, size_t src_dim_size, size_t ids_dim_size, \
         size_t right_size) { \
-        gather(numel, ids, inp, out, src_dim_size, ids_dim_size, right_size); \
+        gather(numel, ids, inp, out, src_dim_size, ids_dim_size, right_size, report_at(report)); \
     } \
     extern "C" __global__ void s_##Id##_##T( \
         const Id *ids, const T *inp, T *out, size_t left_size, size_t src_dim_size, size_t dst_dim_size, \

@@ -138,6 +138,14 @@ PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const
             });
 }
 
+// Calls f with two of this thread's packs of `count`, or with one twice where no other is left: what both read is under way at once.
+template <typename F> PARITY_FN void each_two(size_t count, F f) {
+    const size_t step = index_step();
+    for (size_t i = first_index(); i < count; i += 2 * step) {
+        f(i, i + step < count ? i + step : i);
+    }
+}
+
 // out[i] = f(lhs[i], rhs[i]). `out` is contiguous.
 template <typename T, typename U, typename F>
 PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, const T *lhs, const T *rhs, U *out, F f) {
@@ -154,11 +162,17 @@ PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, con
     // Of two packs of sixteen elements each and a long f, clang keeps some in memory.
     if constexpr (N < 16) {
         if (walk.has_packs(N) && is_whole<N>(out)) {
-            for (size_t i = first_index(); i < numel / N; i += index_step()) {
-                size_t at[2];
-                walk.locate(i * N, at);
-                combine(walk.template pack<N>(0, lhs + at[0]), walk.template pack<N>(1, rhs + at[1]), out + i * N);
-            }
+            each_two(numel / N, [&](size_t i, size_t j) {
+                size_t here[2], there[2];
+                walk.locate(i * N, here);
+                walk.locate(j * N, there);
+                const Pack<T, N> x = walk.template pack<N>(0, lhs + here[0]), y = walk.template pack<N>(1, rhs + here[1]);
+                const Pack<T, N> v = walk.template pack<N>(0, lhs + there[0]), w = walk.template pack<N>(1, rhs + there[1]);
+                combine(x, y, out + i * N);
+                if (i != j) {
+                    combine(v, w, out + j * N);
+                }
+            });
             return;
         }
     }

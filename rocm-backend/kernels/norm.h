@@ -1,4 +1,5 @@
-// Softmax and the two norms of contiguous rows, a workgroup a row. Everything is computed in the wide type of the dtype
+// Softmax and the two norms of contiguous rows, a workgroup a row, or each y of a workgroup. `IS_SHORT`: rows of whole aligned packs, no
+// more of them than threads in x, for which a thread needs few registers. Everything is computed in the wide type of the dtype
 // (f32; f64 for f64) and rounded to the dtype once, at the end. Not here: how a workgroup folds (workgroup.h).
 #pragma once
 #include "numeric.h"
@@ -28,45 +29,144 @@ template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_
             [&](size_t at) { y[at] = f(x[at], at); });
 }
 
-// exp(x - max) / sum of these.
-template <typename T> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
-    using A = wide_t<T>;
-    __shared__ A lds[MAX_WAVES];
-    const T *x = row_of(src, cols);
-    const A greatest = group_best_of_run(
-        lds, x, cols, [](T x, size_t) { return widen(x); },
-        [](A x, A y) { return reduce::better<reduce::Max>(x, y); });
-    const auto power = [&](T x) { return device_math::exp(widen(x) - greatest); };
-    const A sum = group_sum_of_run(lds, x, cols, [&](T x, size_t) { return power(x); });
-    map_row(x, row_of(dst, cols), cols, [&](T x, size_t) { return narrow<T>(power(x) / sum); });
+// exp(x) for a result of T. Of two bytes: by the card's own power of 2, whose error, and that of the argument, are far below theirs.
+template <typename T> PARITY_FN wide_t<T> power_for(wide_t<T> x) {
+    if constexpr (sizeof(T) == 2) {
+        return device_math::exp2(x * 1.44269504088896340736f);
+    } else {
+        return device_math::exp(x);
+    }
 }
 
-// x / sqrt(mean of x² + eps) * alpha. candle's launch says the number of threads a second time.
-template <typename T> PARITY_FN void rms(const T *src, T *dst, const T *alpha, i32 cols, i32 /*threads*/, f32 eps) {
+// exp(x - max) / sum of these. Of a NaN the power is one, and so the sum and the whole row; the greatest need not be.
+template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
     using A = wide_t<T>;
     __shared__ A lds[MAX_WAVES];
     const T *x = row_of(src, cols);
-    const A squares = group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x) * widen(x); });
-    const A scale = A(1) / device_math::sqrt(squares / A(cols) + A(eps));
-    map_row(x, row_of(dst, cols), cols,
-            [&](T x, size_t at) { return narrow<T>(widen(x) * scale * widen(alpha[at])); });
+    T *y = row_of(dst, cols);
+    const auto greater = [](A x, A y) { return reduce::Max::number(x, y); };
+    const auto add = [](A x, A y) { return x + y; };
+    // Two bytes hold no more of a quotient than of a product with the reciprocal, which is exact to 2^-23.
+    constexpr bool BY_RECIPROCAL = sizeof(T) == 2;
+    const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
+        constexpr unsigned P = sizeof(held.packs) / PACK_BYTES, N = PackLen<T>::value;
+        const A mine = held.best(widen(held.packs[0].at[0]), [&](A best, T x, u32) { return greater(best, widen(x)); });
+        const A greatest = fold(lds, mine, greater);
+        A powers[P][N], total = 0;
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+            A part = 0;
+#pragma unroll
+            for (unsigned e = 0; e < N; ++e) {
+                powers[k][e] = power_for<T>(widen(held.packs[k].at[e]) - greatest);
+                part += powers[k][e];
+            }
+            total += held.has(k) ? part : A(0);
+        }
+        const A sum = fold(lds, total, add);
+        const A share = BY_RECIPROCAL ? A(1) / sum : sum;
+        held.store(y, [&](T, unsigned k, unsigned e) {
+            return narrow<T>(BY_RECIPROCAL ? powers[k][e] * share : powers[k][e] / share);
+        });
+    });
+    if (IS_SHORT || is_held) {
+        return;
+    }
+    // Of a longer row each thread has the greatest so far and the sum of powers below that, so that the row is read twice.
+    A best = widen(*x), mine = 0;
+    const auto join_pack = [&](const auto &pack, unsigned count) {
+        A next = best;
+#pragma unroll
+        for (unsigned e = 0; e < count; ++e) {
+            next = greater(next, widen(pack.at[e]));
+        }
+        mine *= next == best ? A(1) : power_for<T>(best - next);
+        best = next;
+#pragma unroll
+        for (unsigned e = 0; e < count; ++e) {
+            // Below nothing but -infinity there is no power yet.
+            const A x = widen(pack.at[e]);
+            mine += x == next && x == -A(__builtin_inff()) ? A(0) : power_for<T>(x - next);
+        }
+    };
+    constexpr unsigned N = PackLen<T>::value;
+    Run<N>(x, cols, true)
+        .read(
+            x, thread_index(), thread_count(),
+            [&](const Pack<T, N> &pack, size_t) { join_pack(pack, N); },
+            [&](size_t at) { join_pack(Pack<T, 1>{{x[at]}}, 1); });
+    const A greatest = fold(lds, best, greater);
+    const A sum = fold(lds, best == greatest ? mine : mine * power_for<T>(best - greatest), add);
+    const auto power = [&](T x) { return power_for<T>(widen(x) - greatest); };
+    const A share = BY_RECIPROCAL ? A(1) / sum : sum;
+    map_row(x, y, cols, [&](T x, size_t) { return narrow<T>(BY_RECIPROCAL ? power(x) * share : power(x) / share); });
+}
+
+// Packs of the weights that belong to a thread's packs of a row.
+template <typename T, unsigned P> struct Weights {
+    Pack<T, PackLen<T>::value> packs[P];
+
+    template <typename H> PARITY_MEMBER Weights(const H &held, const T *weights) {
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+            packs[k] = load_pack<PackLen<T>::value>(weights + size_t(held.place(k)) * PackLen<T>::value);
+        }
+    }
+    PARITY_MEMBER wide_t<T> operator()(unsigned k, unsigned e) const { return widen(packs[k].at[e]); }
+};
+
+// x / sqrt(mean of x² + eps) * alpha. candle's launch says the number of threads a second time.
+template <typename T, bool IS_SHORT> PARITY_FN void rms(const T *src, T *dst, const T *alpha, i32 cols, i32 /*threads*/, f32 eps) {
+    using A = wide_t<T>;
+    __shared__ A lds[MAX_WAVES];
+    const T *x = row_of(src, cols);
+    T *y = row_of(dst, cols);
+    const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
+    const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
+        constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
+        const Weights<T, P> weights(held, alpha);
+        const A mine = held.template sum<A>([](T x) { return widen(x) * widen(x); });
+        const A scale = scale_of(fold(lds, mine, [](A x, A y) { return x + y; }));
+        held.store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
+    });
+    if (IS_SHORT || is_held) {
+        return;
+    }
+    const A scale = scale_of(group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x) * widen(x); }));
+    map_row(x, y, cols, [&](T x, size_t at) { return narrow<T>(widen(x) * scale * widen(alpha[at])); });
 }
 
 // (x - mean) / sqrt(variance + eps) * alpha + beta. The variance is the mean of (x - mean)²: the difference of the mean
 // of the squares and the square of the mean loses all its digits when the mean is large.
-template <typename T>
+template <typename T, bool IS_SHORT>
 PARITY_FN void layer(
     const T *src, T *dst, const T *alpha, const T *beta, i32 cols, i32 /*threads*/, f32 eps) {
     using A = wide_t<T>;
     __shared__ A lds[MAX_WAVES];
     const T *x = row_of(src, cols);
+    T *y = row_of(dst, cols);
+    const auto add = [](A x, A y) { return x + y; };
+    const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
+    const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
+        constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
+        const A mean = fold(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
+        const A mine = held.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
+        const A scale = scale_of(fold(lds, mine, add));
+        const Weights<T, P> weights(held, alpha), shifts(held, beta);
+        held.store(y, [&](T x, unsigned k, unsigned e) {
+            return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));
+        });
+    });
+    if (IS_SHORT || is_held) {
+        return;
+    }
     const A mean = group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x); }) / A(cols);
-    const A squares = group_sum_of_run(lds, x, cols, [&](T x, size_t) {
+    const auto squares = group_sum_of_run(lds, x, cols, [&](T x, size_t) {
         const A off = widen(x) - mean;
         return off * off;
     });
-    const A scale = A(1) / device_math::sqrt(squares / A(cols) + A(eps));
-    map_row(x, row_of(dst, cols), cols, [&](T x, size_t at) {
+    const A scale = scale_of(squares);
+    map_row(x, y, cols, [&](T x, size_t at) {
         return narrow<T>((widen(x) - mean) * scale * widen(alpha[at]) + widen(beta[at]));
     });
 }

@@ -91,8 +91,13 @@ template <typename T> PARITY_FN T fused(T x, T y, T z) { return narrow<T>(device
 PARITY_FN f16 fused(f16 x, f16 y, f16 z) { return __builtin_fmaf16(x, y, z); }
 // The product of two bf16 is exact in f32. Of the sum's two roundings the first can spoil the second only where it ends half
 // way between two bf16. There the sum is rounded to odd: its last bit is set when something was lost, which the two-sum below finds
-// out exactly.
+// out exactly. NVIDIA's cards have the operation.
 PARITY_FN bf16 fused(bf16 x, bf16 y, bf16 z) {
+#if defined(__NVPTX__)
+    bf16 result;
+    result.bits = bf16_fma(x.bits, y.bits, z.bits);
+    return result;
+#else
     const f32 addend = widen(z);
     const f32 sum = device_math::fma(widen(x), widen(y), addend);
     if ((bits_of(sum) & 0xffff) != 0x8000) {
@@ -106,6 +111,7 @@ PARITY_FN bf16 fused(bf16 x, bf16 y, bf16 z) {
         bits = (lost > 0) == (sum > 0) ? bits | 1 : bits - 1;
     }
     return narrow<bf16>(f32_from_bits(bits));
+#endif
 }
 // x * scale + shift as one fused operation; integers wrap.
 template <typename T> PARITY_FN T affine(T x, T scale, T shift) {

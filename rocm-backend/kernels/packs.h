@@ -47,14 +47,18 @@ PARITY_FN void keep_whole(PackBits<16>::type &bits) {
     asm("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
     bits = {a, b, c, d};
 }
+// `from` is aligned to a whole pack.
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_aligned_pack(const T *from) {
+    pack_bits_t<T, N> bits;
+    __builtin_memcpy(&bits, __builtin_assume_aligned(from, sizeof(bits)), sizeof(bits));
+    keep_whole(bits);
+    return __builtin_bit_cast(Pack<T, N>, bits);
+}
 // `from` may begin anywhere.
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) {
     Pack<T, N> pack;
     if (reinterpret_cast<size_t>(from) % sizeof(pack) == 0) {
-        pack_bits_t<T, N> bits;
-        __builtin_memcpy(&bits, __builtin_assume_aligned(from, sizeof(bits)), sizeof(bits));
-        keep_whole(bits);
-        return __builtin_bit_cast(Pack<T, N>, bits);
+        return load_aligned_pack<N>(from);
     }
 #pragma unroll
     for (unsigned e = 0; e < N; ++e) {
@@ -73,6 +77,7 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) 
     __builtin_memcpy(&bits, from, sizeof(bits));
     return __builtin_bit_cast(Pack<T, N>, bits);
 }
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_aligned_pack(const T *from) { return load_pack<N>(from); }
 // The same where of each element only a part is used: else clang loads the parts, one by one.
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *from) {
     pack_bits_t<T, N> bits;
@@ -137,6 +142,31 @@ template <unsigned N> struct Run {
         head = packed && ahead < numel ? ahead : numel;
         packs = (numel - head) / N;
         singles = numel - packs * N;
+    }
+
+    // Calls pack(its elements, the number of the first) and single(i) as `each` does, for the elements of the run that the packs are
+    // aligned by. Four packs are under way at once; nothing may be stored meanwhile that is read here.
+    template <typename T, typename P, typename S>
+    PARITY_MEMBER void read(const T *run, size_t first, size_t step, P pack, S single) const {
+        constexpr unsigned AT_ONCE = 4;
+        for (size_t i = first; i < packs; i += AT_ONCE * step) {
+            Pack<T, N> some[AT_ONCE];
+#pragma unroll
+            for (unsigned k = 0; k < AT_ONCE; ++k) {
+                const size_t at = i + k * step;
+                some[k] = load_aligned_pack<N>(run + head + (at < packs ? at : i) * N);
+            }
+#pragma unroll
+            for (unsigned k = 0; k < AT_ONCE; ++k) {
+                const size_t at = i + k * step;
+                if (at < packs) {
+                    pack(some[k], head + at * N);
+                }
+            }
+        }
+        for (size_t i = first; i < singles; i += step) {
+            single(i < head ? i : i + packs * N);
+        }
     }
 
     // Calls pack(i) with the first element of each of this thread's packs and single(i) with each other one, for thread

@@ -2,11 +2,12 @@
 // on the way. Here are the kernels' names and arguments, a row a format; the work is in quantized_blocks.h,
 // quantized_rows.h and quantized_dot.h.
 //
-// Beyond candle's PTX module: weights as bf16, the dtypes f16 and bf16 of activations and results (`mmvq_gguf_*`, as candle's compiled
+// Beyond candle's PTX module: weights as bf16 and as pairs of them, `twice_<dtype>(numel, x, out)` for what meets these pairs, the dtypes f16 and bf16 of activations and results (`mmvq_gguf_*`, as candle's compiled
 // launchers have them), and the formats without CUDA kernels in `dequantize_block_*` and `get_rows_*`.
 #include "quantized_dot.h"
 
 using namespace parity;
+using ggml::bf16_pair;
 
 // Row: format, its name in most kernels, in `dequantize_mul_mat_vec`, in `mmvq_gguf`.
 #define SMALL_FORMATS(ROW) \
@@ -29,7 +30,7 @@ using namespace parity;
         ggml::dequantize<BLOCK>(blocks, out, size_t(u32(count)) * UNIT); \
     }
 #define DEQUANTIZE(F, BLOCK, UNIT) DEQUANTIZE_TO(F, BLOCK, f32, UNIT) DEQUANTIZE_TO(F, BLOCK, f16, UNIT)
-// The formats with products are multiplied as bf16 where a library does it.
+// The formats with products are multiplied as bf16 where a library does it, those of 256 as pairs of them.
 #define DEQUANTIZE_ALL(F, BLOCK, UNIT) DEQUANTIZE(F, BLOCK, UNIT) DEQUANTIZE_TO(F, BLOCK, bf16, UNIT)
 #define DEQUANTIZE_SUPER(F, T) \
     extern "C" __global__ void dequantize_block_##F##_##T(const void *__restrict__ blocks, T *__restrict__ out) { \
@@ -84,7 +85,7 @@ using namespace parity;
 #define SUPER(F, DMMV, NAME) \
     DEQUANTIZE_SUPER(F, f32) \
     DEQUANTIZE_SUPER(F, f16) \
-    DEQUANTIZE_SUPER(F, bf16) \
+    DEQUANTIZE_SUPER(F, bf16_pair) \
     GET_ROWS(F, ggml::F, void) \
     MULTIPLY(F, NAME)
 
@@ -131,3 +132,11 @@ MOE(q8_0, q8_0)
 QUANTIZE(quantize_q8_1, f32)
 QUANTIZE(mmvq_gguf_quantize_q8_1_bf16, bf16)
 QUANTIZE(mmvq_gguf_quantize_q8_1_f16, f16)
+
+#define TWICE(T) \
+    extern "C" __global__ void twice_##T(size_t numel, const T *__restrict__ x, bf16_pair *__restrict__ out) { \
+        ggml::twice(numel, x, out); \
+    }
+TWICE(f32)
+TWICE(f16)
+TWICE(bf16)

@@ -252,22 +252,26 @@ template <typename T> struct Plain {
     static constexpr unsigned LEN = 1, BYTES = sizeof(T);
 };
 
-// Reading weights of a row as f32: `STEP` at a time, from weight i on, a multiple of `STEP`.
+// Reading weights of a row as f32: `STEP` at a time, or up to `MOST`, from weight i on, a multiple of as many.
 template <typename F> struct Reader {
-    static constexpr unsigned STEP = 4;
-    PARITY_MEMBER static void read(const u8 *row, size_t i, f32 (&values)[STEP]) {
+    static constexpr unsigned STEP = 4, MOST = 8;
+    template <unsigned COUNT> PARITY_MEMBER static void read(const u8 *row, size_t i, f32 (&values)[COUNT]) {
         const u8 *block = row + i / F::LEN * F::BYTES;
         const unsigned inside = unsigned(i % F::LEN);
-        const u32 quants = F::quads(block, inside);
         const Factor factor = F::factor(block, inside / 16);
-        for (unsigned k = 0; k < STEP; ++k) {
-            const f32 product = f32(i8(quants >> (8 * k))) * factor.scale;
-            values[k] = F::HAS_OFFSET ? product + factor.offset : product;
+#pragma unroll
+        for (unsigned four = 0; four < COUNT; four += 4) {
+            const u32 quants = F::quads(block, inside + four);
+#pragma unroll
+            for (unsigned k = 0; k < 4; ++k) {
+                const f32 product = f32(i8(quants >> (8 * k))) * factor.scale;
+                values[four + k] = F::HAS_OFFSET ? product + factor.offset : product;
+            }
         }
     }
 };
 template <typename T> struct Reader<Plain<T>> {
-    static constexpr unsigned STEP = 1;
+    static constexpr unsigned STEP = 1, MOST = 1;
     PARITY_MEMBER static void read(const u8 *row, size_t i, f32 (&values)[STEP]) {
         values[0] = f32(load<2, T>(row + i * sizeof(T)));
     }

@@ -7,6 +7,29 @@
 namespace parity {
 namespace ggml {
 
+// A float as the sum of two bf16, 16 bits of it: what multiplies bf16 with sums in f32 multiplies it so. What is not finite is in the
+// first alone.
+struct bf16_pair {
+    bf16 high, low;
+
+    bf16_pair() = default;
+    PARITY_MEMBER explicit bf16_pair(f32 x) : high(x), low(0) {
+        const f32 rest = x - f32(high);
+        if (rest == rest) {
+            low = bf16(rest);
+        }
+    }
+};
+
+// The same number twice, to meet both halves of such a float.
+template <typename T> PARITY_FN void twice(size_t numel, const T *x, bf16_pair *out) {
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        const bf16 number = bf16(f32(x[i]));
+        out[i].high = number;
+        out[i].low = number;
+    }
+}
+
 // Sums over the 32 work-items of a team, which share a wave on every target. All of them take part.
 #define PARITY_TEAM_STEP(distance) \
     x = f(x, f32_from_bits(u32(__builtin_amdgcn_ds_swizzle(int(bits_of(x)), 0x1f | (distance) << 10))));
@@ -36,12 +59,23 @@ PARITY_FN size_t team() {
 // f16 one instruction that adds 0, and a weight of -0 would become 0.
 template <typename F, typename T>
 PARITY_FN void read_row(const u8 *row, T *out, size_t numel, size_t first, size_t step) {
-    constexpr unsigned STEP = Reader<F>::STEP;
+    constexpr unsigned N = PackLen<T>::value, STEP = N < Reader<F>::MOST ? N : Reader<F>::MOST;
+    const bool is_packed = is_whole<STEP>(out);
     for (size_t i = first * STEP; i < numel; i += step * STEP) {
         f32 values[STEP];
         Reader<F>::read(row, i, values);
+        Pack<T, STEP> pack;
+#pragma unroll
         for (unsigned k = 0; k < STEP; ++k) {
-            out[i + k] = static_cast<T>(device_math::pinned(values[k]));
+            pack.at[k] = static_cast<T>(device_math::pinned(values[k]));
+        }
+        if (is_packed) {
+            store_pack<STEP>(out + i, pack);
+        } else {
+#pragma unroll
+            for (unsigned k = 0; k < STEP; ++k) {
+                out[i + k] = pack.at[k];
+            }
         }
     }
 }

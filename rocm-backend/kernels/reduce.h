@@ -42,11 +42,17 @@ struct Max {
     template <typename A> static PARITY_MEMBER bool beats(A x, A y) { return x > y; }
     static PARITY_MEMBER f32 number(f32 x, f32 y) { return device_math::max_number(x, y); }
     static PARITY_MEMBER f64 number(f64 x, f64 y) { return device_math::max_number(x, y); }
+#if defined(__NVPTX__)
+    static PARITY_MEMBER f32 number_or_nan(f32 x, f32 y) { return greatest_or_nan(x, y); }
+#endif
 };
 struct Min {
     template <typename A> static PARITY_MEMBER bool beats(A x, A y) { return x < y; }
     static PARITY_MEMBER f32 number(f32 x, f32 y) { return device_math::min_number(x, y); }
     static PARITY_MEMBER f64 number(f64 x, f64 y) { return device_math::min_number(x, y); }
+#if defined(__NVPTX__)
+    static PARITY_MEMBER f32 number_or_nan(f32 x, f32 y) { return least_or_nan(x, y); }
+#endif
 };
 template <typename Order, typename A> PARITY_FN A better(A x, A y) {
     if constexpr (numeric::IsInteger<A>::value) {
@@ -55,6 +61,9 @@ template <typename Order, typename A> PARITY_FN A better(A x, A y) {
         return x != x ? x : y != y ? y : Order::number(x, y);
     }
 }
+#if defined(__NVPTX__)
+template <typename Order> PARITY_FN f32 better(f32 x, f32 y) { return Order::number_or_nan(x, y); }
+#endif
 
 // A value and its position in the row.
 template <typename A> struct Placed {
@@ -64,9 +73,15 @@ template <typename A> struct Placed {
 template <typename Order, typename A> PARITY_FN bool beats(A x, A y) {
     return (x != x) != (y != y) ? x != x : Order::beats(x, y);
 }
+// Field by field: LLVM's NVPTX puts a structure that is chosen as a whole into memory.
 template <typename Order, typename A> PARITY_FN Placed<A> better(Placed<A> x, Placed<A> y) {
     const bool second = beats<Order>(y.value, x.value) || (!beats<Order>(x.value, y.value) && y.at < x.at);
-    return second ? y : x;
+    return {second ? y.value : x.value, second ? y.at : x.at};
+}
+// The same where y is not before x.
+template <typename Order, typename A> PARITY_FN Placed<A> better_later(Placed<A> x, A value, u32 at) {
+    const bool second = beats<Order>(value, x.value);
+    return {second ? value : x.value, second ? at : x.at};
 }
 
 // A workgroup a row, or each y of a workgroup.
@@ -75,15 +90,33 @@ PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *
     using A = sum_t<T>;
     __shared__ A lds[MAX_WAVES];
     const Rows<A, T> rows{{num_dims, info}, per_row, src};
-    for (size_t row = first_row(); row * per_row < numel; row += row_step()) {
-        const A all =
-            rows.walk.is_plain
-                ? group_sum_of_run(lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); })
-                : group_sum<A>(lds, per_row, [&](size_t at) { return rows(row, at); });
-        if (thread_index() == 0) {
+    const auto plain = [](T x) { return static_cast<A>(x); };
+    for_rows(numel, per_row, [&](size_t row, bool is_there) {
+        A all;
+        if (!rows.walk.is_plain) {
+            all = group_sum<A>(lds, per_row, [&](size_t at) { return rows(row, at); });
+        } else if (!hold_row(rows.run(row), per_row, [&](const auto &held) {
+                       all = fold(lds, held.template sum<A>(plain), [](A x, A y) { return x + y; });
+                   })) {
+            all = group_sum_of_run(lds, rows.run(row), per_row, [&](T x, size_t) { return plain(x); });
+        }
+        if (thread_index() == 0 && is_there) {
             dst[row] = static_cast<T>(all);
         }
-    }
+    });
+}
+
+// Contiguous rows of whole aligned packs, no more of them than threads in x.
+template <typename T> PARITY_FN void sum_short(size_t numel, size_t per_row, const T *src, T *dst) {
+    using A = sum_t<T>;
+    for_rows(numel, per_row, [&](size_t row, bool is_there) {
+        const Held<T, 1> held(src + row * per_row, u32(per_row / PackLen<T>::value));
+        const A mine = held.template sum<A>([](T x) { return static_cast<A>(x); });
+        const A all = fold_lanes(mine, thread_count(), [](A x, A y) { return x + y; });
+        if (thread_index() == 0 && is_there) {
+            dst[row] = static_cast<T>(all);
+        }
+    });
 }
 
 // A thread a row, for `results` short rows.
@@ -101,16 +134,36 @@ PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size
     using A = order_t<T>;
     __shared__ A lds[MAX_WAVES];
     const Rows<A, T> rows{{num_dims, info}, per_row, src};
-    for (size_t row = first_row(); row * per_row < numel; row += row_step()) {
-        const auto join = [](A x, A y) { return better<Order>(x, y); };
-        const A best = rows.walk.is_plain
-                           ? group_best_of_run(
-                                 lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); }, join)
-                           : group_best<A>(lds, per_row, [&](size_t at) { return rows(row, at); }, join);
-        if (thread_index() == 0) {
+    const auto join = [](A x, A y) { return better<Order>(x, y); };
+    for_rows(numel, per_row, [&](size_t row, bool is_there) {
+        A best;
+        if (!rows.walk.is_plain) {
+            best = group_best<A>(lds, per_row, [&](size_t at) { return rows(row, at); }, join);
+        } else if (!hold_row(rows.run(row), per_row, [&](const auto &held) {
+                       const A first = static_cast<A>(held.packs[0].at[0]);
+                       best = fold(lds, held.best(first, [&](A x, T y, u32) { return join(x, static_cast<A>(y)); }), join);
+                   })) {
+            best = group_best_of_run(lds, rows.run(row), per_row, [](T x, size_t) { return static_cast<A>(x); }, join);
+        }
+        if (thread_index() == 0 && is_there) {
             dst[row] = static_cast<T>(best);
         }
-    }
+    });
+}
+
+// The place of the extreme of a row that is in registers: the extreme first, then the first element that is as good.
+template <typename Order, typename A, typename H> PARITY_FN u32 place_of_held(const H &held, A *values, u32 *places) {
+    const auto best_of = [](A x, A y) { return better<Order>(x, y); };
+    const A first = static_cast<A>(held.packs[0].at[0]);
+    const A mine = held.best(first, [&](A x, auto y, u32) { return best_of(x, static_cast<A>(y)); });
+    const A best = fold(values, mine, best_of);
+    const bool is_nan = best != best;
+    const auto lesser = [](u32 x, u32 y) { return x < y ? x : y; };
+    const u32 place = held.best(~u32(0), [&](u32 place, auto y, u32 at) {
+        const A value = static_cast<A>(y);
+        return lesser(place, (is_nan ? value != value : value == best) ? at : ~u32(0));
+    });
+    return fold(places, place, lesser);
 }
 
 template <typename Order, typename T>
@@ -118,20 +171,24 @@ PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t
     using A = order_t<T>;
     using P = Placed<A>;
     __shared__ P lds[MAX_WAVES];
+    __shared__ A values[MAX_WAVES];
+    __shared__ u32 places[MAX_WAVES];
     const Rows<A, T> rows{{num_dims, info}, per_row, src};
-    for (size_t row = first_row(); row * per_row < numel; row += row_step()) {
-        const auto join = [](P x, P y) { return better<Order>(x, y); };
-        const P best =
-            rows.walk.is_plain
-                ? group_best_of_run(
-                      lds, rows.run(row), per_row,
-                      [](T x, size_t at) { return P{static_cast<A>(x), u32(at)}; }, join)
-                : group_best<P>(
-                      lds, per_row, [&](size_t at) { return P{rows(row, at), u32(at)}; }, join);
-        if (thread_index() == 0) {
+    const auto join = [](P x, P y) { return better<Order>(x, y); };
+    for_rows(numel, per_row, [&](size_t row, bool is_there) {
+        P best;
+        if (!rows.walk.is_plain) {
+            best = group_best<P>(lds, per_row, [&](size_t at) { return P{rows(row, at), u32(at)}; }, join);
+        } else if (!hold_row(rows.run(row), per_row, [&](const auto &held) {
+                       best.at = place_of_held<Order, A>(held, values, places);
+                   })) {
+            best = group_best_of_run(
+                lds, rows.run(row), per_row, [](T x, size_t at) { return P{static_cast<A>(x), u32(at)}; }, join);
+        }
+        if (thread_index() == 0 && is_there) {
             dst[row] = best.at;
         }
-    }
+    });
 }
 
 // Adds to `out` the sums of `inp` over the last `num_sum_dims` of the dimensions of `info`, a thread a result. Unlike candle's,

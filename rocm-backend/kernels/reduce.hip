@@ -3,12 +3,15 @@
 // `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which are
 // last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
 // Grids of `parts` are parts by rows, of `columns` tiles of columns by parts by blocks.
-// `parts_<op>_<dtype>(rows, per_row, parts, chunk, src, scratch)`: a workgroup a part of a contiguous row, for sum, max and min;
-// `columns_<op>_<dtype>(outer, inner, per_row, outer_stride, row_stride, parts, chunk, src, scratch)`: the same of columns, 256
-// threads; `join_<op>_<dtype>(rows, parts, scratch, dst)` makes the results of the parts.
+// `parts_<op>_<dtype>(rows, per_row, parts, chunk, src, scratch)`: a workgroup a part of a contiguous row, for sum, max, min, argmax and
+// argmin; `columns_<op>_<dtype>(outer, inner, per_row, outer_stride, row_stride, parts, chunk, width, src, scratch, dst)`: the same
+// of columns, 256 threads, which makes the results itself where there is one part; `join_<op>_<dtype>(rows, parts, scratch, dst)` makes
+// the results of the parts.
 // `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`; the dimensions that are summed come last.
+// `sum_short_<dtype>(numel, per_row, src, dst)`, `softmax_short_*`, `rmsnorm_short_*`, `layernorm_short_*`: rows of whole aligned packs, no
+// more than 32, a thread each.
 // `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.
-// Workgroups are one-dimensional, of a power of two and at most 1024 threads.
+// Workgroups of rows have at most 512 threads, so that a thread has registers for its part of a row; x is a power of two.
 #include "norm.h"
 #include "reduce_parts.h"
 #include "rope.h"
@@ -16,33 +19,38 @@
 using namespace parity;
 
 #define REDUCTION(name, T, Out, function) \
-    extern "C" __global__ void name##_##T( \
+    extern "C" PARITY_KERNEL_OF(1, 512) void name##_##T( \
         size_t numel, size_t per_row, size_t num_dims, const size_t *__restrict__ info, const T *src, Out *dst) { \
         function(numel, per_row, num_dims, info, src, dst); \
     }
 
 #define PARTS(op, T, Fold) \
-    extern "C" __global__ void parts_##op##_##T( \
+    extern "C" PARITY_KERNEL_OF(1, 512) void parts_##op##_##T( \
         size_t rows, size_t per_row, size_t parts, size_t chunk, const T *src, reduce::Fold<T>::A *scratch) { \
         reduce::fold_parts<reduce::Fold>(rows, per_row, parts, chunk, src, scratch); \
     } \
     extern "C" PARITY_KERNEL_OF(256, 256) void columns_##op##_##T( \
         size_t outer, size_t inner, size_t per_row, size_t outer_stride, size_t row_stride, size_t parts, size_t chunk, \
-        const T *src, reduce::Fold<T>::A *scratch) { \
+        size_t width, const T *src, reduce::Fold<T>::A *scratch, reduce::Fold<T>::Out *dst) { \
         reduce::fold_columns<reduce::Fold>( \
-            {outer, inner, per_row, outer_stride, row_stride, parts, chunk}, src, scratch); \
+            {outer, inner, per_row, outer_stride, row_stride, parts, chunk}, width, src, scratch, dst); \
     } \
-    extern "C" __global__ void join_##op##_##T( \
-        size_t rows, size_t parts, const reduce::Fold<T>::A *scratch, T *dst) { \
-        reduce::join_parts<reduce::Fold>(rows, parts, scratch, dst); \
+    extern "C" PARITY_KERNEL_OF(1, 512) void join_##op##_##T( \
+        size_t rows, size_t parts, const reduce::Fold<T>::A *scratch, reduce::Fold<T>::Out *dst) { \
+        reduce::join_parts<reduce::Fold<T>>(rows, parts, scratch, dst); \
     }
 
 #define FOR_ANY(T) \
     PARTS(sum, T, Adding) \
     PARTS(max, T, Largest) \
     PARTS(min, T, Smallest) \
+    PARTS(argmax, T, PlaceOfLargest) \
+    PARTS(argmin, T, PlaceOfSmallest) \
     REDUCTION(fast_sum, T, T, reduce::sum) \
     REDUCTION(fast_sum_small, T, T, reduce::sum_small) \
+    extern "C" PARITY_KERNEL_OF(1, 256) void sum_short_##T(size_t numel, size_t per_row, const T *src, T *dst) { \
+        reduce::sum_short(numel, per_row, src, dst); \
+    } \
     REDUCTION(fast_max, T, T, reduce::extreme<reduce::Max>) \
     REDUCTION(fast_min, T, T, reduce::extreme<reduce::Min>) \
     REDUCTION(fast_argmax, T, u32, reduce::place<reduce::Max>) \
@@ -52,16 +60,22 @@ using namespace parity;
         reduce::add_sums(numel, num_dims, num_sum_dims, info, inp, out); \
     }
 
-#define FOR_NEURAL(T) \
-    extern "C" __global__ void softmax_##T(const T *src, T *dst, i32 cols) { norm::softmax(src, dst, cols); } \
-    extern "C" __global__ void rmsnorm_##T( \
+#define ROWS(T, NAME, MOST, IS_SHORT) \
+    extern "C" PARITY_KERNEL_OF(1, MOST) void softmax##NAME##_##T(const T *src, T *dst, i32 cols) { \
+        norm::softmax<T, IS_SHORT>(src, dst, cols); \
+    } \
+    extern "C" PARITY_KERNEL_OF(1, MOST) void rmsnorm##NAME##_##T( \
         const T *src, T *dst, const T *alpha, i32 cols, i32 threads, f32 eps) { \
-        norm::rms(src, dst, alpha, cols, threads, eps); \
+        norm::rms<T, IS_SHORT>(src, dst, alpha, cols, threads, eps); \
     } \
-    extern "C" __global__ void layernorm_##T( \
+    extern "C" PARITY_KERNEL_OF(1, MOST) void layernorm##NAME##_##T( \
         const T *src, T *dst, const T *alpha, const T *beta, i32 cols, i32 threads, f32 eps) { \
-        norm::layer(src, dst, alpha, beta, cols, threads, eps); \
-    } \
+        norm::layer<T, IS_SHORT>(src, dst, alpha, beta, cols, threads, eps); \
+    }
+
+#define FOR_NEURAL(T) \
+    ROWS(T, , 512, false) \
+    ROWS(T, _short, 256, true) \
     extern "C" __global__ void rope_i_##T( \
         const T *src, const T *cos, const T *sin, T *dst, u32 bh, u32 td, u32 stride_b) { \
         rope::interleaved(src, cos, sin, dst, bh, td, stride_b); \

@@ -13,21 +13,43 @@ namespace reduce {
 // Threads of a workgroup of columns: so many beside each other, so many rows at once.
 constexpr u32 LANES = 32;
 constexpr u32 DEPTH = 8;
+// Rows that a thread of columns loads before it looks at the first.
+template <typename A> constexpr u32 AT_ONCE = sizeof(A) > 4 ? 4 : 8;
 
-// What is reduced: the type it is computed in, how two values meet, and what a thread without a term begins with.
+// What is reduced: the type it is computed in and that of results, an element as one with its number in the row, how two meet, how
+// an element that is behind all others does, and what a thread without an element begins with, given the first one.
 template <typename T> struct Adding {
     using A = sum_t<T>;
+    using Out = T;
+    static PARITY_MEMBER A term(T x, size_t) { return static_cast<A>(x); }
     static PARITY_MEMBER A join(A x, A y) { return x + y; }
+    static PARITY_MEMBER A add(A x, T y, size_t) { return x + static_cast<A>(y); }
     static PARITY_MEMBER A begin(A) { return A(0); }
+    static PARITY_MEMBER Out result(A x) { return static_cast<T>(x); }
 };
 // An extreme that is there twice is the same extreme.
 template <typename Order, typename T> struct Choosing {
     using A = order_t<T>;
+    using Out = T;
+    static PARITY_MEMBER A term(T x, size_t) { return static_cast<A>(x); }
     static PARITY_MEMBER A join(A x, A y) { return better<Order>(x, y); }
+    static PARITY_MEMBER A add(A x, T y, size_t) { return better<Order>(x, static_cast<A>(y)); }
     static PARITY_MEMBER A begin(A first) { return first; }
+    static PARITY_MEMBER Out result(A x) { return static_cast<T>(x); }
 };
 template <typename T> using Largest = Choosing<Max, T>;
 template <typename T> using Smallest = Choosing<Min, T>;
+template <typename Order, typename T> struct Placing {
+    using A = Placed<order_t<T>>;
+    using Out = u32;
+    static PARITY_MEMBER A term(T x, size_t at) { return {static_cast<order_t<T>>(x), u32(at)}; }
+    static PARITY_MEMBER A join(A x, A y) { return better<Order>(x, y); }
+    static PARITY_MEMBER A add(A x, T y, size_t at) { return better_later<Order>(x, static_cast<order_t<T>>(y), u32(at)); }
+    static PARITY_MEMBER A begin(A first) { return first; }
+    static PARITY_MEMBER Out result(A x) { return x.at; }
+};
+template <typename T> using PlaceOfLargest = Placing<Max, T>;
+template <typename T> using PlaceOfSmallest = Placing<Min, T>;
 
 // scratch[row * parts + part], of contiguous rows in parts of `chunk` elements.
 template <template <typename> typename Fold, typename T, typename A>
@@ -39,18 +61,17 @@ PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chun
         const size_t first = part * chunk;
         const size_t count = per_row - first < chunk ? per_row - first : chunk;
         const T *run = src + row * per_row + first;
-        A mine = F::begin(static_cast<A>(*run));
+        A mine = F::begin(F::term(*run, first));
         Run<N>(run, count, true)
-            .each(
-                thread_index(), thread_count(),
-                [&](size_t i) {
-                    const Pack<T, N> pack = load_pack<N>(run + i);
+            .read(
+                run, thread_index(), thread_count(),
+                [&](const Pack<T, N> &pack, size_t i) {
 #pragma unroll
                     for (unsigned e = 0; e < N; ++e) {
-                        mine = F::join(mine, static_cast<A>(pack.at[e]));
+                        mine = F::add(mine, pack.at[e], first + i + e);
                     }
                 },
-                [&](size_t i) { mine = F::join(mine, static_cast<A>(run[i])); });
+                [&](size_t i) { mine = F::join(mine, F::term(run[i], first + i)); });
         mine = fold(lds, mine, [](A x, A y) { return F::join(x, y); });
         if (thread_index() == 0) {
             scratch[row * parts + part] = mine;
@@ -59,21 +80,21 @@ PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chun
 }
 
 // dst[row]: what the row's parts make together.
-template <template <typename> typename Fold, typename T, typename A>
-PARITY_FN void join_parts(size_t rows, size_t parts, const A *scratch, T *dst) {
-    using F = Fold<T>;
+template <typename F>
+PARITY_FN void join_parts(size_t rows, size_t parts, const typename F::A *scratch, typename F::Out *dst) {
+    using A = typename F::A;
     __shared__ A lds[MAX_WAVES];
-    for (size_t row = first_row(); row < rows; row += row_step()) {
+    for_rows(rows, 1, [&](size_t row, bool is_there) {
         const A *run = scratch + row * parts;
         A mine = F::begin(run[0]);
         for (size_t at = thread_index(); at < parts; at += thread_count()) {
             mine = F::join(mine, run[at]);
         }
         mine = fold(lds, mine, [](A x, A y) { return F::join(x, y); });
-        if (thread_index() == 0) {
-            dst[row] = static_cast<T>(mine);
+        if (thread_index() == 0 && is_there) {
+            dst[row] = F::result(mine);
         }
-    }
+    });
 }
 
 // What a launch over columns is told: `outer` blocks of `per_row` rows of `inner` adjacent elements, the blocks and the rows
@@ -82,9 +103,9 @@ struct Columns {
     size_t outer, inner, per_row, outer_stride, row_stride, parts, chunk;
 };
 
-// V columns a thread. scratch[(block * inner + column) * parts + part].
+// V columns a thread. scratch[(block * inner + column) * parts + part]; of one part, dst[block * inner + column].
 template <template <typename> typename Fold, unsigned V, typename T, typename A>
-PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch) {
+PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch, typename Fold<T>::Out *dst) {
     using F = Fold<T>;
     const u32 lane = thread_index() % LANES, depth = thread_index() / LANES;
     const size_t tiles = (x.inner + LANES * V - 1) / (LANES * V);
@@ -95,17 +116,27 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch) 
         A mine[V];
         if (is_inside) {
             const T *from = src + block * x.outer_stride + column;
-            const Pack<T, V> top = load_pack<V>(from + first * x.row_stride);
+            const Pack<T, V> top = load_aligned_pack<V>(from + first * x.row_stride);
 #pragma unroll
             for (unsigned e = 0; e < V; ++e) {
-                mine[e] = F::begin(static_cast<A>(top.at[e]));
+                mine[e] = F::begin(F::term(top.at[e], first));
             }
-#pragma unroll 4
-            for (size_t row = first + depth; row < end; row += DEPTH) {
-                const Pack<T, V> pack = load_pack<V>(from + row * x.row_stride);
+            for (size_t row = first + depth; row < end; row += AT_ONCE<A> * DEPTH) {
+                Pack<T, V> packs[AT_ONCE<A>];
 #pragma unroll
-                for (unsigned e = 0; e < V; ++e) {
-                    mine[e] = F::join(mine[e], static_cast<A>(pack.at[e]));
+                for (unsigned k = 0; k < AT_ONCE<A>; ++k) {
+                    const size_t at = row + k * DEPTH;
+                    packs[k] = load_aligned_pack<V>(from + (at < end ? at : row) * x.row_stride);
+                }
+#pragma unroll
+                for (unsigned k = 0; k < AT_ONCE<A>; ++k) {
+                    const size_t at = row + k * DEPTH;
+                    if (at < end) {
+#pragma unroll
+                        for (unsigned e = 0; e < V; ++e) {
+                            mine[e] = F::add(mine[e], packs[k].at[e], at);
+                        }
+                    }
                 }
             }
         }
@@ -128,21 +159,26 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch) 
         if (is_inside && depth == 0) {
 #pragma unroll
             for (unsigned e = 0; e < V; ++e) {
-                scratch[(block * x.inner + column + e) * x.parts + part] = mine[e];
+                if (x.parts == 1) {
+                    dst[block * x.inner + column + e] = F::result(mine[e]);
+                } else {
+                    scratch[(block * x.inner + column + e) * x.parts + part] = mine[e];
+                }
             }
         }
     });
 }
 
-// Columns in packs where the rows are whole packs and fill a wave with them.
+// `width` columns a thread: one, or a pack where rows are whole packs. Rows that begin elsewhere are taken column by column.
 template <template <typename> typename Fold, typename T, typename A>
-PARITY_FN void fold_columns(const Columns &x, const T *src, A *scratch) {
+PARITY_FN void fold_columns(const Columns &x, size_t width, const T *src, A *scratch, typename Fold<T>::Out *dst) {
     constexpr unsigned V = PackLen<T>::value;
     __shared__ A lds[DEPTH / 2 * LANES * V];
-    if (x.inner % V == 0 && x.inner >= LANES * V) {
-        fold_columns<Fold, V>(x, src, lds, scratch);
+    const bool is_aligned = is_whole<V>(src) && x.row_stride % V == 0 && x.outer_stride % V == 0;
+    if (width == V && is_aligned) {
+        fold_columns<Fold, V>(x, src, lds, scratch, dst);
     } else {
-        fold_columns<Fold, 1>(x, src, lds, scratch);
+        fold_columns<Fold, 1>(x, src, lds, scratch, dst);
     }
 }
 

@@ -35,7 +35,17 @@ template <typename F> PARITY_FN void for_groups(size_t across, size_t down, size
 PARITY_FN size_t first_row() {
     return group_index() * __ockl_get_local_size(1) + __builtin_amdgcn_workitem_id_y();
 }
-PARITY_FN size_t row_step() { return group_count() * __ockl_get_local_size(1); }
+// Calls f(row, whether the row is this thread's) for rows of `per_row` elements, `numel` elements in all. All threads of a workgroup
+// call it as often as each other, because rows share waves: those for which no row is left do the first one of the workgroup again,
+// and are not to write it.
+template <typename F> PARITY_FN void for_rows(size_t numel, size_t per_row, F f) {
+    const size_t together = __ockl_get_local_size(1);
+    for (size_t first = group_index() * together; first * per_row < numel; first += group_count() * together) {
+        const size_t row = first + __builtin_amdgcn_workitem_id_y();
+        const bool is_there = row * per_row < numel;
+        f(is_there ? row : first, is_there);
+    }
+}
 
 // Waits for all threads of the workgroup. After it, every thread sees what each wrote to memory before.
 PARITY_FN void barrier() {
@@ -85,6 +95,88 @@ template <typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join)
     return mine;
 }
 
+// Packs of a row that a thread holds at most: 32 elements of two bytes or four.
+template <typename T> constexpr unsigned HELD_MOST = sizeof(T) <= 2 ? 4 : 8;
+
+// A row of whole aligned packs in the registers of a workgroup: a thread has those whose numbers are its own and further ones a
+// workgroup apart, at most P. It is read once, however often it is looked at.
+template <typename T, unsigned P> struct Held {
+    static constexpr unsigned N = PackLen<T>::value;
+    Pack<T, N> packs[P];
+    u32 count; // of the row's packs
+
+    // Where a thread has no such pack it reads the last one again.
+    PARITY_MEMBER Held(const T *row, u32 count) : count(count) {
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+            packs[k] = load_aligned_pack<N>(row + size_t(place(k)) * N);
+        }
+    }
+    PARITY_MEMBER u32 number(unsigned k) const { return thread_index() + k * thread_count(); }
+    PARITY_MEMBER bool has(unsigned k) const { return number(k) < count; }
+    PARITY_MEMBER u32 place(unsigned k) const { return has(k) ? number(k) : count - 1; }
+
+    // The sum of term(element) over this thread's elements.
+    template <typename A, typename Term> PARITY_MEMBER A sum(Term term) const {
+        A total = A(0);
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+            A part = A(0);
+#pragma unroll
+            for (unsigned e = 0; e < N; ++e) {
+                part += term(packs[k].at[e]);
+            }
+            total += has(k) ? part : A(0);
+        }
+        return total;
+    }
+    // join(join(first, an element, its number), …) over elements of this thread in their order, of which some may come twice.
+    template <typename A, typename Join> PARITY_MEMBER A best(A first, Join join) const {
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+#pragma unroll
+            for (unsigned e = 0; e < N; ++e) {
+                first = join(first, packs[k].at[e], place(k) * N + e);
+            }
+        }
+        return first;
+    }
+    // to[i] = f(element i, its number of pack and in the pack of this thread).
+    template <typename F> PARITY_MEMBER void store(T *to, F f) const {
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+            if (has(k)) {
+                Pack<T, N> pack;
+#pragma unroll
+                for (unsigned e = 0; e < N; ++e) {
+                    pack.at[e] = f(packs[k].at[e], k, e);
+                }
+                store_pack<N>(to + size_t(number(k)) * N, pack);
+            }
+        }
+    }
+};
+
+// Calls f with the row of `cols` elements in registers, and says whether it has room there. An `IS_SHORT` one has, with a pack a
+// thread at most.
+template <bool IS_SHORT = false, typename T, typename F> PARITY_FN bool hold_row(const T *row, size_t cols, F f) {
+    constexpr unsigned N = PackLen<T>::value;
+    const size_t packs = cols / N;
+    if constexpr (IS_SHORT) {
+        f(Held<T, 1>(row, u32(packs)));
+        return true;
+    }
+    if (cols % N != 0 || !is_whole<N>(row) || packs > size_t(thread_count()) * HELD_MOST<T>) {
+        return false;
+    }
+    if (packs <= thread_count()) {
+        f(Held<T, 1>(row, u32(packs)));
+    } else {
+        f(Held<T, HELD_MOST<T>>(row, u32(packs)));
+    }
+    return true;
+}
+
 // term(first) + term(first + step) + …, below `count`, in chains. One loop on purpose: from a loop in a loop, both of
 // which end at `count`, clang 19 makes code in which threads that are done with the inner one go on with the outer one.
 template <typename A, typename Term> PARITY_FN A sum_of(size_t first, size_t count, size_t step, Term term) {
@@ -114,10 +206,9 @@ PARITY_FN A group_sum_of_run(A *lds, const T *run, size_t count, Term term) {
     A total = A(0), part = A(0);
     u32 length = 0;
     Run<N>(run, count, true)
-        .each(
-            thread_index(), thread_count(),
-            [&](size_t at) {
-                const Pack<T, N> pack = load_pack<N>(run + at);
+        .read(
+            run, thread_index(), thread_count(),
+            [&](const Pack<T, N> &pack, size_t at) {
 #pragma unroll
                 for (unsigned e = 0; e < N; ++e) {
                     part += term(pack.at[e], at + e);
@@ -152,10 +243,9 @@ PARITY_FN A group_best_of_run(A *lds, const T *run, size_t count, Term term, Joi
     const size_t first = thread_index() < count ? thread_index() : 0;
     A mine = term(run[first], first);
     Run<N>(run, count, true)
-        .each(
-            thread_index(), thread_count(),
-            [&](size_t at) {
-                const Pack<T, N> pack = load_pack<N>(run + at);
+        .read(
+            run, thread_index(), thread_count(),
+            [&](const Pack<T, N> &pack, size_t at) {
 #pragma unroll
                 for (unsigned e = 0; e < N; ++e) {
                     mine = join(mine, term(pack.at[e], at + e));

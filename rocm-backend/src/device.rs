@@ -123,10 +123,10 @@ impl Device {
     /// Waits until all submitted work is done.
     ///
     /// # Errors
-    /// [`Error::Hip`] or [`Error::DeviceFault`] when some of it failed.
+    /// [`Error::Hip`] or [`Error::DeviceFault`] when some of it failed, [`Error::Index`] when some of it met an id that is not a
+    /// position.
     pub fn synchronize(&self) -> Result<()> {
-        self.0.bind()?;
-        self.0.stream().synchronize()
+        self.0.synchronize()
     }
 
     /// Marks this point in the device's work.

@@ -16,6 +16,7 @@ pub(crate) mod peer;
 pub(crate) mod pool;
 pub(crate) mod query;
 pub(crate) mod rand;
+pub(crate) mod reports;
 #[cfg(feature = "compile")]
 pub(crate) mod rtc;
 pub(crate) mod staging;

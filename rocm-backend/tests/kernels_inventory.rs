@@ -15,10 +15,20 @@ const INVENTORY: &str = include_str!("../kernels/inventory.txt");
 const FLOATS: &[&str] = &["bf16", "f16", "f32", "f64", "f8_e4m3"];
 const INTS: &[&str] = &["u8", "u32", "i16", "i32", "i64"];
 const FILL: &[&str] = &["fill", "const_set", "copy2d", "transpose"];
-const SUMS: &[&str] = &["fast_sum_small", "sum"];
+const SUMS: &[&str] = &["fast_sum_small", "sum", "sum_short"];
 /// Reductions in parts, before the name of what they do.
 const PARTS: &[&str] = &["parts_", "columns_", "join_"];
-const NEURAL: &[&str] = &["softmax", "rmsnorm", "layernorm", "rope", "rope_i", "rope_thd"];
+const NEURAL: &[&str] = &[
+    "softmax",
+    "rmsnorm",
+    "layernorm",
+    "softmax_short",
+    "rmsnorm_short",
+    "layernorm_short",
+    "rope",
+    "rope_i",
+    "rope_thd",
+];
 /// Formats of ggml's with products.
 const GGML: &[&str] = &[
     "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k",
@@ -202,7 +212,7 @@ fn promised() -> BTreeSet<(String, String)> {
         add("conv", "", WINDOWS, dtypes);
         add("reduce", "", SUMS, dtypes);
         for kind in PARTS {
-            add("reduce", kind, &["sum", "max", "min"], dtypes);
+            add("reduce", kind, &["sum", "max", "min", "argmax", "argmin"], dtypes);
         }
         add(
             "sort",
@@ -237,7 +247,10 @@ fn promised() -> BTreeSet<(String, String)> {
         &["q8_1", "f32", "f16", "bf16"],
         &["f32", "f16"],
     );
-    add("quantized", "dequantize_block_", PRODUCTS, &["bf16"]);
+    let (small, super_blocks) = PRODUCTS.split_at(5);
+    add("quantized", "dequantize_block_", small, &["bf16"]);
+    add("quantized", "dequantize_block_", super_blocks, &["bf16_pair"]);
+    add("quantized", "", &["twice"], &["bf16", "f16", "f32"]);
     add("quantized", "get_", &["rows"], &["q8_1", "q8_K"]);
     add("quantized", "mmvq_gguf_", &["quantize_q8_1"], &["bf16", "f16"]);
     add("quantized", "mmvq_gguf_", GGML, &["bf16_plain", "f16_plain"]);

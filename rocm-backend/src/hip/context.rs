@@ -17,6 +17,7 @@ use super::memory::DeviceMemory;
 use super::module::Module;
 use super::pool::{Block, Pool};
 use super::query;
+use super::reports::Reports;
 use super::staging::Staging;
 use super::stream::Stream;
 use super::{blas, miopen, rand};
@@ -42,6 +43,7 @@ pub(crate) struct Context {
     miopen: Mutex<Option<miopen::Handle>>,
     modules: Mutex<BTreeMap<&'static str, Arc<Module>>>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
+    reports: Mutex<Reports>,
     most: AtomicUsize,
     #[cfg(test)]
     launches: AtomicUsize,
@@ -85,6 +87,7 @@ impl Context {
             miopen: Mutex::default(),
             modules: Mutex::default(),
             layouts: Mutex::default(),
+            reports: Mutex::default(),
             most: AtomicUsize::new(MOST),
             #[cfg(test)]
             launches: AtomicUsize::default(),
@@ -147,6 +150,18 @@ impl Context {
     /// Pinned memory for transfers, one at a time.
     pub(crate) fn staging(&self) -> MutexGuard<'_, Slots> {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What kernels say of ids.
+    pub(super) fn reports(&self) -> MutexGuard<'_, Reports> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for all submitted work.
+    pub(crate) fn synchronize(&self) -> Result<(), Error> {
+        self.bind()?;
+        self.look_at_reports()?;
+        self.stream.synchronize()
     }
 
     /// Bytes that this context's buffers hold.
@@ -232,7 +247,8 @@ impl Drop for Context {
         let _ = self.bind();
         let _ = self.stream.synchronize();
         let layouts = self.layouts.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for block in std::mem::take(layouts).into_values() {
+        let reports = self.reports.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for block in std::mem::take(layouts).into_values().chain(reports.take_block()) {
             self.pool.put(&self.stream, block);
         }
     }

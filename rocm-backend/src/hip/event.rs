@@ -101,7 +101,8 @@ impl Event {
     /// [`Error::Hip`] or [`Error::DeviceFault`] when that work failed.
     pub fn synchronize(&self) -> Result<()> {
         self.context.bind()?;
-        self.mark.synchronize()
+        self.mark.synchronize()?;
+        self.context.look_at_reports()
     }
 
     /// Whether the work submitted before the event is done.

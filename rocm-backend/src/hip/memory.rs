@@ -136,8 +136,9 @@ impl DeviceMemory {
         self.context.bind()?;
         if bytes.is_empty() {
             // As with bytes to fetch, earlier failures come to light.
-            return self.context.stream().synchronize();
+            return self.context.synchronize();
         }
+        self.context.look_at_reports()?;
         let mut staging = self.context.staging();
         // SAFETY: the block has `len` bytes.
         unsafe { staging.get()?.download(bytes, self.block, self.context.stream()) }

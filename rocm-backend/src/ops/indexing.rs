@@ -2,22 +2,24 @@
 //!
 //! Ids are of dtype u8, u32, i16, i32 or i64. The greatest id of its dtype (255, `i64::MAX`) means "no element", as in
 //! candle: reading gives 0, writing is left out. Any other id that is not a position in the dimension, a negative
-//! one included, is refused before anything is read or written. This check takes a pass over the ids on the device
-//! and eight bytes back from it, for which the call waits; it is left out where no id of the dtype can be refused. Where
-//! no element would be read or written, ids are not looked at.
+//! one included, is refused. What writes by ids refuses it before anything is written: a pass over the ids on the device
+//! and eight bytes back from it, for which the call waits. What reads by ids, [`index_select`] and [`gather`], launches one kernel and
+//! waits for nothing: it reads 0 by such an id, and the error comes from the call that waits for the device next, a download or
+//! [`Device::synchronize`](crate::Device::synchronize); on the software device, whose launches are over when they return, from the
+//! call itself. Ids are not looked at where none of the dtype can be refused, nor where no element would be read or written.
 //!
 //! The result is the same in every run: elements for one place are taken in row-major order of the source, so the last
 //! one stays, and sums are rounded to the dtype (integers: wrap) after each addition.
 
-use crate::hip::launch::indexing::{self as launch, Run, Sizes, Write, product};
+use crate::hip::launch::indexing::{self as launch, Checked, Run, Sizes, Write, product};
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, View, ViewMut, ops};
 
 /// For each of the one-dimensional `ids`, that element of `x` along `dim`: `out[l, i, r] = x[l, ids[i], r]`.
 ///
 /// # Errors
-/// `Error::Index` for an id that is not a position, `Error::Shape` for shapes that do not fit, `Error::Devices`,
-/// `Error::View` for a view that leaves its buffer; `Error::Unsupported` for ids of a float dtype;
+/// `Error::Index` for an id that is not a position, perhaps of a later call, as above; `Error::Shape` for shapes that do not
+/// fit, `Error::Devices`, `Error::View` for a view that leaves its buffer; `Error::Unsupported` for ids of a float dtype;
 /// `Error::OutOfMemory`, `Error::Hip`, `Error::DeviceFault`.
 pub fn index_select(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer> {
     const OP: &str = "index_select";
@@ -32,10 +34,8 @@ pub fn index_select(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer>
     let numel = sizes.written().ok_or_else(|| uncounted(OP))?;
     let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), numel)?;
     let ids = Dense::of(ids)?;
-    if !out.is_empty() {
-        ids.check(OP, count, sizes.src)?;
-    }
-    launch::index_select(OP, &x, ids.run(), &mut out, sizes)?;
+    let checked = ids.checked(OP, count, sizes)?;
+    launch::index_select(OP, &x, ids.run(), &mut out, sizes, checked)?;
     Ok(out)
 }
 
@@ -67,8 +67,8 @@ pub fn gather(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer> {
     let sizes = sizes(OP, dim, x.dims(), ids.dims().get(dim).copied().unwrap_or(0))?;
     let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), ids.numel())?;
     let (x, ids) = (Dense::of(x)?, Dense::of(ids)?);
-    ids.check(OP, out.len(), sizes.src)?;
-    launch::gather(OP, x.run(), ids.run(), &mut out, sizes)?;
+    let checked = ids.checked(OP, out.len(), sizes)?;
+    launch::gather(OP, x.run(), ids.run(), &mut out, sizes, checked)?;
     Ok(out)
 }
 
@@ -168,15 +168,34 @@ impl<'a> Dense<'a> {
         }
     }
 
+    /// Whether an id of the dtype can be neither a position below `size` nor "no element".
+    fn can_be_wrong(&self, size: usize) -> bool {
+        let greatest = match self.run().buffer.dtype() {
+            DType::U8 => u64::from(u8::MAX),
+            DType::U32 => u64::from(u32::MAX),
+            _ => return true, // negative ids are always to be refused
+        };
+        (size as u64) < greatest
+    }
+
+    /// Who looks at `count` ids that choose what is read: the kernel, if it numbers them in one launch.
+    fn checked(&self, op: &str, count: usize, sizes: Sizes) -> Result<Checked> {
+        let is_read = sizes.written().is_some_and(|results| results > 0);
+        if !is_read || !self.can_be_wrong(sizes.src) {
+            return Ok(Checked::Before);
+        }
+        let context = self.run().buffer.device().context();
+        if sizes.written().is_some_and(|results| results <= context.most()) {
+            return Ok(Checked::Meanwhile);
+        }
+        self.check(op, count, sizes.src)?;
+        Ok(Checked::Before)
+    }
+
     /// Refuses `count` ids of which one is neither a position below `size` nor "no element".
     fn check(&self, op: &str, count: usize, size: usize) -> Result<()> {
         let ids = self.run();
-        let greatest = match ids.buffer.dtype() {
-            DType::U8 => Some(u64::from(u8::MAX)),
-            DType::U32 => Some(u64::from(u32::MAX)),
-            _ => None, // negative ids are always to be refused
-        };
-        if count == 0 || greatest.is_some_and(|greatest| size as u64 >= greatest) {
+        if count == 0 || !self.can_be_wrong(size) {
             return Ok(());
         }
         let Some(first) = launch::first_outside(op, ids, count, size)? else {

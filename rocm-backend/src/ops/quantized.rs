@@ -4,7 +4,9 @@
 //! formats that candle has CUDA kernels for quantize the activations to q8_1 first, in blocks of 32, as CUDA does; the
 //! other five formats are turned into f32 and multiplied so. With many rows of activations, where rocBLAS multiplies bf16, weights
 //! in blocks of 32 and activations are rounded to that instead: a term is then off by 2⁻⁸ of itself at most, less than q8_1's
-//! half step of max|x| / 254 is, and no number of f32 is too large.
+//! half step of max|x| / 254 is, and no number of f32 is too large. Weights in blocks of 256, whose quants times the scales of parts
+//! of a block have up to 14 bits, are sums of two bf16, so that with activations that bf16 holds the product is as good as that of
+//! integers.
 
 use crate::ggml::Weights;
 use crate::hip::launch::quantized::{self as launch, Experts};
@@ -161,18 +163,13 @@ pub fn indexed_moe(
     Ok(out)
 }
 
-/// The product in f32, by a library that multiplies bf16, if there is one. Not of blocks of 256: their quants times the
-/// scales of parts of a block have up to 14 bits, of which bf16 loses six, and the integer products none.
+/// The product in f32, by a library that multiplies bf16, if there is one.
 fn by_library(weights: &Weights<'_>, x: &Region<'_>, rows: usize) -> Result<Option<DynBuffer>> {
-    if weights.ty().block_len() == 256 || !launch::multiplies_bf16(x.buffer().device()) {
+    if !launch::multiplies_bf16(x.buffer().device()) {
         return Ok(None);
     }
-    let narrow = cast(
-        View::contiguous(x.buffer(), &[x.numel()]).at(x.offset()),
-        DType::BF16,
-    )?;
     let mut out = DynBuffer::uninit(x.buffer().device(), DType::F32, rows * weights.rows())?;
-    let is_done = launch::by_library("qmatmul", weights, &narrow, rows, &mut out)?;
+    let is_done = launch::by_library("qmatmul", weights, x, rows, &mut out)?;
     Ok(is_done.then_some(out))
 }
 

@@ -89,9 +89,13 @@ fn copy2d_copies_rows_and_nothing_between_them() {
             (4, 1, (1, 0), (2, 0)),
             (2, 3, (0, 4), (3, 0)),
             (0, 3, (3, 0), (3, 0)),
+            // Rows of whole packs, and rows that a workgroup takes each.
+            (9, 32, (48, 16), (64, 0)),
+            (3, 1100, (1103, 1), (1101, 2)),
+            (2, 9000, (9000, 0), (9001, 1)),
         ] {
-            let (source, host) = buffer(&device, dtype, 24, 1);
-            let (mut target, mut want) = buffer(&device, dtype, 20, 91);
+            let (source, host) = buffer(&device, dtype, 24 + rows * from.0, 1);
+            let (mut target, mut want) = buffer(&device, dtype, 20 + rows * to.0, 91);
             for row in 0..rows {
                 for column in 0..row_len {
                     want[to.1 + row * to.0 + column].clone_from(&host[from.1 + row * from.0 + column]);
@@ -181,6 +185,9 @@ fn a_view_whose_last_dimension_is_not_adjacent_is_copied_by_tiles_of_any_fill() 
         (&[16, 17], &[1, 16], 1),
         (&[2, 70, 33], &[2310, 1, 70], 0),
         (&[33, 3, 64], &[1, 2200, 34], 5),
+        // Whole squares of the elements of one and two bytes, at the start.
+        (&[72, 264], &[1, 72], 0),
+        (&[2, 16, 40], &[640, 1, 16], 0),
     ];
     for &dtype in DType::ALL {
         let (source, host) = buffer(&device, dtype, LONG, 7);
@@ -195,16 +202,21 @@ fn a_view_whose_last_dimension_is_not_adjacent_is_copied_by_tiles_of_any_fill() 
                 }
                 place
             };
-            let (mut target, mut want) = buffer(&device, dtype, count + 5, 91);
-            for number in 0..count {
-                want[number + 3].clone_from(&host[at(number)]);
+            for start in [0, 3] {
+                let (mut target, mut want) = buffer(&device, dtype, count + 5, 91);
+                for number in 0..count {
+                    want[number + start].clone_from(&host[at(number)]);
+                }
+                ops::copy(
+                    View::new(&source, dims, strides).at(offset),
+                    ViewMut::contiguous(&mut target, &[count]).at(start),
+                )
+                .unwrap();
+                assert!(
+                    download(&target) == want,
+                    "{dtype} {dims:?} {strides:?} to {start}"
+                );
             }
-            ops::copy(
-                View::new(&source, dims, strides).at(offset),
-                ViewMut::contiguous(&mut target, &[count]).at(3),
-            )
-            .unwrap();
-            assert!(download(&target) == want, "{dtype} {dims:?} {strides:?}");
         }
     }
 }

@@ -7,12 +7,24 @@ use crate::support::device;
 
 /// Row lengths: around waves, workgroups and what a thread takes.
 const COLUMNS: &[usize] = &[1, 2, 31, 32, 33, 65, 127, 129, 257, 1025, 5000];
-/// Leaves room before the rows, so that an offset that is lost shows.
-const OFFSET: usize = 3;
+/// Of whole packs: fewer than threads read together, what a thread holds, and more than a workgroup does.
+const WHOLE: &[usize] = &[8, 64, 96, 768, 4096, 16384, 17408];
+/// Elements before the rows: none, where rows of whole packs are held in registers, and some that make no pack.
+const OFFSETS: [usize; 2] = [0, 3];
+const MOST_OFFSET: usize = 8;
 
-/// Rows in a buffer, [`OFFSET`] elements from its start.
-fn rows(device: &Device, dtype: DType, values: &[f64]) -> DynBuffer {
-    upload(device, dtype, &[&[9.0; OFFSET], values].concat())
+/// Rows in a buffer, `offset` elements from its start, so that an offset that is lost shows.
+fn rows(device: &Device, dtype: DType, values: &[f64], offset: usize) -> DynBuffer {
+    upload(device, dtype, &[&[9.0; MOST_OFFSET][..offset], values].concat())
+}
+
+/// Every length of a row at an odd place, and those of whole packs at the start.
+fn places() -> impl Iterator<Item = (usize, usize)> {
+    let odd = COLUMNS.iter().map(|&columns| (columns, OFFSETS[1]));
+    let whole = WHOLE
+        .iter()
+        .flat_map(|&columns| OFFSETS.map(|offset| (columns, offset)));
+    odd.chain(whole.filter(|(columns, offset)| *columns < 1000 || *offset == 0))
 }
 
 /// The host's result and how far the device's may be off before it is rounded.
@@ -48,11 +60,11 @@ fn softmax(dtype: DType, row: &[f64]) -> Row {
 fn softmax_is_the_hosts_within_its_roundings() {
     let device = device();
     for &dtype in NEURAL {
-        for &columns in COLUMNS {
+        for (columns, offset) in places() {
             let values = random(dtype, 3 * columns, 10.0, columns as u64);
-            let x = rows(&device, dtype, &values);
+            let x = rows(&device, dtype, &values, offset);
             let dims = [3, columns];
-            let got = ops::softmax_last_dim(packed(&x, &dims, &contiguous(&dims), OFFSET)).unwrap();
+            let got = ops::softmax_last_dim(packed(&x, &dims, &contiguous(&dims), offset)).unwrap();
             let want: Vec<Row> = values
                 .chunks_exact(columns)
                 .map(|row| softmax(dtype, row))
@@ -120,17 +132,17 @@ fn rms(dtype: DType, row: &[f64], alpha: &[f64], eps: f32) -> Row {
 fn rms_norm_is_the_hosts_within_its_roundings() {
     let device = device();
     for &dtype in NEURAL {
-        for (&columns, eps) in COLUMNS
-            .iter()
-            .flat_map(|columns| [0.0, 1e-5, 0.5].map(|eps| (columns, eps)))
-        {
+        for ((columns, offset), eps) in places().flat_map(|place| [0.0, 1e-5, 0.5].map(|eps| (place, eps))) {
             let values = random(dtype, 3 * columns, 4.0, columns as u64);
             let weights = random(dtype, columns, 2.0, 11);
-            let (x, alpha) = (rows(&device, dtype, &values), rows(&device, dtype, &weights));
+            let (x, alpha) = (
+                rows(&device, dtype, &values, offset),
+                rows(&device, dtype, &weights, OFFSETS[1]),
+            );
             let (dims, columns_dims) = ([3, 1, columns], [columns]);
             let got = ops::rms_norm(
-                packed(&x, &dims, &contiguous(&dims), OFFSET),
-                packed(&alpha, &columns_dims, &[1], OFFSET),
+                packed(&x, &dims, &contiguous(&dims), offset),
+                packed(&alpha, &columns_dims, &[1], OFFSETS[1]),
                 eps,
             )
             .unwrap();
@@ -175,10 +187,9 @@ fn layer_norm_is_the_hosts_within_its_roundings_whatever_the_mean() {
         } else {
             &[0.0, 3.0, 3000.0]
         };
-        for (&columns, &mean) in COLUMNS
-            .iter()
+        for ((columns, offset), &mean) in places()
             .skip(1)
-            .flat_map(|columns| means.iter().map(move |mean| (columns, mean)))
+            .flat_map(|place| means.iter().map(move |mean| (place, mean)))
         {
             let round = |value| crate::floats::rounded(dtype, value);
             let values: Vec<f64> = random(dtype, 3 * columns, 2.0, columns as u64)
@@ -186,12 +197,14 @@ fn layer_norm_is_the_hosts_within_its_roundings_whatever_the_mean() {
                 .map(|x| round(x + mean))
                 .collect();
             let weights = [random(dtype, columns, 2.0, 11), random(dtype, columns, 2.0, 12)];
-            let x = rows(&device, dtype, &values);
-            let [alpha, beta] = weights.each_ref().map(|values| rows(&device, dtype, values));
+            let x = rows(&device, dtype, &values, offset);
+            let [alpha, beta] = weights
+                .each_ref()
+                .map(|values| rows(&device, dtype, values, offset));
             let (dims, columns_dims) = ([3, columns], [columns]);
-            let weight = |buffer| packed(buffer, &columns_dims, &[1], OFFSET);
+            let weight = |buffer| packed(buffer, &columns_dims, &[1], offset);
             let strides = [columns, 1];
-            let x = packed(&x, &dims, &strides, OFFSET);
+            let x = packed(&x, &dims, &strides, offset);
             let got = ops::layer_norm(x, weight(&alpha), weight(&beta), 1e-5).unwrap();
             let weights = weights.each_ref().map(Vec::as_slice);
             let want: Vec<Row> = values

@@ -452,20 +452,20 @@ fn columns_and_few_long_rows_are_reduced_in_parts() {
         (&[70, 131], 0),
         (&[1030, 512], 0),
         (&[3, 17, 64], 1),
-        (&[2, (1 << 15) + 4097], 1),
-        (&[1 << 16], 0),
+        (&[2, (1 << 16) + 4097], 1),
+        (&[1 << 17], 0),
     ];
     for &dtype in DType::ALL {
         for &(dims, reduced) in cases {
             let host = small(dtype, dims.iter().product());
             let x = upload(&device, dtype, &host);
             let rows = rows(dims, &[reduced]);
-            for (op, reference) in &OPS[..3] {
+            for (op, reference) in OPS {
                 let got = ops::reduce(*op, packed(&x, dims, &contiguous(dims), 0), &[reduced]).unwrap();
                 let want: Vec<f64> = rows
                     .iter()
                     .map(|row| reference(&row.iter().map(|&at| host[at]).collect::<Vec<_>>()))
-                    .map(|value| held(dtype, value))
+                    .map(|value| if is_place(*op) { value } else { held(dtype, value) })
                     .collect();
                 assert_eq!(
                     download(&got),
@@ -480,7 +480,7 @@ fn columns_and_few_long_rows_are_reduced_in_parts() {
 #[test]
 fn a_nan_in_any_part_is_the_extreme() {
     let device = device();
-    for (dims, reduced) in [(&[1030, 64][..], 0), (&[1 << 16], 0)] {
+    for (dims, reduced) in [(&[1030, 64][..], 0), (&[1 << 17], 0)] {
         let mut host = small(DType::F32, dims.iter().product());
         host[64 * 1000] = f64::NAN;
         let x = upload(&device, DType::F32, &host);
@@ -491,6 +491,37 @@ fn a_nan_in_any_part_is_the_extreme() {
                 got[0].is_nan() && got[1..].iter().all(|value| !value.is_nan()),
                 "{op:?} {dims:?}"
             );
+        }
+        for op in [Reduce::ArgMax, Reduce::ArgMin] {
+            let got = ops::reduce(op, packed(&x, dims, &contiguous(dims), 0), &[reduced]).unwrap();
+            let place = 64 * 1000 / (dims.iter().product::<usize>() / dims[0]);
+            assert_eq!(download(&got)[0], place as f64, "{op:?} {dims:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_whole_packs_are_held_whatever_shares_of_a_workgroup_they_take() {
+    let device = device();
+    // Rows of fewer packs than a line, of a wave, of several waves; more rows than a workgroup has, and a number that fills none.
+    for &dtype in DType::ALL {
+        for (count, per_row) in [(301, 16), (301, 32), (70, 64), (9, 1024), (3, 8192), (2100, 128)] {
+            let host: Vec<f64> = small(dtype, count * per_row + 1)[1..].to_vec();
+            let x = upload(&device, dtype, &host);
+            let dims = [count, per_row];
+            for (op, reference) in OPS {
+                let got = ops::reduce(*op, packed(&x, &dims, &contiguous(&dims), 0), &[1]).unwrap();
+                let want: Vec<f64> = host
+                    .chunks_exact(per_row)
+                    .map(reference)
+                    .map(|value| if is_place(*op) { value } else { held(dtype, value) })
+                    .collect();
+                assert_eq!(
+                    download(&got),
+                    want,
+                    "{op:?} of {dtype}, {count} rows of {per_row}"
+                );
+            }
         }
     }
 }

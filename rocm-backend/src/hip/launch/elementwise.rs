@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use super::pieces::Pieces;
-use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, layout_in_packs, pack_len};
+use super::{Args, BLOCK, Grid, MAX_GRID, PACK, common_context, layout, layout_in_packs, pack_len};
+use crate::hip::context::Context;
 use crate::kernel::{Family, Kernel, Unary};
-use crate::view::{self, Region, RegionMut};
-use crate::{DType, DynBuffer, Error, Result, Scalar, module};
+use crate::view::{self, Region, RegionMut, View};
+use crate::{DType, DriverKind, DynBuffer, Error, Result, Scalar, module};
 
 /// Runs an element-wise kernel over regions of one shape; its results go to `out`, from element `out_offset` on.
 pub(crate) fn map(
@@ -54,6 +55,21 @@ pub(crate) fn map(
     if first.numel() == 0 {
         return Ok(());
     }
+    let copies = turned(&context, kernel, inputs)?;
+    if copies.iter().any(Option::is_some) {
+        let views = inputs.iter().zip(&copies).map(|(input, copy)| match copy {
+            Some(copy) => View::contiguous(copy, input.dims()).check(name),
+            None => Ok(*input),
+        });
+        return map(
+            kernel,
+            leading,
+            &views.collect::<Result<Vec<_>>>()?,
+            out,
+            out_offset,
+            trailing,
+        );
+    }
     let strides: Vec<&[usize]> = inputs.iter().map(Region::strides).collect();
     let dtypes = [dtype, out_dtype];
     let mut done = 0;
@@ -77,9 +93,37 @@ pub(crate) fn map(
     Ok(())
 }
 
+/// Elements of an operand from which on it pays to have tiles turn it first: few on the software device, whose tests see it so.
+fn turned_least(context: &Context) -> usize {
+    match context.info().driver().kind() {
+        DriverKind::System | DriverKind::Nvidia => 1 << 18,
+        DriverKind::Soft => 1 << 10,
+    }
+}
+
+/// Copies in row-major order of the inputs whose adjacent elements lie along another dimension than the last one: read element by
+/// element, each of them would bring a line of memory.
+fn turned(context: &Context, kernel: Kernel, inputs: &[Region<'_>]) -> Result<Vec<Option<DynBuffer>>> {
+    let is_copy = kernel.name == Unary::Copy.kernel().name;
+    let copy = |input: &Region<'_>| {
+        let is_few = input.numel() < turned_least(context) || input.dims().len() > view::INLINE;
+        // What repeats is read from the caches wherever it lies.
+        let repeats = input.strides().contains(&0);
+        if is_copy || is_few || repeats || Swap::of(input.dims(), input.strides()).is_none() {
+            return Ok(None);
+        }
+        let mut out = DynBuffer::uninit(input.buffer().device(), input.buffer().dtype(), input.numel())?;
+        Ok(transpose(input, &mut out, 0)?.then_some(out))
+    };
+    inputs.iter().map(copy).collect()
+}
+
 /// A region's elements in row-major order.
 pub(crate) fn packed(x: &Region<'_>) -> Result<DynBuffer> {
     let mut out = DynBuffer::uninit(x.buffer().device(), x.buffer().dtype(), x.numel())?;
+    if transpose(x, &mut out, 0)? {
+        return Ok(out);
+    }
     map(Unary::Copy.kernel(), &[], &[*x], &mut out, 0, &[])?;
     Ok(out)
 }
@@ -113,6 +157,12 @@ pub(crate) fn const_set(out: RegionMut<'_>, value: Scalar) -> Result<()> {
     }
     Ok(())
 }
+
+/// How `copy2d` of `kernels/fill.hip` shares rows out: what a thread copies at once, elements of a row that is worth a workgroup, and
+/// how many of them that takes at once.
+const AT_ONCE: usize = 4;
+const LONG_ROW: usize = 1024;
+const ROW_PART: usize = 8192;
 
 /// Elements that a side of a view must have for its copy to go through tiles: of fewer, most of a tile is empty.
 const SIDE_LEAST: usize = 16;
@@ -241,7 +291,15 @@ pub(crate) fn copy2d(source: &Region<'_>, from: usize, out: RegionMut<'_>, to: u
             })?;
             args.int(number);
         }
-        let grid = Grid::over_packs(rows * row_len, rows == 1 || in_packs, &[target.dtype()]);
+        let grid = if rows == 1 || is_run {
+            Grid::over_packs(rows * row_len, true, &[target.dtype()])
+        } else if in_packs {
+            Grid::over_packs(rows * row_len / AT_ONCE, true, &[target.dtype()])
+        } else if row_len >= LONG_ROW {
+            Grid::of((rows * row_len.div_ceil(ROW_PART)).min(MAX_GRID), BLOCK)
+        } else {
+            Grid::over((rows * row_len).div_ceil(AT_ONCE))
+        };
         // SAFETY: the arguments are the family's (32-bit numbers in the low halves of their words), and both regions lie inside
         // their buffers, with the strides that the kernel is told.
         unsafe { args.submit(kernel.name, &context, &function, grid) }?;

@@ -1,13 +1,15 @@
 //! Launches of the indexing kernels: elements chosen by ids along one dimension.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
+use std::sync::Arc;
+
 use super::elementwise::packed;
 use super::pieces::{Piece, Pieces, is_beyond};
-use super::{Args, Grid, common_context, layout, pack_len};
+use super::{Args, BLOCK, Grid, common_context, layout, pack_len};
 use crate::hip::context::Context;
 use crate::hip::module::Function;
 use crate::view::{Region, View};
-use crate::{DType, DynBuffer, Error, Result, module};
+use crate::{DType, DriverKind, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "indexing";
 
@@ -121,6 +123,49 @@ pub(crate) fn first_outside(op: &str, ids: Run<'_>, count: usize, size: usize) -
     }
 }
 
+/// Who looks at ids before they are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checked {
+    /// Someone did, or none of them can be wrong.
+    Before,
+    /// The kernel does, and the call that waits for the device next has the error. On the software device it is the call
+    /// itself, which has waited anyway.
+    Meanwhile,
+}
+
+impl Checked {
+    /// The address at which the kernel reports, 0 for none.
+    fn address(self, op: &str, context: &Arc<Context>, sizes: Sizes) -> Result<usize> {
+        match self {
+            Checked::Before => Ok(0),
+            Checked::Meanwhile => context.report_of(op, sizes.src),
+        }
+    }
+
+    /// After the launches.
+    fn finish(self, context: &Context) -> Result<()> {
+        let is_there = context.info().driver().kind() == DriverKind::Soft;
+        match self {
+            Checked::Meanwhile if is_there => context.look_at_reports(),
+            Checked::Meanwhile | Checked::Before => Ok(()),
+        }
+    }
+}
+
+/// Ids that a workgroup takes of a row at once, and ids of a row at least for that, as `kernels/indexing.hip` has them.
+const IDS_TOGETHER: usize = 8192;
+const IDS_LEAST: usize = 128;
+
+/// The grid for a piece of a result of which each element has an id of its own, or each pack where `in_packs`.
+fn reading_grid(piece: &Piece, is_plain: bool, in_packs: bool, dtypes: &[DType]) -> Grid {
+    match piece.dims[..] {
+        [rows, ids, 1] if is_plain && ids >= IDS_LEAST => {
+            Grid::in_space([ids.div_ceil(IDS_TOGETHER), rows, 1], BLOCK)
+        }
+        _ => Grid::over_packs(piece.numel(), in_packs, dtypes),
+    }
+}
+
 /// `out[l, i, r] = x[l, ids[i], r]`. `sizes.dst` is the number of ids.
 pub(crate) fn index_select(
     op: &str,
@@ -128,6 +173,7 @@ pub(crate) fn index_select(
     ids: Run<'_>,
     out: &mut DynBuffer,
     sizes: Sizes,
+    checked: Checked,
 ) -> Result<()> {
     let inside = holds(ids, Some(sizes.dst))
         && sizes.read() == Some(x.numel())
@@ -142,8 +188,10 @@ pub(crate) fn index_select(
     if is_beyond(&context, x, x.numel().max(out.len())) {
         let copy = packed(x)?;
         let (dims, strides) = ([copy.len()], [1]);
-        return index_select(op, &View::new(&copy, &dims, &strides).check(op)?, ids, out, sizes);
+        let x = View::new(&copy, &dims, &strides).check(op)?;
+        return index_select(op, &x, ids, out, sizes, checked);
     }
+    let report = checked.address(op, &context, sizes)?;
     let (num_dims, table) = layout(&context, x.dims(), &[x.strides()])?;
     let dtypes = [out.dtype()];
     let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&dtypes));
@@ -154,21 +202,28 @@ pub(crate) fn index_select(
             .element(ids.buffer, ids.offset + piece.offset(&[0, 1]))
             .element(x.buffer(), x.offset() + piece.offset(&[sizes.src * sizes.right]))
             .element(out, piece.offset(&sizes.strides()));
-        args.size(piece.dims[0])
+        args.size(report)
             .size(sizes.src)
             .size(piece.dims[1])
             .size(sizes.right);
-        let grid = Grid::over_packs(piece.numel(), in_packs, &dtypes);
+        let grid = reading_grid(&piece, table.is_none(), in_packs, &dtypes);
         // SAFETY: the arguments are the kernel's. The view lies in its buffer and has the elements `sizes` say, the ids are
-        // there, and `out` has room, all checked above; an id beyond `sizes.src` reads nothing. A piece is some of them. `table`
-        // lives to the end of this function.
+        // there, and `out` has room, all checked above; an id beyond `sizes.src` reads nothing, and is reported in two words that
+        // the context keeps, or nowhere. A piece is some of them. `table` lives to the end of this function.
         unsafe { args.submit(op, &context, &function, grid) }?;
     }
-    Ok(())
+    checked.finish(&context)
 }
 
 /// `out[l, i, r] = x[l, ids[l, i, r], r]`. `sizes.dst` is the size of the ids along the dimension.
-pub(crate) fn gather(op: &str, x: Run<'_>, ids: Run<'_>, out: &mut DynBuffer, sizes: Sizes) -> Result<()> {
+pub(crate) fn gather(
+    op: &str,
+    x: Run<'_>,
+    ids: Run<'_>,
+    out: &mut DynBuffer,
+    sizes: Sizes,
+    checked: Checked,
+) -> Result<()> {
     let inside = holds(ids, sizes.written())
         && holds(x, sizes.read())
         && sizes.written() == Some(out.len())
@@ -179,6 +234,7 @@ pub(crate) fn gather(op: &str, x: Run<'_>, ids: Run<'_>, out: &mut DynBuffer, si
     if out.is_empty() {
         return Ok(());
     }
+    let report = checked.address(op, &context, sizes)?;
     for piece in sizes.pieces(op, &context)? {
         let first = piece.offset(&sizes.strides());
         let mut args = Args::default();
@@ -186,15 +242,17 @@ pub(crate) fn gather(op: &str, x: Run<'_>, ids: Run<'_>, out: &mut DynBuffer, si
             .element(ids.buffer, ids.offset + first)
             .element(x.buffer, x.offset + piece.offset(&[sizes.src * sizes.right]))
             .element(out, first);
-        args.size(piece.dims[0])
+        args.size(report)
             .size(sizes.src)
             .size(piece.dims[1])
             .size(sizes.right);
+        let grid = reading_grid(&piece, true, false, &[]);
         // SAFETY: the arguments are the kernel's. Ids, source and result have the elements `sizes` say, checked above, and a
-        // piece is some of them; an id beyond `sizes.src` reads nothing.
-        unsafe { args.submit(op, &context, &function, Grid::over(piece.numel())) }?;
+        // piece is some of them; an id beyond `sizes.src` reads nothing, and is reported in two words that the context keeps, or
+        // nowhere.
+        unsafe { args.submit(op, &context, &function, grid) }?;
     }
-    Ok(())
+    checked.finish(&context)
 }
 
 /// Writes the elements of `src` to `out`, from element `out_offset` on, where their ids say.
@@ -291,16 +349,83 @@ mod tests {
         let is = |out: &DynBuffer, words: &[i64]| assert_eq!(out.download::<i64>().unwrap(), words);
 
         let mut out = before();
-        gather("gather", run(&two), run(&ids), &mut out, sizes(2, 4)).unwrap();
-        is(&out, &[7, 20, 7, 7]);
+        gather(
+            "gather",
+            run(&two),
+            run(&ids),
+            &mut out,
+            sizes(2, 4),
+            Checked::Before,
+        )
+        .unwrap();
+        is(&out, &[0, 20, 0, 0]);
         let mut out = before();
         let x = two.view().check("index_select").unwrap();
-        index_select("index_select", &x, run(&ids), &mut out, sizes(2, 4)).unwrap();
-        is(&out, &[7, 20, 7, 7]);
+        index_select(
+            "index_select",
+            &x,
+            run(&ids),
+            &mut out,
+            sizes(2, 4),
+            Checked::Before,
+        )
+        .unwrap();
+        is(&out, &[0, 20, 0, 0]);
         for (how, wanted) in [(Write::Set, 2), (Write::Add, 22), (Write::IndexAdd, 22)] {
             let mut out = two.try_clone().unwrap();
             write("write", how, run(&ids), run(&four), (&mut out, 0), sizes(4, 2)).unwrap();
             is(&out, &[10, wanted]);
+        }
+    }
+
+    /// What a GPU does, whose launches are not over when they return.
+    #[test]
+    fn the_call_that_waits_next_has_the_error_of_a_wrong_id_once() {
+        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
+        let context = device.context();
+        let (ids, x) = (
+            device.upload(&IDS).unwrap(),
+            device.upload(&[10_i64, 20]).unwrap(),
+        );
+        let function = module::named(context, MODULE, "gather_i64_i64", "gather", DType::I64).unwrap();
+        let launch = |ids_from: usize| {
+            let out = device.zeros::<i64>(1).unwrap();
+            let report = context.report_of("gather", 2).unwrap();
+            let mut args = Args::default();
+            args.size(1)
+                .element(&ids, ids_from)
+                .element(&x, 0)
+                .element(&out, 0);
+            args.size(report).size(2).size(1).size(1);
+            // SAFETY: the arguments are the kernel's; one id, two elements and one result.
+            unsafe { args.submit("gather", context, &function, Grid::over(1)) }.unwrap();
+            out
+        };
+        let good = launch(1);
+        assert_eq!(
+            good.download().unwrap(),
+            [20],
+            "the control: an id that is a position"
+        );
+        let waits: [&dyn Fn() -> Result<()>; 3] =
+            [&|| good.download().map(drop), &|| device.synchronize(), &|| {
+                device.record()?.synchronize()
+            }];
+        for wait in waits {
+            for (from, id) in [(0, -1), (2, 2)] {
+                let out = launch(from);
+                match wait().unwrap_err() {
+                    Error::Index {
+                        op,
+                        index,
+                        position,
+                        bound,
+                        ..
+                    } => assert_eq!((op.as_str(), index, position, bound), ("gather", id, 0, 2)),
+                    other => panic!("{other}"),
+                }
+                assert_eq!(out.download().unwrap(), [0], "said once, and 0 was read");
+            }
         }
     }
 
@@ -322,7 +447,7 @@ mod tests {
             };
             let run = |buffer| Run { buffer, offset };
             [
-                gather("gather", run(&x), run(&ids), &mut out, sizes),
+                gather("gather", run(&x), run(&ids), &mut out, sizes, Checked::Before),
                 write("write", Write::Set, run(&ids), run(&x), (&mut out, offset), sizes),
             ]
             .map(|answer| answer.is_ok())

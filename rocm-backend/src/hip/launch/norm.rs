@@ -1,7 +1,7 @@
 //! Softmax and norms: launches of a workgroup a contiguous row.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::reduce::{row_grid, rows_together, workgroup};
+use super::reduce::{row_grid, rows_together, short, workgroup};
 use super::{Args, common_context};
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, module};
@@ -19,16 +19,18 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
     let buffers = weights.iter().map(Region::buffer);
     let context = common_context(kernel, buffers.chain([x.buffer()]))?;
-    let function = module::named(
-        &context,
-        "reduce",
-        &format!("{kernel}_{}", dtype.suffix()),
-        kernel,
-        dtype,
-    )?;
     let Some(&cols) = x.dims().last() else {
         return invalid("a tensor without dimensions has no rows".to_owned());
     };
+    let short = short(x, cols);
+    let name = if short.is_some() { "_short" } else { "" };
+    let function = module::named(
+        &context,
+        "reduce",
+        &format!("{kernel}{name}_{}", dtype.suffix()),
+        kernel,
+        dtype,
+    )?;
     for weight in weights {
         Error::unless_same_dtype(kernel, dtype, weight.buffer().dtype())?;
     }
@@ -48,7 +50,7 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
 
     let out = DynBuffer::uninit(device, dtype, x.numel())?;
     let rows = x.numel() / cols;
-    let threads = workgroup(rows, cols, dtype);
+    let threads = short.unwrap_or_else(|| workgroup(rows, cols, dtype));
     let together = rows_together(rows, threads);
     let mut first = 0;
     while first < rows {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::matmul::rocblas;
-use super::{Args, Grid, common_context, scratch_bytes};
+use super::{Args, Grid, cast, common_context, pack_len, scratch_bytes};
 use crate::ggml::Weights;
 use crate::hip::blas::{Gemm, Operand};
 use crate::view::Region;
@@ -20,10 +20,10 @@ const TEAM_ROWS: usize = 2;
 /// Rows and columns of a workgroup's tile in a product of matrices, and its threads.
 const TILE: usize = 64;
 const TILE_THREADS: usize = 256;
-/// Threads for blocks of 256 weights, four weights each.
-const BLOCK_THREADS: usize = 64;
-/// Blocks of 256 weights that a workgroup does: a workgroup of one ends before the next can start.
-const BLOCKS_TOGETHER: usize = 4;
+/// Threads for blocks of 256 weights: a workgroup of one block ends before the next can start.
+const BLOCK_THREADS: usize = 256;
+/// Weights of a block of 256.
+const BLOCK_WEIGHTS: usize = 256;
 /// Threads for quantizing activations, and for rows.
 const ROW_THREADS: usize = 256;
 /// Workgroups in y and z at most.
@@ -74,53 +74,89 @@ fn fit(op: &str, weights: &Weights<'_>, x: &Activations, out: &DynBuffer) -> Res
 
 /// All weights as floats of `out`'s dtype.
 pub(crate) fn dequantize(weights: &Weights<'_>, out: &mut DynBuffer) -> Result<()> {
-    dequantize_rows(weights, 0..weights.rows(), out)
+    dequantize_rows(weights, 0..weights.rows(), Floats::One, out)
 }
 
-/// The weights of some rows as floats of `out`'s dtype.
-fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, out: &mut DynBuffer) -> Result<()> {
+/// What weights become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Floats {
+    /// A float of the buffer's dtype.
+    One,
+    /// Two bf16, whose sum is the weight to 16 bits, as an element of u32: of formats of 256.
+    Pair,
+}
+
+/// The weights of some rows as floats of `out`'s dtype, or as pairs.
+fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, to: Floats, out: &mut DynBuffer) -> Result<()> {
     let (ty, numel) = (weights.ty(), rows.len() * weights.row_len());
     let op = format!("dequantize_block_{}", ty.name());
     let context = common_context(&op, [weights.blocks(), &*out].into_iter())?;
-    let symbol = format!("{op}_{}", out.dtype());
+    let symbol = match to {
+        Floats::One => format!("{op}_{}", out.dtype()),
+        Floats::Pair => format!("{op}_bf16_pair"),
+    };
     let function = module::named(&context, MODULE, &symbol, &op, out.dtype())?;
-    if out.len() < numel || rows.end > weights.rows() {
+    if out.len() < numel || rows.end > weights.rows() || (to == Floats::Pair && out.dtype() != DType::U32) {
         return Err(mismatch(&op));
     }
     let start = rows.start * weights.row_bytes();
+    // Weights that a thread reads at once: as many as a pack of `out` holds, eight at most.
+    let step = pack_len(&[out.dtype()]).min(8);
     let mut args = Args::default();
     args.element(weights.blocks(), start).element(out, 0);
     let grid = match ty {
         GgmlType::Q2K | GgmlType::Q3K | GgmlType::Q4K | GgmlType::Q5K | GgmlType::Q6K | GgmlType::Q8K => {
             let blocks = numel / ty.block_len();
-            let (together, rest) = (blocks / BLOCKS_TOGETHER, blocks % BLOCKS_TOGETHER);
+            let across = BLOCK_WEIGHTS / step;
+            let most = BLOCK_THREADS / across;
+            let (together, rest) = (blocks / most, blocks % most);
             let grid = |groups: usize, each: usize| Grid {
                 blocks: [groups, 1, 1],
-                threads: [BLOCK_THREADS, each, 1],
+                threads: [across, each, 1],
                 lds: 0,
             };
-            let done = together * BLOCKS_TOGETHER;
+            let done = together * most;
             let mut last = Args::default();
             last.element(weights.blocks(), start + done * ty.block_bytes())
                 .element(out, done * ty.block_len());
             // SAFETY: as below, of the blocks behind those that are done several to a workgroup.
             unsafe { last.submit(&op, &context, &function, grid(rest, 1)) }?;
-            grid(together, BLOCKS_TOGETHER)
+            grid(together, most)
         }
-        // These count weights, the rest blocks.
-        GgmlType::Q5_0 | GgmlType::Q5_1 | GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 => {
+        GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 => {
             args.int(int(&op, numel)?);
             Grid::over(numel)
         }
+        // These count weights, the rest blocks.
+        GgmlType::Q5_0 | GgmlType::Q5_1 => {
+            args.int(int(&op, numel)?);
+            Grid::over(numel / step)
+        }
         GgmlType::Q4_0 | GgmlType::Q4_1 | GgmlType::Q8_0 | GgmlType::Q8_1 => {
             args.int(int(&op, numel / ty.block_len())?);
-            Grid::over(numel / 4)
+            Grid::over(numel / step)
         }
     };
     // SAFETY: `dequantize_block_<format>_<dtype>(blocks, out[, count])` reads blocks of rows that `Weights` checked and
-    // writes `numel` elements of `out`'s dtype. Of the formats without a count each y of a
+    // writes `numel` elements of `out`'s dtype, or pairs, which are as long as it. Of the formats without a count each y of a
     // workgroup does one block, and there are as many as the grid has.
     unsafe { args.submit(&op, &context, &function, grid) }
+}
+
+/// Contiguous floats as bf16, each twice, to meet both parts of pairs: elements of u32.
+fn twice(x: &Region<'_>) -> Result<DynBuffer> {
+    const OP: &str = "twice";
+    let dtype = x.buffer().dtype();
+    let context = common_context(OP, [x.buffer()].into_iter())?;
+    let function = module::named(&context, MODULE, &format!("{OP}_{dtype}"), OP, dtype)?;
+    let out = DynBuffer::uninit(x.buffer().device(), DType::U32, x.numel())?;
+    let mut args = Args::default();
+    args.size(x.numel())
+        .element(x.buffer(), x.offset())
+        .element(&out, 0);
+    // SAFETY: `twice_<dtype>(numel, x, out)` reads `numel` contiguous elements of the region and writes as many words.
+    unsafe { args.submit(OP, &context, &function, Grid::over(x.numel())) }?;
+    Ok(out)
 }
 
 /// The rows `ids` as f32. The ids are u32, contiguous, and each was found to be below the number of rows.
@@ -132,7 +168,11 @@ pub(crate) fn get_rows(weights: &Weights<'_>, ids: &Region<'_>, out: &mut DynBuf
     if !fits || out.dtype() != DType::F32 || ids.buffer().dtype() != DType::U32 {
         return Err(mismatch(&op));
     }
-    let steps = if weights.ty().block_len() == 1 { 1 } else { 4 };
+    let steps = if weights.ty().block_len() == 1 {
+        1
+    } else {
+        pack_len(&[DType::F32])
+    };
     let mut args = Args::default();
     args.element(weights.blocks(), 0)
         .element(ids.buffer(), ids.offset())
@@ -255,34 +295,46 @@ pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     unsafe { args.submit(&op, &context, &function, grid) }
 }
 
-/// The product of weights with many contiguous rows of bf16, to `out` of f32: weights as bf16, some rows of them at a time, times
-/// the activations by rocBLAS, which [`multiplies_bf16`], for `op`. False where it has no kernel for it.
+/// The product of weights with many contiguous rows of activations, to `out` of f32: weights as bf16, some rows of them at a time,
+/// times the activations as bf16 by rocBLAS, which [`multiplies_bf16`], for `op`. Weights of blocks of 256 have more bits than one
+/// bf16 holds: they are pairs of them, and each activation is there twice. False where rocBLAS has no kernel for it.
 pub(crate) fn by_library(
     op: &'static str,
     weights: &Weights<'_>,
-    x: &DynBuffer,
+    x: &Region<'_>,
     rows: usize,
     out: &mut DynBuffer,
 ) -> Result<bool> {
     let (ncols, nrows) = (weights.row_len(), weights.rows());
-    let fits = rows.checked_mul(ncols) == Some(x.len()) && rows.checked_mul(nrows) == Some(out.len());
-    if !fits || [x.dtype(), out.dtype()] != [DType::BF16, DType::F32] {
+    let fits = rows.checked_mul(ncols) == Some(x.numel()) && rows.checked_mul(nrows) == Some(out.len());
+    if !fits || out.dtype() != DType::F32 || !x.is_contiguous() {
         return Err(mismatch(op));
     }
-    let context = common_context(op, [weights.blocks(), x, &*out].into_iter())?;
+    let context = common_context(op, [weights.blocks(), x.buffer(), &*out].into_iter())?;
+    let (floats_as, stored, each) = match weights.ty().block_len() {
+        BLOCK_WEIGHTS => (Floats::Pair, DType::U32, 2),
+        _ => (Floats::One, DType::BF16, 1),
+    };
     let count = |size: usize| i32::try_from(size).ok();
-    let (Some(k), Some(n), Some(out_ld)) = (count(ncols), count(rows), count(nrows)) else {
+    let (Some(k), Some(n), Some(out_ld)) = (count(ncols * each), count(rows), count(nrows)) else {
         return Ok(false);
     };
-    let dtype = DType::BF16;
-    let at_once = (scratch_bytes(&context) / (ncols * dtype.size_in_bytes())).clamp(1, nrows);
-    let mut floats = DynBuffer::uninit(x.device(), dtype, at_once * ncols)?;
+    let x = match floats_as {
+        Floats::Pair => twice(x)?,
+        Floats::One => {
+            let mut narrow = DynBuffer::uninit(x.buffer().device(), DType::BF16, x.numel())?;
+            cast::cast(x, &mut narrow)?;
+            narrow
+        }
+    };
+    let at_once = (scratch_bytes(&context) / (ncols * stored.size_in_bytes())).clamp(1, nrows);
+    let mut floats = DynBuffer::uninit(x.device(), stored, at_once * ncols)?;
     for first in (0..nrows).step_by(at_once) {
         let some = at_once.min(nrows - first);
-        dequantize_rows(weights, first..first + some, &mut floats)?;
+        dequantize_rows(weights, first..first + some, floats_as, &mut floats)?;
         // By columns, as rocBLAS has it: a row of weights is a column, the result is weights transposed times activations.
         let call = Gemm {
-            dtype,
+            dtype: DType::BF16,
             out_dtype: DType::F32,
             m: count(some).unwrap_or(out_ld),
             n,
@@ -303,7 +355,7 @@ pub(crate) fn by_library(
             out: out.memory().block().address() + first * out.dtype().size_in_bytes(),
             out_ld,
         };
-        // SAFETY: `some` rows of `ncols` floats lie where the kernel above wrote them, `rows` of activations in `x`, and `out`
+        // SAFETY: `some` rows of `k` bf16 lie where the kernel above wrote them, `rows` of activations in `x`, and `out`
         // has `rows` rows of `nrows` results, of which this call writes `some` each, from number `first` on.
         if !unsafe { rocblas::serve(op, &context, &call) }? {
             return Ok(false);

@@ -12,31 +12,49 @@ use crate::view::{self, Region, View};
 use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "reduce";
-/// Rows of at most this many elements are summed by a thread each.
+/// Rows of at most this many elements are summed by a thread each, unless they are contiguous packs.
 const SMALL: usize = 32;
 
-/// Threads along the row in a workgroup of several rows: no more than a wave has on any GPU, as the kernels want it.
+/// Threads along the row in a workgroup of several rows at most: no more than a wave has on any GPU, as the kernels want it.
 const SHORT: usize = 32;
-/// Rows that such a workgroup works on: cards start a workgroup for each of them more slowly than they read them.
-const TOGETHER: usize = 8;
+/// Threads of such a workgroup: cards start a workgroup for each short row more slowly than they read them.
+const TOGETHER: usize = 256;
+/// Threads of a workgroup at most, as the kernels of `reduce.hip` are compiled: more would leave a thread fewer registers than its
+/// part of a row takes.
+const MOST: usize = 512;
+/// Threads that read a line of memory together.
+const LINE: usize = 8;
 
 /// Threads that work on one of `rows` rows of `terms` elements of `dtype`: a power of two, as the kernels want it. The fewer rows
-/// there are, the more threads each gets, until each thread has one pack; of many rows a thread has eight packs, so that what
-/// threads do together at the end of a row costs little beside it.
+/// there are, the more threads each gets, until each thread has one pack; of many rows a thread has as many packs as it
+/// holds in registers (`HELD_MOST` of `kernels/workgroup.h`), so that what threads do together at the end of a row costs little
+/// beside it.
 pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType) -> usize {
-    let packs = match rows {
+    let size = dtype.size_in_bytes();
+    let held = if size <= 2 { 4 } else { 8 };
+    let each = match rows {
         0..256 => 1,
         256..2048 => 4,
-        _ => 8,
+        _ => held,
     };
-    let each = (packs * PACK / dtype.size_in_bytes()).max(4);
-    terms.div_ceil(each).clamp(SHORT, 1024).next_power_of_two()
+    let packs = terms.div_ceil(PACK / size).max(1);
+    let least = packs.next_power_of_two().min(LINE);
+    packs.div_ceil(each).clamp(least, MOST).next_power_of_two()
+}
+
+/// The threads, a pack each, for contiguous rows of so few whole packs that kernels for short rows take them; `None` for others.
+pub(super) fn short(x: &Region<'_>, terms: usize) -> Option<usize> {
+    let size = x.buffer().dtype().size_in_bytes();
+    let address = x.buffer().memory().block().address() + x.offset() * size;
+    let is_whole = address.is_multiple_of(PACK) && (terms * size).is_multiple_of(PACK);
+    let packs = terms * size / PACK;
+    (is_whole && (1..=SHORT).contains(&packs)).then(|| packs.next_power_of_two())
 }
 
 /// The rows that a workgroup works on, as its y, where each has `threads` threads.
 pub(super) fn rows_together(rows: usize, threads: usize) -> usize {
     match threads {
-        SHORT => rows.clamp(1, TOGETHER).next_power_of_two(),
+        ..=SHORT => rows.clamp(1, TOGETHER / threads).next_power_of_two(),
         _ => 1,
     }
 }
@@ -110,12 +128,20 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
     op.kernel().supports(dtype)?;
     let context = common_context(kernel, [x.buffer()].into_iter())?;
-    let is_small = op == Reduce::Sum && rows.per_row <= SMALL;
-    let symbol = format!(
-        "{kernel}{}_{}",
-        if is_small { "_small" } else { "" },
-        dtype.suffix()
-    );
+    let is_whole = (rows.per_row * dtype.size_in_bytes()).is_multiple_of(PACK);
+    let is_run = is_whole && view::layout_table(&rows.dims, &[&rows.strides]).is_none();
+    let is_small = op == Reduce::Sum && rows.per_row <= SMALL && !is_run;
+    let short = if is_run && op == Reduce::Sum {
+        short(x, rows.per_row)
+    } else {
+        None
+    };
+    let name = match short {
+        Some(_) => "sum_short",
+        None if is_small => "fast_sum_small",
+        None => kernel,
+    };
+    let symbol = format!("{name}_{}", dtype.suffix());
     let function = module::named(&context, MODULE, &symbol, kernel, dtype)?;
     if x.numel() == 0 {
         return match op {
@@ -133,7 +159,20 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
 
     let out_dtype = if op.is_place() { DType::U32 } else { dtype };
     let mut out = DynBuffer::uninit(device, out_dtype, rows.count)?;
-    if let (Some(op), Some(cut)) = (parts_name(op), Cut::of(&rows)) {
+    if let Some(threads) = short {
+        let together = rows_together(rows.count, threads);
+        let groups = rows.count.div_ceil(together).min(MAX_GRID);
+        let mut args = Args::default();
+        args.size(x.numel())
+            .size(rows.per_row)
+            .element(x.buffer(), x.offset())
+            .element(&out, 0);
+        // SAFETY: the arguments are the kernel's, for the dtype of `x` and of `out`. The region is contiguous rows of as many whole
+        // packs as `short` says, and lies inside its buffer; `out` has room for one result a row.
+        unsafe { args.submit(name, &context, &function, row_grid(groups, threads, together)) }?;
+        return Ok(out);
+    }
+    if let Some(cut) = Cut::of(&rows, dtype) {
         fold_cut(op, &cut, x, &mut out)?;
         return Ok(out);
     }
@@ -166,13 +205,15 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
 
 /// Workgroups that fill any card, with more than one for each place that a workgroup has.
 const MANY: usize = 2048;
-/// Rows that are cut are as long as this at least.
-const LONG: usize = 1 << 15;
+/// Rows that are cut are longer than this: a shorter one takes a workgroup less time than a second launch.
+const LONG: usize = 1 << 16;
 /// A part of a row has as many elements at least.
 const PART_LEAST: usize = 1 << 12;
 /// Threads beside each other and rows at once of a workgroup that reduces columns, as `kernels/reduce_parts.h` has them.
 const LANES: usize = 32;
 const DEPTH: usize = 8;
+/// Elements up to which columns are one part each: of so few a second launch would take longer than the first.
+const FEW: usize = 1 << 17;
 /// Rows of a part of columns: enough that its result is worth storing, and at most so many that a thread adds 64 terms.
 const ROWS_LEAST: usize = 64;
 const ROWS_MOST: usize = 64 * DEPTH;
@@ -194,19 +235,21 @@ enum Cut {
         outer_stride: usize,
         row_stride: usize,
         chunk: usize,
+        /// Columns a thread.
+        width: usize,
     },
 }
 
 impl Cut {
-    /// How rows are cut; `None` where a workgroup a row serves as well.
-    fn of(rows: &Rows) -> Option<Cut> {
+    /// How rows of `dtype` are cut; `None` where a workgroup a row serves as well.
+    fn of(rows: &Rows, dtype: DType) -> Option<Cut> {
         let Rows { count, per_row, .. } = *rows;
         let Some(words) = view::layout_table(&rows.dims, &[&rows.strides]) else {
             let chunk = (count * per_row)
                 .div_ceil(MANY)
                 .max(PART_LEAST)
                 .next_power_of_two();
-            let is_long = per_row >= LONG && count * 4 <= MANY && chunk < per_row;
+            let is_long = per_row > LONG && count * 4 <= MANY && chunk < per_row;
             return is_long.then_some(Cut::Rows {
                 rows: count,
                 per_row,
@@ -222,11 +265,24 @@ impl Cut {
         if inner < LANES || per_row < DEPTH {
             return None;
         }
-        // As if columns were taken one a thread; in packs there are fewer tiles, and more than enough of them.
+        if per_row <= ROWS_MOST && outer * inner * per_row <= FEW {
+            return Some(Cut::Columns {
+                outer,
+                inner,
+                per_row,
+                outer_stride,
+                row_stride,
+                chunk: per_row,
+                width: 1,
+            });
+        }
+        // As if columns were taken four a thread; of wider packs there are fewer tiles, and still more than enough of them.
         let tiles = outer * inner.div_ceil(LANES * 4);
         let chunk = (per_row * tiles / MANY)
             .clamp(ROWS_LEAST, ROWS_MOST)
             .next_multiple_of(DEPTH);
+        let pack = PACK / dtype.size_in_bytes();
+        let is_packed = inner.is_multiple_of(pack) && inner >= LANES * pack;
         Some(Cut::Columns {
             outer,
             inner,
@@ -234,26 +290,29 @@ impl Cut {
             outer_stride,
             row_stride,
             chunk,
+            width: if is_packed { pack } else { 1 },
         })
     }
 }
 
-/// What kernels call a reduction that can be taken in parts.
-fn parts_name(op: Reduce) -> Option<&'static str> {
+/// What kernels call a reduction that is taken in parts.
+fn parts_name(op: Reduce) -> &'static str {
     match op {
-        Reduce::Sum => Some("sum"),
-        Reduce::Max => Some("max"),
-        Reduce::Min => Some("min"),
-        Reduce::ArgMax | Reduce::ArgMin => None,
+        Reduce::Sum => "sum",
+        Reduce::Max => "max",
+        Reduce::Min => "min",
+        Reduce::ArgMax => "argmax",
+        Reduce::ArgMin => "argmin",
     }
 }
 
 /// Reduces `x` part by part, and joins the parts in `out`, which has room for the results.
-fn fold_cut(op: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
+fn fold_cut(op: Reduce, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
-    let context = common_context(op, [x.buffer(), &*out].into_iter())?;
+    let op_name = parts_name(op);
+    let context = common_context(op_name, [x.buffer(), &*out].into_iter())?;
     let named = |kind: &str| {
-        let kernel = format!("{kind}_{op}");
+        let kernel = format!("{kind}_{op_name}");
         let function = module::named(
             &context,
             MODULE,
@@ -274,8 +333,18 @@ fn fold_cut(op: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<
         } => (outer * inner, per_row, chunk),
     };
     let parts = per_row.div_ceil(chunk);
-    // Eight bytes hold the type that any dtype is computed in.
-    let scratch = DynBuffer::uninit(device, DType::I64, results * parts)?;
+    // Eight bytes hold the type that any dtype is computed in, and with its place any dtype of four.
+    let words = if op.is_place() && dtype.size_in_bytes() == 8 {
+        2
+    } else {
+        1
+    };
+    let is_whole = parts == 1 && matches!(cut, Cut::Columns { .. });
+    let scratch = DynBuffer::uninit(
+        device,
+        DType::I64,
+        if is_whole { 0 } else { results * parts * words },
+    )?;
     let mut args = Args::default();
     let (kind, grid) = match *cut {
         Cut::Rows { rows, per_row, chunk } => {
@@ -290,19 +359,35 @@ fn fold_cut(op: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<
             outer_stride,
             row_stride,
             chunk,
+            width,
         } => {
-            for number in [outer, inner, per_row, outer_stride, row_stride, parts, chunk] {
+            for number in [
+                outer,
+                inner,
+                per_row,
+                outer_stride,
+                row_stride,
+                parts,
+                chunk,
+                width,
+            ] {
                 args.size(number);
             }
-            let groups = [inner.div_ceil(LANES), parts, outer];
+            let groups = [inner.div_ceil(LANES * width), parts, outer];
             ("columns", Grid::in_space(groups, LANES * DEPTH))
         }
     };
     args.element(x.buffer(), x.offset()).element(&scratch, 0);
+    if matches!(cut, Cut::Columns { .. }) {
+        args.element(out, 0);
+    }
     let (kernel, function) = named(kind)?;
     // SAFETY: the arguments are the kernel's, for the dtype of `x`. What it reads is the region, which lies inside its buffer; it
-    // writes a value for each part of each result, which `scratch` has room for.
+    // writes a value for each part of each result, which `scratch` has room for, or of one part the results, which `out` has.
     unsafe { args.submit(&kernel, &context, &function, grid) }?;
+    if is_whole {
+        return Ok(());
+    }
     let mut args = Args::default();
     args.size(results)
         .size(parts)
@@ -374,14 +459,14 @@ mod tests {
             for (rows, dtype) in [(1, DType::U8), (300, DType::F32), (9999, DType::F64)] {
                 let threads = workgroup(rows, terms, dtype);
                 assert!(threads.is_power_of_two(), "{terms}: {threads}");
-                assert!((32..=1024).contains(&threads), "{terms}: {threads}");
+                assert!((1..=MOST).contains(&threads), "{terms}: {threads}");
                 let together = rows_together(rows, threads);
                 assert!(
-                    together == 1 || threads == SHORT,
+                    together == 1 || threads <= SHORT,
                     "{terms}: {together} rows of {threads} threads"
                 );
                 assert!(
-                    together.is_power_of_two() && together <= TOGETHER,
+                    together.is_power_of_two() && together * threads <= MOST,
                     "{terms}: {together}"
                 );
             }
@@ -389,16 +474,21 @@ mod tests {
         assert_eq!(workgroup(3, 129, DType::F32), 64, "a pack each");
         assert_eq!(workgroup(3, 1025, DType::F16), 256);
         assert_eq!(workgroup(8192, 8192, DType::F32), 256, "eight packs each");
-        assert_eq!(rows_together(3, 32), 4);
+        assert_eq!(workgroup(8192, 8192, DType::F16), 256, "four packs each");
+        assert_eq!(workgroup(1 << 20, 64, DType::F16), 8, "a pack each");
+        assert_eq!(workgroup(1 << 20, 128, DType::F32), 8, "four packs each");
+        assert_eq!(workgroup(1 << 20, 1, DType::F32), 1);
+        assert_eq!((rows_together(3, 32), rows_together(99, 8)), (4, 32));
     }
 
     fn cut(dims: &[usize], strides: &[usize], per_row: usize) -> Option<Cut> {
-        Cut::of(&Rows {
+        let rows = Rows {
             dims: dims.to_vec(),
             strides: strides.to_vec(),
             count: dims.iter().product::<usize>() / per_row,
             per_row,
-        })
+        };
+        Cut::of(&rows, DType::F16)
     }
 
     #[test]
@@ -412,7 +502,7 @@ mod tests {
                 chunk: 1 << 15
             })
         );
-        let columns = |outer, inner, per_row, outer_stride, row_stride, chunk| {
+        let columns = |outer, inner, per_row, outer_stride, row_stride, chunk, width| {
             Some(Cut::Columns {
                 outer,
                 inner,
@@ -420,15 +510,25 @@ mod tests {
                 outer_stride,
                 row_stride,
                 chunk,
+                width,
             })
         };
         // The sum over dimension 0 of [8192, 8192], and over the middle one of [64, 1024, 1024].
         assert_eq!(
             cut(&[8192, 8192], &[1, 8192], 8192),
-            columns(1, 8192, 8192, 0, 8192, 256)
+            columns(1, 8192, 8192, 0, 8192, 256, 8)
         );
         let middle = cut(&[64, 1024, 1024], &[1 << 20, 1, 1024], 1024);
-        assert_eq!(middle, columns(64, 1024, 1024, 1 << 20, 1024, 256));
+        assert_eq!(middle, columns(64, 1024, 1024, 1 << 20, 1024, 256, 8));
+        // Few elements are one part, columns of no whole packs one a thread.
+        assert_eq!(
+            cut(&[256, 256], &[1, 256], 256),
+            columns(1, 256, 256, 0, 256, 256, 1)
+        );
+        assert_eq!(
+            cut(&[1001, 1024], &[1, 1001], 1024),
+            columns(1, 1001, 1024, 0, 1001, 64, 1)
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 use super::pieces::Pieces;
-use super::{Args, Grid, common_context};
+use super::{Args, Grid, PACK, common_context};
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, module};
 
@@ -89,10 +89,17 @@ pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Regio
             // A piece's elements fit 31 bits, and these are factors of their number or 0.
             args.int(number as u32);
         }
+        // Whether the kernel will take packs is for it to find out, from the addresses; it strides over any grid.
+        let together = match pairs {
+            Pairs::Halves | Pairs::HalvesThd => d / 2,
+            Pairs::Neighbours => d,
+        };
+        let in_packs = (together * dtype.size_in_bytes()).is_multiple_of(PACK);
+        let grid = Grid::over_packs(piece.numel() / 2, in_packs, &[dtype]);
         // SAFETY: the arguments are the kernel's, all of its dtype. Regions lie inside their buffers and are contiguous.
         // Pairs lie in the first `numel` elements of `x` and `out`, from the piece's first batch on. Angles read are below t *
         // d / 2, times the batches where both cos and sin have as many; they have at least t positions of d / 2.
-        unsafe { args.submit(kernel, &context, &function, Grid::over(piece.numel() / 2)) }?;
+        unsafe { args.submit(kernel, &context, &function, grid) }?;
     }
     Ok(out)
 }
