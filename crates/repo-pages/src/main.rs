@@ -35,8 +35,8 @@ const MODELS: &str = "reports/models.json.gz";
 const ZOO: &str = "reports/models-zoo.json";
 /// Runs of `parity bench --backend cuda,rocm:nvidia --format json` on one card: of today's kernels, and of earlier ones.
 const SILICON: [&str; 2] = ["reports/silicon.json.gz", "reports/silicon-before.json.gz"];
-/// What `parity bench` counted on three software GPUs: `ci/cost --record` stores it.
-const COST: &str = "reports/cost.json.gz";
+/// What `parity bench` counted on three software GPUs, of today's kernels, which `ci/cost --record` stores, and of earlier ones.
+const COST: [&str; 2] = ["reports/cost.json.gz", "reports/cost-before.json.gz"];
 /// What the ci tier executed of kernels, and what the backend's own tests executed, and on which cards.
 const COVERAGE: [&str; 2] = [
     "reports/kernel-coverage.json.gz",
@@ -77,9 +77,10 @@ fn main() -> ExitCode {
 
 /// The page of what kernels cost.
 fn cost(root: &Path) -> Result<Page> {
-    let run = parity_run::cost::read(&root.join(COST)).map_err(|error| error.to_string())?;
+    let read = |path: &str| parity_run::cost::read(&root.join(path)).map_err(|error| error.to_string());
+    let [run, before] = [read(COST[0])?, read(COST[1])?];
     let measured = parity_run::bench::read(&root.join(SILICON[0])).map_err(|error| error.to_string())?;
-    Ok(repo_pages::cost(&run, &measured))
+    Ok(repo_pages::cost(&run, &before, &measured))
 }
 
 /// The page of what calls take on a real GPU.

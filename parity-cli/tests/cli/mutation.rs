@@ -51,8 +51,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "what is behind the last pack is taken for what is before it",
         file: "packs.h",
-        line: "single(i < head ? i : i + packs * N);",
-        replacement: "single(i);",
+        line: "pack(head + i * N);\n        }\n        for (size_t i = first; i < singles; i += step) {\n            single(i < head ? i : i + packs * N);",
+        replacement: "pack(head + i * N);\n        }\n        for (size_t i = first; i < singles; i += step) {\n            single(i);",
         ops: "neg",
     },
     Mutant {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parity_bench::cost::Card;
+use parity_bench::cost::{Card, Counted};
 use parity_run::{bench, cost, specs};
 
 fn root() -> PathBuf {
@@ -71,7 +71,7 @@ fn stored_counters_do_not_contradict_each_other() {
 fn the_page_shows_every_row_and_a_rank_correlation() {
     let run = cost::read(&root().join("reports/cost.json.gz")).unwrap();
     let measured = bench::read(&root().join("reports/silicon.json.gz")).unwrap();
-    let page = repo_pages::cost(&run, &measured);
+    let page = repo_pages::cost(&run, &run, &measured);
     assert_eq!(page.name, "cost.md");
     for row in &run.rows {
         let lines = page.text.matches(&format!("| `{}` | ", row.label())).count();
@@ -80,4 +80,37 @@ fn the_page_shows_every_row_and_a_rank_correlation() {
     let correlated = page.text.lines().find(|line| line.starts_with("| gfx1100 | 0."));
     assert!(correlated.is_some(), "a correlation above 0");
     assert!(!page.text.contains("NaN"));
+}
+
+#[test]
+fn the_page_says_what_became_cheaper_and_what_dearer() {
+    let run = cost::read(&root().join("reports/cost.json.gz")).unwrap();
+    let measured = bench::read(&root().join("reports/silicon.json.gz")).unwrap();
+    let all = |before| {
+        let page = repo_pages::cost(&run, before, &measured);
+        let line = page.text.lines().find(|line| line.starts_with("| all | "));
+        (line.unwrap().to_owned(), page.text)
+    };
+    let count = run.rows.len();
+    let (line, text) = all(&run);
+    assert!(
+        line.starts_with(&format!("| all | 1.00 (0 and 0 of {count}) |")),
+        "{line}"
+    );
+    assert!(text.contains("No row became dearer."));
+    // Half of all lines and instructions: what is there now is twice as dear.
+    let mut half = run.clone();
+    for row in &mut half.rows {
+        for result in &mut row.results {
+            if let Counted::Kernels(kernels) = result {
+                kernels
+                    .iter_mut()
+                    .flat_map(|kernel| kernel.counters.values_mut())
+                    .for_each(|counter| *counter = counter.div_ceil(2));
+            }
+        }
+    }
+    let (line, text) = all(&half);
+    assert!(line.contains(&format!("and {count} of {count})")), "{line}");
+    assert!(text.contains(&format!("Dearer by the most, of {}:", 3 * count)));
 }
