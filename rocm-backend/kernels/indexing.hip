@@ -119,7 +119,7 @@ PARITY_FN void index_select(
     const Walk<1> walk(num_dims, info);
     constexpr unsigned N = PackLen<T>::value;
     if (walk.is_plain && right == 1 && ids_dim >= IDS_LEAST) {
-        read_rows_by_id(numel / ids_dim, ids_dim, 0, ids, inp, out, src_dim, report);
+        read_rows_by_id(u32(numel) / u32(ids_dim), ids_dim, 0, ids, inp, out, src_dim, report);
         return;
     }
     if (walk.is_plain && right % N == 0 && is_whole<N>(out)) {
@@ -159,7 +159,7 @@ template <typename T, typename Id>
 PARITY_FN void gather(
     size_t numel, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim, size_t right, Report report) {
     if (right == 1 && ids_dim >= IDS_LEAST) {
-        read_rows_by_id(numel / ids_dim, ids_dim, ids_dim, ids, inp, out, src_dim, report);
+        read_rows_by_id(u32(numel) / u32(ids_dim), ids_dim, ids_dim, ids, inp, out, src_dim, report);
         return;
     }
     read_by_id<T, Id>(

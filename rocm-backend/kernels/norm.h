@@ -51,7 +51,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
     const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES, N = PackLen<T>::value;
         const A mine = held.best(widen(held.packs[0].at[0]), [&](A best, T x, u32) { return greater(best, widen(x)); });
-        const A greatest = fold(lds, mine, greater);
+        const A greatest = fold<IS_SHORT>(lds, mine, greater);
         A powers[P][N], total = 0;
 #pragma unroll
         for (unsigned k = 0; k < P; ++k) {
@@ -63,7 +63,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
             }
             total += held.has(k) ? part : A(0);
         }
-        const A sum = fold(lds, total, add);
+        const A sum = fold<IS_SHORT>(lds, total, add);
         const A share = BY_RECIPROCAL ? A(1) / sum : sum;
         held.store(y, [&](T, unsigned k, unsigned e) {
             return narrow<T>(BY_RECIPROCAL ? powers[k][e] * share : powers[k][e] / share);
@@ -126,7 +126,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void rms(const T *src, T *dst, co
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
         const Weights<T, P> weights(held, alpha);
         const A mine = held.template sum<A>([](T x) { return widen(x) * widen(x); });
-        const A scale = scale_of(fold(lds, mine, [](A x, A y) { return x + y; }));
+        const A scale = scale_of(fold<IS_SHORT>(lds, mine, [](A x, A y) { return x + y; }));
         held.store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
     });
     if (IS_SHORT || is_held) {
@@ -149,9 +149,9 @@ PARITY_FN void layer(
     const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
     const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
-        const A mean = fold(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
+        const A mean = fold<IS_SHORT>(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
         const A mine = held.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
-        const A scale = scale_of(fold(lds, mine, add));
+        const A scale = scale_of(fold<IS_SHORT>(lds, mine, add));
         const Weights<T, P> weights(held, alpha), shifts(held, beta);
         held.store(y, [&](T x, unsigned k, unsigned e) {
             return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));

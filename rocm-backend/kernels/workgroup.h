@@ -78,9 +78,12 @@ template <typename A, typename Join> PARITY_FN A fold_lanes(A mine, u32 count, J
 
 // Folds the values of all threads with `join`, in a tree, and gives every thread the result: first each wave by itself, which
 // needs no memory, then one value of each wave. `lds` has a place for each wave; the threads of x are a power of two. All
-// threads of the workgroup must call it. Where x is no longer than a wave, each y folds by itself.
-template <typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
+// threads of the workgroup must call it. Where x is no longer than a wave, which `IN_A_WAVE` promises, each y folds by itself.
+template <bool IN_A_WAVE = false, typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
     const u32 threads = thread_count();
+    if constexpr (IN_A_WAVE) {
+        return fold_lanes(mine, threads, join);
+    }
     mine = fold_lanes(mine, threads < WAVE ? threads : WAVE, join);
     if (threads <= WAVE) {
         return mine;

@@ -85,6 +85,9 @@ pub struct LaunchOptions {
     /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
     /// finding is the launch's fault. Off, everything in `memory` counts as written from then on.
     pub sanitize: bool,
+    /// Whether an access to LDS beyond what the workgroup has does what it does on a card: a load gives 0, a store is lost. AMD's
+    /// Tensile makes loads of a matrix's edge and stores of idle lanes this way. Else, and under the sanitizer, it is a fault.
+    pub lds_as_card: bool,
     /// Whether it is noted what is executed, for [`CodeObject::take_marks`].
     pub cover: bool,
     /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
@@ -108,6 +111,7 @@ impl Default for LaunchOptions {
             max_wave_instructions: 1_000_000_000,
             max_time: None,
             sanitize: false,
+            lds_as_card: false,
             cover: false,
             count: false,
         }
@@ -700,6 +704,7 @@ impl<'a, const W: usize> Run<'a, W> {
         lds.resize(self.lds, 0);
         let mut group = Group {
             lds,
+            lds_as_card: self.options.lds_as_card && !self.options.sanitize,
             memory: self.memory,
             text_address,
             watch: self

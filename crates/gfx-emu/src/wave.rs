@@ -225,6 +225,8 @@ impl<const W: usize> Wave<W> {
 pub(crate) struct Group<'a> {
     /// The workgroup's local data share.
     pub(crate) lds: Vec<u8>,
+    /// Whether a load of LDS that the workgroup does not have gives 0, and a store there is lost, as on a card; else it is a fault.
+    pub(crate) lds_as_card: bool,
     /// Device memory.
     pub(crate) memory: &'a Memory,
     /// Guest address of the entry of the [`crate::isa::Program`]; `s_getpc_b64` answers with what lies from there.

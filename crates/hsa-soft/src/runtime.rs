@@ -79,6 +79,7 @@ impl Runtime {
             capacity,
             options: LaunchOptions {
                 sanitize,
+                lds_as_card: true,
                 max_wave_instructions: instructions,
                 max_time: time.map(|limit| TimeLimit {
                     clock: rocm_env::clock,

@@ -12,5 +12,5 @@ mod worse;
 pub use card::{Bound, CARDS, Card, Part};
 pub use order::{Order, order, spearman};
 pub use page::{csv, json, markdown, parse, text};
-pub use record::{COST_VERSION, CostRow, CostRun, Counted, KIND, Kernel};
+pub use record::{COST_VERSION, CostRow, CostRun, Counted, KIND};
 pub use worse::{Better, COMPARED, Finding, worse};

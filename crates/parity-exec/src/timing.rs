@@ -11,11 +11,13 @@ mod count;
 mod inputs;
 
 pub use child::{Timer, TimingError};
-pub use count::KernelCount;
 
 use std::io::{self, BufReader};
 
-use parity_model::{Case, CaseId, record::BackendInfo};
+use parity_model::{
+    Case, CaseId,
+    record::{BackendInfo, KernelCost},
+};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +54,7 @@ pub enum Timed {
     /// Its times.
     Measured(Samples),
     /// What its launches did, by kernel.
-    Counted(Vec<KernelCount>),
+    Counted(Vec<KernelCost>),
     /// The backend's error, in its own words.
     Refused(String),
 }

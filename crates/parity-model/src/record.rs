@@ -1,5 +1,7 @@
 //! The record of a run: everything a report is rendered from.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Case, Metrics, Verdict};
@@ -174,4 +176,54 @@ pub struct CaseResult {
     pub served_by: Vec<String>,
     /// Time the case took on the backend, milliseconds, transfers included.
     pub millis: f64,
+}
+
+/// What the launches of one kernel with workgroups of one size did on a software GPU. What a counter counts is written at
+/// `gfx_emu::Counters`, by the same names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelCost {
+    /// The kernel's name.
+    pub kernel: String,
+    /// How often the call launched it.
+    pub launches: u64,
+    /// Work-items of a workgroup in x, y, z.
+    pub block: [u32; 3],
+    /// Lanes of a wave.
+    pub lanes: u32,
+    /// Vector registers of a wave, accumulation registers included.
+    pub vgprs: u32,
+    /// Scalar registers of a wave.
+    pub sgprs: u32,
+    /// LDS of a workgroup in bytes.
+    pub lds: u32,
+    /// Private memory of a work-item in bytes.
+    pub scratch: u32,
+    /// Waves that a SIMD can hold.
+    pub occupancy: u32,
+    /// What allows no more: `waves`, `vgprs`, `sgprs`, `lds` or `workgroups`.
+    pub limit: String,
+    /// The counters, summed over the launches.
+    pub counters: BTreeMap<String, u64>,
+}
+
+impl KernelCost {
+    /// A counter by its name; 0 of one that the record does not have.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
+
+    /// The sum of several counters.
+    pub fn sum(&self, names: &[&str]) -> u64 {
+        names.iter().map(|name| self.counter(name)).sum()
+    }
+
+    /// Vector requests to memory.
+    pub fn requests(&self) -> u64 {
+        self.sum(&["vmem_load", "vmem_store", "vmem_atomic"])
+    }
+
+    /// Instructions of the vector arithmetic, matrix instructions left out.
+    pub fn vector(&self) -> u64 {
+        self.sum(&["valu", "transcendental", "multiply", "double"])
+    }
 }

@@ -331,6 +331,9 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
     }
 }
 
+/// Elements of a byte that 16 bytes hold, which is what a GPU's thread loads at once at most.
+const PACK: usize = 16;
+
 /// Ids below `bound`, the first and the last one among them where there is room for both. The largest number of the
 /// dtype is never one: candle takes it for "none".
 pub(crate) fn fill_ids(
@@ -353,8 +356,13 @@ pub(crate) fn fill_ids(
         .collect();
     let none = int_range(dtype).filter(|_| set == ValueSet::IdsNone);
     let special = set.bad_id(bound).or(none.map(|(_, max)| max));
-    if let (Some(id), Some(special)) = (ids.get_mut(count / 2), special) {
-        *id = special;
+    // Of many ids as many follow one another as a kernel reads at once, so that each place of a pack has it once.
+    let run = if count >= 8 * PACK { PACK } else { 1 };
+    if let Some(special) = special {
+        ids.iter_mut()
+            .skip(count / 2)
+            .take(run)
+            .for_each(|id| *id = special);
     }
     integers(dtype, shape, &ids)
 }

@@ -76,7 +76,7 @@ pub fn serve_if_asked() -> Result<bool, Error> {
 /// # Errors
 /// No row is selected, a device cannot be opened, or one is not a card whose time means something.
 pub fn measure(settings: &Settings, mut told: impl FnMut(usize, usize, &Row)) -> Result<BenchRun, Error> {
-    let cases = cases(&settings.selection)?;
+    let cases = rows_of(&settings.selection, DIRECTORY)?;
     let (started, clock) = (provenance::now(), Instant::now());
     let mut bench = Open::start(settings)?;
     let devices = bench.timer()?.devices().to_vec();
@@ -105,11 +105,11 @@ pub fn measure(settings: &Settings, mut told: impl FnMut(usize, usize, &Row)) ->
     })
 }
 
-/// The rows of a selection, in the order of ids.
-fn cases(selection: &Selection) -> Result<Vec<Case>, Error> {
+/// The rows of a selection, in the order of ids; without a directory of specs, those of `directory` beside the op specs.
+pub(crate) fn rows_of(selection: &Selection, directory: &str) -> Result<Vec<Case>, Error> {
     let mut selection = selection.clone();
     if selection.spec_dir.is_none() {
-        selection.spec_dir = Some(specs::find(None)?.join(DIRECTORY));
+        selection.spec_dir = Some(specs::find(None)?.join(directory));
     }
     selection.cases()
 }

@@ -6,19 +6,18 @@ use std::{
     time::Duration,
 };
 
-use parity_bench::cost::{COST_VERSION, CostRow, CostRun, Counted, KIND, Kernel, parse};
+use parity_bench::cost::{COST_VERSION, CostRow, CostRun, Counted, KIND, parse};
 use parity_exec::{
     BackendDevice, CANDLE_VERSION,
-    timing::{KernelCount, Timed, Timer},
+    timing::{Timed, Timer},
 };
 use parity_model::{Case, record::BackendInfo};
 
 use crate::{
-    bench::{OPENING, command, unavailable},
+    bench::{OPENING, command, rows_of, unavailable},
     error::Error,
     provenance, records,
     selection::Selection,
-    specs,
 };
 
 /// The directory in that of the op specs with the rows that are counted when none are named.
@@ -44,7 +43,7 @@ pub struct Settings {
 /// # Errors
 /// No row is selected, or a card cannot be opened.
 pub fn count(settings: &Settings, mut told: impl FnMut(usize, usize, &str, &str)) -> Result<CostRun, Error> {
-    let cases = cases(&settings.selection)?;
+    let cases = rows_of(&settings.selection, DIRECTORY)?;
     let all = cases.len() * settings.devices.len();
     let mut rows: Vec<_> = cases.iter().map(|case| CostRow::of(case, vec![])).collect();
     let mut devices = Vec::with_capacity(settings.devices.len());
@@ -65,15 +64,6 @@ pub fn count(settings: &Settings, mut told: impl FnMut(usize, usize, &str, &str)
         devices,
         rows,
     })
-}
-
-/// The rows of a selection, in the order of ids.
-fn cases(selection: &Selection) -> Result<Vec<Case>, Error> {
-    let mut selection = selection.clone();
-    if selection.spec_dir.is_none() {
-        selection.spec_dir = Some(specs::find(None)?.join(DIRECTORY));
-    }
-    selection.cases()
 }
 
 /// The process that runs calls on one card, started again when it is lost.
@@ -105,7 +95,7 @@ impl<'a> Card<'a> {
         };
         let counted = match timer.count(case, self.settings.seed, self.settings.limit) {
             Ok(mut counted) => match counted.pop() {
-                Some(Timed::Counted(kernels)) => Counted::Kernels(kernels.into_iter().map(kernel).collect()),
+                Some(Timed::Counted(kernels)) => Counted::Kernels(kernels),
                 Some(Timed::Refused(why)) => Counted::Refused(why),
                 Some(Timed::Measured(_)) | None => Counted::Refused("it was not counted".to_owned()),
             },
@@ -122,35 +112,6 @@ impl<'a> Card<'a> {
 fn start(settings: &Settings, device: &BackendDevice) -> Result<Timer, Error> {
     let command = command(settings.program.as_deref(), std::slice::from_ref(device))?;
     Timer::start(command, OPENING).map_err(unavailable)
-}
-
-fn kernel(count: KernelCount) -> Kernel {
-    let KernelCount {
-        kernel,
-        launches,
-        block,
-        lanes,
-        vgprs,
-        sgprs,
-        lds,
-        scratch,
-        occupancy,
-        limit,
-        counters,
-    } = count;
-    Kernel {
-        kernel,
-        launches,
-        block,
-        lanes,
-        vgprs,
-        sgprs,
-        lds,
-        scratch,
-        occupancy,
-        limit,
-        counters,
-    }
 }
 
 /// A stored record of counters; may be compressed by gzip. `None` where the file says it is something else.

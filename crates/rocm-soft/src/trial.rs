@@ -103,6 +103,11 @@ pub fn count(on: bool) {
     COUNTING.store(on, Relaxed);
 }
 
+/// Whether launches count what they cost.
+pub fn is_counting() -> bool {
+    COUNTING.load(Relaxed)
+}
+
 /// What was counted since the last call, by the names of the kernels.
 pub fn take_counted() -> Vec<Counted> {
     std::mem::take(&mut state().counted).into_values().collect()
@@ -159,7 +164,7 @@ pub(crate) fn options() -> LaunchOptions {
     LaunchOptions {
         max_wave_instructions: limit,
         cover: is_on(),
-        count: COUNTING.load(Relaxed),
+        count: is_counting(),
         ..usual
     }
 }

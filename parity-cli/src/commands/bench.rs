@@ -18,18 +18,15 @@ use crate::{
 };
 
 pub(crate) fn bench(args: BenchArgs) -> Result<Exit, Failure> {
-    let stored = args
-        .render
-        .as_deref()
-        .map(cost::read_if_cost)
-        .transpose()?
-        .flatten();
-    if let Some(run) = stored {
-        return super::cost::show(&run, &args);
-    }
     let devices = devices(&args)?;
-    if args.render.is_none() && devices.iter().any(BackendDevice::is_software) {
-        return super::cost::count(devices, args);
+    match &args.render {
+        Some(path) => {
+            if let Some(run) = cost::read_if_cost(path)? {
+                return super::cost::show(&run, &args);
+            }
+        }
+        None if devices.iter().any(BackendDevice::is_software) => return super::cost::count(devices, args),
+        None => {}
     }
     let base = args.against.as_deref().map(bench::read).transpose()?;
     let (format, out) = (args.format, args.out.clone());

@@ -20,16 +20,21 @@ use crate::{
 const SHOWN: usize = 5;
 
 pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
-    if let Some(base) = &args.cost {
-        return super::cost::gate(&args.run, base, args.tolerance);
-    }
-    if args.tolerance.is_some() {
-        let message = "--tolerance is of --cost: name the record of counters to compare with";
-        return Err(Failure::new(Exit::Usage, message.to_owned()));
-    }
+    let min = match (&args.cost, args.min) {
+        (Some(base), _) => return super::cost::gate(&args.run, base, args.tolerance),
+        // clap does not require --cost of --tolerance where --min conflicts with --cost.
+        (None, _) if args.tolerance.is_some() => {
+            let message = "--tolerance is of --cost: name the record of counters to compare with";
+            return Err(Failure::new(Exit::Usage, message.to_owned()));
+        }
+        (None, Some(min)) => min,
+        (None, None) => {
+            let message = "expected --min PERCENT, or --cost BASE".to_owned();
+            return Err(Failure::new(Exit::Usage, message));
+        }
+    };
     let bar = Bar {
-        // Without --cost the command line has it.
-        min: percent("--min", args.min.unwrap_or_default())?,
+        min: percent("--min", min)?,
         per_family: args
             .per_family
             .map(|bar| percent("--per-family", bar))

@@ -225,7 +225,9 @@ impl<'a> Launch<'a> {
     }
 
     fn check_shape(&self) -> Result<()> {
-        let Grid { blocks, threads, lds } = self.grid;
+        let Grid {
+            blocks, threads, lds, ..
+        } = self.grid;
         let refuse = |reason: String| {
             let kernel = self.name.clone();
             Err(Error::Launch { kernel, reason })

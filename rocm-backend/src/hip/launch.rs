@@ -51,6 +51,18 @@ const PACK: usize = 16;
 /// On an H200 threads that take eight packs one after the other move more bytes a second than eight times as many threads.
 const MAX_GRID: usize = 1 << 13;
 
+/// On the software GPU, of workgroups beyond as many, one takes the work of so many.
+const AT_LEAST: usize = 8;
+const TURNS: usize = 4;
+
+/// Whether the software GPU counts what launches cost.
+fn counts() -> bool {
+    #[cfg(feature = "soft")]
+    return rocm_soft::trial::is_counting();
+    #[cfg(not(feature = "soft"))]
+    false
+}
+
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
@@ -60,13 +72,15 @@ pub(crate) struct Grid {
     pub(crate) threads: [usize; 3],
     /// Dynamic LDS of a workgroup, in bytes.
     pub(crate) lds: usize,
+    /// Whether the kernel strides over the grid, so that fewer workgroups do the same.
+    strides: bool,
 }
 
 impl Grid {
     /// One thread a result for kernels that stride over the grid, however many results there are.
     pub(crate) fn over(results: usize) -> Grid {
         let threads = results.clamp(1, BLOCK).next_multiple_of(WAVE);
-        Grid::of(results.div_ceil(BLOCK).min(MAX_GRID), threads)
+        Grid::of(results.div_ceil(BLOCK), threads).striding()
     }
 
     /// A workgroup for each of what is numbered in three dimensions, as `for_groups` of `kernels/workgroup.h` strides over it.
@@ -76,6 +90,7 @@ impl Grid {
         let deep = deep.min((MAX_GRID / (across * down).max(1)).max(1));
         Grid {
             blocks: [across, down, deep],
+            strides: true,
             ..Grid::of(1, threads)
         }
     }
@@ -95,7 +110,28 @@ impl Grid {
             blocks: [blocks, 1, 1],
             threads: [threads, 1, 1],
             lds: 0,
+            strides: false,
         }
+    }
+
+    /// The same of a kernel that strides over the grid.
+    pub(crate) fn striding(self) -> Grid {
+        let [across, down, deep] = self.blocks;
+        Grid {
+            blocks: [across.min(MAX_GRID), down, deep],
+            strides: true,
+            ..self
+        }
+    }
+
+    /// The grid for a device: on the software GPU a kernel that strides does so, which takes millions of elements on a card.
+    fn fitting(self, context: &Context) -> Grid {
+        let fewer = |blocks: usize| blocks.min(blocks.div_ceil(TURNS).max(AT_LEAST));
+        let tested = Grid {
+            blocks: self.blocks.map(fewer),
+            ..self
+        };
+        for_device(context, self, if self.strides { tested } else { self })
     }
 
     fn is_empty(&self) -> bool {
@@ -104,7 +140,9 @@ impl Grid {
 
     /// The numbers as HIP takes them; a launch that HIP would refuse is an error here.
     fn checked(&self, kernel: &str) -> Result<([c_uint; 3], [c_uint; 3], c_uint)> {
-        let Grid { blocks, threads, lds } = *self;
+        let Grid {
+            blocks, threads, lds, ..
+        } = *self;
         let block: usize = threads.iter().product();
         let fits = |blocks: usize, threads: usize| {
             blocks
@@ -131,12 +169,17 @@ impl Grid {
     }
 }
 
-/// Bytes of scratch memory that an operation takes at once; it does larger work in parts. Little on the software device, whose
-/// memory is the host's and whose tests see more than one part so.
+/// Bytes of scratch memory that an operation takes at once; it does larger work in parts.
 pub(crate) fn scratch_bytes(context: &Context) -> usize {
+    for_device(context, 128 << 20, 64 << 10)
+}
+
+/// What a card has, or the software GPU: there sizes are small from which on an op works in parts, so that tests see parts. What
+/// launches cost is counted of a card's sizes.
+pub(crate) fn for_device<S>(context: &Context, card: S, tested: S) -> S {
     match context.info().driver().kind() {
-        DriverKind::System | DriverKind::Nvidia => 128 << 20,
-        DriverKind::Soft => 64 << 10,
+        DriverKind::Soft if !counts() => tested,
+        DriverKind::Soft | DriverKind::System | DriverKind::Nvidia => card,
     }
 }
 
@@ -224,7 +267,7 @@ impl Args {
         if grid.is_empty() {
             return Ok(());
         }
-        let (blocks, threads, lds) = grid.checked(kernel)?;
+        let (blocks, threads, lds) = grid.fitting(context).checked(kernel)?;
         context.bind()?;
         let mut params: Vec<*mut c_void> = self
             .words

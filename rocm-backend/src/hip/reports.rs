@@ -46,7 +46,8 @@ impl Context {
     /// Where a kernel launched now for `op` reports ids that are not below `bound`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Hip`]; and what [`Context::look_at_reports`] finds, where there is no more room.
+    /// [`Error::OutOfMemory`], [`Error::Hip`]. When all places are taken the host looks at them first, and the errors of
+    /// [`Context::look_at_reports`] are possible.
     pub(crate) fn report_of(self: &Arc<Self>, op: &str, bound: usize) -> Result<usize> {
         if self.reports().sites.len() == SITES {
             self.look_at_reports()?;
@@ -84,7 +85,7 @@ impl Context {
         let sites = std::mem::take(&mut reports.sites);
         let mut bytes = vec![0; sites.len() * SITE_BYTES];
         self.bind()?;
-        // SAFETY: the block has `SITES` times `SITE_BYTES` bytes, and there are no more sites.
+        // SAFETY: the block has `SITES` times `SITE_BYTES` bytes. `sites` has at most `SITES` elements, so `bytes` is not longer.
         unsafe { self.staging().get()?.download(&mut bytes, block, self.stream()) }?;
         let found = sites
             .into_iter()
@@ -95,7 +96,8 @@ impl Context {
         Err(error)
     }
 
-    /// Has all words be 0, in stream order. No trace: it is no part of the operation that comes first.
+    /// Sets all words to 0, in stream order. The trace does not list this call, because the operation that is launched next did not
+    /// ask for it.
     fn clear(&self, block: Block) -> Result<()> {
         self.bind()?;
         // SAFETY: the block has as many bytes, and is written in stream order.

@@ -99,6 +99,7 @@ mod tests {
         let memory = Memory::new(0);
         let mut group = Group {
             lds: Vec::new(),
+            lds_as_card: false,
             memory: &memory,
             text_address: 0,
             watch: None,

@@ -8,7 +8,7 @@ use crate::isa::{Inst, Part, ScalarAccess, Space, Src, Transfer, Unit, extended}
 use crate::wave::{Group, Row, Wave, reg};
 
 /// Dwords of the widest per-lane access.
-const MAX_WORDS: usize = 4;
+pub(super) const MAX_WORDS: usize = 4;
 
 /// What a scalar load, store or atomic asks for.
 pub(super) struct Consecutive {

@@ -21,6 +21,7 @@ pub struct WaveProbe<const W: usize> {
     program: Program,
     wave: Wave<W>,
     lds: Vec<u8>,
+    lds_as_card: bool,
 }
 
 /// A wave of 32 lanes, as gfx11 runs them.
@@ -40,7 +41,13 @@ impl<const W: usize> WaveProbe<W> {
             wave: Wave::new(program.most_registers()),
             program,
             lds: Vec::new(),
+            lds_as_card: false,
         })
+    }
+
+    /// As [`crate::LaunchOptions::lds_as_card`].
+    pub fn lds_as_card(&mut self) {
+        self.lds_as_card = true;
     }
 
     /// Gives the wave `bytes` of zeroed LDS.
@@ -97,6 +104,7 @@ impl<const W: usize> WaveProbe<W> {
     pub fn run(&mut self, memory: &Memory) -> Result<u64, Box<Fault>> {
         let mut group = Group {
             lds: std::mem::take(&mut self.lds),
+            lds_as_card: self.lds_as_card,
             memory,
             text_address: 0,
             watch: None,

@@ -1,9 +1,13 @@
 //! The three address spaces: one lane's access to one of them, checked against its bounds.
 
+use super::memory::MAX_WORDS;
 use crate::fault::{Access, FaultKind};
 use crate::isa::Space;
 use crate::memory::{Cursor, Memory};
 use crate::wave::{Group, PRIVATE_BASE, Row, SHARED_BASE, Wave};
+
+/// Bytes that a lane accesses at once at most.
+const MAX_BYTES: usize = 4 * MAX_WORDS;
 
 /// A place in one of the address spaces.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +25,8 @@ pub(super) struct Spaces<'a> {
     pub(super) memory: &'a Memory,
     pub(super) cursor: &'a mut Cursor,
     lds: &'a mut [u8],
+    /// Stands for LDS that the workgroup does not have, where accesses to it are no faults.
+    absent: Option<[u8; MAX_BYTES]>,
     scratch: &'a mut [u8],
     scratch_size: usize,
 }
@@ -33,6 +39,7 @@ pub(super) fn split<'a, const W: usize>(
     let spaces = Spaces {
         memory: group.memory,
         cursor: &mut wave.cursor,
+        absent: group.lds_as_card.then_some([0; MAX_BYTES]),
         lds: &mut group.lds,
         scratch: &mut wave.scratch,
         scratch_size: wave.scratch_size,
@@ -77,6 +84,11 @@ impl Spaces<'_> {
             None => (0, memory.len()),
         };
         if end > limit as u64 {
+            if let (At::Lds(_), Some(absent)) = (at, &mut self.absent) {
+                // The next lane must not load what this one stores.
+                *absent = [0; MAX_BYTES];
+                return Ok(&mut absent[..bytes]);
+            }
             return Err(outside(at, bytes as u32, limit as u32, access));
         }
         let start = lane_start + start as usize;

@@ -67,6 +67,7 @@ fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
     let memory = Memory::new(0);
     let mut group = Group {
         lds: Vec::new(),
+        lds_as_card: false,
         memory: &memory,
         text_address: 0,
         watch: None,

@@ -256,6 +256,24 @@ fn two_addresses_count_in_elements_or_in_64_of_them() {
 }
 
 #[test]
+fn as_on_a_card_lds_beyond_the_workgroups_loads_zero_and_keeps_nothing() {
+    let asm = "v_mov_b32 v4, 0xf00000\nds_store_b64 v4, v[5:6]\nds_load_b64 v[7:8], v4\nds_add_rtn_u32 v9, v4, v5\nds_load_b32 v10, v4\n\
+               v_lshlrev_b32 v11, 2, v1\nds_store_b32 v11, v5 offset:132\nds_load_b32 v12, v11 offset:132";
+    let mut wave = probe(asm);
+    wave.set_lds(256);
+    wave.lds_as_card();
+    for (register, value) in [("v5", 5), ("v6", 6), ("v7", 7), ("v8", 8), ("v9", 9), ("v10", 10)] {
+        set(&mut wave, register, value);
+    }
+    (0..Probe::LANES).for_each(|lane| wave.set_vgpr(1, lane, lane as u32));
+    wave.run(&Memory::new(0)).unwrap();
+    for register in ["v7", "v8", "v9", "v10", "v12@31"] {
+        assert_eq!(get(&wave, register), 0, "{register}");
+    }
+    assert_eq!(get(&wave, "v12@30"), 5, "the last lane whose place is there");
+}
+
+#[test]
 fn scratch_is_private_to_the_lane() {
     let asm = "scratch_store_b32 off, v1, off offset:16\nscratch_load_b32 v5, v6, off offset:-4\nscratch_load_b32 v7, off, s5\nscratch_load_u8 v8, v6, s5";
     let (wave, _) = run(asm, &[("v6", 20), ("s5", 16)]);

@@ -8,6 +8,7 @@ const COUNTING: LaunchOptions = LaunchOptions {
     max_wave_instructions: 1_000_000,
     max_time: None,
     sanitize: false,
+    lds_as_card: false,
     cover: false,
     count: true,
 };

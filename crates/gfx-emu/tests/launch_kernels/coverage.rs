@@ -17,6 +17,7 @@ const NOTING: LaunchOptions = LaunchOptions {
     max_wave_instructions: 1_000_000,
     max_time: None,
     sanitize: false,
+    lds_as_card: false,
     cover: true,
     count: false,
 };

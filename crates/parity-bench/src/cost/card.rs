@@ -4,7 +4,7 @@
 //! by a unit here is not slower than that unit allows; whether it is as fast depends on latencies, on the caches' content and on how
 //! full the card is, none of which is modelled.
 
-use super::record::Kernel;
+use parity_model::record::KernelCost;
 
 /// What a card does in a clock when every unit is busy.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +141,7 @@ impl Card {
     }
 
     /// Clocks of the whole card that a part needs at least for the launches of a kernel.
-    pub fn clocks(&self, part: Part, kernel: &Kernel) -> f64 {
+    pub fn clocks(&self, part: Part, kernel: &KernelCost) -> f64 {
         let counter = |name| kernel.counter(name) as f64;
         match part {
             Part::Memory => counter("launch_lines") * self.line / self.memory,
@@ -161,7 +161,7 @@ impl Card {
     }
 
     /// What bounds a kernel; `None` of one that did nothing that is counted.
-    pub fn bound(&self, kernel: &Kernel) -> Option<Bound> {
+    pub fn bound(&self, kernel: &KernelCost) -> Option<Bound> {
         let mut parts = Part::ALL.map(|part| (part, self.clocks(part, kernel)));
         // Stable: of equals the first of the list comes first.
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -174,7 +174,7 @@ impl Card {
     }
 
     /// Clocks that kernels need at least which run one after the other.
-    pub fn total(&self, kernels: &[Kernel]) -> f64 {
+    pub fn total(&self, kernels: &[KernelCost]) -> f64 {
         let clocks = |kernel| self.bound(kernel).map_or(0.0, |bound| bound.clocks);
         kernels.iter().map(clocks).sum()
     }

@@ -1,8 +1,10 @@
 //! How well counters put calls into the order of their measured times, on a card of another maker.
 
+use parity_model::record::KernelCost;
+
 use super::{
     card::{Card, Part},
-    record::{CostRow, CostRun, Kernel},
+    record::{CostRow, CostRun},
 };
 use crate::record::{BenchRun, Row};
 
@@ -71,8 +73,8 @@ pub fn order<'a>(
             .max_by_key(shared)?;
         let kernels = cost.kernels(counted)?;
         let scale = Scale::of(row, cost);
-        let sum = |of: &dyn Fn(&Kernel) -> f64| kernels.iter().map(of).sum::<f64>();
-        let most = |kernel: &Kernel| {
+        let sum = |of: &dyn Fn(&KernelCost) -> f64| kernels.iter().map(of).sum::<f64>();
+        let most = |kernel: &KernelCost| {
             let clocks = Part::ALL.map(|part| scale.of_part(part) * card.clocks(part, kernel));
             clocks.into_iter().fold(0.0, f64::max)
         };

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use parity_model::record::KernelCost;
+
 use super::{
     card::{Bound, Card},
-    record::{COST_VERSION, CostRow, CostRun, Counted, KIND, Kernel},
+    record::{COST_VERSION, CostRow, CostRun, Counted, KIND},
 };
 use crate::record::ReadError;
 
@@ -127,7 +129,7 @@ fn bounded(bound: Option<Bound>) -> String {
     }
 }
 
-fn cells(row: &CostRow, kernel: &Kernel, card: Option<&Card>) -> Vec<String> {
+fn cells(row: &CostRow, kernel: &KernelCost, card: Option<&Card>) -> Vec<String> {
     let counter = |name| kernel.counter(name);
     let waves = counter("waves");
     let line = card.map_or(0.0, |card| card.line);
@@ -341,8 +343,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// A kernel that was launched once, with these counters and no others.
-    pub(crate) fn kernel(counters: &[(&str, u64)]) -> Kernel {
-        Kernel {
+    pub(crate) fn kernel(counters: &[(&str, u64)]) -> KernelCost {
+        KernelCost {
             kernel: "k".to_owned(),
             launches: 1,
             block: [256, 1, 1],
@@ -361,7 +363,7 @@ pub(crate) mod tests {
     }
 
     /// A record of one row on gfx1100.
-    pub(crate) fn run(kernels: Vec<Kernel>) -> CostRun {
+    pub(crate) fn run(kernels: Vec<KernelCost>) -> CostRun {
         let case = "unary/neg:f32:[64]:contiguous:any".parse().unwrap();
         CostRun {
             kind: KIND.to_owned(),
@@ -382,7 +384,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn copy() -> Kernel {
+    fn copy() -> KernelCost {
         kernel(&[
             ("waves", 2),
             ("work_items", 64),

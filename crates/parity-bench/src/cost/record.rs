@@ -1,8 +1,9 @@
 //! The record of counters. It holds nothing that differs between two runs of one build: no date, no duration.
 
-use std::collections::BTreeMap;
-
-use parity_model::{Case, record::BackendInfo};
+use parity_model::{
+    Case,
+    record::{BackendInfo, KernelCost},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::work::Work;
@@ -52,58 +53,9 @@ pub struct CostRow {
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
     /// What each kernel did, by name.
-    Kernels(Vec<Kernel>),
+    Kernels(Vec<KernelCost>),
     /// It did nothing, for this reason.
     Refused(String),
-}
-
-/// What the launches of one kernel with workgroups of one size did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
-    /// Its name.
-    pub kernel: String,
-    /// How often the call launched it.
-    pub launches: u64,
-    /// Work-items of a workgroup in x, y, z.
-    pub block: [u32; 3],
-    /// Lanes of a wave.
-    pub lanes: u32,
-    /// Vector registers of a wave, accumulation registers included.
-    pub vgprs: u32,
-    /// Scalar registers of a wave.
-    pub sgprs: u32,
-    /// LDS of a workgroup in bytes.
-    pub lds: u32,
-    /// Private memory of a work-item in bytes.
-    pub scratch: u32,
-    /// Waves that a SIMD can hold.
-    pub occupancy: u32,
-    /// What allows no more: `waves`, `vgprs`, `sgprs`, `lds` or `workgroups`.
-    pub limit: String,
-    /// The counters, summed over the launches.
-    pub counters: BTreeMap<String, u64>,
-}
-
-impl Kernel {
-    /// A counter by its name; 0 of one that the record does not have.
-    pub fn counter(&self, name: &str) -> u64 {
-        self.counters.get(name).copied().unwrap_or(0)
-    }
-
-    /// The sum of several counters.
-    pub fn sum(&self, names: &[&str]) -> u64 {
-        names.iter().map(|name| self.counter(name)).sum()
-    }
-
-    /// Vector requests to memory.
-    pub fn requests(&self) -> u64 {
-        self.sum(&["vmem_load", "vmem_store", "vmem_atomic"])
-    }
-
-    /// Instructions of the vector arithmetic, matrix instructions left out.
-    pub fn vector(&self) -> u64 {
-        self.sum(&["valu", "transcendental", "multiply", "double"])
-    }
 }
 
 impl CostRow {
@@ -129,7 +81,7 @@ impl CostRow {
     }
 
     /// The kernels of device `column`, if it has any.
-    pub fn kernels(&self, column: usize) -> Option<&[Kernel]> {
+    pub fn kernels(&self, column: usize) -> Option<&[KernelCost]> {
         match self.results.get(column)? {
             Counted::Kernels(kernels) => Some(kernels),
             Counted::Refused(_) => None,

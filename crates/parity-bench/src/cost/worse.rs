@@ -1,6 +1,7 @@
 //! What got worse between two records.
 
-use super::record::{CostRow, CostRun, Counted, Kernel};
+use super::record::{CostRow, CostRun, Counted};
+use parity_model::record::KernelCost;
 
 /// Which way a number is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +53,8 @@ pub const COMPARED: &[(&str, Value, Better)] = &[
 ];
 
 impl Value {
-    fn of(self, kernels: &[Kernel]) -> u64 {
-        let sum = |of: fn(&Kernel) -> u64| kernels.iter().map(of).sum();
+    fn of(self, kernels: &[KernelCost]) -> u64 {
+        let sum = |of: fn(&KernelCost) -> u64| kernels.iter().map(of).sum();
         match self {
             Value::Counter(name) => kernels.iter().map(|kernel| kernel.counter(name)).sum(),
             Value::Launches => sum(|kernel| kernel.launches),
@@ -218,7 +219,7 @@ mod tests {
         assert!(words(&now).ends_with("it is refused now: no memory"));
         now.devices[0].backend = "rocm:gfx942".to_owned();
         assert!(words(&now).ends_with("the device is gone"));
-        // A row that the base could not count either is no finding, and a new one is none.
+        // The gate passes over rows that the base did not count.
         assert!(worse(&now, &base, 2.0).0.is_empty());
     }
 }

@@ -1,46 +1,16 @@
 //! What the launches of a call do on a software GPU. What a counter means is gfx-emu's to say.
 
-use std::collections::BTreeMap;
-
 use candle_core::rocm_backend::{environment, trial};
-use parity_model::Case;
-use serde::{Deserialize, Serialize};
+use parity_model::{Case, record::KernelCost};
 
 use super::inputs;
 use crate::{backend::CandleRunner, worker::Runner as _};
-
-/// What the launches of one kernel with workgroups of one size did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KernelCount {
-    /// The kernel's name.
-    pub kernel: String,
-    /// How often the call launched it.
-    pub launches: u64,
-    /// Work-items of a workgroup in x, y, z.
-    pub block: [u32; 3],
-    /// Lanes of a wave.
-    pub lanes: u32,
-    /// Vector registers of a wave, accumulation registers included.
-    pub vgprs: u32,
-    /// Scalar registers of a wave.
-    pub sgprs: u32,
-    /// LDS of a workgroup in bytes.
-    pub lds: u32,
-    /// Private memory of a work-item in bytes.
-    pub scratch: u32,
-    /// Waves that a SIMD can hold.
-    pub occupancy: u32,
-    /// What allows no more, as `gfx_emu::Limit` names it.
-    pub limit: String,
-    /// The counters by the names that `gfx_emu::Counters` gives them, summed over the launches.
-    pub counters: BTreeMap<String, u64>,
-}
 
 /// What each kernel does that a call of the case launches.
 ///
 /// # Errors
 /// The call's error, or that nothing here counts.
-pub(super) fn kernels(runner: &CandleRunner, case: &Case, seed: u64) -> Result<Vec<KernelCount>, String> {
+pub(super) fn kernels(runner: &CandleRunner, case: &Case, seed: u64) -> Result<Vec<KernelCost>, String> {
     let words = |error: candle_core::Error| CandleRunner::words(&error);
     let info = runner.info();
     if info.level != counting_level() {
@@ -73,7 +43,7 @@ fn counting_level() -> String {
     candle_core::rocm_backend::trace::Level::Isa.to_string()
 }
 
-fn count(counted: trial::Counted) -> KernelCount {
+fn count(counted: trial::Counted) -> KernelCost {
     let trial::Counted {
         kernel,
         block,
@@ -81,7 +51,7 @@ fn count(counted: trial::Counted) -> KernelCount {
         launches,
         counters,
     } = counted;
-    KernelCount {
+    KernelCost {
         kernel,
         launches,
         block,

@@ -1,7 +1,7 @@
 //! Launches of attention.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::{Args, Grid, MAX_GRID, common_context};
+use super::{Args, Grid, common_context};
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, module};
 
@@ -102,7 +102,7 @@ pub(crate) fn flash_attn(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> 
     }
     args.element(out, 0);
     let threads = waves * context.info().warp_size() as usize;
-    let grid = Grid::of((all as usize).min(MAX_GRID), threads);
+    let grid = Grid::of(all as usize, threads).striding();
     // SAFETY: the arguments are the kernel's, of `out`'s dtype, and a workgroup has its threads. The caller found every place
     // that sizes, strides and starts name to lie in its operand, and `out` to have a row for each query.
     unsafe { args.submit(OP, &context, &function, grid) }

@@ -7,7 +7,7 @@ mod miopen;
 mod rocblas;
 
 use super::pieces::Pieces;
-use super::{Args, BLOCK, Grid, MAX_GRID, common_context, table};
+use super::{Args, BLOCK, Grid, common_context, table};
 use crate::ops::window::Axis;
 use crate::trace::Level;
 use crate::view::{self, Region};
@@ -50,7 +50,7 @@ fn tiles(op: &str, batch: usize, c_out: usize, pixels: usize) -> Result<Grid> {
             ),
         )
     })?;
-    Ok(Grid::of(tiles.min(MAX_GRID), threads))
+    Ok(Grid::of(tiles, threads).striding())
 }
 
 /// The convolution of `x` with `kernel` along `axes`, transposed if there is an output padding. With an operand of no

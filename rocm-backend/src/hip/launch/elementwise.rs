@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::pieces::Pieces;
-use super::{Args, BLOCK, Grid, MAX_GRID, PACK, common_context, layout, layout_in_packs, pack_len};
+use super::{Args, BLOCK, Grid, PACK, common_context, for_device, layout, layout_in_packs, pack_len};
 use crate::hip::context::Context;
 use crate::kernel::{Family, Kernel, Unary};
 use crate::view::{self, Region, RegionMut, View};
-use crate::{DType, DriverKind, DynBuffer, Error, Result, Scalar, module};
+use crate::{DType, DynBuffer, Error, Result, Scalar, module};
 
 /// Runs an element-wise kernel over regions of one shape; its results go to `out`, from element `out_offset` on.
 pub(crate) fn map(
@@ -93,12 +93,9 @@ pub(crate) fn map(
     Ok(())
 }
 
-/// Elements of an operand from which on it pays to have tiles turn it first: few on the software device, whose tests see it so.
+/// Elements of an operand from which on it pays to have tiles turn it first.
 fn turned_least(context: &Context) -> usize {
-    match context.info().driver().kind() {
-        DriverKind::System | DriverKind::Nvidia => 1 << 18,
-        DriverKind::Soft => 1 << 10,
-    }
+    for_device(context, 1 << 18, 1 << 10)
 }
 
 /// Copies in row-major order of the inputs whose adjacent elements lie along another dimension than the last one: read element by
@@ -244,7 +241,7 @@ pub(crate) fn transpose(source: &Region<'_>, out: &mut DynBuffer, out_offset: us
     }
     args.element(source.buffer(), source.offset())
         .element(out, out_offset);
-    let grid = Grid::of(tiles.min(MAX_GRID), SWAPPERS);
+    let grid = Grid::of(tiles, SWAPPERS).striding();
     // SAFETY: the arguments are the kernel's, of the buffers' dtype. The sizes and distances are those of the region, which lies
     // inside its buffer, and `out` has room for as many elements in row-major order.
     unsafe { args.submit(KERNEL, &context, &function, grid) }?;
@@ -296,7 +293,7 @@ pub(crate) fn copy2d(source: &Region<'_>, from: usize, out: RegionMut<'_>, to: u
         } else if in_packs {
             Grid::over_packs(rows * row_len / AT_ONCE, true, &[target.dtype()])
         } else if row_len >= LONG_ROW {
-            Grid::of((rows * row_len.div_ceil(ROW_PART)).min(MAX_GRID), BLOCK)
+            Grid::of(rows * row_len.div_ceil(ROW_PART), BLOCK).striding()
         } else {
             Grid::over((rows * row_len).div_ceil(AT_ONCE))
         };

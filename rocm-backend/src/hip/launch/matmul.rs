@@ -248,7 +248,8 @@ fn gemm(product: &Product<'_>, out: &mut DynBuffer) -> Result<()> {
     let grid = Grid {
         blocks: [n.div_ceil(tile), m.div_ceil(tile), *batch].map(|groups| groups.min(MAX_GRID)),
         threads: [waves * context.info().warp_size() as usize, 1, 1],
-        lds: 0,
+        strides: true,
+        ..Grid::of(1, 1)
     };
     // SAFETY: the arguments are gemm's, of its dtype, and so are the workgroups' one or four waves. The kernel reads elements of both regions, which lie inside
     // their buffers, and writes `batch * m * n` elements, which `out` has. The tables live to the end of this function.
@@ -300,7 +301,8 @@ fn gemv(
     let grid = Grid {
         blocks: [rows.div_ceil(LINE / lanes), 1, *batch].map(|groups| groups.min(MAX_GRID)),
         threads: [LINE, 1, 1],
-        lds: 0,
+        strides: true,
+        ..Grid::of(1, 1)
     };
     // SAFETY: the arguments are gemv's, of its dtype; `lanes` is a power of two up to LINE. The kernel reads elements of
     // both regions, which lie inside their buffers, and writes `batch * rows * count` elements, which `out` has. The

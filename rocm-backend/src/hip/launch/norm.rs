@@ -23,11 +23,11 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
         return invalid("a tensor without dimensions has no rows".to_owned());
     };
     let short = short(x, cols);
-    let name = if short.is_some() { "_short" } else { "" };
+    let suffix = if short.is_some() { "_short" } else { "" };
     let function = module::named(
         &context,
         "reduce",
-        &format!("{kernel}{name}_{}", dtype.suffix()),
+        &format!("{kernel}{suffix}_{}", dtype.suffix()),
         kernel,
         dtype,
     )?;

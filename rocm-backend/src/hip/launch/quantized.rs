@@ -113,7 +113,7 @@ fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, to: Floats, out: &
             let grid = |groups: usize, each: usize| Grid {
                 blocks: [groups, 1, 1],
                 threads: [across, each, 1],
-                lds: 0,
+                ..Grid::of(1, 1)
             };
             let done = together * most;
             let mut last = Args::default();
@@ -183,7 +183,7 @@ pub(crate) fn get_rows(weights: &Weights<'_>, ids: &Region<'_>, out: &mut DynBuf
     let grid = Grid {
         blocks: [ids.numel(), across, 1],
         threads: [ROW_THREADS.min(weights.row_len().div_ceil(steps)).max(1), 1, 1],
-        lds: 0,
+        ..Grid::of(1, 1)
     };
     // SAFETY: `get_rows_<format>(rows, ids, out, row_len, row_bytes)` reads rows that `Weights` checked, by ids below
     // their number, and writes `row_len` f32 for each id, for which `out` has room.
@@ -214,7 +214,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
         let grid = Grid {
             blocks: [row_len.div_ceil(ROW_THREADS), (rows - first).min(MAX_GRID_YZ), 1],
             threads: [ROW_THREADS, 1, 1],
-            lds: 0,
+            ..Grid::of(1, 1)
         };
         // SAFETY: `quantize_q8_1(x, out, ncols, padded)` reads `ncols` elements of the region's dtype for each of the
         // grid's rows, which the region has, and writes their blocks. `padded` is `ncols`: nothing is read past it.
@@ -259,7 +259,7 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     let grid = Grid {
         blocks: [nrows.div_ceil(TEAMS * TEAM_ROWS), 1, 1],
         threads: [TEAM, TEAMS, 1],
-        lds: 0,
+        ..Grid::of(1, 1)
     };
     // SAFETY: `mul_mat_vec_<format>_q8_1_cuda<columns>(weights, activations, out, ncols, nrows, padded, out_stride)` and
     // `mmvq_gguf_<format>_<dtype>_plain(.., stride in blocks, out_stride, columns)` read `nrows` rows of weights, which
@@ -287,7 +287,7 @@ pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     let grid = Grid {
         blocks: [nrows.div_ceil(TILE), x.rows.div_ceil(TILE), 1],
         threads: [TILE_THREADS, 1, 1],
-        lds: 0,
+        ..Grid::of(1, 1)
     };
     // SAFETY: `mul_mat_<format>(weights, activations, out, ncols, nrows, columns, padded, out_stride)` reads `nrows` rows
     // of weights, which `Weights` checked, and `columns` rows of activations, all of `ncols`; tiles that reach over the
@@ -446,7 +446,7 @@ pub(crate) fn indexed_moe(
     let grid = Grid {
         blocks: [rows.div_ceil(TEAMS), tokens, topk],
         threads: [TEAM, TEAMS, 1],
-        lds: 0,
+        ..Grid::of(1, 1)
     };
     // SAFETY: `indexed_moe_forward_<format>_q8_1(weights, activations, ids, out, nrows, ncols, tokens, topk, padded,
     // rows_a_token)` reads rows of the experts named by the ids, which are below their number, rows of activations by

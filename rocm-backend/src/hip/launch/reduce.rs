@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::elementwise::packed;
 use super::pieces::is_beyond;
-use super::{Args, Grid, MAX_GRID, PACK, common_context, layout, table};
+use super::{Args, Grid, PACK, common_context, for_device, layout, table};
 use crate::hip::context::Context;
 use crate::kernel::Reduce;
 use crate::view::{self, Region, View};
@@ -62,9 +62,8 @@ pub(super) fn rows_together(rows: usize, threads: usize) -> usize {
 /// `groups` workgroups that each work on `together` rows with `threads` threads.
 pub(super) fn row_grid(groups: usize, threads: usize, together: usize) -> Grid {
     Grid {
-        blocks: [groups, 1, 1],
         threads: [threads, together, 1],
-        lds: 0,
+        ..Grid::of(groups, threads)
     }
 }
 
@@ -131,11 +130,7 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     let is_whole = (rows.per_row * dtype.size_in_bytes()).is_multiple_of(PACK);
     let is_run = is_whole && view::layout_table(&rows.dims, &[&rows.strides]).is_none();
     let is_small = op == Reduce::Sum && rows.per_row <= SMALL && !is_run;
-    let short = if is_run && op == Reduce::Sum {
-        short(x, rows.per_row)
-    } else {
-        None
-    };
+    let short = short(x, rows.per_row).filter(|_| is_run && op == Reduce::Sum);
     let name = match short {
         Some(_) => "sum_short",
         None if is_small => "fast_sum_small",
@@ -161,7 +156,7 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     let mut out = DynBuffer::uninit(device, out_dtype, rows.count)?;
     if let Some(threads) = short {
         let together = rows_together(rows.count, threads);
-        let groups = rows.count.div_ceil(together).min(MAX_GRID);
+        let groups = rows.count.div_ceil(together);
         let mut args = Args::default();
         args.size(x.numel())
             .size(rows.per_row)
@@ -169,10 +164,17 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
             .element(&out, 0);
         // SAFETY: the arguments are the kernel's, for the dtype of `x` and of `out`. The region is contiguous rows of as many whole
         // packs as `short` says, and lies inside its buffer; `out` has room for one result a row.
-        unsafe { args.submit(name, &context, &function, row_grid(groups, threads, together)) }?;
+        unsafe {
+            args.submit(
+                name,
+                &context,
+                &function,
+                row_grid(groups, threads, together).striding(),
+            )
+        }?;
         return Ok(out);
     }
-    if let Some(cut) = Cut::of(&rows, dtype) {
+    if let Some(cut) = Cut::of(&rows, dtype, for_device(&context, &Sizes::CARD, &Sizes::TESTED)) {
         fold_cut(op, &cut, x, &mut out)?;
         return Ok(out);
     }
@@ -186,8 +188,8 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     } else {
         let threads = workgroup(rows.count, rows.per_row, dtype);
         let together = rows_together(rows.count, threads);
-        let groups = rows.count.div_ceil(together).min(MAX_GRID);
-        (x.numel(), row_grid(groups, threads, together))
+        let groups = rows.count.div_ceil(together);
+        (x.numel(), row_grid(groups, threads, together).striding())
     };
     let mut args = Args::default();
     args.size(first)
@@ -205,18 +207,35 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
 
 /// Workgroups that fill any card, with more than one for each place that a workgroup has.
 const MANY: usize = 2048;
-/// Rows that are cut are longer than this: a shorter one takes a workgroup less time than a second launch.
-const LONG: usize = 1 << 16;
-/// A part of a row has as many elements at least.
-const PART_LEAST: usize = 1 << 12;
 /// Threads beside each other and rows at once of a workgroup that reduces columns, as `kernels/reduce_parts.h` has them.
 const LANES: usize = 32;
 const DEPTH: usize = 8;
-/// Elements up to which columns are one part each: of so few a second launch would take longer than the first.
-const FEW: usize = 1 << 17;
 /// Rows of a part of columns: enough that its result is worth storing, and at most so many that a thread adds 64 terms.
 const ROWS_LEAST: usize = 64;
 const ROWS_MOST: usize = 64 * DEPTH;
+
+/// From which sizes on a reduction is cut into parts.
+struct Sizes {
+    /// Rows that are cut are longer than this: a shorter one takes a workgroup less time than a second launch.
+    long: usize,
+    /// A part of a row has as many elements at least.
+    part_least: usize,
+    /// Elements up to which columns are one part each: of so few a second launch would take longer than the first.
+    few: usize,
+}
+
+impl Sizes {
+    const CARD: Sizes = Sizes {
+        long: 1 << 16,
+        part_least: 1 << 12,
+        few: 1 << 17,
+    };
+    const TESTED: Sizes = Sizes {
+        long: 1 << 16,
+        part_least: 1 << 10,
+        few: 1 << 13,
+    };
+}
 
 /// A reduction in parts: each of a workgroup, and a launch that joins them.
 #[derive(Debug, PartialEq, Eq)]
@@ -242,14 +261,14 @@ enum Cut {
 
 impl Cut {
     /// How rows of `dtype` are cut; `None` where a workgroup a row serves as well.
-    fn of(rows: &Rows, dtype: DType) -> Option<Cut> {
+    fn of(rows: &Rows, dtype: DType, sizes: &Sizes) -> Option<Cut> {
         let Rows { count, per_row, .. } = *rows;
         let Some(words) = view::layout_table(&rows.dims, &[&rows.strides]) else {
             let chunk = (count * per_row)
                 .div_ceil(MANY)
-                .max(PART_LEAST)
+                .max(sizes.part_least)
                 .next_power_of_two();
-            let is_long = per_row > LONG && count * 4 <= MANY && chunk < per_row;
+            let is_long = per_row > sizes.long && count * 4 <= MANY && chunk < per_row;
             return is_long.then_some(Cut::Rows {
                 rows: count,
                 per_row,
@@ -265,7 +284,7 @@ impl Cut {
         if inner < LANES || per_row < DEPTH {
             return None;
         }
-        if per_row <= ROWS_MOST && outer * inner * per_row <= FEW {
+        if per_row <= ROWS_MOST && outer * inner * per_row <= sizes.few {
             return Some(Cut::Columns {
                 outer,
                 inner,
@@ -339,11 +358,11 @@ fn fold_cut(op: Reduce, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Resul
     } else {
         1
     };
-    let is_whole = parts == 1 && matches!(cut, Cut::Columns { .. });
+    let is_one_part = parts == 1 && matches!(cut, Cut::Columns { .. });
     let scratch = DynBuffer::uninit(
         device,
         DType::I64,
-        if is_whole { 0 } else { results * parts * words },
+        if is_one_part { 0 } else { results * parts * words },
     )?;
     let mut args = Args::default();
     let (kind, grid) = match *cut {
@@ -385,7 +404,7 @@ fn fold_cut(op: Reduce, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Resul
     // SAFETY: the arguments are the kernel's, for the dtype of `x`. What it reads is the region, which lies inside its buffer; it
     // writes a value for each part of each result, which `scratch` has room for, or of one part the results, which `out` has.
     unsafe { args.submit(&kernel, &context, &function, grid) }?;
-    if is_whole {
+    if is_one_part {
         return Ok(());
     }
     let mut args = Args::default();
@@ -395,11 +414,18 @@ fn fold_cut(op: Reduce, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Resul
         .element(out, 0);
     let threads = workgroup(results, parts, DType::F64);
     let together = rows_together(results, threads);
-    let groups = results.div_ceil(together).min(MAX_GRID);
+    let groups = results.div_ceil(together);
     let (kernel, function) = named("join")?;
     // SAFETY: the arguments are the kernel's. The launch before it has written every part, and `out` has room for the results. The
     // stream keeps the scratch's memory until then.
-    unsafe { args.submit(&kernel, &context, &function, row_grid(groups, threads, together)) }
+    unsafe {
+        args.submit(
+            &kernel,
+            &context,
+            &function,
+            row_grid(groups, threads, together).striding(),
+        )
+    }
 }
 
 /// Adds to `out` the sums of `x` over the dimensions `reduced`, a thread a result.
@@ -488,7 +514,7 @@ mod tests {
             count: dims.iter().product::<usize>() / per_row,
             per_row,
         };
-        Cut::of(&rows, DType::F16)
+        Cut::of(&rows, DType::F16, &Sizes::CARD)
     }
 
     #[test]

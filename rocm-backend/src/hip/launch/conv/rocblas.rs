@@ -156,7 +156,7 @@ pub(super) fn convolve(
                 images.min(MAX_GRID_YZ),
             ],
             threads: [threads, 1, 1],
-            lds: 0,
+            ..Grid::of(1, 1)
         };
         // SAFETY: the arguments are those of `unfold_<dtype>`, of the buffers' dtype. The kernel reads elements of the images
         // of the region only, as their own sizes and strides have them, and writes `images * depth * pitch` elements, for
