@@ -37,10 +37,10 @@ const ZOO: &str = "reports/models-zoo.json";
 const SILICON: [&str; 2] = ["reports/silicon.json.gz", "reports/silicon-before.json.gz"];
 /// What `parity bench` counted on three software GPUs, of today's kernels, which `ci/cost --record` stores, and of earlier ones.
 const COST: [&str; 2] = ["reports/cost.json.gz", "reports/cost-before.json.gz"];
-/// What the ci tier executed of kernels, and what the backend's own tests executed, and on which cards.
+/// What the ci tier executed of kernels, what it and the backend's own tests did, and on which cards.
 const COVERAGE: [&str; 2] = [
     "reports/kernel-coverage.json.gz",
-    "reports/kernel-coverage-tests.json.gz",
+    "reports/kernel-coverage-and-tests.json.gz",
 ];
 const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
 /// The tests of rocm-backend that launch its kernels.
@@ -258,10 +258,7 @@ fn covered(root: &Path) -> Result<Option<[Coverage; 2]>> {
         return Ok(None);
     }
     let read = |path: &str| kernel_coverage::read(&root.join(path)).map_err(|error| error.to_string());
-    let (cases, tests) = (read(COVERAGE[0])?, read(COVERAGE[1])?);
-    let mut both = cases.clone();
-    both.add(tests)?;
-    Ok(Some([cases, both]))
+    Ok(Some([read(COVERAGE[0])?, read(COVERAGE[1])?]))
 }
 
 /// Runs the ci tier and the backend's tests on three cards, and keeps what they executed of kernels.
@@ -280,7 +277,7 @@ fn cover(root: &Path) -> Result<u8> {
     };
     let failed = |error: &dyn std::fmt::Display| error.to_string();
     let cases = kernel_coverage::read(&root.join(COVERAGE[0])).map_err(|error| failed(&error))?;
-    let mut tests = Coverage::empty();
+    let mut both = cases.clone();
     for card in CARDS {
         let noted = work(root)?.join(format!("cover-{card}"));
         if noted.exists() {
@@ -295,14 +292,12 @@ fn cover(root: &Path) -> Result<u8> {
             0 => {}
             other => return Err(format!("the tests of rocm-backend on {card} ended with {other}")),
         }
-        tests.add(kernel_coverage::read(&noted).map_err(|error| failed(&error))?)?;
+        both.add(kernel_coverage::read(&noted).map_err(|error| failed(&error))?)?;
     }
     // Tests compile kernels of their own, too.
-    tests
-        .objects
+    both.objects
         .retain(|object| cases.objects.iter().any(|known| known.id == object.id));
-    tests
-        .write(&root.join(COVERAGE[1]))
+    both.write(&root.join(COVERAGE[1]))
         .map_err(|error| failed(&error))?;
     Ok(code)
 }

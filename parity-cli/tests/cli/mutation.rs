@@ -71,17 +71,23 @@ const MUTANTS: &[Mutant] = &[
     },
 ];
 
+/// The modules with the kernels of the mutants' ops. Others are those that are built in.
+const MODULES: [&str; 2] = ["unary.hip", "binary.hip"];
+
 fn kernel_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../rocm-backend/kernels")
 }
 
-/// Copies the kernels, changes what the mutant says, and compiles them for the software GPU.
+/// Copies headers and modules, changes what the mutant says, and compiles the modules for the software GPU.
 fn compile(mutant: Option<&Mutant>, dir: &Path) -> PathBuf {
     let sources = dir.join("kernels");
     fs::create_dir(&sources).unwrap();
     for entry in fs::read_dir(kernel_dir()).unwrap() {
         let path = entry.unwrap().path();
-        fs::copy(&path, sources.join(path.file_name().unwrap())).unwrap();
+        let name = path.file_name().unwrap();
+        if path.extension().is_some_and(|end| end == "h") || MODULES.iter().any(|module| name == *module) {
+            fs::copy(&path, sources.join(name)).unwrap();
+        }
     }
     if let Some(mutant) = mutant {
         let path = sources.join(mutant.file);
