@@ -1,4 +1,4 @@
-//! What candle does today: integers have no relu, no sign, no rounding and few casts.
+//! What candle does today: integers have no relu, sign, rounding and few casts, and there is no upsample_nearest1d.
 
 #![cfg(feature = "cuda")]
 
@@ -14,5 +14,10 @@ fn repro() -> Result<()> {
     refuses(xs.relu(), missing);
     refuses(xs.sign(), missing);
     refuses(xs.floor(), missing);
+    let row = Tensor::zeros((1, 1, 2), DType::F32, &gpu)?;
+    refuses(
+        row.upsample_nearest1d(4),
+        "upsample-nearest1d is not supported on cuda",
+    );
     Ok(())
 }

@@ -17,9 +17,10 @@ pub(crate) const FLAGS: &str = "-x hip --cuda-device-only --no-gpu-bundle-output
                      -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra";
 
 /// For NVIDIA's targets. The instructions that the kernels use are of PTX 8.0, which drivers of CUDA 12.0 and later take. A
-/// CUDA toolkit that is newer than clang does not matter: none of its headers is read.
+/// CUDA toolkit that is newer than clang does not matter: none of its headers is read. Fusing is HIP's default, which, unlike CUDA's,
+/// leaves alone what `#pragma clang fp contract(off)` covers.
 const NVIDIA_FLAGS: &str = "-x cuda --cuda-device-only -nocudainc -nocudalib -S -Xclang -target-feature -Xclang +ptx80 \
-                            -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra -Wno-unknown-cuda-version";
+                            -ffp-contract=fast-honor-pragmas -std=c++17 -O3 -g0 -DNDEBUG -Wall -Wextra -Wno-unknown-cuda-version";
 
 /// Everything that the compilations have in common.
 #[derive(Debug)]

@@ -520,8 +520,20 @@ impl CandleRunner {
         Ok(base)
     }
 
-    /// The op on `args`, its output copied to the host.
+    /// The op on `args`, its output copied to the host, and nothing of it left to do: a kernel that was launched before an error came
+    /// back, or for a result without elements, may fail later, and that is this case's failure and not the next one's.
     fn call(&self, case: &Case, args: &[Tensor]) -> Result<HostTensor, NoResult> {
+        let result = self.called(case, args);
+        // A device that is lost has nothing left to do, and says so of whatever it is asked.
+        let is_lost =
+            matches!(&result, Err(NoResult::Refused(error)) if classify(error) == Refusal::DeviceFault);
+        if !is_lost {
+            self.device.synchronize()?;
+        }
+        result
+    }
+
+    fn called(&self, case: &Case, args: &[Tensor]) -> Result<HostTensor, NoResult> {
         let result = ops::apply(Scalars::of(case), args)
             .ok_or_else(|| NoResult::Misuse(format!("{} does not take the case's arguments", case.op)))??;
         let result = match ops::grad::variable(case) {
@@ -566,6 +578,8 @@ fn classify(error: &Error) -> Refusal {
     match innermost(error) {
         Error::UnsupportedDTypeForOp(..) => Refusal::Unsupported,
         Error::Cuda(inner) => nvidia::classify(&inner.to_string()),
+        // Of the wait for a CUDA stream.
+        Error::Wrapped(inner) => nvidia::classify(&inner.to_string()),
         Error::Msg(text) if text.contains("not supported on cuda") => Refusal::Unsupported,
         // candle-nn's fused ops have no variant for it.
         Error::Msg(text) if text.starts_with("unsupported dtype") => Refusal::Unsupported,
@@ -652,6 +666,10 @@ mod tests {
         );
         check(
             Error::Cuda("DriverError(CUDA_ERROR_ILLEGAL_ADDRESS)".into()),
+            Refusal::DeviceFault,
+        );
+        check(
+            Error::wrap("DriverError(CUDA_ERROR_ASSERT)"),
             Refusal::DeviceFault,
         );
         check(

@@ -356,11 +356,12 @@ pub(crate) fn fill_ids(
         .collect();
     let none = int_range(dtype).filter(|_| set == ValueSet::IdsNone);
     let special = set.bad_id(bound).or(none.map(|(_, max)| max));
-    // Of many ids as many follow one another as a kernel reads at once, so that each place of a pack has it once.
+    // Of many ids as many follow one another as a kernel reads at once, so that each place of a pack has it once. They are in the
+    // middle: the end of a row and the beginning of the next, where there are two rows.
     let run = if count >= 8 * PACK { PACK } else { 1 };
     if let Some(special) = special {
         ids.iter_mut()
-            .skip(count / 2)
+            .skip(count / 2 - run / 2)
             .take(run)
             .for_each(|id| *id = special);
     }

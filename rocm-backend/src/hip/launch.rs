@@ -88,11 +88,7 @@ impl Grid {
         let across = across.min(MAX_GRID);
         let down = down.min((MAX_GRID / across.max(1)).max(1));
         let deep = deep.min((MAX_GRID / (across * down).max(1)).max(1));
-        Grid {
-            blocks: [across, down, deep],
-            strides: true,
-            ..Grid::of(1, threads)
-        }
+        Grid::new([across, down, deep], [threads, 1, 1]).striding()
     }
 
     /// As [`Grid::over`], for kernels that take elements of `dtypes` in packs where that is possible: one thread a
@@ -106,9 +102,14 @@ impl Grid {
 
     /// A one-dimensional grid.
     pub(crate) fn of(blocks: usize, threads: usize) -> Grid {
+        Grid::new([blocks, 1, 1], [threads, 1, 1])
+    }
+
+    /// Workgroups and their threads in x, y and z, without dynamic LDS, of a kernel that does not stride.
+    pub(crate) fn new(blocks: [usize; 3], threads: [usize; 3]) -> Grid {
         Grid {
-            blocks: [blocks, 1, 1],
-            threads: [threads, 1, 1],
+            blocks,
+            threads,
             lds: 0,
             strides: false,
         }

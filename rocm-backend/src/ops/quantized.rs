@@ -9,6 +9,7 @@
 //! integers.
 
 use crate::ggml::Weights;
+use crate::hip::launch::elementwise::packed;
 use crate::hip::launch::quantized::{self as launch, Experts};
 use crate::ops::{cast, matmul};
 use crate::view::Region;
@@ -31,16 +32,16 @@ pub fn dequantize(ty: GgmlType, blocks: &DynBuffer, elem_count: usize, to: DType
     Ok(out)
 }
 
-/// `x · wᵀ` for the weights `w` of shape `[n, k]` and activations `x` of `[.., k]`, contiguous, of f32, f16 or bf16: a
-/// result of `[.., n]` in the dtype of `x`. Sums are taken in f32 and rounded once.
+/// `x · wᵀ` for the weights `w` of shape `[n, k]` and activations `x` of `[.., k]`, of f32, f16 or bf16: a result of
+/// `[.., n]` in the dtype of `x`. Sums are taken in f32 and rounded once. Activations that are not contiguous are copied first.
 ///
 /// # Errors
-/// `Error::Shape` for shapes that do not fit together, `Error::NotContiguous`, `Error::Unsupported` for an `x` of another
-/// dtype; else as [`unary`](super::unary()).
+/// `Error::Shape` for shapes that do not fit together, `Error::Unsupported` for an `x` of another dtype; else as [`unary`](super::unary()).
 pub fn qmatmul(ty: GgmlType, blocks: &DynBuffer, (n, k): (usize, usize), x: View<'_>) -> Result<DynBuffer> {
     const OP: &str = "qmatmul";
     let weights = Weights::new(OP, ty, blocks, n, k)?;
-    let (x, rows) = activations(OP, x, k)?;
+    let copied = copied(OP, x)?;
+    let (x, rows) = activations(OP, side_by_side(&copied, x), k)?;
     let (dtype, device) = (x.buffer().dtype(), x.buffer().device());
     if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
         return Err(unsupported(OP, ty, dtype));
@@ -80,7 +81,8 @@ pub fn dequantize_mat_vec(
 ) -> Result<DynBuffer> {
     const OP: &str = "dequantize_mul_mat_vec";
     let weights = Weights::new(OP, ty, blocks, n, k)?;
-    let (x, rows) = activations(OP, x, k)?;
+    let copied = copied(OP, x)?;
+    let (x, rows) = activations(OP, side_by_side(&copied, x), k)?;
     let dtype = x.buffer().dtype();
     if dtype != DType::F32 || !ty.has_products() {
         return Err(unsupported(OP, ty, dtype));
@@ -99,7 +101,7 @@ pub fn dequantize_mat_vec(
     Ok(out)
 }
 
-/// The rows `ids` (u32, contiguous) of the weights of shape `[rows, hidden]`, as f32 of `[ids, hidden]`.
+/// The rows `ids` (u32) of the weights of shape `[rows, hidden]`, as f32 of `[ids, hidden]`.
 ///
 /// # Errors
 /// `Error::Index` for an id that is not below `rows`, `Error::Shape` for shapes that do not fit; else as [`unary`](super::unary()).
@@ -111,7 +113,8 @@ pub fn get_rows(
 ) -> Result<DynBuffer> {
     const OP: &str = "get_rows";
     let weights = Weights::new(OP, ty, blocks, rows, hidden)?;
-    let ids = checked_ids(OP, ids, rows)?;
+    let copied = copied(OP, ids)?;
+    let ids = checked_ids(OP, side_by_side(&copied, ids), rows)?;
     let mut out = DynBuffer::uninit(blocks.device(), DType::F32, count(OP, &[ids.numel(), hidden])?)?;
     if !out.is_empty() {
         launch::get_rows(&weights, &ids, &mut out)?;
@@ -141,12 +144,13 @@ pub fn indexed_moe(
         return Err(shapes(OP, x.dims(), ids.dims()));
     }
     let weights = Weights::new(OP, ty, blocks, count(OP, &[experts, n])?, k)?;
-    let (x, rows) = activations(OP, x, k)?;
+    let (copied_x, copied_ids) = (copied(OP, x)?, copied(OP, ids)?);
+    let (x, rows) = activations(OP, side_by_side(&copied_x, x), k)?;
     let dtype = x.buffer().dtype();
     if dtype != DType::F32 || !ty.has_experts() {
         return Err(unsupported(OP, ty, dtype));
     }
-    let ids = checked_ids(OP, ids, experts)?;
+    let ids = checked_ids(OP, side_by_side(&copied_ids, ids), experts)?;
     let results = count(OP, &[ids.numel(), n])?;
     if results == 0 || k == 0 {
         return DynBuffer::zeros(blocks.device(), dtype, results);
@@ -209,7 +213,20 @@ fn in_dtype(floats: DynBuffer, dtype: DType) -> Result<DynBuffer> {
     cast(floats.view(), dtype)
 }
 
-/// Activations, which must be contiguous rows of `k`, and how many rows they are.
+/// The elements of a view that is not contiguous, row by row.
+fn copied(op: &str, x: View<'_>) -> Result<Option<DynBuffer>> {
+    let region = x.check(op)?;
+    (region.numel() > 0 && !region.is_contiguous())
+        .then(|| packed(&region))
+        .transpose()
+}
+
+/// The view, or what [`copied`] made of it.
+fn side_by_side<'a>(copied: &'a Option<DynBuffer>, x: View<'a>) -> View<'a> {
+    copied.as_ref().map_or(x, |copy| View::contiguous(copy, x.dims()))
+}
+
+/// Activations, which are contiguous rows of `k`, and how many rows they are.
 fn activations<'a>(op: &str, x: View<'a>, k: usize) -> Result<(Region<'a>, usize)> {
     let Some((&last, leading)) = x.dims().split_last().filter(|(last, _)| **last == k) else {
         return Err(Error::shape(
@@ -219,21 +236,13 @@ fn activations<'a>(op: &str, x: View<'a>, k: usize) -> Result<(Region<'a>, usize
     };
     let rows = count(op, leading)?;
     count(op, &[rows, last])?;
-    Ok((contiguous(op, x)?, rows))
-}
-
-fn contiguous<'a>(op: &str, x: View<'a>) -> Result<Region<'a>> {
-    let region = x.check(op)?;
-    if region.numel() > 0 && !region.is_contiguous() {
-        return Err(Error::not_contiguous(op, "the operand"));
-    }
-    Ok(region)
+    Ok((x.check(op)?, rows))
 }
 
 /// Ids on the device, each found to be below `bound`. They come to the host for that: the kernels that use them are
 /// not told the bound, and a wrong one would read wherever it points.
 fn checked_ids<'a>(op: &str, ids: View<'a>, bound: usize) -> Result<Region<'a>> {
-    let region = contiguous(op, ids)?;
+    let region = ids.check(op)?;
     Error::unless_same_dtype(op, DType::U32, region.buffer().dtype())?;
     if region.numel() == 0 {
         return Ok(region);

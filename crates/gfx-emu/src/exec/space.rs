@@ -25,7 +25,8 @@ pub(super) struct Spaces<'a> {
     pub(super) memory: &'a Memory,
     pub(super) cursor: &'a mut Cursor,
     lds: &'a mut [u8],
-    /// Stands for LDS that the workgroup does not have, where accesses to it are no faults.
+    /// What a lane loads from and stores to at an LDS address that the workgroup does not have. `None`: such an access is a
+    /// fault.
     absent: Option<[u8; MAX_BYTES]>,
     scratch: &'a mut [u8],
     scratch_size: usize,

@@ -15,6 +15,7 @@ on_each_target! {
     an_index_past_the_end_of_a_private_array_is_found
     a_private_array_that_was_filled_in_part_is_found
     too_little_dynamic_lds_is_found
+    too_little_dynamic_lds_keeps_nothing_where_a_launch_asks_for_what_a_card_does
     storing_what_another_wave_loaded_without_a_barrier_is_a_race
     two_workgroups_that_store_different_values_race
     reading_what_another_workgroup_stored_is_a_race
@@ -176,28 +177,51 @@ fn a_private_array_that_was_filled_in_part_is_found(target: &'static str) {
     );
 }
 
+const TURN: &str = r#"extern SHARED unsigned s[];
+    KERNEL turn(unsigned* out) { s[tid(0)] = tid(0) + 1; barrier(); out[tid(0)] = s[N - 1 - tid(0)]; }"#;
+
+/// Runs `turn` of [`TURN`] on one workgroup that has `lds` bytes.
+fn turn(device: &Device, out: u64, lds: u64, options: &LaunchOptions) -> Result<(), LaunchError> {
+    let block = [2 * device.lanes() as u32, 1, 1];
+    device
+        .launch_with("turn", [1; 3], block, lds as u32, &[Ptr(out)], options)
+        .map(|_| ())
+}
+
 fn too_little_dynamic_lds_is_found(target: &'static str) {
-    let source = r#"extern SHARED unsigned s[];
-    KERNEL turn(unsigned* out) { s[tid(0)] = tid(0); barrier(); out[tid(0)] = s[N - 1 - tid(0)]; }"#;
-    let mut device = device(target, "plant_dynamic", source);
+    let mut device = device(target, "plant_dynamic", TURN);
     let n = 2 * device.lanes();
     let out = device.fresh(n);
-    let launch = |lds: u64| {
-        let options = LaunchOptions {
-            sanitize: true,
-            ..LaunchOptions::default()
-        };
-        let block = [n as u32, 1, 1];
-        device
-            .launch_with("turn", [1; 3], block, lds as u32, &[Ptr(out)], &options)
-            .map(|_| ())
+    let options = LaunchOptions {
+        sanitize: true,
+        ..LaunchOptions::default()
     };
-    launch(4 * n).unwrap();
-    let kind = fault(launch(4 * n - 4)).kind;
+    turn(&device, out, 4 * n, &options).unwrap();
+    let kind = fault(turn(&device, out, 4 * n - 4, &options)).kind;
     assert!(
         matches!(kind, FaultKind::Lds { offset, access: Access::Store, .. } if offset == 4 * n - 4),
         "{kind}"
     );
+}
+
+fn too_little_dynamic_lds_keeps_nothing_where_a_launch_asks_for_what_a_card_does(target: &'static str) {
+    let mut device = device(target, "plant_absent", TURN);
+    let n = 2 * device.lanes();
+    let out = device.fresh(n);
+    let as_card = |sanitize| LaunchOptions {
+        lds_as_card: true,
+        sanitize,
+        ..LaunchOptions::default()
+    };
+    turn(&device, out, 4 * n - 4, &as_card(false)).unwrap();
+    let turned: Vec<u32> = (1..n as u32).rev().collect();
+    assert_eq!(device.download(out, n as usize), [&[0], &turned[..]].concat());
+
+    let plain = fault(turn(&device, out, 4 * n - 4, &LaunchOptions::default())).kind;
+    let sanitized = fault(turn(&device, out, 4 * n - 4, &as_card(true))).kind;
+    for kind in [plain, sanitized] {
+        assert!(matches!(kind, FaultKind::Lds { .. }), "{kind}");
+    }
 }
 
 fn storing_what_another_wave_loaded_without_a_barrier_is_a_race(target: &'static str) {

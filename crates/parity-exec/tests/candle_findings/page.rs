@@ -1,13 +1,18 @@
 //! Renders reports/candle-findings.md and the list of tests from the folders of `findings/`. `WRITE_FINDINGS=1` writes both;
 //! without it the tests compare. Runs no finding.
 
-use std::{env, fmt::Write as _, fs, path::Path, path::PathBuf};
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, path::PathBuf};
 
+use flate2::read::GzDecoder;
 use parity_model::{
     Case,
     findings::{Class, Finding, FindingText, Findings, Row},
     spec,
 };
+use serde::Deserialize;
+
+/// The stored run on an NVIDIA H200.
+const RECORD: &str = "reports/h200.json.gz";
 
 const HEAD: &str = "\
 # Findings in candle 0.11.1
@@ -28,13 +33,13 @@ returns an error with these words. `panics`: it panics with them. `never_ends`: 
 it. `faults`: the device reports the fault and is lost.
 
 Files and lines are those of the released candle-core 0.11.1, candle-nn 0.11.1, candle-kernels 0.11.1 and half 2.7.1. The tests of
-the last part, [On CUDA](#on-cuda), ran on an NVIDIA H200 (driver 580.159.04, CUDA 13.0). Those of `cuda-argmax-passes-nan`,
-`cuda-block-formats` and `cuda-two-dtypes` have not run yet; their cases have, there:
+the last part, [On CUDA](#on-cuda), ran on an NVIDIA H200 (driver 580.159.04, CUDA 13.0):
 
 ```sh
 eval \"$(ci/cuda-toolkit)\" && cargo test --features cuda -p parity-exec --test candle_findings cuda
 ```
 
+Of a finding about the CPU, \"CUDA\" counts how candle's CUDA backend did in the same cases, in the stored run on that GPU.
 Nothing here is a fault of the ROCm backend, whose choices are in `rocm-backend/kernels/README.md`. The tests use candle as this
 repository builds it, with integer overflow unchecked as in a release build. \"By design\" is what follows from a dtype, a formula or
 an order that candle chose; the others are mistakes.
@@ -99,6 +104,78 @@ fn on_cuda(finding: &Finding) -> bool {
     backends.peek().is_some() && backends.all(|backend| backend == "cuda")
 }
 
+/// What a stored run is read for here.
+#[derive(Deserialize)]
+struct Record {
+    backends: Vec<Column>,
+    cases: Vec<Stored>,
+}
+
+#[derive(Deserialize)]
+struct Column {
+    backend: String,
+    device: String,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    id: String,
+    results: Vec<Judged>,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    verdict: String,
+}
+
+/// Verdicts on candle's CUDA backend by case, and the GPU that it ran on.
+struct OnCuda {
+    device: String,
+    verdicts: BTreeMap<String, String>,
+}
+
+impl OnCuda {
+    fn read() -> OnCuda {
+        let file = fs::File::open(repository().join(RECORD)).unwrap();
+        let Record { mut backends, cases } = serde_json::from_reader(GzDecoder::new(file)).unwrap();
+        let column = backends
+            .iter()
+            .position(|column| column.backend == "cuda")
+            .unwrap();
+        let verdict = |mut case: Stored| (case.id, case.results.swap_remove(column).verdict);
+        OnCuda {
+            device: backends.swap_remove(column).device,
+            verdicts: cases.into_iter().map(verdict).collect(),
+        }
+    }
+
+    /// How candle's CUDA backend does in the cases of a finding about other backends.
+    fn shown(&self, finding: &Finding, cases: &[Case]) -> Option<String> {
+        let is_of = |row: &&Row, backend: &str| row.backends.iter().any(|of| of == backend);
+        if finding.rows.iter().any(|row| is_of(&row, "cuda")) {
+            return None;
+        }
+        let rows: Vec<&Row> = finding.rows.iter().filter(|row| is_of(row, "cpu")).collect();
+        let (mut right, mut wrong) = (0, 0);
+        for case in cases
+            .iter()
+            .filter(|case| rows.iter().any(|row| row.cases.matches(case)))
+        {
+            match self.verdicts.get(&case.id().to_string()).map(String::as_str) {
+                Some("pass" | "reference-suspect") => right += 1,
+                Some("not-run") | None => {}
+                Some(_) => wrong += 1,
+            }
+        }
+        (right + wrong > 0).then(|| {
+            format!(
+                "of these cases {wrong} fail too and {right} are right ({})",
+                self.device
+            )
+        })
+    }
+}
+
 /// Where the finding shows: how many cases fail on which backends, and one of them.
 fn shown(finding: &Finding, cases: &[Case]) -> String {
     if let Some(why) = &finding.none_yet {
@@ -133,7 +210,7 @@ fn shown(finding: &Finding, cases: &[Case]) -> String {
     parts.iter().map(part).collect::<Vec<_>>().join("; ")
 }
 
-fn section(page: &mut String, finding: &Finding, cases: &[Case]) -> std::fmt::Result {
+fn section(page: &mut String, finding: &Finding, cases: &[Case], cuda: &OnCuda) -> std::fmt::Result {
     let Finding {
         name,
         title,
@@ -153,6 +230,7 @@ fn section(page: &mut String, finding: &Finding, cases: &[Case]) -> std::fmt::Re
         ("Fix", &finding.fix),
         ("Issue", &finding.link),
         ("Cases", &Some(shown(finding, cases))),
+        ("CUDA", &cuda.shown(finding, cases)),
     ];
     for (head, text) in items {
         if let Some(text) = text {
@@ -163,7 +241,7 @@ fn section(page: &mut String, finding: &Finding, cases: &[Case]) -> std::fmt::Re
     repro.map_or(Ok(()), |lines| writeln!(page, "\n```rust\n{lines}\n```"))
 }
 
-fn page(findings: &Findings, cases: &[Case]) -> String {
+fn page(findings: &Findings, cases: &[Case], on_h200: &OnCuda) -> String {
     let all = &findings.findings;
     let part = |class: Class| {
         all.iter()
@@ -186,13 +264,13 @@ fn page(findings: &Findings, cases: &[Case]) -> String {
     for class in classes().filter(|class| part(*class).count() > 0) {
         let (first, rest) = class.name().split_at(1);
         let _ = writeln!(page, "\n## {}{rest}", first.to_uppercase());
-        part(class).for_each(|finding| section(&mut page, finding, cases).unwrap());
+        part(class).for_each(|finding| section(&mut page, finding, cases, on_h200).unwrap());
     }
     let _ = writeln!(
         page,
         "\n## On CUDA\n\nWhat candle's CUDA backend alone gets wrong, refuses or decides otherwise."
     );
-    cuda().for_each(|finding| section(&mut page, finding, cases).unwrap());
+    cuda().for_each(|finding| section(&mut page, finding, cases, on_h200).unwrap());
     page
 }
 
@@ -235,7 +313,10 @@ fn hold(file: &str, text: &str) {
 
 #[test]
 fn the_page_is_made_of_the_folders() {
-    hold("reports/candle-findings.md", &page(&findings(), &cases()));
+    hold(
+        "reports/candle-findings.md",
+        &page(&findings(), &cases(), &OnCuda::read()),
+    );
 }
 
 #[test]
@@ -267,10 +348,27 @@ fn every_finding_that_somebody_has_explained_has_lines_that_show_it() {
 
 #[test]
 fn the_page_changes_with_a_finding() {
-    let (mut findings, cases) = (findings(), cases());
-    let before = page(&findings, &cases);
+    let (mut findings, cases, cuda) = (findings(), cases(), OnCuda::read());
+    let before = page(&findings, &cases, &cuda);
     findings.findings[0].reason.push_str(" More.");
-    assert_ne!(page(&findings, &cases), before);
+    assert_ne!(page(&findings, &cases, &cuda), before);
     findings.findings.remove(0);
     assert!(list(&findings).lines().count() + 2 == list(&self::findings()).lines().count());
+}
+
+#[test]
+fn the_page_says_how_cuda_does_in_the_cases_of_a_finding_about_the_cpu() {
+    let (findings, cases, mut cuda) = (findings(), cases(), OnCuda::read());
+    let about = |name: &str| {
+        findings
+            .findings
+            .iter()
+            .find(|finding| finding.name == name)
+            .unwrap()
+    };
+    let shown = cuda.shown(about("relu-loses-nan"), &cases).unwrap();
+    assert!(shown.starts_with("of these cases "), "{shown}");
+    assert_eq!(cuda.shown(about("cuda-f16-sums"), &cases), None);
+    cuda.verdicts.clear();
+    assert_eq!(cuda.shown(about("relu-loses-nan"), &cases), None);
 }

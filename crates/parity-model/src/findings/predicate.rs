@@ -14,6 +14,8 @@ pub const COMPUTES: [Check; 3] = [Check::Value, Check::Layout, Check::Batch];
 pub enum Extent {
     /// The dimension has this extent.
     Is(usize),
+    /// `>N`: the dimension has a greater extent.
+    Above(usize),
     /// `*`: the dimension has any extent.
     Any,
     /// `..`: any number of dimensions of any extents, none too. A pattern has it once at most.
@@ -24,6 +26,7 @@ impl Extent {
     fn fits(self, extent: usize) -> bool {
         match self {
             Extent::Is(wanted) => wanted == extent,
+            Extent::Above(least) => extent > least,
             Extent::Any | Extent::Rest => true,
         }
     }
@@ -34,6 +37,7 @@ impl Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Extent::Is(extent) => write!(f, "{extent}"),
+            Extent::Above(extent) => write!(f, "\">{extent}\""),
             Extent::Any => f.write_str("\"*\""),
             Extent::Rest => f.write_str("\"..\""),
         }

@@ -83,7 +83,7 @@ fn a_pass_of_a_case_that_may_pass_is_a_pass() {
 }
 
 /// A predicate, a case that it means, and one that it does not mean.
-const PREDICATES: [(&str, &str, &str); 21] = [
+const PREDICATES: [(&str, &str, &str); 22] = [
     (
         r#"op = ["relu"]"#,
         "unary/relu:f32:[9]:contiguous:any",
@@ -158,6 +158,11 @@ const PREDICATES: [(&str, &str, &str); 21] = [
         r#"op = ["relu"], shape = { 0 = [["..", 0]] }"#,
         "unary/relu:f32:[5,7,0]:contiguous:any",
         "unary/relu:f32:[0,7]:contiguous:any",
+    ),
+    (
+        r#"op = ["relu"], shape = { 0 = [["..", ">8192"]] }"#,
+        "unary/relu:f32:[2,8193]:contiguous:any",
+        "unary/relu:f32:[2,8192]:contiguous:any",
     ),
     (
         r#"op = ["relu"], values = ["uniform"]"#,
@@ -244,7 +249,7 @@ fn a_row_that_matches_no_case_is_stale() {
 }
 
 /// A spoiled line, and what is said of it.
-const WRONG: [(&str, &str, &str); 16] = [
+const WRONG: [(&str, &str, &str); 17] = [
     ("\"unexplained\"", "\"wrong\"", "unknown class `wrong`"),
     ("\"unexplained\"", "\"by design\"", "missing key `fix`"),
     ("reason", "reson", "unknown key `reson`"),
@@ -268,6 +273,11 @@ const WRONG: [(&str, &str, &str); 16] = [
         "values = [\"nan\"]",
         "shape = { 0 = [[\"..\", 2, \"..\"]] }",
         "a second `..` in one shape",
+    ),
+    (
+        "values = [\"nan\"]",
+        "shape = { 0 = [[\">x\"]] }",
+        "`>x` is no extent",
     ),
     (
         "values = [\"nan\"]",

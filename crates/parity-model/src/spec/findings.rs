@@ -320,17 +320,27 @@ fn arguments<'r, 'i, T>(
     all
 }
 
-/// `[5, "*", 3]`.
+/// `[5, "*", ">8192"]`.
 fn shape(value: &Value<'_, '_>) -> Option<Vec<Extent>> {
     let mut rest = false;
-    let extent = |part: &Value<'_, '_>| match (part.is("*"), part.is("..")) {
-        (true, _) => Some(Extent::Any),
-        (_, true) if std::mem::replace(&mut rest, true) => {
+    let extent = |part: &Value<'_, '_>| match part.as_str() {
+        Some("*") => Some(Extent::Any),
+        Some("..") if std::mem::replace(&mut rest, true) => {
             part.error("a second `..` in one shape", "leave one of them out");
             None
         }
-        (_, true) => Some(Extent::Rest),
-        (false, false) => part.size().map(Extent::Is),
+        Some("..") => Some(Extent::Rest),
+        Some(word) => {
+            let least = word.strip_prefix('>').and_then(|least| least.parse().ok());
+            if least.is_none() {
+                part.error(
+                    format!("`{word}` is no extent"),
+                    r#"an extent is a number, "*" (any), ">8192" (any above) or ".." (any number of them)"#,
+                );
+            }
+            least.map(Extent::Above)
+        }
+        None => part.size().map(Extent::Is),
     };
     value.array(true)?.iter().map(extent).collect()
 }

@@ -252,9 +252,9 @@ impl<'r, 'i> Value<'r, 'i> {
         self.value.get_ref().as_table().is_some()
     }
 
-    /// Whether this is the word.
-    pub(super) fn is(&self, word: &str) -> bool {
-        self.value.get_ref().as_str() == Some(word)
+    /// The text, of a value that is one.
+    pub(super) fn as_str(&self) -> Option<&str> {
+        self.value.get_ref().as_str()
     }
 
     /// The place of each key of a table whose keys are names, and its value.

@@ -113,7 +113,8 @@ fn rows(x: &HostTensor, k: usize) -> impl Iterator<Item = Vec<f64>> {
     (0..count).map(move |i| numbers[i * k..][..k].to_vec())
 }
 
-/// The longest blocks that a backend makes of activations for weights of a format; `None` where none does. candle's CPU
+/// The longest blocks that a backend makes of activations for weights of a format, where others make them of [`SHORT`]; `None` where
+/// none does. candle's CPU
 /// backend has q8_K for the formats of 256, and for q8_0 where its tiles of 16 columns fit (`repack_x86.rs`); CUDA and
 /// ROCm have q8_1 throughout.
 fn quantizer(format: BlockFormat, call: &Call<'_>, n: usize, k: usize) -> Option<usize> {
@@ -141,11 +142,9 @@ impl Row {
     fn new(x: Vec<f64>, quantizer: Option<usize>) -> Row {
         let half = Format::of(DType::F16).unwrap_or_else(|| unreachable!("f16 is a float"));
         let (mut errors, mut sum_errors) = (vec![0.0; x.len()], vec![]);
-        for (block, errors) in x
-            .chunks(quantizer.unwrap_or(1))
-            .zip(errors.chunks_mut(quantizer.unwrap_or(1)))
-        {
-            if quantizer.is_some() {
+        // A long block may hold its numbers unharmed where the short ones in it do not: theirs is another step.
+        for len in quantizer.into_iter().flat_map(|longest| [longest, SHORT]) {
+            for (block, errors) in x.chunks(len).zip(errors.chunks_mut(len)) {
                 quantization_errors(&half, block, errors);
             }
         }
@@ -204,7 +203,7 @@ impl Row {
 /// Roundings beside those of the sum: a weight's own, the conversion of an integer sum, the products with both scales.
 const SCALINGS: usize = 4;
 
-/// How far each number of a block may be from what its quant means.
+/// How far each number of a block may be from what its quant means, where that is more than `errors` says.
 fn quantization_errors(half: &Format, block: &[f64], errors: &mut [f64]) {
     let greatest = block.iter().map(|x| x.abs()).fold(0.0, f64::max);
     let step = greatest / 127.0;
@@ -215,8 +214,9 @@ fn quantization_errors(half: &Format, block: &[f64], errors: &mut [f64]) {
     let rounding = (half.unit_roundoff() * step).max(half.min_subnormal() / 2.0);
     for (x, error) in block.iter().zip(errors) {
         // Quantizers divide, or multiply with a reciprocal, in f32: a half step may be missed by a few of its roundings.
-        *error =
+        let own =
             (0.5 + 127.0 * 4.0 * accumulator_unit(DType::F32)) * step + (x.abs() / step + 0.5) * rounding;
+        *error = error.max(own);
     }
 }
 
@@ -271,6 +271,9 @@ mod tests {
         }
         let (_, q8_0) = of("quantized/qmatmul_q8_0:f32,u8:[3,96],[5,96]:contiguous,contiguous:quants");
         assert!(q8_0.elements.iter().all(|element| element.limit == Limit::EXACT));
+        // Every second number: ±127 is in the block of 256, and not in each block of 32.
+        let (_, apart) = of("quantized/qmatmul_q6_K:f32,u8:[1,256],[1,256]:stepped,contiguous:quants");
+        assert_ne!(apart.elements[0].limit, Limit::EXACT);
     }
 
     /// What `quantize_row_q8_0` and a sum in f32 make of a row and a column.

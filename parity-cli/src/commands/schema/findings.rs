@@ -68,7 +68,7 @@ fn predicate() -> Value {
     let layouts = json!({"anyOf": [layouts, {"type": "string", "pattern": "^view\\("}]});
     let size = json!({"type": "integer", "minimum": 0});
     let number = json!({"type": "number"});
-    let shapes = json!({"type": "array", "items": {"type": "array", "items": {"anyOf": [size, {"enum": ["*", ".."]}]}}});
+    let shapes = json!({"type": "array", "items": {"type": "array", "items": {"anyOf": [size, {"enum": ["*", ".."]}, {"type": "string", "pattern": "^>[0-9]+$"}]}}});
     let numbers = json!({"type": "array", "items": {"anyOf": [number, {"type": "array", "items": number}]}});
     json!({
         "op": some("Names of ops; one that ends in `*` stands for all that begin so.", &json!({"type": "string"})),

@@ -245,12 +245,11 @@ fn gemm(product: &Product<'_>, out: &mut DynBuffer) -> Result<()> {
     } else {
         (TILE, TILE_WAVES)
     };
-    let grid = Grid {
-        blocks: [n.div_ceil(tile), m.div_ceil(tile), *batch].map(|groups| groups.min(MAX_GRID)),
-        threads: [waves * context.info().warp_size() as usize, 1, 1],
-        strides: true,
-        ..Grid::of(1, 1)
-    };
+    let grid = Grid::new(
+        [n.div_ceil(tile), m.div_ceil(tile), *batch].map(|groups| groups.min(MAX_GRID)),
+        [waves * context.info().warp_size() as usize, 1, 1],
+    )
+    .striding();
     // SAFETY: the arguments are gemm's, of its dtype, and so are the workgroups' one or four waves. The kernel reads elements of both regions, which lie inside
     // their buffers, and writes `batch * m * n` elements, which `out` has. The tables live to the end of this function.
     unsafe { args.submit(OP, context, &product.gemm, grid) }
@@ -298,12 +297,11 @@ fn gemv(
     args.size(strides.vectors.0).size(strides.vectors.1);
     args.element(out, 0).size(strides.out.0).size(strides.out.1);
     args.int(lanes.ilog2()).int(along_k.into());
-    let grid = Grid {
-        blocks: [rows.div_ceil(LINE / lanes), 1, *batch].map(|groups| groups.min(MAX_GRID)),
-        threads: [LINE, 1, 1],
-        strides: true,
-        ..Grid::of(1, 1)
-    };
+    let grid = Grid::new(
+        [rows.div_ceil(LINE / lanes), 1, *batch].map(|groups| groups.min(MAX_GRID)),
+        [LINE, 1, 1],
+    )
+    .striding();
     // SAFETY: the arguments are gemv's, of its dtype; `lanes` is a power of two up to LINE. The kernel reads elements of
     // both regions, which lie inside their buffers, and writes `batch * rows * count` elements, which `out` has. The
     // tables live to the end of this function.

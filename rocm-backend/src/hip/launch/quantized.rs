@@ -110,11 +110,7 @@ fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, to: Floats, out: &
             let across = BLOCK_WEIGHTS / step;
             let most = BLOCK_THREADS / across;
             let (together, rest) = (blocks / most, blocks % most);
-            let grid = |groups: usize, each: usize| Grid {
-                blocks: [groups, 1, 1],
-                threads: [across, each, 1],
-                ..Grid::of(1, 1)
-            };
+            let grid = |groups: usize, each: usize| Grid::new([groups, 1, 1], [across, each, 1]);
             let done = together * most;
             let mut last = Args::default();
             last.element(weights.blocks(), start + done * ty.block_bytes())
@@ -180,11 +176,10 @@ pub(crate) fn get_rows(weights: &Weights<'_>, ids: &Region<'_>, out: &mut DynBuf
         .size(weights.row_len())
         .size(weights.row_bytes());
     let across = weights.row_len().div_ceil(ROW_THREADS * steps).min(MAX_GRID_YZ);
-    let grid = Grid {
-        blocks: [ids.numel(), across, 1],
-        threads: [ROW_THREADS.min(weights.row_len().div_ceil(steps)).max(1), 1, 1],
-        ..Grid::of(1, 1)
-    };
+    let grid = Grid::new(
+        [ids.numel(), across, 1],
+        [ROW_THREADS.min(weights.row_len().div_ceil(steps)).max(1), 1, 1],
+    );
     // SAFETY: `get_rows_<format>(rows, ids, out, row_len, row_bytes)` reads rows that `Weights` checked, by ids below
     // their number, and writes `row_len` f32 for each id, for which `out` has room.
     unsafe { args.submit(&op, &context, &function, grid) }
@@ -211,11 +206,10 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
             .element(&blocks, first * row_len / len * bytes)
             .int(int(op, row_len)?)
             .int(int(op, row_len)?);
-        let grid = Grid {
-            blocks: [row_len.div_ceil(ROW_THREADS), (rows - first).min(MAX_GRID_YZ), 1],
-            threads: [ROW_THREADS, 1, 1],
-            ..Grid::of(1, 1)
-        };
+        let grid = Grid::new(
+            [row_len.div_ceil(ROW_THREADS), (rows - first).min(MAX_GRID_YZ), 1],
+            [ROW_THREADS, 1, 1],
+        );
         // SAFETY: `quantize_q8_1(x, out, ncols, padded)` reads `ncols` elements of the region's dtype for each of the
         // grid's rows, which the region has, and writes their blocks. `padded` is `ncols`: nothing is read past it.
         unsafe { args.submit(&symbol, &context, &function, grid) }?;
@@ -256,11 +250,7 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
             .int(int(&op, nrows)?)
             .int(int(&op, x.rows)?),
     };
-    let grid = Grid {
-        blocks: [nrows.div_ceil(TEAMS * TEAM_ROWS), 1, 1],
-        threads: [TEAM, TEAMS, 1],
-        ..Grid::of(1, 1)
-    };
+    let grid = Grid::new([nrows.div_ceil(TEAMS * TEAM_ROWS), 1, 1], [TEAM, TEAMS, 1]);
     // SAFETY: `mul_mat_vec_<format>_q8_1_cuda<columns>(weights, activations, out, ncols, nrows, padded, out_stride)` and
     // `mmvq_gguf_<format>_<dtype>_plain(.., stride in blocks, out_stride, columns)` read `nrows` rows of weights, which
     // `Weights` checked, and as many rows of activations as there are, all of `ncols`; `out` has room for the results.
@@ -284,11 +274,10 @@ pub(crate) fn mat_mul(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     for number in [ncols, nrows, x.rows, ncols, nrows] {
         args.int(int(&op, number)?);
     }
-    let grid = Grid {
-        blocks: [nrows.div_ceil(TILE), x.rows.div_ceil(TILE), 1],
-        threads: [TILE_THREADS, 1, 1],
-        ..Grid::of(1, 1)
-    };
+    let grid = Grid::new(
+        [nrows.div_ceil(TILE), x.rows.div_ceil(TILE), 1],
+        [TILE_THREADS, 1, 1],
+    );
     // SAFETY: `mul_mat_<format>(weights, activations, out, ncols, nrows, columns, padded, out_stride)` reads `nrows` rows
     // of weights, which `Weights` checked, and `columns` rows of activations, all of `ncols`; tiles that reach over the
     // edge read the last row again and store nothing. `out` has room for `nrows` times `columns` results.
@@ -443,11 +432,7 @@ pub(crate) fn indexed_moe(
     for number in [rows, x.row_len, tokens, topk, x.row_len, rows_a_token] {
         args.int(int(op, number)?);
     }
-    let grid = Grid {
-        blocks: [rows.div_ceil(TEAMS), tokens, topk],
-        threads: [TEAM, TEAMS, 1],
-        ..Grid::of(1, 1)
-    };
+    let grid = Grid::new([rows.div_ceil(TEAMS), tokens, topk], [TEAM, TEAMS, 1]);
     // SAFETY: `indexed_moe_forward_<format>_q8_1(weights, activations, ids, out, nrows, ncols, tokens, topk, padded,
     // rows_a_token)` reads rows of the experts named by the ids, which are below their number, rows of activations by
     // token and choice, of which there are as many as it was told, and writes `nrows` results for each id.

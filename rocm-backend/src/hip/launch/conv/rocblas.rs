@@ -149,15 +149,14 @@ pub(super) fn convolve(
             .element(&columns, 0);
         let packs = product.pitch / (PACK / dtype.size_in_bytes());
         let threads = packs.clamp(1, BLOCK).next_multiple_of(super::LANES);
-        let grid = Grid {
-            blocks: [
+        let grid = Grid::new(
+            [
                 packs.div_ceil(threads),
                 product.depth.min(MAX_GRID_YZ),
                 images.min(MAX_GRID_YZ),
             ],
-            threads: [threads, 1, 1],
-            ..Grid::of(1, 1)
-        };
+            [threads, 1, 1],
+        );
         // SAFETY: the arguments are those of `unfold_<dtype>`, of the buffers' dtype. The kernel reads elements of the images
         // of the region only, as their own sizes and strides have them, and writes `images * depth * pitch` elements, for
         // which the columns have room.

@@ -1,0 +1,37 @@
+//! What candle does today: products with experts read views as if they were contiguous.
+
+#![cfg(feature = "cuda")]
+
+use candle_core::{
+    Device, Result, Tensor,
+    quantized::{GgmlDType, QTensor},
+};
+
+use crate::support::finding;
+
+#[test]
+fn repro() -> Result<()> {
+    let gpu = Device::new_cuda(0)?;
+    let experts = QTensor::quantize(
+        &Tensor::ones((1, 1, 256), candle_core::DType::F32, &gpu)?,
+        GgmlDType::Q4K,
+    )?;
+    let rows = Tensor::cat(
+        &[
+            Tensor::zeros((1, 1, 256), candle_core::DType::F32, &gpu)?,
+            Tensor::ones((1, 1, 256), candle_core::DType::F32, &gpu)?,
+        ],
+        0,
+    )?;
+    let id = Tensor::new(&[[0u32]], &gpu)?;
+    let product = |rows: &Tensor| {
+        experts
+            .indexed_moe_forward(rows, &id)?
+            .flatten_all()?
+            .to_vec1::<f32>()
+    };
+    let second = rows.narrow(0, 1, 1)?;
+    let right = product(&second.copy()?)?[0];
+    finding(product(&second)?[0], 0., right);
+    Ok(())
+}
