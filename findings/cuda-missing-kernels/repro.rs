@@ -1,4 +1,4 @@
-//! What candle does today: integers have no relu, sign, rounding and few casts, and there is no upsample_nearest1d.
+//! What candle does today: integers have no relu, no sign, no rounding and few casts; upsample_nearest1d is missing.
 
 #![cfg(feature = "cuda")]
 

@@ -520,8 +520,8 @@ impl CandleRunner {
         Ok(base)
     }
 
-    /// The op on `args`, its output copied to the host, and nothing of it left to do: a kernel that was launched before an error came
-    /// back, or for a result without elements, may fail later, and that is this case's failure and not the next one's.
+    /// The op on `args`, its output copied to the host. Waits for the device: a kernel that was launched before an error, or for a
+    /// result without elements, may fail later. That failure is this case's.
     fn call(&self, case: &Case, args: &[Tensor]) -> Result<HostTensor, NoResult> {
         let result = self.called(case, args);
         // A device that is lost has nothing left to do, and says so of whatever it is asked.

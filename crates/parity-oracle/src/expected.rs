@@ -364,6 +364,16 @@ mod tests {
     }
 
     #[test]
+    fn prelu_is_its_argument_above_zero_whatever_the_slope() {
+        let (args, out) = outputs("layers/prelu:f32:[3,9],[9]:contiguous,contiguous:nan");
+        let single = Format::of(DType::F32).unwrap();
+        let (x, slope) = (single.decode(args[0].bits(4)), single.decode(args[1].bits(4)));
+        assert!(x > 0.0 && slope.is_nan(), "{x} {slope}");
+        assert_eq!(out.elements[4].bits, args[0].bits(4));
+        assert!(single.decode(args[0].bits(0)).is_nan() && single.decode(out.elements[0].bits).is_nan());
+    }
+
+    #[test]
     fn upsampling_to_the_same_size_changes_nothing() {
         for op in [
             "upsample_nearest2d(5,6)",

@@ -239,9 +239,7 @@ impl Arithmetic for Tape {
     }
 
     fn rectified(&self, x: Id, below: &dyn Fn(Id) -> Id) -> Id {
-        let zero = self.constant(0.0.into());
-        let (positive, negative) = (self.two(Pair::Maximum, x, zero), self.two(Pair::Minimum, x, zero));
-        self.two(Pair::Add, positive, below(negative))
+        self.above(x, 0.0, x, below(x))
     }
 
     /// candle's composition, which is the other one.

@@ -144,7 +144,7 @@ impl Maker {
                     format!("--offload-arch={target}"),
                     "-O3".to_owned(),
                     "-std=c++17".to_owned(),
-                    "-ffp-contract=fast".to_owned(),
+                    "-ffp-contract=fast-honor-pragmas".to_owned(),
                 ];
                 rtc.compile(unit.file, unit.text, unit.headers, &options)
             }

@@ -41,7 +41,7 @@ pub fn qmatmul(ty: GgmlType, blocks: &DynBuffer, (n, k): (usize, usize), x: View
     const OP: &str = "qmatmul";
     let weights = Weights::new(OP, ty, blocks, n, k)?;
     let copied = copied(OP, x)?;
-    let (x, rows) = activations(OP, side_by_side(&copied, x), k)?;
+    let (x, rows) = activations(OP, row_by_row(&copied, x), k)?;
     let (dtype, device) = (x.buffer().dtype(), x.buffer().device());
     if !matches!(dtype, DType::F32 | DType::F16 | DType::BF16) {
         return Err(unsupported(OP, ty, dtype));
@@ -82,7 +82,7 @@ pub fn dequantize_mat_vec(
     const OP: &str = "dequantize_mul_mat_vec";
     let weights = Weights::new(OP, ty, blocks, n, k)?;
     let copied = copied(OP, x)?;
-    let (x, rows) = activations(OP, side_by_side(&copied, x), k)?;
+    let (x, rows) = activations(OP, row_by_row(&copied, x), k)?;
     let dtype = x.buffer().dtype();
     if dtype != DType::F32 || !ty.has_products() {
         return Err(unsupported(OP, ty, dtype));
@@ -114,7 +114,7 @@ pub fn get_rows(
     const OP: &str = "get_rows";
     let weights = Weights::new(OP, ty, blocks, rows, hidden)?;
     let copied = copied(OP, ids)?;
-    let ids = checked_ids(OP, side_by_side(&copied, ids), rows)?;
+    let ids = checked_ids(OP, row_by_row(&copied, ids), rows)?;
     let mut out = DynBuffer::uninit(blocks.device(), DType::F32, count(OP, &[ids.numel(), hidden])?)?;
     if !out.is_empty() {
         launch::get_rows(&weights, &ids, &mut out)?;
@@ -145,12 +145,12 @@ pub fn indexed_moe(
     }
     let weights = Weights::new(OP, ty, blocks, count(OP, &[experts, n])?, k)?;
     let (copied_x, copied_ids) = (copied(OP, x)?, copied(OP, ids)?);
-    let (x, rows) = activations(OP, side_by_side(&copied_x, x), k)?;
+    let (x, rows) = activations(OP, row_by_row(&copied_x, x), k)?;
     let dtype = x.buffer().dtype();
     if dtype != DType::F32 || !ty.has_experts() {
         return Err(unsupported(OP, ty, dtype));
     }
-    let ids = checked_ids(OP, side_by_side(&copied_ids, ids), experts)?;
+    let ids = checked_ids(OP, row_by_row(&copied_ids, ids), experts)?;
     let results = count(OP, &[ids.numel(), n])?;
     if results == 0 || k == 0 {
         return DynBuffer::zeros(blocks.device(), dtype, results);
@@ -222,7 +222,7 @@ fn copied(op: &str, x: View<'_>) -> Result<Option<DynBuffer>> {
 }
 
 /// The view, or what [`copied`] made of it.
-fn side_by_side<'a>(copied: &'a Option<DynBuffer>, x: View<'a>) -> View<'a> {
+fn row_by_row<'a>(copied: &'a Option<DynBuffer>, x: View<'a>) -> View<'a> {
     copied.as_ref().map_or(x, |copy| View::contiguous(copy, x.dims()))
 }
 

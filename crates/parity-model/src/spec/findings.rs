@@ -331,7 +331,10 @@ fn shape(value: &Value<'_, '_>) -> Option<Vec<Extent>> {
         }
         Some("..") => Some(Extent::Rest),
         Some(word) => {
-            let least = word.strip_prefix('>').and_then(|least| least.parse().ok());
+            let digits = word
+                .strip_prefix('>')
+                .filter(|least| least.bytes().all(|byte| byte.is_ascii_digit()));
+            let least = digits.and_then(|digits| digits.parse().ok());
             if least.is_none() {
                 part.error(
                     format!("`{word}` is no extent"),

@@ -347,8 +347,9 @@ impl Arithmetic for Balls {
             Primitive::Sqrt => self.sqrt(x),
             Primitive::Power(exponent) => self.power(x, exponent),
             Primitive::Library(f) => self.library(f, x),
-            Primitive::AtLeast(least) => contracted(x, |x| x.max(least)),
-            Primitive::AtMost(most) => contracted(x, |x| x.min(most)),
+            // A NaN stays one.
+            Primitive::AtLeast(least) => contracted(x, |x| if x < least { least } else { x }),
+            Primitive::AtMost(most) => contracted(x, |x| if x > most { most } else { x }),
             Primitive::Times(c) => self.mul(x, self.constant(c)),
             Primitive::Plus(c) => self.add(x, self.constant(c)),
             Primitive::Rounded => self.round(x),
@@ -361,6 +362,7 @@ impl Arithmetic for Balls {
             Pair::Sub => self.sub(a, b),
             Pair::Mul => self.mul(a, b),
             Pair::Div => self.div(a, b),
+            Pair::Maximum | Pair::Minimum if a.mid.hi.is_nan() => a,
             Pair::Maximum if a.mid.hi >= b.mid.hi => a,
             Pair::Minimum if a.mid.hi <= b.mid.hi => a,
             Pair::Maximum | Pair::Minimum => b,
@@ -415,6 +417,18 @@ mod tests {
 
     fn inside(ball: Ball, got: f32) -> bool {
         (f64::from(got) - ball.mid.hi).abs() <= ball.rad
+    }
+
+    #[test]
+    fn a_nan_on_either_side_stays_one_in_maxima_and_minima() {
+        let steps = single();
+        let (nan, one) = (Ball::exact(f64::NAN), Ball::exact(1.0));
+        for f in [Pair::Maximum, Pair::Minimum] {
+            assert!(steps.two(f, nan, one).mid.hi.is_nan() && steps.two(f, one, nan).mid.hi.is_nan());
+        }
+        for f in [Primitive::AtLeast(0.0), Primitive::AtMost(0.0)] {
+            assert!(steps.one(f, nan).mid.hi.is_nan());
+        }
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Row {
 /// Roundings beside those of the sum: a weight's own, the conversion of an integer sum, the products with both scales.
 const SCALINGS: usize = 4;
 
-/// How far each number of a block may be from what its quant means, where that is more than `errors` says.
+/// Raises `errors` to how far each number of a block may be from what its quant means.
 fn quantization_errors(half: &Format, block: &[f64], errors: &mut [f64]) {
     let greatest = block.iter().map(|x| x.abs()).fold(0.0, f64::max);
     let step = greatest / 127.0;
