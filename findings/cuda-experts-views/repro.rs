@@ -3,7 +3,7 @@
 #![cfg(feature = "cuda")]
 
 use candle_core::{
-    Device, Result, Tensor,
+    DType, Device, Result, Tensor,
     quantized::{GgmlDType, QTensor},
 };
 
@@ -12,14 +12,11 @@ use crate::support::finding;
 #[test]
 fn repro() -> Result<()> {
     let gpu = Device::new_cuda(0)?;
-    let experts = QTensor::quantize(
-        &Tensor::ones((1, 1, 256), candle_core::DType::F32, &gpu)?,
-        GgmlDType::Q4K,
-    )?;
+    let experts = QTensor::quantize(&Tensor::ones((1, 1, 256), DType::F32, &gpu)?, GgmlDType::Q4K)?;
     let rows = Tensor::cat(
         &[
-            Tensor::zeros((1, 1, 256), candle_core::DType::F32, &gpu)?,
-            Tensor::ones((1, 1, 256), candle_core::DType::F32, &gpu)?,
+            Tensor::zeros((1, 1, 256), DType::F32, &gpu)?,
+            Tensor::ones((1, 1, 256), DType::F32, &gpu)?,
         ],
         0,
     )?;

@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, path::Pat
 
 use flate2::read::GzDecoder;
 use parity_model::{
-    Case,
+    Case, Verdict,
     findings::{Class, Finding, FindingText, Findings, Row},
+    record::{CaseRecord, RunRecord},
     spec,
 };
-use serde::Deserialize;
 
 /// The stored run on an NVIDIA H200.
 const RECORD: &str = "reports/h200.json.gz";
@@ -105,48 +105,22 @@ fn on_cuda(finding: &Finding) -> bool {
     backends.peek().is_some() && backends.all(|backend| backend == "cuda")
 }
 
-/// What a stored run is read for here.
-#[derive(Deserialize)]
-struct Record {
-    backends: Vec<Column>,
-    cases: Vec<Stored>,
-}
-
-#[derive(Deserialize)]
-struct Column {
-    backend: String,
-    device: String,
-}
-
-#[derive(Deserialize)]
-struct Stored {
-    id: String,
-    results: Vec<Judged>,
-}
-
-#[derive(Deserialize)]
-struct Judged {
-    verdict: String,
-}
-
 /// Verdicts on candle's CUDA backend by case, and the GPU that it ran on.
 struct OnCuda {
     device: String,
-    verdicts: BTreeMap<String, String>,
+    verdicts: BTreeMap<String, Verdict>,
 }
 
 impl OnCuda {
     fn read() -> OnCuda {
         let file = fs::File::open(repository().join(RECORD)).unwrap();
-        let Record { mut backends, cases } = serde_json::from_reader(GzDecoder::new(file)).unwrap();
-        let column = backends
-            .iter()
-            .position(|column| column.backend == "cuda")
-            .unwrap();
-        let verdict = |mut case: Stored| (case.id, case.results.swap_remove(column).verdict);
+        let run: RunRecord = serde_json::from_reader(GzDecoder::new(file)).unwrap();
+        let column = run.backends.iter().position(|column| column.backend == "cuda");
+        let column = column.unwrap();
+        let verdict = |case: &CaseRecord| (case.id.clone(), case.results[column].verdict);
         OnCuda {
-            device: backends.swap_remove(column).device,
-            verdicts: cases.into_iter().map(verdict).collect(),
+            device: run.backends[column].device.clone(),
+            verdicts: run.cases.iter().map(verdict).collect(),
         }
     }
 
@@ -162,9 +136,9 @@ impl OnCuda {
             .iter()
             .filter(|case| rows.iter().any(|row| row.cases.matches(case)))
         {
-            match self.verdicts.get(&case.id().to_string()).map(String::as_str) {
-                Some("pass" | "reference-suspect") => right += 1,
-                Some("not-run") | None => {}
+            match self.verdicts.get(&case.id().to_string()) {
+                Some(Verdict::Pass | Verdict::ReferenceSuspect) => right += 1,
+                Some(Verdict::NotRun) | None => {}
                 Some(_) => wrong += 1,
             }
         }
@@ -376,8 +350,8 @@ fn the_page_says_how_cuda_does_in_the_cases_of_a_finding_about_the_cpu() {
         .iter()
         .filter(|case| relu.rows[0].cases.matches(case))
         .map(|case| case.id().to_string());
-    for verdict in ["known-failure", "error-parity", "pass"] {
-        cuda.verdicts.insert(of_relu.next().unwrap(), verdict.to_owned());
+    for verdict in [Verdict::KnownFailure, Verdict::ErrorParity, Verdict::Pass] {
+        cuda.verdicts.insert(of_relu.next().unwrap(), verdict);
     }
     let shown = "2 of these cases fail there, for this or another reason, and 1 do not (NVIDIA H200)";
     assert_eq!(cuda.shown(relu, &cases).as_deref(), Some(shown));
