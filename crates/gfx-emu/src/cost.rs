@@ -31,7 +31,7 @@ pub(crate) const SCALAR_LINE: u64 = 64;
 /// Bytes of a line of a target's vector cache. None of a target that is not executed.
 pub(crate) fn vector_line(isa: Isa) -> u64 {
     match isa {
-        Isa::Rdna3 | Isa::Cdna3 => 128,
+        Isa::Rdna3 | Isa::Rdna35 | Isa::Cdna3 => 128,
         Isa::Cdna2 => 64,
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
         _ => return 0,
     };
     let each = match inst.isa {
-        Isa::Rdna3 => match element {
+        Isa::Rdna3 | Isa::Rdna35 => match element {
             Element::I4 => 256,
             _ => 128,
         },

@@ -3,7 +3,7 @@
 //! It knows no HIP and no tensors; `rocm-soft` puts the HIP entry points over it, `gfx-tool` a command line. A launch goes
 //! this way:
 //!
-//! 1. [`CodeObject::load`] reads a code object, as clang writes it for gfx1100, gfx942 or gfx90a. Waves have 32 or 64 lanes,
+//! 1. [`CodeObject::load`] reads a code object, as clang writes it for one of [`Target::EXECUTABLE`]. Waves have 32 or 64 lanes,
 //!    as the kernel's descriptor says. ([`CodeObject::bare`] takes machine code without a file around it.)
 //! 2. [`Memory`] is the device's memory. [`CodeObject::place`] puts the image into it, [`Memory::alloc`] and
 //!    [`Memory::write`] the caller's buffers.

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Target {
     /// RDNA3 (RX 7900). Executed, with waves of 32 lanes or of 64.
     Gfx1100,
+    /// RDNA3.5 (Radeon 8060S, in Ryzen AI Max). Executed, with waves of 32 lanes or of 64.
+    Gfx1151,
     /// CDNA2 (MI200). Executed, with waves of 64 lanes.
     Gfx90a,
     /// CDNA3 (MI300). Executed, with waves of 64 lanes.
@@ -20,13 +22,14 @@ impl Target {
     pub(crate) fn of_machine(number: u8) -> Target {
         match number {
             0x41 => Target::Gfx1100,
+            0x4a => Target::Gfx1151,
             0x3f => Target::Gfx90a,
             0x4c => Target::Gfx942,
             other => Target::Other(other),
         }
     }
 
-    /// The target of that name, as compilers write it: `gfx1100`, `gfx90a` or `gfx942`.
+    /// The target of that name, as compilers write it: one of [`Target::EXECUTABLE`].
     ///
     /// ```
     /// use gfx_emu::Target;
@@ -40,12 +43,12 @@ impl Target {
     }
 
     /// The targets whose kernels can be launched.
-    pub const EXECUTABLE: [Target; 3] = [Target::Gfx1100, Target::Gfx90a, Target::Gfx942];
+    pub const EXECUTABLE: [Target; 4] = [Target::Gfx1100, Target::Gfx1151, Target::Gfx90a, Target::Gfx942];
 
-    /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on gfx1100, 64 on the others.
+    /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {
         match self {
-            Target::Gfx1100 => 32,
+            Target::Gfx1100 | Target::Gfx1151 => 32,
             Target::Gfx90a | Target::Gfx942 | Target::Other(_) => 64,
         }
     }
@@ -60,6 +63,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Gfx1100 => f.write_str("gfx1100"),
+            Target::Gfx1151 => f.write_str("gfx1151"),
             Target::Gfx90a => f.write_str("gfx90a"),
             Target::Gfx942 => f.write_str("gfx942"),
             Target::Other(mach) => write!(f, "AMD GPU machine {mach:#x}"),

@@ -41,7 +41,7 @@ mod fuzz {
     extern "C" __global__ void nothing(int) {}
     "#;
 
-    const TARGETS: [Target; 3] = Target::EXECUTABLE;
+    const TARGETS: [Target; 4] = Target::EXECUTABLE;
 
     /// A code object of each card.
     static OBJECTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -229,7 +229,7 @@ mod fuzz {
                 code.extend(&bytes[..size]);
             }
         }
-        let end: u32 = if target == Target::Gfx1100 {
+        let end: u32 = if target.lanes() == 32 {
             0xbfb0_0000
         } else {
             0xbf81_0000
@@ -275,11 +275,11 @@ mod fuzz {
     #[test]
     fn programs_of_random_instructions_end_or_fault() {
         let outcomes = rounds(3_000, |numbers, outcomes| {
-            let target = TARGETS[numbers.below(3)];
+            let target = TARGETS[numbers.below(TARGETS.len())];
             let count = 1 + numbers.below(12);
             let code = program(target, count, numbers);
-            let outcome = match target {
-                Target::Gfx1100 => run::<{ Probe::LANES }>(target, &code, numbers),
+            let outcome = match target.lanes() {
+                Probe::LANES => run::<{ Probe::LANES }>(target, &code, numbers),
                 _ => run::<{ Probe64::LANES }>(target, &code, numbers),
             };
             *outcomes.entry(outcome).or_default() += 1;
@@ -292,7 +292,7 @@ mod fuzz {
     #[test]
     fn random_machine_code_with_random_launches_ends_faults_or_is_refused() {
         let outcomes = rounds(1_000, |numbers, outcomes| {
-            let target = TARGETS[numbers.below(3)];
+            let target = TARGETS[numbers.below(TARGETS.len())];
             let code = program(target, 1 + numbers.below(6), numbers);
             let kernarg = vec![0; numbers.below(64)];
             let rsrc2 = numbers.next() as u32

@@ -124,6 +124,17 @@ fn traits(card: Card) -> Traits {
             features: "",
             name: "software gfx1100",
         },
+        Card::Gfx1151 => Traits {
+            lanes: 32,
+            units: 40,
+            simds: 2,
+            waves: 32,
+            chip: 0x1586,
+            family: 150,
+            clock: 2900,
+            features: "",
+            name: "software gfx1151",
+        },
         Card::Gfx942 => Traits {
             lanes: 64,
             units: 304,

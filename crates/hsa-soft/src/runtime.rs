@@ -52,6 +52,7 @@ pub(crate) fn get() -> Answer<&'static Runtime> {
 pub(crate) fn target(card: Card) -> Target {
     match card {
         Card::Gfx1100 => Target::Gfx1100,
+        Card::Gfx1151 => Target::Gfx1151,
         Card::Gfx942 => Target::Gfx942,
         Card::Gfx90a => Target::Gfx90a,
     }

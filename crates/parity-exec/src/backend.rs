@@ -66,6 +66,7 @@ impl Backend {
                 (SOFT, &[(names::DRIVER, SOFT)]),
                 (NVIDIA, &[(names::DRIVER, NVIDIA)]),
                 (GFX1100, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1100)]),
+                (GFX1151, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1151)]),
                 (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
                 (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
             ],
@@ -92,6 +93,7 @@ const SYSTEM: &str = Driver::System.word();
 const SOFT: &str = Driver::Soft.word();
 const NVIDIA: &str = Driver::Nvidia.word();
 const GFX1100: &str = Card::Gfx1100.word();
+const GFX1151: &str = Card::Gfx1151.word();
 const GFX942: &str = Card::Gfx942.word();
 const GFX90A: &str = Card::Gfx90a.word();
 

@@ -117,7 +117,7 @@ struct Unit {
 }
 
 /// From LLVM's "User Guide for AMDGPU Backend" and AMD's documents of the instruction sets; none for other targets. What
-/// shares LDS is a workgroup processor of gfx1100, two compute units in one, and a compute unit of the others.
+/// shares LDS is a workgroup processor of RDNA, two compute units in one, and a compute unit of the others.
 fn unit(target: &str) -> Option<Unit> {
     let unit = |vgprs, waves, lds| Unit {
         vgprs,
@@ -126,7 +126,7 @@ fn unit(target: &str) -> Option<Unit> {
         simds: 4,
     };
     match target {
-        "gfx1100" => Some(unit([1536, 24], 16, 128 << 10)),
+        "gfx1100" | "gfx1151" => Some(unit([1536, 24], 16, 128 << 10)),
         "gfx90a" | "gfx942" => Some(unit([512, 8], 8, 64 << 10)),
         _ => None,
     }

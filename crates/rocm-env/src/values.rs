@@ -97,6 +97,8 @@ words! {
     Card {
         /// An RDNA 3 card, with waves of 32 lanes.
         Gfx1100 "gfx1100",
+        /// An RDNA 3.5 APU, with waves of 32 lanes.
+        Gfx1151 "gfx1151",
         /// An MI300, with waves of 64 lanes.
         Gfx942 "gfx942",
         /// An MI200, with waves of 64 lanes.

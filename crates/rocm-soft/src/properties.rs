@@ -42,6 +42,16 @@ impl Model {
                 registers: 196_608,
                 ecc: 0,
             },
+            Card::Gfx1151 => &Model {
+                name: "software AMD GPU (gfx1151)",
+                target: "gfx1151",
+                arch: "gfx1151",
+                warp_size: 32,
+                major: 11,
+                minor: 5,
+                registers: 196_608,
+                ecc: 0,
+            },
             Card::Gfx942 => &Model {
                 name: "software AMD GPU (gfx942)",
                 target: "gfx942",

@@ -7,7 +7,7 @@ use crate::fp::{Mode, UnmodelledMode};
 use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, TRAP_DEBUG, Words};
 use crate::wave::{Group, Stop, Wave, reg};
 
-/// Message of RDNA3 that gives the vector registers back early.
+/// Message of RDNA that gives the vector registers back early.
 const MSG_DEALLOC_VGPRS: i32 = 3;
 /// Messages that ask for the queue and for the time.
 const MSG_RTN_GET_DOORBELL: i32 = 128;
@@ -69,7 +69,7 @@ pub(super) fn execute<const W: usize>(
         Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
         Control::Branch(_) => {}
         // The vector registers are given back early: nothing to do.
-        Control::Message if inst.isa == Isa::Rdna3 && inst.imm == MSG_DEALLOC_VGPRS => {}
+        Control::Message if inst.isa.is_rdna() && inst.imm == MSG_DEALLOC_VGPRS => {}
         Control::Message => return Err(unimplemented()),
         Control::MessageReturn(words) => {
             let answer = match inst.imm {
@@ -178,8 +178,8 @@ impl HardwareRegister {
         Some(match inst.isa {
             _ if number == HW_REG_MODE => HardwareRegister::Mode,
             // HW_ID1, HW_ID2 and SHADER_CYCLES.
-            Isa::Rdna3 if matches!(number, 23 | 24) => HardwareRegister::Place,
-            Isa::Rdna3 if number == 29 => HardwareRegister::Cycles,
+            Isa::Rdna3 | Isa::Rdna35 if matches!(number, 23 | 24) => HardwareRegister::Place,
+            Isa::Rdna3 | Isa::Rdna35 if number == 29 => HardwareRegister::Cycles,
             // HW_ID, and XCC_ID.
             Isa::Cdna2 | Isa::Cdna3 if number == 4 => HardwareRegister::Place,
             Isa::Cdna3 if number == 20 => HardwareRegister::Place,

@@ -37,6 +37,7 @@ functions! {
     f16_of_i16(a: u16) -> u16 { F16::round(f64::from(a as i16)) }
     f16_of_f32(a: u32) -> u16 { fp::f16_of_f32(F32::host(a)) }
     f32_of_f16(a: u16) -> u32 { super::lane::single(a) }
+    f32_of_high_f16(a: u32) -> u32 { super::lane::single((a >> 16) as u16) }
     f32_of_f64(a: u64) -> u32 { float_of::<F64, F32>(a) }
     f64_of_f32(a: u32) -> u64 { float_of::<F32, F64>(a) }
     // Integers saturate, NaN gives 0: what Rust's `as` does.

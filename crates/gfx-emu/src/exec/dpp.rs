@@ -1,7 +1,7 @@
 //! Data-parallel primitives: `src0` of an instruction read from another lane.
 
 use super::{Trouble, unimplemented};
-use crate::isa::{Dpp, Inst, Isa, Shuffle};
+use crate::isa::{Dpp, Inst, Shuffle};
 use crate::wave::Wave;
 
 /// The lane that `lane` reads; `None` when it is out of the row.
@@ -53,10 +53,7 @@ fn shuffle<const W: usize>(
     dpp: &Dpp,
 ) -> Result<(), Trouble> {
     let exec = wave.exec();
-    let registers = match inst.isa {
-        Isa::Rdna3 => 1,
-        Isa::Cdna2 | Isa::Cdna3 => 2,
-    };
+    let registers = if inst.isa.is_rdna() { 1 } else { 2 };
     for lane in 0..W {
         let from = source::<W>(dpp.shuffle, lane)?.filter(|from| *from < W);
         let readable = from.filter(|from| dpp.fetch_inactive || exec >> from & 1 != 0);

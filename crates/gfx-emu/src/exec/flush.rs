@@ -15,7 +15,7 @@ use crate::wave::{Row, Wave};
 
 /// A number with a denormal replaced by a zero of its sign.
 #[inline(always)]
-fn flushed(bits: u32) -> u32 {
+pub(super) fn flushed(bits: u32) -> u32 {
     if bits & 0x7f80_0000 == 0 {
         bits & 0x8000_0000
     } else {

@@ -1,9 +1,11 @@
 //! Scalar functions of the operation table: sources in, destination and SCC out.
 
+use super::flush::flushed;
 use super::host::Host;
-use super::lane::condition;
+use super::lane::{self, condition};
 use super::table::Function;
-use super::{int, scalar_fn as scalar};
+use super::{convert, int, scalar_fn as scalar};
+use crate::fp::{self, Mode, directed};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op, Src};
 use crate::wave::Wave;
@@ -136,6 +138,71 @@ fn exec<const W: usize>(
     wave.scc = new != 0;
 }
 
+/// A kind of operand of the functions that follow the floating-point mode.
+trait Number {
+    type Bits;
+    fn read<const W: usize>(wave: &Wave<W>, src: Src, mode: Mode) -> Self::Bits;
+    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: Self::Bits);
+}
+
+impl Number for lane::B32 {
+    type Bits = u32;
+
+    fn read<const W: usize>(wave: &Wave<W>, src: Src, _: Mode) -> u32 {
+        source(wave, src)
+    }
+
+    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, bits: u32) {
+        bits.store(wave, inst);
+    }
+}
+
+/// A mode without denormals of single precision has none in scalar registers either.
+fn as_mode_says(bits: u32, mode: Mode) -> u32 {
+    if mode.flushes { flushed(bits) } else { bits }
+}
+
+impl Number for lane::F32 {
+    type Bits = u32;
+
+    fn read<const W: usize>(wave: &Wave<W>, src: Src, mode: Mode) -> u32 {
+        as_mode_says(source(wave, src), mode)
+    }
+
+    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u32) {
+        as_mode_says(bits, mode).store(wave, inst);
+    }
+}
+
+impl Number for lane::F16 {
+    type Bits = u16;
+
+    fn read<const W: usize>(wave: &Wave<W>, src: Src, _: Mode) -> u16 {
+        source(wave, src) as u16
+    }
+
+    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, bits: u16) {
+        u32::from(bits).store(wave, inst);
+    }
+}
+
+/// Applies a function that follows the floating-point mode.
+macro_rules! number {
+    ($wave:ident $inst:ident $mode:ident, $d:ident = ($($kind:ident $i:literal),*) $f:expr) => {{
+        let bits = $f($mode, $(lane::$kind::read($wave, $inst.src[$i], $mode)),*);
+        lane::$d::write($wave, $inst, $mode, bits);
+    }};
+    ($wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
+        number!($wave $inst $mode, $d = ($a 0) $f)
+    };
+    ($wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident) $f:expr) => {
+        number!($wave $inst $mode, $d = ($a 0, $b 1) $f)
+    };
+    ($wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident, $b:ident, $c:ident) $f:expr) => {
+        number!($wave $inst $mode, $d = ($a 0, $b 1, $c 2) $f)
+    };
+}
+
 macro_rules! values {
     ($wave:ident $inst:ident ($a:ident) $f:expr) => {
         unary($wave, $inst, $f)
@@ -157,6 +224,8 @@ macro_rules! executor {
         scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
         exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
         exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        scalar_float { $($y:ident: $yd:ident = ($($ys:ident),*) $yf:expr, $yg:expr;)* }
+        scalar_compare { $($z:ident: $zd:ident = ($za:ident, $zb:ident) $zf:expr;)* }
         $($rest:tt)*
     ) => {
         /// Enters the scalar functions into the table.
@@ -171,6 +240,18 @@ macro_rules! executor {
             };)*
             $(table[Op::$e as usize] = |_, wave, inst, _| exec(wave, inst, false, writes_new(inst.op), $ef);)*
             $(table[Op::$g as usize] = |_, wave, inst, _| exec(wave, inst, true, writes_new(inst.op), $gf);)*
+            $(table[Op::$y as usize] = |_, wave, inst, mode| {
+                if mode.is_directed() {
+                    number!(wave inst mode, $yd = ($($ys),*) $yg);
+                } else {
+                    number!(wave inst mode, $yd = ($($ys),*) $yf);
+                }
+            };)*
+            $(table[Op::$z as usize] = |_, wave, inst, mode| {
+                let (a, b) = (lane::$za::read(wave, inst.src[0], mode), lane::$zb::read(wave, inst.src[1], mode));
+                let relation = $zf(a, b);
+                wave.scc = relation & u32::from(inst.relations) != 0;
+            };)*
             table
         }
     };

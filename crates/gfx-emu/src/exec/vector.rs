@@ -22,6 +22,8 @@ macro_rules! executors {
         scalar_old { $($scalar_old:tt)* }
         exec32 { $($exec32:tt)* }
         exec64 { $($exec64:tt)* }
+        scalar_float { $($scalar_float:tt)* }
+        scalar_compare { $($scalar_compare:tt)* }
         vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($kind:ident $i:literal),*] $f:expr;)* }
         other { $($other:tt)* }
     ) => {

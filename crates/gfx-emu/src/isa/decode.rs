@@ -7,7 +7,7 @@ mod cdna3;
 
 use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op};
-use super::tables::{self, Form, Row};
+use super::tables::{Form, Row};
 use super::unit::Unit;
 
 /// Why words are not an instruction.
@@ -31,18 +31,25 @@ const DPP16: u32 = 250;
 
 /// The words of one instruction, and how far they were used.
 struct Words<'a> {
+    isa: Isa,
     text: &'a [u8],
     used: usize,
     literal: Option<u32>,
 }
 
 impl<'a> Words<'a> {
-    fn new(text: &'a [u8]) -> Self {
+    fn new(isa: Isa, text: &'a [u8]) -> Self {
         Words {
+            isa,
             text,
             used: 0,
             literal: None,
         }
+    }
+
+    /// The row of an opcode of a format.
+    fn row(&self, format: &str, opcode: u32) -> Result<&'static Row, Invalid> {
+        self.isa.row(format, opcode).ok_or(Invalid::Unknown)
     }
 
     fn next(&mut self) -> Result<u32, Invalid> {
@@ -128,13 +135,13 @@ fn scalar(code: u32) -> Operand {
 /// Decodes the instruction at the start of `text`, for waves of `lanes` lanes.
 pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
-        Isa::Rdna3 => rdna3(lanes, text),
+        Isa::Rdna3 | Isa::Rdna35 => rdna3(isa, lanes, text),
         Isa::Cdna2 | Isa::Cdna3 => cdna3::decode(isa, text),
     }
 }
 
-fn rdna3(lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words::new(text);
+fn rdna3(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
+    let mut words = Words::new(isa, text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         // Waves of 64 lanes have no dual instructions.
@@ -150,9 +157,9 @@ fn rdna3(lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
         _ => return Err(Invalid::Unknown),
     };
     inst.size = 4 * words.used as u8;
-    inst.lanes = lanes;
+    (inst.isa, inst.lanes) = (isa, lanes);
     if let Some(dual) = &mut inst.dual {
-        dual.lanes = lanes;
+        (dual.isa, dual.lanes) = (isa, lanes);
     }
     Ok(inst)
 }
@@ -163,7 +170,7 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let sdst = scalar(bits(word, 16, 7));
     match word >> 23 {
         0b1_0111_1101 => {
-            let row = find(tables::SOP1, ssrc1)?;
+            let row = words.row("SOP1", ssrc1)?;
             let mut inst = Instruction::new(Format::Sop1, row, 0);
             let signature = row.op.signature();
             if signature.dst != Kind::Void {
@@ -178,27 +185,33 @@ fn sop(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             Ok(inst)
         }
         0b1_0111_1110 => {
-            let mut inst = Instruction::new(Format::Sopc, find(tables::SOPC, bits(word, 16, 7))?, 0);
+            let mut inst = Instruction::new(Format::Sopc, words.row("SOPC", bits(word, 16, 7))?, 0);
             inst.src = [words.source(ssrc0)?, words.source(ssrc1)?, Operand::None];
             Ok(inst)
         }
         0b1_0111_1111 => {
-            let mut inst = Instruction::new(Format::Sopp, find(tables::SOPP, bits(word, 16, 7))?, 0);
+            let mut inst = Instruction::new(Format::Sopp, words.row("SOPP", bits(word, 16, 7))?, 0);
             inst.imm = word as i16 as i32;
             Ok(inst)
         }
         _ if word >> 28 == 0b1011 => sopk(word, words),
         _ => {
-            let mut inst = Instruction::new(Format::Sop2, find(tables::SOP2, bits(word, 23, 7))?, 0);
+            let mut inst = Instruction::new(Format::Sop2, words.row("SOP2", bits(word, 23, 7))?, 0);
             inst.dst = sdst;
-            inst.src = [words.source(ssrc0)?, words.source(ssrc1)?, Operand::None];
+            let (first, second) = (words.source(ssrc0)?, words.source(ssrc1)?);
+            inst.src = match inst.row.form {
+                Form::Mk => [first, words.literal()?, second],
+                Form::Ak => [first, second, words.literal()?],
+                Form::Acc => [first, second, sdst],
+                _ => [first, second, Operand::None],
+            };
             Ok(inst)
         }
     }
 }
 
 fn sopk(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::SOPK, bits(word, 23, 5))?;
+    let row = words.row("SOPK", bits(word, 23, 5))?;
     let mut inst = Instruction::new(Format::Sopk, row, 0);
     let sdst = scalar(bits(word, 16, 7));
     let signed = Operand::Constant(word as i16 as i32);
@@ -219,7 +232,7 @@ fn sopk(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::SMEM, bits(word, 18, 8))?;
+    let row = words.row("SMEM", bits(word, 18, 8))?;
     let high = words.next()?;
     let mut inst = Instruction::new(Format::Smem, row, 0);
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 13, 1) << 2) as u8;
@@ -238,7 +251,7 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let (vdst, vsrc1, src0) = (bits(word, 17, 8), bits(word, 9, 8), bits(word, 0, 9));
     let mut inst = match word >> 25 {
         0b0111111 => {
-            let mut inst = Instruction::new(Format::Vop1, find(tables::VOP1, vsrc1)?, 0);
+            let mut inst = Instruction::new(Format::Vop1, words.row("VOP1", vsrc1)?, 0);
             if !inst.row.op.signature().src.is_empty() {
                 inst.src[0] = words.source0(src0, &mut inst)?;
                 let to_scalar = inst.row.op == Op::ReadFirstLane;
@@ -247,13 +260,13 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             inst
         }
         0b0111110 => {
-            let mut inst = Instruction::new(Format::Vopc, find(tables::VOPC, vdst)?, 0);
+            let mut inst = Instruction::new(Format::Vopc, words.row("VOPC", vdst)?, 0);
             inst.dst = if inst.row.form == Form::CmpX { EXEC } else { VCC };
             inst.src = [words.source0(src0, &mut inst)?, vgpr(vsrc1), Operand::None];
             inst
         }
         _ => {
-            let mut inst = Instruction::new(Format::Vop2, find(tables::VOP2, bits(word, 25, 6))?, 0);
+            let mut inst = Instruction::new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?, 0);
             inst.dst = vgpr(vdst);
             let first = words.source0(src0, &mut inst)?;
             vop2_sources(&mut inst, first, vsrc1, words)?;
@@ -307,10 +320,10 @@ fn select_halves(inst: &mut Instruction) {
 fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
-        0..0x100 => find(tables::VOPC, opcode)?,
-        0x100..0x180 => find(tables::VOP2, opcode - 0x100)?,
-        0x180..0x200 => find(tables::VOP1, opcode - 0x180)?,
-        _ => find(tables::VOP3, opcode)?,
+        0..0x100 => words.row("VOPC", opcode)?,
+        0x100..0x180 => words.row("VOP2", opcode - 0x100)?,
+        0x180..0x200 => words.row("VOP1", opcode - 0x180)?,
+        _ => words.row("VOP3", opcode)?,
     };
     if matches!(row.form, Form::Solo | Form::Mk | Form::Ak) {
         return Err(Invalid::Unknown);
@@ -348,7 +361,7 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 fn packed(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::VOP3P, bits(word, 16, 7))?;
+    let row = words.row("VOP3P", bits(word, 16, 7))?;
     let high = words.next()?;
     let mut inst = Instruction::new(Format::Vop3p, row, 0);
     inst.dst = vgpr(bits(word, 0, 8));
@@ -372,14 +385,14 @@ fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let high = words.next()?;
     let mut halves = [
         (
-            find(tables::VOPD, bits(word, 22, 4))?,
+            words.row("VOPD", bits(word, 22, 4))?,
             bits(high, 24, 8),
             bits(word, 0, 9),
             bits(word, 9, 8),
         ),
         // The second destination is even where the first is odd, and the other way round.
         (
-            find(tables::VOPD, bits(word, 17, 5))?,
+            words.row("VOPD", bits(word, 17, 5))?,
             bits(high, 17, 7) << 1 | (!high >> 24 & 1),
             bits(high, 0, 9),
             bits(high, 9, 8),
@@ -402,7 +415,7 @@ fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::DS, bits(word, 18, 8))?;
+    let row = words.row("DS", bits(word, 18, 8))?;
     let high = words.next()?;
     let mut inst = Instruction::new(Format::Ds, row, 0);
     let signature = row.op.signature();
@@ -429,7 +442,7 @@ fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 
 /// FLAT, SCRATCH, GLOBAL.
 fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::FLAT, bits(word, 18, 7))?;
+    let row = words.row("FLAT", bits(word, 18, 7))?;
     let format = match (bits(word, 16, 2), row.form) {
         (0, Form::Usual | Form::NotScratch) => Format::Flat,
         (1, Form::Usual) => Format::Scratch,
@@ -467,7 +480,7 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = find(tables::MUBUF, bits(word, 18, 8))?;
+    let row = words.row("MUBUF", bits(word, 18, 8))?;
     let high = words.next()?;
     let mut inst = Instruction::new(Format::Mubuf, row, 0);
     if row.op == Op::SNop {

@@ -6,7 +6,7 @@ use super::instruction::{Instruction, Isa};
 pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
     let value = inst.imm as u16;
     Some(match inst.row.mnemonic {
-        "s_waitcnt" if inst.isa != Isa::Rdna3 => waitcnt_gfx9(value),
+        "s_waitcnt" if !inst.isa.is_rdna() => waitcnt_gfx9(value),
         "s_waitcnt" => waitcnt(value),
         "s_delay_alu" => delay_alu(value),
         "s_waitcnt_depctr" => depctr(value),
@@ -24,7 +24,8 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
         | "s_set_inst_prefetch_distance"
         | "s_round_mode"
         | "s_ttracedata_imm"
-        | "s_wait_event" => {
+        | "s_wait_event"
+        | "s_singleuse_vdst" => {
             format!("{value:#x}")
         }
         "s_endpgm" if value == 0 => return None,
@@ -154,10 +155,8 @@ pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
     let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
     let name = match id {
         20..=24 if isa == Isa::Cdna2 => id.to_string(),
-        4 | 16..=24 if isa != Isa::Rdna3 => {
-            CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into()
-        }
-        20.. if isa != Isa::Rdna3 => id.to_string(),
+        4 | 16..=24 if !isa.is_rdna() => CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into(),
+        20.. if !isa.is_rdna() => id.to_string(),
         1 => "HW_REG_MODE".to_string(),
         2 => "HW_REG_STATUS".into(),
         3 => "HW_REG_TRAPSTS".into(),

@@ -2,14 +2,16 @@
 //!
 //! This is what the printer prints; the executor works on [`super::lower::Inst`], which is made from it.
 
-use super::tables::{self, Formats, Row};
+use super::tables::{self, Form, Formats, Row};
 use crate::Target;
 
 /// An instruction set: which encodings there are and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
-    /// gfx11, waves of 32 or 64 lanes.
+    /// gfx1100, waves of 32 or 64 lanes.
     Rdna3,
+    /// gfx1151, the same with floating point in scalar registers.
+    Rdna35,
     /// gfx90a with the encodings of GFX9, waves of 64 lanes.
     Cdna2,
     /// gfx942, the same.
@@ -21,43 +23,49 @@ impl Isa {
     pub(crate) fn of(target: Target) -> Option<Isa> {
         match target {
             Target::Gfx1100 => Some(Isa::Rdna3),
+            Target::Gfx1151 => Some(Isa::Rdna35),
             Target::Gfx942 => Some(Isa::Cdna3),
             Target::Gfx90a => Some(Isa::Cdna2),
             Target::Other(_) => None,
         }
     }
 
+    /// Whether it is one of RDNA, with the encodings and the registers that these have in common.
+    #[inline(always)]
+    pub(crate) fn is_rdna(self) -> bool {
+        match self {
+            Isa::Rdna3 | Isa::Rdna35 => true,
+            Isa::Cdna2 | Isa::Cdna3 => false,
+        }
+    }
+
     /// Whether it has waves of so many lanes.
     pub(crate) fn has_waves_of(self, lanes: usize) -> bool {
-        match self {
-            Isa::Rdna3 => matches!(lanes, 32 | 64),
-            Isa::Cdna2 | Isa::Cdna3 => lanes == 64,
+        if self.is_rdna() {
+            matches!(lanes, 32 | 64)
+        } else {
+            lanes == 64
         }
     }
 
     /// Whether a wave has accumulation registers after its vector registers.
     pub(crate) fn has_accumulation(self) -> bool {
-        match self {
-            Isa::Rdna3 => false,
-            Isa::Cdna2 | Isa::Cdna3 => true,
-        }
+        !self.is_rdna()
     }
 
     /// Vector registers in a block, in which kernel descriptors count them.
     pub(crate) fn vgpr_block(self, lanes: usize) -> usize {
-        match self {
-            Isa::Rdna3 if lanes == 64 => 4,
-            Isa::Rdna3 | Isa::Cdna2 | Isa::Cdna3 => 8,
-        }
+        if self.is_rdna() && lanes == 64 { 4 } else { 8 }
     }
 
     /// The lane that `ds_permute` and `ds_bpermute` mean by `index` in `lane`, in waves of `W` lanes: RDNA permutes each half
     /// of a wave by itself.
     #[inline(always)]
     pub(crate) fn lane_of_permute<const W: usize>(self, lane: usize, index: usize) -> usize {
-        match self {
-            Isa::Rdna3 => lane & !31 | index & 31,
-            Isa::Cdna2 | Isa::Cdna3 => index % W,
+        if self.is_rdna() {
+            lane & !31 | index & 31
+        } else {
+            index % W
         }
     }
 
@@ -65,9 +73,18 @@ impl Isa {
     pub(crate) fn formats(self) -> &'static Formats {
         match self {
             Isa::Rdna3 => tables::RDNA3,
+            Isa::Rdna35 => tables::RDNA35,
             Isa::Cdna2 => tables::CDNA2,
             Isa::Cdna3 => tables::CDNA3,
         }
+    }
+
+    /// The row of an opcode of a format: what an instruction set has of its own comes before what it shares.
+    pub(crate) fn row(self, format: &str, opcode: u32) -> Option<&'static Row> {
+        let lists = self.formats().iter().filter(|(name, _)| *name == format);
+        let mut rows = lists.flat_map(|(_, rows)| rows.iter());
+        rows.find(|row| u32::from(row.opcode) == opcode)
+            .filter(|row| row.form != Form::Absent)
     }
 }
 

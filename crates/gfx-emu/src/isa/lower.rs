@@ -215,10 +215,10 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         // Wider operands know one pattern only.
         let wide = registers.max(signature.dst.registers(inst.lanes)) > 1;
         let broadcast = matches!(dpp.shuffle, Shuffle::Dpp16(0x150..=0x15f));
-        supported &= !wide || inst.isa != Isa::Rdna3 && broadcast && registers <= 2;
+        supported &= !wide || !inst.isa.is_rdna() && broadcast && registers <= 2;
         // Whole-wave shifts, and broadcasts of a row to those after it, are CDNA's.
         let across = matches!(dpp.shuffle, Shuffle::Dpp16(0x130..=0x13f | 0x142 | 0x143));
-        supported &= inst.isa != Isa::Rdna3 || !across;
+        supported &= !inst.isa.is_rdna() || !across;
         (from, dpp)
     });
     let parts = inst.sdwa.map(|sdwa| {
@@ -298,7 +298,7 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
 /// What the encodings of CDNA3 allow and nothing here executes: broadcasts of the matrix cores, the scalar registers of
 /// the scratch address, halves of the integer dot products.
 fn modelled_on_cdna3(inst: &Instruction) -> bool {
-    let address = |operand: &Operand| inst.isa != Isa::Rdna3 && matches!(operand, Operand::Scalar(102..=105));
+    let address = |operand: &Operand| !inst.isa.is_rdna() && matches!(operand, Operand::Scalar(102..=105));
     let dot = matches!(
         inst.row.op,
         Op::Dot2I32I16 | Op::Dot2U32U16 | Op::Dot4I32I8 | Op::Dot8I32I4

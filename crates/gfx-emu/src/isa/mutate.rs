@@ -303,7 +303,7 @@ fn opcode_field(isa: Isa, format: Format) -> Field {
         Format::Vop3p | Format::Mai => (0, 16, 7),
         Format::Vopd => (0, 22, 4),
         Format::Ds => match isa {
-            Isa::Rdna3 => (0, 18, 8),
+            Isa::Rdna3 | Isa::Rdna35 => (0, 18, 8),
             Isa::Cdna2 | Isa::Cdna3 => (0, 17, 8),
         },
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),

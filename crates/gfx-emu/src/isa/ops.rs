@@ -562,6 +562,43 @@ macro_rules! for_each_op {
             SAndNot0WrexecB64: B64 = (B64) |s, e| !s & e;
             SAndNot1WrexecB64: B64 = (B64) |s, e| s & !e;
         }
+        // Scalar functions that follow the floating-point mode: one that rounds to nearest even, and one that asks the mode how to
+        // round. Half precision is in the low half of a register; the other half of a result is zero.
+        scalar_float {
+            SCeilF32: F32 = (F32) fp::ceil::<fp::F32>, fp::ceil::<fp::F32>;
+            SFloorF32: F32 = (F32) fp::floor::<fp::F32>, fp::floor::<fp::F32>;
+            STruncF32: F32 = (F32) fp::trunc::<fp::F32>, fp::trunc::<fp::F32>;
+            SRndneF32: F32 = (F32) fp::rndne::<fp::F32>, fp::rndne::<fp::F32>;
+            SCvtF32I32: F32 = (B32) convert::f32_of_i32, convert::f32_of_i32_directed;
+            SCvtF32U32: F32 = (B32) convert::f32_of_u32, convert::f32_of_u32_directed;
+            SCvtI32F32: B32 = (F32) convert::i32_of::<fp::F32>, convert::i32_of::<fp::F32>;
+            SCvtU32F32: B32 = (F32) convert::u32_of::<fp::F32>, convert::u32_of::<fp::F32>;
+            SCvtF16F32: F16 = (F32) convert::f16_of_f32, directed::f16_of_f32;
+            SCvtF32F16: F32 = (F16) convert::f32_of_f16, convert::f32_of_f16;
+            SCvtHiF32F16: F32 = (B32) convert::f32_of_high_f16, convert::f32_of_high_f16;
+            SCeilF16: F16 = (F16) fp::ceil::<fp::F16>, fp::ceil::<fp::F16>;
+            SFloorF16: F16 = (F16) fp::floor::<fp::F16>, fp::floor::<fp::F16>;
+            STruncF16: F16 = (F16) fp::trunc::<fp::F16>, fp::trunc::<fp::F16>;
+            SRndneF16: F16 = (F16) fp::rndne::<fp::F16>, fp::rndne::<fp::F16>;
+            SAddF32: F32 = (F32, F32) fp::add::<fp::F32>, directed::add::<fp::F32>;
+            SSubF32: F32 = (F32, F32) fp::sub::<fp::F32>, directed::sub::<fp::F32>;
+            SMinF32: F32 = (F32, F32) fp::min::<fp::F32>, fp::min::<fp::F32>;
+            SMaxF32: F32 = (F32, F32) fp::max::<fp::F32>, fp::max::<fp::F32>;
+            SMulF32: F32 = (F32, F32) fp::mul::<fp::F32>, directed::mul::<fp::F32>;
+            SFmaF32: F32 = (F32, F32, F32) fp::fma::<fp::F32>, directed::fma::<fp::F32>;
+            SCvtPkRtzF16F32: B32 = (F32, F32) convert::pk_rtz_f16_f32, convert::pk_rtz_f16_f32;
+            SAddF16: F16 = (F16, F16) fp::add::<fp::F16>, directed::add::<fp::F16>;
+            SSubF16: F16 = (F16, F16) fp::sub::<fp::F16>, directed::sub::<fp::F16>;
+            SMinF16: F16 = (F16, F16) fp::min::<fp::F16>, fp::min::<fp::F16>;
+            SMaxF16: F16 = (F16, F16) fp::max::<fp::F16>, fp::max::<fp::F16>;
+            SMulF16: F16 = (F16, F16) fp::mul::<fp::F16>, directed::mul::<fp::F16>;
+            SFmaF16: F16 = (F16, F16, F16) fp::fma::<fp::F16>, directed::fma::<fp::F16>;
+        }
+        // Comparisons of scalars, which give SCC: which relations count as true is part of the opcode.
+        scalar_compare {
+            SCmpF32: Void = (F32, F32) fp::relation::<fp::F32>;
+            SCmpF16: Void = (F16, F16) fp::relation::<fp::F16>;
+        }
         // Vector operations that look at other lanes, masks or several registers: a function of [`crate::exec`] of the wave,
         // the instruction and the mode, and in brackets the sources that are made ready before it is called.
         vector {
@@ -848,6 +885,8 @@ macro_rules! define {
         scalar_old { $($o:ident: $od:ident = ($($os:ident),*) $of:expr;)* }
         exec32 { $($e:ident: $ed:ident = ($($es:ident),*) $ef:expr;)* }
         exec64 { $($g:ident: $gd:ident = ($($gs:ident),*) $gf:expr;)* }
+        scalar_float { $($y:ident: $yd:ident = ($($ys:ident),*) $yf:expr, $yg:expr;)* }
+        scalar_compare { $($z:ident: $zd:ident = ($($zs:ident),*) $zf:expr;)* }
         vector { $($v:ident: $vd:ident + $vm:ident = ($($vs:ident),*) [$($vr:tt)*] $vf:expr;)* }
         other { $($n:ident: $nd:ident + $nm:ident = ($($ns:ident),*) $nu:expr;)* }
     ) => {
@@ -856,7 +895,7 @@ macro_rules! define {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub(crate) enum Op {
-            $($ti,)* $($tf,)* $($pi,)* $($pf,)* $($c,)* $($s,)* $($x,)* $($o,)* $($e,)* $($g,)* $($v,)* $($n,)*
+            $($ti,)* $($tf,)* $($pi,)* $($pf,)* $($c,)* $($s,)* $($x,)* $($o,)* $($e,)* $($g,)* $($y,)* $($z,)* $($v,)* $($n,)*
         }
 
         impl Op {
@@ -873,6 +912,8 @@ macro_rules! define {
                     $(Op::$o => (Kind::$od, Kind::Void, &[$(Kind::$os),*]),)*
                     $(Op::$e => (Kind::$ed, Kind::Void, &[$(Kind::$es),*]),)*
                     $(Op::$g => (Kind::$gd, Kind::Void, &[$(Kind::$gs),*]),)*
+                    $(Op::$y => (Kind::$yd, Kind::Void, &[$(Kind::$ys),*]),)*
+                    $(Op::$z => (Kind::$zd, Kind::Void, &[$(Kind::$zs),*]),)*
                     $(Op::$v => (Kind::$vd, Kind::$vm, &[$(Kind::$vs),*]),)*
                     $(Op::$n => (Kind::$nd, Kind::$nm, &[$(Kind::$ns),*]),)*
                 };
@@ -895,6 +936,7 @@ macro_rules! define {
                     $(Op::$ti)|* | $(Op::$tf)|* | $(Op::$pi)|* | $(Op::$pf)|* => Unit::Lane,
                     $(Op::$c)|* => Unit::Compare,
                     $(Op::$s)|* | $(Op::$x)|* | $(Op::$o)|* | $(Op::$e)|* | $(Op::$g)|* => Unit::Scalar,
+                    $(Op::$y)|* | $(Op::$z)|* => Unit::Scalar,
                     $(Op::$v)|* => Unit::Vector,
                     $(Op::$n => $nu,)*
                 }
@@ -908,7 +950,7 @@ macro_rules! define {
 
         /// How many operations there are.
         pub(crate) const OPS: usize = [
-            $(Op::$ti,)* $(Op::$tf,)* $(Op::$pi,)* $(Op::$pf,)* $(Op::$c,)* $(Op::$s,)* $(Op::$x,)* $(Op::$o,)* $(Op::$e,)* $(Op::$g,)* $(Op::$v,)* $(Op::$n,)*
+            $(Op::$ti,)* $(Op::$tf,)* $(Op::$pi,)* $(Op::$pf,)* $(Op::$c,)* $(Op::$s,)* $(Op::$x,)* $(Op::$o,)* $(Op::$e,)* $(Op::$g,)* $(Op::$y,)* $(Op::$z,)* $(Op::$v,)* $(Op::$n,)*
         ]
         .len();
     };

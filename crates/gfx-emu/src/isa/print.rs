@@ -56,7 +56,7 @@ fn mnemonic(inst: &Instruction) -> String {
 
 fn has_long_form(inst: &Instruction) -> bool {
     !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak)
-        && (inst.isa != Isa::Rdna3 || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16"))
+        && (!inst.isa.is_rdna() || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16"))
 }
 
 fn operands(inst: &Instruction) -> Vec<String> {
@@ -104,7 +104,7 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind == Kind::Mix,
-        Format::Vop2 | Format::Vop3 if inst.isa != Isa::Rdna3 => kind.is_float() || kind == Kind::PF16,
+        Format::Vop2 | Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
         // Double precision lists them after the operands, like the packed formats.
         Format::Mai => false,
@@ -161,7 +161,7 @@ fn registers(file: &str, first: u8, count: u8) -> String {
 
 fn scalar(isa: Isa, n: u8, count: u8) -> String {
     match (n, count) {
-        (102..=105, _) if isa != Isa::Rdna3 => {
+        (102..=105, _) if !isa.is_rdna() => {
             let name = if n < 104 { "flat_scratch" } else { "xnack_mask" };
             match (count, n & 1) {
                 (1, 0) => format!("{name}_lo"),
@@ -246,7 +246,7 @@ fn smem(inst: &Instruction) -> Vec<String> {
     let mut list = vec![operand(inst, data, kind), operand(inst, inst.base, base)];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
-        (Operand::Scalar(124), 0) if inst.isa != Isa::Rdna3 => "0x0".into(),
+        (Operand::Scalar(124), 0) if !inst.isa.is_rdna() => "0x0".into(),
         (Operand::Scalar(124), 0) => "null".into(),
         (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
         (soffset, 0) => operand(inst, soffset, Kind::B32),
@@ -338,7 +338,7 @@ fn modifiers(inst: &Instruction, text: &mut String) {
         _ => {}
     }
     let caches = match (inst.isa, inst.format) {
-        (Isa::Cdna3, Format::Smem) | (Isa::Rdna3, _) => [" glc", " slc", " dlc"],
+        (Isa::Cdna3, Format::Smem) | (Isa::Rdna3 | Isa::Rdna35, _) => [" glc", " slc", " dlc"],
         (Isa::Cdna2, _) => [" glc", " slc", " scc"],
         (Isa::Cdna3, _) => [" sc0", " nt", " sc1"],
     };
@@ -499,7 +499,7 @@ fn dpp_controls(isa: Isa, dpp: &Dpp, text: &mut String) {
                 0x13c => text.push_str(" wave_ror:1"),
                 0x142 => text.push_str(" row_bcast:15"),
                 0x143 => text.push_str(" row_bcast:31"),
-                0x150..=0x15f if isa != Isa::Rdna3 => append(text, format_args!(" row_newbcast:{n}")),
+                0x150..=0x15f if !isa.is_rdna() => append(text, format_args!(" row_newbcast:{n}")),
                 0x150..=0x15f => append(text, format_args!(" row_share:{n}")),
                 0x160..=0x16f => append(text, format_args!(" row_xmask:{n}")),
                 _ => append(text, format_args!(" dpp_ctrl:{control:#x}")),

@@ -20,7 +20,8 @@ use crate::fault::FaultKind;
 pub enum DecodeError {
     /// The code is for a card this emulator does not execute.
     #[error(
-        "the software GPU executes gfx1100, gfx942 and gfx90a code, not {target}; compile with --offload-arch=gfx1100"
+        "the software GPU executes code for {}, not for {target}; compile with --offload-arch=gfx1100",
+        Target::EXECUTABLE.map(|target| target.to_string()).join(", ")
     )]
     Target {
         /// The code object's target.

@@ -1,4 +1,4 @@
-//! THE table of instructions of RDNA3 (gfx11), and in `tables/` that of CDNA3: opcode, mnemonic, operation; one row an
+//! THE table of instructions of RDNA3 (gfx1100), and in `tables/` those of the others: opcode, mnemonic, operation; one row an
 //! instruction, one list a format.
 //!
 //! Decoder, printer and executor all read these rows. What an operation computes and which operands it has is in
@@ -7,6 +7,7 @@
 
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;
+pub(crate) mod rdna35;
 
 use super::ops::Op::{self, *};
 
@@ -77,6 +78,29 @@ pub(crate) const RDNA3: &Formats = &[
     ("SOP2", SOP2),
     ("SOPC", SOPC),
     ("SOPK", SOPK),
+    ("SOPP", SOPP),
+    ("SMEM", SMEM),
+    ("VOP1", VOP1),
+    ("VOP2", VOP2),
+    ("VOPC", VOPC),
+    ("VOP3", VOP3),
+    ("VOP3P", VOP3P),
+    ("VOPD", VOPD),
+    ("DS", DS),
+    ("FLAT", FLAT),
+    ("MUBUF", MUBUF),
+];
+
+/// All of RDNA3.5: what it has of its own comes first.
+pub(crate) const RDNA35: &Formats = &[
+    ("SOP1", rdna35::SOP1),
+    ("SOP1", SOP1),
+    ("SOP2", rdna35::SOP2),
+    ("SOP2", SOP2),
+    ("SOPC", rdna35::SOPC),
+    ("SOPC", SOPC),
+    ("SOPK", SOPK),
+    ("SOPP", rdna35::SOPP),
     ("SOPP", SOPP),
     ("SMEM", SMEM),
     ("VOP1", VOP1),

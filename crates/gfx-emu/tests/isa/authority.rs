@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::decode::{self, hex_bytes};
+use crate::decode::{ON_RDNA3, ON_RDNA35, hex_bytes};
 use crate::decode_cdna3::{ON_CDNA2, ON_CDNA3};
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, llvm_mc};
 use gfx_emu::Target;
 
 /// Encodings in the order of the page, and whether they are vector or scalar arithmetic, program flow or memory, of which
@@ -47,7 +47,7 @@ pub(crate) type Instructions = BTreeMap<String, &'static str>;
 /// The encodings for which the decoders' tests have no candidates, with operands of all kinds.
 fn more(card: Card) -> Vec<Vec<u32>> {
     let mut all = Vec::new();
-    let rdna = card.target == Target::Gfx1100;
+    let rdna = card.is_rdna();
     for op in 0..0x100u32 {
         for flags in [0, 1 << 14, 1 << 13, 1 << 12] {
             for register in [8, 1, 0] {
@@ -156,7 +156,7 @@ fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
     let rank = |class: &str| CLASSES.iter().position(|(name, _)| *name == class).unwrap();
     let mut found = Instructions::new();
     for (text, bytes) in known.iter().chain(&more) {
-        let class = class(card.target == Target::Gfx1100, text, bytes);
+        let class = class(card.is_rdna(), text, bytes);
         for half in text.split(" :: ") {
             let name = name(half);
             // LLVM's name for words without a meaning.
@@ -172,7 +172,8 @@ fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
     found
 }
 
-static RDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA3, &decode::DISASSEMBLED));
+static RDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA3, &ON_RDNA3));
+static RDNA35_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA35, &ON_RDNA35));
 static CDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA3, &ON_CDNA3));
 static CDNA2_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA2, &ON_CDNA2));
 
@@ -180,6 +181,7 @@ static CDNA2_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA2, 
 pub(crate) fn of(card: Card) -> &'static Instructions {
     match card.target {
         Target::Gfx1100 => &RDNA3_HAS,
+        Target::Gfx1151 => &RDNA35_HAS,
         Target::Gfx942 => &CDNA3_HAS,
         _ => &CDNA2_HAS,
     }

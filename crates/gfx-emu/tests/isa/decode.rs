@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::llvm::{RDNA3, llvm_mc, words};
+use crate::decode_cdna3::Listing;
+use crate::llvm::{Card, RDNA3, RDNA35, llvm_mc, words};
 use gfx_emu::{DecodeError, coverage, disassemble};
 
 /// Encodings to try for every opcode of every format: operands LLVM takes differ from opcode to opcode.
@@ -173,14 +174,24 @@ pub(crate) fn is_left_out(mnemonic: &str) -> bool {
 }
 
 #[test]
-fn every_opcode_llvm_knows_has_our_row_and_the_same_text() {
+fn every_opcode_of_rdna3_llvm_knows_has_our_row_and_the_same_text() {
+    compare(RDNA3, &ON_RDNA3);
+}
+
+#[test]
+fn every_opcode_of_rdna35_llvm_knows_has_our_row_and_the_same_text() {
+    compare(RDNA35, &ON_RDNA35);
+}
+
+#[track_caller]
+fn compare(card: Card, listing: &Listing) {
     let mut differences = BTreeMap::new();
     let (mut compared, mut unknown) = (0, BTreeSet::new());
-    for (text, bytes) in DISASSEMBLED.iter() {
+    for (text, bytes) in listing {
         if differs_on_purpose(text) {
             continue;
         }
-        match disassemble(RDNA3.target, bytes) {
+        match disassemble(card.target, bytes) {
             Ok((ours, size)) if words(&ours) == *text && size == bytes.len() => compared += 1,
             Ok((ours, _)) => {
                 let mnemonic = text.split(' ').next().unwrap().to_owned();
@@ -203,11 +214,15 @@ fn every_opcode_llvm_knows_has_our_row_and_the_same_text() {
     assert!(compared > 5_000, "only {compared} encodings were compared");
 }
 
-/// What LLVM makes of the candidates, as far as they are instructions.
-pub(crate) static DISASSEMBLED: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+/// What LLVM makes of the candidates, as far as they are instructions of gfx1100.
+pub(crate) static ON_RDNA3: LazyLock<Listing> = LazyLock::new(|| listing(RDNA3));
+/// The same for gfx1151.
+pub(crate) static ON_RDNA35: LazyLock<Listing> = LazyLock::new(|| listing(RDNA35));
+
+fn listing(card: Card) -> Listing {
     let listing: String = candidates().iter().map(|words| hex_bytes(words)).collect();
-    llvm_mc(RDNA3, &["-disassemble"], &listing)
-});
+    llvm_mc(card, &["-disassemble"], &listing)
+}
 
 /// `0x01,0x02` as `llvm-mc -disassemble` reads it.
 pub(crate) fn hex_bytes(words: &[u32]) -> String {
@@ -220,8 +235,18 @@ pub(crate) fn hex_bytes(words: &[u32]) -> String {
 }
 
 #[test]
-fn every_row_of_the_table_is_an_instruction_of_llvm() {
-    let known: BTreeSet<String> = DISASSEMBLED
+fn every_row_of_rdna3_is_an_instruction_of_llvm() {
+    rows_are_known(RDNA3, &ON_RDNA3);
+}
+
+#[test]
+fn every_row_of_rdna35_is_an_instruction_of_llvm() {
+    rows_are_known(RDNA35, &ON_RDNA35);
+}
+
+#[track_caller]
+fn rows_are_known(card: Card, listing: &Listing) {
+    let known: BTreeSet<String> = listing
         .iter()
         .flat_map(|(text, _)| {
             text.split(" :: ")
@@ -234,7 +259,7 @@ fn every_row_of_the_table_is_an_instruction_of_llvm() {
                 .fold(name, |name, suffix| name.trim_end_matches(suffix).to_owned())
         })
         .collect();
-    for line in coverage(RDNA3.target) {
+    for line in coverage(card.target) {
         for name in line.names() {
             assert!(
                 known.contains(&name),

@@ -28,6 +28,13 @@ pub(crate) const RDNA3_WAVE64: Card = Card {
     ..RDNA3
 };
 
+/// gfx1151: waves of 32 lanes.
+pub(crate) const RDNA35: Card = Card {
+    target: Target::Gfx1151,
+    name: "gfx1151",
+    ..RDNA3
+};
+
 /// gfx942: waves of 64 lanes.
 pub(crate) const CDNA3: Card = Card {
     target: Target::Gfx942,
@@ -43,6 +50,11 @@ pub(crate) const CDNA2: Card = Card {
 };
 
 impl Card {
+    /// Whether it has the encodings of RDNA.
+    pub(crate) fn is_rdna(self) -> bool {
+        self.target.lanes() == 32
+    }
+
     fn args(self) -> Vec<String> {
         vec![
             "-triple=amdgcn".into(),

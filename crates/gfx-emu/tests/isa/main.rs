@@ -53,6 +53,8 @@ mod rows_cdna3;
 #[cfg(test)]
 mod scalar;
 #[cfg(test)]
+mod scalar_float;
+#[cfg(test)]
 mod sparse;
 #[cfg(test)]
 mod twin;

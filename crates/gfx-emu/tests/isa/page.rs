@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use gfx_emu::coverage;
 
 use crate::authority::{self, CLASSES};
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3};
-use crate::{matrix, reference, twin};
+use crate::llvm::Card;
+use crate::reference::CARDS;
+use crate::{matrix, reference, scalar_float, twin};
 
 /// What every card must at least execute of the instructions kernels are made of, in percent.
 const LEAST: usize = 95;
@@ -56,11 +57,12 @@ fn written_in_tests() -> BTreeSet<String> {
 fn tested(card: Card) -> BTreeSet<String> {
     let mut names = reference::tested(card);
     names.extend(matrix::names(card));
+    names.extend(scalar_float::names());
     let written = written_in_tests();
-    match card.name {
-        "gfx1100" => names.extend(written),
+    match card.is_rdna() {
+        true => names.extend(written),
         // The rows of gfx1100 run on the other cards too, as far as these have them; see `twin.rs`.
-        _ => names.extend(written.iter().flat_map(|name| {
+        false => names.extend(written.iter().flat_map(|name| {
             let twin = twin::respell(name).trim().to_owned();
             [name.clone(), twin]
         })),
@@ -184,7 +186,7 @@ fn page() -> String {
          before and after, a function written out in the test, LLVM's software floating point, LLVM's constant folder, or a matrix product. Of waits, hints and cache controls it is that no register changes.\n\n\
          What the results stand on: documentation, LLVM, and arithmetic of the host. No real card was compared.\n",
     );
-    for card in [RDNA3, CDNA3, CDNA2] {
+    for card in CARDS {
         section(&mut page, card);
     }
     page
@@ -210,7 +212,7 @@ fn the_page_of_instructions_says_what_tables_and_tests_say() {
 
 #[test]
 fn no_instruction_is_executed_without_a_test_of_its_result() {
-    for card in [RDNA3, CDNA3, CDNA2] {
+    for card in CARDS {
         let untested: Vec<String> = lines(card).into_iter().flat_map(|line| line.2.untested).collect();
         assert!(untested.is_empty(), "{}: {untested:?}", card.name);
     }
@@ -218,7 +220,7 @@ fn no_instruction_is_executed_without_a_test_of_its_result() {
 
 #[test]
 fn almost_all_instructions_that_kernels_are_made_of_are_executed() {
-    for card in [RDNA3, CDNA3, CDNA2] {
+    for card in CARDS {
         let (documented, executed, _) = totals(&lines(card));
         assert!(
             executed * 100 >= documented * LEAST,

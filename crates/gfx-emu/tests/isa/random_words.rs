@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, try_llvm_mc, words};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, try_llvm_mc, words};
 use crate::wave::Numbers;
 use crate::{authority, decode, decode_cdna3};
 
@@ -157,9 +157,9 @@ fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
     {
         return true;
     }
-    match card.name {
-        "gfx1100" => decode::differs_on_purpose(text) || decode::is_left_out(name),
-        _ => {
+    match card.is_rdna() {
+        true => decode::differs_on_purpose(text) || decode::is_left_out(name),
+        false => {
             decode_cdna3::differs_on_purpose(text)
                 || decode_cdna3::has_vop3_literal(encoding)
                 || decode_cdna3::is_left_out(name)
@@ -170,6 +170,11 @@ fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
 #[test]
 fn random_words_read_as_llvm_reads_them_on_gfx1100() {
     compare(RDNA3);
+}
+
+#[test]
+fn random_words_read_as_llvm_reads_them_on_gfx1151() {
+    compare(RDNA35);
 }
 
 #[test]

@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 use gfx_emu::WaveProbe;
 
 use crate::authority;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, llvm_mc};
 use crate::twin;
 use crate::wave::Numbers;
 
 /// The cards the tables run on.
-pub(crate) const CARDS: [Card; 3] = [RDNA3, CDNA3, CDNA2];
+pub(crate) const CARDS: [Card; 4] = [RDNA3, RDNA35, CDNA3, CDNA2];
 
 /// A line of assembly a card has: its machine code, and its mnemonic there.
 pub(crate) struct Assembled {
@@ -32,9 +32,9 @@ pub(crate) struct Assembled {
 /// Assembles pieces of several lines, each with an end behind it, in a card's spelling; `None` where it has not all of
 /// a piece's instructions.
 pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembled>> {
-    let spell = |line: &str| match card.name {
-        "gfx1100" => line.to_owned(),
-        name => memory::respell(&twin::respell(line), name),
+    let spell = |line: &str| match card.is_rdna() {
+        true => line.to_owned(),
+        false => memory::respell(&twin::respell(line), card.name),
     };
     let text: String = pieces
         .iter()
@@ -85,7 +85,7 @@ pub(crate) fn on_each_card<R>(
         assert!(known > least, "{} has only {known}", card.name);
         for (row, assembled) in rows.iter().zip(&assembled) {
             let Some(assembled) = assembled else { continue };
-            let check = if card.name == "gfx1100" { narrow } else { wide };
+            let check = if card.is_rdna() { narrow } else { wide };
             check(card, row, &assembled.code, &mut wrong);
         }
     }

@@ -1,8 +1,6 @@
 //! The rows of the RDNA3 tests again, on waves of 64 lanes: those of RDNA3 itself, and in the spelling of GFX9 those of CDNA.
 //! What both have must compute the same.
 
-use gfx_emu::Target;
-
 use crate::llvm::{Card, llvm_mc};
 use crate::wave::{Row, outcome};
 
@@ -84,9 +82,9 @@ pub(crate) fn failures(card: Card, rows: &[Row<'_>]) -> (Vec<String>, usize) {
     let text: String = rows
         .iter()
         .map(|(asm, ..)| {
-            let spell = |line: &str| match card.target {
-                Target::Gfx1100 => line.replace("vcc_lo", "vcc"),
-                _ => respell(line),
+            let spell = |line: &str| match card.is_rdna() {
+                true => line.replace("vcc_lo", "vcc"),
+                false => respell(line),
             };
             let lines: String = asm.lines().map(|line| spell(line) + "\n").collect();
             format!("s_nop 77\n{lines}s_endpgm\n")
@@ -103,7 +101,7 @@ pub(crate) fn failures(card: Card, rows: &[Row<'_>]) -> (Vec<String>, usize) {
     assert_eq!(pieces.len(), rows.len());
     for (row, piece) in rows.iter().zip(pieces) {
         let lines = row.0.lines().filter(|line| !line.trim().is_empty()).count() + 1;
-        let rdna = card.target == Target::Gfx1100;
+        let rdna = card.is_rdna();
         let writes_exec = row.0.starts_with("v_cmpx") && !rdna;
         let known = if rdna { DIFFERENT_IN_WAVE64 } else { DIFFERENT };
         let different =

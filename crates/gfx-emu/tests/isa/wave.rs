@@ -2,7 +2,7 @@
 
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, assemble, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, RDNA35, assemble, llvm_mc};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.
@@ -103,7 +103,9 @@ pub(crate) fn run<const W: usize>(probe: &mut WaveProbe<W>) -> Result<u64, Box<F
 /// Runs every row and compares the registers it names.
 #[track_caller]
 pub(crate) fn check(rows: &[Row<'_>]) {
-    check_on::<32>(RDNA3, &[0, 0, 0xb0, 0xbf], rows);
+    for card in [RDNA3, RDNA35] {
+        check_on::<32>(card, &[0, 0, 0xb0, 0xbf], rows);
+    }
     for card in [RDNA3_WAVE64, CDNA3, CDNA2] {
         let (failures, ran) = twin::failures(card, rows);
         assert!(
@@ -126,6 +128,12 @@ pub(crate) fn check(rows: &[Row<'_>]) {
 #[track_caller]
 pub(crate) fn check64(rows: &[Row<'_>]) {
     check_on::<64>(CDNA3, &[0, 0, 0x81, 0xbf], rows);
+}
+
+/// [`check`] on gfx1151 alone.
+#[track_caller]
+pub(crate) fn check_rdna35(rows: &[Row<'_>]) {
+    check_on::<32>(RDNA35, &[0, 0, 0xb0, 0xbf], rows);
 }
 
 /// [`check64`] on gfx90a.

@@ -36,7 +36,7 @@ pub struct Card {
 const QUARTER: f64 = 4.0;
 
 /// The cards that are counted for.
-pub const CARDS: [Card; 3] = [
+pub const CARDS: [Card; 4] = [
     // Radeon RX 7900 XTX: 96 compute units at 2.5 GHz, 960 GB/s (product page). "RDNA" white paper: two SIMDs of 32 lanes and two scalar
     // units a compute unit, lines of 128 bytes, one a clock. A sixteenth of the rate in 64 bits.
     Card {
@@ -47,6 +47,19 @@ pub const CARDS: [Card; 3] = [
         lanes: 32.0,
         double: 16.0,
         memory: 384.0,
+        line: 128.0,
+        cache: 128.0,
+        scalar: 2.0,
+    },
+    // Radeon 8060S of Ryzen AI Max+ 395: 40 compute units at 2.9 GHz, 256 bits of LPDDR5X-8000, 256 GB/s (product page). The units of RDNA3.
+    Card {
+        target: "gfx1151",
+        name: "Radeon 8060S",
+        units: 40.0,
+        simds: 2.0,
+        lanes: 32.0,
+        double: 16.0,
+        memory: 88.0,
         line: 128.0,
         cache: 128.0,
         scalar: 2.0,

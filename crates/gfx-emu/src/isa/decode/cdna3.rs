@@ -73,7 +73,7 @@ fn source_or_literal(code: u32, words: &mut Words<'_>) -> Result<Operand, Invali
 
 /// Decodes the instruction at the start of `text`.
 pub(super) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
-    let mut words = Words::new(text);
+    let mut words = Words::new(isa, text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
         0b110000 => smem(word, &mut words)?,

@@ -70,7 +70,7 @@ struct Piece {
 }
 
 fn all(card: Card) -> Vec<Piece> {
-    let rdna = card.name == "gfx1100";
+    let rdna = card.is_rdna();
     let mut pieces = Vec::new();
     for (ty, bits, order) in TYPES {
         let relations = if ty.starts_with('f') {
@@ -211,9 +211,9 @@ fn comparisons_order_as_the_host_does() {
         assert!(assembled.iter().flatten().count() > 180, "{}", card.name);
         for (piece, assembled) in pieces.iter().zip(&assembled) {
             let Some(assembled) = assembled else { continue };
-            wrong.extend(match card.name {
-                "gfx1100" => failure::<32>(card, piece, &assembled.code),
-                _ => failure::<64>(card, piece, &assembled.code),
+            wrong.extend(match card.is_rdna() {
+                true => failure::<32>(card, piece, &assembled.code),
+                false => failure::<64>(card, piece, &assembled.code),
             });
         }
     }

@@ -415,7 +415,7 @@ fn failures<const W: usize>(card: Card, piece: &Piece, code: &[u8], failures: &m
         .unwrap_or_else(|fault| panic!("{} {}: {fault}", card.name, piece.text));
     for (lane, (mut bytes, data)) in lanes.into_iter().enumerate() {
         let given = bytes;
-        let clears = card.name != "gfx1100";
+        let clears = !card.is_rdna();
         let want = expected(effect, clears, &mut bytes, data, 0xabcd_1234);
         let first = if piece.shared { 4 } else { 0 };
         let got: Vec<u32> = (0..want.len() as u16)
@@ -445,7 +445,7 @@ fn memory_instructions_are_the_functions_written_out_here() {
         assert!(known > 250, "{} has only {known}", card.name);
         for (piece, assembled) in pieces.iter().zip(&assembled) {
             let Some(assembled) = assembled else { continue };
-            if card.name == "gfx1100" {
+            if card.is_rdna() {
                 failures::<32>(card, piece, &assembled.code, &mut wrong);
             } else {
                 failures::<64>(card, piece, &assembled.code, &mut wrong);

@@ -24,6 +24,7 @@ const LINES: &[&str] = &[
     "s_wait_idle",
     "s_wait_event 0x0",
     "s_clause 0x1",
+    "s_singleuse_vdst 0x1",
     "s_delay_alu instid0(VALU_DEP_1)",
     "s_set_inst_prefetch_distance 0x1",
     "s_version UC_VERSION_GFX11",
@@ -77,12 +78,12 @@ fn waits_hints_and_cache_controls_change_no_register() {
         for (line, assembled) in LINES.iter().zip(&assembled) {
             let Some(assembled) = assembled else { continue };
             // GFX9's tables leave it out; see `reports/isa.md`.
-            if line.starts_with("s_atc_probe") && card.name != "gfx1100" {
+            if line.starts_with("s_atc_probe") && !card.is_rdna() {
                 continue;
             }
-            wrong.extend(match card.name {
-                "gfx1100" => failure::<32>(card, line, &assembled.code),
-                _ => failure::<64>(card, line, &assembled.code),
+            wrong.extend(match card.is_rdna() {
+                true => failure::<32>(card, line, &assembled.code),
+                false => failure::<64>(card, line, &assembled.code),
             });
         }
     }

@@ -54,7 +54,7 @@ fn data(words: usize) -> String {
 }
 
 fn all(card: Card) -> Vec<Piece> {
-    let rdna = card.name == "gfx1100";
+    let rdna = card.is_rdna();
     let mut pieces = Vec::new();
     for (space, base) in [("", "s[8:9]"), ("buffer_", "s[8:11]")] {
         for words in [1, 2, 4, 8, 16] {
@@ -183,9 +183,9 @@ fn scalar_memory_instructions_are_the_functions_written_out_here() {
                 .as_ref()
                 .unwrap_or_else(|| panic!("{} {}", card.name, piece.text))
                 .code;
-            wrong.extend(match card.name {
-                "gfx1100" => failure::<32>(card, piece, code, hit),
-                _ => failure::<64>(card, piece, code, hit),
+            wrong.extend(match card.is_rdna() {
+                true => failure::<32>(card, piece, code, hit),
+                false => failure::<64>(card, piece, code, hit),
             });
         }
     }
@@ -195,7 +195,7 @@ fn scalar_memory_instructions_are_the_functions_written_out_here() {
 #[test]
 fn a_scalar_buffer_ends_where_its_descriptor_says() {
     for card in CARDS {
-        let load = if card.name == "gfx1100" {
+        let load = if card.is_rdna() {
             "s_buffer_load_b64"
         } else {
             "s_buffer_load_dwordx2"

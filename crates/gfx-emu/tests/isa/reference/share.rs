@@ -114,9 +114,9 @@ fn exchanges_through_the_data_share_are_the_functions_written_out_here() {
         assert!(assembled.iter().flatten().count() > 8, "{}", card.name);
         for (row, assembled) in ROWS.iter().zip(&assembled) {
             let Some(assembled) = assembled else { continue };
-            wrong.extend(match card.name {
-                "gfx1100" => failure::<32>(card, row, &assembled.code),
-                _ => failure::<64>(card, row, &assembled.code),
+            wrong.extend(match card.is_rdna() {
+                true => failure::<32>(card, row, &assembled.code),
+                false => failure::<64>(card, row, &assembled.code),
             });
         }
     }
