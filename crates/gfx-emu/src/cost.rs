@@ -12,7 +12,7 @@
 //!   processor, 32 for each pair of SIMDs), "AMD Instinct MI300 Instruction Set Architecture", the same chapter (32 banks of
 //!   dwords), and Composable Kernel's "Understanding AMD GPU LDS and Bank Conflicts" for the phases of wide accesses;
 //! - rates of matrix instructions: GPUOpen, "How to accelerate AI applications on RDNA 3 using WMMA", and the tables of
-//!   operations a clock and compute unit in the two CDNA white papers.
+//!   operations a clock and compute unit in the two CDNA white papers; of RDNA4, the peaks on the product pages.
 
 mod occupancy;
 mod tally;
@@ -31,7 +31,7 @@ pub(crate) const SCALAR_LINE: u64 = 64;
 /// Bytes of a line of a target's vector cache. None of a target that is not executed.
 pub(crate) fn vector_line(isa: Isa) -> u64 {
     match isa {
-        Isa::Rdna3 | Isa::Rdna35 | Isa::Cdna3 => 128,
+        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Cdna3 => 128,
         Isa::Cdna2 => 64,
     }
 }
@@ -119,11 +119,11 @@ impl Class {
         match unit {
             Unit::Lane | Unit::Compare | Unit::Vector => Class::of_vector(op),
             Unit::MoveRelative(_) | Unit::SwapRelative => Class::Valu,
-            Unit::Wmma(_) | Unit::Mfma(_) | Unit::Smfmac(_) => Class::Matrix,
+            Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) => Class::Matrix,
             Unit::Scalar => Class::Salu,
             Unit::Control(control) => match control {
                 Control::Wait => Class::Wait,
-                Control::Barrier => Class::Barrier,
+                Control::Barrier | Control::BarrierSignal | Control::BarrierWait => Class::Barrier,
                 Control::Branch(_)
                 | Control::End
                 | Control::Message
@@ -185,6 +185,7 @@ impl Class {
 pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
     let (multiplications, element) = match inst.unit {
         Unit::Wmma(wmma) => (16 * 16 * 16, wmma.element),
+        Unit::Tiles(tiles) => (16 * 16 * u64::from(tiles.depth), tiles.element),
         Unit::Mfma(mfma) => {
             let [size, depth, blocks] = [mfma.size, mfma.depth, mfma.blocks].map(u64::from);
             (size * size * depth * blocks, mfma.a)
@@ -200,6 +201,12 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
         Isa::Rdna3 | Isa::Rdna35 => match element {
             Element::I4 => 256,
             _ => 128,
+        },
+        // Twice RDNA3's rate in 16 bits, and as much again in each step down.
+        Isa::Rdna4 => match element {
+            Element::F64 | Element::F32 | Element::Xf32 | Element::F16 | Element::Bf16 => 256,
+            Element::Fp8 | Element::Bf8 | Element::I8 => 512,
+            Element::I4 => 1024,
         },
         Isa::Cdna2 => match element {
             Element::F64 | Element::F32 | Element::Xf32 => 32,

@@ -549,6 +549,60 @@ fn extreme<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, first: bool) -> F::Bit
     chosen
 }
 
+/// The lesser number, where a NaN wins, a signalling one first.
+#[inline(always)]
+pub(crate) fn minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    if F::is_nan(a) || F::is_nan(b) {
+        nan_of_two::<F>(a, b)
+    } else {
+        min::<F>(mode, a, b)
+    }
+}
+
+/// The greater number, where a NaN wins, a signalling one first.
+#[inline(always)]
+pub(crate) fn maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
+    if F::is_nan(a) || F::is_nan(b) {
+        nan_of_two::<F>(a, b)
+    } else {
+        max::<F>(mode, a, b)
+    }
+}
+
+/// Of two operands the signalling NaN, else the quiet one; the first where both are such.
+#[inline(always)]
+fn nan_of_two<F: Format>(a: F::Bits, b: F::Bits) -> F::Bits {
+    if F::is_signalling(b) && !F::is_signalling(a) || !F::is_nan(a) {
+        F::quiet(b)
+    } else {
+        F::quiet(a)
+    }
+}
+
+/// [`minimum`] of three.
+#[inline(always)]
+pub(crate) fn minimum3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    minimum::<F>(mode, minimum::<F>(mode, a, b), c)
+}
+
+/// [`maximum`] of three.
+#[inline(always)]
+pub(crate) fn maximum3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    maximum::<F>(mode, maximum::<F>(mode, a, b), c)
+}
+
+/// `maximum(minimum(a, b), c)`.
+#[inline(always)]
+pub(crate) fn minimum_maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    maximum::<F>(mode, minimum::<F>(mode, a, b), c)
+}
+
+/// `minimum(maximum(a, b), c)`.
+#[inline(always)]
+pub(crate) fn maximum_minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
+    minimum::<F>(mode, maximum::<F>(mode, a, b), c)
+}
+
 /// The least of three.
 #[inline(always)]
 pub(crate) fn min3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {

@@ -24,7 +24,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot};
 use crate::sanitize::{self, Arguments, Grid, Watch};
-use crate::wave::{Group, PRIVATE_BASE, Stop, Wave};
+use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use shape::Shape;
 
 pub use packet::{Packet, launch_packet};
@@ -378,7 +378,7 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
 /// Refuses a kernel for another processor, and one that needs what nothing here provides.
 fn check_kernel(target: Target, kernel: &Kernel, scratch: u32) -> Result<(), LaunchError> {
     let name = || kernel.name.clone();
-    let Some(isa) = Isa::of(target) else {
+    let Some(isa) = Isa::of(target).filter(|_| target.is_executable()) else {
         return Err(LaunchError::UnsupportedTarget {
             kernel: name(),
             target,
@@ -520,7 +520,7 @@ impl<'a, const W: usize> Run<'a, W> {
         let registers = registers(program.isa(), descriptor).0.max(program.registers());
         let mut first = Wave::new(registers);
         first.pc = program.start();
-        first.mode = descriptor.mode();
+        first.mode = program.isa().mode(descriptor.mode());
         first.set_scratch(setup.scratch as usize);
         let mut next = 0;
         for register in descriptor.user_sgprs() {
@@ -548,7 +548,9 @@ impl<'a, const W: usize> Run<'a, W> {
             next += 1;
         }
         let mut next = descriptor.user_sgpr_count();
+        let in_sgprs = program.isa() != Isa::Rdna4;
         let workgroup_ids = descriptor.workgroup_id_enabled().map(|enabled| {
+            let enabled = enabled && in_sgprs;
             let register = next;
             next += usize::from(enabled);
             enabled.then_some(register)
@@ -626,6 +628,11 @@ impl<'a, const W: usize> Run<'a, W> {
     /// Makes a wave number `index` of a workgroup, before its first instruction.
     fn enlist(&self, wave: &mut Wave<W>, shape: &Shape<W>, group: [u32; 3], index: usize) {
         wave.restart_as(&self.first);
+        if self.program.isa() == Isa::Rdna4 {
+            wave.set_sgpr(reg::TTMP9, group[0]);
+            wave.set_sgpr(reg::TTMP8, (index as u32 & 31) << 25);
+            wave.set_sgpr(reg::TTMP7, group[1] & 0xffff | group[2] << 16);
+        }
         for (id, register) in group.into_iter().zip(self.workgroup_ids) {
             if let Some(register) = register {
                 wave.set_sgpr(register, id);

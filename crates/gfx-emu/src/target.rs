@@ -9,6 +9,10 @@ pub enum Target {
     Gfx1100,
     /// RDNA3.5 (Radeon 8060S, in Ryzen AI Max). Executed, with waves of 32 lanes or of 64.
     Gfx1151,
+    /// RDNA4 (Radeon RX 9060). Decoded; its kernels are refused.
+    Gfx1200,
+    /// RDNA4 (Radeon RX 9070). Decoded; its kernels are refused.
+    Gfx1201,
     /// CDNA2 (MI200). Executed, with waves of 64 lanes.
     Gfx90a,
     /// CDNA3 (MI300). Executed, with waves of 64 lanes.
@@ -23,6 +27,8 @@ impl Target {
         match number {
             0x41 => Target::Gfx1100,
             0x4a => Target::Gfx1151,
+            0x48 => Target::Gfx1200,
+            0x4e => Target::Gfx1201,
             0x3f => Target::Gfx90a,
             0x4c => Target::Gfx942,
             other => Target::Other(other),
@@ -48,14 +54,14 @@ impl Target {
     /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {
         match self {
-            Target::Gfx1100 | Target::Gfx1151 => 32,
+            Target::Gfx1100 | Target::Gfx1151 | Target::Gfx1200 | Target::Gfx1201 => 32,
             Target::Gfx90a | Target::Gfx942 | Target::Other(_) => 64,
         }
     }
 
     /// Whether kernels of this target can be launched.
     pub fn is_executable(self) -> bool {
-        !matches!(self, Target::Other(_))
+        Target::EXECUTABLE.contains(&self)
     }
 }
 
@@ -64,6 +70,8 @@ impl fmt::Display for Target {
         match self {
             Target::Gfx1100 => f.write_str("gfx1100"),
             Target::Gfx1151 => f.write_str("gfx1151"),
+            Target::Gfx1200 => f.write_str("gfx1200"),
+            Target::Gfx1201 => f.write_str("gfx1201"),
             Target::Gfx90a => f.write_str("gfx90a"),
             Target::Gfx942 => f.write_str("gfx942"),
             Target::Other(mach) => write!(f, "AMD GPU machine {mach:#x}"),

@@ -15,6 +15,12 @@ pub(crate) mod reg {
     pub(crate) const VCC: usize = 106;
     /// `null`: reads as zero, writes are dropped.
     pub(crate) const NULL: usize = 124;
+    /// Trap temporaries of RDNA4: the workgroup's id in y, and in z in the upper half.
+    pub(crate) const TTMP7: usize = 115;
+    /// The wave's number in its workgroup, in bits 29:25.
+    pub(crate) const TTMP8: usize = 116;
+    /// The workgroup's id in x.
+    pub(crate) const TTMP9: usize = 117;
     /// `m0`.
     pub(crate) const M0: usize = 125;
     /// `exec_lo`; `exec_hi` follows.
@@ -78,6 +84,8 @@ pub(crate) struct Wave<const W: usize> {
     pub(crate) spare: [Row<W>; 6],
     /// Vector register numbers have M0 added, as its bits 15:12 say.
     pub(crate) indexed: bool,
+    /// It is at a barrier whose other half it has not come to.
+    pub(crate) signalled: bool,
     /// The allocations this wave used last.
     pub(crate) cursor: Cursor,
     /// How often the wave asked for the time: results must not depend on when they are computed, so a question is a tick.
@@ -105,6 +113,7 @@ impl<const W: usize> Wave<W> {
             staged: [Row::ZERO; 2],
             spare: [Row::ZERO; 6],
             indexed: false,
+            signalled: false,
             cursor: Cursor::default(),
             clock: 0,
             active: 0,
@@ -129,6 +138,7 @@ impl<const W: usize> Wave<W> {
             staged: _,
             spare: _,
             indexed,
+            signalled,
             cursor: _,
             clock,
             active,
@@ -144,7 +154,7 @@ impl<const W: usize> Wave<W> {
         self.scratch.clone_from(scratch);
         (self.sgpr, self.scc, self.pc, self.mode) = (*sgpr, *scc, *pc, *mode);
         (self.scratch_size, self.indexed) = (*scratch_size, *indexed);
-        (self.clock, self.active) = (*clock, *active);
+        (self.clock, self.active, self.signalled) = (*clock, *active, *signalled);
     }
 
     /// Whether the registers from [`Wave::touched`] on are zero, as they should be.

@@ -74,10 +74,10 @@ struct Offer {
 fn offer(isa: Isa, kernel: &Kernel) -> Offer {
     let wide = kernel.descriptor.wavefront_size() == 64;
     match isa {
-        Isa::Rdna3 | Isa::Rdna35 => {
+        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => {
             let both = kernel.descriptor.work_group_processor_mode();
             Offer {
-                // gfx1100 and gfx1151 have half as many again as other processors of their generation, and blocks of such a size.
+                // All of these have half as many again as other processors of RDNA, and blocks of such a size.
                 vgprs: if wide { 768 } else { 1536 },
                 granule: if wide { 12 } else { 24 },
                 waves: 16,
@@ -115,7 +115,7 @@ impl Resources {
         let by_vgprs = offer.vgprs / asked.next_multiple_of(offer.granule).max(1);
         let by_sgprs = match (isa, kernel.sgprs) {
             // Every wave has all of them.
-            (Isa::Rdna3 | Isa::Rdna35, _) | (_, ..=80) => u32::MAX,
+            (Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4, _) | (_, ..=80) => u32::MAX,
             (_, 81..=88) => 9,
             (_, 89..=100) => 8,
             (_, 101..) => 7,

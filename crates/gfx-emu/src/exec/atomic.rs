@@ -25,6 +25,7 @@ fn update32(op: Atomic32, old: u32, data: u32, second: u32) -> u32 {
         Atomic32::Sub => old.wrapping_sub(data),
         Atomic32::ReverseSub => data.wrapping_sub(old),
         Atomic32::ClampedSub => old.saturating_sub(data),
+        Atomic32::ConditionalSub => old.checked_sub(data).unwrap_or(old),
         Atomic32::MinSigned => (old as i32).min(data as i32) as u32,
         Atomic32::MinUnsigned => old.min(data),
         Atomic32::MaxSigned => (old as i32).max(data as i32) as u32,

@@ -12,6 +12,8 @@ const MSG_DEALLOC_VGPRS: i32 = 3;
 /// Messages that ask for the queue and for the time.
 const MSG_RTN_GET_DOORBELL: i32 = 128;
 const MSG_RTN_GET_REALTIME: i32 = 131;
+/// Number of the barrier that all waves of a workgroup have on RDNA4, -1.
+const WORKGROUP_BARRIER: u32 = u32::MAX;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
@@ -24,7 +26,12 @@ fn mode(bits: u32) -> Result<Mode, FaultKind> {
 
 /// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
 pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
-    let mode = mode(bits)?;
+    let mode = mode(program.isa().mode(bits))?;
+    // Without bits for them, a clamped NaN is zero.
+    let mode = Mode {
+        dx10_clamp: mode.dx10_clamp || program.isa() == Isa::Rdna4,
+        ..mode
+    };
     // Every wave comes here, and the usual mode needs no look at the program.
     if !mode.is_directed() {
         return Ok(mode);
@@ -87,6 +94,16 @@ pub(super) fn execute<const W: usize>(
         }
         Control::End => return Ok(Flow::Stop(Stop::End)),
         Control::Barrier => return Ok(Flow::Stop(Stop::Barrier)),
+        // The workgroup's barrier, by its number. What a wave does between the two halves is done before all have met.
+        Control::BarrierSignal if source(wave, inst.src[0]) == WORKGROUP_BARRIER && !wave.signalled => {
+            wave.signalled = true;
+        }
+        Control::BarrierWait if inst.imm.cast_unsigned() == WORKGROUP_BARRIER && wave.signalled => {
+            wave.signalled = false;
+            return Ok(Flow::Stop(Stop::Barrier));
+        }
+        // Other barriers, and a wave that is at the same one twice or waits for one where it is not.
+        Control::BarrierSignal | Control::BarrierWait => return Err(unimplemented()),
         // Without a debugger, its trap does nothing.
         Control::Trap if inst.imm == TRAP_DEBUG => {}
         Control::Trap => return Err((None, FaultKind::Trap { id: inst.imm as u16 })),
@@ -180,6 +197,9 @@ impl HardwareRegister {
             // HW_ID1, HW_ID2 and SHADER_CYCLES.
             Isa::Rdna3 | Isa::Rdna35 if matches!(number, 23 | 24) => HardwareRegister::Place,
             Isa::Rdna3 | Isa::Rdna35 if number == 29 => HardwareRegister::Cycles,
+            // The upper half of SHADER_CYCLES is zero for as long as a test runs.
+            Isa::Rdna4 if matches!(number, 23 | 24 | 30) => HardwareRegister::Place,
+            Isa::Rdna4 if number == 29 => HardwareRegister::Cycles,
             // HW_ID, and XCC_ID.
             Isa::Cdna2 | Isa::Cdna3 if number == 4 => HardwareRegister::Place,
             Isa::Cdna3 if number == 20 => HardwareRegister::Place,

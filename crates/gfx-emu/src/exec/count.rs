@@ -63,6 +63,7 @@ fn reach<const W: usize>(wave: &Wave<W>, tally: &mut Tally, inst: &Inst, active:
         | Unit::MoveRelative(_)
         | Unit::SwapRelative
         | Unit::Wmma(_)
+        | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
         | Unit::Control(_)

@@ -127,6 +127,7 @@ fn shares_memory(unit: Unit) -> bool {
         | Unit::MoveRelative(_)
         | Unit::SwapRelative
         | Unit::Wmma(_)
+        | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
         | Unit::Control(_)
@@ -147,6 +148,8 @@ fn branch<const W: usize>(
         Control::Wait
         | Control::End
         | Control::Barrier
+        | Control::BarrierSignal
+        | Control::BarrierWait
         | Control::Message
         | Control::MessageReturn(_)
         | Control::Trap

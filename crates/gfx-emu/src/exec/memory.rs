@@ -24,6 +24,7 @@ pub(super) struct Consecutive {
 pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst, access: ScalarAccess) -> Consecutive {
     let count = match access {
         ScalarAccess::Load(dwords) | ScalarAccess::Store(dwords) => usize::from(dwords),
+        ScalarAccess::LoadPart { .. } => 1,
         ScalarAccess::Atomic(atomic) => atomic.words(),
     };
     let base = wave.sgpr64(usize::from(inst.base));
@@ -61,7 +62,10 @@ pub(super) fn scalar<const W: usize>(
         ScalarAccess::Load(2) => load_scalars::<W, 2>(wave, group, inst),
         ScalarAccess::Load(4) => load_scalars::<W, 4>(wave, group, inst),
         ScalarAccess::Load(8) => load_scalars::<W, 8>(wave, group, inst),
-        ScalarAccess::Load(_) | ScalarAccess::Store(_) | ScalarAccess::Atomic(_) => None,
+        ScalarAccess::Load(_)
+        | ScalarAccess::LoadPart { .. }
+        | ScalarAccess::Store(_)
+        | ScalarAccess::Atomic(_) => None,
     };
     if loaded.is_some() {
         return Ok(());
@@ -71,6 +75,20 @@ pub(super) fn scalar<const W: usize>(
         count,
         readable,
     } = consecutive(wave, inst, access);
+    if let ScalarAccess::LoadPart { bytes, signed } = access {
+        // Of 16 bits the lowest bit of the address is dropped.
+        let place = address & !(u64::from(bytes) - 1);
+        let mut word = [0; 4];
+        if readable > 0 {
+            let read = group.memory.read(place, &mut word[..usize::from(bytes)]);
+            read.map_err(|fault| (None, fault.into()))?;
+        }
+        wave.set_sgpr(
+            usize::from(inst.dst),
+            extended(u32::from_le_bytes(word), bytes, signed),
+        );
+        return Ok(());
+    }
     let address = address & !3;
     let mut words = [0; 16];
     let words = &mut words[..count];
@@ -88,6 +106,7 @@ pub(super) fn scalar<const W: usize>(
                 .store_words(address, &words[..readable], &mut wave.cursor);
             stored.map_err(|fault| (None, fault.into()))
         }
+        ScalarAccess::LoadPart { .. } => Err(unimplemented()),
         ScalarAccess::Load(_) => {
             let loaded = group
                 .memory

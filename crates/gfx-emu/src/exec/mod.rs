@@ -34,6 +34,7 @@ mod sparse;
 #[cfg(test)]
 mod steps;
 mod table;
+mod tiles;
 mod transcendental;
 mod valu;
 mod vector;
@@ -253,6 +254,7 @@ fn operate<H: Host, const W: usize>(
         Unit::MoveRelative(relative) => vector::move_relative(wave, inst, relative)?,
         Unit::SwapRelative => vector::swap_relative(wave, inst)?,
         Unit::Wmma(wmma) => matrix::execute(wave, inst, wmma)?,
+        Unit::Tiles(tiles) => tiles::execute(wave, inst, tiles)?,
         Unit::Mfma(mfma) => mfma::execute(wave, inst, mfma)?,
         Unit::Smfmac(smfmac) => sparse::execute(wave, inst, smfmac)?,
         // Control operations change the program flow, which [`run_on`] has in hand.
@@ -291,6 +293,7 @@ fn reach<H: Host, const W: usize>(
         | Unit::MoveRelative(_)
         | Unit::SwapRelative
         | Unit::Wmma(_)
+        | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
         | Unit::Control(_)

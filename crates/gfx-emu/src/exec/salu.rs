@@ -4,7 +4,7 @@ use super::flush::flushed;
 use super::host::Host;
 use super::lane::{self, condition};
 use super::table::Function;
-use super::{convert, int, scalar_fn as scalar};
+use super::{convert, int, scalar_fn as scalar, transcendental};
 use crate::fp::{self, Mode, directed};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op, Src};
@@ -141,20 +141,26 @@ fn exec<const W: usize>(
 /// A kind of operand of the functions that follow the floating-point mode.
 trait Number {
     type Bits;
-    fn read<const W: usize>(wave: &Wave<W>, src: Src, mode: Mode) -> Self::Bits;
+    fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> Self::Bits;
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: Self::Bits);
 }
 
 impl Number for lane::B32 {
     type Bits = u32;
 
-    fn read<const W: usize>(wave: &Wave<W>, src: Src, _: Mode) -> u32 {
-        source(wave, src)
+    fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, _: Mode) -> u32 {
+        source(wave, inst.src[i])
     }
 
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, bits: u32) {
         bits.store(wave, inst);
     }
+}
+
+/// A number with the sign, in bit `at`, that absolute value and negation leave. Vector instructions on scalars alone have them.
+fn with_sign(inst: &Inst, i: usize, at: u32, bits: u32) -> u32 {
+    let has = |modifiers: u8| u32::from(modifiers >> i & 1) << at;
+    bits & !has(inst.abs) ^ has(inst.neg)
 }
 
 /// A mode without denormals of single precision has none in scalar registers either.
@@ -165,8 +171,8 @@ fn as_mode_says(bits: u32, mode: Mode) -> u32 {
 impl Number for lane::F32 {
     type Bits = u32;
 
-    fn read<const W: usize>(wave: &Wave<W>, src: Src, mode: Mode) -> u32 {
-        as_mode_says(source(wave, src), mode)
+    fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> u32 {
+        as_mode_says(with_sign(inst, i, 31, source(wave, inst.src[i])), mode)
     }
 
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u32) {
@@ -177,8 +183,8 @@ impl Number for lane::F32 {
 impl Number for lane::F16 {
     type Bits = u16;
 
-    fn read<const W: usize>(wave: &Wave<W>, src: Src, _: Mode) -> u16 {
-        source(wave, src) as u16
+    fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, _: Mode) -> u16 {
+        with_sign(inst, i, 15, source(wave, inst.src[i])) as u16
     }
 
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, bits: u16) {
@@ -189,7 +195,7 @@ impl Number for lane::F16 {
 /// Applies a function that follows the floating-point mode.
 macro_rules! number {
     ($wave:ident $inst:ident $mode:ident, $d:ident = ($($kind:ident $i:literal),*) $f:expr) => {{
-        let bits = $f($mode, $(lane::$kind::read($wave, $inst.src[$i], $mode)),*);
+        let bits = $f($mode, $(lane::$kind::read($wave, $inst, $i, $mode)),*);
         lane::$d::write($wave, $inst, $mode, bits);
     }};
     ($wave:ident $inst:ident $mode:ident, $d:ident = ($a:ident) $f:expr) => {
@@ -248,7 +254,7 @@ macro_rules! executor {
                 }
             };)*
             $(table[Op::$z as usize] = |_, wave, inst, mode| {
-                let (a, b) = (lane::$za::read(wave, inst.src[0], mode), lane::$zb::read(wave, inst.src[1], mode));
+                let (a, b) = (lane::$za::read(wave, inst, 0, mode), lane::$zb::read(wave, inst, 1, mode));
                 let relation = $zf(a, b);
                 wave.scc = relation & u32::from(inst.relations) != 0;
             };)*

@@ -352,6 +352,16 @@ fn permlane<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst
     wave.active = active;
 }
 
+/// Each lane reads the lane of its row, or of the one `ACROSS`, that the low four bits of its second source name, active or not.
+fn permlane_var<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let mut buffers = [[0; W]; 2];
+    let [row, names] = &mut buffers;
+    let row = lane::row(wave, inst.src[0], row);
+    let names = lane::row(wave, inst.src[1], names);
+    let out: [u32; W] = std::array::from_fn(|lane| row[(lane & !15 ^ ACROSS) + (names[lane] & 15) as usize]);
+    lane::store(wave, usize::from(inst.dst), &out);
+}
+
 /// Exchanges the halves of a 64-lane wave; does nothing in one of 32.
 fn permlane64<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     if W > 32 {

@@ -55,6 +55,7 @@ pub(super) fn before<const W: usize>(
         | Unit::MoveRelative(_)
         | Unit::SwapRelative
         | Unit::Wmma(_)
+        | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
         | Unit::Control(_)
@@ -72,9 +73,14 @@ fn scalar<const W: usize>(
         return Ok(());
     };
     let asked = memory::consecutive(wave, inst, access);
-    let bytes = 4 * asked.readable as u64;
+    let (bytes, alignment) = match access {
+        ScalarAccess::LoadPart { bytes, .. } => (u64::from(bytes) * asked.readable as u64, u64::from(bytes)),
+        ScalarAccess::Load(_) | ScalarAccess::Store(_) | ScalarAccess::Atomic(_) => {
+            (4 * asked.readable as u64, 4)
+        }
+    };
     let touch = match access {
-        ScalarAccess::Load(_) => touch(Access::Load, bytes),
+        ScalarAccess::Load(_) | ScalarAccess::LoadPart { .. } => touch(Access::Load, bytes),
         ScalarAccess::Store(_) => touch(Access::Store, bytes),
         ScalarAccess::Atomic(atomic) => Touch {
             bytes,
@@ -85,12 +91,12 @@ fn scalar<const W: usize>(
     if bytes == 0 {
         return Ok(());
     }
-    if bytes > 0 && !address.is_multiple_of(4) {
+    if bytes > 0 && !address.is_multiple_of(alignment) {
         let kind = FaultKind::Misaligned {
             access,
             address,
             bytes,
-            alignment: 4,
+            alignment,
         };
         return Err((None, kind));
     }

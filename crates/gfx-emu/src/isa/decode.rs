@@ -1,9 +1,11 @@
 //! Turns encoding words into an [`Instruction`]: which format, which row, where each field lies.
 //!
-//! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15; those of CDNA3 are in `decode/cdna3.rs`. What the
+//! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15; those of CDNA are in `decode/cdna3.rs`, those in which RDNA4
+//! departs in `decode/rdna4.rs`. What the
 //! operands mean is known to the printer and to the executor.
 
 mod cdna3;
+mod rdna4;
 
 use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op};
@@ -135,12 +137,12 @@ fn scalar(code: u32) -> Operand {
 /// Decodes the instruction at the start of `text`, for waves of `lanes` lanes.
 pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
-        Isa::Rdna3 | Isa::Rdna35 => rdna3(isa, lanes, text),
+        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => rdna(isa, lanes, text),
         Isa::Cdna2 | Isa::Cdna3 => cdna3::decode(isa, text),
     }
 }
 
-fn rdna3(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
+fn rdna(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     let mut words = Words::new(isa, text);
     let word = words.next()?;
     let mut inst = match word >> 26 {
@@ -149,8 +151,11 @@ fn rdna3(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
         0b110011 if word >> 24 == 0b11001100 => packed(word, &mut words)?,
         0b110101 => vop3(word, &mut words)?,
         0b110110 => share(word, &mut words)?,
-        0b110111 => flat(word, &mut words)?,
-        0b111000 => mubuf(word, &mut words)?,
+        0b111011 if isa == Isa::Rdna4 => rdna4::flat(word, &mut words)?,
+        0b110001 if isa == Isa::Rdna4 && word >> 24 == 0xc4 => rdna4::mubuf(word, &mut words)?,
+        0b111101 if isa == Isa::Rdna4 => rdna4::smem(word, &mut words)?,
+        0b110111 if isa != Isa::Rdna4 => flat(word, &mut words)?,
+        0b111000 if isa != Isa::Rdna4 => mubuf(word, &mut words)?,
         0b111101 => smem(word, &mut words)?,
         _ if word >> 31 == 0 => vop_short(word, &mut words)?,
         _ if word >> 30 == 0b10 => sop(word, &mut words)?,
@@ -336,7 +341,7 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     inst.clamp = bits(word, 15, 1) != 0;
     inst.dst = match row.op {
         Op::ReadLane => scalar(bits(word, 0, 7)),
-        _ if signature.dst == Kind::Mask => scalar(bits(word, 0, 7)),
+        _ if signature.dst == Kind::Mask || row.op.unit() == Unit::Scalar => scalar(bits(word, 0, 7)),
         _ => vgpr(bits(word, 0, 8)),
     };
     if signature.sdst == Kind::Mask {
@@ -421,6 +426,9 @@ fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let signature = row.op.signature();
     inst.imm = bits(word, 0, 16) as i32;
     inst.gds = bits(word, 17, 1) != 0;
+    if row.op == Op::SNop {
+        return Ok(Instruction::new(Format::Ds, row, 0));
+    }
     inst.address = vgpr(bits(high, 0, 8));
     let returns = row.form == Form::Return
         || matches!(row.op, Op::DsLoad2B32 | Op::DsLoad2B64)

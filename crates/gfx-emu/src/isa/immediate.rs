@@ -9,7 +9,7 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
         "s_waitcnt" if !inst.isa.is_rdna() => waitcnt_gfx9(value),
         "s_waitcnt" => waitcnt(value),
         "s_delay_alu" => delay_alu(value),
-        "s_waitcnt_depctr" => depctr(value),
+        "s_waitcnt_depctr" | "s_wait_alu" => depctr(value),
         "s_sendmsg" | "s_sendmsghalt" => match value {
             1 => "sendmsg(MSG_INTERRUPT)".into(),
             3 => "sendmsg(MSG_DEALLOC_VGPRS)".into(),
@@ -20,7 +20,16 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
                 value >> 8 & 3
             ),
         },
-        "s_clause"
+        "s_wait_loadcnt"
+        | "s_wait_storecnt"
+        | "s_wait_samplecnt"
+        | "s_wait_bvhcnt"
+        | "s_wait_expcnt"
+        | "s_wait_dscnt"
+        | "s_wait_kmcnt"
+        | "s_wait_loadcnt_dscnt"
+        | "s_wait_storecnt_dscnt"
+        | "s_clause"
         | "s_set_inst_prefetch_distance"
         | "s_round_mode"
         | "s_ttracedata_imm"
@@ -31,14 +40,13 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
         "s_endpgm" if value == 0 => return None,
         "s_endpgm_ordered_ps_done" | "s_set_gpr_idx_off" => return None,
         "s_barrier" | "s_endpgm_saved" | "s_wakeup" | "s_wait_idle" | "s_icache_inv" | "s_ttracedata"
-        | "s_code_end" => {
+        | "s_code_end" | "s_barrier_leave" => {
             return None;
         }
         "s_set_gpr_idx_mode" => indexed(i32::from(value)),
         // LLVM prints branch offsets in decimal, other numbers beyond the inline constants in hexadecimal.
         "s_endpgm" => format!("{value}"),
-        name if value > 64 && value < 0xfff0 && !name.contains("branch") => format!("{value:#x}"),
-        name if value >= 0xfff0 && !name.contains("branch") => format!("{}", value as i16),
+        name if value > 64 && !name.contains("branch") => format!("{value:#x}"),
         _ => format!("{value}"),
     })
 }
@@ -150,10 +158,40 @@ const CDNA3_REGISTERS: [&str; 10] = [
     "HW_REG_HW_ID",
 ];
 
+/// Hardware registers of RDNA4.
+const RDNA4_REGISTERS: [(i32, &str); 22] = [
+    (1, "MODE"),
+    (2, "STATUS"),
+    (4, "STATE_PRIV"),
+    (5, "GPR_ALLOC"),
+    (6, "LDS_ALLOC"),
+    (7, "IB_STS"),
+    (10, "PERF_SNAPSHOT_DATA"),
+    (11, "PERF_SNAPSHOT_PC_LO"),
+    (12, "PERF_SNAPSHOT_PC_HI"),
+    (15, "PERF_SNAPSHOT_DATA1"),
+    (16, "PERF_SNAPSHOT_DATA2"),
+    (17, "EXCP_FLAG_PRIV"),
+    (18, "EXCP_FLAG_USER"),
+    (19, "TRAP_CTRL"),
+    (20, "SCRATCH_BASE_LO"),
+    (21, "SCRATCH_BASE_HI"),
+    (23, "HW_ID1"),
+    (24, "HW_ID2"),
+    (29, "SHADER_CYCLES_LO"),
+    (30, "SHADER_CYCLES_HI"),
+    (31, "DVGPR_ALLOC_LO"),
+    (32, "DVGPR_ALLOC_HI"),
+];
+
 /// `hwreg(id, offset, size)` of `s_getreg` and `s_setreg`.
 pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
     let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
     let name = match id {
+        _ if isa == Isa::Rdna4 => {
+            let known = RDNA4_REGISTERS.iter().find(|(number, _)| *number == id);
+            known.map_or_else(|| id.to_string(), |(_, name)| format!("HW_REG_{name}"))
+        }
         20..=24 if isa == Isa::Cdna2 => id.to_string(),
         4 | 16..=24 if !isa.is_rdna() => CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into(),
         20.. if !isa.is_rdna() => id.to_string(),

@@ -12,6 +12,8 @@ pub(crate) enum Isa {
     Rdna3,
     /// gfx1151, the same with floating point in scalar registers.
     Rdna35,
+    /// gfx1200 and gfx1201: other encodings of memory instructions, no modes for NaNs, workgroup ids in trap registers.
+    Rdna4,
     /// gfx90a with the encodings of GFX9, waves of 64 lanes.
     Cdna2,
     /// gfx942, the same.
@@ -24,6 +26,7 @@ impl Isa {
         match target {
             Target::Gfx1100 => Some(Isa::Rdna3),
             Target::Gfx1151 => Some(Isa::Rdna35),
+            Target::Gfx1200 | Target::Gfx1201 => Some(Isa::Rdna4),
             Target::Gfx942 => Some(Isa::Cdna3),
             Target::Gfx90a => Some(Isa::Cdna2),
             Target::Other(_) => None,
@@ -34,7 +37,7 @@ impl Isa {
     #[inline(always)]
     pub(crate) fn is_rdna(self) -> bool {
         match self {
-            Isa::Rdna3 | Isa::Rdna35 => true,
+            Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => true,
             Isa::Cdna2 | Isa::Cdna3 => false,
         }
     }
@@ -69,11 +72,17 @@ impl Isa {
         }
     }
 
+    /// What the MODE register of a wave is whose kernel asks for `mode`. RDNA4 has no bits for NaNs.
+    pub(crate) fn mode(self, mode: u32) -> u32 {
+        if self == Isa::Rdna4 { mode & 0xff } else { mode }
+    }
+
     /// Its table, format by format.
     pub(crate) fn formats(self) -> &'static Formats {
         match self {
             Isa::Rdna3 => tables::RDNA3,
             Isa::Rdna35 => tables::RDNA35,
+            Isa::Rdna4 => tables::RDNA4,
             Isa::Cdna2 => tables::CDNA2,
             Isa::Cdna3 => tables::CDNA3,
         }
@@ -229,7 +238,7 @@ pub(crate) struct Instruction {
     pub(crate) op_sel_hi: u8,
     pub(crate) clamp: bool,
     pub(crate) omod: u8,
-    /// `glc`, 1; `slc`, 2; `dlc`, 4. On CDNA3 `sc0`, `nt`, `sc1`.
+    /// `glc`, 1; `slc`, 2; `dlc`, 4. On CDNA3 `sc0`, `nt`, `sc1`. On RDNA4 a hint in the lowest three bits and the scope above it.
     pub(crate) cache: u8,
     /// DS: the address is in the global data share.
     pub(crate) gds: bool,

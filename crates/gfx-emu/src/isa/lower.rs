@@ -239,6 +239,12 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         u8::from(matches!(src, Src::Vgpr(_)) && !changed) << i
     });
     let direct = direct.sum();
+    // Scalars that a vector instruction computes are neither scaled nor clamped, as far as it is known.
+    supported &= !(inst.format == Format::Vop3
+        && op.unit() == Unit::Scalar
+        && (inst.clamp || inst.omod != 0 || inst.op_sel != 0));
+    // What the flags mean of an exchange by lane numbers in a register is not documented.
+    supported &= !(matches!(op, Op::Permlane16Var | Op::Permlanex16Var) && inst.op_sel != 0);
     supported &= modelled_on_cdna3(inst);
     let unit = match op.unit() {
         _ if !supported => Unit::Unsupported,
@@ -364,8 +370,8 @@ fn offset(inst: &Instruction) -> i32 {
             };
             return inst.imm.wrapping_add(constant);
         }
-        // FLAT has 12 bits of offset; the next one is ignored.
-        _ if inst.format == Format::Flat => return inst.imm & 0xfff,
+        // FLAT has 12 bits of offset before RDNA4; the next one is ignored.
+        _ if inst.format == Format::Flat && inst.isa != Isa::Rdna4 => return inst.imm & 0xfff,
         _ => return inst.imm,
     };
     // At most 255 * 64 * 8 = 130,560 bytes: the offsets do not fit 16 bits each, so they are kept in units of 4 bytes.

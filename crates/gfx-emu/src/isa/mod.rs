@@ -24,5 +24,5 @@ pub use program::DecodeError;
 pub(crate) use program::{Code, Program};
 pub(crate) use unit::{
     Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, Relative, ScalarAccess, Share,
-    Smfmac, TRAP_DEBUG, Transfer, Unit, Wmma, Words, extended,
+    Smfmac, TRAP_DEBUG, Tiles, Transfer, Unit, Wmma, Words, extended,
 };

@@ -303,10 +303,12 @@ fn opcode_field(isa: Isa, format: Format) -> Field {
         Format::Vop3p | Format::Mai => (0, 16, 7),
         Format::Vopd => (0, 22, 4),
         Format::Ds => match isa {
-            Isa::Rdna3 | Isa::Rdna35 => (0, 18, 8),
+            Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => (0, 18, 8),
             Isa::Cdna2 | Isa::Cdna3 => (0, 17, 8),
         },
+        Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if isa == Isa::Rdna4 => (0, 14, 8),
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),
+        Format::Smem if isa == Isa::Rdna4 => (0, 13, 6),
         Format::Smem => (0, 18, 8),
     }
 }
@@ -332,11 +334,13 @@ fn source_fields(format: Format) -> &'static [Field] {
 }
 
 /// The offset field of a format, and its sign.
-fn offset_field(format: Format) -> Option<Field> {
+fn offset_field(isa: Isa, format: Format) -> Option<Field> {
     match format {
+        Format::Flat | Format::Scratch | Format::Global if isa == Isa::Rdna4 => Some((2, 8, 24)),
         Format::Flat | Format::Scratch | Format::Global => Some((0, 0, 13)),
         Format::Ds => Some((0, 0, 16)),
         Format::Smem => Some((1, 0, 21)),
+        Format::Mubuf if isa == Isa::Rdna4 => Some((2, 8, 24)),
         Format::Mubuf => Some((0, 0, 12)),
         _ => None,
     }
@@ -580,7 +584,7 @@ impl Site<'_> {
             Unit::Share(_) => 1,
             _ => return,
         };
-        let Some(field) = offset_field(inst.format) else {
+        let Some(field) = offset_field(inst.isa, inst.format) else {
             return;
         };
         let bytes = self.with(&[(field, self.get(field).wrapping_add(step))]);

@@ -6,7 +6,7 @@
 
 use super::unit::{
     Atomic, Atomic32, Atomic64, Condition, Control, Element, Mfma, Part, Relative, ScalarAccess, Share,
-    Smfmac, Transfer, Unit, Wmma, Words,
+    Smfmac, Tiles, Transfer, Unit, Wmma, Words,
 };
 
 /// How an operand is read or written: its width, and whether float modifiers and float constants apply.
@@ -50,6 +50,12 @@ pub(crate) enum Kind {
     B1024,
     /// 16 rows and columns of 32 bits, spread over the lanes of a wave.
     Tile,
+    /// The same of 16 bits.
+    Tile16,
+    /// The same of 8 bits.
+    Tile8,
+    /// The same of 4 bits.
+    Tile4,
 }
 
 impl Kind {
@@ -66,6 +72,9 @@ impl Kind {
             Kind::B512 => 16,
             Kind::B1024 => 32,
             Kind::Tile => (256 / lanes) as u8,
+            Kind::Tile16 => (128 / lanes) as u8,
+            Kind::Tile8 => (64 / lanes) as u8,
+            Kind::Tile4 => 1,
         }
     }
 
@@ -328,6 +337,12 @@ macro_rules! for_each_op {
             MadF32: F32 = (F32, F32, F32) fp::mad_flushed;
             AddF64: F64 = (F64, F64) fp::add::<fp::F64>;
             MulF64: F64 = (F64, F64) fp::mul::<fp::F64>;
+            MinimumF16: F16 = (F16, F16) fp::minimum::<fp::F16>;
+            MaximumF16: F16 = (F16, F16) fp::maximum::<fp::F16>;
+            MinimumF32: F32 = (F32, F32) fp::minimum::<fp::F32>;
+            MaximumF32: F32 = (F32, F32) fp::maximum::<fp::F32>;
+            MinimumF64: F64 = (F64, F64) fp::minimum::<fp::F64>;
+            MaximumF64: F64 = (F64, F64) fp::maximum::<fp::F64>;
             MinF64: F64 = (F64, F64) fp::min::<fp::F64>;
             MaxF64: F64 = (F64, F64) fp::max::<fp::F64>;
             FmaF64: F64 = (F64, F64, F64) fp::fma::<fp::F64>;
@@ -367,6 +382,14 @@ macro_rules! for_each_op {
             Med3F32: F32 = (F32, F32, F32) fp::med3::<fp::F32>;
             MaxminF32: F32 = (F32, F32, F32) fp::maxmin::<fp::F32>;
             MinmaxF32: F32 = (F32, F32, F32) fp::minmax::<fp::F32>;
+            Minimum3F16: F16 = (F16, F16, F16) fp::minimum3::<fp::F16>;
+            Maximum3F16: F16 = (F16, F16, F16) fp::maximum3::<fp::F16>;
+            MinimummaximumF16: F16 = (F16, F16, F16) fp::minimum_maximum::<fp::F16>;
+            MaximumminimumF16: F16 = (F16, F16, F16) fp::maximum_minimum::<fp::F16>;
+            Minimum3F32: F32 = (F32, F32, F32) fp::minimum3::<fp::F32>;
+            Maximum3F32: F32 = (F32, F32, F32) fp::maximum3::<fp::F32>;
+            MinimummaximumF32: F32 = (F32, F32, F32) fp::minimum_maximum::<fp::F32>;
+            MaximumminimumF32: F32 = (F32, F32, F32) fp::maximum_minimum::<fp::F32>;
             DivFixupF16: F16 = (F16, F16, F16) division::fixup::<fp::F16>;
             DivFixupF32: F32 = (F32, F32, F32) division::fixup::<fp::F32>;
             DivFixupF64: F64 = (F64, F64, F64) division::fixup::<fp::F64>;
@@ -407,6 +430,8 @@ macro_rules! for_each_op {
             PkMulF16Directed: PF16 = (PF16, PF16) directed::mul::<fp::F16>;
             PkMinF16: PF16 = (PF16, PF16) fp::min::<fp::F16>;
             PkMaxF16: PF16 = (PF16, PF16) fp::max::<fp::F16>;
+            PkMinimumF16: PF16 = (PF16, PF16) fp::minimum::<fp::F16>;
+            PkMaximumF16: PF16 = (PF16, PF16) fp::maximum::<fp::F16>;
         }
         // Comparisons: which relations count as true is part of the opcode.
         compare {
@@ -495,6 +520,9 @@ macro_rules! for_each_op {
             SMulI32: B32 = (B32, B32) u32::wrapping_mul;
             SMulHiU32: B32 = (B32, B32) int::mul_hi_u32;
             SMulHiI32: B32 = (B32, B32) int::mul_hi_i32;
+            SAddNcU64: B64 = (B64, B64) u64::wrapping_add;
+            SSubNcU64: B64 = (B64, B64) u64::wrapping_sub;
+            SMulU64: B64 = (B64, B64) u64::wrapping_mul;
             SPackLlB32B16: B32 = (B32, B32) scalar::pack_ll;
             SPackLhB32B16: B32 = (B32, B32) scalar::pack_lh;
             SPackHhB32B16: B32 = (B32, B32) scalar::pack_hh;
@@ -584,6 +612,20 @@ macro_rules! for_each_op {
             SSubF32: F32 = (F32, F32) fp::sub::<fp::F32>, directed::sub::<fp::F32>;
             SMinF32: F32 = (F32, F32) fp::min::<fp::F32>, fp::min::<fp::F32>;
             SMaxF32: F32 = (F32, F32) fp::max::<fp::F32>, fp::max::<fp::F32>;
+            SMinimumF32: F32 = (F32, F32) fp::minimum::<fp::F32>, fp::minimum::<fp::F32>;
+            SMaximumF32: F32 = (F32, F32) fp::maximum::<fp::F32>, fp::maximum::<fp::F32>;
+            SMinimumF16: F16 = (F16, F16) fp::minimum::<fp::F16>, fp::minimum::<fp::F16>;
+            SMaximumF16: F16 = (F16, F16) fp::maximum::<fp::F16>, fp::maximum::<fp::F16>;
+            SExpF32: F32 = (F32) transcendental::exp::<fp::F32>, transcendental::exp::<fp::F32>;
+            SExpF16: F16 = (F16) transcendental::exp::<fp::F16>, transcendental::exp::<fp::F16>;
+            SLogF32: F32 = (F32) transcendental::log::<fp::F32>, transcendental::log::<fp::F32>;
+            SLogF16: F16 = (F16) transcendental::log::<fp::F16>, transcendental::log::<fp::F16>;
+            SRcpF32: F32 = (F32) transcendental::rcp::<fp::F32>, transcendental::rcp::<fp::F32>;
+            SRcpF16: F16 = (F16) transcendental::rcp::<fp::F16>, transcendental::rcp::<fp::F16>;
+            SRsqF32: F32 = (F32) transcendental::rsq::<fp::F32>, transcendental::rsq::<fp::F32>;
+            SRsqF16: F16 = (F16) transcendental::rsq::<fp::F16>, transcendental::rsq::<fp::F16>;
+            SSqrtF32: F32 = (F32) transcendental::sqrt::<fp::F32>, transcendental::sqrt::<fp::F32>;
+            SSqrtF16: F16 = (F16) transcendental::sqrt::<fp::F16>, transcendental::sqrt::<fp::F16>;
             SMulF32: F32 = (F32, F32) fp::mul::<fp::F32>, directed::mul::<fp::F32>;
             SFmaF32: F32 = (F32, F32, F32) fp::fma::<fp::F32>, directed::fma::<fp::F32>;
             SCvtPkRtzF16F32: B32 = (F32, F32) convert::pk_rtz_f16_f32, convert::pk_rtz_f16_f32;
@@ -627,6 +669,8 @@ macro_rules! for_each_op {
             MbcntHi: B32 + Void = (B32, B32) [] count_below::<W, 32>;
             Permlane16: B32 + Void = (B32, B32, B32) [] permlane::<W, 0>;
             Permlanex16: B32 + Void = (B32, B32, B32) [] permlane::<W, 16>;
+            Permlane16Var: B32 + Void = (B32, B32) [] permlane_var::<W, 0>;
+            Permlanex16Var: B32 + Void = (B32, B32) [] permlane_var::<W, 16>;
             Permlane64: B32 + Void = (B32) [] permlane64;
             SwapB32: B32 + Void = (B32) [] swap;
             FmaMixF32: F32 + Void = (Mix, Mix, Mix) [] fma_mix32;
@@ -660,6 +704,14 @@ macro_rules! for_each_op {
             WmmaBf16Bf16: Tile + Void = (B256, B256, Tile) Unit::Wmma(Wmma { element: Bf16, narrow: true });
             WmmaI32Iu8: Tile + Void = (B128, B128, Tile) Unit::Wmma(Wmma { element: I8, narrow: false });
             WmmaI32Iu4: Tile + Void = (B64, B64, Tile) Unit::Wmma(Wmma { element: I4, narrow: false });
+            // The matrix instructions of RDNA4.
+            TileF32F16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { element: F16, depth: 16, narrow: false });
+            TileF32Bf16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { element: Bf16, depth: 16, narrow: false });
+            TileF16F16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { element: F16, depth: 16, narrow: true });
+            TileBf16Bf16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { element: Bf16, depth: 16, narrow: true });
+            TileI32Iu8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { element: I8, depth: 16, narrow: false });
+            TileI32Iu4: Tile + Void = (Tile4, Tile4, Tile) Unit::Tiles(Tiles { element: I4, depth: 16, narrow: false });
+            TileI32Iu4x32: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { element: I4, depth: 32, narrow: false });
             // Matrix cores: rows and columns, depth, blocks where there are several, element type.
             Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 1, blocks: 2, a: F32, b: F32 });
             Mfma16x1B4F32: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 1, blocks: 4, a: F32, b: F32 });
@@ -730,6 +782,9 @@ macro_rules! for_each_op {
             SSubvectorLoopEnd: B32 + Void = () Unit::Unsupported;
             SEndpgm: Void + Void = () Unit::Control(End);
             SBarrier: Void + Void = () Unit::Control(Barrier);
+            SBarrierSignal: Void + Void = (B32) Unit::Control(BarrierSignal);
+            SBarrierWait: Void + Void = () Unit::Control(BarrierWait);
+            SPrefetch: Void + Void = () Unit::Control(Wait);
             SSendmsg: Void + Void = () Unit::Control(Message);
             STrap: Void + Void = () Unit::Control(Trap);
             SRoundMode: Void + Void = () Unit::Control(RoundMode);
@@ -765,9 +820,28 @@ macro_rules! for_each_op {
             UnsupportedFork: B64 + Void = () Unit::Unsupported;
             UnsupportedMad: F32 + Void = (F32, F32, F32) Unit::Unsupported;
             UnsupportedSr: B32 + Void = (F32, B32) Unit::Unsupported;
+            UnsupportedF32OfByte: F32 + Void = (B32) Unit::Unsupported;
+            UnsupportedF32OfBytes: B64 + Void = (B32) Unit::Unsupported;
+            UnsupportedBytesOfF32: B16 + Void = (F32, F32) Unit::Unsupported;
+            UnsupportedDotOfBytes: F32 + Void = (B32, B32, F32) Unit::Unsupported;
+            UnsupportedTileOfBytes: Tile + Void = (Tile8, Tile8, Tile) Unit::Unsupported;
+            UnsupportedSparseHalves: Tile + Void = (Tile16, Tile, B32) Unit::Unsupported;
+            UnsupportedSparseNarrow: Tile16 + Void = (Tile16, Tile, B32) Unit::Unsupported;
+            UnsupportedSparseBytes: Tile + Void = (Tile8, Tile16, B32) Unit::Unsupported;
+            UnsupportedSparseNibbles: Tile + Void = (Tile4, Tile8, B32) Unit::Unsupported;
+            UnsupportedLoadBlock: B1024 + Void = () Unit::Unsupported;
+            UnsupportedStoreBlock: Void + Void = (B1024) Unit::Unsupported;
+            UnsupportedLoadTr128: Tile16 + Void = () Unit::Unsupported;
+            UnsupportedLoadTr64: Tile8 + Void = () Unit::Unsupported;
+            UnsupportedOrderedAdd: B64 + Void = (B64) Unit::Unsupported;
             // Scalar loads.
             SLoadB32: B32 + Void = () Unit::ScalarMemory(ScalarAccess::Load(1));
             SLoadB64: B64 + Void = () Unit::ScalarMemory(ScalarAccess::Load(2));
+            SLoadB96: B96 + Void = () Unit::ScalarMemory(ScalarAccess::Load(3));
+            SLoadU8: B32 + Void = () Unit::ScalarMemory(ScalarAccess::LoadPart { bytes: 1, signed: false });
+            SLoadI8: B32 + Void = () Unit::ScalarMemory(ScalarAccess::LoadPart { bytes: 1, signed: true });
+            SLoadU16: B32 + Void = () Unit::ScalarMemory(ScalarAccess::LoadPart { bytes: 2, signed: false });
+            SLoadI16: B32 + Void = () Unit::ScalarMemory(ScalarAccess::LoadPart { bytes: 2, signed: true });
             SLoadB128: B128 + Void = () Unit::ScalarMemory(ScalarAccess::Load(4));
             SLoadB256: B256 + Void = () Unit::ScalarMemory(ScalarAccess::Load(8));
             SLoadB512: B512 + Void = () Unit::ScalarMemory(ScalarAccess::Load(16));
@@ -816,6 +890,7 @@ macro_rules! for_each_op {
             AtomicSubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Sub));
             AtomicRsubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::ReverseSub));
             AtomicCsubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::ClampedSub));
+            AtomicCondSubU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::ConditionalSub));
             AtomicMinI32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MinSigned));
             AtomicMinU32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MinUnsigned));
             AtomicMaxI32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::MaxSigned));
@@ -925,7 +1000,7 @@ macro_rules! define {
                 use Atomic::{Dword, Qword};
                 use Condition::{Always, Debugger, ExecIsZero, Scc, VccIsZero};
                 use Control::{
-                    Barrier, Branch, Call, DenormMode, End, GetPc, GetRegister, IndexMode, IndexOff, IndexOn, IndexValue,
+                    Barrier, BarrierSignal, BarrierWait, Branch, Call, DenormMode, End, GetPc, GetRegister, IndexMode, IndexOff, IndexOn, IndexValue,
                     Message, MessageReturn, MoveRelative, RoundMode, SetPc, SetRegister, SwapPc, Time, Trap, Wait,
                 };
                 use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};
@@ -1061,6 +1136,9 @@ impl Op {
                 | Op::SubrevCoCiU32
                 | Op::Dot4I32Iu8
                 | Op::Dot8I32Iu4
+                | Op::TileI32Iu8
+                | Op::TileI32Iu4
+                | Op::TileI32Iu4x32
                 | Op::WmmaI32Iu8
                 | Op::WmmaI32Iu4
         )

@@ -9,6 +9,7 @@ use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op};
 use super::tables::Form;
 use super::unit::Unit;
+use crate::fault::Access;
 
 /// The instruction in assembly text.
 pub(crate) fn print(inst: &Instruction) -> String {
@@ -45,7 +46,7 @@ fn mnemonic(inst: &Instruction) -> String {
     let suffix = match (inst.format, inst.dpp) {
         _ if inst.sdwa.is_some() => "_sdwa",
         (Format::Vop3, None) if short => "_e64",
-        (Format::Vop3, Some(_)) => "_e64_dpp",
+        (Format::Vop3 | Format::Vop3p, Some(_)) => "_e64_dpp",
         (Format::Vop1 | Format::Vop2, Some(_)) => "_dpp",
         (Format::Vopc, Some(_)) => "",
         (Format::Vop1 | Format::Vop2 | Format::Vopc, None) if has_long_form(inst) => "_e32",
@@ -231,6 +232,9 @@ fn sopk(inst: &Instruction) -> Vec<String> {
 
 fn smem(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
+    if inst.row.op == Op::SPrefetch {
+        return prefetch(inst);
+    }
     if !matches!(inst.row.op.unit(), Unit::ScalarMemory(_) | Unit::Atomic(_)) {
         return match inst.dst {
             Operand::None => Vec::new(),
@@ -246,12 +250,30 @@ fn smem(inst: &Instruction) -> Vec<String> {
     let mut list = vec![operand(inst, data, kind), operand(inst, inst.base, base)];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
-        (Operand::Scalar(124), 0) if !inst.isa.is_rdna() => "0x0".into(),
+        (Operand::Scalar(124), 0) if !inst.isa.is_rdna() || inst.isa == Isa::Rdna4 => "0x0".into(),
         (Operand::Scalar(124), 0) => "null".into(),
         (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
-        (soffset, 0) => operand(inst, soffset, Kind::B32),
+        (soffset, 0) if inst.isa != Isa::Rdna4 => operand(inst, soffset, Kind::B32),
         (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(inst, soffset, Kind::B32)),
     });
+    list
+}
+
+/// Address, offsets, and how much.
+fn prefetch(inst: &Instruction) -> Vec<String> {
+    let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
+    let base = if inst.row.mnemonic.contains("buffer") {
+        Kind::B128
+    } else {
+        Kind::B64
+    };
+    let mut list = vec![format!("{sign}{size:#x}"), operand(inst, inst.soffset, Kind::B32)];
+    if let Operand::Constant(count) = inst.src[0] {
+        list.push(count.to_string());
+    }
+    if !inst.row.mnemonic.ends_with("pc_rel") {
+        list.insert(0, operand(inst, inst.base, base));
+    }
     list
 }
 
@@ -289,6 +311,9 @@ fn buffer(inst: &Instruction) -> Vec<String> {
 
 fn flat(inst: &Instruction) -> Vec<String> {
     let signature = inst.row.op.signature();
+    if inst.row.op == Op::SNop {
+        return Vec::new();
+    }
     let wide = inst.format == Format::Flat || (inst.format == Format::Global && inst.base == Operand::None);
     let address = operand(inst, inst.address, if wide { Kind::B64 } else { Kind::B32 });
     let base = operand(
@@ -337,7 +362,11 @@ fn modifiers(inst: &Instruction, text: &mut String) {
         }
         _ => {}
     }
+    if inst.isa == Isa::Rdna4 {
+        hint_and_scope(inst, text);
+    }
     let caches = match (inst.isa, inst.format) {
+        (Isa::Rdna4, _) => ["", "", ""],
         (Isa::Cdna3, Format::Smem) | (Isa::Rdna3 | Isa::Rdna35, _) => [" glc", " slc", " dlc"],
         (Isa::Cdna2, _) => [" glc", " slc", " scc"],
         (Isa::Cdna3, _) => [" sc0", " nt", " sc1"],
@@ -352,6 +381,35 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     }
     if let Some(dpp) = &inst.dpp {
         dpp_controls(inst.isa, dpp, text);
+    }
+}
+
+/// What RDNA4's caches are told: by the kind of the access, LLVM's names of the hint.
+fn hint_and_scope(inst: &Instruction, text: &mut String) {
+    const HINTS: [&str; 8] = ["RT", "NT", "HT", "", "NT_RT", "RT_NT", "NT_HT", "NT_WB"];
+    let (hint, scope) = (inst.cache & 7, inst.cache >> 3 & 3);
+    let store = match inst.row.op.unit() {
+        Unit::Memory(transfer) => transfer.access() == Access::Store,
+        _ => inst.row.mnemonic.contains("store"),
+    };
+    let prefix = if store { "TH_STORE" } else { "TH_LOAD" };
+    let name = match (inst.row.mnemonic.contains("atomic"), hint) {
+        (_, 0) => String::new(),
+        (true, 4..) if scope >= 2 => format!("TH_ATOMIC_CASCADE_{}", if hint & 2 != 0 { "NT" } else { "RT" }),
+        (true, 4..) => format!("TH_ATOMIC_{hint:#x}"),
+        (true, 2..) => format!("TH_ATOMIC_NT{}", if hint & 1 != 0 { "_RETURN" } else { "" }),
+        (true, _) => "TH_ATOMIC_RETURN".into(),
+        (false, 3) if scope == 3 => format!("{prefix}_BYPASS"),
+        (false, 3) => format!("{prefix}_{}", if store { "RT_WB" } else { "LU" }),
+        (false, 7) if !store => format!("{hint:#x}"),
+        (false, _) => format!("{prefix}_{}", HINTS[usize::from(hint)]),
+    };
+    if !name.is_empty() {
+        append(text, format_args!(" th:{name}"));
+    }
+    if scope != 0 {
+        let name = ["CU", "SE", "DEV", "SYS"][usize::from(scope)];
+        append(text, format_args!(" scope:SCOPE_{name}"));
     }
 }
 
@@ -373,7 +431,12 @@ fn vop3_modifiers(inst: &Instruction, text: &mut String) {
     let signature = inst.row.op.signature();
     if inst.op_sel != 0 && inst.row.op == Op::UnsupportedSr {
         bit_list(text, "op_sel", inst.op_sel, 4);
-    } else if inst.op_sel != 0 && matches!(inst.row.op, Op::Permlane16 | Op::Permlanex16) {
+    } else if inst.op_sel != 0
+        && matches!(
+            inst.row.op,
+            Op::Permlane16 | Op::Permlanex16 | Op::Permlane16Var | Op::Permlanex16Var
+        )
+    {
         bit_list(text, "op_sel", inst.op_sel, 2);
     } else if inst.op_sel != 0 {
         let count = signature.src.len();

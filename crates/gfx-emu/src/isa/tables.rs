@@ -8,6 +8,7 @@
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;
 pub(crate) mod rdna35;
+pub(crate) mod rdna4;
 
 use super::ops::Op::{self, *};
 
@@ -111,6 +112,42 @@ pub(crate) const RDNA35: &Formats = &[
     ("VOPD", VOPD),
     ("DS", DS),
     ("FLAT", FLAT),
+    ("MUBUF", MUBUF),
+];
+
+/// All of RDNA4: what it has of its own comes first.
+pub(crate) const RDNA4: &Formats = &[
+    ("SOP1", rdna4::SOP1),
+    ("SOP1", rdna35::SOP1),
+    ("SOP1", SOP1),
+    ("SOP2", rdna4::SOP2),
+    ("SOP2", rdna35::SOP2),
+    ("SOP2", SOP2),
+    ("SOPC", rdna35::SOPC),
+    ("SOPC", SOPC),
+    ("SOPK", rdna4::SOPK),
+    ("SOPK", SOPK),
+    ("SOPP", rdna4::SOPP),
+    ("SOPP", rdna35::SOPP),
+    ("SOPP", SOPP),
+    ("SMEM", rdna4::SMEM),
+    ("VOP1", rdna4::VOP1),
+    ("VOP1", VOP1),
+    ("VOP2", rdna4::VOP2),
+    ("VOP2", VOP2),
+    ("VOPC", rdna4::VOPC),
+    ("VOPC", VOPC),
+    ("VOP3", rdna4::VOP3),
+    ("VOP3", VOP3),
+    ("VOP3P", rdna4::VOP3P),
+    ("VOP3P", VOP3P),
+    ("VOPD", rdna4::VOPD),
+    ("VOPD", VOPD),
+    ("DS", rdna4::DS),
+    ("DS", DS),
+    ("FLAT", rdna4::FLAT),
+    ("FLAT", FLAT),
+    ("MUBUF", rdna4::MUBUF),
     ("MUBUF", MUBUF),
 ];
 

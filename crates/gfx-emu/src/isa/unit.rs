@@ -25,6 +25,8 @@ pub(crate) enum Unit {
     SwapRelative,
     /// The matrix instructions of RDNA3.
     Wmma(Wmma),
+    /// The matrix instructions of RDNA4.
+    Tiles(Tiles),
     /// The matrix cores of CDNA.
     Mfma(Mfma),
     /// The sparse matrix cores of CDNA3.
@@ -58,6 +60,7 @@ impl Unit {
             | Unit::MoveRelative(_)
             | Unit::SwapRelative
             | Unit::Wmma(_)
+            | Unit::Tiles(_)
             | Unit::Mfma(_)
             | Unit::Smfmac(_) => true,
             Unit::Scalar
@@ -138,6 +141,17 @@ pub(crate) struct Wmma {
     pub(crate) narrow: bool,
 }
 
+/// A matrix instruction of RDNA4: 16 rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tiles {
+    /// Element of A and B.
+    pub(crate) element: Element,
+    /// Steps of depth.
+    pub(crate) depth: u8,
+    /// C and D have elements of that size too, two in a register; otherwise of 32 bits.
+    pub(crate) narrow: bool,
+}
+
 /// A matrix instruction of CDNA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mfma {
@@ -168,6 +182,10 @@ pub(crate) enum Control {
     Branch(Condition),
     End,
     Barrier,
+    /// The wave is at the barrier, and goes on.
+    BarrierSignal,
+    /// It waits until all are.
+    BarrierWait,
     Message,
     /// A message with an answer of so many registers.
     MessageReturn(Words),
@@ -227,8 +245,10 @@ impl Words {
 /// What a scalar memory operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScalarAccess {
-    /// Loads so many dwords: 1, 2, 4, 8 or 16.
+    /// Loads so many dwords: 1, 2, 3, 4, 8 or 16.
     Load(u8),
+    /// Loads so many bytes, fewer than a dword has.
+    LoadPart { bytes: u8, signed: bool },
     /// Stores so many dwords.
     Store(u8),
     /// A read-modify-write.
@@ -362,6 +382,8 @@ pub(crate) enum Atomic32 {
     ReverseSub,
     /// Subtraction that stops at zero.
     ClampedSub,
+    /// Subtraction where there is enough.
+    ConditionalSub,
     MinSigned,
     MinUnsigned,
     MaxSigned,

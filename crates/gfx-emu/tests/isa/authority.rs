@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use crate::decode::{ON_RDNA3, ON_RDNA35, hex_bytes};
 use crate::decode_cdna3::{ON_CDNA2, ON_CDNA3};
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, llvm_mc};
+use crate::decode_rdna4::ON_RDNA4;
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, llvm_mc};
 use gfx_emu::Target;
 
 /// Encodings in the order of the page, and whether they are vector or scalar arithmetic, program flow or memory, of which
@@ -110,6 +111,12 @@ fn class(rdna: bool, text: &str, bytes: &[u8]) -> &'static str {
             _ => "SOP2",
         },
         0b110110 => "DS",
+        0b111011 if text.starts_with("flat") => "FLAT",
+        0b111011 if text.starts_with("global") => "GLOBAL",
+        0b111011 if text.starts_with("scratch") => "SCRATCH",
+        0b110001 if text.starts_with("buffer") => "MUBUF",
+        0b110001 if text.starts_with("tbuffer") => "MTBUF",
+        0b110100 | 0b111001 if rdna => "MIMG",
         0b110111 if text.starts_with("flat") => "FLAT",
         0b110111 if text.starts_with("global") => "GLOBAL",
         0b110111 => "SCRATCH",
@@ -174,6 +181,7 @@ fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
 
 static RDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA3, &ON_RDNA3));
 static RDNA35_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA35, &ON_RDNA35));
+static RDNA4_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA4, &ON_RDNA4));
 static CDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA3, &ON_CDNA3));
 static CDNA2_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA2, &ON_CDNA2));
 
@@ -182,6 +190,7 @@ pub(crate) fn of(card: Card) -> &'static Instructions {
     match card.target {
         Target::Gfx1100 => &RDNA3_HAS,
         Target::Gfx1151 => &RDNA35_HAS,
+        Target::Gfx1200 | Target::Gfx1201 => &RDNA4_HAS,
         Target::Gfx942 => &CDNA3_HAS,
         _ => &CDNA2_HAS,
     }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, words};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, words};
 
 /// Integer and float division, halves, LDS, atomics, shuffles, loops, scratch: much of what a compiler emits.
 const SOURCE: &str = r#"
@@ -64,6 +64,11 @@ fn compiled_code_reads_like_llvms_listing() {
 #[test]
 fn compiled_code_of_rdna35_reads_like_llvms_listing() {
     compare(RDNA35);
+}
+
+#[test]
+fn compiled_code_of_rdna4_reads_like_llvms_listing() {
+    compare(RDNA4);
 }
 
 #[test]

@@ -35,6 +35,13 @@ pub(crate) const RDNA35: Card = Card {
     ..RDNA3
 };
 
+/// gfx1201: waves of 32 lanes.
+pub(crate) const RDNA4: Card = Card {
+    target: Target::Gfx1201,
+    name: "gfx1201",
+    ..RDNA3
+};
+
 /// gfx942: waves of 64 lanes.
 pub(crate) const CDNA3: Card = Card {
     target: Target::Gfx942,

@@ -23,6 +23,8 @@ mod decode;
 #[cfg(test)]
 mod decode_cdna3;
 #[cfg(test)]
+mod decode_rdna4;
+#[cfg(test)]
 mod division;
 #[cfg(test)]
 mod float;

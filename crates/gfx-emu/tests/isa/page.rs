@@ -24,6 +24,7 @@ fn written_in_tests() -> BTreeSet<String> {
         "compiled",
         "decode",
         "decode_cdna3",
+        "decode_rdna4",
         "llvm",
         "main",
         "page",

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, try_llvm_mc, words};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, try_llvm_mc, words};
 use crate::wave::Numbers;
-use crate::{authority, decode, decode_cdna3};
+use crate::{authority, decode, decode_cdna3, decode_rdna4};
 
 /// Words of a candidate, as many as the longest instruction has.
 const WORDS: usize = 3;
@@ -158,6 +158,7 @@ fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
         return true;
     }
     match card.is_rdna() {
+        true if card.name == "gfx1201" => decode_rdna4::differs_on_purpose(text) || decode::is_left_out(name),
         true => decode::differs_on_purpose(text) || decode::is_left_out(name),
         false => {
             decode_cdna3::differs_on_purpose(text)
@@ -175,6 +176,11 @@ fn random_words_read_as_llvm_reads_them_on_gfx1100() {
 #[test]
 fn random_words_read_as_llvm_reads_them_on_gfx1151() {
     compare(RDNA35);
+}
+
+#[test]
+fn random_words_read_as_llvm_reads_them_on_gfx1201() {
+    compare(RDNA4);
 }
 
 #[test]
