@@ -6,9 +6,11 @@
 //! twice a half's bits and two more. A fused sum is rounded to odd before.
 
 pub(crate) mod directed;
+mod extreme;
 mod half;
 
 use directed::Rounding;
+pub(crate) use extreme::{maximum, maximum_minimum, maximum3, minimum, minimum_maximum, minimum3};
 pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
 
 /// MODE settings this emulator does not model; the value is the MODE register.
@@ -547,60 +549,6 @@ fn extreme<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, first: bool) -> F::Bit
         chosen = F::quiet(a);
     }
     chosen
-}
-
-/// The lesser number, where a NaN wins, a signalling one first.
-#[inline(always)]
-pub(crate) fn minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    if F::is_nan(a) || F::is_nan(b) {
-        nan_of_two::<F>(a, b)
-    } else {
-        min::<F>(mode, a, b)
-    }
-}
-
-/// The greater number, where a NaN wins, a signalling one first.
-#[inline(always)]
-pub(crate) fn maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    if F::is_nan(a) || F::is_nan(b) {
-        nan_of_two::<F>(a, b)
-    } else {
-        max::<F>(mode, a, b)
-    }
-}
-
-/// Of two operands the signalling NaN, else the quiet one; the first where both are such.
-#[inline(always)]
-fn nan_of_two<F: Format>(a: F::Bits, b: F::Bits) -> F::Bits {
-    if F::is_signalling(b) && !F::is_signalling(a) || !F::is_nan(a) {
-        F::quiet(b)
-    } else {
-        F::quiet(a)
-    }
-}
-
-/// [`minimum`] of three.
-#[inline(always)]
-pub(crate) fn minimum3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    minimum::<F>(mode, minimum::<F>(mode, a, b), c)
-}
-
-/// [`maximum`] of three.
-#[inline(always)]
-pub(crate) fn maximum3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    maximum::<F>(mode, maximum::<F>(mode, a, b), c)
-}
-
-/// `maximum(minimum(a, b), c)`.
-#[inline(always)]
-pub(crate) fn minimum_maximum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    maximum::<F>(mode, minimum::<F>(mode, a, b), c)
-}
-
-/// `minimum(maximum(a, b), c)`.
-#[inline(always)]
-pub(crate) fn maximum_minimum<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    minimum::<F>(mode, maximum::<F>(mode, a, b), c)
 }
 
 /// The least of three.

@@ -163,7 +163,7 @@ impl Program {
 
     /// Decodes what can be reached from the entry, for waves of `lanes` lanes.
     pub(crate) fn decode(target: Target, lanes: usize, code: &Code<'_>) -> Result<Program, DecodeError> {
-        let isa = Isa::of(target).filter(|isa| isa.has_waves_of(lanes));
+        let isa = Isa::of(target).filter(|isa| target.is_executable() && isa.has_waves_of(lanes));
         let isa = isa.ok_or(DecodeError::Target { target })?;
         let flow = Flow { isa, lanes, code };
         let mut reached = flow.follow(code.entry)?;

@@ -41,27 +41,36 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
 
 #[test]
 fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
-    let code = CodeObject::load(&compile("load_other", "gfx1030", SOURCE, &[])).unwrap();
-    assert_eq!(code.target(), Target::Other(0x36));
-    let mut memory = gfx_emu::Memory::new(1 << 20);
-    let placement = code.place(&mut memory).unwrap();
-    let kernel = code.kernel("no_args").unwrap();
-    let dispatch = gfx_emu::Dispatch {
-        kernel,
-        placement,
-        grid: [1; 3],
-        block: [1; 3],
-        dynamic_lds: 0,
-        kernarg: &[],
-    };
-    let error = gfx_emu::launch(&code, &dispatch, &memory, &Default::default()).unwrap_err();
-    assert_eq!(
-        error,
-        LaunchError::UnsupportedTarget {
-            kernel: "no_args".into(),
-            target: Target::Other(0x36)
-        }
-    );
+    // One without a table, and those whose table has no tests of what is executed.
+    for (name, target) in [
+        ("gfx1030", Target::Other(0x36)),
+        ("gfx1200", Target::Gfx1200),
+        ("gfx1201", Target::Gfx1201),
+    ] {
+        assert!(!target.is_executable() && Target::named(name).is_none(), "{name}");
+        let file = compile(&format!("load_{name}"), name, SOURCE, &[]);
+        let code = CodeObject::load(&file).unwrap();
+        assert_eq!(code.target(), target);
+        let mut memory = gfx_emu::Memory::new(1 << 20);
+        let placement = code.place(&mut memory).unwrap();
+        let kernel = code.kernel("no_args").unwrap();
+        let dispatch = gfx_emu::Dispatch {
+            kernel,
+            placement,
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_lds: 0,
+            kernarg: &[],
+        };
+        let error = gfx_emu::launch(&code, &dispatch, &memory, &Default::default()).unwrap_err();
+        assert_eq!(
+            error,
+            LaunchError::UnsupportedTarget {
+                kernel: "no_args".into(),
+                target,
+            }
+        );
+    }
 }
 
 #[test]
