@@ -383,7 +383,11 @@ mod tests {
             let (x, weight) = (double.decode(args[0].bits(i)), double.decode(args[1].bits(i)));
             let slope = [0.25, 0.625, 1.0][(x + 1.0) as usize];
             zeros += usize::from(x == 0.0 && weight != 0.0);
-            assert_eq!(double.decode(element.bits), slope * weight, "x {x}, weight {weight}");
+            assert_eq!(
+                double.decode(element.bits),
+                slope * weight,
+                "x {x}, weight {weight}"
+            );
         }
         assert!(zeros > 0);
     }
