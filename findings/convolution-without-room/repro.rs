@@ -1,4 +1,4 @@
-//! What candle does today: a convolution with no room for its kernel panics.
+//! What candle does today: a convolution with no room for its kernel panics, or writes past its result.
 
 use candle_core::{DType, Device::Cpu, Result, Tensor};
 

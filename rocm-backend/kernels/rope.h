@@ -9,11 +9,13 @@
 namespace parity {
 namespace rope {
 
+// The second product is rounded, the first is not. A compiler left to itself fuses either one, and not the same one for a pack as for a
+// pair: a tensor and its view would differ.
 template <typename T> PARITY_FN T turned_left(T x, T y, T cosine, T sine) {
-    return narrow<T>(widen(x) * widen(cosine) - widen(y) * widen(sine));
+    return narrow<T>(device_math::fma(widen(x), widen(cosine), -(widen(y) * widen(sine))));
 }
 template <typename T> PARITY_FN T turned_right(T x, T y, T cosine, T sine) {
-    return narrow<T>(widen(x) * widen(sine) + widen(y) * widen(cosine));
+    return narrow<T>(device_math::fma(widen(x), widen(sine), widen(y) * widen(cosine)));
 }
 template <typename T>
 PARITY_FN void turn(const T *src, T *dst, size_t first, size_t second, T cosine, T sine) {

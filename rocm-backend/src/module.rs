@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use crate::hip::context::Context;
 use crate::hip::module::{Function, Module};
 use crate::kernel::Kernel;
-use crate::{DType, DriverKind, Error, Result};
+use crate::{DType, DriverKind, Error, Result, trace};
 
 // `CODE_OBJECTS`, written by build.rs.
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
@@ -58,20 +58,24 @@ fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
     if let Some(module) = modules.get(name) {
         return Ok(Arc::clone(module));
     }
-    let target = context.info().target();
-    let ordinal = context.raw_ordinal();
-    let module = Arc::new(match replacement(target, name)? {
-        Some(code) => Module::load(ordinal, &code)?,
-        None if context.info().driver().kind() == DriverKind::Nvidia => {
-            Module::load(ordinal, &ptx(target, name)?)?
-        }
-        None => match code_object(CODE_OBJECTS, target, name) {
-            Ok(compressed) => Module::load(ordinal, &inflated(name, compressed)?)?,
-            Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?)?,
-        },
-    });
+    let module = Arc::new(trace::loading(|| loaded(context, name))?);
     modules.insert(name, Arc::clone(&module));
     Ok(module)
+}
+
+fn loaded(context: &Context, name: &'static str) -> Result<Module> {
+    let target = context.info().target();
+    let ordinal = context.raw_ordinal();
+    match replacement(target, name)? {
+        Some(code) => Module::load(ordinal, &code),
+        None if context.info().driver().kind() == DriverKind::Nvidia => {
+            Module::load(ordinal, &ptx(target, name)?)
+        }
+        None => match code_object(CODE_OBJECTS, target, name) {
+            Ok(compressed) => Module::load(ordinal, &inflated(name, compressed)?),
+            Err(missing) => Module::load(ordinal, &compiled(context, name, missing)?),
+        },
+    }
 }
 
 /// The kernels for one of NVIDIA's targets.

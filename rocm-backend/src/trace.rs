@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::{Device, DriverInfo, DriverKind, Libraries};
 
@@ -52,6 +52,36 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Who is told of loads.
+type Watcher = Box<dyn Fn(Loading) + Send + Sync>;
+
+static WATCHER: OnceLock<Watcher> = OnceLock::new();
+
+/// A module of kernels on its way to a device. Where it is not built in, or is PTX, it is compiled then: that takes up to a minute,
+/// and is no part of what a kernel takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loading {
+    /// It is to be found, compiled where it must be, and given to the driver.
+    Begins,
+    /// It is there, or the load has failed.
+    Ends,
+}
+
+/// Has `watch` told, in this process from now on, when a module of kernels is loaded, on the thread that loads it. The first watcher
+/// stays: another one is told nothing.
+pub fn watch_loading(watch: impl Fn(Loading) + Send + Sync + 'static) {
+    let _ = WATCHER.set(Box::new(watch));
+}
+
+/// `load`, of which the watcher is told: this crate's own loads of its kernels, and what a program does of that kind.
+pub fn loading<T>(load: impl FnOnce() -> T) -> T {
+    let tell = |event| WATCHER.get().into_iter().for_each(|watch| watch(event));
+    tell(Loading::Begins);
+    let loaded = load();
+    tell(Loading::Ends);
+    loaded
 }
 
 /// What has computed the results of operations that kernels and libraries can serve both, ordered by name.

@@ -7,8 +7,8 @@ use code_object::CodeObject;
 use rocm_backend::DType;
 use rocm_backend::ops::{Binary, Compare, Reduce, Unary, UnaryParam};
 
-#[path = "support/built_in.rs"]
-mod built_in;
+#[path = "support/compiled.rs"]
+mod compiled;
 
 const INVENTORY: &str = include_str!("../kernels/inventory.txt");
 
@@ -91,8 +91,8 @@ type Kernels = BTreeMap<(String, String), Kernel>;
 
 fn compiled() -> BTreeMap<&'static str, Kernels> {
     let mut targets = BTreeMap::<&str, Kernels>::new();
-    for (target, module, elf) in built_in::code_objects() {
-        let object = CodeObject::parse(&elf).expect("a code object");
+    for (target, module, elf) in compiled::code_objects() {
+        let object = CodeObject::parse(elf).expect("a code object");
         for kernel in object.metadata().expect("a metadata note").kernels {
             let explicit = kernel.args.into_iter().filter(|arg| !arg.kind.is_hidden());
             let args = explicit.map(|arg| Arg {
@@ -366,8 +366,8 @@ fn waves_have_32_lanes_on_rdna_and_64_on_cdna() {
 
 #[test]
 fn code_objects_are_of_version_5() {
-    for (target, module, elf) in built_in::code_objects() {
-        let object = CodeObject::parse(&elf).expect("a code object");
+    for (target, module, elf) in compiled::code_objects() {
+        let object = CodeObject::parse(elf).expect("a code object");
         let metadata = object.metadata().expect("a metadata note");
         assert_eq!(
             (object.version(), metadata.version),

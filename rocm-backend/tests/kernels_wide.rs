@@ -6,8 +6,8 @@ use gfx_emu::{CodeObject, disassemble};
 use rocm_backend::DType;
 use rocm_backend::ops::{Binary, Compare, Reduce, Unary, UnaryParam};
 
-#[path = "support/built_in.rs"]
-mod built_in;
+#[path = "support/compiled.rs"]
+mod compiled;
 
 const ALL: &[&str] = &[
     "bf16", "f16", "f32", "f64", "f8_e4m3", "u8", "u32", "i16", "i32", "i64",
@@ -138,9 +138,9 @@ fn moves_a_pack(mnemonic: &str, way: &str) -> bool {
 
 /// The code objects of a module, with their targets.
 fn of_module(module: &str) -> Vec<(&'static str, CodeObject)> {
-    built_in::code_objects()
+    compiled::code_objects()
         .filter(|(_, name, _)| *name == module)
-        .map(|(target, _, elf)| (target, CodeObject::load(&elf).unwrap()))
+        .map(|(target, _, elf)| (target, CodeObject::load(elf).unwrap()))
         .collect()
 }
 

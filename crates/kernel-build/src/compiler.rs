@@ -1,9 +1,10 @@
-//! One source at a time, for programs that compile while they run. Keeps nothing: the caller has the cache.
+//! One source at a time, for programs that compile while they run.
 
 use std::path::{Path, PathBuf};
 
 use crate::Target;
 use crate::compile::{CODE_OBJECT_VERSION, FLAGS, Plan, read};
+use crate::files_with_extension;
 use crate::toolchain::Toolchain;
 
 /// A toolchain that was found.
@@ -41,10 +42,11 @@ impl Compiler {
         Ok(bytes)
     }
 
-    /// Compiles one HIP source into `out_dir`, which must be this call's alone, with `flags` beside the usual ones.
+    /// Compiles one HIP source, which may include the headers of its folder, into `out_dir`, which must be this call's alone, with
+    /// `flags` beside the usual ones. Without any, it is taken from where builds keep theirs if one of them made it.
     ///
     /// # Errors
-    /// The compiler's own words.
+    /// The compiler's own words, or those of [`rocm_env::KERNEL_CACHE`].
     pub fn compile(
         &self,
         source: &Path,
@@ -52,7 +54,18 @@ impl Compiler {
         flags: &[&str],
         out_dir: &Path,
     ) -> Result<PathBuf, String> {
-        let plan = Plan::new(&self.toolchain, &[], out_dir)?.with_flags(flags);
+        let headers = source.parent().map(|dir| files_with_extension(dir, "h"));
+        let plan = Plan::new(
+            &self.toolchain,
+            &headers.transpose()?.unwrap_or_default(),
+            out_dir,
+        )?;
+        let plan = if flags.is_empty() {
+            let cache = rocm_env::KERNEL_CACHE.get().map_err(|error| error.to_string())?;
+            plan.with_cache(cache.0.clone())
+        } else {
+            plan.with_flags(flags)
+        };
         let job = plan.job(target, source);
         plan.run(std::slice::from_ref(&job), 1)?;
         Ok(job.code_object(out_dir).path)

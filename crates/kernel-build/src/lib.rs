@@ -78,7 +78,7 @@ pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize)
 /// In words for the user: what is missing, where it was looked for and how to get it; or the compiler's own errors, all of
 /// them.
 pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize) -> Result<Built, String> {
-    let sources = files_with_extension(kernel_dir, "hip")?;
+    let sources = kernel_files(kernel_dir)?;
     let headers = files_with_extension(kernel_dir, "h")?;
     let toolchain = toolchain::Toolchain::find()?;
     let cache = rocm_env::KERNEL_CACHE.get().map_err(|error| error.to_string())?;
@@ -112,7 +112,7 @@ pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Bui
     let mut code_objects = Vec::new();
     let mut wrong = Vec::new();
     for target in targets {
-        for source in files_with_extension(kernel_dir, "hip")? {
+        for source in kernel_files(kernel_dir)? {
             let module = source
                 .file_stem()
                 .unwrap_or_default()
@@ -166,6 +166,15 @@ pub fn find_toolchain() -> Result<(String, Vec<PathBuf>), String> {
     ))
 }
 
+/// The kernels of a folder, of which there must be one.
+fn kernel_files(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let files = files_with_extension(dir, "hip")?;
+    if files.is_empty() {
+        return Err(format!("no *.hip file in {}", dir.display()));
+    }
+    Ok(files)
+}
+
 /// The files of a folder that end in `.extension`, sorted by name, so that a build does not depend on the file system.
 fn files_with_extension(dir: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(dir).map_err(|error| format!("cannot list {}: {error}", dir.display()))?;
@@ -174,8 +183,5 @@ fn files_with_extension(dir: &Path, extension: &str) -> Result<Vec<PathBuf>, Str
         .filter(|path| path.extension().is_some_and(|found| found == extension))
         .collect();
     files.sort();
-    if files.is_empty() {
-        return Err(format!("no *.{extension} file in {}", dir.display()));
-    }
     Ok(files)
 }

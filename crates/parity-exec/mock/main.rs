@@ -10,6 +10,7 @@
 //! | `sign`, `relu`, `floor` | panics, reports a fault of the device, prints to stdout |
 //! | `abs`, `gelu_erf` | aborts, accesses memory that is not its own |
 //! | `ceil`, `round`, `sin` | hangs; with a process of its own, with its id in a file |
+//! | `clamp` | loads kernels for two seconds, then answers |
 //! | `silu`, `affine` | takes 256 MiB; runs out of memory below a long backtrace |
 //! | `tanh`, `cos` | is killed from outside: always, the first time |
 //! | `sqr` | tells its process id |
@@ -25,6 +26,7 @@ use std::{
     time::Duration,
 };
 
+use candle_core::rocm_backend::trace::loading;
 use parity_exec::{PROTOCOL, Runner, serve};
 use parity_model::{Case, HostTensor, Op, Outcome, Refusal, op::Unary, record::BackendInfo};
 use rustix::process::{Signal, getpid, kill_process};
@@ -87,6 +89,10 @@ impl Runner for Mock {
             Op::Unary(Unary::Gelu) => Outcome::Missing {
                 reason: "nothing to run".to_owned(),
             },
+            Op::Unary(Unary::Clamp) => {
+                loading(|| thread::sleep(Duration::from_secs(2)));
+                echo(case, seed)
+            }
             Op::Unary(Unary::Silu) => hog(case, seed),
             Op::Unary(Unary::Affine) => out_of_memory(),
             Op::Unary(Unary::GeluErf) => dies_of(Signal::SEGV),

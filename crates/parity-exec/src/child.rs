@@ -35,6 +35,10 @@ const STDERR_TAIL: usize = 4096;
 /// whatever holds a dead worker's stderr open this long to let go of it.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
+/// How long the loading of kernels may take within one case, beside the case's own time. A module takes clang half a minute, and a
+/// machine that is busy several.
+const LOAD_LIMIT: Duration = Duration::from_secs(600);
+
 /// How often a wait looks whether the run is to stop.
 const GLANCE: Duration = Duration::from_millis(50);
 
@@ -313,6 +317,23 @@ impl Child {
         }
     }
 
+    /// Waits for what a worker says of a case, and says which limit it was given: the case's own, or that of loads. What is spent of
+    /// either is summed.
+    fn wait_for_case(&self, limit: Duration, stop: &Stop) -> (Wait, Duration) {
+        let limits = [limit, LOAD_LIMIT];
+        let mut left = limits;
+        let mut loading = false;
+        loop {
+            let of = usize::from(loading);
+            let begun = Instant::now();
+            match self.wait(left[of], stop) {
+                Wait::Message(FromWorker::Loading(begins)) => loading = begins,
+                other => return (other, limits[of]),
+            }
+            left[of] = left[of].saturating_sub(begun.elapsed());
+        }
+    }
+
     /// Runs one case.
     pub(crate) fn run(mut self, job: &Job, limit: Duration, stop: &Stop) -> Ending {
         let started = Instant::now();
@@ -324,7 +345,8 @@ impl Child {
             let reason = format!("the case cannot be sent: {error}");
             return Ending::Answered(self, seen(Outcome::Missing { reason }));
         }
-        let loss = match self.wait(limit, stop) {
+        let (ended, limit) = self.wait_for_case(limit, stop);
+        let loss = match ended {
             Wait::Message(FromWorker::Done {
                 id,
                 outcome,

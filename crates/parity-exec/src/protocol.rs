@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::CANDLE_SOURCES;
 
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
 pub(crate) fn build() -> String {
@@ -86,6 +86,9 @@ pub(crate) enum FromWorker {
         /// The device, or the reason there is none.
         device: Result<BackendInfo, String>,
     },
+    /// Within a job: kernels are loaded from here, and compiled where they must be, to the message that says `false`. The case's
+    /// time stands still.
+    Loading(bool),
     /// A job is done.
     Done {
         /// [`Job::id`].

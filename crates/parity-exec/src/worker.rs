@@ -16,7 +16,10 @@ use std::{
     time::Instant,
 };
 
-use candle_core::rocm_backend::trial;
+use candle_core::rocm_backend::{
+    trace::{self, Loading},
+    trial,
+};
 use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
 use rustix::process::{
     Resource, Rlimit, Signal, getpid, kill_process, set_parent_process_death_signal, setrlimit,
@@ -90,7 +93,10 @@ static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), WorkerError> {
     // A supervisor that is killed takes its workers along, hung ones too.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)?;
-    let mut out = claim_stdout()?;
+    let out = Arc::new(Mutex::new(claim_stdout()?));
+    let say = |message: &FromWorker| {
+        frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), message)
+    };
     install_panic_hook();
 
     let mut input = BufReader::new(io::stdin());
@@ -113,13 +119,19 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     });
     let device = opened.as_ref().map(Runner::info).map_err(String::clone);
     let build = protocol::build();
-    frame::write(&mut out, &FromWorker::Hello { build, device })?;
+    say(&FromWorker::Hello { build, device })?;
     pending.fetch_sub(1, Ordering::SeqCst);
     let Ok(mut runner) = opened else { return Ok(()) };
+    let loads = Arc::clone(&out);
+    trace::watch_loading(move |event| {
+        let mut out = loads.lock().unwrap_or_else(PoisonError::into_inner);
+        // A supervisor that is gone needs no word; the answer finds that out.
+        let _ = frame::write(&mut *out, &FromWorker::Loading(event == Loading::Begins));
+    });
 
     for job in jobs {
         let done = answer(&mut runner, &job?);
-        frame::write(&mut out, &done)?;
+        say(&done)?;
         pending.fetch_sub(1, Ordering::SeqCst);
     }
     Ok(())

@@ -51,6 +51,7 @@ fn case(op: &str) -> Case {
     // Their parameters are part of their names in an id.
     let op = match op {
         "affine" => "affine(2,1)",
+        "clamp" => "clamp(0,1)",
         "elu" => "elu(1)",
         "powf" => "powf(2)",
         op => op,
@@ -140,6 +141,19 @@ fn the_first_words_of_a_dying_worker_are_kept_above_a_long_backtrace() {
     );
     assert!(stderr.len() < 6000, "{} bytes are kept", stderr.len());
     assert_echoed(&outcomes[1], "exp");
+}
+
+#[test]
+fn loading_kernels_takes_none_of_a_cases_time() {
+    let settings = Settings {
+        case_limit: Duration::from_secs(1),
+        ..settings(1)
+    };
+    let outcomes = run(&["clamp", "ceil", "exp"], settings);
+    assert_echoed(&outcomes[0], "clamp");
+    // The clock runs again.
+    assert_eq!(outcomes[1], Outcome::TimedOut { limit_ms: 1000 });
+    assert_echoed(&outcomes[2], "exp");
 }
 
 #[test]

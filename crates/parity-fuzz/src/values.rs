@@ -85,8 +85,8 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         (_, false) if matches!(op, Op::Upsample(_)) && dtype == DType::I64 => *draw.pick(&INTEGERS[..3]),
         (_, false) => *draw.pick(&INTEGERS),
         (_, true) if op.terms() == Terms::One => *draw.pick(&FLOATS),
-        // Logarithms of what is positive; a variance is.
-        (_, true) if matches!(op, Op::Layers(Layers::BatchNormEval)) => uniform(0.5, 2.0),
+        // Logarithms of what is positive; a variance is, for the gradient of the layer too.
+        (_, true) if op.name().ends_with("batch_norm_eval") => uniform(0.5, 2.0),
         (_, true) if matches!(op, Op::Layers(Layers::BceWithLogit)) => uniform(0.05, 0.95),
         // Where a derivative has a pole, its sign and what 0 times it is are nowhere said.
         (_, true) if matches!(op, Op::Grad(_)) && POLES.iter().any(|pole| op.name().contains(pole)) => {

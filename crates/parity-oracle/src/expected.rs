@@ -374,6 +374,25 @@ mod tests {
     }
 
     #[test]
+    fn at_zero_the_slope_of_leaky_relu_is_the_mean_of_both_sides() {
+        let (args, out) =
+            outputs("grad/grad_leaky_relu(0.25):f64:[64],[64]:contiguous,contiguous:ints(-1,1)");
+        let double = Format::of(DType::F64).unwrap();
+        let mut zeros = 0;
+        for (i, element) in out.elements.iter().enumerate() {
+            let (x, weight) = (double.decode(args[0].bits(i)), double.decode(args[1].bits(i)));
+            let slope = [0.25, 0.625, 1.0][(x + 1.0) as usize];
+            zeros += usize::from(x == 0.0 && weight != 0.0);
+            assert_eq!(
+                double.decode(element.bits),
+                slope * weight,
+                "x {x}, weight {weight}"
+            );
+        }
+        assert!(zeros > 0);
+    }
+
+    #[test]
     fn upsampling_to_the_same_size_changes_nothing() {
         for op in [
             "upsample_nearest2d(5,6)",

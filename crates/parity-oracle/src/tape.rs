@@ -238,8 +238,14 @@ impl Arithmetic for Tape {
             .number
     }
 
+    /// At 0 the slope is half of each side's, as that of a maximum or minimum of equal numbers. A NaN goes there too.
     fn rectified(&self, x: Id, below: &dyn Fn(Id) -> Id) -> Id {
-        self.above(x, 0.0, x, below(x))
+        let (above, below) = (self.tensor(x), self.tensor(below(x)));
+        let shape = above.shape();
+        let below = below.broadcast(&shape);
+        let between = above * 0.5 + below * 0.5;
+        let upper = above.mask(|x| x > 0.0).choose(above, between);
+        above.mask(|x| x < 0.0).choose(below, upper).number
     }
 
     /// candle's composition, which is the other one.

@@ -317,7 +317,7 @@ pub struct Targets(pub String);
 
 impl Default for Targets {
     fn default() -> Targets {
-        Targets("gfx1100,gfx942".to_owned())
+        Targets("gfx1100".to_owned())
     }
 }
 

@@ -94,6 +94,10 @@ fn a_bad_id_says_what_is_wrong() {
             "blocks are bytes, u8, not f32",
         ),
         (
+            "quantized/embedding_f32:u32:[0],[0]:contiguous,contiguous:ids_beyond@invalid",
+            "blocks are bytes, u8, not u32",
+        ),
+        (
             "quantized/qmatmul_bf16:bf16,u8:[1,32],[1,32]:contiguous,contiguous:quants",
             "means nothing for bf16: it takes f32",
         ),

@@ -208,8 +208,10 @@ impl Balls {
     fn total(self, terms: impl Iterator<Item = Ball>, unit: f64, before: usize) -> Ball {
         let (mut sum, mut narrow) = (Dd::from(0.0), 0.0);
         let (mut rad, mut magnitude, mut count, mut whole) = (0.0, 0.0, 0_usize, true);
+        let mut plain = 0.0;
         for term in terms.filter(|term| !term.is_exactly(0.0)) {
             sum = sum + term.mid;
+            plain += term.mid.hi;
             rad += term.rad;
             magnitude += term.magnitude();
             count += 1;
@@ -217,6 +219,10 @@ impl Balls {
             narrow = self
                 .narrow
                 .map_or(0.0, |format| format.round(narrow + term.mid.hi));
+        }
+        if !plain.is_finite() {
+            let terms = Ball { mid: sum, rad };
+            return beyond(terms, terms, plain).unwrap_or(terms);
         }
         // Below 1 / unit whole numbers and their sums are exact.
         if !(whole && magnitude * unit <= 1.0) {
@@ -413,6 +419,21 @@ mod tests {
     /// Numbers of both signs, up to about 8.
     fn samples() -> impl Iterator<Item = f32> {
         (1..500).map(|i| ((i as f32) * 0.618_034).sin() * 8.0 / (1 + i % 7) as f32)
+    }
+
+    #[test]
+    fn sums_of_infinities_are_those_of_f64() {
+        let (inf, balls) = (f64::INFINITY, single());
+        let sum = |terms: &[f64]| balls.sum(terms.iter().map(|x| Ball::exact(*x)), Accumulation::Wide);
+        let is = |ball: Ball, want: f64| ball.mid.hi == want && ball.rad == 0.0;
+        assert!(is(sum(&[inf]), inf) && is(sum(&[1.0, -inf, 2.0]), -inf));
+        assert!(sum(&[inf, 1.0, -inf]).mid.hi.is_nan());
+        let products = [(2.0, inf), (1.0, 3.0)].map(|(a, b)| (Ball::exact(a), Ball::exact(b)));
+        assert!(is(balls.dot(products.into_iter()), inf));
+        assert!(is(sum(&[1.0, 2.0]), 3.0), "the control");
+        // A term of which nothing is known leaves nothing known.
+        let unknown = [Ball::exact(inf), Ball::ONE.widened(inf)];
+        assert_eq!(balls.sum(unknown.into_iter(), Accumulation::Wide).rad, inf);
     }
 
     fn inside(ball: Ball, got: f32) -> bool {

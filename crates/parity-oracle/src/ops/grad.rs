@@ -1,8 +1,10 @@
 //! Gradients: by the rules of calculus over the op's formula, with the running error of every step.
 
-use parity_model::op::Grad;
+use parity_model::Op;
+use parity_model::float::Format;
+use parity_model::op::{Differentiable, Grad};
 
-use super::Answer;
+use super::{Answer, unary};
 use crate::expected::Call;
 use crate::formula::ball::{Accumulation, Ball, Balls};
 use crate::numbers::reals;
@@ -17,6 +19,12 @@ pub(crate) fn answer(call: &Call<'_>, op: Grad) -> Answer {
     let (params, wrt) = op
         .split(&case.params)
         .unwrap_or_else(|why| panic!("{}: {why}", case.id()));
+    let format = Format::of(call.dtype).unwrap_or_else(|| panic!("{}: integers have no gradient", case.id()));
+    // What the op sees is what its gradient sees: clamp ends where the dtype has its end, and a factor may be infinite.
+    let held = match op.of() {
+        Differentiable::Op(Op::Unary(_)) => unary::parameters(params, format),
+        Differentiable::Op(_) | Differentiable::GradOnly(_) => params.to_vec(),
+    };
     let balls = Balls::of(call.dtype, call.sums);
     let tape = Tape::new(balls);
     let (weight, args) = call
@@ -25,7 +33,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Grad) -> Answer {
         .unwrap_or_else(|| panic!("{}: no weight", case.id()));
     let args = arguments(&tape, case.op.roles(), args);
     let program = Program {
-        params,
+        params: &held,
         args: &args,
         output: &weight.shape,
     };
@@ -69,8 +77,7 @@ fn through_view(call: &Call<'_>, wrt: usize, balls: Balls, gradient: &[Ball]) ->
 
 #[cfg(test)]
 mod tests {
-    use parity_model::op::Differentiable;
-    use parity_model::{Case, HostTensor, Op};
+    use parity_model::{Case, HostTensor};
 
     use super::*;
     use crate::expected;
@@ -269,6 +276,33 @@ mod tests {
         check_each("cross_entropy", "f64,u32,f64", &[""], "[3,4],[3],[]", UNIT);
         check_each("mse", "f64", &["(0)", "(1)"], "[3,4],[3,4],[]", UNIT);
         check_each("huber", "f64", &["(0.5,0)", "(0.5,1)"], "[3,4],[3,4],[]", UNIT);
+    }
+
+    /// The oracle's gradient of `function` in f16 or bf16 at `x`, for a weight `w`.
+    fn at(function: &str, dtype: &str, x: f64, w: f64) -> f64 {
+        let case: Case = format!("grad/grad_{function}:{dtype}:[],[]:contiguous,contiguous:ints(0,1)")
+            .parse()
+            .unwrap();
+        let format = Format::of(case.dtype).unwrap();
+        let mut inputs = case.inputs(0);
+        for (input, number) in inputs.iter_mut().zip([x, w]) {
+            input.bytes = format.encode(number).to_le_bytes()[..2].to_vec();
+        }
+        format.decode(expected(&case, &inputs).elements[0].bits)
+    }
+
+    #[test]
+    fn parameters_of_a_gradient_are_numbers_of_the_dtype() {
+        // 0.3 is no number of bf16. At the one that candle clamps to, half of the weight goes on, and beyond it all or nothing.
+        let end = Format::of(parity_model::DType::BF16).unwrap().round(0.3);
+        assert_ne!(end, 0.3);
+        assert_eq!(at("clamp(0.3,1)", "bf16", end, 2.0), 1.0);
+        assert_eq!(at("clamp(0.3,1)", "bf16", end + 0.01, 2.0), 2.0);
+        assert_eq!(at("clamp(0.3,1)", "bf16", end - 0.01, 2.0), 0.0);
+        // A factor that f16 has as infinity.
+        assert!(at("affine(250000,0)", "f16", 1.0, 0.0).is_nan());
+        assert_eq!(at("affine(250000,0)", "f16", 1.0, 1.0), f64::INFINITY);
+        assert_eq!(at("affine(25000,0)", "f16", 1.0, 0.0), 0.0, "the control");
     }
 
     #[test]

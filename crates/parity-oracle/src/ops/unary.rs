@@ -103,6 +103,11 @@ fn elu<A: Arithmetic>(x: Var<'_, A>, alpha: f64) -> Var<'_, A> {
     y.with_slope(x, || x.above(0.0, x.constant(1.0), y + alpha))
 }
 
+/// The parameters as the op sees them: numbers of its dtype.
+pub(crate) fn parameters(params: &[f64], format: Format) -> Vec<f64> {
+    params.iter().map(|p| format.round(*p)).collect()
+}
+
 pub(crate) fn answer(call: &Call<'_>, op: Unary) -> Answer {
     let (case, x) = (call.case, &call.args[0]);
     let Some(format) = Format::of(case.dtype) else {
@@ -113,8 +118,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Unary) -> Answer {
         };
         return ((0..x.len()).map(element).collect(), limit::INTEGERS.to_owned());
     };
-    // Parameters become numbers of the dtype before the op sees them.
-    let params: Vec<f64> = case.params.iter().map(|p| format.round(*p)).collect();
+    let params = parameters(&case.params, format);
     let (wide, intervals) = (Exact(format), Intervals::of(case.dtype));
     let interval = |x: f64| formula(op, &params, Var::new(&intervals, Interval::point(x))).number;
     let element = |i| {
