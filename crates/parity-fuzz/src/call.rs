@@ -6,6 +6,7 @@ mod images;
 mod params;
 mod products;
 
+use parity_model::float::Format;
 use parity_model::layout::Strided;
 use parity_model::op::grad::result;
 use parity_model::op::shape::{infer, patterns};
@@ -280,14 +281,14 @@ pub(crate) fn is_plain(case: &Case) -> bool {
         .params
         .iter()
         .all(|param| param.fract() == 0.0 && *param >= 0.0);
-    match case.dtype {
-        DType::U8 | DType::U32 | DType::I16 | DType::I32 | DType::I64 => whole && end + step < 128.0,
-        // From there on a step of 1 is rounded away, and candle never ends.
-        DType::F8E4M3 => start.abs().max(end.abs()) <= 8.0 && step.abs() >= 1.0,
-        DType::BF16 | DType::F16 | DType::F32 | DType::F64 => {
-            start.abs().max(end.abs()) <= 128.0 && step.abs() >= 0.5
-        }
-    }
+    let Some(format) = Format::of(case.dtype) else {
+        return whole && end + step < 128.0;
+    };
+    let count = |start: f64, end: f64, step: f64| ((end - start) / step).ceil().max(0.0);
+    let [first, last, each] = [start, end, step].map(|param| format.round(param));
+    // A step below the gap between numbers is rounded away, and candle never ends. It adds until it is past the end.
+    let farthest = first.abs().max(last.abs()) + each.abs();
+    each.abs() >= format.ulp(farthest) && count(first, last, each) == count(start, end, step)
 }
 
 /// Whether the op divides integers.

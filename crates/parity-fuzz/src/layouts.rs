@@ -15,7 +15,10 @@ pub(crate) fn draw(role: Role, shape: &[usize], draw: &mut Draw) -> Layout {
     }
     let layout = match draw.below(100) {
         0..45 => return Layout::Contiguous,
-        45..62 => *draw.pick(&Layout::ALL),
+        45..62 => {
+            let possible = Layout::ALL.iter().filter(|layout| layout.plan(shape).is_some());
+            *draw.pick(&possible.copied().collect::<Vec<_>>())
+        }
         _ => match view(shape, draw) {
             Some(view) => Layout::View(view),
             None => Layout::Contiguous,

@@ -22,6 +22,9 @@ use draw::Draw;
 /// Draws before a case of its number is given up for the plainest call of the op.
 const ATTEMPTS: u64 = 64;
 
+/// Of a hundred cases, those of which one thing is to be refused, where the op says what is.
+const SPOILED: usize = 8;
+
 /// What cases are drawn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
@@ -62,7 +65,8 @@ impl Pool {
         plainest()
     }
 
-    /// Families come up alike often: the weights of the formats would else be a third of all.
+    /// Families come up alike often: the weights of the formats would else be a third of all. In one, an op with parameters comes up
+    /// more often than one without: each can be at an edge of its own.
     fn op(&self, draw: &mut Draw) -> Op {
         let mut families: Vec<Family> = vec![];
         for op in &self.ops {
@@ -76,7 +80,7 @@ impl Pool {
             .ops
             .iter()
             .filter(|op| op.family() == family)
-            .copied()
+            .flat_map(|op| std::iter::repeat_n(*op, weight(*op)))
             .collect();
         *draw.pick(&ops)
     }
@@ -102,7 +106,7 @@ impl Pool {
     fn attempt(&self, op: Op, draw: &mut Draw) -> Option<Case> {
         let dtype = self.dtype(op, draw)?;
         let (mut params, mut shapes) = call::draw(op, draw);
-        let spoiled = draw.chance(5) && spoil::refusals_are_said(op);
+        let spoiled = draw.chance(SPOILED) && spoil::can(op);
         if spoiled {
             spoil::spoil(op, &mut params, &mut shapes, draw);
         }
@@ -168,6 +172,14 @@ impl Pool {
             case.check = Check::Value;
         }
     }
+}
+
+/// How often an op comes up beside those of its family. The parameters of a gradient are those of its function.
+fn weight(op: Op) -> usize {
+    if op.family() == Family::Grad {
+        return 1;
+    }
+    1 + op.params().len().min(2)
 }
 
 /// The case of a number for which every draw failed; no filter leads here but one that leaves ops of impossible shapes alone.

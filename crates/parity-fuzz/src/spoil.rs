@@ -1,60 +1,183 @@
 //! Calls that go against the rules of their op, by one step: an extent, a dimension or a parameter that is just outside.
 
 use parity_model::Op;
-use parity_model::op::Reduce;
+use parity_model::op::{Copies, Layers, Reduce};
 
 use crate::draw::Draw;
 
-/// Changes one thing, where what the op does not take is to be refused. What comes out may still be a call.
-pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw: &mut Draw) {
-    if !refusals_are_said(op) {
-        return;
-    }
-    let which = draw.below(shapes.len());
-    match draw.below(4) {
-        0 if !params.is_empty() => {
-            let at = draw.below(params.len());
-            // candle counts in `usize`: what is negative is no call.
-            params[at] += draw.number(&[1.0, 2.0, 7.0]);
+/// What of a call may be changed: where the op's rule leaves out what comes out, a backend has to refuse it.
+enum Part {
+    /// Extents, ranks and parameters.
+    All,
+    /// The parameters of these names.
+    Params(&'static [&'static str]),
+    /// The extents of one argument.
+    Extents,
+    /// Nothing. The op's rule is narrower than its function in candle, so that more calls have an answer than the table knows: a
+    /// case would ask for a refusal of what means something.
+    Nothing,
+}
+
+/// What of a call of the op may be changed.
+fn part(op: Op) -> Part {
+    match op {
+        Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => Part::All,
+        // The variance of one element is NaN in candle, as in PyTorch; the table leaves it out.
+        Op::Reduce(Reduce::Var, _) => Part::Nothing,
+        Op::Reduce(..) | Op::Indexing(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Sort(_) => {
+            Part::All
         }
-        1 if shapes[which].len() > 1 => {
-            let at = draw.below(shapes[which].len());
-            shapes[which].remove(at);
-        }
-        2 => {
-            let at = draw.below(shapes[which].len() + 1);
-            shapes[which].insert(at, 2);
-        }
-        _ if !shapes[which].is_empty() => {
-            let at = draw.below(shapes[which].len());
-            let extent = shapes[which][at];
-            shapes[which][at] = if draw.chance(50) {
-                extent + 1
-            } else {
-                extent.saturating_sub(1)
-            };
-        }
-        _ => {}
+        Op::Nn(_) => Part::All,
+        Op::Copies(op) => copies(op),
+        Op::Layers(op) => layers(op),
+        // Flags that are counts here, tapes of both.
+        Op::Upsample(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => Part::Nothing,
+        // What a program's own op makes of what its declaration leaves out is not known.
+        Op::Own(_) => Part::Nothing,
     }
 }
 
-/// Whether all that the op's rule in the table leaves out is to be refused by a backend as well. Rules of the others are
-/// narrower than their functions in candle, so that more calls have an answer than the table knows: a case would ask for a
-/// refusal of what means something.
-pub(crate) fn refusals_are_said(op: Op) -> bool {
+/// Dimensions that are not there, places past the end, counts of nothing. Shapes that are made of parameters are left alone.
+fn copies(op: Copies) -> Part {
     match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => true,
-        // The variance of one element is NaN in candle, as in PyTorch; the table leaves it out.
-        Op::Reduce(Reduce::Var, _) => false,
-        Op::Reduce(..) | Op::Indexing(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Sort(_) => true,
-        Op::Nn(_) => true,
-        // Flags that are counts here, shapes that are made of parameters, layers that broadcast their weights, tapes of both.
-        Op::Upsample(_) | Op::Copies(_) | Op::Layers(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => {
-            false
+        Copies::Cat | Copies::Stack | Copies::Roll | Copies::PadZeros | Copies::PadSame => {
+            Part::Params(&["dim"])
         }
-        // What a program's own op makes of what its declaration leaves out is not known.
-        Op::Own(_) => false,
+        Copies::Unfold => Part::Params(&["dim", "step"]),
+        // A chunk that is not there is looked for in the list that candle returns, so that candle has no part in its refusal.
+        Copies::Chunk => Part::Params(&["chunks"]),
+        Copies::PixelShuffle | Copies::PixelUnshuffle => Part::Params(&["factor"]),
+        Copies::Narrow => Part::Params(&["dim", "start", "len"]),
+        Copies::GetOnDim => Part::Params(&["dim", "index"]),
+        Copies::Transpose => Part::Params(&["dim1", "dim2"]),
+        Copies::Copy
+        | Copies::SliceSet
+        | Copies::Fill
+        | Copies::SliceScatter
+        | Copies::Repeat
+        | Copies::Flip
+        | Copies::ReplicationPad2d
+        | Copies::Index
+        | Copies::Permute
+        | Copies::Squeeze
+        | Copies::Unsqueeze
+        | Copies::Flatten
+        | Copies::Reshape
+        | Copies::BroadcastAs
+        | Copies::SliceAssign
+        | Copies::KvCache
+        | Copies::RotatingKvCache
+        | Copies::Meshgrid
+        | Copies::Full
+        | Copies::Zeros
+        | Copies::Ones
+        | Copies::Eye
+        | Copies::Tril
+        | Copies::Triu
+        | Copies::Arange
+        | Copies::OneHot => Part::Nothing,
     }
+}
+
+/// Heads that do not divide and widths that differ. Other layers broadcast their weights.
+fn layers(op: Layers) -> Part {
+    match op {
+        Layers::FlashAttention | Layers::FlashWindowed | Layers::FlashAlibi => Part::Extents,
+        Layers::Linear
+        | Layers::Conv1dBias
+        | Layers::Conv2dBias
+        | Layers::Embedding
+        | Layers::RmsNormSlow
+        | Layers::LayerNormSlow
+        | Layers::GroupNorm
+        | Layers::BatchNormEval
+        | Layers::BatchNormTrain
+        | Layers::RopeSlow
+        | Layers::Attention
+        | Layers::Nll
+        | Layers::CrossEntropy
+        | Layers::Mse
+        | Layers::Huber
+        | Layers::BceWithLogit
+        | Layers::PRelu
+        | Layers::LstmStep
+        | Layers::GruStep
+        | Layers::ConvTranspose1dBias
+        | Layers::ConvTranspose2dBias
+        | Layers::RmsNormLayer
+        | Layers::LayerNormLayer
+        | Layers::RopeISlow
+        | Layers::Sdpa => Part::Nothing,
+    }
+}
+
+/// Whether a call of the op can be made one that is to be refused.
+pub(crate) fn can(op: Op) -> bool {
+    !matches!(part(op), Part::Nothing)
+}
+
+/// Whether a backend has to refuse all that the op's rule in the table leaves out, dtypes among it.
+pub(crate) fn refusals_are_said(op: Op) -> bool {
+    matches!(part(op), Part::All)
+}
+
+/// Changes one thing. What comes out may still be a call.
+pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw: &mut Draw) {
+    let names = op.params();
+    // The last name may be that of several parameters.
+    let name = |at: usize| names.get(at).or(names.last()).copied().unwrap_or_default();
+    match part(op) {
+        Part::All => match draw.below(4) {
+            0 if !params.is_empty() => {
+                let at = draw.below(params.len());
+                param(name(at), &mut params[at], draw);
+            }
+            1 => rank(shapes, draw),
+            _ => extent(shapes, draw),
+        },
+        Part::Params(which) => {
+            let places = (0..params.len()).filter(|at| which.contains(&name(*at)));
+            let at = *draw.pick(&places.collect::<Vec<_>>());
+            param(name(at), &mut params[at], draw);
+        }
+        Part::Extents => extent(shapes, draw),
+        Part::Nothing => {}
+    }
+}
+
+/// A number just outside: nothing, or more. candle counts in `usize`, so that what is negative is no call.
+fn param(name: &str, param: &mut f64, draw: &mut Draw) {
+    // A dimension of 0 is there.
+    *param = match !name.starts_with("dim") && draw.chance(50) {
+        true => 0.0,
+        false => *param + draw.number(&[1.0, 2.0, 7.0]),
+    };
+}
+
+/// A dimension less, or one more.
+fn rank(shapes: &mut [Vec<usize>], draw: &mut Draw) {
+    let which = draw.below(shapes.len());
+    let shape = &mut shapes[which];
+    if shape.len() > 1 && draw.chance(50) {
+        shape.remove(draw.below(shape.len()));
+    } else {
+        shape.insert(draw.below(shape.len() + 1), 2);
+    }
+}
+
+/// An extent that is one more, one less, or 1, as that of a dimension which broadcasting repeats.
+fn extent(shapes: &mut [Vec<usize>], draw: &mut Draw) {
+    let which = draw.below(shapes.len());
+    let shape = &mut shapes[which];
+    if shape.is_empty() {
+        return;
+    }
+    let at = draw.below(shape.len());
+    shape[at] = match draw.below(3) {
+        0 => shape[at] + 1,
+        1 => shape[at].saturating_sub(1),
+        _ => 1,
+    };
 }
 
 /// Whether data of two dtypes goes against the op.

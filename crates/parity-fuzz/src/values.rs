@@ -1,6 +1,7 @@
 //! What arguments are filled with.
 
-use parity_model::op::{Copies, Layers, Quantized, Role, Terms};
+use parity_model::float::{Format, int_range};
+use parity_model::op::{Copies, Layers, Nn, Quantized, Reduce, Role, Terms};
 use parity_model::{DType, Op, ValueSet};
 
 use crate::call::divides;
@@ -38,6 +39,15 @@ const SUMMED: [ValueSet; 6] = [
     ValueSet::Nan,
 ];
 
+/// Numbers that weights in blocks are multiplied with.
+const ACTIVATIONS: [ValueSet; 5] = [
+    uniform(-1.0, 1.0),
+    uniform(-4.0, 4.0),
+    ints(-4, 4),
+    ValueSet::Quants,
+    ValueSet::Nan,
+];
+
 const INTEGERS: [ValueSet; 5] = [
     ints(-9, 9),
     ints(0, 3),
@@ -45,6 +55,10 @@ const INTEGERS: [ValueSet; 5] = [
     ValueSet::Any,
     ValueSet::Extremes,
 ];
+
+/// Numbers that lie close together, far from zero: what a formula loses that subtracts their squares. The narrower dtypes hold too few
+/// there.
+const FAR: [ValueSet; 2] = [uniform(1000.0, 1004.0), uniform(10_000.0, 10_004.0)];
 
 /// What the names of functions hold whose derivatives have a pole.
 const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
@@ -60,12 +74,9 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
     if let Op::Quantized(op) = op {
         return match op {
             Quantized::Dequantize(_) | Quantized::DequantizeF16(_) | Quantized::Embedding(_) => ValueSet::Any,
-            Quantized::Qmatmul(_) | Quantized::IndexedMoe(_) | Quantized::Quantize(_) => *draw.pick(&[
-                uniform(-1.0, 1.0),
-                uniform(-4.0, 4.0),
-                ints(-4, 4),
-                ValueSet::Quants,
-            ]),
+            Quantized::Qmatmul(_) | Quantized::IndexedMoe(_) => *draw.pick(&ACTIVATIONS),
+            // What the blocks of a NaN are is nowhere said.
+            Quantized::Quantize(_) => *draw.pick(&ACTIVATIONS[..4]),
         };
     }
     match (divides(op), dtype.is_float()) {
@@ -83,8 +94,13 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         ]),
         // Numbers that f64 does not hold are interpolated with errors that no limit is derived for.
         (_, false) if matches!(op, Op::Upsample(_)) && dtype == DType::I64 => *draw.pick(&INTEGERS[..3]),
+        (_, false) if matches!(op, Op::Cast(_)) && draw.chance(30) => tie(dtype, draw),
         (_, false) => *draw.pick(&INTEGERS),
-        (_, true) if op.terms() == Terms::One => *draw.pick(&FLOATS),
+        (_, true) if of_differences(op) && matches!(dtype, DType::F32 | DType::F64) && draw.chance(20) => {
+            *draw.pick(&FAR)
+        }
+        // Of exponentials of differences from the greatest there is an answer for every number.
+        (_, true) if op.terms() == Terms::One || exponentials(op) => *draw.pick(&FLOATS),
         // Logarithms of what is positive; a variance is, for the gradient of the layer too.
         (_, true) if op.name().ends_with("batch_norm_eval") => uniform(0.5, 2.0),
         (_, true) if matches!(op, Op::Layers(Layers::BceWithLogit)) => uniform(0.05, 0.95),
@@ -107,4 +123,40 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         }
         (_, true) => *draw.pick(&SUMMED),
     }
+}
+
+/// Whether the op sums exponentials of what its elements are less than the greatest.
+fn exponentials(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Reduce(Reduce::LogSumExp, _) | Op::Nn(Nn::Softmax | Nn::LogSoftmax | Nn::SoftmaxLastDim)
+    )
+}
+
+/// Whether the op sums squares of what its elements differ from their mean.
+fn of_differences(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Reduce(Reduce::Var, _)
+            | Op::Nn(Nn::LayerNorm)
+            | Op::Layers(Layers::LayerNormLayer | Layers::LayerNormSlow | Layers::GroupNorm)
+    )
+}
+
+/// Integers around one in the middle between two neighbours of a narrower float, where a second rounding goes astray.
+fn tie(dtype: DType, draw: &mut Draw) -> ValueSet {
+    let to = *draw.pick(&[DType::F8E4M3, DType::BF16, DType::F16, DType::F32]);
+    let (Some(to), Some((_, most))) = (Format::of(to), int_range(dtype)) else {
+        return ValueSet::Any;
+    };
+    // Binades in which neighbours are two integers apart or more, as far as the integer goes.
+    let bits = to.mantissa_bits as usize;
+    let last = most.ilog2() as usize;
+    if last <= bits {
+        return ValueSet::Any;
+    }
+    let gap = draw.between(bits + 1, last) - bits;
+    let neighbour = ((1 << bits) + draw.below(1 << bits)) as i64;
+    let middle = (neighbour << gap) + (1 << (gap - 1));
+    ints(middle - 1, middle.saturating_add(1).min(most))
 }

@@ -119,3 +119,108 @@ fn a_pool_draws_from_its_ops_and_dtypes_alone() {
     }
     assert_eq!(Pool::new(&["exp".parse().unwrap()], &[DType::U8]), None);
 }
+
+/// Whether one of the first cases of a pool of these ops is so.
+fn comes_up(ops: &str, is: impl Fn(&Case) -> bool) -> bool {
+    let ops: Vec<Op> = ops.split(',').map(|name| name.parse().unwrap()).collect();
+    let pool = Pool::new(&ops, &[]).unwrap();
+    (0..4000).any(|number| is(&pool.case(9, number)))
+}
+
+#[test]
+fn what_is_to_be_refused_has_counts_of_nothing_and_heads_that_do_not_divide() {
+    let refused = |case: &Case, at: usize, value: f64| {
+        case.check == Check::Invalid && case.params.get(at).is_some_and(|param| *param == value)
+    };
+    for (ops, at) in [
+        ("unfold", 2),
+        ("chunk", 0),
+        ("pixel_shuffle", 0),
+        ("avg_pool2d,max_pool2d", 2),
+        ("avg_pool2d,max_pool2d", 3),
+        ("conv1d,conv2d", 1),
+        ("conv1d,conv2d", 2),
+    ] {
+        assert!(
+            comes_up(ops, |case| refused(case, at, 0.0)),
+            "{ops}: parameter {at} of 0"
+        );
+    }
+    for ops in [
+        "flash_attn",
+        "flash_attn_windowed",
+        "flash_attn_alibi_windowed_softcap",
+    ] {
+        let heads = |case: &Case| case.args[0].shape[2] % case.args[1].shape[2] != 0;
+        let widths = |case: &Case| case.args[0].shape[3] != case.args[1].shape[3];
+        assert!(
+            comes_up(ops, |case| case.check == Check::Invalid && heads(case)),
+            "{ops}: heads"
+        );
+        assert!(
+            comes_up(ops, |case| case.check == Check::Invalid && widths(case)),
+            "{ops}: widths"
+        );
+    }
+    assert!(comes_up("swiglu", |case| {
+        case.check == Check::Invalid && case.args[0].shape.last() == Some(&1)
+    }));
+    // A chunk that is not there is no question for candle.
+    let missing = |case: &Case| case.params[2] >= case.params[0].max(1.0);
+    assert!(!comes_up("chunk", missing));
+    // Of what only lends a shape, nothing is spoiled.
+    assert!(!comes_up("arange_step,zeros,reshape", |case| case.check == Check::Invalid));
+}
+
+#[test]
+fn numbers_are_drawn_where_formulas_and_roundings_go_wrong() {
+    let steps = |case: &Case| case.check == Check::Value && [0.1, 0.3].contains(&case.params[2]);
+    assert!(comes_up("arange_step", |case| case.dtype == DType::F32 && steps(case)));
+    assert!(comes_up("arange_step", |case| case.dtype == DType::BF16 && steps(case)));
+    for ops in ["qmatmul_q4_0", "indexed_moe_q4_K"] {
+        assert!(comes_up(ops, |case| case.values == ValueSet::Nan), "{ops}");
+    }
+    assert!(!comes_up("quantize_q4_0", |case| case.values == ValueSet::Nan));
+    for ops in ["log_sum_exp", "softmax", "log_softmax", "softmax_last_dim"] {
+        assert!(comes_up(ops, |case| case.values == ValueSet::Special), "{ops}");
+    }
+    let far = |case: &Case| case.values.to_string() == "uniform(10000,10004)";
+    for ops in ["layer_norm", "var", "group_norm"] {
+        assert!(
+            comes_up(ops, |case| case.dtype == DType::F32 && far(case)),
+            "{ops}"
+        );
+    }
+    assert!(!comes_up("layer_norm", |case| case.dtype == DType::F16 && far(case)));
+    let nothing = |case: &Case| case.args[0].shape[case.params[1] as usize] == 0;
+    assert!(comes_up("roll", |case| case.check == Check::Value && nothing(case)));
+    // A first dimension of one element, with a stride of 0, and an extreme over it.
+    let one = |case: &Case| case.args[0].layout == Layout::BroadcastOne && case.params[0] == 0.0;
+    assert!(comes_up("max", one));
+}
+
+#[test]
+fn integers_to_be_cast_lie_around_the_middle_between_two_floats() {
+    let pool = Pool::new(
+        &["to_bf16".parse().unwrap()],
+        &[DType::I32, DType::U32, DType::I64],
+    )
+    .unwrap();
+    let mut ties = 0;
+    for number in 0..4000 {
+        let case = pool.case(9, number);
+        let ValueSet::Ints { lo, hi } = case.values else {
+            continue;
+        };
+        // The narrow windows, high enough for f32 to round the integers beside the middle to it.
+        if hi - lo != 2 || lo < 1 << 26 {
+            continue;
+        }
+        let middle = lo + 1;
+        // One bit more than the float has: 4, 8, 11 or 24.
+        let bits = 64 - u64::try_from(middle).unwrap().leading_zeros() - middle.trailing_zeros();
+        assert!([5, 9, 12, 25].contains(&bits), "{middle}: {bits} bits");
+        ties += usize::from(bits == 9);
+    }
+    assert!(ties > 10, "{ties}");
+}

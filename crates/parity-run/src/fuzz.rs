@@ -50,6 +50,8 @@ pub struct Settings {
     pub shrink_known: bool,
     /// Whether findings excuse failures. Else every failure fails the run, and [`Groups::found`] says which findings it shows.
     pub excuse: bool,
+    /// Of a hundred findings that a run could show which excuses nothing, those that it has to: it passes by this alone.
+    pub rediscover: Option<f64>,
 }
 
 impl Settings {
@@ -108,6 +110,8 @@ pub struct Report {
     pub stopped: bool,
     /// Findings with a row for a backend of the run, where they excuse nothing: those that it could show.
     pub sought: Vec<String>,
+    /// Of a hundred of these, those that it has to show.
+    pub rediscover: Option<f64>,
 }
 
 impl Report {
@@ -116,9 +120,24 @@ impl Report {
         self.groups.groups.iter().filter(|(key, _)| key.finding.is_none())
     }
 
-    /// Whether every failure is explained.
+    /// Whether every failure is explained, or as many findings were shown as have to be.
     pub fn passes(&self) -> bool {
-        self.unexplained().next().is_none()
+        match self.rediscover {
+            Some(least) => self.share() >= least,
+            None => self.unexplained().next().is_none(),
+        }
+    }
+
+    /// Findings that the run could show and did not.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        let sought = self.sought.iter().map(String::as_str);
+        sought.filter(|name| !self.groups.found.contains_key(*name))
+    }
+
+    /// Of a hundred findings that the run could show, those that it did: 0 where it could show none.
+    pub fn share(&self) -> f64 {
+        let found = self.sought.len() - self.missing().count();
+        100.0 * found as f64 / self.sought.len().max(1) as f64
     }
 
     /// The smallest case that is known of a group: that of the search, or the smallest that was drawn.
@@ -163,6 +182,7 @@ pub fn fuzz(
         shrunk: vec![],
         stopped: false,
         sought: vec![],
+        rediscover: settings.rediscover,
     };
     if !settings.excuse {
         report.sought = sought(findings, &report.header.backends);

@@ -211,6 +211,7 @@ fn settings(ops: &str, seed: u64, cases: u64) -> Settings {
         shrink_groups: 1,
         shrink_known: false,
         excuse: true,
+        rediscover: None,
     }
 }
 
@@ -368,4 +369,58 @@ fn a_finding_explains_what_its_rows_for_drawn_cases_say_and_nothing_else() {
     ] {
         assert!(!with(&findings(row)).passes(), "{row}");
     }
+}
+
+#[test]
+fn findings_are_found_again_where_their_op_is_drawn_and_missed_by_name_where_it_is_not() {
+    let finding = |name: &'static str, op: &str, backend: &str| {
+        let text = format!(
+            "title = \"t\"\nclass = \"unexplained\"\nreason = \"Unexplained.\"\nbackends = [\"{backend}\"]\n\
+             verdict = \"mismatch\"\nnone_yet = \"x\"\nfuzz = [{{ op = [\"{op}\"] }}]\n"
+        );
+        (name, text)
+    };
+    // `elsewhere` is about another backend, so that no run here could show it.
+    let texts = [
+        finding("of-abs", "abs", "rocm"),
+        finding("of-neg", "neg", "rocm"),
+        finding("elsewhere", "abs", "cuda"),
+    ];
+    let files = texts
+        .iter()
+        .map(|(name, text)| parity_model::findings::FindingText {
+            name,
+            file: name,
+            text,
+        });
+    let known = Findings::parse(&files.collect::<Vec<_>>(), &["cpu", "rocm", "cuda"]).unwrap();
+    let shows: Shows = |case| case.dtype == DType::F16;
+    let with = |ops: &[&str], least: f64| {
+        let wanted = Settings {
+            ops: ops.iter().map(|op| names::ops(op).unwrap()).collect(),
+            excuse: false,
+            rediscover: Some(least),
+            shrink_groups: 0,
+            ..settings("abs", 3, 2000)
+        };
+        let mut mock = Mock::new(shows);
+        fuzz(&wanted, &mut mock, &known, None, &Stop::default(), |_| {}).unwrap()
+    };
+    let both = with(&["abs", "neg"], 100.0);
+    assert_eq!(both.sought, ["of-abs", "of-neg"]);
+    assert!(both.passes() && both.missing().next().is_none(), "{both:#?}");
+    // What fails is shown, and excused by nothing.
+    assert!(both.groups.found["of-neg"].alone > 10);
+    assert!(both.unexplained().count() > 0);
+    let one = with(&["abs"], 90.0);
+    assert_eq!(one.missing().collect::<Vec<_>>(), ["of-neg"]);
+    assert_eq!(one.share(), 50.0);
+    assert!(!one.passes());
+    let page = parity_run::fuzz::text(&one, "");
+    assert!(page.contains("not found: of-neg\n"), "{page}");
+    assert!(
+        page.contains("50.0 % of the findings were found again, and 90 % have to be"),
+        "{page}"
+    );
+    assert!(with(&["abs"], 50.0).passes());
 }

@@ -48,6 +48,11 @@ pub(crate) struct FuzzArgs {
     /// Begin with an empty list of known failures, and count which findings the failures show.
     #[arg(long)]
     pub(crate) no_known: bool,
+    /// As --no-known, and the run passes if PERCENT of the findings that its backends can show come up, whatever else fails.
+    ///
+    /// Each finding is named with its cases, and so is each that is missing. `ci/fuzz-rediscover` holds the generator to it.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) rediscover: Option<f64>,
     /// Write every round into this file as it ends.
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(crate) journal: Option<PathBuf>,

@@ -42,6 +42,12 @@ pub(crate) fn fuzz(args: FuzzArgs) -> Result<Exit, Failure> {
     if args.jobs == Some(0) || args.cases == Some(0) {
         return Err(Failure::new(Exit::Usage, "--jobs and --cases must be at least 1"));
     }
+    if args
+        .rediscover
+        .is_some_and(|percent| !(0.0..=100.0).contains(&percent))
+    {
+        return Err(Failure::new(Exit::Usage, "--rediscover must be from 0 to 100"));
+    }
     let default = Settings::default();
     let settings = Settings {
         selection: Selection::default(),
@@ -68,7 +74,8 @@ pub(crate) fn fuzz(args: FuzzArgs) -> Result<Exit, Failure> {
         shrink_runs: args.shrink_runs,
         shrink_groups: args.shrink_groups,
         shrink_known: args.shrink_known,
-        excuse: !args.no_known,
+        excuse: !args.no_known && args.rediscover.is_none(),
+        rediscover: args.rediscover,
     };
     let known = match &args.findings {
         Some(dir) => findings::read(dir)?,

@@ -58,7 +58,7 @@ pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
             (times.collect(), vec![shape])
         }
         Copies::Roll => {
-            let shape = draw.full(1);
+            let shape = draw.shape(1);
             let dim = draw.below(shape.len());
             (
                 vec![draw.below(2 * shape[dim] + 1) as f64, dim as f64],
@@ -230,11 +230,18 @@ fn reshaped(shape: &[usize], draw: &mut Draw) -> Vec<f64> {
     new.into_iter().map(|extent| extent as f64).collect()
 }
 
+/// Numbers from a start by a step; half of the steps are numbers that no dtype holds. Their end lies between two numbers, so that
+/// its rounding does not decide how many there are.
 fn arange(draw: &mut Draw) -> Call {
-    let start = draw.number(&[0.0, 1.0, -3.0, 0.5, 100.0]);
-    let step = draw.number(&[1.0, 2.0, 3.0, 0.5, -1.0, 0.25]);
-    let count = draw.below(100) as f64;
-    let end = start + step * count;
+    let starts = [0.0, 1.0, -3.0, 0.5, 100.0, 0.1, -0.7];
+    let exact = [1.0, 2.0, 3.0, 0.5, -1.0, 0.25];
+    let rounded = [0.1, 0.3, -0.7, 0.01, 1.1, -2.3];
+    let (start, count) = (draw.number(&starts), draw.below(100) as f64);
+    let (step, short) = match draw.chance(50) {
+        true => (draw.number(&exact), 0.0),
+        false => (draw.number(&rounded), 0.5),
+    };
+    let end = start + step * (count - short);
     let steps = ((end - start) / step).ceil().max(0.0) as usize;
     (vec![start, end, step], vec![vec![steps]])
 }

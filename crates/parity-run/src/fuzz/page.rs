@@ -55,6 +55,10 @@ pub fn text(report: &Report, with: &str) -> String {
     }
     explained(report, with, &mut page);
     found(report, &mut page);
+    if let Some(least) = report.rediscover {
+        let _ = writeln!(page, "\n{}", verdict(report, least));
+        return page;
+    }
     let unexplained: Vec<_> = report.unexplained().collect();
     if !unexplained.is_empty() {
         let _ = writeln!(page, "\nunexplained, {} groups:", unexplained.len());
@@ -78,12 +82,27 @@ pub fn text(report: &Report, with: &str) -> String {
         let _ = writeln!(page, "\nand {more} groups more: --format json has them all");
     }
     let end = match (report.stopped, unexplained.len()) {
-        (true, _) => "stopped; --resume goes on with its journal, where it keeps one".to_owned(),
+        (true, _) => STOPPED.to_owned(),
         (false, 0) => "ok: every failure is explained by a finding".to_owned(),
         (false, groups) => format!("{groups} groups of failures that no finding explains"),
     };
     let _ = writeln!(page, "\n{end}");
     page
+}
+
+/// What is said of a run that did not come to its end.
+const STOPPED: &str = "stopped; --resume goes on with its journal, where it keeps one";
+
+/// Whether a run showed as many findings as it has to.
+fn verdict(report: &Report, least: f64) -> String {
+    let share = report.share();
+    match (report.stopped, report.passes()) {
+        (true, _) => STOPPED.to_owned(),
+        (false, true) => {
+            format!("ok: {share:.1} % of the findings were found again, and {least} % have to be")
+        }
+        (false, false) => format!("{share:.1} % of the findings were found again, and {least} % have to be"),
+    }
 }
 
 /// A line for each finding: how many cases show it, and the smallest.
@@ -116,21 +135,18 @@ fn found(report: &Report, page: &mut String) {
     if report.sought.is_empty() {
         return;
     }
-    let count = report.groups.found.len();
     let _ = writeln!(
         page,
-        "\nfound again, {count} of {} findings that these backends can show (cases that it explains alone + cases that others \
+        "\nfound again, {} of {} findings that these backends can show, {:.1} % (cases that it explains alone + cases that others \
          explain, too):",
-        report.sought.len()
+        report.sought.len() - report.missing().count(),
+        report.sought.len(),
+        report.share()
     );
     for (name, found) in &report.groups.found {
         let _ = writeln!(page, "  {:>7} + {:<6} {name}", found.alone, found.shared);
     }
-    let missing = report
-        .sought
-        .iter()
-        .filter(|name| !report.groups.found.contains_key(*name));
-    let missing: Vec<&str> = missing.map(String::as_str).collect();
+    let missing: Vec<&str> = report.missing().collect();
     if !missing.is_empty() {
         let _ = writeln!(page, "not found: {}", missing.join(", "));
     }
@@ -164,6 +180,7 @@ pub fn json(report: &Report, with: &str) -> Value {
         "verdicts": report.groups.verdicts,
         "found": report.groups.found,
         "sought": report.sought,
+        "share": report.share(),
         "groups": report.groups.groups.iter().map(group).collect::<Vec<_>>(),
     })
 }
