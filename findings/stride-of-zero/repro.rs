@@ -1,8 +1,8 @@
-//! What candle does today: a stride of zero panics.
+//! What candle does today: a stride of zero panics, and windows, dilations and factors of zero are taken.
 
 use candle_core::{DType, Device::Cpu, Result, Tensor};
 
-use crate::support::panics;
+use crate::support::{finding, panics};
 
 #[test]
 fn repro() -> Result<()> {
@@ -11,5 +11,10 @@ fn repro() -> Result<()> {
     panics(|| image.avg_pool2d_with_stride(2, 0), "attempt to divide by zero");
     panics(|| image.max_pool2d_with_stride(2, 0), "attempt to divide by zero");
     panics(|| line.conv1d(&line, 0, 0, 1, 1), "attempt to divide by zero");
+    panics(|| candle_nn::ops::pixel_shuffle(&image, 0), "attempt to divide by zero");
+    panics(|| candle_nn::ops::pixel_unshuffle(&image, 0), "attempt to divide by zero");
+    finding(image.avg_pool2d_with_stride((0, 2), (1, 1)).is_ok(), true, false);
+    finding(line.conv1d(&line, 0, 1, 0, 1).is_ok(), true, false);
+    finding(line.conv_transpose1d(&line, 0, 0, 0, 1, 1).is_ok(), true, false);
     Ok(())
 }

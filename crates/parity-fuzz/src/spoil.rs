@@ -40,9 +40,7 @@ fn part(op: Op) -> Part {
 /// Dimensions that are not there, places past the end, counts of nothing. Shapes that are made of parameters are left alone.
 fn copies(op: Copies) -> Part {
     match op {
-        Copies::Cat | Copies::Stack | Copies::Roll | Copies::PadZeros | Copies::PadSame => {
-            Part::Params(&["dim"])
-        }
+        Copies::Cat | Copies::Stack | Copies::Roll => Part::Params(&["dim"]),
         Copies::Unfold => Part::Params(&["dim", "step"]),
         // A chunk that is not there is looked for in the list that candle returns, so that candle has no part in its refusal.
         Copies::Chunk => Part::Params(&["chunks"]),
@@ -53,6 +51,9 @@ fn copies(op: Copies) -> Part {
         Copies::Copy
         | Copies::SliceSet
         | Copies::Fill
+        // Without padding candle does not look at the dimension.
+        | Copies::PadZeros
+        | Copies::PadSame
         | Copies::SliceScatter
         | Copies::Repeat
         | Copies::Flip

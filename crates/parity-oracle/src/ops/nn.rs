@@ -290,7 +290,8 @@ impl<'a> Context<'a> {
         let element = |&(d, e): &(Dd, Dd)| {
             if log {
                 let log_sum = ln(row.sum);
-                let want = (d + -log_sum).hi;
+                // The sum of a double-double with an infinite head is NaN.
+                let want = if d.hi.is_finite() { (d + -log_sum).hi } else { d.hi };
                 let of_log = (EXP_UNITS * self.u + 2.0 * self.t) * log_sum.hi.abs();
                 let abs = self.t * d.hi.abs() + row.of_sum + of_log;
                 return self.element(want, if d.hi.is_finite() { abs } else { 0.0 });
@@ -442,6 +443,25 @@ mod tests {
             let sum: f64 = (0..7).map(|i| log[i * 3 + column].exp()).sum();
             assert!((sum - 1.0).abs() < 1e-14);
         }
+    }
+
+    #[test]
+    fn the_logarithm_of_the_softmax_of_minus_infinity_is_minus_infinity() {
+        let case: parity_model::Case = "nn/log_softmax(0):f32:[3]:contiguous:special".parse().unwrap();
+        let mut inputs = case.inputs(0);
+        let row = [0_f32, f32::NEG_INFINITY, 0.0];
+        inputs[0].bytes = row.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let log = crate::expected(&case, &inputs).elements;
+        let log: Vec<f32> = log.iter().map(|e| f32::from_bits(e.bits as u32)).collect();
+        // Half of the mass each.
+        assert_eq!(
+            log,
+            [
+                -std::f32::consts::LN_2,
+                f32::NEG_INFINITY,
+                -std::f32::consts::LN_2
+            ]
+        );
     }
 
     #[test]
