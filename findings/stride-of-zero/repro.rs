@@ -11,8 +11,14 @@ fn repro() -> Result<()> {
     panics(|| image.avg_pool2d_with_stride(2, 0), "attempt to divide by zero");
     panics(|| image.max_pool2d_with_stride(2, 0), "attempt to divide by zero");
     panics(|| line.conv1d(&line, 0, 0, 1, 1), "attempt to divide by zero");
-    panics(|| candle_nn::ops::pixel_shuffle(&image, 0), "attempt to divide by zero");
-    panics(|| candle_nn::ops::pixel_unshuffle(&image, 0), "attempt to divide by zero");
+    panics(
+        || candle_nn::ops::pixel_shuffle(&image, 0),
+        "attempt to divide by zero",
+    );
+    panics(
+        || candle_nn::ops::pixel_unshuffle(&image, 0),
+        "attempt to divide by zero",
+    );
     finding(image.avg_pool2d_with_stride((0, 2), (1, 1)).is_ok(), true, false);
     finding(line.conv1d(&line, 0, 1, 0, 1).is_ok(), true, false);
     finding(line.conv_transpose1d(&line, 0, 0, 0, 1, 1).is_ok(), true, false);
