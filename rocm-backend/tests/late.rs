@@ -10,12 +10,12 @@ use std::process::{Command, Output};
 use rocm_backend::ops::{self, Unary};
 use rocm_backend::{DType, Device, DynBuffer, View};
 
-#[path = "support/built_in.rs"]
-mod built_in;
+// `CODE_OBJECTS`, written by build.rs.
+include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 
 /// A target that the software device has and this build has not, if there is one.
 fn not_built() -> Option<&'static str> {
-    let is_built = |target: &&str| built_in::code_objects().any(|(built, ..)| built == *target);
+    let is_built = |target: &&str| CODE_OBJECTS.iter().any(|(built, ..)| built == target);
     ["gfx90a", "gfx942", "gfx1100"]
         .into_iter()
         .find(|target| !is_built(target))

@@ -1,4 +1,4 @@
-//! The kill test: a real run of more than 2,000 cases whose workers are killed and stopped at random and have 2 GiB of memory
+//! The kill test: a real run of more than 2,000 cases whose workers are killed and stopped at random and have 1 GiB of memory
 //! each, of which one case needs more. No case is lost, and going on with the run gives what an undisturbed one gives.
 //! `ci/kill` repeats it with other numbers.
 
@@ -19,15 +19,15 @@ use crate::common::{Run, Specs, assert_same, copied_specs, finish, timeless, una
 const CASES: u64 = 2000;
 
 /// What a worker may use.
-const MEMORY: &str = "2GiB";
+const MEMORY: &str = "1GiB";
 
-/// A case that needs more: candle makes a running sum by multiplying with a triangle, here of 24,000 by 24,000 ones.
+/// A case that needs more: candle makes a running sum by multiplying with a triangle, here of 17,500 by 17,500 ones.
 const HUNGRY: &str = r#"family = "reduce"
 [[group]]
 ops = ["cumsum"]
 params = [[0]]
 dtypes = ["f32"]
-shapes = [[24000]]
+shapes = [[17500]]
 layouts = ["contiguous"]
 values = ["ints(-3,3)"]
 tier = "ci"
@@ -35,7 +35,7 @@ tags = ["hungry"]
 timeout = 300
 "#;
 
-const HUNGRY_ID: &str = "reduce/cumsum(0):f32:[24000]:contiguous:ints(-3,3)";
+const HUNGRY_ID: &str = "reduce/cumsum(0):f32:[17500]:contiguous:ints(-3,3)";
 
 /// Workers to kill, half of them before two are stopped.
 const KILLS: u32 = 20;

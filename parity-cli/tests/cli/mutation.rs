@@ -10,9 +10,11 @@ use serde_json::Value;
 
 use crate::common::parity;
 
-/// A change to one line of a kernel file, and the ops whose cases must notice.
+/// A change to one line of a kernel file, and the op whose cases must notice.
 struct Mutant {
     what: &'static str,
+    /// Which of [`MODULES`] has the ops' kernels.
+    module: &'static str,
     file: &'static str,
     line: &'static str,
     replacement: &'static str,
@@ -22,20 +24,23 @@ struct Mutant {
 const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "the strides are ignored",
+        module: "unary.hip",
         file: "layout.h",
         line: "at[k] += size_t(coordinate) * stride(k, d);",
         replacement: "",
-        ops: "neg,add",
+        ops: "neg",
     },
     Mutant {
         what: "every strided tensor is taken for a contiguous one",
+        module: "binary.hip",
         file: "layout.h",
         line: "is_plain(info == nullptr)",
         replacement: "is_plain(true)",
-        ops: "abs,lt",
+        ops: "lt",
     },
     Mutant {
         what: "the right operand is read where the left one is",
+        module: "binary.hip",
         file: "layout.h",
         line: "out[i] = f(lhs[at[0]], rhs[at[1]]);",
         replacement: "out[i] = f(lhs[at[0]], rhs[at[0]]);",
@@ -43,6 +48,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "the last element is left out",
+        module: "unary.hip",
         file: "layout.h",
         line: "out[i] = f(from[at[0]]);",
         replacement: "if (i + 1 < numel) { out[i] = f(from[at[0]]); }",
@@ -50,6 +56,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "what is behind the last pack is taken for what is before it",
+        module: "unary.hip",
         file: "packs.h",
         line: "pack(head + i * N);\n        }\n        for (size_t i = first; i < singles; i += step) {\n            single(i < head ? i : i + packs * N);",
         replacement: "pack(head + i * N);\n        }\n        for (size_t i = first; i < singles; i += step) {\n            single(i);",
@@ -57,6 +64,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "a comparison lets equality in",
+        module: "binary.hip",
         file: "numeric.h",
         line: "PARITY_COMPARE(lt, <)",
         replacement: "PARITY_COMPARE(lt, <=)",
@@ -64,6 +72,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "the tanh form of gelu has a wrong constant",
+        module: "unary.hip",
         file: "numeric.h",
         line: "const S inner = sqrt_two_over_pi * fused(S(0.044715), cube, x);",
         replacement: "const S inner = sqrt_two_over_pi * fused(S(0.0447), cube, x);",
@@ -78,14 +87,16 @@ fn kernel_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../rocm-backend/kernels")
 }
 
-/// Copies headers and modules, changes what the mutant says, and compiles the modules for the software GPU.
+/// Copies headers and the mutant's module, or all of them, changes what the mutant says, and compiles them for the software GPU.
 fn compile(mutant: Option<&Mutant>, dir: &Path) -> PathBuf {
     let sources = dir.join("kernels");
     fs::create_dir(&sources).unwrap();
     for entry in fs::read_dir(kernel_dir()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap();
-        if path.extension().is_some_and(|end| end == "h") || MODULES.iter().any(|module| name == *module) {
+        let is_wanted =
+            |module: &&str| name == *module && mutant.is_none_or(|mutant| mutant.module == *module);
+        if path.extension().is_some_and(|end| end == "h") || MODULES.iter().any(is_wanted) {
             fs::copy(&path, sources.join(name)).unwrap();
         }
     }
