@@ -64,7 +64,8 @@ fn codes<F: Float + FloatConvert<Single>>(one: &str, two: &str) {
     for (shift, select) in [(0, ""), (16, " op_sel:[1,0]")] {
         let mut wave = probe(&program(&format!("{two} v[2:3], v1{select}")));
         for lane in 0..32 {
-            wave.set_vgpr(1, lane, (lane as u32 * 8 | (255 - lane as u32) << 8) << shift);
+            let (low, high) = (lane as u32 * 8, 255 - lane as u32);
+            wave.set_vgpr(1, lane, (low | high << 8) << shift);
         }
         run(&mut wave).unwrap();
         for lane in 0..32 {
