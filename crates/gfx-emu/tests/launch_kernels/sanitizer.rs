@@ -374,7 +374,11 @@ fn a_barrier_that_one_wave_skips_is_divergence(target: &'static str) {
     let fault = finding(&device, &[Ptr(out)]);
     assert_eq!(fault.kind, FaultKind::BarrierDivergence { wave: 1, at: None });
     let halves = target.starts_with("gfx12");
-    let barrier = if halves { "s_barrier_wait -1" } else { "s_barrier" };
+    let barrier = if halves {
+        "s_barrier_wait 0xffff"
+    } else {
+        "s_barrier"
+    };
     assert_eq!((fault.wave, fault.instruction.as_str()), (0, barrier));
     assert!(fault.to_string().contains("wave 1 has ended"), "{fault}");
 }

@@ -102,6 +102,10 @@ fn waits_hints_and_cache_controls_change_no_register() {
             if line.starts_with("s_atc_probe") && !card.is_rdna() {
                 continue;
             }
+            // The tables of the others have no such row.
+            if *line == "ds_nop" && !card.is_rdna4() {
+                continue;
+            }
             wrong.extend(match card.is_rdna() {
                 true => failure::<32>(card, line, &assembled.code),
                 false => failure::<64>(card, line, &assembled.code),
