@@ -1,10 +1,11 @@
-// Products of 16 by 16 results by one wave, with the matrix instructions that a target has: WMMA on RDNA 3, MFMA on CDNA,
+// Products of 16 by 16 results by one wave, with the matrix instructions that a target has: WMMA on RDNA 3 and 4, MFMA on CDNA,
 // and multiply-adds where there is neither. A block's operands lie in LDS as rows of 64 bytes, k along the row; a `Core`
 // says what a row is made of and does 64 bytes of k. Not here: how operands come to LDS and results to memory (gemm.h).
 //
-// Which lane holds what: "RDNA3 Instruction Set Architecture", section "Wave Matrix Multiply Accumulate"; "AMD Instinct
-// MI300 Instruction Set Architecture", section "Matrix Arithmetic Instructions". Sums do not depend on the order of k, so
-// lane group g of MFMA takes the g-th quarter of a row, in one load, and the instruction's own k does not matter.
+// Which lane holds what: "RDNA3 Instruction Set Architecture", section "Wave Matrix Multiply Accumulate"; "RDNA4 Instruction
+// Set Architecture", the same; "AMD Instinct MI300 Instruction Set Architecture", section "Matrix Arithmetic Instructions".
+// Sums do not depend on the order of k, so lane group g of MFMA takes the g-th quarter of a row, in one load, that of RDNA 4
+// one pack of two, and the instruction's own k does not matter.
 //
 // CDNA 2 flushes subnormal f16 and bf16 operands of MFMA to zero (ROCm, "MI200 matrix fused multiply-add (MFMA) behavior
 // specifics"), but no f32: there 16-bit operands are widened on the way to LDS.
@@ -14,7 +15,7 @@
 namespace parity {
 namespace matrix_core {
 
-#if defined(__GFX11__)
+#if defined(__GFX11__) || defined(__GFX12__)
 #define PARITY_WMMA 1
 #elif defined(__gfx90a__) || defined(__gfx942__)
 #define PARITY_MFMA 1
@@ -75,13 +76,41 @@ template <typename S> struct MultiplyAdd {
 
 #if defined(PARITY_WMMA)
 typedef f32 F32x8 __attribute__((ext_vector_type(8)));
-typedef f16 F16x16 __attribute__((ext_vector_type(16)));
-typedef i16 I16x16 __attribute__((ext_vector_type(16)));
 
-PARITY_FN F32x8 wmma(F16x16 l, F16x16 r, F32x8 sum) { return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(l, r, sum); }
-PARITY_FN F32x8 wmma(I16x16 l, I16x16 r, F32x8 sum) { return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(l, r, sum); }
+#if defined(__GFX12__)
+// A lane has row and column `lane % 16` of the operands, a half of the wave half of their k; of the results it has eight rows
+// one after the other.
+constexpr unsigned HELD = 8;
+typedef f16 F16s __attribute__((ext_vector_type(HELD)));
+typedef i16 I16s __attribute__((ext_vector_type(HELD)));
 
-// A lane has row and column `lane % 16` of the operands, the upper half of the wave those of the lower again.
+PARITY_FN F32x8 wmma(F16s l, F16s r, F32x8 sum) { return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(l, r, sum); }
+PARITY_FN F32x8 wmma(I16s l, I16s r, F32x8 sum) { return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(l, r, sum); }
+
+PARITY_FN unsigned wmma_row(unsigned lane, unsigned i) { return lane / BLOCK * HELD + i; }
+template <typename S, typename Load> PARITY_FN auto wmma_packs(Load load, unsigned lane, unsigned step) {
+    return load(lane % BLOCK, 2 * step + lane / BLOCK);
+}
+#else
+// A lane has row and column `lane % 16` of the operands, the upper half of the wave those of the lower again; of the results it
+// has every other row.
+constexpr unsigned HELD = 16;
+typedef f16 F16s __attribute__((ext_vector_type(HELD)));
+typedef i16 I16s __attribute__((ext_vector_type(HELD)));
+
+PARITY_FN F32x8 wmma(F16s l, F16s r, F32x8 sum) { return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(l, r, sum); }
+PARITY_FN F32x8 wmma(I16s l, I16s r, F32x8 sum) { return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(l, r, sum); }
+
+PARITY_FN unsigned wmma_row(unsigned lane, unsigned i) { return 2 * i + lane / BLOCK; }
+template <typename S, typename Load> PARITY_FN auto wmma_packs(Load load, unsigned lane, unsigned step) {
+    const struct {
+        Pack<S, PackLen<S>::value> half[2];
+    } both = {{load(lane % BLOCK, 2 * step), load(lane % BLOCK, 2 * step + 1)}};
+    return both;
+}
+#endif
+
+// A step is two packs of a row, of which a lane holds one or both.
 template <typename S, typename Vector> struct Wmma {
     static constexpr unsigned EACH = PackLen<S>::value;
     static constexpr unsigned STEP = 2 * EACH;
@@ -92,13 +121,10 @@ template <typename S, typename Vector> struct Wmma {
     using Left = Vector;
     using Right = Vector;
 
-    static PARITY_MEMBER unsigned row(unsigned lane, unsigned i) { return 2 * i + lane / BLOCK; }
+    static PARITY_MEMBER unsigned row(unsigned lane, unsigned i) { return wmma_row(lane, i); }
     static PARITY_MEMBER unsigned col(unsigned lane, unsigned) { return lane % BLOCK; }
     template <typename Load> static PARITY_MEMBER Vector left(Load load, unsigned lane, unsigned step) {
-        const struct {
-            Pack<S, EACH> half[2];
-        } both = {{load(lane % BLOCK, 2 * step), load(lane % BLOCK, 2 * step + 1)}};
-        return __builtin_bit_cast(Vector, both);
+        return __builtin_bit_cast(Vector, wmma_packs<S>(load, lane, step));
     }
     template <typename Load> static PARITY_MEMBER Vector right(Load load, unsigned lane, unsigned step) {
         return left(load, lane, step);
@@ -163,8 +189,8 @@ template <typename T> struct CoreOf {
     using Core = MultiplyAdd<Staged>;
 };
 #if defined(PARITY_WMMA)
-template <> struct CoreOf<f16> { using Staged = f16; using Core = Wmma<f16, F16x16>; };
-template <> struct CoreOf<bf16> { using Staged = bf16; using Core = Wmma<bf16, I16x16>; };
+template <> struct CoreOf<f16> { using Staged = f16; using Core = Wmma<f16, F16s>; };
+template <> struct CoreOf<bf16> { using Staged = bf16; using Core = Wmma<bf16, I16s>; };
 #endif
 #if defined(PARITY_MFMA)
 using MfmaF32 = Mfma<f32, f32, F32x4, true>;

@@ -99,6 +99,8 @@ const PACKED: &[Row] = &[
 const MATRIX: &[(&str, &str, &str)] = &[
     ("gfx1100", "f16", "v_wmma_f32_16x16x16_f16"),
     ("gfx1100", "bf16", "v_wmma_f32_16x16x16_bf16"),
+    ("gfx1201", "f16", "v_wmma_f32_16x16x16_f16"),
+    ("gfx1201", "bf16", "v_wmma_f32_16x16x16_bf16"),
     ("gfx942", "f16", "v_mfma_f32_16x16x16_f16"),
     ("gfx942", "bf16", "v_mfma_f32_16x16x16_bf16"),
     ("gfx942", "f32", "v_mfma_f32_16x16x4_f32"),
@@ -217,7 +219,10 @@ fn products_of_matrices_are_the_matrix_cores_work_where_there_are_some() {
                 .filter(|name| name != wanted);
             assert_eq!(others.count(), 0, "{target}: gemm_{dtype}");
         }
-        for kernel in ["gemm_f32", "gemv_f32"].iter().filter(|_| target == "gfx1100") {
+        for kernel in ["gemm_f32", "gemv_f32"]
+            .iter()
+            .filter(|_| matches!(target, "gfx1100" | "gfx1201"))
+        {
             let found = mnemonics(&code, kernel);
             assert!(
                 !found.iter().any(|name| name.starts_with("v_wmma")),

@@ -185,7 +185,7 @@ impl Class {
 pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
     let (multiplications, element) = match inst.unit {
         Unit::Wmma(wmma) => (16 * 16 * 16, wmma.element),
-        Unit::Tiles(tiles) => (16 * 16 * u64::from(tiles.depth), tiles.element),
+        Unit::Tiles(tiles) => (16 * 16 * u64::from(tiles.depth), tiles.a),
         Unit::Mfma(mfma) => {
             let [size, depth, blocks] = [mfma.size, mfma.depth, mfma.blocks].map(u64::from);
             (size * size * depth * blocks, mfma.a)

@@ -160,7 +160,8 @@ pub enum LaunchError {
     },
     /// The grid is empty, or has more work-items in a dimension than 32 bits count.
     #[error(
-        "kernel `{kernel}`: a grid of {grid:?} workgroups; each dimension needs one, and less than 2^32 work-items"
+        "kernel `{kernel}`: a grid of {grid:?} workgroups; each dimension needs one, and less than 2^32 work-items, on RDNA4 \
+         at most 2^16 workgroups in y and in z"
     )]
     GridSize {
         /// Kernel name.
@@ -361,7 +362,7 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
         let what = format!("an argument of kind `{}`", arg.kind);
         return Err(LaunchError::Unsupported { kernel: name(), what });
     }
-    check_sizes(dispatch, kernel.max_workgroup_size)?;
+    check_sizes(target, dispatch, kernel.max_workgroup_size)?;
     // A caller's argument struct may be padded at its end to the alignment of its members, 16 bytes at most.
     let expected = kernel.explicit_kernarg_size();
     let padded = expected.next_multiple_of(16).min(kernel.kernarg_size) as usize;
@@ -378,7 +379,7 @@ fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
 /// Refuses a kernel for another processor, and one that needs what nothing here provides.
 fn check_kernel(target: Target, kernel: &Kernel, scratch: u32) -> Result<(), LaunchError> {
     let name = || kernel.name.clone();
-    let Some(isa) = Isa::of(target).filter(|_| target.is_executable()) else {
+    let Some(isa) = Isa::of(target) else {
         return Err(LaunchError::UnsupportedTarget {
             kernel: name(),
             target,
@@ -390,8 +391,11 @@ fn check_kernel(target: Target, kernel: &Kernel, scratch: u32) -> Result<(), Lau
     }
 }
 
+/// Workgroups whose ids have 16 bits.
+const SHARED_IDS: u32 = 1 << 16;
+
 /// Refuses workgroups of more than `limit` work-items, and grids and LDS that the device does not have.
-fn check_sizes(dispatch: &Dispatch<'_>, limit: u32) -> Result<(), LaunchError> {
+fn check_sizes(target: Target, dispatch: &Dispatch<'_>, limit: u32) -> Result<(), LaunchError> {
     let Dispatch {
         kernel,
         grid,
@@ -413,6 +417,9 @@ fn check_sizes(dispatch: &Dispatch<'_>, limit: u32) -> Result<(), LaunchError> {
         .iter()
         .zip(block)
         .all(|(groups, items)| groups.checked_mul(items).is_some());
+    // RDNA4's ids of workgroups in y and z share a register.
+    let shares = Isa::of(target) == Some(Isa::Rdna4);
+    let fits = fits && !(shares && grid[1].max(grid[2]) > SHARED_IDS);
     let groups = grid
         .iter()
         .try_fold(1_u64, |product, n| product.checked_mul(u64::from(*n)));

@@ -9,9 +9,9 @@ pub enum Target {
     Gfx1100,
     /// RDNA3.5 (Radeon 8060S, in Ryzen AI Max). Executed, with waves of 32 lanes or of 64.
     Gfx1151,
-    /// RDNA4 (Radeon RX 9060). Decoded; its kernels are refused.
+    /// RDNA4 (Radeon RX 9060). Executed, with waves of 32 lanes or of 64.
     Gfx1200,
-    /// RDNA4 (Radeon RX 9070). Decoded; its kernels are refused.
+    /// RDNA4 (Radeon RX 9070). Executed, with waves of 32 lanes or of 64.
     Gfx1201,
     /// CDNA2 (MI200). Executed, with waves of 64 lanes.
     Gfx90a,
@@ -49,7 +49,14 @@ impl Target {
     }
 
     /// The targets whose kernels can be launched.
-    pub const EXECUTABLE: [Target; 4] = [Target::Gfx1100, Target::Gfx1151, Target::Gfx90a, Target::Gfx942];
+    pub const EXECUTABLE: [Target; 6] = [
+        Target::Gfx1100,
+        Target::Gfx1151,
+        Target::Gfx1200,
+        Target::Gfx1201,
+        Target::Gfx90a,
+        Target::Gfx942,
+    ];
 
     /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {

@@ -41,7 +41,7 @@ mod fuzz {
     extern "C" __global__ void nothing(int) {}
     "#;
 
-    const TARGETS: [Target; 4] = Target::EXECUTABLE;
+    const TARGETS: [Target; 6] = Target::EXECUTABLE;
 
     /// A code object of each card.
     static OBJECTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {

@@ -53,6 +53,8 @@ pub(crate) fn target(card: Card) -> Target {
     match card {
         Card::Gfx1100 => Target::Gfx1100,
         Card::Gfx1151 => Target::Gfx1151,
+        Card::Gfx1200 => Target::Gfx1200,
+        Card::Gfx1201 => Target::Gfx1201,
         Card::Gfx942 => Target::Gfx942,
         Card::Gfx90a => Target::Gfx90a,
     }

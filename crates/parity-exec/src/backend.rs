@@ -67,6 +67,8 @@ impl Backend {
                 (NVIDIA, &[(names::DRIVER, NVIDIA)]),
                 (GFX1100, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1100)]),
                 (GFX1151, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1151)]),
+                (GFX1200, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1200)]),
+                (GFX1201, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1201)]),
                 (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
                 (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
             ],
@@ -94,6 +96,8 @@ const SOFT: &str = Driver::Soft.word();
 const NVIDIA: &str = Driver::Nvidia.word();
 const GFX1100: &str = Card::Gfx1100.word();
 const GFX1151: &str = Card::Gfx1151.word();
+const GFX1200: &str = Card::Gfx1200.word();
+const GFX1201: &str = Card::Gfx1201.word();
 const GFX942: &str = Card::Gfx942.word();
 const GFX90A: &str = Card::Gfx90a.word();
 

@@ -126,7 +126,7 @@ fn unit(target: &str) -> Option<Unit> {
         simds: 4,
     };
     match target {
-        "gfx1100" | "gfx1151" => Some(unit([1536, 24], 16, 128 << 10)),
+        "gfx1100" | "gfx1151" | "gfx1200" | "gfx1201" => Some(unit([1536, 24], 16, 128 << 10)),
         "gfx90a" | "gfx942" => Some(unit([512, 8], 8, 64 << 10)),
         _ => None,
     }

@@ -99,6 +99,10 @@ words! {
         Gfx1100 "gfx1100",
         /// An RDNA 3.5 APU, with waves of 32 lanes.
         Gfx1151 "gfx1151",
+        /// A small RDNA 4 card, with waves of 32 lanes.
+        Gfx1200 "gfx1200",
+        /// An RDNA 4 card, with waves of 32 lanes.
+        Gfx1201 "gfx1201",
         /// An MI300, with waves of 64 lanes.
         Gfx942 "gfx942",
         /// An MI200, with waves of 64 lanes.

@@ -30,7 +30,11 @@ fn a_value_that_a_variable_cannot_have_is_told_with_those_that_it_can() {
     let dir = specs.path("");
     for (name, value, words) in [
         ("ROCM_DRIVER", "Soft", "auto, system, soft, nvidia"),
-        ("ROCM_SOFT_TARGET", "gfx999", "gfx1100, gfx1151, gfx942, gfx90a"),
+        (
+            "ROCM_SOFT_TARGET",
+            "gfx999",
+            "gfx1100, gfx1151, gfx1200, gfx1201, gfx942, gfx90a",
+        ),
         ("ROCM_FALLBACK", "Refuse", "allow, refuse"),
         ("ROCM_ACTIVATIONS", "CPU", "cuda, cpu"),
     ] {

@@ -35,12 +35,14 @@ fn every_other_test_passes_on_waves_of_32_lanes_under_the_sanitizer() {
     every_other_test_passes("gfx1100");
 }
 
-/// CDNA 2 has matrix instructions of its own; its code objects are compiled when they are asked for.
+/// CDNA 2 and RDNA 4 have matrix instructions of their own; their code objects are compiled when they are asked for.
 #[cfg(feature = "compile")]
 #[test]
-fn products_pass_on_the_matrix_cores_of_cdna_2() {
-    let text = run("gfx90a", &["matmul::", "--skip", "in_a_process_of_their_own"]);
-    assert!(text.contains("test result: ok. 14 passed"), "{text}");
+fn products_pass_on_the_matrix_cores_of_cdna_2_and_rdna_4() {
+    for target in ["gfx90a", "gfx1201"] {
+        let text = run(target, &["matmul::", "--skip", "in_a_process_of_their_own"]);
+        assert!(text.contains("test result: ok. 14 passed"), "{target}: {text}");
+    }
 }
 
 #[track_caller]

@@ -3,7 +3,7 @@
 //! Which lane and register holds which element: "RDNA4 Instruction Set Architecture", section "Matrix Element Storage in VGPRs".
 //! The card's order of summation is not published; here the products are added one after the other in single precision.
 
-use super::{Trouble, convert, lane, matrix, unimplemented};
+use super::{Trouble, convert, fp8, lane, matrix, unimplemented};
 use crate::fp::{self, Mode};
 use crate::isa::{Element, Inst, Src, Tiles};
 use crate::wave::Wave;
@@ -18,7 +18,7 @@ const MODE: Mode = Mode::NONE;
 fn factor(tiles: Tiles, lanes: usize, k: usize) -> (usize, usize, usize) {
     let bit = |at: usize| k >> at & 1;
     let wide = lanes == 64;
-    match (tiles.element.bits(), tiles.depth) {
+    match (tiles.a.bits(), tiles.depth) {
         (16, _) if wide => (k >> 2 & 3, bit(1), bit(0)),
         (16, _) => (bit(2), 2 * bit(3) + bit(1), bit(0)),
         (8, _) if wide => (2 * bit(2) + bit(3), 0, k & 3),
@@ -56,10 +56,13 @@ fn integer(value: u32, bits: usize, signed: bool) -> i64 {
 
 /// A field as single precision.
 fn single(element: Element, value: u32) -> u32 {
-    if element == Element::Bf16 {
-        value << 16
-    } else {
-        lane::single(value as u16)
+    match element {
+        Element::Bf16 => value << 16,
+        Element::Fp8 => fp8::widen(value as u8, fp8::OCP_FP8),
+        Element::Bf8 => fp8::widen(value as u8, fp8::OCP_BF8),
+        Element::F16 => lane::single(value as u16),
+        // No product of floats has these here.
+        Element::F64 | Element::F32 | Element::Xf32 | Element::I8 | Element::I4 => value,
     }
 }
 
@@ -69,8 +72,8 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, tiles: Ti
     let [Src::Vgpr(a), Src::Vgpr(b), c] = inst.src else {
         return Err(unimplemented());
     };
-    let bits = tiles.element.bits();
-    let integers = bits < 16;
+    let bits = tiles.a.bits();
+    let integers = matches!(tiles.a, Element::I8 | Element::I4);
     // Compilers use no signs with floats, and no halves at all.
     if inst.op_sel != 0 || inst.abs != 0 || inst.neg & if integers { 4 } else { 7 } != 0 {
         return Err(unimplemented());
@@ -102,12 +105,15 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, tiles: Ti
             let products = pairs.map(|(a, b)| integer(a, bits, signed[0]) * integer(b, bits, signed[1]));
             matrix::sum(addend, products.sum(), inst.clamp)
         } else {
-            let wide = |value| single(tiles.element, value);
-            let start = if tiles.narrow { wide(addend) } else { addend };
+            let start = if tiles.narrow {
+                single(tiles.a, addend)
+            } else {
+                addend
+            };
             let sum = pairs.fold(start, |sum, (a, b)| {
-                fp::fma::<fp::F32>(MODE, wide(a), wide(b), sum)
+                fp::fma::<fp::F32>(MODE, single(tiles.a, a), single(tiles.b, b), sum)
             });
-            match (tiles.narrow, tiles.element) {
+            match (tiles.narrow, tiles.a) {
                 (false, _) => sum,
                 (true, Element::Bf16) => u32::from(matrix::bf16_of_f32(sum)),
                 (true, _) => u32::from(convert::f16_of_f32(MODE, sum)),

@@ -3,7 +3,7 @@
 use super::host::Host;
 use super::lane::{self, Lane};
 use super::table::Function;
-use super::{Trouble, division, int, matrix, pair, salu, unimplemented};
+use super::{Trouble, division, fp8, int, matrix, pair, salu, unimplemented};
 use crate::fp::{self, Format as _, Mode};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op, Relative, Src};
@@ -330,18 +330,35 @@ fn count_below<const W: usize, const START: usize>(wave: &mut Wave<W>, inst: &In
     lane::store(wave, usize::from(inst.dst), &out);
 }
 
-/// Each lane reads the lane of a row that its 4 bits of the two scalar sources name; of its own row, or of the one `ACROSS`. `op_sel` holds two flags: inactive
-/// lanes may be read, and lanes that may not be read give zero instead of keeping the destination.
+/// Each lane reads the lane of a row that its 4 bits of the two scalar sources name.
 fn permlane<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     let select =
         u64::from(salu::source(wave, inst.src[1])) | u64::from(salu::source(wave, inst.src[2])) << 32;
+    permute_rows::<W, ACROSS>(wave, inst, |lane| (select >> (4 * (lane & 15)) & 15) as usize);
+}
+
+/// Each lane reads the lane of a row that the low four bits of its second source name.
+fn permlane_var<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let mut buffer = [0; W];
+    let names = *lane::row(wave, inst.src[1], &mut buffer);
+    permute_rows::<W, ACROSS>(wave, inst, |lane| (names[lane] & 15) as usize);
+}
+
+/// Each lane reads a lane of its own row, or of the one `ACROSS`. `op_sel` holds two flags: inactive lanes may be read, and lanes that
+/// may not be read give zero instead of keeping the destination.
+#[inline(always)]
+fn permute_rows<const W: usize, const ACROSS: usize>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    place: impl Fn(usize) -> usize,
+) {
     let (fetch_inactive, bound_ctrl) = (inst.op_sel & 1 != 0, inst.op_sel & 2 != 0);
     let mut buffer = [0; W];
     let row = *lane::row(wave, inst.src[0], &mut buffer);
     let (exec, active) = (wave.exec(), wave.active);
     let mut out = [0; W];
     for (lane, out) in out.iter_mut().enumerate() {
-        let source = (lane & !15 ^ ACROSS) + (select >> (4 * (lane & 15)) & 15) as usize;
+        let source = (lane & !15 ^ ACROSS) + place(lane);
         if fetch_inactive || exec >> source & 1 != 0 {
             *out = row[source];
         } else if !bound_ctrl {
@@ -350,16 +367,6 @@ fn permlane<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst
     }
     lane::store(wave, usize::from(inst.dst), &out);
     wave.active = active;
-}
-
-/// Each lane reads the lane of its row, or of the one `ACROSS`, that the low four bits of its second source name, active or not.
-fn permlane_var<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    let mut buffers = [[0; W]; 2];
-    let [row, names] = &mut buffers;
-    let row = lane::row(wave, inst.src[0], row);
-    let names = lane::row(wave, inst.src[1], names);
-    let out: [u32; W] = std::array::from_fn(|lane| row[(lane & !15 ^ ACROSS) + (names[lane] & 15) as usize]);
-    lane::store(wave, usize::from(inst.dst), &out);
 }
 
 /// Exchanges the halves of a 64-lane wave; does nothing in one of 32.

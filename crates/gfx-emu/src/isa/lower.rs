@@ -245,6 +245,12 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         && (inst.clamp || inst.omod != 0 || inst.op_sel != 0));
     // What the flags mean of an exchange by lane numbers in a register is not documented.
     supported &= !(matches!(op, Op::Permlane16Var | Op::Permlanex16Var) && inst.op_sel != 0);
+    // Nor what signs of bytes would be, nor the absolute value of a sum.
+    let bytes = matches!(
+        op,
+        Op::Dot4F32Fp8Fp8 | Op::Dot4F32Fp8Bf8 | Op::Dot4F32Bf8Fp8 | Op::Dot4F32Bf8Bf8
+    );
+    supported &= !(bytes && (inst.neg & 3 != 0 || inst.abs != 0 || inst.op_sel != 0));
     supported &= modelled_on_cdna3(inst);
     let unit = match op.unit() {
         _ if !supported => Unit::Unsupported,

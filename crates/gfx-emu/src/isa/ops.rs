@@ -277,6 +277,8 @@ macro_rules! for_each_op {
             CvtPkF32Bf8: B64 = (B32) fp8::pk_f32_of_bf8;
             CvtPkFp8F32: B16 = (F32, F32) fp8::pk_fp8_of_f32;
             CvtPkBf8F32: B16 = (F32, F32) fp8::pk_bf8_of_f32;
+            CvtPkOcpFp8F32: B16 = (F32, F32) fp8::pk_ocp_fp8_of_f32;
+            CvtPkOcpBf8F32: B16 = (F32, F32) fp8::pk_ocp_bf8_of_f32;
             TruncF16: F16 = (F16) fp::trunc::<fp::F16>;
             CeilF16: F16 = (F16) fp::ceil::<fp::F16>;
             RndneF16: F16 = (F16) fp::rndne::<fp::F16>;
@@ -680,6 +682,14 @@ macro_rules! for_each_op {
             Dot2F32Bf16: F32 + Void = (P16, P16, F32) [] dot2_bf16;
             Dot2F16F16: F16 + Void = (PF16, PF16, F16) [] dot2_half_f16;
             Dot2Bf16Bf16: B16 + Void = (P16, P16, B16) [] dot2_half_bf16;
+            CvtF32OcpFp8: F32 + Void = (B32) [] fp8::one_of::<W, 3>;
+            CvtF32OcpBf8: F32 + Void = (B32) [] fp8::one_of::<W, 2>;
+            CvtPkF32OcpFp8: B64 + Void = (B32) [] fp8::two_of::<W, 3>;
+            CvtPkF32OcpBf8: B64 + Void = (B32) [] fp8::two_of::<W, 2>;
+            Dot4F32Fp8Fp8: F32 + Void = (B32, B32, F32) [] fp8::dot4::<W, 3, 3>;
+            Dot4F32Fp8Bf8: F32 + Void = (B32, B32, F32) [] fp8::dot4::<W, 3, 2>;
+            Dot4F32Bf8Fp8: F32 + Void = (B32, B32, F32) [] fp8::dot4::<W, 2, 3>;
+            Dot4F32Bf8Bf8: F32 + Void = (B32, B32, F32) [] fp8::dot4::<W, 2, 2>;
             Dot4I32Iu8: B32 + Void = (B32, B32, B32) [] dot_int::<W, 8>;
             Dot8I32Iu4: B32 + Void = (B32, B32, B32) [] dot_int::<W, 4>;
             PkFmaF32: PF32 + Void = (PF32, PF32, PF32) [] pair::fma;
@@ -705,13 +715,17 @@ macro_rules! for_each_op {
             WmmaI32Iu8: Tile + Void = (B128, B128, Tile) Unit::Wmma(Wmma { element: I8, narrow: false });
             WmmaI32Iu4: Tile + Void = (B64, B64, Tile) Unit::Wmma(Wmma { element: I4, narrow: false });
             // The matrix instructions of RDNA4.
-            TileF32F16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { element: F16, depth: 16, narrow: false });
-            TileF32Bf16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { element: Bf16, depth: 16, narrow: false });
-            TileF16F16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { element: F16, depth: 16, narrow: true });
-            TileBf16Bf16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { element: Bf16, depth: 16, narrow: true });
-            TileI32Iu8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { element: I8, depth: 16, narrow: false });
-            TileI32Iu4: Tile + Void = (Tile4, Tile4, Tile) Unit::Tiles(Tiles { element: I4, depth: 16, narrow: false });
-            TileI32Iu4x32: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { element: I4, depth: 32, narrow: false });
+            TileF32F16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { a: F16, b: F16, depth: 16, narrow: false });
+            TileF32Bf16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 16, narrow: false });
+            TileF16F16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { a: F16, b: F16, depth: 16, narrow: true });
+            TileBf16Bf16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 16, narrow: true });
+            TileI32Iu8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: I8, b: I8, depth: 16, narrow: false });
+            TileI32Iu4: Tile + Void = (Tile4, Tile4, Tile) Unit::Tiles(Tiles { a: I4, b: I4, depth: 16, narrow: false });
+            TileI32Iu4x32: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: I4, b: I4, depth: 32, narrow: false });
+            TileF32Fp8Fp8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 16, narrow: false });
+            TileF32Fp8Bf8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 16, narrow: false });
+            TileF32Bf8Fp8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 16, narrow: false });
+            TileF32Bf8Bf8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 16, narrow: false });
             // Matrix cores: rows and columns, depth, blocks where there are several, element type.
             Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 1, blocks: 2, a: F32, b: F32 });
             Mfma16x1B4F32: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 1, blocks: 4, a: F32, b: F32 });
@@ -820,11 +834,6 @@ macro_rules! for_each_op {
             UnsupportedFork: B64 + Void = () Unit::Unsupported;
             UnsupportedMad: F32 + Void = (F32, F32, F32) Unit::Unsupported;
             UnsupportedSr: B32 + Void = (F32, B32) Unit::Unsupported;
-            UnsupportedF32OfByte: F32 + Void = (B32) Unit::Unsupported;
-            UnsupportedF32OfBytes: B64 + Void = (B32) Unit::Unsupported;
-            UnsupportedBytesOfF32: B16 + Void = (F32, F32) Unit::Unsupported;
-            UnsupportedDotOfBytes: F32 + Void = (B32, B32, F32) Unit::Unsupported;
-            UnsupportedTileOfBytes: Tile + Void = (Tile8, Tile8, Tile) Unit::Unsupported;
             UnsupportedSparseHalves: Tile + Void = (Tile16, Tile, B32) Unit::Unsupported;
             UnsupportedSparseNarrow: Tile16 + Void = (Tile16, Tile, B32) Unit::Unsupported;
             UnsupportedSparseBytes: Tile + Void = (Tile8, Tile16, B32) Unit::Unsupported;
@@ -1121,6 +1130,10 @@ impl Op {
                 | Op::Dot2F32Bf16
                 | Op::Dot2F16F16
                 | Op::Dot2Bf16Bf16
+                | Op::Dot4F32Fp8Fp8
+                | Op::Dot4F32Fp8Bf8
+                | Op::Dot4F32Bf8Fp8
+                | Op::Dot4F32Bf8Bf8
         )
     }
 

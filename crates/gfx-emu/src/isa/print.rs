@@ -431,6 +431,10 @@ fn vop3_modifiers(inst: &Instruction, text: &mut String) {
     let signature = inst.row.op.signature();
     if inst.op_sel != 0 && inst.row.op == Op::UnsupportedSr {
         bit_list(text, "op_sel", inst.op_sel, 4);
+    } else if inst.op_sel != 0 && matches!(inst.row.op, Op::CvtF32OcpFp8 | Op::CvtF32OcpBf8) {
+        // The first bit names the half.
+        let byte = (inst.op_sel & 1) << 1 | inst.op_sel >> 1 & 1;
+        append(text, format_args!(" byte_sel:{byte}"));
     } else if inst.op_sel != 0
         && matches!(
             inst.row.op,

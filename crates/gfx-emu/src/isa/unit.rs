@@ -144,11 +144,11 @@ pub(crate) struct Wmma {
 /// A matrix instruction of RDNA4: 16 rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tiles {
-    /// Element of A and B.
-    pub(crate) element: Element,
+    pub(crate) a: Element,
+    pub(crate) b: Element,
     /// Steps of depth.
     pub(crate) depth: u8,
-    /// C and D have elements of that size too, two in a register; otherwise of 32 bits.
+    /// C and D have elements of the size that A has, two in a register; otherwise of 32 bits.
     pub(crate) narrow: bool,
 }
 

@@ -85,7 +85,7 @@ pub fn launch_packet(
             .saturating_sub(kernel.descriptor.group_segment_size),
         kernarg: &[],
     };
-    check_sizes(&dispatch, Limits::DEVICE.workgroup_size)?;
+    check_sizes(code.target(), &dispatch, Limits::DEVICE.workgroup_size)?;
     let setup = Setup {
         packet: address,
         kernarg,

@@ -42,6 +42,12 @@ pub(crate) const RDNA4: Card = Card {
     ..RDNA3
 };
 
+/// gfx1201 with waves of 64 lanes.
+pub(crate) const RDNA4_WAVE64: Card = Card {
+    attributes: "-mattr=+wavefrontsize64",
+    ..RDNA4
+};
+
 /// gfx942: waves of 64 lanes.
 pub(crate) const CDNA3: Card = Card {
     target: Target::Gfx942,
@@ -60,6 +66,11 @@ impl Card {
     /// Whether it has the encodings of RDNA.
     pub(crate) fn is_rdna(self) -> bool {
         self.target.lanes() == 32
+    }
+
+    /// Whether it is of RDNA4, which has no modes for NaNs and other names.
+    pub(crate) fn is_rdna4(self) -> bool {
+        self.target == RDNA4.target
     }
 
     fn args(self) -> Vec<String> {

@@ -9,6 +9,8 @@ mod apfloat;
 #[cfg(test)]
 mod authority;
 #[cfg(test)]
+mod bytes;
+#[cfg(test)]
 mod cdna3;
 #[cfg(test)]
 mod compiled;
@@ -45,6 +47,8 @@ mod page;
 #[cfg(test)]
 mod random_words;
 #[cfg(test)]
+mod rdna4;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod rest;
@@ -58,6 +62,8 @@ mod scalar;
 mod scalar_float;
 #[cfg(test)]
 mod sparse;
+#[cfg(test)]
+mod tiles;
 #[cfg(test)]
 mod twin;
 #[cfg(test)]

@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 use gfx_emu::WaveProbe;
 
 use crate::authority;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA35, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, llvm_mc};
 use crate::twin;
 use crate::wave::Numbers;
 
 /// The cards the tables run on.
-pub(crate) const CARDS: [Card; 4] = [RDNA3, RDNA35, CDNA3, CDNA2];
+pub(crate) const CARDS: [Card; 5] = [RDNA3, RDNA35, RDNA4, CDNA3, CDNA2];
 
 /// A line of assembly a card has: its machine code, and its mnemonic there.
 pub(crate) struct Assembled {
@@ -33,6 +33,7 @@ pub(crate) struct Assembled {
 /// a piece's instructions.
 pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembled>> {
     let spell = |line: &str| match card.is_rdna() {
+        true if card.is_rdna4() => twin::respell_rdna4(line),
         true => line.to_owned(),
         false => memory::respell(&twin::respell(line), card.name),
     };

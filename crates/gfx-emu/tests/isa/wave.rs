@@ -2,7 +2,7 @@
 
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, RDNA35, assemble, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble, llvm_mc};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.
@@ -76,6 +76,12 @@ pub(crate) fn program(text: &str) -> Vec<u8> {
     assemble(RDNA3, &format!("{text}\ns_endpgm\n"))
 }
 
+/// [`program`] of another card.
+#[track_caller]
+pub(crate) fn program_on(card: Card, text: &str) -> Vec<u8> {
+    assemble(card, &format!("{text}\ns_endpgm\n"))
+}
+
 /// A wave about to run `text`.
 #[track_caller]
 pub(crate) fn probe(text: &str) -> Probe {
@@ -106,8 +112,15 @@ pub(crate) fn check(rows: &[Row<'_>]) {
     for card in [RDNA3, RDNA35] {
         check_on::<32>(card, &[0, 0, 0xb0, 0xbf], rows);
     }
-    for card in [RDNA3_WAVE64, CDNA3, CDNA2] {
-        let (failures, ran) = twin::failures(card, rows);
+    let others: [(Card, twin::Failures); 5] = [
+        (RDNA4, twin::failures::<32>),
+        (RDNA4_WAVE64, twin::failures::<64>),
+        (RDNA3_WAVE64, twin::failures::<64>),
+        (CDNA3, twin::failures::<64>),
+        (CDNA2, twin::failures::<64>),
+    ];
+    for (card, failures) in others {
+        let (failures, ran) = failures(card, rows);
         assert!(
             2 * ran >= rows.len() || rows.len() < 20,
             "{} has only {ran} of {} rows",
@@ -134,6 +147,12 @@ pub(crate) fn check64(rows: &[Row<'_>]) {
 #[track_caller]
 pub(crate) fn check_rdna35(rows: &[Row<'_>]) {
     check_on::<32>(RDNA35, &[0, 0, 0xb0, 0xbf], rows);
+}
+
+/// [`check`] on gfx1201 alone.
+#[track_caller]
+pub(crate) fn check_rdna4(rows: &[Row<'_>]) {
+    check_on::<32>(RDNA4, &[0, 0, 0xb0, 0xbf], rows);
 }
 
 /// [`check64`] on gfx90a.

@@ -17,6 +17,12 @@ const PRELUDE: &str = r#"
            : dim == 1 ? __builtin_amdgcn_##of##_y() \
                       : __builtin_amdgcn_##of##_z(); \
   }
+// RDNA4's barrier has two halves.
+#if defined(__GFX12__)
+#define BARRIER "s_barrier_signal -1\n s_barrier_wait -1"
+#else
+#define BARRIER "s_barrier"
+#endif
 PER_DIM(tid, workitem_id)
 PER_DIM(bid, workgroup_id)
 PER_DIM(bdim, workgroup_size)

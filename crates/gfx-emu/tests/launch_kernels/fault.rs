@@ -259,6 +259,20 @@ fn empty_and_oversize_grids_and_blocks_are_refused() {
             }
         );
     }
+    let mut rdna4 = Device::on(
+        "gfx1201",
+        "fault_ids",
+        "KERNEL ids(unsigned* out) { *out = bid(1) + bid(2); }",
+    );
+    let last = rdna4.upload(&[0]);
+    for (grid, fits) in [
+        ([1, 1 << 16, 1], true),
+        ([1, (1 << 16) + 1, 1], false),
+        ([1, 1, (1 << 16) + 1], false),
+    ] {
+        let result = rdna4.launch_with("ids", grid, [1; 3], 0, &[Ptr(last)], &LaunchOptions::default());
+        assert_eq!(result.is_ok(), fits, "{grid:?}: {result:?}");
+    }
     let small = |block| device.launch("small", [1; 3], block, &[Ptr(out)]);
     small([64, 1, 1]).unwrap();
     let error = small([65, 1, 1]).unwrap_err();

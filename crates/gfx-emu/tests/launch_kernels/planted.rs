@@ -2,7 +2,7 @@
 //! memory, launches that do not fit. Each corrected twin runs in silence.
 
 use crate::support::Arg::{self, Ptr, U32};
-use crate::support::{Device, on_each_target};
+use crate::support::{Device, lanes, on_each_target};
 use gfx_emu::{Access, Fault, FaultKind, LaunchError, LaunchOptions, Place};
 
 on_each_target! {
@@ -26,7 +26,7 @@ on_each_target! {
 }
 
 fn device(target: &str, name: &str, source: &str) -> Device {
-    let wave = if target == "gfx1100" { 32 } else { 64 };
+    let wave = lanes(target);
     let constants = format!("constexpr unsigned WAVE = {wave}; constexpr unsigned N = 2 * WAVE;\n");
     Device::on(target, name, &(constants + source))
 }
@@ -295,7 +295,7 @@ fn workgroups_that_meet_at_an_atomic_do_not_race(target: &'static str) {
 
 fn one_wave_that_waits_once_more_is_divergence(target: &'static str) {
     let source = r#"DEVICE void body(unsigned* out, unsigned rounds) {
-        for (unsigned i = 0; i < rounds; ++i) asm volatile("s_barrier" ::: "memory");
+        for (unsigned i = 0; i < rounds; ++i) asm volatile(BARRIER ::: "memory");
         out[tid(0)] = 1;
     }
     KERNEL good(unsigned* out) { body(out, 3); }

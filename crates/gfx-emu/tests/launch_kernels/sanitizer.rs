@@ -3,7 +3,7 @@
 //! Two waves a workgroup everywhere, whatever the card's width: `WAVE` is the number of lanes.
 
 use crate::support::Arg::{Ptr, U32};
-use crate::support::{Arg, Device, on_each_target};
+use crate::support::{Arg, Device, lanes, on_each_target};
 use gfx_emu::{Access, Fault, FaultKind, LaunchError, LaunchOptions};
 
 on_each_target! {
@@ -33,7 +33,7 @@ on_each_target! {
 
 /// A device with `source` compiled for two waves of `WAVE` lanes.
 fn device(target: &str, name: &str, source: &str) -> Device {
-    let wave = if target == "gfx1100" { 32 } else { 64 };
+    let wave = lanes(target);
     Device::on(
         target,
         name,
@@ -364,7 +364,7 @@ fn two_waves_that_store_different_values_to_device_memory_race(target: &'static 
 
 fn a_barrier_that_one_wave_skips_is_divergence(target: &'static str) {
     let source = r#"DEVICE void body(unsigned* out, unsigned waits) {
-        if (tid(0) < waits) asm volatile("s_barrier" ::: "memory");
+        if (tid(0) < waits) asm volatile(BARRIER ::: "memory");
         out[tid(0)] = 1;
     }
     KERNEL good(unsigned* out) { body(out, N); }
@@ -373,14 +373,20 @@ fn a_barrier_that_one_wave_skips_is_divergence(target: &'static str) {
     let out = device.fresh(2 * device.lanes());
     let fault = finding(&device, &[Ptr(out)]);
     assert_eq!(fault.kind, FaultKind::BarrierDivergence { wave: 1, at: None });
-    assert_eq!((fault.wave, fault.instruction.as_str()), (0, "s_barrier"));
+    let halves = target.starts_with("gfx12");
+    let barrier = if halves {
+        "s_barrier_wait 0xffff"
+    } else {
+        "s_barrier"
+    };
+    assert_eq!((fault.wave, fault.instruction.as_str()), (0, barrier));
     assert!(fault.to_string().contains("wave 1 has ended"), "{fault}");
 }
 
 fn two_barriers_in_two_branches_are_divergence(target: &'static str) {
     let source = r#"DEVICE void body(unsigned* out, unsigned left) {
-        if (tid(0) < left) asm volatile("s_barrier ; left" ::: "memory");
-        else asm volatile("s_barrier ; right" ::: "memory");
+        if (tid(0) < left) asm volatile(BARRIER " ; left" ::: "memory");
+        else asm volatile(BARRIER " ; right" ::: "memory");
         out[tid(0)] = 1;
     }
     KERNEL good(unsigned* out) { body(out, N); }

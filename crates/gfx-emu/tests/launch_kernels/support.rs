@@ -2,7 +2,7 @@
 
 use gfx_emu::{CodeObject, Dispatch, LaunchError, LaunchOptions, LaunchStats, Memory, Placement};
 
-use crate::compile::compile;
+use crate::compile::{WAVE64, compile};
 
 /// A loaded code object and a device memory with its image.
 pub(crate) struct Device {
@@ -125,6 +125,15 @@ fn kernarg(args: &[Arg]) -> Vec<u8> {
     bytes
 }
 
+/// Lanes of the waves of a target's kernels.
+pub(crate) fn lanes(target: &str) -> u32 {
+    if target.starts_with("gfx1") && !target.ends_with(WAVE64) {
+        32
+    } else {
+        64
+    }
+}
+
 /// Runs each test on each card that is executed.
 macro_rules! on_each_target {
     ($($name:ident)*) => {
@@ -133,6 +142,12 @@ macro_rules! on_each_target {
         }
         mod gfx1100_wave64 {
             $(#[test] fn $name() { super::$name("gfx1100-wave64"); })*
+        }
+        mod gfx1201 {
+            $(#[test] fn $name() { super::$name("gfx1201"); })*
+        }
+        mod gfx1201_wave64 {
+            $(#[test] fn $name() { super::$name("gfx1201-wave64"); })*
         }
         mod gfx942 {
             $(#[test] fn $name() { super::$name("gfx942"); })*

@@ -36,7 +36,7 @@ pub struct Card {
 const QUARTER: f64 = 4.0;
 
 /// The cards that are counted for.
-pub const CARDS: [Card; 4] = [
+pub const CARDS: [Card; 6] = [
     // Radeon RX 7900 XTX: 96 compute units at 2.5 GHz, 960 GB/s (product page). "RDNA" white paper: two SIMDs of 32 lanes and two scalar
     // units a compute unit, lines of 128 bytes, one a clock. A sixteenth of the rate in 64 bits.
     Card {
@@ -60,6 +60,32 @@ pub const CARDS: [Card; 4] = [
         lanes: 32.0,
         double: 16.0,
         memory: 88.0,
+        line: 128.0,
+        cache: 128.0,
+        scalar: 2.0,
+    },
+    // Radeon RX 9060 XT: 32 compute units at 3.13 GHz, 128 bits of GDDR6 at 20 Gbps, 320 GB/s (product page). The units of RDNA3.
+    Card {
+        target: "gfx1200",
+        name: "Radeon RX 9060 XT",
+        units: 32.0,
+        simds: 2.0,
+        lanes: 32.0,
+        double: 16.0,
+        memory: 102.0,
+        line: 128.0,
+        cache: 128.0,
+        scalar: 2.0,
+    },
+    // Radeon RX 9070 XT: 64 compute units at 2.97 GHz, 256 bits of GDDR6 at 20 Gbps, 640 GB/s (product page). The units of RDNA3.
+    Card {
+        target: "gfx1201",
+        name: "Radeon RX 9070 XT",
+        units: 64.0,
+        simds: 2.0,
+        lanes: 32.0,
+        double: 16.0,
+        memory: 215.0,
         line: 128.0,
         cache: 128.0,
         scalar: 2.0,

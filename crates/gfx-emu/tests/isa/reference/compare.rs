@@ -208,7 +208,10 @@ fn comparisons_order_as_the_host_does() {
         let pieces = all(card);
         let texts: Vec<String> = pieces.iter().map(|piece| piece.text.clone()).collect();
         let assembled = assemble_each(card, &texts);
-        assert!(assembled.iter().flatten().count() > 180, "{}", card.name);
+        // RDNA4 has none whose result is known before.
+        let least = if card.is_rdna4() { 150 } else { 180 };
+        let known = assembled.iter().flatten().count();
+        assert!(known > least, "{}: {known}", card.name);
         for (piece, assembled) in pieces.iter().zip(&assembled) {
             let Some(assembled) = assembled else { continue };
             wrong.extend(match card.is_rdna() {

@@ -63,6 +63,8 @@ const ROWS: &[(&str, &str, Effect)] = &[
     ("atomic_sub_u32", "sub_u32", Atomic32(|old, data, _| old.wrapping_sub(data))),
     ("", "rsub_u32", Atomic32(|old, data, _| data.wrapping_sub(old))),
     ("atomic_csub_u32", "", Atomic32(|old, data, _| old.saturating_sub(data))),
+    ("atomic_sub_clamp_u32", "sub_clamp_u32", Atomic32(|old, data, _| old.saturating_sub(data))),
+    ("atomic_cond_sub_u32", "cond_sub_u32", Atomic32(|old, data, _| if old >= data { old - data } else { old })),
     ("atomic_min_i32", "min_i32", Atomic32(|old, data, _| (old as i32).min(data as i32) as u32)),
     ("atomic_min_u32", "min_u32", Atomic32(|old, data, _| old.min(data))),
     ("atomic_max_i32", "max_i32", Atomic32(|old, data, _| (old as i32).max(data as i32) as u32)),

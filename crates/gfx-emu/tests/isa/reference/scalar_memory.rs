@@ -12,11 +12,13 @@ const WORDS: usize = 32;
 /// What happens to the dwords from the offset on, given the data registers; and what the first data registers become.
 enum Effect {
     Load(usize),
+    /// So many bytes, sign-extended or not.
+    LoadPart(u32, bool),
     Store(usize),
     Atomic32(fn(u32, u32, u32) -> u32),
     Atomic64(fn(u64, u64, u64) -> u64),
 }
-use Effect::{Atomic32, Atomic64, Load, Store};
+use Effect::{Atomic32, Atomic64, Load, LoadPart, Store};
 
 /// GFX9's atomics: name, on dwords, on qwords.
 type Atomic = (&'static str, fn(u32, u32, u32) -> u32, fn(u64, u64, u64) -> u64);
@@ -76,6 +78,27 @@ fn all(card: Card) -> Vec<Piece> {
                 });
             }
         }
+        if card.is_rdna4() {
+            let (three, parts) = (
+                format!("s_{space}load_b96 {}, {base}, 0x10", data(3)),
+                [
+                    ("i8", 1, true),
+                    ("u8", 1, false),
+                    ("i16", 2, true),
+                    ("u16", 2, false),
+                ],
+            );
+            pieces.push(Piece {
+                text: three,
+                effect: Load(3),
+                returns: true,
+            });
+            pieces.extend(parts.map(|(ty, bytes, signed)| Piece {
+                text: format!("s_{space}load_{ty} {}, {base}, 0x10", data(1)),
+                effect: LoadPart(bytes, signed),
+                returns: true,
+            }));
+        }
         for (name, narrow, wide) in ATOMICS.into_iter().filter(|_| !rdna) {
             let tuple = if name == "cmpswap" { 2 } else { 1 };
             for (returns, flag) in [(false, ""), (true, " glc")] {
@@ -134,6 +157,15 @@ fn failure<const W: usize>(card: Card, piece: &Piece, code: &[u8], hit: bool) ->
         .unwrap_or_else(|fault| panic!("{} {}: {fault}", card.name, piece.text));
     match piece.effect {
         Load(count) => registers[..count].copy_from_slice(&words[4..4 + count]),
+        LoadPart(bytes, signed) => {
+            let above = 32 - 8 * bytes;
+            let value = words[4] << above;
+            registers[0] = if signed {
+                (value as i32 >> above) as u32
+            } else {
+                value >> above
+            };
+        }
         Store(count) => words[4..4 + count].copy_from_slice(&registers[..count]),
         Atomic32(f) => {
             let old = words[4];
