@@ -38,6 +38,16 @@ template <typename T> PARITY_FN wide_t<T> power_for(wide_t<T> x) {
     }
 }
 
+// exp(x) as a term of a sum that it is divided by. Of bf16 it is times 2^64: its quotients reach below the normal numbers of f32, where
+// the card's instruction gives 0. f32 holds the sum of 2^31 of them.
+template <typename T> PARITY_FN wide_t<T> term_for(wide_t<T> x) {
+    if constexpr (__is_same(T, bf16)) {
+        return device_math::exp2(device_math::fma(x, 1.44269504088896340736f, 64.0f));
+    } else {
+        return power_for<T>(x);
+    }
+}
+
 // exp(x - max) / sum of these. Of a NaN the power is one, and so the sum and the whole row; the greatest need not be.
 template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
     using A = wide_t<T>;
@@ -58,7 +68,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
             A part = 0;
 #pragma unroll
             for (unsigned e = 0; e < N; ++e) {
-                powers[k][e] = power_for<T>(widen(held.packs[k].at[e]) - greatest);
+                powers[k][e] = term_for<T>(widen(held.packs[k].at[e]) - greatest);
                 part += powers[k][e];
             }
             total += held.has(k) ? part : A(0);
@@ -86,7 +96,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
         for (unsigned e = 0; e < count; ++e) {
             // Below nothing but -infinity there is no power yet.
             const A x = widen(pack.at[e]);
-            mine += x == next && x == -A(__builtin_inff()) ? A(0) : power_for<T>(x - next);
+            mine += x == next && x == -A(__builtin_inff()) ? A(0) : term_for<T>(x - next);
         }
     };
     constexpr unsigned N = PackLen<T>::value;
@@ -97,7 +107,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
             [&](size_t at) { join_pack(Pack<T, 1>{{x[at]}}, 1); });
     const A greatest = fold(lds, best, greater);
     const A sum = fold(lds, best == greatest ? mine : mine * power_for<T>(best - greatest), add);
-    const auto power = [&](T x) { return power_for<T>(widen(x) - greatest); };
+    const auto power = [&](T x) { return term_for<T>(widen(x) - greatest); };
     const A share = BY_RECIPROCAL ? A(1) / sum : sum;
     map_row(x, y, cols, [&](T x, size_t) { return narrow<T>(BY_RECIPROCAL ? power(x) * share : power(x) / share); });
 }
