@@ -146,7 +146,7 @@ pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw:
     }
 }
 
-/// A number just outside: nothing, or more. candle counts in `usize`, so that what is negative is no call.
+/// A number just outside: nothing, or more. candle counts in `usize`, so that a negative number cannot be passed.
 fn param(name: &str, param: &mut f64, draw: &mut Draw) {
     // A dimension of 0 is there.
     *param = match !name.starts_with("dim") && draw.chance(50) {

@@ -165,7 +165,7 @@ fn what_is_to_be_refused_has_counts_of_nothing_and_heads_that_do_not_divide() {
     assert!(comes_up("swiglu", |case| {
         case.check == Check::Invalid && case.args[0].shape.last() == Some(&1)
     }));
-    // A chunk that is not there is no question for candle.
+    // candle cannot be asked for a chunk that does not exist.
     let missing = |case: &Case| case.params[0] > 0.0 && case.params[2] >= case.params[0];
     assert!(!comes_up("chunk", missing));
     // Of what only lends a shape, nothing is spoiled.

@@ -12,7 +12,7 @@ use crate::fp::{self, F32, Format as _, Mode};
 use crate::isa::Inst;
 use crate::wave::Wave;
 
-/// What the codes of an 8-bit float mean that are no numbers.
+/// Which codes of an 8-bit float are infinities or NaN.
 #[derive(Clone, Copy, PartialEq)]
 enum Special {
     /// The code of minus zero is the NaN.

@@ -79,7 +79,7 @@ const DIFFERENT_IN_WAVE64: &[(&str, &str)] = &[
 const DIFFERENT_ON_RDNA4: &[(&str, &str)] = &[("s_denorm_mode 12\nv_add_f32 v0, v3, v3 mul:2", "v1")];
 
 /// The line in RDNA4's spelling; an empty one where it means something else there: LLVM takes the old names of minima and maxima for
-/// those that prefer numbers to any NaN, as there is no IEEE mode. `rdna4.rs` has these.
+/// those that prefer numbers to any NaN, because gfx12 lacks the IEEE mode. `rdna4.rs` has these.
 pub(crate) fn respell_rdna4(line: &str) -> String {
     let name = line.trim().split(' ').next().unwrap_or_default();
     let extreme = ["min", "max", "min3", "max3", "minmax", "maxmin"];

@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn parameters_of_a_gradient_are_numbers_of_the_dtype() {
-        // 0.3 is no number of bf16. At the one that candle clamps to, half of the weight goes on, and beyond it all or nothing.
+        // bf16 does not hold 0.3. At the one that candle clamps to, half of the weight goes on, and beyond it all or nothing.
         let end = Format::of(parity_model::DType::BF16).unwrap().round(0.3);
         assert_ne!(end, 0.3);
         assert_eq!(at("clamp(0.3,1)", "bf16", end, 2.0), 1.0);
