@@ -721,6 +721,10 @@ pub(crate) struct SelftestArgs {
     /// Seed the inputs derive from; with `--kernels` it decides which are broken, too.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Make a fault in an op and a dtype no more once a case has noticed it. The same pairs of op and fault are noticed, in a
+    /// fraction of the time; how many wrong outputs each case notices is not counted.
+    #[arg(long, conflicts_with_all = ["kernels", "format"])]
+    pub(crate) until_noticed: bool,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     /// What to print.

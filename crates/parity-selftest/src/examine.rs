@@ -44,14 +44,15 @@ pub struct Examination {
     pub wrong: Vec<Counts>,
 }
 
-/// Makes every wrong output of `case` on the inputs for `seed`, and has each judged.
+/// Makes the wrong outputs of `case` on the inputs for `seed`, and has each judged. `wanted` says of a place in
+/// [`PERTURBATIONS`] whether its outputs are to be made.
 ///
 /// # Panics
 /// When the case is not from a spec or an id.
-pub fn examine(case: &Case, seed: u64) -> Examination {
+pub fn examine(case: &Case, seed: u64, wanted: impl Fn(usize) -> bool) -> Examination {
     if !case.check.compares_forms() {
         let subject = Subject::new(case, seed);
-        return examine_by(&subject, |outcome| {
+        return examine_by(&subject, wanted, |outcome| {
             judge(case, &subject.expected, &subject.inputs, None, outcome).verdict
         });
     }
@@ -59,7 +60,7 @@ pub fn examine(case: &Case, seed: u64) -> Examination {
     let plain = case.plain();
     let subject = Subject::new(&plain, seed);
     let expected = expected(case, &subject.inputs);
-    examine_by(&subject, |outcome| {
+    examine_by(&subject, wanted, |outcome| {
         let both = match outcome {
             Outcome::Ran(wrong) => Case::stack(wrong, &subject.right)
                 .map_or_else(|reason| Outcome::Missing { reason }, Outcome::Ran),
@@ -69,7 +70,11 @@ pub fn examine(case: &Case, seed: u64) -> Examination {
     })
 }
 
-fn examine_by(subject: &Subject<'_>, verdict: impl Fn(&Outcome) -> Verdict) -> Examination {
+fn examine_by(
+    subject: &Subject<'_>,
+    wanted: impl Fn(usize) -> bool,
+    verdict: impl Fn(&Outcome) -> Verdict,
+) -> Examination {
     let refused = subject.case.must_refuse();
     let right = match subject.case.refusal() {
         Some(refusal) => Outcome::Refused {
@@ -80,9 +85,9 @@ fn examine_by(subject: &Subject<'_>, verdict: impl Fn(&Outcome) -> Verdict) -> E
     };
     // Where nothing is right to compute, which wrong thing is computed makes no difference.
     let differs = |wrong: &HostTensor| refused || wrong.bytes != subject.right.bytes;
-    let count = |perturbation: &Perturbation| {
+    let count = |(i, perturbation): (usize, &Perturbation)| {
         let mut counts = Counts::default();
-        if refused && perturbation.name != ACCEPTED {
+        if refused && perturbation.name != ACCEPTED || !wanted(i) {
             return counts;
         }
         for wrong in (perturbation.make)(subject).into_iter().filter(differs) {
@@ -96,7 +101,7 @@ fn examine_by(subject: &Subject<'_>, verdict: impl Fn(&Outcome) -> Verdict) -> E
     };
     Examination {
         right: verdict(&right),
-        wrong: PERTURBATIONS.iter().map(count).collect(),
+        wrong: PERTURBATIONS.iter().enumerate().map(count).collect(),
     }
 }
 

@@ -159,7 +159,7 @@ mod tests {
         let mut case: Case = id.parse().unwrap();
         case.limit = limit;
         let mut tally = Tally::default();
-        tally.add(&case, &examine(&case, 0));
+        tally.add(&case, &examine(&case, 0, |_| true));
         tally
     }
 

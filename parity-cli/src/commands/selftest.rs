@@ -3,7 +3,7 @@
 mod kernels;
 mod page;
 
-use parity_run::selftest::Trial;
+use parity_run::selftest::{Made, Trial};
 
 use super::{gate::percent, run::progress};
 use crate::{
@@ -22,7 +22,11 @@ pub(crate) fn selftest(args: SelftestArgs) -> Result<Exit, Failure> {
     let cases = selection.cases()?;
     let whole = selection.is_whole() && selection.spec_dir.is_none();
     let bar = progress(cases.len());
-    let trial = Trial::of(&cases, args.seed, min, whole, || bar.inc(1));
+    let made = match args.until_noticed {
+        true => Made::UntilNoticed,
+        false => Made::All,
+    };
+    let trial = Trial::of(&cases, args.seed, min, made, whole, || bar.inc(1));
     bar.finish_and_clear();
     let page = match args.format {
         SelftestFormat::Text => page::text(&trial),

@@ -47,6 +47,24 @@ fn sharp_limits_notice_every_fault_and_exit_0() {
 }
 
 #[test]
+fn until_noticed_says_the_same_of_every_pair_and_counts_no_outputs() {
+    for (limit, code) in [("", 0), (BLIND, 100)] {
+        let specs = Specs::new(&[("unary.toml", &format!("{FEW}{limit}\n"))]);
+        let all = specs.parity(&["selftest"]).exits(code).stdout;
+        let brief = specs.parity(&["selftest", "--until-noticed"]).exits(code).stdout;
+        let (head, counted) = all.split_once("\n\nwrong outputs noticed").unwrap();
+        let said = counted
+            .split_once("as a mismatch: ")
+            .unwrap()
+            .1
+            .split_once('\n')
+            .unwrap()
+            .1;
+        assert_eq!(brief, format!("{head}\n{said}"));
+    }
+}
+
+#[test]
 fn a_blind_limit_is_reported_with_a_case_and_exits_100() {
     let specs = Specs::new(&[("unary.toml", &format!("{FEW}{BLIND}\n"))]);
     let run = specs.parity(&["selftest"]).exits(100);

@@ -134,7 +134,7 @@ fn every_perturbation_has_a_control() {
 #[test]
 fn the_judge_notices_every_perturbation_as_a_mismatch() {
     for (name, id, _) in CONTROLS {
-        let examination = examine(&case(id), 0);
+        let examination = examine(&case(id), 0, |_| true);
         assert_eq!(examination.right, Verdict::Pass, "{id}");
         let counts = counts(name, &examination);
         assert!(
@@ -148,7 +148,10 @@ fn the_judge_notices_every_perturbation_as_a_mismatch() {
 fn a_blind_judge_lets_every_perturbation_survive() {
     for (name, id, _) in CONTROLS {
         let case = case(id);
-        let counts = counts(name, &examine_by(&Subject::new(&case, 0), |_| Verdict::Pass));
+        let counts = counts(
+            name,
+            &examine_by(&Subject::new(&case, 0), |_| true, |_| Verdict::Pass),
+        );
         assert!(counts.survived > 0 && counts.killed() == 0, "{name}: {counts:?}");
     }
 }
@@ -162,7 +165,7 @@ fn a_blind_limit_lets_all_survive_that_a_limit_can() {
             abs: 1e300,
             source: "planted".into(),
         };
-        let counts = counts(name, &examine(&case, 0));
+        let counts = counts(name, &examine(&case, 0, |_| true));
         assert_eq!(counts.survived > 0, *can, "{name}: {counts:?}");
     }
 }
@@ -175,7 +178,7 @@ fn a_blind_limit_on_varied_inputs_is_noticed_as_untrusted() {
         abs: 9.0,
         source: "planted".into(),
     };
-    let examination = examine(&case, 0);
+    let examination = examine(&case, 0, |_| true);
     assert_eq!(examination.right, Verdict::Untrusted);
     let counts = counts("stale", &examination);
     assert_eq!((counts.untrusted, counts.killed(), counts.survived), (1, 1, 0));
@@ -184,7 +187,7 @@ fn a_blind_limit_on_varied_inputs_is_noticed_as_untrusted() {
 #[test]
 fn an_output_that_is_right_after_all_is_inapplicable() {
     // Zero times anything: zeros, from whatever seed, in whatever order.
-    let examination = examine(&case("unary/affine(0,0):u8:[40]:offset:any"), 0);
+    let examination = examine(&case("unary/affine(0,0):u8:[40]:offset:any"), 0, |_| true);
     for name in [
         "zeros",
         "stale",
@@ -212,7 +215,7 @@ fn every_op_can_be_examined() {
         "binary/add:f32:[0,4],[0,4]:contiguous,sliced:any",
         "unary/exp:f32:[]:contiguous:uniform(-1,1)",
     ] {
-        let examination = examine(&case(id), 0);
+        let examination = examine(&case(id), 0, |_| true);
         assert_eq!(examination.right, Verdict::Pass, "{id}");
     }
 }
@@ -223,7 +226,7 @@ fn a_fault_in_one_of_two_forms_is_noticed() {
         "unary/neg:f32:[5,7]:transposed:uniform(-9,9)@layout",
         "copy/copy:i16:[5,7]:contiguous:any@batch",
     ] {
-        let examination = examine(&case(id), 0);
+        let examination = examine(&case(id), 0, |_| true);
         assert_eq!(examination.right, Verdict::Pass, "{id}");
         let applicable: usize = examination.wrong.iter().map(Counts::applicable).sum();
         let survived: usize = examination.wrong.iter().map(|counts| counts.survived).sum();
@@ -238,7 +241,7 @@ fn a_value_in_the_place_of_a_refusal_is_noticed() {
         "unary/exp:i32:[9]:contiguous:ints(0,9)@unsupported",
         "binary/add:f32:[2],[3]:contiguous,contiguous:ints(0,9)@invalid",
     ] {
-        let examination = examine(&case(id), 0);
+        let examination = examine(&case(id), 0, |_| true);
         assert_eq!(examination.right, Verdict::Pass, "{id}");
         let killed: usize = examination.wrong.iter().map(Counts::killed).sum();
         assert_eq!(killed, 1, "{id}");
