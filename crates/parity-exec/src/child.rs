@@ -17,6 +17,7 @@ use std::{
 
 use parity_model::{Outcome, record::BackendInfo};
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Serialize;
 
 use crate::{
     frame::{self, FrameError},
@@ -34,6 +35,10 @@ const STDERR_TAIL: usize = 4096;
 /// A process that closed its pipe is given this long to end by itself, so that its own signal is the one reported; and
 /// whatever holds a dead worker's stderr open this long to let go of it.
 const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// How long a program that leads to a worker may take to end once the worker has: it may write a report then, as compute-sanitizer
+/// and profilers do.
+const LAST_WORDS: Duration = Duration::from_secs(60);
 
 /// How long the loading of kernels may take within one case, beside the case's own time. A module takes clang half a minute, and a
 /// machine that is busy several.
@@ -189,7 +194,8 @@ enum Wait {
 /// A running worker. Dropping it kills its process group.
 pub(crate) struct Child {
     process: process::Child,
-    stdin: ChildStdin,
+    /// `None` once the worker is told to end.
+    stdin: Option<ChildStdin>,
     frames: Receiver<Result<FromWorker, FrameError>>,
     stderr: Tail,
 }
@@ -217,7 +223,7 @@ impl Child {
             reason,
         })?;
         // A failed write means a dead worker, and the read below finds out how it died.
-        let _ = frame::write(&mut child.stdin, setup);
+        let _ = child.tell(setup);
         let candle = command.candle.as_deref();
         let wanted = candle.map_or_else(protocol::build, protocol::build_with);
         let loss = match child.wait(limit, stop) {
@@ -293,10 +299,25 @@ impl Child {
         thread::spawn(move || forward_frames(stdout, &sender));
         Ok(Child {
             process,
-            stdin,
+            stdin: Some(stdin),
             frames,
             stderr: Tail::follow(stderr),
         })
+    }
+
+    fn tell(&mut self, message: &impl Serialize) -> Result<(), FrameError> {
+        self.stdin
+            .as_mut()
+            .map_or(Ok(()), |stdin| frame::write(stdin, message))
+    }
+
+    /// Closes the pipe of a worker that waits, and gives it and the program that leads to it time to end by themselves.
+    pub(crate) fn end(mut self) {
+        self.stdin = None;
+        let deadline = Instant::now() + LAST_WORDS;
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Waits for the next message.
@@ -340,7 +361,7 @@ impl Child {
         let seen = |outcome| Execution::seen(outcome, started.elapsed());
         self.stderr.clear();
         // A failed write means a dead worker, and the read below finds out how it died.
-        let written = frame::write(&mut self.stdin, job);
+        let written = self.tell(job);
         if let Err(error @ (FrameError::Encode(_) | FrameError::TooLong(_))) = written {
             let reason = format!("the case cannot be sent: {error}");
             return Ending::Answered(self, seen(Outcome::Missing { reason }));

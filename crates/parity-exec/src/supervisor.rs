@@ -124,6 +124,9 @@ impl Supervisor {
                 let judged = judge(index, case, executions);
                 done.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(judged);
             }
+            if !settings.stop.requested() {
+                lane.slots.iter_mut().for_each(WorkerSlot::vacate);
+            }
         };
         let vacant = || commands.iter().map(|_| None).collect();
         thread::scope(|scope| {
@@ -281,7 +284,7 @@ impl<'a> WorkerSlot<'a> {
 
     fn attempt(&mut self, task: &Task) -> Option<Attempt> {
         if task.isolated {
-            self.worker = None;
+            self.vacate();
         }
         let worker = match self.fill() {
             Ok(worker) => worker,
@@ -295,12 +298,25 @@ impl<'a> WorkerSlot<'a> {
             Ending::Answered(worker, execution) => {
                 // A fault that was planted costs the software GPU nothing.
                 let lost = task.job.mutant.is_none() && lost_the_device(&execution.outcome);
-                self.worker = (!task.isolated && !lost).then_some(worker);
+                self.worker = (!lost).then_some(worker);
+                if task.isolated {
+                    self.vacate();
+                }
                 Some(Attempt::Over(execution))
             }
             Ending::Lost(execution) => Some(Attempt::Over(execution)),
             Ending::Killed(execution) => Some(Attempt::Killed(execution)),
             Ending::Stopped => None,
+        }
+    }
+
+    /// Lets the waiting worker go, if there is one. It is killed, which takes no time; but a program that leads to it, one that sends it
+    /// elsewhere or watches over it, ends by itself.
+    fn vacate(&mut self) {
+        if let Some(worker) = self.worker.take()
+            && self.command.host.is_some()
+        {
+            worker.end();
         }
     }
 

@@ -119,8 +119,9 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
     });
     let device = opened.as_ref().map(Runner::info).map_err(String::clone);
     let build = protocol::build();
-    say(&FromWorker::Hello { build, device })?;
+    // Before it is said: who reads it may close the pipe at once, and nothing is pending then.
     pending.fetch_sub(1, Ordering::SeqCst);
+    say(&FromWorker::Hello { build, device })?;
     let Ok(mut runner) = opened else { return Ok(()) };
     let loads = Arc::clone(&out);
     trace::watch_loading(move |event| {
@@ -131,8 +132,8 @@ pub fn serve<R: Runner>(open: impl FnOnce() -> Result<R, String>) -> Result<(), 
 
     for job in jobs {
         let done = answer(&mut runner, &job?);
-        say(&done)?;
         pending.fetch_sub(1, Ordering::SeqCst);
+        say(&done)?;
     }
     Ok(())
 }

@@ -425,7 +425,7 @@ fn the_end_of_the_pipe_ends_a_busy_worker_that_no_signal_reaches() {
     let marker = dir.path().join("hung");
     // As `ssh` does: what the supervisor started holds the pipes, and the worker is another's child, in a session of its own.
     let script = format!(
-        "exec 3<&0; (setsid '{}' '' <&3 3<&- &); exec 3<&-; exec sleep 3600 <&-",
+        "exec 3<&0; (setsid '{}' '' <&3 3<&- &); exec 3<&-; exec sleep 5 <&-",
         env!("CARGO_BIN_EXE_parity-mock-worker")
     );
     let command = WorkerCommand {
@@ -448,6 +448,33 @@ fn the_end_of_the_pipe_ends_a_busy_worker_that_no_signal_reaches() {
     assert_eq!(outcomes[0], Some(Outcome::TimedOut { limit_ms: 2000 }));
     assert_echoed(outcomes[1].as_ref().unwrap(), "exp");
     assert_ends(&marker);
+}
+
+#[test]
+fn a_program_that_leads_to_a_worker_may_write_its_report_when_the_worker_has_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!(
+        "'{}' ''; echo the worker ended by itself: $? >>\"$MOCK_MARKER\"",
+        env!("CARGO_BIN_EXE_parity-mock-worker")
+    );
+    // A worker that waits at the run's end, and one that serves an isolated case alone.
+    for (isolated, reports) in [(false, 1), (true, 3)] {
+        let report = dir.path().join(reports.to_string());
+        let command = WorkerCommand {
+            program: "sh".into(),
+            args: vec!["-c".to_owned(), script.clone()],
+            host: Some("exec:sh".to_owned()),
+            ..marked("", &report)
+        };
+        let case = Case {
+            isolated,
+            ..case("exp")
+        };
+        let executions = execute(command, settings(1), &[case.clone(), case]);
+        assert_echoed(&executions[1].outcome, "exp");
+        let lines = "the worker ended by itself: 0\n".repeat(reports);
+        assert_eq!(fs::read_to_string(&report).unwrap(), lines);
+    }
 }
 
 #[test]
