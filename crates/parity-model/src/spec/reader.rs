@@ -12,6 +12,8 @@ use super::SpecError;
 pub(super) struct Report<'a> {
     pub(super) file: &'a str,
     errors: RefCell<Vec<SpecError>>,
+    /// The first error of syntax. What is read after it is a guess, and so is what seems to be missing.
+    broken: RefCell<Option<SpecError>>,
 }
 
 impl<'a> Report<'a> {
@@ -19,16 +21,21 @@ impl<'a> Report<'a> {
         Report {
             file,
             errors: RefCell::new(vec![]),
+            broken: RefCell::new(None),
         }
     }
 
-    pub(super) fn error(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
-        let error = SpecError {
+    fn said(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> SpecError {
+        SpecError {
             file: self.file.to_owned(),
             span,
             message: message.into(),
             help: Some(help.into()).filter(|help: &String| !help.is_empty()),
-        };
+        }
+    }
+
+    pub(super) fn error(&self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        let error = self.said(span, message, help);
         // A sweep is read once for every group that uses it.
         let mut errors = self.errors.borrow_mut();
         if !errors.contains(&error) {
@@ -36,9 +43,13 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What was wrong, in file order.
+    /// What was wrong, in file order, up to the place where the file ceases to be TOML.
     pub(super) fn errors(self) -> Vec<SpecError> {
         let mut errors = self.errors.into_inner();
+        if let Some(broken) = self.broken.into_inner() {
+            errors.retain(|error| error.span.end <= broken.span.start);
+            errors.push(broken);
+        }
         errors.sort_by_key(|error| error.span.start);
         errors
     }
@@ -50,15 +61,13 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Parses TOML; syntax errors are reported and leave what could be read.
+/// Parses TOML; the first syntax error is reported, as those after it follow from it, and leaves what could be read.
 pub(super) fn document<'i>(report: &Report<'_>, text: &'i str) -> Spanned<DeTable<'i>> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    for error in errors {
-        report.error(
-            error.span().unwrap_or(0..text.len()),
-            error.message(),
-            "the file is not valid TOML here",
-        );
+    let place = |error: &toml::de::Error| error.span().unwrap_or(0..text.len());
+    if let Some(error) = errors.iter().min_by_key(|error| place(error).start) {
+        let said = report.said(place(error), error.message(), "the file is not valid TOML here");
+        report.broken.replace(Some(said));
     }
     document
 }
@@ -134,7 +143,7 @@ impl<'r, 'i> Table<'r, 'i> {
     /// The value of a key that must be there.
     pub(super) fn require(&self, key: &str, example: &str) -> Option<Value<'r, 'i>> {
         let value = self.get(key);
-        if value.is_none() {
+        if value.is_none() && self.report.broken.borrow().is_none() {
             self.report.error(
                 self.span.clone(),
                 format!("missing key `{key}`"),

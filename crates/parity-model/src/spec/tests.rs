@@ -396,6 +396,14 @@ fn broken_toml_is_reported_with_its_place() {
 }
 
 #[test]
+fn what_follows_from_broken_toml_is_not_reported_beside_it() {
+    let spoilt = "family = \"unary\"\nfamly = 1\nx = [[1,2}\n\"\"\" ]]\n[[group]] ]]\ndtipes = [\n";
+    let messages: Vec<String> = errors(spoilt).into_iter().map(|e| e.message).collect();
+    let broken = "missing comma between array elements, expected `,`";
+    assert_eq!(messages, ["unknown key `famly`", "unknown key `x`", broken]);
+}
+
+#[test]
 fn an_empty_file_is_no_spec() {
     let messages: Vec<String> = errors("").into_iter().map(|e| e.message).collect();
     assert_eq!(messages, ["missing key `family`", "missing key `group`"]);
