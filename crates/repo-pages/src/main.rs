@@ -179,16 +179,8 @@ fn make(mode: Mode) -> Result<ExitCode> {
         stale.extend(moved_rules(&root, &[&record, &models])?);
     }
     // The instructions that tests check are known to the tests alone.
-    let mut tests = cargo(&root);
-    tests.args([
-        "test",
-        "--quiet",
-        "--locked",
-        "--workspace",
-        "--test",
-        "isa",
-        "page",
-    ]);
+    let mut tests = tests(&root);
+    tests.args(["--test", "isa", "page"]);
     if mode != Mode::Check {
         tests.env("GFX_WRITE_REPORT", "1");
     }
@@ -283,8 +275,7 @@ fn cover(root: &Path) -> Result<u8> {
         if noted.exists() {
             fs::remove_dir_all(&noted).map_err(|error| failed(&error))?;
         }
-        let mut test = cargo(root);
-        test.args(["test", "--quiet", "--locked", "--workspace"]);
+        let mut test = tests(root);
         test.args(TESTS.iter().flat_map(|name| ["--test", name]));
         test.envs([(names::DRIVER, Driver::Soft.word()), (names::SOFT_TARGET, card)]);
         test.env(names::COVERAGE, folder(noted.clone())?);
@@ -399,6 +390,14 @@ fn cargo(root: &Path) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root);
     cargo
+}
+
+/// Tests of the workspace, as ci/test builds them: cargo would compile every crate anew for another profile.
+fn tests(root: &Path) -> Command {
+    let mut tests = cargo(root);
+    tests.args(["test", "--release", "--config", "ci/tests.toml"]);
+    tests.args(["--quiet", "--locked", "--workspace"]);
+    tests
 }
 
 /// Runs a program to its end. One that a signal ended has no exit code and gets `u8::MAX`.
