@@ -3,7 +3,7 @@
 //! Which case comes next, and what a death means for the run, is [`crate::supervisor`]'s.
 
 use std::{
-    io::{BufReader, Read},
+    io::{self, BufReader, Read},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::PathBuf,
     process::{self, ChildStdin, Command, ExitStatus, Stdio},
@@ -312,10 +312,24 @@ impl Child {
     }
 
     /// Closes the pipe of a worker that waits, and gives it and the program that leads to it time to end by themselves.
-    pub(crate) fn end(mut self) {
+    pub(crate) fn end(mut self, stop: &Stop) {
         self.stdin = None;
-        let deadline = Instant::now() + LAST_WORDS;
-        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
+        // It is killed where it did not end, or where that is not known.
+        let _ = self.ended_within(LAST_WORDS, || stop.requested());
+    }
+
+    /// How the process ended, which is waited for until the limit or until the wait is given up.
+    fn ended_within(
+        &mut self,
+        limit: Duration,
+        given_up: impl Fn() -> bool,
+    ) -> io::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let status = self.process.try_wait()?;
+            if status.is_some() || given_up() || Instant::now() >= deadline {
+                return Ok(status);
+            }
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -426,14 +440,10 @@ impl Child {
 
     /// Finds out how a worker ended that closed its pipe.
     fn bury(mut self) -> Loss {
-        let deadline = Instant::now() + LAST_BREATH;
-        let status = loop {
-            match self.process.try_wait() {
-                Ok(Some(status)) => break Ok(status),
-                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
-                Ok(None) => break Err("it closed its pipe and lived on".to_owned()),
-                Err(error) => break Err(format!("its exit status is unknown: {error}")),
-            }
+        let status = match self.ended_within(LAST_BREATH, || false) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => Err("it closed its pipe and lived on".to_owned()),
+            Err(error) => Err(format!("its exit status is unknown: {error}")),
         };
         let killed = matches!(&status, Ok(status) if status.signal() == Some(Signal::KILL.as_raw()));
         let how = status.as_ref().map_or_else(String::clone, ExitStatus::to_string);

@@ -316,7 +316,7 @@ impl<'a> WorkerSlot<'a> {
         if let Some(worker) = self.worker.take()
             && self.command.host.is_some()
         {
-            worker.end();
+            worker.end(&self.settings.stop);
         }
     }
 

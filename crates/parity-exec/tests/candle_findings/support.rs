@@ -10,10 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use candle_core::{
-    Result,
-    quantized::{GgmlType, k_quants::BlockQ4_0},
-};
+use candle_core::Result;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 const FIXED: &str = "fixed: remove the finding";
@@ -45,13 +42,6 @@ pub(crate) fn panics<T>(work: impl FnOnce() -> T, why: &str) {
     };
     let message = text(payload.as_ref());
     assert!(message.contains(why), "candle panics in other words: {message}");
-}
-
-/// Whether candle was compiled with its debug assertions, which `cfg!` of a test does not say. One of them is that numbers fill the blocks
-/// they are quantized into.
-pub(crate) fn candle_asserts() -> Result<bool> {
-    let mut block = [BlockQ4_0::zeros()];
-    Ok(panic::catch_unwind(move || BlockQ4_0::from_float(&[0.; 64], &mut block)).is_err())
 }
 
 fn text(payload: &(dyn Any + Send)) -> &str {
