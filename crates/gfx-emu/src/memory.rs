@@ -2,11 +2,12 @@
 //!
 //! Guest addresses are numbers of our own; no host pointer is ever made from one. An allocation is a slice of
 //! relaxed 32-bit atomics, so that waves on several host threads may share it: a racing kernel gets some
-//! value, as on a card, and never undefined behaviour. Addresses are not used twice while the address space
-//! lasts and gaps separate allocations: use after free and overruns are found. LDS and scratch are not here;
+//! value, as on a card, and never undefined behaviour. The address of a freed allocation is not used again while it is
+//! remembered and gaps separate allocations: use after free and overruns are found. LDS and scratch are not here;
 //! see wave.rs.
 
 mod access;
+mod across;
 mod lend;
 mod map;
 mod shadow;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::{Access, MemoryFault, Place};
 pub(crate) use access::Span;
+use across::Multiples;
 use lend::{Lent, Words};
 pub use map::MapError;
 use shadow::Shadow;
@@ -119,7 +121,9 @@ impl Cursor {
 pub struct Memory {
     capacity: u64,
     used: u64,
+    /// Where an allocation of many bytes, or one that found no other place, begins.
     next: u64,
+    multiples: Multiples,
     /// End of the addresses that are handed out.
     end: u64,
     /// Ascending by `base`, freed ones included.
@@ -149,10 +153,12 @@ impl Memory {
     pub fn of_device(capacity: u64, index: usize, count: usize) -> Memory {
         let span = (END - FIRST) / (count.max(1) as u64) / ALIGN * ALIGN;
         let first = FIRST + span * (index.min(count.max(1) - 1) as u64);
+        let middle = (first + span / 2).next_multiple_of(ALIGN);
         let mut memory = Memory {
             capacity,
             used: 0,
-            next: first,
+            next: middle,
+            multiples: Multiples::within(first, middle),
             end: first + span,
             allocations: Vec::new(),
             freed: 0,
@@ -162,7 +168,8 @@ impl Memory {
             mapped: false,
             lent: Arc::default(),
         };
-        let slots: Vec<u64> = (0..SLOTS).map_while(|_| memory.push(SLOT_BYTES as u64)).collect();
+        let slot = |_| memory.push(SLOT_BYTES as u64);
+        let slots: Vec<u64> = (0..SLOTS).map_while(slot).collect();
         memory.slots = Arc::new(Mutex::new(slots));
         memory
     }
@@ -189,20 +196,30 @@ impl Memory {
         if len > free {
             return Err(full);
         }
-        let base = self.push(len).ok_or(full)?;
+        let base = match self.across(len) {
+            Some(base) => self.place_at(base, len),
+            None => self.push(len),
+        };
+        let base = base.ok_or(full)?;
         self.used += len;
         Ok(base)
     }
 
-    /// The next allocation in address order, whatever the capacity; `None` when addresses or host memory are
-    /// used up.
+    /// The next allocation that crosses no multiple of 4 GiB but by its size, whatever the capacity; `None` when addresses or
+    /// host memory are used up.
     fn push(&mut self, len: u64) -> Option<u64> {
         let step = len.max(GAP).checked_add(len)?.checked_add(ALIGN)? / ALIGN * ALIGN;
         let base = self.next_free(step)?;
         let next = base.checked_add(step).filter(|next| *next < self.end)?;
+        let base = self.place_at(base, len)?;
+        self.next = next;
+        Some(base)
+    }
+
+    /// A new allocation at an address that is free; `None` when the host has no memory.
+    fn place_at(&mut self, base: u64, len: u64) -> Option<u64> {
         let (words, shadow) = self.storage(len)?;
         let at = self.allocations.partition_point(|a| a.base < base);
-        // Behind all others, unless something is mapped above.
         self.allocations.insert(
             at,
             Allocation {
@@ -213,7 +230,6 @@ impl Memory {
                 shadow,
             },
         );
-        self.next = next;
         Some(base)
     }
 
@@ -273,11 +289,15 @@ impl Memory {
     fn forget_oldest(&mut self) {
         let mut surplus = self.freed.saturating_sub(REMEMBERED);
         self.freed -= surplus;
-        self.allocations.retain(|a| {
-            let drop = a.freed.is_some() && surplus > 0;
-            surplus -= usize::from(drop);
-            !drop
-        });
+        for older in [true, false] {
+            let mut all = std::mem::take(&mut self.allocations);
+            all.retain(|a| {
+                let drop = a.freed.is_some() && surplus > 0 && self.is_older(a.base) == older;
+                surplus -= usize::from(drop);
+                !drop
+            });
+            self.allocations = all;
+        }
     }
 
     /// Start and size of the live allocation that holds `address`, or starts there.

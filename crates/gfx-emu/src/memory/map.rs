@@ -114,7 +114,7 @@ impl Memory {
     }
 
     /// A live allocation with bytes between the two addresses.
-    fn overlapping(&self, address: u64, end: u64) -> Option<&Allocation> {
+    pub(super) fn overlapping(&self, address: u64, end: u64) -> Option<&Allocation> {
         let after = self.allocations.partition_point(|a| a.base < end);
         let mut below = self.allocations[..after].iter();
         below
@@ -122,7 +122,7 @@ impl Memory {
             .filter(|a| a.base + a.len > address)
     }
 
-    /// Where the next allocation and its gap of `step` bytes begin: after all others, and clear of what is mapped.
+    /// Where the next allocation and its gap of `step` bytes begin: after those before it, and clear of what is mapped.
     pub(super) fn next_free(&self, step: u64) -> Option<u64> {
         let mut base = self.next;
         while self.mapped
