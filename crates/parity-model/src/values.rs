@@ -53,6 +53,9 @@ pub enum ValueSet {
     /// Integers from -4 to 4 with NaNs: one argument has them first, in the middle and last; of two, the left has them
     /// first and in the middle, the right in the middle and last, so that each side is NaN alone once.
     Nan,
+    /// Integers from -4 to 4, about one in 32 a NaN in its place, wherever it falls: for kernels whose lanes hold several elements,
+    /// of which each has to notice.
+    Nans,
     /// The ends of an integer dtype and the numbers beside them, zero, one and minus one; in pairs for two arguments.
     Extremes,
     /// Integers, where every third element of the right argument is zero.
@@ -73,7 +76,7 @@ pub enum ValueSet {
 }
 
 /// The spellings of all value sets, for messages.
-pub const VALUE_SETS: &str = "uniform(lo,hi), geometric(lo,hi), ints(lo,hi), nonzero(lo,hi), any, special, nan, \
+pub const VALUE_SETS: &str = "uniform(lo,hi), geometric(lo,hi), ints(lo,hi), nonzero(lo,hi), any, special, nan, nans, \
                               extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, ids_none, quants";
 
 impl std::fmt::Display for ValueSet {
@@ -86,6 +89,7 @@ impl std::fmt::Display for ValueSet {
             ValueSet::Any => f.write_str("any"),
             ValueSet::Special => f.write_str("special"),
             ValueSet::Nan => f.write_str("nan"),
+            ValueSet::Nans => f.write_str("nans"),
             ValueSet::Extremes => f.write_str("extremes"),
             ValueSet::DivZero => f.write_str("divzero"),
             ValueSet::Exhaustive => f.write_str("exhaustive"),
@@ -155,6 +159,7 @@ impl std::str::FromStr for ValueSet {
             "any" => ValueSet::Any,
             "special" => ValueSet::Special,
             "nan" => ValueSet::Nan,
+            "nans" => ValueSet::Nans,
             "extremes" => ValueSet::Extremes,
             "divzero" => ValueSet::DivZero,
             "exhaustive" => ValueSet::Exhaustive,
@@ -300,6 +305,10 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
         ValueSet::Special => encode(list[in_turn(i, list.len())]),
         ValueSet::Nan if nan_at(i) => encode(f64::NAN),
         ValueSet::Nan => encode_integer(between(&mut rng, -4, 4)),
+        ValueSet::Nans => match between(&mut rng, 0, 31) {
+            0 => encode(f64::NAN),
+            _ => encode_integer(between(&mut rng, -4, 4)),
+        },
         ValueSet::Extremes => encode_integer(ends[in_turn(i, ends.len())]),
         ValueSet::DivZero => {
             let (lo, hi) = narrowed(dtype, 1, 100, true);
@@ -412,6 +421,7 @@ impl ValueSet {
             | ValueSet::Any
             | ValueSet::Special
             | ValueSet::Nan
+            | ValueSet::Nans
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
@@ -443,7 +453,11 @@ impl ValueSet {
                     "`quants` is for products with blocks, not for {op}: use ints(-127,127)"
                 ));
             }
-            ValueSet::Uniform { .. } | ValueSet::Geometric { .. } | ValueSet::Special | ValueSet::Nan
+            ValueSet::Uniform { .. }
+            | ValueSet::Geometric { .. }
+            | ValueSet::Special
+            | ValueSet::Nan
+            | ValueSet::Nans
                 if !float =>
             {
                 return Err(format!(
@@ -465,6 +479,7 @@ impl ValueSet {
             | ValueSet::Any
             | ValueSet::Special
             | ValueSet::Nan
+            | ValueSet::Nans
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
@@ -516,6 +531,7 @@ impl ValueSet {
             | ValueSet::Ints { .. }
             | ValueSet::Nonzero { .. }
             | ValueSet::Nan
+            | ValueSet::Nans
             | ValueSet::Quants => product,
             ValueSet::Special
             | ValueSet::Extremes

@@ -35,6 +35,7 @@ fn values() -> impl Strategy<Value = String> {
         "any",
         "special",
         "nan",
+        "nans",
         "extremes",
         "divzero",
         "exhaustive",

@@ -38,6 +38,7 @@ fn every_spelling_parses_back() {
         "any",
         "special",
         "nan",
+        "nans",
         "extremes",
         "divzero",
         "exhaustive",
@@ -146,6 +147,16 @@ fn nan_stands_first_middle_and_last_and_alone_on_either_side() {
     assert_eq!(nan(0, 1), [0, 4, 8]);
     assert_eq!(nan(0, 2), [0, 4]);
     assert_eq!(nan(1, 2), [4, 8]);
+}
+
+#[test]
+fn nans_are_one_in_thirty_two_at_places_that_differ_between_rows() {
+    let xs = floats("nans", DType::F8E4M3, &[64, 64], 0, 1);
+    let places: Vec<usize> = (0..4096).filter(|i| xs[*i].is_nan()).collect();
+    assert!((64..256).contains(&places.len()), "{}", places.len());
+    let columns: std::collections::BTreeSet<usize> = places.iter().map(|i| i % 64).collect();
+    assert!(columns.len() > 48, "{}", columns.len());
+    assert!(xs.iter().all(|x| x.is_nan() || x.abs() <= 4.0));
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn plainness(values: ValueSet) -> (u8, u64) {
     match values {
         ValueSet::Ints { lo, hi } => (0, reach(lo as f64, hi as f64)),
         ValueSet::Nonzero { lo, hi } => (1, reach(lo as f64, hi as f64)),
-        ValueSet::Nan => (2, 0),
+        ValueSet::Nan | ValueSet::Nans => (2, 0),
         ValueSet::Uniform { lo, hi } => (3, reach(lo, hi)),
         ValueSet::Geometric { lo, hi } => (4, reach(lo, hi)),
         ValueSet::Special | ValueSet::Extremes => (5, 0),
