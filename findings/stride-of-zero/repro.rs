@@ -12,6 +12,10 @@ fn repro() -> Result<()> {
     panics(|| image.max_pool2d_with_stride(2, 0), "attempt to divide by zero");
     panics(|| line.conv1d(&line, 0, 0, 1, 1), "attempt to divide by zero");
     panics(
+        || line.conv_transpose1d(&line, 0, 0, 1, 1, 0),
+        "attempt to calculate the remainder with a divisor of zero",
+    );
+    panics(
         || candle_nn::ops::pixel_shuffle(&image, 0),
         "attempt to divide by zero",
     );
