@@ -4,7 +4,8 @@
 //! plain weights each first makes 8-bit blocks of the activations, and which ones is its own choice. The limit holds for
 //! ggml's three (`quantize_row_q8_0`, `quantize_row_q8_1`, `quantize_row_q8_K` in `ggml-quants.c`), which all take the
 //! greatest of a block for 127: a number is off by half a step of that and, in the first two, by the rounding of the
-//! step to f16. For activations that all three hold exactly, only the arithmetic has an error.
+//! step to f16. A backend that multiplies on matrix units may round them to bf16 in their place, by less than half a step:
+//! that is the error where blocks hold them. For activations that all four hold exactly, only the arithmetic has one.
 
 use parity_model::float::Format;
 use parity_model::op::Quantized;
@@ -105,7 +106,7 @@ fn by_experts(call: &Call<'_>, format: BlockFormat) -> Answer {
 
 /// Where the limits of products with quantized activations are from.
 const PRODUCT: &str = "half a step, max|x| / 127, of the activations' 8-bit blocks and the rounding of the step to f16 (q8_0, q8_1, \
-     q8_K in ggml-quants.c), times |w|; gamma_k sum|w x|; one rounding";
+     q8_K in ggml-quants.c), or their rounding to bf16 where blocks hold them, times |w|; gamma_k sum|w x|; one rounding";
 
 fn rows(x: &HostTensor, k: usize) -> impl Iterator<Item = Vec<f64>> {
     let numbers = reals(x);
@@ -140,12 +141,13 @@ struct Row {
 
 impl Row {
     fn new(x: Vec<f64>, quantizer: Option<usize>) -> Row {
-        let half = Format::of(DType::F16).unwrap_or_else(|| unreachable!("f16 is a float"));
+        let float = |dtype| Format::of(dtype).unwrap_or_else(|| unreachable!("{dtype} is a float"));
+        let (half, short) = (float(DType::F16), float(DType::BF16));
         let (mut errors, mut sum_errors) = (vec![0.0; x.len()], vec![]);
         // A long block may hold its numbers unharmed where the short ones in it do not: theirs is another step.
         for len in quantizer.into_iter().flat_map(|longest| [longest, SHORT]) {
             for (block, errors) in x.chunks(len).zip(errors.chunks_mut(len)) {
-                quantization_errors(&half, block, errors);
+                quantization_errors(&half, &short, block, errors);
             }
         }
         if quantizer.is_some() {
@@ -203,12 +205,19 @@ impl Row {
 /// Roundings beside those of the sum: a weight's own, the conversion of an integer sum, the products with both scales.
 const SCALINGS: usize = 4;
 
-/// Raises `errors` to how far each number of a block may be from what its quant means.
-fn quantization_errors(half: &Format, block: &[f64], errors: &mut [f64]) {
+/// Raises `errors` to how far each number of a block may be from what its quant means, or from what bf16 makes of it where that is
+/// nothing.
+fn quantization_errors(half: &Format, short: &Format, block: &[f64], errors: &mut [f64]) {
     let greatest = block.iter().map(|x| x.abs()).fold(0.0, f64::max);
     let step = greatest / 127.0;
     let held = half.round(step) == step && block.iter().all(|x| (x / step).fract() == 0.0);
-    if step == 0.0 || held {
+    if held {
+        for (x, error) in block.iter().zip(errors) {
+            *error = error.max((short.round(*x) - x).abs());
+        }
+        return;
+    }
+    if step == 0.0 {
         return;
     }
     let rounding = (half.unit_roundoff() * step).max(half.min_subnormal() / 2.0);
@@ -274,6 +283,24 @@ mod tests {
         // Every second number: ±127 is in the block of 256, and not in each block of 32.
         let (_, apart) = of("quantized/qmatmul_q6_K:f32,u8:[1,256],[1,256]:stepped,contiguous:quants");
         assert_ne!(apart.elements[0].limit, Limit::EXACT);
+    }
+
+    #[test]
+    fn what_blocks_hold_and_bf16_does_not_may_be_rounded_to_bf16() {
+        // One number in a row: 127 steps of it, and 11 bits long.
+        let id = "quantized/qmatmul_q4_0:f16,u8:[64,32],[1,32]:broadcast_last,contiguous:uniform(-1,1)";
+        let (inputs, expected) = of(id);
+        let (x, weights) = (reals(&inputs[0]), weights(BlockFormat::Q4_0, &inputs[1].bytes));
+        let bf16 = Format::of(DType::BF16).unwrap();
+        for (i, element) in expected.elements.iter().enumerate() {
+            let x = &x[i * 32..][..32];
+            let product = |x: &dyn Fn(f64) -> f64, row: &[f64]| -> f64 {
+                let terms = row.iter().zip(&weights);
+                terms.map(|(a, w)| x(*a) * f64::from(w.value)).sum()
+            };
+            let off = product(&|a| bf16.round(a) - a, x).abs();
+            assert!(off <= element.limit.abs, "row {i}: {off} of {:?}", element.limit);
+        }
     }
 
     /// What `quantize_row_q8_0` and a sum in f32 make of a row and a column.
