@@ -301,11 +301,12 @@ pub const CANDLE_SOURCES: &str = candle_core::rocm::SOURCES;
 
 #[cfg(feature = "cuda")]
 fn open_cuda(ordinal: usize) -> Result<CandleRunner, String> {
-    let opened = std::panic::catch_unwind(|| Device::new_cuda(ordinal)).map_err(|panic| {
+    let open = || Device::new_cuda(ordinal).map(|device| (device, cudnn()));
+    let opened = std::panic::catch_unwind(open).map_err(|panic| {
         let said = panic.downcast_ref::<String>().map_or("", String::as_str);
         library::missing_library(said).unwrap_or_else(|| format!("opening the device panicked: {said}"))
     })?;
-    let device = opened.map_err(|error| words(&error))?;
+    let (device, cudnn) = opened.map_err(|error| words(&error))?;
     let Device::Cuda(cuda) = &device else {
         return Err("candle opened another device".to_owned());
     };
@@ -317,12 +318,32 @@ fn open_cuda(ordinal: usize) -> Result<CandleRunner, String> {
         backend: Backend::Cuda.name().to_owned(),
         device: context.name().map_err(|error| error.to_string())?,
         level: HARDWARE.to_owned(),
-        driver: format!("NVIDIA driver {module}, CUDA {}", env!("PARITY_CUDA_VERSION")),
+        driver: format!(
+            "NVIDIA driver {module}, CUDA {}{cudnn}",
+            env!("PARITY_CUDA_VERSION")
+        ),
         target: format!("sm_{}{}", capability.0, capability.1),
         host: None,
         selector: None,
     };
     Ok(CandleRunner::new(device, info))
+}
+
+/// The library that convolves on CUDA, where candle was built to use it. Panics where there is none, as candle does.
+#[cfg(feature = "cudnn")]
+fn cudnn() -> String {
+    let version = candle_core::cuda_backend::cudarc::cudnn::result::get_version();
+    format!(
+        ", cuDNN {}.{}.{}",
+        version / 10_000,
+        version / 100 % 100,
+        version % 100
+    )
+}
+
+#[cfg(all(feature = "cuda", not(feature = "cudnn")))]
+fn cudnn() -> &'static str {
+    ""
 }
 
 #[cfg(not(feature = "cuda"))]
