@@ -9,6 +9,7 @@ mod coverage;
 mod functions;
 mod inventory;
 mod kernel_coverage;
+mod kernel_mutants;
 mod kernels;
 mod providers;
 mod signatures;
@@ -25,6 +26,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use code_object::{Arg, BadCodeObject, CodeObject, Resources};
 pub use cost::cost;
+pub use kernel_mutants::{kernel_mutants, read as read_mutants};
 pub use sources::Sources;
 
 /// A generated page.

@@ -42,6 +42,8 @@ const COVERAGE: [&str; 2] = [
     "reports/kernel-coverage.json.gz",
     "reports/kernel-coverage-and-tests.json.gz",
 ];
+/// What became of faults in kernels, which `ci/mutants --record` stores.
+const MUTANTS: &str = "reports/kernel-mutants.json.gz";
 const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
 /// The tests of rocm-backend that launch its kernels.
 const TESTS: [&str; 2] = ["on_device", "kernels_policy"];
@@ -163,6 +165,10 @@ fn make(mode: Mode) -> Result<ExitCode> {
             name: "models-zoo.md",
             text: parity_zoo::markdown(&record),
         });
+    }
+    let mutants = root.join(MUTANTS);
+    if mutants.exists() {
+        all.push(repo_pages::kernel_mutants(&repo_pages::read_mutants(&mutants)?)?);
     }
     all.push(silicon(&root)?);
     all.push(cost(&root)?);
