@@ -231,7 +231,7 @@ mod tests {
                 {"kernel": "uexp_f32", "score": score(3, 1)},
             ],
         });
-        let page = kernel_mutants(&[trial.clone()]).unwrap().text;
+        let page = kernel_mutants(&[trial]).unwrap().text;
         assert!(
             page.contains("| gfx1100 | 7 | 30 | 14 | 2 | 9 | 3 | 75.0 | 5 |"),
             "{page}"
