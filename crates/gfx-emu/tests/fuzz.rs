@@ -249,7 +249,7 @@ mod fuzz {
         probe.set_scratch(256);
         for register in 0..48 {
             let value = match numbers.below(3) {
-                0 => base as u32 + (numbers.next() & 0xff0) as u32,
+                0 => (base as u32).wrapping_add((numbers.next() & 0xff0) as u32),
                 1 => (numbers.next() & 0x3ff) as u32,
                 _ => numbers.next() as u32,
             };
