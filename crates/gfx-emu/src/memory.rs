@@ -168,8 +168,7 @@ impl Memory {
             mapped: false,
             lent: Arc::default(),
         };
-        let slot = |_| memory.push(SLOT_BYTES as u64);
-        let slots: Vec<u64> = (0..SLOTS).map_while(slot).collect();
+        let slots: Vec<u64> = (0..SLOTS).map_while(|_| memory.push(SLOT_BYTES as u64)).collect();
         memory.slots = Arc::new(Mutex::new(slots));
         memory
     }

@@ -12,8 +12,8 @@ const SPELLED: usize = 8;
 pub(crate) fn render([cases, coverage]: &[Coverage; 2]) -> String {
     let mut page = "# Which instructions of kernels are executed\n\n\
         The software GPU notes what it executes while the ci tier runs on each card (`parity run --coverage`), and while the tests of \
-        rocm-backend do ([`ROCM_COVERAGE`](../docs/environment.md)). An instruction counts where it can be reached from its kernel's first one; padding does \
-        not. A branch that may be taken or not has two outcomes. Kernels of candle's that candle never launches, and ids of \
+        rocm-backend do ([`ROCM_COVERAGE`](../docs/environment.md)). An instruction counts where it can be reached from its kernel's \
+        first one; padding does not. A branch that may be taken or not has two outcomes. Kernels of candle's that candle never launches, and ids of \
         dtypes that it does not take, no case reaches; the tests do. What neither executes, nothing checks.\n\n\
         | card | by | kernels | launched | instructions | executed | percent | outcomes of branches | seen |\n\
         |---|---|--:|--:|--:|--:|--:|--:|--:|\n"

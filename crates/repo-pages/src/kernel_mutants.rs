@@ -53,7 +53,7 @@ impl Score {
 /// Reads what `ci/mutants --record` stored: a list of what `parity selftest --kernels --format json` said of each card.
 ///
 /// # Errors
-/// The file cannot be read, or is no such list.
+/// It fails if the file cannot be read, or if it does not hold a list of trials.
 pub fn read(path: &Path) -> Result<Vec<Value>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
     let file = std::fs::File::open(path).map_err(|error| failed(&error))?;

@@ -144,13 +144,15 @@ type Decoder<'a> = &'a dyn Fn(&[u8]) -> Option<Instruction>;
 fn mutants(site: &Site<'_>, decoder: Decoder<'_>, opcodes: &mut Opcodes) -> Vec<(MutationKind, Vec<u8>)> {
     let mut found = vec![];
     // The greater of a number and itself is the less, too: compilers write so where a NaN is to become quiet.
-    let same = site.inst.row.op.signature().src.len() == 2 && site.inst.src[0] == site.inst.src[1];
-    let same = same && site.inst.neg | site.inst.abs == 0;
-    let idle = |mnemonic: &str| same && ["_min", "_max"].iter().any(|word| mnemonic.contains(word));
-    for (kind, mnemonic) in renames(site.inst.row.mnemonic) {
-        if idle(&mnemonic) {
-            continue;
-        }
+    let inst = site.inst;
+    let same =
+        inst.src[0] == inst.src[1] && inst.row.op.signature().src.len() == 2 && inst.neg | inst.abs == 0;
+    let idle = same
+        && ["_min", "_max"]
+            .iter()
+            .any(|word| inst.row.mnemonic.contains(word));
+    let renames = if idle { vec![] } else { renames(inst.row.mnemonic) };
+    for (kind, mnemonic) in renames {
         let renamed = site.renamed(&mnemonic, decoder, opcodes);
         found.extend(renamed.map(|bytes| (kind, bytes)));
     }
