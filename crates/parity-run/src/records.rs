@@ -83,7 +83,10 @@ pub fn read(path: &Path) -> Result<Stored, Error> {
 }
 
 /// The text of a file that may be compressed by gzip.
-pub(crate) fn text(path: &Path) -> Result<String, Error> {
+///
+/// # Errors
+/// The file cannot be read, or it does not hold UTF-8.
+pub fn text(path: &Path) -> Result<String, Error> {
     let bytes = bytes(path).map_err(Error::read(path))?;
     String::from_utf8(bytes).map_err(|error| Error::read(path)(std::io::Error::other(error)))
 }

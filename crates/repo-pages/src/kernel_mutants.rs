@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 
 use crate::Page;
 
 /// Groups of kernels that the page lists.
 const LISTED: usize = 60;
-/// A record is that long at most, unpacked.
-const LONGEST: u64 = 1 << 28;
 
 /// Faults that were tried, and those that were noticed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,13 +52,11 @@ impl Score {
 /// # Errors
 /// It fails if the file cannot be read, or if it does not hold a list of trials.
 pub fn read(path: &Path) -> Result<Vec<Value>, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
-    let file = std::fs::File::open(path).map_err(|error| failed(&error))?;
-    let unpacked = std::io::Read::take(GzDecoder::new(file), LONGEST);
-    let all: Value = serde_json::from_reader(unpacked).map_err(|error| failed(&error))?;
-    match all {
-        Value::Array(trials) if !trials.is_empty() => Ok(trials),
-        _ => Err(failed(&"a list of trials is expected")),
+    let text = parity_run::records::text(path).map_err(|error| error.to_string())?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Array(trials)) if !trials.is_empty() => Ok(trials),
+        Ok(_) => Err(format!("{}: expected a list of trials", path.display())),
+        Err(error) => Err(format!("{}: {error}", path.display())),
     }
 }
 
