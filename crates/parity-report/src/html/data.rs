@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use parity_model::{
     Verdict,
     record::{CaseRecord, CaseResult, RunRecord},
+    verdict::Worst,
 };
 use serde_json::{Value, json};
 
@@ -66,8 +67,11 @@ impl<'a> Data<'a> {
     /// otherwise is a text.
     ///
     /// A result is the number of what served it for a pass without any error, else
-    /// `[verdict, ulp, share of the limit, note or -1, worst element or 0, fallbacks, served]`, with `null` for errors where no
-    /// value came back.
+    /// `[verdict, ulp, share of the limit, served, note or -1, worst element or 0, fallbacks]`, with `null` for errors where no
+    /// value came back. The last three are left out from where they say nothing.
+    ///
+    /// A worst element is `[index, expected, got, limit, absolute part of the limit, inputs]`. Its limit is the number of a text of
+    /// `limits` in which `{}` is the absolute part. Inputs are left out where there are none.
     pub(super) fn json(&self) -> Result<String, serde_json::Error> {
         let mut texts = Shared::default();
         let mut cells = Vec::new();
@@ -136,16 +140,43 @@ fn result_value<'a>(result: &'a CaseResult, texts: &mut Shared<'a>) -> Value {
     let verdict = Verdict::ALL.iter().position(|verdict| *verdict == result.verdict);
     let note = result.note.as_deref().map(|note| texts.notes.place(note));
     let worst = error.and_then(|error| error.worst.as_ref());
-    let worst = worst.map(|worst| json!([worst.index, worst.inputs, worst.expected, worst.got, worst.limit]));
-    json!([
-        verdict,
-        error.map(|error| number(error.max_ulp)),
-        error.map(|error| number(error.limit_used)),
+    let worst = worst.map(|worst| worst_value(worst, &mut texts.limits));
+    let mut row = vec![
+        json!(verdict),
+        json!(error.map(|error| number(error.max_ulp))),
+        json!(error.map(|error| number(error.limit_used))),
+        json!(served),
         note.map_or(json!(-1), |note| json!(note)),
         worst.unwrap_or(json!(0)),
-        result.fallbacks,
-        served,
-    ])
+        json!(result.fallbacks),
+    ];
+    let nothing = [json!(-1), json!(0), json!([])];
+    while row.last().is_some_and(|last| row.len() > 4 && *last == nothing[row.len() - 5]) {
+        row.pop();
+    }
+    json!(row)
+}
+
+/// Most limits differ by their absolute part alone, so that a text with `{}` in its place serves many.
+fn worst_value<'a>(worst: &'a Worst, limits: &mut Texts<'a>) -> Value {
+    let limit = &worst.limit;
+    let parts = limit.rsplit_once(" + ");
+    let parts = parts.and_then(|(ulps, rest)| Some((ulps, rest.strip_suffix(" absolute")?)));
+    let (text, absolute) = match parts {
+        Some((ulps, absolute)) => (Cow::Owned(format!("{ulps} + {{}} absolute")), absolute),
+        None => (Cow::Borrowed(limit.as_str()), ""),
+    };
+    let mut row = vec![
+        json!(worst.index),
+        json!(worst.expected),
+        json!(worst.got),
+        json!(limits.place(text)),
+        json!(absolute),
+    ];
+    if !worst.inputs.is_empty() {
+        row.push(json!(worst.inputs));
+    }
+    json!(row)
 }
 
 /// A figure with five digits, which is more than the page shows; JSON has no infinities, so those are words.

@@ -13,8 +13,7 @@
 
   // A stored result is a number for an exact pass, that of what served it, else a row; `verdict` numbers into data.verdicts.
   const result = (raw) => {
-    const [verdict, ulp, share, note, worst, fallbacks, served] =
-      typeof raw === "number" ? [0, 0, 0, -1, 0, [], raw] : raw;
+    const [verdict, ulp, share, served, note = -1, worst = 0, fallbacks = []] = typeof raw === "number" ? [0, 0, 0, raw] : raw;
     const number = (x) => (typeof x === "string" ? (x === "inf" ? Infinity : NaN) : x);
     return { verdict, ulp: number(ulp), share: number(share), note: note < 0 ? null : data.notes[note], worst, fallbacks,
       served: data.served[served] };
@@ -70,11 +69,11 @@
     const add = (name, text) => { list.append(make("dt", name), make("dd", text)); };
     if (r.note) add("note", r.note);
     if (r.worst) {
-      const [index, inputs, expected, got, limitHere] = r.worst;
+      const [index, expected, got, limitHere, absolute, inputs = []] = r.worst;
       add("worst at", "[" + index.join(", ") + "]" + (inputs.length ? ", inputs " + inputs.join(", ") : ""));
       add("expected", expected);
       add("got", got);
-      add("limit there", limitHere);
+      add("limit there", data.limits[limitHere].replace("{}", absolute));
     }
     if (r.fallbacks.length) add("on the CPU", r.fallbacks.join(", "));
     if (r.served) add("served by", r.served);
