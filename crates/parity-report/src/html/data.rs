@@ -61,7 +61,7 @@ impl<'a> Data<'a> {
 
     /// The data, with nothing in it that would end a `<script>` element.
     ///
-    /// A case is `[id, limit, [result of each backend]]`. Ops share the text that follows `family/op:dtype:` in an
+    /// A case is `[id, limit, result of each backend ..]`. Ops share the text that follows `family/op:dtype:` in an
     /// id: the list `ends` has it, and the id is its number in this list. An id with parameters after the op is
     /// `[params, number]`. An id with other dtypes than the cell's is `[params, number, dtypes]`. An id that begins
     /// otherwise is a text.
@@ -112,7 +112,9 @@ fn case_value<'a>(case: &'a CaseRecord, texts: &mut Shared<'a>) -> Value {
     let results = case.results.iter().map(|result| result_value(result, texts));
     let results: Vec<_> = results.collect();
     let id = id_value(case, &mut texts.ends);
-    json!([id, texts.limits.place(&case.limit), results])
+    let mut row = vec![id, json!(texts.limits.place(&case.limit))];
+    row.extend(results);
+    json!(row)
 }
 
 /// An id begins with `family/op`, parameters if there are any, and `:dtype:`. Many ids share what follows.
@@ -151,7 +153,10 @@ fn result_value<'a>(result: &'a CaseResult, texts: &mut Shared<'a>) -> Value {
         json!(result.fallbacks),
     ];
     let nothing = [json!(-1), json!(0), json!([])];
-    while row.last().is_some_and(|last| row.len() > 4 && *last == nothing[row.len() - 5]) {
+    while row
+        .last()
+        .is_some_and(|last| row.len() > 4 && *last == nothing[row.len() - 5])
+    {
         row.pop();
     }
     json!(row)

@@ -38,7 +38,7 @@
         const [params, end, dtypes = dtype] = typeof id === "number" ? ["", id] : id;
         return family + "/" + op + params + ":" + dtypes + ":" + data.ends[end];
       };
-      lists.set(key, cases.map(([id, limit, results]) => ({
+      lists.set(key, cases.map(([id, limit, ...results]) => ({
         id: whole(id), limit: data.limits[limit], result: result(results[state.backend]),
         text: (whole(id) + " " + family + "/" + op + " " + dtype).toLowerCase(),
       })));
