@@ -67,8 +67,8 @@ impl<'a> Data<'a> {
     /// otherwise is a text.
     ///
     /// A result is the number of what served it for a pass without any error, else
-    /// `[verdict, ulp, share of the limit, served, note or -1, worst element or 0, fallbacks]`, with `null` for errors where no
-    /// value came back. The last three are left out from where they say nothing.
+    /// `[verdict, ulp, share of the limit, served, note, worst element, fallbacks]`, with `null` for what is not there: errors where
+    /// no value came back, any of the last three. A row ends with the last of these three that is there.
     ///
     /// A worst element is `[index, expected, got, limit, absolute part of the limit, inputs]`. Its limit is the number of a text of
     /// `limits` in which `{}` is the absolute part. Inputs are left out where there are none.
@@ -140,25 +140,19 @@ fn result_value<'a>(result: &'a CaseResult, texts: &mut Shared<'a>) -> Value {
         return json!(served);
     }
     let verdict = Verdict::ALL.iter().position(|verdict| *verdict == result.verdict);
-    let note = result.note.as_deref().map(|note| texts.notes.place(note));
+    let note = result.note.as_deref().map(|note| json!(texts.notes.place(note)));
     let worst = error.and_then(|error| error.worst.as_ref());
     let worst = worst.map(|worst| worst_value(worst, &mut texts.limits));
+    let fallbacks = (!result.fallbacks.is_empty()).then(|| json!(result.fallbacks));
     let mut row = vec![
         json!(verdict),
         json!(error.map(|error| number(error.max_ulp))),
         json!(error.map(|error| number(error.limit_used))),
         json!(served),
-        note.map_or(json!(-1), |note| json!(note)),
-        worst.unwrap_or(json!(0)),
-        json!(result.fallbacks),
     ];
-    let nothing = [json!(-1), json!(0), json!([])];
-    while row
-        .last()
-        .is_some_and(|last| row.len() > 4 && *last == nothing[row.len() - 5])
-    {
-        row.pop();
-    }
+    let rest = [note, worst, fallbacks];
+    let said = rest.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    row.extend(rest.into_iter().take(said).map(|value| json!(value)));
     json!(row)
 }
 

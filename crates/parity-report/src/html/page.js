@@ -13,9 +13,9 @@
 
   // A stored result is a number for an exact pass, that of what served it, else a row; `verdict` numbers into data.verdicts.
   const result = (raw) => {
-    const [verdict, ulp, share, served, note = -1, worst = 0, fallbacks = []] = typeof raw === "number" ? [0, 0, 0, raw] : raw;
+    const [verdict, ulp, share, served, note, worst, fallbacks] = typeof raw === "number" ? [0, 0, 0, raw] : raw;
     const number = (x) => (typeof x === "string" ? (x === "inf" ? Infinity : NaN) : x);
-    return { verdict, ulp: number(ulp), share: number(share), note: note < 0 ? null : data.notes[note], worst, fallbacks,
+    return { verdict, ulp: number(ulp), share: number(share), note: data.notes[note], worst, fallbacks: fallbacks ?? [],
       served: data.served[served] };
   };
 

@@ -5,6 +5,7 @@
 
 use std::{io::Write as _, path::PathBuf, process::Command};
 
+use parity_model::verdict::Worst;
 use parity_report::html;
 
 use crate::common;
@@ -46,7 +47,16 @@ fn after_in(theme: Theme, script: &str, width: u32) -> Option<String> {
     };
     let dir = tempfile::tempdir().unwrap();
     let mut run = common::run();
-    run.cases[2].results[1].served_by = vec!["uexp_f16:strided".to_owned()];
+    let failed = &mut run.cases[2].results[1];
+    failed.served_by = vec!["uexp_f16:strided".to_owned()];
+    failed.vs_oracle.as_mut().unwrap().worst = Some(Worst {
+        index: vec![1, 2],
+        inputs: vec!["0.75".to_owned()],
+        expected: "2.117".to_owned(),
+        got: "2.125".to_owned(),
+        ulp: 8.0,
+        limit: "0.5 ULP + 1.466e-6 absolute".to_owned(),
+    });
     let page = html::render(&run).unwrap();
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     let file = dir.path().join("page.html");
@@ -97,6 +107,14 @@ fn a_click_on_a_cell_lists_its_cases_with_the_command_that_repeats_them() {
     assert!(page.contains("unary/exp f16 on rocm"), "{page}");
     assert!(page.contains(REPRO), "{page}");
     assert!(page.contains("uexp_f16:strided"), "{page}");
+    for said in [
+        "[1, 2], inputs 0.75",
+        "2.117",
+        "2.125",
+        "0.5 ULP + 1.466e-6 absolute",
+    ] {
+        assert!(page.contains(said), "{said} is not in {page}");
+    }
     // The control: unless a cell was chosen, nothing is listed.
     let Some(page) = after("", 1280) else { return };
     assert!(!page.contains(REPRO), "{page}");
