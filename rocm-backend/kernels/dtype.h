@@ -66,14 +66,8 @@ struct f8_e4m3 {
     PARITY_MEMBER explicit operator f32() const {
         const u32 magnitude = bits & 0x7f;
         const u32 sign = u32(bits & 0x80) << 24;
-        u32 wide;
-        if (magnitude == 0x7f) {
-            wide = 0x7fc00000;
-        } else if (magnitude < 8) {
-            wide = bits_of(f32(magnitude) * 0x1p-9f);
-        } else {
-            wide = (magnitude << 20) + ((127 - 7) << 23);
-        }
+        // Exponent and fraction where an f32 has them; a subnormal of one is a subnormal of the other. The difference of the biases is 120.
+        const u32 wide = magnitude == 0x7f ? 0x7fc00000 : bits_of(f32_from_bits(magnitude << 20) * 0x1p120f);
         return f32_from_bits(wide | sign);
     }
 };

@@ -2,18 +2,14 @@
 //
 // `fast_<op>_<dtype>(numel, per_row, num_dims, info, src, dst)`: a workgroup a row of `per_row` elements, which are
 // last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
-// Grids of `parts` are parts by rows, of `columns` tiles of columns by parts by blocks.
-// `parts_<op>_<dtype>(rows, per_row, parts, chunk, src, scratch)`: a workgroup a part of a contiguous row, for sum, max, min, argmax and
-// argmin; `columns_<op>_<dtype>(outer, inner, per_row, outer_stride, row_stride, parts, chunk, width, src, scratch, dst)`: the same
-// of columns, 256 threads, which makes the results itself where there is one part; `join_<op>_<dtype>(rows, parts, scratch, dst)` makes
-// the results of the parts.
 // `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`; the dimensions that are summed come last.
 // `sum_short_<dtype>(numel, per_row, src, dst)`, `softmax_short_*`, `rmsnorm_short_*`, `layernorm_short_*`: rows of whole aligned packs, no
 // more than 32, a thread each.
 // `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.
+// Not here: reductions in parts (reduce_parts.hip) and of columns (reduce_columns.hip).
 // Workgroups of rows have at most 512 threads, so that a thread has registers for its part of a row; x is a power of two.
 #include "norm.h"
-#include "reduce_parts.h"
+#include "reduce.h"
 #include "rope.h"
 
 using namespace parity;
@@ -24,28 +20,7 @@ using namespace parity;
         function(numel, per_row, num_dims, info, src, dst); \
     }
 
-#define PARTS(op, T, Fold) \
-    extern "C" PARITY_KERNEL_OF(1, 512) void parts_##op##_##T( \
-        size_t rows, size_t per_row, size_t parts, size_t chunk, const T *src, reduce::Fold<T>::A *scratch) { \
-        reduce::fold_parts<reduce::Fold>(rows, per_row, parts, chunk, src, scratch); \
-    } \
-    extern "C" PARITY_KERNEL_OF(256, 256) void columns_##op##_##T( \
-        size_t outer, size_t inner, size_t per_row, size_t outer_stride, size_t row_stride, size_t parts, size_t chunk, \
-        size_t width, const T *src, reduce::Fold<T>::A *scratch, reduce::Fold<T>::Out *dst) { \
-        reduce::fold_columns<reduce::Fold>( \
-            {outer, inner, per_row, outer_stride, row_stride, parts, chunk}, width, src, scratch, dst); \
-    } \
-    extern "C" PARITY_KERNEL_OF(1, 512) void join_##op##_##T( \
-        size_t rows, size_t parts, const reduce::Fold<T>::A *scratch, reduce::Fold<T>::Out *dst) { \
-        reduce::join_parts<reduce::Fold<T>>(rows, parts, scratch, dst); \
-    }
-
 #define FOR_ANY(T) \
-    PARTS(sum, T, Adding) \
-    PARTS(max, T, Largest) \
-    PARTS(min, T, Smallest) \
-    PARTS(argmax, T, PlaceOfLargest) \
-    PARTS(argmin, T, PlaceOfSmallest) \
     REDUCTION(fast_sum, T, T, reduce::sum) \
     REDUCTION(fast_sum_small, T, T, reduce::sum_small) \
     extern "C" PARITY_KERNEL_OF(1, 256) void sum_short_##T(size_t numel, size_t per_row, const T *src, T *dst) { \

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use crate::hip::context::Context;
 use crate::hip::module::{Function, Module};
@@ -54,13 +54,9 @@ pub(crate) fn named(
 
 fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
     context.bind()?;
-    let mut modules = context.modules().lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(module) = modules.get(name) {
-        return Ok(Arc::clone(module));
-    }
-    let module = Arc::new(trace::loading(|| loaded(context, name))?);
-    modules.insert(name, Arc::clone(&module));
-    Ok(module)
+    context
+        .modules()
+        .get(name, || trace::loading(|| loaded(context, name)))
 }
 
 fn loaded(context: &Context, name: &'static str) -> Result<Module> {
@@ -191,6 +187,18 @@ mod tests {
         );
         let text = code_object(objects, "gfx942", "sort").unwrap_err().to_string();
         assert!(text.contains("built for: no target"), "{text}");
+    }
+
+    #[test]
+    fn the_streams_of_a_device_share_its_modules_for_as_long_as_one_of_them_lives() {
+        let device = || crate::Device::of(crate::driver::soft_for_tests(), 0).unwrap();
+        let loaded = |device: &crate::Device| module(device.context(), "affine").unwrap();
+        let first = device();
+        let stream = first.new_stream().unwrap();
+        let module = loaded(&first);
+        assert!(Arc::ptr_eq(&module, &loaded(&stream)));
+        drop(first);
+        assert!(Arc::ptr_eq(&module, &loaded(&device())));
     }
 
     #[test]

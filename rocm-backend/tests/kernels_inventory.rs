@@ -16,8 +16,12 @@ const FLOATS: &[&str] = &["bf16", "f16", "f32", "f64", "f8_e4m3"];
 const INTS: &[&str] = &["u8", "u32", "i16", "i32", "i64"];
 const FILL: &[&str] = &["fill", "const_set", "copy2d", "transpose"];
 const SUMS: &[&str] = &["fast_sum_small", "sum", "sum_short"];
-/// Reductions in parts, before the name of what they do.
-const PARTS: &[&str] = &["parts_", "columns_", "join_"];
+/// Reductions in parts, before the name of what they do, with their modules.
+const PARTS: &[(&str, &str)] = &[
+    ("reduce_parts", "parts_"),
+    ("reduce_columns", "columns_"),
+    ("reduce_parts", "join_"),
+];
 const NEURAL: &[&str] = &[
     "softmax",
     "rmsnorm",
@@ -211,8 +215,8 @@ fn promised() -> BTreeSet<(String, String)> {
         }
         add("conv", "", WINDOWS, dtypes);
         add("reduce", "", SUMS, dtypes);
-        for kind in PARTS {
-            add("reduce", kind, &["sum", "max", "min", "argmax", "argmin"], dtypes);
+        for (module, kind) in PARTS {
+            add(module, kind, &["sum", "max", "min", "argmax", "argmin"], dtypes);
         }
         add(
             "sort",

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory::DeviceMemory;
-use super::module::Module;
+use super::module::Modules;
 use super::pool::{Block, Pool};
 use super::query;
 use super::reports::Reports;
@@ -41,7 +41,7 @@ pub(crate) struct Context {
     rocblas: Mutex<Option<blas::Handle>>,
     rocrand: Mutex<Option<rand::Generator>>,
     miopen: Mutex<Option<miopen::Handle>>,
-    modules: Mutex<BTreeMap<&'static str, Arc<Module>>>,
+    modules: Arc<Modules>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
     reports: Mutex<Reports>,
     most: AtomicUsize,
@@ -76,6 +76,7 @@ impl Context {
     pub(crate) fn new(ordinal: c_int, info: DeviceInfo) -> Result<Context, Error> {
         query::set_device(ordinal)?;
         let pool = Pool::of(ordinal, info.driver().allocator());
+        let modules = Modules::of(ordinal, info.driver().name());
         Ok(Context {
             ordinal,
             info,
@@ -85,7 +86,7 @@ impl Context {
             rocblas: Mutex::default(),
             rocrand: Mutex::default(),
             miopen: Mutex::default(),
-            modules: Mutex::default(),
+            modules,
             layouts: Mutex::default(),
             reports: Mutex::default(),
             most: AtomicUsize::new(MOST),
@@ -169,7 +170,8 @@ impl Context {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn modules(&self) -> &Mutex<BTreeMap<&'static str, Arc<Module>>> {
+    /// The modules that are loaded on this context's device.
+    pub(crate) fn modules(&self) -> &Modules {
         &self.modules
     }
 

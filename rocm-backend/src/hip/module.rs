@@ -3,13 +3,47 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_int};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rocm_rs::hip::bindings::{self, hipFunction_t, hipModule_t};
 
 use super::query;
 use super::status::check;
 use crate::Error;
+
+/// The modules that are loaded on a device, by the kernel file's name: all of its streams use the same.
+#[derive(Default)]
+pub(crate) struct Modules(Mutex<BTreeMap<&'static str, Arc<Module>>>);
+
+impl Modules {
+    /// Those of device `ordinal` of a driver, which stay loaded as long as one of its contexts lives.
+    pub(super) fn of(ordinal: c_int, driver: &'static str) -> Arc<Modules> {
+        type Devices = BTreeMap<(c_int, &'static str), Weak<Modules>>;
+        static DEVICES: Mutex<Devices> = Mutex::new(Devices::new());
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = devices.entry((ordinal, driver)).or_default();
+        known.upgrade().unwrap_or_else(|| {
+            let modules = Arc::default();
+            *known = Arc::downgrade(&modules);
+            modules
+        })
+    }
+
+    /// The module `name`, by `load` at the first call. Another thread that wants one of this device's meanwhile waits.
+    pub(crate) fn get(
+        &self,
+        name: &'static str,
+        load: impl FnOnce() -> Result<Module, Error>,
+    ) -> Result<Arc<Module>, Error> {
+        let mut modules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(module) = modules.get(name) {
+            return Ok(Arc::clone(module));
+        }
+        let module = Arc::new(load()?);
+        modules.insert(name, Arc::clone(&module));
+        Ok(module)
+    }
+}
 
 /// A loaded code object; unloaded when the last [`Function`] of it is gone.
 pub(crate) struct Module {

@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use kernel_build::{Compiler, Target};
 use rocm_backend::{DType, Device, DriverKind, DynBuffer, Error, Launch, Module, Scalar};
 
-use crate::support::{data, device, download, upload};
+use crate::support::{another_device, data, device, download, upload};
 
 /// saxpy, and kernels that use what the prelude promises.
 const SOURCE: &str = r#"
@@ -231,7 +231,7 @@ fn an_argument_whose_name_the_compiler_dropped_is_refused_by_place() {
 
 #[test]
 fn a_buffer_of_another_device_is_refused() {
-    let [here, there] = [device(), device()];
+    let [here, there] = [device(), another_device()];
     let module = module(&here);
     let x = upload(&there, &[1.0_f32]);
     refused(

@@ -4,7 +4,7 @@ use rocm_backend::ops::{self, Unary};
 use rocm_backend::trace::Level;
 use rocm_backend::{DType, DynBuffer};
 
-use crate::support::{data, device, download, flat, upload};
+use crate::support::{another_device, data, device, download, flat, upload};
 
 #[test]
 fn a_device_says_what_it_is() {
@@ -53,7 +53,7 @@ fn dropping_buffers_returns_their_memory() {
 fn a_result_outlives_its_inputs_and_its_device_handle() {
     let host = data::<f32>(2);
     let result = {
-        let device = device();
+        let device = another_device();
         let x = upload(&device, &host);
         ops::unary(Unary::Neg, flat(&x, &[host.len()])).unwrap()
     };
@@ -73,6 +73,6 @@ fn an_event_is_done_once_it_was_waited_for() {
     assert!(start.is_done().unwrap(), "what came before is done as well");
     assert!(end.since(&start).is_ok());
     assert_eq!(y.len(), x.len());
-    let other = crate::support::device().record().unwrap();
+    let other = another_device().record().unwrap();
     assert!(end.since(&other).is_err(), "two devices have no common clock");
 }

@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use rocm_backend::trace::Level;
 use rocm_backend::{DType, Device, DriverKind, DynBuffer, Error, Library, View, ops, trace};
 
-use crate::support::{Element, device, download, upload};
+use crate::support::{Element, another_device, device, download, upload};
 
 /// A float dtype of the host.
 trait Float: Element {
@@ -565,7 +565,7 @@ fn products_in_a_process_of_their_own_are_right_through_the_model_of_rocblas_too
 
 #[test]
 fn operands_that_do_not_fit_together_are_refused() {
-    let [one, two] = [device(), device()];
+    let [one, two] = [device(), another_device()];
     let zeros = |device: &Device, dtype| DynBuffer::zeros(device, dtype, 24).unwrap();
     let (x, doubles, ints, stranger) = (
         zeros(&one, DType::F32),

@@ -3,7 +3,7 @@
 use rocm_backend::ops::{self, Binary, Compare, Unary, UnaryParam};
 use rocm_backend::{DType, Device, DynBuffer, Error, View, ViewFault, ViewMut};
 
-use crate::support::{device, flat};
+use crate::support::{another_device, device, flat};
 
 #[test]
 fn a_missing_kernel_is_named_with_its_dtype() {
@@ -90,7 +90,7 @@ fn a_strided_copy_past_the_end_is_refused() {
 
 #[test]
 fn operands_must_agree_in_shape_dtype_and_device() {
-    let [one, two] = [device(), device()];
+    let [one, two] = [device(), another_device()];
     let zeros = |device: &Device, dtype| DynBuffer::zeros(device, dtype, 6).unwrap();
     let (floats, ints, strangers) = (
         zeros(&one, DType::F32),

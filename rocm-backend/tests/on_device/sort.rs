@@ -10,8 +10,10 @@ use crate::support::{Element, device, download, flat, upload};
 
 /// Lengths of rows around a wave, a workgroup and the 2048 elements that a workgroup sorts.
 const LENGTHS: &[usize] = &[
-    1, 2, 3, 31, 32, 33, 63, 65, 255, 256, 257, 1023, 1025, 2047, 2048, 2049, 4096, 4097, 6145,
+    1, 2, 3, 31, 32, 33, 63, 65, 255, 256, 257, 1023, 1025, 2047, 2048, 2049,
 ];
+/// Lengths of rows that are merged more than once, for some dtypes: how often hangs on no dtype.
+const MERGED: &[usize] = &[4096, 4097, 6145];
 
 /// NaN above everything and equal to itself; else the dtype's own order.
 fn compare<T: Element>(x: T, y: T) -> Ordering {
@@ -51,10 +53,10 @@ fn elements<T: Element>(count: usize, seed: u64) -> Vec<T> {
     (0..count).map(element).collect()
 }
 
-fn check<T: Element>() {
+fn check<T: Element>(lengths: &[usize]) {
     const ROWS: usize = 3;
     let device = device();
-    for &length in LENGTHS {
+    for &length in lengths {
         let host = elements::<T>(ROWS * length, length as u64);
         let x = upload(&device, &host);
         let dims = [ROWS, length];
@@ -74,20 +76,24 @@ fn check<T: Element>() {
 
 #[test]
 fn argsort_is_the_stable_order_of_integers() {
-    check::<u8>();
-    check::<u32>();
-    check::<i16>();
-    check::<i32>();
-    check::<i64>();
+    check::<u8>(LENGTHS);
+    check::<u32>(LENGTHS);
+    check::<i16>(LENGTHS);
+    check::<i32>(LENGTHS);
+    check::<i64>(LENGTHS);
+    check::<u8>(MERGED);
+    check::<i64>(MERGED);
 }
 
 #[test]
 fn argsort_is_the_stable_order_of_floats_with_nan_the_greatest() {
-    check::<bf16>();
-    check::<f16>();
-    check::<f32>();
-    check::<f64>();
-    check::<F8E4M3>();
+    check::<bf16>(LENGTHS);
+    check::<f16>(LENGTHS);
+    check::<f32>(LENGTHS);
+    check::<f64>(LENGTHS);
+    check::<F8E4M3>(LENGTHS);
+    check::<f16>(MERGED);
+    check::<f32>(MERGED);
 }
 
 #[test]

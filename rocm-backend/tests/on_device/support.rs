@@ -122,7 +122,14 @@ impl Walk {
     }
 }
 
+/// The device, with a stream of this test's own: a test is a thread.
 pub(crate) fn device() -> Device {
+    thread_local!(static DEVICE: Device = Device::new(0).unwrap());
+    DEVICE.with(Device::clone)
+}
+
+/// Another handle of the device, with a stream and a random sequence of its own.
+pub(crate) fn another_device() -> Device {
     Device::new(0).unwrap()
 }
 

@@ -1,5 +1,5 @@
-//! The software GPU as another card: these tests again on waves of 64 lanes, and the same bits from both; and on each
-//! card under the sanitizer.
+//! The software GPU as another card: these tests again on each card under the sanitizer, and the same bits from waves of 32 lanes
+//! and of 64.
 //!
 //! A process has one device, so the other card runs in a child: this test program itself.
 
@@ -8,17 +8,27 @@ use std::process::Command;
 use rocm_backend::ops::{self, Binary, Compare, Unary, UnaryParam};
 use rocm_backend::{DType, Device, DynBuffer, View};
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sanitizer {
+    On,
+    /// Where results and counts are compared, of kernels that other tests run under it: it takes five times as long.
+    Off,
+}
+
 const TARGETS: [&str; 2] = ["gfx1100", "gfx942"];
 
-/// What this test program prints with `args` on a software card, whose sanitizer finds nothing.
+/// What this test program prints with `args` on a software card, whose sanitizer, where it is asked for, finds nothing.
 #[track_caller]
-fn run(target: &str, args: &[&str]) -> String {
+fn run(target: &str, sanitizer: Sanitizer, args: &[&str]) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child
         .args(args)
         .env("ROCM_DRIVER", "soft")
         .env("ROCM_SOFT_TARGET", target)
-        .env("ROCM_SANITIZE", "1");
+        .env(
+            "ROCM_SANITIZE",
+            if sanitizer == Sanitizer::On { "1" } else { "0" },
+        );
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{target}: {text}");
@@ -40,14 +50,16 @@ fn every_other_test_passes_on_waves_of_32_lanes_under_the_sanitizer() {
 #[test]
 fn products_pass_on_the_matrix_cores_of_cdna_2_and_rdna_4() {
     for target in ["gfx90a", "gfx1201"] {
-        let text = run(target, &["matmul::", "--skip", "in_a_process_of_their_own"]);
-        assert!(text.contains("test result: ok. 14 passed"), "{target}: {text}");
+        let skipped = ["in_a_process_of_their_own", "a_batch_larger_than_a_grid"];
+        let args = ["matmul::", "--skip", skipped[0], "--skip", skipped[1]];
+        let text = run(target, Sanitizer::On, &args);
+        assert!(text.contains("test result: ok. 13 passed"), "{target}: {text}");
     }
 }
 
 #[track_caller]
 fn every_other_test_passes(target: &str) {
-    let text = run(target, &["--skip", "targets::"]);
+    let text = run(target, Sanitizer::On, &["--skip", "targets::"]);
     let passed = text
         .split_once("test result: ok. ")
         .and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
@@ -58,7 +70,7 @@ fn every_other_test_passes(target: &str) {
 fn a_long_prefill_takes_a_third_of_the_instructions_of_a_matrix_of_scores() {
     let child = "attention::child_that_counts_the_instructions_of_a_long_prefill";
     for target in TARGETS {
-        let text = run(target, &["--exact", child, "--ignored"]);
+        let text = run(target, Sanitizer::Off, &["--exact", child, "--ignored"]);
         assert!(text.contains("test result: ok. 1 passed"), "{text}");
     }
 }
@@ -71,7 +83,7 @@ fn both_cards_give_the_same_bits() {
         "--ignored",
         "--nocapture",
     ];
-    let [narrow, wide] = TARGETS.map(|target| run(target, &child));
+    let [narrow, wide] = TARGETS.map(|target| run(target, Sanitizer::Off, &child));
     let lines = |text: &str| -> Vec<String> {
         text.lines()
             .filter_map(|line| Some(line.split_once("result ")?.1.to_owned()))

@@ -12,6 +12,9 @@ use crate::view::{self, Region, View};
 use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "reduce";
+/// Of reductions in parts, and of columns.
+const PARTS: &str = "reduce_parts";
+const COLUMNS: &str = "reduce_columns";
 /// Rows of at most this many elements are summed by a thread each, unless they are contiguous packs.
 const SMALL: usize = 32;
 
@@ -334,7 +337,7 @@ fn fold_cut(op: Reduce, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Resul
         let kernel = format!("{kind}_{op_name}");
         let function = module::named(
             &context,
-            MODULE,
+            if kind == "columns" { COLUMNS } else { PARTS },
             &format!("{kernel}_{}", dtype.suffix()),
             &kernel,
             dtype,
