@@ -11,7 +11,8 @@ const NEWEST_CLANG: u32 = 22;
 
 const INSTALL: &str = "\
 To install what the kernels are compiled with (no GPU and no ROCm runtime are needed):
-    Debian, Ubuntu   apt install clang-19 lld-19 llvm-19 rocm-device-libs
+    Debian           apt install clang-19 lld-19 llvm-19 rocm-device-libs
+    Ubuntu           apt install clang-19 lld-19 llvm-19 rocm-device-libs-17
     Fedora           dnf install clang lld llvm rocm-device-libs
     Arch             pacman -S clang lld llvm rocm-device-libs
     ROCm             the rocm-llvm package (it installs /opt/rocm/llvm/bin/clang++)
