@@ -60,7 +60,7 @@ fn columns(op: &'static str, x: View<'_>, taps: &[usize], window: Window) -> Res
 /// wrapping u8 and u32.
 ///
 /// # Errors
-/// `Error::Shape` for an `x` of another rank or of no elements, `Error::NotContiguous`, `Error::Parameter` for a stride of 0,
+/// `Error::Shape` for an `x` of another rank or of no elements, `Error::NotContiguous`, `Error::Parameter` for a stride or a dilation of 0,
 /// `Error::TooLarge` for sizes from 2³¹ on; else as [`unary`](super::unary()).
 pub fn col2im1d(x: View<'_>, stride: usize) -> Result<DynBuffer> {
     let op = "col2im1d";

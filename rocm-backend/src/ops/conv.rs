@@ -10,7 +10,7 @@ use crate::{DynBuffer, Error, Result, View};
 ///
 /// # Errors
 /// `Error::Shape`, `Error::DTypes` and `Error::Devices` for operands that do not fit together, `Error::Parameter` for a kernel
-/// that is wider than the padded input and for a stride of 0, `Error::TooLarge` for sizes from 2³¹ on; else as
+/// that is wider than the padded input and for a stride or a dilation of 0, `Error::TooLarge` for sizes from 2³¹ on; else as
 /// [`unary`](super::unary()).
 pub fn conv1d(x: View<'_>, kernel: View<'_>, window: Window) -> Result<DynBuffer> {
     convolve("conv1d", x, kernel, 1, window, None)

@@ -52,8 +52,8 @@ impl Axis {
     /// `(input + 2 padding - dilation (taps - 1) - 1) / stride + 1`, rounded down, as candle and PyTorch count.
     ///
     /// # Errors
-    /// `Error::Parameter` for a window of no taps or wider than the padded input and for a stride of 0; `Error::TooLarge` for
-    /// numbers from 2³¹ on.
+    /// `Error::Parameter` for a window of no taps or wider than the padded input and for a stride or a dilation of 0;
+    /// `Error::TooLarge` for numbers from 2³¹ on.
     pub(crate) fn gathered(op: &str, input: usize, taps: usize, slide: Window) -> Result<Axis> {
         check_slide(op, taps, slide)?;
         let padded = bounded(
@@ -147,8 +147,10 @@ fn check_slide(op: &str, taps: usize, slide: Window) -> Result<()> {
     if taps == 0 {
         return Err(Error::parameter(op, "a window of no elements"));
     }
-    if slide.stride == 0 {
-        return Err(Error::parameter(op, "a stride of 0"));
+    for (number, name) in [(slide.stride, "stride"), (slide.dilation, "dilation")] {
+        if number == 0 {
+            return Err(Error::parameter(op, format!("a {name} of 0")));
+        }
     }
     for number in [taps, slide.stride, slide.padding, slide.dilation] {
         bounded(op, Some(number))?;
@@ -243,6 +245,11 @@ mod tests {
         );
         assert_eq!(gathered(3, 0, slide(1, 0, 1)), "conv1d: a window of no elements");
         assert_eq!(gathered(3, 1, slide(0, 0, 1)), "conv1d: a stride of 0");
+        assert_eq!(gathered(3, 2, slide(1, 0, 0)), "conv1d: a dilation of 0");
+        assert_eq!(
+            scattered(3, 2, slide(1, 0, 0)),
+            "conv_transpose1d: a dilation of 0"
+        );
         assert!(gathered(3, 1, slide(1, 1 << 30, 1)).contains("31 bits"));
         assert!(gathered(3, 2, slide(1, usize::MAX, 1)).contains("31 bits"));
         assert!(gathered(1 << 31, 1, slide(1, 0, 1)).contains("a size of 2147483648"));
