@@ -80,35 +80,16 @@ fn copies(op: Copies) -> Part {
     }
 }
 
-/// Heads that do not divide and widths that differ. Other layers broadcast their weights.
+/// Of attention: heads that do not divide and widths that differ. Other layers broadcast their weights; a new one is left alone until
+/// somebody has read what its function in candle refuses.
 fn layers(op: Layers) -> Part {
-    match op {
-        Layers::FlashAttention | Layers::FlashWindowed | Layers::FlashAlibi => Part::Extents,
-        Layers::Linear
-        | Layers::Conv1dBias
-        | Layers::Conv2dBias
-        | Layers::Embedding
-        | Layers::RmsNormSlow
-        | Layers::LayerNormSlow
-        | Layers::GroupNorm
-        | Layers::BatchNormEval
-        | Layers::BatchNormTrain
-        | Layers::RopeSlow
-        | Layers::Attention
-        | Layers::Nll
-        | Layers::CrossEntropy
-        | Layers::Mse
-        | Layers::Huber
-        | Layers::BceWithLogit
-        | Layers::PRelu
-        | Layers::LstmStep
-        | Layers::GruStep
-        | Layers::ConvTranspose1dBias
-        | Layers::ConvTranspose2dBias
-        | Layers::RmsNormLayer
-        | Layers::LayerNormLayer
-        | Layers::RopeISlow
-        | Layers::Sdpa => Part::Nothing,
+    if matches!(
+        op,
+        Layers::FlashAttention | Layers::FlashWindowed | Layers::FlashAlibi
+    ) {
+        Part::Extents
+    } else {
+        Part::Nothing
     }
 }
 

@@ -177,8 +177,9 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
         }?;
         return Ok(out);
     }
-    if let Some(cut) = Cut::of(&rows, dtype, for_device(&context, &Sizes::CARD, &Sizes::TESTED)) {
-        fold_cut(op, &cut, x, &mut out)?;
+    let sizes = for_device(&context, &Sizes::CARD, &Sizes::TESTED);
+    if let (Some(name), Some(cut)) = (parts_name(op), Cut::of(&rows, dtype, sizes)) {
+        fold_cut(op, name, &cut, x, &mut out)?;
         return Ok(out);
     }
     if let Some(copy) = rows.copied(kernel, x, &context)? {
@@ -317,21 +318,20 @@ impl Cut {
     }
 }
 
-/// What kernels call a reduction that is taken in parts.
-fn parts_name(op: Reduce) -> &'static str {
+/// What kernels call a reduction that is taken in parts; `None` for one without such kernels, which takes a workgroup a row.
+fn parts_name(op: Reduce) -> Option<&'static str> {
     match op {
-        Reduce::Sum => "sum",
-        Reduce::Max => "max",
-        Reduce::Min => "min",
-        Reduce::ArgMax => "argmax",
-        Reduce::ArgMin => "argmin",
+        Reduce::Sum => Some("sum"),
+        Reduce::Max => Some("max"),
+        Reduce::Min => Some("min"),
+        Reduce::ArgMax => Some("argmax"),
+        Reduce::ArgMin => Some("argmin"),
     }
 }
 
-/// Reduces `x` part by part, and joins the parts in `out`, which has room for the results.
-fn fold_cut(op: Reduce, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
+/// Reduces `x` part by part by the kernels of `op_name`, and joins the parts in `out`, which has room for the results.
+fn fold_cut(op: Reduce, op_name: &str, cut: &Cut, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
-    let op_name = parts_name(op);
     let context = common_context(op_name, [x.buffer(), &*out].into_iter())?;
     let named = |kind: &str| {
         let kernel = format!("{kind}_{op_name}");
