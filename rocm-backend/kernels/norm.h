@@ -12,21 +12,32 @@ namespace norm {
 // This workgroup's row of `cols` elements.
 template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + first_row() * cols; }
 
-// y[at] = f(x[at], at) for `cols` elements, in packs.
+// y[at] = f(x[at], at) for `cols` elements, in packs, of which several are under way at once. From the end on: of a row that was just
+// read the caches have the end.
 template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
     constexpr unsigned N = PackLen<T>::value;
-    Run<N>(y, cols, true)
-        .each(
-            thread_index(), thread_count(),
-            [&](size_t at) {
-                Pack<T, N> pack = load_pack<N>(x + at);
+    const Run<N> run(y, cols, true);
+    const u32 first = thread_index(), step = thread_count();
+    const auto place = [&](size_t i) { return run.head + (run.packs - 1 - i) * N; };
+    const auto map = [&](size_t i, Pack<T, N> pack) {
+        const size_t at = place(i);
 #pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    pack.at[e] = f(pack.at[e], at + e);
-                }
-                store_pack<N>(y + at, pack);
-            },
-            [&](size_t at) { y[at] = f(x[at], at); });
+        for (unsigned e = 0; e < N; ++e) {
+            pack.at[e] = f(pack.at[e], at + e);
+        }
+        store_pack<N>(y + at, pack);
+    };
+    size_t i = first;
+    if (takes_packs<N>(x + run.head)) {
+        i = in_batches<4>(first, run.packs, step, [&](size_t i) { return load_aligned_pack<N>(x + place(i)); }, map);
+    }
+    for (; i < run.packs; i += step) {
+        map(i, load_pack<N>(x + place(i)));
+    }
+    for (size_t at = first; at < run.singles; at += step) {
+        const size_t single = at < run.head ? at : at + run.packs * N;
+        y[single] = f(x[single], single);
+    }
 }
 
 // exp(x) for a result of T. Of two bytes: by the card's own power of 2, whose error, and that of the argument, are far below theirs.
