@@ -137,13 +137,11 @@ PARITY_FN void index_select(
             }
             return pack_of<N>(T(0));
         };
-        each_two(numel / N, [&](size_t i, size_t j) {
-            const Pack<T, N> here = pack_at(i), there = pack_at(j);
-            store_pack<N>(out + i * N, here);
-            if (i != j) {
-                store_pack<N>(out + j * N, there);
-            }
-        });
+        const auto store = [&](size_t i, Pack<T, N> pack) { store_pack<N>(out + i * N, pack); };
+        const size_t step = index_step();
+        for (size_t i = in_batches<2>(first_index(), numel / N, step, pack_at, store); i < numel / N; i += step) {
+            store(i, pack_at(i));
+        }
         return;
     }
     read_by_id<T, Id>(

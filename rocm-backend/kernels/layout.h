@@ -46,34 +46,74 @@ template <unsigned Operands> struct Walk {
     }
 
     // Whether N elements that follow one another, from a multiple of N on, are a pack or one element of each operand: rows of whole
-    // packs, along which each operand moves by one element or by none. AMD loads packs anywhere, and `load_pack` where it may.
+    // packs, along which each operand moves by one element or by none. All words are asked for before one is looked at.
     PARITY_MEMBER bool has_packs(unsigned N) const {
-        if (is_plain || info[num_dims - 1] % N != 0) {
+        if (is_plain) {
             return false;
         }
-        bool good = true;
+        bool good = info[num_dims - 1] % N == 0;
         for (unsigned k = 0; k < Operands; ++k) {
             good &= stride(k, num_dims - 1) <= 1;
         }
         return good;
     }
+    // Whether each of its packs, the first one of the operand at `from`, lies where `load_aligned_pack` takes it. AMD loads packs anywhere.
+    template <unsigned N, typename T> PARITY_MEMBER bool is_aligned([[maybe_unused]] unsigned operand, const T *from) const {
+        bool good = takes_packs<N>(from);
+#if defined(__NVPTX__)
+        for (u32 d = 0; d + 1 < num_dims; ++d) {
+            good &= stride(operand, d) % N == 0;
+        }
+        good |= is_single(operand);
+#endif
+        return good;
+    }
     // Of such an operand: the N elements at `from`.
     template <unsigned N, typename T> PARITY_MEMBER Pack<T, N> pack(unsigned operand, const T *from) const {
-        return stride(operand, num_dims - 1) == 0 ? pack_of<N>(*from) : load_pack<N>(from);
+        return is_single(operand) ? pack_of<N>(*from) : load_pack<N>(from);
+    }
+    // The same in two steps, so that nobody waits for one load before the next: what is read of an aligned operand, and that as N elements.
+    template <unsigned N, typename T> PARITY_MEMBER pack_bits_t<T, N> read(unsigned operand, const T *from) const {
+        return is_single(operand) ? bits_of_one<N>(from) : bits_of_pack(load_aligned_pack<N>(from));
+    }
+    template <unsigned N, typename T> PARITY_MEMBER Pack<T, N> spread(unsigned operand, pack_bits_t<T, N> bits) const {
+        auto pack = __builtin_bit_cast(Pack<T, N>, bits);
+        // Not one of two structures: those the compiler puts into memory.
+        if (is_single(operand)) {
+            pack = pack_of<N>(pack.at[0]);
+        }
+        return pack;
+    }
+
+    // `locate` where there are packs. The last dimension is not one of the loop: its words are the same for all packs, and stay in
+    // registers. Of one dimension it leaves 0.
+    PARITY_MEMBER void locate_pack(size_t number, size_t (&at)[Operands]) const {
+        const u32 last = num_dims - 1, above = quotient(u32(number), last);
+        locate_above(above, last, at);
+        for (unsigned k = 0; k < Operands; ++k) {
+            at[k] += size_t(u32(number) - above * u32(info[last])) * stride(k, last);
+        }
     }
 
   private:
-    // `info` has a dimension at least. What is left for the outermost one is its coordinate.
-    PARITY_MEMBER void locate_strided(u32 rest, size_t (&at)[Operands]) const {
+    PARITY_MEMBER bool is_single(unsigned operand) const { return stride(operand, num_dims - 1) == 0; }
+    PARITY_MEMBER u32 quotient(u32 number, u32 d) const {
+        return Divisor(info[(Operands + 1) * num_dims + d]).quotient(number);
+    }
+
+    PARITY_MEMBER void locate_strided(u32 number, size_t (&at)[Operands]) const { locate_above(number, num_dims, at); }
+
+    // Of the first `dims` dimensions. What is left for the outermost one is its coordinate.
+    PARITY_MEMBER void locate_above(u32 rest, u32 dims, size_t (&at)[Operands]) const {
         for (unsigned k = 0; k < Operands; ++k) {
             at[k] = 0;
         }
-        for (u32 d = num_dims - 1; d > 0; --d) {
-            const u32 above = Divisor(info[(Operands + 1) * num_dims + d]).quotient(rest);
-            const u32 coordinate = rest - above * u32(info[d]);
+        for (u32 d = dims; d > 1; --d) {
+            const u32 above = quotient(rest, d - 1);
+            const u32 coordinate = rest - above * u32(info[d - 1]);
             rest = above;
             for (unsigned k = 0; k < Operands; ++k) {
-                at[k] += size_t(coordinate) * stride(k, d);
+                at[k] += size_t(coordinate) * stride(k, d - 1);
             }
         }
         for (unsigned k = 0; k < Operands; ++k) {
@@ -92,7 +132,7 @@ PARITY_FN void map_unary(size_t numel, size_t num_dims, const size_t *info, cons
     if (walk.has_packs(N) && is_whole<N>(out)) {
         for (size_t i = first_index(); i < numel / N; i += index_step()) {
             size_t at[1];
-            walk.locate(i * N, at);
+            walk.locate_pack(i * N, at);
             store_pack<N>(out + i * N, map_pack<T>(walk.template pack<N>(0, from + at[0]), f));
         }
         return;
@@ -123,7 +163,7 @@ PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const
     if (walk.has_packs(N) && is_whole<N>(out)) {
         for (size_t i = first_index(); i < numel / N; i += index_step()) {
             size_t at[1];
-            walk.locate(i * N, at);
+            walk.locate_pack(i * N, at);
             convert(walk.template pack<N>(0, inp + at[0]), out + i * N);
         }
         return;
@@ -136,14 +176,6 @@ PARITY_FN void map_cast(size_t numel, size_t num_dims, const size_t *info, const
                 walk.locate(i, at);
                 out[i] = f(inp[at[0]]);
             });
-}
-
-// Calls f with two of this thread's packs of `count`, or with one twice where no other is left: what both read is under way at once.
-template <typename F> PARITY_FN void each_two(size_t count, F f) {
-    const size_t step = index_step();
-    for (size_t i = first_index(); i < count; i += 2 * step) {
-        f(i, i + step < count ? i + step : i);
-    }
 }
 
 // out[i] = f(lhs[i], rhs[i]). `out` is contiguous.
@@ -159,20 +191,31 @@ PARITY_FN void map_binary(size_t numel, size_t num_dims, const size_t *info, con
         }
         store_pack<N>(to, z);
     };
-    // Of two packs of sixteen elements each and a long f, clang keeps some in memory.
+    // Of packs of sixteen elements each and a long f, clang keeps some in memory.
     if constexpr (N < 16) {
         if (walk.has_packs(N) && is_whole<N>(out)) {
-            each_two(numel / N, [&](size_t i, size_t j) {
-                size_t here[2], there[2];
-                walk.locate(i * N, here);
-                walk.locate(j * N, there);
-                const Pack<T, N> x = walk.template pack<N>(0, lhs + here[0]), y = walk.template pack<N>(1, rhs + here[1]);
-                const Pack<T, N> v = walk.template pack<N>(0, lhs + there[0]), w = walk.template pack<N>(1, rhs + there[1]);
-                combine(x, y, out + i * N);
-                if (i != j) {
-                    combine(v, w, out + j * N);
-                }
-            });
+            struct Operands {
+                pack_bits_t<T, N> x, y;
+            };
+            const size_t step = index_step();
+            size_t i = first_index();
+            if (walk.template is_aligned<N>(0, lhs) && walk.template is_aligned<N>(1, rhs)) {
+                i = in_batches<2>(
+                    i, numel / N, step,
+                    [&](size_t i) {
+                        size_t at[2];
+                        walk.locate_pack(i * N, at);
+                        return Operands{walk.template read<N>(0, lhs + at[0]), walk.template read<N>(1, rhs + at[1])};
+                    },
+                    [&](size_t i, Operands read) {
+                        combine(walk.template spread<N, T>(0, read.x), walk.template spread<N, T>(1, read.y), out + i * N);
+                    });
+            }
+            for (; i < numel / N; i += step) {
+                size_t at[2];
+                walk.locate_pack(i * N, at);
+                combine(walk.template pack<N>(0, lhs + at[0]), walk.template pack<N>(1, rhs + at[1]), out + i * N);
+            }
             return;
         }
     }

@@ -12,21 +12,32 @@ namespace norm {
 // This workgroup's row of `cols` elements.
 template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + first_row() * cols; }
 
-// y[at] = f(x[at], at) for `cols` elements, in packs.
+// y[at] = f(x[at], at) for `cols` elements, in packs, of which several are under way at once. From the end on: of a row that was just
+// read the caches have the end.
 template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
     constexpr unsigned N = PackLen<T>::value;
-    Run<N>(y, cols, true)
-        .each(
-            thread_index(), thread_count(),
-            [&](size_t at) {
-                Pack<T, N> pack = load_pack<N>(x + at);
+    const Run<N> run(y, cols, true);
+    const u32 first = thread_index(), step = thread_count();
+    const auto place = [&](size_t i) { return run.head + (run.packs - 1 - i) * N; };
+    const auto map = [&](size_t i, Pack<T, N> pack) {
+        const size_t at = place(i);
 #pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    pack.at[e] = f(pack.at[e], at + e);
-                }
-                store_pack<N>(y + at, pack);
-            },
-            [&](size_t at) { y[at] = f(x[at], at); });
+        for (unsigned e = 0; e < N; ++e) {
+            pack.at[e] = f(pack.at[e], at + e);
+        }
+        store_pack<N>(y + at, pack);
+    };
+    size_t i = first;
+    if (takes_packs<N>(x + run.head)) {
+        i = in_batches<4>(first, run.packs, step, [&](size_t i) { return load_aligned_pack<N>(x + place(i)); }, map);
+    }
+    for (; i < run.packs; i += step) {
+        map(i, load_pack<N>(x + place(i)));
+    }
+    for (size_t at = first; at < run.singles; at += step) {
+        const size_t single = at < run.head ? at : at + run.packs * N;
+        y[single] = f(x[single], single);
+    }
 }
 
 // exp(x) for a result of T. Of two bytes: by the card's own power of 2, whose error, and that of the argument, are far below theirs.
@@ -137,7 +148,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void rms(const T *src, T *dst, co
         const Weights<T, P> weights(held, alpha);
         const A mine = held.template sum<A>([](T x) { return widen(x) * widen(x); });
         const A scale = scale_of(fold<IS_SHORT>(lds, mine, [](A x, A y) { return x + y; }));
-        held.store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
+        held.anew().store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
     });
     if (IS_SHORT || is_held) {
         return;
@@ -159,13 +170,25 @@ PARITY_FN void layer(
     const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
     const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
-        const A mean = fold<IS_SHORT>(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
-        const A mine = held.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
-        const A scale = scale_of(fold<IS_SHORT>(lds, mine, add));
-        const Weights<T, P> weights(held, alpha), shifts(held, beta);
-        held.store(y, [&](T x, unsigned k, unsigned e) {
-            return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));
-        });
+        using W = Weights<T, P>;
+        const auto normalize = [&](auto weights_of) {
+            const A mean = fold<IS_SHORT>(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
+            const auto again = held.anew();
+            const A mine = again.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
+            const A scale = scale_of(fold<IS_SHORT>(lds, mine, add));
+            weights_of([&](const W &weights, const W &shifts) {
+                again.anew().store(y, [&](T x, unsigned k, unsigned e) {
+                    return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));
+                });
+            });
+        };
+        // Those of two bytes find room in registers meanwhile, and need not be waited for at the end.
+        if constexpr (sizeof(T) == 2) {
+            const W weights(held, alpha), shifts(held, beta);
+            normalize([&](auto store) { store(weights, shifts); });
+        } else {
+            normalize([&](auto store) { store(W(held, alpha), W(held, beta)); });
+        }
     });
     if (IS_SHORT || is_held) {
         return;

@@ -94,9 +94,7 @@ PARITY_FN f16 fused(f16 x, f16 y, f16 z) { return __builtin_fmaf16(x, y, z); }
 // out exactly. NVIDIA's cards have the operation.
 PARITY_FN bf16 fused(bf16 x, bf16 y, bf16 z) {
 #if defined(__NVPTX__)
-    bf16 result;
-    result.bits = bf16_fma(x.bits, y.bits, z.bits);
-    return result;
+    return fused_by_card(x, y, z);
 #else
     const f32 addend = widen(z);
     const f32 sum = device_math::fma(widen(x), widen(y), addend);

@@ -92,6 +92,14 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *
 template <unsigned N, typename T> PARITY_FN bool is_whole(const T *to) {
     return reinterpret_cast<size_t>(to) % (N * sizeof(T)) == 0;
 }
+// Whether `load_aligned_pack` takes packs of N elements from `from` on: AMD's memory has them anywhere.
+template <unsigned N, typename T> PARITY_FN bool takes_packs([[maybe_unused]] const T *from) {
+#if defined(__NVPTX__)
+    return is_whole<N>(from);
+#else
+    return true;
+#endif
+}
 // `to` is aligned to a whole pack.
 template <unsigned N, typename T> PARITY_FN void store_pack(T *to, Pack<T, N> pack) {
     const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);
@@ -129,6 +137,45 @@ template <typename T, typename F> PARITY_FN Pack<T, PACK_BYTES / sizeof(T)> map_
         ring.at[WORDS - 1] = first;
     }
     return __builtin_bit_cast(Pack<T, PACK_BYTES / sizeof(T)>, ring);
+}
+
+// The bits of a pack, and of one element as the first of N.
+template <typename T, unsigned N> PARITY_FN pack_bits_t<T, N> bits_of_pack(Pack<T, N> pack) {
+    return __builtin_bit_cast(pack_bits_t<T, N>, pack);
+}
+template <unsigned N, typename T> PARITY_FN pack_bits_t<T, N> bits_of_one(const T *from) {
+    const auto one = __builtin_bit_cast(pack_bits_t<T, 1>, *from);
+    if constexpr (N * sizeof(T) <= sizeof(u32)) {
+        return pack_bits_t<T, N>(one);
+    } else {
+        pack_bits_t<T, N> bits = {};
+        if constexpr (sizeof(T) <= sizeof(u32)) {
+            bits[0] = one;
+        } else {
+            bits[0] = one[0];
+            bits[1] = one[1];
+        }
+        return bits;
+    }
+}
+
+// Calls use(i, load(i)) for i = first, first + step, … as long as `AT_ONCE` numbers below `count` are left, and gives the first one that
+// is not done: so many loads are under way at once. What they read may be stored in between only by the same use.
+template <unsigned AT_ONCE, typename Load, typename Use>
+PARITY_FN size_t in_batches(size_t first, size_t count, size_t step, Load load, Use use) {
+    size_t i = first;
+    for (; i + (AT_ONCE - 1) * step < count; i += AT_ONCE * step) {
+        decltype(load(i)) some[AT_ONCE];
+#pragma unroll
+        for (unsigned k = 0; k < AT_ONCE; ++k) {
+            some[k] = load(i + k * step);
+        }
+#pragma unroll
+        for (unsigned k = 0; k < AT_ONCE; ++k) {
+            use(i + k * step, some[k]);
+        }
+    }
+    return i;
 }
 
 // A run of `numel` elements: `head` of them, then `packs` packs of N, then the rest. `singles` are those in no pack.

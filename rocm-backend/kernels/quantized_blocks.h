@@ -201,7 +201,7 @@ struct q3_K : Format<q3_K> {
 // q4_K and q5_K: scale and least value of the block, eight of each in 6 bits for groups of 32, perhaps fifth bits,
 // nibbles.
 template <bool FIFTH_BIT> struct NibblesK : Format<NibblesK<FIFTH_BIT>> {
-    static constexpr unsigned LEN = 256, GROUPS = 4, FIFTH_BITS = 16;
+    static constexpr unsigned LEN = 256, FIFTH_BITS = 16;
     static constexpr unsigned NIBBLES = FIFTH_BITS + (FIFTH_BIT ? 32 : 0);
     static constexpr unsigned BYTES = NIBBLES + LEN / 2;
     static constexpr unsigned LOW_WORDS = 8, HIGH_WORDS = FIFTH_BIT ? 8 : 0;
@@ -213,19 +213,19 @@ template <bool FIFTH_BIT> struct NibblesK : Format<NibblesK<FIFTH_BIT>> {
         const u32 quants = nibbles_of_64(low, i);
         return FIFTH_BIT ? quants | high_bits(high, i) << 4 : quants;
     }
-    // Groups 0 to 3 have a byte for each number; 4 to 7 have nibbles, and their upper bits on top of those bytes.
+    // Groups 0 to 3 have a byte for each number; 4 to 7 have nibbles, and their upper bits on top of those bytes. All of it is before the
+    // quants, 16 bytes that are read at once.
     PARITY_MEMBER static Factor factor(const u8 *block, unsigned group16) {
-        const u8 *numbers = block + GROUPS;
-        const unsigned group = group16 / 2;
-        u32 scale, least;
-        if (group < 4) {
-            scale = numbers[group] & 63;
-            least = numbers[group + 4] & 63;
-        } else {
-            scale = (numbers[group + 4] & 15) | (numbers[group - 4] >> 6 << 4);
-            least = (numbers[group + 4] >> 4) | (numbers[group] >> 6 << 4);
-        }
-        return {f32(load<2, f16>(block)) * f32(scale), -(f32(load<2, f16>(block + 2)) * f32(least))};
+        u32 head[4];
+        load_words<alignment(BYTES)>(block, head);
+        const unsigned group = group16 / 2, shift = group % 4 * 8;
+        const u32 first = head[1] >> shift & 255, second = head[2] >> shift & 255, third = head[3] >> shift & 255;
+        // Both are made, and one is chosen without a branch.
+        const u32 is_low = 0 - u32(group < 4);
+        const u32 scale = (first & 63 & is_low) | (((third & 15) | (first >> 6 << 4)) & ~is_low);
+        const u32 least = (second & 63 & is_low) | (((third >> 4) | (second >> 6 << 4)) & ~is_low);
+        const auto number = [&](unsigned at) { return f32(__builtin_bit_cast(f16, u16(head[0] >> (16 * at)))); };
+        return {number(0) * f32(scale), -(number(1) * f32(least))};
     }
 };
 using q4_K = NibblesK<false>;

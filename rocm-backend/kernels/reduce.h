@@ -37,9 +37,10 @@ template <typename A, typename T> struct Rows {
     }
 };
 
-// Max and Min: which of two values, never NaN both, is better, and the better one.
+// Max and Min: which of two values is better, which is not (neither where one is a NaN), and the better one.
 struct Max {
     template <typename A> static PARITY_MEMBER bool beats(A x, A y) { return x > y; }
+    template <typename A> static PARITY_MEMBER bool yields(A x, A y) { return x <= y; }
     static PARITY_MEMBER f32 number(f32 x, f32 y) { return device_math::max_number(x, y); }
     static PARITY_MEMBER f64 number(f64 x, f64 y) { return device_math::max_number(x, y); }
 #if defined(__NVPTX__)
@@ -48,6 +49,7 @@ struct Max {
 };
 struct Min {
     template <typename A> static PARITY_MEMBER bool beats(A x, A y) { return x < y; }
+    template <typename A> static PARITY_MEMBER bool yields(A x, A y) { return x >= y; }
     static PARITY_MEMBER f32 number(f32 x, f32 y) { return device_math::min_number(x, y); }
     static PARITY_MEMBER f64 number(f64 x, f64 y) { return device_math::min_number(x, y); }
 #if defined(__NVPTX__)
@@ -70,8 +72,9 @@ template <typename A> struct Placed {
     A value;
     u32 at;
 };
+// A NaN beats all but a NaN, which nothing beats.
 template <typename Order, typename A> PARITY_FN bool beats(A x, A y) {
-    return (x != x) != (y != y) ? x != x : Order::beats(x, y);
+    return y == y && !Order::yields(x, y);
 }
 // Field by field: LLVM's NVPTX puts a structure that is chosen as a whole into memory.
 template <typename Order, typename A> PARITY_FN Placed<A> better(Placed<A> x, Placed<A> y) {
@@ -151,18 +154,20 @@ PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size
     });
 }
 
-// The place of the extreme of a row that is in registers: the extreme first, then the first element that is as good.
+// The place of the extreme of a row that is in registers: the extreme first, then the first element that is as good. Only threads whose
+// own extreme is as good look for it: of most rows that is one.
 template <typename Order, typename A, typename H> PARITY_FN u32 place_of_held(const H &held, A *values, u32 *places) {
     const auto best_of = [](A x, A y) { return better<Order>(x, y); };
     const A first = static_cast<A>(held.packs[0].at[0]);
     const A mine = held.best(first, [&](A x, auto y, u32) { return best_of(x, static_cast<A>(y)); });
     const A best = fold(values, mine, best_of);
     const bool is_nan = best != best;
+    const auto is_best = [&](A value) { return is_nan ? value != value : value == best; };
     const auto lesser = [](u32 x, u32 y) { return x < y ? x : y; };
-    const u32 place = held.best(~u32(0), [&](u32 place, auto y, u32 at) {
-        const A value = static_cast<A>(y);
-        return lesser(place, (is_nan ? value != value : value == best) ? at : ~u32(0));
-    });
+    u32 place = ~u32(0);
+    if (is_best(mine)) {
+        place = held.best(place, [&](u32 place, auto y, u32 at) { return lesser(place, is_best(static_cast<A>(y)) ? at : ~u32(0)); });
+    }
     return fold(places, place, lesser);
 }
 

@@ -87,8 +87,11 @@ PARITY_FN void join_parts(size_t rows, size_t parts, const typename F::A *scratc
     for_rows(rows, 1, [&](size_t row, bool is_there) {
         const A *run = scratch + row * parts;
         A mine = F::begin(run[0]);
-        for (size_t at = thread_index(); at < parts; at += thread_count()) {
-            mine = F::join(mine, run[at]);
+        const auto join = [&](size_t, A part) { mine = F::join(mine, part); };
+        const u32 step = thread_count();
+        size_t at = in_batches<4>(thread_index(), parts, step, [&](size_t at) { return run[at]; }, join);
+        for (; at < parts; at += step) {
+            join(at, run[at]);
         }
         mine = fold(lds, mine, [](A x, A y) { return F::join(x, y); });
         if (thread_index() == 0 && is_there) {
@@ -121,51 +124,58 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch, 
             for (unsigned e = 0; e < V; ++e) {
                 mine[e] = F::begin(F::term(top.at[e], first));
             }
-            for (size_t row = first + depth; row < end; row += AT_ONCE<A> * DEPTH) {
-                Pack<T, V> packs[AT_ONCE<A>];
+            const auto load = [&](size_t row) { return load_aligned_pack<V>(from + row * x.row_stride); };
+            const auto add = [&](size_t row, const Pack<T, V> &pack) {
 #pragma unroll
-                for (unsigned k = 0; k < AT_ONCE<A>; ++k) {
-                    const size_t at = row + k * DEPTH;
-                    packs[k] = load_aligned_pack<V>(from + (at < end ? at : row) * x.row_stride);
+                for (unsigned e = 0; e < V; ++e) {
+                    mine[e] = F::add(mine[e], pack.at[e], row);
+                }
+            };
+            const size_t row = in_batches<AT_ONCE<A>>(first + depth, end, DEPTH, load, add);
+            // The rest, at once as well: a load that has no row of its own reads the last one again.
+            if (row < end) {
+                Pack<T, V> packs[AT_ONCE<A> - 1];
+#pragma unroll
+                for (unsigned k = 0; k + 1 < AT_ONCE<A>; ++k) {
+                    packs[k] = load(row + k * DEPTH < end ? row + k * DEPTH : end - 1);
                 }
 #pragma unroll
-                for (unsigned k = 0; k < AT_ONCE<A>; ++k) {
-                    const size_t at = row + k * DEPTH;
-                    if (at < end) {
-#pragma unroll
-                        for (unsigned e = 0; e < V; ++e) {
-                            mine[e] = F::add(mine[e], packs[k].at[e], at);
-                        }
+                for (unsigned k = 0; k + 1 < AT_ONCE<A>; ++k) {
+                    if (row + k * DEPTH < end) {
+                        add(row + k * DEPTH, packs[k]);
                     }
                 }
             }
-        }
-        for (u32 half = DEPTH / 2; half > 0; half /= 2) {
-            if (is_inside && depth >= half && depth < 2 * half) {
-#pragma unroll
-                for (unsigned e = 0; e < V; ++e) {
-                    lds[((depth - half) * V + e) * LANES + lane] = mine[e];
-                }
-            }
-            barrier();
-            if (is_inside && depth < half) {
-#pragma unroll
-                for (unsigned e = 0; e < V; ++e) {
-                    mine[e] = F::join(mine[e], lds[(depth * V + e) * LANES + lane]);
-                }
-            }
-            barrier(); // so that the next step does not write what a slow thread still reads
-        }
-        if (is_inside && depth == 0) {
 #pragma unroll
             for (unsigned e = 0; e < V; ++e) {
+                lds[(depth * V + e) * LANES + lane] = mine[e];
+            }
+        }
+        barrier();
+        // A thread a column: the upper half of its terms joins the lower one, until one is left.
+        for (u32 at = thread_index(); at < LANES * V; at += LANES * DEPTH) {
+            const size_t column = (tile * LANES + at % LANES) * V + at / LANES;
+            if (column < x.inner) {
+                A terms[DEPTH];
+#pragma unroll
+                for (u32 d = 0; d < DEPTH; ++d) {
+                    terms[d] = lds[d * V * LANES + at];
+                }
+#pragma unroll
+                for (u32 half = DEPTH / 2; half > 0; half /= 2) {
+#pragma unroll
+                    for (u32 d = 0; d < half; ++d) {
+                        terms[d] = F::join(terms[d], terms[d + half]);
+                    }
+                }
                 if (x.parts == 1) {
-                    dst[block * x.inner + column + e] = F::result(mine[e]);
+                    dst[block * x.inner + column] = F::result(terms[0]);
                 } else {
-                    scratch[(block * x.inner + column + e) * x.parts + part] = mine[e];
+                    scratch[(block * x.inner + column) * x.parts + part] = terms[0];
                 }
             }
         }
+        barrier(); // so that the next columns do not write what a slow thread still reads
     });
 }
 
@@ -173,7 +183,7 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch, 
 template <template <typename> typename Fold, typename T, typename A>
 PARITY_FN void fold_columns(const Columns &x, size_t width, const T *src, A *scratch, typename Fold<T>::Out *dst) {
     constexpr unsigned V = PackLen<T>::value;
-    __shared__ A lds[DEPTH / 2 * LANES * V];
+    __shared__ A lds[DEPTH * LANES * V];
     const bool is_aligned = is_whole<V>(src) && x.row_stride % V == 0 && x.outer_stride % V == 0;
     if (width == V && is_aligned) {
         fold_columns<Fold, V>(x, src, lds, scratch, dst);

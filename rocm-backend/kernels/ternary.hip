@@ -18,9 +18,32 @@ PARITY_FN void select(
         store_pack<N>(to, z);
     };
     if (walk.has_packs(N) && is_whole<N>(out)) {
-        for (size_t i = first_index(); i < numel / N; i += index_step()) {
+        const size_t step = index_step();
+        size_t i = first_index();
+        // Of packs of sixteen elements each, two are more than the registers hold.
+        if constexpr (N < 16) {
+            struct Operands {
+                pack_bits_t<Cond, N> chosen;
+                pack_bits_t<T, N> x, y;
+            };
+            if (walk.template is_aligned<N>(0, cond) && walk.template is_aligned<N>(1, t) && walk.template is_aligned<N>(2, f)) {
+                i = in_batches<2>(
+                    i, numel / N, step,
+                    [&](size_t i) {
+                        size_t at[3];
+                        walk.locate_pack(i * N, at);
+                        return Operands{walk.template read<N>(0, cond + at[0]), walk.template read<N>(1, t + at[1]),
+                                        walk.template read<N>(2, f + at[2])};
+                    },
+                    [&](size_t i, Operands read) {
+                        choose(walk.template spread<N, Cond>(0, read.chosen), walk.template spread<N, T>(1, read.x),
+                               walk.template spread<N, T>(2, read.y), out + i * N);
+                    });
+            }
+        }
+        for (; i < numel / N; i += step) {
             size_t at[3];
-            walk.locate(i * N, at);
+            walk.locate_pack(i * N, at);
             choose(walk.template pack<N>(0, cond + at[0]), walk.template pack<N>(1, t + at[1]),
                    walk.template pack<N>(2, f + at[2]), out + i * N);
         }
