@@ -135,31 +135,6 @@ fn a_long_tensor_is_computed_to_its_last_element() {
 }
 
 #[test]
-fn an_operand_is_turned_part_by_part() {
-    // 130 rows of the transposed view are two parts of whole tiles and two rows.
-    const ROWS: usize = 130;
-    const COLUMNS: usize = 64;
-    let device = device();
-    let host: Vec<f32> = (0..8320_u16).map(f32::from).collect();
-    let x = upload(&device, &host);
-    let turned = View::new(&x, &[ROWS, COLUMNS], &[1, ROWS]);
-    let want = || (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| column * ROWS + row));
-    let got: Vec<f32> = download(&ops::unary(Unary::Neg, turned).unwrap());
-    assert_eq!(got, want().map(|at| -host[at]).collect::<Vec<_>>());
-    let plain = View::contiguous(&x, &[ROWS, COLUMNS]);
-    let got: Vec<f32> = download(&ops::binary(Binary::Sub, turned, plain).unwrap());
-    let differences = want().zip(&host).map(|(at, y)| host[at] - y);
-    assert_eq!(got, differences.collect::<Vec<_>>());
-    // Batches of them, more than a part has.
-    let batches = View::new(&x, &[5, 32, 52], &[1664, 1, 32]);
-    let got: Vec<f32> = download(&ops::unary(Unary::Neg, batches).unwrap());
-    let want = (0..5).flat_map(|batch| {
-        (0..32).flat_map(move |row| (0..52).map(move |column| batch * 1664 + column * 32 + row))
-    });
-    assert_eq!(got, want.map(|at| -host[at]).collect::<Vec<_>>());
-}
-
-#[test]
 fn threads_share_a_device() {
     let device = device();
     let host = data::<f32>(3);

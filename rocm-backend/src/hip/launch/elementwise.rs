@@ -55,29 +55,6 @@ pub(crate) fn map(
     if first.numel() == 0 {
         return Ok(());
     }
-    if let Some(rows) = turned_rows(&context, kernel, inputs) {
-        let (all, rest) = (first.dims()[0], &first.dims()[1..]);
-        let row_len: usize = rest.iter().product();
-        for begin in (0..all).step_by(rows) {
-            let dims = [&[rows.min(all - begin)], rest].concat();
-            let views = inputs.iter().map(|input| {
-                let offset = input.offset() + begin * input.strides()[0];
-                View::new(input.buffer(), &dims, input.strides())
-                    .at(offset)
-                    .check(name)
-            });
-            let views = views.collect::<Result<Vec<_>>>()?;
-            map(
-                kernel,
-                leading,
-                &views,
-                out,
-                out_offset + begin * row_len,
-                trailing,
-            )?;
-        }
-        return Ok(());
-    }
     let copies = turned(&context, kernel, inputs)?;
     if copies.iter().any(Option::is_some) {
         let views = inputs.iter().zip(&copies).map(|(input, copy)| match copy {
@@ -121,43 +98,15 @@ fn turned_least(context: &Context) -> usize {
     for_device(context, 1 << 18, 1 << 10)
 }
 
-/// Bytes of an operand that are turned at once: few enough that the caches still have them when they are read again.
-fn turned_at_once(context: &Context) -> usize {
-    for_device(context, 16 << 20, 16 << 10)
-}
-
-/// Whether tiles turn an input first, because its adjacent elements lie along another dimension than the last one: read element by
+/// Copies in row-major order of the inputs whose adjacent elements lie along another dimension than the last one: read element by
 /// element, each of them would bring a line of memory.
-fn turns(context: &Context, kernel: Kernel, input: &Region<'_>) -> bool {
-    let is_copy = kernel.name == Unary::Copy.kernel().name;
-    let is_few = input.numel() < turned_least(context) || input.dims().len() > view::INLINE;
-    // What repeats is read from the caches wherever it lies.
-    let repeats = input.strides().contains(&0);
-    !is_copy && !is_few && !repeats && Swap::of(input.dims(), input.strides()).is_some()
-}
-
-/// How many steps of the first dimension are taken at once where inputs are turned; `None` for all of them. Where elements are adjacent
-/// along it, whole tiles.
-fn turned_rows(context: &Context, kernel: Kernel, inputs: &[Region<'_>]) -> Option<usize> {
-    let mut turned = inputs
-        .iter()
-        .filter(|input| turns(context, kernel, input))
-        .peekable();
-    let (&all, rest) = turned.peek()?.dims().split_first()?;
-    let bytes = rest.iter().product::<usize>() * turned.peek()?.buffer().dtype().size_in_bytes();
-    let whole = if turned.any(|input| input.strides()[0] == 1) {
-        SIDE
-    } else {
-        1
-    };
-    let rows = turned_at_once(context) / bytes / whole * whole;
-    (1..all).contains(&rows).then_some(rows)
-}
-
-/// Copies in row-major order of the inputs that are turned.
 fn turned(context: &Context, kernel: Kernel, inputs: &[Region<'_>]) -> Result<Vec<Option<DynBuffer>>> {
+    let is_copy = kernel.name == Unary::Copy.kernel().name;
     let copy = |input: &Region<'_>| {
-        if !turns(context, kernel, input) {
+        let is_few = input.numel() < turned_least(context) || input.dims().len() > view::INLINE;
+        // What repeats is read from the caches wherever it lies.
+        let repeats = input.strides().contains(&0);
+        if is_copy || is_few || repeats || Swap::of(input.dims(), input.strides()).is_none() {
             return Ok(None);
         }
         let mut out = DynBuffer::uninit(input.buffer().device(), input.buffer().dtype(), input.numel())?;
