@@ -148,7 +148,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void rms(const T *src, T *dst, co
         const Weights<T, P> weights(held, alpha);
         const A mine = held.template sum<A>([](T x) { return widen(x) * widen(x); });
         const A scale = scale_of(fold<IS_SHORT>(lds, mine, [](A x, A y) { return x + y; }));
-        held.anew().store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
+        held.store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
     });
     if (IS_SHORT || is_held) {
         return;
@@ -170,25 +170,13 @@ PARITY_FN void layer(
     const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
     const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
-        using W = Weights<T, P>;
-        const auto normalize = [&](auto weights_of) {
-            const A mean = fold<IS_SHORT>(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
-            const auto again = held.anew();
-            const A mine = again.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
-            const A scale = scale_of(fold<IS_SHORT>(lds, mine, add));
-            weights_of([&](const W &weights, const W &shifts) {
-                again.anew().store(y, [&](T x, unsigned k, unsigned e) {
-                    return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));
-                });
-            });
-        };
-        // Those of two bytes find room in registers meanwhile, and need not be waited for at the end.
-        if constexpr (sizeof(T) == 2) {
-            const W weights(held, alpha), shifts(held, beta);
-            normalize([&](auto store) { store(weights, shifts); });
-        } else {
-            normalize([&](auto store) { store(W(held, alpha), W(held, beta)); });
-        }
+        const A mean = fold<IS_SHORT>(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
+        const A mine = held.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
+        const A scale = scale_of(fold<IS_SHORT>(lds, mine, add));
+        const Weights<T, P> weights(held, alpha), shifts(held, beta);
+        held.store(y, [&](T x, unsigned k, unsigned e) {
+            return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));
+        });
     });
     if (IS_SHORT || is_held) {
         return;

@@ -119,21 +119,6 @@ template <typename T, unsigned P> struct Held {
     PARITY_MEMBER bool has(unsigned k) const { return number(k) < count; }
     PARITY_MEMBER u32 place(unsigned k) const { return has(k) ? number(k) : count - 1; }
 
-    // The same row, of which the compiler does not know that it is: what elements were widened to before is not kept, which on NVIDIA's
-    // cards takes registers that other rows need.
-    PARITY_MEMBER Held anew() const {
-        Held copy = *this;
-#if defined(__NVPTX__)
-#pragma unroll
-        for (unsigned k = 0; k < P; ++k) {
-            auto bits = bits_of_pack(packs[k]);
-            keep_whole(bits);
-            copy.packs[k] = __builtin_bit_cast(Pack<T, N>, bits);
-        }
-#endif
-        return copy;
-    }
-
     // The sum of term(element) over this thread's elements.
     template <typename A, typename Term> PARITY_MEMBER A sum(Term term) const {
         A total = A(0);
