@@ -226,14 +226,14 @@ fn listing(card: Card) -> Listing {
     llvm_mc(card, &["-disassemble"], &listing)
 }
 
-/// `0x01,0x02` as `llvm-mc -disassemble` reads it.
+/// Words as `llvm-mc -disassemble` reads them: `0x01,0x02,0x03,0x04`, each on a line of its own, which means nothing to it. Of a word
+/// that it refuses it shows the line, and counts off the place in it by blanks, of which each is a write.
 pub(crate) fn hex_bytes(words: &[u32]) -> String {
-    let bytes: Vec<_> = words
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .map(|b| format!("{b:#04x}"))
-        .collect();
-    bytes.join(",") + "\n"
+    let line = |word: &u32| {
+        let [a, b, c, d] = word.to_le_bytes();
+        format!("{a:#04x},{b:#04x},{c:#04x},{d:#04x}\n")
+    };
+    words.iter().map(line).collect()
 }
 
 #[test]
