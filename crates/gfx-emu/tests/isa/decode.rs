@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::decode_cdna3::Listing;
-use crate::llvm::{Card, RDNA3, RDNA35, llvm_mc, words};
+use crate::llvm::{Card, Listing, RDNA3, RDNA35, disassembled, words};
 use gfx_emu::{DecodeError, coverage, disassemble};
 
 /// Encodings to try for every opcode of every format: operands LLVM takes differ from opcode to opcode.
@@ -223,7 +222,7 @@ pub(crate) static ON_RDNA35: LazyLock<Listing> = LazyLock::new(|| listing(RDNA35
 
 fn listing(card: Card) -> Listing {
     let listing: String = candidates().iter().map(|words| hex_bytes(words)).collect();
-    llvm_mc(card, &["-disassemble"], &listing)
+    disassembled(card, &listing)
 }
 
 /// Words as `llvm-mc -disassemble` reads them: `0x01,0x02,0x03,0x04`, each on a line of its own, which means nothing to it. Of a word
