@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use crate::decode::{ON_RDNA3, ON_RDNA35, hex_bytes};
 use crate::decode_cdna3::{ON_CDNA2, ON_CDNA3};
 use crate::decode_rdna4::ON_RDNA4;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, llvm_mc};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, disassembled};
 use gfx_emu::Target;
 
 /// Encodings in the order of the page, and whether they are vector or scalar arithmetic, program flow or memory, of which
@@ -159,7 +159,7 @@ pub(crate) fn name(text: &str) -> String {
 
 fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
     let listing: String = more(card).iter().map(|words| hex_bytes(words)).collect();
-    let more = llvm_mc(card, &["-disassemble"], &listing);
+    let more = disassembled(card, &listing);
     let rank = |class: &str| CLASSES.iter().position(|(name, _)| *name == class).unwrap();
     let mut found = Instructions::new();
     for (text, bytes) in known.iter().chain(&more) {

@@ -4,6 +4,7 @@ use gfx_emu::Probe;
 use rustc_apfloat::ieee::{Float8E4M3FN, Float8E5M2, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
+use crate::lines::ask_together;
 use crate::llvm::{RDNA4, assemble};
 use crate::wave::{Numbers, get, run, set};
 
@@ -40,11 +41,11 @@ fn same<F: Float>(got: u32, want: F, what: &str) {
 }
 
 fn codes<F: Float + FloatConvert<Single>>(one: &str, two: &str) {
-    for (byte, select) in ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"]
-        .iter()
-        .enumerate()
-    {
-        let program = program(&format!("{one} v0, v1{select}"));
+    let selects = ["", " byte_sel:1", " byte_sel:2", " byte_sel:3"];
+    let asm = |select: &str| format!("{one} v0, v1{select}");
+    ask_together(RDNA4, selects.map(asm));
+    for (byte, select) in selects.into_iter().enumerate() {
+        let program = program(&asm(select));
         for first in (0..256_u32).step_by(32) {
             let mut wave = probe(&program);
             for lane in 0..32 {
@@ -157,14 +158,18 @@ fn products_of_four_bytes_add_up() {
         ("v_dot4_f32_bf8_fp8", bf8, fp8),
         ("v_dot4_f32_bf8_bf8", bf8, bf8),
     ];
+    let signs = [("", 1), (" neg_lo:[0,0,1]", -1)];
+    let asm = |name: &str, modifiers: &str| format!("{name} v0, v1, v2, v3{modifiers}");
+    let of_both = rows.map(|(name, ..)| signs.map(|(modifiers, _)| asm(name, modifiers)));
+    ask_together(RDNA4, of_both.into_iter().flatten());
     let mut numbers = Numbers(4);
     for (name, of_a, of_b) in rows {
-        for (modifiers, sign) in [("", 1), (" neg_lo:[0,0,1]", -1)] {
+        for (modifiers, sign) in signs {
             let mut any = || (numbers.next() % 9) as i32 - 4;
             let (a, b): ([i32; 4], [i32; 4]) =
                 (std::array::from_fn(|_| any()), std::array::from_fn(|_| any()));
             let pack = |of: Encode, row: [i32; 4]| (0..4).fold(0, |all, i| all | of(row[i]) << (8 * i));
-            let mut wave = probe(&program(&format!("{name} v0, v1, v2, v3{modifiers}")));
+            let mut wave = probe(&program(&asm(name, modifiers)));
             set(&mut wave, "v1", pack(of_a, a));
             set(&mut wave, "v2", pack(of_b, b));
             set(&mut wave, "v3", 100_f32.to_bits());

@@ -3,6 +3,8 @@
 
 use gfx_emu::{FaultKind, Memory};
 
+use crate::lines::ask_together;
+use crate::llvm::CDNA3;
 use crate::wave::{check_cdna2, check64, get, probe64, run, set};
 
 fn f(value: f32) -> u32 {
@@ -451,14 +453,19 @@ fn atomics_of_double_precision_and_of_pairs() {
             u64::from(f(3.0)),
         ),
     ];
+    let asm = |space: &str, name: &str| {
+        let wide = name.ends_with("f64");
+        let data = if wide { "v[2:3]" } else { "v2" };
+        let result = if wide { "v[4:5]" } else { "v4" };
+        let off = if space == "flat" { "" } else { ", off" };
+        format!("{space}_{name} {result}, v[0:1], {data}{off} sc0")
+    };
+    let in_both = cases.map(|(name, ..)| ["flat", "global"].map(|space| asm(space, name)));
+    ask_together(CDNA3, in_both.into_iter().flatten());
     for (name, old, operand, new) in cases {
         for space in ["flat", "global"] {
             memory.write(address, &old.to_le_bytes()).unwrap();
-            let wide = name.ends_with("f64");
-            let data = if wide { "v[2:3]" } else { "v2" };
-            let result = if wide { "v[4:5]" } else { "v4" };
-            let off = if space == "flat" { "" } else { ", off" };
-            let mut wave = probe64(&format!("{space}_{name} {result}, v[0:1], {data}{off} sc0"));
+            let mut wave = probe64(&asm(space, name));
             set(&mut wave, "exec", 1);
             set(&mut wave, "exec_hi", 0);
             for (register, value) in [

@@ -9,14 +9,14 @@ use crate::wave::{check, get, probe, probe64_on, program, run, set};
 fn branches_test_scc_vcc_and_exec() {
     // Taken: s0 stays 1.
     for (branch, register, taken, not) in [
-        ("s_cbranch_scc1", "scc", 1, 0),
-        ("s_cbranch_scc0", "scc", 0, 1),
-        ("s_cbranch_vccz", "vcc", 0, 1),
-        ("s_cbranch_vccnz", "vcc", 4, 0),
-        ("s_cbranch_execz", "exec", 0, 1),
-        ("s_cbranch_execnz", "exec", 2, 0),
+        ("s_cbranch_scc1 1", "scc", 1, 0),
+        ("s_cbranch_scc0 1", "scc", 0, 1),
+        ("s_cbranch_vccz 1", "vcc", 0, 1),
+        ("s_cbranch_vccnz 1", "vcc", 4, 0),
+        ("s_cbranch_execz 1", "exec", 0, 1),
+        ("s_cbranch_execnz 1", "exec", 2, 0),
     ] {
-        let asm = format!("{branch} 1\ns_mov_b32 s0, 2");
+        let asm = format!("{branch}\ns_mov_b32 s0, 2");
         check(&[
             (&asm, &[("s0", 1), (register, taken)], &[("s0", 1)]),
             (&asm, &[("s0", 1), (register, not)], &[("s0", 2)]),

@@ -2,6 +2,8 @@
 
 use gfx_emu::Probe;
 
+use crate::lines::ask_together;
+use crate::llvm::RDNA3;
 use crate::wave::{check, get, probe, run, set};
 
 /// What `asm` leaves in `v0` of every lane when `v1` holds the lane number plus 100 and `v0` is 7.
@@ -28,18 +30,20 @@ fn picked(from: impl Fn(u32) -> u32) -> Vec<u32> {
 
 #[test]
 fn dpp_reads_other_lanes_of_the_row() {
-    let mov = |control: &str| {
-        lanes(
-            &format!("v_mov_b32_dpp v0, v1 {control} row_mask:0xf bank_mask:0xf"),
-            &[],
-        )
-    };
-    assert_eq!(mov("quad_perm:[1,0,3,2]"), picked(|lane| lane ^ 1));
-    assert_eq!(mov("row_mirror"), picked(|lane| lane ^ 15));
-    assert_eq!(mov("row_half_mirror"), picked(|lane| lane ^ 7));
-    assert_eq!(mov("row_ror:1"), picked(|lane| lane / 16 * 16 + (lane + 15) % 16));
-    assert_eq!(mov("row_share:3"), picked(|lane| lane & 16 | 3));
-    assert_eq!(mov("row_xmask:5"), picked(|lane| lane ^ 5));
+    type From = fn(u32) -> u32;
+    let moves: [(&str, From); 6] = [
+        ("quad_perm:[1,0,3,2]", |lane| lane ^ 1),
+        ("row_mirror", |lane| lane ^ 15),
+        ("row_half_mirror", |lane| lane ^ 7),
+        ("row_ror:1", |lane| lane / 16 * 16 + (lane + 15) % 16),
+        ("row_share:3", |lane| lane & 16 | 3),
+        ("row_xmask:5", |lane| lane ^ 5),
+    ];
+    let asm = |control: &str| format!("v_mov_b32_dpp v0, v1 {control} row_mask:0xf bank_mask:0xf");
+    ask_together(RDNA3, moves.map(|(control, _)| asm(control)));
+    for (control, from) in moves {
+        assert_eq!(lanes(&asm(control), &[]), picked(from), "{control}");
+    }
     assert_eq!(
         lanes("v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", &[]),
         picked(|lane| lane ^ 7)

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crate::decode_cdna3::Listing;
-use crate::llvm::{Card, RDNA3, RDNA35, llvm_mc, words};
+use crate::llvm::{Card, Listing, RDNA3, RDNA35, disassembled, words};
 use gfx_emu::{DecodeError, coverage, disassemble};
 
 /// Encodings to try for every opcode of every format: operands LLVM takes differ from opcode to opcode.
@@ -223,17 +222,17 @@ pub(crate) static ON_RDNA35: LazyLock<Listing> = LazyLock::new(|| listing(RDNA35
 
 fn listing(card: Card) -> Listing {
     let listing: String = candidates().iter().map(|words| hex_bytes(words)).collect();
-    llvm_mc(card, &["-disassemble"], &listing)
+    disassembled(card, &listing)
 }
 
-/// `0x01,0x02` as `llvm-mc -disassemble` reads it.
+/// Words as `llvm-mc -disassemble` reads them: `0x01,0x02,0x03,0x04`, each on a line of its own, which means nothing to it. Of a word
+/// that it refuses it shows the line, and counts off the place in it by blanks, of which each is a write.
 pub(crate) fn hex_bytes(words: &[u32]) -> String {
-    let bytes: Vec<_> = words
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .map(|b| format!("{b:#04x}"))
-        .collect();
-    bytes.join(",") + "\n"
+    let line = |word: &u32| {
+        let [a, b, c, d] = word.to_le_bytes();
+        format!("{a:#04x},{b:#04x},{c:#04x},{d:#04x}\n")
+    };
+    words.iter().map(line).collect()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use gfx_emu::{coverage, disassemble};
 
 use crate::authority;
 use crate::decode::hex_bytes;
-use crate::llvm::{CDNA2, CDNA3, Card, llvm_mc, words};
+use crate::llvm::{CDNA2, CDNA3, Card, Listing, disassembled, words};
 use crate::wave::Numbers;
 
 /// First words of each format: the bits that select it, and the bits of the opcode with their lowest bit.
@@ -181,9 +181,6 @@ fn usual(prefix: u32) -> Vec<Vec<u32>> {
     }
 }
 
-/// Texts and encodings.
-pub(crate) type Listing = Vec<(String, Vec<u8>)>;
-
 /// What LLVM makes of the candidates, as far as they are instructions of gfx942.
 pub(crate) static ON_CDNA3: LazyLock<Listing> = LazyLock::new(|| listing(CDNA3));
 /// The same for gfx90a.
@@ -191,7 +188,7 @@ pub(crate) static ON_CDNA2: LazyLock<Listing> = LazyLock::new(|| listing(CDNA2))
 
 fn listing(card: Card) -> Listing {
     let words: String = candidates().iter().map(|words| hex_bytes(words)).collect();
-    llvm_mc(card, &["-disassemble"], &words)
+    disassembled(card, &words)
 }
 
 /// Where our text may differ from LLVM's, and why.

@@ -3,8 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::decode::{self, hex_bytes, rows_are_known};
-use crate::decode_cdna3::Listing;
-use crate::llvm::{RDNA4, llvm_mc};
+use crate::llvm::{Listing, RDNA4, disassembled};
 use crate::wave::Numbers;
 
 /// First words of each format: the bits that select it, where the opcode begins and its bits, words of the encoding.
@@ -188,7 +187,7 @@ fn candidates() -> Vec<Vec<u32>> {
 /// What LLVM makes of the candidates, as far as they are instructions of gfx1201.
 pub(crate) static ON_RDNA4: LazyLock<Listing> = LazyLock::new(|| {
     let listing: String = candidates().iter().map(|words| hex_bytes(words)).collect();
-    llvm_mc(RDNA4, &["-disassemble"], &listing)
+    disassembled(RDNA4, &listing)
 });
 
 /// Where our text may differ from LLVM's, and why.

@@ -6,27 +6,29 @@ use std::process::{Command, ExitStatus, Stdio};
 use code_object::Elf;
 use gfx_emu::Target;
 
+use crate::lines;
+
+/// Texts and encodings.
+pub(crate) type Listing = Vec<(String, Vec<u8>)>;
+
 /// A card as the emulator and as LLVM call it.
 #[derive(Clone, Copy)]
 pub(crate) struct Card {
     pub(crate) target: Target,
     pub(crate) name: &'static str,
-    /// The width of its waves, for LLVM's assembler.
-    attributes: &'static str,
+    /// The width of its waves.
+    pub(crate) lanes: u32,
 }
 
 /// gfx1100: waves of 32 lanes.
 pub(crate) const RDNA3: Card = Card {
     target: Target::Gfx1100,
     name: "gfx1100",
-    attributes: "-mattr=+wavefrontsize32",
+    lanes: 32,
 };
 
 /// gfx1100 with waves of 64 lanes.
-pub(crate) const RDNA3_WAVE64: Card = Card {
-    attributes: "-mattr=+wavefrontsize64",
-    ..RDNA3
-};
+pub(crate) const RDNA3_WAVE64: Card = Card { lanes: 64, ..RDNA3 };
 
 /// gfx1151: waves of 32 lanes.
 pub(crate) const RDNA35: Card = Card {
@@ -43,23 +45,20 @@ pub(crate) const RDNA4: Card = Card {
 };
 
 /// gfx1201 with waves of 64 lanes.
-pub(crate) const RDNA4_WAVE64: Card = Card {
-    attributes: "-mattr=+wavefrontsize64",
-    ..RDNA4
-};
+pub(crate) const RDNA4_WAVE64: Card = Card { lanes: 64, ..RDNA4 };
 
 /// gfx942: waves of 64 lanes.
 pub(crate) const CDNA3: Card = Card {
     target: Target::Gfx942,
     name: "gfx942",
-    attributes: "-mattr=+wavefrontsize64",
+    lanes: 64,
 };
 
 /// gfx90a: waves of 64 lanes.
 pub(crate) const CDNA2: Card = Card {
     target: Target::Gfx90a,
     name: "gfx90a",
-    attributes: "-mattr=+wavefrontsize64",
+    lanes: 64,
 };
 
 impl Card {
@@ -77,7 +76,7 @@ impl Card {
         vec![
             "-triple=amdgcn".into(),
             format!("-mcpu={}", self.name),
-            self.attributes.into(),
+            format!("-mattr=+wavefrontsize{}", self.lanes),
         ]
     }
 }
@@ -98,11 +97,14 @@ fn llvm_bytes(tool: &str, args: &[&str], input: &str) -> Vec<u8> {
 /// How a tool ended, and what it printed.
 #[track_caller]
 fn answer(tool: &str, args: &[&str], input: &str) -> (ExitStatus, Vec<u8>) {
+    // Nobody reads what a tool complains of. LLVM writes it in parts of a few bytes, which through a pipe take longer than all the
+    // rest; so do the names in the report of a crash, which another tool looks up.
     let child = Command::new(tool)
         .args(args)
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn();
     let mut child = child.unwrap_or_else(|error| panic!("{tool} is needed for this test: {error}"));
     let mut stdin = child.stdin.take().unwrap();
@@ -118,32 +120,41 @@ fn answer(tool: &str, args: &[&str], input: &str) -> (ExitStatus, Vec<u8>) {
     (output.status, output.stdout)
 }
 
-/// `llvm-mc` for a card, with the encoding behind each instruction.
+/// What `llvm-mc` prints for a card, with the encoding behind each instruction; `None` when it crashes, which its disassembler
+/// does on some words.
 #[track_caller]
-pub(crate) fn llvm_mc(card: Card, more: &[&str], input: &str) -> Vec<(String, Vec<u8>)> {
-    try_llvm_mc(card, more, input).expect("llvm-mc-19 crashed")
-}
-
-/// [`llvm_mc`]; `None` when it crashes, which its disassembler does on some words.
-#[track_caller]
-pub(crate) fn try_llvm_mc(card: Card, more: &[&str], input: &str) -> Option<Vec<(String, Vec<u8>)>> {
+pub(crate) fn shown(card: Card, more: &[&str], input: &str) -> Option<String> {
     let fixed = card.args();
     let mut args: Vec<&str> = fixed.iter().map(String::as_str).collect();
     args.push("-show-encoding");
     args.extend(more);
     let (status, output) = answer("llvm-mc-19", &args, input);
     status.code()?;
-    let output = String::from_utf8(output).unwrap();
-    Some(output.lines().filter_map(encoded_line).collect())
+    Some(String::from_utf8(output).unwrap())
 }
 
-/// `text ; encoding: [0x01,0x02]` taken apart.
-fn encoded_line(line: &str) -> Option<(String, Vec<u8>)> {
+/// Instructions and their encodings that a card's disassembler reads.
+#[track_caller]
+pub(crate) fn disassembled(card: Card, words: &str) -> Listing {
+    try_disassembled(card, words).expect("llvm-mc-19 crashed")
+}
+
+/// [`disassembled`]; `None` when it crashes.
+#[track_caller]
+pub(crate) fn try_disassembled(card: Card, words: &str) -> Option<Listing> {
+    let output = shown(card, &["-disassemble"], words)?;
+    let whole = |(text, encoding): (String, Option<Vec<u8>>)| (text, encoding.unwrap());
+    Some(output.lines().filter_map(encoded_line).map(whole).collect())
+}
+
+/// `text ; encoding: [0x01,0x02]` taken apart. There is no encoding where it depends on what a name stands for.
+pub(crate) fn encoded_line(line: &str) -> Option<(String, Option<Vec<u8>>)> {
     let (text, rest) = line
         .split_once("; encoding: [")
         .or_else(|| line.split_once("// encoding: ["))?;
     let bytes = rest.trim_end().trim_end_matches(']').split(',');
-    let bytes = bytes.map(|b| u8::from_str_radix(b.trim().trim_start_matches("0x"), 16).unwrap());
+    // Of an unknown byte there is a letter.
+    let bytes = bytes.map(|b| u8::from_str_radix(b.trim().strip_prefix("0x")?, 16).ok());
     Some((words(text), bytes.collect()))
 }
 
@@ -155,6 +166,12 @@ pub(crate) fn words(text: &str) -> String {
 /// Machine code of assembly text, which may have labels.
 #[track_caller]
 pub(crate) fn assemble(card: Card, text: &str) -> Vec<u8> {
+    lines::code(card, text).unwrap_or_else(|| assemble_file(card, text))
+}
+
+/// The code of the file that LLVM's assembler makes of a text.
+#[track_caller]
+pub(crate) fn assemble_file(card: Card, text: &str) -> Vec<u8> {
     let fixed = card.args();
     let mut args: Vec<&str> = fixed.iter().map(String::as_str).collect();
     args.push("-filetype=obj");

@@ -35,6 +35,8 @@ mod folder;
 #[cfg(test)]
 mod integer;
 #[cfg(test)]
+mod lines;
+#[cfg(test)]
 mod llvm;
 #[cfg(test)]
 mod matrix;

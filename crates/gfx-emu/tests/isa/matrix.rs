@@ -3,6 +3,7 @@
 
 use gfx_emu::{FaultKind, Probe64};
 
+use crate::lines::ask_together;
 use crate::llvm::{CDNA2, CDNA3, Card};
 use crate::wave::{Numbers, probe64, probe64_on, run, set};
 
@@ -176,10 +177,31 @@ fn every_shape_of_cdna2_multiplies_its_blocks() {
     multiply(CDNA2, CDNA2_SHAPES);
 }
 
+/// The product of factors in v0 and a128 and so on and sums in a64, into a0.
+fn asm(&(name, size, depth, blocks, a_type, _): &Shape) -> String {
+    let words = if a_type == F64 { 2 } else { 1 };
+    let held = size * depth * blocks / 64;
+    let sums = size * size * blocks / 64;
+    let last = |first: usize, count: usize| match count {
+        1 => format!("{first}"),
+        _ => format!("[{first}:{}]", first + count - 1),
+    };
+    let factors = (held * a_type.bits() / 32).max(1);
+    format!(
+        "v_mfma_{name} a{}, v{}, a{}, a{}",
+        last(0, sums * words),
+        last(0, factors),
+        last(128, factors),
+        last(64, sums * words)
+    )
+}
+
 #[track_caller]
 fn multiply(card: Card, shapes: &[Shape]) {
+    ask_together(card, shapes.iter().map(asm));
     let mut numbers = Numbers(4);
-    for &(name, size, depth, blocks, a_type, b_type) in shapes {
+    for shape in shapes {
+        let &(name, size, depth, blocks, a_type, b_type) = shape;
         let double = a_type == F64;
         let words = if double { 2 } else { 1 };
         let held = size * depth * blocks / 64;
@@ -190,19 +212,7 @@ fn multiply(card: Card, shapes: &[Shape]) {
                 .collect()
         };
         let (a, b) = (table(), table());
-        let last = |first: usize, count: usize| match count {
-            1 => format!("{first}"),
-            _ => format!("[{first}:{}]", first + count - 1),
-        };
-        let factors = (held * a_type.bits() / 32).max(1);
-        let asm = format!(
-            "v_mfma_{name} a{}, v{}, a{}, a{}",
-            last(0, sums * words),
-            last(0, factors),
-            last(128, factors),
-            last(64, sums * words)
-        );
-        let mut wave = probe64_on(card, &asm);
+        let mut wave = probe64_on(card, &asm(shape));
         // A lane's elements lie one after the other in depth.
         let at = |lane: usize, item: usize| {
             let (row, block, k) = (

@@ -2,6 +2,8 @@
 
 use gfx_emu::{FaultKind, Memory, Probe};
 
+use crate::lines::ask_together;
+use crate::llvm::RDNA3;
 use crate::wave::{get, probe, set};
 
 /// Runs `asm` with 256 bytes of device memory, whose address is in `s[2:3]` and in `v[2:3]`, holding 0, 1, 2, … as bytes.
@@ -47,7 +49,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 
 #[test]
 fn narrow_loads_extend_or_keep_the_other_half() {
-    for (load, want) in [
+    let loads = [
         ("u8", 0x0000_0085),
         ("i8", 0xffff_ff85),
         ("u16", 0x0000_8685),
@@ -59,11 +61,11 @@ fn narrow_loads_extend_or_keep_the_other_half() {
         ("d16_hi_u8", 0x0085_aaaa),
         ("d16_hi_i8", 0xff85_aaaa),
         ("d16_hi_b16", 0x8685_aaaa),
-    ] {
-        let (wave, _) = run(
-            &format!("global_load_{load} v0, v[2:3], off offset:0x85"),
-            &[("v0", 0xaaaa_aaaa)],
-        );
+    ];
+    let asm = |load: &str| format!("global_load_{load} v0, v[2:3], off offset:0x85");
+    ask_together(RDNA3, loads.map(|(load, _)| asm(load)));
+    for (load, want) in loads {
+        let (wave, _) = run(&asm(load), &[("v0", 0xaaaa_aaaa)]);
         assert_eq!(get(&wave, "v0"), want, "{load}");
     }
 }
@@ -131,7 +133,7 @@ fn lanes_load_and_store_their_own_words() {
 
 #[test]
 fn narrow_and_wide_stores_write_their_bytes_only() {
-    for (store, data, want) in [
+    let stores = [
         ("b8", "v5", 0x2322_2144),
         ("b16", "v5", 0x2322_3344),
         ("d16_hi_b8", "v5", 0x2322_2122),
@@ -140,12 +142,12 @@ fn narrow_and_wide_stores_write_their_bytes_only() {
         ("b64", "v[5:6]", 0x1122_3344),
         ("b96", "v[5:7]", 0x1122_3344),
         ("b128", "v[5:8]", 0x1122_3344),
-    ] {
+    ];
+    let asm = |store: &str, data: &str| format!("global_store_{store} v[2:3], {data}, off offset:32");
+    ask_together(RDNA3, stores.map(|(store, data, _)| asm(store, data)));
+    for (store, data, want) in stores {
         let before = [("v5", 0x1122_3344), ("v6", 0x5566_7788), ("exec", 1)];
-        let (_, bytes) = run(
-            &format!("global_store_{store} v[2:3], {data}, off offset:32"),
-            &before,
-        );
+        let (_, bytes) = run(&asm(store, data), &before);
         assert_eq!(word(&bytes, 32), want, "{store}");
         let wide = matches!(store, "b64" | "b96" | "b128");
         assert_eq!(
@@ -298,7 +300,7 @@ fn flat_addresses_reach_lds_and_scratch_through_their_apertures() {
 #[test]
 fn integer_atomics_give_back_what_was_there() {
     let old = 0x2322_2120u32;
-    for (op, data, want) in [
+    let operations = [
         ("swap_b32", 5, 5),
         ("add_u32", 5, old + 5),
         ("sub_u32", 5, old - 5),
@@ -311,14 +313,16 @@ fn integer_atomics_give_back_what_was_there() {
         ("xor_b32", 0xff, 0x2322_21df),
         ("inc_u32", 7, 0),
         ("dec_u32", 7, 7),
-    ] {
+    ];
+    let returning = |op: &str| format!("global_atomic_{op} v0, v[2:3], v5, off offset:32 glc");
+    let silent = |op: &str| format!("global_atomic_{op} v[2:3], v5, off offset:32");
+    let both = operations.map(|(op, ..)| [returning(op), silent(op)]);
+    ask_together(RDNA3, both.into_iter().flatten());
+    for (op, data, want) in operations {
         let before = [("v5", data), ("exec", 1)];
-        let (wave, bytes) = run(
-            &format!("global_atomic_{op} v0, v[2:3], v5, off offset:32 glc"),
-            &before,
-        );
+        let (wave, bytes) = run(&returning(op), &before);
         assert_eq!((get(&wave, "v0"), word(&bytes, 32)), (old, want), "{op}");
-        let (wave, bytes) = run(&format!("global_atomic_{op} v[2:3], v5, off offset:32"), &before);
+        let (wave, bytes) = run(&silent(op), &before);
         assert_eq!(
             (get(&wave, "v0"), word(&bytes, 32)),
             (0, want),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use gfx_emu::coverage;
 
 use crate::authority::{self, CLASSES};
+use crate::lines::{literal_lines, sources};
 use crate::llvm::Card;
 use crate::reference::CARDS;
 use crate::{matrix, reference, scalar_float, twin};
@@ -17,7 +18,6 @@ const LEAST: usize = 95;
 
 /// Mnemonics in the tests' own rows of assembly: string literals of the files that check results.
 fn written_in_tests() -> BTreeSet<String> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isa");
     // Files about texts and encodings, and those whose tables are asked for by name.
     let others = [
         "authority",
@@ -25,6 +25,7 @@ fn written_in_tests() -> BTreeSet<String> {
         "decode",
         "decode_cdna3",
         "decode_rdna4",
+        "lines",
         "llvm",
         "main",
         "page",
@@ -33,22 +34,13 @@ fn written_in_tests() -> BTreeSet<String> {
     ];
     // Names that a test puts together: the divisions of `division.rs` in double precision.
     let mut found = BTreeSet::from(["v_div_scale_f64", "v_div_fixup_f64"].map(str::to_owned));
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if path.extension().is_none_or(|e| e != "rs") || others.contains(&name.as_str()) {
+    for (name, source) in sources("tests/isa") {
+        if others.contains(&name.as_str()) {
             continue;
         }
-        let text = std::fs::read_to_string(path).unwrap();
-        for literal in text.split('"').skip(1).step_by(2) {
-            for line in literal
-                .split("\\n")
-                .flat_map(str::lines)
-                .flat_map(|line| line.split("::"))
-            {
-                let name = authority::base(line.trim().split(' ').next().unwrap());
-                found.insert(name.to_owned());
-            }
+        for half in literal_lines(&source).flat_map(|line| line.split("::")) {
+            let name = authority::base(half.trim().split(' ').next().unwrap());
+            found.insert(name.to_owned());
         }
     }
     found

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, try_llvm_mc, words};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, try_disassembled, words};
 use crate::wave::Numbers;
 use crate::{authority, decode, decode_cdna3, decode_rdna4};
 
@@ -58,7 +58,7 @@ fn ask(card: Card, candidates: &[[u32; WORDS]], first: usize, theirs: &mut [Thei
         let line = [marker(i); MARKERS].into_iter().chain(*candidate);
         decode::hex_bytes(&line.collect::<Vec<_>>())
     });
-    let Some(output) = try_llvm_mc(card, &["-disassemble"], &lines.collect::<String>()) else {
+    let Some(output) = try_disassembled(card, &lines.collect::<String>()) else {
         if let [crashed] = theirs {
             *crashed = Theirs::Crashed;
             return;

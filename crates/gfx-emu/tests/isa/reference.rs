@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 use gfx_emu::WaveProbe;
 
 use crate::authority;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, llvm_mc};
+use crate::lines::instructions;
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35};
 use crate::twin;
 use crate::wave::Numbers;
 
@@ -29,23 +30,27 @@ pub(crate) struct Assembled {
     pub(crate) names: Vec<String>,
 }
 
-/// Assembles pieces of several lines, each with an end behind it, in a card's spelling; `None` where it has not all of
-/// a piece's instructions.
-pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembled>> {
-    let spell = |line: &str| match card.is_rdna() {
+/// The line in a card's spelling.
+pub(crate) fn spelled(card: Card, line: &str) -> String {
+    match card.is_rdna() {
         true if card.is_rdna4() => twin::respell_rdna4(line),
         true => line.to_owned(),
         false => memory::respell(&twin::respell(line), card.name),
-    };
+    }
+}
+
+/// Assembles pieces of several lines, each with an end behind it, in a card's spelling; `None` where it has not all of
+/// a piece's instructions.
+pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembled>> {
     let text: String = pieces
         .iter()
         .map(|piece| {
-            let lines: String = piece.lines().map(|line| spell(line) + "\n").collect();
+            let lines: String = piece.lines().map(|line| spelled(card, line) + "\n").collect();
             format!("s_nop 77\n{lines}s_endpgm\n")
         })
         .collect();
     let mut found: Vec<Vec<(String, Vec<u8>)>> = Vec::new();
-    for (text, bytes) in llvm_mc(card, &[], &text) {
+    for (text, bytes) in instructions(card, &text) {
         match found.last_mut() {
             _ if text == "s_nop 0x4d" || text == "s_nop 77" => found.push(Vec::new()),
             Some(piece) => piece.push((text, bytes)),

@@ -36,16 +36,11 @@ fn integer<F: Float>(round: Round, value: i64) -> u64 {
 
 macro_rules! row {
     ($mode:literal, $asm:literal, $result:expr, $sources:expr, $meaning:expr) => {
-        (
-            concat!("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), ", $mode, "\n", $asm),
-            $result,
-            $sources,
-            $meaning,
-        )
+        (concat!($mode, "\n", $asm), $result, $sources, $meaning)
     };
 }
 
-/// The rows of one direction: the low four bits of MODE, and what they mean for single precision and for the others.
+/// The rows of one direction: what sets the low four bits of MODE, and what they mean for single precision and for the others.
 macro_rules! rows {
     ($mode:literal, $single:expr, $others:expr) => {
         &[
@@ -217,11 +212,31 @@ macro_rules! rows {
     };
 }
 
-const UP: &[Row] = rows!("5", Round::TowardPositive, Round::TowardPositive);
-const DOWN: &[Row] = rows!("10", Round::TowardNegative, Round::TowardNegative);
-const ZERO: &[Row] = rows!("15", Round::TowardZero, Round::TowardZero);
-const SINGLE_ALONE: &[Row] = rows!("3", Round::TowardZero, Round::NearestTiesToEven);
-const OTHERS_ALONE: &[Row] = rows!("4", Round::NearestTiesToEven, Round::TowardPositive);
+const UP: &[Row] = rows!(
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5",
+    Round::TowardPositive,
+    Round::TowardPositive
+);
+const DOWN: &[Row] = rows!(
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10",
+    Round::TowardNegative,
+    Round::TowardNegative
+);
+const ZERO: &[Row] = rows!(
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15",
+    Round::TowardZero,
+    Round::TowardZero
+);
+const SINGLE_ALONE: &[Row] = rows!(
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 3",
+    Round::TowardZero,
+    Round::NearestTiesToEven
+);
+const OTHERS_ALONE: &[Row] = rows!(
+    "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 4",
+    Round::NearestTiesToEven,
+    Round::TowardPositive
+);
 
 #[test]
 fn results_are_rounded_in_the_direction_that_mode_says() {
@@ -248,16 +263,22 @@ fn a_wrong_direction_is_seen_in_every_row() {
 fn a_quotient_that_is_scaled_back_is_rounded_once() {
     // 2^-80 and the last place of it, scaled back by 2^-64 to a denormal of 32 units and a bit.
     for (mode, dividend, want) in [
-        ("0", 0x1780_0001, 32),
-        ("5", 0x1780_0001, 33),
-        ("10", 0x1780_0001, 32),
-        ("15", 0x1780_0001, 32),
-        ("5", 0x9780_0001, 0x8000_0020),
-        ("10", 0x9780_0001, 0x8000_0021),
+        ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0", 0x1780_0001, 32),
+        ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5", 0x1780_0001, 33),
+        ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10", 0x1780_0001, 32),
+        ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15", 0x1780_0001, 32),
+        (
+            "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5",
+            0x9780_0001,
+            0x8000_0020,
+        ),
+        (
+            "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10",
+            0x9780_0001,
+            0x8000_0021,
+        ),
     ] {
-        let asm = format!(
-            "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), {mode}\ns_mov_b32 vcc_lo, -1\nv_div_fmas_f32 v0, v1, 1.0, v3"
-        );
+        let asm = format!("{mode}\ns_mov_b32 vcc_lo, -1\nv_div_fmas_f32 v0, v1, 1.0, v3");
         check(&[(&asm, &[("v1", dividend), ("v3", 0)], &[("v0", want)])]);
     }
 }

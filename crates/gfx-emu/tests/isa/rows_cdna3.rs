@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use gfx_emu::{Memory, Probe64, coverage};
 
 use crate::authority;
-use crate::decode_cdna3::{Listing, ON_CDNA2, ON_CDNA3};
-use crate::llvm::{CDNA2, CDNA3, Card};
+use crate::decode_cdna3::{ON_CDNA2, ON_CDNA3};
+use crate::llvm::{CDNA2, CDNA3, Card, Listing};
 use crate::wave::{Numbers, set};
 
 /// Jumps to an address in registers, and faults by purpose: `control.rs` runs them on both cards.

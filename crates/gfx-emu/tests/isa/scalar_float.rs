@@ -111,12 +111,24 @@ const ROWS: &[Row] = &[
     ("s_cvt_pk_rtz_f16_f32 s0, s4, s6", Int(32), [F32, F32, No], packed),
 ];
 
-/// Rounding of all formats by the low four bits of MODE.
-const MODES: [(u32, Round); 4] = [
-    (0, Round::NearestTiesToEven),
-    (0b0101, Round::TowardPositive),
-    (0b1010, Round::TowardNegative),
-    (0b1111, Round::TowardZero),
+/// What sets the low four bits of MODE, and how all formats are rounded then.
+const MODES: [(&str, Round); 4] = [
+    (
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0",
+        Round::NearestTiesToEven,
+    ),
+    (
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5",
+        Round::TowardPositive,
+    ),
+    (
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10",
+        Round::TowardNegative,
+    ),
+    (
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15",
+        Round::TowardZero,
+    ),
 ];
 
 /// Tries of a row in each mode.
@@ -125,7 +137,7 @@ const TRIES: usize = 300;
 fn failure(
     card: Card,
     (asm, ty, sources, meaning): &Row,
-    (mode, round): (u32, Round),
+    (mode, round): (&str, Round),
     code: &[u8],
 ) -> Option<String> {
     let mut numbers = Numbers(asm.len() as u64 + 3);
@@ -152,7 +164,7 @@ fn failure(
         if (got, probe.scc()) != (want, scc) {
             let name = card.name;
             return Some(format!(
-                "{name} {asm} in mode {mode:#x}: of {input:x?}: {got:#x}, not {want:#x}"
+                "{name} {asm} after {mode}: of {input:x?}: {got:#x}, not {want:#x}"
             ));
         }
     }
@@ -164,8 +176,7 @@ fn scalar_floating_point_is_what_llvms_software_floating_point_computes() {
     let mut wrong = Vec::new();
     for card in CARDS {
         for (mode, round) in MODES {
-            let prefix = format!("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), {mode}\n");
-            let pieces: Vec<String> = ROWS.iter().map(|row| prefix.clone() + row.0).collect();
+            let pieces: Vec<String> = ROWS.iter().map(|row| format!("{mode}\n{}", row.0)).collect();
             for (row, assembled) in ROWS.iter().zip(assemble_each(card, &pieces)) {
                 // Minima and maxima of one name or of another.
                 let Some(assembled) = assembled else {

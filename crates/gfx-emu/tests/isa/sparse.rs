@@ -1,12 +1,15 @@
 //! The sparse matrix cores of CDNA3 against a dense product, of which each four elements in a row of A have two.
 
+use crate::lines::ask_together;
 use crate::llvm::CDNA3;
 use crate::matrix::{Element, fill, place};
 use crate::wave::{Numbers, probe64, run};
 use Element::{Bf8, Bf16, F16, F32, Fp8, I8};
 
 /// Mnemonic, rows and columns, depth, element types.
-const SHAPES: &[(&str, usize, usize, Element, Element)] = &[
+type Shape = (&'static str, usize, usize, Element, Element);
+
+const SHAPES: &[Shape] = &[
     ("v_smfmac_f32_16x16x32_f16", 16, 32, F16, F16),
     ("v_smfmac_f32_32x32x16_f16", 32, 16, F16, F16),
     ("v_smfmac_f32_16x16x32_bf16", 16, 32, Bf16, Bf16),
@@ -23,18 +26,24 @@ const SHAPES: &[(&str, usize, usize, Element, Element)] = &[
     ("v_smfmac_f32_32x32x32_fp8_fp8", 32, 32, Fp8, Fp8),
 ];
 
+/// Which set of places is used: the first, another, and the first in spite of a number.
+const SETS: [(usize, &str); 3] = [(0, ""), (1, " abid:1"), (0, " cbsz:1 abid:1")];
+
+fn asm(name: &str, size: usize, controls: &str) -> String {
+    let last = if size == 16 { 3 } else { 15 };
+    format!("{name} v[0:{last}], v[20:21], v[24:27], v30{controls}")
+}
+
 #[test]
 fn a_sparse_product_is_the_dense_one_of_the_elements_that_are_there() {
+    let of_shape = |shape: &Shape| SETS.map(|(_, controls)| asm(shape.0, shape.1, controls));
+    ask_together(CDNA3, SHAPES.iter().flat_map(of_shape));
     let mut numbers = Numbers(42);
     for &(name, size, depth, a_type, b_type) in SHAPES {
-        // Which set of places is used: the first, another, and the first in spite of a number.
-        for (set, controls) in [(0, ""), (1, " abid:1"), (0, " cbsz:1 abid:1")] {
+        for (set, controls) in SETS {
             let groups = 64 / size;
             let (held, sums) = (depth / 2 / groups, size * size / 64);
-            let asm = format!(
-                "{name} v[0:{}], v[20:21], v[24:27], v30{controls}",
-                if size == 16 { 3 } else { 15 }
-            );
+            let asm = asm(name, size, controls);
             let mut wave = probe64(&asm);
             let mut random = |below: u64| numbers.next() % below;
             let values: Vec<i64> = (0..64 * held).map(|_| random(9) as i64 - 4).collect();

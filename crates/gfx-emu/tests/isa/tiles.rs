@@ -2,12 +2,13 @@
 //!
 //! Layouts: "RDNA4 Instruction Set Architecture", section "Matrix Element Storage in VGPRs".
 
-use gfx_emu::{FaultKind, Probe, Probe64, WaveProbe};
+use gfx_emu::{FaultKind, Probe, WaveProbe};
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half, Single};
 
-use crate::llvm::{RDNA4, RDNA4_WAVE64, assemble};
-use crate::wave::{Numbers, run, set};
+use crate::lines::ask_together;
+use crate::llvm::{Card, RDNA4, RDNA4_WAVE64, assemble};
+use crate::wave::{Numbers, program_on, run, set};
 
 /// How an element is encoded.
 #[derive(Clone, Copy, PartialEq)]
@@ -126,20 +127,27 @@ fn of_wave<const W: usize>(registers: usize) -> usize {
     (registers * 32 / W).max(1)
 }
 
-fn products<const W: usize>(probe: impl Fn(&str) -> WaveProbe<W>) {
+fn asm<const W: usize>(&(name, a_type, _, sum_type, depth): &Row) -> String {
+    let integers = sum_type == I32;
+    let signs = if integers { " neg_lo:[1,1,0]" } else { "" };
+    let held = of_wave::<W>(registers(a_type, depth));
+    let sums = of_wave::<W>(registers(sum_type, 16));
+    format!(
+        "{name} {}, {}, {}, {}{signs}",
+        list(48, sums),
+        list(0, held),
+        list(16, held),
+        list(32, sums)
+    )
+}
+
+fn products<const W: usize>(card: Card) {
+    ask_together(card, ROWS.iter().map(asm::<W>));
     let mut numbers = Numbers(1201);
-    for &(name, a_type, b_type, sum_type, depth) in ROWS {
-        let integers = sum_type == I32;
-        let signs = if integers { " neg_lo:[1,1,0]" } else { "" };
-        let held = of_wave::<W>(registers(a_type, depth));
-        let sums = of_wave::<W>(registers(sum_type, 16));
-        let mut wave = probe(&format!(
-            "{name} {}, {}, {}, {}{signs}",
-            list(48, sums),
-            list(0, held),
-            list(16, held),
-            list(32, sums)
-        ));
+    for row in ROWS {
+        let &(name, a_type, b_type, sum_type, depth) = row;
+        let code = program_on(card, &asm::<W>(row));
+        let mut wave = WaveProbe::<W>::new(card.target, &code).unwrap();
         let mut table = |count: usize, below: u64| -> Vec<i64> {
             (0..count)
                 .map(|_| (numbers.next() % (2 * below + 1)) as i64 - below as i64)
@@ -177,19 +185,14 @@ fn narrow(text: &str) -> Probe {
     Probe::new(RDNA4.target, &code).unwrap()
 }
 
-fn wide(text: &str) -> Probe64 {
-    let code = assemble(RDNA4_WAVE64, &format!("{text}\ns_endpgm\n"));
-    Probe64::new(RDNA4.target, &code).unwrap()
-}
-
 #[test]
 fn every_type_of_rdna4_multiplies_sixteen_by_sixteen() {
-    products::<32>(narrow);
+    products::<32>(RDNA4);
 }
 
 #[test]
 fn waves_of_64_lanes_of_rdna4_have_half_of_each_operand_in_each_half() {
-    products::<64>(wide);
+    products::<64>(RDNA4_WAVE64);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The rows of the RDNA3 tests again: on RDNA4, and on waves of 64 lanes those of RDNA3 itself, and in the spelling of GFX9 those of
 //! CDNA. What both have must compute the same.
 
-use crate::llvm::{Card, llvm_mc};
+use crate::lines::instructions;
+use crate::llvm::Card;
 use crate::wave::{Row, outcome};
 
 /// Mnemonics of RDNA3 that GFX9 spells in another way; a name that ends in `*` stands for all that begin like it.
@@ -94,6 +95,19 @@ pub(crate) fn respell_rdna4(line: &str) -> String {
     line.replace(" glc", " th:TH_ATOMIC_RETURN")
 }
 
+/// The line in a card's spelling.
+pub(crate) fn spelled(card: Card, line: &str) -> String {
+    let line = match card.is_rdna() {
+        true if card.is_rdna4() => respell_rdna4(line),
+        true => line.to_owned(),
+        false => return respell(line),
+    };
+    match card.lanes {
+        32 => line,
+        _ => line.replace("vcc_lo", "vcc"),
+    }
+}
+
 /// Runs rows on a card: [`failures`] for waves of a width.
 pub(crate) type Failures = fn(Card, &[Row<'_>]) -> (Vec<String>, usize);
 
@@ -104,25 +118,12 @@ pub(crate) fn failures<const W: usize>(card: Card, rows: &[Row<'_>]) -> (Vec<Str
     let text: String = rows
         .iter()
         .map(|(asm, ..)| {
-            let spell = |line: &str| match card.is_rdna() {
-                true => {
-                    let line = match card.is_rdna4() {
-                        true => respell_rdna4(line),
-                        false => line.to_owned(),
-                    };
-                    match W {
-                        32 => line,
-                        _ => line.replace("vcc_lo", "vcc"),
-                    }
-                }
-                false => respell(line),
-            };
-            let lines: String = asm.lines().map(|line| spell(line) + "\n").collect();
+            let lines: String = asm.lines().map(|line| spelled(card, line) + "\n").collect();
             format!("s_nop 77\n{lines}s_endpgm\n")
         })
         .collect();
     let mut pieces: Vec<Vec<Vec<u8>>> = Vec::new();
-    for (text, bytes) in llvm_mc(card, &[], &text) {
+    for (text, bytes) in instructions(card, &text) {
         match pieces.last_mut() {
             _ if text == "s_nop 0x4d" => pieces.push(Vec::new()),
             Some(piece) => piece.push(bytes),

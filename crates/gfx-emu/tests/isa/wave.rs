@@ -2,7 +2,8 @@
 
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble, llvm_mc};
+use crate::lines::instructions;
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.
@@ -167,7 +168,7 @@ fn check_on<const W: usize>(card: Card, end: &[u8], rows: &[Row<'_>]) {
         .iter()
         .map(|(asm, ..)| format!("{asm}\ns_endpgm\n"))
         .collect();
-    let mut code = llvm_mc(card, &[], &text).into_iter().map(|(_, bytes)| bytes);
+    let mut code = instructions(card, &text).into_iter().map(|(_, bytes)| bytes);
     let mut failures = Vec::new();
     for (asm, before, after) in rows {
         let lines = asm.lines().filter(|line| !line.trim().is_empty()).count() + 1;

@@ -2,6 +2,7 @@
 
 use gfx_emu::{DecodeError, Probe, Probe64, Target};
 
+use crate::lines::ask_together;
 use crate::llvm::{CDNA3, Card, RDNA3_WAVE64};
 use crate::wave::{check64, probe64, probe64_on, program, run, set};
 
@@ -58,16 +59,23 @@ fn parts_of_registers_are_read_with_either_extension() {
 #[test]
 fn parts_of_registers_are_written_and_the_rest_is_cleared_extended_or_kept() {
     let before = [("v0", 0x1122_3344), ("v1", 0x0000_00f5)];
-    let row = |part: &str, unused: &str, want| {
+    let rows = [
+        ("BYTE_1", "UNUSED_PAD", 0x0000_f500),
+        ("BYTE_1", "UNUSED_SEXT", 0xffff_f500),
+        ("BYTE_1", "UNUSED_PRESERVE", 0x1122_f544),
+        ("WORD_1", "UNUSED_PRESERVE", 0x00f5_3344),
+        ("WORD_0", "UNUSED_SEXT", 0x0000_00f5),
+        ("BYTE_3", "UNUSED_PAD", 0xf500_0000),
+    ];
+    let rows = rows.map(|(part, unused, want)| {
         let asm = format!("v_mov_b32_sdwa v0, v1 dst_sel:{part} dst_unused:{unused} src0_sel:DWORD");
-        check64(&[(&asm, &before, &[("v0", want)])]);
-    };
-    row("BYTE_1", "UNUSED_PAD", 0x0000_f500);
-    row("BYTE_1", "UNUSED_SEXT", 0xffff_f500);
-    row("BYTE_1", "UNUSED_PRESERVE", 0x1122_f544);
-    row("WORD_1", "UNUSED_PRESERVE", 0x00f5_3344);
-    row("WORD_0", "UNUSED_SEXT", 0x0000_00f5);
-    row("BYTE_3", "UNUSED_PAD", 0xf500_0000);
+        (asm, [("v0", want)])
+    });
+    check64(
+        &rows
+            .each_ref()
+            .map(|(asm, after)| (&asm[..], &before[..], &after[..])),
+    );
     check64(&[
         (
             "v_add_f16_sdwa v0, v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:WORD_0",
@@ -115,40 +123,34 @@ fn lanes(asm: &str) -> Vec<u32> {
 
 #[test]
 fn dpp_reads_across_the_rows_of_a_wave() {
-    let mov = |control: &str| {
-        lanes(&format!(
-            "v_mov_b32_dpp v0, v1 {control} row_mask:0xf bank_mask:0xf"
-        ))
-    };
-    let picked = |from: &dyn Fn(u32) -> Option<u32>| -> Vec<u32> {
+    type From = fn(u32) -> Option<u32>;
+    let picked = |from: From| -> Vec<u32> {
         (0..64)
             .map(|lane| from(lane).map_or(7, |from| 100 + from))
             .collect()
     };
-    assert_eq!(mov("quad_perm:[3,2,1,0]"), picked(&|lane| Some(lane ^ 3)));
-    assert_eq!(mov("row_mirror"), picked(&|lane| Some(lane ^ 15)));
-    assert_eq!(
-        mov("row_shr:1"),
-        picked(&|lane| (lane % 16 != 0).then(|| lane - 1))
-    );
-    assert_eq!(mov("wave_shl:1"), picked(&|lane| (lane < 63).then_some(lane + 1)));
-    assert_eq!(mov("wave_shr:1"), picked(&|lane| lane.checked_sub(1)));
-    assert_eq!(mov("wave_rol:1"), picked(&|lane| Some((lane + 1) % 64)));
-    assert_eq!(mov("wave_ror:1"), picked(&|lane| Some((lane + 63) % 64)));
-    assert_eq!(
-        mov("row_bcast:15"),
-        picked(&|lane| (lane / 16 * 16).checked_sub(1))
-    );
-    assert_eq!(
-        mov("row_bcast:31"),
-        picked(&|lane| (lane / 32 * 32).checked_sub(1))
-    );
-    assert_eq!(mov("row_newbcast:5"), picked(&|lane| Some(lane / 16 * 16 + 5)));
+    let moves: [(&str, From); 10] = [
+        ("quad_perm:[3,2,1,0]", |lane| Some(lane ^ 3)),
+        ("row_mirror", |lane| Some(lane ^ 15)),
+        ("row_shr:1", |lane| (lane % 16 != 0).then(|| lane - 1)),
+        ("wave_shl:1", |lane| (lane < 63).then_some(lane + 1)),
+        ("wave_shr:1", |lane| lane.checked_sub(1)),
+        ("wave_rol:1", |lane| Some((lane + 1) % 64)),
+        ("wave_ror:1", |lane| Some((lane + 63) % 64)),
+        ("row_bcast:15", |lane| (lane / 16 * 16).checked_sub(1)),
+        ("row_bcast:31", |lane| (lane / 32 * 32).checked_sub(1)),
+        ("row_newbcast:5", |lane| Some(lane / 16 * 16 + 5)),
+    ];
+    let asm = |control: &str| format!("v_mov_b32_dpp v0, v1 {control} row_mask:0xf bank_mask:0xf");
+    ask_together(CDNA3, moves.map(|(control, _)| asm(control)));
+    for (control, from) in moves {
+        assert_eq!(lanes(&asm(control)), picked(from), "{control}");
+    }
     // A row that is masked keeps what it has, whatever it could have read.
     let masked = lanes("v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xa bank_mask:0xf");
     assert_eq!(
         masked,
-        picked(&|lane| (lane / 16 % 2 == 1).then(|| lane / 16 * 16 - 1))
+        picked(|lane| (lane / 16 % 2 == 1).then(|| lane / 16 * 16 - 1))
     );
 }
 

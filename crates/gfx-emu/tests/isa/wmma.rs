@@ -4,8 +4,9 @@ use half::{bf16, f16};
 
 use gfx_emu::WaveProbe;
 
-use crate::llvm::RDNA3_WAVE64;
-use crate::wave::{Numbers, probe, probe64_on, run};
+use crate::lines::ask_together;
+use crate::llvm::{Card, RDNA3, RDNA3_WAVE64};
+use crate::wave::{Numbers, probe, program_on, run};
 
 /// Mnemonic, bits of an element of A and B, how a small integer is encoded there, and how in C and D.
 type Row = (&'static str, u32, fn(i64) -> u32, fn(i64) -> u32);
@@ -22,28 +23,35 @@ const ROWS: &[Row] = &[
 
 #[test]
 fn every_type_multiplies_sixteen_by_sixteen() {
-    products::<32>(|text| probe(text));
+    products::<32>(RDNA3);
 }
 
 #[test]
 fn waves_of_64_lanes_hold_sums_in_half_as_many_registers() {
-    products::<64>(|text| probe64_on(RDNA3_WAVE64, text));
+    products::<64>(RDNA3_WAVE64);
 }
 
-fn products<const W: usize>(probe: impl Fn(&str) -> WaveProbe<W>) {
+fn products<const W: usize>(card: Card) {
     // Registers of C and D, and how many rows further on the same lane's next register is.
     let (registers, step) = (256 / W, W / 16);
-    let mut numbers = Numbers(16);
-    for &(name, bits, factor, sum) in ROWS {
+    let asm = |&(name, bits, ..): &Row| {
         let last = bits as usize / 2 - 1;
         // Signed elements where they are integers; the float types have no sign to choose.
         let signs = if bits < 16 { " neg_lo:[1,1,0]" } else { "" };
-        let mut wave = probe(&format!(
+        format!(
             "{name} v[24:{}], v[0:{last}], v[8:{}], v[16:{}]{signs}",
             23 + registers,
             8 + last,
             15 + registers
-        ));
+        )
+    };
+    ask_together(card, ROWS.iter().map(asm));
+    let mut numbers = Numbers(16);
+    for row in ROWS {
+        let &(name, bits, factor, sum) = row;
+        let last = bits as usize / 2 - 1;
+        let code = program_on(card, &asm(row));
+        let mut wave = WaveProbe::<W>::new(card.target, &code).unwrap();
         // Sums stay small enough for eight bits of fraction.
         let mut table = |below: i64| -> Vec<i64> {
             (0..256)
