@@ -28,7 +28,11 @@ fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed={path}");
     }
     let out_dir = PathBuf::from(required_env("OUT_DIR")?);
+    // A workspace of links to this one (`parity run --candle`) may be gone when what it compiled is still used.
     let kernel_dir = Path::new(&required_env("CARGO_MANIFEST_DIR")?).join(KERNEL_DIR);
+    let kernel_dir = kernel_dir
+        .canonicalize()
+        .map_err(|error| format!("cannot find {}: {error}", kernel_dir.display()))?;
     let jobs = env::var("NUM_JOBS")
         .ok()
         .and_then(|count| count.parse().ok())

@@ -2,8 +2,11 @@
 //!
 //! The overlay derives a candle-core from any sources that look like candle's (`CANDLE_CORE_UPSTREAM`). So a worker of another
 //! candle is `parity-worker`, built in a checkout of parity with a copy of `crates/candle-core` in the place of its own. All of it
-//! lies in a folder of the cache, one a set of sources: a copy of these, the derived crate, the log and the program. Compiled crates
-//! that no candle is in are shared by all. candle-nn stays the one that parity has.
+//! lies in a folder of the cache, one a set of sources: a copy of these, the derived crate, the log and the program. candle-nn stays the
+//! one that parity has.
+//!
+//! Compiled crates that no candle is in are shared by all. A program that lies where cargo made it as a release shares its own: the worker
+//! is a release too, with the features of the command, so that cargo compiles candle and what calls it, and nothing else.
 //!
 //! Another candle may ask for other versions of what it depends on, which parity's Cargo.lock does not have. So cargo runs in a
 //! workspace of links to the checkout, with a copy of Cargo.lock that it may add to.
@@ -107,7 +110,7 @@ impl Candle {
         let manifest = String::from_utf8_lossy(manifest);
         derive_at(&home.join("candle-core"), &parity, &workspace, &manifest)?;
         let sources = format!("{}, sources {key}", version(&files));
-        let program = compiled(&workspace, &cache, &home, &sources, &mut tell)?;
+        let program = compiled(&parity, &workspace, &cache, &home, &sources, &mut tell)?;
         Ok(Candle {
             given: given.to_owned(),
             sources,
@@ -390,13 +393,23 @@ fn derive_at(home: &Path, parity: &Path, workspace: &Path, theirs: &str) -> Resu
 
 /// Compiles the worker, and keeps it beside the sources.
 fn compiled(
+    parity: &Path,
     workspace: &Path,
     cache: &Path,
     home: &Path,
     sources: &str,
     tell: &mut impl FnMut(&str),
 ) -> Result<PathBuf, Error> {
-    let (log, target) = (home.join("build.log"), cache.join("target"));
+    let log = home.join("build.log");
+    let own = env::current_exe().ok().as_deref().and_then(made_in);
+    let kernel_cache = rocm_env::KERNEL_CACHE.about().name;
+    let kernels = match &own {
+        // What builds of the checkout have there (.cargo/config.toml): for another folder cargo would compile rocm-backend anew.
+        Some(_) => env::var_os(kernel_cache).map_or_else(|| parity.join("target/kernels"), PathBuf::from),
+        // The folder that the cache of kernels lies in, wherever cargo runs.
+        None => cache.parent().unwrap_or(cache).to_owned(),
+    };
+    let target = own.unwrap_or_else(|| cache.join("target"));
     tell(&format!(
         "building a worker of candle-core {sources}: the log is {}",
         log.display()
@@ -407,31 +420,17 @@ fn compiled(
         home.join("candle-core").to_string_lossy()
     );
     let mut cargo = Command::new("cargo");
+    // Chosen beside the worker, the command has cargo give others' crates the features that they have in it.
+    let packages = ["-p", "parity-cli", "-p", "parity-exec"];
     cargo
-        .args([
-            "build",
-            "--message-format",
-            "short",
-            "-p",
-            "parity-exec",
-            "--bin",
-            "parity-worker",
-        ])
+        .args(["build", "--release", "--message-format", "short"])
+        .args(packages)
+        .args(["--bin", "parity-worker"])
         .args(["--config", &patch])
-        .args([
-            "--config",
-            &unasserted("candle-core"),
-            "--config",
-            &unasserted("candle-nn"),
-        ])
         .arg("--target-dir")
         .arg(&target)
         .env("CANDLE_CORE_UPSTREAM", home.join("upstream"))
-        // The folder that the cache of kernels lies in, wherever cargo runs.
-        .env(
-            rocm_env::KERNEL_CACHE.about().name,
-            cache.parent().unwrap_or(cache),
-        )
+        .env(kernel_cache, kernels)
         .env("CARGO_INCREMENTAL", "0")
         .current_dir(workspace)
         .stdin(Stdio::null())
@@ -448,15 +447,18 @@ fn compiled(
         return Err(Error::Missing(log::refusal(sources, &text, &log)));
     }
     let program = home.join("parity-worker");
-    let made = target.join("debug").join("parity-worker");
+    let made = target.join("release").join("parity-worker");
     let kept = keep(&made, &program);
     kept.map_err(Error::write(&program))?;
     Ok(program)
 }
 
-/// The setting that compiles candle as its users have it: without the assertions of a debug build, which panic where the release computes.
-fn unasserted(package: &str) -> String {
-    format!("profile.dev.package.{package}.debug-assertions=false")
+/// The target folder of a program that lies where cargo made it as a release, if crates can be compiled there.
+fn made_in(program: &Path) -> Option<PathBuf> {
+    let release = program.parent().filter(|dir| dir.ends_with("release"))?;
+    // Cargo's lock of that folder, which it opens to write.
+    let lock = File::options().append(true).open(release.join(".cargo-lock"));
+    lock.ok().and(release.parent()).map(Path::to_owned)
 }
 
 /// Puts a copy in the place of a program that may be running.
@@ -515,6 +517,22 @@ mod tests {
         let inherited = sources_in(dir.path()).unwrap();
         assert_eq!(version(&inherited), "0.9.8");
         assert_ne!(digest(&inherited), digest(&files));
+    }
+
+    #[test]
+    fn a_release_where_cargo_made_it_shares_its_target_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        for profile in ["release", "debug"] {
+            fs::create_dir_all(target.join(profile)).unwrap();
+        }
+        let made_as = |profile: &str| made_in(&target.join(profile).join("parity"));
+        assert_eq!(made_as("release"), None, "a copy in a folder of that name");
+        for profile in ["release", "debug"] {
+            fs::write(target.join(profile).join(".cargo-lock"), "").unwrap();
+        }
+        assert_eq!(made_as("release"), Some(target.clone()));
+        assert_eq!(made_as("debug"), None);
     }
 
     #[test]
