@@ -30,11 +30,12 @@ def sealed(file):
     return f"{file}: {file.stat().st_size / 1e6:.1f} MB, SHA-256 {digest}"
 
 
-def tool(name):
-    """Has apt install the package of a command where it is missing."""
+def tool(name, *packages):
+    """Has apt install the packages of a command where it is missing: by default the one of its name."""
     if shutil.which(name) is None:
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         call("apt-get", "update", "-qq")
-        call("apt-get", "install", "-y", "-qq", "--no-install-recommends", name, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+        call("apt-get", "install", "-y", "-qq", "--no-install-recommends", *(packages or [name]), env=quiet)
 
 
 def system(suite):

@@ -67,9 +67,10 @@ pub fn put_text(field: &mut [c_char], text: &str) {
     let Some(room) = field.len().checked_sub(1) else {
         return;
     };
-    let bytes = text.bytes().map(u8::cast_signed).take(room).chain([0]);
+    let bytes = text.bytes().take(room).chain([0]);
     for (place, byte) in field.iter_mut().zip(bytes) {
-        *place = byte;
+        // C's `char` has a sign on x86-64 and has none on Arm.
+        *place = c_char::from_ne_bytes([byte]);
     }
 }
 

@@ -82,11 +82,9 @@ pub(crate) fn memory() -> Result<(usize, usize), Error> {
 
 /// A C string in a fixed field; one that fills the field has no terminator.
 fn text(field: &[c_char]) -> String {
-    let bytes: Vec<u8> = field
-        .iter()
-        .take_while(|&&c| c != 0)
-        .map(|&c| c.cast_unsigned())
-        .collect();
+    // C's `char` has a sign on x86-64 and has none on Arm.
+    let bytes = field.iter().flat_map(|c| c.to_ne_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
