@@ -72,6 +72,9 @@ template <typename A> struct Placed {
     A value;
     u32 at;
 };
+// What lies in memory, field by field: nobody writes the bytes behind the position of an eight-byte value.
+template <typename A> PARITY_FN A read(const A &x) { return x; }
+template <typename A> PARITY_FN Placed<A> read(const Placed<A> &x) { return {x.value, x.at}; }
 // A NaN beats all but a NaN, which nothing beats.
 template <typename Order, typename A> PARITY_FN bool beats(A x, A y) {
     return y == y && !Order::yields(x, y);

@@ -86,12 +86,12 @@ PARITY_FN void join_parts(size_t rows, size_t parts, const typename F::A *scratc
     __shared__ A lds[MAX_WAVES];
     for_rows(rows, 1, [&](size_t row, bool is_there) {
         const A *run = scratch + row * parts;
-        A mine = F::begin(run[0]);
+        A mine = F::begin(read(run[0]));
         const auto join = [&](size_t, A part) { mine = F::join(mine, part); };
         const u32 step = thread_count();
-        size_t at = in_batches<4>(thread_index(), parts, step, [&](size_t at) { return run[at]; }, join);
+        size_t at = in_batches<4>(thread_index(), parts, step, [&](size_t at) { return read(run[at]); }, join);
         for (; at < parts; at += step) {
-            join(at, run[at]);
+            join(at, read(run[at]));
         }
         mine = fold(lds, mine, [](A x, A y) { return F::join(x, y); });
         if (thread_index() == 0 && is_there) {
@@ -159,7 +159,7 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch, 
                 A terms[DEPTH];
 #pragma unroll
                 for (u32 d = 0; d < DEPTH; ++d) {
-                    terms[d] = lds[d * V * LANES + at];
+                    terms[d] = read(lds[d * V * LANES + at]);
                 }
 #pragma unroll
                 for (u32 half = DEPTH / 2; half > 0; half /= 2) {
