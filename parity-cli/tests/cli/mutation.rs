@@ -26,7 +26,7 @@ const MUTANTS: &[Mutant] = &[
         what: "the strides are ignored",
         module: "unary.hip",
         file: "layout.h",
-        line: "at[k] += size_t(coordinate) * stride(k, d);",
+        line: "at[k] += size_t(coordinate) * stride(k, d - 1);",
         replacement: "",
         ops: "neg",
     },
