@@ -1,12 +1,13 @@
 //! Compiles `kernels/*.hip` to AMD GPU code objects, one for each gfx target, and lists them in
 //! `$OUT_DIR/code_objects.rs`. kernel-build says for which targets, and by which toolchain or from which folder. With the
 //! feature `nvidia`, compiles them to PTX as well, and lists that in `$OUT_DIR/ptx_modules.rs`. Both are compressed by zlib.
+//! For `ROCM_TARGETS=none` it compiles none of AMD's: the program reads the kernels' folder when it first runs them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use kernel_build::{CodeObject, ENVIRONMENT, Target};
+use kernel_build::{Built, CodeObject, ENVIRONMENT, Target};
 
 const KERNEL_DIR: &str = "kernels";
 
@@ -24,9 +25,7 @@ fn build() -> Result<(), String> {
     for name in ENVIRONMENT {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    for path in [KERNEL_DIR, "build.rs"] {
-        println!("cargo::rerun-if-changed={path}");
-    }
+    println!("cargo::rerun-if-changed=build.rs");
     let out_dir = PathBuf::from(required_env("OUT_DIR")?);
     // A workspace of links to this one (`parity run --candle`) may be gone when what it compiled is still used.
     let kernel_dir = Path::new(&required_env("CARGO_MANIFEST_DIR")?).join(KERNEL_DIR);
@@ -38,6 +37,10 @@ fn build() -> Result<(), String> {
         .and_then(|count| count.parse().ok())
         .unwrap_or(1);
     let mut targets = Target::wanted()?;
+    let late = targets.is_empty();
+    if late {
+        refuse_what_needs_targets()?;
+    }
     let nvidia = env::var_os("CARGO_FEATURE_NVIDIA").is_some();
     match targets.iter().find(|target| target.is_nvidia()) {
         Some(target) if !nvidia => {
@@ -55,14 +58,26 @@ fn build() -> Result<(), String> {
         }
     }
 
-    let mut built = kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?;
+    let mut built = if targets.is_empty() {
+        Built::default()
+    } else {
+        println!("cargo::rerun-if-changed={KERNEL_DIR}");
+        kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?
+    };
     for warning in &built.warnings {
         println!("cargo::warning={warning}");
     }
     for path in &built.toolchain {
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    write_sources(&kernel_dir, &out_dir.join("kernel_sources.rs"))?;
+    let sources = if late {
+        format!("Sources::Folder({:?})", kernel_dir.display().to_string())
+    } else {
+        embedded(&kernel_dir)?
+    };
+    let sources =
+        format!("/// This crate's kernels.\npub(crate) static KERNEL_SOURCES: Sources = {sources};\n");
+    write(&out_dir.join("kernel_sources.rs"), &sources)?;
     let (ptx, objects) = std::mem::take(&mut built.code_objects)
         .into_iter()
         .partition(|object| {
@@ -96,12 +111,23 @@ fn write_table(out_dir: &Path, name: &str, objects: &[CodeObject]) -> Result<(),
         source += &format!("    ({target:?}, {module:?}, include_bytes!({file:?})),\n");
     }
     source += "];\n";
-    let path = out_dir.join(format!("{}.rs", name.to_lowercase()));
-    fs::write(&path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    write(&out_dir.join(format!("{}.rs", name.to_lowercase())), &source)
 }
 
-/// Writes the Rust source that embeds the kernels' own, for targets that are compiled for at run time.
-fn write_sources(kernel_dir: &Path, path: &Path) -> Result<(), String> {
+/// `ROCM_TARGETS=none` leaves it to the program to compile, which it must be able to, and has no place for kernels that are
+/// compiled.
+fn refuse_what_needs_targets() -> Result<(), String> {
+    if env::var_os("CARGO_FEATURE_COMPILE").is_none() {
+        return Err("ROCM_TARGETS=none needs rocm-backend's feature `compile`, which compiles kernels when a program runs them".into());
+    }
+    if env::var_os("ROCM_PREBUILT_KERNELS").is_some() {
+        return Err("ROCM_PREBUILT_KERNELS has kernels to build in, and ROCM_TARGETS=none wants none: name their targets, such as ROCM_TARGETS=gfx1100".into());
+    }
+    Ok(())
+}
+
+/// The Rust expression that embeds the kernels' own text, for targets that are compiled for at run time.
+fn embedded(kernel_dir: &Path) -> Result<String, String> {
     let entries =
         fs::read_dir(kernel_dir).map_err(|error| format!("cannot read {}: {error}", kernel_dir.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -110,15 +136,17 @@ fn write_sources(kernel_dir: &Path, path: &Path) -> Result<(), String> {
             .is_some_and(|extension| extension == "hip" || extension == "h")
     });
     files.sort();
-    let mut source = String::from(
-        "/// The kernels' files: name and text.\npub(crate) static KERNEL_SOURCES: &[(&str, &str)] = &[\n",
-    );
+    let mut source = String::from("Sources::Embedded(&[\n");
     for file in &files {
         let name = file.file_name().unwrap_or_default();
         source += &format!("    ({name:?}, include_str!({file:?})),\n");
     }
-    source += "];\n";
-    fs::write(path, source).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    source += "])";
+    Ok(source)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 fn required_env(name: &str) -> Result<String, String> {

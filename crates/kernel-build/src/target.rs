@@ -22,12 +22,15 @@ enum Maker {
 const OLDEST_CAPABILITY: u32 = 80;
 
 impl Target {
-    /// The targets of [`rocm_env::TARGETS`].
+    /// The targets of [`rocm_env::TARGETS`]; none where it says `none`.
     ///
     /// # Errors
     /// As [`parse_list`](Target::parse_list).
     pub fn wanted() -> Result<Vec<Target>, String> {
         let list = rocm_env::TARGETS.get().map_err(|error| error.to_string())?;
+        if list.0 == "none" {
+            return Ok(Vec::new());
+        }
         let named = |error| format!("{}: {error}", rocm_env::names::TARGETS);
         Target::parse_list(&list.0).map_err(named)
     }

@@ -77,7 +77,7 @@ variables! {
     DEVICE_LIBS: Folder = "ROCM_DEVICE_LIB_PATH", "where the compiler and the distributions put them", "kernel-build", false,
         "AMD's device libraries, `ocml.bc` and `ockl.bc`.";
     TARGETS: Targets = "ROCM_TARGETS", "gfx1100", "rocm-backend", true,
-        "The GPUs that kernels are built in for. Others' of AMD are compiled when a program first runs them. With the feature `nvidia`, sm_80 is added where no GPU of NVIDIA's is named, and serves later ones.";
+        "The GPUs that kernels are built in for. Others' of AMD are compiled when a program first runs them. For `none`, which this checkout's `.cargo/config.toml` sets, no build compiles any of AMD's, and programs read the checkout's `rocm-backend/kernels`. With the feature `nvidia`, sm_80 is added where no GPU of NVIDIA's is named, and serves later ones.";
     PREBUILT_KERNELS: Folder = "ROCM_PREBUILT_KERNELS", "kernels are compiled", "kernel-build", true,
         "Compiled kernels, `MODULE.TARGET.hsaco` or `MODULE.TARGET.ptx`, that are built in; no compiler is needed then.";
 }

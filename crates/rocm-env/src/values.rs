@@ -327,7 +327,7 @@ impl Default for Targets {
 
 impl Value for Targets {
     fn form() -> String {
-        "a list of GPUs, such as gfx1100,gfx90a,sm_80".to_owned()
+        "a list of GPUs, such as gfx1100,gfx90a,sm_80, or none".to_owned()
     }
 
     fn parse(text: &OsStr) -> Option<Targets> {
