@@ -12,7 +12,10 @@ use crate::{DeviceInfo, Error, Result};
 include!(concat!(env!("OUT_DIR"), "/kernel_sources.rs"));
 
 /// Where the files of `kernels/` are when a program runs.
-#[expect(dead_code, reason = "a build has one of the two, as ROCM_TARGETS says")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "a build has one of the two, as ROCM_TARGETS says")
+)]
 #[derive(Clone, Copy)]
 pub(crate) enum Sources {
     /// In the program: names and texts.
@@ -84,4 +87,50 @@ pub(crate) fn code_object(info: &DeviceInfo, module: &str, missing: &Error) -> R
     };
     compile::code(info, &unit)
         .map_err(|error| Error::Compile(format!("{missing}\nnor can they be compiled now: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_gives_the_kernel_and_its_headers_as_they_are_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir: &'static str = folder.path().display().to_string().leak();
+        for (name, text) in [
+            ("fill.hip", "one"),
+            ("sort.hip", "two"),
+            ("b.h", "b"),
+            ("a.h", "a"),
+            ("README.md", ""),
+        ] {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let headers = [("a.h", "a"), ("b.h", "b")].map(|(name, text)| (Cow::from(name), Cow::from(text)));
+        let taken = || Sources::Folder(dir).file_and_headers("fill.hip").unwrap();
+        assert_eq!(
+            taken(),
+            (Some(("fill.hip".into(), "one".into())), headers.to_vec())
+        );
+        fs::write(folder.path().join("fill.hip"), "three").unwrap();
+        assert_eq!(taken().0, Some(("fill.hip".into(), "three".into())));
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_named_with_what_to_build_instead() {
+        let gone = Sources::Folder("/nowhere/kernels").file_and_headers("fill.hip");
+        let text = gone.unwrap_err().to_string();
+        assert!(
+            text.contains("/nowhere/kernels") && text.contains("ROCM_TARGETS=gfx1100"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_carries_its_kernels_finds_them_in_itself() {
+        let carried = Sources::Embedded(&[("a.h", "a"), ("fill.hip", "one"), ("sort.hip", "two")]);
+        let (file, headers) = carried.file_and_headers("fill.hip").unwrap();
+        assert_eq!(file, Some(("fill.hip".into(), "one".into())));
+        assert_eq!(headers, [("a.h".into(), "a".into())]);
+    }
 }
