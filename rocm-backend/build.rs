@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use kernel_build::{Built, CodeObject, ENVIRONMENT, Target};
+use kernel_build::{CodeObject, ENVIRONMENT, Target};
 
 const KERNEL_DIR: &str = "kernels";
 
@@ -38,8 +38,8 @@ fn build() -> Result<(), String> {
         .unwrap_or(1);
     let mut targets = Target::wanted()?;
     let late = targets.is_empty();
-    if late {
-        refuse_what_needs_targets()?;
+    if late && env::var_os("CARGO_FEATURE_COMPILE").is_none() {
+        return Err("ROCM_TARGETS=none needs rocm-backend's feature `compile`, which compiles kernels when a program runs them".into());
     }
     let nvidia = env::var_os("CARGO_FEATURE_NVIDIA").is_some();
     match targets.iter().find(|target| target.is_nvidia()) {
@@ -58,12 +58,10 @@ fn build() -> Result<(), String> {
         }
     }
 
-    let mut built = if targets.is_empty() {
-        Built::default()
-    } else {
+    if !targets.is_empty() {
         println!("cargo::rerun-if-changed={KERNEL_DIR}");
-        kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?
-    };
+    }
+    let mut built = kernel_build::build(&kernel_dir, &targets, &out_dir, jobs)?;
     for warning in &built.warnings {
         println!("cargo::warning={warning}");
     }
@@ -112,18 +110,6 @@ fn write_table(out_dir: &Path, name: &str, objects: &[CodeObject]) -> Result<(),
     }
     source += "];\n";
     write(&out_dir.join(format!("{}.rs", name.to_lowercase())), &source)
-}
-
-/// `ROCM_TARGETS=none` leaves it to the program to compile, which it must be able to, and has no place for kernels that are
-/// compiled.
-fn refuse_what_needs_targets() -> Result<(), String> {
-    if env::var_os("CARGO_FEATURE_COMPILE").is_none() {
-        return Err("ROCM_TARGETS=none needs rocm-backend's feature `compile`, which compiles kernels when a program runs them".into());
-    }
-    if env::var_os("ROCM_PREBUILT_KERNELS").is_some() {
-        return Err("ROCM_PREBUILT_KERNELS has kernels to build in, and ROCM_TARGETS=none wants none: name their targets, such as ROCM_TARGETS=gfx1100".into());
-    }
-    Ok(())
 }
 
 /// The Rust expression that embeds the kernels' own text, for targets that are compiled for at run time.

@@ -56,15 +56,22 @@ pub struct Built {
     pub toolchain: Vec<PathBuf>,
 }
 
-/// The kernels of `kernel_dir` for every target: those of [`rocm_env::PREBUILT_KERNELS`] where it is set, else compiled.
+/// The kernels of `kernel_dir` for every target: those of [`rocm_env::PREBUILT_KERNELS`] where it is set, else compiled. Without a
+/// target nothing is looked for.
 ///
 /// # Errors
-/// Those of [`prebuilt`] or of [`compile`].
+/// Those of [`prebuilt`] or of [`compile`]; a folder of kernels for no target.
 pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize) -> Result<Built, String> {
     let folder = rocm_env::PREBUILT_KERNELS
         .get()
         .map_err(|error| error.to_string())?;
     match folder.path() {
+        Some(_) if targets.is_empty() => Err(format!(
+            "{} has kernels to build in, and {}=none wants none: name their targets, such as {1}=gfx1100",
+            names::PREBUILT_KERNELS,
+            names::TARGETS
+        )),
+        None if targets.is_empty() => Ok(Built::default()),
         Some(dir) => prebuilt(kernel_dir, targets, dir)
             .map_err(|error| format!("{}: {error}", names::PREBUILT_KERNELS)),
         None => compile(kernel_dir, targets, out_dir, jobs),

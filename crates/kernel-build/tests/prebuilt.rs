@@ -56,6 +56,11 @@ fn child_without_a_compiler() {
     let (kernels, objects) = (folder.join("kernels"), folder.join("objects"));
     let targets = |list| Target::parse_list(list).unwrap();
 
+    let refused = kernel_build::build(&kernels, &[], &folder, 1).unwrap_err();
+    assert!(
+        refused.contains("name their targets, such as ROCM_TARGETS=gfx1100"),
+        "{refused}"
+    );
     // As the environment says.
     let built = kernel_build::build(&kernels, &targets("gfx1100,gfx942"), &folder, 1).unwrap();
     let found: Vec<_> = built
