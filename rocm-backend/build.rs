@@ -68,10 +68,21 @@ fn build() -> Result<(), String> {
     for path in &built.toolchain {
         println!("cargo::rerun-if-changed={}", path.display());
     }
+    let files = kernel_build::sources(&kernel_dir)?;
     let sources = if late {
-        format!("Sources::Folder({:?})", kernel_dir.display().to_string())
+        let (dir, built_of) = (
+            kernel_dir.display().to_string(),
+            kernel_build::fingerprint(&files),
+        );
+        format!("Sources::Folder {{ dir: {dir:?}, built_of: {built_of} }}")
     } else {
-        embedded(&kernel_dir)?
+        let embedded = |(name, _): &(String, String)| {
+            format!("({name:?}, include_str!({:?})),\n", kernel_dir.join(name))
+        };
+        format!(
+            "Sources::Embedded(&[\n{}])",
+            files.iter().map(embedded).collect::<String>()
+        )
     };
     let sources =
         format!("/// This crate's kernels.\npub(crate) static KERNEL_SOURCES: Sources = {sources};\n");
@@ -110,25 +121,6 @@ fn write_table(out_dir: &Path, name: &str, objects: &[CodeObject]) -> Result<(),
     }
     source += "];\n";
     write(&out_dir.join(format!("{}.rs", name.to_lowercase())), &source)
-}
-
-/// The Rust expression that embeds the kernels' own text, for targets that are compiled for at run time.
-fn embedded(kernel_dir: &Path) -> Result<String, String> {
-    let entries =
-        fs::read_dir(kernel_dir).map_err(|error| format!("cannot read {}: {error}", kernel_dir.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "hip" || extension == "h")
-    });
-    files.sort();
-    let mut source = String::from("Sources::Embedded(&[\n");
-    for file in &files {
-        let name = file.file_name().unwrap_or_default();
-        source += &format!("    ({name:?}, include_str!({file:?})),\n");
-    }
-    source += "])";
-    Ok(source)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -136,9 +136,9 @@ impl fmt::Display for DriverInfo {
                 Allocator::Exact => ", memory is not cached",
             })?;
         }
-        match crate::module::replacement_dir() {
-            Ok(Some(dir)) => write!(f, ", kernels from {}", dir.display()),
-            Ok(None) | Err(_) => Ok(()),
+        match crate::module::origin() {
+            Some(origin) => write!(f, ", {origin}"),
+            None => Ok(()),
         }
     }
 }

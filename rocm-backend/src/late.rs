@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::{fs, io};
 
 use crate::custom::compile::{self, Unit};
 use crate::{DeviceInfo, Error, Result};
@@ -20,50 +19,46 @@ include!(concat!(env!("OUT_DIR"), "/kernel_sources.rs"));
 pub(crate) enum Sources {
     /// In the program: names and texts.
     Embedded(&'static [(&'static str, &'static str)]),
-    /// In this folder, of which the newest is taken.
-    Folder(&'static str),
+    /// In the folder `dir`, as it is when they are asked for.
+    Folder {
+        dir: &'static str,
+        /// The fingerprint of what it held when this program was built.
+        built_of: u64,
+    },
 }
-
-/// A file's name and text.
-type File = (Cow<'static, str>, Cow<'static, str>);
 
 impl Sources {
-    /// The file `name`, if there is one, and the headers.
-    fn file_and_headers(self, name: &str) -> Result<(Option<File>, Vec<File>)> {
-        let mut files: Vec<File> = match self {
-            Sources::Embedded(files) => files
-                .iter()
-                .map(|(name, text)| (Cow::Borrowed(*name), Cow::Borrowed(*text)))
+    /// Names and texts, sorted by name.
+    fn files(self) -> Result<Vec<(Cow<'static, str>, Cow<'static, str>)>> {
+        Ok(match self {
+            Sources::Embedded(files) => files.iter().map(|&(name, text)| (name.into(), text.into())).collect(),
+            Sources::Folder { dir, .. } => kernel_build::sources(Path::new(dir))
+                .map_err(|error| {
+                    Error::Compile(format!(
+                        "this program takes its kernels from {dir}, as ROCM_TARGETS=none had it built: {error}\n\
+                         build it with targets, such as ROCM_TARGETS=gfx1100, where that folder does not stay"
+                    ))
+                })?
+                .into_iter()
+                .map(|(name, text)| (name.into(), text.into()))
                 .collect(),
-            Sources::Folder(dir) => read(Path::new(dir), name).map_err(|error| {
-                Error::Compile(format!(
-                    "this program takes its kernels from {dir}, as ROCM_TARGETS=none had it built, and cannot read them: {error}\n\
-                     build it with targets, such as ROCM_TARGETS=gfx1100, where that folder does not stay"
-                ))
-            })?,
-        };
-        let file = files.iter().position(|(found, _)| found == name);
-        let file = file.map(|index| files.swap_remove(index));
-        files.retain(|(name, _)| name.ends_with(".h"));
-        Ok((file, files))
+        })
+    }
+
+    /// Whether the files are others than those that this program was built of.
+    fn changed(self) -> bool {
+        match self {
+            Sources::Embedded(_) => false,
+            Sources::Folder { dir, built_of } => kernel_build::sources(Path::new(dir))
+                .is_ok_and(|files| kernel_build::fingerprint(&files) != built_of),
+        }
     }
 }
 
-/// The file `name` of a folder and its headers, sorted.
-fn read(dir: &Path, name: &str) -> io::Result<Vec<File>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let Ok(found) = entry.file_name().into_string() else {
-            continue;
-        };
-        if found == name || found.ends_with(".h") {
-            let text = fs::read_to_string(entry.path())?;
-            files.push((found.into(), text.into()));
-        }
-    }
-    files.sort();
-    Ok(files)
+/// Whether the kernels are others than those that this program was built of. A folder that cannot be read is an error of the first
+/// kernel.
+pub(crate) fn changed() -> bool {
+    KERNEL_SOURCES.changed()
 }
 
 /// The code object of `module` for the device's target. `missing` is the error for one that is not built in.
@@ -72,16 +67,20 @@ fn read(dir: &Path, name: &str) -> io::Result<Vec<File>> {
 /// [`Error::Compile`], with what `missing` says, when there is no compiler or it refuses.
 pub(crate) fn code_object(info: &DeviceInfo, module: &str, missing: &Error) -> Result<Vec<u8>> {
     let file = format!("{module}.hip");
-    let (source, headers) = KERNEL_SOURCES.file_and_headers(&file)?;
+    let files = KERNEL_SOURCES.files()?;
+    let source = files.iter().find(|(name, _)| *name == file);
     let Some((_, text)) = source else {
         return Err(missing.clone());
     };
-    let mut headers: Vec<_> = headers.iter().map(|(name, text)| (&**name, &**text)).collect();
-    headers.sort_unstable();
+    let headers: Vec<_> = files
+        .iter()
+        .filter(|(name, _)| name.ends_with(".h"))
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
     let unit = Unit {
         file: &file,
         prelude: "",
-        text: &text,
+        text,
         headers: &headers,
         flags: &[],
     };
@@ -91,35 +90,39 @@ pub(crate) fn code_object(info: &DeviceInfo, module: &str, missing: &Error) -> R
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn a_folder_gives_the_kernel_and_its_headers_as_they_are_now() {
+    fn a_folder_gives_its_kernels_and_headers_as_they_are_now_and_says_when_they_changed() {
         let folder = tempfile::tempdir().unwrap();
-        let dir: &'static str = folder.path().display().to_string().leak();
-        for (name, text) in [
-            ("fill.hip", "one"),
-            ("sort.hip", "two"),
-            ("b.h", "b"),
-            ("a.h", "a"),
-            ("README.md", ""),
-        ] {
+        for (name, text) in [("sort.hip", "two"), ("a.h", "a"), ("README.md", "")] {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let headers = [("a.h", "a"), ("b.h", "b")].map(|(name, text)| (Cow::from(name), Cow::from(text)));
-        let taken = || Sources::Folder(dir).file_and_headers("fill.hip").unwrap();
+        let sources = Sources::Folder {
+            dir: folder.path().display().to_string().leak(),
+            built_of: kernel_build::fingerprint(&kernel_build::sources(folder.path()).unwrap()),
+        };
+        let held = |text: &'static str| vec![("a.h".into(), "a".into()), ("sort.hip".into(), text.into())];
         assert_eq!(
-            taken(),
-            (Some(("fill.hip".into(), "one".into())), headers.to_vec())
+            (sources.files().unwrap(), sources.changed()),
+            (held("two"), false)
         );
-        fs::write(folder.path().join("fill.hip"), "three").unwrap();
-        assert_eq!(taken().0, Some(("fill.hip".into(), "three".into())));
+        fs::write(folder.path().join("sort.hip"), "three").unwrap();
+        assert_eq!(
+            (sources.files().unwrap(), sources.changed()),
+            (held("three"), true)
+        );
     }
 
     #[test]
     fn a_folder_that_is_gone_is_named_with_what_to_build_instead() {
-        let gone = Sources::Folder("/nowhere/kernels").file_and_headers("fill.hip");
-        let text = gone.unwrap_err().to_string();
+        let gone = Sources::Folder {
+            dir: "/nowhere/kernels",
+            built_of: 0,
+        };
+        let text = gone.files().unwrap_err().to_string();
         assert!(
             text.contains("/nowhere/kernels") && text.contains("ROCM_TARGETS=gfx1100"),
             "{text}"
@@ -127,10 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_carries_its_kernels_finds_them_in_itself() {
-        let carried = Sources::Embedded(&[("a.h", "a"), ("fill.hip", "one"), ("sort.hip", "two")]);
-        let (file, headers) = carried.file_and_headers("fill.hip").unwrap();
-        assert_eq!(file, Some(("fill.hip".into(), "one".into())));
-        assert_eq!(headers, [("a.h".into(), "a".into())]);
+    fn a_program_that_carries_its_kernels_has_those_that_it_was_built_of() {
+        let carried = Sources::Embedded(&[("a.h", "a"), ("fill.hip", "one")]);
+        let held = vec![("a.h".into(), "a".into()), ("fill.hip".into(), "one".into())];
+        assert_eq!((carried.files().unwrap(), carried.changed()), (held, false));
     }
 }

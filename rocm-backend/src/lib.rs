@@ -66,8 +66,8 @@
 //! | `compile` | yes | `Device::compile`, and this crate's kernels for targets that are not built in |
 //!
 //! The build compiles `kernels/*.hip` with a stock clang, for the targets of `ROCM_TARGETS`. For `none`, it compiles none of AMD's, and
-//! programs take the kernels from this crate's folder. With `ROCM_PREBUILT_KERNELS=FOLDER` it
-//! takes their code objects from there, and no clang is needed.
+//! programs take the kernels from this crate's folder. With `ROCM_PREBUILT_KERNELS=FOLDER` it takes their code objects from there, and no
+//! clang is needed.
 //!
 //! # Examples
 //!

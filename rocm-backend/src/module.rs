@@ -97,9 +97,28 @@ fn compiled(_: &Context, _: &str, missing: Error) -> Result<Vec<u8>> {
 }
 
 /// The folder whose code objects replace the built-in ones, as `ROCM_CODE_OBJECTS` names it: for trying a kernel without
-/// building this crate anew. [`crate::DriverInfo`] prints it, so that no result hides where its kernels came from.
+/// building this crate anew.
 pub(crate) fn replacement_dir() -> Result<Option<&'static Path>> {
     Ok(rocm_env::CODE_OBJECTS.get()?.path())
+}
+
+/// Where the kernels come from, in words, where they are not those that this program was built of.
+pub(crate) fn origin() -> Option<String> {
+    match replacement_dir() {
+        Ok(Some(dir)) => Some(format!("kernels from {}", dir.display())),
+        Ok(None) if changed() => Some("kernels changed since this program was built".to_owned()),
+        Ok(None) | Err(_) => None,
+    }
+}
+
+#[cfg(feature = "compile")]
+fn changed() -> bool {
+    crate::late::changed()
+}
+
+#[cfg(not(feature = "compile"))]
+fn changed() -> bool {
+    false
 }
 
 /// The code object of `module` for `target` in the folder of [`replacement_dir`], if that has one.

@@ -13,12 +13,13 @@ use rocm_backend::{DType, Device, DynBuffer, View};
 // `CODE_OBJECTS`, written by build.rs.
 include!(concat!(env!("OUT_DIR"), "/code_objects.rs"));
 
-/// A target that the software device has and this build has not, if there is one.
-fn not_built() -> Option<&'static str> {
+/// A target that the software device has and this build has not.
+fn not_built() -> &'static str {
     let is_built = |target: &&str| CODE_OBJECTS.iter().any(|(built, ..)| built == target);
-    ["gfx90a", "gfx942", "gfx1100"]
+    ["gfx90a", "gfx942", "gfx1100", "gfx1201"]
         .into_iter()
         .find(|target| !is_built(target))
+        .expect("name fewer cards in ROCM_TARGETS: one has to be compiled late")
 }
 
 fn child(target: &str, cache: &Path, clang: Option<&str>) -> Output {
@@ -56,9 +57,7 @@ fn files(dir: &Path) -> Vec<String> {
 
 #[test]
 fn kernels_that_are_not_built_in_are_compiled_once_and_kept() {
-    let Some(target) = not_built() else {
-        return;
-    };
+    let target = not_built();
     let cache = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         let output = child(target, cache.path(), None);
@@ -80,9 +79,7 @@ fn kernels_that_are_not_built_in_are_compiled_once_and_kept() {
 
 #[test]
 fn without_a_compiler_it_is_told_which_targets_there_are_and_what_is_missing() {
-    let Some(target) = not_built() else {
-        return;
-    };
+    let target = not_built();
     let cache = tempfile::tempdir().unwrap();
     let output = child(target, cache.path(), Some("/nowhere/clang"));
     let text =

@@ -13,6 +13,7 @@ mod target;
 mod toolchain;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use compile::Plan;
@@ -67,9 +68,9 @@ pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize)
         .map_err(|error| error.to_string())?;
     match folder.path() {
         Some(_) if targets.is_empty() => Err(format!(
-            "{} has kernels to build in, and {}=none wants none: name their targets, such as {1}=gfx1100",
-            names::PREBUILT_KERNELS,
-            names::TARGETS
+            "{folder} has kernels to build in, and {targets}=none wants none: name their targets, such as {targets}=gfx1100",
+            folder = names::PREBUILT_KERNELS,
+            targets = names::TARGETS
         )),
         None if targets.is_empty() => Ok(Built::default()),
         Some(dir) => prebuilt(kernel_dir, targets, dir)
@@ -171,6 +172,30 @@ pub fn find_toolchain() -> Result<(String, Vec<PathBuf>), String> {
         found.version.clone(),
         found.files().map(Path::to_path_buf).collect(),
     ))
+}
+
+/// Names and texts of a folder's kernels and headers, sorted by name: all that is compiled of it.
+///
+/// # Errors
+/// In words: which folder or file cannot be read.
+pub fn sources(kernel_dir: &Path) -> Result<Vec<(String, String)>, String> {
+    let mut files = files_with_extension(kernel_dir, "hip")?;
+    files.extend(files_with_extension(kernel_dir, "h")?);
+    files.sort();
+    let read = |path: PathBuf| {
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let name = path.file_name().unwrap_or_default();
+        Ok((name.to_string_lossy().into_owned(), text))
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// A number that tells apart what [`sources`] gave at two times, to programs that one compiler made.
+pub fn fingerprint(sources: &[(String, String)]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    sources.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The kernels of a folder, of which there must be one.
