@@ -37,6 +37,7 @@ fn settings(variables: &[(&str, &str)]) -> Settings {
         dequantized: ("CANDLE_DEQUANTIZE_ALL".to_owned(), "1".to_owned()),
         seed: 0,
         jobs: 1,
+        weights: None,
         fault: None,
         candle_version: "0.11.1".to_owned(),
     }
@@ -97,19 +98,31 @@ fn a_model_that_cannot_be_built_and_a_time_that_is_over_are_told_apart() {
     assert!(message.contains("longer than 2 s"), "{message}");
 }
 
-/// Compiles the kernels with one line changed, or as they are.
-fn kernels(dir: &Path, file: &str, line: &str, replacement: &str) -> String {
+/// The kernels' code objects, those of one module from a header with one line changed. The others are as they were compiled before.
+fn kernels(dir: &Path, module: &str, header: &str, line: &str, replacement: &str) -> String {
     let (sources, objects) = (dir.join("kernels"), dir.join("objects"));
     fs::create_dir(&sources).unwrap();
     fs::create_dir(&objects).unwrap();
-    for entry in fs::read_dir(root().join("../../rocm-backend/kernels")).unwrap() {
+    let (kernels, targets) = (
+        root().join("../../rocm-backend/kernels"),
+        Target::parse_list("gfx1100").unwrap(),
+    );
+    kernel_build::compile(&kernels, &targets, &objects, 2).unwrap();
+    for entry in fs::read_dir(kernels).unwrap() {
         let path = entry.unwrap().path();
-        fs::copy(&path, sources.join(path.file_name().unwrap())).unwrap();
+        let name = path.file_name().unwrap();
+        if name == module || path.extension().is_some_and(|extension| extension == "h") {
+            fs::copy(&path, sources.join(name)).unwrap();
+        }
     }
-    let text = fs::read_to_string(sources.join(file)).unwrap();
-    assert_eq!(text.matches(line).count(), 1, "{file}: `{line}` is to stand once");
-    fs::write(sources.join(file), text.replace(line, replacement)).unwrap();
-    kernel_build::compile(&sources, &Target::parse_list("gfx1100").unwrap(), &objects, 2).unwrap();
+    let text = fs::read_to_string(sources.join(header)).unwrap();
+    assert_eq!(
+        text.matches(line).count(),
+        1,
+        "{header}: `{line}` is to stand once"
+    );
+    fs::write(sources.join(header), text.replace(line, replacement)).unwrap();
+    kernel_build::compile(&sources, &targets, &objects, 2).unwrap();
     objects.to_str().unwrap().to_owned()
 }
 
@@ -133,7 +146,7 @@ fn a_bisection_names_the_op_whose_kernel_is_wrong_and_no_op_where_none_is() {
     let dir = tempfile::tempdir().unwrap();
     let line = "const S inner = sqrt_two_over_pi * fused(S(0.044715), cube, x);";
     let wrong = "const S inner = sqrt_two_over_pi * fused(S(0.0447), cube, x);";
-    let objects = kernels(dir.path(), "numeric.h", line, wrong);
+    let objects = kernels(dir.path(), "unary.hip", "numeric.h", line, wrong);
     let planted = settings(&[("ROCM_CODE_OBJECTS", &objects)]);
     let found = parity_zoo::bisect(&gemma[0], Dtype::F32, &planted).unwrap();
     let page = parity_zoo::bisection(&found);

@@ -12,7 +12,8 @@ use crate::isa::{Element, Inst, Mfma, Src};
 use crate::wave::Wave;
 
 /// Lanes of the waves that have matrix cores.
-const LANES: usize = 64;
+const LANES: usize = 1 << LANES_LOG2;
+const LANES_LOG2: u32 = 6;
 
 impl Mfma {
     /// Rows and columns of a block, depth, blocks.
@@ -33,23 +34,26 @@ impl Mfma {
         (row + size * (block + blocks * group), k % self.held())
     }
 
-    /// Lane of an element of C or D, and which of the lane's elements it is.
+    /// Lane of an element of C or D, and which of the lane's elements it is. Sizes are powers of two: no division, as each product of
+    /// a row and a column asks once.
     fn sum(self, block: usize, row: usize, column: usize) -> (usize, usize) {
-        let [size, _, blocks] = self.dimensions();
-        let groups = LANES / size;
+        let size = u32::from(self.size).trailing_zeros();
+        let groups = LANES_LOG2 - size;
         if self.a == Element::F64 {
             // Blocks side by side, then rows.
-            let rows = groups / blocks;
-            return (column + size * (block + blocks * (row % rows)), row / rows);
+            let blocks = u32::from(self.blocks).trailing_zeros();
+            let rows = groups - blocks;
+            let group = block + ((row & ((1 << rows) - 1)) << blocks);
+            return (column + (group << size), row >> rows);
         }
-        if size == 4 {
-            return (column + size * block, row);
+        if self.size == 4 {
+            return (column + (block << size), row);
         }
-        let group = row / 4 % groups;
-        let per_block = size * size / LANES;
+        let group = row >> 2 & ((1 << groups) - 1);
+        let per_block = 1 << (2 * size - LANES_LOG2);
         (
-            column + size * group,
-            per_block * block + row / (4 * groups) * 4 + row % 4,
+            column + (group << size),
+            per_block * block + (row >> (2 + groups) << 2) + (row & 3),
         )
     }
 }
@@ -91,16 +95,44 @@ fn shortened(bits: u32) -> u32 {
     (bits + 0xfff + (bits >> 13 & 1)) & !0x1fff
 }
 
-/// The sum with one more product of two elements.
-pub(super) fn step([kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b: u64) -> u64 {
-    match kind_a {
+/// An element as [`added`] takes it: floats of up to 32 bits in single precision.
+fn taken(kind: Element, bits: u64) -> u64 {
+    match kind {
+        Element::F64 | Element::I8 => bits,
+        _ => u64::from(single(kind, bits)),
+    }
+}
+
+/// The sum with one more product of two elements that are taken.
+fn added(kind: Element, sum: u64, a: u64, b: u64) -> u64 {
+    match kind {
         Element::F64 => fp::fma::<fp::F64>(fp8::MODE, a, b, sum),
         Element::I8 => {
             let product = i32::from(a as i8) * i32::from(b as i8);
             u64::from((sum as i32).wrapping_add(product) as u32)
         }
-        _ => u64::from(fp8::fma(single(kind_a, a), single(kind_b, b), sum as u32)),
+        _ => u64::from(fp8::fma(a as u32, b as u32, sum as u32)),
     }
+}
+
+/// The sum with one more product of two elements.
+pub(super) fn step([kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b: u64) -> u64 {
+    added(kind_a, sum, taken(kind_a, a), taken(kind_b, b))
+}
+
+/// The elements of A, taken, by block, row and depth; of B with its columns as rows. Each is in `size` products.
+fn factors<const W: usize>(wave: &Wave<W>, shape: Mfma, kind: Element, first: usize, sign: u64) -> Vec<u64> {
+    let [size, depth, blocks] = shape.dimensions();
+    let mut all = Vec::with_capacity(size * depth * blocks);
+    for block in 0..blocks {
+        for row in 0..size {
+            for k in 0..depth {
+                let (lane, item) = shape.factor(block, row, k);
+                all.push(taken(kind, element(wave, first, lane, item, kind.bits()) ^ sign));
+            }
+        }
+    }
+    all
 }
 
 /// Executes a matrix instruction. Every lane takes part, whatever EXEC says.
@@ -118,23 +150,25 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mf
     let words = width / 32;
     let sign = |i: usize| u64::from(inst.neg >> i & 1) << 63;
     let mut out = vec![[0; W]; size * size * blocks * words / LANES];
-    for place in 0..size * size * blocks {
-        let (block, row, column) = (place / size / size, place / size % size, place % size);
-        let (lane, item) = shape.sum(block, row, column);
-        let old = match inst.src[2] {
-            Src::Vgpr(c) => element(wave, usize::from(c), lane, item, width),
-            Src::Const(value) if value == 0 || width == 32 => value,
-            _ => return Err(unimplemented()),
-        };
-        let sum = (0..depth).fold(old ^ sign(2), |sum, k| {
-            let (lane_a, item) = shape.factor(block, row, k);
-            let (lane_b, _) = shape.factor(block, column, k);
-            let left = element(wave, a, lane_a, item, shape.a.bits()) ^ sign(0);
-            let right = element(wave, b, lane_b, item, shape.b.bits()) ^ sign(1);
-            step([shape.a, shape.b], sum, left, right)
-        });
-        for word in 0..words {
-            out[words * item + word][lane] = (sum >> (32 * word)) as u32;
+    let left = factors(wave, shape, shape.a, a, sign(0));
+    let right = factors(wave, shape, shape.b, b, sign(1));
+    for (row, left) in left.chunks_exact(depth).enumerate() {
+        let (block, row) = (row / size, row % size);
+        let right = &right[block * size * depth..][..size * depth];
+        for (column, right) in right.chunks_exact(depth).enumerate() {
+            let (lane, item) = shape.sum(block, row, column);
+            let old = match inst.src[2] {
+                Src::Vgpr(c) => element(wave, usize::from(c), lane, item, width),
+                Src::Const(value) if value == 0 || width == 32 => value,
+                _ => return Err(unimplemented()),
+            };
+            let pairs = left.iter().zip(right);
+            let sum = pairs.fold(old ^ sign(2), |sum, (left, right)| {
+                added(shape.a, sum, *left, *right)
+            });
+            for word in 0..words {
+                out[words * item + word][lane] = (sum >> (32 * word)) as u32;
+            }
         }
     }
     wave.active = Wave::<W>::ALL;

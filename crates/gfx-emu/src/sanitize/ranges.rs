@@ -37,12 +37,17 @@ impl<T: Copy + PartialEq> Ranges<T> {
         self.spans.len()
     }
 
-    /// The ranges with a byte between two addresses, ascending.
+    /// The ranges with a byte between two addresses, ascending. Most often there are none, or one that begins before: one search.
     pub(super) fn between(&self, start: u64, end: u64) -> impl Iterator<Item = &Span<T>> {
-        let before = self.spans.range(..start).next_back().map(|(_, span)| span);
-        let before = before.filter(|span| span.end > start && start < end);
-        let inside = self.spans.range(start..end.max(start)).map(|(_, span)| span);
-        before.into_iter().chain(inside)
+        let last = self.spans.range(..end).next_back().map(|(_, span)| span);
+        let last = last.filter(|span| span.end > start && start < end);
+        let one = last.filter(|span| span.start <= start);
+        let several = last.filter(|span| span.start > start).map(|_| {
+            let before = self.spans.range(..start).next_back().map(|(_, span)| span);
+            let inside = self.spans.range(start..end).map(|(_, span)| span);
+            before.filter(|span| span.end > start).into_iter().chain(inside)
+        });
+        one.into_iter().chain(several.into_iter().flatten())
     }
 
     /// `who` touches the bytes between two addresses now; what others did there is forgotten.
@@ -50,14 +55,15 @@ impl<T: Copy + PartialEq> Ranges<T> {
         if start >= end {
             return;
         }
+        let cut: Vec<Span<T>> = self.between(start, end).copied().collect();
         // Already its own: by far the usual case of a loop.
-        if self
-            .between(start, end)
-            .any(|span| span.who == who && span.start <= start && span.end >= end)
+        if let [span] = cut[..]
+            && span.who == who
+            && span.start <= start
+            && span.end >= end
         {
             return;
         }
-        let cut: Vec<Span<T>> = self.between(start, end).copied().collect();
         for span in cut {
             self.spans.remove(&span.start);
             if span.start < start {
