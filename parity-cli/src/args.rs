@@ -246,6 +246,9 @@ pub(crate) struct ModelArgs {
     /// Directory of specs [default: the nearest model-specs/ above the working directory, or above the binary].
     #[arg(long, value_name = "DIR")]
     pub(crate) spec_dir: Option<PathBuf>,
+    /// Folder of the files of weights that specs name; `ci/models` fills one. Without it, all models are those made of names.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) weights: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ModelFormat::Text)]
     pub(crate) format: ModelFormat,

@@ -29,6 +29,19 @@ pub enum Error {
         /// The names that there are.
         known: String,
     },
+    /// A model's file of weights is not there.
+    #[error(
+        "{model} needs {}: {why}; `ci/models` downloads the files of model-specs/, and `--weights DIR` names their folder",
+        path.display()
+    )]
+    NoWeights {
+        /// The model.
+        model: String,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The selection is empty.
     #[error("no model is selected: {0}")]
     Nothing(String),

@@ -6,7 +6,7 @@
 
 use zoo_protocol::{Answer, Dtype, Output};
 
-use crate::record::Verdict;
+use crate::record::{Continued, Verdict};
 
 /// How many times as far from the reference as the CPU's runs the device may be.
 ///
@@ -150,6 +150,44 @@ fn decide(
     (Verdict::Wrong, Some(words))
 }
 
+/// How an answer's logits continue a text: of result n the last row's largest should be at token n.
+pub fn continued(answer: &Answer, tokens: &[u32]) -> Continued {
+    let mut found = Continued {
+        tokens: tokens.len(),
+        same: 0,
+        first_other: None,
+        gap: 0.0,
+    };
+    for (place, token) in tokens.iter().enumerate() {
+        let gap = answer
+            .outputs
+            .get(place)
+            .map_or(f64::MAX, |output| gap(output, *token));
+        if gap == 0.0 {
+            found.same += 1;
+        } else {
+            found.first_other = found.first_other.or(Some(place + 1));
+            found.gap = found.gap.max(gap);
+        }
+    }
+    found
+}
+
+/// How far a token's logit is below the largest one, relative to the largest magnitude. What is no number is as far as can be.
+fn gap(output: &Output, token: u32) -> f64 {
+    let row = output.shape.last().copied().unwrap_or(0);
+    let logits = &output.values[output.values.len().saturating_sub(row)..];
+    let of_token = usize::try_from(token).ok().and_then(|token| logits.get(token));
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let scale = logits.iter().map(|logit| logit.abs()).fold(0.0, f64::max);
+    let gap = of_token.map_or(f64::MAX, |logit| (largest - logit) / scale.max(f64::MIN_POSITIVE));
+    if gap.is_finite() && logits.iter().all(|logit| !logit.is_nan()) {
+        gap
+    } else {
+        f64::MAX
+    }
+}
+
 /// What differs in the form of the results, in words.
 fn other_form(runs: Runs<'_>) -> Option<String> {
     let wanted = &runs.reference.outputs;
@@ -214,6 +252,7 @@ fn argmax(values: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Texts;
 
     fn answer(values: &[f64]) -> Answer {
         Answer {
@@ -251,6 +290,51 @@ mod tests {
         assert_eq!(verdict(&[1.0], &[1.1], &[f64::NAN]), Verdict::Wrong);
         assert_eq!(verdict(&[1.0], &[f64::NAN], &[1.0]), Verdict::CpuFails);
         assert_eq!(verdict(&[f64::NAN], &[f64::NAN], &[f64::NAN]), Verdict::Agrees);
+    }
+
+    #[test]
+    fn a_text_goes_on_as_another_program_has_it_or_by_a_hair() {
+        let logits = |values: &[f64]| Output {
+            name: "token".to_owned(),
+            shape: vec![1, values.len()],
+            values: values.to_vec(),
+            is_choice: false,
+        };
+        let answer = Answer {
+            outputs: vec![logits(&[1.0, 4.0, 2.0]), logits(&[1.0, 3.96, 4.0])],
+            ..Answer::default()
+        };
+        let same = continued(&answer, &[1, 2]);
+        assert_eq!(
+            (same.same, same.first_other, same.refused("x", 0.0)),
+            (2, None, None)
+        );
+        let near = continued(&answer, &[1, 1]);
+        assert_eq!((near.same, near.first_other), (1, Some(2)));
+        assert!((near.gap - 0.01).abs() < 1e-12, "{near:?}");
+        assert_eq!(near.refused("x", 0.003), None);
+        let words = near.refused("x", 0.002).unwrap();
+        assert!(words.contains("token 2 is the first"), "{words}");
+        assert!(continued(&answer, &[1, 9]).refused("x", 1e3).is_some());
+        assert!(continued(&answer, &[1, 2, 2]).refused("x", 1e3).is_some());
+    }
+
+    #[test]
+    fn a_text_that_is_known_to_go_on_otherwise_must_do_so() {
+        let run = |same: usize, gap: f64| Continued {
+            tokens: 2,
+            same,
+            first_other: (same < 2).then_some(same + 1),
+            gap,
+        };
+        let judged = |texts: [Continued; 2], why| {
+            let [device, reference] = texts;
+            Texts { device, reference }.judged(0.01, why).0
+        };
+        assert!(judged([run(2, 0.0), run(2, 0.0)], None));
+        assert!(!judged([run(2, 0.0), run(1, 0.5)], None));
+        assert!(judged([run(1, 0.5), run(1, 0.5)], Some("another activation")));
+        assert!(!judged([run(2, 0.0), run(2, 0.0)], Some("another activation")));
     }
 
     #[test]

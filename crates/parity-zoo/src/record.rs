@@ -57,6 +57,9 @@ pub struct Result {
     pub limit: Option<f64>,
     /// Whether the device's largest elements are where the reference's are.
     pub same_argmax: Option<bool>,
+    /// How it continues a text that another program continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Texts>,
     /// Ops that ran on the CPU, and how often.
     pub fallbacks: Vec<(String, u64)>,
     /// How many kernels and library functions computed it.
@@ -67,6 +70,63 @@ pub struct Result {
     pub seconds: f64,
     /// Seconds that the CPU took for the same.
     pub cpu_seconds: f64,
+}
+
+/// How a text that another program continued goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Texts {
+    /// On the device.
+    pub device: Continued,
+    /// In the run that the device is held against.
+    pub reference: Continued,
+}
+
+impl Texts {
+    /// Whether the text goes on as it should, and what is to be said of that. `otherwise`: why candle's network has another text.
+    pub(crate) fn judged(&self, limit: f64, otherwise: Option<&str>) -> (bool, Option<String>) {
+        let device = self.device.refused("the device", limit);
+        let words = device.or_else(|| self.reference.refused("the reference", limit));
+        match (words, otherwise) {
+            (words, None) => (words.is_none(), words),
+            (Some(words), Some(why)) => (true, Some(format!("known: {why}: {words}"))),
+            // Roundings of blocks may hide it.
+            (None, Some(_)) if self.reference.first_other.is_some() => (true, None),
+            (None, Some(why)) => (
+                false,
+                Some(format!(
+                    "the text goes on as it should, though the spec says: {why}"
+                )),
+            ),
+        }
+    }
+}
+
+/// How one run continues a text, beside another program's tokens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Continued {
+    /// Tokens of the other program.
+    pub tokens: usize,
+    /// Those that the run finds likeliest as well.
+    pub same: usize,
+    /// The first of the others, counted from 1.
+    pub first_other: Option<usize>,
+    /// How far below the run's likeliest token the other program's one is, at most, relative to the largest logit.
+    pub gap: f64,
+}
+
+impl Continued {
+    /// Why this is not the other program's text, in words, where two roundings of at most `limit` do not explain it: each program's
+    /// logits may be that far from the right ones, and both may move two tokens towards each other.
+    pub(crate) fn refused(&self, whose: &str, limit: f64) -> Option<String> {
+        let first = self.first_other.filter(|_| self.gap > 4.0 * limit)?;
+        let (same, tokens, gap) = (self.same, self.tokens, self.gap);
+        Some(format!(
+            "{whose}: {same} of {tokens} tokens are the likeliest; token {first} is the first that is not, and one is {gap:.1e} of the largest \
+             logit below the likeliest, above four times the limit of {limit:.1e}"
+        ))
+    }
 }
 
 /// The verdicts and their table, so that each meaning is written once.

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use crate::{
     Bisection, Error, Step,
     judge::CHOSEN_FACTOR,
-    record::{Record, Result, VERSION, Verdict},
+    record::{Continued, Record, Result, Texts, VERSION, Verdict},
 };
 
 /// Columns of the bars that show an error's growth, and the decades that they stand for.
@@ -94,6 +94,32 @@ fn told(record: &Record) -> Vec<&Result> {
     told.collect()
 }
 
+/// How texts go on, a line each.
+fn texts(record: &Record) -> Vec<String> {
+    let of = |run: &Continued| {
+        let (same, tokens) = (run.same, run.tokens);
+        match run.first_other {
+            None => format!("all {tokens} tokens"),
+            Some(first) => format!(
+                "{same} of {tokens} tokens (not token {first}; up to {:.1e} of the largest logit apart)",
+                run.gap
+            ),
+        }
+    };
+    let line = |result: &Result| {
+        let Texts { device, reference } = result.text.as_ref()?;
+        Some(format!(
+            "{} {} on {}: of another program's text {} are the device's likeliest, {} the reference's",
+            result.model,
+            result.dtype,
+            result.backend,
+            of(device),
+            of(reference)
+        ))
+    };
+    record.results.iter().filter_map(line).collect()
+}
+
 /// The record for a terminal.
 pub fn text(record: &Record) -> String {
     let mut page = table(&record.results.iter().map(row).collect::<Vec<_>>());
@@ -111,6 +137,9 @@ pub fn text(record: &Record) -> String {
                 result.dtype, result.backend
             ),
         );
+    }
+    for line in texts(record) {
+        put(&mut page, format_args!("{line}"));
     }
     page.push('\n');
     page.push_str(&summary(record));
@@ -240,9 +269,12 @@ pub fn markdown(record: &Record) -> String {
             ),
         );
     }
-    let told = told(record);
-    if !told.is_empty() {
+    let (told, texts) = (told(record), texts(record));
+    if !told.is_empty() || !texts.is_empty() {
         put(out, format_args!("\n## In words\n"));
+    }
+    for line in texts {
+        put(out, format_args!("- {line}"));
     }
     for result in told {
         let words = result

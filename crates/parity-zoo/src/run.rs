@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -14,9 +15,10 @@ use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Reply, Request, WrongWeight};
 
 use crate::{
     Bisection, Error,
-    judge::{Judged, Runs, judge},
-    record::{Record, Result, VERSION, Verdict},
+    judge::{Judged, Runs, continued, judge},
+    record::{Record, Result, Texts, VERSION, Verdict},
     supervise::{Ending, Worker, ask},
+    weights,
 };
 
 /// Runs of the CPU with weights that are a unit in the last place off.
@@ -37,6 +39,8 @@ pub struct Settings {
     pub seed: u64,
     /// Models in flight at once.
     pub jobs: usize,
+    /// The folder of the files of weights that specs name.
+    pub weights: Option<PathBuf>,
     /// A wrong tensor on the devices under test, for a negative control.
     pub fault: Option<WrongWeight>,
     /// The version of candle that the worker has.
@@ -58,7 +62,7 @@ pub fn plan(models: &[ModelSpec]) -> usize {
 /// Runs models on the devices and judges them. `done` is called after each model and dtype.
 ///
 /// # Errors
-/// A device, or the worker program, is not there.
+/// A device, the worker program or a file of weights is not there.
 pub fn run(
     models: &[ModelSpec],
     settings: &Settings,
@@ -66,6 +70,9 @@ pub fn run(
 ) -> std::result::Result<Record, Error> {
     if !settings.worker.program.is_file() {
         return Err(Error::NoWorker(settings.worker.program.clone()));
+    }
+    for model in models {
+        weights::check(model, settings.weights.as_deref())?;
     }
     let start = Instant::now();
     let mut backends = vec![];
@@ -156,6 +163,7 @@ impl Unit<'_> {
             nudge,
             fault: None,
             watch: false,
+            file: weights::path(self.spec, settings.weights.as_deref()),
         }
     }
 
@@ -174,10 +182,12 @@ impl Unit<'_> {
         let mut jobs: Vec<Job> = (0..=NUDGES)
             .map(|nudge| self.job(settings, narrow, nudge))
             .collect();
-        if !is_block {
-            jobs.push(self.job(settings, Dtype::F64, 0));
-            jobs.push(self.job(settings, Dtype::F32, 0));
-        }
+        let wider: &[Dtype] = match (is_block, self.is_gguf()) {
+            (true, _) => &[],
+            (false, true) => &[Dtype::F32],
+            (false, false) => &[Dtype::F64, Dtype::F32],
+        };
+        jobs.extend(wider.iter().map(|run| self.job(settings, *run, 0)));
         let mut came = self.ask(settings, (&settings.reference, &[]), jobs);
         let mut wide = came.split_off(came.len().min(NUDGES as usize + 1));
         if is_block {
@@ -193,16 +203,16 @@ impl Unit<'_> {
                 Came::Nothing(..) => {}
             }
         }
-        let names: &[&str] = if is_block {
-            &["dequantized"]
+        let names: Vec<&str> = if is_block {
+            vec!["dequantized"]
         } else {
-            &["f64", "f32"]
+            wider.iter().map(|dtype| dtype.name()).collect()
         };
-        for (name, came) in names.iter().zip(wide) {
+        for (name, came) in names.into_iter().zip(wide) {
             match came {
                 // A network of f32 alone is its own reference: what bounds it then are the nudged runs.
                 Came::Answer(reference) => {
-                    let itself = *name == self.dtype.name();
+                    let itself = name == self.dtype.name();
                     let words = format!("{name}{}", if itself { ", nudged" } else { "" });
                     return Ok(Bounds {
                         reference,
@@ -216,6 +226,11 @@ impl Unit<'_> {
         Err("the CPU's run in wider precision failed".to_owned())
     }
 
+    /// Whether the weights come from a GGUF file. Such a network computes in f32 whatever it is told.
+    fn is_gguf(&self) -> bool {
+        self.spec.architecture.starts_with("gguf_")
+    }
+
     /// Has a worker do jobs: one outcome for each.
     fn ask(
         &self,
@@ -224,6 +239,12 @@ impl Unit<'_> {
         jobs: Vec<Job>,
     ) -> Vec<Came> {
         let count = jobs.len();
+        let mut env = env.to_vec();
+        if self.is_gguf() && !self.dtype.is_block() {
+            // The file's blocks as the numbers that they stand for.
+            env.push(settings.dequantized.clone());
+        }
+        let env = env.as_slice();
         let request = Request {
             device: device.to_owned(),
             jobs,
@@ -276,6 +297,7 @@ impl Unit<'_> {
             own: None,
             limit: None,
             same_argmax: None,
+            text: None,
             fallbacks: vec![],
             kernels: 0,
             parameters: 0,
@@ -311,6 +333,23 @@ impl Unit<'_> {
         };
         let judged = judge(runs, self.dtype, info.level != HOST);
         fill(&mut result, judged, &answer);
+        if let Some(text) = self
+            .spec
+            .text
+            .as_ref()
+            .filter(|text| !text.continuation.is_empty())
+        {
+            let limit = result.limit.unwrap_or(0.0);
+            let reference = continued(&bounds.reference, &text.continuation);
+            let device = continued(&answer, &text.continuation);
+            let texts = Texts { device, reference };
+            if !result.verdict.fails() {
+                let (is_right, words) = texts.judged(limit, text.otherwise.as_deref());
+                result.message = words.or(result.message);
+                result.verdict = if is_right { result.verdict } else { Verdict::Wrong };
+            }
+            result.text = Some(texts);
+        }
         result
     }
 }
@@ -346,6 +385,7 @@ pub fn bisect(model: &ModelSpec, dtype: Dtype, settings: &Settings) -> std::resu
     let Some((device, env)) = settings.devices.first() else {
         return Err(Error::Nothing("there is no device to bisect on".to_owned()));
     };
+    weights::check(model, settings.weights.as_deref())?;
     let info = open(settings, device, env)?;
     let unit = Unit { spec: model, dtype };
     let job = Job {

@@ -1,6 +1,10 @@
 //! The specs of `model-specs/`: reading them, and choosing among them.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Component, Path},
+};
 
 use serde::Deserialize;
 use zoo_protocol::{Dtype, ModelSpec};
@@ -57,6 +61,9 @@ pub fn load(folder: &Path) -> Result<Vec<ModelSpec>, Error> {
                     model.name, model.input
                 )));
             }
+            if let Some(words) = unsuited(&model) {
+                return Err(wrong(format!("model `{}`: {words}", model.name)));
+            }
             if homes.insert(model.name.clone(), path.clone()).is_some() {
                 return Err(wrong(format!(
                     "there are two models `{}`; give one another name",
@@ -70,6 +77,37 @@ pub fn load(folder: &Path) -> Result<Vec<ModelSpec>, Error> {
         return Err(Error::Nothing(format!("{} has no specs", folder.display())));
     }
     Ok(models)
+}
+
+/// What is wrong with a model's text or file, in words.
+fn unsuited(model: &ModelSpec) -> Option<String> {
+    if let Some(text) = &model.text {
+        let (length, wanted) = (text.prompt.len(), model.input.first().copied().unwrap_or(0));
+        if length != wanted {
+            return Some(format!(
+                "its prompt has {length} tokens and its input {wanted}; give both the same number"
+            ));
+        }
+        let (length, wanted) = (text.continuation.len(), model.steps + 1);
+        if length != wanted && (length, model.steps) != (0, 0) {
+            return Some(format!(
+                "its continuation has {length} tokens; {} steps take {wanted}, one for each and one that the last one finds",
+                model.steps
+            ));
+        }
+    }
+    let file = model.weights.as_ref()?;
+    if Path::new(&file.file)
+        .components()
+        .any(|part| !matches!(part, Component::Normal(_)))
+    {
+        return Some(format!(
+            "`{}` is to be a path below the folder of weights",
+            file.file
+        ));
+    }
+    let is_digest = file.sha256.len() == 64 && file.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (!is_digest).then(|| format!("`{}` is no SHA-256, which has 64 hex digits", file.sha256))
 }
 
 /// The models of these names (all, where there are none), each with those of its dtypes that are asked for.
@@ -142,6 +180,22 @@ mod tests {
             (
                 "no_input",
                 "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = []",
+            ),
+            (
+                "short_prompt",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [2]\ntext = { words = \"w\", prompt = [1] }",
+            ),
+            (
+                "short_continuation",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nsteps = 2\ntext = { words = \"w\", prompt = [1], continuation = [2, 3] }",
+            ),
+            (
+                "no_digest",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nweights = { file = \"a.gguf\", sha256 = \"12\" }",
+            ),
+            (
+                "outside",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nweights = { file = \"../a.gguf\", sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\" }",
             ),
             (
                 "unknown_field",

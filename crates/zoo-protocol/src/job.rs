@@ -1,5 +1,7 @@
 //! A model to compute once, and what became of it.
 
+use std::path::PathBuf;
+
 use parity_model::record::BackendInfo;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,8 @@ pub struct Job {
     pub fault: Option<WrongWeight>,
     /// Whether every op is compared with the CPU's on the same inputs.
     pub watch: bool,
+    /// The whole path of the spec's file of weights, where it has one.
+    pub file: Option<PathBuf>,
 }
 
 /// A tensor of weights that are all multiplied by a factor.

@@ -26,6 +26,36 @@ pub struct ModelSpec {
     /// What the network itself is told: the fields of its `config.json`.
     #[serde(default)]
     pub config: serde_json::Map<String, serde_json::Value>,
+    /// The file of weights that somebody trained, in the place of weights that are made of names.
+    pub weights: Option<WeightsFile>,
+    /// The tokens that it is fed, in the place of those of the seed.
+    pub text: Option<Text>,
+}
+
+/// A file of weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightsFile {
+    /// Its name below the folder of weights: GGUF for networks whose name begins with `gguf_`, else safetensors.
+    pub file: String,
+    /// Its SHA-256, in hex.
+    pub sha256: String,
+}
+
+/// Tokens of a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Text {
+    /// The text of the prompt, for whoever reads the spec.
+    pub words: String,
+    /// The tokens of the first call.
+    pub prompt: Vec<u32>,
+    /// The tokens that another program continues the prompt with, each the one that it finds likeliest. Step n is fed token n, so that
+    /// a step depends on no choice, and the network should find token n + 1 likeliest.
+    #[serde(default)]
+    pub continuation: Vec<u32>,
+    /// Why candle's network is known to go on otherwise, on every device.
+    pub otherwise: Option<String>,
 }
 
 fn f32_alone() -> Vec<Dtype> {

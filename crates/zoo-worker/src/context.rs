@@ -1,5 +1,7 @@
 //! What a network is built from: its job, its device, its weights and its inputs.
 
+use std::path::Path;
+
 use candle_core::{DType, Device, Result, Tensor, bail};
 use candle_nn::VarBuilder;
 use serde::de::DeserializeOwned;
@@ -29,6 +31,10 @@ impl Context {
         };
         let absent = job.spec.absent.clone();
         let weights = Weights::new(job.seed, job.weights, job.nudge, job.fault.clone(), absent);
+        let weights = match &job.file {
+            Some(path) if !job.spec.architecture.starts_with("gguf_") => weights.of_file(path)?,
+            _ => weights,
+        };
         Ok(Context {
             job,
             dtype,
@@ -43,6 +49,11 @@ impl Context {
 
     pub(crate) fn weights(&self) -> &Weights {
         &self.weights
+    }
+
+    /// The file of GGUF that the weights come from.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.job.file.as_deref()
     }
 
     /// The format of quantized weights.
@@ -111,6 +122,24 @@ impl Context {
         Tensor::from_vec(ids, (1, count), &self.device)
     }
 
+    /// The tokens of the first call and `steps` more, as a batch of one: those of the spec's text, or those of the seed.
+    pub(crate) fn tokens(&self, steps: usize) -> Result<Tensor> {
+        let count = self.length() + steps;
+        match &self.job.spec.text {
+            None => self.ids("tokens", count, self.number("vocab_size")?),
+            Some(text) => {
+                let ids: Vec<u32> = text
+                    .prompt
+                    .iter()
+                    .chain(&text.continuation)
+                    .copied()
+                    .take(count)
+                    .collect();
+                Tensor::from_vec(ids, (1, count), &self.device)
+            }
+        }
+    }
+
     /// A word of the configuration.
     pub(crate) fn word(&self, field: &str) -> Result<&str> {
         match self
@@ -151,13 +180,13 @@ impl Context {
     }
 
     /// Feeds a language model: the first tokens at once, then one at a time with what it has cached. The tokens are those of
-    /// the seed, not the model's own, so that a step depends on no choice.
+    /// the spec's text or of the seed, not the model's own, so that a step depends on no choice.
     pub(crate) fn generate(
         &self,
         mut forward: impl FnMut(&Tensor, usize) -> Result<Tensor>,
     ) -> Result<Outputs> {
-        let (first, vocabulary) = (self.length(), self.number("vocab_size")?);
-        let ids = self.ids("tokens", first + self.steps(), vocabulary)?;
+        let first = self.length();
+        let ids = self.tokens(self.steps())?;
         let mut outputs = vec![(
             "prefill".to_owned(),
             forward(&ids.narrow(1, 0, first)?.contiguous()?, 0)?,

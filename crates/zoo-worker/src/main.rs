@@ -2,6 +2,7 @@
 //! It judges nothing.
 
 mod context;
+mod files;
 mod networks;
 mod serve;
 mod weights;

@@ -1,9 +1,13 @@
 //! Weights made of their names: every element follows from the tensor's name, its place and the seed, so that each device and
-//! each process gets the same ones.
+//! each process gets the same ones. Or those of a file, nudged and spoilt in the same way.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use candle_core::{DType, Device, Error, Result, Shape, Tensor};
@@ -11,10 +15,14 @@ use candle_nn::{Init, var_builder::SimpleBackend};
 use half::{bf16, f16};
 use zoo_protocol::{Dtype, WrongWeight};
 
+use crate::files;
+
 /// Makes tensors on request.
 #[derive(Clone)]
 pub(crate) struct Weights {
     seed: u64,
+    /// The tensors of a file, in the place of made ones.
+    file: Option<Arc<HashMap<String, Tensor>>>,
     /// The format that elements are rounded to.
     storage: Dtype,
     nudge: u32,
@@ -34,6 +42,7 @@ impl Weights {
     ) -> Weights {
         Weights {
             seed,
+            file: None,
             storage,
             nudge,
             wrong,
@@ -42,15 +51,32 @@ impl Weights {
         }
     }
 
+    /// The same with the tensors of a file.
+    pub(crate) fn of_file(self, path: &Path) -> Result<Weights> {
+        let tensors = files::load(path)?;
+        Ok(Weights {
+            file: Some(Arc::new(tensors)),
+            ..self
+        })
+    }
+
     /// Elements made so far.
     pub(crate) fn parameters(&self) -> u64 {
         self.parameters.load(Ordering::Relaxed)
     }
 
+    /// Notes that a network has so many weights more.
+    pub(crate) fn count(&self, elements: usize) {
+        self.parameters.fetch_add(elements as u64, Ordering::Relaxed);
+    }
+
     /// The tensor of this name on a device.
     pub(crate) fn tensor(&self, name: &str, dims: &[usize], dtype: DType, device: &Device) -> Result<Tensor> {
-        let values = self.values(name, dims, scale_of(name, dims));
-        self.parameters.fetch_add(values.len() as u64, Ordering::Relaxed);
+        let values = match &self.file {
+            None => self.values(name, dims, scale_of(name, dims)),
+            Some(tensors) => self.changed(name, stored(tensors, name, dims)?),
+        };
+        self.count(values.len());
         Tensor::from_vec(values, dims, &Device::Cpu)?
             .to_dtype(dtype)?
             .to_device(device)
@@ -78,23 +104,48 @@ impl Weights {
     fn values(&self, name: &str, dims: &[usize], scale: Scale) -> Vec<f64> {
         let count: usize = dims.iter().product();
         let mut numbers = Numbers::new(self.seed, name);
+        let element = |_| scale.spread.mul_add(numbers.uniform(), scale.mean);
+        self.changed(name, (0..count).map(element).collect())
+    }
+
+    /// A tensor's elements in the format that it is stored in, nudged and multiplied as the job says.
+    pub(crate) fn changed(&self, name: &str, mut values: Vec<f64>) -> Vec<f64> {
         let mut nudges = Numbers::new(u64::from(self.nudge), name);
-        let factor = match &self.wrong {
+        let factor = self.factor(name);
+        for value in &mut values {
+            let stored = round(*value, self.storage);
+            let nudged = match (self.nudge, nudges.draw() % 8) {
+                (0, _) | (_, 2..) => stored,
+                (_, 0) => beside(stored, self.storage, 1.0),
+                (_, _) => beside(stored, self.storage, -1.0),
+            };
+            *value = nudged * factor;
+        }
+        values
+    }
+
+    /// What the tensor's elements are multiplied by: 1 where it is not the wrong one.
+    pub(crate) fn factor(&self, name: &str) -> f64 {
+        match &self.wrong {
             Some(wrong) if wrong.tensor == name => wrong.factor,
             _ => 1.0,
-        };
-        let element = |_| {
-            let value = round(scale.spread.mul_add(numbers.uniform(), scale.mean), self.storage);
-            let nudge = nudges.draw();
-            let value = match (self.nudge, nudge % 8) {
-                (0, _) | (_, 2..) => value,
-                (_, 0) => beside(value, self.storage, 1.0),
-                (_, _) => beside(value, self.storage, -1.0),
-            };
-            value * factor
-        };
-        (0..count).map(element).collect()
+        }
     }
+}
+
+/// The elements of a file's tensor, of the shape that the network asks for.
+fn stored(tensors: &HashMap<String, Tensor>, name: &str, dims: &[usize]) -> Result<Vec<f64>> {
+    let Some(tensor) = tensors.get(name) else {
+        let path = name.to_owned();
+        return Err(Error::CannotFindTensor { path }.bt());
+    };
+    if tensor.dims() != dims {
+        candle_core::bail!(
+            "{name}: the file has the shape {:?}, the network asks for {dims:?}",
+            tensor.dims()
+        );
+    }
+    tensor.to_dtype(DType::F64)?.flatten_all()?.to_vec1()
 }
 
 impl SimpleBackend for Weights {
@@ -113,7 +164,12 @@ impl SimpleBackend for Weights {
     }
 
     fn contains_tensor(&self, name: &str) -> bool {
-        !self.absent.iter().any(|part| name.contains(part.as_str()))
+        let is_absent = self.absent.iter().any(|part| name.contains(part.as_str()));
+        !is_absent
+            && self
+                .file
+                .as_ref()
+                .is_none_or(|tensors| tensors.contains_key(name))
     }
 }
 
@@ -172,8 +228,9 @@ fn round(value: f64, storage: Dtype) -> f64 {
     }
 }
 
+/// A value rounded to f32.
 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the point")]
-fn single(value: f64) -> f32 {
+pub(crate) fn single(value: f64) -> f32 {
     value as f32
 }
 

@@ -25,7 +25,7 @@ const DEQUANTIZED: (&str, &str) = ("CANDLE_DEQUANTIZE_ALL", "1");
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let exit = match &error {
-            Error::Read { .. } => Exit::NoInput,
+            Error::Read { .. } | Error::NoWeights { .. } => Exit::NoInput,
             Error::Data { .. } => Exit::BadData,
             Error::Unknown { .. } => Exit::Usage,
             Error::Nothing(_) => Exit::NothingMatched,
@@ -43,7 +43,11 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
         .map(|word| dtype(word))
         .collect::<Result<Vec<_>, _>>()?;
     let folder = args.spec_dir.clone().map_or_else(find_specs, Ok)?;
-    let models = parity_zoo::select(parity_zoo::load(&folder)?, &args.models, &dtypes)?;
+    let mut models = parity_zoo::select(parity_zoo::load(&folder)?, &args.models, &dtypes)?;
+    // Without a folder of weights all models are those that need none.
+    if args.models.is_empty() && args.weights.is_none() && !args.list {
+        models.retain(|model| model.weights.is_none());
+    }
     if args.list {
         print(&list(&models))?;
         return Ok(Exit::Ok);
@@ -158,6 +162,7 @@ fn settings(args: &ModelArgs) -> Result<Settings, Failure> {
         dequantized: (DEQUANTIZED.0.to_owned(), DEQUANTIZED.1.to_owned()),
         seed: args.seed,
         jobs,
+        weights: args.weights.clone(),
         fault: None,
         candle_version: CANDLE_VERSION.to_owned(),
     })

@@ -21,7 +21,7 @@ pub(super) const NETWORKS: &[Network] = &[
 ];
 
 fn tokens(context: &Context) -> Result<Tensor> {
-    context.ids("tokens", context.length(), context.number("vocab_size")?)
+    context.tokens(0)
 }
 
 /// A mask of u32 that keeps every token but the last.

@@ -1,6 +1,6 @@
-//! Networks with quantized weights, out of a GGUF file that is made in memory.
+//! Networks with quantized weights, out of a GGUF file that is made in memory or that somebody made before.
 
-use std::io::Cursor;
+use std::{fs, io::Cursor, path::Path};
 
 use candle_core::{
     DType, Device, Result, bail,
@@ -9,11 +9,13 @@ use candle_core::{
         gguf_file::{self, Content, Value},
     },
 };
-use candle_transformers::models::{quantized_llama, quantized_phi3, quantized_qwen2, quantized_qwen3};
+use candle_transformers::models::{
+    quantized_gemma3, quantized_llama, quantized_phi3, quantized_qwen2, quantized_qwen3,
+};
 use zoo_protocol::Dtype;
 
 use super::Network;
-use crate::context::Context;
+use crate::{context::Context, weights::single};
 
 pub(super) const NETWORKS: &[Network] = &[
     ("gguf_llama", |context| {
@@ -34,6 +36,11 @@ pub(super) const NETWORKS: &[Network] = &[
     ("gguf_phi3", |context| {
         let (content, mut file) = file(context, "phi3")?;
         let mut model = quantized_phi3::ModelWeights::from_gguf(false, content, &mut file, context.device())?;
+        context.generate(|ids, at| model.forward(ids, at))
+    }),
+    ("gguf_gemma3", |context| {
+        let (content, mut file) = file(context, "gemma3")?;
+        let mut model = quantized_gemma3::ModelWeights::from_gguf(content, &mut file, context.device())?;
         context.generate(|ids, at| model.forward(ids, at))
     }),
 ];
@@ -84,8 +91,52 @@ impl Tensors<'_> {
     }
 }
 
-/// A file of a network's tensors, by the names that llama.cpp gives them.
+/// The network's file: the one that the spec names, or one that is made.
 fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
+    match context.file() {
+        Some(path) => read(context, path),
+        None => made(context, name),
+    }
+}
+
+/// A file that somebody made. Its tensors of f32 are nudged as made weights are; what a block stands for has no unit in the last place.
+fn read(context: &Context, path: &Path) -> Result<(Content, Cursor<Vec<u8>>)> {
+    let mut bytes = fs::read(path)?;
+    let content = Content::read(&mut Cursor::new(&bytes))?;
+    let weights = context.weights();
+    for (name, info) in &content.tensor_infos {
+        let count = info.shape.elem_count();
+        weights.count(count);
+        if info.ggml_dtype != GgmlDType::F32 {
+            if weights.factor(name) != 1.0 {
+                bail!(
+                    "{name} is of {:?}: a fault needs a tensor of f32",
+                    info.ggml_dtype
+                );
+            }
+            continue;
+        }
+        let from = usize::try_from(content.tensor_data_offset + info.offset).unwrap_or(usize::MAX);
+        let place = from
+            .checked_add(count * size_of::<f32>())
+            .and_then(|end| bytes.get_mut(from..end));
+        let Some(place) = place else {
+            bail!("{}: {name} is behind the file's end", path.display());
+        };
+        let (elements, _) = place.as_chunks_mut::<{ size_of::<f32>() }>();
+        let values = elements
+            .iter()
+            .map(|element| f64::from(f32::from_le_bytes(*element)))
+            .collect();
+        for (element, value) in elements.iter_mut().zip(weights.changed(name, values)) {
+            *element = single(value).to_le_bytes();
+        }
+    }
+    Ok((content, Cursor::new(bytes)))
+}
+
+/// A file of a network's tensors, by the names that llama.cpp gives them.
+fn made(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
     let number = |field: &str| context.number(field);
     let (width, inner) = (number("hidden_size")?, number("intermediate_size")?);
     let (heads, cached) = (number("num_attention_heads")?, number("num_key_value_heads")?);
@@ -115,7 +166,7 @@ fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
                 tensors.matrix(of(&format!("attn_{which}.weight")), rows, width)?;
                 match name {
                     "qwen2" => tensors.vector(of(&format!("attn_{which}.bias")), rows)?,
-                    "qwen3" if which != "v" => {
+                    "qwen3" | "gemma3" if which != "v" => {
                         tensors.vector(of(&format!("attn_{which}_norm.weight")), head)?
                     }
                     _ => {}
@@ -128,6 +179,10 @@ fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
         tensors.matrix(of("ffn_down.weight"), width, inner)?;
         tensors.vector(of("attn_norm.weight"), width)?;
         tensors.vector(of("ffn_norm.weight"), width)?;
+        if name == "gemma3" {
+            tensors.vector(of("post_attention_norm.weight"), width)?;
+            tensors.vector(of("post_ffw_norm.weight"), width)?;
+        }
     }
     let whole = |value: usize| Value::U32(u32::try_from(value).unwrap_or(u32::MAX));
     let metadata = [
@@ -135,6 +190,8 @@ fn file(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
         ("attention.head_count_kv", whole(cached)),
         ("attention.key_length", whole(head)),
         ("attention.layer_norm_rms_epsilon", Value::F32(1e-5)),
+        ("attention.sliding_window", whole(4)),
+        ("attention.value_length", whole(head)),
         ("block_count", whole(layers)),
         ("context_length", whole(64)),
         ("embedding_length", whole(width)),
