@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::CANDLE_SOURCES;
 
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
 pub(crate) fn build() -> String {
@@ -48,6 +48,7 @@ pub struct Loaded {
     /// The digest of its file.
     pub id: String,
     /// The file.
+    #[serde(with = "serde_bytes")]
     pub file: Vec<u8>,
 }
 

@@ -11,7 +11,8 @@ pub struct HostTensor {
     pub dtype: DType,
     /// Extent of each dimension; empty for a scalar.
     pub shape: Vec<usize>,
-    /// `shape.product() * dtype.size()` bytes, little endian.
+    /// `shape.product() * dtype.size()` bytes, little endian. On the wire they are one string of bytes, not a list of numbers.
+    #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
 
@@ -31,9 +32,17 @@ impl HostTensor {
     /// # Panics
     /// When `i` is out of range.
     pub fn bits(&self, i: usize) -> u64 {
-        let size = self.dtype.size();
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(&self.bytes[i * size..(i + 1) * size]);
-        u64::from_le_bytes(word)
+        // By size, so that each is one load: a run asks for hundreds of millions of elements.
+        match self.dtype.size() {
+            1 => u64::from(self.bytes[i]),
+            2 => u64::from(u16::from_le_bytes(self.element(i))),
+            4 => u64::from(u32::from_le_bytes(self.element(i))),
+            _ => u64::from_le_bytes(self.element(i)),
+        }
+    }
+
+    fn element<const SIZE: usize>(&self, i: usize) -> [u8; SIZE] {
+        let (elements, _) = self.bytes.as_chunks();
+        elements[i]
     }
 }

@@ -199,8 +199,8 @@ pub fn markdown(record: &Record) -> String {
     put(
         out,
         format_args!(
-            "Networks of candle-transformers {} on each device, from a stored run of `parity model --all` with seed {}. Weights \
-             and inputs are made of names and the seed. The reference is the same network on the CPU in wider precision: `f64`, \
+            "Networks of candle-transformers {} on each device, from a stored run of `parity model` with seed {}. Weights and \
+             inputs are made of names and the seed, but for the models of model-specs/trained.toml, whose weights others trained. The reference is the same network on the CPU in wider precision: `f64`, \
              but for what a network computes in f32 whatever it is told; `f32` for narrower dtypes of networks that do not run in f64; `f32, nudged` where there is only the CPU's own f32 \
              run; `dequantized` for quantized weights, which are then multiplied in f32. *CPU's own* is the largest distance of \
              three CPU runs from the reference: one with the weights themselves, two with a quarter of the weights a unit in \

@@ -32,7 +32,11 @@ use rocm_env::{Driver, Libraries, names};
 const RECORD: &str = "reports/run.json.gz";
 const MODELS: &str = "reports/models.json.gz";
 /// A run of `parity model --all --format json`.
-const ZOO: &str = "reports/models-zoo.json";
+/// Stored runs of models, each with a page of its name.
+const ZOO: [(&str, &str); 2] = [
+    ("reports/models-zoo.json", "models-zoo.md"),
+    ("reports/models-trained.json", "models-trained.md"),
+];
 /// Runs of `parity bench --backend cuda,rocm:nvidia --format json` on one card: of today's kernels, and of earlier ones.
 const SILICON: [&str; 2] = ["reports/silicon.json.gz", "reports/silicon-before.json.gz"];
 /// What `parity bench` counted on three software GPUs, of today's kernels, which `ci/cost --record` stores, and of earlier ones.
@@ -158,13 +162,15 @@ fn make(mode: Mode) -> Result<ExitCode> {
         name: "index.html",
         text: html::render(&record).map_err(unrendered)?,
     });
-    let zoo = root.join(ZOO);
-    if zoo.exists() {
-        let record = parity_zoo::read(&zoo).map_err(|error| error.to_string())?;
-        all.push(Page {
-            name: "models-zoo.md",
-            text: parity_zoo::markdown(&record),
-        });
+    for (record, name) in ZOO {
+        let stored = root.join(record);
+        if stored.exists() {
+            let record = parity_zoo::read(&stored).map_err(|error| error.to_string())?;
+            all.push(Page {
+                name,
+                text: parity_zoo::markdown(&record),
+            });
+        }
     }
     let mutants = root.join(MUTANTS);
     if mutants.exists() {
