@@ -68,11 +68,11 @@ pub fn run(
     settings: &Settings,
     done: &(dyn Fn(&Result) + Sync),
 ) -> std::result::Result<Record, Error> {
-    if !settings.worker.program.is_file() {
-        return Err(Error::NoWorker(settings.worker.program.clone()));
-    }
     for model in models {
         weights::check(model, settings.weights.as_deref())?;
+    }
+    if !settings.worker.program.is_file() {
+        return Err(Error::NoWorker(settings.worker.program.clone()));
     }
     let start = Instant::now();
     let mut backends = vec![];

@@ -216,3 +216,82 @@ fn made(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
     file.set_position(0);
     Ok((Content::read(&mut file)?, file))
 }
+
+#[cfg(test)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+mod tests {
+    use std::path::PathBuf;
+
+    use zoo_protocol::{Job, WrongWeight};
+
+    use super::*;
+
+    /// A job of a small llama with these weights.
+    fn job(nudge: u32, file: Option<PathBuf>, wrong: Option<&str>) -> Job {
+        let spec = serde_json::json!({
+            "name": "small", "architecture": "gguf_llama", "dtypes": ["q8_0"], "input": [2],
+            "config": {
+                "vocab_size": 32, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1,
+                "num_attention_heads": 2, "num_key_value_heads": 1,
+            },
+        });
+        Job {
+            spec: serde_json::from_value(spec).unwrap(),
+            seed: 3,
+            weights: Dtype::Q8_0,
+            run: Dtype::F32,
+            nudge,
+            fault: wrong.map(|tensor| WrongWeight {
+                tensor: tensor.to_owned(),
+                factor: 2.0,
+            }),
+            watch: false,
+            file,
+        }
+    }
+
+    fn context(job: Job) -> Context {
+        Context::new(job, Device::Cpu).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_somebody_made_is_read_as_it_is_and_nudged_and_spoilt_in_its_norms() {
+        let made = made(&context(job(0, None, None)), "llama")
+            .unwrap()
+            .1
+            .into_inner();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("small.gguf");
+        fs::write(&path, &made).unwrap();
+        let bytes = |nudge, wrong| {
+            let read = read(&context(job(nudge, Some(path.clone()), wrong)), &path);
+            read.map(|(_, file)| file.into_inner())
+        };
+        assert!(bytes(0, None).unwrap() == made);
+        let differ = |other: Vec<u8>| other.iter().zip(&made).filter(|(a, b)| a != b).count();
+        // Three norms of 32 numbers, a quarter of them a unit off.
+        assert!((8..48).contains(&differ(bytes(1, None).unwrap())));
+        assert!(differ(bytes(0, Some("output_norm.weight")).unwrap()) >= 32);
+        let blocks = bytes(0, Some("output.weight")).unwrap_err().to_string();
+        assert!(blocks.contains("a fault needs a tensor of f32"), "{blocks}");
+    }
+
+    #[test]
+    fn a_file_that_ends_before_its_tensors_do_is_an_error() {
+        let mut made = made(&context(job(0, None, None)), "llama")
+            .unwrap()
+            .1
+            .into_inner();
+        made.truncate(made.len() - 200);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("short.gguf");
+        fs::write(&path, made).unwrap();
+        let error = read(&context(job(0, Some(path.clone()), None)), &path)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("is behind the file's end"), "{error}");
+    }
+}
