@@ -22,7 +22,9 @@ pub(crate) fn load(path: &Path) -> Result<HashMap<String, Tensor>> {
         );
     }
     let mut tensors = HashMap::new();
-    for name in content.tensor_infos.keys() {
+    let mut names: Vec<&String> = content.tensor_infos.keys().collect();
+    names.sort();
+    for name in names {
         let tensor = content
             .tensor(&mut file, name, &Device::Cpu)?
             .dequantize(&Device::Cpu)?;

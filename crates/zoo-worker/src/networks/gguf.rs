@@ -104,7 +104,9 @@ fn read(context: &Context, path: &Path) -> Result<(Content, Cursor<Vec<u8>>)> {
     let mut bytes = fs::read(path)?;
     let content = Content::read(&mut Cursor::new(&bytes))?;
     let weights = context.weights();
-    for (name, info) in &content.tensor_infos {
+    let mut infos: Vec<_> = content.tensor_infos.iter().collect();
+    infos.sort_by_key(|(name, _)| *name);
+    for (name, info) in infos {
         let count = info.shape.elem_count();
         weights.count(count);
         if info.ggml_dtype != GgmlDType::F32 {
