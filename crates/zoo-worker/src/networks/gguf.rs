@@ -220,10 +220,6 @@ fn made(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on should stop where it stands"
-)]
 mod tests {
     use std::path::PathBuf;
 
