@@ -1,18 +1,9 @@
 """What ci/rocm-programs and ci/models share: packages of another suite of Debian, unpacked below a folder and installed nowhere."""
 import os
-import subprocess
-import sys
 
-MIRROR = "http://deb.debian.org/debian"
+from systems import MIRROR, call
+
 KEY = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
-
-
-def call(*command, **options):
-    """Runs a command that must succeed; what it printed."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
-    if done.returncode != 0:
-        sys.exit(f"error: {' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout
 
 
 class Roots:

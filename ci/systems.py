@@ -1,4 +1,4 @@
-"""What ci/release and ci/container share: commands that must succeed, a bare Debian, and the main job as a check of where it runs."""
+"""What scripts of ci/ share: commands that must succeed, a bare Debian, and the main job as a check of where it runs."""
 import hashlib
 import os
 import shutil

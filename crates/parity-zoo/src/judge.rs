@@ -173,7 +173,7 @@ pub fn continued(answer: &Answer, tokens: &[u32]) -> Continued {
     found
 }
 
-/// How far a token's logit is below the largest one, relative to the largest magnitude. What is no number is as far as can be.
+/// How far a token's logit is below the largest one, relative to the largest magnitude. A logit that is NaN or is missing counts as `f64::MAX` below.
 fn gap(output: &Output, token: u32) -> f64 {
     let row = output.shape.last().copied().unwrap_or(0);
     let logits = &output.values[output.values.len().saturating_sub(row)..];
@@ -335,6 +335,8 @@ mod tests {
         assert!(!judged([run(2, 0.0), run(1, 0.5)], None));
         assert!(judged([run(1, 0.5), run(1, 0.5)], Some("another activation")));
         assert!(!judged([run(2, 0.0), run(2, 0.0)], Some("another activation")));
+        // A device that parts alone is not excused.
+        assert!(!judged([run(1, 0.5), run(2, 0.0)], Some("another activation")));
     }
 
     #[test]

@@ -87,12 +87,13 @@ impl Texts {
     pub(crate) fn judged(&self, limit: f64, otherwise: Option<&str>) -> (bool, Option<String>) {
         let device = self.device.refused("the device", limit);
         let words = device.or_else(|| self.reference.refused("the reference", limit));
-        match (words, otherwise) {
-            (words, None) => (words.is_none(), words),
-            (Some(words), Some(why)) => (true, Some(format!("known: {why}: {words}"))),
-            // Roundings of blocks may hide it.
-            (None, Some(_)) if self.reference.first_other.is_some() => (true, None),
-            (None, Some(why)) => (
+        match otherwise {
+            None => (words.is_none(), words),
+            // What is known is of candle's network, and so of the reference: it excuses no device that parts alone.
+            Some(why) if self.reference.first_other.is_some() => {
+                (true, words.map(|words| format!("known: {why}: {words}")))
+            }
+            Some(why) => (
                 false,
                 Some(format!(
                     "the text goes on as it should, though the spec says: {why}"

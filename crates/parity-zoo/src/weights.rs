@@ -21,7 +21,7 @@ pub(crate) fn path(model: &ModelSpec, folder: Option<&Path>) -> Option<PathBuf> 
 /// Reads a model's file once, where it has one.
 ///
 /// # Errors
-/// There is no folder, no file, or another one.
+/// No folder is named, the file cannot be read, or its digest is not the spec's.
 pub(crate) fn check(model: &ModelSpec, folder: Option<&Path>) -> Result<(), Error> {
     let (Some(file), Some(path)) = (&model.weights, path(model, folder)) else {
         return Ok(());

@@ -32,11 +32,18 @@ pub struct ModelSpec {
     pub text: Option<Text>,
 }
 
+impl ModelSpec {
+    /// Whether the network is one for quantized weights, which reads a GGUF file itself and computes in f32 whatever it is told.
+    pub fn is_gguf(&self) -> bool {
+        self.architecture.starts_with("gguf_")
+    }
+}
+
 /// A file of weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightsFile {
-    /// Its name below the folder of weights: GGUF for networks whose name begins with `gguf_`, else safetensors.
+    /// Its name below the folder of weights. `.gguf` is GGUF, anything else safetensors; networks for quantized weights take GGUF alone.
     pub file: String,
     /// Its SHA-256, in hex.
     pub sha256: String,

@@ -32,7 +32,7 @@ impl Context {
         let absent = job.spec.absent.clone();
         let weights = Weights::new(job.seed, job.weights, job.nudge, job.fault.clone(), absent);
         let weights = match &job.file {
-            Some(path) if !job.spec.architecture.starts_with("gguf_") => weights.of_file(path)?,
+            Some(path) if !job.spec.is_gguf() => weights.of_file(path)?,
             _ => weights,
         };
         Ok(Context {
