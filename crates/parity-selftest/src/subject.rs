@@ -1,5 +1,7 @@
 //! A case with its right output, and the means to ask what another call would have given.
 
+use std::cell::OnceCell;
+
 use parity_model::op::{Role, shape};
 use parity_model::{Arg, Case, HostTensor, Layout, LimitSpec, ViewPlan};
 use parity_oracle::{Expected, Sums, expected, output_with};
@@ -14,8 +16,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) expected: Expected,
     /// The right output.
     pub(crate) right: HostTensor,
-    /// The right output for another seed.
-    pub(crate) stale: HostTensor,
+    /// The seed of the inputs.
+    seed: u64,
+    stale: OnceCell<HostTensor>,
     /// The case on contiguous arguments, with the oracle's own limits.
     pub(crate) dense: Case,
 }
@@ -25,11 +28,6 @@ impl<'a> Subject<'a> {
         let inputs = case.inputs(seed);
         let expected = expected(case, &inputs);
         let right = expected.tensor();
-        let others = case.inputs(seed.wrapping_add(1));
-        let stale = match others == inputs {
-            true => right.clone(),
-            false => parity_oracle::expected(case, &others).tensor(),
-        };
         let gather = |(arg, input): (&Arg, &HostTensor)| match view(arg, input) {
             Some(view) => view.gather(input),
             None => input.clone(),
@@ -47,9 +45,21 @@ impl<'a> Subject<'a> {
             args,
             expected,
             right,
-            stale,
+            seed,
+            stale: OnceCell::new(),
             dense,
         }
+    }
+
+    /// The right output for another seed. It costs as much as the case, so it is computed when a fault first asks for it.
+    pub(crate) fn stale(&self) -> &HostTensor {
+        self.stale.get_or_init(|| {
+            let others = self.case.inputs(self.seed.wrapping_add(1));
+            match others == self.inputs {
+                true => self.right.clone(),
+                false => expected(self.case, &others).tensor(),
+            }
+        })
     }
 
     /// The output if the op saw `args`, which have the shapes of the case's.

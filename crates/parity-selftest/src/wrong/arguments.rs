@@ -18,7 +18,11 @@ fn misread(
     for (i, (arg, base)) in subject.case.args.iter().zip(&subject.inputs).enumerate() {
         let view = view(arg, base).map(|plan| plan.strided());
         if let Some((strides, offset)) = view.as_ref().and_then(&misread) {
-            wrong.push(subject.with_arg(i, read(base, &subject.args[i], &strides, offset)));
+            let seen = read(base, &subject.args[i], &strides, offset);
+            // The right output again is no fault, and computing it costs as much as the case.
+            if seen.bytes != subject.args[i].bytes {
+                wrong.push(subject.with_arg(i, seen));
+            }
         }
     }
     wrong

@@ -16,7 +16,7 @@ pub(crate) fn zeros(subject: &Subject<'_>) -> Vec<HostTensor> {
 }
 
 pub(crate) fn stale(subject: &Subject<'_>) -> Vec<HostTensor> {
-    vec![subject.stale.clone()]
+    vec![subject.stale().clone()]
 }
 
 /// The right output up to the last multiple of `unit`, and `with` from there on.
@@ -33,7 +33,7 @@ pub(crate) fn wave_tail_zero(subject: &Subject<'_>) -> Vec<HostTensor> {
 }
 
 pub(crate) fn wave_tail_stale(subject: &Subject<'_>) -> Vec<HostTensor> {
-    tail(subject, WAVEFRONT, |i| subject.stale.bits(i))
+    tail(subject, WAVEFRONT, |i| subject.stale().bits(i))
 }
 
 pub(crate) fn group_tail_zero(subject: &Subject<'_>) -> Vec<HostTensor> {
@@ -41,7 +41,7 @@ pub(crate) fn group_tail_zero(subject: &Subject<'_>) -> Vec<HostTensor> {
 }
 
 pub(crate) fn group_tail_stale(subject: &Subject<'_>) -> Vec<HostTensor> {
-    tail(subject, WORKGROUP, |i| subject.stale.bits(i))
+    tail(subject, WORKGROUP, |i| subject.stale().bits(i))
 }
 
 pub(crate) fn first_lost(subject: &Subject<'_>) -> Vec<HostTensor> {
