@@ -4,53 +4,17 @@
 //! made, with or without the sanitizer.
 
 mod ranges;
+mod shared;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::fault::{Access, FaultKind};
 use crate::memory::{Cursor, Memory};
 use ranges::{Ranges, Span};
+use shared::Shared;
 
 /// The compiler may read the kernarg segment in pieces of up to 16 bytes, which the segment is padded to.
 const KERNARG_PIECE: u64 = 16;
-
-/// The first two waves that did something to a byte of LDS since the last barrier, and where in the code.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trace {
-    /// Wave numbers, one higher: 0 means no wave.
-    who: [u8; 2],
-    pc: [u32; 2],
-}
-
-impl Trace {
-    /// A wave other than `wave` that did it, and where.
-    fn rival(self, wave: u8) -> Option<(u8, u32)> {
-        let rivals = self.who.into_iter().zip(self.pc);
-        let mut rivals = rivals.filter(|(who, _)| *who != 0 && *who != wave);
-        rivals.next()
-    }
-
-    /// `wave` does it at `pc`.
-    fn add(&mut self, wave: u8, pc: u32) {
-        let [first, second] = self.who;
-        if first == 0 {
-            (self.who[0], self.pc[0]) = (wave, pc);
-        } else if first != wave && second == 0 {
-            (self.who[1], self.pc[1]) = (wave, pc);
-        }
-    }
-}
-
-/// One byte of LDS.
-#[derive(Clone, Copy, Debug, Default)]
-struct Byte {
-    written: bool,
-    /// The interval between barriers that the traces belong to.
-    interval: u32,
-    loads: Trace,
-    stores: Trace,
-    atomics: Trace,
-}
 
 /// Ranges of device memory that a wave loaded of which are remembered until the next barrier: scattered loads of a large
 /// tensor would take more memory than the tensor.
@@ -90,8 +54,7 @@ pub(crate) struct Arguments {
 /// What the sanitizer knows of one running workgroup.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    lds: Vec<Byte>,
-    interval: u32,
+    lds: Shared,
     wave: usize,
     arguments: Arguments,
     cursor: Cursor,
@@ -113,8 +76,7 @@ impl Watch {
     /// Of workgroup `group` with `waves` waves and `lds` bytes of LDS, before its first instruction.
     pub(crate) fn new(waves: usize, lds: usize, arguments: Arguments, group: [u32; 3], grid: &Grid) -> Watch {
         Watch {
-            lds: vec![Byte::default(); lds],
-            interval: 0,
+            lds: Shared::new(lds),
             wave: 0,
             arguments,
             cursor: Cursor::default(),
@@ -135,7 +97,7 @@ impl Watch {
 
     /// All waves met at a barrier: what was done before no longer races.
     pub(crate) fn barrier(&mut self) {
-        self.interval += 1;
+        self.lds.barrier();
         self.stored = Ranges::default();
         self.loaded.fill(Ranges::default());
     }
@@ -297,7 +259,7 @@ impl Watch {
     /// An access to LDS is about to be made by the instruction at `pc` of the text. `same`: a store of what is there
     /// already; waves that agree on a value do not race.
     pub(crate) fn share(&mut self, offset: u64, touch: Touch, same: bool, pc: u32) -> Result<(), FaultKind> {
-        let Touch { access, reads, bytes } = touch;
+        let Touch { access, bytes, .. } = touch;
         if access == Access::Atomic && !offset.is_multiple_of(bytes) {
             return Err(FaultKind::Misaligned {
                 access,
@@ -306,57 +268,7 @@ impl Watch {
                 alignment: bytes,
             });
         }
-        // The wave itself faults when this is outside.
-        let Some(range) = usize::try_from(offset)
-            .ok()
-            .and_then(|start| self.lds.get_mut(start..start.checked_add(bytes as usize)?))
-        else {
-            return Ok(());
-        };
-        let wave = self.wave as u8 + 1;
-        for (at, byte) in (offset..).zip(range) {
-            if byte.interval != self.interval {
-                *byte = Byte {
-                    written: byte.written,
-                    interval: self.interval,
-                    ..Byte::default()
-                };
-            }
-            let rivals = [
-                (byte.stores, Access::Store, !same),
-                (byte.atomics, Access::Atomic, access != Access::Atomic),
-                (byte.loads, Access::Load, access != Access::Load && !same),
-            ];
-            let rival = rivals.into_iter().find_map(|(trace, other, counts)| {
-                let (rival, pc) = trace.rival(wave).filter(|_| counts)?;
-                Some((rival, pc, other))
-            });
-            if let Some((rival, pc, other)) = rival {
-                return Err(FaultKind::Race {
-                    offset: at,
-                    access,
-                    other,
-                    wave: usize::from(rival) - 1,
-                    pc: pc as usize,
-                });
-            }
-            if reads && !byte.written {
-                return Err(FaultKind::UnwrittenLds {
-                    access,
-                    offset,
-                    bytes,
-                    unwritten: at,
-                });
-            }
-            let trace = match access {
-                Access::Load => &mut byte.loads,
-                Access::Store => &mut byte.stores,
-                Access::Atomic => &mut byte.atomics,
-            };
-            trace.add(wave, pc);
-            byte.written |= access != Access::Load;
-        }
-        Ok(())
+        self.lds.touch(self.wave, offset, touch, same, pc)
     }
 }
 

@@ -74,9 +74,14 @@ pub(crate) fn run<const W: usize>(
         }
         // The instruction may overwrite its own addresses.
         let private = private_lanes(wave, inst);
+        let alike = is_product(inst.unit) && sources_alike(wave, double, inst);
         let stop = step(wave, program, group, budget)?;
         double.pc = index;
-        follow(wave, double, program, group, private, inst).map_err(located)?;
+        if alike {
+            take(wave, double, inst);
+        } else {
+            follow(wave, double, program, group, private, inst).map_err(located)?;
+        }
         if let Some(stop) = stop {
             return Ok(stop);
         }
@@ -302,6 +307,37 @@ fn follow<const W: usize>(
         return Err(finding(Some(differ.trailing_zeros() as usize), Decision::Lanes));
     }
     Ok(())
+}
+
+/// Whether a matrix core executes it, which takes long and gives the same from the same factors and sums. Not where the result depends
+/// on the destination too: its other halves, or the sums themselves.
+fn is_product(unit: Unit) -> bool {
+    match unit {
+        Unit::Wmma(wmma) => !wmma.narrow,
+        _ => matches!(unit, Unit::Tiles(_) | Unit::Mfma(_)),
+    }
+}
+
+/// Whether the wave and its double have the same in all registers that an instruction reads.
+fn sources_alike<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> bool {
+    let kinds = inst.op.signature().src;
+    inst.src.iter().zip(kinds).all(|(source, kind)| match *source {
+        Src::Vgpr(first) => {
+            let rows = usize::from(first)..usize::from(first) + usize::from(kind.registers(W));
+            wave.vgpr.get(rows.clone()) == double.vgpr.get(rows)
+        }
+        Src::Const(_) => true,
+        _ => false,
+    })
+}
+
+/// The double gets the result that its wave has computed.
+fn take<const W: usize>(wave: &Wave<W>, double: &mut Wave<W>, inst: &Inst) {
+    let first = usize::from(inst.dst);
+    let count = usize::from(inst.op.signature().dst.registers(W));
+    let rows = wave.vgpr.iter().zip(&mut double.vgpr).skip(first).take(count);
+    rows.for_each(|(row, other)| other.clone_from(row));
+    double.pc = wave.pc;
 }
 
 /// The double executes the instruction itself.

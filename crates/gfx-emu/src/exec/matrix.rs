@@ -4,7 +4,7 @@
 //! of `W` lanes, register `v` of C and D holds row `W / 16 * v + l / 16`, column `l % 16`. The card's order of summation is not published; here the
 //! sixteen products are added one after the other in single precision.
 
-use super::{Trouble, lane, unimplemented};
+use super::{Trouble, lane, product, unimplemented};
 use crate::fp::{self, Format as _, Mode};
 use crate::isa::{Element, Inst, Src, Wmma};
 use crate::wave::Wave;
@@ -67,23 +67,31 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wmma: Wmm
     }
     // Registers of A and of B.
     let registers = SIZE * wmma.element.bits() / 32;
+    // By row and column, each in the format of its register.
+    let mut sums = [[0; SIZE]; SIZE];
+    for (row, sums) in sums.iter_mut().enumerate() {
+        let (v, first) = place::<W>(row);
+        match inst.src[2] {
+            Src::Vgpr(n) => sums.copy_from_slice(&wave.vgpr[usize::from(n) + v].0[first..first + SIZE]),
+            Src::Const(value) => *sums = [value as u32; SIZE],
+            _ => return Err(unimplemented()),
+        }
+    }
+    if integers {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let pairs = (0..registers).map(|k| (wave.vgpr[a + k][row], wave.vgpr[b + k][column]));
+                *sum = integer(wmma, inst, pairs, *sum);
+            }
+        }
+    } else {
+        float(wmma, inst, wave, [a, b], &mut sums);
+    }
     let mut out = [[0; W]; SIZE * SIZE / 32];
     let out = &mut out[..SIZE * SIZE / W];
-    for (v, out) in out.iter_mut().enumerate() {
-        for (lane, out) in out.iter_mut().enumerate() {
-            let (row, column) = (W / SIZE * v + lane / SIZE, lane % SIZE);
-            let c = match inst.src[2] {
-                Src::Vgpr(n) => wave.vgpr[usize::from(n) + v][lane],
-                Src::Const(value) => value as u32,
-                _ => return Err(unimplemented()),
-            };
-            let pairs = (0..registers).map(|k| (wave.vgpr[a + k][row], wave.vgpr[b + k][column]));
-            *out = if integers {
-                integer(wmma, inst, pairs, c)
-            } else {
-                float(wmma, inst, pairs, c)
-            };
-        }
+    for (row, sums) in sums.iter().enumerate() {
+        let (v, first) = place::<W>(row);
+        out[v][first..first + SIZE].copy_from_slice(sums);
     }
     wave.active = Wave::<W>::ALL;
     for (v, row) in out.iter().enumerate() {
@@ -102,6 +110,12 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, wmma: Wmm
     Ok(())
 }
 
+/// Register of C and D with a row, and the lane with its first column.
+fn place<const W: usize>(row: usize) -> (usize, usize) {
+    let rows = W / SIZE;
+    (row / rows, row % rows * SIZE)
+}
+
 fn integer(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
     let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
     let products = pairs
@@ -110,7 +124,14 @@ fn integer(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: 
     sum(c, products, inst.clamp)
 }
 
-fn float(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u32) -> u32 {
+/// Adds the product of 16-bit floats in the registers from `first` on, A's and B's, to what the registers of C hold.
+fn float<const W: usize>(
+    wmma: Wmma,
+    inst: &Inst,
+    wave: &Wave<W>,
+    first: [usize; 2],
+    sums: &mut [[u32; SIZE]; SIZE],
+) {
     let widen = |half: u32| {
         if wmma.element == Element::Bf16 {
             half << 16
@@ -118,18 +139,31 @@ fn float(wmma: Wmma, inst: &Inst, pairs: impl Iterator<Item = (u32, u32)>, c: u3
             lane::single(half as u16)
         }
     };
-    let c = match (wmma.narrow, inst.op_sel & 4 != 0) {
-        (false, _) => c,
-        (true, false) => widen(c & 0xffff),
-        (true, true) => widen(c >> 16),
+    // Step `k` of a row of A or of a column of B.
+    let element = |first: usize, line: usize, k: usize| {
+        let word = wave.vgpr[first + k / 2][line];
+        widen(word >> (k % 2 * 16) & 0xffff)
     };
-    let sum = pairs.fold(c, |sum, (a, b)| {
-        let low = fp::fma::<fp::F32>(MODE, widen(a & 0xffff), widen(b & 0xffff), sum);
-        fp::fma::<fp::F32>(MODE, widen(a >> 16), widen(b >> 16), low)
-    });
-    match (wmma.narrow, wmma.element == Element::Bf16) {
-        (false, _) => sum,
-        (true, true) => u32::from(bf16_of_f32(sum)),
-        (true, false) => u32::from(super::convert::f16_of_f32(MODE, sum)),
+    let mut left = [0; SIZE * SIZE];
+    let mut right = [[0; SIZE]; SIZE];
+    for line in 0..SIZE {
+        for k in 0..SIZE {
+            left[line * SIZE + k] = element(first[0], line, k);
+            right[k][line] = element(first[1], line, k);
+        }
+    }
+    let places = sums.as_flattened_mut();
+    if wmma.narrow {
+        let shift = if inst.op_sel & 4 != 0 { 16 } else { 0 };
+        places.iter_mut().for_each(|c| *c = widen(*c >> shift & 0xffff));
+    }
+    product::add(&left, &right, sums);
+    if wmma.narrow {
+        let narrow = |sum: u32| match wmma.element {
+            Element::Bf16 => bf16_of_f32(sum),
+            _ => super::convert::f16_of_f32(MODE, sum),
+        };
+        let places = sums.as_flattened_mut();
+        places.iter_mut().for_each(|sum| *sum = u32::from(narrow(*sum)));
     }
 }

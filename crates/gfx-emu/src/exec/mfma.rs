@@ -6,7 +6,7 @@
 //! instruction calculator. The card's order of summation is not published; here the products are added one after the
 //! other, each fused with its sum.
 
-use super::{Trouble, convert, fp8, lane, unimplemented};
+use super::{Trouble, convert, fp8, lane, product, unimplemented};
 use crate::fp;
 use crate::isa::{Element, Inst, Mfma, Src};
 use crate::wave::Wave;
@@ -135,6 +135,50 @@ fn factors<const W: usize>(wave: &Wave<W>, shape: Mfma, kind: Element, first: us
     all
 }
 
+/// Adds the products of the elements that [`factors`] gives to `sums`, by block, row and column.
+fn add(kind: Element, [size, depth, _]: [usize; 3], left: &[u64], right: &[u64], sums: &mut [u64]) {
+    match (kind, size) {
+        (Element::F64 | Element::I8, _) => {}
+        (_, 4) => return add_singles::<4>(depth, left, right, sums),
+        (_, 16) => return add_singles::<16>(depth, left, right, sums),
+        (_, 32) => return add_singles::<32>(depth, left, right, sums),
+        _ => {}
+    }
+    for (row, (left, sums)) in left
+        .chunks_exact(depth)
+        .zip(sums.chunks_exact_mut(size))
+        .enumerate()
+    {
+        let right = &right[row / size * size * depth..];
+        for (right, sum) in right.chunks_exact(depth).zip(sums) {
+            let pairs = left.iter().zip(right);
+            *sum = pairs.fold(*sum, |sum, (left, right)| added(kind, sum, *left, *right));
+        }
+    }
+}
+
+/// [`add`] in single precision.
+fn add_singles<const N: usize>(depth: usize, left: &[u64], right: &[u64], sums: &mut [u64]) {
+    let mut rows = vec![[0; N]; depth];
+    let left: Vec<u32> = left.iter().map(|bits| *bits as u32).collect();
+    let blocks = left.chunks_exact(N * depth).zip(right.chunks_exact(N * depth));
+    for ((left, right), sums) in blocks.zip(sums.chunks_exact_mut(N * N)) {
+        for (column, right) in right.chunks_exact(depth).enumerate() {
+            for (row, bits) in rows.iter_mut().zip(right) {
+                row[column] = *bits as u32;
+            }
+        }
+        let mut block = [[0; N]; N];
+        let places = block.as_flattened_mut().iter_mut();
+        places.zip(&*sums).for_each(|(place, sum)| *place = *sum as u32);
+        product::add(left, &rows, &mut block);
+        let places = block.as_flattened().iter();
+        sums.iter_mut()
+            .zip(places)
+            .for_each(|(sum, place)| *sum = u64::from(*place));
+    }
+}
+
 /// Executes a matrix instruction. Every lane takes part, whatever EXEC says.
 #[inline(never)]
 pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mfma) -> Result<(), Trouble> {
@@ -145,30 +189,29 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mf
         return Err(unimplemented());
     };
     let (a, b) = (usize::from(a), usize::from(b));
-    let [size, depth, blocks] = shape.dimensions();
+    let [size, _, blocks] = shape.dimensions();
     let width = if shape.a == Element::F64 { 64 } else { 32 };
     let words = width / 32;
     let sign = |i: usize| u64::from(inst.neg >> i & 1) << 63;
     let mut out = vec![[0; W]; size * size * blocks * words / LANES];
     let left = factors(wave, shape, shape.a, a, sign(0));
     let right = factors(wave, shape, shape.b, b, sign(1));
-    for (row, left) in left.chunks_exact(depth).enumerate() {
-        let (block, row) = (row / size, row % size);
-        let right = &right[block * size * depth..][..size * depth];
-        for (column, right) in right.chunks_exact(depth).enumerate() {
-            let (lane, item) = shape.sum(block, row, column);
-            let old = match inst.src[2] {
-                Src::Vgpr(c) => element(wave, usize::from(c), lane, item, width),
-                Src::Const(value) if value == 0 || width == 32 => value,
-                _ => return Err(unimplemented()),
-            };
-            let pairs = left.iter().zip(right);
-            let sum = pairs.fold(old ^ sign(2), |sum, (left, right)| {
-                added(shape.a, sum, *left, *right)
-            });
-            for word in 0..words {
-                out[words * item + word][lane] = (sum >> (32 * word)) as u32;
-            }
+    let places = (0..blocks * size * size).map(|i| (i / size / size, i / size % size, i % size));
+    let mut sums = Vec::with_capacity(blocks * size * size);
+    for (block, row, column) in places.clone() {
+        let (lane, item) = shape.sum(block, row, column);
+        let old = match inst.src[2] {
+            Src::Vgpr(c) => element(wave, usize::from(c), lane, item, width),
+            Src::Const(value) if value == 0 || width == 32 => value,
+            _ => return Err(unimplemented()),
+        };
+        sums.push(old ^ sign(2));
+    }
+    add(shape.a, shape.dimensions(), &left, &right, &mut sums);
+    for ((block, row, column), sum) in places.zip(sums) {
+        let (lane, item) = shape.sum(block, row, column);
+        for word in 0..words {
+            out[words * item + word][lane] = (sum >> (32 * word)) as u32;
         }
     }
     wave.active = Wave::<W>::ALL;

@@ -25,6 +25,7 @@ mod mfma;
 mod pair;
 mod places;
 mod probe;
+mod product;
 mod salu;
 mod scalar_fn;
 mod sdwa;

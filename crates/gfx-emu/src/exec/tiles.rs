@@ -3,13 +3,15 @@
 //! Which lane and register holds which element: "RDNA4 Instruction Set Architecture", section "Matrix Element Storage in VGPRs".
 //! The card's order of summation is not published; here the products are added one after the other in single precision.
 
-use super::{Trouble, convert, fp8, lane, matrix, unimplemented};
-use crate::fp::{self, Mode};
+use super::{Trouble, convert, fp8, lane, matrix, product, unimplemented};
+use crate::fp::Mode;
 use crate::isa::{Element, Inst, Src, Tiles};
 use crate::wave::Wave;
 
 /// Rows and columns.
 const SIZE: usize = 16;
+/// Steps that a row has at most.
+const MOST_DEPTH: usize = 32;
 /// Nothing here depends on MODE.
 const MODE: Mode = Mode::NONE;
 
@@ -66,6 +68,35 @@ fn single(element: Element, value: u32) -> u32 {
     }
 }
 
+/// Adds the product of floats to `sums`. `elements` gives those at a step of a row of A, and of the column of B with its number.
+fn floats(tiles: Tiles, sums: &mut [[u32; SIZE]; SIZE], elements: impl Fn(usize, usize) -> [u32; 2]) {
+    let depth = usize::from(tiles.depth);
+    let mut left = [0; SIZE * MOST_DEPTH];
+    let left = &mut left[..SIZE * depth];
+    let mut right = [[0; SIZE]; MOST_DEPTH];
+    let right = &mut right[..depth];
+    for (k, row) in right.iter_mut().enumerate() {
+        for (at, right) in row.iter_mut().enumerate() {
+            let [a, b] = elements(k, at);
+            left[at * depth + k] = single(tiles.a, a);
+            *right = single(tiles.b, b);
+        }
+    }
+    let places = sums.as_flattened_mut();
+    if tiles.narrow {
+        places.iter_mut().for_each(|sum| *sum = single(tiles.a, *sum));
+    }
+    product::add(left, right, sums);
+    if tiles.narrow {
+        let narrow = |sum: u32| match tiles.a {
+            Element::Bf16 => u32::from(matrix::bf16_of_f32(sum)),
+            _ => u32::from(convert::f16_of_f32(MODE, sum)),
+        };
+        let places = sums.as_flattened_mut();
+        places.iter_mut().for_each(|sum| *sum = narrow(*sum));
+    }
+}
+
 /// Executes a product. Every lane takes part, whatever EXEC says.
 #[inline(never)]
 pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, tiles: Tiles) -> Result<(), Trouble> {
@@ -79,47 +110,47 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, tiles: Ti
         return Err(unimplemented());
     }
     let each = if tiles.narrow { 16 } else { 32 };
-    let mut out = [[0_u32; W]; SIZE * SIZE / 32];
-    for (row, column) in (0..SIZE).flat_map(|row| (0..SIZE).map(move |column| (row, column))) {
+    let line = |first: u16, line: usize, k: usize| {
+        let (group, register, place) = factor(tiles, W, k);
+        let word = wave.vgpr[usize::from(first) + register][line + SIZE * group];
+        field(word, place, bits)
+    };
+    let depth = usize::from(tiles.depth);
+    // Register, lane, and place in the register of an element of C and D.
+    let place = |row: usize, column: usize| {
         let (group, item) = sum_of(W, row);
-        let (at, register, place) = (column + SIZE * group, item * each / 32, item % (32 / each));
-        let addend = match c {
-            Src::Vgpr(n) => field(wave.vgpr[usize::from(n) + register][at], place, each),
-            // Other constants would have to be halves.
-            Src::Const(value) if value == 0 || !tiles.narrow => value as u32,
-            _ => return Err(unimplemented()),
-        };
-        let pairs = (0..usize::from(tiles.depth)).map(|k| {
-            let (group, register, place) = factor(tiles, W, k);
-            let element = |first: u16, line: usize| {
-                field(
-                    wave.vgpr[usize::from(first) + register][line + SIZE * group],
-                    place,
-                    bits,
-                )
+        (item * each / 32, column + SIZE * group, item % (32 / each))
+    };
+    let mut sums = [[0; SIZE]; SIZE];
+    for (row, sums) in sums.iter_mut().enumerate() {
+        for (column, sum) in sums.iter_mut().enumerate() {
+            let (register, at, place) = place(row, column);
+            *sum = match c {
+                Src::Vgpr(n) => field(wave.vgpr[usize::from(n) + register][at], place, each),
+                // Other constants would have to be halves.
+                Src::Const(value) if value == 0 || !tiles.narrow => value as u32,
+                _ => return Err(unimplemented()),
             };
-            (element(a, row), element(b, column))
-        });
-        let sum = if integers {
-            let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
-            let products = pairs.map(|(a, b)| integer(a, bits, signed[0]) * integer(b, bits, signed[1]));
-            matrix::sum(addend, products.sum(), inst.clamp)
-        } else {
-            let start = if tiles.narrow {
-                single(tiles.a, addend)
-            } else {
-                addend
-            };
-            let sum = pairs.fold(start, |sum, (a, b)| {
-                fp::fma::<fp::F32>(MODE, single(tiles.a, a), single(tiles.b, b), sum)
-            });
-            match (tiles.narrow, tiles.a) {
-                (false, _) => sum,
-                (true, Element::Bf16) => u32::from(matrix::bf16_of_f32(sum)),
-                (true, _) => u32::from(convert::f16_of_f32(MODE, sum)),
+        }
+    }
+    if integers {
+        let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
+        for (row, sums) in sums.iter_mut().enumerate() {
+            for (column, sum) in sums.iter_mut().enumerate() {
+                let number = |first, at, k, side: usize| integer(line(first, at, k), bits, signed[side]);
+                let products = (0..depth).map(|k| number(a, row, k, 0) * number(b, column, k, 1));
+                *sum = matrix::sum(*sum, products.sum(), inst.clamp);
             }
-        };
-        out[register][at] |= sum << (place * each);
+        }
+    } else {
+        floats(tiles, &mut sums, |k, at| [line(a, at, k), line(b, at, k)]);
+    }
+    let mut out = [[0_u32; W]; SIZE * SIZE / 32];
+    for (row, sums) in sums.iter().enumerate() {
+        for (column, sum) in sums.iter().enumerate() {
+            let (register, at, place) = place(row, column);
+            out[register][at] |= sum << (place * each);
+        }
     }
     wave.active = Wave::<W>::ALL;
     for (v, row) in out.iter().take(SIZE * SIZE * each / 32 / W).enumerate() {

@@ -11,6 +11,7 @@ on_each_target! {
     storing_a_register_that_nobody_wrote_is_found
     a_result_of_arithmetic_keeps_the_hole
     an_accumulator_that_was_not_cleared_is_found_behind_its_loop
+    a_hole_in_a_factor_is_found_behind_the_matrix_core
     one_lane_that_was_left_out_is_named
     half_a_register_that_nobody_wrote_is_found
     adding_it_to_memory_is_found
@@ -114,6 +115,43 @@ fn an_accumulator_that_was_not_cleared_is_found_behind_its_loop(target: &'static
         out[tid(0)] = sum;
     }";
     finds(target, "accumulator", body, Decision::Data);
+}
+
+fn a_hole_in_a_factor_is_found_behind_the_matrix_core(target: &'static str) {
+    // The second product is of the first one's sums and of factors that everybody wrote.
+    let body = "
+    template <class T, int N> using Vector = T __attribute__((ext_vector_type(N)));
+    using Sums = Vector<float, 256 / __AMDGCN_WAVEFRONT_SIZE__>;
+    #if defined(__GFX9__)
+    DEVICE Sums product(unsigned a, unsigned b, Sums c) {
+        return __builtin_amdgcn_mfma_f32_16x16x4f32(number(a), number(b), c, 0, 0, 0);
+    }
+    #else
+    #if defined(__GFX12__) && __AMDGCN_WAVEFRONT_SIZE__ == 64
+    #define WORDS 2
+    #define WMMA __builtin_amdgcn_wmma_f32_16x16x16_f16_w64_gfx12
+    #elif defined(__GFX12__)
+    #define WORDS 4
+    #define WMMA __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12
+    #elif __AMDGCN_WAVEFRONT_SIZE__ == 64
+    #define WORDS 8
+    #define WMMA __builtin_amdgcn_wmma_f32_16x16x16_f16_w64
+    #else
+    #define WORDS 8
+    #define WMMA __builtin_amdgcn_wmma_f32_16x16x16_f16_w32
+    #endif
+    DEVICE Sums product(unsigned a, unsigned b, Sums c) {
+        using Factor = Vector<_Float16, 2 * WORDS>;
+        Vector<unsigned, WORDS> left = a, right = b;
+        return WMMA(__builtin_bit_cast(Factor, left), __builtin_bit_cast(Factor, right), c);
+    }
+    #endif
+    DEVICE void body(unsigned* in, unsigned* out, unsigned x) {
+        Sums sums = product(x, 0x3c003c00, Sums(1.0f));
+        sums = product(in[tid(0)], 0x3c003c00, sums);
+        out[tid(0)] = __builtin_bit_cast(unsigned, sums[1]);
+    }";
+    finds(target, "product", body, Decision::Data);
 }
 
 fn one_lane_that_was_left_out_is_named(target: &'static str) {
