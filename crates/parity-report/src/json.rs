@@ -34,14 +34,18 @@ pub fn render(run: &RunRecord) -> Result<String, serde_json::Error> {
 /// # Errors
 /// Malformed text, another layout version, or a record whose results do not add up to its plan.
 pub fn parse(text: &str) -> Result<RunRecord, ReadError> {
-    // The version first: a record of another layout should say so rather than name a missing field.
-    let value: serde_json::Value = serde_json::from_str(text)?;
-    if let Some(found) = value.get("version").and_then(serde_json::Value::as_u64)
-        && found != u64::from(RECORD_VERSION)
-    {
+    let read = serde_json::from_str::<RunRecord>(text);
+    let found = match &read {
+        Ok(run) => Some(u64::from(run.version)),
+        // A record of another layout should say so rather than name a missing field.
+        Err(_) => serde_json::from_str::<serde_json::Value>(text)
+            .ok()
+            .and_then(|value| value.get("version")?.as_u64()),
+    };
+    if let Some(found) = found.filter(|found| *found != u64::from(RECORD_VERSION)) {
         return Err(ReadError::Version { found });
     }
-    let run: RunRecord = serde_json::from_str(text)?;
+    let run = read?;
     crate::Totals::of_run(&run).map_err(ReadError::Incomplete)?;
     Ok(run)
 }

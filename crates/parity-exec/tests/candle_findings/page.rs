@@ -1,7 +1,9 @@
 //! Renders reports/candle-findings.md and the list of tests from the folders of `findings/`. `WRITE_FINDINGS=1` writes both;
 //! without it the tests compare. Runs no finding.
 
-use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, path::PathBuf};
+use std::{
+    collections::BTreeMap, env, fmt::Write as _, fs, io::Read as _, path::Path, path::PathBuf, sync::LazyLock,
+};
 
 use flate2::read::GzDecoder;
 use parity_model::{
@@ -88,6 +90,15 @@ fn cases() -> Vec<Case> {
     spec::expand(&spec::read(&texts).unwrap()).unwrap()
 }
 
+/// Every case of the specs. Several tests ask, and it takes seconds.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(cases);
+
+/// The stored run on CUDA.
+static CUDA: LazyLock<OnCuda> = LazyLock::new(OnCuda::read);
+
+/// The page of the folders as they are.
+static PAGE: LazyLock<String> = LazyLock::new(|| page(&findings(), &CASES, &CUDA));
+
 /// The lines of the test, without what is around them.
 fn lines(repro: &str) -> String {
     let body = repro.split_once("\nfn repro()").unwrap().1;
@@ -113,8 +124,10 @@ struct OnCuda {
 
 impl OnCuda {
     fn read() -> OnCuda {
+        let mut text = Vec::new();
         let file = fs::File::open(repository().join(RECORD)).unwrap();
-        let run: RunRecord = serde_json::from_reader(GzDecoder::new(file)).unwrap();
+        GzDecoder::new(file).read_to_end(&mut text).unwrap();
+        let run: RunRecord = serde_json::from_slice(&text).unwrap();
         let column = run.backends.iter().position(|column| column.backend == "cuda");
         let column = column.unwrap();
         let verdict = |case: &CaseRecord| (case.id.clone(), case.results[column].verdict);
@@ -288,10 +301,7 @@ fn hold(file: &str, text: &str) {
 
 #[test]
 fn the_page_is_made_of_the_folders() {
-    hold(
-        "reports/candle-findings.md",
-        &page(&findings(), &cases(), &OnCuda::read()),
-    );
+    hold("reports/candle-findings.md", &PAGE);
 }
 
 #[test]
@@ -323,17 +333,16 @@ fn every_finding_that_somebody_has_explained_has_lines_that_show_it() {
 
 #[test]
 fn the_page_changes_with_a_finding() {
-    let (mut findings, cases, cuda) = (findings(), cases(), OnCuda::read());
-    let before = page(&findings, &cases, &cuda);
+    let mut findings = findings();
     findings.findings[0].reason.push_str(" More.");
-    assert_ne!(page(&findings, &cases, &cuda), before);
+    assert_ne!(page(&findings, &CASES, &CUDA), *PAGE);
     findings.findings.remove(0);
     assert!(list(&findings).lines().count() + 2 == list(&self::findings()).lines().count());
 }
 
 #[test]
 fn the_page_says_how_cuda_does_in_the_cases_of_a_finding_about_the_cpu() {
-    let (findings, cases, mut cuda) = (findings(), cases(), OnCuda::read());
+    let findings = findings();
     let about = |name: &str| {
         findings
             .findings
@@ -341,12 +350,15 @@ fn the_page_says_how_cuda_does_in_the_cases_of_a_finding_about_the_cpu() {
             .find(|finding| finding.name == name)
             .unwrap()
     };
-    assert_eq!(cuda.shown(about("cuda-f16-sums"), &cases), None);
+    assert_eq!(CUDA.shown(about("cuda-f16-sums"), &CASES), None);
     let relu = about("relu-loses-nan");
-    assert!(cuda.shown(relu, &cases).is_some());
-    cuda.verdicts.clear();
-    assert_eq!(cuda.shown(relu, &cases), None);
-    let mut of_relu = cases
+    assert!(CUDA.shown(relu, &CASES).is_some());
+    let mut cuda = OnCuda {
+        device: CUDA.device.clone(),
+        verdicts: BTreeMap::new(),
+    };
+    assert_eq!(cuda.shown(relu, &CASES), None);
+    let mut of_relu = CASES
         .iter()
         .filter(|case| relu.rows[0].cases.matches(case))
         .map(|case| case.id().to_string());
@@ -354,5 +366,5 @@ fn the_page_says_how_cuda_does_in_the_cases_of_a_finding_about_the_cpu() {
         cuda.verdicts.insert(of_relu.next().unwrap(), verdict);
     }
     let shown = "2 of these cases fail there, for this or another reason, and 1 do not (NVIDIA H200)";
-    assert_eq!(cuda.shown(relu, &cases).as_deref(), Some(shown));
+    assert_eq!(cuda.shown(relu, &CASES).as_deref(), Some(shown));
 }
