@@ -1,7 +1,7 @@
 //! What the judge makes of every wrong output of one case.
 
 use parity_model::{Case, HostTensor, Outcome, Verdict};
-use parity_oracle::{expected, judge};
+use parity_oracle::{Element, Expected, expected, judge};
 
 use crate::perturbation::{PERTURBATIONS, Perturbation};
 use crate::subject::Subject;
@@ -38,7 +38,8 @@ impl Counts {
 /// The judge's verdicts on one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examination {
-    /// On the right output: a pass, or untrusted.
+    /// On the right output: a pass, or untrusted. A mismatch too where no output could fail: the oracle has no answer at a place, or one
+    /// within a limit that is not finite, or without a source.
     pub right: Verdict,
     /// On the wrong ones, one entry for each of [`PERTURBATIONS`].
     pub wrong: Vec<Counts>,
@@ -52,7 +53,7 @@ pub struct Examination {
 pub fn examine(case: &Case, seed: u64, wanted: impl Fn(usize) -> bool) -> Examination {
     if !case.check.compares_forms() {
         let subject = Subject::new(case, seed);
-        return examine_by(&subject, wanted, |outcome| {
+        return examine_by(&subject, &subject.expected, wanted, |outcome| {
             judge(case, &subject.expected, &subject.inputs, None, outcome).verdict
         });
     }
@@ -60,7 +61,7 @@ pub fn examine(case: &Case, seed: u64, wanted: impl Fn(usize) -> bool) -> Examin
     let plain = case.plain();
     let subject = Subject::new(&plain, seed);
     let expected = expected(case, &subject.inputs);
-    examine_by(&subject, wanted, |outcome| {
+    examine_by(&subject, &expected, wanted, |outcome| {
         let both = match outcome {
             Outcome::Ran(wrong) => Case::stack(wrong, &subject.right)
                 .map_or_else(|reason| Outcome::Missing { reason }, Outcome::Ran),
@@ -70,8 +71,17 @@ pub fn examine(case: &Case, seed: u64, wanted: impl Fn(usize) -> bool) -> Examin
     })
 }
 
+/// Whether there is an answer to every place, and a limit to each that an output can be beyond.
+fn can_fail(expected: &Expected) -> bool {
+    let finite = |element: &Element| element.limit.ulp.is_finite() && element.limit.abs.is_finite();
+    expected.elements.len() == expected.shape.iter().product::<usize>()
+        && expected.elements.iter().all(finite)
+        && !expected.limit.is_empty()
+}
+
 fn examine_by(
     subject: &Subject<'_>,
+    expected: &Expected,
     wanted: impl Fn(usize) -> bool,
     verdict: impl Fn(&Outcome) -> Verdict,
 ) -> Examination {
@@ -100,7 +110,10 @@ fn examine_by(
         counts
     };
     Examination {
-        right: verdict(&right),
+        right: match can_fail(expected) {
+            true => verdict(&right),
+            false => Verdict::Mismatch,
+        },
         wrong: PERTURBATIONS.iter().enumerate().map(count).collect(),
     }
 }

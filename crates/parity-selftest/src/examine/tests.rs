@@ -148,9 +148,10 @@ fn the_judge_notices_every_perturbation_as_a_mismatch() {
 fn a_blind_judge_lets_every_perturbation_survive() {
     for (name, id, _) in CONTROLS {
         let case = case(id);
+        let subject = Subject::new(&case, 0);
         let counts = counts(
             name,
-            &examine_by(&Subject::new(&case, 0), |_| true, |_| Verdict::Pass),
+            &examine_by(&subject, &subject.expected, |_| true, |_| Verdict::Pass),
         );
         assert!(counts.survived > 0 && counts.killed() == 0, "{name}: {counts:?}");
     }
@@ -246,4 +247,21 @@ fn a_value_in_the_place_of_a_refusal_is_noticed() {
         let killed: usize = examination.wrong.iter().map(Counts::killed).sum();
         assert_eq!(killed, 1, "{id}");
     }
+}
+
+#[test]
+fn a_right_output_within_a_limit_that_nothing_is_beyond_is_not_passed() {
+    let mut case = case(EXP);
+    let mut right = |ulp: f64| {
+        case.limit = LimitSpec::Fixed {
+            ulp,
+            abs: 0.0,
+            source: "planted".into(),
+        };
+        examine(&case, 0, |_| false).right
+    };
+    assert_eq!(
+        [right(4.0), right(f64::INFINITY)],
+        [Verdict::Pass, Verdict::Mismatch]
+    );
 }
