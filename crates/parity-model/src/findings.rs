@@ -209,11 +209,16 @@ impl Findings {
     /// [`Verdict::KnownFailure`], one that would not fail the run becomes [`Verdict::UnexpectedPass`] unless all rows say
     /// that the case may pass, and any other failure stays what it is.
     pub fn apply(&self, backend: &str, case: &Case, verdict: Verdict) -> (Verdict, Option<Known<'_>>) {
-        let about = || self.about(backend, case);
-        if let Some(known) = about().find(|known| known.row.verdict == verdict) {
-            return (Verdict::KnownFailure, Some(known));
+        let mut still = None;
+        for known in self.about(backend, case) {
+            if known.row.verdict == verdict {
+                return (Verdict::KnownFailure, Some(known));
+            }
+            if !known.row.may_pass && still.is_none() {
+                still = Some(known);
+            }
         }
-        match about().find(|known| !known.row.may_pass) {
+        match still {
             Some(known) if !verdict.fails_run() => (Verdict::UnexpectedPass, Some(known)),
             Some(_) | None => (verdict, None),
         }

@@ -344,30 +344,41 @@ impl ViewPlan {
             "a base tensor has the plan's base shape"
         );
         let view = self.strided();
-        let size = base.dtype.size();
-        let count = view.dims.iter().product();
-        let mut bytes = Vec::with_capacity(count * size);
-        let mut index = vec![0; view.dims.len()];
-        let mut at = view.offset;
-        for _ in 0..count {
-            bytes.extend_from_slice(&base.bytes[at * size..(at + 1) * size]);
-            // Odometer: step the last dimension, carry into the ones before it.
-            for d in (0..index.len()).rev() {
-                index[d] += 1;
-                at += view.strides[d];
-                if index[d] < view.dims[d] {
-                    break;
-                }
-                at -= index[d] * view.strides[d];
-                index[d] = 0;
-            }
-        }
+        let bytes = match base.dtype.size() {
+            1 => gathered::<1>(&view, &base.bytes),
+            2 => gathered::<2>(&view, &base.bytes),
+            4 => gathered::<4>(&view, &base.bytes),
+            _ => gathered::<8>(&view, &base.bytes),
+        };
         HostTensor {
             dtype: base.dtype,
             shape: view.dims,
             bytes,
         }
     }
+}
+
+/// The elements of `SIZE` bytes that a view shows, row-major.
+fn gathered<const SIZE: usize>(view: &Strided, base: &[u8]) -> Vec<u8> {
+    let base = base.as_chunks::<SIZE>().0;
+    let count = view.dims.iter().product();
+    let mut elements = Vec::with_capacity(count);
+    let mut index = vec![0; view.dims.len()];
+    let mut at = view.offset;
+    for _ in 0..count {
+        elements.push(base[at]);
+        // Odometer: step the last dimension, carry into the ones before it.
+        for d in (0..index.len()).rev() {
+            index[d] += 1;
+            at += view.strides[d];
+            if index[d] < view.dims[d] {
+                break;
+            }
+            at -= index[d] * view.strides[d];
+            index[d] = 0;
+        }
+    }
+    elements.into_flattened()
 }
 
 #[cfg(test)]

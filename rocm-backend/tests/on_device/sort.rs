@@ -12,7 +12,7 @@ use crate::support::{Element, device, download, flat, upload};
 const LENGTHS: &[usize] = &[
     1, 2, 3, 31, 32, 33, 63, 65, 255, 256, 257, 1023, 1025, 2047, 2048, 2049,
 ];
-/// Lengths of rows that are merged more than once, for some dtypes: how often hangs on no dtype.
+/// Lengths of rows that are merged more than once, for one dtype of each kind: how often hangs on no dtype.
 const MERGED: &[usize] = &[4096, 4097, 6145];
 
 /// NaN above everything and equal to itself; else the dtype's own order.
@@ -81,7 +81,6 @@ fn argsort_is_the_stable_order_of_integers() {
     check::<i16>(LENGTHS);
     check::<i32>(LENGTHS);
     check::<i64>(LENGTHS);
-    check::<u8>(MERGED);
     check::<i64>(MERGED);
 }
 
@@ -93,7 +92,6 @@ fn argsort_is_the_stable_order_of_floats_with_nan_the_greatest() {
     check::<f64>(LENGTHS);
     check::<F8E4M3>(LENGTHS);
     check::<f16>(MERGED);
-    check::<f32>(MERGED);
 }
 
 #[test]

@@ -205,6 +205,12 @@ fn addresses<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> R
             registers.any(|register| word(wave, register, *lane) != word(double, register, *lane))
         })
     } else {
+        // Most often the registers are the same, one or a pair of them, which is less to compare than addresses are to compute.
+        let (first, count) = inst.address.map_or((0, 0), |first| (usize::from(first), 2));
+        let mut rows = wave.vgpr.iter().zip(&double.vgpr).skip(first).take(count);
+        if wave.sgpr == double.sgpr && rows.all(|(row, other)| row == other) {
+            return Ok(());
+        }
         let [one, other] = [wave, double].map(|wave| memory::addresses(wave, inst));
         active(wave).find(|lane| one[*lane] != other[*lane])
     };
