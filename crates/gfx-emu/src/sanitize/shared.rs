@@ -48,19 +48,15 @@ struct Account {
 impl Account {
     /// What another wave than `wave` did that races with an access: who, where and what. `same`: a store of what is there already.
     fn rival(&self, wave: u8, access: Access, same: bool) -> Option<(u8, u32, Access)> {
-        let of = |trace: Trace, other| trace.rival(wave).map(|(who, pc)| (who, pc, other));
-        let stores = (!same).then(|| of(self.stores, Access::Store)).flatten();
-        let atomics = || {
-            (access != Access::Atomic)
-                .then(|| of(self.atomics, Access::Atomic))
-                .flatten()
-        };
-        let loads = || {
-            (access != Access::Load && !same)
-                .then(|| of(self.loads, Access::Load))
-                .flatten()
-        };
-        stores.or_else(atomics).or_else(loads)
+        let rivals = [
+            (self.stores, Access::Store, !same),
+            (self.atomics, Access::Atomic, access != Access::Atomic),
+            (self.loads, Access::Load, access != Access::Load && !same),
+        ];
+        rivals.into_iter().find_map(|(trace, other, counts)| {
+            let (rival, pc) = trace.rival(wave).filter(|_| counts)?;
+            Some((rival, pc, other))
+        })
     }
 
     /// `wave` does it at `pc`.

@@ -19,7 +19,7 @@ fn misread(
         let view = view(arg, base).map(|plan| plan.strided());
         if let Some((strides, offset)) = view.as_ref().and_then(&misread) {
             let seen = read(base, &subject.args[i], &strides, offset);
-            // The right output again is no fault, and computing it costs as much as the case.
+            // An argument that reads the same gives the right output. Computing that once more would show no fault.
             if seen.bytes != subject.args[i].bytes {
                 wrong.push(subject.with_arg(i, seen));
             }
