@@ -3,8 +3,8 @@
 // not a position. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
 //
 // The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
-// no memory: 0 is read, too, and index_select and gather say so where the host will look (`Report`), whose address is in the
-// place of the size that candle passes and no kernel needs. Before the others the op runs `ids_check` and refuses such ids.
+// no memory: 0 is read, nothing is written, and the host finds it where it will look (`Report`). index_select and gather report
+// themselves: the address is in the place of the size that candle passes and no kernel needs. Before the others the op runs `ids_check`.
 #include "layout.h"
 #include "numeric.h"
 #include "workgroup.h"
@@ -19,17 +19,7 @@ template <typename Id> PARITY_FN bool is_none(Id id) {
 // A negative id becomes a number beyond every size.
 template <typename Id> PARITY_FN bool is_position(Id id, size_t size) { return size_t(id) < size; }
 
-// Finds the first id that is neither a position below `size` nor "no element": *rest becomes the count of ids from it to
-// the end. It starts as 0, and stays so where there is none. Only offenders reach the atomic.
-template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, size_t size, u64 *rest) {
-    for (size_t i = first_index(); i < numel; i += index_step()) {
-        if (!is_none(ids[i]) && !is_position(ids[i], size)) {
-            atomic_max(rest, numel - i);
-        }
-    }
-}
-
-// Where kernels that read by ids say that an id is not a position: two words of device memory that begin as 0; or null, where no id
+// Where kernels say that an id is not a position: two words of device memory that begin as 0; or null, where no id
 // can be wrong. Of the words each has the place of the id, the first one the greatest, above half of the id's bits: the words of the
 // first wrong id remain, whatever the order.
 struct Report {
@@ -43,6 +33,15 @@ struct Report {
         }
     }
 };
+
+// Reports the first id that is neither a position below `size` nor "no element". Only offenders reach the atomics.
+template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, size_t size, Report report) {
+    for (size_t i = first_index(); i < numel; i += index_step()) {
+        if (!is_none(ids[i]) && !is_position(ids[i], size)) {
+            report.wrong(i, ids[i]);
+        }
+    }
+}
 
 // What an id at `place` reads: 0 for "no element", and for what is no position, which is reported.
 template <typename T, typename Id, typename Load>
@@ -224,7 +223,7 @@ PARITY_FN Report report_at(size_t address) { return {reinterpret_cast<u64 *>(add
 PARITY_ALL_DTYPES(KERNELS)
 
 #define CHECK(Id) \
-    extern "C" __global__ void ids_check_##Id(size_t numel, const Id *ids, size_t size, u64 *rest) { \
-        ids_check(numel, ids, size, rest); \
+    extern "C" __global__ void ids_check_##Id(size_t numel, const Id *ids, size_t size, size_t report) { \
+        ids_check(numel, ids, size, report_at(report)); \
     }
 PARITY_INT_DTYPES(CHECK)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::generator::Generator;
 use crate::hip::context::Context;
 use crate::hip::query;
-use crate::{Buffer, DriverInfo, DynBuffer, Element, Error, Event, Result, driver};
+use crate::{Buffer, DriverInfo, DynBuffer, Element, Error, Event, Graph, Result, driver};
 
 /// A GPU and a stream of work on it. Clones are the same stream: what they submit runs in that order, one after the other.
 /// [`Device::new_stream`] and another [`Device::new`] give a stream beside it, whose buffers do not meet those of this one in
@@ -152,6 +152,41 @@ impl Device {
     /// [`Error::Hip`].
     pub fn wait(&self, event: &Event) -> Result<()> {
         event.hold(&self.0)
+    }
+
+    /// Captures what `f` submits to this stream, and runs none of it: [`Graph::replay`] does, any number of times and with one call of
+    /// HIP's, which is what short kernels cost most. What `f` gives, buffers above all, has its elements after the first replay, and
+    /// others after the next one. The graph keeps the memory that its work names, so that buffers may be dropped.
+    ///
+    /// Every replay does the same with whatever the buffers hold that were there before. What `f` uploads has the bytes of the capture in
+    /// each. Sizes and offsets are those of the capture: what should differ from one replay to the next, as a position among cached
+    /// keys, has to be in a buffer, and to be changed by the graph's own work or by [`Buffer::write`](crate::Buffer::write) between two.
+    ///
+    /// ```
+    /// use rocm_backend::ops::{self, Binary};
+    /// use rocm_backend::{Device, Result};
+    ///
+    /// fn main() -> Result<()> {
+    ///     let device = Device::new(0)?;
+    ///     let mut x = device.upload(&[1.0_f32, 2.0])?;
+    ///     let (graph, doubled) = device.capture(|| ops::binary(Binary::Add, x.view(), x.view()))?;
+    ///     graph.replay()?;
+    ///     assert_eq!(doubled.download::<f32>()?, [2.0, 4.0]);
+    ///     x.write(&[10.0, 20.0])?;
+    ///     graph.replay()?;
+    ///     assert_eq!(doubled.download::<f32>()?, [20.0, 40.0]);
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `f`, and no graph. [`Error::Capture`] from calls that cannot be part of one: those that wait for the device, copy to
+    /// another stream or draw random numbers; and from other threads that use this stream meanwhile. [`Error::Hip`].
+    pub fn capture<T, E: From<Error>>(
+        &self,
+        f: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<(Graph, T), E> {
+        self.0.capture(f)
     }
 
     /// The elements of `host` on the device. They pass through pinned memory, and their copy is submitted like a kernel:

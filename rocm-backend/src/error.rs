@@ -205,6 +205,9 @@ pub enum Error {
         /// How many positions there are.
         bound: usize,
     },
+    /// Something that a graph cannot have, asked for while one is captured, or of a buffer that one uses.
+    #[error("capture of a graph: {0}")]
+    Capture(String),
     /// A number that a kernel or the address space has no room for.
     #[error("{op}: {reason}")]
     TooLarge {
@@ -289,6 +292,7 @@ impl Error {
             | Error::DTypes { .. }
             | Error::Devices { .. }
             | Error::Index { .. }
+            | Error::Capture(_)
             | Error::TooLarge { .. }
             | Error::Parameter { .. }
             | Error::Length { .. } => true,

@@ -7,6 +7,7 @@ pub(crate) mod blas;
 pub(crate) mod bytes;
 pub(crate) mod context;
 pub(crate) mod event;
+pub(crate) mod graph;
 pub(crate) mod launch;
 pub(crate) mod load;
 pub(crate) mod memory;

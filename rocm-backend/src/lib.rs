@@ -28,6 +28,8 @@
 //! Everything that is submitted runs in order, and nothing waits but a download, [`Device::synchronize`] and
 //! [`Event::synchronize`]. [`Device::record`] marks a point of a stream, [`Device::wait`] has another stream go on after it.
 //!
+//! [`Device::capture`] makes a [`Graph`] of what a closure submits, which one call submits again.
+//!
 //! # Memory
 //!
 //! [`Buffer`] holds elements of a host type ([`Element`]), [`DynBuffer`] elements of a [`DType`]; a `Buffer` dereferences to the
@@ -107,6 +109,7 @@ pub use dtype::DType;
 pub use error::{Error, ViewFault};
 pub use ggml::GgmlType;
 pub use hip::event::Event;
+pub use hip::graph::Graph;
 pub use libraries::{Libraries, Library};
 pub use rocm_env as environment;
 #[cfg(feature = "soft")]

@@ -95,6 +95,13 @@ pub fn take(device: &Device) -> Vec<Step> {
     device.context().ledger().take_trace()
 }
 
+/// How often the host waited for what was submitted to the device's stream: in downloads, in synchronisations of the device or of an
+/// event, and where a wrong id had to be known before more of them could be watched. Loads of kernels and memory that runs out are not
+/// counted.
+pub fn waits(device: &Device) -> u64 {
+    device.context().waits()
+}
+
 /// How often one way served one operation of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
@@ -147,38 +154,61 @@ impl fmt::Display for Step {
 
 /// The counts and the trace of a device.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
-    counts: Mutex<BTreeMap<Way, u64>>,
-    trace: Mutex<BTreeSet<Step>>,
+pub(crate) struct Ledger(Mutex<Books>);
+
+/// What computed results, and how often; what was executed.
+#[derive(Debug, Default)]
+pub(crate) struct Books {
+    counts: BTreeMap<Way, u64>,
+    trace: BTreeSet<Step>,
 }
 
 /// An operation, what served it, and at which level.
 type Way = (&'static str, &'static str, Level);
 
-/// An entry is made in one step, so a panic elsewhere cannot have left the books half-written.
-fn open<T>(book: &Mutex<T>) -> MutexGuard<'_, T> {
-    book.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Ledger {
+    /// An entry is made in one step, so a panic elsewhere cannot have left the books half-written.
+    fn open(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn add(&self, op: &'static str, by: &'static str, level: Level) {
-        *open(&self.counts).entry((op, by, level)).or_default() += 1;
+        *self.open().counts.entry((op, by, level)).or_default() += 1;
     }
 
     pub(crate) fn read(&self) -> Vec<Served> {
-        let counts = open(&self.counts);
+        let books = self.open();
         let served = |(&(op, by, level), &times): (&Way, &u64)| Served { op, by, level, times };
-        counts.iter().map(served).collect()
+        books.counts.iter().map(served).collect()
     }
 
     /// Notes a step, unless the trace has it.
     pub(crate) fn trace(&self, by: &Arc<str>, walk: Option<Walk>, level: Level) {
         let by = Arc::clone(by);
-        open(&self.trace).insert(Step { by, walk, level });
+        self.open().trace.insert(Step { by, walk, level });
     }
 
     /// The trace, which begins anew.
     pub(crate) fn take_trace(&self) -> Vec<Step> {
-        std::mem::take(&mut *open(&self.trace)).into_iter().collect()
+        std::mem::take(&mut self.open().trace).into_iter().collect()
+    }
+
+    /// The books, which begin anew: what is entered from now on was captured and not executed.
+    pub(crate) fn set_aside(&self) -> Books {
+        std::mem::take(&mut self.open())
+    }
+
+    /// Puts the books back that were set aside, and gives those that were kept meanwhile.
+    pub(crate) fn restore(&self, books: Books) -> Books {
+        std::mem::replace(&mut self.open(), books)
+    }
+
+    /// Enters what a graph executes.
+    pub(crate) fn add_all(&self, captured: &Books) {
+        let mut books = self.open();
+        for (way, times) in &captured.counts {
+            *books.counts.entry(*way).or_default() += times;
+        }
+        books.trace.extend(captured.trace.iter().cloned());
     }
 }

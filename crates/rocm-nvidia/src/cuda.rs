@@ -12,7 +12,7 @@ use crate::library::{self, Missing};
 pub(crate) type Status = c_uint;
 /// `CUdevice`.
 pub(crate) type Device = c_int;
-/// `CUcontext`, `CUstream`, `CUevent`, `CUmodule`, `CUfunction`: pointers to what only the driver knows.
+/// `CUcontext`, `CUstream`, `CUevent`, `CUmodule`, `CUfunction`, `CUgraph`, `CUgraphExec`: pointers to what only the driver knows.
 pub(crate) type Handle = *mut c_void;
 /// `CUdeviceptr`.
 pub(crate) type Address = u64;
@@ -88,6 +88,14 @@ library::functions! { Cuda;
     cuStreamQuery(Handle);
     cuStreamWaitEvent(Handle, Handle, c_uint);
     cuStreamGetCtx(Handle, *mut Handle);
+    cuStreamBeginCapture_v2(Handle, c_uint);
+    cuStreamEndCapture(Handle, *mut Handle);
+    cuStreamIsCapturing(Handle, *mut c_uint);
+    cuGraphGetNodes(Handle, *mut Handle, *mut usize);
+    cuGraphInstantiateWithFlags(*mut Handle, Handle, u64);
+    cuGraphLaunch(Handle, Handle);
+    cuGraphExecDestroy(Handle);
+    cuGraphDestroy(Handle);
     cuEventCreate(*mut Handle, c_uint);
     cuEventDestroy_v2(Handle);
     cuEventRecord(Handle, Handle);

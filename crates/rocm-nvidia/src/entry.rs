@@ -264,6 +264,8 @@ unsafe fn load_module(cuda: &Cuda, image: *const c_void) -> Result<hipModule_t> 
     loaded.map(|()| module.cast())
 }
 
+pub(crate) mod graph;
+
 rocm_rs::hip_entries! {
 results {
     fn hipInit(flags: c_uint) {

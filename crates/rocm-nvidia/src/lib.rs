@@ -52,19 +52,20 @@ pub fn load_blas(path: &Path) -> Result<(), Missing> {
 /// ```
 /// assert!(rocm_nvidia::symbol("hipModuleLaunchKernel").is_some());
 /// assert!(rocm_nvidia::symbol("rocblas_gemm_strided_batched_ex").is_some());
-/// assert!(rocm_nvidia::symbol("hipGraphLaunch").is_none());
+/// assert!(rocm_nvidia::symbol("hipNoSuchFunction").is_none());
 /// ```
 pub fn symbol(name: &str) -> Option<*const c_void> {
     let place = |names: &[&str]| names.iter().position(|symbol| *symbol == name);
-    if let Some(at) = place(entry::SYMBOLS) {
-        return Some(entry::addresses()[at]);
-    }
-    place(blas::SYMBOLS).map(|at| blas::addresses()[at])
+    place(entry::SYMBOLS)
+        .map(|at| entry::addresses()[at])
+        .or_else(|| place(entry::graph::SYMBOLS).map(|at| entry::graph::addresses()[at]))
+        .or_else(|| place(blas::SYMBOLS).map(|at| blas::addresses()[at]))
 }
 
 /// The names of all implemented symbols, those of HIP first.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
-    entry::SYMBOLS.iter().chain(blas::SYMBOLS).copied()
+    let graphs = entry::graph::SYMBOLS;
+    entry::SYMBOLS.iter().chain(graphs).chain(blas::SYMBOLS).copied()
 }
 
 /// Takes NVIDIA's own words about the last call of this thread, when it failed: the name and text of CUDA's error or of cuBLAS's status, and what

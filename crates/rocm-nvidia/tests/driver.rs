@@ -57,6 +57,7 @@ fn each_entry_point_asks_the_driver_for_the_same_thing() {
     memory(&mock);
     copies(&mock);
     streams_and_events(&mock);
+    graphs(&mock);
     modules(&mock);
     launches(&mock);
     errors(&mock);
@@ -378,6 +379,46 @@ fn streams_and_events(mock: &Mock) {
             "cuStreamSynchronize 500",
             "cuEventDestroy_v2 600",
             "cuStreamDestroy_v2 500",
+        ]
+    );
+}
+
+fn graphs(mock: &Mock) {
+    let stream: hip::hipStream_t = ptr::without_provenance_mut(0x500);
+    let (mut graph, mut executable, mut count, mut state) = (ptr::null_mut(), ptr::null_mut(), 0, 0);
+    let relaxed = hip::hipStreamCaptureMode_hipStreamCaptureModeRelaxed;
+    let begin = call!(hipStreamBeginCapture(hip::hipStream_t, c_uint) stream, relaxed);
+    let asked = call!(hipStreamIsCapturing(hip::hipStream_t, *mut c_uint) stream, &raw mut state);
+    let end = call!(hipStreamEndCapture(hip::hipStream_t, *mut hip::hipGraph_t) stream, &raw mut graph);
+    let nodes = call!(hipGraphGetNodes(hip::hipGraph_t, *mut hip::hipGraphNode_t, *mut usize)
+        graph, ptr::null_mut(), &raw mut count);
+    assert_eq!([begin, asked, end, nodes], [SUCCESS; 4]);
+    assert_eq!(
+        (state, count),
+        (hip::hipStreamCaptureStatus_hipStreamCaptureStatusActive, 3)
+    );
+    let mut instantiate = |flags| {
+        call!(hipGraphInstantiateWithFlags(*mut hip::hipGraphExec_t, hip::hipGraph_t, u64)
+            &raw mut executable, graph, flags)
+    };
+    assert_eq!([instantiate(0), instantiate(1)], [SUCCESS, INVALID_VALUE]);
+    let launch = call!(hipGraphLaunch(hip::hipGraphExec_t, hip::hipStream_t) executable, stream);
+    let ends = [
+        call!(hipGraphExecDestroy(hip::hipGraphExec_t) executable),
+        call!(hipGraphDestroy(hip::hipGraph_t) graph),
+    ];
+    assert_eq!((launch, ends), (SUCCESS, [SUCCESS; 2]));
+    assert_eq!(
+        mock.calls(),
+        [
+            "cuStreamBeginCapture_v2 500 2",
+            "cuStreamIsCapturing 500",
+            "cuStreamEndCapture 500",
+            "cuGraphGetNodes 900 0",
+            "cuGraphInstantiateWithFlags 900 0",
+            "cuGraphLaunch a00 500",
+            "cuGraphExecDestroy a00",
+            "cuGraphDestroy 900",
         ]
     );
 }

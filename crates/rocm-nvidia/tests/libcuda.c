@@ -123,6 +123,22 @@ Status cuStreamWaitEvent(Handle stream, Handle event, unsigned flags) {
     return 0;
 }
 Status cuStreamGetCtx(Handle stream, Handle *context) { (void)stream; *context = (Handle)(size_t)current_context; return 0; }
+Status cuStreamBeginCapture_v2(Handle stream, unsigned mode) { NOTE(" %zx %u", (size_t)stream, mode); return 0; }
+Status cuStreamEndCapture(Handle stream, Handle *graph) { NOTE(" %zx", (size_t)stream); *graph = (Handle)0x900; return 0; }
+Status cuStreamIsCapturing(Handle stream, unsigned *status) { NOTE(" %zx", (size_t)stream); *status = 1; return 0; }
+Status cuGraphGetNodes(Handle graph, Handle *nodes, size_t *count) {
+    NOTE(" %zx %zx", (size_t)graph, (size_t)nodes);
+    *count = 3;
+    return 0;
+}
+Status cuGraphInstantiateWithFlags(Handle *executable, Handle graph, unsigned long long flags) {
+    NOTE(" %zx %llu", (size_t)graph, flags);
+    *executable = (Handle)0xa00;
+    return 0;
+}
+Status cuGraphLaunch(Handle executable, Handle stream) { NOTE(" %zx %zx", (size_t)executable, (size_t)stream); return 0; }
+Status cuGraphExecDestroy(Handle executable) { NOTE(" %zx", (size_t)executable); return 0; }
+Status cuGraphDestroy(Handle graph) { NOTE(" %zx", (size_t)graph); return 0; }
 Status cuEventCreate(Handle *event, unsigned flags) { NOTE(" %u", flags); *event = (Handle)0x600; return 0; }
 Status cuEventDestroy_v2(Handle event) { NOTE(" %zx", (size_t)event); return 0; }
 Status cuEventRecord(Handle event, Handle stream) { NOTE(" %zx %zx", (size_t)event, (size_t)stream); return 0; }

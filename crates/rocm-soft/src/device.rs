@@ -13,6 +13,7 @@ use rocm_rs::hip::bindings as hip;
 
 use crate::devices;
 use crate::error::{self, Result};
+use crate::graph::{Stream, Work};
 use crate::handles::{Kind, Table};
 use crate::properties::Model;
 use crate::trial;
@@ -58,11 +59,13 @@ const SUBMISSION: u64 = 1000;
 const BYTES_A_NANOSECOND: u64 = 100;
 
 #[derive(Debug)]
-struct Tables {
-    streams: Table<u32>,
+pub(crate) struct Tables {
+    pub(crate) streams: Table<Stream>,
     events: Table<Event>,
     modules: Table<Arc<Module>>,
     functions: Table<Function>,
+    pub(crate) graphs: Table<Arc<[Work]>>,
+    pub(crate) executables: Table<Arc<[Work]>>,
 }
 
 /// A launch, as `hipModuleLaunchKernel` gets it.
@@ -116,6 +119,8 @@ impl Device {
             events: Table::on(Kind::Event, id),
             modules: Table::on(Kind::Module, id),
             functions: Table::on(Kind::Function, id),
+            graphs: Table::on(Kind::Graph, id),
+            executables: Table::on(Kind::Executable, id),
         };
         Device {
             model,
@@ -154,7 +159,7 @@ impl Device {
     }
 
     /// The tables of the device whose handle it is.
-    fn tables(&self, handle: usize) -> MutexGuard<'_, Tables> {
+    pub(crate) fn tables(&self, handle: usize) -> MutexGuard<'_, Tables> {
         lock(&devices::home(handle, self).tables)
     }
 
@@ -260,7 +265,7 @@ impl Device {
         if flags & !hip::hipStreamNonBlocking != 0 {
             return Err(hip::hipError_t_hipErrorInvalidValue);
         }
-        Ok(lock(&self.tables).streams.insert(flags))
+        Ok(lock(&self.tables).streams.insert(Stream::default()))
     }
 
     pub(crate) fn destroy_stream(&self, stream: usize) -> Result {
@@ -291,7 +296,7 @@ impl Device {
 
     /// All work submitted before is done, so recording is completing.
     pub(crate) fn record_event(&self, event: usize, stream: usize) -> Result {
-        self.check_stream(stream)?;
+        self.must_run(stream)?;
         let now = devices::home(event, self).clock.load(Ordering::Relaxed);
         self.tables(event).events.get_mut(event)?.recorded = Some(now);
         Ok(())
@@ -421,7 +426,7 @@ impl Device {
         })
     }
 
-    /// Runs a kernel to its end; `kernarg` are the explicit arguments, each at its offset.
+    /// Runs a kernel to its end, or records it; `kernarg` are the explicit arguments, each at its offset.
     pub(crate) fn launch(&self, function: usize, shape: &Shape, stream: usize, kernarg: &[u8]) -> Result {
         self.check_stream(stream)?;
         // A module belongs to the device that was current when it was loaded, a stream to that of its creation.
@@ -429,6 +434,19 @@ impl Device {
             return Err(hip::hipError_t_hipErrorInvalidHandle);
         }
         let function = self.get_function(function)?;
+        let is_recorded = self.record(stream, || Work::Launch {
+            function: function.clone(),
+            shape: *shape,
+            kernarg: kernarg.to_vec(),
+        })?;
+        if is_recorded {
+            return Ok(());
+        }
+        self.run(&function, shape, kernarg)
+    }
+
+    /// Runs a kernel to its end.
+    pub(crate) fn run(&self, function: &Function, shape: &Shape, kernarg: &[u8]) -> Result {
         let Module { code, id, placement } = &*function.module;
         let kernel = code
             .kernel(&function.name)

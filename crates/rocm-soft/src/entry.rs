@@ -30,6 +30,7 @@ use rocm_rs::hip::bindings::{
 use crate::device::{Shape, device};
 use crate::devices;
 use crate::error::{self, Result};
+use crate::graph::Work;
 use crate::{image, properties};
 
 const INVALID_VALUE: hipError_t = hip::hipError_t_hipErrorInvalidValue;
@@ -167,6 +168,43 @@ unsafe fn copy(target: *mut c_void, source: *const c_void, len: usize, kind: hip
     }
 }
 
+/// `hipMemcpyAsync`: a copy that is made, or recorded by a stream that records.
+///
+/// # Safety
+/// As [`copy`]; for a stream that records, also whenever its graph is launched.
+unsafe fn submit_copy(
+    target: *mut c_void,
+    source: *const c_void,
+    len: usize,
+    kind: hipMemcpyKind,
+    stream: hipStream_t,
+) -> Result {
+    let work = || Work::Copy {
+        target: target.expose_provenance(),
+        source: source.expose_provenance(),
+        len,
+        kind,
+    };
+    if device()?.record(stream.addr(), work)? {
+        return Ok(());
+    }
+    // SAFETY: the caller promises it.
+    unsafe { copy(target, source, len, kind) }
+}
+
+/// A fill that is made, or recorded by a stream that records.
+fn submit_fill(target: *mut c_void, pattern: &[u8], count: usize, stream: hipStream_t) -> Result {
+    let work = || Work::Fill {
+        target: address(target),
+        pattern: pattern.to_vec(),
+        count,
+    };
+    if device()?.record(stream.addr(), work)? {
+        return Ok(());
+    }
+    device()?.fill(address(target), pattern, count)
+}
+
 /// The kernarg bytes of `hipModuleLaunchKernel`.
 ///
 /// # Safety
@@ -262,6 +300,7 @@ macro_rules! foreign {
     };
 }
 
+pub(crate) mod graph;
 pub(crate) mod miopen;
 pub(crate) mod rocblas;
 pub(crate) mod rocrand;
@@ -464,15 +503,15 @@ results {
     fn hipMemcpyAsync(
         target: *mut c_void, source: *const c_void, size: usize, kind: hipMemcpyKind, stream: hipStream_t,
     ) {
-        device()?.check_stream(stream.addr())?;
         // SAFETY: HIP's contract on host ranges.
-        unsafe { copy(target, source, size, kind) }
+        unsafe { submit_copy(target, source, size, kind, stream) }
     }
 
     fn hipMemcpyWithStream(
         target: *mut c_void, source: *const c_void, size: usize, kind: hipMemcpyKind, stream: hipStream_t,
     ) {
-        device()?.check_stream(stream.addr())?;
+        // It waits for the copy.
+        device()?.must_run(stream.addr())?;
         // SAFETY: HIP's contract on host ranges.
         unsafe { copy(target, source, size, kind) }
     }
@@ -497,8 +536,9 @@ results {
     ) {
         devices::at(target_id)?.owns(address(target))?;
         devices::at(source_id)?.owns(address(source))?;
-        device()?.check_stream(stream.addr())?;
-        device()?.copy(address(target), address(source), size)
+        let kind = hip::hipMemcpyKind_hipMemcpyDeviceToDevice;
+        // SAFETY: neither side is on the host.
+        unsafe { submit_copy(target, source, size, kind, stream) }
     }
 
     fn hipMemcpy2DAsync(
@@ -516,7 +556,7 @@ results {
             let target = target.cast::<u8>().wrapping_add(row.wrapping_mul(target_pitch)).cast();
             let source = source.cast::<u8>().wrapping_add(row.wrapping_mul(source_pitch)).cast();
             // SAFETY: HIP's contract on host ranges: `width` bytes in each of `height` rows.
-            unsafe { copy(target, source, width, kind) }?;
+            unsafe { submit_copy(target, source, width, kind, stream) }?;
         }
         Ok(())
     }
@@ -526,23 +566,19 @@ results {
     }
 
     fn hipMemsetAsync(target: *mut c_void, value: c_int, size: usize, stream: hipStream_t) {
-        device()?.check_stream(stream.addr())?;
-        device()?.fill(address(target), &[value as u8], size)
+        submit_fill(target, &[value as u8], size, stream)
     }
 
     fn hipMemsetD8Async(target: hipDeviceptr_t, value: c_uchar, count: usize, stream: hipStream_t) {
-        device()?.check_stream(stream.addr())?;
-        device()?.fill(address(target), &[value], count)
+        submit_fill(target, &[value], count, stream)
     }
 
     fn hipMemsetD16Async(target: hipDeviceptr_t, value: c_ushort, count: usize, stream: hipStream_t) {
-        device()?.check_stream(stream.addr())?;
-        device()?.fill(address(target), &value.to_le_bytes(), count)
+        submit_fill(target, &value.to_le_bytes(), count, stream)
     }
 
     fn hipMemsetD32Async(target: hipDeviceptr_t, value: c_int, count: usize, stream: hipStream_t) {
-        device()?.check_stream(stream.addr())?;
-        device()?.fill(address(target), &value.to_le_bytes(), count)
+        submit_fill(target, &value.to_le_bytes(), count, stream)
     }
 
     fn hipStreamCreate(stream: *mut hipStream_t) {
@@ -564,15 +600,15 @@ results {
     }
 
     fn hipStreamSynchronize(stream: hipStream_t) {
-        device()?.check_stream(stream.addr())
+        device()?.must_run(stream.addr())
     }
 
     fn hipStreamQuery(stream: hipStream_t) {
-        device()?.check_stream(stream.addr())
+        device()?.must_run(stream.addr())
     }
 
     fn hipStreamWaitEvent(stream: hipStream_t, event: hipEvent_t, flags: c_uint) {
-        device()?.check_stream(stream.addr())?;
+        device()?.must_run(stream.addr())?;
         device()?.check_event(event.addr())?;
         if flags == 0 { Ok(()) } else { Err(INVALID_VALUE) }
     }

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Blas = 6,
     Rand = 7,
     Nn = 8,
+    Graph = 9,
+    Executable = 10,
 }
 
 /// Which bits of a handle hold the device's number.

@@ -3,7 +3,7 @@
 //!
 //! One device, or as many as `ROCM_SOFT_DEVICES` lists, each with its memory. Device pointers are guest addresses and
 //! handles are numbers; neither is ever dereferenced, so that a wrong one is an error code. Streams execute at submission: when a call returns, its work is done,
-//! and every order that HIP promises holds. A kernel that faults gives `hipErrorLaunchFailure`,
+//! and every order that HIP promises holds. A stream that is captured keeps its work for a graph instead. A kernel that faults gives `hipErrorLaunchFailure`,
 //! [`take_fault`] the whole text; unlike on a card the device goes on working afterwards.
 //!
 //! Not here: who calls these functions by their C names. `rocm-backend` asks [`symbol`] for addresses and
@@ -14,6 +14,7 @@ mod device;
 mod devices;
 mod entry;
 mod error;
+mod graph;
 mod handles;
 mod image;
 mod library;
@@ -30,12 +31,13 @@ use std::sync::LazyLock;
 ///
 /// ```
 /// assert!(rocm_soft::symbol("hipModuleLaunchKernel").is_some());
-/// assert!(rocm_soft::symbol("hipGraphLaunch").is_none());
+/// assert!(rocm_soft::symbol("hipNoSuchFunction").is_none());
 /// ```
 pub fn symbol(name: &str) -> Option<*const c_void> {
     let at = |names: &[&str]| names.iter().position(|symbol| *symbol == name);
     at(entry::SYMBOLS)
         .map(|at| entry::addresses()[at])
+        .or_else(|| at(entry::graph::SYMBOLS).map(|at| entry::graph::addresses()[at]))
         .or_else(|| at(entry::rocblas::SYMBOLS).map(|at| entry::rocblas::addresses()[at]))
         .or_else(|| at(entry::rocrand::SYMBOLS).map(|at| entry::rocrand::addresses()[at]))
         .or_else(|| at(entry::miopen::SYMBOLS).map(|at| entry::miopen::addresses()[at]))
@@ -46,6 +48,7 @@ pub fn symbols() -> &'static [&'static str] {
     static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| {
         [
             entry::SYMBOLS,
+            entry::graph::SYMBOLS,
             entry::rocblas::SYMBOLS,
             entry::rocrand::SYMBOLS,
             entry::miopen::SYMBOLS,

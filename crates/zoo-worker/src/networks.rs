@@ -2,6 +2,7 @@
 
 mod audio;
 mod causal;
+mod decoding;
 mod encoders;
 mod gguf;
 mod training;
@@ -18,6 +19,7 @@ pub(crate) type Network = (&'static str, fn(&Context) -> Result<Outputs>);
 pub(crate) fn run(context: &Context) -> Result<Outputs> {
     let all = [
         causal::NETWORKS,
+        decoding::NETWORKS,
         encoders::NETWORKS,
         vision::NETWORKS,
         audio::NETWORKS,

@@ -44,17 +44,25 @@ fn settings(variables: &[(&str, &str)]) -> Settings {
 }
 
 #[test]
-fn a_language_model_a_mixture_an_image_model_blocks_and_training_agree() {
-    let names = ["llama", "mixtral", "vit", "gguf-llama", "train-mlp-sgd"];
+fn a_language_model_a_mixture_an_image_model_blocks_graphs_and_training_agree() {
+    let names = [
+        "llama",
+        "mixtral",
+        "vit",
+        "gguf-llama",
+        "train-mlp-sgd",
+        "llama-captured",
+        "decode-loop",
+    ];
     let models = models(&names, &[Dtype::F32, Dtype::Q8_0]);
     let record = parity_zoo::run(&models, &settings(&[]), &|_| {}).unwrap();
-    assert_eq!(record.results.len(), 5);
+    assert_eq!(record.results.len(), 7);
     for result in &record.results {
         assert_eq!(result.verdict, Verdict::Agrees, "{result:?}");
         assert!(result.kernels > 0 && result.level == "isa", "{result:?}");
     }
     let text = parity_zoo::text(&record);
-    assert!(text.contains("5 results") && text.contains("5 agrees"), "{text}");
+    assert!(text.contains("7 results") && text.contains("7 agrees"), "{text}");
     let stored = tempfile::NamedTempFile::new().unwrap();
     fs::write(stored.path(), parity_zoo::json(&record).unwrap()).unwrap();
     assert_eq!(

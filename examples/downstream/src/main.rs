@@ -1,6 +1,6 @@
 //! candle on an AMD GPU: ops and layers on the ROCm device beside the CPU's, none of them on the CPU by another door.
 
-use candle_core::{D, Device, Result, Tensor, bail, rocm};
+use candle_core::{D, DType, Device, Result, Tensor, bail, rocm};
 use candle_nn::{Activation, Conv2d, Conv2dConfig, Linear, Module, RmsNorm, ops};
 
 fn main() -> Result<()> {
@@ -44,11 +44,31 @@ fn main() -> Result<()> {
         },
         &gpu,
     )?;
+    decode_loop(&gpu)?;
     match rocm::fallbacks().as_slice() {
         [] => println!("nothing fell back to the CPU"),
         fallbacks => bail!("ran on the CPU: {fallbacks:?}"),
     }
     Ok(())
+}
+
+/// A step that is captured once and replayed: its state is on the device, and the host waits for the result alone.
+fn decode_loop(gpu: &Device) -> Result<()> {
+    let position = Tensor::zeros(1, DType::U32, gpu)?;
+    let squares = Tensor::zeros(6, DType::U32, gpu)?;
+    let (graph, ()) = gpu.as_rocm_device()?.capture(|| {
+        squares.scatter_set(&position, &position.sqr()?, 0)?;
+        position.slice_set(&position.broadcast_add(&Tensor::new(1u32, gpu)?)?, 0, 0)
+    })?;
+    for _ in 0..6 {
+        graph.replay()?;
+    }
+    let squares = squares.to_vec1::<u32>()?;
+    println!("a graph of {} nodes, replayed six times: {squares:?}\n", graph.nodes());
+    match squares == [0, 1, 4, 9, 16, 25] {
+        true => Ok(()),
+        false => bail!("the graph says {squares:?}"),
+    }
 }
 
 /// Runs `f` on both devices, shows what comes out, and fails where the two differ by more than rounding.

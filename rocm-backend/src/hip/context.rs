@@ -10,9 +10,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::graph::Capturing;
 use super::memory::DeviceMemory;
 use super::module::Modules;
 use super::pool::{Block, Pool};
@@ -24,7 +25,7 @@ use super::{blas, miopen, rand};
 use crate::generator::Generator;
 use crate::trace::Ledger;
 use crate::usage::Usage;
-use crate::{DeviceInfo, Error};
+use crate::{DeviceInfo, Error, Libraries, Library};
 
 /// Dims-and-strides tables kept on the device. Kernels need one for each strided call, and programs repeat themselves.
 const KEPT_LAYOUTS: usize = 4096;
@@ -44,6 +45,8 @@ pub(crate) struct Context {
     modules: Arc<Modules>,
     layouts: Mutex<BTreeMap<Vec<u64>, Block>>,
     reports: Mutex<Reports>,
+    capturing: Capturing,
+    waits: AtomicU64,
     most: AtomicUsize,
     #[cfg(test)]
     launches: AtomicUsize,
@@ -89,6 +92,8 @@ impl Context {
             modules,
             layouts: Mutex::default(),
             reports: Mutex::default(),
+            capturing: Capturing::default(),
+            waits: AtomicU64::default(),
             most: AtomicUsize::new(MOST),
             #[cfg(test)]
             launches: AtomicUsize::default(),
@@ -100,7 +105,16 @@ impl Context {
 
     /// Makes this context's device the calling thread's. To be called before any HIP call that works on the
     /// current device.
+    ///
+    /// # Errors
+    /// [`Error::Hip`]; [`Error::Capture`] while another thread captures a graph on the context.
     pub(crate) fn bind(&self) -> Result<(), Error> {
+        self.refuse_beside_capture()?;
+        self.select()
+    }
+
+    /// The same for what submits nothing.
+    pub(super) fn select(&self) -> Result<(), Error> {
         query::set_device(self.ordinal)
     }
 
@@ -158,11 +172,35 @@ impl Context {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a graph is captured, and of what.
+    pub(super) fn capturing(&self) -> &Capturing {
+        &self.capturing
+    }
+
     /// Waits for all submitted work.
     pub(crate) fn synchronize(&self) -> Result<(), Error> {
-        self.bind()?;
-        self.look_at_reports()?;
-        self.stream.synchronize()
+        let look = self.begin_look()?;
+        self.count_wait();
+        self.stream.synchronize()?;
+        look.end()
+    }
+
+    /// The host waits for what was submitted to the stream.
+    pub(super) fn count_wait(&self) {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it did.
+    pub(crate) fn waits(&self) -> u64 {
+        self.waits.load(Ordering::Relaxed)
+    }
+
+    /// Makes the handle of the library that multiplies, where one does.
+    pub(super) fn prepare_libraries(&self) -> Result<(), Error> {
+        match self.info.driver().rocblas() {
+            Library::Absent(_) => Ok(()),
+            Library::System(_) | Library::Model => self.with_rocblas(|_| Ok(())),
+        }
     }
 
     /// Bytes that this context's buffers hold.
@@ -216,6 +254,10 @@ impl Context {
         new: fn(&Stream) -> Result<H, Error>,
         f: impl FnOnce(&mut H) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        if self.info.driver().libraries() == Libraries::Model {
+            // It computes when it is called, and not when a graph is replayed.
+            self.refuse_in_capture("a model of a library")?;
+        }
         self.bind()?;
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = match &mut *place {
@@ -232,12 +274,12 @@ impl Context {
             return Ok(LayoutTable::Kept(block));
         }
         let bytes: Vec<u8> = table.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut memory = DeviceMemory::new(self, bytes.len())?;
-        memory.upload(&bytes)?;
         if layouts.len() >= KEPT_LAYOUTS {
+            let mut memory = DeviceMemory::new(self, bytes.len())?;
+            memory.upload(&bytes)?;
             return Ok(LayoutTable::Once(memory));
         }
-        let block = memory.into_block();
+        let block = self.lasting_with(&bytes)?;
         layouts.insert(table, block);
         Ok(LayoutTable::Kept(block))
     }
@@ -246,7 +288,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         // A failing device cannot be waited for; its memory and modules are given back all the same.
-        let _ = self.bind();
+        let _ = self.select();
         let _ = self.stream.synchronize();
         let layouts = self.layouts.get_mut().unwrap_or_else(PoisonError::into_inner);
         let reports = self.reports.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -80,6 +80,7 @@ pub struct Event {
 impl Event {
     /// Records an event after everything submitted to the context's stream so far.
     pub(crate) fn record(context: &Arc<Context>) -> Result<Event> {
+        context.refuse_in_capture("an event")?;
         context.bind()?;
         let mark = Mark::with_flags(0)?; // flags 0 keep the timing
         mark.record(context.stream())?;
@@ -91,6 +92,7 @@ impl Event {
 
     /// Has what `context`'s stream gets from now on wait for the event.
     pub(crate) fn hold(&self, context: &Context) -> Result<()> {
+        context.refuse_in_capture("a wait for an event")?;
         context.bind()?;
         context.stream().wait(&self.mark)
     }
@@ -101,8 +103,10 @@ impl Event {
     /// [`Error::Hip`] or [`Error::DeviceFault`] when that work failed.
     pub fn synchronize(&self) -> Result<()> {
         self.context.bind()?;
+        let look = self.context.begin_look()?;
+        self.context.count_wait();
         self.mark.synchronize()?;
-        self.context.look_at_reports()
+        look.end()
     }
 
     /// Whether the work submitted before the event is done.
@@ -153,6 +157,6 @@ impl fmt::Debug for Event {
 impl Drop for Event {
     fn drop(&mut self) {
         // The mark goes next, and belongs to this device.
-        let _ = self.context.bind();
+        let _ = self.context.select();
     }
 }

@@ -8,35 +8,52 @@ use std::sync::Arc;
 use rocm_rs::hip::bindings;
 
 use super::context::Context;
+use super::graph::Arena;
 use super::peer;
 use super::pool::Block;
 use super::status::check;
 use crate::Error;
 use crate::trace::Level;
 
-/// Device memory with an owner: goes back to its device's pool when dropped. Keeps the device alive.
+/// Device memory with an owner: goes back to its device's pool when dropped, and when no graph uses it. Keeps the device alive.
 pub(crate) struct DeviceMemory {
-    block: Block,
+    owned: Arc<Owned>,
     /// Bytes asked for; the block may be longer.
     len: usize,
+}
+
+/// A block and where it goes back to.
+pub(super) struct Owned {
+    block: Block,
     context: Arc<Context>,
+    /// Of the graph in whose capture it was taken.
+    arena: Option<Arc<Arena>>,
 }
 
 impl DeviceMemory {
     /// `len` bytes of whatever the device has there. No bytes take no memory.
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<DeviceMemory, Error> {
-        let block = if len == 0 {
-            Block::EMPTY
-        } else {
+        let (mut block, mut arena) = (Block::EMPTY, None);
+        if len > 0 {
             context.bind()?;
-            let block = context.pool().take(context.stream(), len)?;
-            context.usage().add(block.capacity());
-            block
-        };
+            arena = context.arena();
+            block = match &arena {
+                Some(arena) => arena.take(len)?,
+                None => {
+                    let block = context.pool().take(context.stream(), len)?;
+                    context.usage().add(block.capacity());
+                    block
+                }
+            };
+        }
+        let context = Arc::clone(context);
         Ok(DeviceMemory {
-            block,
+            owned: Arc::new(Owned {
+                block,
+                context,
+                arena,
+            }),
             len,
-            context: Arc::clone(context),
         })
     }
 
@@ -45,43 +62,55 @@ impl DeviceMemory {
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
-        &self.context
+        &self.owned.context
     }
 
+    /// The block, for a call that is submitted to the context's stream now. While a graph is captured the graph keeps it.
     pub(crate) fn block(&self) -> Block {
-        self.block
+        if self.len > 0 {
+            self.context().keep_for_graph(&self.owned);
+        }
+        self.owned.block
     }
 
     /// Gives up ownership: the holder of the block puts it back to the context's pool.
-    pub(crate) fn into_block(mut self) -> Block {
-        self.context.usage().remove(self.block.capacity());
-        std::mem::replace(&mut self.block, Block::EMPTY)
+    fn into_block(mut self, op: &str) -> Result<Block, Error> {
+        match Arc::get_mut(&mut self.owned) {
+            Some(owned) if owned.arena.is_none() => {
+                owned.context.usage().remove(owned.block.capacity());
+                Ok(std::mem::replace(&mut owned.block, Block::EMPTY))
+            }
+            _ => Err(Error::Capture(format!("{op}: a graph uses the buffer"))),
+        }
     }
 
     /// The same block in the hands of `context`, another stream of its device, which first waits for this one.
     ///
     /// # Errors
-    /// [`Error::Devices`] when it is of another device.
+    /// [`Error::Devices`] when it is of another device, [`Error::Capture`] when a graph uses it.
     pub(crate) fn hand_over(self, context: &Arc<Context>) -> Result<DeviceMemory, Error> {
-        if self.context.ordinal() != context.ordinal() {
-            return Err(Error::Devices {
-                op: "move_to".to_owned(),
-            });
+        const OP: &str = "move_to";
+        if self.context().ordinal() != context.ordinal() {
+            return Err(Error::Devices { op: OP.to_owned() });
         }
-        if Arc::ptr_eq(&self.context, context) {
+        if Arc::ptr_eq(self.context(), context) {
             return Ok(self);
         }
-        if self.block == Block::EMPTY {
+        if self.len == 0 {
             return DeviceMemory::new(context, 0);
         }
-        peer::order(&self.context, context)?;
+        peer::order(self.context(), context)?;
         let len = self.len;
-        let block = self.into_block();
+        let block = self.into_block(OP)?;
         context.usage().add(block.capacity());
-        Ok(DeviceMemory {
+        let owned = Owned {
             block,
-            len,
             context: Arc::clone(context),
+            arena: None,
+        };
+        Ok(DeviceMemory {
+            owned: Arc::new(owned),
+            len,
         })
     }
 
@@ -90,10 +119,15 @@ impl DeviceMemory {
         if self.len == 0 {
             return Ok(());
         }
-        self.context.bind()?;
+        self.context().bind()?;
         // SAFETY: the block holds at least `len` bytes and is written in stream order.
         check("hipMemsetAsync", unsafe {
-            bindings::hipMemsetAsync(self.block.pointer(0), 0, self.len, self.context.stream().raw())
+            bindings::hipMemsetAsync(
+                self.block().pointer(0),
+                0,
+                self.len,
+                self.context().stream().raw(),
+            )
         })?;
         self.trace("hipMemsetAsync");
         Ok(())
@@ -115,16 +149,39 @@ impl DeviceMemory {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.context.bind()?;
-        let mut staging = self.context.staging();
+        self.context().bind()?;
+        if let Some(arena) = self.context().arena() {
+            return self.upload_in_graph(&arena, bytes);
+        }
+        let mut staging = self.context().staging();
         // SAFETY: the block is long enough.
-        unsafe { staging.get()?.upload(bytes, self.block, self.context.stream()) }
+        unsafe {
+            staging
+                .get()?
+                .upload(bytes, self.owned.block, self.context().stream())
+        }
+    }
+
+    /// The same while a graph is captured: the bytes go to memory of the graph's own now, and each replay copies them from there.
+    fn upload_in_graph(&mut self, arena: &Arena, bytes: &[u8]) -> Result<(), Error> {
+        let constant = arena.constant(bytes)?;
+        let kind = bindings::hipMemcpyKind_hipMemcpyDeviceToDevice;
+        // SAFETY: both blocks have as many bytes, and are two; the graph keeps both.
+        check("hipMemcpyAsync", unsafe {
+            bindings::hipMemcpyAsync(
+                self.block().pointer(0),
+                constant.pointer(0),
+                bytes.len(),
+                kind,
+                self.context().stream().raw(),
+            )
+        })
     }
 
     /// Copies the block's bytes to the host, after all work submitted so far. `bytes` is as long as was asked for.
     ///
     /// # Errors
-    /// [`Error::Length`] when it is not.
+    /// [`Error::Length`] when it is not, [`Error::Capture`] while a graph is captured.
     pub(crate) fn download(&self, bytes: &mut [u8]) -> Result<(), Error> {
         if bytes.len() != self.len {
             return Err(Error::Length {
@@ -133,15 +190,21 @@ impl DeviceMemory {
                 found: bytes.len(),
             });
         }
-        self.context.bind()?;
+        let context = self.context();
         if bytes.is_empty() {
             // As with bytes to fetch, earlier failures come to light.
-            return self.context.synchronize();
+            return context.synchronize();
         }
-        self.context.look_at_reports()?;
-        let mut staging = self.context.staging();
+        let look = context.begin_look()?;
+        context.count_wait();
         // SAFETY: the block has `len` bytes.
-        unsafe { staging.get()?.download(bytes, self.block, self.context.stream()) }
+        unsafe {
+            context
+                .staging()
+                .get()?
+                .download(bytes, self.owned.block, context.stream())
+        }?;
+        look.end()
     }
 
     /// Copies `len` bytes from another block of the same device, in stream order. Offsets and `len` are in bytes.
@@ -156,7 +219,7 @@ impl DeviceMemory {
         len: usize,
     ) -> Result<(), Error> {
         const OP: &str = "copy";
-        if !Arc::ptr_eq(&self.context, &source.context) {
+        if !Arc::ptr_eq(self.context(), source.context()) {
             return Err(Error::Devices { op: OP.to_owned() });
         }
         let fits = |start: usize, room: usize| start.checked_add(len).is_some_and(|end| end <= room);
@@ -172,13 +235,13 @@ impl DeviceMemory {
         if len == 0 {
             return Ok(());
         }
-        self.context.bind()?;
-        let (to, from): (_, *const c_void) = (self.block.pointer(at), source.block.pointer(source_at));
+        self.context().bind()?;
+        let (to, from): (_, *const c_void) = (self.block().pointer(at), source.block().pointer(source_at));
         let kind = bindings::hipMemcpyKind_hipMemcpyDeviceToDevice;
         // SAFETY: both ranges were checked above; `&mut self` and `&source` are two blocks, so they do not overlap. A block
         // that is given back before the copy runs serves other work only after the copy.
         check("hipMemcpyAsync", unsafe {
-            bindings::hipMemcpyAsync(to, from, len, kind, self.context.stream().raw())
+            bindings::hipMemcpyAsync(to, from, len, kind, self.context().stream().raw())
         })?;
         self.trace("hipMemcpyAsync");
         Ok(())
@@ -186,17 +249,22 @@ impl DeviceMemory {
 
     /// Notes what the HIP runtime did inside the device's memory.
     fn trace(&self, call: &str) {
-        let level = Level::of_kernels(self.context.info().driver());
-        self.context.ledger().trace(&Arc::from(call), None, level);
+        let level = Level::of_kernels(self.context().info().driver());
+        self.context().ledger().trace(&Arc::from(call), None, level);
     }
 }
 
-impl Drop for DeviceMemory {
+impl Drop for Owned {
     fn drop(&mut self) {
-        if self.block != Block::EMPTY {
-            let _ = self.context.bind();
-            self.context.usage().remove(self.block.capacity());
-            self.context.pool().put(self.context.stream(), self.block);
+        if self.block == Block::EMPTY {
+            return;
+        }
+        match &self.arena {
+            Some(arena) => arena.give_back(self.block),
+            None => {
+                self.context.usage().remove(self.block.capacity());
+                self.context.put(self.block);
+            }
         }
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn copy(source: &DeviceMemory, target: &mut DeviceMemory) -> Result<(
 
 /// Has what `second`'s stream gets from now on wait for all that `first`'s has got.
 pub(crate) fn order(first: &Context, second: &Context) -> Result<()> {
+    second.refuse_in_capture("work of another stream")?;
     // Who waits for the second stream alone would not hear of them.
     first.look_at_reports()?;
     // An event belongs to the device that is current when it is made, and is recorded there.

@@ -99,7 +99,7 @@ impl Pool {
     }
 
     /// The capacity that a new block for `bytes` gets: half a KiB steps for small blocks, one MiB steps for large ones.
-    fn capacity(&self, bytes: usize) -> Option<usize> {
+    pub(super) fn capacity(&self, bytes: usize) -> Option<usize> {
         match (self.allocator, bytes) {
             (Allocator::Exact, _) => Some(bytes),
             (Allocator::Caching, 0..=MIB) => Some(bytes.next_multiple_of(KIB / 2)),
@@ -114,17 +114,29 @@ impl Pool {
 
     /// A block of at least `bytes` bytes for work on `stream`. The device is this thread's.
     pub(super) fn take(&self, stream: &Arc<Stream>, bytes: usize) -> Result<Block, Error> {
+        if let Some(capacity) = self.capacity(bytes)
+            && let Some(kept) = self.find(stream, capacity)
+        {
+            return self.adopt(stream, kept);
+        }
+        // So that an earlier kernel's failure is not taken for a lack of room.
+        self.allocate(bytes, || stream.synchronize())
+    }
+
+    /// A block of at least `bytes` bytes that no work has used, for when no stream can be waited for. The device is this thread's.
+    pub(super) fn take_new(&self, bytes: usize) -> Result<Block, Error> {
+        self.allocate(bytes, || Ok(()))
+    }
+
+    /// A block from HIP. Where it has no room, kept blocks go back to it, after `first`.
+    fn allocate(&self, bytes: usize, first: impl FnOnce() -> Result<(), Error>) -> Result<Block, Error> {
         let Some(capacity) = self.capacity(bytes) else {
             return Err(self.out_of_memory(bytes, 0)?);
         };
-        if let Some(kept) = self.find(stream, capacity) {
-            return self.adopt(stream, kept);
-        }
         let block = match malloc(capacity)? {
             Some(block) => block,
             None => {
-                // So that an earlier kernel's failure is not taken for a lack of room.
-                stream.synchronize()?;
+                first()?;
                 let released = self.release();
                 match malloc(capacity)? {
                     Some(block) => block,

@@ -1,19 +1,21 @@
 //! What kernels say of ids that are not positions: two words of device memory for each operation and bound, which the host reads when
 //! it waits for the device. `Report` of `kernels/indexing.hip` writes them.
 //!
-//! So an operation that reads by ids is one launch, and waits for nothing. The error comes from the call that waits next: a
-//! download, a synchronisation, or work handed to another stream.
-#![expect(unsafe_code, reason = "has HIP set device memory to zero")]
+//! So an operation that works by ids waits for nothing. The error comes from the call that waits next: a download, a
+//! synchronisation, or work handed to another stream. The words travel with what that call fetches, so that it waits once. A graph has
+//! words of its own, which are read after each replay.
+#![expect(unsafe_code, reason = "has HIP set device memory to zero, and copy from it")]
 
 use std::sync::Arc;
 
 use rocm_rs::hip::bindings;
 
 use super::context::Context;
-use super::memory::DeviceMemory;
 use super::pool::Block;
+use super::staging::Slot;
 use super::status::check;
-use crate::{Error, Result};
+use super::stream::Stream;
+use crate::{DriverKind, Error, Result};
 
 /// Operations with their bounds that are watched between two looks.
 const SITES: usize = 64;
@@ -21,56 +23,189 @@ const SITES: usize = 64;
 const SITE_BYTES: usize = 16;
 
 /// An operation whose ids are watched.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Site {
     op: String,
     bound: usize,
+    /// The number of the first id that the kernel is given.
+    first: usize,
 }
 
-/// The words of a context's stream, all zero but where a kernel reported something.
+/// Words for some operations, all zero but where a kernel reported something.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) block: Block,
+    /// Number N has the block's words number 2 N and 2 N + 1.
+    sites: Vec<Site>,
+}
+
+impl Words {
+    /// Words for [`SITES`] operations in `block`, which is as long as [`Words::BYTES`] and becomes zero in the order of `stream`.
+    pub(super) fn new(block: Block, stream: &Stream) -> Result<Words> {
+        clear(block, stream)?;
+        Ok(Words {
+            block,
+            sites: Vec::new(),
+        })
+    }
+
+    pub(super) const BYTES: usize = SITES * SITE_BYTES;
+
+    /// The address of the words of an operation; none when other operations have all of them.
+    fn address(&mut self, site: Site) -> Option<usize> {
+        let known = self.sites.iter().position(|known| *known == site);
+        let at = match known {
+            Some(at) => at,
+            None if self.sites.len() == SITES => return None,
+            None => {
+                self.sites.push(site);
+                self.sites.len() - 1
+            }
+        };
+        Some(self.block.address() + at * SITE_BYTES)
+    }
+}
+
+/// The words that kernels of a context's stream may have written since the host looked last.
 #[derive(Default)]
 pub(crate) struct Reports {
-    block: Option<Block>,
-    /// Watched since the host looked last; number N has the block's words number 2 N and 2 N + 1.
-    sites: Vec<Site>,
+    words: Option<Words>,
+    /// Those of graphs.
+    replayed: Vec<Arc<Vec<Words>>>,
+    /// Where words arrive, one for each block that is fetched; those that no look is using.
+    slots: Vec<Slot>,
+    /// What the words of a graph said that is gone, for the next look.
+    found: Option<Error>,
 }
 
 impl Reports {
     /// The block, for its context to give back.
     pub(super) fn take_block(&mut self) -> Option<Block> {
-        self.block.take()
+        self.words.take().map(|words| words.block)
+    }
+
+    /// A graph was replayed that has words of its own.
+    pub(super) fn watch(&mut self, words: &Arc<Vec<Words>>) {
+        let is_watched = self.replayed.iter().any(|other| Arc::ptr_eq(other, words));
+        if !is_watched && !words.is_empty() {
+            self.replayed.push(Arc::clone(words));
+        }
+    }
+
+    /// Has the next look say `error`, unless it has one to say.
+    pub(super) fn keep(&mut self, error: Error) {
+        self.found.get_or_insert(error);
+    }
+}
+
+/// Words on their way to the host.
+pub(super) struct Look<'a> {
+    context: &'a Context,
+    fetched: Vec<Fetched>,
+    found: Option<Error>,
+}
+
+struct Fetched {
+    block: Block,
+    sites: Vec<Site>,
+    slot: Slot,
+}
+
+impl Look<'_> {
+    /// What the words say, once the host has waited for the stream or does so here.
+    ///
+    /// # Errors
+    /// [`Error::Index`] for an id that is not a position, once; [`Error::Hip`] or [`Error::DeviceFault`].
+    pub(super) fn end(self) -> Result<()> {
+        let mut found = self.found;
+        for Fetched {
+            block,
+            sites,
+            mut slot,
+        } in self.fetched
+        {
+            let mut bytes = vec![0; sites.len() * SITE_BYTES];
+            slot.receive(&mut bytes)?;
+            self.context.reports().slots.push(slot);
+            let wrong = sites
+                .into_iter()
+                .zip(bytes.chunks_exact(SITE_BYTES))
+                .find_map(|(site, words)| wrong_id(site, words));
+            if wrong.is_some() {
+                // The trace does not list this call, because the operation that is launched next did not ask for it.
+                clear(block, self.context.stream())?;
+            }
+            found = found.or(wrong);
+        }
+        found.map_or(Ok(()), Err)
+    }
+
+    /// Whether there was anything to fetch.
+    pub(super) fn is_needed(&self) -> bool {
+        !self.fetched.is_empty()
     }
 }
 
 impl Context {
-    /// Where a kernel launched now for `op` reports ids that are not below `bound`.
+    /// Where a kernel launched now for `op`, of ids from number `first` on, reports those that are not below `bound`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Hip`]. When all places are taken the host looks at them first, and the errors of
     /// [`Context::look_at_reports`] are possible.
-    pub(crate) fn report_of(self: &Arc<Self>, op: &str, bound: usize) -> Result<usize> {
-        if self.reports().sites.len() == SITES {
+    pub(crate) fn report_of(&self, op: &str, bound: usize, first: usize) -> Result<usize> {
+        let site = Site {
+            op: op.to_owned(),
+            bound,
+            first,
+        };
+        if let Some(address) = self.words_of_capture(|words| words.address(site.clone()))? {
+            return Ok(address);
+        }
+        loop {
+            let mut reports = self.reports();
+            let words = match &mut reports.words {
+                Some(words) => words,
+                none => {
+                    self.bind()?;
+                    none.insert(Words::new(self.lasting(Words::BYTES)?, self.stream())?)
+                }
+            };
+            if let Some(address) = words.address(site.clone()) {
+                return Ok(address);
+            }
+            drop(reports);
             self.look_at_reports()?;
         }
+    }
+
+    /// Has the words that are watched copied to the host, in stream order.
+    pub(super) fn begin_look(&self) -> Result<Look<'_>> {
+        self.refuse_in_capture("a wait for the device")?;
+        self.bind()?;
         let mut reports = self.reports();
-        let block = match reports.block {
-            Some(block) => block,
-            None => {
-                let block = DeviceMemory::new(self, SITES * SITE_BYTES)?.into_block();
-                reports.block = Some(block);
-                self.clear(block)?;
-                block
-            }
-        };
-        let is_this = |site: &Site| site.op == op && site.bound == bound;
-        let at = reports.sites.iter().position(is_this).unwrap_or_else(|| {
-            reports.sites.push(Site {
-                op: op.to_owned(),
-                bound,
-            });
-            reports.sites.len() - 1
-        });
-        Ok(block.address() + at * SITE_BYTES)
+        let mut blocks = Vec::new();
+        if let Some(words) = reports.words.as_mut().filter(|words| !words.sites.is_empty()) {
+            blocks.push((words.block, std::mem::take(&mut words.sites)));
+        }
+        for list in std::mem::take(&mut reports.replayed) {
+            blocks.extend(list.iter().map(|words| (words.block, words.sites.clone())));
+        }
+        let mut fetched = Vec::new();
+        for (block, sites) in blocks {
+            let mut slot = match reports.slots.pop() {
+                Some(slot) => slot,
+                None => Slot::of(Words::BYTES)?,
+            };
+            // SAFETY: the block has `Words::BYTES` bytes, which is what `SITES` operations have. A graph whose words these are looks
+            // at them before it gives the block up.
+            unsafe { slot.fetch(sites.len() * SITE_BYTES, block, 0, self.stream()) }?;
+            fetched.push(Fetched { block, sites, slot });
+        }
+        Ok(Look {
+            context: self,
+            fetched,
+            found: reports.found.take(),
+        })
     }
 
     /// Waits for the launches whose ids are watched, if there are any, and says what they found.
@@ -78,33 +213,28 @@ impl Context {
     /// # Errors
     /// [`Error::Index`] for an id that is not a position, once; [`Error::Hip`] or [`Error::DeviceFault`].
     pub(crate) fn look_at_reports(&self) -> Result<()> {
-        let mut reports = self.reports();
-        let Some(block) = reports.block.filter(|_| !reports.sites.is_empty()) else {
-            return Ok(());
-        };
-        let sites = std::mem::take(&mut reports.sites);
-        let mut bytes = vec![0; sites.len() * SITE_BYTES];
-        self.bind()?;
-        // SAFETY: the block has `SITES` times `SITE_BYTES` bytes. `sites` has at most `SITES` elements, so `bytes` is not longer.
-        unsafe { self.staging().get()?.download(&mut bytes, block, self.stream()) }?;
-        let found = sites
-            .into_iter()
-            .zip(bytes.chunks_exact(SITE_BYTES))
-            .find_map(|(site, words)| wrong_id(site, words));
-        let Some(error) = found else { return Ok(()) };
-        self.clear(block)?;
-        Err(error)
+        let look = self.begin_look()?;
+        if look.is_needed() {
+            self.count_wait();
+        }
+        look.end()
     }
 
-    /// Sets all words to 0, in stream order. The trace does not list this call, because the operation that is launched next did not
-    /// ask for it.
-    fn clear(&self, block: Block) -> Result<()> {
-        self.bind()?;
-        // SAFETY: the block has as many bytes, and is written in stream order.
-        check("hipMemsetAsync", unsafe {
-            bindings::hipMemsetAsync(block.pointer(0), 0, SITES * SITE_BYTES, self.stream().raw())
-        })
+    /// The same where launches are over when they return, on the software device, unless they were captured.
+    pub(crate) fn look_if_done(&self) -> Result<()> {
+        if self.info().driver().kind() != DriverKind::Soft || self.is_capturing() {
+            return Ok(());
+        }
+        self.begin_look()?.end()
     }
+}
+
+/// Sets all words to 0, in the order of `stream`.
+fn clear(block: Block, stream: &Stream) -> Result<()> {
+    // SAFETY: the block has as many bytes, and is written in stream order.
+    check("hipMemsetAsync", unsafe {
+        bindings::hipMemsetAsync(block.pointer(0), 0, Words::BYTES, stream.raw())
+    })
 }
 
 /// The error that the two words of a site stand for; none where they are 0.
@@ -124,7 +254,7 @@ fn wrong_id(site: Site, words: &[u8]) -> Option<Error> {
         op: site.op,
         what: "id",
         index: (half(low) | half(high) << 32).cast_signed(),
-        position: !((low >> 32) as u32) as usize,
+        position: site.first + !((low >> 32) as u32) as usize,
         bound: site.bound,
     })
 }
@@ -138,6 +268,7 @@ mod tests {
         let site = Site {
             op: "gather".to_owned(),
             bound: 4,
+            first: 100,
         };
         wrong_id(site, &bytes).map(|error| error.to_string())
     }
@@ -159,7 +290,7 @@ mod tests {
         ] {
             let text = of(id, at);
             assert!(
-                text.contains(&id.to_string()) && text.contains(&at.to_string()),
+                text.contains(&id.to_string()) && text.contains(&(100 + u64::from(at)).to_string()),
                 "{text}"
             );
         }

@@ -26,8 +26,8 @@ struct Pinned {
     is_pinned: bool,
 }
 
-/// One of the two, and the copy that used it last.
-struct Slot {
+/// Host memory that one copy at a time uses, and the copy that used it last.
+pub(super) struct Slot {
     host: Pinned,
     /// Behind that copy, when there was one.
     mark: Mark,
@@ -82,6 +82,11 @@ impl Drop for Pinned {
 }
 
 impl Slot {
+    /// A slot of `len` bytes for this thread's device.
+    pub(super) fn of(len: usize) -> Result<Slot, Error> {
+        Slot::new(Pinned::new(len))
+    }
+
     fn new(host: Pinned) -> Result<Slot, Error> {
         Ok(Slot {
             host,
@@ -128,7 +133,13 @@ impl Slot {
     ///
     /// # Safety
     /// The block has them.
-    unsafe fn fetch(&mut self, len: usize, block: Block, at: usize, stream: &Stream) -> Result<(), Error> {
+    pub(super) unsafe fn fetch(
+        &mut self,
+        len: usize,
+        block: Block,
+        at: usize,
+        stream: &Stream,
+    ) -> Result<(), Error> {
         debug_assert!(len <= self.host.len);
         self.wait()?;
         self.is_used = true;
@@ -141,7 +152,7 @@ impl Slot {
     }
 
     /// Copies what was fetched to `bytes`, once it is there.
-    fn receive(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn receive(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         debug_assert!(bytes.len() <= self.host.len);
         self.wait()?;
         // SAFETY: the slot is as long and no copy uses it. Its bytes have values: the copy wrote them.
@@ -154,7 +165,7 @@ impl Staging {
     /// Two slots for this thread's device.
     pub(crate) fn new() -> Result<Staging, Error> {
         Ok(Staging {
-            slots: [Slot::new(Pinned::new(SLOT))?, Slot::new(Pinned::new(SLOT))?],
+            slots: [Slot::of(SLOT)?, Slot::of(SLOT)?],
         })
     }
 

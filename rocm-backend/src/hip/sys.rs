@@ -195,6 +195,15 @@ symbols! { hip_slots, HIP, rocm_rs::hip::bindings;
     Required status hipEventQuery;
     Required status hipEventElapsedTime;
     Required status hipEventDestroy;
+    // Graphs.
+    Required status hipStreamBeginCapture;
+    Required status hipStreamEndCapture;
+    Optional status hipStreamIsCapturing;
+    Required status hipGraphGetNodes;
+    Required status hipGraphInstantiateWithFlags;
+    Required status hipGraphLaunch;
+    Required status hipGraphExecDestroy;
+    Required status hipGraphDestroy;
     // Kernels.
     Required status hipModuleLoadData;
     Required status hipModuleUnload;

@@ -2,11 +2,11 @@
 //!
 //! Ids are of dtype u8, u32, i16, i32 or i64. The greatest id of its dtype (255, `i64::MAX`) means "no element", as in
 //! candle: reading gives 0, writing is left out. Any other id that is not a position in the dimension, a negative
-//! one included, is refused. What writes by ids refuses it before anything is written: a pass over the ids on the device
-//! and eight bytes back from it, for which the call waits. What reads by ids, [`index_select`] and [`gather`], launches one kernel and
-//! waits for nothing: it reads 0 by such an id, and the error comes from the call that waits for the device next, a download or
-//! [`Device::synchronize`](crate::Device::synchronize); on the software device, whose launches are over when they return, from the
-//! call itself. Ids are not looked at where none of the dtype can be refused, nor where no element would be read or written.
+//! one included, is refused, and nothing waits for that: what reads by ids ([`index_select`], [`gather`]) reads 0 by such an id, what
+//! writes by ids leaves it out, and the error comes from the call that waits for the device next, a download or
+//! [`Device::synchronize`](crate::Device::synchronize). On the software device, whose launches are over when they return, it comes from
+//! the call itself, and what writes by ids has then written nothing. Ids are not looked at where none of the dtype can be refused, nor
+//! where no element would be read or written.
 //!
 //! The result is the same in every run: elements for one place are taken in row-major order of the source, so the last
 //! one stays, and sums are rounded to the dtype (integers: wrap) after each addition.
@@ -76,7 +76,7 @@ pub fn gather(x: View<'_>, ids: View<'_>, dim: usize) -> Result<DynBuffer> {
 /// shape, which is that of `dst` but along `dim`.
 ///
 /// # Errors
-/// As [`index_select`]; `Error::NotContiguous` for such a `dst`. `dst` then is as before.
+/// As [`index_select`]; `Error::NotContiguous` for such a `dst`.
 pub fn scatter_set(dst: ViewMut<'_>, ids: View<'_>, src: View<'_>, dim: usize) -> Result<()> {
     scatter("scatter_set", Write::Set, dst, ids, src, dim)
 }
@@ -198,27 +198,8 @@ impl<'a> Dense<'a> {
         if count == 0 || !self.can_be_wrong(size) {
             return Ok(());
         }
-        let Some(first) = launch::first_outside(op, ids, count, size)? else {
-            return Ok(());
-        };
-        let id = View::contiguous(ids.buffer, &[1]).at(ids.offset + first);
-        let id = copy_of(id.check(op)?)?;
-        Err(Error::Index {
-            op: op.to_owned(),
-            what: "id",
-            index: id_value(id.dtype(), &id.download_bytes()?),
-            position: first,
-            bound: size,
-        })
+        launch::check_ids(op, ids, count, size)
     }
-}
-
-/// One id from its bytes.
-fn id_value(dtype: DType, bytes: &[u8]) -> i64 {
-    let is_negative = !matches!(dtype, DType::U8 | DType::U32) && bytes.last().is_some_and(|&top| top > 0x7f);
-    let mut wide = if is_negative { [0xff; 8] } else { [0; 8] };
-    wide.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-    i64::from_le_bytes(wide)
 }
 
 fn copy_of(x: Region<'_>) -> Result<DynBuffer> {

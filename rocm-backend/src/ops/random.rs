@@ -74,6 +74,8 @@ pub fn philox(device: &Device, len: usize, key: u64, counter: u128) -> Result<Dy
 }
 
 fn draw(device: &Device, dtype: DType, len: usize, distribution: Distribution) -> Result<DynBuffer> {
+    // Its replays would draw the same numbers.
+    device.context().refuse_in_capture("a draw of random numbers")?;
     let mut out = DynBuffer::uninit(device, dtype, len)?;
     let blocks = launch::blocks(dtype, len);
     let (seed, block) = device.context().generator().take(blocks);

@@ -11,6 +11,7 @@ mod device;
 mod elementwise;
 mod floats;
 mod ggml_blocks;
+mod graph;
 mod images;
 mod indexing;
 mod matmul;

@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use rocm_backend::{DynBuffer, ops};
+use rocm_backend::{DynBuffer, Graph, ops};
 
 use super::{RocmError, RocmStorage, dtype};
 use crate::{CpuStorage, DType, DeviceLocation, Error, Result, Shape, WithDType};
@@ -22,6 +22,21 @@ impl RocmDevice {
     /// The device as the backend knows it: its name, target and driver, and memory beside candle's.
     pub fn backend(&self) -> &rocm_backend::Device {
         &self.backend
+    }
+
+    /// Captures what `f` submits to the device, and runs none of it; [`Graph::replay`] does, with one call of HIP's for all kernels, so
+    /// that a decode step of a language model costs the host next to nothing. The tensors that `f` gives have their elements after
+    /// the first replay, and others after the next one.
+    ///
+    /// Each replay does the same with what the tensors hold that were there before. What should differ between two, as the token and its
+    /// position, has to be in a tensor, and to be changed in place: by the graph itself or, between replays, by `Tensor::slice_set`.
+    /// Tensors that `f` makes from host data have the data of the capture.
+    ///
+    /// # Errors
+    /// Those of `f`; an error from each call in it that cannot be part of a graph: one that copies to the host, one that runs on the
+    /// CPU, and a draw of random numbers.
+    pub fn capture<T>(&self, f: impl FnOnce() -> Result<T>) -> Result<(Graph, T)> {
+        self.backend.capture(f)
     }
 
     pub(super) fn upload(&self, host: &CpuStorage) -> Result<RocmStorage> {

@@ -22,6 +22,7 @@ pub(crate) use fallback::on_cpu;
 pub use fallback::{fallbacks, reset_fallbacks};
 pub use fused::{fused1, fused2, fused3};
 pub use moe::{moe_gemm, moe_gemm_gguf};
+pub use rocm_backend::Graph;
 pub use storage::RocmStorage;
 pub use watch::{Watched, take_watched, watch_ops};
 

@@ -9,7 +9,7 @@ use super::{Args, BLOCK, Grid, common_context, layout, pack_len};
 use crate::hip::context::Context;
 use crate::hip::module::Function;
 use crate::view::{Region, View};
-use crate::{DType, DriverKind, DynBuffer, Error, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 const MODULE: &str = "indexing";
 
@@ -99,28 +99,27 @@ fn require(op: &str, inside: bool) -> Result<()> {
         .ok_or_else(|| Error::shape(op, "the sizes reach outside a buffer"))
 }
 
-/// Finds the first of `count` ids that is neither a position below `size` nor "no element", the greatest id of its
-/// dtype. Waits for the device.
-pub(crate) fn first_outside(op: &str, ids: Run<'_>, count: usize, size: usize) -> Result<Option<usize>> {
+/// Has a launch look for an id, of `count`, that is neither a position below `size` nor "no element", the greatest id of its dtype.
+/// The call that waits for the device next has the error; on the software device it is this one.
+pub(crate) fn check_ids(op: &str, ids: Run<'_>, count: usize, size: usize) -> Result<()> {
     require(op, holds(ids, Some(count)))?;
+    let context = ids.buffer.memory().context();
     let dtype = ids.buffer.dtype();
-    let device = ids.buffer.device();
     let function = ids_kernel(op, &format!("ids_check_{dtype}"), ids.buffer, dtype)?;
-    let rest = device.zeros::<i64>(1)?;
-    let mut args = Args::default();
-    args.size(count)
-        .element(ids.buffer, ids.offset)
-        .size(size)
-        .element(&rest, 0);
-    // SAFETY: the arguments are the kernel's; `count` ids lie in their buffer, checked above, and `rest` is one u64.
-    unsafe { args.submit("ids_check", device.context(), &function, Grid::over(count)) }?;
-    // How many ids are left from the first wrong one on.
-    match rest.download()?[..] {
-        [rest] if rest > 0 => Ok(usize::try_from(rest)
-            .ok()
-            .and_then(|rest| count.checked_sub(rest))),
-        _ => Ok(None),
+    // Reports have 32 bits for the place of an id.
+    for first in (0..count).step_by(context.most()) {
+        let part = context.most().min(count - first);
+        let report = context.report_of(op, size, first)?;
+        let mut args = Args::default();
+        args.size(part)
+            .element(ids.buffer, ids.offset + first)
+            .size(size)
+            .size(report);
+        // SAFETY: the arguments are the kernel's; `part` ids from there on lie in their buffer, checked above, and the report is
+        // two words that the context keeps.
+        unsafe { args.submit("ids_check", context, &function, Grid::over(part)) }?;
     }
+    context.look_if_done()
 }
 
 /// Who looks at ids before they are used.
@@ -129,7 +128,7 @@ pub(crate) enum Checked {
     /// Someone did, or none of them can be wrong.
     Before,
     /// The kernel does, and the call that waits for the device next has the error. On the software device it is the call
-    /// itself, which has waited anyway.
+    /// itself.
     Meanwhile,
 }
 
@@ -138,16 +137,15 @@ impl Checked {
     fn address(self, op: &str, context: &Arc<Context>, sizes: Sizes) -> Result<usize> {
         match self {
             Checked::Before => Ok(0),
-            Checked::Meanwhile => context.report_of(op, sizes.src),
+            Checked::Meanwhile => context.report_of(op, sizes.src, 0),
         }
     }
 
     /// After the launches.
     fn finish(self, context: &Context) -> Result<()> {
-        let is_there = context.info().driver().kind() == DriverKind::Soft;
         match self {
-            Checked::Meanwhile if is_there => context.look_at_reports(),
-            Checked::Meanwhile | Checked::Before => Ok(()),
+            Checked::Meanwhile => context.look_if_done(),
+            Checked::Before => Ok(()),
         }
     }
 }
@@ -390,7 +388,7 @@ mod tests {
         let function = module::named(context, MODULE, "gather_i64_i64", "gather", DType::I64).unwrap();
         let launch = |ids_from: usize| {
             let out = device.zeros::<i64>(1).unwrap();
-            let report = context.report_of("gather", 2).unwrap();
+            let report = context.report_of("gather", 2, 0).unwrap();
             let mut args = Args::default();
             args.size(1)
                 .element(&ids, ids_from)
