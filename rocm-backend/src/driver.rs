@@ -102,6 +102,12 @@ impl DriverInfo {
         libraries::library(Which::Miopen, self)
     }
 
+    /// What carries buffers between devices ([`comm`](crate::comm)): RCCL, over NVIDIA's driver NCCL, a model on the software device.
+    /// The first call loads it.
+    pub fn rccl(&self) -> &'static Library {
+        libraries::library(Which::Rccl, self)
+    }
+
     /// The library that answers; none for the software device.
     pub fn library(&self) -> Option<&Path> {
         self.library.as_deref()

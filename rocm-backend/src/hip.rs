@@ -5,6 +5,7 @@
 
 pub(crate) mod blas;
 pub(crate) mod bytes;
+pub(crate) mod ccl;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod graph;

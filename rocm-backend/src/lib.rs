@@ -30,6 +30,8 @@
 //!
 //! [`Device::capture`] makes a [`Graph`] of what a closure submits, which one call submits again.
 //!
+//! [`comm`] has several devices add up, gather and exchange buffers, by RCCL's functions.
+//!
 //! # Memory
 //!
 //! [`Buffer`] holds elements of a host type ([`Element`]), [`DynBuffer`] elements of a [`DType`]; a `Buffer` dereferences to the
@@ -79,6 +81,7 @@
 
 mod allocator;
 mod buffer;
+pub mod comm;
 mod custom;
 mod device;
 mod driver;

@@ -4,7 +4,8 @@
 //! where the dynamic linker finds it; and on the software device none, so that every
 //! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device:
 //! models of rocBLAS, rocRAND and MIOpen on the host answer in their place, which tries the way to the libraries and computes
-//! on no GPU at all; their results are of level [`Level::Model`](crate::trace::Level::Model).
+//! on no GPU at all; their results are of level [`Level::Model`](crate::trace::Level::Model). What devices send each other
+//! ([`comm`](crate::comm)) is a library's in any case: RCCL's, NCCL's over NVIDIA's driver, a model's on the software device.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::hip::sys;
 use crate::{DriverInfo, DriverKind, Error, Result};
 
 /// A library of AMD's that serves operations.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     /// Matrix products.
     Rocblas,
@@ -25,6 +26,8 @@ pub(crate) enum Which {
     Rocrand,
     /// Convolutions and poolings.
     Miopen,
+    /// What devices send each other.
+    Rccl,
 }
 
 impl Which {
@@ -39,6 +42,7 @@ impl Which {
             ],
             Which::Rocrand => &["librocrand.so.2", "librocrand.so.1", "librocrand.so"],
             Which::Miopen => &["libMIOpen.so.2", "libMIOpen.so.1", "libMIOpen.so"],
+            Which::Rccl => &["librccl.so.1", "librccl.so"],
         }
     }
 
@@ -47,6 +51,7 @@ impl Which {
             Which::Rocblas => sys::ROCBLAS,
             Which::Rocrand => sys::ROCRAND,
             Which::Miopen => sys::MIOPEN,
+            Which::Rccl => sys::RCCL,
         }
     }
 }
@@ -85,31 +90,46 @@ pub(crate) fn chosen(choice: Libraries, driver: DriverKind) -> Result<Libraries>
 
 /// The library of this process, for its one driver. The first call loads it.
 pub(crate) fn library(which: Which, driver: &DriverInfo) -> &'static Library {
-    static LIBRARIES: [OnceLock<Library>; 3] = [const { OnceLock::new() }; 3];
+    static LIBRARIES: [OnceLock<Library>; 4] = [const { OnceLock::new() }; 4];
     LIBRARIES[which as usize].get_or_init(|| match (driver.libraries(), driver.kind(), driver.library()) {
         (Libraries::Native, ..) => Library::Absent("ROCM_LIBRARIES=native".to_owned()),
-        (Libraries::Model, ..) => match load::model(which.table()) {
-            Ok(()) => Library::Model,
-            Err(error) => Library::Absent(error.to_string()),
-        },
+        (Libraries::Model, ..) => modelled(which),
         (Libraries::Auto, DriverKind::System, Some(hip)) => system(which, hip),
         (Libraries::Auto, DriverKind::Nvidia, _) => match which {
             Which::Rocblas => load::nvidia_blas().map_or_else(Library::Absent, Library::System),
             Which::Rocrand | Which::Miopen => {
                 Library::Absent("this crate's kernels run on NVIDIA's GPU".to_owned())
             }
+            // NCCL has RCCL's functions by name.
+            Which::Rccl => found(which, NCCL.iter().map(PathBuf::from)),
         },
+        // No kernel reaches another device's memory.
+        (Libraries::Auto, DriverKind::Soft, _) if which == Which::Rccl => modelled(which),
         (Libraries::Auto, DriverKind::System | DriverKind::Soft, _) => {
             Library::Absent("the software device executes this crate's kernels".to_owned())
         }
     })
 }
 
+/// NCCL, as the dynamic linker searches it.
+const NCCL: &[&str] = &["libnccl.so.2"];
+
+fn modelled(which: Which) -> Library {
+    match load::model(which.table()) {
+        Ok(()) => Library::Model,
+        Err(error) => Library::Absent(error.to_string()),
+    }
+}
+
 /// The library that lies beside the HIP runtime; for a runtime that the dynamic linker found, the one it finds.
 fn system(which: Which, hip: &Path) -> Library {
+    found(which, which.sonames().iter().map(|name| hip.with_file_name(name)))
+}
+
+/// The first of the files that serves.
+fn found(which: Which, paths: impl Iterator<Item = PathBuf>) -> Library {
     let mut told = Vec::new();
-    for name in which.sonames() {
-        let path = hip.with_file_name(name);
+    for path in paths {
         match load::load(&path, which.table()) {
             Ok(()) => return Library::System(path),
             Err(Refusal::NotLoaded(text)) => told.push(text),
@@ -144,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_library_that_is_not_there_is_told_by_each_of_its_names() {
-        for which in [Which::Rocblas, Which::Rocrand, Which::Miopen] {
+        for which in [Which::Rocblas, Which::Rocrand, Which::Miopen, Which::Rccl] {
             let Library::Absent(why) = system(which, Path::new("/nowhere/libamdhip64.so.7")) else {
                 panic!("a library in /nowhere")
             };

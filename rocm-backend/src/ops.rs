@@ -13,7 +13,7 @@ mod columns;
 mod conv;
 mod copy;
 mod fill;
-mod indexing;
+pub(crate) mod indexing;
 mod matmul;
 mod moe;
 mod norm;

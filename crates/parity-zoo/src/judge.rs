@@ -111,7 +111,7 @@ const fn severity(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Agrees => 0,
         Verdict::Chaotic => 1,
-        Verdict::CpuFails => 2,
+        Verdict::CpuFails | Verdict::TooFew => 2,
         Verdict::Wrong => 3,
         Verdict::Fallback | Verdict::Refused | Verdict::Died | Verdict::Timeout => 4,
     }

@@ -35,6 +35,8 @@ pub struct Settings {
     pub reference: String,
     /// A variable that has the CPU multiply with weights in full precision where they are quantized.
     pub dequantized: (String, String),
+    /// A variable whose value names a software card. A model of several devices gets as many of them.
+    pub cards: String,
     /// What weights and inputs derive from.
     pub seed: u64,
     /// Models in flight at once.
@@ -132,7 +134,7 @@ fn open(
     let (replies, ending) = ask(&settings.worker, env, &request).map_err(unavailable)?;
     match (replies.into_iter().next(), ending) {
         (Some(Reply::Ready(info)), _) => Ok(info),
-        (Some(Reply::Unavailable(why) | Reply::Failed(why)), _) => Err(unavailable(why)),
+        (Some(Reply::Unavailable(why) | Reply::Failed(why) | Reply::TooFew(why)), _) => Err(unavailable(why)),
         (_, Ending::Died(how)) => Err(unavailable(how)),
         (_, Ending::Timeout) => Err(unavailable("it did not open in time".to_owned())),
         (_, Ending::Whole) => Err(unavailable("the worker said nothing".to_owned())),
@@ -239,6 +241,11 @@ impl Unit<'_> {
             // The file's blocks as the numbers that they stand for.
             env.push(settings.dequantized.clone());
         }
+        for (name, value) in &mut env {
+            if *name == settings.cards {
+                *value = vec![value.as_str(); self.spec.devices].join(",");
+            }
+        }
         let env = env.as_slice();
         let request = Request {
             device: device.to_owned(),
@@ -254,6 +261,7 @@ impl Unit<'_> {
                 Reply::Ready(_) => None,
                 Reply::Done(answer) => Some(Came::Answer(answer)),
                 Reply::Failed(why) => Some(Came::Nothing(Verdict::Refused, why)),
+                Reply::TooFew(why) => Some(Came::Nothing(Verdict::TooFew, why)),
                 Reply::Unavailable(why) => Some(Came::Nothing(Verdict::Died, why)),
             });
         }
@@ -328,6 +336,9 @@ impl Unit<'_> {
         };
         let judged = judge(runs, self.dtype, info.level != HOST);
         fill(&mut result, judged, &answer);
+        if answer.kernels.iter().any(|step| step.ends_with(MODELLED)) {
+            MODEL.clone_into(&mut result.level);
+        }
         if let Some(text) = self
             .spec
             .text
@@ -352,6 +363,10 @@ impl Unit<'_> {
 
 /// The level of the CPU, which runs no kernels.
 const HOST: &str = "host";
+
+/// How a step's name ends that a model of a library computed on the host, and the level of what has such steps.
+const MODELLED: &str = " (model)";
+const MODEL: &str = "model";
 
 /// Puts a judgement into a result. JSON has no infinity: a distance that is none is left out.
 fn fill(result: &mut Result, judged: Judged, answer: &Answer) {

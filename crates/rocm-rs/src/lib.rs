@@ -1,7 +1,8 @@
 //! The raw bindings of rocm-rs 0.5.2 (HIP 7.1, rocBLAS 5.1, MIOpen, rocRAND), at the paths that crate gives them.
 //!
 //! Every function is an `extern "C"` declaration: this crate links no library and defines no symbol. Whoever calls
-//! one provides it; `rocm-backend` does, through its driver seam. What the drivers behind it have in common is in [`driver`].
+//! one provides it; `rocm-backend` does, through its driver seam. What the drivers behind it have in common is in [`driver`]; [`rccl`] is
+//! written here, because rocm-rs lacks it.
 //!
 //! Why not rocm-rs from crates.io: its build script runs bindgen over whatever ROCm headers the machine has,
 //! overwrites its own sources in the cargo registry with the result, and links seven ROCm libraries. Only the
@@ -9,6 +10,7 @@
 //! left out as well: `rocm-backend` owns memory, streams and modules itself.
 
 pub mod driver;
+pub mod rccl;
 
 /// One module per library, each with the `bindings` module that rocm-rs has there.
 macro_rules! bindings {

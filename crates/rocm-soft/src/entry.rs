@@ -302,6 +302,7 @@ macro_rules! foreign {
 
 pub(crate) mod graph;
 pub(crate) mod miopen;
+pub(crate) mod rccl;
 pub(crate) mod rocblas;
 pub(crate) mod rocrand;
 

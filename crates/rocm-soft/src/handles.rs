@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Nn = 8,
     Graph = 9,
     Executable = 10,
+    Comm = 11,
 }
 
 /// Which bits of a handle hold the device's number.

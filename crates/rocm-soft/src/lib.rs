@@ -20,6 +20,7 @@ mod image;
 mod library;
 mod miopen;
 mod properties;
+mod rccl;
 mod rocrand;
 pub mod trial;
 
@@ -41,9 +42,10 @@ pub fn symbol(name: &str) -> Option<*const c_void> {
         .or_else(|| at(entry::rocblas::SYMBOLS).map(|at| entry::rocblas::addresses()[at]))
         .or_else(|| at(entry::rocrand::SYMBOLS).map(|at| entry::rocrand::addresses()[at]))
         .or_else(|| at(entry::miopen::SYMBOLS).map(|at| entry::miopen::addresses()[at]))
+        .or_else(|| at(entry::rccl::SYMBOLS).map(|at| entry::rccl::addresses()[at]))
 }
 
-/// The names of all implemented symbols: HIP's, rocBLAS's, rocRAND's, MIOpen's.
+/// The names of all implemented symbols: HIP's, rocBLAS's, rocRAND's, MIOpen's, RCCL's.
 pub fn symbols() -> &'static [&'static str] {
     static ALL: LazyLock<Vec<&str>> = LazyLock::new(|| {
         [
@@ -52,6 +54,7 @@ pub fn symbols() -> &'static [&'static str] {
             entry::rocblas::SYMBOLS,
             entry::rocrand::SYMBOLS,
             entry::miopen::SYMBOLS,
+            entry::rccl::SYMBOLS,
         ]
         .concat()
     });

@@ -58,6 +58,8 @@ pub enum Reply {
     Done(Box<Answer>),
     /// The model, or candle, refused: its words.
     Failed(String),
+    /// The model takes more GPUs than there are, in words. Nothing ran.
+    TooFew(String),
 }
 
 /// What a model gave.

@@ -20,6 +20,9 @@ pub struct ModelSpec {
     /// Further calls after the first one: tokens with a KV cache, or steps of training.
     #[serde(default)]
     pub steps: usize,
+    /// GPUs that compute it together. On the CPU it is one network.
+    #[serde(default = "one")]
+    pub devices: usize,
     /// Parts of names of tensors that the model shall not find, where it asks whether there are any.
     #[serde(default)]
     pub absent: Vec<String>,
@@ -63,6 +66,10 @@ pub struct Text {
     pub continuation: Vec<u32>,
     /// Why candle's network is known to go on otherwise, on every device.
     pub otherwise: Option<String>,
+}
+
+fn one() -> usize {
+    1
 }
 
 fn f32_alone() -> Vec<Dtype> {

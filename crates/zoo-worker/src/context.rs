@@ -69,6 +69,12 @@ impl Context {
         &self.device
     }
 
+    /// The devices that compute the network together; the first one is [`Context::device`].
+    pub(crate) fn devices(&self) -> Result<Vec<Device>> {
+        let others = (1..self.job.spec.devices).map(Device::new_rocm);
+        [Ok(self.device.clone())].into_iter().chain(others).collect()
+    }
+
     pub(crate) fn steps(&self) -> usize {
         self.job.spec.steps
     }

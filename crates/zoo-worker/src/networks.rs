@@ -5,6 +5,7 @@ mod causal;
 mod decoding;
 mod encoders;
 mod gguf;
+mod parallel;
 mod training;
 mod vision;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(context: &Context) -> Result<Outputs> {
     let all = [
         causal::NETWORKS,
         decoding::NETWORKS,
+        parallel::NETWORKS,
         encoders::NETWORKS,
         vision::NETWORKS,
         audio::NETWORKS,

@@ -6,7 +6,10 @@ use std::{
     time::Instant,
 };
 
-use candle_core::{DType, Device, Tensor, rocm, rocm_backend::trace};
+use candle_core::{
+    DType, Device, Tensor, rocm,
+    rocm_backend::{self, trace},
+};
 use parity_exec::{Backend, BackendDevice, Runner as _};
 use zoo_protocol::{Answer, Job, Output, Reply, Request, Watched, write_reply};
 
@@ -30,6 +33,10 @@ pub(crate) fn serve() -> Result<(), String> {
     };
     say(&Reply::Ready(runner.info()))?;
     for job in request.jobs {
+        if let Some(why) = too_few(&job, runner.device()) {
+            say(&Reply::TooFew(why))?;
+            continue;
+        }
         let done = catch_unwind(AssertUnwindSafe(|| compute(job, runner.device())));
         say(&match done {
             Ok(Ok(answer)) => Reply::Done(Box::new(answer)),
@@ -68,6 +75,18 @@ fn device(name: &str) -> Result<BackendDevice, String> {
         None => Ok(backend.into()),
         Some(device) => BackendDevice::new(backend, device).map_err(|error| error.to_string()),
     }
+}
+
+/// Why there are not enough devices for a job; none where there are.
+fn too_few(job: &Job, device: &Device) -> Option<String> {
+    let there = match device {
+        Device::Cpu => return None,
+        Device::Rocm(_) => rocm_backend::Device::count().unwrap_or(0),
+        // Its parts are put on ROCm devices alone.
+        Device::Cuda(_) | Device::Metal(_) => 1,
+    };
+    let wanted = job.spec.devices;
+    (wanted > there).then(|| format!("it takes {wanted} devices, and there are {there} that it can use"))
 }
 
 /// Builds the job's network and runs it.

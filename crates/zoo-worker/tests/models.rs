@@ -35,6 +35,7 @@ fn settings(variables: &[(&str, &str)]) -> Settings {
         )],
         reference: "cpu".to_owned(),
         dequantized: ("CANDLE_DEQUANTIZE_ALL".to_owned(), "1".to_owned()),
+        cards: "ROCM_SOFT_DEVICES".to_owned(),
         seed: 0,
         jobs: 1,
         weights: None,

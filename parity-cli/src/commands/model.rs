@@ -160,6 +160,7 @@ fn settings(args: &ModelArgs) -> Result<Settings, Failure> {
         devices,
         reference: Backend::REFERENCE.name().to_owned(),
         dequantized: (DEQUANTIZED.0.to_owned(), DEQUANTIZED.1.to_owned()),
+        cards: rocm_env::names::SOFT_DEVICES.to_owned(),
         seed: args.seed,
         jobs,
         weights: args.weights.clone(),

@@ -2,7 +2,7 @@
 //!
 //! rocm-rs declares `extern "C"` functions and links nothing. This file defines a symbol of the same name for each
 //! row of the table: one jump instruction through an atomic slot. Slots are filled at run time, from a real
-//! `libamdhip64`, `librocblas`, `librocrand` or `libMIOpen`, or from the software device, so one binary serves both and no ROCm is needed to build. The
+//! `libamdhip64`, `librocblas`, `librocrand`, `libMIOpen` or `librccl`, or from the software device, so one binary serves both and no ROCm is needed to build. The
 //! symbols are hidden: an executable or shared object that contains this crate exports none of them, so a real
 //! ROCm library loaded beside it never calls into us by accident.
 //!
@@ -53,6 +53,7 @@ const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipError_t>() == size_of
 const _: () = assert!(size_of::<rocm_rs::rocblas::bindings::rocblas_status>() == size_of::<c_uint>());
 const _: () = assert!(size_of::<rocm_rs::rocrand::bindings::rocrand_status>() == size_of::<c_uint>());
 const _: () = assert!(size_of::<rocm_rs::miopen::bindings::miopenStatus_t>() == size_of::<c_uint>());
+const _: () = assert!(size_of::<rocm_rs::rccl::bindings::ncclResult_t>() == size_of::<c_uint>());
 const _: () = assert!(size_of::<Answer>() == size_of::<*const c_char>());
 // The layouts the R0600 symbol fills; a change of rocm-rs that moved them must not go unseen.
 const _: () = assert!(size_of::<rocm_rs::hip::bindings::hipDeviceProp_tR0600>() == 1472);
@@ -77,6 +78,11 @@ extern "C" fn rand() -> Answer {
 /// In a slot that nobody filled, for functions of MIOpen.
 extern "C" fn nn() -> Answer {
     Answer(NN_NOT_INITIALIZED)
+}
+
+/// In a slot that nobody filled, for functions of RCCL.
+extern "C" fn ccl() -> Answer {
+    Answer(rocm_rs::rccl::bindings::ncclSystemError as usize)
 }
 
 /// In a slot that nobody filled, for functions that return a C string.
@@ -127,7 +133,7 @@ macro_rules! trampoline {
 }
 
 /// Slots, trampolines and table of one library: `symbols! { slots, TABLE, bindings path; need kind name; .. }`.
-/// `kind` is what the function returns: a `status` of HIP, one of `blas`, `rand` or `nn`, or a `text`.
+/// `kind` is what the function returns: a `status` of HIP, one of `blas`, `rand`, `nn` or `ccl`, or a `text`.
 macro_rules! symbols {
     ($module:ident, $table:ident, $($bindings:ident)::+; $($need:ident $kind:ident $name:ident;)*) => {
         #[expect(non_upper_case_globals, reason = "a slot is named after its C symbol")]
@@ -257,6 +263,20 @@ symbols! { miopen_slots, MIOPEN, rocm_rs::miopen::bindings;
     Required nn   miopenPoolingForward;
 }
 
+symbols! { rccl_slots, RCCL, rocm_rs::rccl::bindings;
+    Required ccl  ncclCommInitAll;
+    Required ccl  ncclCommDestroy;
+    Required text ncclGetErrorString;
+    Required ccl  ncclGroupStart;
+    Required ccl  ncclGroupEnd;
+    Required ccl  ncclAllReduce;
+    Required ccl  ncclAllGather;
+    Required ccl  ncclReduceScatter;
+    Required ccl  ncclBroadcast;
+    Required ccl  ncclSend;
+    Required ccl  ncclRecv;
+}
+
 /// The types of hipRTC's functions, after HIP's documentation; rocm-rs declares none of them. They are called through
 /// rtc.rs's own pointers: nothing else in a process calls them by name through this crate.
 #[cfg(feature = "compile")]
@@ -382,7 +402,7 @@ mod tests {
 
     #[test]
     fn every_symbol_stands_in_the_table_once() {
-        let tables = [HIP, ROCBLAS, ROCRAND, MIOPEN];
+        let tables = [HIP, ROCBLAS, ROCRAND, MIOPEN, RCCL];
         let names: BTreeSet<_> = tables
             .iter()
             .flat_map(|table| table.iter())
@@ -398,6 +418,7 @@ mod tests {
             .chain(ROCBLAS)
             .chain(ROCRAND)
             .chain(MIOPEN)
+            .chain(RCCL)
             .map(|symbol| symbol.name)
             .filter(|name| rocm_soft::symbol(name).is_none())
             .collect();

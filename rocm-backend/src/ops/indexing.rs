@@ -145,13 +145,13 @@ fn scatter(op: &str, how: Write, dst: ViewMut<'_>, ids: View<'_>, src: View<'_>,
 }
 
 /// A tensor whose elements lie side by side: where it is, or as a copy.
-enum Dense<'a> {
+pub(crate) enum Dense<'a> {
     There(Run<'a>),
     Copied(DynBuffer),
 }
 
 impl<'a> Dense<'a> {
-    fn of(x: Region<'a>) -> Result<Dense<'a>> {
+    pub(crate) fn of(x: Region<'a>) -> Result<Dense<'a>> {
         if x.is_contiguous() || x.numel() == 0 {
             return Ok(Dense::There(Run {
                 buffer: x.buffer(),
@@ -161,7 +161,7 @@ impl<'a> Dense<'a> {
         copy_of(x).map(Dense::Copied)
     }
 
-    fn run(&self) -> Run<'_> {
+    pub(crate) fn run(&self) -> Run<'_> {
         match self {
             Dense::There(run) => *run,
             Dense::Copied(buffer) => Run { buffer, offset: 0 },

@@ -5,6 +5,7 @@
 //! custom op with none runs on the CPU, and [`fallbacks`] tells that it did. candle-nn's fused ops have one, and [`fused1`] is
 //! the way to give one to an op of one's own.
 
+pub mod comm;
 pub(crate) mod custom;
 mod device;
 mod dtype;
