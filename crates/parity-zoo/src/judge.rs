@@ -4,7 +4,7 @@
 //! takes a right implementation from it is measured: by the CPU's run in the dtype under test, and by runs of it whose weights
 //! are a unit in the last place off. The device may be [`CHOSEN_FACTOR`] times as far as the farthest of these.
 
-use zoo_protocol::{Answer, Dtype, Output};
+use zoo_protocol::{Answer, Dtype, Known, Output};
 
 use crate::record::{Continued, Verdict};
 
@@ -106,12 +106,54 @@ pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
     judged
 }
 
+/// Judges a device's results, of which one is known to be wrong: that one must be, and the others must not.
+pub fn judge_known(runs: Runs<'_>, dtype: Dtype, is_device: bool, known: &Known) -> Judged {
+    let part = |is_known: bool| {
+        let of = |answer: &Answer| {
+            let mut part = answer.clone();
+            part.outputs
+                .retain(|output| (output.name == known.output) == is_known);
+            part
+        };
+        let (reference, device) = (of(runs.reference), of(runs.device));
+        let cpu: Vec<Answer> = runs.cpu.iter().map(|answer| of(answer)).collect();
+        let cpu: Vec<&Answer> = cpu.iter().collect();
+        let (reference, device) = (&reference, &device);
+        judge(
+            Runs {
+                reference,
+                cpu: &cpu,
+                device,
+            },
+            dtype,
+            is_device,
+        )
+    };
+    let others = part(false);
+    if others.verdict.fails() {
+        return others;
+    }
+    let mut judged = part(true);
+    let words = judged.message.unwrap_or_default();
+    (judged.verdict, judged.message) = match judged.verdict {
+        Verdict::Wrong => (Verdict::Known, Some(format!("{}: {words}", known.finding))),
+        verdict if verdict.fails() => (verdict, Some(words)),
+        _ => {
+            let (output, finding) = (&known.output, &known.finding);
+            let words =
+                format!("{output} is right, though the spec has it among what `{finding}` makes wrong");
+            (Verdict::Wrong, Some(words))
+        }
+    };
+    judged
+}
+
 /// Where one result is worse than another, the worse one is the model's.
 const fn severity(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Agrees => 0,
         Verdict::Chaotic => 1,
-        Verdict::CpuFails | Verdict::TooFew => 2,
+        Verdict::CpuFails | Verdict::TooFew | Verdict::Known => 2,
         Verdict::Wrong => 3,
         Verdict::Fallback | Verdict::Refused | Verdict::Died | Verdict::Timeout => 4,
     }
@@ -290,6 +332,51 @@ mod tests {
         assert_eq!(verdict(&[1.0], &[1.1], &[f64::NAN]), Verdict::Wrong);
         assert_eq!(verdict(&[1.0], &[f64::NAN], &[1.0]), Verdict::CpuFails);
         assert_eq!(verdict(&[f64::NAN], &[f64::NAN], &[f64::NAN]), Verdict::Agrees);
+    }
+
+    #[test]
+    fn a_result_that_is_known_to_be_wrong_must_be_and_excuses_no_other() {
+        let known = Known {
+            backend: "cuda".to_owned(),
+            output: "text".to_owned(),
+            finding: "a-finding".to_owned(),
+        };
+        let answer = |text: f64, image: f64| {
+            let mut outputs = [answer(&[text]).outputs, answer(&[image]).outputs].concat();
+            outputs[0].name = "text".to_owned();
+            Answer {
+                outputs,
+                ..answer(&[])
+            }
+        };
+        let (right, none) = (
+            answer(1.0, 1.0),
+            Answer {
+                kernels: vec![],
+                ..answer(9.0, 1.0)
+            },
+        );
+        let judged = |device: &Answer| {
+            let runs = Runs {
+                reference: &right,
+                cpu: &[&right],
+                device,
+            };
+            judge_known(runs, Dtype::F32, true, &known)
+        };
+        let found = judged(&answer(9.0, 1.0));
+        assert_eq!(
+            (found.verdict, found.worst.as_deref()),
+            (Verdict::Known, Some("text"))
+        );
+        assert!(found.message.unwrap().starts_with("a-finding: text: "));
+        assert_eq!(judged(&answer(1.0, 1.0)).verdict, Verdict::Wrong, "it is right");
+        assert_eq!(
+            judged(&answer(9.0, 9.0)).verdict,
+            Verdict::Wrong,
+            "another one is wrong as well"
+        );
+        assert_eq!(judged(&none).verdict, Verdict::Fallback, "no kernel ran");
     }
 
     #[test]

@@ -15,10 +15,12 @@ mod weights;
 
 pub use bisect::{Bisection, Step};
 pub use error::Error;
-pub use judge::{CHOSEN_FACTOR, Judged, Runs, continued, judge};
+pub use judge::{CHOSEN_FACTOR, Judged, Runs, continued, judge, judge_known};
 pub use record::{Continued, Record, Result, Texts, VERSION, Verdict};
 pub use render::{bisection, bisection_json, json, markdown, read, text};
 pub use run::{Settings, bisect, plan, run};
 pub use specs::{load, select};
 pub use supervise::{Ending, WORKER, Worker, ask};
-pub use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Output, Text, Watched, WeightsFile, WrongWeight};
+pub use zoo_protocol::{
+    Answer, Dtype, Job, Known, ModelSpec, Output, Text, Watched, WeightsFile, WrongWeight,
+};

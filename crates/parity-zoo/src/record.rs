@@ -166,6 +166,7 @@ verdicts! {
     Agrees "agrees" false: "every result is inside its limit",
     Chaotic "chaotic" false: "the CPU's own runs part by more than half of the dtype's digits, so that a distance says nothing",
     CpuFails "cpu-fails" false: "candle's CPU cannot run it in this dtype, or gives no numbers: there is nothing to compare with",
+    Known "known-failure" false: "a result is outside its limit as a finding says; the others are inside",
     TooFew "too-few-devices" false: "it takes several devices, and there are fewer: nothing ran",
     Wrong "wrong" true: "a result is outside its limit, or has another shape, or is no number where the CPU has one",
     Fallback "fallback" true: "the device did not compute all of it: an op ran on the CPU, or no kernel ran",

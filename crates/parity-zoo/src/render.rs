@@ -233,13 +233,13 @@ pub fn markdown(record: &Record) -> String {
     put(
         out,
         format_args!(
-            "\n| model | network | dtype | weights | steps | device | reference | max error | CPU's own | limit used | argmax | \
+            "\n| model | network | dtype | weights | steps | device | level | reference | max error | CPU's own | limit used | argmax | \
              kernels | verdict |"
         ),
     );
     put(
         out,
-        format_args!("|---|---|---|---|---|---|---|---|---|---|---|---|---|"),
+        format_args!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"),
     );
     for result in &record.results {
         let [
@@ -247,7 +247,7 @@ pub fn markdown(record: &Record) -> String {
             dtype,
             steps,
             device,
-            _,
+            level,
             reference,
             error,
             own,
@@ -263,7 +263,7 @@ pub fn markdown(record: &Record) -> String {
         put(
             out,
             format_args!(
-                "| {model} | {} | {dtype} | {} | {steps} | {device} | {reference} | {error} | {own} | {used} | {argmax} | {} | \
+                "| {model} | {} | {dtype} | {} | {steps} | {device} | {level} | {reference} | {error} | {own} | {used} | {argmax} | {} | \
                  {verdict} |",
                 result.architecture, result.parameters, result.kernels
             ),

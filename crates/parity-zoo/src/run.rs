@@ -15,7 +15,7 @@ use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Reply, Request, WrongWeight};
 
 use crate::{
     Bisection, Error,
-    judge::{Judged, Runs, continued, judge},
+    judge::{Judged, Runs, continued, judge, judge_known},
     record::{Record, Result, Texts, VERSION, Verdict},
     supervise::{Ending, Worker, ask},
     weights,
@@ -334,7 +334,16 @@ impl Unit<'_> {
             cpu: &cpu,
             device: &answer,
         };
-        let judged = judge(runs, self.dtype, info.level != HOST);
+        let backend = device.split(':').next();
+        let known = self
+            .spec
+            .known
+            .iter()
+            .find(|known| backend == Some(known.backend.as_str()));
+        let judged = match known {
+            Some(known) => judge_known(runs, self.dtype, info.level != HOST, known),
+            None => judge(runs, self.dtype, info.level != HOST),
+        };
         fill(&mut result, judged, &answer);
         if answer.kernels.iter().any(|step| step.ends_with(MODELLED)) {
             MODEL.clone_into(&mut result.level);

@@ -159,6 +159,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_to_be_wrong_has_a_finding() {
+        let findings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../findings");
+        for known in ours().iter().flat_map(|model| &model.known) {
+            let finding = findings.join(&known.finding).join("finding.toml");
+            assert!(finding.is_file(), "{}", finding.display());
+        }
+    }
+
+    #[test]
     fn a_model_and_a_dtype_are_selected_and_what_there_is_not_is_an_error() {
         let chosen = select(ours(), &["llama".to_owned()], &[Dtype::F16]).unwrap();
         assert_eq!((chosen.len(), &chosen[0].dtypes[..]), (1, &[Dtype::F16][..]));

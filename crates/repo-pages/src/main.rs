@@ -31,10 +31,10 @@ use rocm_env::{Driver, Libraries, names};
 /// The run that the pages are of, and one with models of AMD's libraries, whose figures are listed apart.
 const RECORD: &str = "reports/run.json.gz";
 const MODELS: &str = "reports/models.json.gz";
-/// A run of `parity model --all --format json`.
-/// Stored runs of models, each with a page of its name.
-const ZOO: [(&str, &str); 2] = [
+/// Stored runs of `parity model --all --format json`, each with a page of its name.
+const ZOO: [(&str, &str); 3] = [
     ("reports/models-zoo.json", "models-zoo.md"),
+    ("reports/models-h200.json", "models-h200.md"),
     ("reports/models-trained.json", "models-trained.md"),
 ];
 /// Runs of `parity bench --backend cuda,rocm:nvidia --format json` on one card: of today's kernels, and of earlier ones.

@@ -33,6 +33,9 @@ pub struct ModelSpec {
     pub weights: Option<WeightsFile>,
     /// The tokens that it is fed, in the place of those of the seed.
     pub text: Option<Text>,
+    /// Results that are known to be wrong on a backend.
+    #[serde(default)]
+    pub known: Vec<Known>,
 }
 
 impl ModelSpec {
@@ -40,6 +43,18 @@ impl ModelSpec {
     pub fn is_gguf(&self) -> bool {
         self.architecture.starts_with("gguf_")
     }
+}
+
+/// A result that a backend is known to get wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// The backend, whichever of its devices: `cuda`.
+    pub backend: String,
+    /// The result, by its name: `text`.
+    pub output: String,
+    /// The finding that says why, by the name of its folder in `findings/`.
+    pub finding: String,
 }
 
 /// A file of weights.
