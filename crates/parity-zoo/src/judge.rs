@@ -106,45 +106,47 @@ pub fn judge(runs: Runs<'_>, dtype: Dtype, is_device: bool) -> Judged {
     judged
 }
 
-/// Judges a device's results, of which one is known to be wrong: that one must be, and the others must not.
+/// Judges a device's results, of which some are known to be wrong: each of these must be, and the others must not.
 pub fn judge_known(runs: Runs<'_>, dtype: Dtype, is_device: bool, known: &Known) -> Judged {
-    let part = |is_known: bool| {
+    let part = |is_part: &dyn Fn(&String) -> bool| {
         let of = |answer: &Answer| {
             let mut part = answer.clone();
-            part.outputs
-                .retain(|output| (output.name == known.output) == is_known);
+            part.outputs.retain(|output| is_part(&output.name));
             part
         };
         let (reference, device) = (of(runs.reference), of(runs.device));
         let cpu: Vec<Answer> = runs.cpu.iter().map(|answer| of(answer)).collect();
         let cpu: Vec<&Answer> = cpu.iter().collect();
-        let (reference, device) = (&reference, &device);
+        let (reference, cpu, device) = (&reference, cpu.as_slice(), &device);
         judge(
             Runs {
                 reference,
-                cpu: &cpu,
+                cpu,
                 device,
             },
             dtype,
             is_device,
         )
     };
-    let others = part(false);
-    if others.verdict.fails() {
-        return others;
+    let mut judged = part(&|name| !known.outputs.contains(name));
+    if judged.verdict.fails() {
+        return judged;
     }
-    let mut judged = part(true);
-    let words = judged.message.unwrap_or_default();
-    (judged.verdict, judged.message) = match judged.verdict {
-        Verdict::Wrong => (Verdict::Known, Some(format!("{}: {words}", known.finding))),
-        verdict if verdict.fails() => (verdict, Some(words)),
-        _ => {
-            let (output, finding) = (&known.output, &known.finding);
+    let finding = &known.finding;
+    for output in &known.outputs {
+        judged = part(&|name| name == output);
+        if judged.verdict == Verdict::Wrong {
+            continue;
+        }
+        if !judged.verdict.fails() {
             let words =
                 format!("{output} is right, though the spec has it among what `{finding}` makes wrong");
-            (Verdict::Wrong, Some(words))
+            (judged.verdict, judged.message) = (Verdict::Wrong, Some(words));
         }
-    };
+        return judged;
+    }
+    let words = judged.message.unwrap_or_default();
+    (judged.verdict, judged.message) = (Verdict::Known, Some(format!("{finding}: {words}")));
     judged
 }
 
@@ -338,7 +340,7 @@ mod tests {
     fn a_result_that_is_known_to_be_wrong_must_be_and_excuses_no_other() {
         let known = Known {
             backend: "cuda".to_owned(),
-            output: "text".to_owned(),
+            outputs: vec!["text".to_owned()],
             finding: "a-finding".to_owned(),
         };
         let answer = |text: f64, image: f64| {

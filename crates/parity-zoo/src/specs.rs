@@ -96,6 +96,15 @@ fn unsuited(model: &ModelSpec) -> Option<String> {
             ));
         }
     }
+    if model.devices == 0 {
+        return Some("it runs on 0 devices; name at least one".to_owned());
+    }
+    if let Some(known) = model.known.iter().find(|known| known.outputs.is_empty()) {
+        return Some(format!(
+            "`known` of {} has no outputs; name those that are wrong",
+            known.backend
+        ));
+    }
     let file = model.weights.as_ref()?;
     if Path::new(&file.file)
         .components()
@@ -197,6 +206,14 @@ mod tests {
             (
                 "short_continuation",
                 "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nsteps = 2\ntext = { words = \"w\", prompt = [1], continuation = [2, 3] }",
+            ),
+            (
+                "no_device",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\ndevices = 0",
+            ),
+            (
+                "nothing_known",
+                "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nknown = [{ backend = \"cuda\", outputs = [], finding = \"f\" }]",
             ),
             (
                 "no_digest",

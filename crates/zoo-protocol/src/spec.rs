@@ -45,14 +45,14 @@ impl ModelSpec {
     }
 }
 
-/// A result that a backend is known to get wrong.
+/// Results that a backend is known to get wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Known {
     /// The backend, whichever of its devices: `cuda`.
     pub backend: String,
-    /// The result, by its name: `text`.
-    pub output: String,
+    /// The results, by name: `text`. Each of them has to be wrong.
+    pub outputs: Vec<String>,
     /// The finding that says why, by the name of its folder in `findings/`.
     pub finding: String,
 }
