@@ -27,18 +27,24 @@ struct Report {
 
     template <typename Id> PARITY_MEMBER void wrong(size_t place, Id id) const {
         if (words != nullptr) {
-            const u64 above = u64(~u32(place)) << 32, bits = u64(i64(id));
-            atomic_max(words, above | u32(bits));
-            atomic_max(words + 1, above | u32(bits >> 32));
+            note(place, id);
         }
+    }
+
+    // The same where there are words.
+    template <typename Id> PARITY_MEMBER void note(size_t place, Id id) const {
+        const u64 above = u64(~u32(place)) << 32, bits = u64(i64(id));
+        atomic_max(words, above | u32(bits));
+        atomic_max(words + 1, above | u32(bits >> 32));
     }
 };
 
-// Reports the first id that is neither a position below `size` nor "no element". Only offenders reach the atomics.
+// Reports the first id that is neither a position below `size` nor "no element". Only offenders reach the atomics. The launching side
+// has no more than 2^31 ids.
 template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, size_t size, Report report) {
-    for (size_t i = first_index(); i < numel; i += index_step()) {
+    for (u32 i = u32(first_index()); i < u32(numel); i += u32(index_step())) {
         if (!is_none(ids[i]) && !is_position(ids[i], size)) {
-            report.wrong(i, ids[i]);
+            report.note(i, ids[i]);
         }
     }
 }

@@ -67,7 +67,8 @@ fn child_that_reduces() {
     let group = group();
     let of = |rank: usize, i: usize| (rank * 10 + i) as f32 + 0.5;
     let floats = parts(&group, 4, of);
-    let joins: [(Reduction, fn([f32; 3]) -> f32); 5] = [
+    type Join = fn([f32; 3]) -> f32;
+    let joins: [(Reduction, Join); 5] = [
         (Reduction::Sum, |[a, b, c]| a + b + c),
         (Reduction::Product, |[a, b, c]| a * b * c),
         (Reduction::Max, |[a, b, c]| a.max(b).max(c)),

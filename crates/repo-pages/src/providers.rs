@@ -192,6 +192,7 @@ fn seam(text: &str) -> String {
         Provider::RocBlas,
         Provider::MiOpen,
         Provider::RocRand,
+        Provider::Rccl,
     ] {
         let [called, reachable] = names.remove(&provider).unwrap_or_default();
         let calls: Vec<_> = called.iter().map(|name| code(name)).collect();
@@ -207,8 +208,9 @@ fn seam(text: &str) -> String {
         ]);
     }
     format!(
-        "\n## What of AMD's libraries can be called\n\nrocm-rs declares them; [the seam](../{SEAM}) names those that the backend calls or makes reachable, and this table was read from it. \
-         Libraries serve on\nhardware, where they are installed; on the software GPU only where [`ROCM_LIBRARIES=model`](../docs/environment.md) asks for their models.\n\n{}",
+        "\n## What of AMD's libraries can be called\n\nrocm-rs declares them, but for RCCL's; [the seam](../{SEAM}) names those that the backend calls or makes reachable, and this table was read from it. \
+         Libraries serve on\nhardware, where they are installed; on the software GPU only where [`ROCM_LIBRARIES=model`](../docs/environment.md) asks for their models, \
+         but for RCCL's, whose model carries buffers between software GPUs in any case. On NVIDIA's GPUs NCCL has RCCL's functions.\n\n{}",
         table.render()
     )
 }

@@ -39,6 +39,8 @@ pub(crate) enum Provider {
     RocBlas,
     MiOpen,
     RocRand,
+    /// What devices send each other; no case has more than one.
+    Rccl,
     /// In the place of rocBLAS, where the backend runs on an NVIDIA GPU.
     CuBlas,
     /// What the HIP runtime does inside the device's memory.
@@ -70,6 +72,7 @@ impl Provider {
             ("rocblas_", Provider::RocBlas),
             ("miopen", Provider::MiOpen),
             ("rocrand_", Provider::RocRand),
+            ("nccl", Provider::Rccl),
             ("cublas", Provider::CuBlas),
             ("hip", Provider::Runtime),
         ];
@@ -83,6 +86,7 @@ impl Provider {
             Provider::RocBlas => "rocBLAS",
             Provider::MiOpen => "MIOpen",
             Provider::RocRand => "rocRAND",
+            Provider::Rccl => "RCCL",
             Provider::CuBlas => "cuBLAS",
             Provider::Runtime => "HIP runtime",
         }
