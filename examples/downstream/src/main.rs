@@ -45,6 +45,11 @@ fn main() -> Result<()> {
         &gpu,
     )?;
     decode_loop(&gpu)?;
+    // On a machine without a GPU there is an error that says so, and on others the same device.
+    match Device::new_rocm_hardware(0) {
+        Ok(card) => println!("a card: {card:?}"),
+        Err(why) => println!("no card: {}", why.to_string().lines().next().unwrap_or_default()),
+    }
     match rocm::fallbacks().as_slice() {
         [] => println!("nothing fell back to the CPU"),
         fallbacks => bail!("ran on the CPU: {fallbacks:?}"),
@@ -64,7 +69,10 @@ fn decode_loop(gpu: &Device) -> Result<()> {
         graph.replay()?;
     }
     let squares = squares.to_vec1::<u32>()?;
-    println!("a graph of {} nodes, replayed six times: {squares:?}\n", graph.nodes());
+    println!(
+        "a graph of {} nodes, replayed six times: {squares:?}\n",
+        graph.nodes()
+    );
     match squares == [0, 1, 4, 9, 16, 25] {
         true => Ok(()),
         false => bail!("the graph says {squares:?}"),

@@ -63,7 +63,10 @@ impl Comm {
         let ranks = self.ranks();
         if let Some(part) = parts.first() {
             if !part.dim(0)?.is_multiple_of(ranks) {
-                bail!("reduce_scatter: {ranks} ranks cannot share the rows of {:?}", part.dims())
+                bail!(
+                    "reduce_scatter: {ranks} ranks cannot share the rows of {:?}",
+                    part.dims()
+                )
             }
         }
         let shares = with_views(parts, |views| self.group.reduce_scatter(reduction, views))?;
@@ -76,7 +79,9 @@ impl Comm {
     /// # Errors
     /// Those of [`comm::Group::broadcast`].
     pub fn broadcast(&self, root: usize, x: &Tensor) -> Result<Vec<Tensor>> {
-        let copies = with_views(std::slice::from_ref(x), |views| self.group.broadcast(root, views[0]))?;
+        let copies = with_views(std::slice::from_ref(x), |views| {
+            self.group.broadcast(root, views[0])
+        })?;
         self.tensors(copies, x.shape())
     }
 
@@ -85,13 +90,17 @@ impl Comm {
     /// # Errors
     /// Those of [`comm::Group::send`].
     pub fn send(&self, from: usize, to: usize, x: &Tensor) -> Result<Tensor> {
-        let copy = with_views(std::slice::from_ref(x), |views| self.group.send(from, to, views[0]))?;
+        let copy = with_views(std::slice::from_ref(x), |views| {
+            self.group.send(from, to, views[0])
+        })?;
         Ok(tensor(copy, self.devices[to].clone(), x.shape()))
     }
 
     fn tensors(&self, buffers: Vec<DynBuffer>, shape: &Shape) -> Result<Vec<Tensor>> {
         let ranks = buffers.into_iter().zip(&self.devices);
-        Ok(ranks.map(|(buffer, device)| tensor(buffer, device.clone(), shape)).collect())
+        Ok(ranks
+            .map(|(buffer, device)| tensor(buffer, device.clone(), shape))
+            .collect())
     }
 }
 
@@ -111,10 +120,7 @@ fn scaled(part: &Tensor, rows: impl Fn(usize) -> usize) -> Result<Shape> {
 }
 
 /// Calls `f` with views of all `tensors`, which there have to be.
-fn with_views<T>(
-    tensors: &[Tensor],
-    f: impl FnOnce(&[View<'_>]) -> rocm_backend::Result<T>,
-) -> Result<T> {
+fn with_views<T>(tensors: &[Tensor], f: impl FnOnce(&[View<'_>]) -> rocm_backend::Result<T>) -> Result<T> {
     if tensors.is_empty() {
         bail!("there is no part of any rank")
     }

@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
 };
 
-use rocm_backend::{DynBuffer, Graph, ops};
+use rocm_backend::environment::{DRIVER, Driver, SOFT_DEVICES};
+use rocm_backend::{DriverKind, DynBuffer, Graph, ops};
 
 use super::{RocmError, RocmStorage, dtype};
-use crate::{CpuStorage, DType, DeviceLocation, Error, Result, Shape, WithDType};
+use crate::{CpuStorage, DType, Device, DeviceLocation, Error, Result, Shape, WithDType};
 
 /// One ROCm device. Clones share it, and so do all devices of one ordinal: tensors that candle finds at one
 /// [`DeviceLocation`] can always meet in an op.
@@ -56,7 +57,52 @@ impl RocmDevice {
 
 impl fmt::Debug for RocmDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RocmDevice({})", self.backend.ordinal())
+        let software = if is_software(&self.backend) {
+            ", software"
+        } else {
+            ""
+        };
+        write!(
+            f,
+            "RocmDevice({}, {}{software})",
+            self.backend.ordinal(),
+            self.backend.info().target()
+        )
+    }
+}
+
+fn is_software(backend: &rocm_backend::Device) -> bool {
+    backend.info().driver().kind() == DriverKind::Soft
+}
+
+/// Whether the environment names a software card.
+fn is_wished() -> bool {
+    let is_card = SOFT_DEVICES.get().is_ok_and(|cards| !cards.0.is_empty());
+    is_card || DRIVER.get() == Ok(&Driver::Soft)
+}
+
+fn notice(backend: &rocm_backend::Device) -> String {
+    format!(
+        "candle: there is no AMD GPU; {} computes what one does, slowly. ROCM_DRIVER=soft asks for it, and this line is left out; \
+         Device::new_rocm_hardware is an error instead",
+        backend.info().name()
+    )
+}
+
+impl Device {
+    /// As [`Device::new_rocm`], on a GPU and never on the software one.
+    ///
+    /// # Errors
+    /// Those of [`Device::new_rocm`]; one that says so where there is the software GPU alone, or `ROCM_DRIVER=soft` asks for it.
+    pub fn new_rocm_hardware(ordinal: usize) -> Result<Device> {
+        let driver = rocm_backend::driver()?;
+        if driver.kind() != DriverKind::Soft {
+            return Device::new_rocm(ordinal);
+        }
+        let tried = driver.passed_over().to_vec();
+        let reason =
+            "there is no GPU, but the software one: new_rocm_hardware takes none but a real one".to_owned();
+        Err(rocm_backend::Error::Driver { reason, tried }.into())
     }
 }
 
@@ -65,12 +111,17 @@ impl crate::backend::BackendDevice for RocmDevice {
 
     fn new(ordinal: usize) -> Result<Self> {
         static OPEN: Mutex<BTreeMap<usize, rocm_backend::Device>> = Mutex::new(BTreeMap::new());
+        static TOLD: Once = Once::new();
         // Entries are only ever added whole, so a panic elsewhere cannot have left a broken one.
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let backend = match open.get(&ordinal) {
             Some(backend) => backend.clone(),
             None => {
                 let backend = rocm_backend::Device::new(ordinal)?;
+                // Who asked for the software GPU knows.
+                if is_software(&backend) && !is_wished() {
+                    TOLD.call_once(|| eprintln!("{}", notice(&backend)));
+                }
                 open.insert(ordinal, backend.clone());
                 backend
             }

@@ -28,13 +28,14 @@ pub fn reset_fallbacks() {
     counts().clear();
 }
 
-/// Runs `op` on the CPU and counts it, unless [`FALLBACK`] refuses.
+/// Runs `op` on the CPU, unless [`FALLBACK`] refuses, and counts it when it ran.
 pub(crate) fn on_cpu<T>(op: &'static str, run: impl FnOnce() -> Result<T>) -> Result<T> {
     match FALLBACK.get().map_err(rocm_backend::Error::from)? {
         Fallback::Refuse => Err(Error::Rocm(RocmError::FallbackRefused { op }).bt()),
         Fallback::Allow => {
+            let result = run()?;
             *counts().entry(op).or_default() += 1;
-            run()
+            Ok(result)
         }
     }
 }
