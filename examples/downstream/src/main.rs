@@ -62,7 +62,7 @@ fn decode_loop(gpu: &Device) -> Result<()> {
     let position = Tensor::zeros(1, DType::U32, gpu)?;
     let squares = Tensor::zeros(6, DType::U32, gpu)?;
     let (graph, ()) = gpu.as_rocm_device()?.capture(|| {
-        squares.scatter_set(&position, &position.sqr()?, 0)?;
+        squares.scatter_set(&position, &(&position * &position)?, 0)?;
         position.slice_set(&position.broadcast_add(&Tensor::new(1u32, gpu)?)?, 0, 0)
     })?;
     for _ in 0..6 {

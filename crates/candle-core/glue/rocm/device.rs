@@ -83,7 +83,7 @@ fn is_wished() -> bool {
 
 fn notice(backend: &rocm_backend::Device) -> String {
     format!(
-        "candle: there is no AMD GPU; {} computes what one does, slowly. ROCM_DRIVER=soft asks for it, and this line is left out; \
+        "candle: there is no AMD GPU; a {} computes what one does, slowly. ROCM_DRIVER=soft asks for it, and this line is left out; \
          Device::new_rocm_hardware is an error instead",
         backend.info().name()
     )
