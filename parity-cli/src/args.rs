@@ -228,6 +228,10 @@ pub(crate) struct ModelArgs {
     /// that it got, and show how the error grows.
     #[arg(long, conflicts_with = "all")]
     pub(crate) bisect: bool,
+    /// Watch every op of one model and write the distinct cases that it consists of, with its own shapes, layouts and parameters, into
+    /// specs of this directory, a file for each family: `parity run --spec-dir DIR` runs them.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "bisect", "list", "format", "out"])]
+    pub(crate) export_specs: Option<PathBuf>,
     /// Backends to run, e.g. `rocm:gfx1100,rocm:gfx942`.
     #[arg(long, value_name = "LIST", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: Vec<String>,
@@ -265,6 +269,8 @@ pub(crate) enum ModelFormat {
     Json,
     /// A page.
     Markdown,
+    /// Of a bisection, a page with a chart of how the error grows.
+    Html,
 }
 
 #[derive(Debug, Args)]

@@ -77,22 +77,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn op(name: &str, device: f64, cpu: f64) -> Watched {
-        Watched {
-            op: name.to_owned(),
-            inputs: vec![vec![2]],
-            dtypes: vec!["f32".to_owned()],
-            elements: 2,
-            device,
-            cpu,
-            scale: 1.0,
-            drift: None,
-            magnitude: 1.0,
-            digest: String::new(),
-            skipped: None,
-        }
-    }
+    use crate::samples::{self, op};
 
     #[test]
     fn the_first_op_outside_its_limit_is_named_and_what_it_led_to_is_not() {
@@ -104,15 +89,7 @@ mod tests {
             ],
             ..Answer::default()
         };
-        let info = BackendInfo {
-            backend: "b".to_owned(),
-            device: String::new(),
-            level: "isa".to_owned(),
-            driver: String::new(),
-            target: String::new(),
-            host: None,
-            selector: None,
-        };
+        let info = samples::device();
         let found = Bisection::of("m", Dtype::F32, info.clone(), &answer);
         assert_eq!(found.first, Some(1));
         let fine = Answer {

@@ -4,17 +4,23 @@
 //! nothing else of parity needs it. Here are the specs, the supervision of workers, the judge, the record and its pages.
 
 mod bisect;
+mod chart;
 mod error;
+mod export;
 mod judge;
 mod record;
 mod render;
 mod run;
+#[cfg(test)]
+mod samples;
 mod specs;
 mod supervise;
 mod weights;
 
 pub use bisect::{Bisection, Step};
+pub use chart::bisection_html;
 pub use error::Error;
+pub use export::{Exported, export};
 pub use judge::{CHOSEN_FACTOR, Judged, Runs, continued, judge, judge_known};
 pub use record::{Continued, Record, Result, Texts, VERSION, Verdict};
 pub use render::{bisection, bisection_json, json, markdown, read, text};

@@ -375,7 +375,7 @@ pub fn bisection_json(found: &Bisection) -> std::result::Result<String, Error> {
 }
 
 /// The operands of an op: `f32[1,7,32] f32[32,32]`.
-fn operands(step: &Step) -> String {
+pub(crate) fn operands(step: &Step) -> String {
     let each = step.op.inputs.iter().zip(&step.op.dtypes);
     let words: Vec<_> = each
         .map(|(shape, dtype)| format!("{dtype}{shape:?}").replace(' ', ""))

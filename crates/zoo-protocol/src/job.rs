@@ -97,8 +97,16 @@ pub struct Output {
 pub struct Watched {
     /// The op's name, as candle's.
     pub op: String,
+    /// Which of its forms: the dtype that a cast makes, the format of quantized weights. Empty for others.
+    pub form: String,
+    /// Its parameters in the order of candle's arguments, where they are told.
+    pub params: Vec<f64>,
     /// The shapes of its inputs, as layouts walk them.
     pub inputs: Vec<Vec<usize>>,
+    /// Their strides, in elements.
+    pub strides: Vec<Vec<usize>>,
+    /// The places of their first elements.
+    pub offsets: Vec<usize>,
     /// The dtypes of its inputs.
     pub dtypes: Vec<String>,
     /// Elements of the result.

@@ -116,7 +116,11 @@ fn compute(job: Job, device: &Device) -> candle_core::Result<Answer> {
 fn watched(seen: rocm::Watched) -> Watched {
     Watched {
         op: seen.op.to_owned(),
+        form: seen.form.to_owned(),
+        params: seen.params,
         inputs: seen.inputs,
+        strides: seen.strides,
+        offsets: seen.offsets,
         dtypes: seen
             .dtypes
             .iter()

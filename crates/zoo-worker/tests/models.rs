@@ -73,6 +73,19 @@ fn a_language_model_a_mixture_an_image_model_blocks_graphs_and_training_agree() 
 }
 
 #[test]
+fn every_op_of_a_language_model_is_a_case_with_its_own_shapes_and_layouts() {
+    let found =
+        parity_zoo::bisect(&models(&["llama"], &[Dtype::F32])[0], Dtype::F32, &settings(&[])).unwrap();
+    let exported = parity_zoo::export(&found);
+    assert!(exported.left_out.is_empty(), "{:?}", exported.left_out);
+    let ids: Vec<String> = exported.cases.iter().map(|case| case.id().to_string()).collect();
+    assert!(ids.len() > 40 && ids.len() < found.steps.len(), "{ids:#?}");
+    // Queries of seven tokens, four heads of width 8, times the keys, which are transposed.
+    let scores = "matmul/matmul:f32:[1,4,7,8],[1,4,8,7]:contiguous,transposed:uniform(-1,1)";
+    assert!(ids.iter().any(|id| id == scores), "{ids:#?}");
+}
+
+#[test]
 fn one_weight_tensor_that_is_a_ten_thousandth_off_is_refused() {
     let mut settings = settings(&[]);
     settings.fault = Some(WrongWeight {

@@ -1,14 +1,15 @@
 //! `parity model`: runs whole networks on devices and judges them against the CPU in wider precision.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use parity_exec::{Backend, CANDLE_VERSION};
+use parity_model::Case;
 use parity_run::{Column, Place, cores};
-use parity_zoo::{Dtype, Error, ModelSpec, Settings, WORKER, Worker};
+use parity_zoo::{Bisection, Dtype, Error, ModelSpec, Settings, WORKER, Worker};
 
 use super::run::progress;
 use crate::{
@@ -56,6 +57,13 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
     if args.bisect {
         return bisect(&args, &models, &settings);
     }
+    if let Some(folder) = &args.export_specs {
+        return export(folder, &models, &settings);
+    }
+    if args.format == ModelFormat::Html {
+        let message = "--format html shows a bisection: add --bisect, or take --format markdown";
+        return Err(Failure::new(Exit::Usage, message));
+    }
     let bar = progress(parity_zoo::plan(&models) * settings.devices.len());
     let record = parity_zoo::run(&models, &settings, &|_| bar.inc(1));
     bar.finish_and_clear();
@@ -63,7 +71,7 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
     let page = match args.format {
         ModelFormat::Text => parity_zoo::text(&record),
         ModelFormat::Json => parity_zoo::json(&record)?,
-        ModelFormat::Markdown => parity_zoo::markdown(&record),
+        ModelFormat::Markdown | ModelFormat::Html => parity_zoo::markdown(&record),
     };
     put(&args, &page)?;
     Ok(if record.failing() == 0 {
@@ -169,17 +177,53 @@ fn settings(args: &ModelArgs) -> Result<Settings, Failure> {
     })
 }
 
-fn bisect(args: &ModelArgs, models: &[ModelSpec], settings: &Settings) -> Result<Exit, Failure> {
+/// The ops of one model in its first dtype, watched.
+fn watched(what: &str, models: &[ModelSpec], settings: &Settings) -> Result<Bisection, Failure> {
     let [model] = models else {
-        return Err(Failure::new(Exit::Usage, "--bisect takes one model"));
+        return Err(Failure::new(Exit::Usage, format!("{what} takes one model")));
     };
     let Some(dtype) = model.dtypes.first() else {
         return Err(Failure::new(Exit::NothingMatched, "the model has no dtype"));
     };
-    let found = parity_zoo::bisect(model, *dtype, settings)?;
+    Ok(parity_zoo::bisect(model, *dtype, settings)?)
+}
+
+/// Writes the cases that a model consists of.
+fn export(folder: &Path, models: &[ModelSpec], settings: &Settings) -> Result<Exit, Failure> {
+    let found = watched("--export-specs", models, settings)?;
+    let exported = parity_zoo::export(&found);
+    fs::create_dir_all(folder)
+        .map_err(|why| Failure::new(Exit::Io, format!("cannot make {}: {why}", folder.display())))?;
+    // Those of another model, or of this one in another dtype, stay, and are not written twice.
+    let file = |case: &Case| folder.join(format!("{}.toml", case.op.family()));
+    let known = match exported.cases.iter().any(|case| file(case).exists()) {
+        true => parity_run::specs::load(folder)?,
+        false => vec![],
+    };
+    let is_new = |case: &&Case| known.iter().all(|other| other.id() != case.id());
+    let new: Vec<&Case> = exported.cases.iter().filter(is_new).collect();
+    for case in &new {
+        parity_run::shrink::pin(case, &file(case), &format!("of {} {}", found.model, found.dtype))?;
+    }
+    let (cases, calls) = (exported.cases.len(), found.steps.len());
+    let mut page = format!(
+        "{cases} distinct cases of {calls} ops, {} of them new in {}\n",
+        new.len(),
+        folder.display()
+    );
+    for (op, times) in &exported.left_out {
+        page.push_str(&format!("no case: {op}, {times} times\n"));
+    }
+    print(&page)?;
+    Ok(Exit::Ok)
+}
+
+fn bisect(args: &ModelArgs, models: &[ModelSpec], settings: &Settings) -> Result<Exit, Failure> {
+    let found = watched("--bisect", models, settings)?;
     let page = match args.format {
         ModelFormat::Text | ModelFormat::Markdown => parity_zoo::bisection(&found),
         ModelFormat::Json => parity_zoo::bisection_json(&found)?,
+        ModelFormat::Html => parity_zoo::bisection_html(&found),
     };
     put(args, &page)?;
     Ok(if found.first.is_none() && found.fallbacks.is_empty() {

@@ -9,7 +9,7 @@ use rocm_backend::environment::{ACTIVATIONS, Activations};
 use rocm_backend::{DType, DynBuffer, GgmlType as Format, ViewMut, ops};
 
 use super::{GgmlDType, QStorage};
-use crate::rocm::watch::{self, Kind, Pass};
+use crate::rocm::watch::{self, Call, Kind, Pass};
 use crate::{CpuStorage, Layout, Result, RocmDevice, RocmStorage, Shape, backend::BackendStorage as _};
 
 /// Blocks of one format on a ROCm device.
@@ -186,8 +186,9 @@ impl QRocmStorage {
         // The weights are transposed: n comes first.
         let (n, k) = self_shape.dims2()?;
         let activations = ACTIVATIONS.get().map_err(rocm_backend::Error::from)?;
+        let sizes = [n as f64, k as f64];
         let out = watch::op(
-            "qmatmul",
+            Call::from(("qmatmul", &sizes)).of(format(self.dtype).name()),
             Kind::Sum,
             &[(storage, layout)],
             || match activations {

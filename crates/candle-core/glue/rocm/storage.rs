@@ -9,7 +9,7 @@ use rocm_backend::{
 
 use super::{
     RocmDevice, RocmError, dtype,
-    watch::{self, Kind, Pass},
+    watch::{self, Call, Kind, Pass},
 };
 use crate::{
     CpuStorage, DType, Error, Layout, Result,
@@ -124,7 +124,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn affine(&self, layout: &Layout, mul: f64, add: f64) -> Result<Self> {
         watch::op(
-            "affine",
+            ("affine", &[mul, add]),
             Kind::Norm,
             &[(self, layout)],
             || Ok(self.beside(ops::affine(self.view(layout), mul, add)?)),
@@ -134,7 +134,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self> {
         watch::op(
-            "powf",
+            ("powf", &[exponent]),
             Kind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::unary_param(UnaryParam::Powf, exponent, self.view(layout))?)),
@@ -144,7 +144,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
         watch::op(
-            "elu",
+            ("elu", &[alpha]),
             Kind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::unary_param(UnaryParam::Elu, alpha, self.view(layout))?)),
@@ -153,16 +153,16 @@ impl crate::backend::BackendStorage for RocmStorage {
     }
 
     fn cmp(&self, op: CmpOp, rhs: &Self, layout: &Layout, rhs_layout: &Layout) -> Result<Self> {
-        let compare = match op {
-            CmpOp::Eq => Compare::Eq,
-            CmpOp::Ne => Compare::Ne,
-            CmpOp::Le => Compare::Le,
-            CmpOp::Ge => Compare::Ge,
-            CmpOp::Lt => Compare::Lt,
-            CmpOp::Gt => Compare::Gt,
+        let (name, compare) = match op {
+            CmpOp::Eq => ("eq", Compare::Eq),
+            CmpOp::Ne => ("ne", Compare::Ne),
+            CmpOp::Le => ("le", Compare::Le),
+            CmpOp::Ge => ("ge", Compare::Ge),
+            CmpOp::Lt => ("lt", Compare::Lt),
+            CmpOp::Gt => ("gt", Compare::Gt),
         };
         watch::op(
-            "cmp",
+            name,
             Kind::Plain,
             &[(self, layout), (rhs, rhs_layout)],
             || Ok(self.beside(ops::compare(compare, self.view(layout), rhs.view(rhs_layout))?)),
@@ -186,7 +186,7 @@ impl crate::backend::BackendStorage for RocmStorage {
             return Err(Error::OnlySingleDimension { op, dims }.bt());
         }
         watch::op(
-            op.name(),
+            (op.name(), numbers(dims).as_slice()),
             Kind::Sum,
             &[(self, layout)],
             || Ok(self.beside(ops::reduce(reduce, self.view(layout), dims)?)),
@@ -218,7 +218,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
         watch::op(
-            "to_dtype",
+            Call::from("to_dtype").of(dtype.as_str()),
             Kind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::cast(self.view(layout), dtype::to_backend(dtype)?)?)),
@@ -262,7 +262,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
         watch::op(
-            "gather",
+            ("gather", numbers(&[dim]).as_slice()),
             Kind::Plain,
             &[(self, layout), (ids, ids_layout)],
             || Ok(self.beside(ops::gather(self.view(layout), ids.view(ids_layout), dim)?)),
@@ -280,7 +280,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         dim: usize,
     ) -> Result<()> {
         watch::change(
-            "scatter_set",
+            ("scatter_set", numbers(&[dim]).as_slice()),
             self,
             &[(ids, ids_layout), (src, src_layout)],
             |to| {
@@ -301,7 +301,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         dim: usize,
     ) -> Result<()> {
         watch::change(
-            "scatter_add_set",
+            ("scatter_add_set", numbers(&[dim]).as_slice()),
             self,
             &[(ids, ids_layout), (src, src_layout)],
             |to| {
@@ -314,7 +314,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
         watch::op(
-            "index_select",
+            ("index_select", numbers(&[dim]).as_slice()),
             Kind::Plain,
             &[(self, layout), (ids, ids_layout)],
             || Ok(self.beside(ops::index_select(self.view(layout), ids.view(ids_layout), dim)?)),
@@ -332,7 +332,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         dim: usize,
     ) -> Result<Self> {
         watch::op(
-            "index_add",
+            ("index_add", numbers(&[dim]).as_slice()),
             Kind::Sum,
             &[(self, layout), (ids, ids_layout), (src, src_layout)],
             || {
@@ -353,7 +353,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         // Where groups do not divide the output channels, candle counts fewer of them than it hands over.
         let (input, weights) = ([p.b_size, p.c_in, p.l_in], [p.c_out, p.c_in, p.k_size]);
         watch::op(
-            "conv1d",
+            ("conv1d", numbers(&[p.padding, p.stride, p.dilation]).as_slice()),
             Kind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
@@ -375,7 +375,10 @@ impl crate::backend::BackendStorage for RocmStorage {
         p: &ParamsConvTranspose1D,
     ) -> Result<Self> {
         watch::op(
-            "conv_transpose1d",
+            (
+                "conv_transpose1d",
+                numbers(&[p.padding, p.output_padding, p.stride, p.dilation]).as_slice(),
+            ),
             Kind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
@@ -398,7 +401,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         // As in `conv1d`.
         let (input, weights) = ([p.b_size, p.c_in, p.i_h, p.i_w], [p.c_out, p.c_in, p.k_h, p.k_w]);
         watch::op(
-            "conv2d",
+            ("conv2d", numbers(&[p.padding, p.stride, p.dilation]).as_slice()),
             Kind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
@@ -420,7 +423,10 @@ impl crate::backend::BackendStorage for RocmStorage {
         p: &ParamsConvTranspose2D,
     ) -> Result<Self> {
         watch::op(
-            "conv_transpose2d",
+            (
+                "conv_transpose2d",
+                numbers(&[p.padding, p.output_padding, p.stride, p.dilation]).as_slice(),
+            ),
             Kind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
@@ -435,7 +441,10 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn avg_pool2d(&self, layout: &Layout, kernel: (usize, usize), stride: (usize, usize)) -> Result<Self> {
         watch::op(
-            "avg_pool2d",
+            (
+                "avg_pool2d",
+                numbers(&[kernel.0, kernel.1, stride.0, stride.1]).as_slice(),
+            ),
             Kind::Sum,
             &[(self, layout)],
             || Ok(self.beside(ops::avg_pool2d(self.view(layout), kernel, stride)?)),
@@ -445,7 +454,10 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn max_pool2d(&self, layout: &Layout, kernel: (usize, usize), stride: (usize, usize)) -> Result<Self> {
         watch::op(
-            "max_pool2d",
+            (
+                "max_pool2d",
+                numbers(&[kernel.0, kernel.1, stride.0, stride.1]).as_slice(),
+            ),
             Kind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::max_pool2d(self.view(layout), kernel, stride)?)),
@@ -455,7 +467,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn upsample_nearest1d(&self, layout: &Layout, size: usize) -> Result<Self> {
         watch::op(
-            "upsample_nearest1d",
+            ("upsample_nearest1d", numbers(&[size]).as_slice()),
             Kind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::upsample_nearest1d(self.view(layout), size)?)),
@@ -465,7 +477,7 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn upsample_nearest2d(&self, layout: &Layout, h: usize, w: usize) -> Result<Self> {
         watch::op(
-            "upsample_nearest2d",
+            ("upsample_nearest2d", numbers(&[h, w]).as_slice()),
             Kind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::upsample_nearest2d(self.view(layout), h, w)?)),
@@ -488,7 +500,10 @@ impl crate::backend::BackendStorage for RocmStorage {
             scale: [scale_h, scale_w],
         };
         watch::op(
-            "upsample_bilinear2d",
+            (
+                "upsample_bilinear2d",
+                numbers(&[h, w, usize::from(align_corners)]).as_slice(),
+            ),
             Kind::Sum,
             &[(self, layout)],
             || Ok(self.beside(ops::upsample_bilinear2d(self.view(layout), how)?)),
@@ -550,6 +565,11 @@ impl crate::backend::BackendStorage for RocmStorage {
             },
         )
     }
+}
+
+/// Sizes and places as parameters of an op that is watched.
+fn numbers(sizes: &[usize]) -> Vec<f64> {
+    sizes.iter().map(|size| *size as f64).collect()
 }
 
 fn window(stride: usize, padding: usize, dilation: usize) -> Window {

@@ -21,8 +21,16 @@ static SEEN: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
 pub struct Watched {
     /// Its name.
     pub op: &'static str,
+    /// Which of its forms: the dtype that a cast makes, the format of quantized weights. Empty for others.
+    pub form: &'static str,
+    /// Its parameters in the order of candle's arguments; those of candle-nn's fused ops are not told.
+    pub params: Vec<f64>,
     /// The shapes of its inputs.
     pub inputs: Vec<Vec<usize>>,
+    /// Their strides.
+    pub strides: Vec<Vec<usize>>,
+    /// The places of their first elements.
+    pub offsets: Vec<usize>,
     /// The dtypes of its inputs.
     pub dtypes: Vec<DType>,
     /// Elements of the result.
@@ -95,6 +103,51 @@ pub(crate) enum Kind {
     Norm,
 }
 
+/// An op's name, its form and its parameters.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    name: &'static str,
+    form: &'static str,
+    params: &'a [f64],
+}
+
+impl Call<'_> {
+    /// The op in this form.
+    pub(crate) fn of(self, form: &'static str) -> Self {
+        Call { form, ..self }
+    }
+}
+
+impl From<&'static str> for Call<'_> {
+    fn from(name: &'static str) -> Self {
+        Call {
+            name,
+            form: "",
+            params: &[],
+        }
+    }
+}
+
+impl<'a, const N: usize> From<(&'static str, &'a [f64; N])> for Call<'a> {
+    fn from((name, params): (&'static str, &'a [f64; N])) -> Self {
+        Call {
+            name,
+            form: "",
+            params,
+        }
+    }
+}
+
+impl<'a> From<(&'static str, &'a [f64])> for Call<'a> {
+    fn from((name, params): (&'static str, &'a [f64])) -> Self {
+        Call {
+            name,
+            form: "",
+            params,
+        }
+    }
+}
+
 /// An operand.
 pub(crate) type Operand<'a> = (&'a RocmStorage, &'a Layout);
 
@@ -102,8 +155,8 @@ pub(crate) type Operand<'a> = (&'a RocmStorage, &'a Layout);
 type Host<'a> = &'a dyn Fn(&[CpuStorage], Pass) -> Result<CpuStorage>;
 
 /// Runs an op that makes a storage.
-pub(crate) fn op(
-    name: &'static str,
+pub(crate) fn op<'a>(
+    call: impl Into<Call<'a>>,
     kind: Kind,
     operands: &[Operand<'_>],
     device: impl FnOnce() -> Result<RocmStorage>,
@@ -111,7 +164,7 @@ pub(crate) fn op(
 ) -> Result<RocmStorage> {
     let mut out = device()?;
     if IS_ON.load(Ordering::Relaxed) {
-        look(name, kind, operands, &mut out, &host)?;
+        look(call.into(), kind, operands, &mut out, &host)?;
     }
     Ok(out)
 }
@@ -128,7 +181,7 @@ pub(crate) fn answer(
     };
     if IS_ON.load(Ordering::Relaxed) {
         look(
-            name,
+            name.into(),
             Kind::Norm,
             operands,
             &mut out,
@@ -146,8 +199,8 @@ pub(crate) fn answer(
 }
 
 /// Runs an op that changes a storage.
-pub(crate) fn change(
-    name: &'static str,
+pub(crate) fn change<'a>(
+    call: impl Into<Call<'a>>,
     to: &mut RocmStorage,
     operands: &[Operand<'_>],
     device: impl FnOnce(&mut RocmStorage) -> Result<()>,
@@ -159,20 +212,26 @@ pub(crate) fn change(
     let before = to.download()?;
     let program = in_program(to, &before)?;
     device(to)?;
-    look(name, Kind::Plain, operands, to, &|inputs: &[CpuStorage], pass| {
-        let mut result = match pass {
-            Pass::Narrow => before.clone(),
-            Pass::Wide | Pass::Magnitude => widen(&before)?,
-            Pass::Program => program.clone(),
-        };
-        host(&mut result, inputs, pass)?;
-        Ok(result)
-    })
+    look(
+        call.into(),
+        Kind::Plain,
+        operands,
+        to,
+        &|inputs: &[CpuStorage], pass| {
+            let mut result = match pass {
+                Pass::Narrow => before.clone(),
+                Pass::Wide | Pass::Magnitude => widen(&before)?,
+                Pass::Program => program.clone(),
+            };
+            host(&mut result, inputs, pass)?;
+            Ok(result)
+        },
+    )
 }
 
 /// Compares what the device made of the operands with what the host makes of them.
 fn look(
-    name: &'static str,
+    call: Call<'_>,
     kind: Kind,
     operands: &[Operand<'_>],
     out: &mut RocmStorage,
@@ -189,11 +248,18 @@ fn look(
         .collect::<Result<Vec<_>>>()?;
     let found = floats(&result);
     let mut watched = Watched {
-        op: name,
+        op: call.name,
+        form: call.form,
+        params: call.params.to_vec(),
         inputs: operands
             .iter()
             .map(|(_, layout)| layout.dims().to_vec())
             .collect(),
+        strides: operands
+            .iter()
+            .map(|(_, layout)| layout.stride().to_vec())
+            .collect(),
+        offsets: operands.iter().map(|(_, layout)| layout.start_offset()).collect(),
         dtypes: operands.iter().map(|(x, _)| x.dtype()).collect(),
         elements: found.len(),
         device: 0.0,
@@ -207,6 +273,8 @@ fn look(
     if watched.dtypes.is_empty() {
         watched.dtypes.push(out.dtype());
         watched.inputs.push(vec![found.len()]);
+        watched.strides.push(vec![1]);
+        watched.offsets.push(0);
     }
     // What a refusal of the CPU's may panic about is a matter of its dtypes: all of that is an error here.
     let narrow = host(&inputs, Pass::Narrow);

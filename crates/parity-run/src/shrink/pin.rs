@@ -24,7 +24,7 @@ pub fn pin(case: &Case, file: &Path, why: &str) -> Result<(), Error> {
     let text = match fs::metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             format!(
-                "# Cases that `parity shrink` found.\n\nfamily = \"{}\"\n",
+                "# Cases that were pinned: found by `parity shrink` or taken out of networks.\n\nfamily = \"{}\"\n",
                 case.op.family()
             )
         }
