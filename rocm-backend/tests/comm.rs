@@ -2,28 +2,18 @@
 //! process, so each test asks a child: an ignored test of this file.
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::process::Command;
+#[path = "support/child.rs"]
+mod child;
 
 use rocm_backend::comm::{Group, Reduction};
 use rocm_backend::ops::{self, Unary};
 use rocm_backend::{Buffer, DType, Device, DynBuffer, Element, Error, View, trace};
 
-/// Runs the ignored test `name` in a process of its own, on three software cards; what it printed.
+/// Runs the ignored test `name` on three software cards.
 #[track_caller]
 fn run(name: &str, variables: &[(&str, &str)]) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--ignored", "--nocapture"])
-        .env("ROCM_DRIVER", "soft")
-        .env("ROCM_SOFT_DEVICES", "gfx1100,gfx942,gfx1100")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let cards = ("ROCM_SOFT_DEVICES", "gfx1100,gfx942,gfx1100");
+    child::run(name, &[&[cards], variables].concat());
 }
 
 const RANKS: usize = 3;

@@ -3,32 +3,16 @@
 //! test asks a child: an ignored test of this file.
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
+#[path = "support/child.rs"]
+mod child;
 mod soak;
 
-use std::process::Command;
-
+use rocm_backend::ops::{self, Unary};
 use rocm_backend::{Allocator, DType, Device, DynBuffer, Error, driver};
 
-const MIB: usize = 1 << 20;
+use child::run;
 
-/// Runs the ignored test `name` in a process of its own, on the software device, with these variables.
-#[track_caller]
-fn run(name: &str, variables: &[(&str, &str)]) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--ignored", "--nocapture"])
-        .env("ROCM_DRIVER", "soft")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}\n{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let ran = String::from_utf8_lossy(&output.stdout).contains("1 passed");
-    assert!(ran, "{name} is no test of this file");
-}
+const MIB: usize = 1 << 20;
 
 fn room(device: &Device, mib: usize) -> Result<rocm_backend::DynBuffer, Error> {
     DynBuffer::uninit(device, DType::U8, mib * MIB)
@@ -180,4 +164,42 @@ fn devices_buffers_and_events_may_cross_threads() {
     crosses::<rocm_backend::DynBuffer>();
     crosses::<rocm_backend::Event>();
     crosses::<rocm_backend::Module>();
+}
+
+#[test]
+fn a_graph_reuses_its_own_memory_and_keeps_it_from_others() {
+    run("child_that_captures", &[("ROCM_ALLOCATOR", "caching")]);
+}
+
+#[test]
+#[ignore = "the child process of a test of this file"]
+fn child_that_captures() {
+    let device = Device::new(0).unwrap();
+    let x = device.upload(&vec![1.0_f32; MIB / 4]).unwrap();
+    let (graph, out) = device
+        .capture(|| {
+            let mut y = ops::unary(Unary::Neg, x.view())?;
+            for _ in 0..7 {
+                y = ops::unary(Unary::Neg, y.view())?;
+            }
+            Ok::<_, Error>(y)
+        })
+        .unwrap();
+    let live = device.memory().unwrap().live;
+    assert_eq!(
+        live,
+        3 * MIB,
+        "of eight results two are there at a time, and the input"
+    );
+    // What others hold is not what the graph writes.
+    let others: Vec<DynBuffer> = (0..4)
+        .map(|_| DynBuffer::zeros(&device, DType::F32, MIB / 4).unwrap())
+        .collect();
+    graph.replay().unwrap();
+    assert_eq!(out.download::<f32>().unwrap(), vec![1.0; MIB / 4]);
+    for other in &others {
+        assert_eq!(other.download::<f32>().unwrap(), vec![0.0; MIB / 4]);
+    }
+    drop((others, graph, out));
+    assert_eq!(device.memory().unwrap().live, MIB);
 }

@@ -2,29 +2,21 @@
 //! The environment chooses them, once a process, so each test asks a child: an ignored test of this file.
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
-use std::process::Command;
+#[path = "support/child.rs"]
+mod child;
 
 use rocm_backend::ops::{self, Unary};
 use rocm_backend::{Buffer, Device, Error, trace};
 
-/// Runs the ignored test `name` in a process of its own, on two software cards of a few
-/// megabytes.
+/// Runs the ignored test `name` on two software cards of a few megabytes.
 #[track_caller]
 fn run(name: &str, allocator: &str) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--ignored", "--nocapture"])
-        .env("ROCM_DRIVER", "soft")
-        .env("ROCM_SOFT_DEVICES", "gfx1100,gfx942")
-        .env("ROCM_SOFT_MEMORY", "64MiB")
-        .env("ROCM_ALLOCATOR", allocator)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("1 passed"),
-        "{text}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let cards = [
+        ("ROCM_SOFT_DEVICES", "gfx1100,gfx942"),
+        ("ROCM_SOFT_MEMORY", "64MiB"),
+        ("ROCM_ALLOCATOR", allocator),
+    ];
+    child::run(name, &cards);
 }
 
 fn negated(x: &Buffer<f32>) -> Buffer<f32> {

@@ -5,6 +5,7 @@ mod causal;
 mod decoding;
 mod encoders;
 mod gguf;
+mod llama_layers;
 mod parallel;
 mod training;
 mod vision;

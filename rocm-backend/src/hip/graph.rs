@@ -175,10 +175,11 @@ impl Context {
         open.as_ref().map(|capture| Arc::clone(&capture.arena))
     }
 
-    /// Has the graph that this thread captures keep a block.
+    /// Has the graph that this thread captures keep a block. Those of its own arena it has, whoever else gives them up.
     pub(super) fn keep_for_graph(&self, owned: &Arc<Owned>) {
         if self.is_capturing()
             && let Some(capture) = &mut *self.capturing().open()
+            && !owned.is_of(&capture.arena)
         {
             let key = Arc::as_ptr(owned).addr();
             capture.kept.entry(key).or_insert_with(|| Arc::clone(owned));

@@ -30,6 +30,13 @@ pub(super) struct Owned {
     arena: Option<Arc<Arena>>,
 }
 
+impl Owned {
+    /// Whether the block is of this arena.
+    pub(super) fn is_of(&self, arena: &Arc<Arena>) -> bool {
+        self.arena.as_ref().is_some_and(|own| Arc::ptr_eq(own, arena))
+    }
+}
+
 impl DeviceMemory {
     /// `len` bytes of whatever the device has there. No bytes take no memory.
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<DeviceMemory, Error> {

@@ -1,10 +1,13 @@
 //! Decode steps of language models as graphs: captured once on a ROCm device and replayed, run as ever on the others.
 
 use candle_core::{D, DType, Device, IndexOp, Result, Tensor, bail, rocm::RocmDevice, rocm_backend::trace};
-use candle_nn::{VarBuilder, ops, rotary_emb};
+use candle_nn::{ops, rotary_emb};
 use candle_transformers::models::llama;
 
-use super::Network;
+use super::{
+    Network,
+    llama_layers::{Layer, Share, Sizes, linear},
+};
 use crate::context::{Context, Outputs};
 
 pub(super) const NETWORKS: &[Network] = &[("llama_captured", llama_captured), ("decode_loop", decode_loop)];
@@ -76,7 +79,7 @@ fn decode_loop(context: &Context) -> Result<Outputs> {
 
 struct Decoder {
     embeddings: Tensor,
-    layers: Vec<Layer>,
+    layers: Vec<(Layer, Cache)>,
     norm: Tensor,
     head: Tensor,
     /// Of each position.
@@ -92,77 +95,45 @@ struct Decoder {
     logits: Tensor,
 }
 
-struct Layer {
-    norm: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    norm_after: Tensor,
-    gate: Tensor,
-    up: Tensor,
-    down: Tensor,
-    /// Keys and values of all positions: (heads of them, positions, width).
+/// Keys and values of all positions: (heads of them, positions, width).
+struct Cache {
     keys: Tensor,
     values: Tensor,
 }
 
-const EPS: f32 = 1e-5;
-
-fn linear(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    x.matmul(&weight.t()?)
+/// The norm as candle composes it: the fused one has no f64 on the CPU, which the reference is computed in.
+fn norm(x: &Tensor, weights: &Tensor) -> Result<Tensor> {
+    ops::rms_norm_slow(x, weights, 1e-5)
 }
 
 impl Decoder {
     fn new(context: &Context, steps: usize) -> Result<Decoder> {
         let (device, dtype, vb) = (context.device(), context.dtype(), context.vb());
-        let [vocabulary, hidden, inner] =
-            ["vocab_size", "hidden_size", "intermediate_size"].map(|name| context.number(name));
-        let (vocabulary, hidden, inner) = (vocabulary?, hidden?, inner?);
-        let (heads, of_keys) = (
-            context.number("num_attention_heads")?,
-            context.number("num_key_value_heads")?,
-        );
-        let width = hidden / heads;
-        let layer = |vb: VarBuilder<'_>| -> Result<Layer> {
-            let weight = |name: &str, out, input| vb.pp(name).get((out, input), "weight");
-            let cache = || Tensor::zeros((of_keys, steps, width), dtype, device);
-            Ok(Layer {
-                norm: vb.pp("input_layernorm").get(hidden, "weight")?,
-                query: weight("self_attn.q_proj", hidden, hidden)?,
-                key: weight("self_attn.k_proj", of_keys * width, hidden)?,
-                value: weight("self_attn.v_proj", of_keys * width, hidden)?,
-                out: weight("self_attn.o_proj", hidden, hidden)?,
-                norm_after: vb.pp("post_attention_layernorm").get(hidden, "weight")?,
-                gate: weight("mlp.gate_proj", inner, hidden)?,
-                up: weight("mlp.up_proj", inner, hidden)?,
-                down: weight("mlp.down_proj", hidden, inner)?,
-                keys: cache()?,
-                values: cache()?,
-            })
+        let sizes = Sizes::of(context)?;
+        let vector = |name: &str| vb.get(sizes.hidden, name);
+        let matrix = |name: &str, shape: (usize, usize), _: Share| vb.get(shape, name);
+        let layer = |number: usize| -> Result<(Layer, Cache)> {
+            let cache = || Tensor::zeros((sizes.of_keys, steps, sizes.width), dtype, device);
+            let (keys, values) = (cache()?, cache()?);
+            Ok((
+                Layer::load(number, &sizes, vector, matrix)?,
+                Cache { keys, values },
+            ))
         };
-        let layers = 0..context.number("num_hidden_layers")?;
-        let turns: Vec<f64> = (0..steps)
-            .flat_map(|at| {
-                (0..width / 2).map(move |i| at as f64 / 10_000_f64.powf(2.0 * i as f64 / width as f64))
-            })
-            .collect();
-        let turns = Tensor::from_vec(turns, (steps, width / 2), &Device::Cpu)?;
+        let turns = sizes.turns(steps, 10_000.0)?;
         let table = |x: Tensor| x.to_dtype(dtype)?.to_device(device);
         Ok(Decoder {
-            embeddings: vb.pp("model.embed_tokens").get((vocabulary, hidden), "weight")?,
-            layers: layers
-                .map(|number| layer(vb.pp("model.layers").pp(number)))
-                .collect::<Result<_>>()?,
-            norm: vb.pp("model.norm").get(hidden, "weight")?,
-            head: vb.pp("lm_head").get((vocabulary, hidden), "weight")?,
+            embeddings: vb.get((sizes.vocabulary, sizes.hidden), "model.embed_tokens.weight")?,
+            layers: (0..sizes.layers).map(layer).collect::<Result<_>>()?,
+            norm: vector("model.norm.weight")?,
+            head: vb.get((sizes.vocabulary, sizes.hidden), "lm_head.weight")?,
             cos: table(turns.cos()?)?,
             sin: table(turns.sin()?)?,
-            tokens: context.ids("tokens", steps, vocabulary)?.squeeze(0)?,
+            tokens: context.ids("tokens", steps, sizes.vocabulary)?.squeeze(0)?,
             places: Tensor::arange(0_u32, steps as u32, device)?,
             position: Tensor::zeros(1, DType::U32, device)?,
             one: Tensor::ones(1, DType::U32, device)?,
-            logits: Tensor::zeros((steps, vocabulary), dtype, device)?,
+            logits: Tensor::zeros((steps, sizes.vocabulary), dtype, device)?,
         })
     }
 
@@ -173,41 +144,41 @@ impl Decoder {
         let (cos, sin) = (row(&self.cos)?, row(&self.sin)?);
         let later = self.places.broadcast_gt(here)?;
         let mut x = self.embeddings.index_select(&row(&self.tokens)?, 0)?;
-        for layer in &self.layers {
-            let normed = ops::rms_norm_slow(&x, &layer.norm, EPS)?;
-            x = (x + layer.attend(&normed, here, (&cos, &sin), &later)?)?;
-            let normed = ops::rms_norm_slow(&x, &layer.norm_after, EPS)?;
-            let gated = (ops::silu(&linear(&normed, &layer.gate)?)? * linear(&normed, &layer.up)?)?;
-            x = (x + linear(&gated, &layer.down)?)?;
+        for (layer, cache) in &self.layers {
+            x = (&x + attend(layer, cache, &norm(&x, &layer.norm)?, here, (&cos, &sin), &later)?)?;
+            x = (&x + layer.feed(&x, norm)?)?;
         }
-        let logits = linear(&ops::rms_norm_slow(&x, &self.norm, EPS)?, &self.head)?;
-        put(&self.logits, here, &logits, 0)?;
+        put(
+            &self.logits,
+            here,
+            &linear(&norm(&x, &self.norm)?, &self.head)?,
+            0,
+        )?;
         here.slice_set(&(here + &self.one)?, 0, 0)
     }
 }
 
-impl Layer {
-    fn attend(
-        &self,
-        x: &Tensor,
-        here: &Tensor,
-        (cos, sin): (&Tensor, &Tensor),
-        later: &Tensor,
-    ) -> Result<Tensor> {
-        let (of_keys, positions, width) = self.keys.dims3()?;
-        let heads = |weight: &Tensor| linear(x, weight)?.reshape((1, (), 1, width));
-        let turned = |x: Tensor| rotary_emb::rope_slow(&x, cos, sin);
-        let query = turned(heads(&self.query)?)?.reshape((of_keys, (), width))?;
-        let key = turned(heads(&self.key)?)?.i(0)?;
-        put(&self.keys, here, &key.contiguous()?, 1)?;
-        put(&self.values, here, &heads(&self.value)?.i(0)?.contiguous()?, 1)?;
-        let scores = (query.matmul(&self.keys.t()?)? / (width as f64).sqrt())?;
-        let never =
-            Tensor::full(f32::NEG_INFINITY, scores.dims(), scores.device())?.to_dtype(scores.dtype())?;
-        let later = later.reshape((1, 1, positions))?.broadcast_as(scores.shape())?;
-        let shares = ops::softmax(&later.where_cond(&never, &scores)?, D::Minus1)?;
-        linear(&shares.matmul(&self.values)?.reshape((1, ()))?, &self.out)
-    }
+/// What a layer's attention adds, of a token of normed `x` at the position `here`.
+fn attend(
+    layer: &Layer,
+    cache: &Cache,
+    x: &Tensor,
+    here: &Tensor,
+    (cos, sin): (&Tensor, &Tensor),
+    later: &Tensor,
+) -> Result<Tensor> {
+    let (of_keys, positions, width) = cache.keys.dims3()?;
+    let heads = |weight: &Tensor| linear(x, weight)?.reshape((1, (), 1, width));
+    let turned = |x: Tensor| rotary_emb::rope_slow(&x, cos, sin);
+    let query = turned(heads(&layer.query)?)?.reshape((of_keys, (), width))?;
+    let key = turned(heads(&layer.key)?)?.i(0)?;
+    put(&cache.keys, here, &key.contiguous()?, 1)?;
+    put(&cache.values, here, &heads(&layer.value)?.i(0)?.contiguous()?, 1)?;
+    let scores = (query.matmul(&cache.keys.t()?)? / (width as f64).sqrt())?;
+    let never = Tensor::full(f32::NEG_INFINITY, scores.dims(), scores.device())?.to_dtype(scores.dtype())?;
+    let later = later.reshape((1, 1, positions))?.broadcast_as(scores.shape())?;
+    let shares = ops::softmax(&later.where_cond(&never, &scores)?, D::Minus1)?;
+    linear(&shares.matmul(&cache.values)?.reshape((1, ()))?, &layer.out)
 }
 
 /// Writes `x`, of one element along `dim`, to the place in `to` that `position` holds.

@@ -8,7 +8,10 @@ use candle_core::{
 use candle_nn::{ops, rotary_emb};
 use candle_transformers::models::llama;
 
-use super::Network;
+use super::{
+    Network,
+    llama_layers::{Layer, Share, Sizes, linear},
+};
 use crate::context::{Context, Outputs};
 
 pub(super) const NETWORKS: &[Network] = &[("llama_parallel", llama_parallel)];
@@ -28,6 +31,7 @@ fn llama_parallel(context: &Context) -> Result<Outputs> {
 struct Parallel {
     comm: Comm,
     ranks: Vec<Rank>,
+    layers: usize,
     width: usize,
     eps: f32,
 }
@@ -36,7 +40,7 @@ struct Parallel {
 struct Rank {
     device: Device,
     embeddings: Tensor,
-    layers: Vec<Layer>,
+    layers: Vec<(Layer, Cache)>,
     norm: Tensor,
     /// Of its share of the vocabulary.
     head: Tensor,
@@ -45,48 +49,20 @@ struct Rank {
     sin: Tensor,
 }
 
-struct Layer {
-    norm: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    norm_after: Tensor,
-    gate: Tensor,
-    up: Tensor,
-    down: Tensor,
-    /// Keys and values of the positions so far.
-    cache: Option<(Tensor, Tensor)>,
-}
-
-fn linear(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    x.broadcast_matmul(&weight.t()?)
-}
+/// Keys and values of the positions so far.
+type Cache = Option<(Tensor, Tensor)>;
 
 impl Parallel {
     fn new(context: &Context) -> Result<Parallel> {
         let devices = context.devices()?;
-        let [heads, layers, positions] = [
-            "num_attention_heads",
-            "num_hidden_layers",
-            "max_position_embeddings",
-        ]
-        .map(|name| context.number(name));
-        let hidden = context.number("hidden_size")?;
-        let width = hidden / heads?;
-        let (layers, positions) = (layers?, positions?);
-        let of = |(number, device): (usize, &Device)| {
-            Rank::new(
-                context,
-                device,
-                (number, devices.len()),
-                (layers, positions, width),
-            )
-        };
+        let sizes = Sizes::of(context)?;
+        let ranks = devices.iter().enumerate();
+        let ranks = ranks.map(|(number, device)| Rank::new(context, &sizes, device, (number, devices.len())));
         Ok(Parallel {
-            ranks: devices.iter().enumerate().map(of).collect::<Result<_>>()?,
+            ranks: ranks.collect::<Result<_>>()?,
             comm: Comm::new(&devices)?,
-            width,
+            layers: sizes.layers,
+            width: sizes.width,
             eps: context.float("rms_norm_eps")? as f32,
         })
     }
@@ -94,31 +70,33 @@ impl Parallel {
     /// The logits of the last of the tokens at positions from `at` on.
     fn forward(&mut self, ids: &Tensor, at: usize) -> Result<Tensor> {
         let (eps, width) = (self.eps, self.width);
-        let mut x = self.each(|rank| {
+        let norm = |x: &Tensor, weights: &Tensor| ops::rms_norm(x, weights, eps);
+        let ids = ids.squeeze(0)?;
+        let embed = |rank: &Rank| {
             rank.embeddings
-                .embedding(&ids.squeeze(0)?.to_device(&rank.device)?)?
+                .embedding(&ids.to_device(&rank.device)?)?
                 .unsqueeze(0)
-        })?;
-        for layer in 0..self.ranks[0].layers.len() {
-            let parts = self.with(&x, |rank, x| rank.attend(layer, x, at, eps, width))?;
+        };
+        let mut x: Vec<Tensor> = self.ranks.iter().map(embed).collect::<Result<_>>()?;
+        for layer in 0..self.layers {
+            let parts = self.each(&x, |rank, x| {
+                rank.attend(layer, &norm(x, &rank.layers[layer].0.norm)?, at, width)
+            })?;
             x = self.add(x, &parts)?;
-            let parts = self.with(&x, |rank, x| rank.layers[layer].feed(x, eps))?;
+            let parts = self.each(&x, |rank, x| rank.layers[layer].0.feed(x, norm))?;
             x = self.add(x, &parts)?;
         }
-        let logits = self.with(&x, |rank, x| {
+        let logits = self.each(&x, |rank, x| {
             let last = x.narrow(1, x.dim(1)? - 1, 1)?.squeeze(1)?;
-            let normed = ops::rms_norm(&last.contiguous()?, &rank.norm, eps)?;
             // Shares of the vocabulary are gathered by rows.
-            linear(&normed, &rank.head)?.t()?.contiguous()
+            linear(&norm(&last.contiguous()?, &rank.norm)?, &rank.head)?
+                .t()?
+                .contiguous()
         })?;
         self.comm.all_gather(&logits)?[0].t()?.contiguous()
     }
 
-    fn each(&mut self, f: impl Fn(&mut Rank) -> Result<Tensor>) -> Result<Vec<Tensor>> {
-        self.ranks.iter_mut().map(f).collect()
-    }
-
-    fn with(
+    fn each(
         &mut self,
         x: &[Tensor],
         f: impl Fn(&mut Rank, &Tensor) -> Result<Tensor>,
@@ -136,83 +114,60 @@ impl Parallel {
 impl Rank {
     fn new(
         context: &Context,
+        sizes: &Sizes,
         device: &Device,
         (number, ranks): (usize, usize),
-        (layers, positions, width): (usize, usize, usize),
     ) -> Result<Rank> {
         let (dtype, vb) = (context.dtype(), context.vb());
-        let [vocabulary, hidden, inner, of_keys] = [
-            "vocab_size",
-            "hidden_size",
-            "intermediate_size",
-            "num_key_value_heads",
-        ]
-        .map(|name| context.number(name));
-        let (vocabulary, hidden, inner, of_keys) = (vocabulary?, hidden?, inner?, of_keys? * width);
-        // A share of the rows or columns of a matrix of this name.
-        let share = |name: &str, (rows, columns), dim| -> Result<Tensor> {
-            let whole = vb.get((rows, columns), &format!("{name}.weight"))?;
-            let len = [rows, columns][dim] / ranks;
+        let vector = |name: &str| vb.get(sizes.hidden, name)?.to_device(device);
+        let matrix = |name: &str, (rows, columns): (usize, usize), share: Share| -> Result<Tensor> {
+            let (dim, len) = match share {
+                Share::Rows => (0, rows / ranks),
+                Share::Columns => (1, columns / ranks),
+            };
+            let whole = vb.get((rows, columns), name)?;
             whole
                 .narrow(dim, number * len, len)?
                 .contiguous()?
                 .to_device(device)
         };
-        let whole = |name: &str| vb.get(hidden, &format!("{name}.weight"))?.to_device(device);
-        let layer = |number: usize| -> Result<Layer> {
-            let name = |part: &str| format!("model.layers.{number}.{part}");
-            Ok(Layer {
-                norm: whole(&name("input_layernorm"))?,
-                query: share(&name("self_attn.q_proj"), (hidden, hidden), 0)?,
-                key: share(&name("self_attn.k_proj"), (of_keys, hidden), 0)?,
-                value: share(&name("self_attn.v_proj"), (of_keys, hidden), 0)?,
-                out: share(&name("self_attn.o_proj"), (hidden, hidden), 1)?,
-                norm_after: whole(&name("post_attention_layernorm"))?,
-                gate: share(&name("mlp.gate_proj"), (inner, hidden), 0)?,
-                up: share(&name("mlp.up_proj"), (inner, hidden), 0)?,
-                down: share(&name("mlp.down_proj"), (hidden, inner), 1)?,
-                cache: None,
-            })
+        let layer = |number: usize| -> Result<(Layer, Cache)> {
+            Ok((Layer::load(number, sizes, vector, matrix)?, None))
         };
-        let theta = context.float("rope_theta")?;
-        let turns: Vec<f32> = (0..positions)
-            .flat_map(|at| {
-                (0..width / 2).map(move |i| (at as f64 / theta.powf(2.0 * i as f64 / width as f64)) as f32)
-            })
-            .collect();
-        let turns = Tensor::from_vec(turns, (positions, width / 2), &Device::Cpu)?;
-        let embeddings = vb.get((vocabulary, hidden), "model.embed_tokens.weight")?;
+        let words = (sizes.vocabulary, sizes.hidden);
+        let turns = sizes.turns(
+            context.number("max_position_embeddings")?,
+            context.float("rope_theta")?,
+        )?;
+        let table = |x: Tensor| x.to_dtype(dtype)?.to_device(device);
         Ok(Rank {
             device: device.clone(),
-            embeddings: embeddings.to_device(device)?,
-            layers: (0..layers).map(layer).collect::<Result<_>>()?,
-            norm: whole("model.norm")?,
-            head: share("lm_head", (vocabulary, hidden), 0)?,
-            cos: turns.cos()?.to_dtype(dtype)?.to_device(device)?,
-            sin: turns.sin()?.to_dtype(dtype)?.to_device(device)?,
+            embeddings: vb.get(words, "model.embed_tokens.weight")?.to_device(device)?,
+            layers: (0..sizes.layers).map(layer).collect::<Result<_>>()?,
+            norm: vector("model.norm.weight")?,
+            head: matrix("lm_head.weight", words, Share::Rows)?,
+            cos: table(turns.cos()?)?,
+            sin: table(turns.sin()?)?,
         })
     }
 
-    /// What this rank's heads add to `x`, of (1, tokens, width).
-    fn attend(&mut self, layer: usize, x: &Tensor, at: usize, eps: f32, width: usize) -> Result<Tensor> {
+    /// What this rank's heads add, of normed `x`, (1, tokens, hidden).
+    fn attend(&mut self, layer: usize, x: &Tensor, at: usize, width: usize) -> Result<Tensor> {
         let tokens = x.dim(1)?;
         let (cos, sin) = (self.cos.narrow(0, at, tokens)?, self.sin.narrow(0, at, tokens)?);
-        let layer = &mut self.layers[layer];
-        let normed = ops::rms_norm(x, &layer.norm, eps)?;
+        let (layer, cache) = &mut self.layers[layer];
         let heads = |weight: &Tensor| {
-            linear(&normed, weight)?
-                .reshape((1, tokens, (), width))?
-                .transpose(1, 2)?
-                .contiguous()
+            let rows = linear(x, weight)?.reshape((1, tokens, (), width))?;
+            rows.transpose(1, 2)?.contiguous()
         };
         let query = rotary_emb::rope(&heads(&layer.query)?, &cos, &sin)?;
         let mut key = rotary_emb::rope(&heads(&layer.key)?, &cos, &sin)?;
         let mut value = heads(&layer.value)?;
-        if let Some((keys, values)) = &layer.cache {
+        if let Some((keys, values)) = cache {
             key = Tensor::cat(&[keys, &key], 2)?;
             value = Tensor::cat(&[values, &value], 2)?;
         }
-        layer.cache = Some((key.clone(), value.clone()));
+        *cache = Some((key.clone(), value.clone()));
         // As many queries as belong to a key's head, one after the other.
         let (of_keys, positions) = (key.dim(1)?, key.dim(2)?);
         let query = query.reshape((of_keys, (), width))?;
@@ -228,14 +183,5 @@ impl Rank {
             .matmul(&value.squeeze(0)?)?
             .reshape((1, (), tokens, width))?;
         linear(&mixed.transpose(1, 2)?.reshape((1, tokens, ()))?, &layer.out)
-    }
-}
-
-impl Layer {
-    /// What this rank's columns of the feed-forward layer add to `x`.
-    fn feed(&self, x: &Tensor, eps: f32) -> Result<Tensor> {
-        let normed = ops::rms_norm(x, &self.norm_after, eps)?;
-        let gated = (ops::silu(&linear(&normed, &self.gate)?)? * linear(&normed, &self.up)?)?;
-        linear(&gated, &self.down)
     }
 }
