@@ -511,6 +511,9 @@ pub(crate) struct ReportArgs {
     /// A stored run; may be compressed by gzip.
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
+    /// Earlier stored runs, the earliest first: text and the HTML page show how score, errors and times went up to this one.
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    pub(crate) earlier: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -650,7 +653,7 @@ pub(crate) struct TrendArgs {
     #[arg(long, value_name = "BACKEND", default_value = Backend::DEFAULT.name())]
     pub(crate) backend: String,
     /// In which form.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = TrendFormat::Text)]
+    #[arg(long, alias = "output", value_name = "FORMAT", value_enum, default_value_t = TrendFormat::Text)]
     pub(crate) format: TrendFormat,
     /// Write to this file instead of stdout.
     #[arg(long, value_name = "FILE")]

@@ -7,9 +7,12 @@ use std::{
 };
 
 use parity_model::record::RunRecord;
-use parity_report::{csv, github, html, json, junit, markdown, text};
+use parity_report::{csv, github, html, json, junit, markdown, text, trend::Trend};
 
-use crate::exit::{Exit, Failure};
+use crate::{
+    columns::columns,
+    exit::{Exit, Failure},
+};
 
 /// Failures a page of text spells out.
 const MAX_FAILURES: usize = 25;
@@ -38,20 +41,33 @@ pub(crate) enum Form {
 impl Sink {
     /// Renders a record and writes it.
     pub(crate) fn put(&self, run: &RunRecord) -> Result<(), Failure> {
+        self.put_with(run, &[])
+    }
+
+    /// The same with the trends of its columns, by name.
+    pub(crate) fn put_with(&self, run: &RunRecord, trends: &[(&str, Trend<'_>)]) -> Result<(), Failure> {
+        if !trends.is_empty() && !matches!(self.form, Form::Text(..) | Form::Html) {
+            let message = "--earlier is for text and html; `parity trend` has the figures as json and svg";
+            return Err(Failure::new(Exit::Usage, message));
+        }
         let page = match &self.form {
-            Form::Text(width, color) => text::render(
-                run,
-                &text::Options {
+            Form::Text(width, color) => {
+                let options = text::Options {
                     width: *width,
                     color: *color,
                     max_failures: MAX_FAILURES,
-                },
-            ),
+                };
+                let rows = trends.iter().map(|(backend, trend)| {
+                    let rows = columns(&format!("{backend} "), &trend.rows());
+                    format!("\n{rows}")
+                });
+                text::render(run, &options) + &rows.collect::<String>()
+            }
             Form::Json => json::render(run).map_err(formless)?,
             Form::Markdown => markdown::render(run),
             Form::Csv => csv::render(run),
             Form::Junit => junit::render(run).map_err(formless)?,
-            Form::Html => html::render(run).map_err(formless)?,
+            Form::Html => html::render_with(run, trends).map_err(formless)?,
             Form::Github => return self.put_github(run),
         };
         match &self.file {

@@ -16,6 +16,7 @@ use crate::{
     cells::families,
     facts::{self, SCORE_DEFINITION, Score, count_text, known_failures},
     shared::SHARED_DEFINITION,
+    trend::Trend,
 };
 
 const STYLE: &str = include_str!("html/page.css");
@@ -26,15 +27,29 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// # Errors
 /// When a value has no JSON form; none of the record's lacks one.
 pub fn render(run: &RunRecord) -> Result<String, serde_json::Error> {
+    render_with(run, &[])
+}
+
+/// Renders the page with a chart for each trend, of the column that it is named by.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_with(run: &RunRecord, trends: &[(&str, Trend<'_>)]) -> Result<String, serde_json::Error> {
     let data = data::Data::of(run);
     let json = data.json()?;
     let mut page = String::new();
     // Writing to a `String` does not fail.
-    let _ = write_page(&mut page, run, &data, &json);
+    let _ = write_page(&mut page, run, trends, &data, &json);
     Ok(page)
 }
 
-fn write_page(page: &mut String, run: &RunRecord, data: &data::Data<'_>, json: &str) -> std::fmt::Result {
+fn write_page(
+    page: &mut String,
+    run: &RunRecord,
+    trends: &[(&str, Trend<'_>)],
+    data: &data::Data<'_>,
+    json: &str,
+) -> std::fmt::Result {
     write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -54,6 +69,7 @@ fn write_page(page: &mut String, run: &RunRecord, data: &data::Data<'_>, json: &
     }
     write_histograms(page, run)?;
     write_known(page, run)?;
+    write_trends(page, trends)?;
     page.push_str("</div>\n");
     page.push_str(PANEL);
     page.push_str("</div>\n");
@@ -233,6 +249,31 @@ fn write_scatters(page: &mut String, run: &RunRecord) -> std::fmt::Result {
         scatter::write(page, run, column)?;
     }
     page.push_str("</div>\n</section>\n");
+    Ok(())
+}
+
+/// How the figures of each column went over stored runs.
+fn write_trends(page: &mut String, trends: &[(&str, Trend<'_>)]) -> std::fmt::Result {
+    if trends.is_empty() {
+        return Ok(());
+    }
+    page.push_str("<section>\n<h2>Trend</h2>\n");
+    for (backend, trend) in trends {
+        write!(page, "<h3>{}</h3>\n<ul>", escape(backend))?;
+        for run in trend.runs() {
+            let commit = run.commit.as_deref().unwrap_or("unknown commit");
+            let cases = count_text(run.cases.len());
+            write!(
+                page,
+                "<li>{} ({}), {cases} cases</li>",
+                escape(&run.started),
+                escape(commit)
+            )?;
+        }
+        // Scores and times are read off the charts' titles, and all of it stands in `parity trend`.
+        writeln!(page, "</ul>\n{}", trend.svg())?;
+    }
+    page.push_str("</section>\n");
     Ok(())
 }
 

@@ -107,6 +107,11 @@ impl<'a> Trend<'a> {
         })
     }
 
+    /// The runs, the earliest first.
+    pub fn runs(&self) -> impl Iterator<Item = &'a RunRecord> {
+        self.runs.iter().map(|(run, _)| *run)
+    }
+
     /// One SVG image: a row of three small charts for each family. Every chart has its own scale, which its title states.
     pub fn svg(&self) -> String {
         let (left, gap) = (WIDTH_OF_NAMES, 16);

@@ -361,6 +361,22 @@ fn a_trend_has_every_family_of_every_run() {
     shows(&svg, "<title>binary, score: 100.00 %, 50.00 %, -</title>");
     assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());
 
+    // A report shows the trend of what it compares, here of its only column.
+    let report =
+        |more: &[&str]| stored.parity(&[&["report", "b.json", "--earlier", "a.json"], more].concat());
+    let shown = report(&["--format", "html"]).exits(0).stdout;
+    assert_eq!(shown.matches("<h2>Trend</h2>").count(), 1);
+    shows(&shown, "<title>binary, score: 100.00 %, ");
+    shows(&report(&[]).exits(0).stdout, "binary ");
+    report(&["--format", "csv"])
+        .exits(64)
+        .complains("--earlier is for text and html");
+    let plain = stored
+        .parity(&["report", "b.json", "--format", "html"])
+        .exits(0)
+        .stdout;
+    assert!(!plain.contains("Trend"));
+
     // One run has no trend, and a run without the backend none of it.
     stored.parity(&["trend", "a.json"]).exits(64);
     stored

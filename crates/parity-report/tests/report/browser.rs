@@ -6,7 +6,7 @@
 use std::{io::Write as _, path::PathBuf, process::Command};
 
 use parity_model::verdict::Worst;
-use parity_report::html;
+use parity_report::{html, trend::Trend};
 
 use crate::common;
 
@@ -37,15 +37,11 @@ enum Theme {
 
 #[track_caller]
 fn after_in(theme: Theme, script: &str, width: u32) -> Option<String> {
-    let Some(browser) = browser() else {
-        // Not `eprintln!`, which the test harness would swallow.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no Chromium on the path, see tests/report/browser.rs"
-        );
-        return None;
-    };
-    let dir = tempfile::tempdir().unwrap();
+    after_on(&page(), theme, script, width)
+}
+
+/// The page of a run with a failure that has all that one can have, and of how it went since another one.
+fn page() -> String {
     let mut run = common::run();
     let failed = &mut run.cases[2].results[1];
     failed.served_by = vec!["uexp_f16:strided".to_owned()];
@@ -57,7 +53,22 @@ fn after_in(theme: Theme, script: &str, width: u32) -> Option<String> {
         ulp: 8.0,
         limit: "0.5 ULP + 1.466e-6 absolute".to_owned(),
     });
-    let page = html::render(&run).unwrap();
+    let before = common::run();
+    let trend = Trend::of(vec![(&before, 1), (&run, 1)]);
+    html::render_with(&run, &[("rocm", trend)]).unwrap()
+}
+
+#[track_caller]
+fn after_on(page: &str, theme: Theme, script: &str, width: u32) -> Option<String> {
+    let Some(browser) = browser() else {
+        // Not `eprintln!`, which the test harness would swallow.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no Chromium on the path, see tests/report/browser.rs"
+        );
+        return None;
+    };
+    let dir = tempfile::tempdir().unwrap();
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     let file = dir.path().join("page.html");
     std::fs::write(&file, page).unwrap();
@@ -204,4 +215,61 @@ fn the_page_is_no_wider_than_its_window() {
     let wider = format!("document.body.style.width = '2000px'; {wide}");
     let Some(page) = after(&wider, 390) else { return };
     assert!(page.contains("<title>too wide</title>"), "{page}");
+}
+
+/// What axe-core finds on a page, `None` where there is no browser or no axe-core: a line for each rule that is broken.
+#[track_caller]
+fn broken_rules(page: &str, theme: Theme, first: &str) -> Option<Vec<String>> {
+    let Some(axe) = std::env::var_os("PARITY_AXE") else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: PARITY_AXE names no axe-core, see ci/browser"
+        );
+        return None;
+    };
+    let axe = std::fs::read_to_string(axe).unwrap();
+    // A script ends where its closing tag stands, wherever that is.
+    let axe = axe.replace("</script", "<\\/script");
+    let script = format!(
+        "{axe}</script><script>{first}; axe.run().then(found => {{ const list = document.createElement('pre'); list.id = 'axe'; \
+         list.textContent = found.violations.map(rule => rule.id + ': ' + rule.nodes.map(node => node.html).join(' ')).join('\\n') + \
+         '\\n' + found.passes.length + ' rules hold'; document.body.appendChild(list) }})"
+    );
+    let page = after_on(page, theme, &script, 1280)?;
+    let list = page
+        .split("id=\"axe\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</pre>").next());
+    let lines = list
+        .unwrap_or_else(|| panic!("axe-core did not end: {page}"))
+        .lines();
+    let (counts, rules): (Vec<_>, Vec<_>) = lines
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .partition(|line| line.ends_with(" rules hold"));
+    let held: usize = counts[0].split(' ').next().unwrap().parse().unwrap();
+    assert!(held > 10, "{held} rules were applied");
+    Some(rules)
+}
+
+#[test]
+fn axe_finds_no_obstacle_on_the_page_in_either_theme_nor_in_the_list_of_cases() {
+    let open = "document.querySelector('[data-backend=\"1\"] td .bad').click()";
+    for theme in [Theme::Light, Theme::Dark] {
+        for first in ["", open] {
+            let Some(rules) = broken_rules(&page(), theme, first) else {
+                return;
+            };
+            assert!(rules.is_empty(), "{theme:?}, after `{first}`: {rules:#?}");
+        }
+    }
+    // The control: a picture without words for who cannot see it.
+    let worse = page().replace("<main>", "<main><img src=\"data:,\">");
+    let Some(rules) = broken_rules(&worse, Theme::Light, "") else {
+        return;
+    };
+    assert!(
+        rules.iter().any(|rule| rule.starts_with("image-alt")),
+        "{rules:#?}"
+    );
 }
