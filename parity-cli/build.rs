@@ -1,16 +1,16 @@
-//! Lists the specs and findings of this checkout in `$OUT_DIR/carried.rs`, with their texts: the program carries them, and
-//! reads them where it finds no others.
+//! Lists the specs and findings of this checkout, and the manifests of what was recorded on other machines, in `$OUT_DIR/carried.rs`
+//! with their texts: the program carries them, and reads them where it finds no others.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Directories that are carried, from the repository's root, and which of their files.
-const CARRIED: [(&str, &str); 2] = [("op-specs", "toml"), ("findings", "toml")];
+const CARRIED: [(&str, &str); 3] = [("op-specs", "toml"), ("findings", "toml"), ("golden", "json")];
 
 fn main() {
     if let Err(error) = build() {
-        println!("cargo::error=the specs and findings that the program carries: {error}");
+        println!("cargo::error=the files that the program carries: {error}");
     }
 }
 

@@ -78,9 +78,16 @@ impl Manifest {
     }
 
     pub(crate) fn read(path: &Path) -> Result<Manifest, BundleError> {
-        let bytes = files::read(path)?;
+        Manifest::parse(path, &files::read(path)?)
+    }
+
+    /// The manifest with these bytes; `path` names it in errors.
+    ///
+    /// # Errors
+    /// Bytes that are no manifest, of another version, or changed since it was recorded.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest, BundleError> {
         let malformed = |reason: String| BundleError::malformed(path, reason);
-        let version = serde_json::from_slice::<Versioned>(&bytes)
+        let version = serde_json::from_slice::<Versioned>(bytes)
             .map_err(|error| malformed(format!("no manifest of a golden bundle: {error}")))?
             .version;
         if version != MANIFEST_VERSION {
@@ -90,7 +97,7 @@ impl Manifest {
                 expected: MANIFEST_VERSION,
             });
         }
-        let sealed: Sealed = serde_json::from_slice(&bytes)
+        let sealed: Sealed = serde_json::from_slice(bytes)
             .map_err(|error| malformed(format!("no manifest of a golden bundle: {error}")))?;
         let text = sealed
             .manifest

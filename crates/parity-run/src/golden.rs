@@ -7,7 +7,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 use parity_exec::{CANDLE_VERSION, Execution};
-use parity_golden::Bundle;
+use parity_golden::{Bundle, Manifest};
 use parity_model::{
     Case, CaseId, HostTensor, Outcome,
     record::{BackendInfo, RECORDED},
@@ -112,6 +112,9 @@ fn folder(word: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
     if !name.is_empty() && dir.is_dir() {
         return Ok(dir);
     }
+    if let Some(manifest) = carried(name) {
+        return Err(Error::Missing(absent(name, &dir, &manifest)));
+    }
     let there = names(spec_dir);
     let there = match there.is_empty() {
         true => "none".to_owned(),
@@ -122,6 +125,26 @@ fn folder(word: &str, spec_dir: &Path) -> Result<PathBuf, Error> {
         dir.display(),
         quoted(name)
     )))
+}
+
+/// What this program knows of a bundle whose outputs it does not carry.
+fn carried(name: &str) -> Option<Manifest> {
+    let wanted = format!("{DIRECTORY}/{name}/manifest.json");
+    let (path, text) = files::carried().iter().find(|(path, _)| *path == wanted)?;
+    Manifest::parse(Path::new(path), text.as_bytes()).ok()
+}
+
+fn absent(name: &str, dir: &Path, manifest: &Manifest) -> String {
+    let (device, driver) = (
+        &manifest.provenance.backend.device,
+        &manifest.provenance.backend.driver,
+    );
+    let (cases, recorded) = (manifest.cases, &manifest.provenance.recorded);
+    format!(
+        "the outputs of {name} are not here: {cases} cases of an {device} ({driver}), recorded {recorded}, of which this program carries \
+         the manifest alone; copy {DIRECTORY}/{name} of its repository to {}",
+        dir.display()
+    )
 }
 
 /// The folder of all bundles: beside the specs, in the working directory where the specs are built in.

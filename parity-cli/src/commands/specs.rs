@@ -17,7 +17,11 @@ pub(crate) fn specs(args: &SpecsArgs) -> Result<Exit, Failure> {
 }
 
 fn export(args: &ExportArgs) -> Result<Exit, Failure> {
-    let files = files::carried();
+    // A manifest without its outputs is no bundle, and nobody changes one.
+    let files: Vec<_> = files::carried()
+        .iter()
+        .filter(|(file, _)| file.ends_with(".toml"))
+        .collect();
     let there = files
         .iter()
         .map(|(file, _)| args.dir.join(file))
@@ -29,7 +33,7 @@ fn export(args: &ExportArgs) -> Result<Exit, Failure> {
         );
         return Err(Failure::new(Exit::Io, message));
     }
-    for (file, text) in files {
+    for (file, text) in &files {
         let path = args.dir.join(file);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| {

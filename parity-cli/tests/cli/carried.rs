@@ -50,6 +50,21 @@ fn the_program_alone_runs_the_cases_of_its_checkout() {
 }
 
 #[test]
+fn the_program_alone_says_what_a_recording_is_whose_outputs_it_lacks() {
+    let dir = alone();
+    let verify = |name: &str| parity(dir.path(), &["golden", "verify", name]).exits(66);
+    let asked = verify("cuda-h200");
+    asked
+        .complains("of an NVIDIA H200")
+        .complains("copy golden/cuda-h200 of its repository");
+    // The control: nobody recorded this one.
+    verify("cuda-h201").complains("no golden bundle golden/cuda-h201");
+    // A manifest by itself is not written among the specs.
+    parity(dir.path(), &["specs", "export", "."]).exits(0);
+    assert!(!dir.path().join("golden").exists());
+}
+
+#[test]
 fn exported_specs_are_read_instead_of_the_carried_ones() {
     let dir = alone();
     parity(dir.path(), &["specs", "export", "."]).exits(0);
