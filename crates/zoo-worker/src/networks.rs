@@ -3,6 +3,7 @@
 mod audio;
 mod causal;
 mod decoding;
+mod diffusion;
 mod encoders;
 mod gguf;
 mod llama_layers;
@@ -22,6 +23,7 @@ pub(crate) fn run(context: &Context) -> Result<Outputs> {
     let all = [
         causal::NETWORKS,
         decoding::NETWORKS,
+        diffusion::NETWORKS,
         parallel::NETWORKS,
         encoders::NETWORKS,
         vision::NETWORKS,
