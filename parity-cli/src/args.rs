@@ -228,7 +228,7 @@ pub(crate) struct ModelArgs {
     /// that it got, and show how the error grows.
     #[arg(long, conflicts_with = "all")]
     pub(crate) bisect: bool,
-    /// Watch every op of one model and write the distinct cases that it consists of, with its own shapes, layouts and parameters, into
+    /// Watch every op of one model and write the distinct cases that it consists of, with its shapes, layouts and parameters (norms: an epsilon of 1e-5), into
     /// specs of this directory, a file for each family: `parity run --spec-dir DIR` runs them.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["all", "bisect", "list", "format", "out"])]
     pub(crate) export_specs: Option<PathBuf>,

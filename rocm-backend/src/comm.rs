@@ -64,8 +64,8 @@ impl Group {
     /// A group of `devices`, no two of which are one GPU.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for no device and for a GPU that is there twice; [`Error::Driver`] where there is no RCCL, with what was
-    /// looked for; [`Error::Hip`].
+    /// [`Error::Parameter`]: the list is empty, or names a GPU twice. [`Error::Driver`]: RCCL was not found; the error says where it was
+    /// looked for. [`Error::Hip`].
     pub fn new(devices: &[Device]) -> Result<Group> {
         const OP: &str = "comm";
         let Some(first) = devices.first() else {
@@ -119,10 +119,13 @@ impl Group {
     pub fn all_gather(&self, parts: &[View<'_>]) -> Result<Vec<DynBuffer>> {
         const OP: &str = "all_gather";
         let (parts, len) = self.parts(OP, parts)?;
-        let all = len
-            .checked_mul(self.devices.len())
-            .ok_or_else(|| Error::too_large(OP, "there are more elements than can be counted"))?;
-        self.run(OP, Call::AllGather, &runs(&parts), all)
+        if len.checked_mul(self.devices.len()).is_none() {
+            return Err(Error::too_large(
+                OP,
+                "there are more elements than can be counted",
+            ));
+        }
+        self.run(OP, Call::AllGather, &runs(&parts), len)
     }
 
     /// For each rank its share of the join of all `parts`, whose elements are divided among the ranks in order.
@@ -147,7 +150,7 @@ impl Group {
     /// For each rank the elements of `x`, which is of rank `root`.
     ///
     /// # Errors
-    /// As [`Group::all_gather`]; [`Error::Parameter`] where there is no rank `root`.
+    /// Those of [`Group::all_gather`]. [`Error::Parameter`]: the group has no rank `root`.
     pub fn broadcast(&self, root: usize, x: View<'_>) -> Result<Vec<DynBuffer>> {
         const OP: &str = "broadcast";
         let (x, len) = self.part(OP, root, x)?;
@@ -210,13 +213,13 @@ impl Group {
         Ok((parts, lens[0]))
     }
 
-    /// Has every rank do `call`, and gives the `received` elements of each.
-    fn run(&self, op: &str, call: Call, sources: &[Run<'_>], received: usize) -> Result<Vec<DynBuffer>> {
+    /// Has every rank do `call`, which names `count` elements, and gives what each gets.
+    fn run(&self, op: &str, call: Call, sources: &[Run<'_>], count: usize) -> Result<Vec<DynBuffer>> {
         let dtype = sources[0].buffer.dtype();
-        let out = self
-            .devices
-            .iter()
-            .map(|device| DynBuffer::uninit(device, dtype, received));
+        let ranks = self.devices.iter().enumerate();
+        let out = ranks.map(|(rank, device)| {
+            DynBuffer::uninit(device, dtype, call.received(rank, count, self.devices.len()))
+        });
         let mut out: Vec<DynBuffer> = out.collect::<Result<_>>()?;
         let mut ranks = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
         ranks.submit(op, call, sources, &mut out)?;

@@ -84,7 +84,7 @@ impl Manifest {
     /// The manifest with these bytes; `path` names it in errors.
     ///
     /// # Errors
-    /// Bytes that are no manifest, of another version, or changed since it was recorded.
+    /// The bytes are not a manifest, the manifest has another version, or somebody changed it after the recording.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest, BundleError> {
         let malformed = |reason: String| BundleError::malformed(path, reason);
         let version = serde_json::from_slice::<Versioned>(bytes)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parity_model::{Case, Layout, Place, View, ViewStep};
+use parity_model::{Case, Layout, Place, View};
 
 use crate::{Bisection, Watched};
 
@@ -11,7 +11,7 @@ use crate::{Bisection, Watched};
 pub struct Exported {
     /// The distinct cases, in order of their ids.
     pub cases: Vec<Case>,
-    /// Ops that are no case, and how often they were called.
+    /// Ops that `parity run` has no case for, and how often the network called each.
     pub left_out: BTreeMap<String, usize>,
 }
 
@@ -44,7 +44,7 @@ fn case(op: &Watched) -> Option<Case> {
         .collect();
     let mut dtypes = op.dtypes.clone();
     if op.op == "qmatmul" {
-        // The weights, which are no tensor of candle's.
+        // The watch does not list the weights, because candle keeps them outside of tensors.
         shapes.push(format!("[{}]", all(op)));
         layouts.push(Layout::Contiguous.to_string());
         dtypes.push("u8".to_owned());
@@ -122,8 +122,8 @@ fn layout(shape: &[usize], strides: &[usize], offset: usize) -> Option<Layout> {
         let Some(plan) = layout.plan(shape) else {
             return false;
         };
-        let (found, at) = strides_of(&plan.base_shape, &plan.steps);
-        same(shape, strides, &found) && (offset > 0) == (at > 0)
+        let found = plan.strided();
+        same(shape, strides, &found.strides) && (offset > 0) == (found.offset > 0)
     });
     if named.is_some() || shape.is_empty() {
         return named.or(Some(Layout::Contiguous));
@@ -174,47 +174,6 @@ fn same(shape: &[usize], strides: &[usize], others: &[usize]) -> bool {
         && pairs
             .into_iter()
             .all(|((one, other), extent)| *extent < 2 || one == other)
-}
-
-/// The strides that the steps make of a contiguous tensor, and where the view begins.
-fn strides_of(base: &[usize], steps: &[ViewStep]) -> (Vec<usize>, usize) {
-    let mut extents = base.to_vec();
-    let mut strides = vec![1; base.len()];
-    for at in (1..base.len()).rev() {
-        strides[at - 1] = strides[at] * base[at];
-    }
-    let mut offset = 0;
-    for step in steps {
-        match step {
-            ViewStep::Transpose(a, b) => {
-                extents.swap(*a, *b);
-                strides.swap(*a, *b);
-            }
-            ViewStep::Permute(order) => {
-                extents = order.iter().map(|dim| extents[*dim]).collect();
-                strides = order.iter().map(|dim| strides[*dim]).collect();
-            }
-            ViewStep::Narrow { dim, start, len } => {
-                offset += start * strides[*dim];
-                extents[*dim] = *len;
-            }
-            ViewStep::Squeeze(dim) => {
-                extents.remove(*dim);
-                strides.remove(*dim);
-            }
-            ViewStep::BroadcastAs(shape) => {
-                // Its dimensions are the last ones; what has one element repeats.
-                let new = shape.len() - strides.len();
-                let kept = extents
-                    .iter()
-                    .zip(&strides)
-                    .map(|(extent, stride)| if *extent == 1 { 0 } else { *stride });
-                strides = std::iter::repeat_n(0, new).chain(kept).collect();
-                extents.clone_from(shape);
-            }
-        }
-    }
-    (strides, offset)
 }
 
 #[cfg(test)]
@@ -320,7 +279,7 @@ mod tests {
             ([2, 3, 4], [1, 2, 30]),
         ] {
             let plan = layout(&shape, &strides, 0).unwrap().plan(&shape).unwrap();
-            let (found, _) = strides_of(&plan.base_shape, &plan.steps);
+            let found = plan.strided().strides;
             assert!(
                 same(&shape, &strides, &found),
                 "{shape:?} {strides:?} {found:?} {plan:?}"

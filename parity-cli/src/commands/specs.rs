@@ -17,7 +17,7 @@ pub(crate) fn specs(args: &SpecsArgs) -> Result<Exit, Failure> {
 }
 
 fn export(args: &ExportArgs) -> Result<Exit, Failure> {
-    // A manifest without its outputs is no bundle, and nobody changes one.
+    // The manifests stay in the program: without outputs `parity golden` cannot use them.
     let files: Vec<_> = files::carried()
         .iter()
         .filter(|(file, _)| file.ends_with(".toml"))

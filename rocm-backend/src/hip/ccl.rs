@@ -65,12 +65,21 @@ impl Call {
     }
 
     /// The elements that the call names, as the results say.
-    fn count(self, ranks: usize, out: &[DynBuffer]) -> usize {
-        let received = out.first().map_or(0, |out| out.len());
+    fn count(self, out: &[DynBuffer]) -> usize {
         match self {
-            Call::AllGather => received / ranks.max(1),
+            Call::AllGather => out[0].len() / out.len(),
+            Call::Message { to, .. } => out[to].len(),
+            Call::AllReduce(_) | Call::ReduceScatter(_) | Call::Broadcast { .. } => out[0].len(),
+        }
+    }
+
+    /// The elements that a rank gets, of a call that names `count`.
+    pub(crate) fn received(self, rank: usize, count: usize, ranks: usize) -> usize {
+        match self {
+            Call::AllGather => count * ranks,
+            Call::Message { to, .. } if rank != to => 0,
             Call::AllReduce(_) | Call::ReduceScatter(_) | Call::Broadcast { .. } | Call::Message { .. } => {
-                received
+                count
             }
         }
     }
@@ -133,19 +142,16 @@ impl Ranks {
         sources: &[Run<'_>],
         out: &mut [DynBuffer],
     ) -> Result<()> {
-        let (count, ranks) = (call.count(self.contexts.len(), out), self.contexts.len());
+        let ranks = self.contexts.len();
         if sources.len() != ranks || out.len() != ranks {
             return Err(Error::shape(op, "not every rank has a source and a result"));
         }
-        let sent = if let Call::ReduceScatter(_) = call {
-            count * ranks
-        } else {
-            count
+        let (count, dtype) = (call.count(out), sources[0].buffer.dtype());
+        let sent = match call {
+            Call::ReduceScatter(_) => count * ranks,
+            _ => count,
         };
         for (rank, (source, out)) in sources.iter().zip(&*out).enumerate() {
-            let Some(dtype) = sources.first().map(|source| source.buffer.dtype()) else {
-                return Ok(());
-            };
             let here = |buffer: &DynBuffer| Arc::ptr_eq(buffer.memory().context(), &self.contexts[rank]);
             if !here(out) || (call.reads(rank) && !here(source.buffer)) {
                 return Err(Error::Devices { op: op.to_owned() });
@@ -155,10 +161,7 @@ impl Ranks {
                     .offset
                     .checked_add(sent)
                     .is_some_and(|end| end <= source.buffer.len());
-            let writes = match call {
-                Call::AllGather => out.len() == count * ranks,
-                _ => out.len() == count,
-            };
+            let writes = out.len() == call.received(rank, count, ranks);
             let alike = source.buffer.dtype() == dtype && out.dtype() == dtype;
             if !(reads && writes && alike) {
                 return Err(Error::shape(
@@ -166,8 +169,10 @@ impl Ranks {
                     "the parts and results of the ranks do not fit each other",
                 ));
             }
+            // Before any rank is asked: the others would wait for one that is refused.
+            self.contexts[rank].refuse_in_capture("work of several devices")?;
+            self.contexts[rank].bind()?;
         }
-        let dtype = sources[0].buffer.dtype();
         // What only moves may be of any dtype.
         let (datatype, count) = match (datatype(dtype), call) {
             (Some(datatype), _) => (datatype, count),
@@ -220,7 +225,6 @@ impl Ranks {
         ends: Ends,
     ) -> Result<()> {
         let (comm, context) = (self.comms[rank].0, &self.contexts[rank]);
-        context.refuse_in_capture("work of several devices")?;
         context.bind()?;
         let stream = context.stream().raw();
         let send: *const c_void = std::ptr::without_provenance(ends.send);

@@ -20,7 +20,7 @@ impl Comm {
     /// A group of `devices`, no two of which are one GPU.
     ///
     /// # Errors
-    /// A device that is no ROCm device, and the errors of [`comm::Group::new`].
+    /// A device of the list is not a ROCm device. Those of [`comm::Group::new`].
     pub fn new(devices: &[Device]) -> Result<Comm> {
         let devices = devices.iter().map(|device| device.as_rocm_device().cloned());
         let devices: Vec<RocmDevice> = devices.collect::<Result<_>>()?;

@@ -217,7 +217,7 @@ fn the_page_is_no_wider_than_its_window() {
     assert!(page.contains("<title>too wide</title>"), "{page}");
 }
 
-/// What axe-core finds on a page, `None` where there is no browser or no axe-core: a line for each rule that is broken.
+/// The rules that axe-core finds broken on a page, one a line. `None`: this machine has no browser or no axe-core.
 #[track_caller]
 fn broken_rules(page: &str, theme: Theme, first: &str) -> Option<Vec<String>> {
     let Some(axe) = std::env::var_os("PARITY_AXE") else {
