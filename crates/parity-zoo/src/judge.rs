@@ -6,7 +6,7 @@
 
 use zoo_protocol::{Answer, Dtype, Known, Output};
 
-use crate::record::{Continued, Verdict};
+use crate::record::{Continued, Other, Verdict};
 
 /// How many times as far from the reference as the CPU's runs the device may be.
 ///
@@ -150,6 +150,39 @@ pub fn judge_known(runs: Runs<'_>, dtype: Dtype, is_device: bool, known: &Known)
     judged
 }
 
+/// Judges the results of another program in the device's place, and says how far from the device they are.
+pub(crate) fn judge_other(runs: Runs<'_>, dtype: Dtype, program: &str) -> (Other, Option<String>) {
+    let answer = Answer {
+        outputs: runs.device.others.clone(),
+        ..Answer::default()
+    };
+    let (device, apart) = (runs.device, &answer.outputs);
+    let judged = judge(
+        Runs {
+            device: &answer,
+            ..runs
+        },
+        dtype,
+        false,
+    );
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    let pairs = apart.iter().zip(&device.outputs);
+    let apart = pairs
+        .map(|(other, device)| distance(device, other))
+        .fold(0.0, f64::max);
+    let message = judged.message.filter(|_| judged.verdict.fails());
+    let other = Other {
+        program: program.to_owned(),
+        error: finite(judged.error),
+        limit: finite(judged.limit),
+        device: finite(apart),
+    };
+    (
+        other,
+        message.map(|words| format!("{program} has other results: {words}")),
+    )
+}
+
 /// Where one result is worse than another, the worse one is the model's.
 const fn severity(verdict: Verdict) -> u8 {
     match verdict {
@@ -157,7 +190,7 @@ const fn severity(verdict: Verdict) -> u8 {
         Verdict::Chaotic => 1,
         Verdict::CpuFails | Verdict::TooFew | Verdict::Known => 2,
         Verdict::Wrong => 3,
-        Verdict::Fallback | Verdict::Refused | Verdict::Died | Verdict::Timeout => 4,
+        Verdict::Fallback | Verdict::Refused | Verdict::Died | Verdict::Timeout | Verdict::Lacks => 4,
     }
 }
 
@@ -379,6 +412,29 @@ mod tests {
             "another one is wrong as well"
         );
         assert_eq!(judged(&none).verdict, Verdict::Fallback, "no kernel ran");
+    }
+
+    #[test]
+    fn another_programs_results_have_the_devices_limit_and_its_message_names_the_program() {
+        let right = answer(&[1.0, 2.0]);
+        let with = |others: &[f64]| {
+            let device = Answer {
+                others: answer(others).outputs,
+                ..right.clone()
+            };
+            let runs = Runs {
+                reference: &right,
+                cpu: &[&right],
+                device: &device,
+            };
+            judge_other(runs, Dtype::F32, "a program 1.0")
+        };
+        let (near, why) = with(&[1.0, 2.0 + 2e-7]);
+        assert_eq!(why, None);
+        assert!(near.device.unwrap() > 0.0 && near.error < near.limit, "{near:?}");
+        let (_, why) = with(&[1.0, 2.1]);
+        assert!(why.unwrap().starts_with("a program 1.0 has other results: out: "));
+        assert!(with(&[]).1.is_some(), "no results are none that agree");
     }
 
     #[test]

@@ -60,6 +60,9 @@ pub struct Result {
     /// How it continues a text that another program continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Texts>,
+    /// How near another program is, whose calls of the network are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<Other>,
     /// Ops that ran on the CPU, and how often.
     pub fallbacks: Vec<(String, u64)>,
     /// How many kernels and library functions computed it.
@@ -70,6 +73,20 @@ pub struct Result {
     pub seconds: f64,
     /// Seconds that the CPU took for the same.
     pub cpu_seconds: f64,
+}
+
+/// How near the results of another program are, relative to the reference's largest element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Other {
+    /// The program and its version.
+    pub program: String,
+    /// Its distance from the reference; none where it is infinite.
+    pub error: Option<f64>,
+    /// The limit there, which is the device's as well.
+    pub limit: Option<f64>,
+    /// Its distance from the device; none where it is infinite.
+    pub device: Option<f64>,
 }
 
 /// How a text that another program continued goes on.
@@ -168,6 +185,7 @@ verdicts! {
     CpuFails "cpu-fails" false: "candle's CPU cannot run it in this dtype, or gives no numbers: there is nothing to compare with",
     Known "known-failure" false: "a result is outside its limit as a finding says; the others are inside",
     TooFew "too-few-devices" false: "it takes several devices, and there are fewer: nothing ran",
+    Lacks "lacks" true: "what the network needs is not in this program or in its files: nothing ran",
     Wrong "wrong" true: "a result is outside its limit, or has another shape, or is no number where the CPU has one",
     Fallback "fallback" true: "the device did not compute all of it: an op ran on the CPU, or no kernel ran",
     Refused "refused" true: "the device refused what the CPU computed",

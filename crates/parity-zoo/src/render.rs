@@ -5,7 +5,7 @@ use std::{fmt::Write as _, path::Path};
 use crate::{
     Bisection, Error, Step,
     judge::CHOSEN_FACTOR,
-    record::{Continued, Record, Result, Texts, VERSION, Verdict},
+    record::{Continued, Other, Record, Result, Texts, VERSION, Verdict},
 };
 
 /// Columns of the bars that show an error's growth, and the decades that they stand for.
@@ -117,7 +117,30 @@ fn texts(record: &Record) -> Vec<String> {
             of(reference)
         ))
     };
-    record.results.iter().filter_map(line).collect()
+    let texts = record.results.iter().filter_map(line);
+    texts.chain(record.results.iter().filter_map(other)).collect()
+}
+
+/// How near another program is, in words.
+fn other(result: &Result) -> Option<String> {
+    let Other {
+        program,
+        error,
+        limit,
+        device,
+    } = result.other.as_ref()?;
+    let number = |value: &Option<f64>| {
+        value.map_or_else(|| "infinitely far".to_owned(), |value| format!("{value:.1e}"))
+    };
+    Some(format!(
+        "{} {} on {}: {program} is {} from the reference, where the limit is {}, and {} from the device",
+        result.model,
+        result.dtype,
+        result.backend,
+        number(error),
+        number(limit),
+        number(device)
+    ))
 }
 
 /// The record for a terminal.

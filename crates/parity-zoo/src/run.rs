@@ -15,7 +15,7 @@ use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Reply, Request, WrongWeight};
 
 use crate::{
     Bisection, Error,
-    judge::{Judged, Runs, continued, judge, judge_known},
+    judge::{Judged, Runs, continued, judge, judge_known, judge_other},
     record::{Record, Result, Texts, VERSION, Verdict},
     supervise::{Ending, Worker, ask},
     weights,
@@ -134,7 +134,9 @@ fn open(
     let (replies, ending) = ask(&settings.worker, env, &request).map_err(unavailable)?;
     match (replies.into_iter().next(), ending) {
         (Some(Reply::Ready(info)), _) => Ok(info),
-        (Some(Reply::Unavailable(why) | Reply::Failed(why) | Reply::TooFew(why)), _) => Err(unavailable(why)),
+        (Some(Reply::Unavailable(why) | Reply::Failed(why) | Reply::TooFew(why) | Reply::Lacks(why)), _) => {
+            Err(unavailable(why))
+        }
         (_, Ending::Died(how)) => Err(unavailable(how)),
         (_, Ending::Timeout) => Err(unavailable("it did not open in time".to_owned())),
         (_, Ending::Whole) => Err(unavailable("the worker said nothing".to_owned())),
@@ -166,6 +168,7 @@ impl Unit<'_> {
             fault: None,
             watch: false,
             file: weights::path(self.spec, settings.weights.as_deref()),
+            calls: weights::calls(self.spec, settings.weights.as_deref()),
         }
     }
 
@@ -178,7 +181,7 @@ impl Unit<'_> {
 
     /// The CPU's runs. The reference is the first of these that there is: a run in f64; with quantized weights, a run that
     /// multiplies with them in f32; a run in f32, where the network does not run in f64.
-    fn bounds(&self, settings: &Settings) -> std::result::Result<Bounds, String> {
+    fn bounds(&self, settings: &Settings) -> std::result::Result<Bounds, (Verdict, String)> {
         let narrow = self.dtype.computes_in();
         let is_block = self.dtype.is_block();
         let mut jobs: Vec<Job> = (0..=NUDGES)
@@ -201,7 +204,11 @@ impl Unit<'_> {
         for (nudge, came) in came.into_iter().enumerate() {
             match came {
                 Came::Answer(answer) => cpu.push(*answer),
-                Came::Nothing(_, why) if nudge == 0 => return Err(why),
+                // Of what this worker cannot run candle's CPU can tell nothing.
+                Came::Nothing(Verdict::Lacks, why) => return Err((Verdict::Lacks, why)),
+                Came::Nothing(_, why) if nudge == 0 => {
+                    return Err((Verdict::CpuFails, format!("the CPU: {why}")));
+                }
                 Came::Nothing(..) => {}
             }
         }
@@ -225,7 +232,8 @@ impl Unit<'_> {
                 Came::Nothing(..) => {}
             }
         }
-        Err("the CPU's run in wider precision failed".to_owned())
+        let words = "the CPU: its run in wider precision failed".to_owned();
+        Err((Verdict::CpuFails, words))
     }
 
     /// Has a worker do jobs: one outcome for each.
@@ -262,6 +270,7 @@ impl Unit<'_> {
                 Reply::Done(answer) => Some(Came::Answer(answer)),
                 Reply::Failed(why) => Some(Came::Nothing(Verdict::Refused, why)),
                 Reply::TooFew(why) => Some(Came::Nothing(Verdict::TooFew, why)),
+                Reply::Lacks(why) => Some(Came::Nothing(Verdict::Lacks, why)),
                 Reply::Unavailable(why) => Some(Came::Nothing(Verdict::Died, why)),
             });
         }
@@ -281,7 +290,7 @@ impl Unit<'_> {
     fn result(
         &self,
         settings: &Settings,
-        bounds: &std::result::Result<Bounds, String>,
+        bounds: &std::result::Result<Bounds, (Verdict, String)>,
         (device, env): (&str, &[(String, String)]),
         info: &BackendInfo,
     ) -> Result {
@@ -301,6 +310,7 @@ impl Unit<'_> {
             limit: None,
             same_argmax: None,
             text: None,
+            other: None,
             fallbacks: vec![],
             kernels: 0,
             parameters: 0,
@@ -309,8 +319,8 @@ impl Unit<'_> {
         };
         let bounds = match bounds {
             Ok(bounds) => bounds,
-            Err(why) => {
-                result.message = Some(format!("the CPU: {why}"));
+            Err((verdict, why)) => {
+                (result.verdict, result.message) = (*verdict, Some(why.clone()));
                 return result;
             }
         };
@@ -347,6 +357,13 @@ impl Unit<'_> {
         fill(&mut result, judged, &answer);
         if answer.kernels.iter().any(|step| step.ends_with(MODELLED)) {
             MODEL.clone_into(&mut result.level);
+        }
+        if let Some(calls) = &self.spec.calls {
+            let (other, why) = judge_other(runs, self.dtype, &calls.program);
+            if let Some(why) = why.filter(|_| !result.verdict.fails()) {
+                (result.verdict, result.message) = (Verdict::Wrong, Some(why));
+            }
+            result.other = Some(other);
         }
         if let Some(text) = self
             .spec

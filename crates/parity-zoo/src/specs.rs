@@ -105,15 +105,21 @@ fn unsuited(model: &ModelSpec) -> Option<String> {
             known.backend
         ));
     }
+    if model.is_onnx() != model.calls.is_some() {
+        return Some(
+            "an `onnx` network has `calls`, which its inputs come from, and no other one has them".to_owned(),
+        );
+    }
+    if model.is_onnx() && model.weights.is_none() {
+        return Some("an `onnx` network is in a file: give it `weights`".to_owned());
+    }
     let file = model.weights.as_ref()?;
-    if Path::new(&file.file)
-        .components()
-        .any(|part| !matches!(part, Component::Normal(_)))
-    {
-        return Some(format!(
-            "`{}` is to be a path below the folder of weights",
-            file.file
-        ));
+    let files = [Some(&file.file), model.calls.as_ref().map(|calls| &calls.file)];
+    for file in files.into_iter().flatten() {
+        let is_plain = |part| matches!(part, Component::Normal(_));
+        if !Path::new(file).components().all(is_plain) {
+            return Some(format!("`{file}` is to be a path below the folder of weights"));
+        }
     }
     let is_digest = file.sha256.len() == 64 && file.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
     (!is_digest).then(|| format!("`{}` is no SHA-256, which has 64 hex digits", file.sha256))
@@ -222,6 +228,14 @@ mod tests {
             (
                 "outside",
                 "[[model]]\nname = \"a\"\narchitecture = \"b\"\ninput = [1]\nweights = { file = \"../a.gguf\", sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\" }",
+            ),
+            (
+                "no_calls",
+                "[[model]]\nname = \"a\"\narchitecture = \"onnx\"\ninput = [1]\nweights = { file = \"a.onnx\", sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\" }",
+            ),
+            (
+                "no_network",
+                "[[model]]\nname = \"a\"\narchitecture = \"onnx\"\ninput = [1]\ncalls = { program = \"p 1\", file = \"c\" }",
             ),
             (
                 "unknown_field",

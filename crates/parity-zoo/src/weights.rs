@@ -18,6 +18,12 @@ pub(crate) fn path(model: &ModelSpec, folder: Option<&Path>) -> Option<PathBuf> 
     Some(folder.unwrap_or(Path::new("")).join(&file.file))
 }
 
+/// Where the calls lie that another program made.
+pub(crate) fn calls(model: &ModelSpec, folder: Option<&Path>) -> Option<PathBuf> {
+    let calls = model.calls.as_ref()?;
+    Some(folder.unwrap_or(Path::new("")).join(&calls.file))
+}
+
 /// Reads a model's file once, where it has one.
 ///
 /// # Errors
@@ -35,10 +41,16 @@ pub(crate) fn check(model: &ModelSpec, folder: Option<&Path>) -> Result<(), Erro
         return Err(missing("no folder of weights is named".to_owned()));
     }
     let found = digest(&path).map_err(|why| missing(why.to_string()))?;
-    if found == file.sha256.to_ascii_lowercase() {
-        Ok(())
-    } else {
-        Err(missing(format!("its SHA-256 is {found}, not {}", file.sha256)))
+    if found != file.sha256.to_ascii_lowercase() {
+        return Err(missing(format!("its SHA-256 is {found}, not {}", file.sha256)));
+    }
+    match calls(model, folder).filter(|calls| !calls.is_file()) {
+        None => Ok(()),
+        Some(calls) => Err(Error::NoWeights {
+            model: model.name.clone(),
+            path: calls,
+            why: "the calls of another program are not there; `ci/models` makes them".to_owned(),
+        }),
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Job {
     pub watch: bool,
     /// The whole path of the spec's file of weights, where it has one.
     pub file: Option<PathBuf>,
+    /// The whole path of the spec's file of calls, where it has one.
+    pub calls: Option<PathBuf>,
 }
 
 /// A tensor of weights that are all multiplied by a factor.
@@ -60,6 +62,8 @@ pub enum Reply {
     Failed(String),
     /// The model takes more GPUs than there are, in words. Nothing ran.
     TooFew(String),
+    /// What the model needs and the worker does not have, in words. Nothing ran.
+    Lacks(String),
 }
 
 /// What a model gave.
@@ -67,6 +71,8 @@ pub enum Reply {
 pub struct Answer {
     /// The results, in the order they were computed.
     pub outputs: Vec<Output>,
+    /// What another program has in the place of each of them, where the spec names calls of one.
+    pub others: Vec<Output>,
     /// Ops that ran on the CPU though the device was another, and how often.
     pub fallbacks: Vec<(String, u64)>,
     /// Kernels and library functions that the device executed, by name, where it tells.

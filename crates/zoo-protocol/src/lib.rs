@@ -9,4 +9,4 @@ mod spec;
 pub use dtype::Dtype;
 pub use frame::{FrameError, MAX_REPLY, read_replies, write_reply};
 pub use job::{Answer, Job, Output, Reply, Request, Watched, WrongWeight};
-pub use spec::{Known, ModelSpec, Text, WeightsFile};
+pub use spec::{Calls, Known, ModelSpec, Text, WeightsFile};

@@ -31,6 +31,8 @@ pub struct ModelSpec {
     pub config: serde_json::Map<String, serde_json::Value>,
     /// The file of weights that somebody trained, in the place of weights that are made of names.
     pub weights: Option<WeightsFile>,
+    /// The calls of the network that another program made.
+    pub calls: Option<Calls>,
     /// The tokens that it is fed, in the place of those of the seed.
     pub text: Option<Text>,
     /// Results that are known to be wrong on a backend.
@@ -42,6 +44,11 @@ impl ModelSpec {
     /// Whether the network is one for quantized weights, which reads a GGUF file itself and computes in f32 whatever it is told.
     pub fn is_gguf(&self) -> bool {
         self.architecture.starts_with("gguf_")
+    }
+
+    /// Whether the network itself is in the file of weights.
+    pub fn is_onnx(&self) -> bool {
+        self.architecture == "onnx"
     }
 }
 
@@ -61,10 +68,22 @@ pub struct Known {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightsFile {
-    /// Its name below the folder of weights. `.gguf` is GGUF, anything else safetensors; networks for quantized weights take GGUF alone.
+    /// Its name below the folder of weights. `.gguf` is GGUF, `.onnx` is ONNX, anything else safetensors; networks for quantized weights
+    /// take GGUF alone.
     pub file: String,
     /// Its SHA-256, in hex.
     pub sha256: String,
+}
+
+/// Calls of the same network that another program made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// The program and its version: `onnxruntime 1.22.0`.
+    pub program: String,
+    /// The file below the folder of weights that has its inputs and its results: safetensors, of call 0 `0/input/NAME` and `0/output/NAME`.
+    /// A step is fed what the other program had, so that it depends on no rounding of the device.
+    pub file: String,
 }
 
 /// Tokens of a text.

@@ -7,7 +7,7 @@ use candle_nn::VarBuilder;
 use serde::de::DeserializeOwned;
 use zoo_protocol::{Dtype, Job};
 
-use crate::weights::Weights;
+use crate::{calls::Call, weights::Weights};
 
 /// The named results of a network.
 pub(crate) type Outputs = Vec<(String, Tensor)>;
@@ -18,6 +18,7 @@ pub(crate) struct Context {
     dtype: DType,
     device: Device,
     weights: Weights,
+    calls: Vec<Call>,
 }
 
 impl Context {
@@ -32,14 +33,19 @@ impl Context {
         let absent = job.spec.absent.clone();
         let weights = Weights::new(job.seed, job.weights, job.nudge, job.fault.clone(), absent);
         let weights = match &job.file {
-            Some(path) if !job.spec.is_gguf() => weights.of_file(path)?,
+            Some(path) if !job.spec.is_gguf() && !job.spec.is_onnx() => weights.of_file(path)?,
             _ => weights,
+        };
+        let calls = match &job.calls {
+            Some(path) => crate::calls::load(path, job.spec.steps + 1)?,
+            None => vec![],
         };
         Ok(Context {
             job,
             dtype,
             device,
             weights,
+            calls,
         })
     }
 
@@ -51,7 +57,12 @@ impl Context {
         &self.weights
     }
 
-    /// The file of GGUF that the weights come from.
+    /// The calls that another program made, on the CPU.
+    pub(crate) fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// The file of GGUF or ONNX that the weights come from.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.job.file.as_deref()
     }

@@ -1,6 +1,7 @@
 //! The worker of `parity model`: reads jobs from stdin, computes each network on one device, writes what came out to stdout.
 //! It judges nothing.
 
+mod calls;
 mod context;
 mod files;
 mod networks;

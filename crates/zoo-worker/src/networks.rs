@@ -7,16 +7,27 @@ mod diffusion;
 mod encoders;
 mod gguf;
 mod llama_layers;
+#[cfg(feature = "onnx")]
+mod onnx;
 mod parallel;
 mod training;
 mod vision;
 
 use candle_core::{Result, bail};
+use zoo_protocol::ModelSpec;
 
 use crate::context::{Context, Outputs};
 
 /// A network: its name in specs and how it is built and run.
 pub(crate) type Network = (&'static str, fn(&Context) -> Result<Outputs>);
+
+/// What this program was built without and the model needs, in words.
+pub(crate) fn lacks(spec: &ModelSpec) -> Option<String> {
+    let lacks = spec.is_onnx() && !cfg!(feature = "onnx");
+    lacks.then(|| {
+        "this worker was built without the feature `onnx`; `ci/models` builds one with it".to_owned()
+    })
+}
 
 /// Builds and runs the context's network.
 pub(crate) fn run(context: &Context) -> Result<Outputs> {
@@ -29,6 +40,8 @@ pub(crate) fn run(context: &Context) -> Result<Outputs> {
         vision::NETWORKS,
         audio::NETWORKS,
         gguf::NETWORKS,
+        #[cfg(feature = "onnx")]
+        onnx::NETWORKS,
         training::NETWORKS,
     ];
     let name = context.architecture();

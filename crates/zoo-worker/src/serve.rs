@@ -13,7 +13,11 @@ use candle_core::{
 use parity_exec::{Backend, BackendDevice, Runner as _};
 use zoo_protocol::{Answer, Job, Output, Reply, Request, Watched, write_reply};
 
-use crate::{context::Context, networks};
+use crate::{
+    calls::Call,
+    context::{Context, Outputs},
+    networks,
+};
 
 /// The most bytes of jobs that are read.
 const MAX_REQUEST: u64 = 64 << 20;
@@ -35,6 +39,10 @@ pub(crate) fn serve() -> Result<(), String> {
     for job in request.jobs {
         if let Some(why) = too_few(&job, runner.device()) {
             say(&Reply::TooFew(why))?;
+            continue;
+        }
+        if let Some(why) = lacks(&job) {
+            say(&Reply::Lacks(why))?;
             continue;
         }
         let done = catch_unwind(AssertUnwindSafe(|| compute(job, runner.device())));
@@ -89,6 +97,13 @@ fn too_few(job: &Job, device: &Device) -> Option<String> {
     (wanted > there).then(|| format!("it takes {wanted} devices, and there are {there} that it can use"))
 }
 
+/// What the job needs and is not there, in words.
+fn lacks(job: &Job) -> Option<String> {
+    let calls = |path| crate::calls::load(path, job.spec.steps + 1).err();
+    let unread = || job.calls.as_deref().and_then(calls);
+    networks::lacks(&job.spec).or_else(|| unread().map(|why| first_line(&why.to_string())))
+}
+
 /// Builds the job's network and runs it.
 fn compute(job: Job, device: &Device) -> candle_core::Result<Answer> {
     rocm::reset_fallbacks();
@@ -97,6 +112,7 @@ fn compute(job: Job, device: &Device) -> candle_core::Result<Answer> {
     let start = Instant::now();
     let context = Context::new(job, device.clone())?;
     let results = networks::run(&context)?;
+    let others = others(context.calls(), &results)?;
     let outputs: Vec<Output> = results
         .into_iter()
         .map(|(name, tensor)| output(name, &tensor))
@@ -105,6 +121,7 @@ fn compute(job: Job, device: &Device) -> candle_core::Result<Answer> {
     let fallbacks = rocm::fallbacks().into_iter();
     Ok(Answer {
         outputs,
+        others,
         fallbacks: fallbacks.map(|(op, count)| (op.to_owned(), count)).collect(),
         kernels: kernels(device),
         parameters: context.weights().parameters(),
@@ -147,6 +164,23 @@ fn kernels(device: &Device) -> Vec<String> {
         Device::Cuda(_) => vec!["cuda".to_owned()],
         Device::Cpu | Device::Metal(_) => vec![],
     }
+}
+
+/// What another program has in the place of each result, a row for each call.
+fn others(calls: &[Call], results: &Outputs) -> candle_core::Result<Vec<Output>> {
+    if calls.is_empty() {
+        return Ok(vec![]);
+    }
+    let row = |call: &Call, name: &str| match call.outputs.iter().find(|(known, _)| known == name) {
+        Some((_, tensor)) => Ok(tensor.clone()),
+        None => candle_core::bail!("the file of calls has no output `{name}`"),
+    };
+    let other = |(name, _): &(String, Tensor)| {
+        let rows = calls.iter().map(|call| row(call, name));
+        let rows: Vec<Tensor> = rows.collect::<candle_core::Result<_>>()?;
+        output(name.clone(), &Tensor::stack(&rows, 0)?)
+    };
+    results.iter().map(other).collect()
 }
 
 /// A result on the host, every element exact.

@@ -248,6 +248,7 @@ mod tests {
             }),
             watch: false,
             file,
+            calls: None,
         }
     }
 
