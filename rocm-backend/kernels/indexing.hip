@@ -7,7 +7,7 @@
 // themselves: the address is in the place of the size that candle passes and no kernel needs. Before the others the op runs `ids_check`.
 #include "layout.h"
 #include "numeric.h"
-#include "workgroup.h"
+#include "report.h"
 
 using namespace parity;
 
@@ -18,26 +18,6 @@ template <typename Id> PARITY_FN bool is_none(Id id) {
 }
 // A negative id becomes a number beyond every size.
 template <typename Id> PARITY_FN bool is_position(Id id, size_t size) { return size_t(id) < size; }
-
-// Where kernels say that an id is not a position: two words of device memory that begin as 0; or null, where no id
-// can be wrong. Of the words each has the place of the id, the first one the greatest, above half of the id's bits: the words of the
-// first wrong id remain, whatever the order.
-struct Report {
-    u64 *words;
-
-    template <typename Id> PARITY_MEMBER void wrong(size_t place, Id id) const {
-        if (words != nullptr) {
-            note(place, id);
-        }
-    }
-
-    // The same where there are words.
-    template <typename Id> PARITY_MEMBER void note(size_t place, Id id) const {
-        const u64 above = u64(~u32(place)) << 32, bits = u64(i64(id));
-        atomic_max(words, above | u32(bits));
-        atomic_max(words + 1, above | u32(bits >> 32));
-    }
-};
 
 // Reports the first id that is neither a position below `size` nor "no element". Only offenders reach the atomics. The launching side
 // has no more than 2^31 ids.
@@ -189,8 +169,6 @@ PARITY_FN void write_by_id(
         }
     }
 }
-
-PARITY_FN Report report_at(size_t address) { return {reinterpret_cast<u64 *>(address)}; }
 
 #define FOR_IDS(T, Id) \
     extern "C" PARITY_KERNEL_OF(1, 256) void is_##Id##_##T( \

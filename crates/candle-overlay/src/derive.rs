@@ -110,6 +110,11 @@ impl Glue {
         Ok(glue)
     }
 
+    /// The files, by path, but for the overrides.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
     /// Adds one file; `path` is relative to `glue/`.
     pub fn add(&mut self, path: &str, text: String) {
         if path == OVERRIDES {
@@ -195,13 +200,13 @@ fn file(
     Ok(format!("// @generated from upstream's {path} by candle-overlay\n{derived}").into_bytes())
 }
 
-fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, DeriveError> {
+pub(crate) fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, DeriveError> {
     str::from_utf8(bytes).map_err(|_| DeriveError::NotText {
         file: path.to_owned(),
     })
 }
 
-fn syntax(file: &str, error: &syn::Error) -> DeriveError {
+pub(crate) fn syntax(file: &str, error: &syn::Error) -> DeriveError {
     DeriveError::Syntax {
         file: file.to_owned(),
         line: error.span().start().line,

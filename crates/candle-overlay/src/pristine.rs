@@ -35,7 +35,7 @@ pub const CANDLE_CORE: Release = Release {
     sha256: "d11c8be87cfbaef9ebb62fb3f850d1fc8e00cc1d11d393fdbe55a4d5c2cdb325",
 };
 
-/// The release whose tests run on the overlay beside candle-core's own. It is linked as published.
+/// The release that `crates/candle-nn` is derived from, and whose tests run on the overlay beside candle-core's own.
 pub const CANDLE_NN: Release = Release {
     name: "candle-nn",
     version: "0.11.1",

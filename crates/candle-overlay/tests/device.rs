@@ -386,3 +386,41 @@ fn an_op_of_ones_own_runs_its_kernel_and_has_the_gradients_of_its_composition() 
     }
     Ok(())
 }
+
+#[test]
+fn packed_elements_of_f4_f6_and_f8e8m0_are_carried_byte_for_byte_and_computed_with_by_nothing() -> Result<()> {
+    let gpu = gpu()?;
+    for (dtype, bytes) in [
+        (DType::F4, vec![0x21, 0x43, 0x65, 0x87]),
+        (DType::F6E2M3, vec![1, 2, 3, 4, 5, 6]),
+        (DType::F6E3M2, vec![6, 5, 4, 3, 2, 1]),
+        (DType::F8E8M0, vec![127, 128, 0, 255, 1, 2, 3, 4]),
+    ] {
+        let packed = Tensor::from_raw_buffer(&bytes, dtype, &[8], &gpu)?;
+        assert_eq!((packed.dtype(), packed.device().is_rocm()), (dtype, true));
+        let back = packed.to_device(&Device::Cpu)?.to_device(&gpu)?.to_device(&Device::Cpu)?;
+        let (storage, _) = back.storage_and_layout();
+        let found = match &*storage {
+            candle_core::Storage::Cpu(
+                CpuStorage::F4(found)
+                | CpuStorage::F6E2M3(found)
+                | CpuStorage::F6E3M2(found)
+                | CpuStorage::F8E8M0(found),
+            ) => found,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((back.dtype(), found), (dtype, &bytes));
+        for refused in [
+            packed.to_dtype(DType::F32),
+            packed.exp(),
+            packed.add(&packed),
+            Tensor::cat(&[&packed, &packed], 0),
+            Tensor::zeros(8, dtype, &gpu),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(unsupported(&error), "{error}");
+            assert!(error.to_string().contains(dtype.as_str()), "{error}");
+        }
+    }
+    Ok(())
+}

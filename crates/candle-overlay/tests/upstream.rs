@@ -9,7 +9,8 @@ use std::{
 
 use candle_overlay::{
     derive::{Derived, Glue, derive},
-    pristine::{CANDLE_CORE, Origin, Places, Source},
+    front::front,
+    pristine::{CANDLE_CORE, CANDLE_NN, Origin, Places, Source},
 };
 use toml::{Table, Value};
 
@@ -72,6 +73,37 @@ fn device_has_everything_that_a_user_of_pull_request_3801_would_call() {
     assert_eq!(text("src/custom_op.rs").matches("fn rocm_fwd(").count(), 7);
 }
 
+#[test]
+fn the_functions_before_candle_nns_are_those_of_the_committed_audit() {
+    let folder = candle_core().join("../candle-nn");
+    let source = Source::find(&CANDLE_NN, &Places::from_env(&CANDLE_NN).unwrap()).unwrap();
+    let derived = front(&source, &Glue::read(&folder.join("glue")).unwrap()).unwrap();
+    let path = folder.join("audit.txt");
+    if std::env::var_os("CANDLE_OVERLAY_BLESS").is_some() {
+        fs::write(&path, &derived.audit).unwrap();
+    }
+    assert_eq!(
+        derived.audit,
+        fs::read_to_string(&path).unwrap(),
+        "read the difference, then bless it"
+    );
+    // Every other file is upstream's, byte for byte.
+    let changed = derived.files.iter().filter(|(path, bytes)| source.file(path).unwrap() != bytes.as_slice());
+    assert_eq!(changed.map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["src/moe.rs"]);
+    let ours = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let theirs = str::from_utf8(source.file("Cargo.toml").unwrap()).unwrap();
+    assert_eq!(Manifest::read(&ours), Manifest::read(theirs));
+}
+
+#[test]
+fn a_function_of_the_glue_that_upstream_lacks_is_an_error_that_names_it() {
+    let source = Source::find(&CANDLE_NN, &Places::from_env(&CANDLE_NN).unwrap()).unwrap();
+    let mut glue = Glue::default();
+    glue.add("moe.rs", "pub fn moe_gem() {}".to_owned());
+    let error = front(&source, &glue).unwrap_err().to_string();
+    assert_eq!(error, "glue/moe.rs:1: src/moe.rs has no such function");
+}
+
 /// A dependency, however its manifest spells it.
 #[derive(Debug, PartialEq, Eq)]
 struct Dependency {
@@ -123,7 +155,8 @@ impl Manifest {
     fn read(text: &str) -> Manifest {
         let manifest: Table = text.parse().unwrap();
         let mut tables = vec![("everywhere", &manifest["dependencies"])];
-        for (target, table) in manifest["target"].as_table().unwrap() {
+        let targets = manifest.get("target").and_then(Value::as_table);
+        for (target, table) in targets.into_iter().flatten() {
             tables.push((target, &table["dependencies"]));
         }
         let mut dependencies = BTreeMap::new();

@@ -111,6 +111,7 @@ others! {
     "NO_COLOR", "parity-cli", "Set to something, no output is coloured.";
     "GITHUB_STEP_SUMMARY", "parity-cli", "The file to which `parity` adds a summary on GitHub.";
     "CANDLE_CORE_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of candle-core.";
+    "CANDLE_NN_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of candle-nn.";
     "ROCM_RS_UPSTREAM", "candle-overlay", "When crates are built: a folder with other sources of rocm-rs.";
     "CARGO_HOME", "candle-overlay", "When crates are built: where cargo keeps the sources of releases.";
     "CUDA_HOME", "parity-exec, kernel-build", "When crates are built: the CUDA toolkit; `CUDA_PATH` is asked next.";

@@ -41,7 +41,11 @@ impl RocmDevice {
     }
 
     pub(super) fn upload(&self, host: &CpuStorage) -> Result<RocmStorage> {
-        Ok(self.storage(dtype::upload(&self.backend, host)?))
+        let buffer = dtype::upload(&self.backend, host)?;
+        match dtype::kept(host) {
+            None => Ok(self.storage(buffer)),
+            Some(dtype) => RocmStorage::keep(dtype, buffer, self),
+        }
     }
 
     fn storage(&self, buffer: DynBuffer) -> RocmStorage {

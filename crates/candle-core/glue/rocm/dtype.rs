@@ -7,7 +7,7 @@ use crate::{CpuStorage, DType, Error, Result, scalar::Scalar};
 
 macro_rules! dtypes {
     ($($name:ident)*) => {
-        /// The backend's name for a dtype. F4, F6 and F8E8M0 are placeholders in candle: nothing computes with them.
+        /// The backend's name for a dtype. Nothing computes with F4, F6 and F8E8M0 in candle: their bytes are [`Kept`].
         pub(super) fn to_backend(dtype: DType) -> Result<backend::DType> {
             match dtype {
                 $(DType::$name => Ok(backend::DType::$name),)*
@@ -27,9 +27,9 @@ macro_rules! dtypes {
         pub(super) fn upload(device: &backend::Device, host: &CpuStorage) -> Result<DynBuffer> {
             match host {
                 $(CpuStorage::$name(elements) => Ok(device.upload(elements)?.untyped()),)*
-                CpuStorage::F6E2M3(_) | CpuStorage::F6E3M2(_) | CpuStorage::F4(_) | CpuStorage::F8E8M0(_) => {
-                    use crate::backend::BackendStorage as _;
-                    Err(Error::Rocm(RocmError::Unsupported { op: "storage", dtype: host.dtype() }).bt())
+                // Not elements: see `kept`.
+                CpuStorage::F6E2M3(bytes) | CpuStorage::F6E3M2(bytes) | CpuStorage::F4(bytes) | CpuStorage::F8E8M0(bytes) => {
+                    Ok(device.upload(bytes)?.untyped())
                 }
             }
         }
@@ -39,6 +39,37 @@ macro_rules! dtypes {
             Ok(match buffer.dtype() { $(backend::DType::$name => CpuStorage::$name(buffer.download()?),)* })
         }
     };
+}
+
+/// The bytes of elements that are packed: F4, F6 and F8E8M0, which a device keeps and carries, and nothing computes with. The
+/// storage's own buffer is empty then, so that no kernel can take the bytes for numbers.
+pub(super) struct Kept {
+    pub(super) dtype: DType,
+    pub(super) bytes: DynBuffer,
+}
+
+impl Kept {
+    /// The elements on the host.
+    pub(super) fn download(&self) -> Result<CpuStorage> {
+        let bytes = self.bytes.download_bytes()?;
+        Ok(match self.dtype {
+            DType::F4 => CpuStorage::F4(bytes),
+            DType::F6E2M3 => CpuStorage::F6E2M3(bytes),
+            DType::F6E3M2 => CpuStorage::F6E3M2(bytes),
+            _ => CpuStorage::F8E8M0(bytes),
+        })
+    }
+}
+
+/// The dtype of what a host storage keeps; none for elements.
+pub(super) fn kept(host: &CpuStorage) -> Option<DType> {
+    use crate::backend::BackendStorage as _;
+    let dtype = host.dtype();
+    is_kept(dtype).then_some(dtype)
+}
+
+pub(super) fn is_kept(dtype: DType) -> bool {
+    matches!(dtype, DType::F4 | DType::F6E2M3 | DType::F6E3M2 | DType::F8E8M0)
 }
 
 dtypes! { U8 U32 I16 I32 I64 BF16 F16 F32 F64 F8E4M3 }

@@ -31,6 +31,17 @@ pub use watch::{Watched, take_watched, watch_ops};
 /// beginning of the SHA-256 of their files.
 pub const SOURCES: &str = env!("CANDLE_CORE_SOURCES");
 
+/// Packed elements of F4, F6 or F8E8M0 as a file has them, on a device.
+pub(crate) fn packed(
+    device: &crate::Device,
+    dtype: crate::DType,
+    bytes: &[u8],
+) -> crate::Result<RocmStorage> {
+    let device = device.as_rocm_device()?;
+    let bytes = device.backend().upload(bytes)?.untyped();
+    RocmStorage::keep(dtype, bytes, device)
+}
+
 /// Whether [`crate::Device::rocm_if_available`] gives a ROCm device: an AMD GPU is there, or `ROCM_DRIVER=soft` asks for
 /// the software one. A program that can do without a GPU is better off on the CPU than on an unwished emulator.
 pub(crate) fn is_available() -> bool {

@@ -8,7 +8,8 @@ use rocm_backend::{
 };
 
 use super::{
-    RocmDevice, RocmError, dtype,
+    RocmDevice, RocmError,
+    dtype::{self, Kept},
     watch::{self, Call, Kind, Pass},
 };
 use crate::{
@@ -25,6 +26,7 @@ pub struct RocmStorage {
     device: RocmDevice,
     /// What the elements are in the program computed in f64, where ops are watched.
     program: Option<Arc<CpuStorage>>,
+    kept: Option<Kept>,
 }
 
 impl RocmStorage {
@@ -33,7 +35,21 @@ impl RocmStorage {
             buffer,
             device,
             program: None,
+            kept: None,
         }
+    }
+
+    /// Packed elements of this dtype.
+    pub(super) fn keep(dtype: DType, bytes: DynBuffer, device: &RocmDevice) -> Result<RocmStorage> {
+        let empty = DynBuffer::uninit(device.backend(), rocm_backend::DType::U8, 0)?;
+        let mut storage = RocmStorage::new(empty, device.clone());
+        storage.kept = Some(Kept { dtype, bytes });
+        Ok(storage)
+    }
+
+    /// The dtype of elements that nothing computes with.
+    pub(super) fn kept(&self) -> Option<DType> {
+        self.kept.as_ref().map(|kept| kept.dtype)
     }
 
     /// What [`watch`] kept here.
@@ -52,13 +68,19 @@ impl RocmStorage {
 
     /// Copies the elements to another device: HIP takes the way between the two.
     pub fn transfer_to_device(&self, device: &RocmDevice) -> Result<RocmStorage> {
+        if let Some(kept) = &self.kept {
+            return RocmStorage::keep(kept.dtype, kept.bytes.copy_to(device.backend())?, device);
+        }
         let copy = self.buffer.copy_to(device.backend())?;
         Ok(RocmStorage::new(copy, device.clone()))
     }
 
     /// The elements on the host.
     pub(crate) fn download(&self) -> Result<CpuStorage> {
-        dtype::download(&self.buffer)
+        match &self.kept {
+            Some(kept) => kept.download(),
+            None => dtype::download(&self.buffer),
+        }
     }
 
     /// Elements from the host, on this storage's device.
@@ -96,8 +118,16 @@ impl RocmStorage {
 
 impl fmt::Debug for RocmStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dtype, len) = (self.buffer.dtype(), self.buffer.len());
-        write!(f, "RocmStorage({len} of {dtype} on {:?})", self.device)
+        match &self.kept {
+            Some(kept) => {
+                let (dtype, len) = (kept.dtype.as_str(), kept.bytes.len());
+                write!(f, "RocmStorage({len} bytes of {dtype} on {:?})", self.device)
+            }
+            None => {
+                let (dtype, len) = (self.buffer.dtype(), self.buffer.len());
+                write!(f, "RocmStorage({len} of {dtype} on {:?})", self.device)
+            }
+        }
     }
 }
 
@@ -105,13 +135,17 @@ impl crate::backend::BackendStorage for RocmStorage {
     type Device = RocmDevice;
 
     fn try_clone(&self, _: &Layout) -> Result<Self> {
+        if let Some(kept) = &self.kept {
+            return RocmStorage::keep(kept.dtype, kept.bytes.try_clone()?, &self.device);
+        }
         let mut copy = self.beside(self.buffer.try_clone()?);
         copy.program.clone_from(&self.program);
         Ok(copy)
     }
 
     fn dtype(&self) -> DType {
-        dtype::from_backend(self.buffer.dtype())
+        let elements = || dtype::from_backend(self.buffer.dtype());
+        self.kept().unwrap_or_else(elements)
     }
 
     fn device(&self) -> &RocmDevice {

@@ -10,8 +10,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use super::RocmStorage;
-use crate::{CpuStorage, DType, Layout, Result, Shape, backend::BackendStorage as _};
+use super::{RocmError, RocmStorage};
+use crate::{CpuStorage, DType, Error, Layout, Result, Shape, backend::BackendStorage as _};
 
 static IS_ON: AtomicBool = AtomicBool::new(false);
 static SEEN: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
@@ -162,11 +162,21 @@ pub(crate) fn op<'a>(
     device: impl FnOnce() -> Result<RocmStorage>,
     host: impl Fn(&[CpuStorage], Pass) -> Result<CpuStorage>,
 ) -> Result<RocmStorage> {
+    let call = call.into();
+    refuse_kept(call.name, operands.iter().map(|(x, _)| *x))?;
     let mut out = device()?;
     if IS_ON.load(Ordering::Relaxed) {
-        look(call.into(), kind, operands, &mut out, &host)?;
+        look(call, kind, operands, &mut out, &host)?;
     }
     Ok(out)
+}
+
+/// Refuses an op on elements that nothing computes with.
+fn refuse_kept<'a>(op: &'static str, operands: impl IntoIterator<Item = &'a RocmStorage>) -> Result<()> {
+    match operands.into_iter().find_map(RocmStorage::kept) {
+        None => Ok(()),
+        Some(dtype) => Err(Error::Rocm(RocmError::Unsupported { op, dtype }).bt()),
+    }
 }
 
 /// Runs an op that makes a storage and says its shape, or does not run it.
@@ -176,6 +186,7 @@ pub(crate) fn answer(
     device: impl FnOnce() -> Result<Option<(RocmStorage, Shape)>>,
     host: impl Fn(&[CpuStorage]) -> Result<(CpuStorage, Shape)>,
 ) -> Result<Option<(RocmStorage, Shape)>> {
+    refuse_kept(name, operands.iter().map(|(x, _)| *x))?;
     let Some((mut out, shape)) = device()? else {
         return Ok(None);
     };
@@ -206,27 +217,23 @@ pub(crate) fn change<'a>(
     device: impl FnOnce(&mut RocmStorage) -> Result<()>,
     host: impl Fn(&mut CpuStorage, &[CpuStorage], Pass) -> Result<()>,
 ) -> Result<()> {
+    let call = call.into();
+    refuse_kept(call.name, operands.iter().map(|(x, _)| *x).chain([&*to]))?;
     if !IS_ON.load(Ordering::Relaxed) {
         return device(to);
     }
     let before = to.download()?;
     let program = in_program(to, &before)?;
     device(to)?;
-    look(
-        call.into(),
-        Kind::Plain,
-        operands,
-        to,
-        &|inputs: &[CpuStorage], pass| {
-            let mut result = match pass {
-                Pass::Narrow => before.clone(),
-                Pass::Wide | Pass::Magnitude => widen(&before)?,
-                Pass::Program => program.clone(),
-            };
-            host(&mut result, inputs, pass)?;
-            Ok(result)
-        },
-    )
+    look(call, Kind::Plain, operands, to, &|inputs: &[CpuStorage], pass| {
+        let mut result = match pass {
+            Pass::Narrow => before.clone(),
+            Pass::Wide | Pass::Magnitude => widen(&before)?,
+            Pass::Program => program.clone(),
+        };
+        host(&mut result, inputs, pass)?;
+        Ok(result)
+    })
 }
 
 /// Compares what the device made of the operands with what the host makes of them.

@@ -10,7 +10,7 @@ use candle_core::{
     },
 };
 use candle_transformers::models::{
-    quantized_gemma3, quantized_llama, quantized_phi3, quantized_qwen2, quantized_qwen3,
+    quantized_gemma3, quantized_llama, quantized_phi3, quantized_qwen2, quantized_qwen3, quantized_qwen3_moe,
 };
 use zoo_protocol::Dtype;
 
@@ -33,6 +33,12 @@ pub(super) const NETWORKS: &[Network] = &[
         let mut model = quantized_qwen3::ModelWeights::from_gguf(content, &mut file, context.device())?;
         context.generate(|ids, at| model.forward(ids, at))
     }),
+    ("gguf_qwen3_moe", |context| {
+        let (content, mut file) = file(context, MOE)?;
+        let (device, dtype) = (context.device(), context.dtype());
+        let mut model = quantized_qwen3_moe::GGUFQWenMoE::from_gguf(content, &mut file, device, dtype)?;
+        context.generate(|ids, at| model.forward(ids, at))
+    }),
     ("gguf_phi3", |context| {
         let (content, mut file) = file(context, "phi3")?;
         let mut model = quantized_phi3::ModelWeights::from_gguf(false, content, &mut file, context.device())?;
@@ -44,6 +50,9 @@ pub(super) const NETWORKS: &[Network] = &[
         context.generate(|ids, at| model.forward(ids, at))
     }),
 ];
+
+/// The network of experts, as GGUF files name it.
+const MOE: &str = "qwen3moe";
 
 /// candle's name for a format of blocks. Weights of a float format are kept as such.
 fn format(dtype: Dtype) -> Result<GgmlDType> {
@@ -168,17 +177,27 @@ fn made(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
                 tensors.matrix(of(&format!("attn_{which}.weight")), rows, width)?;
                 match name {
                     "qwen2" => tensors.vector(of(&format!("attn_{which}.bias")), rows)?,
-                    "qwen3" | "gemma3" if which != "v" => {
+                    "qwen3" | MOE | "gemma3" if which != "v" => {
                         tensors.vector(of(&format!("attn_{which}_norm.weight")), head)?
                     }
                     _ => {}
                 }
             }
-            tensors.matrix(of("ffn_gate.weight"), inner, width)?;
-            tensors.matrix(of("ffn_up.weight"), inner, width)?;
+            if name != MOE {
+                tensors.matrix(of("ffn_gate.weight"), inner, width)?;
+                tensors.matrix(of("ffn_up.weight"), inner, width)?;
+            }
         }
         tensors.matrix(of("attn_output.weight"), width, heads * head)?;
-        tensors.matrix(of("ffn_down.weight"), width, inner)?;
+        if name == MOE {
+            let (experts, inner) = (number("num_experts")?, number("moe_intermediate_size")?);
+            tensors.add(of("ffn_gate_inp.weight"), &[experts, width], GgmlDType::F32)?;
+            tensors.add(of("ffn_gate_exps.weight"), &[experts, inner, width], format)?;
+            tensors.add(of("ffn_up_exps.weight"), &[experts, inner, width], format)?;
+            tensors.add(of("ffn_down_exps.weight"), &[experts, width, inner], format)?;
+        } else {
+            tensors.matrix(of("ffn_down.weight"), width, inner)?;
+        }
         tensors.vector(of("attn_norm.weight"), width)?;
         tensors.vector(of("ffn_norm.weight"), width)?;
         if name == "gemma3" {
@@ -201,7 +220,20 @@ fn made(context: &Context, name: &str) -> Result<(Content, Cursor<Vec<u8>>)> {
         ("rope.dimension_count", whole(head)),
         ("rope.freq_base", Value::F32(10_000.0)),
     ];
-    let metadata = metadata.map(|(field, value)| (format!("{name}.{field}"), value));
+    let mut metadata = metadata.to_vec();
+    if name == MOE {
+        for (field, of) in [
+            ("expert_count", "num_experts"),
+            ("expert_used_count", "num_experts_per_tok"),
+            ("expert_feed_forward_length", "moe_intermediate_size"),
+        ] {
+            metadata.push((field, whole(number(of)?)));
+        }
+    }
+    let metadata: Vec<_> = metadata
+        .into_iter()
+        .map(|(field, value)| (format!("{name}.{field}"), value))
+        .collect();
     let kind = Value::String(name.to_owned());
     let mut fields: Vec<(&str, &Value)> = metadata
         .iter()

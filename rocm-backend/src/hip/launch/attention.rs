@@ -59,7 +59,7 @@ pub(crate) fn flash_attn(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> 
     let lists = op.starts.iter().flatten().chain(&op.slopes);
     let regions = operands.into_iter().map(|operand| &operand.region).chain(lists);
     let context = common_context(OP, regions.map(Region::buffer).chain([&*out]))?;
-    let function = module::named(&context, MODULE, &format!("{OP}_{widest}_{dtype}"), OP, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{OP}_{widest}_{}", dtype.suffix()), OP, dtype)?;
     let groups = op.queries.div_ceil(waves * QUERIES_OF_WAVE);
     let all = groups
         .checked_mul(op.heads)

@@ -86,7 +86,7 @@ pub(crate) fn convolve(
         .ok_or_else(invalid)?;
     check_sizes(op, x, axes, results, out)?;
     let context = common_context(op, [x.buffer(), kernel.buffer(), &*out].into_iter())?;
-    let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{op}_{}", dtype.suffix()), op, dtype)?;
     let Some(slide) = axes.first().map(Axis::slide) else {
         return Err(invalid());
     };
@@ -152,7 +152,7 @@ pub(crate) fn columns(op: &'static str, x: &Region<'_>, axes: &[Axis], out: &mut
     Error::unless_same_dtype(op, dtype, x.buffer().dtype())?;
     check_sizes(op, x, axes, results, out)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
-    let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{op}_{}", dtype.suffix()), op, dtype)?;
     if results == 0 || x.numel() == 0 {
         return Ok(());
     }
@@ -201,7 +201,7 @@ pub(crate) fn add_columns(op: &'static str, x: &Region<'_>, axis: Axis, out: &mu
     };
     view::check(op, out.len(), &[results], &[1], 0)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
-    let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{op}_{}", dtype.suffix()), op, dtype)?;
     let of_batch = channels.saturating_mul(axis.output());
     for piece in Pieces::of(op, &[batch, of_batch], 1, &context)? {
         let mut args = Args::default();
@@ -238,7 +238,7 @@ pub(crate) fn pool(op: &'static str, x: &Region<'_>, axes: [Axis; 2], out: &mut 
     };
     check_sizes(op, x, &axes, results, out)?;
     let context = common_context(op, [x.buffer(), &*out].into_iter())?;
-    let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{op}_{}", dtype.suffix()), op, dtype)?;
     if results > 0 && miopen::average(op, &context, x, axes, out)? {
         return Ok(());
     }

@@ -105,7 +105,7 @@ pub(crate) fn check_ids(op: &str, ids: Run<'_>, count: usize, size: usize) -> Re
     require(op, holds(ids, Some(count)))?;
     let context = ids.buffer.memory().context();
     let dtype = ids.buffer.dtype();
-    let function = ids_kernel(op, &format!("ids_check_{dtype}"), ids.buffer, dtype)?;
+    let function = ids_kernel(op, &format!("ids_check_{}", dtype.suffix()), ids.buffer, dtype)?;
     // Reports have 32 bits for the place of an id.
     for first in (0..count).step_by(context.most()) {
         let part = context.most().min(count - first);
@@ -305,7 +305,7 @@ pub(crate) fn write(
 
 /// The kernel `<prefix>_<id>_<dtype>`.
 fn kernel(op: &str, prefix: &str, ids: &DynBuffer, values: &DynBuffer) -> Result<Function> {
-    let symbol = format!("{prefix}_{}_{}", ids.dtype(), values.dtype());
+    let symbol = format!("{prefix}_{}_{}", ids.dtype().suffix(), values.dtype().suffix());
     ids_kernel(op, &symbol, ids, values.dtype())
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn moe_gemm(operands: &Operands<'_>, sizes: Sizes, out: &mut DynBuffe
     let buffers = regions.map(Region::buffer);
     let context = common_context(OP, buffers.chain([weights.buffer(), &*out]))?;
     let symbol = match weights {
-        Weights::Floats(_) => format!("{OP}_{dtype}"),
+        Weights::Floats(_) => format!("{OP}_{}", dtype.suffix()),
         Weights::Blocks(weights) => format!("{OP}_gguf_{}", weights.ty().name()),
     };
     let function = module::named(&context, MODULE, &symbol, OP, dtype)?;

@@ -92,7 +92,7 @@ fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, to: Floats, out: &
     let op = format!("dequantize_block_{}", ty.name());
     let context = common_context(&op, [weights.blocks(), &*out].into_iter())?;
     let symbol = match to {
-        Floats::One => format!("{op}_{}", out.dtype()),
+        Floats::One => format!("{op}_{}", out.dtype().suffix()),
         Floats::Pair => format!("{op}_bf16_pair"),
     };
     let function = module::named(&context, MODULE, &symbol, &op, out.dtype())?;
@@ -144,7 +144,7 @@ fn twice(x: &Region<'_>) -> Result<DynBuffer> {
     const OP: &str = "twice";
     let dtype = x.buffer().dtype();
     let context = common_context(OP, [x.buffer()].into_iter())?;
-    let function = module::named(&context, MODULE, &format!("{OP}_{dtype}"), OP, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{OP}_{}", dtype.suffix()), OP, dtype)?;
     let out = DynBuffer::uninit(x.buffer().device(), DType::U32, x.numel())?;
     let mut args = Args::default();
     args.size(x.numel())
@@ -191,7 +191,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
     let dtype = x.buffer().dtype();
     let symbol = match dtype {
         DType::F32 => op.to_owned(),
-        _ => format!("mmvq_gguf_{op}_{dtype}"),
+        _ => format!("mmvq_gguf_{op}_{}", dtype.suffix()),
     };
     let (len, bytes) = (GgmlType::Q8_1.block_len(), GgmlType::Q8_1.block_bytes());
     if x.numel() != rows * row_len || !row_len.is_multiple_of(len) || !x.is_contiguous() {
@@ -233,7 +233,7 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     let lower = weights.ty().name().to_ascii_lowercase();
     let symbol = match x.dtype {
         DType::F32 => format!("{op}_cuda{}", x.rows),
-        dtype => format!("mmvq_gguf_{lower}_{dtype}_plain"),
+        dtype => format!("mmvq_gguf_{lower}_{}_plain", dtype.suffix()),
     };
     let function = module::named(&context, MODULE, &symbol, &op, x.dtype)?;
     let [ncols, nrows] = [weights.row_len(), weights.rows()];

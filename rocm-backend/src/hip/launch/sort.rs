@@ -97,7 +97,7 @@ fn sort_chunks(rows: Rows<'_>, width: usize, order: &mut DynBuffer) -> Result<()
     let function = module::named(
         &context,
         MODULE,
-        &format!("{}_{dtype}", rows.sort),
+        &format!("{}_{}", rows.sort, dtype.suffix()),
         rows.sort,
         dtype,
     )?;
@@ -131,7 +131,7 @@ fn merge(rows: Rows<'_>, run: usize, from: &DynBuffer, to: &mut DynBuffer) -> Re
     let function = module::named(
         &context,
         MODULE,
-        &format!("{}_{dtype}", rows.merge),
+        &format!("{}_{}", rows.merge, dtype.suffix()),
         rows.merge,
         dtype,
     )?;

@@ -30,7 +30,7 @@ fn prepared(
     };
     view::check(op, out.len(), &[results], &[1], 0)?;
     let context = common_context(op, [x.buffer(), out].into_iter())?;
-    let function = module::named(&context, MODULE, &format!("{op}_{dtype}"), op, dtype)?;
+    let function = module::named(&context, MODULE, &format!("{op}_{}", dtype.suffix()), op, dtype)?;
     Ok((context, function))
 }
 
