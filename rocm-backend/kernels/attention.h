@@ -2,7 +2,7 @@
 // one head; it meets the keys a tile at a time and keeps, of each row, the greatest score so far, the sum of the exponentials
 // and the weighted sum of the values, which it scales down when a greater score comes (Milakov and Gimelshein, "Online
 // normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022, algorithm 1). Both products go through the
-// matrix cores of a wave (matrix_core.h). Not here: which heads and lengths there are (attention.hip).
+// matrix cores of a wave (matrix_core.h). Not here: which heads and lengths there are (attention.hip, paged.hip).
 #pragma once
 #include "gemm.h"
 
@@ -75,29 +75,28 @@ template <typename T> PARITY_FN StagedPack<T> part_of_row(const T *row, unsigned
     return pack;
 }
 
-// `rows` rows from `from` on, a stride apart, into lines; rows from `there` on are zeros.
-template <typename T, unsigned Width>
-PARITY_FN void fetch_rows(typename Tile<T, Width>::Line *lines, unsigned rows, const T *from, size_t stride, unsigned there,
-                          unsigned width) {
+// `rows` rows into lines; from(row) is where one begins. Rows from `there` on are zeros.
+template <typename T, unsigned Width, typename From>
+PARITY_FN void fetch_rows(typename Tile<T, Width>::Line *lines, unsigned rows, From from, unsigned there, unsigned width) {
     using Tile = Tile<T, Width>;
     constexpr unsigned UNITS = Tile::LINES * PACKS;
 #pragma clang loop unroll(disable)
     for (unsigned unit = thread_index(); unit < rows * UNITS; unit += Tile::THREADS) {
         const unsigned row = unit / UNITS, pack = unit % UNITS;
-        const auto values = part_of_row(from + (row < there ? row : 0) * stride, pack * EACH<T>, row < there ? width : 0);
+        const auto values = part_of_row(from(row < there ? row : 0), pack * EACH<T>, row < there ? width : 0);
         Tile::store(lines[row * Tile::LINES + pack / PACKS], pack % PACKS, values);
     }
 }
 
 // The same, transposed: a line has one column of KEYS rows.
-template <typename T, unsigned Width>
-PARITY_FN void fetch_columns(Tile<T, Width> &tile, const T *from, size_t stride, unsigned there, unsigned width) {
+template <typename T, unsigned Width, typename From>
+PARITY_FN void fetch_columns(Tile<T, Width> &tile, From from, unsigned there, unsigned width) {
     using Tile = Tile<T, Width>;
     constexpr unsigned UNITS = Tile::LINES * PACKS;
 #pragma clang loop unroll(disable)
     for (unsigned unit = thread_index(); unit < Tile::KEYS * UNITS; unit += Tile::THREADS) {
         const unsigned row = unit % Tile::KEYS, pack = unit / Tile::KEYS;
-        const auto values = part_of_row(from + (row < there ? row : 0) * stride, pack * EACH<T>, row < there ? width : 0);
+        const auto values = part_of_row(from(row < there ? row : 0), pack * EACH<T>, row < there ? width : 0);
 #pragma unroll
         for (unsigned e = 0; e < EACH<T>; ++e) {
             Tile::elements(tile.key[pack * EACH<T> + e])[row] = values.at[e];
@@ -116,17 +115,38 @@ PARITY_FN f32 bent(const Rules &rules, f32 score, i64 apart) {
 // A place as the number of a key of the tile: 0 if it lies before it, KEYS if after.
 template <unsigned Keys> PARITY_FN unsigned within(i64 place) { return place < 0 ? 0 : place < Keys ? unsigned(place) : Keys; }
 
+// Keys or values that lie a stride apart, and where one is whose number is `at` and so many more.
+template <typename T> struct Strided {
+    const T *first;
+    size_t stride;
+    PARITY_MEMBER const T *row(i64 at, unsigned more) const { return first + size_t(at) * stride + more * stride; }
+};
+
+// The same in pages of 2^log2 positions; `pages` has the number of each page, in the order of the positions. A number that no page has
+// is that of the last one: someone else says that it is wrong.
+template <typename T> struct Paged {
+    const T *first;
+    size_t page_stride, stride;
+    const u32 *pages;
+    u32 log2, count;
+    PARITY_MEMBER const T *row(i64 at, unsigned more) const {
+        const u32 place = u32(at) + more, page = pages[place >> log2];
+        return first + (page < count ? page : count - 1) * page_stride + (place & ((u32(1) << log2) - 1)) * stride;
+    }
+};
+
 // The rows of one head: `count` queries from `first` on, which are `queries` at most, and `keys` keys. Strides in elements.
-template <typename T> struct Head {
-    const T *query, *key, *value;
+template <typename T, typename Rows> struct Head {
+    const T *query;
+    Rows key, value;
     T *out;
-    size_t query_stride, key_stride, value_stride, out_stride;
+    size_t query_stride, out_stride;
     size_t queries, keys;
     unsigned width;
 };
 
-template <typename T, unsigned Width>
-PARITY_FN void attend(Tile<T, Width> &tile, const Head<T> &head, const Rules &rules, size_t first) {
+template <typename T, unsigned Width, typename Rows>
+PARITY_FN void attend(Tile<T, Width> &tile, const Head<T, Rows> &head, const Rules &rules, size_t first) {
     using Core = core_t<T>;
     using Tile = Tile<T, Width>;
     constexpr unsigned STEPS = DEPTH<T> / Core::STEP, COLUMNS = Width / BLOCK, PARTS = WAVE / BLOCK;
@@ -139,7 +159,8 @@ PARITY_FN void attend(Tile<T, Width> &tile, const Head<T> &head, const Rules &ru
     const size_t left = head.queries - first;
     const unsigned count = left < Tile::QUERIES ? unsigned(left) : Tile::QUERIES;
 
-    fetch_rows<T, Width>(tile.query, Tile::QUERIES, head.query + first * head.query_stride, head.query_stride, count, head.width);
+    const Strided<T> query = {head.query, head.query_stride};
+    fetch_rows<T, Width>(tile.query, Tile::QUERIES, [&](unsigned r) { return query.row(i64(first), r); }, count, head.width);
     typename Core::Sum sums[COLUMNS];
     f32 greatest = -__builtin_inff(), total = 0;
 
@@ -150,7 +171,7 @@ PARITY_FN void attend(Tile<T, Width> &tile, const Head<T> &head, const Rules &ru
     const i64 end = last < i64(head.keys) ? last : i64(head.keys);
     for (i64 at = begin; at < end; at += Tile::KEYS) {
         const unsigned there = end - at < Tile::KEYS ? unsigned(end - at) : Tile::KEYS;
-        fetch_rows<T, Width>(tile.key, Tile::KEYS, head.key + size_t(at) * head.key_stride, head.key_stride, there, head.width);
+        fetch_rows<T, Width>(tile.key, Tile::KEYS, [&](unsigned r) { return head.key.row(at, r); }, there, head.width);
         barrier();
 #pragma unroll
         for (unsigned b = 0; b < Tile::KEYS / BLOCK; ++b) {
@@ -213,7 +234,7 @@ PARITY_FN void attend(Tile<T, Width> &tile, const Head<T> &head, const Rules &ru
         total = total * factor + fold_lanes(sum, PARTS, [](f32 x, f32 y) { return x + y; });
         greatest = above;
         tile.factor[row] = factor;
-        fetch_columns<T, Width>(tile, head.value + size_t(at) * head.value_stride, head.value_stride, there, head.width);
+        fetch_columns<T, Width>(tile, [&](unsigned r) { return head.value.row(at, r); }, there, head.width);
         barrier();
 
 #pragma unroll

@@ -22,7 +22,7 @@ PARITY_FN void flash_attn(
     for (u32 number = u32(group_index()); number < groups * heads * batches; number += u32(group_count())) {
         const u32 of_batch = number / groups, batch = of_batch / heads, head = of_batch - batch * heads;
         const size_t first = size_t(number - of_batch * groups) * Tile::QUERIES;
-        attention::Head<T> of = {};
+        attention::Head<T, attention::Strided<T>> of = {};
         of.queries = queries;
         of.keys = keys;
         size_t q_batch = batch * q_strides.batch, k_batch = batch * k_strides.batch, v_batch = batch * v_strides.batch;
@@ -40,12 +40,10 @@ PARITY_FN void flash_attn(
             continue;
         }
         of.query = q + q_batch + head * q_strides.head;
-        of.key = k + k_batch + head / shared * k_strides.head;
-        of.value = v + v_batch + head / shared * v_strides.head;
+        of.key = {k + k_batch + head / shared * k_strides.head, k_strides.position};
+        of.value = {v + v_batch + head / shared * v_strides.head, v_strides.position};
         of.out = out + (out_row * heads + head) * width;
         of.query_stride = q_strides.position;
-        of.key_stride = k_strides.position;
-        of.value_stride = v_strides.position;
         of.out_stride = size_t(heads) * width;
         of.width = width;
         // The last query is at the last key's place.

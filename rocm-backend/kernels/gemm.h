@@ -46,6 +46,9 @@ template <typename T> struct Slabs {
 };
 
 template <typename T> PARITY_FN staged_t<T> staged(T x) { return static_cast<staged_t<T>>(x); }
+#if (defined(PARITY_WMMA) && !defined(__GFX12__)) || (defined(PARITY_MFMA) && !defined(PARITY_MFMA_HALVES))
+PARITY_FN f16 staged(f8_e4m3 x) { return f16(f32(x)); }
+#endif
 
 // What a thread of `Waves` waves carries of an operand from device memory to LDS: some packs of some rows. k lies along
 // the columns of the operand; rows from `rows` on and k from `ks` on are zeros.
@@ -138,10 +141,11 @@ template <unsigned Waves, typename T> struct Carrier {
     }
 };
 
-// One tile: `height` x `width` results from `out` on, of rows of `lhs` and columns of `rhs`.
-template <unsigned Waves, typename T>
-PARITY_FN void tile(Slabs<T> &slabs, Matrix<T> lhs, Matrix<T> rhs, T *out, size_t pitch, unsigned height, unsigned width,
-                    size_t k) {
+// One tile: `height` x `width` results from `out` on, of rows of `lhs` and columns of `rhs`. finish(sum, row, column) makes a result of
+// the tile.
+template <unsigned Waves, typename T, typename O, typename Finish>
+PARITY_FN void tile(Slabs<T> &slabs, Matrix<T> lhs, Matrix<T> rhs, O *out, size_t pitch, unsigned height, unsigned width,
+                    size_t k, Finish finish) {
     using Core = core_t<T>;
     const unsigned thread = __builtin_amdgcn_workitem_id_x(), lane = thread % WAVE;
     const unsigned wave = unsigned(__builtin_amdgcn_readfirstlane(int(thread / WAVE)));
@@ -200,7 +204,7 @@ PARITY_FN void tile(Slabs<T> &slabs, Matrix<T> lhs, Matrix<T> rhs, T *out, size_
                 const unsigned row = first_row + b / BLOCKS * BLOCK + Core::row(lane, i);
                 const unsigned col = first_col + b % BLOCKS * BLOCK + Core::col(lane, i);
                 if (is_there(row, col)) {
-                    out[row * pitch + col] = narrow<T>(sums[b / BLOCKS][b % BLOCKS].at[i]);
+                    out[row * pitch + col] = finish(sums[b / BLOCKS][b % BLOCKS].at[i], row, col);
                 }
             }
         }
@@ -213,18 +217,19 @@ PARITY_FN void tile(Slabs<T> &slabs, Matrix<T> lhs, Matrix<T> rhs, T *out, size_
 }
 
 // A batch of products: out[m][n] = lhs[m][k] * rhs[k][n].
-template <typename T> struct Batch {
+template <typename T, typename O = T> struct Batch {
     size_t m, n, k, count, lhs_dims;
     const size_t *lhs_info;
     Matrix<T> lhs;
     size_t rhs_dims;
     const size_t *rhs_info;
     Matrix<T> rhs;
-    T *out;
+    O *out;
 };
 
-// Groups stride over columns, rows and batch of tiles.
-template <unsigned Waves, typename T> PARITY_FN void tiles(Slabs<T> &slabs, const Batch<T> &all) {
+// Groups stride over columns, rows and batch of tiles. finish(sum, row, column) makes a result.
+template <unsigned Waves, typename T, typename O, typename Finish>
+PARITY_FN void tiles(Slabs<T> &slabs, const Batch<T, O> &all, Finish finish) {
     constexpr unsigned SIDE = Carrier<Waves, T>::SIDE;
     const auto extent = [](size_t size, size_t first) { return size - first < SIDE ? unsigned(size - first) : SIDE; };
     for (size_t number = group(2); number < all.count; number += __ockl_get_num_groups(2)) {
@@ -232,21 +237,22 @@ template <unsigned Waves, typename T> PARITY_FN void tiles(Slabs<T> &slabs, cons
         const T *rhs = all.rhs.at + batch_offset(all.rhs_dims, all.rhs_info, number);
         for (size_t row = size_t(group(1)) * SIDE; row < all.m; row += __ockl_get_num_groups(1) * SIDE) {
             for (size_t col = size_t(group(0)) * SIDE; col < all.n; col += __ockl_get_num_groups(0) * SIDE) {
+                const auto finish_tile = [&](auto sum, unsigned r, unsigned c) { return finish(sum, row + r, col + c); };
                 tile<Waves, T>(slabs, {lhs + row * all.lhs.row, all.lhs.row, all.lhs.col},
                                {rhs + col * all.rhs.col, all.rhs.row, all.rhs.col},
                                all.out + (number * all.m + row) * all.n + col, all.n, extent(all.m, row),
-                               extent(all.n, col), all.k);
+                               extent(all.n, col), all.k, finish_tile);
             }
         }
     }
 }
 
-template <typename T> PARITY_FN void multiply(const Batch<T> &all) {
+template <typename T, typename O, typename Finish> PARITY_FN void multiply(const Batch<T, O> &all, Finish finish) {
     __shared__ static Slabs<T> slabs;
     if (thread_count() == WAVE) {
-        tiles<1, T>(slabs, all);
+        tiles<1, T>(slabs, all, finish);
     } else {
-        tiles<MAX_WAVES, T>(slabs, all);
+        tiles<MAX_WAVES, T>(slabs, all, finish);
     }
 }
 

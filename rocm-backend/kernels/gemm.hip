@@ -13,8 +13,9 @@ using namespace parity;
         const T *__restrict__ lhs, size_t lhs_row, size_t lhs_col, size_t rhs_dims, \
         const size_t *__restrict__ rhs_info, const T *__restrict__ rhs, size_t rhs_row, size_t rhs_col, \
         T *__restrict__ out) { \
-        gemm::multiply<T>({m, n, k, batch, lhs_dims, lhs_info, {lhs, lhs_row, lhs_col}, rhs_dims, rhs_info, \
-                           {rhs, rhs_row, rhs_col}, out}); \
+        const gemm::Batch<T> all = {m, n, k, batch, lhs_dims, lhs_info, {lhs, lhs_row, lhs_col}, rhs_dims, rhs_info, \
+                                    {rhs, rhs_row, rhs_col}, out}; \
+        gemm::multiply(all, [](auto sum, size_t, size_t) { return narrow<T>(sum); }); \
     } \
     extern "C" PARITY_KERNEL_OF(gemv::line, gemv::line) void gemv_##T( \
         size_t rows, size_t count, size_t k, size_t batch, size_t matrix_dims, \

@@ -9,6 +9,10 @@
 //
 // CDNA 2 flushes subnormal f16 and bf16 operands of MFMA to zero (ROCm, "MI200 matrix fused multiply-add (MFMA) behavior
 // specifics"), but no f32: there 16-bit operands are widened on the way to LDS.
+//
+// f8_e4m3 is OCP's. RDNA 4 multiplies it as it is. CDNA 3 has another format with the same fields, whose exponents are one less and whose
+// only NaN is 0x80 ("MI300 ISA", section "FP8"): an operand stands for its half there, which makes a quarter of each product. Elsewhere it
+// is widened on the way to LDS, to f16 where that has a matrix instruction: every f8_e4m3 is a normal f16.
 #pragma once
 #include "packs.h"
 
@@ -91,6 +95,16 @@ PARITY_FN unsigned wmma_row(unsigned lane, unsigned i) { return lane / BLOCK * H
 template <typename S, typename Load> PARITY_FN auto wmma_packs(Load load, unsigned lane, unsigned step) {
     return load(lane % BLOCK, 2 * step + lane / BLOCK);
 }
+
+// A pack of bytes is two of the instruction's operands.
+typedef int I32x2 __attribute__((ext_vector_type(2)));
+struct Bytes {
+    I32x2 part[2];
+};
+PARITY_FN F32x8 wmma(Bytes l, Bytes r, F32x8 sum) {
+    sum = __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(l.part[0], r.part[0], sum);
+    return __builtin_amdgcn_wmma_f32_16x16x16_fp8_fp8_w32_gfx12(l.part[1], r.part[1], sum);
+}
 #else
 // A lane has row and column `lane % 16` of the operands, the upper half of the wave those of the lower again; of the results it
 // has every other row.
@@ -140,8 +154,9 @@ typedef f16 F16x4 __attribute__((ext_vector_type(4)));
 typedef i16 I16x4 __attribute__((ext_vector_type(4)));
 
 PARITY_FN F32x4 mfma(f32 l, f32 r, F32x4 sum) { return __builtin_amdgcn_mfma_f32_16x16x4f32(l, r, sum, 0, 0, 0); }
-#if defined(PARITY_MFMA_HALVES)
 PARITY_FN F32x4 mfma(F16x4 l, F16x4 r, F32x4 sum) { return __builtin_amdgcn_mfma_f32_16x16x16f16(l, r, sum, 0, 0, 0); }
+#if defined(PARITY_MFMA_HALVES)
+PARITY_FN F32x4 mfma(i64 l, i64 r, F32x4 sum) { return __builtin_amdgcn_mfma_f32_16x16x32_fp8_fp8(l, r, sum, 0, 0, 0); }
 PARITY_FN F32x4 mfma(I16x4 l, I16x4 r, F32x4 sum) {
     return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(l, r, sum, 0, 0, 0);
 }
@@ -183,6 +198,20 @@ template <typename S, typename Part, typename Result, bool RowsTogether> struct 
 };
 #endif
 
+#if defined(PARITY_MFMA_HALVES)
+// f8_e4m3 as CDNA 3 has it: half of the number that it is made of. -0 becomes 0, because there is one zero.
+struct Fnuz {
+    u8 bits;
+
+    Fnuz() = default;
+    PARITY_MEMBER explicit Fnuz(int zero) : bits(u8(zero)) {}
+    PARITY_MEMBER explicit Fnuz(f8_e4m3 x) {
+        const u8 magnitude = x.bits & 0x7f;
+        bits = magnitude == 0x7f ? 0x80 : magnitude == 0 ? 0 : x.bits;
+    }
+};
+#endif
+
 // What a dtype's operands are in LDS, and what multiplies them.
 template <typename T> struct CoreOf {
     using Staged = wide_t<T>;
@@ -191,6 +220,11 @@ template <typename T> struct CoreOf {
 #if defined(PARITY_WMMA)
 template <> struct CoreOf<f16> { using Staged = f16; using Core = Wmma<f16, F16s>; };
 template <> struct CoreOf<bf16> { using Staged = bf16; using Core = Wmma<bf16, I16s>; };
+#if defined(__GFX12__)
+template <> struct CoreOf<f8_e4m3> { using Staged = f8_e4m3; using Core = Wmma<f8_e4m3, Bytes>; };
+#else
+template <> struct CoreOf<f8_e4m3> { using Staged = f16; using Core = Wmma<f16, F16s>; };
+#endif
 #endif
 #if defined(PARITY_MFMA)
 using MfmaF32 = Mfma<f32, f32, F32x4, true>;
@@ -198,11 +232,20 @@ template <> struct CoreOf<f32> { using Staged = f32; using Core = MfmaF32; };
 #if defined(PARITY_MFMA_HALVES)
 template <> struct CoreOf<f16> { using Staged = f16; using Core = Mfma<f16, F16x4, F32x4, true>; };
 template <> struct CoreOf<bf16> { using Staged = bf16; using Core = Mfma<bf16, I16x4, F32x4, true>; };
+template <> struct CoreOf<f8_e4m3> { using Staged = Fnuz; using Core = Mfma<Fnuz, i64, F32x4, true>; };
 #else
+template <> struct CoreOf<f8_e4m3> { using Staged = f16; using Core = Mfma<f16, F16x4, F32x4, true>; };
 template <> struct CoreOf<f16> { using Staged = f32; using Core = MfmaF32; };
 template <> struct CoreOf<bf16> { using Staged = f32; using Core = MfmaF32; };
 #endif
 template <> struct CoreOf<f64> { using Staged = f64; using Core = Mfma<f64, f64, F64x4, false>; };
+#endif
+
+// What a sum of products of f8_e4m3 is multiplied by to be that of the numbers.
+#if defined(PARITY_MFMA_HALVES)
+constexpr f32 BYTES_FACTOR = 4;
+#else
+constexpr f32 BYTES_FACTOR = 1;
 #endif
 
 } // namespace matrix_core

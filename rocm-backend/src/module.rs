@@ -233,8 +233,9 @@ mod tests {
             for (target, _, code) in objects {
                 let elf: ElfFile64 = ElfFile64::parse(code.as_slice()).unwrap();
                 let inside: BTreeSet<_> = elf.symbols().filter_map(|symbol| symbol.name().ok()).collect();
-                let is_there =
-                    |dtype: &&DType| inside.contains(format!("{}_{}.kd", kernel.name, dtype.suffix()).as_str());
+                let is_there = |dtype: &&DType| {
+                    inside.contains(format!("{}_{}.kd", kernel.name, dtype.suffix()).as_str())
+                };
                 let found: Vec<_> = DType::ALL.iter().filter(is_there).collect();
                 let listed: Vec<_> = DType::ALL
                     .iter()

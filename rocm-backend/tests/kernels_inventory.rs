@@ -194,7 +194,7 @@ fn promised() -> BTreeSet<(String, String)> {
     let mut names: BTreeSet<_> = listed()
         .into_iter()
         .flat_map(|(module, name, dtypes)| {
-            let symbol = move |dtype| (module.to_owned(), format!("{name}_{dtype}"));
+            let symbol = move |dtype: &DType| (module.to_owned(), format!("{name}_{}", dtype.suffix()));
             dtypes.iter().map(symbol)
         })
         .collect();
@@ -241,6 +241,9 @@ fn promised() -> BTreeSet<(String, String)> {
         &["32", "64", "128", "256"],
         &["bf16", "f16", "f32"],
     );
+    add("scaled", "gemm_", &["f8_e4m3"], &["bf16", "f16", "f32"]);
+    add("paged", "paged_attn_", &["128", "256"], &["bf16", "f16", "f32"]);
+    add("paged", "", &["rope_append"], &["bf16", "f16", "f32"]);
     add("unfold", "", &["unfold"], &["bf16", "f16", "f32", "f64"]);
     add("moe", "", &["moe_gemm"], &["bf16", "f16", "f32"]);
     add("moe", "moe_gemm_", &["gguf"], &["bf16", "f16", "f32"]);

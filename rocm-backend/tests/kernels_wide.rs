@@ -95,21 +95,36 @@ const PACKED: &[Row] = &[
     ),
 ];
 
-/// Matrix instructions of gemm's kernels: target, dtype, the mnemonic's beginning.
-const MATRIX: &[(&str, &str, &str)] = &[
-    ("gfx1100", "f16", "v_wmma_f32_16x16x16_f16"),
-    ("gfx1100", "bf16", "v_wmma_f32_16x16x16_bf16"),
-    ("gfx1201", "f16", "v_wmma_f32_16x16x16_f16"),
-    ("gfx1201", "bf16", "v_wmma_f32_16x16x16_bf16"),
-    ("gfx942", "f16", "v_mfma_f32_16x16x16_f16"),
-    ("gfx942", "bf16", "v_mfma_f32_16x16x16_bf16"),
-    ("gfx942", "f32", "v_mfma_f32_16x16x4_f32"),
-    ("gfx942", "f64", "v_mfma_f64_16x16x4_f64"),
+/// Matrix instructions of kernels of products: target, module, kernel, the mnemonic.
+const MATRIX: &[(&str, &str, &str, &str)] = &[
+    ("gfx1100", "gemm", "gemm_f16", "v_wmma_f32_16x16x16_f16"),
+    ("gfx1100", "gemm", "gemm_bf16", "v_wmma_f32_16x16x16_bf16"),
+    ("gfx1201", "gemm", "gemm_f16", "v_wmma_f32_16x16x16_f16"),
+    ("gfx1201", "gemm", "gemm_bf16", "v_wmma_f32_16x16x16_bf16"),
+    ("gfx942", "gemm", "gemm_f16", "v_mfma_f32_16x16x16_f16"),
+    ("gfx942", "gemm", "gemm_bf16", "v_mfma_f32_16x16x16_bf16"),
+    ("gfx942", "gemm", "gemm_f32", "v_mfma_f32_16x16x4_f32"),
+    ("gfx942", "gemm", "gemm_f64", "v_mfma_f64_16x16x4_f64"),
     // Its 16-bit matrix instructions would flush subnormal operands.
-    ("gfx90a", "f16", "v_mfma_f32_16x16x4f32"),
-    ("gfx90a", "bf16", "v_mfma_f32_16x16x4f32"),
-    ("gfx90a", "f32", "v_mfma_f32_16x16x4f32"),
-    ("gfx90a", "f64", "v_mfma_f64_16x16x4f64"),
+    ("gfx90a", "gemm", "gemm_f16", "v_mfma_f32_16x16x4f32"),
+    ("gfx90a", "gemm", "gemm_bf16", "v_mfma_f32_16x16x4f32"),
+    ("gfx90a", "gemm", "gemm_f32", "v_mfma_f32_16x16x4f32"),
+    ("gfx90a", "gemm", "gemm_f64", "v_mfma_f64_16x16x4f64"),
+    ("gfx1100", "scaled", "gemm_f8_e4m3_f32", "v_wmma_f32_16x16x16_f16"),
+    (
+        "gfx1201",
+        "scaled",
+        "gemm_f8_e4m3_f32",
+        "v_wmma_f32_16x16x16_fp8_fp8",
+    ),
+    (
+        "gfx942",
+        "scaled",
+        "gemm_f8_e4m3_bf16",
+        "v_mfma_f32_16x16x32_fp8_fp8",
+    ),
+    // No f8_e4m3 is a subnormal f16.
+    ("gfx90a", "scaled", "gemm_f8_e4m3_f16", "v_mfma_f32_16x16x16f16"),
 ];
 
 /// The mnemonics of a kernel's instructions, in order; none if there is no such kernel.
@@ -167,7 +182,10 @@ fn kernels_move_contiguous_elements_16_bytes_at_a_time() {
         look(module, &names.iter().flat_map(symbols).collect::<Vec<_>>(), ways);
     }
     let of = |name: &str, dtypes: &[DType]| -> Vec<String> {
-        dtypes.iter().map(|dtype| format!("{name}_{dtype}")).collect()
+        dtypes
+            .iter()
+            .map(|dtype| format!("{name}_{}", dtype.suffix()))
+            .collect()
     };
     for op in Unary::ALL {
         look("unary", &of(op.name(), op.dtypes()), BOTH);
@@ -206,19 +224,21 @@ fn a_kernel_that_moves_single_elements_is_found() {
 
 #[test]
 fn products_of_matrices_are_the_matrix_cores_work_where_there_are_some() {
-    for (target, code) in of_module("gemm") {
-        for (_, dtype, wanted) in MATRIX.iter().filter(|(of, ..)| *of == target) {
-            let found = mnemonics(&code, &format!("gemm_{dtype}"));
+    for (of, module, kernel, wanted) in MATRIX {
+        for (target, code) in of_module(module).into_iter().filter(|(target, _)| target == of) {
+            let found = mnemonics(&code, kernel);
             assert!(
                 found.iter().any(|name| name == wanted),
-                "{target}: gemm_{dtype}: no {wanted}"
+                "{target}: {kernel}: no {wanted}"
             );
             let others = found
                 .iter()
                 .filter(|name| name.starts_with("v_wmma") || name.starts_with("v_mfma"))
                 .filter(|name| name != wanted);
-            assert_eq!(others.count(), 0, "{target}: gemm_{dtype}");
+            assert_eq!(others.count(), 0, "{target}: {kernel}");
         }
+    }
+    for (target, code) in of_module("gemm") {
         for kernel in ["gemm_f32", "gemv_f32"]
             .iter()
             .filter(|_| matches!(target, "gfx1100" | "gfx1201"))

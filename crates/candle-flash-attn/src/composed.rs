@@ -6,6 +6,9 @@ use super::Call;
 
 /// The result of the kernel, with a matrix of scores for each head. Scores and weights are f32, f64 for f64.
 pub(crate) fn attention(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+    if let Some([table, lengths]) = &call.pages {
+        return paged(call, [q, k, v], table, lengths);
+    }
     let Some(starts) = &call.lengths else {
         return batches(call, q, k, v);
     };
@@ -26,6 +29,38 @@ pub(crate) fn attention(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Resu
         let queries = part(q, &of_query, batch)?;
         let [keys, values] = [part(k, &of_key, batch)?, part(v, &of_key, batch)?];
         parts.push(batches(call, &queries, &keys, &values)?.squeeze(0)?);
+    }
+    Tensor::cat(&parts, 0)
+}
+
+/// Each batch with its pages in a row.
+fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor) -> Result<Tensor> {
+    let (_, page, heads, width) = k.dims4()?;
+    let (batches_there, columns) = table.dims2()?;
+    let lengths = lengths.to_vec1::<u32>()?;
+    if q.dim(0)? != batches_there || lengths.len() != batches_there || page == 0 {
+        bail!(
+            "paged_attention: queries of {:?}, a table of {:?} and {} lengths",
+            q.dims(),
+            table.dims(),
+            lengths.len()
+        );
+    }
+    let mut parts = Vec::new();
+    for (batch, length) in lengths.iter().map(|length| *length as usize).enumerate() {
+        let used = length.div_ceil(page);
+        if used > columns {
+            bail!("paged_attention: {length} keys in {columns} pages of {page}");
+        }
+        let row = table.get(batch)?.narrow(0, 0, used)?.contiguous()?;
+        let in_a_row = |cache: &Tensor| {
+            let pages = cache.index_select(&row, 0)?.reshape((used * page, heads, width))?;
+            pages.narrow(0, 0, length)?.unsqueeze(0)
+        };
+        parts.push(batches(call, &q.narrow(0, batch, 1)?, &in_a_row(k)?, &in_a_row(v)?)?);
+    }
+    if parts.is_empty() {
+        return q.zeros_like();
     }
     Tensor::cat(&parts, 0)
 }

@@ -22,7 +22,7 @@
 
 mod composed;
 
-use candle_core::rocm_backend::ops::{self, Attention, Lengths};
+use candle_core::rocm_backend::ops::{self, Attention, Lengths, PagedAttention};
 use candle_core::rocm_backend::{DynBuffer, View};
 use candle_core::{DType, Result, Shape, Storage, Tensor, bail};
 
@@ -39,6 +39,8 @@ struct Call {
     alibi_slopes: Option<Tensor>,
     /// Starts of queries and of keys.
     lengths: Option<[Tensor; 2]>,
+    /// The table of pages, and the lengths of keys.
+    pages: Option<[Tensor; 2]>,
 }
 
 impl Call {
@@ -50,6 +52,7 @@ impl Call {
             softcap: None,
             alibi_slopes: None,
             lengths: None,
+            pages: None,
         }
     }
 
@@ -94,7 +97,7 @@ impl Call {
 
     fn run(mut self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
         // The kernel reads lists as they lie.
-        let lists = self.lengths.iter_mut().flatten();
+        let lists = self.lengths.iter_mut().chain(&mut self.pages).flatten();
         for list in self.alibi_slopes.iter_mut().chain(lists) {
             *list = list.contiguous()?;
         }
@@ -116,6 +119,22 @@ impl Call {
         let starts = self.lengths.as_ref();
         let starts = starts.map(|starts| starts.each_ref().map(Tensor::storage_and_layout));
         let slopes = slopes.as_ref().map(|(storage, layout)| view(storage, layout));
+        if let Some(pages) = &self.pages {
+            let [table, lengths] = pages.each_ref().map(Tensor::storage_and_layout);
+            let out = ops::paged_attention(&PagedAttention {
+                query,
+                key,
+                value,
+                table: view(&table.0, table.1)?,
+                lengths: view(&lengths.0, lengths.1)?,
+                scale: self.scale,
+                left: self.window_size_left,
+                right: self.window_size_right,
+                softcap: self.softcap,
+                slopes: slopes.transpose()?,
+            })?;
+            return Ok((out, query.dims().into()));
+        }
         let lengths = match &starts {
             Some([query, key]) => Some(Lengths {
                 query_starts: view(&query.0, query.1)?,
@@ -231,6 +250,33 @@ pub fn flash_attn_alibi_windowed_softcap(
 ) -> Result<Tensor> {
     let call = Call::new(softmax_scale, window_size_left, window_size_right);
     call.alibi(alibi_slopes).softcap(softcap).run(q, k, v)
+}
+
+/// As [`flash_attn_alibi_windowed_softcap`] over caches of keys and values in pages: (page, position, head, element), with a power of two of
+/// positions a page. Batch `b` has `seqlens_k[b]` keys, which lie in the pages of row `b` of `block_table`, both u32; what a row has beyond them
+/// is not read. candle-flash-attn has no such function. `candle_core::rocm::rope_append` puts new tokens into the caches.
+///
+/// # Errors
+/// As [`flash_attn`]. On a ROCm device a page or a length that there is not is an error of the call that waits for the device next.
+#[expect(clippy::too_many_arguments, reason = "those of its neighbours, and the pages")]
+pub fn paged_attention(
+    q: &Tensor,
+    key_cache: &Tensor,
+    value_cache: &Tensor,
+    block_table: &Tensor,
+    seqlens_k: &Tensor,
+    alibi_slopes: Option<&Tensor>,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+    softcap: f32,
+) -> Result<Tensor> {
+    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = Call {
+        pages: Some([block_table.clone(), seqlens_k.clone()]),
+        ..call.alibi(alibi_slopes).softcap(softcap)
+    };
+    call.run(q, key_cache, value_cache)
 }
 
 /// As [`flash_attn`] for batches of several lengths, one after the other: queries are (position, head, element). `seqlens_q` and

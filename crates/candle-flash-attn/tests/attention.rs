@@ -110,3 +110,100 @@ fn a_batch_that_is_longer_than_announced_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn paged_attention_is_attention_over_the_keys_that_the_table_names() {
+    let [q, _, _] = operands(3, 1, DType::F32);
+    let cache = |seed: usize| {
+        let values: Vec<f32> = (0..6 * 4 * 2 * 24)
+            .map(|i| ((i * 31 + seed * 7) % 101) as f32 / 50.0 - 1.0)
+            .collect();
+        Tensor::from_vec(values, (6, 4, 2, 24), &Device::Cpu).unwrap()
+    };
+    let (keys, values) = (cache(1), cache(2));
+    let run = |lengths: [u32; 2]| {
+        differs(&[q.clone(), keys.clone(), values.clone()], |[q, k, v]| {
+            let table = Tensor::new(&[[5u32, 1, 3], [0, 4, 2]], q.device())?;
+            let lengths = Tensor::new(&lengths, q.device())?;
+            flash::paged_attention(q, k, v, &table, &lengths, None, 0.2, None, Some(0), 0.0)
+        })
+    };
+    assert!(run([11, 4]) < 1e-5);
+    assert!(run([3, 12]) < 1e-5);
+}
+
+/// Five tokens of one sequence: three at once, then one after the other. Each step puts its keys and values into the pages and attends to
+/// them; the whole at once, causal, has the same rows.
+#[test]
+fn a_decode_loop_over_pages_has_the_rows_of_the_whole_sequence() {
+    let gpu = Device::new_rocm(0).unwrap();
+    let of = |heads: usize, seed: usize| {
+        let values: Vec<f32> = (0..5 * heads * 16)
+            .map(|i| ((i * 53 + seed * 11) % 97) as f32 / 48.0 - 1.0)
+            .collect();
+        Tensor::from_vec(values, (5, heads, 16), &gpu).unwrap()
+    };
+    let (q, k, v) = (of(4, 1), of(2, 2), of(2, 3));
+    let angle = |at: usize| (at / 8) as f32 / 10f32.powi((at % 8) as i32);
+    let angles: Vec<f32> = (0..8 * 8).map(angle).collect();
+    let angles = Tensor::from_vec(angles, (8, 8), &gpu).unwrap();
+    let (cos, sin) = (angles.cos().unwrap(), angles.sin().unwrap());
+    let cache = || Tensor::zeros((4, 2, 2, 16), DType::F32, &gpu).unwrap();
+    let (keys, values) = (cache(), cache());
+    // Pages of two positions: 3, 0, 2.
+    let (table, place) = ([[3u32, 0, 2]], |at: usize| [6u32, 7, 0, 1, 4][at]);
+    let step = |from: usize, count: usize| -> Result<Tensor> {
+        let part = |x: &Tensor| x.narrow(0, from, count);
+        let numbers: Vec<u32> = (from..from + count).map(|at| at as u32).collect();
+        let slots: Vec<u32> = (from..from + count).map(place).collect();
+        let turned = candle_core::rocm::rope_append(
+            &candle_core::rocm::NewTokens {
+                query: &part(&q)?,
+                key: &part(&k)?,
+                value: &part(&v)?,
+                cos: &cos,
+                sin: &sin,
+                positions: &Tensor::new(numbers, &gpu)?,
+                slots: &Tensor::new(slots, &gpu)?,
+                neighbours: false,
+            },
+            &keys,
+            &values,
+        )?;
+        let length = Tensor::new(&[(from + count) as u32], &gpu)?;
+        let table = Tensor::new(&table, &gpu)?;
+        let q = turned.unsqueeze(0)?;
+        flash::paged_attention(&q, &keys, &values, &table, &length, None, 0.25, None, Some(0), 0.0)
+    };
+    let steps = [step(0, 3), step(3, 1), step(4, 1)].map(Result::unwrap);
+    let got = Tensor::cat(&steps, 1).unwrap();
+    // The same by candle-nn's rope and attention without pages.
+    let rope = |x: &Tensor| -> Result<Tensor> {
+        let x = x.unsqueeze(0)?.transpose(1, 2)?.contiguous()?;
+        let turned = candle_nn::rotary_emb::rope(&x, &cos.narrow(0, 0, 5)?, &sin.narrow(0, 0, 5)?)?;
+        turned.transpose(1, 2)?.contiguous()
+    };
+    let want = flash::flash_attn(
+        &rope(&q).unwrap(),
+        &rope(&k).unwrap(),
+        &v.unsqueeze(0).unwrap(),
+        0.25,
+        true,
+    );
+    assert!(far(&got, &want.unwrap()) < 1e-6);
+    let shared = candle_core::rocm::rope_append(
+        &candle_core::rocm::NewTokens {
+            query: &q,
+            key: &k,
+            value: &v,
+            cos: &cos,
+            sin: &sin,
+            positions: &Tensor::new(&[0u32; 5], &gpu).unwrap(),
+            slots: &Tensor::new(&[0u32, 1, 2, 3, 4], &gpu).unwrap(),
+            neighbours: false,
+        },
+        &keys,
+        &keys,
+    );
+    assert!(shared.unwrap_err().to_string().contains("shares its memory"));
+}

@@ -18,6 +18,7 @@ pub(crate) mod indexing;
 pub(crate) mod matmul;
 pub(crate) mod moe;
 pub(crate) mod norm;
+pub(crate) mod paged;
 mod pieces;
 pub(crate) mod quantized;
 pub(crate) mod random;

@@ -1,7 +1,7 @@
 //! Attention without the matrix of scores, which a tile of keys after the other replaces: `softmax(q kᵀ · scale) v` of each
 //! head in f32, the weights and the result rounded to the dtype.
 
-use crate::hip::launch::attention::{self as launch, OP, Operand, WIDEST};
+use crate::hip::launch::attention::{self as launch, OP, Operand, WIDEST, too_wide};
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, View};
 
@@ -78,9 +78,9 @@ pub fn flash_attn(op: &Attention<'_>) -> Result<DynBuffer> {
         });
     }
     let rank = if op.lengths.is_some() { 3 } else { 4 };
-    let query = operand("queries", op.query, dtype, rank)?;
-    let key = operand("keys", op.key, dtype, rank)?;
-    let value = operand("values", op.value, dtype, rank)?;
+    let query = operand(OP, "queries", op.query, dtype, rank)?;
+    let key = operand(OP, "keys", op.key, dtype, rank)?;
+    let value = operand(OP, "values", op.value, dtype, rank)?;
     let (of_query, of_key) = (sizes(op.query.dims()), sizes(op.key.dims()));
     let [batches, queries, heads, width] = of_query;
     let fits = op.key.dims() == op.value.dims()
@@ -100,12 +100,11 @@ pub fn flash_attn(op: &Attention<'_>) -> Result<DynBuffer> {
         ));
     }
     if width > WIDEST {
-        return Err(Error::parameter(
-            OP,
-            format!("heads of {width} elements, at most {WIDEST}"),
-        ));
+        return Err(too_wide(OP, width));
     }
-    let slopes = op.slopes.map(|slopes| list("slopes", slopes, DType::F32, heads));
+    let slopes = op
+        .slopes
+        .map(|slopes| list(OP, "slopes", slopes, DType::F32, &[heads]));
     let slopes = slopes.transpose()?;
     let starts = op.lengths.map(|lengths| starts(&lengths, queries, of_key[1]));
     let (starts, batches, queries, keys) = match starts.transpose()? {
@@ -144,32 +143,44 @@ fn sizes(dims: &[usize]) -> [usize; 4] {
 }
 
 /// An operand of `rank` dimensions, the last of which is contiguous.
-fn operand<'a>(what: &str, view: View<'a>, dtype: DType, rank: usize) -> Result<Operand<'a>> {
-    Error::unless_same_dtype(OP, dtype, view.buffer().dtype())?;
-    let region = view.check(OP)?;
+pub(super) fn operand<'a>(
+    op: &str,
+    what: &str,
+    view: View<'a>,
+    dtype: DType,
+    rank: usize,
+) -> Result<Operand<'a>> {
+    Error::unless_same_dtype(op, dtype, view.buffer().dtype())?;
+    let region = view.check(op)?;
     if region.dims().len() != rank {
         let reason = format!("{what} of {:?}, expected {rank} dimensions", region.dims());
-        return Err(Error::shape(OP, reason));
+        return Err(Error::shape(op, reason));
     }
     let all = region.strides();
     if region.numel() > 0 && region.dims()[rank - 1] > 1 && all[rank - 1] != 1 {
-        return Err(Error::not_contiguous(OP, &format!("heads of the {what}")));
+        return Err(Error::not_contiguous(op, &format!("heads of the {what}")));
     }
     let mut strides = [0; 3];
     strides[4 - rank..].copy_from_slice(&all[..rank - 1]);
     Ok(Operand { region, strides })
 }
 
-/// `count` contiguous elements.
-fn list<'a>(what: &str, view: View<'a>, dtype: DType, count: usize) -> Result<Region<'a>> {
-    Error::unless_same_dtype(OP, dtype, view.buffer().dtype())?;
-    let region = view.check(OP)?;
-    if region.dims() != [count] {
-        let reason = format!("{what} of {:?}, expected [{count}]", region.dims());
-        return Err(Error::shape(OP, reason));
+/// Contiguous elements of these dims.
+pub(super) fn list<'a>(
+    op: &str,
+    what: &str,
+    view: View<'a>,
+    dtype: DType,
+    dims: &[usize],
+) -> Result<Region<'a>> {
+    Error::unless_same_dtype(op, dtype, view.buffer().dtype())?;
+    let region = view.check(op)?;
+    if region.dims() != dims {
+        let reason = format!("{what} of {:?}, expected {dims:?}", region.dims());
+        return Err(Error::shape(op, reason));
     }
-    if count > 0 && !region.is_contiguous() {
-        return Err(Error::not_contiguous(OP, what));
+    if region.numel() > 0 && !region.is_contiguous() {
+        return Err(Error::not_contiguous(op, what));
     }
     Ok(region)
 }
@@ -180,7 +191,7 @@ fn starts<'a>(lengths: &Lengths<'a>, queries: usize, keys: usize) -> Result<([Re
     let count = of_query.dims().first().copied().unwrap_or_default();
     let mut longest = 0;
     let read = |what: &str, view: View<'a>, end: usize, longest: &mut usize| {
-        let region = list(what, view, DType::U32, count)?;
+        let region = list(OP, what, view, DType::U32, &[count])?;
         let all: Vec<u32> = region.buffer().download()?;
         let places: Vec<usize> = all.into_iter().map(|place| place as usize).collect();
         let places = places

@@ -102,7 +102,7 @@ impl RocmStorage {
         View::new(&self.buffer, dims, layout.stride()).at(layout.start_offset())
     }
 
-    fn view_mut<'a>(&'a mut self, layout: &'a Layout) -> ViewMut<'a> {
+    pub(super) fn view_mut<'a>(&'a mut self, layout: &'a Layout) -> ViewMut<'a> {
         ViewMut::new(&mut self.buffer, layout.dims(), layout.stride()).at(layout.start_offset())
     }
 

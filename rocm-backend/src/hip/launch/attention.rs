@@ -11,10 +11,15 @@ pub(crate) const OP: &str = "flash_attn";
 
 /// Of each kernel: the widest head, and the waves of a workgroup, as `kernels/attention.h` has them. A wave has 16 queries.
 const KERNELS: [(usize, usize); 4] = [(32, 4), (64, 4), (128, 2), (256, 1)];
-const QUERIES_OF_WAVE: usize = 16;
+pub(super) const QUERIES_OF_WAVE: usize = 16;
 
 /// Elements of the widest head that has a kernel.
 pub(crate) const WIDEST: usize = KERNELS[KERNELS.len() - 1].0;
+
+/// For heads of more elements than a kernel has.
+pub(crate) fn too_wide(op: &str, width: usize) -> Error {
+    Error::parameter(op, format!("heads of {width} elements, at most {WIDEST}"))
+}
 
 /// Queries, keys or values: the view, and its strides by batch, position and head. The stride of the last dimension is 1.
 pub(crate) struct Operand<'a> {
@@ -50,16 +55,19 @@ pub(crate) struct Attention<'a> {
 pub(crate) fn flash_attn(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
     let dtype = out.dtype();
     let Some((widest, waves)) = KERNELS.into_iter().find(|(widest, _)| op.width <= *widest) else {
-        return Err(Error::parameter(
-            OP,
-            format!("heads of {} elements, at most {WIDEST}", op.width),
-        ));
+        return Err(too_wide(OP, op.width));
     };
     let operands = [&op.query, &op.key, &op.value];
     let lists = op.starts.iter().flatten().chain(&op.slopes);
     let regions = operands.into_iter().map(|operand| &operand.region).chain(lists);
     let context = common_context(OP, regions.map(Region::buffer).chain([&*out]))?;
-    let function = module::named(&context, MODULE, &format!("{OP}_{widest}_{}", dtype.suffix()), OP, dtype)?;
+    let function = module::named(
+        &context,
+        MODULE,
+        &format!("{OP}_{widest}_{}", dtype.suffix()),
+        OP,
+        dtype,
+    )?;
     let groups = op.queries.div_ceil(waves * QUERIES_OF_WAVE);
     let all = groups
         .checked_mul(op.heads)

@@ -217,42 +217,71 @@ fn native(product: &Product<'_>, out: &mut DynBuffer) -> Result<&'static str> {
 }
 
 fn gemm(product: &Product<'_>, out: &mut DynBuffer) -> Result<()> {
-    let Product {
-        l,
-        r,
-        batch,
-        m,
-        n,
-        k,
-        context,
-        ..
-    } = product;
+    let sizes = [product.m, product.n, product.k, product.batch];
+    let operands = [&product.l, &product.r];
+    tiles(OP, (&product.context, &product.gemm), sizes, operands, out, &[])
+}
+
+/// A product of f8_e4m3 with scales of rows and of columns, f32: one each, or one for all, whose stride is 0.
+pub(crate) struct Scaled<'a> {
+    pub(crate) l: Region<'a>,
+    pub(crate) r: Region<'a>,
+    pub(crate) scales: [(Region<'a>, usize); 2],
+    /// Rows, columns, what is summed over, and how many products.
+    pub(crate) sizes: [usize; 4],
+}
+
+/// Computes `op`, whose shapes the caller has compared, in `out`'s dtype.
+pub(crate) fn scaled(name: &str, op: &Scaled<'_>, out: &mut DynBuffer) -> Result<()> {
+    let regions = [&op.l, &op.r, &op.scales[0].0, &op.scales[1].0];
+    let buffers = regions.into_iter().map(Region::buffer).chain([&*out]);
+    let context = common_context(name, buffers)?;
+    let (from, to) = (op.l.buffer().dtype(), out.dtype());
+    let symbol = format!("gemm_{}_{}", from.suffix(), to.suffix());
+    let function = module::named(&context, "scaled", &symbol, name, to)?;
+    let operands = [&Matrices::new(op.l)?, &Matrices::new(op.r)?];
+    tiles(name, (&context, &function), op.sizes, operands, out, &op.scales)
+}
+
+/// Launches a kernel of `kernels/gemm.h`: `out` is m by n results of each product, and lists with their steps end its arguments.
+fn tiles(
+    op: &str,
+    (context, function): (&Arc<Context>, &Function),
+    [m, n, k, batch]: [usize; 4],
+    [l, r]: [&Matrices<'_>; 2],
+    out: &mut DynBuffer,
+    lists: &[(Region<'_>, usize)],
+) -> Result<()> {
     let (l_dims, l_table) = l.batch(context)?;
     let (r_dims, r_table) = r.batch(context)?;
     let mut args = Args::default();
-    args.size(*m).size(*n).size(*k);
-    args.walk(*batch, l_dims, l_table.as_ref())
+    args.size(m).size(n).size(k);
+    args.walk(batch, l_dims, l_table.as_ref())
         .element(l.region.buffer(), l.region.offset());
     args.size(l.row).size(l.col);
     args.size(r_dims)
         .table(r_table.as_ref())
         .element(r.region.buffer(), r.region.offset());
     args.size(r.row).size(r.col).element(out, 0);
+    for (list, step) in lists {
+        args.element(list.buffer(), list.offset()).size(*step);
+    }
     // Of a large tile half of the waves would have nothing to do.
-    let is_narrow = *m <= WAVE_TILE || *n <= WAVE_TILE;
+    let is_narrow = m <= WAVE_TILE || n <= WAVE_TILE;
     let (tile, waves) = if is_narrow {
         (WAVE_TILE, 1)
     } else {
         (TILE, TILE_WAVES)
     };
     let grid = Grid::new(
-        [n.div_ceil(tile), m.div_ceil(tile), *batch].map(|groups| groups.min(MAX_GRID)),
+        [n.div_ceil(tile), m.div_ceil(tile), batch].map(|groups| groups.min(MAX_GRID)),
         [waves * context.info().warp_size() as usize, 1, 1],
     )
     .striding();
-    // SAFETY: the arguments are gemm's, of its dtype, and so are the workgroups' one or four waves. The kernel reads elements of both regions, which lie inside
-    // their buffers, and writes `batch * m * n` elements, which `out` has. The tables live to the end of this function.
-    unsafe { args.submit(OP, context, &product.gemm, grid) }
+    // SAFETY: the arguments are the kernel's, of its dtypes, and so are the workgroups' one or four waves. The kernel reads elements of
+    // both regions, which lie inside their buffers, and writes `batch * m * n` elements, which `out` has; a list has an element for each
+    // row or column, or one and a step of 0. The tables live to the end of this function.
+    unsafe { args.submit(op, context, function, grid) }
 }
 
 /// How a product is made of a matrix and a few vectors: pairs of strides. Those of the matrix are of its rows and k, of

@@ -91,7 +91,13 @@ pub(crate) fn fill(
 ) -> Result<()> {
     let (kernel, dtype) = (distribution.kernel(), out.dtype());
     let context = out.memory().context();
-    let function = module::named(context, MODULE, &format!("{kernel}_{}", dtype.suffix()), kernel, dtype)?;
+    let function = module::named(
+        context,
+        MODULE,
+        &format!("{kernel}_{}", dtype.suffix()),
+        kernel,
+        dtype,
+    )?;
     let mut args = Args::default();
     args.size(out.len());
     args.words.extend([seed, block]);

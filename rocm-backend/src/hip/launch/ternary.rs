@@ -27,7 +27,13 @@ pub(crate) fn where_cond(
     let context = common_context(OP, buffers.chain([&*out]))?;
     view::check(OP, out.len(), &[cond.numel()], &[1], 0)?;
     let op = format!("{OP}_{chooser}");
-    let function = module::named(&context, "ternary", &format!("{op}_{}", dtype.suffix()), &op, dtype)?;
+    let function = module::named(
+        &context,
+        "ternary",
+        &format!("{op}_{}", dtype.suffix()),
+        &op,
+        dtype,
+    )?;
     if cond.numel() == 0 {
         return Ok(());
     }

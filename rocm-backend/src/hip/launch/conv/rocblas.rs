@@ -133,7 +133,13 @@ pub(super) fn convolve(
     let image = product.depth * product.pitch;
     let at_once = (scratch_bytes(context) / (image * dtype.size_in_bytes())).clamp(1, plan.batch);
     let columns = DynBuffer::uninit(x.buffer().device(), dtype, at_once * image)?;
-    let function = module::named(context, UNFOLD, &format!("{UNFOLD}_{}", dtype.suffix()), op, dtype)?;
+    let function = module::named(
+        context,
+        UNFOLD,
+        &format!("{UNFOLD}_{}", dtype.suffix()),
+        op,
+        dtype,
+    )?;
     for first in (0..plan.batch).step_by(at_once) {
         let images = at_once.min(plan.batch - first);
         let image_step = x.strides()[0];
