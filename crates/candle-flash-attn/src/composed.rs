@@ -35,7 +35,7 @@ pub(crate) fn attention(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Resu
 
 /// Each batch with its pages in a row.
 fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor) -> Result<Tensor> {
-    let (_, page, heads, width) = k.dims4()?;
+    let (pages, page, heads, width) = k.dims4()?;
     let (batches_there, columns) = table.dims2()?;
     let lengths = lengths.to_vec1::<u32>()?;
     if q.dim(0)? != batches_there || lengths.len() != batches_there || page == 0 {
@@ -53,11 +53,20 @@ fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor)
             bail!("paged_attention: {length} keys in {columns} pages of {page}");
         }
         let row = table.get(batch)?.narrow(0, 0, used)?.contiguous()?;
+        if let Some(wrong) = row.to_vec1::<u32>()?.into_iter().find(|id| *id as usize >= pages) {
+            bail!("paged_attention: page {wrong} of {pages}");
+        }
         let in_a_row = |cache: &Tensor| {
-            let pages = cache.index_select(&row, 0)?.reshape((used * page, heads, width))?;
+            let pages = cache.contiguous()?.index_select(&row, 0)?;
+            let pages = pages.reshape((used * page, heads, width))?;
             pages.narrow(0, 0, length)?.unsqueeze(0)
         };
-        parts.push(batches(call, &q.narrow(0, batch, 1)?, &in_a_row(k)?, &in_a_row(v)?)?);
+        parts.push(batches(
+            call,
+            &q.narrow(0, batch, 1)?,
+            &in_a_row(k)?,
+            &in_a_row(v)?,
+        )?);
     }
     if parts.is_empty() {
         return q.zeros_like();
@@ -71,7 +80,7 @@ fn batches(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
     if key_heads == 0 || heads % key_heads != 0 {
         bail!("flash-attn: {heads} heads of queries are not a multiple of {key_heads} of keys");
     }
-    if queries == 0 || keys == 0 {
+    if q.elem_count() == 0 || keys == 0 {
         return q.zeros_like();
     }
     let wide = if q.dtype() == DType::F64 {

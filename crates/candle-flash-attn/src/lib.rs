@@ -253,7 +253,7 @@ pub fn flash_attn_alibi_windowed_softcap(
 }
 
 /// As [`flash_attn_alibi_windowed_softcap`] over caches of keys and values in pages: (page, position, head, element), with a power of two of
-/// positions a page. Batch `b` has `seqlens_k[b]` keys, which lie in the pages of row `b` of `block_table`, both u32; what a row has beyond them
+/// positions a page. Batch `b` has `seqlens_k[b]` keys, which lie in the pages of row `b` of `block_table`, both u32 or what becomes u32; what a row has beyond them
 /// is not read. candle-flash-attn has no such function. `candle_core::rocm::rope_append` puts new tokens into the caches.
 ///
 /// # Errors
@@ -271,9 +271,21 @@ pub fn paged_attention(
     window_size_right: Option<usize>,
     softcap: f32,
 ) -> Result<Tensor> {
+    let (pages, page, key_heads, width) = key_cache.dims4()?;
+    if !page.is_power_of_two() {
+        bail!("flash-attn: pages of {page} positions, expected a power of two");
+    }
+    if pages == 0 || key_heads == 0 || width == 0 {
+        bail!("flash-attn: {pages} pages, and {key_heads} heads of {width} elements");
+    }
+    let numbers = |what: &str, list: &Tensor| match list.dtype() {
+        DType::U32 => Ok(list.clone()),
+        other if other.is_int() => list.to_dtype(DType::U32),
+        other => bail!("flash-attn: {what} of {}, expected u32", other.as_str()),
+    };
     let call = Call::new(softmax_scale, window_size_left, window_size_right);
     let call = Call {
-        pages: Some([block_table.clone(), seqlens_k.clone()]),
+        pages: Some([numbers("a table", block_table)?, numbers("lengths", seqlens_k)?]),
         ..call.alibi(alibi_slopes).softcap(softcap)
     };
     call.run(q, key_cache, value_cache)

@@ -173,7 +173,18 @@ fn a_decode_loop_over_pages_has_the_rows_of_the_whole_sequence() {
         let length = Tensor::new(&[(from + count) as u32], &gpu)?;
         let table = Tensor::new(&table, &gpu)?;
         let q = turned.unsqueeze(0)?;
-        flash::paged_attention(&q, &keys, &values, &table, &length, None, 0.25, None, Some(0), 0.0)
+        flash::paged_attention(
+            &q,
+            &keys,
+            &values,
+            &table,
+            &length,
+            None,
+            0.25,
+            None,
+            Some(0),
+            0.0,
+        )
     };
     let steps = [step(0, 3), step(3, 1), step(4, 1)].map(Result::unwrap);
     let got = Tensor::cat(&steps, 1).unwrap();

@@ -112,7 +112,9 @@ impl Glue {
 
     /// The files, by path, but for the overrides.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+        self.files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     /// Adds one file; `path` is relative to `glue/`.

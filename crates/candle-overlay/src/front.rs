@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use syn::{Item, Visibility, spanned::Spanned as _};
 
 use crate::{
-    derive::{Derived, DeriveError, Glue, syntax, text},
+    derive::{DeriveError, Derived, Glue, syntax, text},
     pristine::Source,
     text::Edits,
 };

@@ -3,7 +3,7 @@
 use std::{env, error::Error, fs, path::Path};
 
 use crate::{
-    derive::{Derived, DeriveError, Glue},
+    derive::{DeriveError, Derived, Glue},
     output::Output,
     pristine::{Places, Release, Source},
 };

@@ -388,7 +388,8 @@ fn an_op_of_ones_own_runs_its_kernel_and_has_the_gradients_of_its_composition() 
 }
 
 #[test]
-fn packed_elements_of_f4_f6_and_f8e8m0_are_carried_byte_for_byte_and_computed_with_by_nothing() -> Result<()> {
+fn packed_elements_of_f4_f6_and_f8e8m0_are_carried_byte_for_byte_and_computed_with_by_nothing() -> Result<()>
+{
     let gpu = gpu()?;
     for (dtype, bytes) in [
         (DType::F4, vec![0x21, 0x43, 0x65, 0x87]),
@@ -398,7 +399,10 @@ fn packed_elements_of_f4_f6_and_f8e8m0_are_carried_byte_for_byte_and_computed_wi
     ] {
         let packed = Tensor::from_raw_buffer(&bytes, dtype, &[8], &gpu)?;
         assert_eq!((packed.dtype(), packed.device().is_rocm()), (dtype, true));
-        let back = packed.to_device(&Device::Cpu)?.to_device(&gpu)?.to_device(&Device::Cpu)?;
+        let back = packed
+            .to_device(&Device::Cpu)?
+            .to_device(&gpu)?
+            .to_device(&Device::Cpu)?;
         let (storage, _) = back.storage_and_layout();
         let found = match &*storage {
             candle_core::Storage::Cpu(
@@ -422,5 +426,45 @@ fn packed_elements_of_f4_f6_and_f8e8m0_are_carried_byte_for_byte_and_computed_wi
             assert!(error.to_string().contains(dtype.as_str()), "{error}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn products_of_f8e4m3_have_the_scales_of_their_rows_and_columns_on_both_devices() -> Result<()> {
+    let gpu = gpu()?;
+    let bytes = |shape: (usize, usize), factor: usize| {
+        let count = shape.0 * shape.1;
+        let numbers = (0..count).map(|at| (at * factor % 31) as f32 / 4.0 - 3.75);
+        Tensor::from_iter(numbers, &Device::Cpu)?
+            .reshape(shape)?
+            .to_dtype(DType::F8E4M3)
+    };
+    let (a, b) = (bytes((5, 40), 7)?, bytes((33, 40), 11)?);
+    let scales = [
+        Tensor::arange(1f32, 6., &Device::Cpu)?,
+        Tensor::arange(1f32, 34., &Device::Cpu)?,
+    ];
+    let run = |device: &Device, dtype: DType| {
+        let [rows, columns] = scales.each_ref().map(|scale| scale.to_device(device));
+        let b = b.to_device(device)?.t()?;
+        rocm::matmul_f8(&a.to_device(device)?, &b, &rows?, &columns?, dtype)
+    };
+    for dtype in [DType::F32, DType::BF16] {
+        let (ours, theirs) = (run(&gpu, dtype)?, run(&Device::Cpu, dtype)?);
+        assert_eq!((ours.dims(), ours.dtype()), (&[5, 33][..], dtype));
+        let [ours, theirs] = [ours, theirs].map(|x| x.to_device(&Device::Cpu)?.to_dtype(DType::F32));
+        let (ours, theirs) = (ours?, theirs?);
+        let apart = (&ours - &theirs)?.abs()?.max_all()?.to_scalar::<f32>()?;
+        let largest = theirs.abs()?.max_all()?.to_scalar::<f32>()?;
+        // Sums of these numbers are exact in f32, and products with the scales.
+        assert!(apart == 0.0 && largest > 1e3, "{apart} of {largest}");
+    }
+    let refused = rocm::matmul_f8(&a, &b.t()?, &scales[1], &scales[1], DType::F32);
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("scales of [33], expected [1] or [5]")
+    );
     Ok(())
 }

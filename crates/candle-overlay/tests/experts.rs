@@ -13,7 +13,9 @@ const EXPERTS: [u32; 6] = [0, 1, 1, 2, 3, 3];
 fn numbers(shape: &[usize], dtype: DType) -> Result<Tensor> {
     let count: usize = shape.iter().product();
     let numbers = (0..count).map(|at| (at * 37 % 64) as f32 / 64.0 - 0.5);
-    Tensor::from_iter(numbers, &Device::Cpu)?.reshape(shape)?.to_dtype(dtype)
+    Tensor::from_iter(numbers, &Device::Cpu)?
+        .reshape(shape)?
+        .to_dtype(dtype)
 }
 
 fn ids(device: &Device) -> Result<(Tensor, Tensor)> {
@@ -68,7 +70,10 @@ fn quantized_experts_are_those_that_their_blocks_stand_for() -> Result<()> {
 #[test]
 fn ids_that_no_row_or_two_rows_have_are_errors_on_the_cpu() -> Result<()> {
     let (input, weights) = (numbers(&[1, 32], DType::F32)?, numbers(&[2, 5, 32], DType::F32)?);
-    for (tokens, words) in [([0u32, 2], "from 0 to 1, each once; 1 is not"), ([1, 1], "0 is not")] {
+    for (tokens, words) in [
+        ([0u32, 2], "from 0 to 1, each once; 1 is not"),
+        ([1, 1], "0 is not"),
+    ] {
         let tokens = Tensor::new(&tokens, &Device::Cpu)?;
         let experts = Tensor::new(&[0u32, 1], &Device::Cpu)?;
         let error = moe_gemm(&input, &weights, &None, &tokens, &experts, 2, true).unwrap_err();

@@ -88,8 +88,14 @@ fn the_functions_before_candle_nns_are_those_of_the_committed_audit() {
         "read the difference, then bless it"
     );
     // Every other file is upstream's, byte for byte.
-    let changed = derived.files.iter().filter(|(path, bytes)| source.file(path).unwrap() != bytes.as_slice());
-    assert_eq!(changed.map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["src/moe.rs"]);
+    let changed = derived
+        .files
+        .iter()
+        .filter(|(path, bytes)| source.file(path).unwrap() != bytes.as_slice());
+    assert_eq!(
+        changed.map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
+        ["src/moe.rs"]
+    );
     let ours = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let theirs = str::from_utf8(source.file("Cargo.toml").unwrap()).unwrap();
     assert_eq!(Manifest::read(&ours), Manifest::read(theirs));

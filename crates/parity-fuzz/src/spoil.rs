@@ -85,7 +85,7 @@ fn copies(op: Copies) -> Part {
 fn layers(op: Layers) -> Part {
     if matches!(
         op,
-        Layers::FlashAttention | Layers::FlashWindowed | Layers::FlashAlibi
+        Layers::FlashAttention | Layers::FlashWindowed | Layers::FlashAlibi | Layers::PagedAttention
     ) {
         Part::Extents
     } else {

@@ -66,6 +66,10 @@ const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
 /// A set that the op may be filled with; `fits` says that the shapes go by the op's rule.
 pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSet {
     if fits && op.roles().contains(&Role::Index) && draw.chance(6) {
+        // A page is there, or the call is refused.
+        if op == Op::Layers(Layers::PagedAttention) {
+            return ValueSet::IdsBeyond;
+        }
         let sets = [ValueSet::IdsBeyond, ValueSet::IdsNone, ValueSet::IdsNegative];
         // `one_hot` documents -1 as an id that sets nothing, so it is not asked to be refused.
         let count = if op == Op::Copies(Copies::OneHot) { 2 } else { 3 };
@@ -118,7 +122,12 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         // Whether a NaN of the kernel reaches sums through the padding is nowhere said.
         (_, true) if op.name().contains("conv") => *draw.pick(&SUMMED[..5]),
         // Nor whether a key that a window hides may be NaN: tiles that nobody sees are not read, and others are.
-        (_, true) if matches!(op, Op::Layers(Layers::FlashWindowed | Layers::FlashAlibi)) => {
+        (_, true)
+            if matches!(
+                op,
+                Op::Layers(Layers::FlashWindowed | Layers::FlashAlibi | Layers::PagedAttention)
+            ) =>
+        {
             *draw.pick(&SUMMED[..5])
         }
         (_, true) => *draw.pick(&SUMMED),

@@ -15,6 +15,7 @@ mod fused;
 mod moe;
 mod paged;
 mod probe;
+mod scaled;
 mod storage;
 pub(crate) mod watch;
 
@@ -26,6 +27,7 @@ pub use fused::{fused1, fused2, fused3};
 pub use moe::{moe_gemm, moe_gemm_gguf};
 pub use paged::{NewTokens, rope_append};
 pub use rocm_backend::Graph;
+pub use scaled::matmul_f8;
 pub use storage::RocmStorage;
 pub use watch::{Watched, take_watched, watch_ops};
 

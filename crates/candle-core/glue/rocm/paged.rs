@@ -42,14 +42,16 @@ pub struct NewTokens<'a> {
 /// For tensors that are not on one ROCm device, caches that are one tensor, and what [`ops::rope_append`] refuses. A position or a slot
 /// that there is not is an error of the call that waits for the device next; its token is left out.
 pub fn rope_append(new: &NewTokens<'_>, key_cache: &Tensor, value_cache: &Tensor) -> Result<Tensor> {
+    let lists = [new.cos, new.sin, new.positions, new.slots];
+    let [cos, sin, positions, slots] = lists.map(Tensor::contiguous);
     let operands = [
-        new.query,
-        new.key,
-        new.value,
-        new.cos,
-        new.sin,
-        new.positions,
-        new.slots,
+        &adjacent(new.query)?,
+        &adjacent(new.key)?,
+        &adjacent(new.value)?,
+        &cos?,
+        &sin?,
+        &positions?,
+        &slots?,
     ];
     let caches = [key_cache, value_cache];
     let shares = |cache: &Tensor| operands.iter().any(|operand| operand.same_storage(cache));
@@ -88,6 +90,12 @@ pub fn rope_append(new: &NewTokens<'_>, key_cache: &Tensor, value_cache: &Tensor
         BackpropOp::none(),
         false,
     ))
+}
+
+/// The tensor with the elements of a head one after the other.
+fn adjacent(x: &Tensor) -> Result<Tensor> {
+    let is_adjacent = x.dims().last() == Some(&1) || x.stride().last() == Some(&1);
+    if is_adjacent { Ok(x.clone()) } else { x.contiguous() }
 }
 
 fn on_rocm<'a>(storage: &'a Storage, layout: &'a Layout) -> Result<(&'a RocmStorage, View<'a>)> {

@@ -88,6 +88,20 @@ candle! {
             let (before, after) = (reach(left), reach(right));
             candle_flash_attn::flash_attn_alibi_windowed_softcap(&q, &k, &v, Some(&slopes), scale, before, after, softcap)?
         };
+        Layers::PagedAttention => |q, k, v, table; left: f64, right: f64| {
+            let scale = 1.0 / (q.dim(3)? as f32).sqrt();
+            let keys = (table.dim(1)? * k.dim(1)?) as u32;
+            let lengths = Tensor::full(keys, table.dim(0)?, q.device())?;
+            let (before, after) = (reach(left), reach(right));
+            candle_flash_attn::paged_attention(&q, &k, &v, &table, &lengths, None, scale, before, after, 0.0)?
+        };
+        Layers::RopeAppend => |q, k, v, cos, sin; neighbours: bool| rope_append([&q, &k, &v, &cos, &sin], neighbours)?;
+        Layers::MatmulF8 => |a, b, rows, columns| {
+            use candle_core::DType;
+            let (a, b) = (a.to_dtype(DType::F8E4M3)?, b.to_dtype(DType::F8E4M3)?);
+            let (scale_a, scale_b) = (rows.to_dtype(DType::F32)?, columns.to_dtype(DType::F32)?);
+            candle_core::rocm::matmul_f8(&a, &b, &scale_a, &scale_b, rows.dtype())?
+        };
         Layers::Nll => |input, target| candle_nn::loss::nll(&input, &target)?;
         Layers::CrossEntropy => |input, target| candle_nn::loss::cross_entropy(&input, &target)?;
         Layers::Mse => |input, target| candle_nn::loss::mse(&input, &target)?;
@@ -114,6 +128,53 @@ candle! {
         let hidden = |at: usize| if at % steps > at / steps { f32::NEG_INFINITY } else { 0.0 };
         let mask: Vec<f32> = (0..steps * steps).map(hidden).collect();
         Tensor::from_vec(mask, (steps, steps), q.device())?.to_dtype(q.dtype())
+    }
+
+    /// Turned queries, turned keys and values, head after head: on ROCm out of caches of pages of four, which the last token begins.
+    fn rope_append(
+        [q, k, v, cos, sin]: [&Tensor; 5],
+        neighbours: bool,
+    ) -> candle_core::Result<Tensor> {
+        let (tokens, key_heads, width) = k.dims3()?;
+        let rows = cos.dim(0)?;
+        let positions: Vec<u32> = (0..tokens).map(|at| (at % rows) as u32).collect();
+        let positions = Tensor::new(positions, q.device())?;
+        if !q.device().is_rocm() {
+            let rows = |angles: &Tensor| angles.contiguous()?.index_select(&positions, 0);
+            let (cos, sin) = (rows(cos)?, rows(sin)?);
+            let turn = |x: &Tensor| {
+                // Of no token candle's rope panics on the CPU.
+                if tokens == 0 {
+                    return Ok(x.clone());
+                }
+                let x = x.unsqueeze(0)?.transpose(1, 2)?.contiguous()?;
+                let turned = if neighbours {
+                    candle_nn::rotary_emb::rope_i(&x, &cos, &sin)?
+                } else {
+                    candle_nn::rotary_emb::rope(&x, &cos, &sin)?
+                };
+                turned.transpose(1, 2)?.squeeze(0)
+            };
+            return Tensor::cat(&[&turn(q)?, &turn(k)?, v], 1);
+        }
+        let slots: Vec<u32> = (0..tokens as u32).rev().collect();
+        let slots = Tensor::new(slots, q.device())?;
+        let cache = || Tensor::zeros((tokens.div_ceil(4), 4, key_heads, width), q.dtype(), q.device());
+        let (keys, values) = (cache()?, cache()?);
+        let new = candle_core::rocm::NewTokens {
+            query: q,
+            key: k,
+            value: v,
+            cos,
+            sin,
+            positions: &positions,
+            slots: &slots,
+            neighbours,
+        };
+        let turned = candle_core::rocm::rope_append(&new, &keys, &values)?;
+        let all = tokens.div_ceil(4) * 4;
+        let row = |cache: &Tensor| cache.reshape((all, key_heads, width))?.index_select(&slots, 0);
+        Tensor::cat(&[&turned, &row(&keys)?, &row(&values)?], 1)
     }
 
     /// How many keys a query sees on one side; -1 is all of them.

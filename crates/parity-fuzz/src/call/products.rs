@@ -42,6 +42,9 @@ pub(super) fn matmul(op: Matmul, draw: &mut Draw) -> Call {
     (vec![], shapes)
 }
 
+/// The reaches of a window; -1 is all.
+const REACHES: [f64; 5] = [-1.0, 0.0, 1.0, 3.0, 17.0];
+
 pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
     // Layers are many steps an element.
     draw.budget = draw.budget.min(2500);
@@ -89,6 +92,26 @@ pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
                 vec![vec![b, t, g * each, d], key.clone(), key],
             )
         }
+        Layers::PagedAttention => {
+            let (b, g, each) = (draw.between(1, 3), draw.between(1, 3), draw.between(1, 3));
+            let (t, d, columns) = (draw.positive(20), draw.positive(33), draw.below(4));
+            // A page has a power of two of positions.
+            let key = vec![draw.positive(9), 1 << draw.below(6), g, d];
+            let params = [0, 1].map(|_| draw.number(&REACHES)).to_vec();
+            (
+                params,
+                vec![vec![b, t, g * each, d], key.clone(), key, vec![b, columns]],
+            )
+        }
+        Layers::RopeAppend => {
+            let (t, h, g) = (draw.below(40), draw.below(4), draw.below(4));
+            let (d, rows) = (draw.positive(33), draw.positive(40));
+            let key = vec![t, g, 2 * d];
+            (
+                vec![draw.below(2) as f64],
+                vec![vec![t, h, 2 * d], key.clone(), key, vec![rows, d], vec![rows, d]],
+            )
+        }
         Layers::FlashWindowed | Layers::FlashAlibi => {
             let (b, g, each) = (draw.between(1, 2), draw.between(1, 3), draw.between(1, 3));
             let (t, s, d) = (draw.positive(20), draw.positive(34), draw.positive(33));
@@ -97,8 +120,7 @@ pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
             if op == Layers::FlashAlibi {
                 shapes.push(vec![g * each]);
             }
-            // The reaches of a window; -1 is all.
-            let mut params = [0, 1].map(|_| draw.number(&[-1.0, 0.0, 1.0, 3.0, 17.0])).to_vec();
+            let mut params = [0, 1].map(|_| draw.number(&REACHES)).to_vec();
             if names.contains(&"softcap") {
                 params.push(draw.number(&[0.0, 1.0, 5.0, 50.0]));
             }

@@ -113,6 +113,19 @@ ops! {
     /// the distance of query and key.
     FlashAlibi "flash_attn_alibi_windowed_softcap" ["left", "right", "softcap"] (q: Data, k: Data, v: Data, slopes: Data) on F32_AND_HALVES,
         shape: |call| windowed(call, "[b, t, h, d+] [b, s, g+, d] [b, s, g, d] [h] -> [b, t, h, d]"), batch: never, terms: Unordered;
+    /// As `flash_attn_windowed` where keys and values lie in pages [p, l, g, d], l a power of two, and a row of the table [b, n] has the pages
+    /// of a batch: n l keys. crates/candle-flash-attn has a kernel for ROCm and composes it elsewhere.
+    PagedAttention "paged_attention" ["left", "right"] (q: Data, k: Data, v: Data, table: Index) on F32_AND_HALVES,
+        shape: paged, batch: never, terms: Unordered;
+    /// `rope` of token t's heads of q [t, h, 2d] and k [t, g, 2d] by row t modulo p of the angles [p, d], or `rope_i` if `neighbours` is 1, and
+    /// v [t, g, 2d] as it is: the result has the heads one after the other, [t, h + 2g, 2d]. candle_core::rocm has a kernel for it that puts
+    /// keys and values into caches; elsewhere it is composed.
+    RopeAppend "rope_append" ["neighbours"] (q: Data, k: Data, v: Data, cos: Data, sin: Data) on F32_AND_HALVES,
+        shape: appended, batch: never, terms: Unordered;
+    /// The sums of products of a [m, k] and b [k, n], both rounded to f8e4m3 first, times the scales of rows [m] and of columns [n], in f32 and
+    /// rounded once. candle_core::rocm has a kernel for it; elsewhere it is composed.
+    MatmulF8 "matmul_f8" (a: Data, b: Data, rows: Data, columns: Data) on F32_AND_HALVES,
+        shape: |call| call.fit("[m, k] [k, n] [m] [n] -> [m, n]"), batch: never, terms: Unordered;
 }
 
 /// Whether the arguments from `first` on are lists of `len`.
@@ -204,6 +217,25 @@ fn windowed(call: &Operands<'_>, pattern: &'static str) -> Result<Shapes, String
         "the heads of keys divide those of queries, and a head has 256 elements at most",
     )?;
     Ok(shapes)
+}
+
+/// Attention over pages: of a power of two of positions.
+fn paged(call: &Operands<'_>) -> Result<Shapes, String> {
+    let shapes = windowed(
+        call,
+        "[b, t, h, d+] [p+, l+, g+, d] [p, l, g, d] [b, n] -> [b, t, h, d], ids < p",
+    )?;
+    let page = call.shapes[1].get(1).copied().unwrap_or(1);
+    call.require(page.is_power_of_two(), "a page has a power of two of positions")?;
+    Ok(shapes)
+}
+
+/// Heads of queries, of keys and of values, one after the other.
+fn appended(call: &Operands<'_>) -> Result<Shapes, String> {
+    call.flag(0)?;
+    call.fit("[t, h, 2d] [t, g, 2d] [t, g, 2d] [p+, d] [p, d] -> [t]")?;
+    let (q, k) = (call.shapes[0], call.shapes[1]);
+    Shapes::of(vec![q[0], q[1] + 2 * k[1], q[2]])
 }
 
 fn prelu(call: &Operands<'_>) -> Result<Shapes, String> {

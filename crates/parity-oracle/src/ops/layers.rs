@@ -1,7 +1,8 @@
 //! candle-nn's layers and losses: candle's composition of each, with the running error of every step.
 
-use parity_model::Op;
+use parity_model::float::Format;
 use parity_model::op::{Conv, Layers, Nn};
+use parity_model::{DType, Op};
 
 use super::nn::{log_softmax, sigmoid, softmax};
 use super::{Answer, conv};
@@ -53,7 +54,10 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Layers) -> Tensor<'t> {
             let heads = x.shape()[2];
             attention([0, 1, 2].map(|i| by_heads(call.x(i), heads)), call.whole(0) == 1)
         }
-        Layers::FlashWindowed | Layers::FlashAlibi => windowed(call),
+        Layers::FlashWindowed | Layers::FlashAlibi => windowed(call, [0, 1, 2].map(|i| call.x(i))),
+        Layers::PagedAttention => windowed(call, [x, in_a_row(call, 1), in_a_row(call, 2)]),
+        Layers::RopeAppend => rope_append(call),
+        Layers::MatmulF8 => matmul_f8(call),
         Layers::Nll => nll(call, x),
         Layers::CrossEntropy => nll(call, log_softmax(x, 1)),
         Layers::Mse => (x - call.x(1)).sqr().mean_all(),
@@ -212,8 +216,7 @@ fn attention([q, k, v]: [Tensor<'_>; 3], causal: bool) -> Tensor<'_> {
 
 /// Attention of heads that share keys, in windows, with the parameters `left`, `right` and perhaps `softcap`, and perhaps
 /// slopes as the fourth argument: [b, t, h, d]. Weights are computed in f32 and rounded to the dtype, as is the result.
-fn windowed<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
-    let [q, k, v] = [0, 1, 2].map(|i| call.x(i));
+fn windowed<'t>(call: &Program<'t, '_>, [q, k, v]: [Tensor<'t>; 3]) -> Tensor<'t> {
     let (own, keys) = (q.shape(), k.shape()[1]);
     let [batches, queries, heads, width] = [0, 1, 2, 3].map(|dim| own[dim]);
     if keys == 0 || own.contains(&0) {
@@ -254,10 +257,12 @@ fn windowed<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
             Some(&cap) if cap > 0.0 => (scores * (1.0 / cap)).tanh() * cap,
             Some(_) | None => scores,
         };
-        let scores = match call.args.len() {
-            4 => scores - call.x(3).reshaped(&[1, heads, 1, 1]) * of_places(&distances),
+        let scores = match call.params.len() {
+            3 => scores - call.x(3).reshaped(&[1, heads, 1, 1]) * of_places(&distances),
             _ => scores,
         };
+        // Exponentials are to base 2, for which cards have an instruction: scores are multiplied by log2 e first, which rounds them.
+        let scores = scores * std::f64::consts::LOG2_E * std::f64::consts::LN_2;
         softmax(scores + of_places(&hidden), 3) * of_places(&seen)
     };
     let weights = Tensor::new(tape, tape.wide(q.number, &|_| weights().number));
@@ -270,6 +275,82 @@ fn windowed<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
         ))
     };
     out.taken(&shape, indices(&shape).map(place).collect(), Accumulation::Wide)
+}
+
+/// Argument `i`, pages [p, l, g, d], as the table [b, n] has them for each batch: [b, n l, g, d].
+fn in_a_row<'t>(call: &Program<'t, '_>, i: usize) -> Tensor<'t> {
+    let (pages, table, columns) = (call.x(i), call.ids(3), call.shape(3)[1]);
+    let own = pages.shape();
+    let shape = [call.shape(3)[0], columns * own[1], own[2], own[3]];
+    let place = |at: Vec<usize>| {
+        let page = table[at[0] * columns + at[1] / own[1]];
+        Some(ravel(&[page, at[1] % own[1], at[2], at[3]], &own))
+    };
+    let places = indices(&shape).map(place).collect();
+    pages.taken(&shape, places, Accumulation::Wide)
+}
+
+/// Heads of queries and keys, turned by the row of angles of their token, and those of values.
+fn rope_append<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let [q, k, v, cos, sin] = [0, 1, 2, 3, 4].map(|i| call.x(i));
+    let (half, rows, neighbours) = (cos.shape()[1], cos.shape()[0], call.whole(0) == 1);
+    let turned = |x: Tensor<'t>| {
+        let own = x.shape();
+        let sides = [own[0], own[1], half];
+        // The first or the second element of each pair, and the angles beside it.
+        let side = |second: usize| {
+            let place = |at: Vec<usize>| {
+                let element = if neighbours {
+                    2 * at[2] + second
+                } else {
+                    at[2] + second * half
+                };
+                Some(ravel(&[at[0], at[1], element], &own))
+            };
+            x.taken(&sides, indices(&sides).map(place).collect(), Accumulation::Wide)
+        };
+        let of_pairs = |angles: Tensor<'t>| {
+            let place = |at: Vec<usize>| Some(at[0] % rows * half + at[2]);
+            angles.taken(&sides, indices(&sides).map(place).collect(), Accumulation::Wide)
+        };
+        let (first, second, cos, sin) = (side(0), side(1), of_pairs(cos), of_pairs(sin));
+        let (left, right) = (first * cos - second * sin, first * sin + second * cos);
+        let spread = |x: Tensor<'t>, which: usize| {
+            let place = |at: Vec<usize>| {
+                let (pair, own) = if neighbours {
+                    (at[2] / 2, at[2] % 2)
+                } else {
+                    (at[2] % half, at[2] / half)
+                };
+                (own == which).then(|| ravel(&[at[0], at[1], pair], &sides))
+            };
+            x.taken(&own, indices(&own).map(place).collect(), Accumulation::Wide)
+        };
+        spread(left, 0) + spread(right, 1)
+    };
+    let turned_keys = super::copies::cat([turned(k), v], 1, &[k.shape()[0], 2 * k.shape()[1], 2 * half]);
+    super::copies::cat([turned(q), turned_keys], 1, call.output)
+}
+
+/// The sums of products of numbers rounded to f8e4m3, scaled in f32 and rounded once.
+fn matmul_f8<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let f8 = Format::of(DType::F8E4M3).unwrap_or_else(|| panic!("f8e4m3 is a format"));
+    let rounded = |i: usize| {
+        let x = call.x(i);
+        let numbers = x
+            .values()
+            .into_iter()
+            .map(|ball| f8.decode(f8.encode(ball.mid.hi)));
+        let numbers: Vec<f64> = numbers.collect();
+        x.arithmetic.argument(&x.shape(), &numbers)
+    };
+    let [rows, columns] = [call.output[0], call.output[1]];
+    let tape = call.x(0).arithmetic;
+    let scaled = || {
+        let product = rounded(0).matmul(rounded(1));
+        product * call.x(2).reshaped(&[rows, 1]) * call.x(3).reshaped(&[1, columns])
+    };
+    Tensor::new(tape, tape.wide(call.x(0).number, &|_| scaled().number))
 }
 
 fn nll<'t>(call: &Program<'t, '_>, scores: Tensor<'t>) -> Tensor<'t> {
