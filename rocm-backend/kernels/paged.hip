@@ -15,12 +15,14 @@ struct Strides {
     size_t outer, position, head;
 };
 
-// Queries are (batch, position, head, element). Batch b sees `lengths[b]` keys, whose pages are row b of `table`, of `columns` pages.
+// Queries are (batch, position, head, element), of `queries` positions; with `query_starts` those of batch b are the positions of one
+// sequence from `query_starts[b]` to the next start, at most as many. Batch b sees `lengths[b]` keys, whose pages are row b of `table`, of
+// `columns` pages.
 template <typename T, unsigned Width>
 PARITY_FN void paged_attn(
     u32 batches, u32 heads, u32 shared, u32 width, size_t queries, u32 log2, u32 pages, u32 columns, Strides q_strides,
     Strides k_strides, Strides v_strides, attention::Rules rules, const T *q, const T *k, const T *v, const f32 *slopes,
-    const u32 *table, const u32 *lengths, T *out, Report wrong_page, Report wrong_length) {
+    const u32 *query_starts, const u32 *table, const u32 *lengths, T *out, Report wrong_page, Report wrong_length) {
     using Tile = attention::Tile<T, Width>;
     using Rows = attention::Paged<T>;
     __shared__ static Tile tile;
@@ -29,13 +31,19 @@ PARITY_FN void paged_attn(
         const u32 of_batch = number / groups, batch = of_batch / heads, head = of_batch - batch * heads;
         const size_t first = size_t(number - of_batch * groups) * Tile::QUERIES, most = size_t(columns) << log2;
         attention::Head<T, Rows> of = {};
+        size_t out_row = batch * queries;
+        of.queries = queries;
         of.query = q + batch * q_strides.outer + head * q_strides.head;
+        if (query_starts != nullptr) {
+            out_row = query_starts[batch];
+            of.queries = query_starts[batch + 1] - out_row;
+            of.query = q + out_row * q_strides.position + head * q_strides.head;
+        }
         of.query_stride = q_strides.position;
         of.key = {k + head / shared * k_strides.head, k_strides.outer, k_strides.position, table + size_t(batch) * columns, log2, pages};
         of.value = {v + head / shared * v_strides.head, v_strides.outer, v_strides.position, of.key.pages, log2, pages};
-        of.out = out + (batch * queries * heads + head) * width;
+        of.out = out + (out_row * heads + head) * width;
         of.out_stride = size_t(heads) * width;
-        of.queries = queries;
         of.keys = lengths[batch] <= most ? lengths[batch] : 0;
         of.width = width;
         if (head == 0 && first == 0) {
@@ -47,6 +55,9 @@ PARITY_FN void paged_attn(
             if (thread_index() == 0 && lengths[batch] > most) {
                 wrong_length.note(batch, lengths[batch]);
             }
+        }
+        if (first >= of.queries) {
+            continue;
         }
         // The last query is at the last key's place.
         rules.ahead = i64(of.keys) - i64(of.queries);
@@ -110,12 +121,12 @@ PARITY_FN void rope_append(
         u32 batches, u32 heads, u32 shared, u32 width, size_t queries, u32 log2, u32 pages, u32 columns, size_t q_batch, \
         size_t q_position, size_t q_head, size_t k_page, size_t k_position, size_t k_head, size_t v_page, \
         size_t v_position, size_t v_head, f32 scale, f32 softcap, i64 left, i64 right, const T *__restrict__ q, \
-        const T *__restrict__ k, const T *__restrict__ v, const f32 *__restrict__ slopes, const u32 *__restrict__ table, \
-        const u32 *__restrict__ lengths, T *__restrict__ out, size_t wrong_page, size_t wrong_length) { \
+        const T *__restrict__ k, const T *__restrict__ v, const f32 *__restrict__ slopes, \
+        const u32 *__restrict__ query_starts, const u32 *__restrict__ table, const u32 *__restrict__ lengths, T *__restrict__ out, size_t wrong_page, size_t wrong_length) { \
         paged_attn<T, WIDTH>( \
             batches, heads, shared, width, queries, log2, pages, columns, {q_batch, q_position, q_head}, \
             {k_page, k_position, k_head}, {v_page, v_position, v_head}, {scale, softcap, 0, left, right, 0}, q, k, v, \
-            slopes, table, lengths, out, report_at(wrong_page), report_at(wrong_length)); \
+            slopes, query_starts, table, lengths, out, report_at(wrong_page), report_at(wrong_length)); \
     }
 #define APPEND(T) \
     extern "C" __global__ void rope_append_##T( \

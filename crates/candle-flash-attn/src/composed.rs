@@ -38,7 +38,12 @@ fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor)
     let (pages, page, heads, width) = k.dims4()?;
     let (batches_there, columns) = table.dims2()?;
     let lengths = lengths.to_vec1::<u32>()?;
-    if q.dim(0)? != batches_there || lengths.len() != batches_there || page == 0 {
+    let starts = call.lengths.as_ref().map(|[starts, _]| starts.to_vec1::<u32>());
+    let starts = starts.transpose()?;
+    let sequences = starts
+        .as_ref()
+        .map_or(q.dim(0)?, |starts| starts.len().saturating_sub(1));
+    if sequences != batches_there || lengths.len() != batches_there || page == 0 {
         bail!(
             "paged_attention: queries of {:?}, a table of {:?} and {} lengths",
             q.dims(),
@@ -61,12 +66,15 @@ fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor)
             let pages = pages.reshape((used * page, heads, width))?;
             pages.narrow(0, 0, length)?.unsqueeze(0)
         };
-        parts.push(batches(
-            call,
-            &q.narrow(0, batch, 1)?,
-            &in_a_row(k)?,
-            &in_a_row(v)?,
-        )?);
+        let part = match &starts {
+            None => batches(call, &q.narrow(0, batch, 1)?, &in_a_row(k)?, &in_a_row(v)?)?,
+            Some(starts) => {
+                let [from, to] = [starts[batch] as usize, starts[batch + 1] as usize];
+                let own = q.narrow(0, from, to.saturating_sub(from))?.unsqueeze(0)?;
+                batches(call, &own, &in_a_row(k)?, &in_a_row(v)?)?.squeeze(0)?
+            }
+        };
+        parts.push(part);
     }
     if parts.is_empty() {
         return q.zeros_like();

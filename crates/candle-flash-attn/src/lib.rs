@@ -95,6 +95,26 @@ impl Call {
         })
     }
 
+    /// With keys and values in pages.
+    fn pages(self, cache: &Tensor, table: &Tensor, lengths: &Tensor) -> Result<Call> {
+        let (pages, page, heads, width) = cache.dims4()?;
+        if !page.is_power_of_two() {
+            bail!("flash-attn: pages of {page} positions, expected a power of two");
+        }
+        if pages == 0 || heads == 0 || width == 0 {
+            bail!("flash-attn: {pages} pages, and {heads} heads of {width} elements");
+        }
+        let numbers = |what: &str, list: &Tensor| match list.dtype() {
+            DType::U32 => Ok(list.clone()),
+            other if other.is_int() => list.to_dtype(DType::U32),
+            other => bail!("flash-attn: {what} of {}, expected u32", other.as_str()),
+        };
+        Ok(Call {
+            pages: Some([numbers("a table", table)?, numbers("lengths", lengths)?]),
+            ..self
+        })
+    }
+
     fn run(mut self, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
         // The kernel reads lists as they lie.
         let lists = self.lengths.iter_mut().chain(&mut self.pages).flatten();
@@ -121,12 +141,14 @@ impl Call {
         let slopes = slopes.as_ref().map(|(storage, layout)| view(storage, layout));
         if let Some(pages) = &self.pages {
             let [table, lengths] = pages.each_ref().map(Tensor::storage_and_layout);
+            let of_query = starts.as_ref().map(|[query, _]| view(&query.0, query.1));
             let out = ops::paged_attention(&PagedAttention {
                 query,
                 key,
                 value,
                 table: view(&table.0, table.1)?,
                 lengths: view(&lengths.0, lengths.1)?,
+                query_starts: of_query.transpose()?,
                 scale: self.scale,
                 left: self.window_size_left,
                 right: self.window_size_right,
@@ -253,8 +275,9 @@ pub fn flash_attn_alibi_windowed_softcap(
 }
 
 /// As [`flash_attn_alibi_windowed_softcap`] over caches of keys and values in pages: (page, position, head, element), with a power of two of
-/// positions a page. Batch `b` has `seqlens_k[b]` keys, which lie in the pages of row `b` of `block_table`, both u32 or what becomes u32; what a row has beyond them
-/// is not read. candle-flash-attn has no such function. `candle_core::rocm::rope_append` puts new tokens into the caches.
+/// positions a page. Batch `b` has `seqlens_k[b]` keys, which lie in the pages of row `b` of `block_table`, both u32 or other whole numbers. What a
+/// row has beyond them is not read. candle-flash-attn has the same for batches of several lengths alone
+/// ([`flash_attn_varlen_paged_windowed`]). `candle_core::rocm::rope_append` puts new tokens into the caches.
 ///
 /// # Errors
 /// As [`flash_attn`]. On a ROCm device a page or a length that there is not is an error of the call that waits for the device next.
@@ -271,24 +294,54 @@ pub fn paged_attention(
     window_size_right: Option<usize>,
     softcap: f32,
 ) -> Result<Tensor> {
-    let (pages, page, key_heads, width) = key_cache.dims4()?;
-    if !page.is_power_of_two() {
-        bail!("flash-attn: pages of {page} positions, expected a power of two");
-    }
-    if pages == 0 || key_heads == 0 || width == 0 {
-        bail!("flash-attn: {pages} pages, and {key_heads} heads of {width} elements");
-    }
-    let numbers = |what: &str, list: &Tensor| match list.dtype() {
-        DType::U32 => Ok(list.clone()),
-        other if other.is_int() => list.to_dtype(DType::U32),
-        other => bail!("flash-attn: {what} of {}, expected u32", other.as_str()),
-    };
     let call = Call::new(softmax_scale, window_size_left, window_size_right);
-    let call = Call {
-        pages: Some([numbers("a table", block_table)?, numbers("lengths", seqlens_k)?]),
-        ..call.alibi(alibi_slopes).softcap(softcap)
-    };
-    call.run(q, key_cache, value_cache)
+    call.alibi(alibi_slopes)
+        .softcap(softcap)
+        .pages(key_cache, block_table, seqlens_k)?
+        .run(q, key_cache, value_cache)
+}
+
+/// As [`flash_attn_varlen_windowed`] over caches of keys and values in pages, as [`paged_attention`] has them: keys `seqlens_k[b]` to
+/// `seqlens_k[b + 1]` of batch `b` lie in the pages of row `b` of `block_table`.
+///
+/// # Errors
+/// As [`flash_attn_varlen`] and [`paged_attention`]; for pages of another length than `page_block_size`. `mm_prefix_ranges` are not known
+/// here, and refused.
+#[expect(clippy::too_many_arguments, reason = "candle-flash-attn's arguments")]
+pub fn flash_attn_varlen_paged_windowed(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    seqlens_q: &Tensor,
+    seqlens_k: &Tensor,
+    block_table: &Tensor,
+    mm_prefix_ranges: Option<&Tensor>,
+    max_seqlen_q: usize,
+    max_seqlen_k: usize,
+    softmax_scale: f32,
+    window_size_left: Option<usize>,
+    window_size_right: Option<usize>,
+    page_block_size: usize,
+    softcap: Option<f32>,
+) -> Result<Tensor> {
+    if mm_prefix_ranges.is_some() {
+        bail!("flash-attn: mm_prefix_ranges are not known here");
+    }
+    if k.dim(1)? != page_block_size {
+        bail!(
+            "flash-attn: keys of {:?} have no pages of {page_block_size} positions",
+            k.dims()
+        );
+    }
+    let call = Call::new(softmax_scale, window_size_left, window_size_right).softcap(softcap.unwrap_or(0.0));
+    let call = call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?;
+    let places = seqlens_k.to_vec1::<u32>()?;
+    let lengths: Vec<u32> = places
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]))
+        .collect();
+    let lengths = Tensor::new(lengths, q.device())?;
+    call.pages(k, block_table, &lengths)?.run(q, k, v)
 }
 
 /// As [`flash_attn`] for batches of several lengths, one after the other: queries are (position, head, element). `seqlens_q` and

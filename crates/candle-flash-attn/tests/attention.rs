@@ -130,6 +130,37 @@ fn paged_attention_is_attention_over_the_keys_that_the_table_names() {
     };
     assert!(run([11, 4]) < 1e-5);
     assert!(run([3, 12]) < 1e-5);
+    // Batches of one and of three queries, one after the other.
+    let q = q.reshape((6, 4, 24)).unwrap().narrow(0, 0, 4).unwrap();
+    let of_several = |prefix: bool, page: usize| {
+        move |[q, k, v]: &[Tensor; 3]| {
+            let table = Tensor::new(&[[5u32, 1, 3], [0, 4, 2]], q.device())?;
+            let [of_q, of_k] = [[0u32, 1, 4], [0, 11, 15]].map(|starts| Tensor::new(&starts, q.device()));
+            let (of_q, of_k) = (of_q?, of_k?);
+            let prefix = prefix.then_some(&of_q);
+            flash::flash_attn_varlen_paged_windowed(
+                q,
+                k,
+                v,
+                &of_q,
+                &of_k,
+                &table,
+                prefix,
+                3,
+                11,
+                0.2,
+                None,
+                Some(0),
+                page,
+                Some(5.0),
+            )
+        }
+    };
+    let operands = [q, keys, values];
+    assert!(differs(&operands, of_several(false, 4)) < 1e-5);
+    let words = |prefix, page| of_several(prefix, page)(&operands).unwrap_err().to_string();
+    assert!(words(true, 4).contains("mm_prefix_ranges are not known"));
+    assert!(words(false, 8).contains("no pages of 8 positions"));
 }
 
 /// Five tokens of one sequence: three at once, then one after the other. Each step puts its keys and values into the pages and attends to

@@ -189,29 +189,42 @@ pub(super) fn list<'a>(
 fn starts<'a>(lengths: &Lengths<'a>, queries: usize, keys: usize) -> Result<([Region<'a>; 2], usize, usize)> {
     let (of_query, of_key) = (lengths.query_starts, lengths.key_starts);
     let count = of_query.dims().first().copied().unwrap_or_default();
-    let mut longest = 0;
-    let read = |what: &str, view: View<'a>, end: usize, longest: &mut usize| {
-        let region = list(OP, what, view, DType::U32, &[count])?;
-        let all: Vec<u32> = region.buffer().download()?;
-        let places: Vec<usize> = all.into_iter().map(|place| place as usize).collect();
-        let places = places
-            .get(region.offset()..region.offset() + count)
-            .unwrap_or(&[]);
-        let ordered = places.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !ordered || places.first() != Some(&0) || places.last().is_none_or(|last| *last > end) {
-            let reason = format!("{what} {places:?}: they ascend from 0 to {end} at most");
-            return Err(Error::shape(OP, reason));
-        }
-        let each = places.windows(2).map(|pair| pair[1] - pair[0]);
-        *longest = each.max().unwrap_or_default();
-        Ok((region, places.last().copied()))
-    };
-    let (query_starts, last) = read("starts of queries", of_query, queries, &mut longest)?;
+    let (query_starts, places) = places(OP, "starts of queries", of_query, count, queries)?;
+    let longest = longest(OP, &places, queries)?;
+    let (key_starts, _) = self::places(OP, "starts of keys", of_key, count, keys)?;
+    Ok(([query_starts, key_starts], count - 1, longest))
+}
+
+/// A list of `count` places, which come to the host: they ascend from 0 to `end` at most.
+pub(super) fn places<'a>(
+    op: &str,
+    what: &str,
+    view: View<'a>,
+    count: usize,
+    end: usize,
+) -> Result<(Region<'a>, Vec<usize>)> {
+    let region = list(op, what, view, DType::U32, &[count])?;
+    let all: Vec<u32> = region.buffer().download()?;
+    let places: Vec<usize> = all.into_iter().map(|place| place as usize).collect();
+    let places = places
+        .get(region.offset()..region.offset() + count)
+        .unwrap_or(&[]);
+    let ordered = places.windows(2).all(|pair| pair[0] <= pair[1]);
+    if !ordered || places.first() != Some(&0) || places.last().is_none_or(|last| *last > end) {
+        let reason = format!("{what} {places:?}: they ascend from 0 to {end} at most");
+        return Err(Error::shape(op, reason));
+    }
+    Ok((region, places.to_vec()))
+}
+
+/// The longest of the batches that start at these places, of which the last one ends with the queries.
+pub(super) fn longest(op: &str, places: &[usize], queries: usize) -> Result<usize> {
+    let last = places.last().copied();
     if last != Some(queries) {
         let reason =
             format!("the last batch ends at query {last:?} of {queries}: every query belongs to one");
-        return Err(Error::shape(OP, reason));
+        return Err(Error::shape(op, reason));
     }
-    let (key_starts, _) = read("starts of keys", of_key, keys, &mut 0)?;
-    Ok(([query_starts, key_starts], count - 1, longest))
+    let each = places.windows(2).map(|pair| pair[1] - pair[0]);
+    Ok(each.max().unwrap_or_default())
 }

@@ -4,13 +4,13 @@
 
 use crate::hip::launch::attention::{WIDEST, too_wide};
 use crate::hip::launch::paged::{self as launch, APPEND, ATTENTION};
-use crate::ops::attention::{list, operand};
+use crate::ops::attention::{list, longest, operand, places};
 use crate::{DType, DynBuffer, Error, Result, View, ViewMut};
 
 /// The operands of [`paged_attention`], all bf16, f16 or f32 but for the lists, with elements of a head one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct PagedAttention<'a> {
-    /// (batch, position, head, element).
+    /// (batch, position, head, element), or (position, head, element) with [`PagedAttention::query_starts`].
     pub query: View<'a>,
     /// (page, position, head, element), with as many heads as the queries or a divisor of them. A page has a power of two of positions.
     pub key: View<'a>,
@@ -20,6 +20,9 @@ pub struct PagedAttention<'a> {
     pub table: View<'a>,
     /// u32, one of each batch: how many keys it has. The last query is at the last key's place.
     pub lengths: View<'a>,
+    /// With it, the queries of the batches lie one after the other: where each starts, u32, ascending from 0 on, and where the last one ends.
+    /// The places come to the host to be checked, for which it waits.
+    pub query_starts: Option<View<'a>>,
     /// What scores are multiplied by.
     pub scale: f32,
     /// How many keys before its own place a query sees; `None`: all.
@@ -39,15 +42,27 @@ pub struct PagedAttention<'a> {
 /// are not are `Error::Index` of the call that waits for the device next.
 pub fn paged_attention(op: &PagedAttention<'_>) -> Result<DynBuffer> {
     let dtype = dtype_of(ATTENTION, op.query)?;
-    let query = operand(ATTENTION, "queries", op.query, dtype, 4)?;
+    let rank = if op.query_starts.is_some() { 3 } else { 4 };
+    let query = operand(ATTENTION, "queries", op.query, dtype, rank)?;
     let key = operand(ATTENTION, "keys", op.key, dtype, 4)?;
     let value = operand(ATTENTION, "values", op.value, dtype, 4)?;
-    let (&[batches, queries, heads, width], &[pages, page, key_heads, key_width]) =
-        (op.query.dims(), op.key.dims())
-    else {
-        return Err(Error::shape(ATTENTION, "four dimensions"));
+    let &[pages, page, key_heads, key_width] = op.key.dims() else {
+        return Err(Error::shape(ATTENTION, "keys of four dimensions"));
     };
-    let columns = op.table.dims().get(1).copied().unwrap_or_default();
+    let [of_table, columns] = match *op.table.dims() {
+        [batches, columns] => [batches, columns],
+        _ => [0, 0],
+    };
+    let (sizes, query_starts) = match (op.query.dims(), op.query_starts) {
+        (&[all, heads, width], Some(starts)) => {
+            let (region, places) = places(ATTENTION, "starts of queries", starts, of_table + 1, all)?;
+            let most = longest(ATTENTION, &places, all)?;
+            ([of_table, most, heads, width], Some(region))
+        }
+        (&[batches, queries, heads, width], _) => ([batches, queries, heads, width], None),
+        (dims, _) => return Err(Error::shape(ATTENTION, format!("queries of {dims:?}"))),
+    };
+    let [batches, queries, heads, width] = sizes;
     let fits = op.key.dims() == op.value.dims()
         && key_width == width
         && op.table.dims() == [batches, columns]
@@ -87,6 +102,7 @@ pub fn paged_attention(op: &PagedAttention<'_>) -> Result<DynBuffer> {
         table,
         lengths,
         slopes,
+        query_starts,
         batches,
         heads,
         shared: heads / key_heads,

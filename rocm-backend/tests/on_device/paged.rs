@@ -82,6 +82,7 @@ impl Call {
             value: View::contiguous(v, &of_key),
             table: View::contiguous(&table, &[3, 3]),
             lengths: View::contiguous(&lengths, &[3]),
+            query_starts: None,
             scale: 0.25,
             left: None,
             right: Some(0),
@@ -146,6 +147,40 @@ fn attention_over_pages_is_attention_over_the_same_keys_in_a_row() {
             }
         }
     }
+}
+
+#[test]
+fn batches_of_several_queries_are_attended_to_each_by_itself() {
+    let device = device();
+    // Of twenty queries each the first batch has 20, the second none, the third 3.
+    let call = &CALLS[2];
+    let (starts, counts) = ([0_u32, 20, 20, 23], [20, 0, 3]);
+    let [heads, _] = call.heads;
+    let row = heads * call.width;
+    let [(q, _), (k, k_buffer), (v, v_buffer)] = call.buffers(&device, DType::F16);
+    // The queries of a batch are its last ones, so that they see as many keys as among all of its own.
+    let part = |batch: usize| &q[((batch + 1) * 20 - counts[batch]) * row..(batch + 1) * 20 * row];
+    let queries = upload(&device, DType::F16, &[part(0), part(1), part(2)].concat());
+    let lists = [&starts[..], TABLE.as_flattened(), &call.lengths];
+    let [starts, table, lengths] = lists.map(|list| device.upload(list).unwrap());
+    let (of_query, [_, of_key]) = ([23, heads, call.width], call.dims());
+    let out = ops::paged_attention(&PagedAttention {
+        query: View::contiguous(&queries, &of_query),
+        key: View::contiguous(&k_buffer, &of_key),
+        value: View::contiguous(&v_buffer, &of_key),
+        table: View::contiguous(&table, &[3, 3]),
+        lengths: View::contiguous(&lengths, &[3]),
+        query_starts: Some(View::contiguous(&starts, &[4])),
+        scale: 0.25,
+        left: None,
+        right: Some(0),
+        softcap: None,
+        slopes: None,
+    });
+    let got = download(&out.unwrap());
+    let whole = |batch: usize| call.in_a_row(&device, DType::F16, [&q, &k, &v], batch);
+    assert_eq!(got[..20 * row], whole(0));
+    assert_eq!(got[20 * row..], whole(2)[17 * row..]);
 }
 
 #[test]

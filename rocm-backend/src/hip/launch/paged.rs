@@ -27,6 +27,8 @@ pub(crate) struct Attention<'a> {
     pub(crate) lengths: Region<'a>,
     /// f32, one of each head.
     pub(crate) slopes: Option<Region<'a>>,
+    /// Where the batches start among the queries, u32, and where the last one ends; none of them longer than `queries`.
+    pub(crate) query_starts: Option<Region<'a>>,
     pub(crate) batches: usize,
     pub(crate) heads: usize,
     /// Heads of queries that share one of keys and values.
@@ -52,7 +54,8 @@ pub(crate) fn attention(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
     };
     let operands = [&op.query, &op.key, &op.value];
     let regions = operands.into_iter().map(|operand| &operand.region);
-    let regions = regions.chain([&op.table, &op.lengths]).chain(&op.slopes);
+    let lists = op.slopes.iter().chain(&op.query_starts);
+    let regions = regions.chain([&op.table, &op.lengths]).chain(lists);
     let context = common_context(ATTENTION, regions.map(Region::buffer).chain([&*out]))?;
     let symbol = format!("{ATTENTION}_{widest}_{}", dtype.suffix());
     let function = module::named(&context, MODULE, &symbol, ATTENTION, dtype)?;
@@ -93,10 +96,12 @@ pub(crate) fn attention(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
     for operand in operands {
         args.element(operand.region.buffer(), operand.region.offset());
     }
-    match &op.slopes {
-        Some(list) => args.element(list.buffer(), list.offset()),
-        None => args.size(0),
-    };
+    for list in [&op.slopes, &op.query_starts] {
+        match list {
+            Some(list) => args.element(list.buffer(), list.offset()),
+            None => args.size(0),
+        };
+    }
     for list in [&op.table, &op.lengths] {
         args.element(list.buffer(), list.offset());
     }
