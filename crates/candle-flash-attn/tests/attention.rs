@@ -248,4 +248,20 @@ fn a_decode_loop_over_pages_has_the_rows_of_the_whole_sequence() {
         &keys,
     );
     assert!(shared.unwrap_err().to_string().contains("shares its memory"));
+    let var = Var::from_tensor(&q).unwrap();
+    let tracked = candle_core::rocm::rope_append(
+        &candle_core::rocm::NewTokens {
+            query: &var,
+            key: &k,
+            value: &v,
+            cos: &cos,
+            sin: &sin,
+            positions: &Tensor::new(&[0u32; 5], &gpu).unwrap(),
+            slots: &Tensor::new(&[0u32, 1, 2, 3, 4], &gpu).unwrap(),
+            neighbours: false,
+        },
+        &keys,
+        &values,
+    );
+    assert!(tracked.unwrap_err().to_string().contains("has no gradient"));
 }

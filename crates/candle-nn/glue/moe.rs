@@ -9,11 +9,30 @@ pub fn moe_gemm(
     topk: usize,
     is_prefill: bool,
 ) -> Result<Tensor> {
-    let run = match input.device() {
-        candle::Device::Rocm(_) => candle::rocm::moe_gemm,
-        candle::Device::Cuda(_) => elsewhere_moe_gemm,
+    match input.device() {
+        candle::Device::Rocm(_) => {
+            let factors = topk_weights.as_ref().map(Tensor::contiguous).transpose()?;
+            candle::rocm::moe_gemm(
+                &input.contiguous()?,
+                &weights.contiguous()?,
+                &factors,
+                &sorted_token_ids.contiguous()?,
+                &experts_ids.contiguous()?,
+                topk,
+                is_prefill,
+            )
+        }
+        candle::Device::Cuda(_) => elsewhere_moe_gemm(
+            input,
+            weights,
+            topk_weights,
+            sorted_token_ids,
+            experts_ids,
+            topk,
+            is_prefill,
+        ),
         candle::Device::Cpu | candle::Device::Metal(_) => {
-            // One rounding to f16 and bf16, as in a kernel.
+            // One rounding to f16 and bf16, after the weight, as in a kernel.
             let wide = match input.dtype() {
                 candle::DType::F64 => candle::DType::F64,
                 _ => candle::DType::F32,
@@ -22,18 +41,9 @@ pub fn moe_gemm(
                 let matrix = weights.get(expert)?.to_dtype(wide)?;
                 rows.to_dtype(wide)?.matmul(&matrix.t()?)
             };
-            return composed(input, product, topk_weights, sorted_token_ids, experts_ids, topk);
+            composed(input, product, topk_weights, sorted_token_ids, experts_ids, topk)
         }
-    };
-    run(
-        input,
-        weights,
-        topk_weights,
-        sorted_token_ids,
-        experts_ids,
-        topk,
-        is_prefill,
-    )
+    }
 }
 
 /// Products with the experts' quantized matrices: on a ROCm device by [`candle::rocm::moe_gemm_gguf`], on CUDA upstream's, elsewhere composed
@@ -118,11 +128,11 @@ fn composed(
         let pairs = tokens.iter().zip(&experts).filter(|(_, of)| **of == expert);
         let of_expert: Vec<u32> = pairs.map(|(token, _)| *token).collect();
         let from: Vec<u32> = of_expert.iter().map(|token| token / divisor).collect();
-        let rows = input.index_select(&Tensor::new(from, input.device())?, 0)?;
+        let rows = input.contiguous()?.index_select(&Tensor::new(from, input.device())?, 0)?;
         let mut result = product(&rows, expert as usize)?;
         if let Some(weights) = topk_weights {
             let ids = Tensor::new(of_expert.clone(), input.device())?;
-            let factors = weights.flatten_all()?.index_select(&ids, 0)?;
+            let factors = weights.flatten_all()?.contiguous()?.index_select(&ids, 0)?;
             result = result.broadcast_mul(&factors.to_dtype(result.dtype())?.unsqueeze(1)?)?;
         }
         results.push(result.to_dtype(input.dtype())?);

@@ -66,8 +66,8 @@ const POLES: [&str; 5] = ["log", "sqrt", "recip", "div", "pow"];
 /// A set that the op may be filled with; `fits` says that the shapes go by the op's rule.
 pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSet {
     if fits && op.roles().contains(&Role::Index) && draw.chance(6) {
-        // A page is there, or the call is refused.
-        if op == Op::Layers(Layers::PagedAttention) {
+        // A page is there and an expert, or the call is refused.
+        if let Op::Layers(Layers::PagedAttention | Layers::MoeGemm | Layers::MoeGemmWeighted) = op {
             return ValueSet::IdsBeyond;
         }
         let sets = [ValueSet::IdsBeyond, ValueSet::IdsNone, ValueSet::IdsNegative];

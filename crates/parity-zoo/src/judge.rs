@@ -373,6 +373,8 @@ mod tests {
     fn a_result_that_is_known_to_be_wrong_must_be_and_excuses_no_other() {
         let known = Known {
             backend: "cuda".to_owned(),
+            dtypes: vec![],
+            refused: false,
             outputs: vec!["text".to_owned()],
             finding: "a-finding".to_owned(),
         };

@@ -326,30 +326,39 @@ impl Unit<'_> {
         };
         result.reference.clone_from(&bounds.words);
         result.cpu_seconds = bounds.cpu.first().map_or(0.0, |answer| answer.seconds);
+        let backend = device.split(':').next();
+        let known = self.spec.known.iter().find(|known| {
+            let is_meant = known.dtypes.is_empty() || known.dtypes.contains(&self.dtype);
+            backend == Some(known.backend.as_str()) && is_meant
+        });
         let job = Job {
             fault: settings.fault.clone(),
             ..self.job(settings, self.dtype.computes_in(), 0)
         };
         let answer = match self.ask(settings, (device, env), vec![job]).into_iter().next() {
             Some(Came::Answer(answer)) => answer,
+            Some(Came::Nothing(Verdict::Refused, why)) if known.is_some_and(|known| known.refused) => {
+                let finding = known.map_or("", |known| known.finding.as_str());
+                (result.verdict, result.message) = (Verdict::Known, Some(format!("{finding}: {why}")));
+                return result;
+            }
             Some(Came::Nothing(verdict, why)) => {
                 (result.verdict, result.message) = (verdict, Some(why));
                 return result;
             }
             None => return result,
         };
+        if let Some(known) = known.filter(|known| known.refused) {
+            let words = format!("it ran, though the spec says that `{}` refuses it", known.finding);
+            (result.verdict, result.message) = (Verdict::Wrong, Some(words));
+            return result;
+        }
         let cpu: Vec<&Answer> = bounds.cpu.iter().collect();
         let runs = Runs {
             reference: &bounds.reference,
             cpu: &cpu,
             device: &answer,
         };
-        let backend = device.split(':').next();
-        let known = self
-            .spec
-            .known
-            .iter()
-            .find(|known| backend == Some(known.backend.as_str()));
         let judged = match known {
             Some(known) => judge_known(runs, self.dtype, info.level != HOST, known),
             None => judge(runs, self.dtype, info.level != HOST),

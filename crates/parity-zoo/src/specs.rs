@@ -99,9 +99,10 @@ fn unsuited(model: &ModelSpec) -> Option<String> {
     if model.devices == 0 {
         return Some("it runs on 0 devices; name at least one".to_owned());
     }
-    if let Some(known) = model.known.iter().find(|known| known.outputs.is_empty()) {
+    let says_one = |known: &&zoo_protocol::Known| known.outputs.is_empty() != known.refused;
+    if let Some(known) = model.known.iter().find(says_one) {
         return Some(format!(
-            "`known` of {} has no outputs; name those that are wrong",
+            "`known` of {} names the outputs that are wrong, or says `refused = true`, and not both",
             known.backend
         ));
     }

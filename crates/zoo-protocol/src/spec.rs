@@ -58,8 +58,15 @@ impl ModelSpec {
 pub struct Known {
     /// The backend, whichever of its devices: `cuda`.
     pub backend: String,
+    /// In which of the model's dtypes; none for all.
+    #[serde(default)]
+    pub dtypes: Vec<Dtype>,
     /// The results, by name: `text`. Each of them has to be wrong.
+    #[serde(default)]
     pub outputs: Vec<String>,
+    /// That the backend refuses the model, in the place of wrong results.
+    #[serde(default)]
+    pub refused: bool,
     /// The finding that says why, by the name of its folder in `findings/`.
     pub finding: String,
 }

@@ -1,5 +1,5 @@
-//! A llama of candle-transformers, with and without `use_flash_attn`, on a ROCm device: a prompt of 256 tokens, then four
-//! tokens with the cache. Both must agree; without the patch of candle-flash-attn the first one does not run.
+//! A llama of candle-transformers, with and without `use_flash_attn`, on a ROCm device: a prompt of 256 tokens, or as many as the
+//! first argument says, then four tokens with the cache. Both must agree; without the patch of candle-flash-attn the first one does not run.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -8,10 +8,9 @@ use candle_core::{DType, Device, IndexOp, Result, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::llama::{Cache, Config, Llama, LlamaConfig};
 
-const PROMPT: usize = 256;
 const STEPS: usize = 4;
 
-fn config(use_flash_attn: bool) -> Config {
+fn config(prompt: usize, use_flash_attn: bool) -> Config {
     let config = LlamaConfig {
         hidden_size: 128,
         intermediate_size: 192,
@@ -24,7 +23,7 @@ fn config(use_flash_attn: bool) -> Config {
         bos_token_id: None,
         eos_token_id: None,
         rope_scaling: None,
-        max_position_embeddings: 512,
+        max_position_embeddings: prompt + STEPS,
         tie_word_embeddings: Some(false),
     };
     config.into_config(use_flash_attn)
@@ -69,16 +68,16 @@ fn weights(device: &Device) -> Result<HashMap<String, Tensor>> {
 }
 
 /// The logits after the prompt and after each of the tokens.
-fn logits(device: &Device, use_flash_attn: bool) -> Result<Vec<Vec<f32>>> {
-    let config = config(use_flash_attn);
+fn logits(device: &Device, prompt: usize, use_flash_attn: bool) -> Result<Vec<Vec<f32>>> {
+    let config = config(prompt, use_flash_attn);
     let model = Llama::load(VarBuilder::from_tensors(weights(device)?, DType::F16, device), &config)?;
     let mut cache = Cache::new(true, DType::F16, &config, device)?;
-    let ids: Vec<u32> = (0..(PROMPT + STEPS) as u32).map(|i| i * 7919 % 64).collect();
+    let ids: Vec<u32> = (0..(prompt + STEPS) as u32).map(|i| i * 7919 % 64).collect();
     let ids = Tensor::new(ids, device)?.unsqueeze(0)?;
     let mut all = Vec::new();
     let mut at = 0;
-    while at < PROMPT + STEPS {
-        let count = if at == 0 { PROMPT } else { 1 };
+    while at < prompt + STEPS {
+        let count = if at == 0 { prompt } else { 1 };
         let out = model.forward(&ids.narrow(1, at, count)?.contiguous()?, at, &mut cache)?;
         all.push(out.i(0)?.to_dtype(DType::F32)?.to_device(&Device::Cpu)?.to_vec1()?);
         at += count;
@@ -87,19 +86,24 @@ fn logits(device: &Device, use_flash_attn: bool) -> Result<Vec<Vec<f32>>> {
 }
 
 fn main() -> Result<()> {
+    let prompt = match std::env::args().nth(1).map(|count| count.parse()) {
+        None => 256,
+        Some(Ok(count)) => count,
+        Some(Err(_)) => candle_core::bail!("usage: flash-attn [TOKENS]"),
+    };
     let device = Device::new_rocm(0)?;
     // The first run compiles what the second one finds.
-    logits(&device, false)?;
+    logits(&device, prompt, false)?;
     let timed = |use_flash_attn| -> Result<(Vec<Vec<f32>>, f64)> {
         let start = Instant::now();
-        Ok((logits(&device, use_flash_attn)?, start.elapsed().as_secs_f64()))
+        Ok((logits(&device, prompt, use_flash_attn)?, start.elapsed().as_secs_f64()))
     };
     let (plain, plain_seconds) = timed(false)?;
     let (flash, flash_seconds) = timed(true)?;
     let pairs = plain.iter().flatten().zip(flash.iter().flatten());
     let far = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     let size = plain.iter().flatten().fold(0.0_f32, |size, x| size.max(x.abs()));
-    println!("{} steps, {PROMPT} tokens first: scores {plain_seconds:.2} s, flash attention {flash_seconds:.2} s", plain.len());
+    println!("{} steps, {prompt} tokens first: scores {plain_seconds:.2} s, flash attention {flash_seconds:.2} s", plain.len());
     println!("logits up to {size:.3}, which differ by {far:.5} at most; on the CPU ran {:?}", candle_core::rocm::fallbacks());
     if far > size / 100.0 || !candle_core::rocm::fallbacks().is_empty() {
         candle_core::bail!("flash attention is not what the scores give");

@@ -29,7 +29,7 @@ pub struct NewTokens<'a> {
 }
 
 /// Turns queries and keys by their positions and puts keys and values into the caches, (page, position, head of keys, element) with a
-/// power of two of positions a page, in place and in one launch. Gives the queries, (token, head, element). No gradient goes through it.
+/// power of two of positions a page, in place and in one launch. Gives the queries, (token, head, element). It has no gradient, and refuses tensors that want one.
 ///
 /// ```ignore
 /// // A decode step of two sequences, whose next tokens are numbers 5 and 9 and go to pages 3 and 0 of 16 positions.
@@ -42,6 +42,10 @@ pub struct NewTokens<'a> {
 /// For tensors that are not on one ROCm device, caches that are one tensor, and what [`ops::rope_append`] refuses. A position or a slot
 /// that there is not is an error of the call that waits for the device next; its token is left out.
 pub fn rope_append(new: &NewTokens<'_>, key_cache: &Tensor, value_cache: &Tensor) -> Result<Tensor> {
+    let given = [new.query, new.key, new.value, new.cos, new.sin, key_cache, value_cache];
+    if given.iter().any(|tensor| tensor.track_op()) {
+        bail!("rope_append has no gradient: detach the tensors that have one")
+    }
     let lists = [new.cos, new.sin, new.positions, new.slots];
     let [cos, sin, positions, slots] = lists.map(Tensor::contiguous);
     let operands = [

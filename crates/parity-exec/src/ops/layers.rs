@@ -102,6 +102,12 @@ candle! {
             let (scale_a, scale_b) = (rows.to_dtype(DType::F32)?, columns.to_dtype(DType::F32)?);
             candle_core::rocm::matmul_f8(&a, &b, &scale_a, &scale_b, rows.dtype())?
         };
+        Layers::MoeGemm => |x, weights, experts; prefill: bool| {
+            let each = experts.dim(1)?;
+            by_expert([&x, &weights, &experts], None, each, prefill)?
+        };
+        Layers::MoeGemmWeighted => |x, weights, experts, factors; prefill: bool|
+            by_expert([&x, &weights, &experts], Some(factors.to_dtype(candle_core::DType::F32)?), 1, prefill)?;
         Layers::Nll => |input, target| candle_nn::loss::nll(&input, &target)?;
         Layers::CrossEntropy => |input, target| candle_nn::loss::cross_entropy(&input, &target)?;
         Layers::Mse => |input, target| candle_nn::loss::mse(&input, &target)?;
@@ -128,6 +134,25 @@ candle! {
         let hidden = |at: usize| if at % steps > at / steps { f32::NEG_INFINITY } else { 0.0 };
         let mask: Vec<f32> = (0..steps * steps).map(hidden).collect();
         Tensor::from_vec(mask, (steps, steps), q.device())?.to_dtype(q.dtype())
+    }
+
+    /// The products of rows with their experts' matrices, for ids in the order of the experts, as `FusedMoe` has them.
+    fn by_expert(
+        [x, weights, experts]: [&Tensor; 3],
+        factors: Option<Tensor>,
+        topk: usize,
+        prefill: bool,
+    ) -> candle_core::Result<Tensor> {
+        if !experts.dtype().is_int() {
+            candle_core::bail!("experts of {}, expected whole numbers", experts.dtype().as_str())
+        }
+        let experts = experts.flatten_all()?.to_device(&candle_core::Device::Cpu)?;
+        let experts = experts.to_dtype(candle_core::DType::U32)?.to_vec1::<u32>()?;
+        let mut tokens: Vec<u32> = (0..experts.len() as u32).collect();
+        tokens.sort_by_key(|token| experts[*token as usize]);
+        let sorted: Vec<u32> = tokens.iter().map(|token| experts[*token as usize]).collect();
+        let (tokens, sorted) = (Tensor::new(tokens, x.device())?, Tensor::new(sorted, x.device())?);
+        candle_nn::moe::moe_gemm(x, weights, &factors, &tokens, &sorted, topk, prefill)
     }
 
     /// Turned queries, turned keys and values, head after head: on ROCm out of caches of pages of four, which the last token begins.

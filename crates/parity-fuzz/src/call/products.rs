@@ -103,6 +103,17 @@ pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
                 vec![vec![b, t, g * each, d], key.clone(), key, vec![b, columns]],
             )
         }
+        Layers::MoeGemm | Layers::MoeGemmWeighted => {
+            let (rows, each, experts) = (draw.positive(20), draw.positive(4), draw.positive(6));
+            // candle's kernel on CUDA loads eight elements at once.
+            let (k, n) = (8 * draw.between(1, 9), draw.positive(40));
+            let mut shapes = vec![vec![rows, k], vec![experts, n, k]];
+            match op {
+                Layers::MoeGemm => shapes.push(vec![rows, each]),
+                _ => shapes.extend([vec![rows], vec![rows]]),
+            }
+            (vec![draw.below(2) as f64], shapes)
+        }
         Layers::RopeAppend => {
             let (t, h, g) = (draw.below(40), draw.below(4), draw.below(4));
             let (d, rows) = (draw.positive(33), draw.positive(40));

@@ -126,6 +126,18 @@ ops! {
     /// rounded once. candle_core::rocm has a kernel for it; elsewhere it is composed.
     MatmulF8 "matmul_f8" (a: Data, b: Data, rows: Data, columns: Data) on F32_AND_HALVES,
         shape: |call| call.fit("[m, k] [k, n] [m] [n] -> [m, n]"), batch: never, terms: Unordered;
+    /// Rows of x [t, k] times the transposed matrices of their experts, of weights [e, n, k]: row i of the result [t s, n] is row i / s of x times
+    /// expert i of the ids [t, s], in f32 and rounded once. `prefill` chooses one of two kernels on CUDA. crates.io's candle-nn has it for
+    /// CUDA alone; crates/candle-nn has a kernel for ROCm and composes it on the CPU.
+    MoeGemm "moe_gemm" ["prefill"] (x: Data, weights: Data, experts: Index) on F32_AND_HALVES,
+        shape: experts, batch: never, terms: Unordered;
+    /// `moe_gemm` of a row of x [m, k] for each expert [m], times a weight [m] of its own before it is rounded.
+    MoeGemmWeighted "moe_gemm_weighted" ["prefill"] (x: Data, weights: Data, experts: Index, factors: Data) on F32_AND_HALVES,
+        shape: |call| {
+            call.flag(0)?;
+            call.fit("[m+, k+] [e+, n+, k] [m] [m] -> [m, n], ids < e")
+        },
+        batch: never, terms: Unordered;
 }
 
 /// Whether the arguments from `first` on are lists of `len`.
@@ -227,6 +239,14 @@ fn paged(call: &Operands<'_>) -> Result<Shapes, String> {
     )?;
     let page = call.shapes[1].get(1).copied().unwrap_or(1);
     call.require(page.is_power_of_two(), "a page has a power of two of positions")?;
+    Ok(shapes)
+}
+
+/// Rows of several experts each.
+fn experts(call: &Operands<'_>) -> Result<Shapes, String> {
+    call.flag(0)?;
+    let mut shapes = call.fit("[t+, k+] [e+, n+, k] [t, s+] -> [t, n], ids < e")?;
+    shapes.output[0] *= call.shapes[2][1];
     Ok(shapes)
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Layers) -> Tensor<'t> {
         Layers::PagedAttention => windowed(call, [x, in_a_row(call, 1), in_a_row(call, 2)]),
         Layers::RopeAppend => rope_append(call),
         Layers::MatmulF8 => matmul_f8(call),
+        Layers::MoeGemm | Layers::MoeGemmWeighted => by_expert(call),
         Layers::Nll => nll(call, x),
         Layers::CrossEntropy => nll(call, log_softmax(x, 1)),
         Layers::Mse => (x - call.x(1)).sqr().mean_all(),
@@ -330,6 +331,33 @@ fn rope_append<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
     };
     let turned_keys = super::copies::cat([turned(k), v], 1, &[k.shape()[0], 2 * k.shape()[1], 2 * half]);
     super::copies::cat([turned(q), turned_keys], 1, call.output)
+}
+
+/// Each row times the transposed matrix of its expert, and times its weight where there are such, in f32 and rounded once.
+fn by_expert<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
+    let (x, weights, experts) = (call.x(0), call.x(1), call.ids(2));
+    let [rows, n] = [call.output[0], call.output[1]];
+    let (k, own) = (x.shape()[1], weights.shape());
+    let each = rows / x.shape()[0];
+    let tape = x.arithmetic;
+    let products = || {
+        let of_row = |at: Vec<usize>| Some(at[0] / each * k + at[2]);
+        let left = [rows, 1, k];
+        let left = x.taken(&left, indices(&left).map(of_row).collect(), Accumulation::Wide);
+        let of_expert = |at: Vec<usize>| Some(ravel(&[experts[at[0]], at[2], at[1]], &own));
+        let right = [rows, k, n];
+        let right = weights.taken(
+            &right,
+            indices(&right).map(of_expert).collect(),
+            Accumulation::Wide,
+        );
+        let product = left.matmul(right).reshaped(call.output);
+        match call.args.len() {
+            4 => product * call.x(3).reshaped(&[rows, 1]),
+            _ => product,
+        }
+    };
+    Tensor::new(tape, tape.wide(x.number, &|_| products().number))
 }
 
 /// The sums of products of numbers rounded to f8e4m3, scaled in f32 and rounded once.

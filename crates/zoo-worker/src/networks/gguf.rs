@@ -35,7 +35,13 @@ pub(super) const NETWORKS: &[Network] = &[
     }),
     ("gguf_qwen3_moe", |context| {
         let (content, mut file) = file(context, MOE)?;
-        let (device, dtype) = (context.device(), context.dtype());
+        let device = context.device();
+        // Its experts on CUDA take halves alone, for several tokens at once.
+        let dtype = if device.is_cuda() {
+            DType::BF16
+        } else {
+            context.dtype()
+        };
         let mut model = quantized_qwen3_moe::GGUFQWenMoE::from_gguf(content, &mut file, device, dtype)?;
         context.generate(|ids, at| model.forward(ids, at))
     }),
