@@ -1,3 +1,6 @@
+//! In front of upstream's `moe.rs`: its products with experts on a ROCm device and on the CPU. candle-overlay appends this to upstream's file,
+//! whose functions have `elsewhere_` before their names then.
+
 /// Products with the experts' matrices: on a ROCm device by [`candle::rocm::moe_gemm`], on CUDA upstream's, elsewhere composed of other ops.
 #[allow(clippy::too_many_arguments, reason = "upstream's arguments")]
 pub fn moe_gemm(

@@ -52,6 +52,8 @@ pub fn front(source: &Source, glue: &Glue) -> Result<Derived, DeriveError> {
             // Writing to a String cannot fail.
             let _ = writeln!(audit, "{place}: {}: {count}", function.sig.ident);
         }
+        // What a file says of itself stands at its top alone.
+        let ours = ours.replace("//!", "//");
         let derived = format!(
             "// @generated from upstream's {place} by candle-overlay\n{}\n// @generated from {name}\n{ours}",
             edits.apply(upstream)

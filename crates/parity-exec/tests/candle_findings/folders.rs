@@ -101,10 +101,6 @@ mod cuda_matmul_refuses_views;
 mod cuda_missing_kernels;
 #[path = "../../../../findings/cuda-moe-f16-bits/repro.rs"]
 mod cuda_moe_f16_bits;
-#[path = "../../../../findings/cuda-moe-refuses-f32/repro.rs"]
-mod cuda_moe_refuses_f32;
-#[path = "../../../../findings/cuda-moe-views/repro.rs"]
-mod cuda_moe_views;
 #[path = "../../../../findings/cuda-norms-in-f32/repro.rs"]
 mod cuda_norms_in_f32;
 #[path = "../../../../findings/cuda-qmatmul-loses-nan/repro.rs"]
