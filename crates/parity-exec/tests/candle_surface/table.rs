@@ -176,7 +176,7 @@ pub(crate) const NN: &[(&str, Why)] = &[
         No("`scatter_set` at ids that the host computes, with a mask from the host"),
     ),
     (
-        "moe_gemm moe_gemm_gguf routed_grouped_matmul warmup_routed_grouped_matmul MoeRouting MoeInputMode",
+        "moe_gemm_gguf routed_grouped_matmul warmup_routed_grouped_matmul MoeRouting MoeInputMode",
         No(
             "candle-nn's own CUDA kernels behind features of their own, an error everywhere else; `indexed_moe` is the op that backends have",
         ),
