@@ -9,8 +9,9 @@ use crate::support::device;
 
 const DTYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// A cache of ten pages, and a table of three batches whose pages lie in no order. Numbers beyond a length are no page's.
+/// The cache has ten pages.
 const PAGES: usize = 10;
+/// The pages of three sequences. Sequence 1 has one page: the kernel must not read the numbers after it.
 const TABLE: [[u32; 3]; 3] = [[7, 2, 9], [0, 99, 99], [4, 3, u32::MAX]];
 
 struct Call {

@@ -1,4 +1,4 @@
-//! Products of f8_e4m3 with scales, against f64 on the host: sizes around tiles, strides, batches, and what is no number.
+//! Products of f8_e4m3 with scales, against f64 on the host: sizes around tiles, strides, batches and NaN.
 
 use float8::F8E4M3;
 use rocm_backend::{DType, Device, DynBuffer, Result, View, ops};
@@ -28,7 +28,7 @@ fn run(l: View<'_>, r: View<'_>, scales: [&[f32]; 2], dtype: DType) -> Result<Dy
     ops::matmul_f8(l, r, lists, dtype)
 }
 
-/// Scales that are no powers of two, one each.
+/// `count` scales, one for each row or column. None is a power of two, so that scaling rounds.
 fn scales(count: usize) -> Vec<f32> {
     (0..count).map(|at| 0.3 + at as f32 / 7.0).collect()
 }
