@@ -41,11 +41,7 @@ impl RocmDevice {
     }
 
     pub(super) fn upload(&self, host: &CpuStorage) -> Result<RocmStorage> {
-        let buffer = dtype::upload(&self.backend, host)?;
-        match dtype::kept(host) {
-            None => Ok(self.storage(buffer)),
-            Some(dtype) => RocmStorage::keep(dtype, buffer, self),
-        }
+        dtype::upload(self, host)
     }
 
     fn storage(&self, buffer: DynBuffer) -> RocmStorage {

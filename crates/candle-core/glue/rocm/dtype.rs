@@ -2,8 +2,8 @@
 
 use rocm_backend::{self as backend, DynBuffer};
 
-use super::RocmError;
-use crate::{CpuStorage, DType, Error, Result, scalar::Scalar};
+use super::{RocmDevice, RocmError, RocmStorage};
+use crate::{CpuStorage, DType, Error, Result, backend::BackendStorage as _, scalar::Scalar};
 
 macro_rules! dtypes {
     ($($name:ident)*) => {
@@ -24,12 +24,15 @@ macro_rules! dtypes {
         }
 
         /// A host tensor's elements on `device`.
-        pub(super) fn upload(device: &backend::Device, host: &CpuStorage) -> Result<DynBuffer> {
+        pub(super) fn upload(device: &RocmDevice, host: &CpuStorage) -> Result<RocmStorage> {
             match host {
-                $(CpuStorage::$name(elements) => Ok(device.upload(elements)?.untyped()),)*
-                // Not elements: see `kept`.
+                $(CpuStorage::$name(elements) => {
+                    let buffer = device.backend().upload(elements)?.untyped();
+                    Ok(RocmStorage::new(buffer, device.clone()))
+                })*
                 CpuStorage::F6E2M3(bytes) | CpuStorage::F6E3M2(bytes) | CpuStorage::F4(bytes) | CpuStorage::F8E8M0(bytes) => {
-                    Ok(device.upload(bytes)?.untyped())
+                    let bytes = device.backend().upload(bytes)?.untyped();
+                    RocmStorage::keep(host.dtype(), bytes, device)
                 }
             }
         }
@@ -59,17 +62,6 @@ impl Kept {
             _ => CpuStorage::F8E8M0(bytes),
         })
     }
-}
-
-/// The dtype of what a host storage keeps; none for elements.
-pub(super) fn kept(host: &CpuStorage) -> Option<DType> {
-    use crate::backend::BackendStorage as _;
-    let dtype = host.dtype();
-    is_kept(dtype).then_some(dtype)
-}
-
-pub(super) fn is_kept(dtype: DType) -> bool {
-    matches!(dtype, DType::F4 | DType::F6E2M3 | DType::F6E3M2 | DType::F8E8M0)
 }
 
 dtypes! { U8 U32 I16 I32 I64 BF16 F16 F32 F64 F8E4M3 }

@@ -1,5 +1,4 @@
-//! Mixtures of experts. candle-nn's own `moe::moe_gemm` is compiled for CUDA only and cannot be given another device, so that
-//! these are here, with its names, arguments and meaning.
+//! Mixtures of experts on a ROCm device. `candle_nn::moe` of crates/candle-nn calls these, which have its names, arguments and meaning.
 
 use std::ops::Deref;
 
@@ -8,8 +7,10 @@ use rocm_backend::{
     ops::{self, Routes},
 };
 
-use super::RocmStorage;
+use super::storage::on_rocm;
 use crate::{Layout, Result, Storage, Tensor, bail, op::BackpropOp, quantized::QTensor};
+
+const OP: &str = "moe_gemm";
 
 /// candle-nn's `moe_gemm` for tensors on a ROCm device: row `t = sorted_token_ids[i]` of the result, (`m`, `n`), is a row of
 /// `input` times the transposed matrix of expert `experts_ids[i]` of `weights`, (experts, `n`, `k`). With `topk_weights` it is
@@ -28,9 +29,11 @@ pub fn moe_gemm(
 ) -> Result<Tensor> {
     let operands = operands(input, topk_weights, sorted_token_ids, experts_ids);
     let (weights, layout) = weights.storage_and_layout();
-    let (_, weights_view) = on_rocm(&weights, layout)?;
+    let (_, weights_view) = on_rocm(OP, &weights, layout)?;
     let n = layout.dims().get(1).copied().unwrap_or_default();
-    operands.run(n, topk, |input, routes| ops::moe_gemm(input, weights_view, routes))
+    operands.run(n, topk, |input, routes| {
+        ops::moe_gemm(input, weights_view, routes)
+    })
 }
 
 /// candle-nn's `moe_gemm_gguf`: as [`moe_gemm`] with `input` of f32 and weights in a block format, which become f32 as they
@@ -93,27 +96,20 @@ impl<S: Deref<Target = Storage>> Operands<'_, S> {
         product: impl FnOnce(View<'_>, Routes<'_>) -> rocm_backend::Result<DynBuffer>,
     ) -> Result<Tensor> {
         let [input, token_ids, expert_ids] = &self.tensors;
-        let (beside, input) = on_rocm(&input.0, input.1)?;
+        let (beside, input) = on_rocm(OP, &input.0, input.1)?;
         let topk_weights = match &self.topk_weights {
-            Some((storage, layout)) => Some(on_rocm(storage, layout)?.1),
+            Some((storage, layout)) => Some(on_rocm(OP, storage, layout)?.1),
             None => None,
         };
         let m = self.rows * if topk_weights.is_some() { 1 } else { topk };
         let routes = Routes {
             topk_weights,
-            token_ids: on_rocm(&token_ids.0, token_ids.1)?.1,
-            expert_ids: on_rocm(&expert_ids.0, expert_ids.1)?.1,
+            token_ids: on_rocm(OP, &token_ids.0, token_ids.1)?.1,
+            expert_ids: on_rocm(OP, &expert_ids.0, expert_ids.1)?.1,
             topk,
         };
         let out = product(input, routes)?;
         let storage = Storage::Rocm(beside.beside(out));
         Ok(Tensor::from_storage(storage, (m, n), BackpropOp::none(), false))
-    }
-}
-
-fn on_rocm<'a>(storage: &'a Storage, layout: &'a Layout) -> Result<(&'a RocmStorage, View<'a>)> {
-    match storage {
-        Storage::Rocm(storage) => Ok((storage, storage.view(layout))),
-        _ => bail!("moe_gemm: a tensor is not on a ROCm device"),
     }
 }

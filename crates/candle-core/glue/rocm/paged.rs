@@ -2,10 +2,12 @@
 
 use std::ops::Deref;
 
-use rocm_backend::{View, ops};
+use rocm_backend::ops;
 
-use super::RocmStorage;
-use crate::{Layout, Result, Storage, Tensor, bail, op::BackpropOp};
+use super::storage::on_rocm;
+use crate::{Result, Storage, Tensor, bail, op::BackpropOp};
+
+const OP: &str = "rope_append";
 
 /// Tokens that are new to some sequences, on a ROCm device: bf16, f16 or f32.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +30,9 @@ pub struct NewTokens<'a> {
     pub neighbours: bool,
 }
 
-/// Turns queries and keys by their positions and puts keys and values into the caches, (page, position, head of keys, element) with a
-/// power of two of positions a page, in place and in one launch. Gives the queries, (token, head, element). It has no gradient, and refuses tensors that want one.
+/// Turns queries and keys by their positions, and writes keys and values into the caches, in place and in one launch. Gives the queries,
+/// (token, head, element). Caches are (page, position, head of keys, element), with a power of two of positions a page. It has no
+/// gradient, and refuses tensors that want one.
 ///
 /// ```ignore
 /// // A decode step of two sequences, whose next tokens are numbers 5 and 9 and go to pages 3 and 0 of 16 positions.
@@ -42,7 +45,15 @@ pub struct NewTokens<'a> {
 /// For tensors that are not on one ROCm device, caches that are one tensor, and what [`ops::rope_append`] refuses. A position or a slot
 /// that there is not is an error of the call that waits for the device next; its token is left out.
 pub fn rope_append(new: &NewTokens<'_>, key_cache: &Tensor, value_cache: &Tensor) -> Result<Tensor> {
-    let given = [new.query, new.key, new.value, new.cos, new.sin, key_cache, value_cache];
+    let given = [
+        new.query,
+        new.key,
+        new.value,
+        new.cos,
+        new.sin,
+        key_cache,
+        value_cache,
+    ];
     if given.iter().any(|tensor| tensor.track_op()) {
         bail!("rope_append has no gradient: detach the tensors that have one")
     }
@@ -65,9 +76,9 @@ pub fn rope_append(new: &NewTokens<'_>, key_cache: &Tensor, value_cache: &Tensor
     let held = operands.map(Tensor::storage_and_layout);
     let mut views = Vec::with_capacity(held.len());
     for (storage, layout) in &held {
-        views.push(on_rocm(storage.deref(), layout)?.1);
+        views.push(on_rocm(OP, storage.deref(), layout)?.1);
     }
-    let (beside, _) = on_rocm(held[0].0.deref(), held[0].1)?;
+    let (beside, _) = on_rocm(OP, held[0].0.deref(), held[0].1)?;
     let (mut keys, mut values) = (key_cache.storage_mut(), value_cache.storage_mut());
     let (Storage::Rocm(keys), Storage::Rocm(values)) = (&mut *keys, &mut *values) else {
         bail!("rope_append: a cache is not on a ROCm device")
@@ -99,12 +110,9 @@ pub fn rope_append(new: &NewTokens<'_>, key_cache: &Tensor, value_cache: &Tensor
 /// The tensor with the elements of a head one after the other.
 fn adjacent(x: &Tensor) -> Result<Tensor> {
     let is_adjacent = x.dims().last() == Some(&1) || x.stride().last() == Some(&1);
-    if is_adjacent { Ok(x.clone()) } else { x.contiguous() }
-}
-
-fn on_rocm<'a>(storage: &'a Storage, layout: &'a Layout) -> Result<(&'a RocmStorage, View<'a>)> {
-    match storage {
-        Storage::Rocm(storage) => Ok((storage, storage.view(layout))),
-        _ => bail!("rope_append: a tensor is not on a ROCm device"),
+    if is_adjacent {
+        Ok(x.clone())
+    } else {
+        x.contiguous()
     }
 }

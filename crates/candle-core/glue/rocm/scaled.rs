@@ -2,8 +2,8 @@
 
 use rocm_backend::ops;
 
-use super::{RocmStorage, dtype, fused2};
-use crate::{DType, Result, Storage, Tensor, bail};
+use super::{dtype, fused2, storage::on_rocm};
+use crate::{DType, Result, Tensor, bail};
 
 /// `a` times `b`, both f8e4m3: (.., m, k) and (.., k, n). Element (i, j) of a product is `scale_a[i] · scale_b[j] · Σ a[i, k] b[k, j]`, summed and
 /// scaled in f32 and rounded once to `dtype`: f32, f16 or bf16. Scales are f32, (m) and (n), or (1) where there is one for all.
@@ -37,7 +37,10 @@ pub fn matmul_f8(a: &Tensor, b: &Tensor, scale_a: &Tensor, scale_b: &Tensor, dty
     let (m, n) = (*m, *n);
     for (scale, count) in [(scale_a, m), (scale_b, n)] {
         if scale.dims() != [1] && scale.dims() != [count] {
-            bail!("matmul_f8: scales of {:?}, expected [1] or [{count}]", scale.dims())
+            bail!(
+                "matmul_f8: scales of {:?}, expected [1] or [{count}]",
+                scale.dims()
+            )
         }
     }
     let scales = [scale_a.contiguous()?, scale_b.contiguous()?];
@@ -48,16 +51,16 @@ pub fn matmul_f8(a: &Tensor, b: &Tensor, scale_a: &Tensor, scale_b: &Tensor, dty
         move |a, b| {
             let product = a.to_dtype(DType::F32)?.matmul(&b.to_dtype(DType::F32)?)?;
             let rows = scales[0].reshape(((), 1))?;
-            product.broadcast_mul(&rows)?.broadcast_mul(&scales[1])?.to_dtype(dtype)
+            product
+                .broadcast_mul(&rows)?
+                .broadcast_mul(&scales[1])?
+                .to_dtype(dtype)
         },
         move |a, b| {
             let held = on_device.each_ref().map(Tensor::storage_and_layout);
             let mut lists = Vec::with_capacity(2);
             for (storage, layout) in &held {
-                let Storage::Rocm(storage) = &**storage else {
-                    bail!("matmul_f8: a scale is on another device than the operands")
-                };
-                lists.push(RocmStorage::view(storage, layout));
+                lists.push(on_rocm("matmul_f8", storage, layout)?.1);
             }
             let out = ops::matmul_f8(a, b, [lists[0], lists[1]], dtype::to_backend(dtype)?)?;
             let batch = &a.dims()[..a.dims().len() - 2];

@@ -13,8 +13,9 @@ use super::{
     watch::{self, Call, Kind, Pass},
 };
 use crate::{
-    CpuStorage, DType, Error, Layout, Result,
+    CpuStorage, DType, Error, Layout, Result, Storage,
     backend::BackendStorage as _,
+    bail,
     conv::{ParamsConv1D, ParamsConv2D, ParamsConvTranspose1D, ParamsConvTranspose2D},
     op::{BinaryOpT, CmpOp, ReduceOp, UnaryOpT},
     scalar::Scalar,
@@ -113,6 +114,21 @@ impl RocmStorage {
             dtype: self.dtype(),
         })
         .bt()
+    }
+}
+
+/// The storage of one of `op`'s tensors, and its elements as kernels walk them.
+///
+/// # Errors
+/// For a tensor on another device.
+pub(super) fn on_rocm<'a>(
+    op: &str,
+    storage: &'a Storage,
+    layout: &'a Layout,
+) -> Result<(&'a RocmStorage, View<'a>)> {
+    match storage {
+        Storage::Rocm(storage) => Ok((storage, storage.view(layout))),
+        _ => bail!("{op}: a tensor is not on a ROCm device"),
     }
 }
 
