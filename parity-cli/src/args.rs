@@ -253,6 +253,16 @@ pub(crate) struct ModelArgs {
     /// Folder of the files of weights that specs name; `ci/models` fills one. Without it, all models are those made of names.
     #[arg(long, value_name = "DIR")]
     pub(crate) weights: Option<PathBuf>,
+    /// Write what each model comes to into this file as it happens.
+    ///
+    /// `parity report`, `gate` and `diff` read it as they read the record, and `--resume` goes on with it when the run was cut off.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "list", "bisect", "export_specs"])]
+    pub(crate) journal: Option<PathBuf>,
+    /// Go on with the run of this journal: run the models that have no result, died or ran out of time.
+    ///
+    /// What decides the results has to be as it was: specs, selection, seed and backends.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "bisect", "export_specs"])]
+    pub(crate) resume: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = ModelFormat::Text)]
     pub(crate) format: ModelFormat,
@@ -271,6 +281,8 @@ pub(crate) enum ModelFormat {
     Markdown,
     /// Of a bisection, a page with a chart of how the error grows.
     Html,
+    /// JUnit XML, a test suite per backend.
+    Junit,
 }
 
 #[derive(Debug, Args)]

@@ -16,6 +16,7 @@ mod list;
 mod man;
 mod merge;
 mod model;
+mod models;
 mod report;
 mod run;
 mod schema;

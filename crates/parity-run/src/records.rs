@@ -1,7 +1,11 @@
 //! Stored runs, records and journals. What cannot be used is an error that says which file it is, what was expected and
 //! how to get that.
 
-use std::{fs, io::Read as _, path::Path};
+use std::{
+    fs::File,
+    io::{BufRead as _, BufReader, Read as _},
+    path::Path,
+};
 
 use flate2::read::GzDecoder;
 use parity_model::record::RunRecord;
@@ -60,7 +64,7 @@ impl Stored {
 /// A file that cannot be read, or that holds no run.
 pub fn read(path: &Path) -> Result<Stored, Error> {
     let name = path.display().to_string();
-    let bytes = bytes(path).map_err(Error::read(path))?;
+    let bytes = bytes(path)?;
     if journal::is_journal(&bytes) {
         let (journal, _) = journal::parse(&name, &bytes)?;
         let run = journal::record(&name, &journal)?;
@@ -87,20 +91,38 @@ pub fn read(path: &Path) -> Result<Stored, Error> {
 /// # Errors
 /// The file cannot be read, or it does not hold UTF-8.
 pub fn text(path: &Path) -> Result<String, Error> {
-    let bytes = bytes(path).map_err(Error::read(path))?;
-    String::from_utf8(bytes).map_err(|error| Error::read(path)(std::io::Error::other(error)))
+    String::from_utf8(bytes(path)?).map_err(|error| Error::read(path)(std::io::Error::other(error)))
 }
 
 /// What a file holds, which gzip may have compressed.
-fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+///
+/// # Errors
+/// The file cannot be read.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    first(path, u64::MAX)
+}
+
+/// The first bytes of what a file holds: enough to tell what it is.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn start(path: &Path) -> Result<Vec<u8>, Error> {
+    first(path, 64)
+}
+
+fn first(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
-    let bytes = fs::read(path)?;
-    if !bytes.starts_with(&GZIP) {
-        return Ok(bytes);
-    }
-    let mut plain = Vec::new();
-    GzDecoder::new(bytes.as_slice()).read_to_end(&mut plain)?;
-    Ok(plain)
+    let read = || {
+        let mut file = BufReader::new(File::open(path)?);
+        let mut bytes = Vec::new();
+        if file.fill_buf()?.starts_with(&GZIP) {
+            GzDecoder::new(file).take(limit).read_to_end(&mut bytes)?;
+        } else {
+            file.take(limit).read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    };
+    read().map_err(Error::read(path))
 }
 
 /// Refuses two runs that have not computed the same inputs.

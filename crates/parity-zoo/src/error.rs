@@ -13,6 +13,17 @@ pub enum Error {
         /// The system's words.
         why: std::io::Error,
     },
+    /// A file cannot be written.
+    #[error("cannot write {}: {why}", path.display())]
+    Write {
+        /// Which one.
+        path: PathBuf,
+        /// The system's words.
+        why: std::io::Error,
+    },
+    /// A journal that holds another run, or that another run writes to.
+    #[error("{0}")]
+    Busy(String),
     /// A spec or a stored record is wrong.
     #[error("{}: {why}", path.display())]
     Data {
@@ -21,9 +32,11 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A name that no spec has.
-    #[error("unknown model `{name}`: expected one of {known}")]
+    /// A name that nothing has.
+    #[error("unknown {what} `{name}`: expected one of {known}")]
     Unknown {
+        /// What should have it.
+        what: &'static str,
         /// The name asked for.
         name: String,
         /// The names that there are.
@@ -59,6 +72,19 @@ pub enum Error {
         /// The worker's words.
         why: String,
     },
+    /// Two records whose weights and inputs differ.
+    #[error(
+        "the records have seeds {old} and {new}: their inputs differ, so their results say nothing of each other; repeat one of the runs with the other's --seed"
+    )]
+    Seeds {
+        /// The earlier one's.
+        old: u64,
+        /// The later one's.
+        new: u64,
+    },
+    /// The record cannot be written as XML.
+    #[error("the record cannot be rendered: {0}")]
+    Xml(String),
     /// The record cannot be written as JSON.
     #[error("the record cannot be rendered: {0}")]
     Formless(serde_json::Error),

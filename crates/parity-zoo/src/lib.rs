@@ -4,10 +4,14 @@
 //! nothing else of parity needs it. Here are the specs, the supervision of workers, the judge, the record and its pages.
 
 mod bisect;
+mod changes;
 mod chart;
 mod error;
 mod export;
+mod gate;
+mod journal;
 mod judge;
+mod junit;
 mod record;
 mod render;
 mod run;
@@ -18,12 +22,16 @@ mod supervise;
 mod weights;
 
 pub use bisect::{Bisection, Step};
+pub use changes::{Changed, Measure, changes};
 pub use chart::bisection_html;
 pub use error::Error;
 pub use export::{Exported, export};
+pub use gate::{Gated, gate};
+pub use journal::Journal;
 pub use judge::{CHOSEN_FACTOR, Judged, Runs, continued, judge, judge_known};
+pub use junit::junit;
 pub use record::{Continued, Record, Result, Texts, VERSION, Verdict};
-pub use render::{bisection, bisection_json, json, markdown, read, text};
+pub use render::{bisection, bisection_json, is_record, json, markdown, parse, read, text};
 pub use run::{Settings, bisect, plan, run};
 pub use specs::{load, select};
 pub use supervise::{Ending, WORKER, Worker, ask};

@@ -21,8 +21,15 @@ pub struct Record {
     pub seconds: f64,
     /// The devices that ran.
     pub backends: Vec<BackendInfo>,
+    /// Results that a run which was cut off does not have.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing: usize,
     /// One for each model, dtype and device, in the order of the specs.
     pub results: Vec<Result>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What became of a model in one dtype on one device.

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use crate::{
-    Bisection, Error, Step,
+    Bisection, Error, Step, journal,
     judge::CHOSEN_FACTOR,
     record::{Continued, Other, Record, Result, Texts, VERSION, Verdict},
 };
@@ -21,20 +21,37 @@ pub fn json(record: &Record) -> std::result::Result<String, Error> {
     Ok(text)
 }
 
-/// A stored record.
+/// Whether a file with these first bytes holds a record of models, or a journal.
+pub fn is_record(start: &[u8]) -> bool {
+    let fields = start.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    journal::is_journal(start) || fields.is_some_and(|fields| fields.starts_with(br#""zoo_version""#))
+}
+
+/// A stored record, or the results that a journal has.
 ///
 /// # Errors
 /// A file that cannot be read, or holds another form.
 pub fn read(path: &Path) -> std::result::Result<Record, Error> {
-    let text = std::fs::read(path).map_err(|why| Error::Read {
+    let bytes = std::fs::read(path).map_err(|why| Error::Read {
         path: path.to_owned(),
         why,
     })?;
+    parse(path, &bytes)
+}
+
+/// The record in a file that holds these bytes.
+///
+/// # Errors
+/// They have another form.
+pub fn parse(path: &Path, bytes: &[u8]) -> std::result::Result<Record, Error> {
+    if journal::is_journal(bytes) {
+        return journal::record(path, bytes);
+    }
     let wrong = |why: String| Error::Data {
         path: path.to_owned(),
         why,
     };
-    let record: Record = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    let record: Record = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
     if record.zoo_version != VERSION {
         let found = record.zoo_version;
         return Err(wrong(format!(
@@ -180,8 +197,12 @@ fn summary(record: &Record) -> String {
         });
     let counts: Vec<_> = counts.collect();
     let total = record.results.len();
+    let missing = match record.missing {
+        0 => String::new(),
+        missing => format!("; the run was cut off, {missing} more are missing"),
+    };
     format!(
-        "{total} results in {:.0} s: {}",
+        "{total} results in {:.0} s: {}{missing}",
         record.seconds,
         counts.join(", ")
     )

@@ -15,6 +15,7 @@ use zoo_protocol::{Answer, Dtype, Job, ModelSpec, Reply, Request, WrongWeight};
 
 use crate::{
     Bisection, Error,
+    journal::{Header, Journal},
     judge::{Judged, Runs, continued, judge, judge_known, judge_other},
     record::{Record, Result, Texts, VERSION, Verdict},
     supervise::{Ending, Worker, ask},
@@ -61,13 +62,15 @@ pub fn plan(models: &[ModelSpec]) -> usize {
     models.iter().map(|model| model.dtypes.len()).sum()
 }
 
-/// Runs models on the devices and judges them. `done` is called after each model and dtype.
+/// Runs models on the devices and judges them; with a journal, those that it has no results of. `done` is called after each model and
+/// dtype.
 ///
 /// # Errors
-/// A device, the worker program or a file of weights is not there.
+/// A device, the worker program or a file of weights is not there. The journal is of another run, or cannot be written.
 pub fn run(
     models: &[ModelSpec],
     settings: &Settings,
+    mut journal: Option<Journal>,
     done: &(dyn Fn(&Result) + Sync),
 ) -> std::result::Result<Record, Error> {
     for model in models {
@@ -85,36 +88,68 @@ pub fn run(
         .iter()
         .flat_map(|spec| spec.dtypes.iter().map(move |dtype| Unit { spec, dtype: *dtype }))
         .collect();
+    let (found, earlier) = match &mut journal {
+        Some(journal) => journal.begin(&Header::of(models, settings, &backends)?)?,
+        None => Default::default(),
+    };
+    found.values().flatten().for_each(done);
+    let mut left: Vec<_> = units.iter().enumerate().collect();
+    left.retain(|(place, _)| !found.contains_key(place));
+    let seconds = || earlier + start.elapsed().as_secs_f64();
     let next = AtomicUsize::new(0);
-    let found: Mutex<BTreeMap<usize, Vec<Result>>> = Mutex::default();
+    let kept = Mutex::new(Kept {
+        found,
+        journal,
+        failure: None,
+    });
     std::thread::scope(|scope| {
-        for _ in 0..settings.jobs.clamp(1, units.len().max(1)) {
+        for _ in 0..settings.jobs.clamp(1, left.len().max(1)) {
             scope.spawn(|| {
-                while let Some((place, unit)) = take(&next, &units) {
+                while let Some(&(place, unit)) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let results = unit.results(settings, &backends);
                     results.iter().for_each(done);
-                    found
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .insert(place, results);
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    if !kept.keep(place, seconds(), results) {
+                        return;
+                    }
                 }
             });
         }
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Kept { found, failure, .. } = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     Ok(Record {
         zoo_version: VERSION,
         candle_version: settings.candle_version.clone(),
         seed: settings.seed,
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: seconds(),
         backends,
+        missing: 0,
         results: found.into_values().flatten().collect(),
     })
 }
 
-fn take<'a, T>(next: &AtomicUsize, all: &'a [T]) -> Option<(usize, &'a T)> {
-    let place = next.fetch_add(1, Ordering::Relaxed);
-    all.get(place).map(|unit| (place, unit))
+/// The results of a run, by their places in the plan.
+struct Kept {
+    found: BTreeMap<usize, Vec<Result>>,
+    journal: Option<Journal>,
+    /// Why the journal could not be written, which ends the run.
+    failure: Option<Error>,
+}
+
+impl Kept {
+    /// Whether the run goes on.
+    fn keep(&mut self, place: usize, seconds: f64, results: Vec<Result>) -> bool {
+        if self.failure.is_none()
+            && let Some(journal) = &mut self.journal
+        {
+            self.failure = journal.keep(place, seconds, &results).err();
+        }
+        self.found.insert(place, results);
+        self.failure.is_none()
+    }
 }
 
 /// Opens a device and closes it, to learn what it is.

@@ -1,7 +1,9 @@
-//! A device and an op for tests.
+//! A device, an op and a record for tests.
 
 use parity_model::record::BackendInfo;
-use zoo_protocol::Watched;
+use zoo_protocol::{Dtype, Watched};
+
+use crate::record::{Record, Result, VERSION, Verdict};
 
 /// A software card.
 pub(crate) fn device() -> BackendInfo {
@@ -34,5 +36,41 @@ pub(crate) fn op(name: &str, device: f64, cpu: f64) -> Watched {
         magnitude: 1.0,
         digest: String::new(),
         skipped: None,
+    }
+}
+
+/// A record of one card with a model for each of the verdicts: `m0`, `m1` ..
+pub(crate) fn record(verdicts: &[Verdict]) -> Record {
+    let result = |(place, verdict): (usize, &Verdict)| Result {
+        model: format!("m{place}"),
+        architecture: "llama".to_owned(),
+        dtype: Dtype::F32,
+        backend: device().backend,
+        level: "isa".to_owned(),
+        verdict: *verdict,
+        message: None,
+        reference: "f64".to_owned(),
+        outputs: 1,
+        worst: None,
+        error: Some(1e-6),
+        own: Some(1e-6),
+        limit: Some(1e-5),
+        same_argmax: Some(true),
+        text: None,
+        other: None,
+        fallbacks: vec![],
+        kernels: 1,
+        parameters: 1,
+        seconds: 1.0,
+        cpu_seconds: 1.0,
+    };
+    Record {
+        zoo_version: VERSION,
+        candle_version: "0.11.1".to_owned(),
+        seed: 0,
+        seconds: 1.0,
+        backends: vec![device()],
+        missing: 0,
+        results: verdicts.iter().enumerate().map(result).collect(),
     }
 }

@@ -135,6 +135,7 @@ pub fn select(models: Vec<ModelSpec>, names: &[String], dtypes: &[Dtype]) -> Res
         if !models.iter().any(|model| model.name == *name) {
             let known: Vec<_> = models.iter().map(|model| model.name.as_str()).collect();
             return Err(Error::Unknown {
+                what: "model",
                 name: name.clone(),
                 known: known.join(", "),
             });

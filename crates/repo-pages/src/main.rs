@@ -33,7 +33,7 @@ const RECORD: &str = "reports/run.json.gz";
 const MODELS: &str = "reports/models.json.gz";
 /// Stored runs of `parity model --all --format json`, each with a page of its name.
 const ZOO: [(&str, &str); 3] = [
-    ("reports/models-zoo.json", "models-zoo.md"),
+    ("reports/models-zoo.json", "models.md"),
     ("reports/models-h200.json", "models-h200.md"),
     ("reports/models-trained.json", "models-trained.md"),
 ];

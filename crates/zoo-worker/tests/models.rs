@@ -8,7 +8,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use kernel_build::Target;
-use parity_zoo::{Dtype, ModelSpec, Settings, Verdict, Worker, WrongWeight};
+use parity_zoo::{Dtype, Journal, ModelSpec, Settings, Verdict, Worker, WrongWeight};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -56,7 +56,7 @@ fn a_language_model_a_mixture_an_image_model_blocks_graphs_and_training_agree() 
         "decode-loop",
     ];
     let models = models(&names, &[Dtype::F32, Dtype::Q8_0]);
-    let record = parity_zoo::run(&models, &settings(&[]), &|_| {}).unwrap();
+    let record = parity_zoo::run(&models, &settings(&[]), None, &|_| {}).unwrap();
     assert_eq!(record.results.len(), 7);
     for result in &record.results {
         assert_eq!(result.verdict, Verdict::Agrees, "{result:?}");
@@ -70,6 +70,40 @@ fn a_language_model_a_mixture_an_image_model_blocks_graphs_and_training_agree() 
         parity_zoo::markdown(&parity_zoo::read(stored.path()).unwrap()),
         parity_zoo::markdown(&record)
     );
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_with_its_journal() {
+    let models = models(&["llama", "train-mlp-sgd"], &[Dtype::F32]);
+    let run = |journal: Journal| parity_zoo::run(&models, &settings(&[]), Some(journal), &|_| {});
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let whole = run(Journal::new(&path).unwrap()).unwrap();
+
+    // As of a run that was killed while it wrote the second model's line.
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 20]).unwrap();
+    let cut = parity_zoo::read(&path).unwrap();
+    assert_eq!((cut.results.len(), cut.missing), (1, 1));
+
+    let resumed = run(Journal::resume(&path).unwrap()).unwrap();
+    // The first model took as long to the nanosecond: it did not run again.
+    let apart = resumed.results[0].seconds - whole.results[0].seconds;
+    assert!(apart.abs() < 1e-9, "{apart}");
+    assert_eq!(resumed.results[1].error, whole.results[1].error);
+    let stored = parity_zoo::read(&path).unwrap();
+    assert_eq!((stored.results.len(), stored.missing), (2, 0));
+
+    let other = Settings {
+        seed: 1,
+        ..settings(&[])
+    };
+    let journal = Journal::resume(&path).unwrap();
+    let refused = parity_zoo::run(&models, &other, Some(journal), &|_| {}).unwrap_err();
+    let want = "the seed: `0` in the journal, `1` now";
+    assert!(refused.to_string().contains(want), "{refused}");
+    let busy = Journal::new(&path).unwrap_err().to_string();
+    assert!(busy.contains("exists already: `--resume`"), "{busy}");
 }
 
 #[test]
@@ -92,7 +126,7 @@ fn one_weight_tensor_that_is_a_ten_thousandth_off_is_refused() {
         tensor: "model.layers.1.mlp.down_proj.weight".to_owned(),
         factor: 1.000_1,
     });
-    let record = parity_zoo::run(&models(&["llama"], &[Dtype::F32]), &settings, &|_| {}).unwrap();
+    let record = parity_zoo::run(&models(&["llama"], &[Dtype::F32]), &settings, None, &|_| {}).unwrap();
     assert_eq!(record.results[0].verdict, Verdict::Wrong, "{:?}", record.results);
     assert_eq!(record.failing(), 1);
 }
@@ -101,7 +135,7 @@ fn one_weight_tensor_that_is_a_ten_thousandth_off_is_refused() {
 fn a_model_that_cannot_be_built_and_a_time_that_is_over_are_told_apart() {
     let mut broken = models(&["llama"], &[Dtype::F32]);
     broken[0].config.remove("vocab_size");
-    let record = parity_zoo::run(&broken, &settings(&[]), &|_| {}).unwrap();
+    let record = parity_zoo::run(&broken, &settings(&[]), None, &|_| {}).unwrap();
     assert_eq!(record.results[0].verdict, Verdict::CpuFails);
     assert!(
         record.results[0]
@@ -115,7 +149,7 @@ fn a_model_that_cannot_be_built_and_a_time_that_is_over_are_told_apart() {
     slow[0].steps = 1_000_000;
     let mut settings = settings(&[]);
     settings.worker.limit = Duration::from_secs(2);
-    let record = parity_zoo::run(&slow, &settings, &|_| {}).unwrap();
+    let record = parity_zoo::run(&slow, &settings, None, &|_| {}).unwrap();
     let message = record.results[0].message.as_deref().unwrap();
     assert!(message.contains("longer than 2 s"), "{message}");
 }

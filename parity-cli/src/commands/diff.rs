@@ -22,6 +22,9 @@ use crate::{
 const SHOWN: usize = 25;
 
 pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
+    if let Some(record) = super::models::read(&args.before)? {
+        return super::models::diff(&record, args);
+    }
     let before = records::read(&args.before)?;
     let [before, after] = match (&args.after, args.columns.as_slice()) {
         (Some(after), _) => [before, records::read(after)?],

@@ -40,6 +40,9 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
             .map(|bar| percent("--per-family", bar))
             .transpose()?,
     };
+    if let Some(record) = super::models::read(&args.run)? {
+        return super::models::gate(&record, args, bar.min);
+    }
     let stored = records::read(&args.run)?;
     let base = args.against.as_deref().map(records::read).transpose()?;
     let (gated, blocks) = judge(&stored, &args.backend, bar, base.as_ref())?;

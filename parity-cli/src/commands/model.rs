@@ -9,7 +9,7 @@ use std::{
 use parity_exec::{Backend, CANDLE_VERSION};
 use parity_model::Case;
 use parity_run::{Column, Place, cores};
-use parity_zoo::{Bisection, Dtype, Error, ModelSpec, Settings, WORKER, Worker};
+use parity_zoo::{Bisection, Dtype, Error, Journal, ModelSpec, Settings, WORKER, Worker};
 
 use super::run::progress;
 use crate::{
@@ -27,11 +27,12 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let exit = match &error {
             Error::Read { .. } | Error::NoWeights { .. } => Exit::NoInput,
-            Error::Data { .. } => Exit::BadData,
+            Error::Data { .. } | Error::Seeds { .. } => Exit::BadData,
+            Error::Write { .. } | Error::Busy(_) => Exit::Io,
             Error::Unknown { .. } => Exit::Usage,
             Error::Nothing(_) => Exit::NothingMatched,
             Error::NoWorker(_) | Error::Unavailable { .. } => Exit::Unavailable,
-            Error::Formless(_) => Exit::Internal,
+            Error::Formless(_) | Error::Xml(_) => Exit::Internal,
         };
         Failure::new(exit, error.to_string())
     }
@@ -65,12 +66,18 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, message));
     }
     let bar = progress(parity_zoo::plan(&models) * settings.devices.len());
-    let record = parity_zoo::run(&models, &settings, &|_| bar.inc(1));
+    let journal = match (&args.journal, &args.resume) {
+        (Some(path), _) => Some(Journal::new(path)?),
+        (None, Some(path)) => Some(Journal::resume(path)?),
+        (None, None) => None,
+    };
+    let record = parity_zoo::run(&models, &settings, journal, &|_| bar.inc(1));
     bar.finish_and_clear();
     let record = record?;
     let page = match args.format {
         ModelFormat::Text => parity_zoo::text(&record),
         ModelFormat::Json => parity_zoo::json(&record)?,
+        ModelFormat::Junit => parity_zoo::junit(&record)?,
         ModelFormat::Markdown | ModelFormat::Html => parity_zoo::markdown(&record),
     };
     put(&args, &page)?;
@@ -224,6 +231,10 @@ fn bisect(args: &ModelArgs, models: &[ModelSpec], settings: &Settings) -> Result
         ModelFormat::Text | ModelFormat::Markdown => parity_zoo::bisection(&found),
         ModelFormat::Json => parity_zoo::bisection_json(&found)?,
         ModelFormat::Html => parity_zoo::bisection_html(&found),
+        ModelFormat::Junit => {
+            let message = "--format junit is of results: leave --bisect out";
+            return Err(Failure::new(Exit::Usage, message));
+        }
     };
     put(args, &page)?;
     Ok(if found.first.is_none() && found.fallbacks.is_empty() {

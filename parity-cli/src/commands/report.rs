@@ -10,6 +10,9 @@ use crate::{
 };
 
 pub(crate) fn report(args: ReportArgs) -> Result<Exit, Failure> {
+    if let Some(record) = super::models::read(&args.run)? {
+        return super::models::report(&record, &args);
+    }
     let mut stored: Vec<Stored> = args
         .earlier
         .iter()

@@ -4,9 +4,13 @@ use std::path::Path;
 
 use crate::common::parity;
 
-fn model(args: &[&str]) -> crate::common::Run {
+fn in_checkout(args: &[&str]) -> crate::common::Run {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    parity(&[&["model"], args].concat(), &checkout, &[])
+    parity(args, &checkout, &[])
+}
+
+fn model(args: &[&str]) -> crate::common::Run {
+    in_checkout(&[&["model"], args].concat())
 }
 
 #[test]
@@ -37,4 +41,64 @@ fn a_network_whose_weights_are_not_there_says_where_they_come_from() {
     model(&[name, "--weights", dir]).exits(66).complains(
         "its SHA-256 is d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa, not 53aa51",
     );
+}
+
+const STORED: &str = "reports/models-zoo.json";
+
+#[test]
+fn a_stored_record_of_networks_is_gated_like_a_run() {
+    let gate = ["gate", STORED, "--backend", "rocm:gfx942", "--min"];
+    let passed = in_checkout(&[&gate[..], &["98"]].concat()).exits(0).stdout;
+    assert!(
+        passed.contains("of what candle's CPU can run agree") && passed.contains("chaotic: "),
+        "{passed}"
+    );
+    let blocked = in_checkout(&[&gate[..], &["99.9"]].concat()).exits(100).stdout;
+    assert!(blocked.contains("BLOCKED"), "{blocked}");
+    in_checkout(&["gate", STORED, "--backend", "cuda", "--min", "98"])
+        .exits(64)
+        .complains("unknown device of the record `cuda`: expected one of rocm:gfx1100, rocm:gfx942");
+}
+
+#[test]
+fn two_records_of_networks_are_compared_by_their_verdicts() {
+    let same = in_checkout(&["diff", STORED, STORED, "--verdicts"])
+        .exits(0)
+        .stdout;
+    assert_eq!(same, "ok: no verdict differs\n");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("later.json");
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(STORED)).unwrap();
+    std::fs::write(
+        &path,
+        text.replacen("\"verdict\": \"agrees\"", "\"verdict\": \"wrong\"", 1),
+    )
+    .unwrap();
+    let later = path.to_str().unwrap();
+    let worse = in_checkout(&["diff", STORED, later]).exits(100).stdout;
+    assert!(
+        worse.contains("agrees (") && worse.contains("to wrong (") && worse.contains("WORSE: 1 of"),
+        "{worse}"
+    );
+    in_checkout(&["diff", STORED, "reports/run.json.gz"])
+        .exits(65)
+        .complains("reports/run.json.gz holds cases, and the other record holds models");
+}
+
+#[test]
+fn a_record_of_networks_is_reported_as_text_and_as_junit() {
+    let text = in_checkout(&["report", STORED]).exits(0).stdout;
+    assert!(
+        text.lines()
+            .any(|line| line.starts_with("llama ") && line.ends_with("agrees")),
+        "{text}"
+    );
+    let junit = in_checkout(&["report", STORED, "--format", "junit"])
+        .exits(0)
+        .stdout;
+    assert!(junit.contains(r#"<testsuite name="rocm:gfx942""#), "{junit}");
+    in_checkout(&["report", STORED, "--format", "csv"])
+        .exits(64)
+        .complains("a record of models has no form of csv: expected --format text, json, markdown or junit");
 }
