@@ -1,4 +1,4 @@
-//! What candle does today: the mean overflows where the sum does.
+//! What candle does today: the mean and the norm overflow where a sum does.
 
 use candle_core::{Device::Cpu, Result, Tensor};
 use half::f16;
@@ -13,5 +13,7 @@ fn repro() -> Result<()> {
         f16::INFINITY,
         f16::from_f32(60_000.),
     );
+    let xs = Tensor::new(&[f16::from_f32(300.), f16::from_f32(400.)], &Cpu)?;
+    finding(xs.norm()?.to_scalar::<f16>()?, f16::INFINITY, f16::from_f32(500.));
     Ok(())
 }

@@ -11,7 +11,7 @@ pub const LARGE: u64 = 1 << 22;
 /// The work of a call, by its shapes alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Elements of its largest argument or of its result.
+    /// Elements of its largest argument or of its result. Of a table only as many as are chosen.
     pub elements: u64,
     /// Bytes: each element that an argument has is read once, however often the view repeats it, and each of the result written
     /// once. Of a table only as many elements as are chosen.
@@ -26,7 +26,8 @@ impl Work {
         let output = case.result_shape();
         let written = numel(&output) * case.op.result_dtype(case.dtype).size() as u64;
         let read: u64 = (0..case.args.len()).map(|i| read(case, i, &output)).sum();
-        let sizes = case.args.iter().map(|arg| numel(&arg.shape));
+        let sizes = case.args.iter().enumerate();
+        let sizes = sizes.map(|(i, arg)| if is_table(case, i) { 0 } else { numel(&arg.shape) });
         Work {
             elements: sizes.fold(numel(&output), u64::max),
             bytes: read + written,
@@ -37,6 +38,15 @@ impl Work {
     /// Whether the row counts as large.
     pub fn is_large(&self) -> bool {
         self.elements >= LARGE
+    }
+}
+
+/// Whether argument `i` is one of which a call reads what it chooses: no more than its result holds.
+fn is_table(case: &Case, i: usize) -> bool {
+    match case.op {
+        Op::Indexing(Indexing::IndexSelect | Indexing::Gather) => i == 0,
+        Op::Quantized(Quantized::Embedding(_)) => case.op.roles().get(i) == Some(&Role::Blocks),
+        _ => false,
     }
 }
 
@@ -51,15 +61,19 @@ fn read(case: &Case, i: usize, output: &[usize]) -> u64 {
     if case.op.roles().get(i) == Some(&Role::Blocks) {
         // Bytes already. Rows that are chosen are read once each.
         let rows = arg.shape.first().map_or(0, |&rows| rows as u64);
-        if !matches!(case.op, Op::Quantized(Quantized::Embedding(_))) || rows == 0 {
+        if !is_table(case, i) || rows == 0 {
             return base;
         }
         let chosen = output.split_last().map_or(0, |(_, ids)| numel(ids));
         return base / rows * chosen.min(rows);
     }
     let own = numel(&arg.shape).min(base);
-    let chosen = matches!(case.op, Op::Indexing(Indexing::IndexSelect | Indexing::Gather)) && i == 0;
-    size * if chosen { own.min(numel(output)) } else { own }
+    let chosen = if is_table(case, i) {
+        own.min(numel(output))
+    } else {
+        own
+    };
+    size * chosen
 }
 
 fn flops(case: &Case, output: &[usize]) -> u64 {
@@ -139,13 +153,13 @@ mod tests {
     fn of_a_table_only_what_is_chosen_counts() {
         check(
             "indexing/index_select(0):f32,u32:[100,4],[3]:contiguous,contiguous:ints(-9,9)",
-            400,
+            12,
             48 + 12 + 48,
             0,
         );
         check(
             "quantized/embedding_q8_0:u8,u32:[10,32],[2]:contiguous,contiguous:any",
-            320,
+            64,
             34 * 2 + 8 + 256,
             0,
         );

@@ -294,6 +294,21 @@ fn findings() -> (Findings, usize) {
 }
 
 #[test]
+fn the_specs_stay_short() {
+    let folders = ["", "bench", "cost"]
+        .map(|name| std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../op-specs")).join(name));
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).expect("a folder of specs"));
+    let paths = files.map(|entry| entry.expect("an entry").path());
+    let specs = paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let lines: usize = specs
+        .map(|path| std::fs::read_to_string(path).expect("text").lines().count())
+        .sum();
+    assert!((4000..=5000).contains(&lines), "{lines} lines");
+}
+
+#[test]
 fn every_row_of_a_finding_is_about_a_case() {
     let (findings, lines) = findings();
     assert!(findings.rows().count() > 100 && lines <= 1500, "{lines} lines");

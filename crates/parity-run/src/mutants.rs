@@ -143,8 +143,15 @@ pub fn run(
 pub enum Fate {
     /// A case failed.
     Killed(CaseId),
-    /// So many cases passed, of so many that execute the instruction.
-    Survived(usize, usize),
+    /// Every case that was tried passed.
+    Survived {
+        /// Cases that were tried.
+        tried: usize,
+        /// Those of them whose result has other bits, which its limit allows.
+        tolerated: usize,
+        /// Cases that execute the instruction.
+        reaching: usize,
+    },
     /// It is no fault, for this reason.
     Equivalent(&'static str),
     /// The trial was stopped before.
@@ -268,15 +275,22 @@ impl Lab<'_> {
                 gfx_emu::Patch::Flush => None,
             },
         };
-        let shown = reaching.iter().take(tries);
-        for witness in shown {
+        let mut tolerated = 0;
+        for witness in reaching.iter().take(tries) {
             let execution = bench.run(&witness.case, Some(&mutant), &self.supervision)?;
-            let same = fingerprint(&execution.outcome) == witness.right;
-            if !same && !passes(&witness.case, self.supervision.seed, &execution.outcome) {
+            if fingerprint(&execution.outcome) == witness.right {
+                continue;
+            }
+            if !passes(&witness.case, self.supervision.seed, &execution.outcome) {
                 return Some(Fate::Killed(witness.case.id()));
             }
+            tolerated += 1;
         }
-        Some(Fate::Survived(reaching.len().min(tries), reaching.len()))
+        Some(Fate::Survived {
+            tried: reaching.len().min(tries),
+            tolerated,
+            reaching: reaching.len(),
+        })
     }
 }
 

@@ -16,15 +16,17 @@ const LISTED: usize = 60;
 struct Score {
     killed: u64,
     survived: u64,
+    tolerated: u64,
     equivalent: u64,
 }
 
 impl Score {
-    /// The score of an object with the three counts.
+    /// The score of an object with the four counts.
     fn of(value: &Value) -> Result<Score, String> {
         Ok(Score {
             killed: number(value, "killed")?,
             survived: number(value, "survived")?,
+            tolerated: number(value, "tolerated")?,
             equivalent: number(value, "equivalent")?,
         })
     }
@@ -32,6 +34,7 @@ impl Score {
     fn add(&mut self, other: Score) {
         self.killed += other.killed;
         self.survived += other.survived;
+        self.tolerated += other.tolerated;
         self.equivalent += other.equivalent;
     }
 
@@ -70,16 +73,17 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         edit. One instruction of a kernel's machine code becomes another legal one, and the cases of the ci tier that execute it run \
         until one fails (`parity selftest --kernels`). A fault that none notices is a hole in the cases or no fault: where a proof \
         needs no knowledge of the kernel it counts as equivalent and is not tried; the others that change no result for any input \
-        are not told apart from holes, and stand among the survivors.\n\n\
-        | card | seed | cases | faults drawn | equivalent | noticed | survived | percent noticed | more where no case comes |\n\
-        |---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+        are not told apart from holes, and stand among the survivors. *Within limits* are the survivors that change a result, by no \
+        more than its limit allows; the others change no bit of any.\n\n\
+        | card | seed | cases | faults drawn | equivalent | noticed | survived | within limits | percent noticed | more where no case comes |\n\
+        |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for trial in trials {
         let score = Score::of(member(trial, "score")?)?;
         // Writing to a `String` does not fail.
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             card(trial)?,
             number(trial, "seed")?,
             number(trial, "witnesses")?,
@@ -87,6 +91,7 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
             score.equivalent,
             score.killed,
             score.survived,
+            score.tolerated,
             score.percent(),
             number(trial, "unreached")?
         );
@@ -154,15 +159,16 @@ fn kernels(page: &mut String, trials: &[Value]) -> Result<(), String> {
     let _ = writeln!(
         page,
         "\n## By kernel\n\nThe {} of {count} groups with most survivors, all dtypes and cards together.\n\n\
-         | kernels | noticed | survived | equivalent | percent noticed |\n|---|--:|--:|--:|--:|",
+         | kernels | noticed | survived | within limits | equivalent | percent noticed |\n|---|--:|--:|--:|--:|--:|",
         LISTED.min(count)
     );
     for (name, score) in groups.into_iter().take(LISTED) {
         let _ = writeln!(
             page,
-            "| `{name}` | {} | {} | {} | {} |",
+            "| `{name}` | {} | {} | {} | {} | {} |",
             score.killed,
             score.survived,
+            score.tolerated,
             score.equivalent,
             score.percent()
         );
@@ -216,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_page_adds_dtypes_up_and_says_what_was_noticed() {
-        let score = |killed, survived| json!({"killed": killed, "survived": survived, "equivalent": 2});
+        let score = |killed, survived| json!({"killed": killed, "survived": survived, "tolerated": 1, "equivalent": 2});
         let trial = json!({
             "backend": "rocm:gfx1100", "seed": 7, "witnesses": 30, "drawn": 14, "unreached": 5, "score": score(9, 3),
             "kinds": [{"kind": "compare", "score": score(9, 3)}, {"kind": "shift", "score": score(0, 0)}],
@@ -228,7 +234,7 @@ mod tests {
         });
         let page = kernel_mutants(&[trial]).unwrap().text;
         assert!(
-            page.contains("| gfx1100 | 7 | 30 | 14 | 2 | 9 | 3 | 75.0 | 5 |"),
+            page.contains("| gfx1100 | 7 | 30 | 14 | 2 | 9 | 3 | 1 | 75.0 | 5 |"),
             "{page}"
         );
         assert!(
@@ -236,7 +242,7 @@ mod tests {
             "{page}"
         );
         assert!(
-            page.contains("| `cast` | 6 | 2 | 4 | 75.0 |\n| `uexp` | 3 | 1 | 2 | 75.0 |"),
+            page.contains("| `cast` | 6 | 2 | 2 | 4 | 75.0 |\n| `uexp` | 3 | 1 | 1 | 2 | 75.0 |"),
             "{page}"
         );
         let lacking =

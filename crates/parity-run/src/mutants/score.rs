@@ -13,6 +13,8 @@ pub struct Score {
     pub killed: usize,
     /// All cases that were tried passed.
     pub survived: usize,
+    /// Of these, the ones that change a result, by no more than its limit allows. The others change no bit of any.
+    pub tolerated: usize,
     /// No fault, for a reason.
     pub equivalent: usize,
     /// Not tried, because the trial was stopped.
@@ -23,7 +25,10 @@ impl Score {
     fn add(&mut self, fate: &Fate) {
         match fate {
             Fate::Killed(_) => self.killed += 1,
-            Fate::Survived(..) => self.survived += 1,
+            Fate::Survived { tolerated, .. } => {
+                self.survived += 1;
+                self.tolerated += usize::from(*tolerated > 0);
+            }
             Fate::Equivalent(_) => self.equivalent += 1,
             Fate::NotRun => self.not_run += 1,
         }
@@ -68,6 +73,8 @@ pub struct Survivor {
     pub source: Option<(String, u64)>,
     /// Cases that were tried.
     pub tried: usize,
+    /// Those of them whose result has other bits, which its limit allows.
+    pub tolerated: usize,
     /// Cases that execute the instruction.
     pub reaching: usize,
 }
@@ -151,7 +158,11 @@ impl Trial {
             Fate::Killed(case) => *self.killers.entry(case).or_default() += 1,
             Fate::Equivalent(reason) => *self.reasons.entry(reason).or_default() += 1,
             Fate::NotRun => {}
-            Fate::Survived(tried, reaching) => {
+            Fate::Survived {
+                tried,
+                tolerated,
+                reaching,
+            } => {
                 let survivor = Survivor {
                     target: target.clone(),
                     kernel: kernel.clone(),
@@ -161,6 +172,7 @@ impl Trial {
                     after: mutation.after.clone(),
                     source: candidate.source.clone(),
                     tried,
+                    tolerated,
                     reaching,
                 };
                 let key = |survivor: &Survivor| {

@@ -68,9 +68,10 @@ fn row(page: &mut String, name: &str, score: &Score) {
     // Writing to a `String` does not fail.
     let _ = writeln!(
         page,
-        "{name:<44} {:>7} {:>8} {:>10} {:>8.2}",
+        "{name:<44} {:>7} {:>8} {:>9} {:>10} {:>8.2}",
         score.killed,
         score.survived,
+        score.tolerated,
         score.equivalent,
         score.percent()
     );
@@ -87,8 +88,8 @@ fn text(trial: &Trial, min: f64) -> String {
     let heading = |page: &mut String, what: &str| {
         let _ = writeln!(
             page,
-            "{what:<44} {:>7} {:>8} {:>10} {:>8}",
-            "killed", "survived", "equivalent", "percent"
+            "{what:<44} {:>7} {:>8} {:>9} {:>10} {:>8}",
+            "killed", "survived", "tolerated", "equivalent", "percent"
         );
     };
     heading(&mut page, "kind");
@@ -108,7 +109,7 @@ fn text(trial: &Trial, min: f64) -> String {
     for survivor in &trial.survivors {
         let _ = writeln!(
             page,
-            "survived: {} {} {:#06x} {}: {} -> {} ({} of {} cases){}",
+            "survived: {} {} {:#06x} {}: {} -> {} ({} of {} cases, {} results with other bits){}",
             survivor.target,
             survivor.kernel,
             survivor.pc,
@@ -117,6 +118,7 @@ fn text(trial: &Trial, min: f64) -> String {
             survivor.after,
             survivor.tried,
             survivor.reaching,
+            survivor.tolerated,
             place(survivor)
         );
     }
@@ -126,9 +128,10 @@ fn text(trial: &Trial, min: f64) -> String {
     let score = &trial.score;
     let _ = writeln!(
         page,
-        "{} killed, {} survived, {} equivalent, {} not run: score {:.2} %, {min} % needed",
+        "{} killed, {} survived ({} change a result, within its limit), {} equivalent, {} not run: score {:.2} %, {min} % needed",
         score.killed,
         score.survived,
+        score.tolerated,
         score.equivalent,
         score.not_run,
         score.percent()
@@ -140,6 +143,7 @@ fn counts(score: &Score) -> Value {
     json!({
         "killed": score.killed,
         "survived": score.survived,
+        "tolerated": score.tolerated,
         "equivalent": score.equivalent,
         "not_run": score.not_run,
         "percent": score.percent(),
@@ -157,6 +161,7 @@ fn in_json(trial: &Trial, min: f64) -> Value {
             "after": survivor.after,
             "source": survivor.source.as_ref().map(|(file, line)| format!("{file}:{line}")),
             "tried": survivor.tried,
+            "tolerated": survivor.tolerated,
             "reaching": survivor.reaching,
         })
     };
