@@ -33,6 +33,8 @@ mod float;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod gfx950;
+#[cfg(test)]
 mod integer;
 #[cfg(test)]
 mod lines;
