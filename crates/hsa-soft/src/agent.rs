@@ -168,6 +168,17 @@ fn traits(card: Card) -> Traits {
             features: ":sramecc+:xnack-",
             name: "software gfx942",
         },
+        Card::Gfx950 => Traits {
+            lanes: 64,
+            units: 256,
+            simds: 4,
+            waves: 32,
+            chip: 0x75a0,
+            family: 141,
+            clock: 2400,
+            features: ":sramecc+:xnack-",
+            name: "software gfx950",
+        },
         Card::Gfx90a => Traits {
             lanes: 64,
             units: 104,

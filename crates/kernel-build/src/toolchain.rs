@@ -8,6 +8,8 @@ use std::{env, fs};
 /// Code object version 5 and `--no-gpu-bundle-output` as we use them need this release.
 const OLDEST_CLANG: u32 = 17;
 const NEWEST_CLANG: u32 = 22;
+/// Targets that only a newer clang knows.
+const NEWER_TARGETS: [(&str, u32); 1] = [("gfx950", 20)];
 
 const INSTALL: &str = "\
 To install what the kernels are compiled with (no GPU and no ROCm runtime are needed):
@@ -70,6 +72,19 @@ impl Toolchain {
         })
     }
 
+    /// Whether the compiler knows a target, as far as its release says.
+    pub(crate) fn knows(&self, target: &str) -> Result<(), String> {
+        let major = release_of(&self.version);
+        let wanted = NEWER_TARGETS.iter().find(|(name, _)| *name == target);
+        match wanted.zip(major) {
+            Some(((_, least), major)) if major < *least => Err(format!(
+                "{target} needs clang {least} or newer, set ROCM_CLANG ({} is clang {major})",
+                self.clang.display()
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// NVIDIA's math library, for its targets: in the CUDA toolkit that the environment names, or where it is installed.
     pub(crate) fn libdevice(&self) -> Result<PathBuf, String> {
         if !output_of(&self.clang, "-print-targets")?.contains("nvptx64") {
@@ -97,6 +112,12 @@ impl Toolchain {
             .chain(&self.device_libs)
             .map(PathBuf::as_path)
     }
+}
+
+/// The number of the release in what `--version` says.
+fn release_of(version: &str) -> Option<u32> {
+    let mut words = version.split_whitespace().skip_while(|word| *word != "version");
+    words.nth(1)?.split('.').next()?.parse().ok()
 }
 
 /// The compiler and its version: `ROCM_CLANG` or nothing else if that is set, else the first usable candidate.

@@ -82,6 +82,16 @@ impl Model {
                 registers: 131_072,
                 ecc: 1,
             },
+            Card::Gfx950 => &Model {
+                name: "software AMD GPU (gfx950)",
+                target: "gfx950",
+                arch: "gfx950:sramecc+:xnack-",
+                warp_size: 64,
+                major: 9,
+                minor: 5,
+                registers: 131_072,
+                ecc: 1,
+            },
             Card::Gfx90a => &Model {
                 name: "software AMD GPU (gfx90a)",
                 target: "gfx90a",

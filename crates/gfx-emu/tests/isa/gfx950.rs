@@ -1,15 +1,15 @@
 //! CDNA4 (gfx950): its decoder and printer against what LLVM 21 says, as `ci/gfx950` stored it.
 
-use gfx_emu::{Probe, Target, disassemble};
+use gfx_emu::{Probe64, Target, disassemble};
 
 use crate::wave::{Numbers, run};
 
 const END: u32 = 0xbf81_0000;
 
 /// A wave at the beginning of words of machine code.
-fn probe(words: &[u32]) -> Probe {
+fn probe(words: &[u32]) -> Probe64 {
     let code: Vec<u8> = [words, &[END]].concat().into_iter().flat_map(u32::to_le_bytes).collect();
-    Probe::new(Target::Gfx950, &code).unwrap()
+    Probe64::new(Target::Gfx950, &code).unwrap()
 }
 
 /// VOP3: its opcode and the bits of `op_sel`, destination, sources.
@@ -59,7 +59,7 @@ impl Small {
 }
 
 /// Writes elements into the registers of a lane from `first` on.
-fn write(wave: &mut Probe, first: u16, lane: usize, bits: usize, elements: &[u64]) {
+fn write(wave: &mut Probe64, first: u16, lane: usize, bits: usize, elements: &[u64]) {
     let mut words = vec![0_u32; (bits * elements.len()).div_ceil(32)];
     for (at, bit) in (0..bits * elements.len()).map(|at| (at, elements[at / bits] >> (at % bits) & 1)) {
         words[at / 32] |= (bit as u32) << (at % 32);

@@ -104,6 +104,20 @@ pub const CARDS: [Card; 6] = [
         cache: 64.0,
         scalar: 1.0,
     },
+    // Instinct MI350X: 256 compute units at 2.2 GHz, 8 TB/s (product page). "CDNA 4" white paper: units as above, half the rate of matrices in
+    // 64 bits.
+    Card {
+        target: "gfx950",
+        name: "Instinct MI350X",
+        units: 256.0,
+        simds: 4.0,
+        lanes: 16.0,
+        double: 1.0,
+        memory: 3636.0,
+        line: 128.0,
+        cache: 64.0,
+        scalar: 1.0,
+    },
     // One of the two dies of an Instinct MI250X: 110 compute units at 1.7 GHz, 1.6 TB/s (product page). "CDNA 2" white paper: as above,
     // with lines of 64 bytes.
     Card {
