@@ -238,7 +238,9 @@ fn to_lds<const W: usize>(
         if bytes > 4 {
             let mut words = [0; MAX_WORDS];
             let words = &mut words[..usize::from(bytes / 4)];
-            let copied = spaces.load_words(at, words).and_then(|()| spaces.store_words(place, words));
+            let copied = spaces
+                .load_words(at, words)
+                .and_then(|()| spaces.store_words(place, words));
             copied.map_err(|kind| (Some(lane), kind))?;
             continue;
         }
@@ -297,7 +299,10 @@ fn load_transposed<const W: usize>(
     for (lane, at) in lanes.places() {
         let words = &mut words[..rows.len()];
         spaces.load_words(at, words).map_err(|kind| (Some(lane), kind))?;
-        held[lane] = words.iter().rev().fold(0, |all, word| all << 32 | u128::from(*word));
+        held[lane] = words
+            .iter()
+            .rev()
+            .fold(0, |all, word| all << 32 | u128::from(*word));
     }
     let each = 32 * rows.len() / bits;
     for lane in (0..W).filter(|lane| lanes.active >> lane & 1 != 0) {

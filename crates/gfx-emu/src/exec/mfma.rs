@@ -81,7 +81,11 @@ pub(super) fn element<const W: usize>(
     let at = item * bits;
     let low = word(first + at / 32) >> (at % 32);
     // Six bits may lie in two registers.
-    let high = if at % 32 + bits > 32 { word(first + at / 32 + 1) << (32 - at % 32) } else { 0 };
+    let high = if at % 32 + bits > 32 {
+        word(first + at / 32 + 1) << (32 - at % 32)
+    } else {
+        0
+    };
     (low | high) & (u64::MAX >> (64 - bits))
 }
 
@@ -139,14 +143,22 @@ pub(super) fn step(isa: Isa, [kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b
 fn factors<const W: usize>(
     wave: &Wave<W>,
     isa: Isa,
-    shape: Mfma, kind: Element, first: usize, sign: u64) -> Vec<u64> {
+    shape: Mfma,
+    kind: Element,
+    first: usize,
+    sign: u64,
+) -> Vec<u64> {
     let [size, depth, blocks] = shape.dimensions();
     let mut all = Vec::with_capacity(size * depth * blocks);
     for block in 0..blocks {
         for row in 0..size {
             for k in 0..depth {
                 let (lane, item) = shape.factor(kind, block, row, k);
-                all.push(taken(isa, kind, element(wave, first, lane, item, kind.bits()) ^ sign));
+                all.push(taken(
+                    isa,
+                    kind,
+                    element(wave, first, lane, item, kind.bits()) ^ sign,
+                ));
             }
         }
     }
@@ -200,7 +212,9 @@ fn add_singles<const N: usize>(depth: usize, left: &[u64], right: &[u64], sums: 
 /// The byte of a source that scales the factors of each lane.
 fn scale_bytes<const W: usize>(wave: &Wave<W>, src: Src, byte: u8) -> [u8; W] {
     let mut buffer = [0; W];
-    lane::each(lane::row(wave, src, &mut buffer), |word| (word >> (8 * byte)) as u8)
+    lane::each(lane::row(wave, src, &mut buffer), |word| {
+        (word >> (8 * byte)) as u8
+    })
 }
 
 /// [`add`] of factors with scales: powers of two with bias 127, of which all ones is NaN. Lane `i + size * n` has that of row `i` (column

@@ -78,12 +78,19 @@ fn element<const W: usize>(wave: &Wave<W>, src: Src, item: usize, bits: usize) -
     let words = |word: usize| {
         let mut buffer = [0; W];
         match src {
-            Src::Vgpr(first) => wave.vgpr.get(usize::from(first) + word).map_or(buffer, |row| **row),
+            Src::Vgpr(first) => wave
+                .vgpr
+                .get(usize::from(first) + word)
+                .map_or(buffer, |row| **row),
             _ => *lane::row(wave, src, &mut buffer),
         }
     };
     let (low, shift) = (words(at / 32), at % 32);
-    let high = if shift + bits > 32 { words(at / 32 + 1) } else { [0; W] };
+    let high = if shift + bits > 32 {
+        words(at / 32 + 1)
+    } else {
+        [0; W]
+    };
     let mask = u32::MAX >> (32 - bits);
     std::array::from_fn(|i| ((u64::from(high[i]) << 32 | u64::from(low[i])) >> shift) as u32 & mask)
 }
@@ -127,7 +134,11 @@ fn widen<const W: usize>(wide: u8, small: u8, codes: &[u32; W], scales: &[f64; W
 }
 
 /// Two numbers to bytes, in the half of the destination that `op_sel` names, or to nibbles, in its byte.
-pub(super) fn narrow_two<const W: usize, const FROM: u8, const TO: u8>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+pub(super) fn narrow_two<const W: usize, const FROM: u8, const TO: u8>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    _: Mode,
+) {
     let single = FROM == SINGLE;
     let scales = scales(wave, inst, if single { 2 } else { 1 });
     let codes: [[u32; W]; 2] = std::array::from_fn(|i| {
@@ -145,7 +156,11 @@ pub(super) fn narrow_two<const W: usize, const FROM: u8, const TO: u8>(wave: &mu
 }
 
 /// 32 numbers, in the order of the registers; those of two sources in turn.
-pub(super) fn narrow_all<const W: usize, const FROM: u8, const TO: u8>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+pub(super) fn narrow_all<const W: usize, const FROM: u8, const TO: u8>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    _: Mode,
+) {
     let single = FROM == SINGLE;
     let scales = scales(wave, inst, if single { 2 } else { 1 });
     let codes: [[u32; W]; ALL] = std::array::from_fn(|i| {
@@ -164,14 +179,28 @@ fn byte_of(inst: &Inst) -> usize {
 }
 
 /// A byte to the destination, or to the half of it that `op_sel` names.
-pub(super) fn widen_one<const W: usize, const FROM: u8, const TO: u8>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+pub(super) fn widen_one<const W: usize, const FROM: u8, const TO: u8>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    _: Mode,
+) {
     let codes = element(wave, inst.src[0], byte_of(inst), 8);
     let out = widen(TO, FROM, &codes, &scales(wave, inst, 1));
-    place(wave, inst, usize::from(inst.op_sel >> 3) * 16 % 32 * usize::from(TO != SINGLE), bits(TO), &[out]);
+    place(
+        wave,
+        inst,
+        usize::from(inst.op_sel >> 3) * 16 % 32 * usize::from(TO != SINGLE),
+        bits(TO),
+        &[out],
+    );
 }
 
 /// Two bytes of the half that `op_sel` names, or two nibbles of its byte.
-pub(super) fn widen_two<const W: usize, const FROM: u8, const TO: u8>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+pub(super) fn widen_two<const W: usize, const FROM: u8, const TO: u8>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    _: Mode,
+) {
     let first = match FROM {
         FP4 => 2 * byte_of(inst),
         _ => 2 * usize::from(inst.op_sel & 1),
@@ -185,7 +214,11 @@ pub(super) fn widen_two<const W: usize, const FROM: u8, const TO: u8>(wave: &mut
 }
 
 /// 32 numbers, in the order of the registers.
-pub(super) fn widen_all<const W: usize, const FROM: u8, const TO: u8>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+pub(super) fn widen_all<const W: usize, const FROM: u8, const TO: u8>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    _: Mode,
+) {
     let scales = scales(wave, inst, 1);
     let out: [[u32; W]; ALL] = std::array::from_fn(|i| {
         let codes = element(wave, inst.src[0], i, bits(FROM));

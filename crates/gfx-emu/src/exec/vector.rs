@@ -399,8 +399,20 @@ fn swap_rows<const W: usize, const ROW: usize>(wave: &mut Wave<W>, inst: &Inst, 
     let (first, second) = (usize::from(inst.dst), usize::from(second));
     let (old_first, old_second) = (*wave.vgpr[first], *wave.vgpr[second]);
     let odd = |lane: usize| lane & ROW != 0;
-    let of_first = std::array::from_fn(|lane| if odd(lane) { old_second[lane ^ ROW] } else { old_first[lane] });
-    let of_second = std::array::from_fn(|lane| if odd(lane) { old_second[lane] } else { old_first[lane ^ ROW] });
+    let of_first = std::array::from_fn(|lane| {
+        if odd(lane) {
+            old_second[lane ^ ROW]
+        } else {
+            old_first[lane]
+        }
+    });
+    let of_second = std::array::from_fn(|lane| {
+        if odd(lane) {
+            old_second[lane]
+        } else {
+            old_first[lane ^ ROW]
+        }
+    });
     lane::store(wave, first, &of_first);
     lane::store(wave, second, &of_second);
 }
@@ -424,7 +436,8 @@ fn bitop3<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
 fn bitop3_half<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     let half = |i: usize| lane::halves(wave, inst.src[i], inst.op_sel >> i & 1 != 0, false, false);
     let [a, b, c] = [0, 1, 2].map(half);
-    let out = std::array::from_fn(|i| function_of_bits(inst.imm, a[i].into(), b[i].into(), c[i].into()) as u16);
+    let out =
+        std::array::from_fn(|i| function_of_bits(inst.imm, a[i].into(), b[i].into(), c[i].into()) as u16);
     lane::B16::write(wave, inst, mode, &out);
 }
 

@@ -365,9 +365,8 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
 fn small_floats(inst: &Instruction) -> bool {
     let name = inst.row.mnemonic;
     let sources = inst.src.iter().zip(inst.row.op.signature().src);
-    let constant = |(operand, kind): (&Operand, &Kind)| {
-        *kind != Kind::F32 && !matches!(operand, Operand::Vgpr(_))
-    };
+    let constant =
+        |(operand, kind): (&Operand, &Kind)| *kind != Kind::F32 && !matches!(operand, Operand::Vgpr(_));
     let modified = inst.neg | inst.abs != 0 || inst.omod != 0 || inst.clamp;
     if name.starts_with("v_cvt_scalef32") {
         return modified || sources.into_iter().any(constant);

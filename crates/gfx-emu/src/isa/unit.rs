@@ -323,7 +323,13 @@ impl Transfer {
         match self {
             Transfer::Load(words) | Transfer::Store(words) => 4 * words.count() as u64,
             Transfer::LoadAtLane | Transfer::StoreAtLane => 4,
-            Transfer::LoadTransposed(bits) => if bits == 6 { 12 } else { 8 },
+            Transfer::LoadTransposed(bits) => {
+                if bits == 6 {
+                    12
+                } else {
+                    8
+                }
+            }
             Transfer::LoadPart(part) => part.bytes.into(),
             Transfer::StorePart { bytes, .. } | Transfer::LoadToShare { bytes, .. } => bytes.into(),
         }

@@ -1,24 +1,33 @@
 //! CDNA4 (gfx950): its decoder and printer against what LLVM 21 says, as `ci/gfx950` stored it.
 
-use gfx_emu::{Probe64, Target, disassemble};
+use std::collections::BTreeSet;
+
+use gfx_emu::{Probe64, Target, coverage, disassemble};
 
 use crate::wave::{Numbers, run};
 
 const END: u32 = 0xbf81_0000;
 
 /// A wave at the beginning of words of machine code.
-fn probe(words: &[u32]) -> Probe64 {
-    let code: Vec<u8> = [words, &[END]].concat().into_iter().flat_map(u32::to_le_bytes).collect();
+pub(crate) fn probe(words: &[u32]) -> Probe64 {
+    let code: Vec<u8> = [words, &[END]]
+        .concat()
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .collect();
     Probe64::new(Target::Gfx950, &code).unwrap()
 }
 
 /// VOP3: its opcode and the bits of `op_sel`, destination, sources.
 fn vop3(opcode: u32, op_sel: u32, dst: u32, src: [u32; 3]) -> [u32; 2] {
-    [0b110100 << 26 | opcode << 16 | op_sel << 11 | dst, src[0] | src[1] << 9 | src[2] << 18]
+    [
+        0b110100 << 26 | opcode << 16 | op_sel << 11 | dst,
+        src[0] | src[1] << 9 | src[2] << 18,
+    ]
 }
 
 /// The code of a vector register as a source.
-const fn v(n: u32) -> u32 {
+pub(crate) const fn v(n: u32) -> u32 {
     256 + n
 }
 
@@ -32,19 +41,37 @@ struct Small {
 }
 
 const fn small(code: u32, bits: usize, exponent: u32, mantissa: u32) -> Small {
-    Small { code, bits, exponent, mantissa }
+    Small {
+        code,
+        bits,
+        exponent,
+        mantissa,
+    }
 }
 
-const SMALL: [Small; 5] = [small(0, 8, 4, 3), small(1, 8, 5, 2), small(2, 6, 2, 3), small(3, 6, 3, 2), small(4, 4, 2, 1)];
+const SMALL: [Small; 5] = [
+    small(0, 8, 4, 3),
+    small(1, 8, 5, 2),
+    small(2, 6, 2, 3),
+    small(3, 6, 3, 2),
+    small(4, 4, 2, 1),
+];
 
 impl Small {
     /// The number of a code, by the fields of IEEE 754.
     fn number(self, code: u64) -> f64 {
-        let (exponent, mantissa) = (code >> self.mantissa & ((1 << self.exponent) - 1), code & ((1 << self.mantissa) - 1));
+        let (exponent, mantissa) = (
+            code >> self.mantissa & ((1 << self.exponent) - 1),
+            code & ((1 << self.mantissa) - 1),
+        );
         let bias = (1 << (self.exponent - 1)) - 1;
         let unit = 2_f64.powi(1_i32.max(exponent as i32) - bias - self.mantissa as i32);
         let magnitude = (mantissa + if exponent > 0 { 1 << self.mantissa } else { 0 }) as f64 * unit;
-        if code >> (self.bits - 1) & 1 != 0 { -magnitude } else { magnitude }
+        if code >> (self.bits - 1) & 1 != 0 {
+            -magnitude
+        } else {
+            magnitude
+        }
     }
 
     /// A code of a number between -2 and 2.
@@ -59,7 +86,7 @@ impl Small {
 }
 
 /// Writes elements into the registers of a lane from `first` on.
-fn write(wave: &mut Probe64, first: u16, lane: usize, bits: usize, elements: &[u64]) {
+pub(crate) fn write(wave: &mut Probe64, first: u16, lane: usize, bits: usize, elements: &[u64]) {
     let mut words = vec![0_u32; (bits * elements.len()).div_ceil(32)];
     for (at, bit) in (0..bits * elements.len()).map(|at| (at, elements[at / bits] >> (at % bits) & 1)) {
         words[at / 32] |= (bit as u32) << (at % 32);
@@ -70,8 +97,11 @@ fn write(wave: &mut Probe64, first: u16, lane: usize, bits: usize, elements: &[u
 }
 
 /// Row and column of a sum that a lane holds.
-fn sum_place(size: usize, lane: usize, item: usize) -> (usize, usize) {
-    (item / 4 * 4 * (64 / size) + lane / size * 4 + item % 4, lane % size)
+pub(crate) fn sum_place(size: usize, lane: usize, item: usize) -> (usize, usize) {
+    (
+        item / 4 * 4 * (64 / size) + lane / size * 4 + item % 4,
+        lane % size,
+    )
 }
 
 /// A product of `size` rows and columns by its machine words: A from v32 on, B from v48, C and D from v64. `a` and `b` give the lane's
@@ -97,7 +127,11 @@ fn product(words: &[u32], size: usize, formats: [Small; 2], scales: Option<[u32;
             write(&mut wave, first, lane, format.bits, &codes);
             let scale = 124 + numbers.next() as u32 % 7;
             let word = 0x5555_5555 & !(0xff << (8 * scales.map_or(0, |bytes| bytes[side])));
-            wave.set_vgpr(20 + side as u16, lane, word | scale << (8 * scales.map_or(0, |bytes| bytes[side])));
+            wave.set_vgpr(
+                20 + side as u16,
+                lane,
+                word | scale << (8 * scales.map_or(0, |bytes| bytes[side])),
+            );
             if scales.is_some() {
                 powers[side][lane % size * depth / 32 + lane / size] = 2_f64.powi(scale as i32 - 127);
             }
@@ -118,7 +152,10 @@ fn product(words: &[u32], size: usize, formats: [Small; 2], scales: Option<[u32;
         let magnitude: f64 = (0..depth).map(|k| term(k).abs()).sum::<f64>() + 64.0;
         let got = f32::from_bits(wave.vgpr(64 + item as u16, lane).unwrap());
         let error = (f64::from(got) - want).abs();
-        assert!(error <= magnitude * 2_f64.powi(-17), "{formats:?} {scales:?}: {got}, not {want}");
+        assert!(
+            error <= magnitude * 2_f64.powi(-17),
+            "{formats:?} {scales:?}: {got}, not {want}"
+        );
     }
 }
 
@@ -133,7 +170,12 @@ fn products_of_small_floats_are_those_of_their_numbers() {
             ];
             product(&words, size, [a, b], None, &mut numbers);
             // Byte 1 of one scale and byte 2 of the other.
-            let scaled = [0xd3ac_0800, v(20) | v(21) << 9 | 1 << 28, words[0] | 1 << 11, words[1]];
+            let scaled = [
+                0xd3ac_0800,
+                v(20) | v(21) << 9 | 1 << 28,
+                words[0] | 1 << 11,
+                words[1],
+            ];
             product(&scaled, size, [a, b], Some([1, 2]), &mut numbers);
         }
     }
@@ -174,7 +216,13 @@ fn dense(opcode: u32, size: usize, depth: usize, bits: usize, encode: fn(i32) ->
 
 #[test]
 fn wider_products_are_those_of_their_numbers() {
-    let half = |value: i32| if value == 0 { 0 } else { u64::from(((value as f32).to_bits() >> 13) - (112 << 10) & 0x7fff | ((value < 0) as u32) << 15) };
+    let half = |value: i32| {
+        if value == 0 {
+            0
+        } else {
+            u64::from(((value as f32).to_bits() >> 13) - (112 << 10) & 0x7fff | ((value < 0) as u32) << 15)
+        }
+    };
     let brain = |value: i32| u64::from((value as f32).to_bits() >> 16);
     let byte = |value: i32| u64::from(value as u8);
     let single = |value: i32| (value as f32).to_bits();
@@ -197,7 +245,9 @@ fn lane(words: &[u32], before: &[(u16, u32)], count: u16) -> Vec<u32> {
         wave.set_vgpr(*register, 5, *value);
     }
     run(&mut wave).unwrap();
-    (0..count).map(|register| wave.vgpr(register, 5).unwrap()).collect()
+    (0..count)
+        .map(|register| wave.vgpr(register, 5).unwrap())
+        .collect()
 }
 
 #[test]
@@ -206,13 +256,28 @@ fn a_code_with_a_scale_is_its_number_times_the_power() {
     // The mantissa of the scale does not count.
     for (opcode, format) in [(0x23b, SMALL[0]), (0x23c, SMALL[1])] {
         for code in 0..0x78 {
-            let got = lane(&vop3(opcode, 2, 0, [v(1), v(2), 0]), &[(1, code << 8), (2, one(7.0))], 1);
-            assert_eq!(got[0], one((format.number(code.into()) * 4.0) as f32), "{code:#x}");
+            let got = lane(
+                &vop3(opcode, 2, 0, [v(1), v(2), 0]),
+                &[(1, code << 8), (2, one(7.0))],
+                1,
+            );
+            assert_eq!(
+                got[0],
+                one((format.number(code.into()) * 4.0) as f32),
+                "{code:#x}"
+            );
         }
     }
     for code in 0..16 {
-        let got = lane(&vop3(0x23f, 1, 0, [v(1), v(2), 0]), &[(1, code << 20 | 3 << 16), (2, one(0.25))], 2);
-        assert_eq!(got, [one(1.5 * 0.25), one((SMALL[4].number(code.into()) * 0.25) as f32)]);
+        let got = lane(
+            &vop3(0x23f, 1, 0, [v(1), v(2), 0]),
+            &[(1, code << 20 | 3 << 16), (2, one(0.25))],
+            2,
+        );
+        assert_eq!(
+            got,
+            [one(1.5 * 0.25), one((SMALL[4].number(code.into()) * 0.25) as f32)]
+        );
     }
     for (opcode, format) in [(0x256, SMALL[2]), (0x257, SMALL[3])] {
         let codes: Vec<u64> = (0..32).collect();
@@ -232,9 +297,15 @@ fn a_number_with_a_scale_becomes_the_nearest_code() {
     let one = |value: f32| value.to_bits();
     // The nearest of all codes, even where two are as near.
     let nearest = |format: Small, number: f64| {
-        let last = if format.bits == 8 { 0x77 } else { (1 << (format.bits - 1)) - 1 };
+        let last = if format.bits == 8 {
+            0x77
+        } else {
+            (1 << (format.bits - 1)) - 1
+        };
         let far = |code: u64| (format.number(code) - number.abs()).abs();
-        let best = (0..=last).min_by(|a, b| far(*a).total_cmp(&far(*b)).then((a & 1).cmp(&(b & 1)))).unwrap();
+        let best = (0..=last)
+            .min_by(|a, b| far(*a).total_cmp(&far(*b)).then((a & 1).cmp(&(b & 1))))
+            .unwrap();
         best | u64::from(number < 0.0) << (format.bits - 1)
     };
     let mut numbers = Numbers(3);
@@ -243,7 +314,11 @@ fn a_number_with_a_scale_becomes_the_nearest_code() {
         let (a, b) = (any(), any());
         for (opcode, op_sel, format) in [(0x235, 8, SMALL[0]), (0x236, 0, SMALL[1]), (0x23d, 4, SMALL[4])] {
             let words = vop3(opcode, op_sel, 0, [v(1), v(2), v(3)]);
-            let got = lane(&words, &[(0, 0x1234_5678), (1, one(a)), (2, one(b)), (3, one(2.0))], 1)[0];
+            let got = lane(
+                &words,
+                &[(0, 0x1234_5678), (1, one(a)), (2, one(b)), (3, one(2.0))],
+                1,
+            )[0];
             let codes = [a, b].map(|number| nearest(format, f64::from(number) / 2.0) as u32);
             let pair = codes[0] | codes[1] << format.bits;
             let want = match op_sel {
@@ -264,8 +339,14 @@ fn a_number_with_a_scale_becomes_the_nearest_code() {
     run(&mut wave).unwrap();
     let bits: Vec<u32> = (0..6).map(|n| wave.vgpr(n, 5).unwrap()).collect();
     for i in 0..32 {
-        let code = (0..6).fold(0, |code, bit| code | u64::from(bits[(6 * i + bit) / 32] >> ((6 * i + bit) % 32) & 1) << bit);
-        let want = if i % 2 == 0 { (i as f64 / 2.0).min(7.5) } else { -0.5 };
+        let code = (0..6).fold(0, |code, bit| {
+            code | u64::from(bits[(6 * i + bit) / 32] >> ((6 * i + bit) % 32) & 1) << bit
+        });
+        let want = if i % 2 == 0 {
+            (i as f64 / 2.0).min(7.5)
+        } else {
+            -0.5
+        };
         assert_eq!(code, nearest(SMALL[2], want), "{i}");
     }
 }
@@ -274,21 +355,48 @@ fn a_number_with_a_scale_becomes_the_nearest_code() {
 fn single_instructions_of_gfx950() {
     let one = |value: f32| value.to_bits();
     let (a, b, c) = (0xf0f0_1234, 0xcccc_5678, 0xaaaa_9abc);
-    let table = |bits: u32| [0b110100 << 26 | 0x234 << 16 | (bits >> 3 & 7) << 8, v(1) | v(2) << 9 | v(3) << 18 | (bits >> 6) << 27 | bits << 29];
-    for (bits, want) in [(0xe8, a & b | a & c | b & c), (0x96, a ^ b ^ c), (0xca, a & b | !a & c), (0xf0, a), (0, 0)] {
-        assert_eq!(lane(&table(bits), &[(1, a), (2, b), (3, c)], 1), [want], "{bits:#x}");
+    let table = |bits: u32| {
+        [
+            0b110100 << 26 | 0x234 << 16 | (bits >> 3 & 7) << 8,
+            v(1) | v(2) << 9 | v(3) << 18 | (bits >> 6) << 27 | bits << 29,
+        ]
+    };
+    for (bits, want) in [
+        (0xe8, a & b | a & c | b & c),
+        (0x96, a ^ b ^ c),
+        (0xca, a & b | !a & c),
+        (0xf0, a),
+        (0, 0),
+    ] {
+        assert_eq!(
+            lane(&table(bits), &[(1, a), (2, b), (3, c)], 1),
+            [want],
+            "{bits:#x}"
+        );
     }
     let bytes = [(1, 1000_u32), (2, (-5000_i32) as u32), (3, 4), (0, 0xdead_beef)];
-    assert_eq!(lane(&vop3(0x265, 8, 0, [v(1), v(2), v(3)]), &bytes, 1), [0x803e_beef]);
-    assert_eq!(lane(&vop3(0x266, 0, 0, [v(1), v(2), v(3)]), &bytes, 1), [0xdead_003e]);
+    assert_eq!(
+        lane(&vop3(0x265, 8, 0, [v(1), v(2), v(3)]), &bytes, 1),
+        [0x803e_beef]
+    );
+    assert_eq!(
+        lane(&vop3(0x266, 0, 0, [v(1), v(2), v(3)]), &bytes, 1),
+        [0xdead_003e]
+    );
     let pair = [(1, one(1.0 + 1.0 / 256.0)), (2, one(-3.0))];
     assert_eq!(lane(&vop3(0x268, 0, 0, [v(1), v(2), 0]), &pair, 1), [0xc040_3f80]);
     assert_eq!(lane(&vop3(0x267, 0, 0, [v(1), v(2), 0]), &pair, 1), [0xc200_3c04]);
     assert_eq!(lane(&[0x7e00_b100 | v(1)], &[(1, 0x8000_0001)], 1), [2 ^ 0xc5]);
     assert_eq!(lane(&[0x7e00_b600 | v(1)], &[(1, 0x1234_4040)], 1), [one(3.0)]);
     let three = [(1, one(2.0)), (2, one(-1.0)), (3, one(5.0))];
-    assert_eq!(lane(&vop3(0x2a8, 0, 0, [v(1), v(2), v(3)]), &three, 1), [one(-1.0)]);
-    assert_eq!(lane(&vop3(0x2a9, 0, 0, [v(1), v(2), v(3)]), &three, 1), [one(5.0)]);
+    assert_eq!(
+        lane(&vop3(0x2a8, 0, 0, [v(1), v(2), v(3)]), &three, 1),
+        [one(-1.0)]
+    );
+    assert_eq!(
+        lane(&vop3(0x2a9, 0, 0, [v(1), v(2), v(3)]), &three, 1),
+        [one(5.0)]
+    );
 }
 
 #[test]
@@ -312,13 +420,40 @@ fn rows_of_two_registers_are_exchanged() {
 
 /// The bytes and LLVM's text of each line, none for what is no instruction.
 fn listing() -> Vec<(Vec<u8>, Option<&'static str>)> {
-    let lines = include_str!("gfx950.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("gfx950.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
     let line = |line: &'static str| {
         let (code, text) = line.split_once(' ').unwrap();
-        let bytes = (0..code.len()).step_by(2).map(|at| u8::from_str_radix(&code[at..at + 2], 16).unwrap());
+        let bytes = (0..code.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&code[at..at + 2], 16).unwrap());
         (bytes.collect(), (text != "-").then_some(text))
     };
     lines.map(line).collect()
+}
+
+/// How many instructions the listing names, and those that are not executed.
+pub(crate) fn own() -> (usize, BTreeSet<String>) {
+    let name = |(_, text): (_, Option<&str>)| {
+        let text = text?;
+        let name = text
+            .split(' ')
+            .next()?
+            .trim_end_matches("_e32")
+            .trim_end_matches("_e64");
+        // A product with scales is the row of the product.
+        let name = name.replace("v_mfma_scale_", "v_mfma_");
+        Some(if text.ends_with(" lds") {
+            format!("{name} lds")
+        } else {
+            name
+        })
+    };
+    let all: BTreeSet<String> = listing().into_iter().filter_map(name).collect();
+    let lines = coverage(Target::Gfx950).into_iter().filter(|line| line.executed);
+    let executed: BTreeSet<String> = lines.flat_map(|line| line.names()).collect();
+    (all.len(), &all - &executed)
 }
 
 #[test]

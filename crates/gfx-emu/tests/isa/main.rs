@@ -35,6 +35,8 @@ mod folder;
 #[cfg(test)]
 mod gfx950;
 #[cfg(test)]
+mod gfx950_rows;
+#[cfg(test)]
 mod integer;
 #[cfg(test)]
 mod lines;

@@ -264,10 +264,7 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             inst
         }
         _ => {
-            let mut inst = new(
-                Format::Vop2,
-                words.row("VOP2", bits(word, 25, 6))?,
-            );
+            let mut inst = new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?);
             inst.dst = vgpr(vdst);
             let signature = inst.row.op.signature();
             if signature.sdst == Kind::Mask {
@@ -387,7 +384,8 @@ fn scaled(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inv
     let product = words.next()?;
     let opcode = bits(product, 16, 7);
     let reserved = word & 0xe7ff | high & 0xe7fc_0000;
-    if reserved != 0 || product >> 23 != word >> 23 || !matches!(opcode, 0x2d | 0x2e) || product & SCALED == 0 {
+    if reserved != 0 || product >> 23 != word >> 23 || !matches!(opcode, 0x2d | 0x2e) || product & SCALED == 0
+    {
         return Err(Invalid::Unknown);
     }
     let mut inst = vop3p(isa, product & !SCALED, words)?;
@@ -524,10 +522,7 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
 
 /// Buffers and cache controls.
 fn mubuf(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(
-        Format::Mubuf,
-        words.row("MUBUF", bits(word, 18, 7))?,
-    );
+    let mut inst = new(Format::Mubuf, words.row("MUBUF", bits(word, 18, 7))?);
     let high = words.next()?;
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
     if inst.row.op == Op::SNop {
