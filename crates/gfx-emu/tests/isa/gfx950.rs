@@ -220,7 +220,10 @@ fn wider_products_are_those_of_their_numbers() {
         if value == 0 {
             0
         } else {
-            u64::from(((value as f32).to_bits() >> 13) - (112 << 10) & 0x7fff | ((value < 0) as u32) << 15)
+            u64::from(
+                ((value as f32).to_bits() >> 13).wrapping_sub(112 << 10) & 0x7fff
+                    | u32::from(value < 0) << 15,
+            )
         }
     };
     let brain = |value: i32| u64::from((value as f32).to_bits() >> 16);
