@@ -36,7 +36,7 @@ pub struct Card {
 const QUARTER: f64 = 4.0;
 
 /// The cards that are counted for.
-pub const CARDS: [Card; 6] = [
+pub const CARDS: [Card; 7] = [
     // Radeon RX 7900 XTX: 96 compute units at 2.5 GHz, 960 GB/s (product page). "RDNA" white paper: two SIMDs of 32 lanes and two scalar
     // units a compute unit, lines of 128 bytes, one a clock. A sixteenth of the rate in 64 bits.
     Card {
