@@ -336,7 +336,9 @@ fn lds_of(runtime: &Runtime, pool: Pool) -> u64 {
         Pool::Lds(card) => runtime.cards.get(card),
         Pool::HostFine | Pool::HostCoarse | Pool::Device(_) => None,
     };
-    card.map_or(Limits::DEVICE, |card| Limits::of(target(*card))).lds.into()
+    card.map_or(Limits::DEVICE, |card| Limits::of(target(*card)))
+        .lds
+        .into()
 }
 
 /// `hsa_amd_memory_pool_get_info`.

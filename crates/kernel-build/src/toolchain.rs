@@ -267,3 +267,27 @@ fn matching_entries(dir: &Path, prefix: &str, suffix: &str) -> Vec<PathBuf> {
     matching.reverse();
     matching
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_the_compiler_is_too_old_for_is_told() {
+        let toolchain = |version: &str| Toolchain {
+            clang: "clang++".into(),
+            version: version.to_owned(),
+            device_libs: ["ocml.bc".into(), "ockl.bc".into()],
+        };
+        let old = toolchain("Debian clang version 19.1.7 (3)");
+        let message = old.knows("gfx950").unwrap_err();
+        assert!(
+            message.contains("gfx950 needs clang 20 or newer, set ROCM_CLANG"),
+            "{message}"
+        );
+        assert_eq!(old.knows("gfx942"), Ok(()));
+        assert_eq!(toolchain("clang version 21.1.8").knows("gfx950"), Ok(()));
+        // Whatever it is, it may know.
+        assert_eq!(toolchain("another").knows("gfx950"), Ok(()));
+    }
+}

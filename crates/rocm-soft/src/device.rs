@@ -399,9 +399,9 @@ impl Device {
         self.with_kernel(function, |kernel| {
             let static_lds = kernel.descriptor.group_segment_size;
             let value = match attribute {
-                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => kernel
-                    .max_workgroup_size
-                    .min(limits.workgroup_size),
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => {
+                    kernel.max_workgroup_size.min(limits.workgroup_size)
+                }
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => static_lds,
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => {
