@@ -10,7 +10,7 @@
 // CDNA 2 flushes subnormal f16 and bf16 operands of MFMA to zero (ROCm, "MI200 matrix fused multiply-add (MFMA) behavior
 // specifics"), but no f32: there 16-bit operands are widened on the way to LDS.
 //
-// f8_e4m3 is OCP's. RDNA 4 multiplies it as it is. CDNA 3 has another format with the same fields, whose exponents are one less and whose
+// f8_e4m3 is OCP's. RDNA 4 and CDNA 4 multiply it as it is. CDNA 3 has another format with the same fields, whose exponents are one less and whose
 // only NaN is 0x80 ("MI300 ISA", section "FP8"): an operand stands for its half there, which makes a quarter of each product. Elsewhere it
 // is widened on the way to LDS, to f16 where that has a matrix instruction: every f8_e4m3 is a normal f16.
 #pragma once
@@ -21,10 +21,13 @@ namespace matrix_core {
 
 #if defined(__GFX11__) || defined(__GFX12__)
 #define PARITY_WMMA 1
-#elif defined(__gfx90a__) || defined(__gfx942__)
+#elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define PARITY_MFMA 1
-#if defined(__gfx942__)
+#if !defined(__gfx90a__)
 #define PARITY_MFMA_HALVES 1
+#endif
+#if defined(__gfx942__)
+#define PARITY_MFMA_FNUZ 1
 #endif
 #endif
 
@@ -161,6 +164,18 @@ PARITY_FN F32x4 mfma(I16x4 l, I16x4 r, F32x4 sum) {
     return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(l, r, sum, 0, 0, 0);
 }
 #endif
+#if defined(__gfx950__)
+// A pack is one operand.
+typedef f16 F16x8 __attribute__((ext_vector_type(8)));
+typedef __bf16 B16x8 __attribute__((ext_vector_type(8)));
+PARITY_FN F32x4 mfma(F16x8 l, F16x8 r, F32x4 sum) { return __builtin_amdgcn_mfma_f32_16x16x32_f16(l, r, sum, 0, 0, 0); }
+PARITY_FN F32x4 mfma(B16x8 l, B16x8 r, F32x4 sum) { return __builtin_amdgcn_mfma_f32_16x16x32_bf16(l, r, sum, 0, 0, 0); }
+using Halves = F16x8;
+using Brains = B16x8;
+#else
+using Halves = F16x4;
+using Brains = I16x4;
+#endif
 PARITY_FN F64x4 mfma(f64 l, f64 r, F64x4 sum) { return __builtin_amdgcn_mfma_f64_16x16x4f64(l, r, sum, 0, 0, 0); }
 
 // A lane has row and column `lane % 16` of the operands and a quarter of their k: all of it in one step, of as many
@@ -198,7 +213,7 @@ template <typename S, typename Part, typename Result, bool RowsTogether> struct 
 };
 #endif
 
-#if defined(PARITY_MFMA_HALVES)
+#if defined(PARITY_MFMA_FNUZ)
 // f8_e4m3 as CDNA 3 has it: half of the number that it is made of. -0 becomes 0, because there is one zero.
 struct Fnuz {
     u8 bits;
@@ -230,9 +245,13 @@ template <> struct CoreOf<f8_e4m3> { using Staged = f16; using Core = Wmma<f16, 
 using MfmaF32 = Mfma<f32, f32, F32x4, true>;
 template <> struct CoreOf<f32> { using Staged = f32; using Core = MfmaF32; };
 #if defined(PARITY_MFMA_HALVES)
-template <> struct CoreOf<f16> { using Staged = f16; using Core = Mfma<f16, F16x4, F32x4, true>; };
-template <> struct CoreOf<bf16> { using Staged = bf16; using Core = Mfma<bf16, I16x4, F32x4, true>; };
+template <> struct CoreOf<f16> { using Staged = f16; using Core = Mfma<f16, Halves, F32x4, true>; };
+template <> struct CoreOf<bf16> { using Staged = bf16; using Core = Mfma<bf16, Brains, F32x4, true>; };
+#if defined(PARITY_MFMA_FNUZ)
 template <> struct CoreOf<f8_e4m3> { using Staged = Fnuz; using Core = Mfma<Fnuz, i64, F32x4, true>; };
+#else
+template <> struct CoreOf<f8_e4m3> { using Staged = f8_e4m3; using Core = Mfma<f8_e4m3, i64, F32x4, true>; };
+#endif
 #else
 template <> struct CoreOf<f8_e4m3> { using Staged = f16; using Core = Mfma<f16, F16x4, F32x4, true>; };
 template <> struct CoreOf<f16> { using Staged = f32; using Core = MfmaF32; };
@@ -242,7 +261,7 @@ template <> struct CoreOf<f64> { using Staged = f64; using Core = Mfma<f64, f64,
 #endif
 
 // What a sum of products of f8_e4m3 is multiplied by to be that of the numbers.
-#if defined(PARITY_MFMA_HALVES)
+#if defined(PARITY_MFMA_FNUZ)
 constexpr f32 BYTES_FACTOR = 4;
 #else
 constexpr f32 BYTES_FACTOR = 1;

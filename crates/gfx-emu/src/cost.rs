@@ -31,7 +31,7 @@ pub(crate) const SCALAR_LINE: u64 = 64;
 /// Bytes of a line of a target's vector cache. None of a target that is not executed.
 pub(crate) fn vector_line(isa: Isa) -> u64 {
     match isa {
-        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Cdna3 => 128,
+        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Cdna3 | Isa::Cdna4 => 128,
         Isa::Cdna2 => 64,
     }
 }
@@ -206,17 +206,25 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
         Isa::Rdna4 => match element {
             Element::F64 | Element::F32 | Element::Xf32 | Element::F16 | Element::Bf16 => 256,
             Element::Fp8 | Element::Bf8 | Element::I8 => 512,
-            Element::I4 => 1024,
+            Element::Fp6 | Element::Bf6 | Element::I4 | Element::Fp4 => 1024,
         },
         Isa::Cdna2 => match element {
             Element::F64 | Element::F32 | Element::Xf32 => 32,
-            Element::F16 | Element::Bf16 | Element::Fp8 | Element::Bf8 | Element::I8 | Element::I4 => 128,
+            _ => 128,
         },
         Isa::Cdna3 => match element {
             Element::F64 | Element::F32 => 32,
             Element::Xf32 => 128,
             Element::F16 | Element::Bf16 => 256,
-            Element::Fp8 | Element::Bf8 | Element::I8 | Element::I4 => 512,
+            _ => 512,
+        },
+        // Twice CDNA3's rate in 16 bits and below, and as much again in six bits and four.
+        Isa::Cdna4 => match element {
+            Element::F64 => 16,
+            Element::F32 => 32,
+            Element::Xf32 | Element::F16 | Element::Bf16 => 512,
+            Element::Fp8 | Element::Bf8 | Element::I8 | Element::I4 => 1024,
+            Element::Fp6 | Element::Bf6 | Element::Fp4 => 2048,
         },
     };
     multiplications.div_ceil(each)

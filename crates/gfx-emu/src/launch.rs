@@ -54,6 +54,17 @@ impl Limits {
         workgroup_size: 1024,
         lds: 64 * 1024,
     };
+
+    /// Of the card that executes a target's kernels.
+    pub fn of(target: Target) -> Limits {
+        match target {
+            Target::Gfx950 => Limits {
+                lds: 160 * 1024,
+                ..Limits::DEVICE
+            },
+            _ => Limits::DEVICE,
+        }
+    }
 }
 
 /// One kernel launch.
@@ -427,11 +438,12 @@ fn check_sizes(target: Target, dispatch: &Dispatch<'_>, limit: u32) -> Result<()
         return Err(LaunchError::GridSize { kernel: name(), grid });
     }
     let requested = u64::from(kernel.descriptor.group_segment_size) + u64::from(dynamic_lds);
-    if requested > u64::from(Limits::DEVICE.lds) {
+    let device = Limits::of(target);
+    if requested > u64::from(device.lds) {
         return Err(LaunchError::Lds {
             kernel: name(),
             requested,
-            limit: Limits::DEVICE.lds,
+            limit: device.lds,
         });
     }
     Ok(())

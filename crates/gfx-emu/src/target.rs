@@ -17,6 +17,8 @@ pub enum Target {
     Gfx90a,
     /// CDNA3 (MI300). Executed, with waves of 64 lanes.
     Gfx942,
+    /// CDNA4 (MI350). Executed, with waves of 64 lanes.
+    Gfx950,
     /// Another one, by its machine number in the ELF header.
     Other(u8),
 }
@@ -31,6 +33,7 @@ impl Target {
             0x4e => Target::Gfx1201,
             0x3f => Target::Gfx90a,
             0x4c => Target::Gfx942,
+            0x4f => Target::Gfx950,
             other => Target::Other(other),
         }
     }
@@ -49,20 +52,21 @@ impl Target {
     }
 
     /// The targets whose kernels can be launched.
-    pub const EXECUTABLE: [Target; 6] = [
+    pub const EXECUTABLE: [Target; 7] = [
         Target::Gfx1100,
         Target::Gfx1151,
         Target::Gfx1200,
         Target::Gfx1201,
         Target::Gfx90a,
         Target::Gfx942,
+        Target::Gfx950,
     ];
 
     /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {
         match self {
             Target::Gfx1100 | Target::Gfx1151 | Target::Gfx1200 | Target::Gfx1201 => 32,
-            Target::Gfx90a | Target::Gfx942 | Target::Other(_) => 64,
+            Target::Gfx90a | Target::Gfx942 | Target::Gfx950 | Target::Other(_) => 64,
         }
     }
 
@@ -81,6 +85,7 @@ impl fmt::Display for Target {
             Target::Gfx1201 => f.write_str("gfx1201"),
             Target::Gfx90a => f.write_str("gfx90a"),
             Target::Gfx942 => f.write_str("gfx942"),
+            Target::Gfx950 => f.write_str("gfx950"),
             Target::Other(mach) => write!(f, "AMD GPU machine {mach:#x}"),
         }
     }

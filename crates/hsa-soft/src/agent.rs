@@ -6,7 +6,7 @@ use rocm_env::Card;
 
 use crate::pools::Pool;
 use crate::queue;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, target};
 use crate::status::{Answer, Status};
 
 /// A processor of the system.
@@ -168,6 +168,17 @@ fn traits(card: Card) -> Traits {
             features: ":sramecc+:xnack-",
             name: "software gfx942",
         },
+        Card::Gfx950 => Traits {
+            lanes: 64,
+            units: 256,
+            simds: 4,
+            waves: 32,
+            chip: 0x75a0,
+            family: 141,
+            clock: 2400,
+            features: ":sramecc+:xnack-",
+            name: "software gfx950",
+        },
         Card::Gfx90a => Traits {
             lanes: 64,
             units: 104,
@@ -319,6 +330,17 @@ pub(crate) fn isa_info(runtime: &Runtime, isa: u64, attribute: u32) -> Answer<Va
     })
 }
 
+/// Bytes of LDS that a card's workgroups may have.
+fn lds_of(runtime: &Runtime, pool: Pool) -> u64 {
+    let card = match pool {
+        Pool::Lds(card) => runtime.cards.get(card),
+        Pool::HostFine | Pool::HostCoarse | Pool::Device(_) => None,
+    };
+    card.map_or(Limits::DEVICE, |card| Limits::of(target(*card)))
+        .lds
+        .into()
+}
+
 /// `hsa_amd_memory_pool_get_info`.
 pub(crate) fn pool_info(runtime: &Runtime, pool: Pool, attribute: u32) -> Answer<Value> {
     let is_device = matches!(pool, Pool::Device(_) | Pool::Lds(_));
@@ -326,7 +348,7 @@ pub(crate) fn pool_info(runtime: &Runtime, pool: Pool, attribute: u32) -> Answer
     Ok(match attribute {
         // Memory of a group, or global memory.
         0 => if is_lds { 3_u32 } else { 0 }.into(),
-        2 | 16 if is_lds => u64::from(Limits::DEVICE.lds).into(),
+        2 | 16 if is_lds => lds_of(runtime, pool).into(),
         5 if is_lds => false.into(),
         1 => pool.flags().into(),
         2 | 16 => runtime.capacity.into(),

@@ -126,6 +126,9 @@ impl<'a> Plan<'a> {
 
     /// Runs what is stale and gives the compiler's warnings. Every error is reported, not only the first.
     pub(crate) fn run(&self, jobs: &[Job], workers: usize) -> Result<Vec<String>, String> {
+        for job in jobs {
+            self.toolchain.knows(&job.target.name)?;
+        }
         let workers = workers.clamp(1, jobs.len().max(1));
         let next = AtomicUsize::new(0);
         let work = || {

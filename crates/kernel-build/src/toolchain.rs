@@ -8,6 +8,8 @@ use std::{env, fs};
 /// Code object version 5 and `--no-gpu-bundle-output` as we use them need this release.
 const OLDEST_CLANG: u32 = 17;
 const NEWEST_CLANG: u32 = 22;
+/// Targets that only a newer clang knows.
+const NEWER_TARGETS: [(&str, u32); 1] = [("gfx950", 20)];
 
 const INSTALL: &str = "\
 To install what the kernels are compiled with (no GPU and no ROCm runtime are needed):
@@ -70,6 +72,19 @@ impl Toolchain {
         })
     }
 
+    /// Whether the compiler knows a target, as far as its release says.
+    pub(crate) fn knows(&self, target: &str) -> Result<(), String> {
+        let major = release_of(&self.version);
+        let wanted = NEWER_TARGETS.iter().find(|(name, _)| *name == target);
+        match wanted.zip(major) {
+            Some(((_, least), major)) if major < *least => Err(format!(
+                "{target} needs clang {least} or newer, set ROCM_CLANG ({} is clang {major})",
+                self.clang.display()
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// NVIDIA's math library, for its targets: in the CUDA toolkit that the environment names, or where it is installed.
     pub(crate) fn libdevice(&self) -> Result<PathBuf, String> {
         if !output_of(&self.clang, "-print-targets")?.contains("nvptx64") {
@@ -97,6 +112,12 @@ impl Toolchain {
             .chain(&self.device_libs)
             .map(PathBuf::as_path)
     }
+}
+
+/// The number of the release in what `--version` says.
+fn release_of(version: &str) -> Option<u32> {
+    let mut words = version.split_whitespace().skip_while(|word| *word != "version");
+    words.nth(1)?.split('.').next()?.parse().ok()
 }
 
 /// The compiler and its version: `ROCM_CLANG` or nothing else if that is set, else the first usable candidate.
@@ -245,4 +266,28 @@ fn matching_entries(dir: &Path, prefix: &str, suffix: &str) -> Vec<PathBuf> {
     matching.sort();
     matching.reverse();
     matching
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_the_compiler_is_too_old_for_is_told() {
+        let toolchain = |version: &str| Toolchain {
+            clang: "clang++".into(),
+            version: version.to_owned(),
+            device_libs: ["ocml.bc".into(), "ockl.bc".into()],
+        };
+        let old = toolchain("Debian clang version 19.1.7 (3)");
+        let message = old.knows("gfx950").unwrap_err();
+        assert!(
+            message.contains("gfx950 needs clang 20 or newer, set ROCM_CLANG"),
+            "{message}"
+        );
+        assert_eq!(old.knows("gfx942"), Ok(()));
+        assert_eq!(toolchain("clang version 21.1.8").knows("gfx950"), Ok(()));
+        // Whatever it is, it may know.
+        assert_eq!(toolchain("another").knows("gfx950"), Ok(()));
+    }
 }

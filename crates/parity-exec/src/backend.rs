@@ -70,6 +70,7 @@ impl Backend {
                 (GFX1200, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1200)]),
                 (GFX1201, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1201)]),
                 (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
+                (GFX950, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX950)]),
                 (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
             ],
         }
@@ -99,6 +100,7 @@ const GFX1151: &str = Card::Gfx1151.word();
 const GFX1200: &str = Card::Gfx1200.word();
 const GFX1201: &str = Card::Gfx1201.word();
 const GFX942: &str = Card::Gfx942.word();
+const GFX950: &str = Card::Gfx950.word();
 const GFX90A: &str = Card::Gfx90a.word();
 
 /// A backend and which of its devices, as the command line and tables name them: `cpu`, `cuda:1`, `rocm:gfx942`. Without a

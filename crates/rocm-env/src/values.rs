@@ -105,6 +105,8 @@ words! {
         Gfx1201 "gfx1201",
         /// An MI300, with waves of 64 lanes.
         Gfx942 "gfx942",
+        /// An MI350, with waves of 64 lanes.
+        Gfx950 "gfx950",
         /// An MI200, with waves of 64 lanes.
         Gfx90a "gfx90a",
     }

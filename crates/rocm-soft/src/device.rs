@@ -395,12 +395,13 @@ impl Device {
         function: usize,
         attribute: hip::hipFunction_attribute,
     ) -> Result<c_int> {
+        let limits = gfx_emu::Limits::of(self.get_function(function)?.module.code.target());
         self.with_kernel(function, |kernel| {
             let static_lds = kernel.descriptor.group_segment_size;
             let value = match attribute {
-                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => kernel
-                    .max_workgroup_size
-                    .min(gfx_emu::Limits::DEVICE.workgroup_size),
+                hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => {
+                    kernel.max_workgroup_size.min(limits.workgroup_size)
+                }
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => static_lds,
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => 0,
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => {
@@ -408,7 +409,7 @@ impl Device {
                 }
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_NUM_REGS => kernel.vgprs,
                 hip::hipFunction_attribute_HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
-                    gfx_emu::Limits::DEVICE.lds.saturating_sub(static_lds)
+                    limits.lds.saturating_sub(static_lds)
                 }
                 _ => return Err(hip::hipError_t_hipErrorInvalidValue),
             };

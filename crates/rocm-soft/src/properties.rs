@@ -24,6 +24,8 @@ pub(crate) struct Model {
     minor: c_int,
     /// 32-bit registers of a multiprocessor.
     registers: c_int,
+    /// Bytes of LDS that a workgroup may have.
+    lds: c_int,
     /// Whether the memory of the card corrects errors.
     ecc: c_int,
 }
@@ -40,6 +42,7 @@ impl Model {
                 major: 11,
                 minor: 0,
                 registers: 196_608,
+                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx1151 => &Model {
@@ -50,6 +53,7 @@ impl Model {
                 major: 11,
                 minor: 5,
                 registers: 196_608,
+                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx1200 => &Model {
@@ -60,6 +64,7 @@ impl Model {
                 major: 12,
                 minor: 0,
                 registers: 196_608,
+                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx1201 => &Model {
@@ -70,6 +75,7 @@ impl Model {
                 major: 12,
                 minor: 0,
                 registers: 196_608,
+                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx942 => &Model {
@@ -80,6 +86,18 @@ impl Model {
                 major: 9,
                 minor: 4,
                 registers: 131_072,
+                lds: LDS,
+                ecc: 1,
+            },
+            Card::Gfx950 => &Model {
+                name: "software AMD GPU (gfx950)",
+                target: "gfx950",
+                arch: "gfx950:sramecc+:xnack-",
+                warp_size: 64,
+                major: 9,
+                minor: 5,
+                registers: 131_072,
+                lds: 160 * 1024,
                 ecc: 1,
             },
             Card::Gfx90a => &Model {
@@ -90,6 +108,7 @@ impl Model {
                 major: 9,
                 minor: 0,
                 registers: 131_072,
+                lds: LDS,
                 ecc: 1,
             },
         }
@@ -125,9 +144,9 @@ attributes! { model:
     hipDeviceAttribute_t_hipDeviceAttributeMaxGridDimX = c_int::MAX;
     hipDeviceAttribute_t_hipDeviceAttributeMaxGridDimY = 65_536;
     hipDeviceAttribute_t_hipDeviceAttributeMaxGridDimZ = 65_536;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerBlock = LDS;
-    hipDeviceAttribute_t_hipDeviceAttributeSharedMemPerBlockOptin = LDS;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = LDS;
+    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerBlock = model.lds;
+    hipDeviceAttribute_t_hipDeviceAttributeSharedMemPerBlockOptin = model.lds;
+    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = model.lds;
     hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerBlock = model.registers;
     hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerMultiprocessor = model.registers;
     hipDeviceAttribute_t_hipDeviceAttributeTotalConstantMemory = c_int::MAX;
@@ -166,10 +185,10 @@ pub(crate) fn fill(model: &Model, properties: &mut hipDeviceProp_tR0600) {
     put_text(&mut properties.name, model.name);
     put_text(&mut properties.gcnArchName, model.arch);
     properties.totalConstMem = c_int::MAX as usize;
-    properties.sharedMemPerBlock = LDS as usize;
-    properties.sharedMemPerBlockOptin = LDS as usize;
-    properties.sharedMemPerMultiprocessor = LDS as usize;
-    properties.maxSharedMemoryPerMultiProcessor = LDS as usize;
+    properties.sharedMemPerBlock = model.lds as usize;
+    properties.sharedMemPerBlockOptin = model.lds as usize;
+    properties.sharedMemPerMultiprocessor = model.lds as usize;
+    properties.maxSharedMemoryPerMultiProcessor = model.lds as usize;
     properties.regsPerBlock = model.registers;
     properties.regsPerMultiprocessor = model.registers;
     properties.warpSize = model.warp_size;

@@ -87,13 +87,13 @@ fn offer(isa: Isa, kernel: &Kernel) -> Offer {
                 workgroups: if both { 32 } else { 16 },
             }
         }
-        Isa::Cdna2 | Isa::Cdna3 => Offer {
+        Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => Offer {
             vgprs: 512,
             granule: 8,
             waves: 8,
             simds: 4,
-            lds: 64 << 10,
-            lds_granule: 512,
+            lds: if isa == Isa::Cdna4 { 160 << 10 } else { 64 << 10 },
+            lds_granule: if isa == Isa::Cdna4 { 1280 } else { 512 },
             workgroups: 16,
         },
     }

@@ -134,7 +134,8 @@ pub(super) fn execute<H: Host, const W: usize>(
         Transfer::LoadAtLane
         | Transfer::StoreAtLane
         | Transfer::StorePart { .. }
-        | Transfer::LoadToShare { .. } => false,
+        | Transfer::LoadToShare { .. }
+        | Transfer::LoadTransposed(_) => false,
     }
 }
 

@@ -154,7 +154,10 @@ pub(super) fn execute<const W: usize>(
                 store(&mut spaces, reach, words)
             }
             // Loads to LDS and by lane number through a descriptor are not modelled.
-            Transfer::LoadAtLane | Transfer::StoreAtLane | Transfer::LoadToShare { .. } => {
+            Transfer::LoadAtLane
+            | Transfer::StoreAtLane
+            | Transfer::LoadToShare { .. }
+            | Transfer::LoadTransposed(_) => {
                 return Err(unimplemented());
             }
         };

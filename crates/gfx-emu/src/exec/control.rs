@@ -201,8 +201,8 @@ impl HardwareRegister {
             Isa::Rdna4 if matches!(number, 23 | 24 | 30) => HardwareRegister::Place,
             Isa::Rdna4 if number == 29 => HardwareRegister::Cycles,
             // HW_ID, and XCC_ID.
-            Isa::Cdna2 | Isa::Cdna3 if number == 4 => HardwareRegister::Place,
-            Isa::Cdna3 if number == 20 => HardwareRegister::Place,
+            Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 if number == 4 => HardwareRegister::Place,
+            Isa::Cdna3 | Isa::Cdna4 if number == 20 => HardwareRegister::Place,
             _ => return None,
         })
     }

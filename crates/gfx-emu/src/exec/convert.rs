@@ -1,5 +1,6 @@
 //! Conversions between formats: saturation, rounding, packing.
 
+use super::matrix::bf16_of_f32;
 use crate::fp::{self, F16, F32, F64, Format, Mode, directed};
 
 /// A NaN of one format in another: sign and the top of the payload, quieted.
@@ -131,6 +132,21 @@ pub(super) fn pk_i16_f32(_: Mode, a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub(super) fn pk_u16_f32(_: Mode, a: u32, b: u32) -> u32 {
     joined(F32::host(a) as u16, F32::host(b) as u16)
+}
+
+/// Two halves, rounded to nearest even.
+pub(super) fn pk_f16_f32(mode: Mode, a: u32, b: u32) -> u32 {
+    u32::from(f16_of_f32(mode, a)) | u32::from(f16_of_f32(mode, b)) << 16
+}
+
+/// Two numbers in the 16-bit brain format, rounded to nearest even.
+pub(super) fn pk_bf16_f32(_: Mode, a: u32, b: u32) -> u32 {
+    u32::from(bf16_of_f32(a)) | u32::from(bf16_of_f32(b)) << 16
+}
+
+/// A number in the 16-bit brain format in single precision.
+pub(super) fn f32_of_bf16(_: Mode, a: u16) -> u32 {
+    u32::from(a) << 16
 }
 
 /// Two halves, rounded towards zero: what is too large becomes the largest half.

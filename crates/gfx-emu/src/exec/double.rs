@@ -74,7 +74,7 @@ pub(crate) fn run<const W: usize>(
         }
         // The instruction may overwrite its own addresses.
         let private = private_lanes(wave, inst);
-        let alike = is_product(inst.unit) && sources_alike(wave, double, inst);
+        let alike = is_product(inst) && sources_alike(wave, double, inst);
         let stop = step(wave, program, group, budget)?;
         double.pc = index;
         if alike {
@@ -317,10 +317,10 @@ fn follow<const W: usize>(
 
 /// Whether a matrix core executes it, which takes long and gives the same from the same factors and sums. Not where the result depends
 /// on the destination too: its other halves, or the sums themselves.
-fn is_product(unit: Unit) -> bool {
-    match unit {
+fn is_product(inst: &Inst) -> bool {
+    match inst.unit {
         Unit::Wmma(wmma) => !wmma.narrow,
-        _ => matches!(unit, Unit::Tiles(_) | Unit::Mfma(_)),
+        unit => matches!(unit, Unit::Tiles(_) | Unit::Mfma(_)) && inst.scales.is_none(),
     }
 }
 

@@ -5,7 +5,8 @@
 //!
 //! RDNA4's are those of the Open Compute Project ("OCP 8-bit Floating Point Specification", sections 5.1 to 5.3): `fp8` has bias 7,
 //! no infinity, and NaNs whose magnitude has all bits set; `bf8` has bias 15 and what wider formats have. A number beyond the largest
-//! becomes NaN or infinity, as MODE.FP16_OVFL = 0 asks.
+//! becomes NaN or infinity, as MODE.FP16_OVFL = 0 asks. CDNA4 has these too, and shorter ones of six and four bits ("OCP Microscaling
+//! Formats Specification", section 5.3) without infinity and NaN, whose largest number stands for all beyond it.
 
 use super::lane::{self, Lane as _};
 use crate::fp::{self, F32, Format as _, Mode};
@@ -21,6 +22,8 @@ enum Special {
     AllOnes,
     /// The largest exponent has infinity and NaNs.
     Exponent,
+    /// None; the largest number has this code.
+    None(u8),
 }
 
 /// An 8-bit float.
@@ -48,6 +51,13 @@ pub(super) const OCP_FP8: Byte = format(3, 7, Special::AllOnes);
 /// `bf8` of RDNA4.
 pub(super) const OCP_BF8: Byte = format(2, 15, Special::Exponent);
 
+/// `fp6`, with its sign in the highest bit of a byte, as the others.
+pub(super) const FP6: Byte = format(3, 1, Special::None(0x1f));
+/// `bf6`.
+pub(super) const BF6: Byte = format(2, 3, Special::None(0x1f));
+/// `fp4`.
+pub(super) const FP4: Byte = format(1, 1, Special::None(0x07));
+
 /// RDNA4's format with so many bits of mantissa.
 const fn ocp(mantissa_bits: u32) -> Byte {
     if mantissa_bits == OCP_FP8.mantissa_bits {
@@ -71,7 +81,7 @@ pub(super) fn widen(bits: u8, format: Byte) -> u32 {
         Special::Exponent if magnitude > INFINITE => {
             return sign | F32::default_nan() | (magnitude & 3) << 21;
         }
-        Special::MinusZero | Special::AllOnes | Special::Exponent => {}
+        Special::MinusZero | Special::AllOnes | Special::Exponent | Special::None(_) => {}
     }
     let mantissa_bits = format.mantissa_bits;
     let (exponent, fraction) = (magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1));
@@ -84,14 +94,41 @@ pub(super) fn widen(bits: u8, format: Byte) -> u32 {
     (value as f32).to_bits() | sign
 }
 
+/// A code of [`FP6`], [`BF6`] or [`FP4`] in its own bits, and the same in a byte.
+fn long(code: u8, format: Byte) -> u8 {
+    match format.special {
+        Special::None(last) => code & last | u8::from(code & (last + 1) != 0) << 7,
+        Special::MinusZero | Special::AllOnes | Special::Exponent => code,
+    }
+}
+
+/// [`widen`] of a code in its own bits.
+pub(super) fn widen_short(code: u8, format: Byte) -> u32 {
+    widen(long(code, format), format)
+}
+
+/// [`narrow_number`] to a code in its own bits.
+pub(super) fn narrow_short(number: f64, format: Byte) -> u8 {
+    let code = narrow_number(number, format);
+    match format.special {
+        Special::None(last) => code & last | if code >> 7 != 0 { last + 1 } else { 0 },
+        Special::MinusZero | Special::AllOnes | Special::Exponent => code,
+    }
+}
+
 /// Single precision as an 8-bit float.
 fn narrow(value: u32, format: Byte) -> u8 {
-    let number = f64::from(f32::from_bits(value));
-    let sign = (value >> 31 << 7) as u8;
+    narrow_number(f64::from(f32::from_bits(value)), format)
+}
+
+/// A number as an 8-bit float.
+fn narrow_number(number: f64, format: Byte) -> u8 {
+    let sign = u8::from(number.is_sign_negative()) << 7;
     let beyond = match format.special {
         Special::MinusZero => 0x80,
         Special::Exponent if !number.is_nan() => sign | INFINITE as u8,
         Special::AllOnes | Special::Exponent => sign | 0x7f,
+        Special::None(last) => sign | last,
     };
     if !number.is_finite() {
         return beyond;
@@ -107,6 +144,7 @@ fn narrow(value: u32, format: Byte) -> u8 {
         Special::MinusZero => 0x7f,
         Special::AllOnes => 0x7e,
         Special::Exponent => INFINITE - 1,
+        Special::None(last) => last.into(),
     };
     match code {
         0 if format.special == Special::MinusZero => 0,
@@ -135,6 +173,8 @@ macro_rules! formats {
 formats! {
     FP8: f32_of_fp8 pk_f32_of_fp8;
     BF8: f32_of_bf8 pk_f32_of_bf8;
+    OCP_FP8: f32_of_ocp_fp8 pk_f32_of_ocp_fp8;
+    OCP_BF8: f32_of_ocp_bf8 pk_f32_of_ocp_bf8;
 }
 
 macro_rules! packed {

@@ -99,6 +99,12 @@ functions! {
     bcnt(a: u32, b: u32) -> u32 { a.count_ones().wrapping_add(b) }
     cvt_pk_u16_u32(a: u32, b: u32) -> u32 { a.min(0xffff) | b.min(0xffff) << 16 }
     cvt_pk_i16_i32(a: u32, b: u32) -> u32 { joined(sat_i16(a), sat_i16(b)) }
+    /// `a` and `b` shifted right by `c`, as bytes that saturate.
+    ashr_pk_i8(a: u32, b: u32, c: u32) -> u16 { shifted_bytes([a, b], c, -0x80, 0x7f) }
+    ashr_pk_u8(a: u32, b: u32, c: u32) -> u16 { shifted_bytes([a, b], c, 0, 0xff) }
+    shifted_bytes(numbers: [u32; 2], by: u32, low: i32, high: i32) -> u16 { u16::from_le_bytes(numbers.map(|number| (number as i32 >> (by & 31)).clamp(low, high) as u8)) }
+    /// The next state of a shift register with feedback at bits 7, 6, 2 and 0.
+    prng(a: u32) -> u32 { a << 1 ^ if a >> 31 != 0 { 0xc5 } else { 0 } }
     sat_i16(a: u32) -> u16 { (a as i32).clamp(-0x8000, 0x7fff) as u16 }
     /// `c` bits of `a` from bit `b` upwards.
     bfe_u32(a: u32, b: u32, c: u32) -> u32 { a >> (b & 31) & ((1 << (c & 31)) - 1) }

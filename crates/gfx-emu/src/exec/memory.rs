@@ -4,7 +4,7 @@ use super::host::Host;
 use super::space::{self, At, Spaces};
 use super::{Trouble, address, atomic, batch, unimplemented};
 use crate::fault::Access;
-use crate::isa::{Inst, Part, ScalarAccess, Space, Src, Transfer, Unit, extended};
+use crate::isa::{Inst, Isa, Part, ScalarAccess, Space, Src, Transfer, Unit, extended};
 use crate::wave::{Group, Row, Wave, reg};
 
 /// Dwords of the widest per-lane access.
@@ -206,15 +206,26 @@ fn one_by_one<const W: usize>(
             store_part(&vgpr[data], &mut spaces, &lanes, usize::from(bytes), shift)
         }
         Transfer::LoadToShare { bytes, signed } => to_lds(&mut spaces, &lanes, start, bytes, signed),
+        Transfer::LoadTransposed(bits) => {
+            let words = (transfer.bytes() / 4) as usize;
+            load_transposed(&mut vgpr[dst..dst + words], &mut spaces, &lanes, bits.into())
+        }
     }
 }
 
 /// Where a load that goes to LDS puts the dword of lane 0.
 pub(super) fn lds_start<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
-    u64::from(wave.sgpr[reg::M0] & 0xffff).wrapping_add(inst.imm as i64 as u64)
+    // CDNA4 has more of it than 16 bits can say.
+    let mask = if inst.isa == Isa::Cdna4 { 0x3_ffff } else { 0xffff };
+    u64::from(wave.sgpr[reg::M0] & mask).wrapping_add(inst.imm as i64 as u64)
 }
 
-/// Loads that go to LDS: a dword for each lane, one after the other from `start` on.
+/// Bytes that a lane's part of such a load takes in LDS: a dword at least.
+pub(super) fn lds_part(bytes: u64) -> u64 {
+    bytes.max(4)
+}
+
+/// Loads that go to LDS: a dword for each lane or more, one after the other from `start` on.
 fn to_lds<const W: usize>(
     spaces: &mut Spaces<'_>,
     lanes: &Lanes<'_, W>,
@@ -223,10 +234,19 @@ fn to_lds<const W: usize>(
     signed: bool,
 ) -> Result<(), Trouble> {
     for (lane, at) in lanes.places() {
+        let place = At::Lds(start.wrapping_add(lds_part(bytes.into()) * lane as u64));
+        if bytes > 4 {
+            let mut words = [0; MAX_WORDS];
+            let words = &mut words[..usize::from(bytes / 4)];
+            let copied = spaces
+                .load_words(at, words)
+                .and_then(|()| spaces.store_words(place, words));
+            copied.map_err(|kind| (Some(lane), kind))?;
+            continue;
+        }
         let value = spaces
             .load(at, usize::from(bytes))
             .map_err(|kind| (Some(lane), kind))?;
-        let place = At::Lds(start.wrapping_add(4 * lane as u64));
         let stored = spaces.store(place, 4, extended(value, bytes, signed));
         stored.map_err(|kind| (Some(lane), kind))?;
     }
@@ -260,6 +280,40 @@ fn load<const W: usize>(
         spaces.load_words(at, words).map_err(|kind| (Some(lane), kind))?;
         for (row, word) in rows.iter_mut().zip(words.iter()) {
             row[lane] = *word;
+        }
+    }
+    Ok(())
+}
+
+/// Loads rows of sixteen elements, as many lanes each as hold them, and gives each of sixteen lanes its column. Known of 16 bits from what
+/// compilers make of it; taken for the same in other widths.
+fn load_transposed<const W: usize>(
+    rows: &mut [Row<W>],
+    spaces: &mut Spaces<'_>,
+    lanes: &Lanes<'_, W>,
+    bits: usize,
+) -> Result<(), Trouble> {
+    const ROW: usize = 16;
+    let mut held = [0_u128; W];
+    let mut words = [0; MAX_WORDS];
+    for (lane, at) in lanes.places() {
+        let words = &mut words[..rows.len()];
+        spaces.load_words(at, words).map_err(|kind| (Some(lane), kind))?;
+        held[lane] = words
+            .iter()
+            .rev()
+            .fold(0, |all, word| all << 32 | u128::from(*word));
+    }
+    let each = 32 * rows.len() / bits;
+    for lane in (0..W).filter(|lane| lanes.active >> lane & 1 != 0) {
+        let (group, column) = (lane / ROW * ROW, lane % ROW);
+        let value = (0..each).fold(0, |all, row| {
+            let place = row * ROW + column;
+            let element = held[group + place / each] >> (place % each * bits) & ((1 << bits) - 1);
+            all | element << (row * bits)
+        });
+        for (word, row) in rows.iter_mut().enumerate() {
+            row[lane] = (value >> (32 * word)) as u32;
         }
     }
     Ok(())

@@ -8,12 +8,14 @@
 
 use super::{Trouble, convert, fp8, lane, product, unimplemented};
 use crate::fp;
-use crate::isa::{Element, Inst, Mfma, Src};
+use crate::isa::{Element, Inst, Isa, Mfma, Src};
 use crate::wave::Wave;
 
 /// Lanes of the waves that have matrix cores.
 const LANES: usize = 1 << LANES_LOG2;
 const LANES_LOG2: u32 = 6;
+/// Elements of the longest rows of bytes that a lane holds, and those that have a scale in common.
+const BYTES_HELD: usize = 32;
 
 impl Mfma {
     /// Rows and columns of a block, depth, blocks.
@@ -28,10 +30,16 @@ impl Mfma {
     }
 
     /// Lane of an element of A or B, and which of the lane's elements it is.
-    fn factor(self, block: usize, row: usize, k: usize) -> (usize, usize) {
-        let [size, _, blocks] = self.dimensions();
-        let group = k / self.held();
-        (row + size * (block + blocks * group), k % self.held())
+    fn factor(self, element: Element, block: usize, row: usize, k: usize) -> (usize, usize) {
+        let [size, depth, blocks] = self.dimensions();
+        let held = self.held();
+        if held == BYTES_HELD && element.bits() == 8 {
+            // CDNA4's longest rows of bytes: a lane has sixteen of the first half of the depth, and sixteen of the second.
+            let (half, k) = (k / (depth / 2), k % (depth / 2));
+            return (row + size * (2 * k / held), held / 2 * half + k % (held / 2));
+        }
+        let group = k / held;
+        (row + size * (block + blocks * group), k % held)
     }
 
     /// Lane of an element of C or D, and which of the lane's elements it is. Sizes are powers of two: no division, as each product of
@@ -71,16 +79,27 @@ pub(super) fn element<const W: usize>(
         return word(first + 2 * item) | word(first + 2 * item + 1) << 32;
     }
     let at = item * bits;
-    word(first + at / 32) >> (at % 32) & (u64::MAX >> (64 - bits))
+    let low = word(first + at / 32) >> (at % 32);
+    // Six bits may lie in two registers.
+    let high = if at % 32 + bits > 32 {
+        word(first + at / 32 + 1) << (32 - at % 32)
+    } else {
+        0
+    };
+    (low | high) & (u64::MAX >> (64 - bits))
 }
 
 /// A factor of up to 32 bits as single precision.
-fn single(element: Element, bits: u64) -> u32 {
+fn single(isa: Isa, element: Element, bits: u64) -> u32 {
+    let open = isa == Isa::Cdna4;
     match element {
         Element::F16 => convert::f32_of_f16(fp8::MODE, bits as u16),
         Element::Bf16 => (bits as u32) << 16,
-        Element::Fp8 => fp8::widen(bits as u8, fp8::FP8),
-        Element::Bf8 => fp8::widen(bits as u8, fp8::BF8),
+        Element::Fp8 => fp8::widen(bits as u8, if open { fp8::OCP_FP8 } else { fp8::FP8 }),
+        Element::Bf8 => fp8::widen(bits as u8, if open { fp8::OCP_BF8 } else { fp8::BF8 }),
+        Element::Fp6 => fp8::widen_short(bits as u8, fp8::FP6),
+        Element::Bf6 => fp8::widen_short(bits as u8, fp8::BF6),
+        Element::Fp4 => fp8::widen_short(bits as u8, fp8::FP4),
         Element::Xf32 => shortened(bits as u32),
         Element::F32 | Element::F64 | Element::I8 | Element::I4 => bits as u32,
     }
@@ -96,10 +115,10 @@ fn shortened(bits: u32) -> u32 {
 }
 
 /// An element as [`added`] takes it: floats of up to 32 bits in single precision.
-fn taken(kind: Element, bits: u64) -> u64 {
+fn taken(isa: Isa, kind: Element, bits: u64) -> u64 {
     match kind {
         Element::F64 | Element::I8 => bits,
-        _ => u64::from(single(kind, bits)),
+        _ => u64::from(single(isa, kind, bits)),
     }
 }
 
@@ -116,19 +135,30 @@ fn added(kind: Element, sum: u64, a: u64, b: u64) -> u64 {
 }
 
 /// The sum with one more product of two elements.
-pub(super) fn step([kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b: u64) -> u64 {
-    added(kind_a, sum, taken(kind_a, a), taken(kind_b, b))
+pub(super) fn step(isa: Isa, [kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b: u64) -> u64 {
+    added(kind_a, sum, taken(isa, kind_a, a), taken(isa, kind_b, b))
 }
 
 /// The elements of A, taken, by block, row and depth; of B with its columns as rows. Each is in `size` products.
-fn factors<const W: usize>(wave: &Wave<W>, shape: Mfma, kind: Element, first: usize, sign: u64) -> Vec<u64> {
+fn factors<const W: usize>(
+    wave: &Wave<W>,
+    isa: Isa,
+    shape: Mfma,
+    kind: Element,
+    first: usize,
+    sign: u64,
+) -> Vec<u64> {
     let [size, depth, blocks] = shape.dimensions();
     let mut all = Vec::with_capacity(size * depth * blocks);
     for block in 0..blocks {
         for row in 0..size {
             for k in 0..depth {
-                let (lane, item) = shape.factor(block, row, k);
-                all.push(taken(kind, element(wave, first, lane, item, kind.bits()) ^ sign));
+                let (lane, item) = shape.factor(kind, block, row, k);
+                all.push(taken(
+                    isa,
+                    kind,
+                    element(wave, first, lane, item, kind.bits()) ^ sign,
+                ));
             }
         }
     }
@@ -179,6 +209,42 @@ fn add_singles<const N: usize>(depth: usize, left: &[u64], right: &[u64], sums: 
     }
 }
 
+/// The byte of a source that scales the factors of each lane.
+fn scale_bytes<const W: usize>(wave: &Wave<W>, src: Src, byte: u8) -> [u8; W] {
+    let mut buffer = [0; W];
+    lane::each(lane::row(wave, src, &mut buffer), |word| {
+        (word >> (8 * byte)) as u8
+    })
+}
+
+/// [`add`] of factors with scales: powers of two with bias 127, of which all ones is NaN. Lane `i + size * n` has that of row `i` (column
+/// `i`) for part `n` of the depth, 32 elements. It is assumed that a scaled product is exact until it is added, as one without scales is.
+fn add_scaled(
+    [size, depth, _]: [usize; 3],
+    (left, of_a): (&[u64], &[u8]),
+    (right, of_b): (&[u64], &[u8]),
+    sums: &mut [u64],
+) {
+    for (i, sum) in sums.iter_mut().enumerate() {
+        let (row, column) = (i / size, i % size);
+        for k in 0..depth {
+            let part = size * (k / BYTES_HELD);
+            let scales = [of_a[row + part], of_b[column + part]];
+            if scales.contains(&u8::MAX) {
+                *sum = f32::NAN.to_bits().into();
+                continue;
+            }
+            // Half of the exponent for each factor, as far as it decides between zero, a number and infinity.
+            let exponent = i32::from(scales[0]) + i32::from(scales[1]) - 254;
+            let half = exponent.div_euclid(2).clamp(-100, 100);
+            let scaled = |factor: u64, by: i32| (f32::from_bits(factor as u32) * 2f32.powi(by)).to_bits();
+            let a = scaled(left[row * depth + k], half);
+            let b = scaled(right[column * depth + k], (exponent - half).clamp(-100, 100));
+            *sum = fp8::fma(a, b, *sum as u32).into();
+        }
+    }
+}
+
 /// Executes a matrix instruction. Every lane takes part, whatever EXEC says.
 #[inline(never)]
 pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mfma) -> Result<(), Trouble> {
@@ -194,8 +260,8 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mf
     let words = width / 32;
     let sign = |i: usize| u64::from(inst.neg >> i & 1) << 63;
     let mut out = vec![[0; W]; size * size * blocks * words / LANES];
-    let left = factors(wave, shape, shape.a, a, sign(0));
-    let right = factors(wave, shape, shape.b, b, sign(1));
+    let left = factors(wave, inst.isa, shape, shape.a, a, sign(0));
+    let right = factors(wave, inst.isa, shape, shape.b, b, sign(1));
     let places = (0..blocks * size * size).map(|i| (i / size / size, i / size % size, i % size));
     let mut sums = Vec::with_capacity(blocks * size * size);
     for (block, row, column) in places.clone() {
@@ -207,7 +273,13 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mf
         };
         sums.push(old ^ sign(2));
     }
-    add(shape.a, shape.dimensions(), &left, &right, &mut sums);
+    match &inst.scales {
+        Some(scales) => {
+            let [of_a, of_b] = scales.map(|(src, byte)| scale_bytes(wave, src, byte));
+            add_scaled(shape.dimensions(), (&left, &of_a), (&right, &of_b), &mut sums);
+        }
+        None => add(shape.a, shape.dimensions(), &left, &right, &mut sums),
+    }
     for ((block, row, column), sum) in places.zip(sums) {
         let (lane, item) = shape.sum(block, row, column);
         for word in 0..words {

@@ -28,6 +28,7 @@ mod probe;
 mod product;
 mod salu;
 mod scalar_fn;
+mod scaled;
 mod sdwa;
 mod share;
 mod space;

@@ -1,4 +1,4 @@
-//! The sparse matrix cores of CDNA3: `D += A * B`, where of each four elements of a row of A two are there and the others zero.
+//! The sparse matrix cores of CDNA3 and CDNA4: `D += A * B`, where of each four elements of a row of A two are there and the others zero.
 //!
 //! The third source says, two bits an element, which of its four places it has. Layouts: "AMD Instinct MI300 Instruction
 //! Set Architecture", section "Sparse Matrix Instructions": A as the dense product of half the depth has it, B as that of the
@@ -47,7 +47,7 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Sm
             let place = wave.vgpr[places][lane_a] >> shift >> (2 * element) & 3;
             let left = mfma::element(wave, a, lane_a, element, bits);
             let right = mfma::element(wave, b, lane_b, element / 2 * 4 + place as usize, bits);
-            sum = mfma::step(kinds, sum, left, right);
+            sum = mfma::step(inst.isa, kinds, sum, left, right);
         }
         out[item][lane] = sum as u32;
     }

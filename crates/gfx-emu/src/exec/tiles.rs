@@ -65,6 +65,7 @@ fn single(element: Element, value: u32) -> u32 {
         Element::F16 => lane::single(value as u16),
         // No product of floats has these here.
         Element::F64 | Element::F32 | Element::Xf32 | Element::I8 | Element::I4 => value,
+        Element::Fp6 | Element::Bf6 | Element::Fp4 => value,
     }
 }
 

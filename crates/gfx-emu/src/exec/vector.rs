@@ -3,7 +3,7 @@
 use super::host::Host;
 use super::lane::{self, Lane};
 use super::table::Function;
-use super::{Trouble, division, fp8, int, matrix, pair, salu, unimplemented};
+use super::{Trouble, division, fp8, int, matrix, pair, salu, scaled, unimplemented};
 use crate::fp::{self, Format as _, Mode};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op, Relative, Src};
@@ -390,6 +390,55 @@ fn exchange<const W: usize>(wave: &mut Wave<W>, first: usize, second: usize) {
     let (a, b) = (wave.vgpr[first], wave.vgpr[second]);
     lane::store(wave, first, &b);
     lane::store(wave, second, &a);
+}
+
+/// Exchanges rows of `ROW` lanes of two registers: the odd ones of the first with the even ones of the second. Lanes that are not active
+/// keep what they have, as is assumed.
+fn swap_rows<const W: usize, const ROW: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let Src::Vgpr(second) = inst.src[0] else { return };
+    let (first, second) = (usize::from(inst.dst), usize::from(second));
+    let (old_first, old_second) = (*wave.vgpr[first], *wave.vgpr[second]);
+    let odd = |lane: usize| lane & ROW != 0;
+    let of_first = std::array::from_fn(|lane| {
+        if odd(lane) {
+            old_second[lane ^ ROW]
+        } else {
+            old_first[lane]
+        }
+    });
+    let of_second = std::array::from_fn(|lane| {
+        if odd(lane) {
+            old_second[lane]
+        } else {
+            old_first[lane ^ ROW]
+        }
+    });
+    lane::store(wave, first, &of_first);
+    lane::store(wave, second, &of_second);
+}
+
+/// Any function of three bits: the bits of `a`, `b` and `c` name a bit of the table, that of `a` the highest.
+fn function_of_bits(table: i32, a: u32, b: u32, c: u32) -> u32 {
+    let terms = (0..8).filter(|term| table >> term & 1 != 0);
+    let of = |word: u32, is_set: bool| if is_set { word } else { !word };
+    terms.fold(0, |all, term| {
+        all | of(a, term & 4 != 0) & of(b, term & 2 != 0) & of(c, term & 1 != 0)
+    })
+}
+
+#[inline(always)]
+fn bitop3<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let [a, b, c] = [0, 1, 2].map(|i| lane::B32::rows(wave, inst, i));
+    let out = std::array::from_fn(|i| function_of_bits(inst.imm, a[i], b[i], c[i]));
+    lane::store(wave, usize::from(inst.dst), &out);
+}
+
+fn bitop3_half<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    let half = |i: usize| lane::halves(wave, inst.src[i], inst.op_sel >> i & 1 != 0, false, false);
+    let [a, b, c] = [0, 1, 2].map(half);
+    let out =
+        std::array::from_fn(|i| function_of_bits(inst.imm, a[i].into(), b[i].into(), c[i].into()) as u16);
+    lane::B16::write(wave, inst, mode, &out);
 }
 
 /// The registers of a relative move. What the card does beyond the wave's registers is not documented.

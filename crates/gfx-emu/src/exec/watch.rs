@@ -150,9 +150,9 @@ fn lanes<const W: usize>(
             let stored = Touch {
                 access: Access::Store,
                 reads: false,
-                bytes: 4,
+                bytes: memory::lds_part(touch.bytes),
             };
-            let offset = memory::lds_start(wave, inst).wrapping_add(4 * lane as u64);
+            let offset = memory::lds_start(wave, inst).wrapping_add(stored.bytes * lane as u64);
             let shown = watch.share(offset, stored, false, inst.pc.cast_unsigned());
             shown.map_err(|kind| (Some(lane), kind))?;
         }

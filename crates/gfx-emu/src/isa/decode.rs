@@ -138,7 +138,7 @@ fn scalar(code: u32) -> Operand {
 pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
         Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => rdna(isa, lanes, text),
-        Isa::Cdna2 | Isa::Cdna3 => cdna3::decode(isa, text),
+        Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => cdna3::decode(isa, text),
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! This is what the printer prints; the executor works on [`super::lower::Inst`], which is made from it.
 
+use super::ops::{Kind, Op};
 use super::tables::{self, Form, Formats, Row};
+use super::unit::Element;
 use crate::Target;
 
 /// An instruction set: which encodings there are and what they mean.
@@ -18,6 +20,8 @@ pub(crate) enum Isa {
     Cdna2,
     /// gfx942, the same.
     Cdna3,
+    /// gfx950, the same with small floats, their scales and wider products.
+    Cdna4,
 }
 
 impl Isa {
@@ -28,6 +32,7 @@ impl Isa {
             Target::Gfx1151 => Some(Isa::Rdna35),
             Target::Gfx1200 | Target::Gfx1201 => Some(Isa::Rdna4),
             Target::Gfx942 => Some(Isa::Cdna3),
+            Target::Gfx950 => Some(Isa::Cdna4),
             Target::Gfx90a => Some(Isa::Cdna2),
             Target::Other(_) => None,
         }
@@ -38,7 +43,7 @@ impl Isa {
     pub(crate) fn is_rdna(self) -> bool {
         match self {
             Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => true,
-            Isa::Cdna2 | Isa::Cdna3 => false,
+            Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => false,
         }
     }
 
@@ -85,6 +90,7 @@ impl Isa {
             Isa::Rdna4 => tables::RDNA4,
             Isa::Cdna2 => tables::CDNA2,
             Isa::Cdna3 => tables::CDNA3,
+            Isa::Cdna4 => tables::CDNA4,
         }
     }
 
@@ -206,6 +212,16 @@ pub(crate) struct Broadcast {
     pub(crate) blgp: u8,
 }
 
+/// What scales the factors of a matrix instruction: a byte of a source each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scales {
+    pub(crate) src: [Operand; 2],
+    /// One bit a source: the byte is an odd one.
+    pub(crate) op_sel: u8,
+    /// One bit a source: the byte is in the high half.
+    pub(crate) op_sel_hi: u8,
+}
+
 /// One decoded instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
@@ -251,6 +267,7 @@ pub(crate) struct Instruction {
     pub(crate) dpp: Option<Dpp>,
     pub(crate) sdwa: Option<Sdwa>,
     pub(crate) broadcast: Broadcast,
+    pub(crate) scales: Option<Scales>,
     /// A 16-bit result clears the other half of its register.
     pub(crate) clears_half: bool,
     /// The second half of a dual instruction.
@@ -258,6 +275,29 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
+    /// The elements of the two factors, where the instruction and not its opcode names them; of a format without meaning none.
+    pub(crate) fn factors(&self) -> Option<[Option<Element>; 2]> {
+        let element = |format: u8| match format {
+            0 => Some(Element::Fp8),
+            1 => Some(Element::Bf8),
+            2 => Some(Element::Fp6),
+            3 => Some(Element::Bf6),
+            4 => Some(Element::Fp4),
+            _ => None,
+        };
+        let named = matches!(self.row.op, Op::Mfma16x128F8f6f4 | Op::Mfma32x64F8f6f4);
+        named.then(|| [self.broadcast.cbsz, self.broadcast.blgp].map(element))
+    }
+
+    /// The kind of a source: of factors whose elements the instruction names, as wide as these are.
+    pub(crate) fn source_kind(&self, i: usize, kind: Kind) -> Kind {
+        match self.factors().and_then(|factors| *factors.get(i)?) {
+            Some(Element::Fp6 | Element::Bf6) => Kind::B192,
+            Some(Element::Fp4) => Kind::B128,
+            _ => kind,
+        }
+    }
+
     /// An instruction without operands.
     pub(crate) fn new(format: Format, row: &'static Row, size: u8) -> Self {
         Instruction {
@@ -286,6 +326,7 @@ impl Instruction {
             dpp: None,
             sdwa: None,
             broadcast: Broadcast::default(),
+            scales: None,
             clears_half: false,
             dual: None,
         }

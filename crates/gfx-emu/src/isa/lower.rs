@@ -3,7 +3,7 @@
 use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle, WHOLE};
 use super::ops::{Kind, Op};
 use super::tables::Form;
-use super::unit::{Control, ScalarAccess, Share, Unit, Words};
+use super::unit::{Control, Mfma, ScalarAccess, Share, Unit, Words};
 use crate::cost::Class;
 use crate::fp;
 use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
@@ -131,6 +131,8 @@ pub(crate) struct Inst {
     /// DPP, and the register it shuffles.
     pub(crate) dpp: Option<(u16, Dpp)>,
     pub(crate) parts: Option<Box<Parts>>,
+    /// What scales the factors of a matrix instruction, and which byte of it.
+    pub(crate) scales: Option<Box<[(Src, u8); 2]>>,
 }
 
 impl Inst {
@@ -254,6 +256,11 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     supported &= modelled_on_cdna3(inst);
     let unit = match op.unit() {
         _ if !supported => Unit::Unsupported,
+        Unit::Mfma(mfma) => match inst.factors() {
+            Some([Some(a), Some(b)]) => Unit::Mfma(Mfma { a, b, ..mfma }),
+            Some(_) => Unit::Unsupported,
+            None => Unit::Mfma(mfma),
+        },
         // The same read-modify-writes, by one address for all lanes.
         Unit::Atomic(atomic) if inst.format == Format::Smem => {
             Unit::ScalarMemory(ScalarAccess::Atomic(atomic))
@@ -304,6 +311,13 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         pc,
         dpp,
         parts,
+        scales: inst.scales.map(|scales| {
+            let scale = |i: usize| {
+                let byte = (scales.op_sel >> i & 1) | (scales.op_sel_hi >> i & 1) << 1;
+                (source(scales.src[i], Kind::B32), byte)
+            };
+            Box::new([scale(0), scale(1)])
+        }),
     }
 }
 
@@ -327,17 +341,43 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
     let mut others = inst
         .src
         .iter()
-        .chain((inst.isa == Isa::Cdna3).then_some(&inst.dst));
+        .chain(matches!(inst.isa, Isa::Cdna3 | Isa::Cdna4).then_some(&inst.dst));
     let halves = inst.op_sel != 0 || inst.op_sel_hi & 3 != 3 || inst.neg | inst.abs != 0;
     let refused = [
         // Of a sparse product they choose among the sets of places in the third source.
-        inst.broadcast != Broadcast::default() && !inst.row.mnemonic.starts_with("v_smfmac")
-            || inst.broadcast.blgp != 0,
+        match inst.factors() {
+            Some(_) => inst.broadcast.abid != 0,
+            None => {
+                let sparse = inst.row.mnemonic.starts_with("v_smfmac");
+                inst.broadcast != Broadcast::default() && !sparse || inst.broadcast.blgp != 0
+            }
+        },
+        small_floats(inst),
         sources.into_iter().any(constant),
         others.any(address),
         dot && halves,
     ];
     !refused.contains(&true)
+}
+
+/// What is not known of CDNA4's conversions: signs and halves of what is not one number, constants in the 16-bit brain format, and
+/// what modifiers are of exchanges.
+fn small_floats(inst: &Instruction) -> bool {
+    let name = inst.row.mnemonic;
+    let sources = inst.src.iter().zip(inst.row.op.signature().src);
+    let constant =
+        |(operand, kind): (&Operand, &Kind)| *kind != Kind::F32 && !matches!(operand, Operand::Vgpr(_));
+    let modified = inst.neg | inst.abs != 0 || inst.omod != 0 || inst.clamp;
+    if name.starts_with("v_cvt_scalef32") {
+        return modified || sources.into_iter().any(constant);
+    }
+    match inst.row.op {
+        Op::CvtF32Bf16 => matches!(inst.src[0], Operand::Inline(240..)),
+        Op::Permlane16Swap | Op::Permlane32Swap => {
+            inst.op_sel != 0 || modified || !matches!(inst.src[0], Operand::Vgpr(_))
+        }
+        _ => false,
+    }
 }
 
 /// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.

@@ -315,7 +315,7 @@ fn opcode_field(isa: Isa, format: Format) -> Field {
         Format::Vopd => (0, 22, 4),
         Format::Ds => match isa {
             Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => (0, 18, 8),
-            Isa::Cdna2 | Isa::Cdna3 => (0, 17, 8),
+            Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => (0, 17, 8),
         },
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if isa == Isa::Rdna4 => (0, 14, 8),
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),

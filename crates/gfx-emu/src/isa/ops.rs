@@ -42,6 +42,8 @@ pub(crate) enum Kind {
     B96,
     /// 128 bits.
     B128,
+    /// 192 bits.
+    B192,
     /// 256 bits.
     B256,
     /// 512 bits.
@@ -68,6 +70,7 @@ impl Kind {
             Kind::Mask => (lanes / 32) as u8,
             Kind::B96 => 3,
             Kind::B128 => 4,
+            Kind::B192 => 6,
             Kind::B256 => 8,
             Kind::B512 => 16,
             Kind::B1024 => 32,
@@ -222,6 +225,9 @@ macro_rules! for_each_op {
             AndB16: B16 = (B16, B16) int::and16;
             OrB16: B16 = (B16, B16) int::or16;
             XorB16: B16 = (B16, B16) int::xor16;
+            AshrPkI8I32: B16 = (B32, B32, B32) int::ashr_pk_i8;
+            AshrPkU8I32: B16 = (B32, B32, B32) int::ashr_pk_u8;
+            PrngB32: B32 = (B32) int::prng;
             PackB32F16: B32 = (F16, F16) int::pack;
             Dot4U32U8: B32 = (B32, B32, B32) int::dot4_u32_u8;
             Dot8U32U4: B32 = (B32, B32, B32) int::dot8_u32_u4;
@@ -279,6 +285,13 @@ macro_rules! for_each_op {
             CvtPkBf8F32: B16 = (F32, F32) fp8::pk_bf8_of_f32;
             CvtPkOcpFp8F32: B16 = (F32, F32) fp8::pk_ocp_fp8_of_f32;
             CvtPkOcpBf8F32: B16 = (F32, F32) fp8::pk_ocp_bf8_of_f32;
+            CvtF32OcpByteFp8: F32 = (B32) fp8::f32_of_ocp_fp8;
+            CvtF32OcpByteBf8: F32 = (B32) fp8::f32_of_ocp_bf8;
+            CvtPkF32OcpBytesFp8: B64 = (B32) fp8::pk_f32_of_ocp_fp8;
+            CvtPkF32OcpBytesBf8: B64 = (B32) fp8::pk_f32_of_ocp_bf8;
+            CvtF32Bf16: F32 = (F16) convert::f32_of_bf16;
+            CvtPkF16F32: B32 = (F32, F32) convert::pk_f16_f32;
+            CvtPkBf16F32: B32 = (F32, F32) convert::pk_bf16_f32;
             TruncF16: F16 = (F16) fp::trunc::<fp::F16>;
             CeilF16: F16 = (F16) fp::ceil::<fp::F16>;
             RndneF16: F16 = (F16) fp::rndne::<fp::F16>;
@@ -434,6 +447,8 @@ macro_rules! for_each_op {
             PkMaxF16: PF16 = (PF16, PF16) fp::max::<fp::F16>;
             PkMinimumF16: PF16 = (PF16, PF16) fp::minimum::<fp::F16>;
             PkMaximumF16: PF16 = (PF16, PF16) fp::maximum::<fp::F16>;
+            PkMinimum3F16: PF16 = (PF16, PF16, PF16) fp::minimum3::<fp::F16>;
+            PkMaximum3F16: PF16 = (PF16, PF16, PF16) fp::maximum3::<fp::F16>;
         }
         // Comparisons: which relations count as true is part of the opcode.
         compare {
@@ -699,6 +714,44 @@ macro_rules! for_each_op {
             PkMulF32Directed: PF32 + Void = (PF32, PF32) [] pair::mul_directed;
             PkAddF32Directed: PF32 + Void = (PF32, PF32) [] pair::add_directed;
             PkMovB32: PF32 + Void = (PF32, PF32) [] pair::select;
+            Permlane16Swap: B32 + Void = (B32) [] swap_rows::<W, 16>;
+            Permlane32Swap: B32 + Void = (B32) [] swap_rows::<W, 32>;
+            Bitop3B32: B32 + Void = (B32, B32, B32) [B32 0, B32 1, B32 2] bitop3;
+            Bitop3B16: B16 + Void = (B16, B16, B16) [] bitop3_half;
+            CvtScalef32PkFp8F32: B32 + Void = (F32, F32, F32) [] scaled::narrow_two::<W, { scaled::SINGLE }, { scaled::FP8 }>;
+            CvtScalef32PkBf8F32: B32 + Void = (F32, F32, F32) [] scaled::narrow_two::<W, { scaled::SINGLE }, { scaled::BF8 }>;
+            CvtScalef32PkF32Fp8: B64 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP8 }, { scaled::SINGLE }>;
+            CvtScalef32PkF32Bf8: B64 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::BF8 }, { scaled::SINGLE }>;
+            CvtScalef32F32Fp8: B32 + Void = (B32, F32) [] scaled::widen_one::<W, { scaled::FP8 }, { scaled::SINGLE }>;
+            CvtScalef32F32Bf8: B32 + Void = (B32, F32) [] scaled::widen_one::<W, { scaled::BF8 }, { scaled::SINGLE }>;
+            CvtScalef32PkFp4F32: B32 + Void = (F32, F32, F32) [] scaled::narrow_two::<W, { scaled::SINGLE }, { scaled::FP4 }>;
+            CvtScalef32PkF32Fp4: B64 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP4 }, { scaled::SINGLE }>;
+            CvtScalef32PkFp8F16: B32 + Void = (PF16, F32) [] scaled::narrow_two::<W, { scaled::HALF }, { scaled::FP8 }>;
+            CvtScalef32PkBf8F16: B32 + Void = (PF16, F32) [] scaled::narrow_two::<W, { scaled::HALF }, { scaled::BF8 }>;
+            CvtScalef32PkFp8Bf16: B32 + Void = (PF16, F32) [] scaled::narrow_two::<W, { scaled::BRAIN }, { scaled::FP8 }>;
+            CvtScalef32PkBf8Bf16: B32 + Void = (PF16, F32) [] scaled::narrow_two::<W, { scaled::BRAIN }, { scaled::BF8 }>;
+            CvtScalef32PkF16Fp8: B32 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP8 }, { scaled::HALF }>;
+            CvtScalef32PkF16Bf8: B32 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::BF8 }, { scaled::HALF }>;
+            CvtScalef32F16Fp8: B32 + Void = (B32, F32) [] scaled::widen_one::<W, { scaled::FP8 }, { scaled::HALF }>;
+            CvtScalef32F16Bf8: B32 + Void = (B32, F32) [] scaled::widen_one::<W, { scaled::BF8 }, { scaled::HALF }>;
+            CvtScalef32PkFp4F16: B32 + Void = (PF16, F32) [] scaled::narrow_two::<W, { scaled::HALF }, { scaled::FP4 }>;
+            CvtScalef32PkFp4Bf16: B32 + Void = (PF16, F32) [] scaled::narrow_two::<W, { scaled::BRAIN }, { scaled::FP4 }>;
+            CvtScalef32PkF16Fp4: B32 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP4 }, { scaled::HALF }>;
+            CvtScalef32PkBf16Fp4: B32 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP4 }, { scaled::BRAIN }>;
+            CvtScalef322xpk16Fp6F32: B192 + Void = (B512, B512, F32) [] scaled::narrow_all::<W, { scaled::SINGLE }, { scaled::FP6 }>;
+            CvtScalef322xpk16Bf6F32: B192 + Void = (B512, B512, F32) [] scaled::narrow_all::<W, { scaled::SINGLE }, { scaled::BF6 }>;
+            CvtScalef32Pk32F32Fp6: B1024 + Void = (B192, F32) [] scaled::widen_all::<W, { scaled::FP6 }, { scaled::SINGLE }>;
+            CvtScalef32Pk32F32Bf6: B1024 + Void = (B192, F32) [] scaled::widen_all::<W, { scaled::BF6 }, { scaled::SINGLE }>;
+            CvtScalef32Pk32Fp6F16: B192 + Void = (B512, F32) [] scaled::narrow_all::<W, { scaled::HALF }, { scaled::FP6 }>;
+            CvtScalef32Pk32Fp6Bf16: B192 + Void = (B512, F32) [] scaled::narrow_all::<W, { scaled::BRAIN }, { scaled::FP6 }>;
+            CvtScalef32Pk32Bf6F16: B192 + Void = (B512, F32) [] scaled::narrow_all::<W, { scaled::HALF }, { scaled::BF6 }>;
+            CvtScalef32Pk32Bf6Bf16: B192 + Void = (B512, F32) [] scaled::narrow_all::<W, { scaled::BRAIN }, { scaled::BF6 }>;
+            CvtScalef32Pk32F16Fp6: B512 + Void = (B192, F32) [] scaled::widen_all::<W, { scaled::FP6 }, { scaled::HALF }>;
+            CvtScalef32Pk32Bf16Fp6: B512 + Void = (B192, F32) [] scaled::widen_all::<W, { scaled::FP6 }, { scaled::BRAIN }>;
+            CvtScalef32Pk32F16Bf6: B512 + Void = (B192, F32) [] scaled::widen_all::<W, { scaled::BF6 }, { scaled::HALF }>;
+            CvtScalef32Pk32Bf16Bf6: B512 + Void = (B192, F32) [] scaled::widen_all::<W, { scaled::BF6 }, { scaled::BRAIN }>;
+            CvtScalef32PkBf16Fp8: B32 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP8 }, { scaled::BRAIN }>;
+            CvtScalef32PkBf16Bf8: B32 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::BF8 }, { scaled::BRAIN }>;
         }
         // Everything else: the last column is the operation's [`Unit`], which says what it does.
         other {
@@ -766,6 +819,15 @@ macro_rules! for_each_op {
             Mfma16x8Bf16: B128 + Void = (B32, B32, B128) Unit::Mfma(Mfma { size: 16, depth: 8, blocks: 1, a: Bf16, b: Bf16 });
             Mfma16x8Xf32: B128 + Void = (B64, B64, B128) Unit::Mfma(Mfma { size: 16, depth: 8, blocks: 1, a: Xf32, b: Xf32 });
             Mfma32x4Xf32: B512 + Void = (B64, B64, B512) Unit::Mfma(Mfma { size: 32, depth: 4, blocks: 1, a: Xf32, b: Xf32 });
+            Mfma16x32F16: B128 + Void = (B128, B128, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: F16, b: F16 });
+            Mfma32x16F16: B512 + Void = (B128, B128, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: F16, b: F16 });
+            Mfma16x32Bf16: B128 + Void = (B128, B128, B128) Unit::Mfma(Mfma { size: 16, depth: 32, blocks: 1, a: Bf16, b: Bf16 });
+            Mfma32x16Bf16: B512 + Void = (B128, B128, B512) Unit::Mfma(Mfma { size: 32, depth: 16, blocks: 1, a: Bf16, b: Bf16 });
+            Mfma16x64I8: B128 + Void = (B128, B128, B128) Unit::Mfma(Mfma { size: 16, depth: 64, blocks: 1, a: I8, b: I8 });
+            Mfma32x32I8: B512 + Void = (B128, B128, B512) Unit::Mfma(Mfma { size: 32, depth: 32, blocks: 1, a: I8, b: I8 });
+            // Each instruction names the elements of its own two factors.
+            Mfma16x128F8f6f4: B128 + Void = (B256, B256, B128) Unit::Mfma(Mfma { size: 16, depth: 128, blocks: 1, a: Fp8, b: Fp8 });
+            Mfma32x64F8f6f4: B512 + Void = (B256, B256, B512) Unit::Mfma(Mfma { size: 32, depth: 64, blocks: 1, a: Fp8, b: Fp8 });
             // Sparse matrix cores: rows and columns, depth, element types. The third source says which elements of A there are.
             Smfmac16x32F16: B128 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 16, depth: 32, a: F16, b: F16 });
             Smfmac32x16F16: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 16, a: F16, b: F16 });
@@ -781,6 +843,20 @@ macro_rules! for_each_op {
             Smfmac32x32Bf8Fp8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Bf8, b: Fp8 });
             Smfmac32x32Fp8Bf8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Fp8, b: Bf8 });
             Smfmac32x32Fp8Fp8: B512 + Void = (B64, B128, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Fp8, b: Fp8 });
+            Smfmac16x64F16: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: F16, b: F16 });
+            Smfmac16x64Bf16: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 64, a: Bf16, b: Bf16 });
+            Smfmac16x128I8: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 128, a: I8, b: I8 });
+            Smfmac16x128Bf8Bf8: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 128, a: Bf8, b: Bf8 });
+            Smfmac16x128Bf8Fp8: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 128, a: Bf8, b: Fp8 });
+            Smfmac16x128Fp8Bf8: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 128, a: Fp8, b: Bf8 });
+            Smfmac16x128Fp8Fp8: B128 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 16, depth: 128, a: Fp8, b: Fp8 });
+            Smfmac32x32F16: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: F16, b: F16 });
+            Smfmac32x32Bf16: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 32, a: Bf16, b: Bf16 });
+            Smfmac32x64I8: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 64, a: I8, b: I8 });
+            Smfmac32x64Bf8Bf8: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 64, a: Bf8, b: Bf8 });
+            Smfmac32x64Bf8Fp8: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 64, a: Bf8, b: Fp8 });
+            Smfmac32x64Fp8Bf8: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 64, a: Fp8, b: Bf8 });
+            Smfmac32x64Fp8Fp8: B512 + Void = (B128, B256, B32) Unit::Smfmac(Smfmac { size: 32, depth: 64, a: Fp8, b: Fp8 });
             // Program flow and wave state.
             SNop: Void + Void = () Unit::Control(Wait);
             SWait: Void + Void = (B32) Unit::Control(Wait);
@@ -834,6 +910,13 @@ macro_rules! for_each_op {
             UnsupportedFork: B64 + Void = () Unit::Unsupported;
             UnsupportedMad: F32 + Void = (F32, F32, F32) Unit::Unsupported;
             UnsupportedSr: B32 + Void = (F32, B32) Unit::Unsupported;
+            UnsupportedSrScaled: B32 + Void = (F32, B32, F32) Unit::Unsupported;
+            UnsupportedSrScaledPair: B32 + Void = (F64, B32, F32) Unit::Unsupported;
+            UnsupportedSrScaledHalf: B32 + Void = (F16, B32, F32) Unit::Unsupported;
+            UnsupportedSrScaledHalves: B32 + Void = (PF16, B32, F32) Unit::Unsupported;
+            UnsupportedSrScaledSingles: B192 + Void = (B1024, B32, F32) Unit::Unsupported;
+            UnsupportedSrScaledAll: B192 + Void = (B512, B32, F32) Unit::Unsupported;
+            UnsupportedSrHalf: F16 + Void = (F32, B32) Unit::Unsupported;
             UnsupportedSparseHalves: Tile + Void = (Tile16, Tile, B32) Unit::Unsupported;
             UnsupportedSparseNarrow: Tile16 + Void = (Tile16, Tile, B32) Unit::Unsupported;
             UnsupportedSparseBytes: Tile + Void = (Tile8, Tile16, B32) Unit::Unsupported;
@@ -891,6 +974,12 @@ macro_rules! for_each_op {
             LoadLdsI8: Void + Void = () Unit::Memory(LoadToShare { bytes: 1, signed: true });
             LoadLdsU16: Void + Void = () Unit::Memory(LoadToShare { bytes: 2, signed: false });
             LoadLdsI16: Void + Void = () Unit::Memory(LoadToShare { bytes: 2, signed: true });
+            LoadLdsB96: Void + Void = () Unit::Memory(LoadToShare { bytes: 12, signed: false });
+            LoadLdsB128: Void + Void = () Unit::Memory(LoadToShare { bytes: 16, signed: false });
+            LoadTransposed4: B64 + Void = () Unit::Memory(LoadTransposed(4));
+            LoadTransposed6: B96 + Void = () Unit::Memory(LoadTransposed(6));
+            LoadTransposed8: B64 + Void = () Unit::Memory(LoadTransposed(8));
+            LoadTransposed16: B64 + Void = () Unit::Memory(LoadTransposed(16));
             LoadLdsB32: Void + Void = () Unit::Memory(LoadToShare { bytes: 4, signed: false });
             // Read-modify-writes of any address space; the instruction says whether the old value is wanted.
             AtomicSwapB32: B32 + Void = (B32) Unit::Atomic(Dword(Atomic32::Swap));
@@ -1014,7 +1103,7 @@ macro_rules! define {
                 };
                 use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};
                 use Share::{Append, Bpermute, Consume, Exchange2, Load2, Permute, Store2, Swizzle};
-                use Transfer::{Load, LoadAtLane, LoadPart, LoadToShare, Store, StoreAtLane, StorePart};
+                use Transfer::{Load, LoadAtLane, LoadPart, LoadToShare, LoadTransposed, Store, StoreAtLane, StorePart};
                 use Words::{Four, One, Three, Two};
                 match self {
                     $(Op::$ti)|* | $(Op::$tf)|* | $(Op::$pi)|* | $(Op::$pf)|* => Unit::Lane,
@@ -1134,6 +1223,8 @@ impl Op {
                 | Op::Dot4F32Fp8Bf8
                 | Op::Dot4F32Bf8Fp8
                 | Op::Dot4F32Bf8Bf8
+                | Op::CvtPkF16F32
+                | Op::CvtPkBf16F32
         )
     }
 

@@ -52,6 +52,9 @@ fn mnemonic(inst: &Instruction) -> String {
         (Format::Vop1 | Format::Vop2 | Format::Vopc, None) if has_long_form(inst) => "_e32",
         _ => "",
     };
+    if inst.scales.is_some() {
+        return name.replace("v_mfma_", "v_mfma_scale_");
+    }
     format!("{prefix}{name}{suffix}")
 }
 
@@ -90,10 +93,13 @@ fn operands(inst: &Instruction) -> Vec<String> {
                 if inst.format == Format::Vopd && signature.src[i] == Kind::Mask {
                     continue;
                 }
-                list.push(modified(inst, i, signature.src[i]));
+                list.push(modified(inst, i, inst.source_kind(i, signature.src[i])));
             }
             if inst.row.op == Op::SSetGprIdxOn {
                 list.push(immediate::indexed(inst.imm));
+            }
+            for scale in inst.scales.iter().flat_map(|scales| scales.src) {
+                list.push(operand(inst, scale, Kind::B32));
             }
             list
         }
@@ -367,9 +373,9 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     }
     let caches = match (inst.isa, inst.format) {
         (Isa::Rdna4, _) => ["", "", ""],
-        (Isa::Cdna3, Format::Smem) | (Isa::Rdna3 | Isa::Rdna35, _) => [" glc", " slc", " dlc"],
+        (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna3 | Isa::Rdna35, _) => [" glc", " slc", " dlc"],
         (Isa::Cdna2, _) => [" glc", " slc", " scc"],
-        (Isa::Cdna3, _) => [" sc0", " nt", " sc1"],
+        (Isa::Cdna3 | Isa::Cdna4, _) => [" sc0", " nt", " sc1"],
     };
     for (bit, name) in [1, 2, 4].into_iter().zip(caches) {
         if inst.cache & bit != 0 {
@@ -429,7 +435,17 @@ fn bit_list(text: &mut String, name: &str, bits: u8, count: usize) {
 
 fn vop3_modifiers(inst: &Instruction, text: &mut String) {
     let signature = inst.row.op.signature();
-    if inst.op_sel != 0 && inst.row.op == Op::UnsupportedSr {
+    if matches!(inst.row.op, Op::Bitop3B16 | Op::Bitop3B32) && inst.imm != 0 {
+        match inst.imm {
+            table @ ..=10 => append(text, format_args!(" bitop3:{table}")),
+            table => append(text, format_args!(" bitop3:{table:#x}")),
+        }
+    }
+    let bytes = matches!(
+        inst.row.op,
+        Op::UnsupportedSr | Op::CvtScalef32PkFp4F16 | Op::CvtScalef32PkFp4Bf16
+    );
+    if inst.op_sel != 0 && bytes {
         bit_list(text, "op_sel", inst.op_sel, 4);
     } else if inst.op_sel != 0 && matches!(inst.row.op, Op::CvtF32OcpFp8 | Op::CvtF32OcpBf8) {
         // The first bit names the half.
@@ -477,6 +493,12 @@ fn packed_modifiers(inst: &Instruction, text: &mut String) {
 
 fn broadcasts(inst: &Instruction, text: &mut String) {
     let controls = inst.broadcast;
+    if let Some(scales) = inst.scales {
+        if scales.op_sel != 0 {
+            bit_list(text, "op_sel", scales.op_sel, 3);
+        }
+        bit_list(text, "op_sel_hi", scales.op_sel_hi, 3);
+    }
     for (name, value) in [
         ("cbsz", controls.cbsz),
         ("abid", controls.abid),

@@ -503,13 +503,23 @@ fn most_registers<'a>(insts: impl IntoIterator<Item = &'a Instruction>) -> (usiz
 fn highest_registers(inst: &Instruction) -> (usize, usize) {
     let signature = inst.row.op.signature();
     let wide = matches!(inst.format, Format::Global | Format::Flat) && inst.base == Operand::None;
-    let sources = inst.src.into_iter().zip(signature.src.iter().copied());
-    let registers = sources.map(|(operand, kind)| (operand, kind.registers(inst.lanes)));
+    let sources = inst
+        .src
+        .into_iter()
+        .zip(signature.src.iter().copied())
+        .enumerate();
+    let registers =
+        sources.map(|(i, (operand, kind))| (operand, inst.source_kind(i, kind).registers(inst.lanes)));
+    let scales = inst
+        .scales
+        .into_iter()
+        .flat_map(|scales| scales.src.map(|operand| (operand, 1)));
     let others = [
         (inst.dst, signature.dst.registers(inst.lanes)),
         (inst.address, if wide { 2 } else { 1 }),
     ];
     registers
+        .chain(scales)
         .chain(others)
         .fold((0, 0), |(vgprs, agprs), (operand, count)| match operand {
             Operand::Vgpr(n) => (vgprs.max(usize::from(n) + usize::from(count)), agprs),

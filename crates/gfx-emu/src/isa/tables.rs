@@ -7,6 +7,7 @@
 
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;
+pub(crate) mod cdna4;
 pub(crate) mod rdna35;
 pub(crate) mod rdna4;
 
@@ -194,6 +195,32 @@ pub(crate) const CDNA2: &Formats = &[
     ("FLAT", cdna3::FLAT),
     ("FLAT to LDS", cdna2::TO_LDS),
     ("MUBUF", cdna2::MUBUF),
+    ("MUBUF", cdna3::MUBUF),
+];
+
+/// All of CDNA4: what it has of its own comes first.
+pub(crate) const CDNA4: &Formats = &[
+    ("SOP1", cdna3::SOP1),
+    ("SOP2", cdna3::SOP2),
+    ("SOPC", cdna3::SOPC),
+    ("SOPK", cdna3::SOPK),
+    ("SOPP", cdna3::SOPP),
+    ("SMEM", cdna3::SMEM),
+    ("VOP1", cdna4::VOP1),
+    ("VOP1", cdna3::VOP1),
+    ("VOP2", cdna4::VOP2),
+    ("VOP2", cdna3::VOP2),
+    ("VOPC", cdna3::VOPC),
+    ("VOPC", cdna3::CLASS),
+    ("VOP3", cdna4::VOP3),
+    ("VOP3", cdna3::VOP3),
+    ("VOP3P", cdna4::VOP3P),
+    ("VOP3P", cdna3::VOP3P),
+    ("DS", cdna4::DS),
+    ("DS", cdna3::DS),
+    ("FLAT", cdna4::FLAT),
+    ("FLAT", cdna3::FLAT),
+    ("MUBUF", cdna4::MUBUF),
     ("MUBUF", cdna3::MUBUF),
 ];
 

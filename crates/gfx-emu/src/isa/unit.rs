@@ -118,6 +118,12 @@ pub(crate) enum Element {
     Bf8,
     I8,
     I4,
+    /// Two bits of exponent and three of mantissa.
+    Fp6,
+    /// Three bits of exponent and two of mantissa.
+    Bf6,
+    /// Two bits of exponent and one of mantissa.
+    Fp4,
 }
 
 impl Element {
@@ -127,7 +133,8 @@ impl Element {
             Element::F32 | Element::Xf32 => 32,
             Element::F16 | Element::Bf16 => 16,
             Element::Fp8 | Element::Bf8 | Element::I8 => 8,
-            Element::I4 => 4,
+            Element::Fp6 | Element::Bf6 => 6,
+            Element::I4 | Element::Fp4 => 4,
         }
     }
 }
@@ -272,6 +279,8 @@ pub(crate) enum Transfer {
     StoreAtLane,
     /// Loads so many bytes and puts them into the data share, as a dword for each lane.
     LoadToShare { bytes: u8, signed: bool },
+    /// Loads elements of so many bits, sixteen lanes together, and gives each lane a column of what they hold.
+    LoadTransposed(u8),
 }
 
 /// A load of less than a register.
@@ -314,6 +323,13 @@ impl Transfer {
         match self {
             Transfer::Load(words) | Transfer::Store(words) => 4 * words.count() as u64,
             Transfer::LoadAtLane | Transfer::StoreAtLane => 4,
+            Transfer::LoadTransposed(bits) => {
+                if bits == 6 {
+                    12
+                } else {
+                    8
+                }
+            }
             Transfer::LoadPart(part) => part.bytes.into(),
             Transfer::StorePart { bytes, .. } | Transfer::LoadToShare { bytes, .. } => bytes.into(),
         }
@@ -325,7 +341,8 @@ impl Transfer {
             Transfer::Load(_)
             | Transfer::LoadAtLane
             | Transfer::LoadPart(_)
-            | Transfer::LoadToShare { .. } => Access::Load,
+            | Transfer::LoadToShare { .. }
+            | Transfer::LoadTransposed(_) => Access::Load,
             Transfer::Store(_) | Transfer::StoreAtLane | Transfer::StorePart { .. } => Access::Store,
         }
     }

@@ -33,6 +33,10 @@ mod float;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod gfx950;
+#[cfg(test)]
+mod gfx950_rows;
+#[cfg(test)]
 mod integer;
 #[cfg(test)]
 mod lines;

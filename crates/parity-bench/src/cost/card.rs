@@ -36,7 +36,7 @@ pub struct Card {
 const QUARTER: f64 = 4.0;
 
 /// The cards that are counted for.
-pub const CARDS: [Card; 6] = [
+pub const CARDS: [Card; 7] = [
     // Radeon RX 7900 XTX: 96 compute units at 2.5 GHz, 960 GB/s (product page). "RDNA" white paper: two SIMDs of 32 lanes and two scalar
     // units a compute unit, lines of 128 bytes, one a clock. A sixteenth of the rate in 64 bits.
     Card {
@@ -100,6 +100,20 @@ pub const CARDS: [Card; 6] = [
         lanes: 16.0,
         double: 1.0,
         memory: 2524.0,
+        line: 128.0,
+        cache: 64.0,
+        scalar: 1.0,
+    },
+    // Instinct MI350X: 256 compute units at 2.2 GHz, 8 TB/s (product page). "CDNA 4" white paper: units as above, half the rate of matrices in
+    // 64 bits.
+    Card {
+        target: "gfx950",
+        name: "Instinct MI350X",
+        units: 256.0,
+        simds: 4.0,
+        lanes: 16.0,
+        double: 1.0,
+        memory: 3636.0,
         line: 128.0,
         cache: 64.0,
         scalar: 1.0,

@@ -1,12 +1,12 @@
-//! The encodings of CDNA3 (gfx942) and CDNA2 (gfx90a): GFX9's, with DPP and SDWA, matrix instructions and the cache bits of gfx940.
+//! The encodings of CDNA3 (gfx942), CDNA2 (gfx90a) and CDNA4 (gfx950): GFX9's, with DPP and SDWA, matrix instructions and the cache bits of gfx940.
 //!
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
 
 use super::{Invalid, Words, bits, buffer_operands, find, vgpr};
-use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle};
+use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Scales, Sdwa, Shuffle};
 use crate::isa::ops::{Kind, Op};
-use crate::isa::tables::{Form, Row, cdna2, cdna3 as tables};
+use crate::isa::tables::{Form, Row, cdna3 as tables};
 use crate::isa::unit::Unit;
 use crate::wave::reg;
 
@@ -20,21 +20,12 @@ const SDWA: u32 = 249;
 const DPP: u32 = 250;
 const LITERAL: u32 = 255;
 
+/// The opcode of VOP3P that names scales, and the bit of the product after it that says so again.
+const SCALE: u32 = 0x2c;
+const SCALED: u32 = 1 << 11;
+
 /// Opcodes of VOP3 from which on there is no shorter form.
 const VOP3_ONLY: u32 = 0x1c0;
-
-/// The row of an opcode; on CDNA2 its own rows come first.
-fn pick(isa: Isa, own: &'static [Row], rows: &'static [Row], opcode: u32) -> Result<&'static Row, Invalid> {
-    let row = match isa {
-        Isa::Cdna2 => find(own, opcode).or_else(|_| find(rows, opcode))?,
-        _ => find(rows, opcode)?,
-    };
-    if row.form == Form::Absent {
-        Err(Invalid::Unknown)
-    } else {
-        Ok(row)
-    }
-}
 
 fn new(format: Format, row: &'static Row) -> Instruction {
     Instruction {
@@ -78,11 +69,11 @@ pub(super) fn decode(isa: Isa, text: &[u8]) -> Result<Instruction, Invalid> {
     let mut inst = match word >> 26 {
         0b110000 => smem(word, &mut words)?,
         0b110100 if word >> 23 == 0b110100111 => vop3p(isa, word, &mut words)?,
-        0b110100 => vop3(isa, word, &mut words)?,
-        0b110110 => share(isa, word, &mut words)?,
+        0b110100 => vop3(word, &mut words)?,
+        0b110110 => share(word, &mut words)?,
         0b110111 => flat(isa, word, &mut words)?,
         0b111000 => mubuf(isa, word, &mut words)?,
-        _ if word >> 31 == 0 => short(isa, word, &mut words)?,
+        _ if word >> 31 == 0 => short(word, &mut words)?,
         _ if word >> 30 == 0b10 => sop(word, &mut words)?,
         _ => return Err(Invalid::Unknown),
     };
@@ -249,11 +240,11 @@ fn sources(
 }
 
 /// VOP1, VOP2, VOPC.
-fn short(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let (vdst, vsrc1, src0) = (bits(word, 17, 8), bits(word, 9, 8), bits(word, 0, 9));
     let mut inst = match word >> 25 {
         0b0111111 => {
-            let mut inst = new(Format::Vop1, pick(isa, cdna2::VOP1, tables::VOP1, vsrc1)?);
+            let mut inst = new(Format::Vop1, words.row("VOP1", vsrc1)?);
             let op = inst.row.op;
             if !op.signature().src.is_empty() {
                 inst.src[0] = sources(src0, 0, &mut inst, words)?.0;
@@ -273,10 +264,7 @@ fn short(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
             inst
         }
         _ => {
-            let mut inst = new(
-                Format::Vop2,
-                pick(isa, cdna2::VOP2, tables::VOP2, bits(word, 25, 6))?,
-            );
+            let mut inst = new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?);
             inst.dst = vgpr(vdst);
             let signature = inst.row.op.signature();
             if signature.sdst == Kind::Mask {
@@ -315,13 +303,13 @@ fn accumulate(operand: &mut Operand) {
     }
 }
 
-fn vop3(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
         0..0x100 => comparison(opcode)?,
-        0x100..0x140 => pick(isa, cdna2::VOP2, tables::VOP2, opcode - 0x100)?,
-        0x140..VOP3_ONLY => pick(isa, cdna2::VOP1, tables::VOP1, opcode - 0x140)?,
-        _ => pick(isa, cdna2::VOP3, tables::VOP3, opcode)?,
+        0x100..0x140 => words.row("VOP2", opcode - 0x100)?,
+        0x140..VOP3_ONLY => words.row("VOP1", opcode - 0x140)?,
+        _ => words.row("VOP3", opcode)?,
     };
     if matches!(row.form, Form::Solo | Form::Mk | Form::Ak) {
         return Err(Invalid::Unknown);
@@ -333,6 +321,12 @@ fn vop3(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
     inst.neg = bits(high, 29, 3) as u8;
     inst.omod = bits(high, 27, 2) as u8;
     inst.clamp = bits(word, 15, 1) != 0;
+    let function = matches!(row.op, Op::Bitop3B16 | Op::Bitop3B32);
+    if function {
+        // The truth table of three bits is in the fields of the modifiers.
+        inst.imm = (bits(high, 27, 2) << 6 | bits(word, 8, 3) << 3 | bits(high, 29, 3)) as i32;
+        (inst.neg, inst.omod) = (0, 0);
+    }
     inst.dst = match row.op {
         Op::ReadLane => scalar(bits(word, 0, 7))?,
         _ if signature.dst == Kind::Mask => scalar(bits(word, 0, 7))?,
@@ -341,7 +335,7 @@ fn vop3(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
     if signature.sdst == Kind::Mask {
         inst.sdst = scalar(bits(word, 8, 7))?;
     } else {
-        inst.abs = bits(word, 8, 3) as u8;
+        inst.abs = if function { 0 } else { bits(word, 8, 3) as u8 };
         inst.op_sel = bits(word, 11, 4) as u8;
     }
     let encoded = signature.src.len() - usize::from(row.form == Form::Acc);
@@ -356,7 +350,10 @@ fn vop3(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
 
 /// VOP3P, and from opcode 0x3e on the matrix cores' own form of it.
 fn vop3p(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = pick(isa, cdna2::VOP3P, tables::VOP3P, bits(word, 16, 7))?;
+    if isa == Isa::Cdna4 && bits(word, 16, 7) == SCALE {
+        return scaled(isa, word, words);
+    }
+    let row = words.row("VOP3P", bits(word, 16, 7))?;
     let high = words.next()?;
     let mut inst = new(Format::Vop3p, row);
     inst.dst = vgpr(bits(word, 0, 8));
@@ -364,7 +361,7 @@ fn vop3p(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
     for i in 0..count {
         inst.src[i] = source(bits(high >> (9 * i), 0, 9))?;
     }
-    if row.opcode >= 0x3e {
+    if row.opcode >= 0x3e || matches!(row.op.unit(), Unit::Mfma(_) | Unit::Smfmac(_)) {
         matrix(isa, word, high, &mut inst)?;
         return Ok(inst);
     }
@@ -373,6 +370,26 @@ fn vop3p(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
     inst.op_sel_hi = bits(high, 27, 2) as u8 | (bits(word, 14, 1) << 2) as u8;
     inst.clamp = bits(word, 15, 1) != 0;
     inst.neg = bits(high, 29, 3) as u8;
+    Ok(inst)
+}
+
+/// A matrix instruction with the two words before it that name what scales its factors.
+fn scaled(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+    let high = words.next()?;
+    let scales = Scales {
+        src: [source(bits(high, 0, 9))?, source(bits(high, 9, 9))?],
+        op_sel: bits(word, 11, 2) as u8,
+        op_sel_hi: bits(high, 27, 2) as u8,
+    };
+    let product = words.next()?;
+    let opcode = bits(product, 16, 7);
+    let reserved = word & 0xe7ff | high & 0xe7fc_0000;
+    if reserved != 0 || product >> 23 != word >> 23 || !matches!(opcode, 0x2d | 0x2e) || product & SCALED == 0
+    {
+        return Err(Invalid::Unknown);
+    }
+    let mut inst = vop3p(isa, product & !SCALED, words)?;
+    inst.scales = Some(scales);
     Ok(inst)
 }
 
@@ -414,14 +431,14 @@ fn matrix(isa: Isa, word: u32, high: u32, inst: &mut Instruction) -> Result<(), 
         inst.imm = i32::from(inst.broadcast.abid);
     }
     // Signs of the operands; on CDNA2 a lane pattern, which nothing here executes.
-    if isa == Isa::Cdna3 && inst.row.mnemonic.ends_with("f64") {
+    if isa != Isa::Cdna2 && inst.row.mnemonic.ends_with("f64") {
         inst.neg = std::mem::take(&mut inst.broadcast.blgp);
     }
     Ok(())
 }
 
-fn share(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(Format::Ds, pick(isa, cdna2::DS, tables::DS, bits(word, 17, 8))?);
+fn share(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
+    let mut inst = new(Format::Ds, words.row("DS", bits(word, 17, 8))?);
     let high = words.next()?;
     let op = inst.row.op;
     inst.imm = bits(word, 0, 16) as i32;
@@ -459,9 +476,9 @@ fn accumulate_data(inst: &mut Instruction, bit: u32) {
 fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     // Data that goes to LDS: a bit on CDNA2, opcodes of their own on CDNA3.
     let row = if isa == Isa::Cdna2 && bits(word, 13, 1) != 0 {
-        find(cdna2::TO_LDS, bits(word, 18, 7))?
+        words.row("FLAT to LDS", bits(word, 18, 7))?
     } else {
-        pick(isa, cdna2::FLAT, tables::FLAT, bits(word, 18, 7))?
+        words.row("FLAT", bits(word, 18, 7))?
     };
     let format = match (bits(word, 14, 2), row.form) {
         (0, Form::Usual | Form::NotScratch) => Format::Flat,
@@ -505,10 +522,7 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
 
 /// Buffers and cache controls.
 fn mubuf(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let mut inst = new(
-        Format::Mubuf,
-        pick(isa, cdna2::MUBUF, tables::MUBUF, bits(word, 18, 7))?,
-    );
+    let mut inst = new(Format::Mubuf, words.row("MUBUF", bits(word, 18, 7))?);
     let high = words.next()?;
     inst.cache = bits(word, 14, 1) as u8 | (bits(word, 17, 1) << 1) as u8 | (bits(word, 15, 1) << 2) as u8;
     if inst.row.op == Op::SNop {
