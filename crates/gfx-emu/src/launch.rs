@@ -5,6 +5,7 @@
 //! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
 //! packet".
 
+mod limits;
 mod packet;
 mod shape;
 mod slot;
@@ -27,6 +28,7 @@ use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use shape::Shape;
 
+pub use limits::Limits;
 pub use packet::{Packet, launch_packet};
 pub use trace::{Step, Trace, trace};
 
@@ -38,34 +40,6 @@ const DYNAMIC_STACK: u32 = 16 << 10;
 
 /// Instructions that a wave executes between two looks at the clock, where a launch has a time limit: a few milliseconds.
 const SLICE: u64 = 1 << 16;
-
-/// What the device allows a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Work-items of a workgroup.
-    pub workgroup_size: u32,
-    /// LDS bytes of a workgroup.
-    pub lds: u32,
-}
-
-impl Limits {
-    /// Of every AMD card that HIP supports.
-    pub const DEVICE: Limits = Limits {
-        workgroup_size: 1024,
-        lds: 64 * 1024,
-    };
-
-    /// Of the card that executes a target's kernels.
-    pub fn of(target: Target) -> Limits {
-        match target {
-            Target::Gfx950 => Limits {
-                lds: 160 * 1024,
-                ..Limits::DEVICE
-            },
-            _ => Limits::DEVICE,
-        }
-    }
-}
 
 /// One kernel launch.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,31 @@
+//! What a card allows a launch.
+
+use crate::Target;
+
+/// What the device allows a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Work-items of a workgroup.
+    pub workgroup_size: u32,
+    /// LDS bytes of a workgroup.
+    pub lds: u32,
+}
+
+impl Limits {
+    /// Of every AMD card that HIP supports.
+    pub const DEVICE: Limits = Limits {
+        workgroup_size: 1024,
+        lds: 64 * 1024,
+    };
+
+    /// Of the card that executes a target's kernels.
+    pub fn of(target: Target) -> Limits {
+        match target {
+            Target::Gfx950 => Limits {
+                lds: 160 * 1024,
+                ..Limits::DEVICE
+            },
+            _ => Limits::DEVICE,
+        }
+    }
+}
