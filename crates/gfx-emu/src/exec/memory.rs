@@ -285,8 +285,8 @@ fn load<const W: usize>(
     Ok(())
 }
 
-/// Loads rows of sixteen elements, as many lanes each as hold them, and gives each of sixteen lanes its column. Known of 16 bits from what
-/// compilers make of it; taken for the same in other widths.
+/// Loads rows of sixteen elements, as many lanes each as hold them, and gives each of sixteen lanes its column. No document that we have
+/// says so: it is assumed for elements of 16 bits, and the same for the other widths.
 fn load_transposed<const W: usize>(
     rows: &mut [Row<W>],
     spaces: &mut Spaces<'_>,
