@@ -1,7 +1,8 @@
 //! What candle does today: flash_attn of candle-nn runs on the CPU alone, and sdpa on Metal alone.
 
 use candle_core::{DType, Device, Result, Tensor};
-use candle_nn::attention::{AttnMask, flash_attn};
+// Upstream's own, which has this name behind the one of crates/candle-nn.
+use candle_nn::attention::{AttnMask, cpu_flash::elsewhere_flash_attn as flash_attn};
 use candle_nn::ops;
 
 use crate::support::refuses;

@@ -133,6 +133,10 @@ mod f32_sums_stand_still;
 mod f64_to_bf16_drops_bits;
 #[path = "../../../../findings/f8-to-f64-never-ends/repro.rs"]
 mod f8_to_f64_never_ends;
+#[path = "../../../../findings/flash-attn-batches-forget-offset/repro.rs"]
+mod flash_attn_batches_forget_offset;
+#[path = "../../../../findings/flash-attn-skips-hidden-nan/repro.rs"]
+mod flash_attn_skips_hidden_nan;
 #[path = "../../../../findings/fused-ops-drop-gradient/repro.rs"]
 mod fused_ops_drop_gradient;
 #[path = "../../../../findings/fused-ops-refuse-views/repro.rs"]

@@ -99,8 +99,8 @@ ops! {
     RopeISlow "rope_i_slow" (x: Data, cos: Data, sin: Data) on WIDE,
         shape: |call| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"), batch: never, terms: Unordered,
         grad on F32_F64: "By x, w rotated back; by the angles, w x summed.";
-    /// `attention` of q [b, t, h, d], k [b, s, g, d], v [b, s, g, e], where each of g heads serves h / g; [b, h, t, e].
-    /// candle-nn has it for the CPU alone.
+    /// `attention` of q [b, t, h, d], k [b, s, g, d], v [b, s, g, e], where each of g heads serves h / g; [b, h, t, e]. The first query is at
+    /// the first key's place. candle-nn has it for the CPU alone, crates/candle-nn for ROCm.
     FlashAttention "flash_attn" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: flash, batch: never, terms: Unordered;
     /// `attention` as a fused op, which candle-nn has for Metal alone.
     Sdpa "sdpa" ["causal"] (q: Data, k: Data, v: Data) on WIDE, shape: attention, batch: never, terms: Unordered;
@@ -204,10 +204,10 @@ fn flash(call: &Operands<'_>) -> Result<Shapes, String> {
         && k[..3] == v[..3]
         && (q[0], q[3]) == (k[0], k[3])
         && q[2].is_multiple_of(k[2]);
-    let causal = fits && (call.params[0] == 0.0 || call.params[0] == 1.0 && q[1] == k[1]);
+    let causal = fits && (call.params[0] == 0.0 || call.params[0] == 1.0);
     call.require(
         causal,
-        "q is [b, t, h, d], k [b, s, g, d], v [b, s, g, e], g divides h, causal 0, or 1 with s = t",
+        "q is [b, t, h, d], k [b, s, g, d], v [b, s, g, e], g divides h, causal 0 or 1",
     )?;
     Shapes::of(vec![q[0], q[2], q[1], v[3]])
 }

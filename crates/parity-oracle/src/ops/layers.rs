@@ -201,14 +201,14 @@ fn by_heads(x: Tensor<'_>, heads: usize) -> Tensor<'_> {
 
 /// softmax(q k^T / sqrt d) v; a causal one adds -inf where a key is later than the query.
 fn attention([q, k, v]: [Tensor<'_>; 3], causal: bool) -> Tensor<'_> {
-    let (width, steps) = (q.shape()[3], q.shape()[2]);
+    let (width, rows, columns) = (q.shape()[3], q.shape()[2], k.shape()[2]);
     let scores = q.matmul(k.transposed()) * (1.0 / (width as f64).sqrt());
     let scores = if causal {
-        let later = |at: usize| at % steps > at / steps;
-        let mask: Vec<f64> = (0..steps * steps)
+        let later = |at: usize| at % columns > at / columns;
+        let mask: Vec<f64> = (0..rows * columns)
             .map(|at| if later(at) { f64::NEG_INFINITY } else { 0.0 })
             .collect();
-        scores + scores.arithmetic.argument(&[steps, steps], &mask)
+        scores + scores.arithmetic.argument(&[rows, columns], &mask)
     } else {
         scores
     };
