@@ -112,6 +112,14 @@ pub(crate) fn formless(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Internal, format!("the record cannot be rendered: {error}"))
 }
 
+/// Writes to the file, or to stdout where none is named.
+pub(crate) fn put_page(out: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match out {
+        None => print(text),
+        Some(path) => write(path, text),
+    }
+}
+
 /// Writes a file.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text)

@@ -30,7 +30,7 @@ mod upsample;
 pub(crate) mod window;
 
 pub use affine::affine;
-pub use attention::{Attention, Lengths, flash_attn};
+pub use attention::{Attention, Lengths, WIDEST_HEAD, flash_attn};
 pub use binary::{binary, compare};
 pub use cast::cast;
 pub use columns::{col2im1d, im2col, im2col1d};

@@ -22,12 +22,9 @@
 
 mod composed;
 
-use candle_core::rocm_backend::ops::{self, Attention, Lengths, PagedAttention};
+use candle_core::rocm_backend::ops::{self, Attention, Lengths, PagedAttention, WIDEST_HEAD};
 use candle_core::rocm_backend::{DynBuffer, View};
 use candle_core::{DType, Result, Shape, Storage, Tensor, bail};
-
-/// Elements of a head at most.
-const WIDEST: usize = 256;
 
 /// What all functions have beside queries, keys and values.
 #[derive(Clone)]
@@ -182,8 +179,8 @@ impl Call {
 /// The operand with the elements of a head one after the other.
 fn adjacent(x: &Tensor) -> Result<Tensor> {
     let width = x.dim(candle_core::D::Minus1)?;
-    if width > WIDEST {
-        bail!("flash-attn: heads of {width} elements, at most {WIDEST}");
+    if width > WIDEST_HEAD {
+        bail!("flash-attn: heads of {width} elements, at most {WIDEST_HEAD}");
     }
     match width > 1 && x.stride().last() != Some(&1) {
         true => x.contiguous(),

@@ -200,7 +200,17 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
     let each = match inst.isa {
         Isa::Rdna3 | Isa::Rdna35 => match element {
             Element::I4 => 256,
-            _ => 128,
+            Element::F64
+            | Element::F32
+            | Element::Xf32
+            | Element::F16
+            | Element::Bf16
+            | Element::Fp8
+            | Element::Bf8
+            | Element::Fp6
+            | Element::Bf6
+            | Element::Fp4
+            | Element::I8 => 128,
         },
         // Twice RDNA3's rate in 16 bits, and as much again in each step down.
         Isa::Rdna4 => match element {
@@ -210,13 +220,27 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
         },
         Isa::Cdna2 => match element {
             Element::F64 | Element::F32 | Element::Xf32 => 32,
-            _ => 128,
+            Element::F16
+            | Element::Bf16
+            | Element::Fp8
+            | Element::Bf8
+            | Element::Fp6
+            | Element::Bf6
+            | Element::Fp4
+            | Element::I8
+            | Element::I4 => 128,
         },
         Isa::Cdna3 => match element {
             Element::F64 | Element::F32 => 32,
             Element::Xf32 => 128,
             Element::F16 | Element::Bf16 => 256,
-            _ => 512,
+            Element::Fp8
+            | Element::Bf8
+            | Element::Fp6
+            | Element::Bf6
+            | Element::Fp4
+            | Element::I8
+            | Element::I4 => 512,
         },
         // Twice CDNA3's rate in 16 bits and below, and as much again in six bits and four.
         Isa::Cdna4 => match element {

@@ -175,7 +175,7 @@ fn traits(card: Card) -> Traits {
             waves: 32,
             chip: 0x75a0,
             family: 141,
-            clock: 2400,
+            clock: 2200,
             features: ":sramecc+:xnack-",
             name: "software gfx950",
         },

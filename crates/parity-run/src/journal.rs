@@ -54,17 +54,7 @@ impl Book {
     /// # Errors
     /// A file that cannot be made, that holds something, or that another run writes to.
     pub fn new(path: &Path) -> Result<Book, Error> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        let open = Open::of(path, &options, Error::write)?;
-        match open.file.metadata() {
-            Ok(data) if data.len() == 0 => Ok(Book::New(open)),
-            Ok(_) => Err(Error::Busy(format!(
-                "{} exists already: `--resume` goes on with the run it holds, another name keeps it",
-                open.name
-            ))),
-            Err(error) => Err(open.failed(error)),
-        }
+        Ok(Book::New(Open::new(path)?))
     }
 
     /// The file of the run to go on with.
@@ -80,6 +70,24 @@ impl Book {
 }
 
 impl Open {
+    /// A new file, or an empty one.
+    ///
+    /// # Errors
+    /// A file that cannot be made, that holds something, or that another run writes to.
+    pub fn new(path: &Path) -> Result<Open, Error> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        let open = Open::of(path, &options, Error::write)?;
+        match open.file.metadata() {
+            Ok(data) if data.len() == 0 => Ok(open),
+            Ok(_) => Err(Error::Busy(format!(
+                "{} exists already: `--resume` goes on with the run it holds, another name keeps it",
+                open.name
+            ))),
+            Err(error) => Err(open.failed(error)),
+        }
+    }
+
     fn of<F: FnOnce(io::Error) -> Error>(
         path: &Path,
         options: &OpenOptions,
@@ -101,7 +109,10 @@ impl Open {
     }
 
     /// The file of lines to go on with, and its bytes.
-    pub(crate) fn old(path: &Path) -> Result<(Open, Vec<u8>), Error> {
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that another run writes to.
+    pub fn old(path: &Path) -> Result<(Open, Vec<u8>), Error> {
         let mut options = OpenOptions::new();
         let mut open = Open::of(path, options.read(true).append(true), Error::read)?;
         let mut text = Vec::new();
@@ -110,16 +121,27 @@ impl Open {
         Ok((open, text))
     }
 
-    /// Cuts off what is behind the whole lines: a torn line would make the next one a part of it.
-    pub(crate) fn cut(&self, whole: usize) -> Result<(), Error> {
+    /// Cuts off what follows the whole lines: a torn line would make the next one a part of it.
+    ///
+    /// # Errors
+    /// The file cannot be changed.
+    pub fn cut(&self, whole: usize) -> Result<(), Error> {
         let cut = self.file.set_len(whole as u64);
         cut.map_err(|error| self.failed(error))
     }
 
     /// Writes a line in one piece.
     pub(crate) fn line(&mut self, line: &impl Serialize) -> Result<(), Error> {
-        let mut text = serde_json::to_vec(line)
+        let text = serde_json::to_vec(line)
             .map_err(|error| Error::Internal(format!("a line has no JSON form: {error}")))?;
+        self.text(text)
+    }
+
+    /// Writes a line's text in one piece.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn text(&mut self, mut text: Vec<u8>) -> Result<(), Error> {
         text.push(b'\n');
         self.file.write_all(&text).map_err(|error| self.failed(error))
     }

@@ -30,15 +30,10 @@ pub struct Changed<'a> {
 
 /// How good a result is, from the worst up.
 fn rank(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Agrees => 2,
-        Verdict::Chaotic | Verdict::CpuFails | Verdict::Known | Verdict::TooFew => 1,
-        Verdict::Lacks
-        | Verdict::Wrong
-        | Verdict::Fallback
-        | Verdict::Refused
-        | Verdict::Died
-        | Verdict::Timeout => 0,
+    match (verdict == Verdict::Agrees, verdict.fails()) {
+        (true, _) => 2,
+        (false, false) => 1,
+        (false, true) => 0,
     }
 }
 

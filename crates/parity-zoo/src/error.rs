@@ -13,17 +13,15 @@ pub enum Error {
         /// The system's words.
         why: std::io::Error,
     },
-    /// A file cannot be written.
-    #[error("cannot write {}: {why}", path.display())]
-    Write {
-        /// Which one.
-        path: PathBuf,
-        /// The system's words.
-        why: std::io::Error,
-    },
-    /// A journal that holds another run, or that another run writes to.
+    /// A line of the journal cannot be written.
     #[error("{0}")]
-    Busy(String),
+    Unkept(String),
+    /// The journal holds another run.
+    #[error(
+        "the journal is of another run; what differs:{0}\ngo on with the command line and the specs that the run began with, or begin \
+         another one with --journal"
+    )]
+    OtherRun(String),
     /// A spec or a stored record is wrong.
     #[error("{}: {why}", path.display())]
     Data {

@@ -1,14 +1,10 @@
 //! A run of models in a file, as JSON lines. What a model comes to is written when it is known, so that a run that is cut off loses
 //! nothing that it had, and another one goes on with it.
 //!
-//! The first line says what decides the results. Each of the others has the results of one model in one dtype on all devices.
+//! The first line says what decides the results. Each of the others has the results of one model in one dtype on all devices. Here are the
+//! lines; the file is its caller's.
 
-use std::{
-    collections::BTreeMap,
-    fs::{File, OpenOptions, TryLockError},
-    io::{Read as _, Write as _},
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use parity_model::record::BackendInfo;
 use serde::{Deserialize, Serialize};
@@ -90,88 +86,37 @@ struct Line {
     results: Vec<Result>,
 }
 
-/// What a journal's whole lines say.
-struct Lines {
+/// A run that a journal holds.
+#[derive(Debug)]
+pub struct Begun {
     header: Header,
     found: BTreeMap<usize, Vec<Result>>,
     seconds: f64,
     /// Bytes of the whole lines. What follows was being written when the run ended.
-    whole: usize,
+    pub whole: usize,
 }
 
+/// Writes a line, and says in words why it cannot.
+pub type Keep = Box<dyn FnMut(Vec<u8>) -> std::result::Result<(), String> + Send>;
+
 /// A journal that a run writes to.
-#[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
-    file: File,
-    /// What the file held: none in a new one.
-    old: Option<(Header, BTreeMap<usize, Vec<Result>>, f64)>,
+    keep: Keep,
+    /// The run to go on with; none in a new journal.
+    begun: Option<Begun>,
 }
 
 impl Journal {
-    /// A new file.
-    ///
-    /// # Errors
-    /// A file that cannot be made, that holds something, or that another run writes to.
-    pub fn new(path: &Path) -> std::result::Result<Journal, Error> {
-        let journal = Journal::open(path, OpenOptions::new().append(true).create(true))?;
-        let length = journal
-            .file
-            .metadata()
-            .map_err(|why| journal.unwritten(why))?
-            .len();
-        match length {
-            0 => Ok(journal),
-            _ => Err(Error::Busy(format!(
-                "{} exists already: `--resume` goes on with the run that it holds, another name keeps it",
-                path.display()
-            ))),
-        }
+    /// Of a run that begins.
+    pub fn new(keep: Keep) -> Journal {
+        Journal { keep, begun: None }
     }
 
-    /// The file of a run to go on with.
-    ///
-    /// # Errors
-    /// A file that is not there, that holds no journal, or that another run writes to.
-    pub fn resume(path: &Path) -> std::result::Result<Journal, Error> {
-        let unread = |why| Error::Read {
-            path: path.to_owned(),
-            why,
-        };
-        let mut bytes = vec![];
-        File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut bytes))
-            .map_err(unread)?;
-        let lines = parse(path, &bytes)?;
-        let mut journal = Journal::open(path, OpenOptions::new().append(true))?;
-        // A torn line would make the next one a part of it.
-        journal
-            .file
-            .set_len(lines.whole as u64)
-            .map_err(|why| journal.unwritten(why))?;
-        journal.old = Some((lines.header, lines.found, lines.seconds));
-        Ok(journal)
-    }
-
-    fn open(path: &Path, options: &OpenOptions) -> std::result::Result<Journal, Error> {
-        let file = options.open(path).map_err(|why| Error::Write {
-            path: path.to_owned(),
-            why,
-        })?;
-        let name = path.display();
-        match file.try_lock() {
-            Ok(()) => Ok(Journal {
-                path: path.to_owned(),
-                file,
-                old: None,
-            }),
-            Err(TryLockError::WouldBlock) => Err(Error::Busy(format!(
-                "another run writes to {name}: wait for its end, or stop it"
-            ))),
-            Err(TryLockError::Error(why)) => Err(Error::Write {
-                path: path.to_owned(),
-                why,
-            }),
+    /// Of a run that goes on with another; `keep` writes after the whole lines of that.
+    pub fn after(begun: Begun, keep: Keep) -> Journal {
+        Journal {
+            keep,
+            begun: Some(begun),
         }
     }
 
@@ -184,11 +129,11 @@ impl Journal {
         &mut self,
         header: &Header,
     ) -> std::result::Result<(BTreeMap<usize, Vec<Result>>, f64), Error> {
-        let Some((theirs, mut found, seconds)) = self.old.take() else {
+        let Some(begun) = self.begun.take() else {
             self.line(header)?;
             return Ok((BTreeMap::new(), 0.0));
         };
-        let pairs = theirs.facts().into_iter().zip(header.facts());
+        let pairs = begun.header.facts().into_iter().zip(header.facts());
         let other: Vec<_> = pairs
             .filter(|((_, theirs), (_, mine))| theirs != mine)
             .map(|((what, theirs), (_, mine))| {
@@ -196,18 +141,12 @@ impl Journal {
             })
             .collect();
         if !other.is_empty() {
-            return Err(Error::Data {
-                path: self.path.clone(),
-                why: format!(
-                    "the journal is of another run; what differs:{}\ngo on with the command line and the specs that the run began \
-                     with, or begin another one with --journal",
-                    other.concat()
-                ),
-            });
+            return Err(Error::OtherRun(other.concat()));
         }
+        let mut found = begun.found;
         let again = |result: &Result| matches!(result.verdict, Verdict::Died | Verdict::Timeout);
         found.retain(|_, results| !results.iter().any(again));
-        Ok((found, seconds))
+        Ok((found, begun.seconds))
     }
 
     /// Writes what a model came to.
@@ -227,18 +166,9 @@ impl Journal {
         })
     }
 
-    /// Writes a line in one piece.
     fn line(&mut self, line: &impl Serialize) -> std::result::Result<(), Error> {
-        let mut text = serde_json::to_vec(line).map_err(Error::Formless)?;
-        text.push(b'\n');
-        self.file.write_all(&text).map_err(|why| self.unwritten(why))
-    }
-
-    fn unwritten(&self, why: std::io::Error) -> Error {
-        Error::Write {
-            path: self.path.clone(),
-            why,
-        }
+        let text = serde_json::to_vec(line).map_err(Error::Formless)?;
+        (self.keep)(text).map_err(Error::Unkept)
     }
 }
 
@@ -247,35 +177,40 @@ pub(crate) fn is_journal(bytes: &[u8]) -> bool {
     bytes.starts_with(START.as_bytes())
 }
 
-/// The whole lines. The last one of a model counts.
-fn parse(path: &Path, bytes: &[u8]) -> std::result::Result<Lines, Error> {
-    let wrong = |line: usize, why: &dyn std::fmt::Display| Error::Data {
-        path: path.to_owned(),
-        why: format!("line {line}: {why}; `parity model --journal FILE` writes a journal"),
-    };
-    let whole = bytes
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |end| end + 1);
-    let mut lines = bytes[..whole].split(|&byte| byte == b'\n').enumerate();
-    let (_, first) = lines.next().unwrap_or_default();
-    let header: Header = serde_json::from_slice(first).map_err(|why| wrong(1, &why))?;
-    if header.zoo_journal != VERSION {
-        let (found, ours) = (header.zoo_journal, VERSION);
-        return Err(wrong(1, &format!("version {found}; this parity reads {ours}")));
+impl Begun {
+    /// What a journal's whole lines say. The last one of a model counts.
+    ///
+    /// # Errors
+    /// A line that is none of a journal's.
+    pub fn read(path: &Path, bytes: &[u8]) -> std::result::Result<Begun, Error> {
+        let wrong = |line: usize, why: &dyn std::fmt::Display| Error::Data {
+            path: path.to_owned(),
+            why: format!("line {line}: {why}; `parity model --journal FILE` writes a journal"),
+        };
+        let whole = bytes
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let mut lines = bytes[..whole].split(|&byte| byte == b'\n').enumerate();
+        let (_, first) = lines.next().unwrap_or_default();
+        let header: Header = serde_json::from_slice(first).map_err(|why| wrong(1, &why))?;
+        if header.zoo_journal != VERSION {
+            let (found, ours) = (header.zoo_journal, VERSION);
+            return Err(wrong(1, &format!("version {found}; this parity reads {ours}")));
+        }
+        let (mut found, mut seconds) = (BTreeMap::new(), 0.0);
+        for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
+            let line: Line = serde_json::from_slice(line).map_err(|why| wrong(number + 1, &why))?;
+            seconds = line.seconds;
+            found.insert(line.place, line.results);
+        }
+        Ok(Begun {
+            header,
+            found,
+            seconds,
+            whole,
+        })
     }
-    let (mut found, mut seconds) = (BTreeMap::new(), 0.0);
-    for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
-        let line: Line = serde_json::from_slice(line).map_err(|why| wrong(number + 1, &why))?;
-        seconds = line.seconds;
-        found.insert(line.place, line.results);
-    }
-    Ok(Lines {
-        header,
-        found,
-        seconds,
-        whole,
-    })
 }
 
 /// The results that a journal has.
@@ -283,7 +218,7 @@ fn parse(path: &Path, bytes: &[u8]) -> std::result::Result<Lines, Error> {
 /// # Errors
 /// A line that is none of a journal's.
 pub(crate) fn record(path: &Path, bytes: &[u8]) -> std::result::Result<Record, Error> {
-    let lines = parse(path, bytes)?;
+    let lines = Begun::read(path, bytes)?;
     let results: Vec<_> = lines.found.into_values().flatten().collect();
     Ok(Record {
         zoo_version: VERSION,

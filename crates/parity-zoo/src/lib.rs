@@ -27,7 +27,7 @@ pub use chart::bisection_html;
 pub use error::Error;
 pub use export::{Exported, export};
 pub use gate::{Gated, gate};
-pub use journal::Journal;
+pub use journal::{Begun, Journal, Keep};
 pub use judge::{CHOSEN_FACTOR, Judged, Runs, continued, judge, judge_known};
 pub use junit::junit;
 pub use record::{Continued, Record, Result, Texts, VERSION, Verdict};

@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use gfx_emu::Limits;
+use gfx_emu::{Limits, Target};
 use rocm_env::Card;
 use rocm_rs::driver::put_text;
 use rocm_rs::hip::bindings as hip;
@@ -24,8 +24,6 @@ pub(crate) struct Model {
     minor: c_int,
     /// 32-bit registers of a multiprocessor.
     registers: c_int,
-    /// Bytes of LDS that a workgroup may have.
-    lds: c_int,
     /// Whether the memory of the card corrects errors.
     ecc: c_int,
 }
@@ -42,7 +40,6 @@ impl Model {
                 major: 11,
                 minor: 0,
                 registers: 196_608,
-                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx1151 => &Model {
@@ -53,7 +50,6 @@ impl Model {
                 major: 11,
                 minor: 5,
                 registers: 196_608,
-                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx1200 => &Model {
@@ -64,7 +60,6 @@ impl Model {
                 major: 12,
                 minor: 0,
                 registers: 196_608,
-                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx1201 => &Model {
@@ -75,7 +70,6 @@ impl Model {
                 major: 12,
                 minor: 0,
                 registers: 196_608,
-                lds: LDS,
                 ecc: 0,
             },
             Card::Gfx942 => &Model {
@@ -86,7 +80,6 @@ impl Model {
                 major: 9,
                 minor: 4,
                 registers: 131_072,
-                lds: LDS,
                 ecc: 1,
             },
             Card::Gfx950 => &Model {
@@ -97,7 +90,6 @@ impl Model {
                 major: 9,
                 minor: 5,
                 registers: 131_072,
-                lds: 160 * 1024,
                 ecc: 1,
             },
             Card::Gfx90a => &Model {
@@ -108,7 +100,6 @@ impl Model {
                 major: 9,
                 minor: 0,
                 registers: 131_072,
-                lds: LDS,
                 ecc: 1,
             },
         }
@@ -119,8 +110,13 @@ impl Model {
 const MULTIPROCESSORS: c_int = 8;
 /// Work-items resident on a multiprocessor.
 const THREADS_PER_MULTIPROCESSOR: c_int = 2048;
-const LDS: c_int = Limits::DEVICE.lds.cast_signed();
 const BLOCK: c_int = Limits::DEVICE.workgroup_size.cast_signed();
+
+/// Bytes of LDS that a workgroup of the card may have.
+fn lds(model: &Model) -> c_int {
+    let limits = Target::named(model.target).map_or(Limits::DEVICE, Limits::of);
+    limits.lds.cast_signed()
+}
 
 macro_rules! attributes {
     ($model:ident: $($constant:ident = $value:expr;)*) => {
@@ -144,9 +140,9 @@ attributes! { model:
     hipDeviceAttribute_t_hipDeviceAttributeMaxGridDimX = c_int::MAX;
     hipDeviceAttribute_t_hipDeviceAttributeMaxGridDimY = 65_536;
     hipDeviceAttribute_t_hipDeviceAttributeMaxGridDimZ = 65_536;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerBlock = model.lds;
-    hipDeviceAttribute_t_hipDeviceAttributeSharedMemPerBlockOptin = model.lds;
-    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = model.lds;
+    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerBlock = lds(model);
+    hipDeviceAttribute_t_hipDeviceAttributeSharedMemPerBlockOptin = lds(model);
+    hipDeviceAttribute_t_hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = lds(model);
     hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerBlock = model.registers;
     hipDeviceAttribute_t_hipDeviceAttributeMaxRegistersPerMultiprocessor = model.registers;
     hipDeviceAttribute_t_hipDeviceAttributeTotalConstantMemory = c_int::MAX;
@@ -185,10 +181,10 @@ pub(crate) fn fill(model: &Model, properties: &mut hipDeviceProp_tR0600) {
     put_text(&mut properties.name, model.name);
     put_text(&mut properties.gcnArchName, model.arch);
     properties.totalConstMem = c_int::MAX as usize;
-    properties.sharedMemPerBlock = model.lds as usize;
-    properties.sharedMemPerBlockOptin = model.lds as usize;
-    properties.sharedMemPerMultiprocessor = model.lds as usize;
-    properties.maxSharedMemoryPerMultiProcessor = model.lds as usize;
+    properties.sharedMemPerBlock = lds(model) as usize;
+    properties.sharedMemPerBlockOptin = lds(model) as usize;
+    properties.sharedMemPerMultiprocessor = lds(model) as usize;
+    properties.maxSharedMemoryPerMultiProcessor = lds(model) as usize;
     properties.regsPerBlock = model.registers;
     properties.regsPerMultiprocessor = model.registers;
     properties.warpSize = model.warp_size;

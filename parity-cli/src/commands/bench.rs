@@ -13,7 +13,7 @@ use parity_run::{
 use crate::{
     args::{BenchArgs, BenchFormat, SelectArgs},
     exit::{Exit, Failure},
-    output::{complain, formless, print, write},
+    output::{complain, formless, print, put_page},
     settings,
 };
 
@@ -40,10 +40,7 @@ pub(crate) fn bench(args: BenchArgs) -> Result<Exit, Failure> {
         BenchFormat::Csv => parity_bench::csv(&run),
         BenchFormat::Markdown => parity_bench::markdown(&run),
     };
-    match &out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(out.as_deref(), &page)?;
     let Some(base) = base else { return Ok(Exit::Ok) };
     let (text, worse) = compared(&base, &run);
     // A page of JSON on stdout stays one.

@@ -10,7 +10,7 @@ use super::bench::{limit, selection};
 use crate::{
     args::{BenchArgs, BenchFormat},
     exit::{Exit, Failure},
-    output::{complain, formless, print, write},
+    output::{complain, formless, print, put_page},
 };
 
 /// Percent by which a counter may be worse unless something else is asked for: kernels that are compiled anew move by an instruction.
@@ -66,10 +66,7 @@ fn put(run: &CostRun, format: BenchFormat, out: Option<&Path>) -> Result<Exit, F
         BenchFormat::Csv => pages::csv(run),
         BenchFormat::Markdown => pages::markdown(run),
     };
-    match out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(out, &page)?;
     Ok(Exit::Ok)
 }
 

@@ -7,7 +7,7 @@ use kernel_coverage::{CollectError, Collector, Coverage, ReadError, read, render
 use crate::{
     args::{CoverageArgs, CoverageFormat},
     exit::{Exit, Failure},
-    output::{print, write},
+    output::put_page,
 };
 
 pub(crate) fn coverage(args: &CoverageArgs) -> Result<Exit, Failure> {
@@ -32,10 +32,7 @@ pub(crate) fn coverage(args: &CoverageArgs) -> Result<Exit, Failure> {
         (CoverageFormat::Text, _) => render::text(&all),
         (CoverageFormat::Lcov, _) => lcov(&all)?,
     };
-    match &args.out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(args.out.as_deref(), &page)?;
     Ok(Exit::Ok)
 }
 

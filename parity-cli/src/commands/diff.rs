@@ -15,7 +15,7 @@ use crate::{
     args::{DiffArgs, DiffFormat},
     exit::{Exit, Failure},
     next,
-    output::{print, write},
+    output::put_page,
 };
 
 /// Changes of a kind that the page spells out.
@@ -72,10 +72,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
             page
         }
     };
-    match &args.out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(args.out.as_deref(), &page)?;
     Ok(if refused.is_empty() {
         Exit::Ok
     } else {

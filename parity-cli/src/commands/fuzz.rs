@@ -15,7 +15,7 @@ use crate::{
     args::{FuzzArgs, FuzzFormat},
     exit::{Exit, Failure},
     interrupt,
-    output::{complain, formless, print, write},
+    output::{complain, formless, put_page},
     settings::put,
     size,
 };
@@ -103,10 +103,7 @@ pub(crate) fn fuzz(args: FuzzArgs) -> Result<Exit, Failure> {
             json + "\n"
         }
     };
-    match &args.out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(args.out.as_deref(), &page)?;
     if let Some(dir) = &args.pin {
         put_pins(&report, dir)?;
     }

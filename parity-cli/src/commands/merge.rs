@@ -6,15 +6,12 @@ use parity_run::{merge::merge as whole, records};
 use crate::{
     args::MergeArgs,
     exit::{Exit, Failure},
-    output::{formless, print, write},
+    output::{formless, put_page},
 };
 
 pub(crate) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let parts: Result<Vec<_>, _> = args.runs.iter().map(|path| records::read(path)).collect();
     let text = json::render(&whole(parts?)?).map_err(formless)?;
-    match args.out.as_deref() {
-        None => print(&text)?,
-        Some(path) => write(path, &text)?,
-    }
+    put_page(args.out.as_deref(), &text)?;
     Ok(Exit::Ok)
 }

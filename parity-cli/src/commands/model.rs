@@ -8,14 +8,14 @@ use std::{
 
 use parity_exec::{Backend, CANDLE_VERSION};
 use parity_model::Case;
-use parity_run::{Column, Place, cores};
-use parity_zoo::{Bisection, Dtype, Error, Journal, ModelSpec, Settings, WORKER, Worker};
+use parity_run::{Column, Open, Place, cores};
+use parity_zoo::{Begun, Bisection, Dtype, Error, Journal, Keep, ModelSpec, Settings, WORKER, Worker};
 
 use super::run::progress;
 use crate::{
     args::{ModelArgs, ModelFormat},
     exit::{Exit, Failure},
-    output::{print, write},
+    output::{print, put_page},
 };
 
 /// The folder of specs.
@@ -27,8 +27,8 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let exit = match &error {
             Error::Read { .. } | Error::NoWeights { .. } => Exit::NoInput,
-            Error::Data { .. } | Error::Seeds { .. } => Exit::BadData,
-            Error::Write { .. } | Error::Busy(_) => Exit::Io,
+            Error::Data { .. } | Error::Seeds { .. } | Error::OtherRun(_) => Exit::BadData,
+            Error::Unkept(_) => Exit::Io,
             Error::Unknown { .. } => Exit::Usage,
             Error::Nothing(_) => Exit::NothingMatched,
             Error::NoWorker(_) | Error::Unavailable { .. } => Exit::Unavailable,
@@ -66,12 +66,7 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, message));
     }
     let bar = progress(parity_zoo::plan(&models) * settings.devices.len());
-    let journal = match (&args.journal, &args.resume) {
-        (Some(path), _) => Some(Journal::new(path)?),
-        (None, Some(path)) => Some(Journal::resume(path)?),
-        (None, None) => None,
-    };
-    let record = parity_zoo::run(&models, &settings, journal, &|_| bar.inc(1));
+    let record = parity_zoo::run(&models, &settings, journal(&args)?, &|_| bar.inc(1));
     bar.finish_and_clear();
     let record = record?;
     let page = match args.format {
@@ -80,7 +75,7 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
         ModelFormat::Junit => parity_zoo::junit(&record)?,
         ModelFormat::Markdown | ModelFormat::Html => parity_zoo::markdown(&record),
     };
-    put(&args, &page)?;
+    put_page(args.out.as_deref(), &page)?;
     Ok(if record.failing() == 0 {
         Exit::Ok
     } else {
@@ -88,11 +83,20 @@ pub(crate) fn model(args: ModelArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn put(args: &ModelArgs, page: &str) -> Result<(), Failure> {
-    match &args.out {
-        None => print(page),
-        Some(path) => write(path, page),
-    }
+/// The journal that the command line names.
+fn journal(args: &ModelArgs) -> Result<Option<Journal>, Failure> {
+    let keep =
+        |mut open: Open| -> Keep { Box::new(move |line| open.text(line).map_err(|error| error.to_string())) };
+    Ok(match (&args.journal, &args.resume) {
+        (Some(path), _) => Some(Journal::new(keep(Open::new(path)?))),
+        (None, Some(path)) => {
+            let (open, bytes) = Open::old(path)?;
+            let begun = Begun::read(path, &bytes)?;
+            open.cut(begun.whole)?;
+            Some(Journal::after(begun, keep(open)))
+        }
+        (None, None) => None,
+    })
 }
 
 fn dtype(word: &str) -> Result<Dtype, Failure> {
@@ -236,7 +240,7 @@ fn bisect(args: &ModelArgs, models: &[ModelSpec], settings: &Settings) -> Result
             return Err(Failure::new(Exit::Usage, message));
         }
     };
-    put(args, &page)?;
+    put_page(args.out.as_deref(), &page)?;
     Ok(if found.first.is_none() && found.fallbacks.is_empty() {
         Exit::Ok
     } else {

@@ -9,7 +9,7 @@ use parity_zoo::{Measure, Record, changes};
 use crate::{
     args::{DiffArgs, DiffFormat, Format, GateArgs, ReportArgs},
     exit::{Exit, Failure},
-    output::{print, write},
+    output::{print, put_page},
 };
 
 /// Changes that the page spells out.
@@ -55,7 +55,7 @@ pub(super) fn report(record: &Record, args: &ReportArgs) -> Result<Exit, Failure
             ));
         }
     };
-    put(args.output.out.as_deref(), &page)?;
+    put_page(args.output.out.as_deref(), &page)?;
     Ok(Exit::Ok)
 }
 
@@ -108,13 +108,6 @@ pub(super) fn diff(before: &Record, args: &DiffArgs) -> Result<Exit, Failure> {
         (Measure::Verdict, 0) => "ok: no verdict differs\n".to_owned(),
         (Measure::Verdict, other) => format!("DIFFERENT: {other} of {} results\n", after.results.len()),
     });
-    put(args.out.as_deref(), &page)?;
+    put_page(args.out.as_deref(), &page)?;
     Ok(if refused == 0 { Exit::Ok } else { Exit::Failed })
-}
-
-fn put(out: Option<&Path>, page: &str) -> Result<(), Failure> {
-    match out {
-        None => print(page),
-        Some(path) => write(path, page),
-    }
 }

@@ -9,7 +9,7 @@ use super::{gate::percent, run::progress};
 use crate::{
     args::{SelftestArgs, SelftestFormat},
     exit::{Exit, Failure},
-    output::{print, write},
+    output::put_page,
     settings,
 };
 
@@ -32,9 +32,6 @@ pub(crate) fn selftest(args: SelftestArgs) -> Result<Exit, Failure> {
         SelftestFormat::Text => page::text(&trial),
         SelftestFormat::Json => page::json(&trial),
     };
-    match &args.out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(args.out.as_deref(), &page)?;
     Ok(if trial.passes() { Exit::Ok } else { Exit::Failed })
 }

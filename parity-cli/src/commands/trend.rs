@@ -7,7 +7,7 @@ use crate::{
     args::{TrendArgs, TrendFormat},
     columns::columns,
     exit::{Exit, Failure},
-    output::{formless, print, write},
+    output::{formless, put_page},
 };
 
 pub(crate) fn trend(args: &TrendArgs) -> Result<Exit, Failure> {
@@ -28,10 +28,7 @@ pub(crate) fn trend(args: &TrendArgs) -> Result<Exit, Failure> {
         ),
         TrendFormat::Svg => trend.svg(),
     };
-    match &args.out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(args.out.as_deref(), &page)?;
     Ok(Exit::Ok)
 }
 

@@ -102,3 +102,21 @@ fn a_record_of_networks_is_reported_as_text_and_as_junit() {
         .exits(64)
         .complains("a record of models has no form of csv: expected --format text, json, markdown or junit");
 }
+
+#[test]
+fn a_file_that_holds_something_else_is_no_journal_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    std::fs::write(&path, "mine, without an end of line").unwrap();
+    let name = path.to_str().unwrap();
+    model(&["llama", "--journal", name])
+        .exits(74)
+        .complains("exists already: `--resume` goes on with the run it holds");
+    model(&["llama", "--resume", name])
+        .exits(65)
+        .complains("`parity model --journal FILE` writes a journal");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "mine, without an end of line"
+    );
+}

@@ -5,6 +5,9 @@ use crate::hip::launch::attention::{self as launch, OP, Operand, WIDEST, too_wid
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, View};
 
+/// Elements of the widest heads that [`flash_attn`] and [`paged_attention`](super::paged_attention) take.
+pub const WIDEST_HEAD: usize = WIDEST;
+
 /// The operands of [`flash_attn`], all bf16, f16 or f32, with elements of a head one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Attention<'a> {

@@ -26,24 +26,14 @@ pub(super) const FP4: u8 = 7;
 /// Elements of the longest conversions.
 const ALL: usize = 32;
 
+/// The small format of this number.
 const fn format(small: u8) -> Byte {
-    match small {
-        FP8 => fp8::OCP_FP8,
-        BF8 => fp8::OCP_BF8,
-        FP6 => fp8::FP6,
-        BF6 => fp8::BF6,
-        _ => fp8::FP4,
-    }
+    [fp8::OCP_FP8, fp8::OCP_BF8, fp8::FP6, fp8::BF6, fp8::FP4][(small - FP8) as usize]
 }
 
+/// Bits of an element of any format.
 const fn bits(format: u8) -> usize {
-    match format {
-        SINGLE => 32,
-        HALF | BRAIN => 16,
-        FP8 | BF8 => 8,
-        FP6 | BF6 => 6,
-        _ => 4,
-    }
+    [32, 16, 16, 8, 8, 6, 6, 4][format as usize]
 }
 
 /// The power of two that a scale stands for.
@@ -123,9 +113,18 @@ fn place<const W: usize>(wave: &mut Wave<W>, inst: &Inst, at: usize, bits: usize
     }
 }
 
-fn narrowed<const W: usize>(small: u8, wide: u8, values: &[u32; W], scales: &[f64; W]) -> [u32; W] {
-    let code = |i: usize| fp8::narrow_short(number(wide, values[i]) / scales[i], format(small)).into();
-    std::array::from_fn(code)
+/// The codes of the first `N` numbers: of two sources in turn in single precision, of one in 16 bits.
+fn narrowed<const W: usize, const FROM: u8, const TO: u8, const N: usize>(
+    wave: &Wave<W>,
+    inst: &Inst,
+) -> [[u32; W]; N] {
+    let sources = if FROM == SINGLE { 2 } else { 1 };
+    let scales = scales(wave, inst, sources);
+    std::array::from_fn(|i| {
+        let values = element(wave, inst.src[i % sources], i / sources, bits(FROM));
+        let code = |lane: usize| fp8::narrow_short(number(FROM, values[lane]) / scales[lane], format(TO));
+        std::array::from_fn(|lane| code(lane).into())
+    })
 }
 
 fn widen<const W: usize>(wide: u8, small: u8, codes: &[u32; W], scales: &[f64; W]) -> [u32; W] {
@@ -139,15 +138,7 @@ pub(super) fn narrow_two<const W: usize, const FROM: u8, const TO: u8>(
     inst: &Inst,
     _: Mode,
 ) {
-    let single = FROM == SINGLE;
-    let scales = scales(wave, inst, if single { 2 } else { 1 });
-    let codes: [[u32; W]; 2] = std::array::from_fn(|i| {
-        let values = match single {
-            true => element(wave, inst.src[i], 0, 32),
-            false => element(wave, inst.src[0], i, 16),
-        };
-        narrowed(TO, FROM, &values, &scales)
-    });
+    let codes = narrowed::<W, FROM, TO, 2>(wave, inst);
     let at = match TO {
         FP4 => usize::from(inst.op_sel >> 2) * 8,
         _ => usize::from(inst.op_sel >> 3) * 16,
@@ -161,15 +152,7 @@ pub(super) fn narrow_all<const W: usize, const FROM: u8, const TO: u8>(
     inst: &Inst,
     _: Mode,
 ) {
-    let single = FROM == SINGLE;
-    let scales = scales(wave, inst, if single { 2 } else { 1 });
-    let codes: [[u32; W]; ALL] = std::array::from_fn(|i| {
-        let values = match single {
-            true => element(wave, inst.src[i % 2], i / 2, 32),
-            false => element(wave, inst.src[0], i, 16),
-        };
-        narrowed(TO, FROM, &values, &scales)
-    });
+    let codes = narrowed::<W, FROM, TO, ALL>(wave, inst);
     place(wave, inst, 0, bits(TO), &codes);
 }
 

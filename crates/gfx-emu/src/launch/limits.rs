@@ -12,7 +12,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of every AMD card that HIP supports.
+    /// Of the cards that [`Limits::of`] does not name.
     pub const DEVICE: Limits = Limits {
         workgroup_size: 1024,
         lds: 64 * 1024,

@@ -49,10 +49,13 @@ pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Layers) -> Tensor<'t> {
         }
         Layers::RopeSlow => rope(call),
         Layers::RopeISlow => rope_of_pairs(call),
-        Layers::Attention | Layers::Sdpa => attention([0, 1, 2].map(|i| call.x(i)), call.whole(0) == 1),
+        Layers::Attention | Layers::Sdpa => {
+            attention([0, 1, 2].map(|i| call.x(i)), call.whole(0) == 1, |x| x)
+        }
         Layers::FlashAttention => {
             let heads = x.shape()[2];
-            attention([0, 1, 2].map(|i| by_heads(call.x(i), heads)), call.whole(0) == 1)
+            let parts = [0, 1, 2].map(|i| by_heads(call.x(i), heads));
+            attention(parts, call.whole(0) == 1, by_base_two)
         }
         Layers::FlashWindowed | Layers::FlashAlibi => windowed(call, [0, 1, 2].map(|i| call.x(i))),
         Layers::PagedAttention => windowed(call, [x, in_a_row(call, 1), in_a_row(call, 2)]),
@@ -199,10 +202,14 @@ fn by_heads(x: Tensor<'_>, heads: usize) -> Tensor<'_> {
     x.taken(&shape, indices(&shape).map(place).collect(), Accumulation::Wide)
 }
 
-/// softmax(q k^T / sqrt d) v; a causal one adds -inf where a key is later than the query.
-fn attention([q, k, v]: [Tensor<'_>; 3], causal: bool) -> Tensor<'_> {
+/// softmax(q k^T / sqrt d) v; a causal one adds -inf where a key is later than the query. `scored` is what becomes of scores before that.
+fn attention<'t>(
+    [q, k, v]: [Tensor<'t>; 3],
+    causal: bool,
+    scored: impl Fn(Tensor<'t>) -> Tensor<'t>,
+) -> Tensor<'t> {
     let (width, rows, columns) = (q.shape()[3], q.shape()[2], k.shape()[2]);
-    let scores = q.matmul(k.transposed()) * (1.0 / (width as f64).sqrt());
+    let scores = scored(q.matmul(k.transposed()) * (1.0 / (width as f64).sqrt()));
     let scores = if causal {
         let later = |at: usize| at % columns > at / columns;
         let mask: Vec<f64> = (0..rows * columns)
@@ -213,6 +220,12 @@ fn attention([q, k, v]: [Tensor<'_>; 3], causal: bool) -> Tensor<'_> {
         scores
     };
     softmax(scores, 3).matmul(v)
+}
+
+/// Scores as flash attention has them: exponentials are to base 2, for which cards have an instruction, so that scores are multiplied by
+/// log2 e first, which rounds them.
+fn by_base_two(scores: Tensor<'_>) -> Tensor<'_> {
+    scores * std::f64::consts::LOG2_E * std::f64::consts::LN_2
 }
 
 /// Attention of heads that share keys, in windows, with the parameters `left`, `right` and perhaps `softcap`, and perhaps
@@ -262,9 +275,7 @@ fn windowed<'t>(call: &Program<'t, '_>, [q, k, v]: [Tensor<'t>; 3]) -> Tensor<'t
             3 => scores - call.x(3).reshaped(&[1, heads, 1, 1]) * of_places(&distances),
             _ => scores,
         };
-        // Exponentials are to base 2, for which cards have an instruction: scores are multiplied by log2 e first, which rounds them.
-        let scores = scores * std::f64::consts::LOG2_E * std::f64::consts::LN_2;
-        softmax(scores + of_places(&hidden), 3) * of_places(&seen)
+        softmax(by_base_two(scores) + of_places(&hidden), 3) * of_places(&seen)
     };
     let weights = Tensor::new(tape, tape.wide(q.number, &|_| weights().number));
     let out = weights.matmul(v);

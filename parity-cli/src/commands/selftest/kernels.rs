@@ -13,7 +13,7 @@ use crate::{
     commands::run::progress,
     exit::{Exit, Failure},
     interrupt,
-    output::{print, write},
+    output::put_page,
     settings,
 };
 
@@ -48,10 +48,7 @@ pub(super) fn selftest(args: SelftestArgs, min: f64) -> Result<Exit, Failure> {
         SelftestFormat::Text => text(&trial, min),
         SelftestFormat::Json => format!("{:#}\n", in_json(&trial, min)),
     };
-    match &args.out {
-        None => print(&page)?,
-        Some(path) => write(path, &page)?,
-    }
+    put_page(args.out.as_deref(), &page)?;
     Ok(match (stop.requested(), trial.passes(min)) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Ok,

@@ -1,10 +1,7 @@
 //! In front of upstream's attention, which reads the CPU's memory: on a ROCm device the kernel of flash attention, without a matrix of scores. A
 //! mask and ALiBi, which that kernel does not take in upstream's form, are composed of other ops.
 
-use candle::rocm_backend::ops::{self as kernels, Attention};
-
-/// Elements of a head that the kernel takes at most. Values have as many as keys there.
-const WIDEST: usize = 256;
+use candle::rocm_backend::ops::{self as kernels, Attention, WIDEST_HEAD};
 
 /// Upstream's attention, of the same arguments, on a ROCm device too. There a batch of any size may have a mask or a soft cap.
 pub fn flash_attn<T>(
@@ -44,11 +41,12 @@ where
     }
     let rocm = OnRocm {
         scale: softmax_scale,
-        softcap: softcap.filter(|cap| *cap > 0.0),
+        softcap: softcap.map(f32::abs).filter(|cap| *cap > 0.0),
         max_bias: max_bias.filter(|bias| *bias > 0.0),
     };
+    // Values have as many elements as keys there.
     let of_kernel = matches!(q.dtype(), DType::F32 | DType::F16 | DType::BF16)
-        && q.dim(3)? <= WIDEST
+        && q.dim(3)? <= WIDEST_HEAD
         && k.dims() == v.dims();
     let out = match (&attn_mask, rocm.max_bias) {
         (AttnMask::None, _) if of_kernel => rocm.kernel(q, k, v, None)?,
