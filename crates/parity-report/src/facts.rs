@@ -101,10 +101,9 @@ pub struct Score {
 }
 
 /// The definition of [`Score`] for readers.
-pub const SCORE_DEFINITION: &str = "The parity score is the share of executed results that agree: pass, \
-     error-parity (reference and backend refuse alike) and reference-suspect (the reference is wrong, this backend is \
-     not). Known failures were executed and do not agree; a result of which the CPU computed a part is no agreement of \
-     the backend; what never ran is not in the score at all.";
+pub const SCORE_DEFINITION: &str = "The parity score is the share of executed results that agree with the right answer. Three verdicts agree: \
+pass; error-parity, where the reference and the backend refuse alike; and reference-suspect, where the reference is wrong and this backend is not. \
+A known failure does not agree. A result of which the CPU computed a part does not agree. A result that was not executed is not counted.";
 
 impl Score {
     /// Counts some results of one backend.

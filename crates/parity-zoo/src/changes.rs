@@ -30,10 +30,9 @@ pub struct Changed<'a> {
 
 /// How good a result is, from the worst up.
 fn rank(verdict: Verdict) -> u8 {
-    match (verdict == Verdict::Agrees, verdict.fails()) {
-        (true, _) => 2,
-        (false, false) => 1,
-        (false, true) => 0,
+    match verdict {
+        Verdict::Agrees => 2,
+        other => u8::from(!other.fails()),
     }
 }
 

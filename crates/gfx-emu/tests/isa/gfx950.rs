@@ -421,7 +421,7 @@ fn rows_of_two_registers_are_exchanged() {
     }
 }
 
-/// The lines of the listing: bytes, and LLVM's text of the instruction that they are. Bytes that are no instruction have `None`.
+/// A line of the listing has bytes and LLVM's text of their instruction. The text is `None` where the bytes are not an instruction.
 fn listing() -> Vec<(Vec<u8>, Option<&'static str>)> {
     let lines = include_str!("gfx950.txt")
         .lines()
