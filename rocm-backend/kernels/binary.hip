@@ -5,24 +5,25 @@
 
 using namespace parity;
 
-#define KERNEL(name, T, Out, function) \
-    extern "C" __global__ void name##_##T( \
+// `GROUPS`: workgroups that share a processor of NVIDIA's; a quotient takes more registers than a sum.
+#define KERNEL(name, T, Out, function, GROUPS) \
+    extern "C" PARITY_CROWDED(1, 256, GROUPS) void name##_##T( \
         size_t numel, size_t num_dims, const size_t *__restrict__ info, const T *lhs, const T *rhs, Out *out) { \
         map_binary(numel, num_dims, info, lhs, rhs, out, [](T x, T y) { return numeric::function(x, y); }); \
     }
 
 #define FOR_ANY(T) \
-    KERNEL(badd, T, T, add) \
-    KERNEL(bsub, T, T, sub) \
-    KERNEL(bmul, T, T, mul) \
-    KERNEL(bdiv, T, T, div) \
-    KERNEL(bmaximum, T, T, maximum) \
-    KERNEL(bminimum, T, T, minimum) \
-    KERNEL(eq, T, u8, eq) \
-    KERNEL(ne, T, u8, ne) \
-    KERNEL(lt, T, u8, lt) \
-    KERNEL(le, T, u8, le) \
-    KERNEL(gt, T, u8, gt) \
-    KERNEL(ge, T, u8, ge)
+    KERNEL(badd, T, T, add, 5) \
+    KERNEL(bsub, T, T, sub, 5) \
+    KERNEL(bmul, T, T, mul, 5) \
+    KERNEL(bdiv, T, T, div, 4) \
+    KERNEL(bmaximum, T, T, maximum, 4) \
+    KERNEL(bminimum, T, T, minimum, 4) \
+    KERNEL(eq, T, u8, eq, 5) \
+    KERNEL(ne, T, u8, ne, 5) \
+    KERNEL(lt, T, u8, lt, 5) \
+    KERNEL(le, T, u8, le, 5) \
+    KERNEL(gt, T, u8, gt, 5) \
+    KERNEL(ge, T, u8, ge, 5)
 
 PARITY_ALL_DTYPES(FOR_ANY)

@@ -5,13 +5,17 @@
 
 // What a kernel's declaration begins with. `PARITY_KERNEL_OF(least, most)`: one whose workgroups have so many threads. clang
 // assumes 1024 at most of AMD's others; NVIDIA's are told, so that a thread takes no more registers than there are for so many.
+// `PARITY_CROWDED(least, most, groups)`: one that waits for memory, so that as many workgroups are to share a processor of NVIDIA's, whose
+// compiler would rather give a thread twice the registers. AMD's processors hold as many waves as have room.
 #if defined(__NVPTX__)
 #define PARITY_KERNEL_OF(least, most) __attribute__((global, launch_bounds(most)))
+#define PARITY_CROWDED(least, most, groups) __attribute__((global, launch_bounds(most, groups)))
 #ifndef __global__
 #define __global__ PARITY_KERNEL_OF(1, 1024)
 #endif
 #else
 #define PARITY_KERNEL_OF(least, most) __global__ __attribute__((amdgpu_flat_work_group_size(least, most)))
+#define PARITY_CROWDED(least, most, groups) PARITY_KERNEL_OF(least, most)
 #ifndef __global__
 #define __global__ __attribute__((global))
 #endif
@@ -110,6 +114,11 @@ PARITY_FN void atomic_max(__UINT64_TYPE__ *at, __UINT64_TYPE__ value) {
     __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+// Makes *at, a word of the workgroup's own memory, the lesser of itself and value, in one step for all threads of the workgroup.
+PARITY_FN void atomic_min_of_group(unsigned *at, unsigned value) {
+    __hip_atomic_fetch_min(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
 // The math functions, overloaded on the width in which they are evaluated. sqrt, fma and the roundings (and the
 // operators, division among them) are correctly rounded instruction sequences; the transcendental ones are ocml's.
 namespace device_math {
@@ -145,11 +154,15 @@ PARITY_FN float pinned(float x) {
     asm("" : "+" PARITY_FLOAT_REGISTER(x));
     return x;
 }
-// 2^x by the card's own instruction: within an ulp, and 0 for what would be subnormal.
+// 2^x, 1 / x and 1 / sqrt(x) by the card's own instructions: within an ulp or two, and 0 for what would be subnormal.
 #if defined(__NVPTX__)
 PARITY_FN float exp2(float x) { return __nvvm_ex2_approx_ftz_f(x); }
+PARITY_FN float reciprocal(float x) { return __nvvm_rcp_approx_ftz_f(x); }
+PARITY_FN float inverse_root(float x) { return __nvvm_rsqrt_approx_f(x); }
 #else
 PARITY_FN float exp2(float x) { return __builtin_amdgcn_exp2f(x); }
+PARITY_FN float reciprocal(float x) { return __builtin_amdgcn_rcpf(x); }
+PARITY_FN float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 #endif
 PARITY_FN float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 PARITY_FN double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }

@@ -61,6 +61,7 @@ PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
 
 #define __hip_atomic_fetch_max(at, value, order, scope) \
     __nvvm_atom_max_gen_ull(reinterpret_cast<unsigned long long *>(at), (unsigned long long)(value))
+#define __hip_atomic_fetch_min(at, value, order, scope) __nvvm_atom_min_gen_ui((at), (value))
 
 // bf16 as the card has it since sm_80: the nearest of an f32, ties to even, and x * y + z rounded once. A NaN becomes 0x7fff.
 PARITY_FN unsigned short bf16_bits(float x) {

@@ -45,10 +45,27 @@ PARITY_FN void copy_long_rows(const T *src, T *dst, u32 rows, u32 row_len, size_
         const u32 count = row_len - first < ROW_PART ? row_len - first : ROW_PART;
         const T *from = src + size_t(row) * src_stride + first;
         T *to = dst + size_t(row) * dst_stride + first;
-        Run<N>(to, count, true)
-            .each(
-                thread_index(), thread_count(), [&](size_t i) { store_pack<N>(to + i, load_pack<N>(from + i)); },
-                [&](size_t i) { to[i] = from[i]; });
+        const Run<N> run(to, count, true);
+        const auto store = [&](size_t i, Pack<T, N> pack) { store_pack<N>(to + run.head + i * N, pack); };
+        // All packs but the first of the row and those that end where it does, or nearly.
+        const size_t place = first + run.head, begin = place < N && run.packs > 0 ? 1 : 0;
+        const size_t left = row_len - place, inner = left < 2 * N ? 0 : left / N - 1;
+        const size_t end = inner < begin ? begin : inner < run.packs ? inner : run.packs;
+        const Straddling<T> straddling(from + run.head);
+        const auto read = [&](size_t i) { return straddling.read(i); };
+        const auto use = [&](size_t i, typename Straddling<T>::Read read) { store(i, straddling.pack(read)); };
+        const u32 step = thread_count();
+        for (size_t i = in_batches<2>(begin + thread_index(), end, step, read, use); i < end; i += step) {
+            use(i, read(i));
+        }
+        for (size_t i = thread_index(); i < begin + (run.packs - end); i += step) {
+            const size_t at = i < begin ? i : i - begin + end;
+            store(at, load_pack<N>(from + run.head + at * N));
+        }
+        for (size_t i = thread_index(); i < run.singles; i += thread_count()) {
+            const size_t at = i < run.head ? i : i + run.packs * N;
+            to[at] = from[at];
+        }
     }
 }
 
@@ -77,7 +94,7 @@ PARITY_FN void copy2d(const T *src, T *dst, u32 rows, u32 row_len, u32 src_strid
         size_t numel, size_t num_dims, const size_t *__restrict__ info, T value, T *out) { \
         set_all(numel, num_dims, info, value, out); \
     } \
-    extern "C" __global__ void copy2d_##T( \
+    extern "C" PARITY_CROWDED(1, 256, 5) void copy2d_##T( \
         const T *src, T *dst, u32 d1, u32 d2, u32 src_stride, u32 dst_stride) { \
         copy2d(src, dst, d1, d2, src_stride, dst_stride); \
     } \

@@ -1,6 +1,7 @@
 // Elements chosen by ids along one dimension: kernels `is_<id>_<dtype>` (index_select), `gather_`, `s_` (scatter), `sa_`
-// (scatter_add) and `ia_` (index_add), with candle's arguments, and `ids_check_<id>`, ours: it looks for an id that is
-// not a position. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
+// (scatter_add) and `ia_` (index_add), with candle's arguments. Ours are `ids_check_<id>`, which looks for an id that is
+// not a position, and `rows_by_<id>_<dtype>(rows, ids_dim, ids_step, ids, inp, out, report, src_dim)`, which is the first two where the
+// dimension is the last one. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
 //
 // The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
 // no memory: 0 is read, nothing is written, and the host finds it where it will look (`Report`). index_select and gather report
@@ -8,8 +9,12 @@
 #include "layout.h"
 #include "numeric.h"
 #include "report.h"
+#include "workgroup.h"
 
 using namespace parity;
+
+// A row of the source, where the launch gave room for it.
+extern __shared__ __attribute__((aligned(16))) u8 row_in_lds[];
 
 template <typename Id> PARITY_FN bool is_none(Id id) {
     constexpr bool is_signed = Id(-1) < Id(0);
@@ -61,11 +66,27 @@ template <typename Id> struct PlacedId {
     size_t place;
 };
 
-// Ids of a row that a workgroup of 256 threads takes at once, and ids of a row at least for that, as the launching side has them.
+// Ids of a row that a workgroup takes at once.
 constexpr u32 IDS_TOGETHER = 8192;
-constexpr u32 IDS_LEAST = 128;
+// Bytes of a row of the source that is brought to LDS at most, if at least half of its elements are asked for: there a wave reads words
+// that lie apart at once, and the row's lines come from memory in order.
+constexpr u32 ROW_MOST = 32768;
+PARITY_FN bool is_for_lds(size_t src_dim, size_t ids_dim, size_t size) { return src_dim * size <= ROW_MOST && ids_dim * 2 >= src_dim; }
 
-// The same where the dimension is the last one: a workgroup takes ids of one row, so that what it reads of the source lies in one
+// The row in LDS, when all threads have stored their packs of it there.
+template <typename T> PARITY_FN const T *row_to_lds(const T *row, size_t count) {
+    constexpr unsigned N = PackLen<T>::value;
+    const Run<N> run(row, count, true);
+    // Packs of the row are packs there.
+    T *held = reinterpret_cast<T *>(row_in_lds) + (N - run.head % N) % N;
+    run.read(
+        row, thread_index(), thread_count(), [&](Pack<T, N> pack, size_t at) { store_pack<N>(held + at, pack); },
+        [&](size_t at) { held[at] = row[at]; });
+    barrier();
+    return held;
+}
+
+// Where the dimension is the last one a workgroup takes ids of one row, so that what it reads of the source lies in one
 // row, too. Rows of ids lie `ids_step` apart, 0 where all rows have the same.
 template <typename T, typename Id>
 PARITY_FN void read_rows_by_id(
@@ -75,25 +96,33 @@ PARITY_FN void read_rows_by_id(
         const size_t first = part * IDS_TOGETHER;
         const size_t count = ids_dim - first < IDS_TOGETHER ? ids_dim - first : IDS_TOGETHER;
         const size_t place = row * ids_step + first;
-        const T *from = inp + row * src_dim;
         T *to = out + row * ids_dim + first;
-        const auto value = [&](Id id, size_t at) {
-            return value_of<T>(id, at, src_dim, report, [&](Id id) { return from[size_t(id)]; });
-        };
-        // Packs of ids and of results begin at one element, or are not taken.
-        Run<N>(to, count, is_whole<N>(to) && is_whole<N>(ids + place))
-            .each(
-                thread_index(), thread_count(),
-                [&](size_t i) {
-                    const Pack<Id, N> some = load_aligned_pack<N>(ids + place + i);
-                    Pack<T, N> values;
+        const auto read = [&](const T *from) {
+            const auto value = [&](Id id, size_t at) {
+                return value_of<T>(id, at, src_dim, report, [&](Id id) { return from[size_t(id)]; });
+            };
+            // Packs of ids and of results begin at one element, or are not taken.
+            Run<N>(to, count, is_whole<N>(to) && is_whole<N>(ids + place))
+                .each(
+                    thread_index(), thread_count(),
+                    [&](size_t i) {
+                        const Pack<Id, N> some = load_aligned_pack<N>(ids + place + i);
+                        Pack<T, N> values;
 #pragma unroll
-                    for (unsigned e = 0; e < N; ++e) {
-                        values.at[e] = value(some.at[e], place + i + e);
-                    }
-                    store_pack<N>(to + i, values);
-                },
-                [&](size_t i) { to[i] = value(ids[place + i], place + i); });
+                        for (unsigned e = 0; e < N; ++e) {
+                            values.at[e] = value(some.at[e], place + i + e);
+                        }
+                        store_pack<N>(to + i, values);
+                    },
+                    [&](size_t i) { to[i] = value(ids[place + i], place + i); });
+        };
+        const T *from = inp + row * src_dim;
+        if (is_for_lds(src_dim, ids_dim, sizeof(T))) {
+            read(row_to_lds(from, src_dim));
+            barrier(); // so that the next row is not stored while a slow thread still reads
+        } else {
+            read(from);
+        }
     });
 }
 
@@ -103,10 +132,6 @@ PARITY_FN void index_select(
     size_t right, Report report) {
     const Walk<1> walk(num_dims, info);
     constexpr unsigned N = PackLen<T>::value;
-    if (walk.is_plain && right == 1 && ids_dim >= IDS_LEAST) {
-        read_rows_by_id(u32(numel) / u32(ids_dim), ids_dim, 0, ids, inp, out, src_dim, report);
-        return;
-    }
     if (walk.is_plain && right % N == 0 && is_whole<N>(out)) {
         const u32 packs = u32(right / N);
         const auto pack_at = [&](size_t i) {
@@ -141,10 +166,6 @@ PARITY_FN void index_select(
 template <typename T, typename Id>
 PARITY_FN void gather(
     size_t numel, const Id *ids, const T *inp, T *out, size_t src_dim, size_t ids_dim, size_t right, Report report) {
-    if (right == 1 && ids_dim >= IDS_LEAST) {
-        read_rows_by_id(u32(numel) / u32(ids_dim), ids_dim, ids_dim, ids, inp, out, src_dim, report);
-        return;
-    }
     read_by_id<T, Id>(
         numel, out, src_dim, u32(ids_dim), u32(right), report, [=](size_t i, u32) { return PlacedId<Id>{ids[i], i}; },
         [=](size_t number) { return inp[number]; });
@@ -180,6 +201,10 @@ PARITY_FN void write_by_id(
         size_t numel, const Id *ids, const T *inp, T *out, size_t report, size_t src_dim_size, size_t ids_dim_size, \
         size_t right_size) { \
         gather(numel, ids, inp, out, src_dim_size, ids_dim_size, right_size, report_at(report)); \
+    } \
+    extern "C" PARITY_CROWDED(256, 256, 5) void rows_by_##Id##_##T( \
+        size_t rows, size_t ids_dim, size_t ids_step, const Id *ids, const T *inp, T *out, size_t report, size_t src_dim) { \
+        read_rows_by_id(rows, ids_dim, ids_step, ids, inp, out, src_dim, report_at(report)); \
     } \
     extern "C" __global__ void s_##Id##_##T( \
         const Id *ids, const T *inp, T *out, size_t left_size, size_t src_dim_size, size_t dst_dim_size, \

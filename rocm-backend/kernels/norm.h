@@ -9,12 +9,15 @@
 namespace parity {
 namespace norm {
 
+// Packs of a row that a thread holds at most, beside what it computes of each in the wide type.
+template <typename T> constexpr unsigned HELD_WIDE = sizeof(T) <= 2 ? 4 : 8;
+
 // This workgroup's row of `cols` elements.
 template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + first_row() * cols; }
 
-// y[at] = f(x[at], at) for `cols` elements, in packs, of which several are under way at once. From the end on: of a row that was just
+// y[at] = f(x[at], at) for `cols` elements, in packs, of which `AT_ONCE` are under way at once. From the end on: of a row that was just
 // read the caches have the end.
-template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
+template <unsigned AT_ONCE, typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
     constexpr unsigned N = PackLen<T>::value;
     const Run<N> run(y, cols, true);
     const u32 first = thread_index(), step = thread_count();
@@ -29,7 +32,7 @@ template <typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_
     };
     size_t i = first;
     if (takes_packs<N>(x + run.head)) {
-        i = in_batches<4>(first, run.packs, step, [&](size_t i) { return load_aligned_pack<N>(x + place(i)); }, map);
+        i = in_batches<AT_ONCE>(first, run.packs, step, [&](size_t i) { return load_aligned_pack<N>(x + place(i)); }, map);
     }
     for (; i < run.packs; i += step) {
         map(i, load_pack<N>(x + place(i)));
@@ -69,7 +72,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
     const auto add = [](A x, A y) { return x + y; };
     // Two bytes hold no more of a quotient than of a product with the reciprocal, which is exact to 2^-23.
     constexpr bool BY_RECIPROCAL = sizeof(T) == 2;
-    const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
+    const auto is_held = hold_row<IS_SHORT, HELD_WIDE<T>>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES, N = PackLen<T>::value;
         const A mine = held.best(widen(held.packs[0].at[0]), [&](A best, T x, u32) { return greater(best, widen(x)); });
         const A greatest = fold<IS_SHORT>(lds, mine, greater);
@@ -120,20 +123,39 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
     const A sum = fold(lds, best == greatest ? mine : mine * power_for<T>(best - greatest), add);
     const auto power = [&](T x) { return term_for<T>(widen(x) - greatest); };
     const A share = BY_RECIPROCAL ? A(1) / sum : sum;
-    map_row(x, y, cols, [&](T x, size_t) { return narrow<T>(BY_RECIPROCAL ? power(x) * share : power(x) / share); });
+    map_row<4>(x, y, cols, [&](T x, size_t) { return narrow<T>(BY_RECIPROCAL ? power(x) * share : power(x) / share); });
 }
 
-// Packs of the weights that belong to a thread's packs of a row.
-template <typename T, unsigned P> struct Weights {
-    Pack<T, PackLen<T>::value> packs[P];
+// 1 / sqrt(x) as a factor of a result of T. Of two bytes: by the card's own instruction, whose error is far below theirs.
+template <typename T> PARITY_FN wide_t<T> inverse_root_for(wide_t<T> x) {
+    if constexpr (sizeof(T) == 2) {
+        return device_math::inverse_root(x);
+    } else {
+        return wide_t<T>(1) / device_math::sqrt(x);
+    }
+}
 
-    template <typename H> PARITY_MEMBER Weights(const H &held, const T *weights) {
-#pragma unroll
-        for (unsigned k = 0; k < P; ++k) {
-            packs[k] = load_pack<PackLen<T>::value>(weights + size_t(held.place(k)) * PackLen<T>::value);
+// Packs of the weights that belong to a thread's packs of a row. That of one is read at once, those of several when they are asked for, so
+// that no registers wait with them.
+template <typename H, typename T> struct Weights {
+    static constexpr bool IS_ONE = H::PACKS == 1;
+    const H &held;
+    const T *weights;
+    Pack<T, H::N> only;
+
+    PARITY_MEMBER Weights(const H &held, const T *weights) : held(held), weights(weights) {
+        if constexpr (IS_ONE) {
+            only = read(0);
         }
     }
-    PARITY_MEMBER wide_t<T> operator()(unsigned k, unsigned e) const { return widen(packs[k].at[e]); }
+    PARITY_MEMBER Pack<T, H::N> read(unsigned k) const { return load_pack<H::N>(weights + size_t(held.place(k)) * H::N); }
+    PARITY_MEMBER Pack<T, H::N> operator()(unsigned k) const {
+        if constexpr (IS_ONE) {
+            return only;
+        } else {
+            return read(k);
+        }
+    }
 };
 
 // x / sqrt(mean of x² + eps) * alpha. candle's launch says the number of threads a second time.
@@ -142,19 +164,27 @@ template <typename T, bool IS_SHORT> PARITY_FN void rms(const T *src, T *dst, co
     __shared__ A lds[MAX_WAVES];
     const T *x = row_of(src, cols);
     T *y = row_of(dst, cols);
-    const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
-    const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
-        constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
-        const Weights<T, P> weights(held, alpha);
+    constexpr unsigned N = PackLen<T>::value;
+    const auto scale_of = [&](A squares) { return inverse_root_for<T>(squares / A(cols) + A(eps)); };
+    const auto is_held = hold_row<IS_SHORT, HELD_WIDE<T>>(x, cols, [&](auto &held) {
+        const Weights weights_of(held, alpha);
         const A mine = held.template sum<A>([](T x) { return widen(x) * widen(x); });
-        const A scale = scale_of(fold<IS_SHORT>(lds, mine, [](A x, A y) { return x + y; }));
-        held.store(y, [&](T x, unsigned k, unsigned e) { return narrow<T>(widen(x) * scale * weights(k, e)); });
+        held.forget();
+        const A scale = scale_of(fold_once<IS_SHORT>(lds, mine, [](A x, A y) { return x + y; }));
+        held.store_packs(y, [&](unsigned k, Pack<T, N> pack) {
+            const auto weights = weights_of(k);
+#pragma unroll
+            for (unsigned e = 0; e < N; ++e) {
+                pack.at[e] = narrow<T>(widen(pack.at[e]) * scale * widen(weights.at[e]));
+            }
+            return pack;
+        });
     });
     if (IS_SHORT || is_held) {
         return;
     }
     const A scale = scale_of(group_sum_of_run(lds, x, cols, [](T x, size_t) { return widen(x) * widen(x); }));
-    map_row(x, y, cols, [&](T x, size_t at) { return narrow<T>(widen(x) * scale * widen(alpha[at])); });
+    map_row<4>(x, y, cols, [&](T x, size_t at) { return narrow<T>(widen(x) * scale * widen(alpha[at])); });
 }
 
 // (x - mean) / sqrt(variance + eps) * alpha + beta. The variance is the mean of (x - mean)²: the difference of the mean
@@ -163,19 +193,27 @@ template <typename T, bool IS_SHORT>
 PARITY_FN void layer(
     const T *src, T *dst, const T *alpha, const T *beta, i32 cols, i32 /*threads*/, f32 eps) {
     using A = wide_t<T>;
-    __shared__ A lds[MAX_WAVES];
+    constexpr unsigned N = PackLen<T>::value;
+    __shared__ A lds[MAX_WAVES], lds_of_squares[MAX_WAVES];
     const T *x = row_of(src, cols);
     T *y = row_of(dst, cols);
     const auto add = [](A x, A y) { return x + y; };
-    const auto scale_of = [&](A squares) { return A(1) / device_math::sqrt(squares / A(cols) + A(eps)); };
-    const auto is_held = hold_row<IS_SHORT>(x, cols, [&](const auto &held) {
-        constexpr unsigned P = sizeof(held.packs) / PACK_BYTES;
-        const A mean = fold<IS_SHORT>(lds, held.template sum<A>([](T x) { return widen(x); }), add) / A(cols);
+    const auto scale_of = [&](A squares) { return inverse_root_for<T>(squares / A(cols) + A(eps)); };
+    const auto is_held = hold_row<IS_SHORT, HELD_WIDE<T>>(x, cols, [&](auto &held) {
+        const Weights weights_of(held, alpha), shifts_of(held, beta);
+        const A sum = held.template sum<A>([](T x) { return widen(x); });
+        held.forget();
+        const A mean = fold_once<IS_SHORT>(lds, sum, add) / A(cols);
         const A mine = held.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
-        const A scale = scale_of(fold<IS_SHORT>(lds, mine, add));
-        const Weights<T, P> weights(held, alpha), shifts(held, beta);
-        held.store(y, [&](T x, unsigned k, unsigned e) {
-            return narrow<T>((widen(x) - mean) * scale * weights(k, e) + shifts(k, e));
+        held.forget();
+        const A scale = scale_of(fold_once<IS_SHORT>(lds_of_squares, mine, add));
+        held.store_packs(y, [&](unsigned k, Pack<T, N> pack) {
+            const auto weights = weights_of(k), shifts = shifts_of(k);
+#pragma unroll
+            for (unsigned e = 0; e < N; ++e) {
+                pack.at[e] = narrow<T>((widen(pack.at[e]) - mean) * scale * widen(weights.at[e]) + widen(shifts.at[e]));
+            }
+            return pack;
         });
     });
     if (IS_SHORT || is_held) {
@@ -187,7 +225,7 @@ PARITY_FN void layer(
         return off * off;
     });
     const A scale = scale_of(squares);
-    map_row(x, y, cols, [&](T x, size_t at) {
+    map_row<2>(x, y, cols, [&](T x, size_t at) {
         return narrow<T>((widen(x) - mean) * scale * widen(alpha[at]) + widen(beta[at]));
     });
 }

@@ -68,8 +68,15 @@ template <typename T> PARITY_FN T mul(T x, T y) {
         return x * y;
     }
 }
-// An integer divided by zero is all ones; the most negative integer divided by -1 is itself. f16: in f32, whose
-// correctly rounded quotient rounds to the correctly rounded f16 one.
+// x / y, correctly rounded: in f32 by a reciprocal that may be an ulp off, and by what is left of x then. That quotient is within an ulp,
+// and no quotient of two f16 that is not one itself lies as near to the middle between two. Of zeros and infinities nothing is left, or a NaN.
+PARITY_FN f16 quotient(f16 x, f16 y) {
+    const f32 inverse = device_math::reciprocal(widen(y));
+    const f32 near = widen(x) * inverse;
+    const f32 left = device_math::fma(-near, widen(y), widen(x));
+    return f16(device_math::pinned(device_math::abs(left) > 0 ? device_math::fma(left, inverse, near) : near));
+}
+// An integer divided by zero is all ones; the most negative integer divided by -1 is itself.
 template <typename T> PARITY_FN T div(T x, T y) {
     if constexpr (IsInteger<T>::value) {
         if (y == T(0)) {
@@ -80,7 +87,7 @@ template <typename T> PARITY_FN T div(T x, T y) {
         }
         return x / y;
     } else if constexpr (IsHalf<T>::value) {
-        return T(device_math::pinned(widen(x) / widen(y)));
+        return quotient(x, y);
     } else {
         return x / y;
     }
@@ -167,11 +174,21 @@ template <typename S> PARITY_FN S silu_in(S x) { return div(x, S(1) + exp(-x)); 
 template <typename S> PARITY_FN S sigmoid_in(S x) { return recip(S(1) + exp(-x)); }
 template <typename S> PARITY_FN S gelu_erf_in(S x) { return x * normcdf(x); }
 template <typename S> PARITY_FN S elu_in(S x, S alpha) { return x > S(0) ? x : alpha * (exp(x) - S(1)); }
+// tanh(x) as a term beside one, where its absolute error counts alone: for S of two bytes 1 - 2 / (1 + exp(2x)) by the card's own
+// instructions, within 2^-22.
+template <typename S> PARITY_FN S tanh_beside_one(S x) {
+    if constexpr (sizeof(S) == 2) {
+        const f32 power = device_math::exp2(widen(x) * 2.88539008177792681472f);
+        return narrow<S>(device_math::fma(-2.0f, device_math::reciprocal(1.0f + power), 1.0f));
+    } else {
+        return tanh(x);
+    }
+}
 template <typename S> PARITY_FN S gelu_in(S x) {
     const S sqrt_two_over_pi = S(0.797884560802865355879892119868763737);
     const S cube = x * x * x;
     const S inner = sqrt_two_over_pi * fused(S(0.044715), cube, x);
-    return S(0.5) * x * (S(1) + tanh(inner));
+    return S(0.5) * x * (S(1) + tanh_beside_one(inner));
 }
 
 template <typename T> PARITY_FN T silu(T x) { return T(silu_in(smooth_t<T>(x))); }

@@ -32,6 +32,10 @@ template <> struct PackBits<8> { typedef u32 type __attribute__((ext_vector_type
 template <> struct PackBits<16> { typedef u32 type __attribute__((ext_vector_type(4))); };
 template <typename T, unsigned N> using pack_bits_t = typename PackBits<N * sizeof(T)>::type;
 
+template <typename T, unsigned N> PARITY_FN pack_bits_t<T, N> bits_of_pack(Pack<T, N> pack) {
+    return __builtin_bit_cast(pack_bits_t<T, N>, pack);
+}
+
 #if defined(__NVPTX__)
 // Hides what the words of a load are made of: LLVM's NVPTX would load the elements instead, one by one.
 PARITY_FN void keep_whole(u8 &) {}
@@ -70,7 +74,60 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) 
     return pack;
 }
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *from) { return load_pack<N>(from); }
+// Packs of a run that begins anywhere, of whose elements one pack more may be read on either side: of the two packs of memory in which
+// each lies, the words that are asked for.
+template <typename T> struct Straddling {
+    static constexpr unsigned N = PACK_BYTES / sizeof(T);
+    struct Read {
+        PackBits<16>::type low, high;
+    };
+    const u8 *whole;
+    u32 off;
+
+    PARITY_MEMBER explicit Straddling(const T *from) : off(u32(reinterpret_cast<size_t>(from) % PACK_BYTES)) {
+        whole = reinterpret_cast<const u8 *>(from) - off;
+    }
+    // Nothing writes the run meanwhile.
+    PARITY_MEMBER Read read(size_t i) const {
+        const u8 *at = whole + i * PACK_BYTES;
+        return {words_at(at), words_at(at + PACK_BYTES)};
+    }
+    PARITY_MEMBER Pack<T, N> pack(Read read) const {
+        u32 words[8];
+#pragma unroll
+        for (unsigned w = 0; w < 4; ++w) {
+            words[w] = read.low[w];
+            words[w + 4] = read.high[w];
+        }
+        // Values, not places: those the compiler puts into memory.
+#pragma unroll
+        for (unsigned w = 0; w < 6; ++w) {
+            const u32 here = words[w], there = words[w + 2];
+            words[w] = off & 8 ? there : here;
+        }
+#pragma unroll
+        for (unsigned w = 0; w < 5; ++w) {
+            const u32 here = words[w], there = words[w + 1];
+            words[w] = off & 4 ? there : here;
+        }
+        Pack<u32, 4> some;
+#pragma unroll
+        for (unsigned w = 0; w < 4; ++w) {
+            some.at[w] = u32((u64(words[w + 1]) << 32 | words[w]) >> (off % 4 * 8));
+        }
+        return __builtin_bit_cast(Pack<T, N>, some);
+    }
+
+  private:
+    // By name: LLVM 19 makes four loads of one whose words are chosen from.
+    PARITY_MEMBER static PackBits<16>::type words_at(const u8 *at) {
+        u32 a, b, c, d;
+        asm volatile("ld.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(at));
+        return {a, b, c, d};
+    }
+};
 #else
+template <typename Bits> PARITY_FN void keep_whole(Bits &bits) { asm("" : "+v"(bits)); }
 // `from` may begin anywhere.
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) {
     pack_bits_t<T, N> bits;
@@ -78,12 +135,22 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack(const T *from) 
     return __builtin_bit_cast(Pack<T, N>, bits);
 }
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_aligned_pack(const T *from) { return load_pack<N>(from); }
+// Packs of a run that begins anywhere.
+template <typename T> struct Straddling {
+    static constexpr unsigned N = PACK_BYTES / sizeof(T);
+    using Read = Pack<T, N>;
+    const T *from;
+
+    PARITY_MEMBER explicit Straddling(const T *from) : from(from) {}
+    PARITY_MEMBER Read read(size_t i) const { return load_pack<N>(from + i * N); }
+    PARITY_MEMBER Pack<T, N> pack(Read read) const { return read; }
+};
 // The same where of each element only a part is used: else clang loads the parts, one by one.
 template <unsigned N, typename T> PARITY_FN Pack<T, N> load_whole_pack(const T *from) {
     pack_bits_t<T, N> bits;
     __builtin_memcpy(&bits, from, sizeof(bits));
     if constexpr (sizeof(bits) == PACK_BYTES) {
-        asm("" : "+v"(bits));
+        keep_whole(bits);
     }
     return __builtin_bit_cast(Pack<T, N>, bits);
 }
@@ -99,6 +166,12 @@ template <unsigned N, typename T> PARITY_FN bool takes_packs([[maybe_unused]] co
 #else
     return true;
 #endif
+}
+// Hides what the elements are. What is computed of them before is computed anew of these, and is in no register in between.
+template <typename T, unsigned N> PARITY_FN Pack<T, N> forgotten(Pack<T, N> pack) {
+    auto bits = bits_of_pack(pack);
+    keep_whole(bits);
+    return __builtin_bit_cast(Pack<T, N>, bits);
 }
 // `to` is aligned to a whole pack.
 template <unsigned N, typename T> PARITY_FN void store_pack(T *to, Pack<T, N> pack) {
@@ -139,10 +212,7 @@ template <typename T, typename F> PARITY_FN Pack<T, PACK_BYTES / sizeof(T)> map_
     return __builtin_bit_cast(Pack<T, PACK_BYTES / sizeof(T)>, ring);
 }
 
-// The bits of a pack, and of one element as the first of N.
-template <typename T, unsigned N> PARITY_FN pack_bits_t<T, N> bits_of_pack(Pack<T, N> pack) {
-    return __builtin_bit_cast(pack_bits_t<T, N>, pack);
-}
+// The bits of one element as the first of N.
 template <unsigned N, typename T> PARITY_FN pack_bits_t<T, N> bits_of_one(const T *from) {
     const auto one = __builtin_bit_cast(pack_bits_t<T, 1>, *from);
     if constexpr (N * sizeof(T) <= sizeof(u32)) {
@@ -192,10 +262,9 @@ template <unsigned N> struct Run {
     }
 
     // Calls pack(its elements, the number of the first) and single(i) as `each` does, for the elements of the run that the packs are
-    // aligned by. Four packs are under way at once; nothing may be stored meanwhile that is read here.
-    template <typename T, typename P, typename S>
+    // aligned by. `AT_ONCE` packs are under way at once; nothing may be stored meanwhile that is read here.
+    template <unsigned AT_ONCE = 4, typename T, typename P, typename S>
     PARITY_MEMBER void read(const T *run, size_t first, size_t step, P pack, S single) const {
-        constexpr unsigned AT_ONCE = 4;
         for (size_t i = first; i < packs; i += AT_ONCE * step) {
             Pack<T, N> some[AT_ONCE];
 #pragma unroll

@@ -32,8 +32,10 @@ using ggml::bf16_pair;
 #define DEQUANTIZE(F, BLOCK, UNIT) DEQUANTIZE_TO(F, BLOCK, f32, UNIT) DEQUANTIZE_TO(F, BLOCK, f16, UNIT)
 // The formats with products are multiplied as bf16 where a library does it, those of 256 as pairs of them.
 #define DEQUANTIZE_ALL(F, BLOCK, UNIT) DEQUANTIZE(F, BLOCK, UNIT) DEQUANTIZE_TO(F, BLOCK, bf16, UNIT)
+// Of blocks that are read in LDS more workgroups share a processor of NVIDIA's.
 #define DEQUANTIZE_SUPER(F, T) \
-    extern "C" __global__ void dequantize_block_##F##_##T(const void *__restrict__ blocks, T *__restrict__ out) { \
+    extern "C" PARITY_CROWDED(1, 256, (ggml::is_odd<ggml::F>() ? 8 : 4)) void dequantize_block_##F##_##T( \
+        const void *__restrict__ blocks, T *__restrict__ out) { \
         ggml::dequantize_block<ggml::F>(blocks, out); \
     }
 

@@ -256,8 +256,10 @@ template <typename T> struct Plain {
 template <typename F> struct Reader {
     static constexpr unsigned STEP = 4, MOST = 8;
     template <unsigned COUNT> PARITY_MEMBER static void read(const u8 *row, size_t i, f32 (&values)[COUNT]) {
-        const u8 *block = row + i / F::LEN * F::BYTES;
-        const unsigned inside = unsigned(i % F::LEN);
+        read_block(row + i / F::LEN * F::BYTES, unsigned(i % F::LEN), values);
+    }
+    // From weight `inside` of a block on.
+    template <unsigned COUNT> PARITY_MEMBER static void read_block(const u8 *block, unsigned inside, f32 (&values)[COUNT]) {
         const Factor factor = F::factor(block, inside / 16);
 #pragma unroll
         for (unsigned four = 0; four < COUNT; four += 4) {

@@ -55,8 +55,29 @@ PARITY_FN size_t team() {
     return group_index() * __ockl_get_local_size(1) + __builtin_amdgcn_workitem_id_y();
 }
 
-// out[i] = weight i, from `first` on, `step` steps of the format apart. Pinned: LLVM would make product and rounding to
-// f16 one instruction that adds 0, and a weight of -0 would become 0.
+// The weights as a pack of T. Pinned: LLVM would make product and rounding to f16 one instruction that adds 0, and a weight of -0 would
+// become 0.
+template <typename T, unsigned COUNT> PARITY_FN Pack<T, COUNT> rounded(const f32 (&weights)[COUNT]) {
+    Pack<T, COUNT> pack;
+#pragma unroll
+    for (unsigned k = 0; k < COUNT; ++k) {
+        pack.at[k] = static_cast<T>(device_math::pinned(weights[k]));
+    }
+    return pack;
+}
+// `is_whole`: `out` begins at a whole pack.
+template <typename T, unsigned COUNT> PARITY_FN void store(T *out, Pack<T, COUNT> pack, bool is_whole) {
+    if (is_whole) {
+        store_pack<COUNT>(out, pack);
+    } else {
+#pragma unroll
+        for (unsigned k = 0; k < COUNT; ++k) {
+            out[k] = pack.at[k];
+        }
+    }
+}
+
+// out[i] = weight i, from `first` on, `step` steps of the format apart.
 template <typename F, typename T>
 PARITY_FN void read_row(const u8 *row, T *out, size_t numel, size_t first, size_t step) {
     constexpr unsigned N = PackLen<T>::value, STEP = N < Reader<F>::MOST ? N : Reader<F>::MOST;
@@ -64,19 +85,7 @@ PARITY_FN void read_row(const u8 *row, T *out, size_t numel, size_t first, size_
     for (size_t i = first * STEP; i < numel; i += step * STEP) {
         f32 values[STEP];
         Reader<F>::read(row, i, values);
-        Pack<T, STEP> pack;
-#pragma unroll
-        for (unsigned k = 0; k < STEP; ++k) {
-            pack.at[k] = static_cast<T>(device_math::pinned(values[k]));
-        }
-        if (is_packed) {
-            store_pack<STEP>(out + i, pack);
-        } else {
-#pragma unroll
-            for (unsigned k = 0; k < STEP; ++k) {
-                out[i + k] = pack.at[k];
-            }
-        }
+        store(out + i, rounded<T>(values), is_packed);
     }
 }
 
@@ -84,11 +93,55 @@ template <typename F, typename T> PARITY_FN void dequantize(const void *blocks, 
     read_row<F>(static_cast<const u8 *>(blocks), out, numel, first_index(), index_step());
 }
 
-// A block for each y of a workgroup, or for all of it: these kernels are not told how many there are.
+// Whether blocks begin at two bytes, so that they have words at odd places.
+template <typename F> constexpr bool is_odd() { return alignment(F::BYTES) < sizeof(u32); }
+
+// Blocks that each y of a workgroup does, and y of a workgroup at most.
+constexpr u32 TURNS = 4, MOST_TOGETHER = 8;
+
+// A workgroup of one y does one block, one of several y `TURNS` blocks each: these kernels are not told how many there are. A thread
+// does the weights of one place in each. Odd blocks of a workgroup, which are one run of bytes, are brought to LDS in packs first.
 template <typename F, typename T> PARITY_FN void dequantize_block(const void *blocks, T *out) {
-    const size_t block = first_row();
-    read_row<F>(static_cast<const u8 *>(blocks) + block * F::BYTES, out + block * F::LEN, F::LEN, thread_index(),
-                thread_count());
+    constexpr unsigned N = PackLen<T>::value, STEP = N < Reader<F>::MOST ? N : Reader<F>::MOST;
+    const u32 together = u32(__ockl_get_local_size(1)), y = __builtin_amdgcn_workitem_id_y();
+    const u32 threads = thread_count(), inside = thread_index() * STEP;
+    const u32 turns = together == 1 ? 1 : TURNS, count = together * turns;
+    const size_t first = group_index() * count;
+    const u8 *from = static_cast<const u8 *>(blocks) + first * F::BYTES;
+    T *to = out + first * F::LEN + inside;
+    const bool is_packed = is_whole<STEP>(out);
+    const auto weights = [&](const u8 *from, u32 block) {
+        f32 values[STEP];
+        Reader<F>::read_block(from + block * F::BYTES, inside, values);
+        return rounded<T>(values);
+    };
+    if (together == 1) {
+        store(to, weights(from, 0), is_packed);
+        return;
+    }
+    const auto put = [&](u32 turn, Pack<T, STEP> pack) { store(to + (turn * together + y) * F::LEN, pack, is_packed); };
+    if constexpr (is_odd<F>()) {
+        __shared__ __attribute__((aligned(PACK_BYTES))) u8 lds[TURNS * MOST_TOGETHER * F::BYTES];
+        for (u32 at = (y * threads + thread_index()) * PACK_BYTES; at < count * F::BYTES; at += together * threads * PACK_BYTES) {
+            store_pack<PACK_BYTES>(lds + at, load_pack<PACK_BYTES>(from + at));
+        }
+        barrier();
+#pragma unroll
+        for (u32 turn = 0; turn < TURNS; ++turn) {
+            put(turn, weights(lds, turn * together + y));
+        }
+    } else {
+        // All blocks are read before one is stored.
+        Pack<T, STEP> packs[TURNS];
+#pragma unroll
+        for (u32 turn = 0; turn < TURNS; ++turn) {
+            packs[turn] = weights(from, turn * together + y);
+        }
+#pragma unroll
+        for (u32 turn = 0; turn < TURNS; ++turn) {
+            put(turn, packs[turn]);
+        }
+    }
 }
 
 // out[r] = row ids[r]. Rows of the result lie along x of the grid, elements along y. The ids were checked before.

@@ -67,6 +67,17 @@ template <typename Order, typename A> PARITY_FN A better(A x, A y) {
 template <typename Order> PARITY_FN f32 better(f32 x, f32 y) { return Order::number_or_nan(x, y); }
 #endif
 
+// What nothing is worse than.
+template <typename Order, typename A> PARITY_FN A worst() {
+    if constexpr (numeric::IsInteger<A>::value) {
+        constexpr A FIRST = A(-1) < A(0) ? A(A(1) << (8 * sizeof(A) - 1)) : A(0), LAST = A(~FIRST);
+        return Order::beats(FIRST, LAST) ? LAST : FIRST;
+    } else {
+        const A end = A(__builtin_inff());
+        return Order::beats(end, -end) ? -end : end;
+    }
+}
+
 // A value and its position in the row.
 template <typename A> struct Placed {
     A value;
@@ -159,19 +170,34 @@ PARITY_FN void extreme(size_t numel, size_t per_row, size_t num_dims, const size
 
 // The place of the extreme of a row that is in registers: the extreme first, then the first element that is as good. Only threads whose
 // own extreme is as good look for it: of most rows that is one.
-template <typename Order, typename A, typename H> PARITY_FN u32 place_of_held(const H &held, A *values, u32 *places) {
+// Thread 0 is given it, or each first thread of a y.
+template <typename Order, typename A, typename H> PARITY_FN u32 place_of_held(H &held, A *values, u32 *place) {
     const auto best_of = [](A x, A y) { return better<Order>(x, y); };
     const A first = static_cast<A>(held.packs[0].at[0]);
     const A mine = held.best(first, [&](A x, auto y, u32) { return best_of(x, static_cast<A>(y)); });
+    held.forget();
+    const u32 threads = thread_count();
+    const bool is_wave = threads <= WAVE;
+    // Thread 0 alone reads the place of the row before, so that it may begin the next one.
+    if (!is_wave && thread_index() == 0) {
+        *place = ~u32(0);
+    }
     const A best = fold(values, mine, best_of);
     const bool is_nan = best != best;
     const auto is_best = [&](A value) { return is_nan ? value != value : value == best; };
-    const auto lesser = [](u32 x, u32 y) { return x < y ? x : y; };
-    u32 place = ~u32(0);
+    u32 found = ~u32(0);
     if (is_best(mine)) {
-        place = held.best(place, [&](u32 place, auto y, u32 at) { return lesser(place, is_best(static_cast<A>(y)) ? at : ~u32(0)); });
+        found = held.first_that([&](auto x) { return is_best(static_cast<A>(x)); });
+        if (!is_wave) {
+            atomic_min_of_group(place, found);
+        }
     }
-    return fold(places, place, lesser);
+    if (is_wave) {
+        return fold_lanes(found, threads, [](u32 x, u32 y) { return x < y ? x : y; });
+    }
+    barrier();
+    // Volatile: else the compiler has all threads read it, and some would while thread 0 begins the next row.
+    return thread_index() == 0 ? *static_cast<volatile u32 *>(place) : 0;
 }
 
 template <typename Order, typename T>
@@ -180,15 +206,15 @@ PARITY_FN void place(size_t numel, size_t per_row, size_t num_dims, const size_t
     using P = Placed<A>;
     __shared__ P lds[MAX_WAVES];
     __shared__ A values[MAX_WAVES];
-    __shared__ u32 places[MAX_WAVES];
+    __shared__ u32 found;
     const Rows<A, T> rows{{num_dims, info}, per_row, src};
     const auto join = [](P x, P y) { return better<Order>(x, y); };
     for_rows(numel, per_row, [&](size_t row, bool is_there) {
         P best;
         if (!rows.walk.is_plain) {
             best = group_best<P>(lds, per_row, [&](size_t at) { return P{rows(row, at), u32(at)}; }, join);
-        } else if (!hold_row(rows.run(row), per_row, [&](const auto &held) {
-                       best.at = place_of_held<Order, A>(held, values, places);
+        } else if (!hold_row(rows.run(row), per_row, [&](auto &held) {
+                       best.at = place_of_held<Order, A>(held, values, &found);
                    })) {
             best = group_best_of_run(
                 lds, rows.run(row), per_row, [](T x, size_t at) { return P{static_cast<A>(x), u32(at)}; }, join);

@@ -15,7 +15,7 @@
 using namespace parity;
 
 #define REDUCTION(name, T, Out, function) \
-    extern "C" PARITY_KERNEL_OF(1, 512) void name##_##T( \
+    extern "C" PARITY_CROWDED(1, 512, 2) void name##_##T( \
         size_t numel, size_t per_row, size_t num_dims, const size_t *__restrict__ info, const T *src, Out *dst) { \
         function(numel, per_row, num_dims, info, src, dst); \
     }
@@ -39,11 +39,11 @@ using namespace parity;
     extern "C" PARITY_KERNEL_OF(1, MOST) void softmax##NAME##_##T(const T *src, T *dst, i32 cols) { \
         norm::softmax<T, IS_SHORT>(src, dst, cols); \
     } \
-    extern "C" PARITY_KERNEL_OF(1, MOST) void rmsnorm##NAME##_##T( \
+    extern "C" PARITY_CROWDED(1, MOST, 2) void rmsnorm##NAME##_##T( \
         const T *src, T *dst, const T *alpha, i32 cols, i32 threads, f32 eps) { \
         norm::rms<T, IS_SHORT>(src, dst, alpha, cols, threads, eps); \
     } \
-    extern "C" PARITY_KERNEL_OF(1, MOST) void layernorm##NAME##_##T( \
+    extern "C" PARITY_CROWDED(1, MOST, 2) void layernorm##NAME##_##T( \
         const T *src, T *dst, const T *alpha, const T *beta, i32 cols, i32 threads, f32 eps) { \
         norm::layer<T, IS_SHORT>(src, dst, alpha, beta, cols, threads, eps); \
     }

@@ -13,18 +13,19 @@ namespace reduce {
 // Threads of a workgroup of columns: so many beside each other, so many rows at once.
 constexpr u32 LANES = 32;
 constexpr u32 DEPTH = 8;
-// Rows that a thread of columns loads before it looks at the first.
+// Packs that a thread loads before it looks at the first: of a part of a row, and rows of columns.
 template <typename A> constexpr u32 AT_ONCE = sizeof(A) > 4 ? 4 : 8;
 
 // What is reduced: the type it is computed in and that of results, an element as one with its number in the row, how two meet, how
-// an element that is behind all others does, and what a thread without an element begins with, given the first one.
+// an element that is behind all others does, and what a thread begins with, given the number of the first element of all threads': nothing
+// is worse, so that what begins with it is that element where no other is better.
 template <typename T> struct Adding {
     using A = sum_t<T>;
     using Out = T;
     static PARITY_MEMBER A term(T x, size_t) { return static_cast<A>(x); }
     static PARITY_MEMBER A join(A x, A y) { return x + y; }
     static PARITY_MEMBER A add(A x, T y, size_t) { return x + static_cast<A>(y); }
-    static PARITY_MEMBER A begin(A) { return A(0); }
+    static PARITY_MEMBER A begin(size_t) { return A(0); }
     static PARITY_MEMBER Out result(A x) { return static_cast<T>(x); }
 };
 // An extreme that is there twice is the same extreme.
@@ -34,7 +35,7 @@ template <typename Order, typename T> struct Choosing {
     static PARITY_MEMBER A term(T x, size_t) { return static_cast<A>(x); }
     static PARITY_MEMBER A join(A x, A y) { return better<Order>(x, y); }
     static PARITY_MEMBER A add(A x, T y, size_t) { return better<Order>(x, static_cast<A>(y)); }
-    static PARITY_MEMBER A begin(A first) { return first; }
+    static PARITY_MEMBER A begin(size_t) { return worst<Order, A>(); }
     static PARITY_MEMBER Out result(A x) { return static_cast<T>(x); }
 };
 template <typename T> using Largest = Choosing<Max, T>;
@@ -45,7 +46,7 @@ template <typename Order, typename T> struct Placing {
     static PARITY_MEMBER A term(T x, size_t at) { return {static_cast<order_t<T>>(x), u32(at)}; }
     static PARITY_MEMBER A join(A x, A y) { return better<Order>(x, y); }
     static PARITY_MEMBER A add(A x, T y, size_t at) { return better_later<Order>(x, static_cast<order_t<T>>(y), u32(at)); }
-    static PARITY_MEMBER A begin(A first) { return first; }
+    static PARITY_MEMBER A begin(size_t first) { return {worst<Order, order_t<T>>(), u32(first)}; }
     static PARITY_MEMBER Out result(A x) { return x.at; }
 };
 template <typename T> using PlaceOfLargest = Placing<Max, T>;
@@ -61,9 +62,9 @@ PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chun
         const size_t first = part * chunk;
         const size_t count = per_row - first < chunk ? per_row - first : chunk;
         const T *run = src + row * per_row + first;
-        A mine = F::begin(F::term(*run, first));
+        A mine = F::begin(first);
         Run<N>(run, count, true)
-            .read(
+            .template read<AT_ONCE<A>>(
                 run, thread_index(), thread_count(),
                 [&](const Pack<T, N> &pack, size_t i) {
 #pragma unroll
@@ -86,7 +87,7 @@ PARITY_FN void join_parts(size_t rows, size_t parts, const typename F::A *scratc
     __shared__ A lds[MAX_WAVES];
     for_rows(rows, 1, [&](size_t row, bool is_there) {
         const A *run = scratch + row * parts;
-        A mine = F::begin(read(run[0]));
+        A mine = F::begin(0);
         const auto join = [&](size_t, A part) { mine = F::join(mine, part); };
         const u32 step = thread_count();
         size_t at = in_batches<4>(thread_index(), parts, step, [&](size_t at) { return read(run[at]); }, join);
@@ -119,10 +120,9 @@ PARITY_FN void fold_columns(const Columns &x, const T *src, A *lds, A *scratch, 
         A mine[V];
         if (is_inside) {
             const T *from = src + block * x.outer_stride + column;
-            const Pack<T, V> top = load_aligned_pack<V>(from + first * x.row_stride);
 #pragma unroll
             for (unsigned e = 0; e < V; ++e) {
-                mine[e] = F::begin(F::term(top.at[e], first));
+                mine[e] = F::begin(first);
             }
             const auto load = [&](size_t row) { return load_aligned_pack<V>(from + row * x.row_stride); };
             const auto add = [&](size_t row, const Pack<T, V> &pack) {

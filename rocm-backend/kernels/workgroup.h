@@ -76,16 +76,28 @@ template <typename A, typename Join> PARITY_FN A fold_lanes(A mine, u32 count, J
     return mine;
 }
 
+// The same of all lanes of a wave.
+template <typename A, typename Join> PARITY_FN A fold_wave(A mine, Join join) {
+#pragma unroll
+    for (u32 distance = WAVE / 2; distance > 0; distance /= 2) {
+        mine = join(mine, of_lane(mine, distance));
+    }
+    return mine;
+}
+
 // Folds the values of all threads with `join`, in a tree, and gives every thread the result: first each wave by itself, which
 // needs no memory, then one value of each wave. `lds` has a place for each wave; the threads of x are a power of two. All
 // threads of the workgroup must call it. Where x is no longer than a wave, which `IN_A_WAVE` promises, each y folds by itself.
-template <bool IN_A_WAVE = false, typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
+template <bool IN_A_WAVE = false, bool IS_LAST = false, typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
     const u32 threads = thread_count();
     if constexpr (IN_A_WAVE) {
         return fold_lanes(mine, threads, join);
     }
-    mine = fold_lanes(mine, threads < WAVE ? threads : WAVE, join);
-    if (threads <= WAVE) {
+    if (threads < WAVE) {
+        return fold_lanes(mine, threads, join);
+    }
+    mine = fold_wave(mine, join);
+    if (threads == WAVE) {
         return mine;
     }
     const u32 lane = thread_index() % WAVE, waves = threads / WAVE;
@@ -93,18 +105,24 @@ template <bool IN_A_WAVE = false, typename A, typename Join> PARITY_FN A fold(A 
         lds[thread_index() / WAVE] = mine;
     }
     barrier();
-    mine = fold_lanes(A(lds[lane % waves]), waves, join);
-    barrier(); // so that the next fold does not write what a slow thread still reads
+    mine = fold_lanes(A(lds[lane & (waves - 1)]), waves, join);
+    if constexpr (!IS_LAST) {
+        barrier(); // so that the next fold does not write what a slow thread still reads
+    }
     return mine;
 }
+// The same for a fold after which the workgroup does not write `lds` any more: nobody waits for those that still read.
+template <bool IN_A_WAVE = false, typename A, typename Join> PARITY_FN A fold_once(A *lds, A mine, Join join) {
+    return fold<IN_A_WAVE, true>(lds, mine, join);
+}
 
-// Packs of a row that a thread holds at most: 32 elements of two bytes or four.
-template <typename T> constexpr unsigned HELD_MOST = sizeof(T) <= 2 ? 4 : 8;
+// Packs of a row that a thread holds at most: 64 elements of one byte or two.
+template <typename T> constexpr unsigned HELD_MOST = sizeof(T) == 1 ? 4 : 8;
 
 // A row of whole aligned packs in the registers of a workgroup: a thread has those whose numbers are its own and further ones a
 // workgroup apart, at most P. It is read once, however often it is looked at.
 template <typename T, unsigned P> struct Held {
-    static constexpr unsigned N = PackLen<T>::value;
+    static constexpr unsigned N = PackLen<T>::value, PACKS = P;
     Pack<T, N> packs[P];
     u32 count; // of the row's packs
 
@@ -118,6 +136,13 @@ template <typename T, unsigned P> struct Held {
     PARITY_MEMBER u32 number(unsigned k) const { return thread_index() + k * thread_count(); }
     PARITY_MEMBER bool has(unsigned k) const { return number(k) < count; }
     PARITY_MEMBER u32 place(unsigned k) const { return has(k) ? number(k) : count - 1; }
+    // Between two looks at the row: else the compiler keeps each element in the width in which it is computed with.
+    PARITY_MEMBER void forget() {
+#pragma unroll
+        for (unsigned k = 0; k < P; ++k) {
+            packs[k] = forgotten(packs[k]);
+        }
+    }
 
     // The sum of term(element) over this thread's elements.
     template <typename A, typename Term> PARITY_MEMBER A sum(Term term) const {
@@ -144,38 +169,60 @@ template <typename T, unsigned P> struct Held {
         }
         return first;
     }
+    // The number of this thread's first element that is as `is_it` says; the greatest number where none is.
+    template <typename Is> PARITY_MEMBER u32 first_that(Is is_it) const {
+        constexpr u32 NONE = P * N;
+        u32 found = NONE;
+        // From the last one on, so that no number is compared with another.
+#pragma unroll
+        for (unsigned k = P; k-- > 0;) {
+#pragma unroll
+            for (unsigned e = N; e-- > 0;) {
+                found = is_it(packs[k].at[e]) ? k * N + e : found;
+            }
+        }
+        return found == NONE ? ~u32(0) : place(found / N) * N + found % N;
+    }
     // to[i] = f(element i, its number of pack and in the pack of this thread).
     template <typename F> PARITY_MEMBER void store(T *to, F f) const {
+        store_packs(to, [&](unsigned k, Pack<T, N> pack) {
+#pragma unroll
+            for (unsigned e = 0; e < N; ++e) {
+                pack.at[e] = f(pack.at[e], k, e);
+            }
+            return pack;
+        });
+    }
+    // The same of a pack at once: f(its number of this thread's, the pack).
+    template <typename F> PARITY_MEMBER void store_packs(T *to, F f) const {
 #pragma unroll
         for (unsigned k = 0; k < P; ++k) {
             if (has(k)) {
-                Pack<T, N> pack;
-#pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    pack.at[e] = f(packs[k].at[e], k, e);
-                }
-                store_pack<N>(to + size_t(number(k)) * N, pack);
+                store_pack<N>(to + size_t(number(k)) * N, f(k, packs[k]));
             }
         }
     }
 };
 
-// Calls f with the row of `cols` elements in registers, and says whether it has room there. An `IS_SHORT` one has, with a pack a
-// thread at most.
-template <bool IS_SHORT = false, typename T, typename F> PARITY_FN bool hold_row(const T *row, size_t cols, F f) {
-    constexpr unsigned N = PackLen<T>::value;
+// Calls f with the row of `cols` elements in registers, and says whether it has room there, in `MOST` packs of a thread if that is not 0. An
+// `IS_SHORT` one has, with a pack a thread at most.
+template <bool IS_SHORT = false, unsigned MOST = 0, typename T, typename F> PARITY_FN bool hold_row(const T *row, size_t cols, F f) {
+    constexpr unsigned N = PackLen<T>::value, HELD = MOST == 0 ? HELD_MOST<T> : MOST;
     const size_t packs = cols / N;
     if constexpr (IS_SHORT) {
-        f(Held<T, 1>(row, u32(packs)));
+        Held<T, 1> held(row, u32(packs));
+        f(held);
         return true;
     }
-    if (cols % N != 0 || !is_whole<N>(row) || packs > size_t(thread_count()) * HELD_MOST<T>) {
+    if (cols % N != 0 || !is_whole<N>(row) || packs > size_t(thread_count()) * HELD) {
         return false;
     }
     if (packs <= thread_count()) {
-        f(Held<T, 1>(row, u32(packs)));
+        Held<T, 1> held(row, u32(packs));
+        f(held);
     } else {
-        f(Held<T, HELD_MOST<T>>(row, u32(packs)));
+        Held<T, HELD> held(row, u32(packs));
+        f(held);
     }
     return true;
 }

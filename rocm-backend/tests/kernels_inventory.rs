@@ -46,7 +46,7 @@ const BLOCKS: &[&str] = &[
     "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q8_1", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q8_K",
 ];
 /// Of `<op>_<dtype of the ids>_<dtype>`.
-const INDEXING: &[&str] = &["is", "gather", "s", "sa", "ia"];
+const INDEXING: &[&str] = &["is", "gather", "rows_by", "s", "sa", "ia"];
 
 /// Kernels of windows and images.
 const WINDOWS: &[&str] = &[

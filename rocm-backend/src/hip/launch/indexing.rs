@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::elementwise::packed;
 use super::pieces::{Piece, Pieces, is_beyond};
-use super::{Args, BLOCK, Grid, common_context, layout, pack_len};
+use super::{Args, BLOCK, Grid, PACK, common_context, layout, pack_len};
 use crate::hip::context::Context;
 use crate::hip::module::Function;
 use crate::view::{Region, View};
@@ -153,14 +153,60 @@ impl Checked {
 /// Ids that a workgroup takes of a row at once, and ids of a row at least for that, as `kernels/indexing.hip` has them.
 const IDS_TOGETHER: usize = 8192;
 const IDS_LEAST: usize = 128;
+/// Bytes of a row of the source that a workgroup brings to LDS at most, as `kernels/indexing.hip` has it.
+const ROW_MOST: usize = 32768;
 
-/// The grid for a piece of a result of which each element has an id of its own, or each pack where `in_packs`.
-fn reading_grid(piece: &Piece, is_plain: bool, in_packs: bool, dtypes: &[DType]) -> Grid {
-    match piece.dims[..] {
-        [rows, ids, 1] if is_plain && ids >= IDS_LEAST => {
-            Grid::in_space([ids.div_ceil(IDS_TOGETHER), rows, 1], BLOCK)
+/// Bytes of LDS for a row of `src` elements of `size` bytes, of which as many are asked for as there are `ids`.
+fn row_in_lds(src: usize, ids: usize, size: usize) -> usize {
+    let is_held = src.saturating_mul(size) <= ROW_MOST && ids * 2 >= src;
+    // Packs of the row are packs there, whatever the offset of the view.
+    if is_held { src * size + PACK } else { 0 }
+}
+
+/// A launch of the kernel for elements that ids choose along the last dimension of contiguous tensors.
+struct InRows<'a> {
+    ids: Run<'a>,
+    /// From the ids of a row to those of the next one: 0 where all rows have the same.
+    ids_step: usize,
+    x: Run<'a>,
+    out: (&'a DynBuffer, usize),
+    /// Rows, and ids of each.
+    sizes: [usize; 2],
+    /// Elements of a row of the source.
+    src: usize,
+    report: usize,
+}
+
+impl InRows<'_> {
+    /// Rows and ids of a piece of a result, where they are enough for it.
+    fn sizes(piece: &Piece) -> Option<[usize; 2]> {
+        match piece.dims[..] {
+            [rows, ids, 1] if ids >= IDS_LEAST => Some([rows, ids]),
+            _ => None,
         }
-        _ => Grid::over_packs(piece.numel(), in_packs, dtypes),
+    }
+
+    fn submit(&self, op: &str, context: &Context) -> Result<()> {
+        let (out, offset) = self.out;
+        let [rows, ids] = self.sizes;
+        let function = kernel(op, "rows_by", self.ids.buffer, out)?;
+        let mut args = Args::default();
+        args.size(rows)
+            .size(ids)
+            .size(self.ids_step)
+            .element(self.ids.buffer, self.ids.offset)
+            .element(self.x.buffer, self.x.offset)
+            .element(out, offset)
+            .size(self.report)
+            .size(self.src);
+        let grid = Grid {
+            lds: row_in_lds(self.src, ids, out.dtype().size_in_bytes()),
+            ..Grid::in_space([ids.div_ceil(IDS_TOGETHER), rows, 1], BLOCK)
+        };
+        // SAFETY: the arguments are the kernel's, and it has the LDS that it finds it needs. `rows` rows of `src` elements lie in `x`,
+        // `ids` ids of each row where `ids_step` says, and `out` has room for as many results, which the callers checked; an id beyond
+        // `src` reads nothing, and is reported in two words that the context keeps, or nowhere.
+        unsafe { args.submit(op, context, &function, grid) }
     }
 }
 
@@ -191,20 +237,41 @@ pub(crate) fn index_select(
     }
     let report = checked.address(op, &context, sizes)?;
     let (num_dims, table) = layout(&context, x.dims(), &[x.strides()])?;
-    let dtypes = [out.dtype()];
-    let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&dtypes));
+    let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&[out.dtype()]));
     for piece in sizes.pieces(op, &context)? {
-        let mut args = Args::default();
         // Only of a contiguous view there are several.
+        let mine = Run {
+            buffer: ids.buffer,
+            offset: ids.offset + piece.offset(&[0, 1]),
+        };
+        let from = x.offset() + piece.offset(&[sizes.src * sizes.right]);
+        let to = piece.offset(&sizes.strides());
+        if let (Some(both), None) = (InRows::sizes(&piece), &table) {
+            let rows = InRows {
+                ids: mine,
+                ids_step: 0,
+                x: Run {
+                    buffer: x.buffer(),
+                    offset: from,
+                },
+                out: (out, to),
+                sizes: both,
+                src: sizes.src,
+                report,
+            };
+            rows.submit(op, &context)?;
+            continue;
+        }
+        let mut args = Args::default();
         args.walk(piece.numel(), num_dims, table.as_ref())
-            .element(ids.buffer, ids.offset + piece.offset(&[0, 1]))
-            .element(x.buffer(), x.offset() + piece.offset(&[sizes.src * sizes.right]))
-            .element(out, piece.offset(&sizes.strides()));
+            .element(ids.buffer, mine.offset)
+            .element(x.buffer(), from)
+            .element(out, to);
         args.size(report)
             .size(sizes.src)
             .size(piece.dims[1])
             .size(sizes.right);
-        let grid = reading_grid(&piece, table.is_none(), in_packs, &dtypes);
+        let grid = Grid::over_packs(piece.numel(), in_packs, &[out.dtype()]);
         // SAFETY: the arguments are the kernel's. The view lies in its buffer and has the elements `sizes` say, the ids are
         // there, and `out` has room, all checked above; an id beyond `sizes.src` reads nothing, and is reported in two words that
         // the context keeps, or nowhere. A piece is some of them. `table` lives to the end of this function.
@@ -235,16 +302,36 @@ pub(crate) fn gather(
     let report = checked.address(op, &context, sizes)?;
     for piece in sizes.pieces(op, &context)? {
         let first = piece.offset(&sizes.strides());
+        let from = x.offset + piece.offset(&[sizes.src * sizes.right]);
+        if let Some(both) = InRows::sizes(&piece) {
+            let rows = InRows {
+                ids: Run {
+                    buffer: ids.buffer,
+                    offset: ids.offset + first,
+                },
+                ids_step: both[1],
+                x: Run {
+                    buffer: x.buffer,
+                    offset: from,
+                },
+                out: (out, first),
+                sizes: both,
+                src: sizes.src,
+                report,
+            };
+            rows.submit(op, &context)?;
+            continue;
+        }
         let mut args = Args::default();
         args.size(piece.numel())
             .element(ids.buffer, ids.offset + first)
-            .element(x.buffer, x.offset + piece.offset(&[sizes.src * sizes.right]))
+            .element(x.buffer, from)
             .element(out, first);
         args.size(report)
             .size(sizes.src)
             .size(piece.dims[1])
             .size(sizes.right);
-        let grid = reading_grid(&piece, true, false, &[]);
+        let grid = Grid::over(piece.numel());
         // SAFETY: the arguments are the kernel's. Ids, source and result have the elements `sizes` say, checked above, and a
         // piece is some of them; an id beyond `sizes.src` reads nothing, and is reported in two words that the context keeps, or
         // nowhere.

@@ -50,7 +50,9 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
 
     let out = DynBuffer::uninit(device, dtype, x.numel())?;
     let rows = x.numel() / cols;
-    let threads = short.unwrap_or_else(|| workgroup(rows, cols, dtype));
+    // Packs of a row that a thread holds, as `HELD_WIDE` of `kernels/norm.h` has it.
+    let held = if dtype.size_in_bytes() <= 2 { 4 } else { 8 };
+    let threads = short.unwrap_or_else(|| workgroup(rows, cols, dtype, held));
     let together = rows_together(rows, threads);
     let mut first = 0;
     while first < rows {

@@ -22,6 +22,8 @@ const TILE: usize = 64;
 const TILE_THREADS: usize = 256;
 /// Threads for blocks of 256 weights: a workgroup of one block ends before the next can start.
 const BLOCK_THREADS: usize = 256;
+/// Blocks that each y of such a workgroup does, as `kernels/quantized_rows.h` has it; where it has one y, it does one block.
+const TURNS: usize = 4;
 /// Weights of a block of 256.
 const BLOCK_WEIGHTS: usize = 256;
 /// Threads for quantizing activations, and for rows.
@@ -108,16 +110,17 @@ fn dequantize_rows(weights: &Weights<'_>, rows: Range<usize>, to: Floats, out: &
         GgmlType::Q2K | GgmlType::Q3K | GgmlType::Q4K | GgmlType::Q5K | GgmlType::Q6K | GgmlType::Q8K => {
             let blocks = numel / ty.block_len();
             let across = BLOCK_WEIGHTS / step;
-            let most = BLOCK_THREADS / across;
-            let (together, rest) = (blocks / most, blocks % most);
-            let grid = |groups: usize, each: usize| Grid::new([groups, 1, 1], [across, each, 1]);
-            let done = together * most;
+            let together = BLOCK_THREADS / across;
+            let each = together * TURNS;
+            let (groups, rest) = (blocks / each, blocks % each);
+            let grid = |groups: usize, together: usize| Grid::new([groups, 1, 1], [across, together, 1]);
+            let done = groups * each;
             let mut last = Args::default();
             last.element(weights.blocks(), start + done * ty.block_bytes())
                 .element(out, done * ty.block_len());
             // SAFETY: as below, of the blocks behind those that are done several to a workgroup.
             unsafe { last.submit(&op, &context, &function, grid(rest, 1)) }?;
-            grid(together, most)
+            grid(groups, together)
         }
         GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 => {
             args.int(int(&op, numel)?);

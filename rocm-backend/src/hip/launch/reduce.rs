@@ -29,12 +29,10 @@ const MOST: usize = 512;
 const LINE: usize = 8;
 
 /// Threads that work on one of `rows` rows of `terms` elements of `dtype`: a power of two, as the kernels want it. The fewer rows
-/// there are, the more threads each gets, until each thread has one pack; of many rows a thread has as many packs as it
-/// holds in registers (`HELD_MOST` of `kernels/workgroup.h`), so that what threads do together at the end of a row costs little
-/// beside it.
-pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType) -> usize {
+/// there are, the more threads each gets, until each thread has one pack; of many rows a thread has `held` packs, as many as it
+/// holds in registers, so that what threads do together at the end of a row costs little beside it.
+pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType, held: usize) -> usize {
     let size = dtype.size_in_bytes();
-    let held = if size <= 2 { 4 } else { 8 };
     let each = match rows {
         0..256 => 1,
         256..2048 => 4,
@@ -43,6 +41,11 @@ pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType) -> usize {
     let packs = terms.div_ceil(PACK / size).max(1);
     let least = packs.next_power_of_two().min(LINE);
     packs.div_ceil(each).clamp(least, MOST).next_power_of_two()
+}
+
+/// Packs of a row that a thread holds in registers (`HELD_MOST` of `kernels/workgroup.h`).
+pub(super) fn held(dtype: DType) -> usize {
+    if dtype.size_in_bytes() == 1 { 4 } else { 8 }
 }
 
 /// The threads, a pack each, for contiguous rows of so few whole packs that kernels for short rows take them; `None` for others.
@@ -190,7 +193,7 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     let (first, grid) = if is_small {
         (rows.count, Grid::over(rows.count))
     } else {
-        let threads = workgroup(rows.count, rows.per_row, dtype);
+        let threads = workgroup(rows.count, rows.per_row, dtype, held(dtype));
         let together = rows_together(rows.count, threads);
         let groups = rows.count.div_ceil(together);
         (x.numel(), row_grid(groups, threads, together).striding())
@@ -211,6 +214,10 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
 
 /// Workgroups that fill any card, with more than one for each place that a workgroup has.
 const MANY: usize = 2048;
+/// The same of columns, whose workgroups each leave results for the launch behind them to join.
+const MANY_COLUMNS: usize = 1024;
+/// Threads of a part of a row at most: of larger workgroups fewer share a processor, and less is read while one of them folds.
+const PART_MOST: usize = 256;
 /// Threads beside each other and rows at once of a workgroup that reduces columns, as `kernels/reduce_parts.h` has them.
 const LANES: usize = 32;
 const DEPTH: usize = 8;
@@ -301,7 +308,7 @@ impl Cut {
         }
         // As if columns were taken four a thread; of wider packs there are fewer tiles, and still more than enough of them.
         let tiles = outer * inner.div_ceil(LANES * 4);
-        let chunk = (per_row * tiles / MANY)
+        let chunk = (per_row * tiles / MANY_COLUMNS)
             .clamp(ROWS_LEAST, ROWS_MOST)
             .next_multiple_of(DEPTH);
         let pack = PACK / dtype.size_in_bytes();
@@ -371,7 +378,7 @@ fn fold_cut(op: Reduce, op_name: &str, cut: &Cut, x: &Region<'_>, out: &mut DynB
     let (kind, grid) = match *cut {
         Cut::Rows { rows, per_row, chunk } => {
             args.size(rows).size(per_row).size(parts).size(chunk);
-            let threads = workgroup(MANY, chunk, dtype);
+            let threads = workgroup(MANY, chunk, dtype, held(dtype)).min(PART_MOST);
             ("parts", Grid::in_space([parts, rows, 1], threads))
         }
         Cut::Columns {
@@ -415,7 +422,7 @@ fn fold_cut(op: Reduce, op_name: &str, cut: &Cut, x: &Region<'_>, out: &mut DynB
         .size(parts)
         .element(&scratch, 0)
         .element(out, 0);
-    let threads = workgroup(results, parts, DType::F64);
+    let threads = workgroup(results, parts, DType::F64, held(DType::F64));
     let together = rows_together(results, threads);
     let groups = results.div_ceil(together);
     let (kernel, function) = named("join")?;
@@ -486,7 +493,7 @@ mod tests {
     fn a_workgroup_is_a_power_of_two_that_a_kernel_has_room_for() {
         for terms in [1, 31, 128, 129, 1000, 4096, 4097, usize::MAX] {
             for (rows, dtype) in [(1, DType::U8), (300, DType::F32), (9999, DType::F64)] {
-                let threads = workgroup(rows, terms, dtype);
+                let threads = workgroup(rows, terms, dtype, held(dtype));
                 assert!(threads.is_power_of_two(), "{terms}: {threads}");
                 assert!((1..=MOST).contains(&threads), "{terms}: {threads}");
                 let together = rows_together(rows, threads);
@@ -500,13 +507,23 @@ mod tests {
                 );
             }
         }
-        assert_eq!(workgroup(3, 129, DType::F32), 64, "a pack each");
-        assert_eq!(workgroup(3, 1025, DType::F16), 256);
-        assert_eq!(workgroup(8192, 8192, DType::F32), 256, "eight packs each");
-        assert_eq!(workgroup(8192, 8192, DType::F16), 256, "four packs each");
-        assert_eq!(workgroup(1 << 20, 64, DType::F16), 8, "a pack each");
-        assert_eq!(workgroup(1 << 20, 128, DType::F32), 8, "four packs each");
-        assert_eq!(workgroup(1 << 20, 1, DType::F32), 1);
+        // Rows, elements of each, their dtype, the packs that a thread holds, the threads.
+        for (rows, terms, dtype, held, threads) in [
+            (3, 129, DType::F32, 8, 64),
+            (3, 1025, DType::F16, 8, 256),
+            (8192, 8192, DType::F32, 8, 256),
+            (8192, 8192, DType::F16, 8, 128),
+            (8192, 8192, DType::F16, 4, 256),
+            (1 << 20, 64, DType::F16, 8, 8),
+            (1 << 20, 128, DType::F32, 8, 8),
+            (1 << 20, 1, DType::F32, 8, 1),
+        ] {
+            assert_eq!(
+                workgroup(rows, terms, dtype, held),
+                threads,
+                "{rows} rows of {terms} {dtype:?}"
+            );
+        }
         assert_eq!((rows_together(3, 32), rows_together(99, 8)), (4, 32));
     }
 
@@ -545,10 +562,10 @@ mod tests {
         // The sum over dimension 0 of [8192, 8192], and over the middle one of [64, 1024, 1024].
         assert_eq!(
             cut(&[8192, 8192], &[1, 8192], 8192),
-            columns(1, 8192, 8192, 0, 8192, 256, 8)
+            columns(1, 8192, 8192, 0, 8192, 512, 8)
         );
         let middle = cut(&[64, 1024, 1024], &[1 << 20, 1, 1024], 1024);
-        assert_eq!(middle, columns(64, 1024, 1024, 1 << 20, 1024, 256, 8));
+        assert_eq!(middle, columns(64, 1024, 1024, 1 << 20, 1024, 512, 8));
         // Few elements are one part, columns of no whole packs one a thread.
         assert_eq!(
             cut(&[256, 256], &[1, 256], 256),
