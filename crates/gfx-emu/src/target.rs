@@ -5,6 +5,8 @@ use std::fmt;
 /// The processor a code object was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
+    /// RDNA2 (Radeon RX 6900 XT). Executed, with waves of 32 lanes or of 64.
+    Gfx1030,
     /// RDNA3 (RX 7900). Executed, with waves of 32 lanes or of 64.
     Gfx1100,
     /// RDNA3.5 (Radeon 8060S, in Ryzen AI Max). Executed, with waves of 32 lanes or of 64.
@@ -27,6 +29,7 @@ impl Target {
     /// By the machine number in the ELF header, `EF_AMDGPU_MACH`.
     pub(crate) fn of_machine(number: u8) -> Target {
         match number {
+            0x36 => Target::Gfx1030,
             0x41 => Target::Gfx1100,
             0x4a => Target::Gfx1151,
             0x48 => Target::Gfx1200,
@@ -52,7 +55,8 @@ impl Target {
     }
 
     /// The targets whose kernels can be launched.
-    pub const EXECUTABLE: [Target; 7] = [
+    pub const EXECUTABLE: [Target; 8] = [
+        Target::Gfx1030,
         Target::Gfx1100,
         Target::Gfx1151,
         Target::Gfx1200,
@@ -65,7 +69,11 @@ impl Target {
     /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {
         match self {
-            Target::Gfx1100 | Target::Gfx1151 | Target::Gfx1200 | Target::Gfx1201 => 32,
+            Target::Gfx1030
+            | Target::Gfx1100
+            | Target::Gfx1151
+            | Target::Gfx1200
+            | Target::Gfx1201 => 32,
             Target::Gfx90a | Target::Gfx942 | Target::Gfx950 | Target::Other(_) => 64,
         }
     }
@@ -79,6 +87,7 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Target::Gfx1030 => f.write_str("gfx1030"),
             Target::Gfx1100 => f.write_str("gfx1100"),
             Target::Gfx1151 => f.write_str("gfx1151"),
             Target::Gfx1200 => f.write_str("gfx1200"),

@@ -25,6 +25,8 @@ mod decode;
 #[cfg(test)]
 mod decode_cdna3;
 #[cfg(test)]
+mod decode_rdna2;
+#[cfg(test)]
 mod decode_rdna4;
 #[cfg(test)]
 mod division;
