@@ -111,6 +111,7 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind == Kind::Mix,
+        Format::Vop2 if inst.isa == Isa::Rdna2 => kind.is_float() || kind == Kind::PF16,
         Format::Vop2 | Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
         // Double precision lists them after the operands, like the packed formats.

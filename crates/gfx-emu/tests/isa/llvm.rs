@@ -82,6 +82,11 @@ impl Card {
         self.target == RDNA2.target
     }
 
+    /// Whether it spells its memory instructions as GFX9 does.
+    pub(crate) fn is_before_rdna3(self) -> bool {
+        !self.is_rdna() || self.is_rdna2()
+    }
+
     /// Whether it is of RDNA4, which has no modes for NaNs and other names.
     pub(crate) fn is_rdna4(self) -> bool {
         self.target == RDNA4.target
