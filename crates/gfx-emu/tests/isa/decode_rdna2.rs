@@ -169,10 +169,12 @@ fn candidates() -> Vec<Vec<u32>> {
             for draw in 0..24 {
                 let mut random = || numbers.next() as u32;
                 let mut head = first | random() & ((1 << low) - 1);
-                if matches!(prefix >> 25, 0 | 0b111111 | 0b111110) {
+                if matches!(prefix >> 25, 0 | 0b11_1111 | 0b11_1110) {
                     head = head & !0x1ff | [249, 250, 233, random() & 0x1ff][draw % 4];
                 }
-                let tail = (1..words).map(|_| random());
+                // Of four ways to fill the rest of an SDWA register the last means nothing.
+                let fill = if head & 0x1ff == 249 { !(1 << 12) } else { !0 };
+                let tail = (1..words).map(|_| random() & fill);
                 all.push(std::iter::once(head).chain(tail).collect());
             }
         }
