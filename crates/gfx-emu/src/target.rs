@@ -5,8 +5,6 @@ use std::fmt;
 /// The processor a code object was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// RDNA2 (Radeon RX 6900 XT). Executed, with waves of 32 lanes or of 64.
-    Gfx1030,
     /// RDNA3 (RX 7900). Executed, with waves of 32 lanes or of 64.
     Gfx1100,
     /// RDNA3.5 (Radeon 8060S, in Ryzen AI Max). Executed, with waves of 32 lanes or of 64.
@@ -15,6 +13,8 @@ pub enum Target {
     Gfx1200,
     /// RDNA4 (Radeon RX 9070). Executed, with waves of 32 lanes or of 64.
     Gfx1201,
+    /// RDNA2 (Radeon RX 6900 XT). Executed, with waves of 32 lanes or of 64.
+    Gfx1030,
     /// CDNA2 (MI200). Executed, with waves of 64 lanes.
     Gfx90a,
     /// CDNA3 (MI300). Executed, with waves of 64 lanes.
@@ -29,11 +29,11 @@ impl Target {
     /// By the machine number in the ELF header, `EF_AMDGPU_MACH`.
     pub(crate) fn of_machine(number: u8) -> Target {
         match number {
-            0x36 => Target::Gfx1030,
             0x41 => Target::Gfx1100,
             0x4a => Target::Gfx1151,
             0x48 => Target::Gfx1200,
             0x4e => Target::Gfx1201,
+            0x36 => Target::Gfx1030,
             0x3f => Target::Gfx90a,
             0x4c => Target::Gfx942,
             0x4f => Target::Gfx950,
@@ -56,11 +56,11 @@ impl Target {
 
     /// The targets whose kernels can be launched.
     pub const EXECUTABLE: [Target; 8] = [
-        Target::Gfx1030,
         Target::Gfx1100,
         Target::Gfx1151,
         Target::Gfx1200,
         Target::Gfx1201,
+        Target::Gfx1030,
         Target::Gfx90a,
         Target::Gfx942,
         Target::Gfx950,
@@ -69,11 +69,11 @@ impl Target {
     /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {
         match self {
-            Target::Gfx1030
-            | Target::Gfx1100
+            Target::Gfx1100
             | Target::Gfx1151
             | Target::Gfx1200
-            | Target::Gfx1201 => 32,
+            | Target::Gfx1201
+            | Target::Gfx1030 => 32,
             Target::Gfx90a | Target::Gfx942 | Target::Gfx950 | Target::Other(_) => 64,
         }
     }
@@ -87,11 +87,11 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Gfx1030 => f.write_str("gfx1030"),
             Target::Gfx1100 => f.write_str("gfx1100"),
             Target::Gfx1151 => f.write_str("gfx1151"),
             Target::Gfx1200 => f.write_str("gfx1200"),
             Target::Gfx1201 => f.write_str("gfx1201"),
+            Target::Gfx1030 => f.write_str("gfx1030"),
             Target::Gfx90a => f.write_str("gfx90a"),
             Target::Gfx942 => f.write_str("gfx942"),
             Target::Gfx950 => f.write_str("gfx950"),

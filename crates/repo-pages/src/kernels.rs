@@ -127,6 +127,7 @@ fn unit(target: &str) -> Option<Unit> {
     };
     match target {
         "gfx1100" | "gfx1151" | "gfx1200" | "gfx1201" => Some(unit([1536, 24], 16, 128 << 10)),
+        "gfx1030" => Some(unit([1024, 16], 16, 128 << 10)),
         "gfx90a" | "gfx942" => Some(unit([512, 8], 8, 64 << 10)),
         "gfx950" => Some(unit([512, 8], 8, 160 << 10)),
         _ => None,

@@ -22,7 +22,7 @@ use crate::twin;
 use crate::wave::Numbers;
 
 /// The cards the tables run on.
-pub(crate) const CARDS: [Card; 6] = [RDNA2, RDNA3, RDNA35, RDNA4, CDNA3, CDNA2];
+pub(crate) const CARDS: [Card; 6] = [RDNA3, RDNA35, RDNA4, RDNA2, CDNA3, CDNA2];
 
 /// A line of assembly a card has: its machine code, and its mnemonic there.
 pub(crate) struct Assembled {
