@@ -55,6 +55,8 @@ mod page;
 #[cfg(test)]
 mod random_words;
 #[cfg(test)]
+mod rdna2;
+#[cfg(test)]
 mod rdna4;
 #[cfg(test)]
 mod reference;

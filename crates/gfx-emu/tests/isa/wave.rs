@@ -152,6 +152,12 @@ pub(crate) fn check_rdna35(rows: &[Row<'_>]) {
     check_on::<32>(RDNA35, &[0, 0, 0xb0, 0xbf], rows);
 }
 
+/// [`check`] on gfx1030 alone.
+#[track_caller]
+pub(crate) fn check_rdna2(rows: &[Row<'_>]) {
+    check_on::<32>(RDNA2, &[0, 0, 0x81, 0xbf], rows);
+}
+
 /// [`check`] on gfx1201 alone.
 #[track_caller]
 pub(crate) fn check_rdna4(rows: &[Row<'_>]) {

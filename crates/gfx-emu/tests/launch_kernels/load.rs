@@ -84,7 +84,7 @@ fn a_bundle_and_a_host_elf_are_refused_with_a_hint() {
 fn a_variable_with_an_address_gets_it_when_the_image_is_placed() {
     let source = "DEVICE unsigned first[3] = {1, 2, 3}; DEVICE unsigned* pointer = first + 2;
         KERNEL k(unsigned* out) { *out = *pointer; }";
-    for target in ["gfx1100", "gfx1201", "gfx942", "gfx90a"] {
+    for target in ["gfx1100", "gfx1201", "gfx1030", "gfx942", "gfx90a"] {
         let mut device = Device::on(target, "load_reloc", source);
         let out = device.upload(&[0]);
         device.launch("k", [1; 3], [1; 3], &[Arg::Ptr(out)]).unwrap();

@@ -3,6 +3,10 @@
 //!
 //! Field layouts: "RDNA 2 Instruction Set Architecture", chapter 13. M0 and NULL have each other's operand code of RDNA3; a decoded
 //! instruction has RDNA3's, so that one register file serves both.
+//!
+//! Results of 16 bits keep the other half of their register, in every encoding: LLVM 19 says so in
+//! `GCNSubtarget::zeroesHigh16BitsOfDest` ("On gfx10, all 16-bit instructions preserve the high bits"). That SDWA with a whole
+//! destination keeps it as well is assumed.
 
 use super::{
     Invalid, LITERAL, VCC, Words, bits, buffer_operands, packed, scalar, sdwa, share, sop, vgpr, vop2_sources,
