@@ -438,7 +438,8 @@ fn unsupported(isa: Isa, kernel: &Kernel, scratch: u32) -> Option<String> {
         return Some("the workgroup info SGPR".to_owned());
     }
     let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
-    let is_absent = |register: &UserSgpr| !matches!(isa, Isa::Rdna2 | Isa::Cdna2) && absent.contains(register);
+    let is_absent =
+        |register: &UserSgpr| !matches!(isa, Isa::Rdna2 | Isa::Cdna2) && absent.contains(register);
     if let Some(register) = descriptor.user_sgprs().find(is_absent) {
         return Some(format!("{register:?} in SGPRs, which this target does not have"));
     }

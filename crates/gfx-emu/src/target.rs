@@ -69,11 +69,7 @@ impl Target {
     /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
     pub fn lanes(self) -> usize {
         match self {
-            Target::Gfx1100
-            | Target::Gfx1151
-            | Target::Gfx1200
-            | Target::Gfx1201
-            | Target::Gfx1030 => 32,
+            Target::Gfx1100 | Target::Gfx1151 | Target::Gfx1200 | Target::Gfx1201 | Target::Gfx1030 => 32,
             Target::Gfx90a | Target::Gfx942 | Target::Gfx950 | Target::Other(_) => 64,
         }
     }

@@ -76,7 +76,8 @@ pub(super) fn execute<const W: usize>(
         Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
         Control::Branch(_) => {}
         // The vector registers are given back early: nothing to do.
-        Control::Message if inst.isa.is_rdna() && inst.isa != Isa::Rdna2 && inst.imm == MSG_DEALLOC_VGPRS => {}
+        Control::Message if inst.isa.is_rdna() && inst.isa != Isa::Rdna2 && inst.imm == MSG_DEALLOC_VGPRS => {
+        }
         Control::Message => return Err(unimplemented()),
         Control::MessageReturn(words) => {
             let answer = match inst.imm {

@@ -60,7 +60,11 @@ fn mnemonic(inst: &Instruction) -> String {
 
 fn has_long_form(inst: &Instruction) -> bool {
     !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak)
-        && (!inst.isa.is_rdna() || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"))
+        && (!inst.isa.is_rdna()
+            || !matches!(
+                inst.row.mnemonic,
+                "v_dot2acc_f32_f16" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"
+            ))
 }
 
 fn operands(inst: &Instruction) -> Vec<String> {
@@ -374,7 +378,9 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     }
     let caches = match (inst.isa, inst.format) {
         (Isa::Rdna4, _) => ["", "", ""],
-        (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35, _) => [" glc", " slc", " dlc"],
+        (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35, _) => {
+            [" glc", " slc", " dlc"]
+        }
         (Isa::Cdna2, _) => [" glc", " slc", " scc"],
         (Isa::Cdna3 | Isa::Cdna4, _) => [" sc0", " nt", " sc1"],
     };

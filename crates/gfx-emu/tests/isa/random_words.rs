@@ -158,7 +158,9 @@ fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
         return true;
     }
     match card.is_rdna() {
-        true if card.name == "gfx1030" => decode_rdna2::differs_on_purpose(text) || decode_rdna2::is_left_out(name),
+        true if card.name == "gfx1030" => {
+            decode_rdna2::differs_on_purpose(text) || decode_rdna2::is_left_out(name)
+        }
         true if card.name == "gfx1201" => decode_rdna4::differs_on_purpose(text) || decode::is_left_out(name),
         true => decode::differs_on_purpose(text) || decode::is_left_out(name),
         false => {

@@ -73,14 +73,17 @@ pub(crate) fn respell_rdna2(line: &str) -> String {
 /// The line with names of before RDNA3, and with these.
 fn renamed(line: &str, names: &[(&str, &str)]) -> String {
     let (name, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
-    let renamed = NAMES.iter().chain(names).find_map(|(old, new)| match old.strip_suffix('*') {
-        Some(start) => Some(format!(
-            "{}{}",
-            new.trim_end_matches('*'),
-            name.strip_prefix(start)?
-        )),
-        None => (name == *old).then(|| (*new).to_owned()),
-    });
+    let renamed = NAMES
+        .iter()
+        .chain(names)
+        .find_map(|(old, new)| match old.strip_suffix('*') {
+            Some(start) => Some(format!(
+                "{}{}",
+                new.trim_end_matches('*'),
+                name.strip_prefix(start)?
+            )),
+            None => (name == *old).then(|| (*new).to_owned()),
+        });
     let rest = if name.starts_with("ds_cmpstore") {
         comparand_first(rest)
     } else {

@@ -3,7 +3,9 @@
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
 use crate::lines::instructions;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA2_WAVE64, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble};
+use crate::llvm::{
+    CDNA2, CDNA3, Card, RDNA2, RDNA2_WAVE64, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble,
+};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.

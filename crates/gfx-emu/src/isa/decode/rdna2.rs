@@ -9,8 +9,8 @@
 //! destination keeps it as well is assumed.
 
 use super::{
-    Invalid, LITERAL, VCC, Words, bits, buffer_operands, packed, scalar, sdwa, share, sop, vgpr, vop2_sources,
-    vop3,
+    Invalid, LITERAL, VCC, Words, bits, buffer_operands, packed, scalar, sdwa, share, sop, vgpr,
+    vop2_sources, vop3,
 };
 use crate::isa::instruction::{Format, Instruction, Isa, Operand};
 use crate::isa::ops::{Kind, Op};
