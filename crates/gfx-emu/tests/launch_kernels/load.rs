@@ -41,9 +41,9 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
 
 #[test]
 fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
-    let target = Target::Other(0x36);
-    assert!(!target.is_executable() && Target::named("gfx1030").is_none());
-    let code = CodeObject::load(&compile("load_gfx1030", "gfx1030", SOURCE, &[])).unwrap();
+    let target = Target::Other(0x33);
+    assert!(!target.is_executable() && Target::named("gfx1010").is_none());
+    let code = CodeObject::load(&compile("load_gfx1010", "gfx1010", SOURCE, &[])).unwrap();
     assert_eq!(code.target(), target);
     let mut memory = gfx_emu::Memory::new(1 << 20);
     let placement = code.place(&mut memory).unwrap();
