@@ -195,6 +195,8 @@ fn products_of_the_old_rules_and_dot_products() {
     ]);
 }
 
+type Exchange = fn(Card, &str, u32, [u32; 2]) -> [u32; 2];
+
 /// What a dword of LDS that holds `old` becomes, and what the exchange gives back.
 fn exchanged<const W: usize>(card: Card, asm: &str, old: u32, data: [u32; 2]) -> [u32; 2] {
     let asm = format!("ds_write_b32 v4, v5\n{asm}\nds_read_b32 v7, v4");
@@ -211,7 +213,7 @@ fn exchanged<const W: usize>(card: Card, asm: &str, old: u32, data: [u32; 2]) ->
 
 #[test]
 fn the_comparand_of_an_exchange_in_the_data_share_comes_first_before_rdna3() {
-    let cards: [(Card, fn(Card, &str, u32, [u32; 2]) -> [u32; 2]); 4] = [
+    let cards: [(Card, Exchange); 4] = [
         (RDNA2, exchanged::<32>),
         (RDNA2_WAVE64, exchanged::<64>),
         (CDNA2, exchanged::<64>),
