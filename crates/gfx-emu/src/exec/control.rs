@@ -76,8 +76,7 @@ pub(super) fn execute<const W: usize>(
         Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
         Control::Branch(_) => {}
         // The vector registers are given back early: nothing to do.
-        Control::Message if inst.isa.is_rdna() && inst.isa != Isa::Rdna2 && inst.imm == MSG_DEALLOC_VGPRS => {
-        }
+        Control::Message if inst.imm == MSG_DEALLOC_VGPRS && inst.isa.gives_registers_back() => {}
         Control::Message => return Err(unimplemented()),
         Control::MessageReturn(words) => {
             let answer = match inst.imm {
@@ -198,9 +197,9 @@ impl HardwareRegister {
         let number = inst.imm & 63;
         Some(match inst.isa {
             _ if number == HW_REG_MODE => HardwareRegister::Mode,
-            // HW_ID1, HW_ID2 and SHADER_CYCLES.
-            // Kernels of RDNA2 write where private memory is; nothing here reads it.
+            // FLAT_SCR: kernels of RDNA2 write where private memory is; nothing here reads it.
             Isa::Rdna2 if matches!(number, 20 | 21) => HardwareRegister::Scratch,
+            // HW_ID1, HW_ID2 and SHADER_CYCLES.
             Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 if matches!(number, 23 | 24) => HardwareRegister::Place,
             Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 if number == 29 => HardwareRegister::Cycles,
             // The upper half of SHADER_CYCLES is zero for as long as a test runs.

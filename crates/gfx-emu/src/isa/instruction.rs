@@ -50,6 +50,11 @@ impl Isa {
         }
     }
 
+    /// Whether a message gives a wave's vector registers back before its end: from RDNA3 on.
+    pub(crate) fn gives_registers_back(self) -> bool {
+        self.is_rdna() && self != Isa::Rdna2
+    }
+
     /// Whether it has waves of so many lanes.
     pub(crate) fn has_waves_of(self, lanes: usize) -> bool {
         if self.is_rdna() {

@@ -294,6 +294,12 @@ fn scalar_loads_and_buffers_take_m0_and_constants_as_offsets() {
         ),
         191
     );
+    // Swizzled addresses in the texture cache change nothing of what is loaded; swizzled records are not modelled.
+    let with =
+        |bits: &str| format!("{descriptor}\ns_or_b32 s9, s9, {bits}\nbuffer_load_ubyte v0, off, s[8:11], 0");
+    assert_eq!(loaded(&with("0x40000000"), "v0"), 128);
+    let refused = in_memory(&program_on(RDNA2, &with("0x80000000")));
+    assert!(matches!(refused, Err(FaultKind::Unimplemented { .. })));
     // Out of the buffer's 64 bytes.
     assert_eq!(
         loaded(
