@@ -332,7 +332,9 @@ mod tests {
         assert_eq!(of("gfx942", 64), Some(8));
         assert_eq!(of("gfx942", 65), Some(7));
         assert_eq!(of("gfx942", 512), Some(1));
-        assert_eq!(of("gfx1030", 64), None);
+        assert_eq!(of("gfx1030", 64), Some(16));
+        assert_eq!(of("gfx1030", 65), Some(12), "80 of them");
+        assert_eq!(of("gfx1010", 64), None);
     }
 
     #[test]
