@@ -11,7 +11,7 @@ namespace ggml {
 PARITY_FN i32 dot4(u32 l, u32 r, i32 sum) {
 #if defined(__GFX11__) || defined(__GFX12__)
     return __builtin_amdgcn_sudot4(true, i32(l), true, i32(r), sum, false);
-#elif defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#elif defined(__gfx1030__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
     return __builtin_amdgcn_sdot4(i32(l), i32(r), sum, false);
 #elif defined(__NVPTX__)
     asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(l), "r"(r));

@@ -169,6 +169,12 @@ impl KernelDescriptor {
         self.rsrc2 >> 10 & 1 == 1
     }
 
+    /// How many of the work-item ids x, y, z a wave starts with, where each has a vector register of its own (before gfx90a, and on
+    /// gfx10).
+    pub fn work_item_ids(&self) -> usize {
+        (self.rsrc2 as usize >> 11 & 3).min(2) + 1
+    }
+
     /// The dwords of the kernarg segment that the hardware loads into the SGPRs after the other user SGPRs. A kernel that has
     /// some starts 256 bytes after its entry, where there is code for hardware that does not load them.
     pub fn kernarg_preload(&self) -> std::ops::Range<usize> {

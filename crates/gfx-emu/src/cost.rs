@@ -31,7 +31,7 @@ pub(crate) const SCALAR_LINE: u64 = 64;
 /// Bytes of a line of a target's vector cache. None of a target that is not executed.
 pub(crate) fn vector_line(isa: Isa) -> u64 {
     match isa {
-        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Cdna3 | Isa::Cdna4 => 128,
+        Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Cdna3 | Isa::Cdna4 => 128,
         Isa::Cdna2 => 64,
     }
 }
@@ -198,6 +198,8 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
         _ => return 0,
     };
     let each = match inst.isa {
+        // It has no matrix instructions.
+        Isa::Rdna2 => return 0,
         Isa::Rdna3 | Isa::Rdna35 => match element {
             Element::I4 => 256,
             Element::F64

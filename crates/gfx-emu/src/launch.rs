@@ -438,7 +438,8 @@ fn unsupported(isa: Isa, kernel: &Kernel, scratch: u32) -> Option<String> {
         return Some("the workgroup info SGPR".to_owned());
     }
     let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
-    let is_absent = |register: &UserSgpr| isa != Isa::Cdna2 && absent.contains(register);
+    let is_absent =
+        |register: &UserSgpr| !matches!(isa, Isa::Rdna2 | Isa::Cdna2) && absent.contains(register);
     if let Some(register) = descriptor.user_sgprs().find(is_absent) {
         return Some(format!("{register:?} in SGPRs, which this target does not have"));
     }
@@ -633,8 +634,18 @@ impl<'a, const W: usize> Run<'a, W> {
         }
         let items = (shape.items - index * W).min(W);
         wave.set_exec(Wave::<W>::ALL >> (W - items));
-        wave.vgpr[0].0 = shape.ids[index];
-        wave.touched = 1;
+        let ids = &shape.ids[index];
+        if self.program.isa() == Isa::Rdna2 {
+            // Each id that the kernel asks for has a register.
+            let asked = self.dispatch.kernel.descriptor.work_item_ids();
+            for (i, row) in wave.vgpr.iter_mut().take(asked).enumerate() {
+                row.0 = ids.map(|id| id >> (10 * i) & 0x3ff);
+            }
+            wave.touched = asked as u16;
+        } else {
+            wave.vgpr[0].0 = *ids;
+            wave.touched = 1;
+        }
     }
 
     /// Runs one workgroup; gives the number of instructions executed.

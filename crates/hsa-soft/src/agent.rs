@@ -157,6 +157,17 @@ fn traits(card: Card) -> Traits {
             features: "",
             name: "software gfx1201",
         },
+        Card::Gfx1030 => Traits {
+            lanes: 32,
+            units: 80,
+            simds: 2,
+            waves: 32,
+            chip: 0x73bf,
+            family: 143,
+            clock: 2250,
+            features: "",
+            name: "software gfx1030",
+        },
         Card::Gfx942 => Traits {
             lanes: 64,
             units: 304,

@@ -55,6 +55,7 @@ pub(crate) fn target(card: Card) -> Target {
         Card::Gfx1151 => Target::Gfx1151,
         Card::Gfx1200 => Target::Gfx1200,
         Card::Gfx1201 => Target::Gfx1201,
+        Card::Gfx1030 => Target::Gfx1030,
         Card::Gfx942 => Target::Gfx942,
         Card::Gfx950 => Target::Gfx950,
         Card::Gfx90a => Target::Gfx90a,

@@ -69,6 +69,7 @@ impl Backend {
                 (GFX1151, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1151)]),
                 (GFX1200, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1200)]),
                 (GFX1201, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1201)]),
+                (GFX1030, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1030)]),
                 (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
                 (GFX950, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX950)]),
                 (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
@@ -99,6 +100,7 @@ const GFX1100: &str = Card::Gfx1100.word();
 const GFX1151: &str = Card::Gfx1151.word();
 const GFX1200: &str = Card::Gfx1200.word();
 const GFX1201: &str = Card::Gfx1201.word();
+const GFX1030: &str = Card::Gfx1030.word();
 const GFX942: &str = Card::Gfx942.word();
 const GFX950: &str = Card::Gfx950.word();
 const GFX90A: &str = Card::Gfx90a.word();

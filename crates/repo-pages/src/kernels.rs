@@ -127,6 +127,7 @@ fn unit(target: &str) -> Option<Unit> {
     };
     match target {
         "gfx1100" | "gfx1151" | "gfx1200" | "gfx1201" => Some(unit([1536, 24], 16, 128 << 10)),
+        "gfx1030" => Some(unit([1024, 16], 16, 128 << 10)),
         "gfx90a" | "gfx942" => Some(unit([512, 8], 8, 64 << 10)),
         "gfx950" => Some(unit([512, 8], 8, 160 << 10)),
         _ => None,
@@ -331,7 +332,9 @@ mod tests {
         assert_eq!(of("gfx942", 64), Some(8));
         assert_eq!(of("gfx942", 65), Some(7));
         assert_eq!(of("gfx942", 512), Some(1));
-        assert_eq!(of("gfx1030", 64), None);
+        assert_eq!(of("gfx1030", 64), Some(16));
+        assert_eq!(of("gfx1030", 65), Some(12), "80 of them");
+        assert_eq!(of("gfx1010", 64), None);
     }
 
     #[test]

@@ -103,6 +103,8 @@ words! {
         Gfx1200 "gfx1200",
         /// An RDNA 4 card, with waves of 32 lanes.
         Gfx1201 "gfx1201",
+        /// An RDNA 2 card, with waves of 32 lanes.
+        Gfx1030 "gfx1030",
         /// An MI300, with waves of 64 lanes.
         Gfx942 "gfx942",
         /// An MI350, with waves of 64 lanes.

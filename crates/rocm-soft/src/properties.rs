@@ -72,6 +72,16 @@ impl Model {
                 registers: 196_608,
                 ecc: 0,
             },
+            Card::Gfx1030 => &Model {
+                name: "software AMD GPU (gfx1030)",
+                target: "gfx1030",
+                arch: "gfx1030",
+                warp_size: 32,
+                major: 10,
+                minor: 3,
+                registers: 131_072,
+                ecc: 0,
+            },
             Card::Gfx942 => &Model {
                 name: "software AMD GPU (gfx942)",
                 target: "gfx942",

@@ -74,12 +74,13 @@ struct Offer {
 fn offer(isa: Isa, kernel: &Kernel) -> Offer {
     let wide = kernel.descriptor.wavefront_size() == 64;
     match isa {
-        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => {
+        Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => {
             let both = kernel.descriptor.work_group_processor_mode();
+            // All of RDNA3 and RDNA4 that are here have half as many again as RDNA2, and blocks of such a size.
+            let (vgprs, granule) = if isa == Isa::Rdna2 { (1024, 16) } else { (1536, 24) };
             Offer {
-                // All of these have half as many again as other processors of RDNA, and blocks of such a size.
-                vgprs: if wide { 768 } else { 1536 },
-                granule: if wide { 12 } else { 24 },
+                vgprs: if wide { vgprs / 2 } else { vgprs },
+                granule: if wide { granule / 2 } else { granule },
                 waves: 16,
                 simds: if both { 4 } else { 2 },
                 lds: if both { 128 << 10 } else { 64 << 10 },
@@ -115,7 +116,7 @@ impl Resources {
         let by_vgprs = offer.vgprs / asked.next_multiple_of(offer.granule).max(1);
         let by_sgprs = match (isa, kernel.sgprs) {
             // Every wave has all of them.
-            (Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4, _) | (_, ..=80) => u32::MAX,
+            (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4, _) | (_, ..=80) => u32::MAX,
             (_, 81..=88) => 9,
             (_, 89..=100) => 8,
             (_, 101..) => 7,

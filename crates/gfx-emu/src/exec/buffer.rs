@@ -8,7 +8,7 @@
 use super::space::{self, At, Spaces};
 use super::{Trouble, atomic, unimplemented};
 use crate::fault::FaultKind;
-use crate::isa::{Atomic, Inst, Space, Src, Transfer};
+use crate::isa::{Atomic, Inst, Isa, Space, Src, Transfer};
 use crate::wave::{Group, PRIVATE_BASE, Wave};
 
 /// Whether a vector memory instruction goes through a descriptor other than that of private memory.
@@ -47,8 +47,8 @@ pub(super) fn reaches<const W: usize>(
     let base = wave.sgpr64(usize::from(inst.base)) & 0xffff_ffff_ffff;
     let (stride, records) = (u64::from(word(1) >> 16 & 0x3fff), u64::from(word(2)));
     let rdna = inst.isa.is_rdna();
-    // Two bits on RDNA3, one on CDNA; the other one asks for a cache there.
-    let swizzle = word(1) >> (if rdna { 30 } else { 31 }) != 0;
+    // Two bits from RDNA3 on, one before; the other one is about a cache there.
+    let swizzle = word(1) >> (if rdna && inst.isa != Isa::Rdna2 { 30 } else { 31 }) != 0;
     let counts_lanes = word(3) >> 23 & 1 != 0;
     if swizzle || counts_lanes {
         return Err(unimplemented());

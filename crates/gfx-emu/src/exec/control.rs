@@ -76,7 +76,7 @@ pub(super) fn execute<const W: usize>(
         Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
         Control::Branch(_) => {}
         // The vector registers are given back early: nothing to do.
-        Control::Message if inst.isa.is_rdna() && inst.imm == MSG_DEALLOC_VGPRS => {}
+        Control::Message if inst.imm == MSG_DEALLOC_VGPRS && inst.isa.gives_registers_back() => {}
         Control::Message => return Err(unimplemented()),
         Control::MessageReturn(words) => {
             let answer = match inst.imm {
@@ -122,8 +122,8 @@ pub(super) fn execute<const W: usize>(
             let register = HardwareRegister::of(inst).ok_or_else(unimplemented)?;
             let value = match register {
                 HardwareRegister::Mode => wave.mode,
-                // All waves run in one place.
-                HardwareRegister::Place => 0,
+                // All waves run in one place, and so is their private memory.
+                HardwareRegister::Place | HardwareRegister::Scratch => 0,
                 HardwareRegister::Cycles => {
                     wave.clock += 1;
                     wave.clock as u32
@@ -135,7 +135,8 @@ pub(super) fn execute<const W: usize>(
             let value = source(wave, inst.src[0]);
             return match HardwareRegister::of(inst) {
                 Some(HardwareRegister::Mode) => set_mode(wave, program, mode, Field::of(inst), value),
-                _ => Err(unimplemented()),
+                Some(HardwareRegister::Scratch) => Ok(Flow::Next),
+                Some(HardwareRegister::Place | HardwareRegister::Cycles) | None => Err(unimplemented()),
             };
         }
         Control::RoundMode => {
@@ -184,6 +185,8 @@ enum HardwareRegister {
     Mode,
     /// Where the wave runs: slot, SIMD, compute unit, shader engine, or die.
     Place,
+    /// Where private memory is.
+    Scratch,
     /// A count of cycles.
     Cycles,
 }
@@ -194,9 +197,11 @@ impl HardwareRegister {
         let number = inst.imm & 63;
         Some(match inst.isa {
             _ if number == HW_REG_MODE => HardwareRegister::Mode,
+            // FLAT_SCR: kernels of RDNA2 write where private memory is; nothing here reads it.
+            Isa::Rdna2 if matches!(number, 20 | 21) => HardwareRegister::Scratch,
             // HW_ID1, HW_ID2 and SHADER_CYCLES.
-            Isa::Rdna3 | Isa::Rdna35 if matches!(number, 23 | 24) => HardwareRegister::Place,
-            Isa::Rdna3 | Isa::Rdna35 if number == 29 => HardwareRegister::Cycles,
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 if matches!(number, 23 | 24) => HardwareRegister::Place,
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 if number == 29 => HardwareRegister::Cycles,
             // The upper half of SHADER_CYCLES is zero for as long as a test runs.
             Isa::Rdna4 if matches!(number, 23 | 24 | 30) => HardwareRegister::Place,
             Isa::Rdna4 if number == 29 => HardwareRegister::Cycles,

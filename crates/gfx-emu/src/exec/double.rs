@@ -13,14 +13,13 @@ use crate::fault::{Decision, FaultKind};
 use crate::isa::{Control, Inst, Program, Space, Src, Transfer, Unit};
 use crate::wave::{Group, Stop, Wave, reg};
 
-/// Vector registers that a wave starts with: `v0` holds the work-item ids.
-const GIVEN: usize = 1;
-
-/// The double of a wave that has not begun: the same except the registers that the hardware leaves as they were.
+/// The double of a wave that has not begun: the same except the registers that the hardware leaves as they were. Those before
+/// [`Wave::touched`] hold the work-item ids.
 pub(crate) fn of<const W: usize>(wave: &Wave<W>) -> Wave<W> {
     let mut double = wave.clone();
+    let given = usize::from(wave.touched);
     double.touched = u16::MAX;
-    for (register, row) in double.vgpr.iter_mut().enumerate().skip(GIVEN) {
+    for (register, row) in double.vgpr.iter_mut().enumerate().skip(given) {
         for (lane, word) in row.iter_mut().enumerate() {
             *word = garbage((register * W + lane) as u32);
         }

@@ -1,11 +1,12 @@
 //! Turns encoding words into an [`Instruction`]: which format, which row, where each field lies.
 //!
-//! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15; those of CDNA are in `decode/cdna3.rs`, those in which RDNA4
-//! departs in `decode/rdna4.rs`. What the
-//! operands mean is known to the printer and to the executor.
+//! Field layouts: "RDNA3 Instruction Set Architecture", chapter 15; those of CDNA are in `decode/cdna3.rs`, those in which RDNA2
+//! and RDNA4 depart in `decode/rdna2.rs` and `decode/rdna4.rs`. What the operands mean is known to the printer and to the executor.
 
 mod cdna3;
+mod rdna2;
 mod rdna4;
+mod sdwa;
 
 use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
 use super::ops::{Kind, Op};
@@ -81,6 +82,7 @@ impl<'a> Words<'a> {
         Ok(match code {
             0..=127 => Operand::Scalar(code as u8),
             128..=208 | 235..=238 | 240..=248 | 253 => Operand::Inline(code as u8),
+            251 | 252 if self.isa == Isa::Rdna2 => Operand::Inline(code as u8),
             LITERAL => self.literal()?,
             256..=511 => Operand::Vgpr(code as u8),
             _ => return Err(Invalid::Unknown),
@@ -89,7 +91,9 @@ impl<'a> Words<'a> {
 
     /// The first source of a vector instruction, which may announce a DPP dword.
     fn source0(&mut self, code: u32, inst: &mut Instruction) -> Result<Operand, Invalid> {
-        if !matches!(code, DPP8 | DPP8_FI | DPP16) {
+        // The long encodings of RDNA2 have no DPP.
+        let long = matches!(inst.format, Format::Vop3 | Format::Vop3p);
+        if !matches!(code, DPP8 | DPP8_FI | DPP16) || self.isa == Isa::Rdna2 && long {
             return self.source(code);
         }
         let word = self.next()?;
@@ -137,6 +141,7 @@ fn scalar(code: u32) -> Operand {
 /// Decodes the instruction at the start of `text`, for waves of `lanes` lanes.
 pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
+        Isa::Rdna2 => rdna2::decode(lanes, text),
         Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => rdna(isa, lanes, text),
         Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => cdna3::decode(isa, text),
     }
@@ -274,7 +279,7 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
             let mut inst = Instruction::new(Format::Vop2, words.row("VOP2", bits(word, 25, 6))?, 0);
             inst.dst = vgpr(vdst);
             let first = words.source0(src0, &mut inst)?;
-            vop2_sources(&mut inst, first, vsrc1, words)?;
+            vop2_sources(&mut inst, first, vgpr(vsrc1), words)?;
             inst
         }
     };
@@ -286,11 +291,10 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 fn vop2_sources(
     inst: &mut Instruction,
     first: Operand,
-    vsrc1: u32,
+    second: Operand,
     words: &mut Words<'_>,
 ) -> Result<(), Invalid> {
     let signature = inst.row.op.signature();
-    let second = vgpr(vsrc1);
     inst.src = match inst.row.form {
         Form::Mk => [first, words.literal()?, second],
         Form::Ak => [first, second, words.literal()?],
@@ -326,7 +330,7 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let opcode = bits(word, 16, 10);
     let row = match opcode {
         0..0x100 => words.row("VOPC", opcode)?,
-        0x100..0x180 => words.row("VOP2", opcode - 0x100)?,
+        0x100..0x140 => words.row("VOP2", opcode - 0x100)?,
         0x180..0x200 => words.row("VOP1", opcode - 0x180)?,
         _ => words.row("VOP3", opcode)?,
     };
@@ -408,7 +412,7 @@ fn dual(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         let mut half = Instruction::new(Format::Vopd, row, 0);
         half.dst = vgpr(vdst);
         let first = words.source(src0)?;
-        vop2_sources(&mut half, first, vsrc1, words)?;
+        vop2_sources(&mut half, first, vgpr(vsrc1), words)?;
         Ok(half)
     })
     .collect::<Result<Vec<_>, Invalid>>()?;

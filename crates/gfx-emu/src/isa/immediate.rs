@@ -6,7 +6,8 @@ use super::instruction::{Instruction, Isa};
 pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
     let value = inst.imm as u16;
     Some(match inst.row.mnemonic {
-        "s_waitcnt" if !inst.isa.is_rdna() => waitcnt_gfx9(value),
+        "s_waitcnt" if inst.isa == Isa::Rdna2 => waitcnt_apart(value, 6),
+        "s_waitcnt" if !inst.isa.is_rdna() => waitcnt_apart(value, 4),
         "s_waitcnt" => waitcnt(value),
         "s_delay_alu" => delay_alu(value),
         "s_waitcnt_depctr" | "s_wait_alu" => depctr(value),
@@ -31,6 +32,7 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
         | "s_wait_storecnt_dscnt"
         | "s_clause"
         | "s_set_inst_prefetch_distance"
+        | "s_inst_prefetch"
         | "s_round_mode"
         | "s_ttracedata_imm"
         | "s_wait_event"
@@ -84,10 +86,10 @@ fn waitcnt(value: u16) -> String {
     waits(value, &[("vmcnt", 10, 6), ("expcnt", 0, 3), ("lgkmcnt", 4, 6)])
 }
 
-/// The first counter's upper two bits are apart from the others.
-fn waitcnt_gfx9(value: u16) -> String {
-    let joined = value & 0xf | value >> 14 << 4 | (value & 0x70) << 2 | (value & 0xf00) << 1;
-    waits(joined, &[("vmcnt", 0, 6), ("expcnt", 6, 3), ("lgkmcnt", 9, 4)])
+/// The counters before RDNA3: the first one's upper two bits are apart from the others, the last one has so many bits.
+fn waitcnt_apart(value: u16, last: u16) -> String {
+    let joined = value & 0xf | value >> 14 << 4 | (value & 0x70) << 2 | (value & 0x3f00) << 1;
+    waits(joined, &[("vmcnt", 0, 6), ("expcnt", 6, 3), ("lgkmcnt", 9, last)])
 }
 
 fn depctr(value: u16) -> String {
@@ -192,6 +194,9 @@ pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
             let known = RDNA4_REGISTERS.iter().find(|(number, _)| *number == id);
             known.map_or_else(|| id.to_string(), |(_, name)| format!("HW_REG_{name}"))
         }
+        16..=19 if isa == Isa::Rdna2 => CDNA3_REGISTERS[id as usize - 16].into(),
+        25 if isa == Isa::Rdna2 => "HW_REG_POPS_PACKER".into(),
+        27 if isa == Isa::Rdna2 => id.to_string(),
         20..=24 if isa == Isa::Cdna2 => id.to_string(),
         4 | 16..=24 if !isa.is_rdna() => CDNA3_REGISTERS[if id == 4 { 9 } else { id as usize - 16 }].into(),
         20.. if !isa.is_rdna() => id.to_string(),

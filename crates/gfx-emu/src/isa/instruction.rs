@@ -10,6 +10,8 @@ use crate::Target;
 /// An instruction set: which encodings there are and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
+    /// gfx1030 with the encodings of GFX10, waves of 32 or 64 lanes.
+    Rdna2,
     /// gfx1100, waves of 32 or 64 lanes.
     Rdna3,
     /// gfx1151, the same with floating point in scalar registers.
@@ -28,6 +30,7 @@ impl Isa {
     /// The instruction set of a target; `None` when there is no table of it.
     pub(crate) fn of(target: Target) -> Option<Isa> {
         match target {
+            Target::Gfx1030 => Some(Isa::Rdna2),
             Target::Gfx1100 => Some(Isa::Rdna3),
             Target::Gfx1151 => Some(Isa::Rdna35),
             Target::Gfx1200 | Target::Gfx1201 => Some(Isa::Rdna4),
@@ -42,9 +45,14 @@ impl Isa {
     #[inline(always)]
     pub(crate) fn is_rdna(self) -> bool {
         match self {
-            Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => true,
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => true,
             Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => false,
         }
+    }
+
+    /// Whether a message gives a wave's vector registers back before its end: from RDNA3 on.
+    pub(crate) fn gives_registers_back(self) -> bool {
+        self.is_rdna() && self != Isa::Rdna2
     }
 
     /// Whether it has waves of so many lanes.
@@ -85,6 +93,7 @@ impl Isa {
     /// Its table, format by format.
     pub(crate) fn formats(self) -> &'static Formats {
         match self {
+            Isa::Rdna2 => tables::RDNA2,
             Isa::Rdna3 => tables::RDNA3,
             Isa::Rdna35 => tables::RDNA35,
             Isa::Rdna4 => tables::RDNA4,

@@ -27,7 +27,7 @@ pub fn disassemble(target: Target, code: &[u8]) -> Result<(String, usize), Decod
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// Encoding format as the manual names it; `FLAT` includes FLAT, SCRATCH and GLOBAL, `FLAT to LDS` has
-    /// those of CDNA2 that load into LDS.
+    /// those of RDNA2 and CDNA2 that load into LDS.
     pub format: &'static str,
     /// Opcode field.
     pub opcode: u16,

@@ -207,6 +207,14 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     for (i, kind) in signature.src.iter().enumerate() {
         src[i] = source(inst.src[i], effective(*kind, inst, i));
     }
+    // Before RDNA3 the comparand of the data share's exchange comes first.
+    let exchange = matches!(
+        op,
+        Op::DsCmpstoreB32 | Op::DsCmpstoreB64 | Op::DsCmpstoreF32 | Op::DsCmpstoreF64
+    );
+    if exchange && matches!(inst.isa, Isa::Rdna2 | Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4) {
+        src.swap(0, 1);
+    }
     let dpp = inst.dpp.map(|dpp| {
         let from = match src[0] {
             Src::Vgpr(n) => n,
@@ -416,7 +424,8 @@ fn offset(inst: &Instruction) -> i32 {
             };
             return inst.imm.wrapping_add(constant);
         }
-        // FLAT has 12 bits of offset before RDNA4; the next one is ignored.
+        // FLAT has 12 bits of offset before RDNA4, 11 on RDNA2; the next one is ignored.
+        _ if inst.format == Format::Flat && inst.isa == Isa::Rdna2 => return inst.imm & 0x7ff,
         _ if inst.format == Format::Flat && inst.isa != Isa::Rdna4 => return inst.imm & 0xfff,
         _ => return inst.imm,
     };

@@ -314,10 +314,11 @@ fn opcode_field(isa: Isa, format: Format) -> Field {
         Format::Vop3p | Format::Mai => (0, 16, 7),
         Format::Vopd => (0, 22, 4),
         Format::Ds => match isa {
-            Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => (0, 18, 8),
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => (0, 18, 8),
             Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => (0, 17, 8),
         },
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if isa == Isa::Rdna4 => (0, 14, 8),
+        Format::Mubuf if isa == Isa::Rdna2 => (0, 18, 8),
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),
         Format::Smem if isa == Isa::Rdna4 => (0, 13, 6),
         Format::Smem => (0, 18, 8),
@@ -348,6 +349,7 @@ fn source_fields(format: Format) -> &'static [Field] {
 fn offset_field(isa: Isa, format: Format) -> Option<Field> {
     match format {
         Format::Flat | Format::Scratch | Format::Global if isa == Isa::Rdna4 => Some((2, 8, 24)),
+        Format::Flat | Format::Scratch | Format::Global if isa == Isa::Rdna2 => Some((0, 0, 12)),
         Format::Flat | Format::Scratch | Format::Global => Some((0, 0, 13)),
         Format::Ds => Some((0, 0, 16)),
         Format::Smem => Some((1, 0, 21)),

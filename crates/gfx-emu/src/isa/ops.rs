@@ -1022,6 +1022,7 @@ macro_rules! for_each_op {
             AtomicMskorB64: B64 + Void = (B64, B64) Unit::Atomic(Qword(Atomic64::MaskOr));
             AtomicMinF64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MinFloat));
             AtomicMaxF64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::MaxFloat));
+            AtomicCmpswapF64: B64 + Void = (B128) Unit::Atomic(Qword(Atomic64::CompareSwapFloat));
             AtomicAddF64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::AddFloat));
             AtomicCondxchg32B64: B64 + Void = (B64) Unit::Atomic(Qword(Atomic64::ExchangeMarked));
             // The data share alone: value and comparand in two operands, two addresses, lane exchange.

@@ -60,7 +60,11 @@ fn mnemonic(inst: &Instruction) -> String {
 
 fn has_long_form(inst: &Instruction) -> bool {
     !matches!(inst.row.form, Form::Solo | Form::Mk | Form::Ak)
-        && (!inst.isa.is_rdna() || !matches!(inst.row.mnemonic, "v_dot2acc_f32_f16" | "v_pk_fmac_f16"))
+        && (!inst.isa.is_rdna()
+            || !matches!(
+                inst.row.mnemonic,
+                "v_dot2acc_f32_f16" | "v_dot2c_f32_f16" | "v_dot4c_i32_i8" | "v_pk_fmac_f16"
+            ))
 }
 
 fn operands(inst: &Instruction) -> Vec<String> {
@@ -111,6 +115,7 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind == Kind::Mix,
+        Format::Vop2 if inst.isa == Isa::Rdna2 => kind.is_float() || kind == Kind::PF16,
         Format::Vop2 | Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
         // Double precision lists them after the operands, like the packed formats.
@@ -373,7 +378,9 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     }
     let caches = match (inst.isa, inst.format) {
         (Isa::Rdna4, _) => ["", "", ""],
-        (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna3 | Isa::Rdna35, _) => [" glc", " slc", " dlc"],
+        (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35, _) => {
+            [" glc", " slc", " dlc"]
+        }
         (Isa::Cdna2, _) => [" glc", " slc", " scc"],
         (Isa::Cdna3 | Isa::Cdna4, _) => [" sc0", " nt", " sc1"],
     };

@@ -8,6 +8,7 @@
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;
 pub(crate) mod cdna4;
+pub(crate) mod rdna2;
 pub(crate) mod rdna35;
 pub(crate) mod rdna4;
 
@@ -91,6 +92,25 @@ pub(crate) const RDNA3: &Formats = &[
     ("DS", DS),
     ("FLAT", FLAT),
     ("MUBUF", MUBUF),
+];
+
+/// All of RDNA2.
+pub(crate) const RDNA2: &Formats = &[
+    ("SOP1", rdna2::SOP1),
+    ("SOP2", rdna2::SOP2),
+    ("SOPC", rdna2::SOPC),
+    ("SOPK", rdna2::SOPK),
+    ("SOPP", rdna2::SOPP),
+    ("SMEM", rdna2::SMEM),
+    ("VOP1", rdna2::VOP1),
+    ("VOP2", rdna2::VOP2),
+    ("VOPC", rdna2::VOPC),
+    ("VOP3", rdna2::VOP3),
+    ("VOP3P", rdna2::VOP3P),
+    ("DS", rdna2::DS),
+    ("FLAT", rdna2::FLAT),
+    ("FLAT to LDS", rdna2::TO_LDS),
+    ("MUBUF", rdna2::MUBUF),
 ];
 
 /// All of RDNA3.5: what it has of its own comes first.

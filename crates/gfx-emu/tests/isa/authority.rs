@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 
 use crate::decode::{ON_RDNA3, ON_RDNA35, hex_bytes};
 use crate::decode_cdna3::{ON_CDNA2, ON_CDNA3};
+use crate::decode_rdna2::ON_RDNA2;
 use crate::decode_rdna4::ON_RDNA4;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, disassembled};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35, disassembled};
 use gfx_emu::Target;
 
 /// Encodings in the order of the page, and whether they are vector or scalar arithmetic, program flow or memory, of which
@@ -79,7 +80,9 @@ fn more(card: Card) -> Vec<Vec<u32>> {
             ]);
         }
     }
-    if rdna {
+    if card.is_rdna2() {
+        all.extend((0..4u32).map(|op| vec![0b110010 << 26 | op << 16 | 4 << 18 | 5]));
+    } else if rdna {
         for op in 0..0x80u32 {
             all.push(vec![0xcd << 24 | op << 16 | 4, 0x108 | 0x10a << 9 | 0x10c << 18]);
             all.push(vec![0xce << 24 | op << 20]);
@@ -123,6 +126,7 @@ fn class(rdna: bool, text: &str, bytes: &[u8]) -> &'static str {
         0b111000 => "MUBUF",
         0b111010 => "MTBUF",
         0b111100 => "MIMG",
+        0b110010 if text.starts_with("v_interp") => "VINTERP",
         0b110010 if rdna => "VOPD",
         0b110011 if rdna => match word >> 24 {
             0xcc => "VOP3P",
@@ -179,6 +183,7 @@ fn instructions(card: Card, known: &[(String, Vec<u8>)]) -> Instructions {
     found
 }
 
+static RDNA2_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA2, &ON_RDNA2));
 static RDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA3, &ON_RDNA3));
 static RDNA35_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA35, &ON_RDNA35));
 static RDNA4_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA4, &ON_RDNA4));
@@ -188,6 +193,7 @@ static CDNA2_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA2, 
 /// The instructions LLVM knows of a card.
 pub(crate) fn of(card: Card) -> &'static Instructions {
     match card.target {
+        Target::Gfx1030 => &RDNA2_HAS,
         Target::Gfx1100 => &RDNA3_HAS,
         Target::Gfx1151 => &RDNA35_HAS,
         Target::Gfx1200 | Target::Gfx1201 => &RDNA4_HAS,

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, words};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35, words};
 
 /// Integer and float division, halves, LDS, atomics, shuffles, loops, scratch: much of what a compiler emits.
 const SOURCE: &str = r#"
@@ -59,6 +59,11 @@ fn instruction(line: &str) -> Option<(String, Vec<u8>)> {
 #[test]
 fn compiled_code_reads_like_llvms_listing() {
     compare(RDNA3);
+}
+
+#[test]
+fn compiled_code_of_rdna2_reads_like_llvms_listing() {
+    compare(RDNA2);
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn every_row_of_cdna2_is_an_instruction_of_llvm() {
 }
 
 #[track_caller]
-fn rows_are_known(card: Card, listing: &Listing) {
+pub(crate) fn rows_are_known(card: Card, listing: &Listing) {
     let known: BTreeSet<String> = listing.iter().map(|(text, _)| authority::name(text)).collect();
     for line in coverage(card.target) {
         for name in line.names() {

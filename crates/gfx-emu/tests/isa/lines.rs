@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::llvm::{
-    CDNA2, CDNA3, Card, Listing, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble, assemble_file,
-    encoded_line, shown,
+    CDNA2, CDNA3, Card, Listing, RDNA2, RDNA2_WAVE64, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35,
+    assemble, assemble_file, encoded_line, shown,
 };
 use crate::{reference, twin};
 
@@ -19,7 +19,9 @@ type Answer = Option<Listing>;
 type Answers = BTreeMap<String, Answer>;
 
 /// What was asked so far, card by card.
-static ASKED: [(Card, Mutex<Answers>); 7] = [
+static ASKED: [(Card, Mutex<Answers>); 9] = [
+    nothing(RDNA2),
+    nothing(RDNA2_WAVE64),
     nothing(RDNA3),
     nothing(RDNA3_WAVE64),
     nothing(RDNA35),

@@ -20,6 +20,16 @@ pub(crate) struct Card {
     pub(crate) lanes: u32,
 }
 
+/// gfx1030: waves of 32 lanes.
+pub(crate) const RDNA2: Card = Card {
+    target: Target::Gfx1030,
+    name: "gfx1030",
+    lanes: 32,
+};
+
+/// gfx1030 with waves of 64 lanes.
+pub(crate) const RDNA2_WAVE64: Card = Card { lanes: 64, ..RDNA2 };
+
 /// gfx1100: waves of 32 lanes.
 pub(crate) const RDNA3: Card = Card {
     target: Target::Gfx1100,
@@ -65,6 +75,16 @@ impl Card {
     /// Whether it has the encodings of RDNA.
     pub(crate) fn is_rdna(self) -> bool {
         self.target.lanes() == 32
+    }
+
+    /// Whether it is of RDNA2, which has encodings and names of its own.
+    pub(crate) fn is_rdna2(self) -> bool {
+        self.target == RDNA2.target
+    }
+
+    /// Whether it spells its memory instructions as GFX9 does.
+    pub(crate) fn is_before_rdna3(self) -> bool {
+        !self.is_rdna() || self.is_rdna2()
     }
 
     /// Whether it is of RDNA4, which has no modes for NaNs and other names.

@@ -25,6 +25,8 @@ mod decode;
 #[cfg(test)]
 mod decode_cdna3;
 #[cfg(test)]
+mod decode_rdna2;
+#[cfg(test)]
 mod decode_rdna4;
 #[cfg(test)]
 mod division;
@@ -52,6 +54,8 @@ mod packed;
 mod page;
 #[cfg(test)]
 mod random_words;
+#[cfg(test)]
+mod rdna2;
 #[cfg(test)]
 mod rdna4;
 #[cfg(test)]

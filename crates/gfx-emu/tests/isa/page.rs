@@ -24,6 +24,7 @@ fn written_in_tests() -> BTreeSet<String> {
         "compiled",
         "decode",
         "decode_cdna3",
+        "decode_rdna2",
         "decode_rdna4",
         "lines",
         "llvm",
@@ -52,14 +53,13 @@ fn tested(card: Card) -> BTreeSet<String> {
     names.extend(matrix::names(card));
     names.extend(scalar_float::names());
     let written = written_in_tests();
-    match card.is_rdna() {
-        true => names.extend(written),
-        // The rows of gfx1100 run on the other cards too, as far as these have them; see `twin.rs`.
-        false => names.extend(written.iter().flat_map(|name| {
-            let twin = twin::respell(name).trim().to_owned();
-            [name.clone(), twin]
-        })),
-    }
+    // The rows of gfx1100 run on the other cards too, as far as these have them; see `twin.rs`.
+    names.extend(written.iter().map(|name| match card.is_rdna() {
+        true if card.is_rdna2() => twin::respell_rdna2(name).trim().to_owned(),
+        true => name.clone(),
+        false => twin::respell(name).trim().to_owned(),
+    }));
+    names.extend(written);
     names
 }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use gfx_emu::disassemble;
 
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35, try_disassembled, words};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35, try_disassembled, words};
 use crate::wave::Numbers;
-use crate::{authority, decode, decode_cdna3, decode_rdna4};
+use crate::{authority, decode, decode_cdna3, decode_rdna2, decode_rdna4};
 
 /// Words of a candidate, as many as the longest instruction has.
 const WORDS: usize = 3;
@@ -158,6 +158,9 @@ fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
         return true;
     }
     match card.is_rdna() {
+        true if card.name == "gfx1030" => {
+            decode_rdna2::differs_on_purpose(text) || decode_rdna2::is_left_out(name)
+        }
         true if card.name == "gfx1201" => decode_rdna4::differs_on_purpose(text) || decode::is_left_out(name),
         true => decode::differs_on_purpose(text) || decode::is_left_out(name),
         false => {
@@ -166,6 +169,11 @@ fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
                 || decode_cdna3::is_left_out(name)
         }
     }
+}
+
+#[test]
+fn random_words_read_as_llvm_reads_them_on_gfx1030() {
+    compare(RDNA2);
 }
 
 #[test]

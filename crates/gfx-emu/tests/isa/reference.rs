@@ -17,12 +17,12 @@ use gfx_emu::WaveProbe;
 
 use crate::authority;
 use crate::lines::instructions;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA4, RDNA35};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35};
 use crate::twin;
 use crate::wave::Numbers;
 
 /// The cards the tables run on.
-pub(crate) const CARDS: [Card; 5] = [RDNA3, RDNA35, RDNA4, CDNA3, CDNA2];
+pub(crate) const CARDS: [Card; 6] = [RDNA3, RDNA35, RDNA4, RDNA2, CDNA3, CDNA2];
 
 /// A line of assembly a card has: its machine code, and its mnemonic there.
 pub(crate) struct Assembled {
@@ -33,6 +33,7 @@ pub(crate) struct Assembled {
 /// The line in a card's spelling.
 pub(crate) fn spelled(card: Card, line: &str) -> String {
     match card.is_rdna() {
+        true if card.is_rdna2() => memory::respell(&twin::respell_rdna2(line), card.name),
         true if card.is_rdna4() => twin::respell_rdna4(line),
         true => line.to_owned(),
         false => memory::respell(&twin::respell(line), card.name),

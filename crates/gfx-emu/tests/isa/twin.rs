@@ -5,7 +5,7 @@ use crate::lines::instructions;
 use crate::llvm::Card;
 use crate::wave::{Row, outcome};
 
-/// Mnemonics of RDNA3 that GFX9 spells in another way; a name that ends in `*` stands for all that begin like it.
+/// Mnemonics of RDNA3 that GFX9 and GFX10 spell in another way; a name that ends in `*` stands for all that begin like it.
 const NAMES: &[(&str, &str)] = &[
     ("s_ctz_i32_*", "s_ff1_i32_*"),
     ("s_clz_i32_u32", "s_flbit_i32_b32"),
@@ -20,16 +20,13 @@ const NAMES: &[(&str, &str)] = &[
     ("v_cls_i32", "v_ffbh_i32"),
     ("v_cvt_nearest_i32_f32", "v_cvt_rpi_i32_f32"),
     ("v_cvt_floor_i32_f32", "v_cvt_flr_i32_f32"),
-    ("v_add_nc_*", "v_add_*"),
-    ("v_sub_nc_*", "v_sub_*"),
-    ("v_subrev_nc_*", "v_subrev_*"),
-    ("v_add_co_ci_*", "v_addc_co_*"),
-    ("v_sub_co_ci_*", "v_subb_co_*"),
-    ("v_subrev_co_ci_*", "v_subbrev_co_*"),
     ("v_dot2acc_*", "v_dot2c_*"),
     ("v_cvt_pk_norm_*", "v_cvt_pknorm_*"),
     ("v_cvt_pk_rtz_*", "v_cvt_pkrtz_*"),
     ("v_mul_dx9_zero_f32", "v_mul_legacy_f32"),
+    ("v_fma_dx9_zero_f32", "v_fma_legacy_f32"),
+    ("v_fmac_dx9_zero_f32", "v_fmac_legacy_f32"),
+    ("s_set_inst_prefetch_distance", "s_inst_prefetch"),
     ("ds_store_2addr_stride64_*", "ds_write2st64_*"),
     ("ds_load_2addr_stride64_*", "ds_read2st64_*"),
     ("ds_store_2addr_*", "ds_write2_*"),
@@ -40,6 +37,16 @@ const NAMES: &[(&str, &str)] = &[
     ("ds_cmpstore_*", "ds_cmpst_*"),
     ("ds_store_*", "ds_write_*"),
     ("ds_load_*", "ds_read_*"),
+];
+
+/// Mnemonics of GFX10 and later that GFX9 alone spells in another way.
+const NAMES_OF_GFX9: &[(&str, &str)] = &[
+    ("v_add_nc_*", "v_add_*"),
+    ("v_sub_nc_*", "v_sub_*"),
+    ("v_subrev_nc_*", "v_subrev_*"),
+    ("v_add_co_ci_*", "v_addc_co_*"),
+    ("v_sub_co_ci_*", "v_subb_co_*"),
+    ("v_subrev_co_ci_*", "v_subbrev_co_*"),
 ];
 
 /// Rows that mean something else on CDNA3, by their text and first operand; `v_cmpx` writes its destination as well as
@@ -55,17 +62,42 @@ const DIFFERENT: &[(&str, &str)] = &[
 
 /// The line in GFX9's spelling.
 pub(crate) fn respell(line: &str) -> String {
+    renamed(line, NAMES_OF_GFX9).replace("vcc_lo", "vcc")
+}
+
+/// The line in GFX10's spelling.
+pub(crate) fn respell_rdna2(line: &str) -> String {
+    renamed(line, &[])
+}
+
+/// The line with names of before RDNA3, and with these.
+fn renamed(line: &str, names: &[(&str, &str)]) -> String {
     let (name, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
-    let renamed = NAMES.iter().find_map(|(old, new)| match old.strip_suffix('*') {
-        Some(start) => Some(format!(
-            "{}{}",
-            new.trim_end_matches('*'),
-            name.strip_prefix(start)?
-        )),
-        None => (name == *old).then(|| (*new).to_owned()),
-    });
-    let rest = rest.replace("vcc_lo", "vcc");
+    let renamed = NAMES
+        .iter()
+        .chain(names)
+        .find_map(|(old, new)| match old.strip_suffix('*') {
+            Some(start) => Some(format!(
+                "{}{}",
+                new.trim_end_matches('*'),
+                name.strip_prefix(start)?
+            )),
+            None => (name == *old).then(|| (*new).to_owned()),
+        });
+    let rest = if name.starts_with("ds_cmpstore") {
+        comparand_first(rest)
+    } else {
+        rest.to_owned()
+    };
     format!("{} {rest}", renamed.unwrap_or_else(|| name.to_owned()))
+}
+
+/// The operands of an exchange in the data share with the last two in the other order.
+fn comparand_first(operands: &str) -> String {
+    let mut operands: Vec<&str> = operands.split(", ").collect();
+    let last = operands.len().saturating_sub(2);
+    operands[last..].reverse();
+    operands.join(", ")
 }
 
 /// Rows that mean something else on waves of 64 lanes of RDNA3.
@@ -98,6 +130,7 @@ pub(crate) fn respell_rdna4(line: &str) -> String {
 /// The line in a card's spelling.
 pub(crate) fn spelled(card: Card, line: &str) -> String {
     let line = match card.is_rdna() {
+        true if card.is_rdna2() => respell_rdna2(line),
         true if card.is_rdna4() => respell_rdna4(line),
         true => line.to_owned(),
         false => return respell(line),

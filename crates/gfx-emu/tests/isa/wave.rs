@@ -3,7 +3,9 @@
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
 use crate::lines::instructions;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble};
+use crate::llvm::{
+    CDNA2, CDNA3, Card, RDNA2, RDNA2_WAVE64, RDNA3, RDNA3_WAVE64, RDNA4, RDNA4_WAVE64, RDNA35, assemble,
+};
 use crate::twin;
 
 /// Operand code of `vcc_lo`.
@@ -113,7 +115,9 @@ pub(crate) fn check(rows: &[Row<'_>]) {
     for card in [RDNA3, RDNA35] {
         check_on::<32>(card, &[0, 0, 0xb0, 0xbf], rows);
     }
-    let others: [(Card, twin::Failures); 5] = [
+    let others: [(Card, twin::Failures); 7] = [
+        (RDNA2, twin::failures::<32>),
+        (RDNA2_WAVE64, twin::failures::<64>),
         (RDNA4, twin::failures::<32>),
         (RDNA4_WAVE64, twin::failures::<64>),
         (RDNA3_WAVE64, twin::failures::<64>),
@@ -148,6 +152,12 @@ pub(crate) fn check64(rows: &[Row<'_>]) {
 #[track_caller]
 pub(crate) fn check_rdna35(rows: &[Row<'_>]) {
     check_on::<32>(RDNA35, &[0, 0, 0xb0, 0xbf], rows);
+}
+
+/// [`check`] on gfx1030 alone.
+#[track_caller]
+pub(crate) fn check_rdna2(rows: &[Row<'_>]) {
+    check_on::<32>(RDNA2, &[0, 0, 0x81, 0xbf], rows);
 }
 
 /// [`check`] on gfx1201 alone.

@@ -223,6 +223,13 @@ fn waves_of_a_simd_follow_from_registers_and_lds() {
         (many.occupancy, many.limit),
         (512 / many.vgprs.next_multiple_of(8), Limit::Vgprs)
     );
+    // 1024 of one of RDNA2 in waves of 32 lanes, by blocks of 16, where RDNA3 has half as many again.
+    let many = resources("gfx1030", MANY, 64);
+    assert!(many.vgprs > 171 && many.lanes == 32, "{many:?}");
+    assert_eq!(
+        (many.occupancy, many.limit),
+        (1024 / many.vgprs.next_multiple_of(16), Limit::Vgprs)
+    );
 }
 
 on_each_target! {

@@ -41,9 +41,9 @@ fn a_kernel_is_found_with_its_arguments_and_limits() {
 
 #[test]
 fn a_code_object_for_another_processor_loads_and_is_refused_at_launch() {
-    let target = Target::Other(0x36);
-    assert!(!target.is_executable() && Target::named("gfx1030").is_none());
-    let code = CodeObject::load(&compile("load_gfx1030", "gfx1030", SOURCE, &[])).unwrap();
+    let target = Target::Other(0x33);
+    assert!(!target.is_executable() && Target::named("gfx1010").is_none());
+    let code = CodeObject::load(&compile("load_gfx1010", "gfx1010", SOURCE, &[])).unwrap();
     assert_eq!(code.target(), target);
     let mut memory = gfx_emu::Memory::new(1 << 20);
     let placement = code.place(&mut memory).unwrap();
@@ -84,7 +84,7 @@ fn a_bundle_and_a_host_elf_are_refused_with_a_hint() {
 fn a_variable_with_an_address_gets_it_when_the_image_is_placed() {
     let source = "DEVICE unsigned first[3] = {1, 2, 3}; DEVICE unsigned* pointer = first + 2;
         KERNEL k(unsigned* out) { *out = *pointer; }";
-    for target in ["gfx1100", "gfx1201", "gfx942", "gfx90a"] {
+    for target in ["gfx1100", "gfx1201", "gfx1030", "gfx942", "gfx90a"] {
         let mut device = Device::on(target, "load_reloc", source);
         let out = device.upload(&[0]);
         device.launch("k", [1; 3], [1; 3], &[Arg::Ptr(out)]).unwrap();

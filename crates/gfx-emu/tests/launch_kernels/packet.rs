@@ -71,7 +71,7 @@ impl Setup {
 
 #[test]
 fn the_last_workgroups_of_a_grid_may_be_partial_in_each_dimension() {
-    for target in ["gfx1100", "gfx1201", "gfx942", "gfx90a"] {
+    for target in ["gfx1100", "gfx1201", "gfx1030", "gfx942", "gfx90a"] {
         let mut setup = Setup::new("packet-partial", target);
         // 40 and 13 in x, 6 and 1 in y.
         setup.launch([53, 7, 1], [40, 6, 1], AT + PAGE).unwrap();

@@ -149,6 +149,12 @@ macro_rules! on_each_target {
         mod gfx1201_wave64 {
             $(#[test] fn $name() { super::$name("gfx1201-wave64"); })*
         }
+        mod gfx1030 {
+            $(#[test] fn $name() { super::$name("gfx1030"); })*
+        }
+        mod gfx1030_wave64 {
+            $(#[test] fn $name() { super::$name("gfx1030-wave64"); })*
+        }
         mod gfx942 {
             $(#[test] fn $name() { super::$name("gfx942"); })*
         }

@@ -36,7 +36,7 @@ pub struct Card {
 const QUARTER: f64 = 4.0;
 
 /// The cards that are counted for.
-pub const CARDS: [Card; 7] = [
+pub const CARDS: [Card; 8] = [
     // Radeon RX 7900 XTX: 96 compute units at 2.5 GHz, 960 GB/s (product page). "RDNA" white paper: two SIMDs of 32 lanes and two scalar
     // units a compute unit, lines of 128 bytes, one a clock. A sixteenth of the rate in 64 bits.
     Card {
@@ -86,6 +86,20 @@ pub const CARDS: [Card; 7] = [
         lanes: 32.0,
         double: 16.0,
         memory: 215.0,
+        line: 128.0,
+        cache: 128.0,
+        scalar: 2.0,
+    },
+    // Radeon RX 6900 XT: 80 compute units at 2.25 GHz, 256 bits of GDDR6 at 16 Gbps, 512 GB/s (product page). The units of RDNA3, as far as
+    // they are counted here.
+    Card {
+        target: "gfx1030",
+        name: "Radeon RX 6900 XT",
+        units: 80.0,
+        simds: 2.0,
+        lanes: 32.0,
+        double: 16.0,
+        memory: 228.0,
         line: 128.0,
         cache: 128.0,
         scalar: 2.0,

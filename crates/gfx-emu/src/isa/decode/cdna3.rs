@@ -3,8 +3,8 @@
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
 
-use super::{Invalid, Words, bits, buffer_operands, find, vgpr};
-use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Scales, Sdwa, Shuffle};
+use super::{Invalid, Words, bits, buffer_operands, find, sdwa, vgpr};
+use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Scales, Shuffle};
 use crate::isa::ops::{Kind, Op};
 use crate::isa::tables::{Form, Row, cdna3 as tables};
 use crate::isa::unit::Unit;
@@ -189,38 +189,7 @@ fn sources(
     match src0 {
         SDWA => {
             let word = words.next()?;
-            inst.neg = bits(word, 20, 1) as u8 | (bits(word, 28, 1) << 1) as u8;
-            inst.abs = bits(word, 21, 1) as u8 | (bits(word, 29, 1) << 1) as u8;
-            let select = [bits(word, 16, 3) as u8, bits(word, 24, 3) as u8];
-            let extend = bits(word, 19, 1) as u8 | (bits(word, 27, 1) << 1) as u8;
-            let (mut dst, mut unused) = (bits(word, 8, 3) as u8, bits(word, 11, 2) as u8);
-            if inst.format == Format::Vopc {
-                (dst, unused) = (crate::isa::WHOLE, 0);
-                if bits(word, 15, 1) != 0 {
-                    inst.dst = scalar(bits(word, 8, 7))?;
-                }
-            } else {
-                inst.clamp = bits(word, 13, 1) != 0;
-                inst.omod = bits(word, 14, 2) as u8;
-            }
-            let parts = [select[0], select[1], dst];
-            if parts.iter().any(|part| *part > crate::isa::WHOLE) || unused > 2 {
-                return Err(Invalid::Unknown);
-            }
-            inst.sdwa = Some(Sdwa {
-                select,
-                extend,
-                dst,
-                unused,
-            });
-            let register = |code: u32, is_scalar: u32| {
-                if bits(word, is_scalar, 1) != 0 {
-                    source(code)
-                } else {
-                    Ok(vgpr(code))
-                }
-            };
-            Ok((register(bits(word, 0, 8), 23)?, register(vsrc1, 31)?))
+            sdwa::operands(word, vsrc1, inst, &mut source)
         }
         DPP => {
             let word = words.next()?;

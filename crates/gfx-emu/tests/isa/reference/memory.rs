@@ -107,6 +107,7 @@ const ROWS: &[(&str, &str, Effect)] = &[
     ("", "cmpstore_f64", Atomic64(|old, data, second| if f64::from_bits(old) == f64::from_bits(second) { data } else { old })),
     ("", "mskor_b64", Atomic64(|old, data, second| old & !data | second)),
     ("atomic_add_f64", "add_f64", Atomic64(|old, data, _| wide(|a, b| a + b, old, data))),
+    ("atomic_cmpswap_f64", "", Atomic64(|old, data, second| if f64::from_bits(old) == f64::from_bits(second) { data } else { old })),
     ("atomic_min_f64", "min_f64", Atomic64(|old, data, _| wide(f64::min, old, data))),
     ("atomic_max_f64", "max_f64", Atomic64(|old, data, _| wide(f64::max, old, data))),
 ];
@@ -118,6 +119,8 @@ const GFX9: &[(&str, &str)] = &[
     ("load_i8", "load_sbyte"),
     ("load_u16", "load_ushort"),
     ("load_i16", "load_sshort"),
+    ("load_addtid_b32", "load_dword_addtid"),
+    ("store_addtid_b32", "store_dword_addtid"),
     ("load_b32", "load_dword"),
     ("load_b64", "load_dwordx2"),
     ("load_b96", "load_dwordx3"),
@@ -138,7 +141,17 @@ const GFX9: &[(&str, &str)] = &[
     ("store_d16_hi_b16", "store_short_d16_hi"),
 ];
 
-/// A memory instruction in the spelling of a GFX9 card.
+/// Floats in atomics, as GFX10 spells them.
+const GFX10: &[(&str, &str)] = &[
+    ("atomic_cmpswap_f32", "atomic_fcmpswap"),
+    ("atomic_min_f32", "atomic_fmin"),
+    ("atomic_max_f32", "atomic_fmax"),
+    ("atomic_cmpswap_f64", "atomic_fcmpswap_x2"),
+    ("atomic_min_f64", "atomic_fmin_x2"),
+    ("atomic_max_f64", "atomic_fmax_x2"),
+];
+
+/// A memory instruction in the spelling of a GFX9 card, or of GFX10.
 pub(super) fn respell(line: &str, card: &str) -> String {
     let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
     let rest = if card == "gfx942" && !name.starts_with("s_") {
@@ -152,8 +165,10 @@ pub(super) fn respell(line: &str, card: &str) -> String {
     else {
         return format!("{name} {rest}");
     };
+    let of_card = if card == "gfx1030" { GFX10 } else { &[] };
     let known = GFX9
         .iter()
+        .chain(of_card)
         .find(|(rdna, _)| *rdna == what)
         .map(|(_, gfx9)| (*gfx9).to_owned());
     let what = known.unwrap_or_else(|| match what.strip_prefix("atomic_") {

@@ -60,10 +60,10 @@ fn all(card: Card) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for (space, base) in [("", "s[8:9]"), ("buffer_", "s[8:11]")] {
         for words in [1, 2, 4, 8, 16] {
-            let ty = match (rdna, words) {
-                (true, _) => format!("b{}", 32 * words),
-                (false, 1) => "dword".into(),
-                (false, _) => format!("dwordx{words}"),
+            let ty = match (card.is_before_rdna3(), words) {
+                (false, _) => format!("b{}", 32 * words),
+                (true, 1) => "dword".into(),
+                (true, _) => format!("dwordx{words}"),
             };
             pieces.push(Piece {
                 text: format!("s_{space}load_{ty} {}, {base}, 0x10", data(words)),
@@ -227,7 +227,7 @@ fn scalar_memory_instructions_are_the_functions_written_out_here() {
 #[test]
 fn a_scalar_buffer_ends_where_its_descriptor_says() {
     for card in CARDS {
-        let load = if card.is_rdna() {
+        let load = if !card.is_before_rdna3() {
             "s_buffer_load_b64"
         } else {
             "s_buffer_load_dwordx2"
