@@ -62,10 +62,7 @@ PARITY_FN void copy_long_rows(const T *src, T *dst, u32 rows, u32 row_len, size_
             const size_t at = i < begin ? i : i - begin + end;
             store(at, load_pack<N>(from + run.head + at * N));
         }
-        for (size_t i = thread_index(); i < run.singles; i += thread_count()) {
-            const size_t at = i < run.head ? i : i + run.packs * N;
-            to[at] = from[at];
-        }
+        run.each_single(thread_index(), step, [&](size_t at) { to[at] = from[at]; });
     }
 }
 

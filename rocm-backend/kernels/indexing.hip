@@ -1,7 +1,7 @@
 // Elements chosen by ids along one dimension: kernels `is_<id>_<dtype>` (index_select), `gather_`, `s_` (scatter), `sa_`
 // (scatter_add) and `ia_` (index_add), with candle's arguments. Ours are `ids_check_<id>`, which looks for an id that is
-// not a position, and `rows_by_<id>_<dtype>(rows, ids_dim, ids_step, ids, inp, out, report, src_dim)`, which is the first two where the
-// dimension is the last one. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
+// not a position, and `rows_by_<id>_<dtype>(rows, ids_dim, ids_step, ids, inp, out, report, src_dim, lds)`, which is the first two where the
+// dimension is the last one; `lds` are the bytes of LDS that a row of the source is brought to, or 0. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
 //
 // The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
 // no memory: 0 is read, nothing is written, and the host finds it where it will look (`Report`). index_select and gather report
@@ -68,12 +68,8 @@ template <typename Id> struct PlacedId {
 
 // Ids of a row that a workgroup takes at once.
 constexpr u32 IDS_TOGETHER = 8192;
-// Bytes of a row of the source that is brought to LDS at most, if at least half of its elements are asked for: there a wave reads words
-// that lie apart at once, and the row's lines come from memory in order.
-constexpr u32 ROW_MOST = 32768;
-PARITY_FN bool is_for_lds(size_t src_dim, size_t ids_dim, size_t size) { return src_dim * size <= ROW_MOST && ids_dim * 2 >= src_dim; }
 
-// The row in LDS, when all threads have stored their packs of it there.
+// The row in LDS, where a wave reads words that lie apart at once, when all threads have stored their packs of it there.
 template <typename T> PARITY_FN const T *row_to_lds(const T *row, size_t count) {
     constexpr unsigned N = PackLen<T>::value;
     const Run<N> run(row, count, true);
@@ -90,7 +86,7 @@ template <typename T> PARITY_FN const T *row_to_lds(const T *row, size_t count) 
 // row, too. Rows of ids lie `ids_step` apart, 0 where all rows have the same.
 template <typename T, typename Id>
 PARITY_FN void read_rows_by_id(
-    size_t rows, size_t ids_dim, size_t ids_step, const Id *ids, const T *inp, T *out, size_t src_dim, Report report) {
+    size_t rows, size_t ids_dim, size_t ids_step, const Id *ids, const T *inp, T *out, size_t src_dim, bool by_lds, Report report) {
     constexpr unsigned N = PackLen<T, Id>::value;
     for_groups((ids_dim + IDS_TOGETHER - 1) / IDS_TOGETHER, rows, 1, [&](size_t part, size_t row, size_t) {
         const size_t first = part * IDS_TOGETHER;
@@ -117,7 +113,7 @@ PARITY_FN void read_rows_by_id(
                     [&](size_t i) { to[i] = value(ids[place + i], place + i); });
         };
         const T *from = inp + row * src_dim;
-        if (is_for_lds(src_dim, ids_dim, sizeof(T))) {
+        if (by_lds) {
             read(row_to_lds(from, src_dim));
             barrier(); // so that the next row is not stored while a slow thread still reads
         } else {
@@ -203,8 +199,9 @@ PARITY_FN void write_by_id(
         gather(numel, ids, inp, out, src_dim_size, ids_dim_size, right_size, report_at(report)); \
     } \
     extern "C" PARITY_CROWDED(256, 256, 5) void rows_by_##Id##_##T( \
-        size_t rows, size_t ids_dim, size_t ids_step, const Id *ids, const T *inp, T *out, size_t report, size_t src_dim) { \
-        read_rows_by_id(rows, ids_dim, ids_step, ids, inp, out, src_dim, report_at(report)); \
+        size_t rows, size_t ids_dim, size_t ids_step, const Id *ids, const T *inp, T *out, size_t report, size_t src_dim, \
+        size_t lds) { \
+        read_rows_by_id(rows, ids_dim, ids_step, ids, inp, out, src_dim, lds != 0, report_at(report)); \
     } \
     extern "C" __global__ void s_##Id##_##T( \
         const Id *ids, const T *inp, T *out, size_t left_size, size_t src_dim_size, size_t dst_dim_size, \

@@ -37,10 +37,7 @@ template <unsigned AT_ONCE, typename T, typename F> PARITY_FN void map_row(const
     for (; i < run.packs; i += step) {
         map(i, load_pack<N>(x + place(i)));
     }
-    for (size_t at = first; at < run.singles; at += step) {
-        const size_t single = at < run.head ? at : at + run.packs * N;
-        y[single] = f(x[single], single);
-    }
+    run.each_single(first, step, [&](size_t at) { y[at] = f(x[at], at); });
 }
 
 // exp(x) for a result of T. Of two bytes: by the card's own power of 2, whose error, and that of the argument, are far below theirs.

@@ -175,7 +175,7 @@ template <typename S> PARITY_FN S sigmoid_in(S x) { return recip(S(1) + exp(-x))
 template <typename S> PARITY_FN S gelu_erf_in(S x) { return x * normcdf(x); }
 template <typename S> PARITY_FN S elu_in(S x, S alpha) { return x > S(0) ? x : alpha * (exp(x) - S(1)); }
 // tanh(x) as a term beside one, where its absolute error counts alone: for S of two bytes 1 - 2 / (1 + exp(2x)) by the card's own
-// instructions, within 2^-22.
+// instructions, within 2^-21.
 template <typename S> PARITY_FN S tanh_beside_one(S x) {
     if constexpr (sizeof(S) == 2) {
         const f32 power = device_math::exp2(widen(x) * 2.88539008177792681472f);

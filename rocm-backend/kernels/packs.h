@@ -280,9 +280,7 @@ template <unsigned N> struct Run {
                 }
             }
         }
-        for (size_t i = first; i < singles; i += step) {
-            single(i < head ? i : i + packs * N);
-        }
+        each_single(first, step, single);
     }
 
     // Calls pack(i) with the first element of each of this thread's packs and single(i) with each other one, for thread
@@ -292,6 +290,10 @@ template <unsigned N> struct Run {
         for (size_t i = first; i < packs; i += step) {
             pack(head + i * N);
         }
+        each_single(first, step, single);
+    }
+    // Those of its elements that are in no pack.
+    template <typename S> PARITY_MEMBER void each_single(size_t first, size_t step, S single) const {
         for (size_t i = first; i < singles; i += step) {
             single(i < head ? i : i + packs * N);
         }

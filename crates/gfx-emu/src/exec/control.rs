@@ -122,7 +122,7 @@ pub(super) fn execute<const W: usize>(
             let register = HardwareRegister::of(inst).ok_or_else(unimplemented)?;
             let value = match register {
                 HardwareRegister::Mode => wave.mode,
-                // All waves run in one place, and so is their private memory.
+                // All waves run in one place, and their private memory begins at no address that a register holds.
                 HardwareRegister::Place | HardwareRegister::Scratch => 0,
                 HardwareRegister::Cycles => {
                     wave.clock += 1;

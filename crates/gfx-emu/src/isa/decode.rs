@@ -480,15 +480,20 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     if format != Format::Flat && saddr != NULL {
         inst.base = scalar(saddr);
     }
-    let signature = row.op.signature();
-    let atomic = row.mnemonic.starts_with("atomic");
-    if signature.dst != Kind::Void && (!atomic || inst.cache & 1 != 0) {
+    flat_data(&mut inst, high);
+    Ok(inst)
+}
+
+/// The registers of data of FLAT, GLOBAL and SCRATCH. An atomic has a result only where it asks for the value before it.
+fn flat_data(inst: &mut Instruction, high: u32) {
+    let op = inst.row.op;
+    let atomic = matches!(op.unit(), Unit::Atomic(_));
+    if op.signature().dst != Kind::Void && (!atomic || inst.cache & 1 != 0) {
         inst.dst = vgpr(bits(high, 24, 8));
     }
-    if !signature.src.is_empty() {
+    if !op.signature().src.is_empty() {
         inst.src[0] = vgpr(bits(high, 8, 8));
     }
-    Ok(inst)
 }
 
 fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {

@@ -90,7 +90,7 @@ pub const CARDS: [Card; 8] = [
         cache: 128.0,
         scalar: 2.0,
     },
-    // Radeon RX 6900 XT: 80 compute units at 2.25 GHz, 256 bits of GDDR6 at 16 Gbps, 512 GB/s (product page). The units of RDNA3, as far as
+    // Radeon RX 6900 XT: 80 compute units at 2.25 GHz, 256 bits of GDDR6 at 16 Gbps, 512 GB/s (as reviews give them). The units of RDNA3, as far as
     // they are counted here.
     Card {
         target: "gfx1030",

@@ -20,6 +20,16 @@ pub(crate) struct Run<'a> {
     pub(crate) offset: usize,
 }
 
+impl Run<'_> {
+    /// From so many elements behind its first one on.
+    fn from(self, elements: usize) -> Self {
+        Run {
+            offset: self.offset + elements,
+            ..self
+        }
+    }
+}
+
 /// How many elements there are before, along and after the indexed dimension: `src` in the tensor read, `dst` in the
 /// tensor written.
 #[derive(Debug, Clone, Copy)]
@@ -150,13 +160,15 @@ impl Checked {
     }
 }
 
-/// Ids that a workgroup takes of a row at once, and ids of a row at least for that, as `kernels/indexing.hip` has them.
+/// Ids that a workgroup takes of a row at once, as `kernels/indexing.hip` has it.
 const IDS_TOGETHER: usize = 8192;
+/// Ids of a row from which on it is worth a workgroup.
 const IDS_LEAST: usize = 128;
-/// Bytes of a row of the source that a workgroup brings to LDS at most, as `kernels/indexing.hip` has it.
+/// Bytes of a row of the source that a workgroup brings to LDS at most.
 const ROW_MOST: usize = 32768;
 
-/// Bytes of LDS for a row of `src` elements of `size` bytes, of which as many are asked for as there are `ids`.
+/// Bytes of LDS for a row of `src` elements of `size` bytes, of which as many are asked for as there are `ids`: at least half of them, or
+/// none is brought there.
 fn row_in_lds(src: usize, ids: usize, size: usize) -> usize {
     let is_held = src.saturating_mul(size) <= ROW_MOST && ids * 2 >= src;
     // Packs of the row are packs there, whatever the offset of the view.
@@ -190,6 +202,7 @@ impl InRows<'_> {
         let (out, offset) = self.out;
         let [rows, ids] = self.sizes;
         let function = kernel(op, "rows_by", self.ids.buffer, out)?;
+        let lds = row_in_lds(self.src, ids, out.dtype().size_in_bytes());
         let mut args = Args::default();
         args.size(rows)
             .size(ids)
@@ -198,12 +211,13 @@ impl InRows<'_> {
             .element(self.x.buffer, self.x.offset)
             .element(out, offset)
             .size(self.report)
-            .size(self.src);
+            .size(self.src)
+            .size(lds);
         let grid = Grid {
-            lds: row_in_lds(self.src, ids, out.dtype().size_in_bytes()),
+            lds,
             ..Grid::in_space([ids.div_ceil(IDS_TOGETHER), rows, 1], BLOCK)
         };
-        // SAFETY: the arguments are the kernel's, and it has the LDS that it finds it needs. `rows` rows of `src` elements lie in `x`,
+        // SAFETY: the arguments are the kernel's, and it has the LDS that it is told of, enough for a row. `rows` rows of `src` elements lie in `x`,
         // `ids` ids of each row where `ids_step` says, and `out` has room for as many results, which the callers checked; an id beyond
         // `src` reads nothing, and is reported in two words that the context keeps, or nowhere.
         unsafe { args.submit(op, context, &function, grid) }
@@ -240,10 +254,7 @@ pub(crate) fn index_select(
     let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&[out.dtype()]));
     for piece in sizes.pieces(op, &context)? {
         // Only of a contiguous view there are several.
-        let mine = Run {
-            buffer: ids.buffer,
-            offset: ids.offset + piece.offset(&[0, 1]),
-        };
+        let mine = ids.from(piece.offset(&[0, 1]));
         let from = x.offset() + piece.offset(&[sizes.src * sizes.right]);
         let to = piece.offset(&sizes.strides());
         if let (Some(both), None) = (InRows::sizes(&piece), &table) {
@@ -302,18 +313,12 @@ pub(crate) fn gather(
     let report = checked.address(op, &context, sizes)?;
     for piece in sizes.pieces(op, &context)? {
         let first = piece.offset(&sizes.strides());
-        let from = x.offset + piece.offset(&[sizes.src * sizes.right]);
+        let (mine, from) = (ids.from(first), x.from(piece.offset(&[sizes.src * sizes.right])));
         if let Some(both) = InRows::sizes(&piece) {
             let rows = InRows {
-                ids: Run {
-                    buffer: ids.buffer,
-                    offset: ids.offset + first,
-                },
+                ids: mine,
                 ids_step: both[1],
-                x: Run {
-                    buffer: x.buffer,
-                    offset: from,
-                },
+                x: from,
                 out: (out, first),
                 sizes: both,
                 src: sizes.src,
@@ -324,8 +329,8 @@ pub(crate) fn gather(
         }
         let mut args = Args::default();
         args.size(piece.numel())
-            .element(ids.buffer, ids.offset + first)
-            .element(x.buffer, from)
+            .element(mine.buffer, mine.offset)
+            .element(from.buffer, from.offset)
             .element(out, first);
         args.size(report)
             .size(sizes.src)

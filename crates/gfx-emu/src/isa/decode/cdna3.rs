@@ -3,7 +3,7 @@
 //! Field layouts: "AMD Instinct MI300 Instruction Set Architecture", chapter 13. M0 has the operand code 124 here and
 //! 125 on RDNA3; a decoded instruction has RDNA3's, so that one register file serves both.
 
-use super::{Invalid, Words, bits, buffer_operands, find, sdwa, vgpr};
+use super::{Invalid, Words, bits, buffer_operands, find, flat_data, sdwa, vgpr};
 use crate::isa::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Scales, Shuffle};
 use crate::isa::ops::{Kind, Op};
 use crate::isa::tables::{Form, Row, cdna3 as tables};
@@ -476,14 +476,7 @@ fn flat(isa: Isa, word: u32, words: &mut Words<'_>) -> Result<Instruction, Inval
     if format != Format::Flat && saddr != OFF {
         inst.base = scalar(saddr)?;
     }
-    let signature = row.op.signature();
-    let atomic = row.mnemonic.starts_with("atomic");
-    if signature.dst != Kind::Void && (!atomic || inst.cache & 1 != 0) {
-        inst.dst = vgpr(bits(high, 24, 8));
-    }
-    if !signature.src.is_empty() {
-        inst.src[0] = vgpr(bits(high, 8, 8));
-    }
+    flat_data(&mut inst, high);
     accumulate_data(&mut inst, bits(high, 23, 1));
     inst.clears_half = true;
     Ok(inst)

@@ -9,20 +9,19 @@
 //! destination keeps it as well is assumed.
 
 use super::{
-    Invalid, LITERAL, VCC, Words, bits, buffer_operands, packed, scalar, sdwa, share, sop, vgpr,
+    Invalid, LITERAL, VCC, Words, bits, buffer_operands, flat_data, packed, scalar, sdwa, share, sop, vgpr,
     vop2_sources, vop3,
 };
 use crate::isa::instruction::{Format, Instruction, Isa, Operand};
-use crate::isa::ops::{Kind, Op};
+use crate::isa::ops::Op;
 use crate::isa::tables::Form;
-use crate::isa::unit::Unit;
 use crate::wave::reg;
 
 /// The source code that announces a dword of sub-dword addressing.
 const SDWA: u32 = 249;
 /// `off` in the scalar address of GLOBAL and SCRATCH, which has the code of NULL.
 const OFF: u32 = 125;
-/// `off` in the scalar address of SCRATCH where there is no vector address either.
+/// Such a code of SCRATCH alone: the instruction has no vector address either.
 const NEITHER: u32 = 127;
 
 /// Decodes the instruction at the start of `text`, for waves of `lanes` lanes.
@@ -160,14 +159,7 @@ fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     if uses_vgpr {
         inst.address = vgpr(bits(high, 0, 8));
     }
-    let signature = row.op.signature();
-    let atomic = matches!(row.op.unit(), Unit::Atomic(_));
-    if signature.dst != Kind::Void && (!atomic || inst.cache & 1 != 0) {
-        inst.dst = vgpr(bits(high, 24, 8));
-    }
-    if !signature.src.is_empty() {
-        inst.src[0] = vgpr(bits(high, 8, 8));
-    }
+    flat_data(&mut inst, high);
     Ok(inst)
 }
 
