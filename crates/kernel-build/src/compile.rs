@@ -173,6 +173,11 @@ impl<'a> Plan<'a> {
                 (self.common, library, &job.target.name, source).hash(&mut hasher);
             }
         }
+        // Where a release needs none, code objects keep the keys that they had before there were such flags.
+        let flags = self.toolchain.flags_for(job.target);
+        if !flags.is_empty() {
+            flags.hash(&mut hasher);
+        }
         let key = format!("{:016x}", hasher.finish());
 
         let object = self.out_dir.join(job.file_name());
@@ -226,7 +231,10 @@ impl<'a> Plan<'a> {
 
     fn compile(&self, job: &Job, controls: &Path, object: &Path) -> Result<Vec<String>, String> {
         let mut command = Command::new(&self.toolchain.clang);
-        command.args(FLAGS.split_whitespace()).args(self.extra_flags);
+        command
+            .args(FLAGS.split_whitespace())
+            .args(self.toolchain.flags_for(job.target))
+            .args(self.extra_flags);
         command.arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
         command.arg(format!("--offload-arch={}", job.target.name));
         for library in self

@@ -36,6 +36,9 @@ impl Compiler {
         } = &self.toolchain;
         let mut bytes =
             format!("{}\n{version}\n{FLAGS}\n{CODE_OBJECT_VERSION}\n", clang.display()).into_bytes();
+        if self.toolchain.makes_halves() {
+            bytes.extend(b"whole registers\n");
+        }
         for library in device_libs {
             bytes.extend(read(library)?);
         }

@@ -65,6 +65,18 @@ impl Target {
         }
     }
 
+    /// Flags for clang 20 and later, and for hipRTC, that forbid instructions on halves of registers, which gfx11 and gfx12 have. With
+    /// them clang 21.1 takes a register's lower half where the upper one is meant, for half floats: `examples/hip-ctest/halves.hip`
+    /// shows it. clang 19 makes none unless it is told to.
+    pub fn whole_registers(&self) -> &'static [&'static str] {
+        match self.maker {
+            Maker::Amd {
+                isa_version: 11_000..,
+            } => &["-Xclang", "-target-feature", "-Xclang", "-real-true16"],
+            Maker::Amd { .. } | Maker::Nvidia => &[],
+        }
+    }
+
     /// `gfx`, then the major version in decimal, the minor in one decimal digit, the stepping in one hexadecimal digit; or
     /// `sm_` and a compute capability.
     fn parse(name: &str) -> Result<Target, String> {

@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use crate::Target;
+
 /// Code object version 5 and `--no-gpu-bundle-output` as we use them need this release.
 const OLDEST_CLANG: u32 = 17;
 const NEWEST_CLANG: u32 = 22;
+/// The first that may make instructions on halves of registers unasked.
+const CLANG_WITH_HALVES: u32 = 20;
 /// Targets that only a newer clang knows.
 const NEWER_TARGETS: [(&str, u32); 1] = [("gfx950", 20)];
 
@@ -83,6 +87,20 @@ impl Toolchain {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// The flags that this release needs for a target beside those that all need.
+    pub(crate) fn flags_for(&self, target: &Target) -> &'static [&'static str] {
+        if self.makes_halves() {
+            target.whole_registers()
+        } else {
+            &[]
+        }
+    }
+
+    /// Whether it may make instructions on halves of registers unasked, as far as its release says.
+    pub(crate) fn makes_halves(&self) -> bool {
+        release_of(&self.version).is_none_or(|release| release >= CLANG_WITH_HALVES)
     }
 
     /// NVIDIA's math library, for its targets: in the CUDA toolkit that the environment names, or where it is installed.
@@ -272,13 +290,32 @@ fn matching_entries(dir: &Path, prefix: &str, suffix: &str) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_target_that_the_compiler_is_too_old_for_is_told() {
-        let toolchain = |version: &str| Toolchain {
+    fn toolchain(version: &str) -> Toolchain {
+        Toolchain {
             clang: "clang++".into(),
             version: version.to_owned(),
             device_libs: ["ocml.bc".into(), "ockl.bc".into()],
+        }
+    }
+
+    #[test]
+    fn clang_from_20_on_is_told_to_leave_halves_of_registers_alone_where_there_are_such() {
+        let targets = Target::parse_list("gfx942,gfx1030,gfx1100,gfx1201,sm_80").unwrap();
+        let told = |version: &str| {
+            let toolchain = toolchain(version);
+            let told = targets
+                .iter()
+                .filter(|target| toolchain.flags_for(target).ends_with(&["-real-true16"]));
+            told.map(|target| target.name.as_str()).collect::<Vec<_>>()
         };
+        assert_eq!(told("Debian clang version 19.1.7 (3)"), [""; 0]);
+        assert_eq!(told("clang version 20.1.0"), ["gfx1100", "gfx1201"]);
+        assert_eq!(told("Debian clang version 21.1.8 (3)"), ["gfx1100", "gfx1201"]);
+        assert_eq!(told("another"), ["gfx1100", "gfx1201"]);
+    }
+
+    #[test]
+    fn a_target_that_the_compiler_is_too_old_for_is_told() {
         let old = toolchain("Debian clang version 19.1.7 (3)");
         let message = old.knows("gfx950").unwrap_err();
         assert!(

@@ -74,7 +74,7 @@ impl Device {
 pub(crate) fn code(info: &DeviceInfo, unit: &Unit<'_>) -> Result<Vec<u8>> {
     let maker = Maker::find(info)?;
     let target = info.target();
-    let key = key(&maker.fingerprint(), target, unit);
+    let key = key(&maker.fingerprint(target), target, unit);
     let cache = rocm_env::KERNEL_CACHE.get()?.0.as_ref();
     let kept = cache.map(|dir| dir.join(format!("{key}.{target}.hsaco")));
     if let Some(code) = kept.as_deref().and_then(intact) {
@@ -128,28 +128,34 @@ impl Maker {
         }
     }
 
-    fn fingerprint(&self) -> [u8; 32] {
+    fn fingerprint(&self, target: &str) -> [u8; 32] {
         match self {
             Maker::Clang(found) => found.fingerprint,
-            Maker::Rtc(rtc) => Sha256::digest(&rtc.identity).into(),
+            Maker::Rtc(rtc) => {
+                Sha256::digest([rtc.identity.as_str(), &rtc_options(target).join(" ")].join("\n")).into()
+            }
         }
     }
 
     fn compile(&self, target: &str, unit: &Unit<'_>) -> Result<Vec<u8>> {
         match self {
             Maker::Clang(found) => compile(&found.compiler, target, unit),
-            Maker::Rtc(rtc) => {
-                // As kernel-build has clang compile: optimized, and products and sums fused.
-                let options = [
-                    format!("--offload-arch={target}"),
-                    "-O3".to_owned(),
-                    "-std=c++17".to_owned(),
-                    "-ffp-contract=fast-honor-pragmas".to_owned(),
-                ];
-                rtc.compile(unit.file, unit.text, unit.headers, &options)
-            }
+            Maker::Rtc(rtc) => rtc.compile(unit.file, unit.text, unit.headers, &rtc_options(target)),
         }
     }
+}
+
+/// As kernel-build has clang compile: optimized, products and sums fused, whole registers.
+fn rtc_options(target: &str) -> Vec<String> {
+    let whole = Target::parse_list(target).map_or(&[][..], |targets| targets[0].whole_registers());
+    let mut options = vec![format!("--offload-arch={target}")];
+    options.extend(
+        ["-O3", "-std=c++17", "-ffp-contract=fast-honor-pragmas"]
+            .iter()
+            .chain(whole)
+            .map(|&option| option.to_owned()),
+    );
+    options
 }
 
 /// The process's compiler, looked for once: that starts a few programs.
