@@ -238,8 +238,12 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
                 *src = Src::Staged(i as u8);
             }
         }
-        // Sub-dword parts of wider operands: not documented.
-        supported &= signature.src.iter().all(|kind| kind.registers(inst.lanes) <= 1);
+        // Sub-dword parts of wider operands: not documented. A mask, of lanes or of carries, is a third source and has none.
+        supported &= signature
+            .src
+            .iter()
+            .take(2)
+            .all(|kind| kind.registers(inst.lanes) <= 1);
         supported &= signature.dst.registers(inst.lanes) == 1 || sdwa.dst == WHOLE;
         Box::new(Parts { from, sdwa })
     });

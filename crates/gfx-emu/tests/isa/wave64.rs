@@ -107,6 +107,38 @@ fn comparisons_of_parts_write_a_mask_of_64_lanes() {
     ]);
 }
 
+#[test]
+fn parts_are_selected_by_a_mask_of_64_lanes_and_added_with_its_carries() {
+    check64(&[
+        (
+            "v_cndmask_b32_sdwa v0, v1, v2, vcc dst_sel:DWORD src0_sel:DWORD src1_sel:WORD_1",
+            &[
+                ("v1", 0x0102_0304),
+                ("v2", 0x8142_fe07),
+                ("vcc", 0),
+                ("vcc_hi", 1 << 8),
+            ],
+            &[("v0", 0x0102_0304), ("v0@40", 0x8142)],
+        ),
+        (
+            "v_addc_co_u32_sdwa v0, vcc, v1, v2, vcc dst_sel:DWORD src0_sel:WORD_1 src1_sel:BYTE_0",
+            &[
+                ("v1", 0x0102_0304),
+                ("v2", 0x8142_fe07),
+                ("vcc", 1),
+                ("vcc_hi", 1 << 8),
+            ],
+            &[
+                ("v0@1", 0x0109),
+                ("v0@0", 0x010a),
+                ("v0@40", 0x010a),
+                ("vcc", 0),
+                ("vcc_hi", 0),
+            ],
+        ),
+    ]);
+}
+
 /// What `asm` leaves in `v0` of every lane when `v1` holds the lane number plus 100 and `v0` is 7.
 #[track_caller]
 fn lanes(asm: &str) -> Vec<u32> {
