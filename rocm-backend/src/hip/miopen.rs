@@ -1,7 +1,8 @@
 //! MIOpen behind safe types: convolutions in immediate mode, which benchmarks nothing, and means of windows.
 //!
 //! For each problem the library is asked once which of its solutions is best; the answer is kept with the descriptors. A
-//! problem that it has no solution for is kept as such, and left to this crate's kernels.
+//! problem that it has no solution for is kept as such, and left to this crate's kernels. So are those whose solutions round more than
+//! once: MIOpen's product for a transposed convolution of f16 or bf16 stores the sum of each tap in that dtype and adds these up.
 #![expect(unsafe_code, reason = "calls MIOpen")]
 
 use std::collections::BTreeMap;
@@ -41,6 +42,21 @@ pub(crate) struct Problem {
     pub(crate) padding: [c_int; 2],
     pub(crate) stride: [c_int; 2],
     pub(crate) dilation: [c_int; 2],
+}
+
+/// Solutions that MIOpen is asked for where the first may not do.
+const SOLUTIONS: usize = 16;
+
+impl Problem {
+    /// Whether one result is the sum of several taps' sums, and a dtype of 16 bits would round each of these.
+    fn rounds_taps(&self) -> bool {
+        let [_, _, taps @ ..] = self.kernel;
+        let axes = taps.into_iter().zip(self.stride).zip(self.dilation);
+        let meet = |((taps, stride), dilation): ((c_int, c_int), c_int)| {
+            taps > 1 && (dilation != 1 || taps > stride)
+        };
+        self.is_backward && matches!(self.dtype, DType::F16 | DType::BF16) && axes.into_iter().any(meet)
+    }
 }
 
 /// How a problem is solved.
@@ -284,10 +300,11 @@ impl Plan {
         ];
         let convolution = Convolution::new(problem)?;
         let [x, w, y] = &tensors;
-        let mut found = 0;
-        // SAFETY: a C struct of numbers, for which zero is a value.
-        let mut best: bindings::miopenConvSolution_t = unsafe { std::mem::zeroed() };
-        // SAFETY: handle and descriptors live; there is room for the one solution that is asked for. MIOpen lists the
+        let (mut found, rounds_taps) = (0, problem.rounds_taps());
+        let room = if rounds_taps { SOLUTIONS } else { 1 };
+        // SAFETY: C structs of numbers, for which zero is a value.
+        let mut solutions: [bindings::miopenConvSolution_t; SOLUTIONS] = unsafe { std::mem::zeroed() };
+        // SAFETY: handle and descriptors live; there is room for the solutions that are asked for. MIOpen lists the
         // fastest first.
         let status = unsafe {
             match problem.is_backward {
@@ -297,9 +314,9 @@ impl Plan {
                     x.0,
                     convolution.0,
                     y.0,
-                    1,
+                    room,
                     &raw mut found,
-                    &raw mut best,
+                    solutions.as_mut_ptr(),
                 ),
                 true => bindings::miopenConvolutionBackwardDataGetSolution(
                     handle.0,
@@ -307,15 +324,21 @@ impl Plan {
                     w.0,
                     convolution.0,
                     y.0,
-                    1,
+                    room,
                     &raw mut found,
-                    &raw mut best,
+                    solutions.as_mut_ptr(),
                 ),
             }
         };
-        if !accepted("miopenConvolution…GetSolution", status)? || found == 0 {
+        if !accepted("miopenConvolution…GetSolution", status)? {
             return Ok(None);
         }
+        let will_do = |solution: &&bindings::miopenConvSolution_t| {
+            !rounds_taps || solution.algorithm != bindings::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM
+        };
+        let Some(best) = solutions.iter().take(found.min(room)).find(will_do) else {
+            return Ok(None);
+        };
         let solution = best.solution_id;
         // SAFETY: as above.
         let status = unsafe {
@@ -360,11 +383,13 @@ fn datatype(dtype: DType) -> Option<miopenDataType_t> {
     }
 }
 
-/// Whether MIOpen did what was asked, or refused it as something it does not do.
+/// Whether MIOpen did what was asked, or refused it as something it does not do. An unknown error is what it answers where it could not
+/// compile its own kernel; a device that is lost fails the next call.
 fn accepted(call: &'static str, status: miopenStatus_t) -> Result<bool> {
     match status {
         bindings::miopenStatus_t_miopenStatusNotImplemented
-        | bindings::miopenStatus_t_miopenStatusUnsupportedOp => Ok(false),
+        | bindings::miopenStatus_t_miopenStatusUnsupportedOp
+        | bindings::miopenStatus_t_miopenStatusUnknownError => Ok(false),
         status => check(call, status).map(|()| true),
     }
 }

@@ -67,7 +67,7 @@ unsafe fn solve(
                 time: 1.0,
                 workspace_size,
                 solution_id: miopen::SOLUTION,
-                algorithm: declared::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM,
+                algorithm: declared::miopenConvAlgorithm_t_miopenConvolutionAlgoDirect,
             });
         }
         count.write(usize::from(found.is_some()));
