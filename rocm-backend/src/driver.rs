@@ -45,6 +45,7 @@ pub struct DriverInfo {
     allocator: Allocator,
     version: String,
     library: Option<PathBuf>,
+    is_software: bool,
     passed_over: Vec<Attempt>,
 }
 
@@ -108,6 +109,12 @@ impl DriverInfo {
         libraries::library(Which::Rccl, self)
     }
 
+    /// Whether kernels run on the software GPU: the driver is the software device, or AMD's HIP runtime over this workspace's
+    /// libhsa-runtime64, as under `gfx exec`. Then AMD's libraries are real, and no card is.
+    pub fn is_software(&self) -> bool {
+        self.is_software
+    }
+
     /// The library that answers; none for the software device.
     pub fn library(&self) -> Option<&Path> {
         self.library.as_deref()
@@ -124,6 +131,9 @@ impl fmt::Display for DriverInfo {
         write!(f, "{} {}", self.name(), self.version)?;
         if let Some(library) = &self.library {
             write!(f, " ({})", library.display())?;
+        }
+        if self.is_software && self.kind == DriverKind::System {
+            f.write_str(" over the software GPU")?;
         }
         match self.libraries {
             // cuBLAS is no part of the driver, so that it is told beside it.
@@ -221,6 +231,11 @@ fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -
         allocator: Allocator::chosen(*rocm_env::ALLOCATOR.get()?, kind),
         version: query::runtime_version()?,
         library,
+        is_software: match kind {
+            DriverKind::Soft => true,
+            DriverKind::System => load::is_over_software_gpu(),
+            DriverKind::Nvidia => false,
+        },
         passed_over,
     })
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::{Device, DriverInfo, DriverKind, Libraries};
+use crate::{Device, DriverInfo, Libraries};
 
 /// How near to a GPU a result was computed, the nearest first. Whose GPU it was, the driver's name and the device's target say:
 /// results of NVIDIA's are none of AMD's.
@@ -32,9 +32,10 @@ impl Level {
 
     /// What results of this crate's kernels are worth.
     pub(crate) fn of_kernels(driver: &DriverInfo) -> Level {
-        match driver.kind() {
-            DriverKind::System | DriverKind::Nvidia => Level::Hardware,
-            DriverKind::Soft => Level::Isa,
+        if driver.is_software() {
+            Level::Isa
+        } else {
+            Level::Hardware
         }
     }
 

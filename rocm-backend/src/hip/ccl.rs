@@ -207,7 +207,7 @@ impl Ranks {
         for context in &self.contexts {
             let level = match context.info().driver().kind() {
                 DriverKind::Soft => Level::Model,
-                DriverKind::System | DriverKind::Nvidia => Level::Hardware,
+                DriverKind::System | DriverKind::Nvidia => Level::of_kernels(context.info().driver()),
             };
             context.ledger().trace(&Arc::from(call.name()), None, level);
         }

@@ -13,6 +13,10 @@ use libloading::Library;
 use super::{query, sys};
 use crate::Error;
 
+/// The library that AMD's HIP runtime reaches its cards by, and the name by which this workspace's tells itself from ROCr.
+const HSA: &str = "libhsa-runtime64.so.1";
+const SOFTWARE_GPU: &[u8] = b"hsa_soft_gpu\0";
+
 /// Why a library does not serve.
 #[derive(Debug)]
 pub(crate) enum Refusal {
@@ -34,6 +38,18 @@ pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
         Ok(0) => Err(no_device("hipGetDeviceCount found no device".to_owned())),
         Err(error) => Err(no_device(error.to_string())),
     }
+}
+
+/// Whether the libhsa-runtime64 that AMD's HIP runtime loaded is this workspace's, whose cards are software: it has a function that
+/// ROCr has not.
+pub(crate) fn is_over_software_gpu() -> bool {
+    use libloading::os::unix::{Library, RTLD_LAZY};
+    // Of glibc's and musl's <dlfcn.h>; ROCm is for Linux.
+    const RTLD_NOLOAD: std::ffi::c_int = 4;
+    // SAFETY: nothing is loaded, so that no initialiser runs.
+    let loaded = unsafe { Library::open(Some(HSA), RTLD_LAZY | RTLD_NOLOAD) };
+    // SAFETY: the symbol's address is not used.
+    loaded.is_ok_and(|hsa| unsafe { hsa.get::<unsafe extern "C" fn() -> u32>(SOFTWARE_GPU) }.is_ok())
 }
 
 /// Loads one of AMD's libraries, for the HIP runtime that was loaded, and fills the slots of its table. Once loaded it stays
@@ -182,4 +198,33 @@ fn part_of_this_program(_: &'static [sys::Symbol]) -> Result<(), Error> {
                 .to_owned(),
         tried: Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_software_gpu_is_told_from_rocr_by_the_library_that_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let build = |name: &str, text: &str| {
+            let (source, library) = (folder.path().join("hsa.c"), folder.path().join(name));
+            std::fs::write(&source, text).unwrap();
+            let status = std::process::Command::new("cc")
+                .args(["-shared", "-fPIC", "-Wl,-soname,libhsa-runtime64.so.1", "-o"])
+                .args([&library, &source])
+                .status();
+            assert!(status.unwrap().success());
+            library
+        };
+        let rocr = build("rocr.so", "unsigned hsa_init(void) { return 0; }");
+        let ours = build("ours.so", "unsigned hsa_soft_gpu(void) { return 1; }");
+        assert!(!is_over_software_gpu(), "none is loaded");
+        for (file, is_software) in [(rocr, false), (ours, true)] {
+            // SAFETY: it has no initialisers.
+            let loaded = unsafe { Library::new(&file) }.unwrap();
+            assert_eq!(is_over_software_gpu(), is_software, "{}", file.display());
+            loaded.close().unwrap();
+        }
+    }
 }

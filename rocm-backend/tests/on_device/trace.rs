@@ -26,7 +26,7 @@ fn a_device_tells_each_thing_it_executed_once_and_by_which_path() {
     let steps = trace::take(&device);
     let names: Vec<_> = steps.iter().map(|step| &*step.by).collect();
     assert_eq!(names, ["hipMemcpyAsync"], "twice, and told once");
-    let isa = device.info().driver().library().is_none();
+    let isa = device.info().driver().is_software();
     assert_eq!(steps[0].level, if isa { Level::Isa } else { Level::Hardware });
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rocm_backend::environment::{DRIVER, Driver, SOFT_DEVICES};
-use rocm_backend::{DriverKind, DynBuffer, Graph, ops};
+use rocm_backend::{DynBuffer, Graph, ops};
 
 use super::{RocmError, RocmStorage, dtype};
 use crate::{CpuStorage, DType, Device, DeviceLocation, Error, Result, Shape, WithDType};
@@ -72,7 +72,7 @@ impl fmt::Debug for RocmDevice {
 }
 
 fn is_software(backend: &rocm_backend::Device) -> bool {
-    backend.info().driver().kind() == DriverKind::Soft
+    backend.info().driver().is_software()
 }
 
 /// Whether the environment names a software card.
@@ -93,10 +93,11 @@ impl Device {
     /// As [`Device::new_rocm`], on a GPU and never on the software one.
     ///
     /// # Errors
-    /// Those of [`Device::new_rocm`]; one that says so where there is the software GPU alone, or `ROCM_DRIVER=soft` asks for it.
+    /// Those of [`Device::new_rocm`]; one that says so where there is the software GPU alone, under AMD's HIP runtime
+    /// too, or `ROCM_DRIVER=soft` asks for it.
     pub fn new_rocm_hardware(ordinal: usize) -> Result<Device> {
         let driver = rocm_backend::driver()?;
-        if driver.kind() != DriverKind::Soft {
+        if !driver.is_software() {
             return Device::new_rocm(ordinal);
         }
         let tried = driver.passed_over().to_vec();

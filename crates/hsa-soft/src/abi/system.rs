@@ -30,6 +30,15 @@ fn loader_table(extension: u16, major: u16, functions: usize, table: Out<*const 
     Ok(())
 }
 
+/// ROCr has no function of this name: a program that finds it in the libhsa-runtime64 that was loaded knows that its cards are
+/// software. It gives how many there are.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn hsa_soft_gpu() -> u32 {
+    super::value("hsa_soft_gpu", || {
+        Ok(u32::try_from(runtime::get()?.cards.len()).unwrap_or(u32::MAX))
+    })
+}
+
 calls! {
     fn hsa_init() {
         runtime::init()?;

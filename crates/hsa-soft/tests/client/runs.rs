@@ -31,6 +31,13 @@ KERNEL race(int* x) {
 static OBJECT: LazyLock<Vec<u8>> = LazyLock::new(|| compile("hsa-soft", "gfx1100", SOURCE, &["-g1"]));
 static NOBODY: AtomicU32 = AtomicU32::new(0);
 
+#[test]
+fn the_library_says_that_its_cards_are_software() {
+    system();
+    // By this name rocm-backend knows that no result is a card's.
+    assert_eq!(call!(hsa_soft_gpu()), 1);
+}
+
 struct Setup {
     system: System,
     queue: Queue,
