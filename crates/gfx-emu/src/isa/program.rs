@@ -438,7 +438,8 @@ fn overlap(reached: &BTreeMap<usize, Instruction>) -> Option<usize> {
     })
 }
 
-/// The offsets that `s_getpc_b64` and the two additions after it compute: compilers address functions and constants so.
+/// The offsets that `s_getpc_b64` and the two additions after it compute: compilers address functions and constants so. Tensile, which
+/// generates the kernels of rocBLAS and hipBLASLt, puts the distance into a register first, by `s_add_i32` of two constants.
 fn computed_addresses(reached: &BTreeMap<usize, Instruction>) -> Vec<usize> {
     /// How many instructions after `s_getpc_b64` are searched for the additions: others may come between them.
     const WITHIN: usize = 16;
@@ -456,14 +457,25 @@ fn computed_addresses(reached: &BTreeMap<usize, Instruction>) -> Vec<usize> {
         });
     let target = |(at, size, low): (usize, usize, u8)| {
         let next = reached.range(at + size..).take(WITHIN);
-        let added = |op, register| {
+        let addition = |op, register| {
             let mut additions = next.clone().filter(|(_, inst)| inst.row.op == op);
             let found = additions.find(|(_, inst)| inst.dst == Operand::Scalar(register))?;
-            found.1.src.into_iter().find_map(literal)
+            Some(found.1.src)
         };
-        let (low, high) = (added(Op::SAddU32, low)?, added(Op::SAddcU32, low + 1)?);
-        let offset = (u64::from(high) << 32 | u64::from(low)).cast_signed();
-        usize::try_from((at + size) as i64 + offset).ok()
+        let added = |op, register| addition(op, register)?.into_iter().find_map(literal);
+        let distance = |operand| match operand {
+            Operand::Scalar(register) => {
+                let [a, b, ..] = addition(Op::SAddI32, register)?;
+                Some(literal(a)?.wrapping_add(literal(b)?).cast_signed())
+            }
+            _ => None,
+        };
+        let high = i64::from(added(Op::SAddcU32, low + 1)?) << 32;
+        let low = match added(Op::SAddU32, low) {
+            Some(low) => i64::from(low),
+            None => i64::from(addition(Op::SAddU32, low)?.into_iter().find_map(distance)?),
+        };
+        usize::try_from((at + size) as i64 + (high + low)).ok()
     };
     starts.filter_map(target).collect()
 }
