@@ -436,7 +436,12 @@ fn functions(
     let offsets = addresses
         .chain(pointers)
         .filter_map(|address| usize::try_from(address).ok());
-    let entries: BTreeSet<usize> = kernels.values().map(|kernel| kernel.code.start).collect();
+    // Not where its code begins: a kernel with preloaded arguments begins behind its entry.
+    let entry = |kernel: &Kernel| {
+        let descriptor = kernel.descriptor_offset;
+        usize::try_from(descriptor.checked_add_signed(kernel.descriptor.entry_offset)?).ok()
+    };
+    let entries: BTreeSet<usize> = kernels.values().filter_map(entry).collect();
     offsets
         .filter(|offset| offset.is_multiple_of(4) && !entries.contains(offset))
         .collect()

@@ -166,7 +166,7 @@ impl Program {
         let isa = Isa::of(target).filter(|isa| target.is_executable() && isa.has_waves_of(lanes));
         let isa = isa.ok_or(DecodeError::Target { target })?;
         let flow = Flow { isa, lanes, code };
-        let mut reached = flow.follow(code.entry)?;
+        let mut reached = flow.follow(code.entry, &BTreeMap::new())?;
         let declared = most_registers(reached.values());
         flow.add_callees(&mut reached);
         let mut insts = Vec::with_capacity(reached.len());
@@ -346,8 +346,12 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// Follows the program flow from `start`, but into no function that is called.
-    fn follow(&self, start: usize) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
+    /// Follows the program flow from `start`, but into no function that is called, and not on from what is known already.
+    fn follow(
+        &self,
+        start: usize,
+        known: &BTreeMap<usize, Instruction>,
+    ) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
         let relative = |offset: i64| offset - self.code.entry as i64;
         let mut reached = BTreeMap::new();
         let mut pending = vec![start as i64];
@@ -358,7 +362,7 @@ impl Flow<'_> {
                     .ok()
                     .filter(|at| self.code.segment.contains(at));
                 let at = at.ok_or(DecodeError::End { pc: relative(offset) })?;
-                if reached.contains_key(&at) {
+                if reached.contains_key(&at) || known.contains_key(&at) {
                     break;
                 }
                 let text = self.code.image.get(at..self.code.segment.end).unwrap_or_default();
@@ -404,25 +408,27 @@ impl Flow<'_> {
         if !reached.values().any(jumps) {
             return;
         }
-        let mut pending = computed_addresses(reached);
+        let mut pending = computed_addresses(reached.iter(), reached);
         pending.extend(self.code.functions);
         while let Some(start) = pending.pop() {
             if reached.contains_key(&start) {
                 continue;
             }
-            let Ok(function) = self.follow(start) else {
+            // Long branches lead back into the kernel: each would follow all of it once more.
+            let Ok(function) = self.follow(start, reached) else {
                 continue;
             };
             let fits = |(at, inst): (&usize, &Instruction)| {
                 let before = reached.range(..at).next_back();
                 let next = reached.range(at..).next();
-                reached.contains_key(at)
-                    || before.is_none_or(|(start, inst)| start + usize::from(inst.size) <= *at)
-                        && next.is_none_or(|(start, _)| at + usize::from(inst.size) <= *start)
+                before.is_none_or(|(start, inst)| start + usize::from(inst.size) <= *at)
+                    && next.is_none_or(|(start, _)| at + usize::from(inst.size) <= *start)
             };
             if function.iter().all(fits) {
-                pending.extend(computed_addresses(&function));
+                let added: Vec<usize> = function.keys().copied().collect();
                 reached.extend(function);
+                let added = added.iter().filter_map(|at| reached.get_key_value(at));
+                pending.extend(computed_addresses(added, reached));
             }
         }
     }
@@ -438,9 +444,12 @@ fn overlap(reached: &BTreeMap<usize, Instruction>) -> Option<usize> {
     })
 }
 
-/// The offsets that `s_getpc_b64` and the two additions after it compute: compilers address functions and constants so. Tensile, which
+/// The offsets that an `s_getpc_b64` of `among` and the two additions after it compute: compilers address functions and constants so. Tensile, which
 /// generates the kernels of rocBLAS and hipBLASLt, puts the distance into a register first, by `s_add_i32` of two constants.
-fn computed_addresses(reached: &BTreeMap<usize, Instruction>) -> Vec<usize> {
+fn computed_addresses<'a>(
+    among: impl Iterator<Item = (&'a usize, &'a Instruction)>,
+    reached: &BTreeMap<usize, Instruction>,
+) -> Vec<usize> {
     /// How many instructions after `s_getpc_b64` are searched for the additions: others may come between them.
     const WITHIN: usize = 16;
     let literal = |operand| match operand {
@@ -449,12 +458,10 @@ fn computed_addresses(reached: &BTreeMap<usize, Instruction>) -> Vec<usize> {
         Operand::Inline(code @ 193..=208) => Some((192 - i32::from(code)).cast_unsigned()),
         _ => None,
     };
-    let starts = reached
-        .iter()
-        .filter_map(|(at, inst)| match (inst.row.op, inst.dst) {
-            (Op::SGetpc, Operand::Scalar(low)) => Some((*at, usize::from(inst.size), low)),
-            _ => None,
-        });
+    let starts = among.filter_map(|(at, inst)| match (inst.row.op, inst.dst) {
+        (Op::SGetpc, Operand::Scalar(low)) => Some((*at, usize::from(inst.size), low)),
+        _ => None,
+    });
     let target = |(at, size, low): (usize, usize, u8)| {
         let next = reached.range(at + size..).take(WITHIN);
         let addition = |op, register| {

@@ -55,6 +55,14 @@ fn a_function_is_found_by_a_distance_in_a_register() {
 }
 
 #[test]
+fn what_a_long_branch_leads_to_may_branch_back() {
+    // s0 counts to 3: nothing but the jump reaches its addition, and the branch after that goes to the first instruction.
+    let asm = "s_getpc_b64 s[4:5]\ns_add_i32 s8, 16, 4\ns_add_u32 s4, s4, s8\ns_addc_u32 s5, s5, 0\ns_setpc_b64 s[4:5]\n\
+               s_lshl_b32 s0, s0, 1\ns_add_u32 s0, s0, 1\ns_cmp_lt_u32 s0, 3\ns_cbranch_scc1 65527";
+    check(&[(asm, &[("s0", 0)], &[("s0", 3)])]);
+}
+
+#[test]
 fn a_jump_to_nowhere_is_a_fault() {
     let fault = run(&mut probe("s_setpc_b64 s[0:1]\ns_nop 0")).unwrap_err();
     // Address 0 is the first instruction: the loop ends by the budget. Address 2 is inside an instruction.
