@@ -444,8 +444,9 @@ fn overlap(reached: &BTreeMap<usize, Instruction>) -> Option<usize> {
     })
 }
 
-/// The offsets that an `s_getpc_b64` of `among` and the two additions after it compute: compilers address functions and constants so. Tensile, which
-/// generates the kernels of rocBLAS and hipBLASLt, puts the distance into a register first, by `s_add_i32` of two constants.
+/// The offsets that an `s_getpc_b64` of `among` and the two additions after it compute: compilers address functions and constants
+/// so. Tensile, which generates the kernels of rocBLAS and hipBLASLt, puts the distance into a register first, by `s_add_i32` of two
+/// constants.
 fn computed_addresses<'a>(
     among: impl Iterator<Item = (&'a usize, &'a Instruction)>,
     reached: &BTreeMap<usize, Instruction>,
