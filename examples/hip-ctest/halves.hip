@@ -33,26 +33,24 @@ constexpr unsigned short ONE = 0x3c00, SIGN = 0x8000;
 
 const char* const SOURCE = R"(
 typedef _Float16 Line __attribute__((ext_vector_type(8)));
-// Makes columns of the lines.
+// Makes columns of the lines, eight for each work-item.
 extern "C" __global__ void turn(const Line* in, Line* out) {
     Line lines[8];
-    for (int i = 0; i < 8; i++) lines[i] = in[i];
+    for (int i = 0; i < 8; i++) lines[i] = in[8 * threadIdx.x + i];
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         Line column;
 #pragma unroll
         for (int j = 0; j < 8; j++) column[j] = lines[j][i];
-        out[i] = column;
+        out[8 * threadIdx.x + i] = column;
     }
 }
 // 1 or -1, as the number's sign is.
 extern "C" __global__ void sign(const Line* in, Line* out) {
-    for (int i = 0; i < 8; i++) {
-        Line line = in[i];
+    Line line = in[threadIdx.x];
 #pragma unroll
-        for (int j = 0; j < 8; j++) line[j] = __builtin_copysignf16(_Float16(1), line[j]);
-        out[i] = line;
-    }
+    for (int j = 0; j < 8; j++) line[j] = __builtin_copysignf16(_Float16(1), line[j]);
+    out[threadIdx.x] = line;
 }
 )";
 
@@ -75,16 +73,17 @@ int main(int count, char** options) {
     CHECK(hipMemcpy(from, in, sizeof in, hipMemcpyHostToDevice));
     int failed = 0;
     for (const char* name : {"turn", "sign"}) {
+        bool turns = name[0] == 't';
         hipFunction_t kernel;
         CHECK(hipModuleGetFunction(&kernel, module, name));
         CHECK(hipMemset(to, 0, sizeof out));
         void* arguments[] = {&from, &to};
-        CHECK(hipModuleLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
+        CHECK(hipModuleLaunchKernel(kernel, 1, 1, 1, turns ? 1 : SIDE, 1, 1, 0, nullptr, arguments, nullptr));
         CHECK(hipMemcpy(out, to, sizeof out, hipMemcpyDeviceToHost));
         unsigned wrong = 0;
         for (unsigned i = 0; i < ITEMS; i++) {
             unsigned short turned = in[i % SIDE * SIDE + i / SIDE], signed_one = ONE | (in[i] & SIGN);
-            wrong += out[i] != (name[0] == 't' ? turned : signed_one);
+            wrong += out[i] != (turns ? turned : signed_one);
         }
         std::printf("%s: %u of %u are wrong\n", name, wrong, ITEMS);
         failed |= wrong > 0;

@@ -1,0 +1,161 @@
+"""The tests of AMD's own libraries that ci/rocm-programs runs: rocRAND, rocBLAS, hipBLASLt and MIOpen."""
+import mmap
+import os
+import re
+import shutil
+import sys
+
+RUNTIMES = {"6.4": "sid", "7.2": "exp"}
+# MIOpen's kernel `SoftMaxBlock` reduces twice through the same word of LDS. A wave that is early stores the second result before another
+# has read the first: `gfx exec --sanitize` names both instructions. A card fails by chance, the software GPU each time. Debian's package
+# is without the sources of the Winograd kernels: "Failed to load kernel source: Conv_Winograd_v30_3_1_fp32_f2x3_stride1.s".
+FAULTS_OF_MIOPEN = {
+    r"^Smoke/GPU_(Fwd_Mha|MhaForward)_FP32\.": "MIOpen's `SoftMaxBlock` has a race",
+    r"^Smoke/GPU_\w*(BinWinograd|WinoFury)": "Debian's package has no sources of Winograd kernels",
+}
+# Debian's softmax, layer norm and largest value for gfx90a use ten registers and declare eight before the accumulation registers. The
+# software GPU refuses such a kernel; what a card gives it is not written down.
+FAULTS_OF_HIPBLASLT = {"gfx90a": {r"^ExtOpTest": "refused, the kernels name v9, but declare 8 vector registers"}}
+
+
+def rocrand(roots, runner, table, cards, limit):
+    """rocRAND's tests of its device functions. Those of its host functions pass where no kernel runs, and are left out. Debian's
+    6.4 has no kernels for gfx942."""
+    for runtime, card in [(runtime, card) for runtime in RUNTIMES for card in cards if (runtime, card) != ("6.4", "gfx942")]:
+        root = roots.get(RUNTIMES[runtime])
+        tests = sorted((root / "usr/libexec/rocm/librocrand1-tests").glob("test_rocrand_kernel_*"))
+        passed, failed, cut, bad = 0, 0, [], []
+        for test in tests:
+            code, text = runner.run(root, card, test, limit=limit)
+            name = test.name.removeprefix("test_rocrand_kernel_")
+            passed += len(re.findall(r"^\[       OK \]", text, re.M))
+            wrong = len(re.findall(r"^\[  FAILED  \] .* \(\d+ ms\)$", text, re.M))
+            failed += wrong
+            if code == 124:
+                cut.append(name)
+            elif code != 0:
+                bad.append(f"{name} exit {code}")
+                failed += wrong == 0
+        rest = f"{len(tests)} programs, {len(tests) - len(cut)} of them to their end in {limit} s" + "".join(f"; {entry}" for entry in bad)
+        table.add("rocRAND `test_rocrand_kernel_*`", runtime, card, passed, failed, rest)
+
+
+# rocblas-test's file of cases: a head with the layout of a case, then cases of one size. Function and category are C strings in them.
+ROCBLAS_HEAD, ROCBLAS_CASE, ROCBLAS_FUNCTION, ROCBLAS_CATEGORY = 592, 576, 0, 128
+
+
+def rocblas_cases(file):
+    """The cases of the category `quick` in rocBLAS's file, by function, without those that only pass bad arguments; and its head."""
+    with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as cases:
+        if cases[:8] != b"rocBLAS\0" or cases[ROCBLAS_HEAD - 8 : ROCBLAS_HEAD] != b"ROCblas\0" or (len(cases) - ROCBLAS_HEAD) % ROCBLAS_CASE:
+            sys.exit(f"{file}: not the layout of rocBLAS 4.4's cases, which this script knows")
+        found = {}
+        for at in range(ROCBLAS_HEAD, len(cases), ROCBLAS_CASE):
+            category, function = (cases[at + part : at + part + 64].split(b"\0")[0].decode() for part in (ROCBLAS_CATEGORY, ROCBLAS_FUNCTION))
+            if category == "quick" and not function.endswith("_bad_arg"):
+                found.setdefault(function, []).append(cases[at : at + ROCBLAS_CASE])
+        return cases[:ROCBLAS_HEAD], found
+
+
+def rocblas(roots, runner, table, cards, each, limit):
+    """rocBLAS's own tests against its host reference: of every function up to `each` quick cases, evenly over its list; a tenth of
+    them on gfx90a."""
+    root = roots.get("rocblas")
+    head, functions = rocblas_cases(root / "usr/share/librocblas4-tests/data/rocblas_gtest.data")
+    test, data = root / "usr/libexec/rocm/librocblas4-tests/rocblas-test", runner.work / "rocblas.data"
+    environment = {**os.environ, "GTEST_LISTENER": "PASS_LINE_IN_LOG"}
+    for card in cards:
+        share = 10 if card == "gfx90a" else 1
+        passed, failed, cut, bad, launches = 0, 0, [], [], runner.total(card)["launches"]
+        for function, cases in sorted(functions.items()):
+            count = min(len(cases), max(each // share, 1))
+            data.write_bytes(head + b"".join(cases[at * len(cases) // count] for at in range(count)))
+            code, text = runner.run(root, card, test, "--data", data, "--gtest_filter=*quick*", limit=limit, env=environment, cwd=test.parent)
+            wrong = re.findall(r"^\[  FAILED  \] (.*) \(\d+ ms\)$", text, re.M)
+            died = code not in (0, 124) and not wrong
+            passed += len(re.findall(r"^\[       OK \]", text, re.M))
+            failed += len(wrong) + died
+            bad += wrong
+            if died:
+                bad.append(f"{function} exit {code}")
+            if code == 124:
+                cut.append(function)
+        ended, launches = len(functions) - len(cut), runner.total(card)["launches"] - launches
+        rest = f"{len(functions)} functions, {ended} of them to their end in {limit} s, {launches:,} launches"
+        table.add("rocBLAS `rocblas-test`", "6.4", card, passed, failed, rest + "".join(f"; {entry}" for entry in bad))
+
+
+class Gtest:
+    """The counts of programs that use GoogleTest. `faults` are patterns of tests that fail by a fault of others, with the fault. Such
+    tests are counted apart."""
+
+    def __init__(self, faults):
+        self.passed, self.failed, self.ended, self.bad = 0, 0, 0, []
+        self.faults, self.found = faults, dict.fromkeys(faults, 0)
+
+    def add(self, name, code, text):
+        """Counts the tests of a run, and names what is wrong of it."""
+        wrong = [test.split(", where ")[0] for test in re.findall(r"^\[  FAILED  \] (.*) \(\d+ ms\)$", text, re.M)]
+        if code not in (0, 124) and not wrong:
+            reason = re.search(r"software GPU: (.*)", text)
+            wrong = [f"{name} exit {code}{': ' + reason.group(1)[:200] if reason else ''}"]
+        for test in wrong:
+            fault = next((pattern for pattern in self.faults if re.search(pattern, test)), None)
+            if fault:
+                self.found[fault] += 1
+            else:
+                self.bad.append(test)
+        self.passed += len(re.findall(r"^\[       OK \]", text, re.M))
+        self.failed = len(self.bad)
+        self.ended += code != 124
+
+    def rest(self):
+        """What is said of the faults and of the tests that failed beside them."""
+        found = [f"{count} tests fail: {self.faults[fault]}" for fault, count in self.found.items() if count]
+        return "".join(f"; {entry}" for entry in found + self.bad)
+
+
+# What is run of hipblaslt-test, as its filters of names.
+HIPBLASLT = ["*/smoke_*", "*/quick_*", "ExtOpTest*"]
+
+
+def hipblaslt(roots, runner, table, cards, limit):
+    """hipBLASLt's own tests against its host reference: the categories `smoke` and `quick` of its products, and softmax, layer norm and
+    the largest absolute value. Half of those of its transforms pass where no kernel runs, and they are left out."""
+    root = roots.get("hipblaslt")
+    test = root / "usr/libexec/rocm/libhipblaslt1-tests/hipblaslt-test"
+    data = next(root.glob("usr/share/hipblaslt/*/test/hipblaslt_gtest.data"))
+    for card in cards:
+        counts, before = Gtest(FAULTS_OF_HIPBLASLT.get(card, {})), runner.total(card)["launches"]
+        for only in HIPBLASLT:
+            counts.add(only, *runner.run(root, card, test, "--data", data, f"--gtest_filter={only}", limit=limit, cwd=test.parent))
+        launches = runner.total(card)["launches"] - before
+        filters = " ".join(f"`{only}`" for only in HIPBLASLT)
+        rest = f"{filters}, {counts.ended} of them to their end in {limit} s, {launches:,} launches"
+        rest += counts.rest()
+        table.add("hipBLASLt `hipblaslt-test`", "7.2", card, counts.passed, counts.failed, rest)
+
+
+def miopen(roots, runner, table, cards, limit):
+    """MIOpen's smoke tests. MIOpen compiles its kernels while it runs, by HIP's runtime compiler: none is kept from one run to the next."""
+    root = roots.get("miopen")
+    test = root / "usr/libexec/rocm/libmiopen1-tests/miopen_gtest"
+    _, text = runner.run(root, cards[0], test, "--gtest_list_tests")
+    # Tests of the driver start a program that would have to be installed. The large ones of two dimensions end no test in 12 s.
+    suites = [suite for suite in re.findall(r"^(Smoke/GPU_\w+)\.", text, re.M) if not re.search("MIOpenDriver|Large.*2D", suite)]
+    for card in cards:
+        home = runner.work / f"miopen-{card}"
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir()
+        # Kernels that draw random numbers include rocRAND's headers.
+        environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "CPATH": str(root / "usr/include")}
+        counts, before = Gtest(FAULTS_OF_MIOPEN), runner.total(card)["launches"]
+        for suite in suites:
+            code, text = runner.run(root, card, test, f"--gtest_filter={suite}.*", limit=limit, env=environment)
+            was = counts.passed, counts.failed
+            counts.add(suite, code, text)
+            print(f"  {suite}: {counts.passed - was[0]} OK, {counts.failed - was[1]} failed, exit {code}", flush=True)
+        launches = runner.total(card)["launches"] - before
+        rest = f"{len(suites)} suites, {counts.ended} of them to their end in {limit} s, {launches:,} launches"
+        rest += counts.rest()
+        table.add("MIOpen `miopen_gtest`", "7.2", card, counts.passed, counts.failed, rest)
