@@ -58,8 +58,8 @@ const MUTANTS: &[Mutant] = &[
         what: "what is behind the last pack is taken for what is before it",
         module: "unary.hip",
         file: "packs.h",
-        line: "pack(head + i * N);\n        }\n        for (size_t i = first; i < singles; i += step) {\n            single(i < head ? i : i + packs * N);",
-        replacement: "pack(head + i * N);\n        }\n        for (size_t i = first; i < singles; i += step) {\n            single(i);",
+        line: "single(i < head ? i : i + packs * N);",
+        replacement: "single(i);",
         ops: "neg",
     },
     Mutant {

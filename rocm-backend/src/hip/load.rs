@@ -49,7 +49,7 @@ pub(crate) fn is_over_software_gpu() -> bool {
     // SAFETY: nothing is loaded, so that no initialiser runs.
     let loaded = unsafe { Library::open(Some(HSA), RTLD_LAZY | RTLD_NOLOAD) };
     // SAFETY: the symbol's address is not used.
-    loaded.is_ok_and(|hsa| unsafe { hsa.get::<unsafe extern "C" fn() -> u32>(SOFTWARE_GPU) }.is_ok())
+    loaded.is_ok_and(|hsa| unsafe { hsa.get::<*const std::ffi::c_void>(SOFTWARE_GPU) }.is_ok())
 }
 
 /// Loads one of AMD's libraries, for the HIP runtime that was loaded, and fills the slots of its table. Once loaded it stays

@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use super::code;
-use super::{Data, List, Out, Room, Visit, calls, visit};
+use super::{Data, List, Out, Room, Visit, calls, values, visit};
 use crate::agent::{self, Agent, Value};
 use crate::report;
 use crate::runtime;
@@ -30,13 +30,12 @@ fn loader_table(extension: u16, major: u16, functions: usize, table: Out<*const 
     Ok(())
 }
 
-/// ROCr has no function of this name: a program that finds it in the libhsa-runtime64 that was loaded knows that its cards are
-/// software. It gives how many there are.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn hsa_soft_gpu() -> u32 {
-    super::value("hsa_soft_gpu", || {
+values! {
+    // How many cards there are. ROCr has no function of this name: a program that finds it in the libhsa-runtime64 that was loaded knows that
+    // they are software.
+    fn hsa_soft_gpu() -> u32 {
         Ok(u32::try_from(runtime::get()?.cards.len()).unwrap_or(u32::MAX))
-    })
+    }
 }
 
 calls! {
