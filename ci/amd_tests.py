@@ -5,10 +5,8 @@ import re
 import shutil
 import sys
 
-RUNTIMES = {"6.4": "sid", "7.2": "exp"}
 # MIOpen's kernel `SoftMaxBlock` reduces twice through the same word of LDS. A wave that is early stores the second result before another
-# has read the first: `gfx exec --sanitize` names both instructions. A card fails by chance, the software GPU each time. Debian's package
-# is without the sources of the Winograd kernels: "Failed to load kernel source: Conv_Winograd_v30_3_1_fp32_f2x3_stride1.s".
+# has read the first: `gfx exec --sanitize` names both instructions. Debian's package is without the sources of the Winograd kernels: "Failed to load kernel source: Conv_Winograd_v30_3_1_fp32_f2x3_stride1.s".
 FAULTS_OF_MIOPEN = {
     r"^Smoke/GPU_(Fwd_Mha|MhaForward)_FP32\.": "MIOpen's `SoftMaxBlock` has a race",
     r"^Smoke/GPU_\w*(BinWinograd|WinoFury)": "Debian's package has no sources of Winograd kernels",
@@ -18,26 +16,16 @@ FAULTS_OF_MIOPEN = {
 FAULTS_OF_HIPBLASLT = {"gfx90a": {r"^ExtOpTest": "refused, the kernels name v9, but declare 8 vector registers"}}
 
 
-def rocrand(roots, runner, table, cards, limit):
-    """rocRAND's tests of its device functions. Those of its host functions pass where no kernel runs, and are left out. Debian's
-    6.4 has no kernels for gfx942."""
-    for runtime, card in [(runtime, card) for runtime in RUNTIMES for card in cards if (runtime, card) != ("6.4", "gfx942")]:
-        root = roots.get(RUNTIMES[runtime])
+def rocrand(roots, runner, table, cards, runtimes, limit):
+    """rocRAND's tests of its device functions, over each of `runtimes`, which has its root. Those of its host functions pass where no
+    kernel runs, and are left out. Debian's 6.4 has no kernels for gfx942."""
+    for runtime, card in [(runtime, card) for runtime in runtimes for card in cards if (runtime, card) != ("6.4", "gfx942")]:
+        root, counts = roots.get(runtimes[runtime]), Gtest({})
         tests = sorted((root / "usr/libexec/rocm/librocrand1-tests").glob("test_rocrand_kernel_*"))
-        passed, failed, cut, bad = 0, 0, [], []
         for test in tests:
-            code, text = runner.run(root, card, test, limit=limit)
-            name = test.name.removeprefix("test_rocrand_kernel_")
-            passed += len(re.findall(r"^\[       OK \]", text, re.M))
-            wrong = len(re.findall(r"^\[  FAILED  \] .* \(\d+ ms\)$", text, re.M))
-            failed += wrong
-            if code == 124:
-                cut.append(name)
-            elif code != 0:
-                bad.append(f"{name} exit {code}")
-                failed += wrong == 0
-        rest = f"{len(tests)} programs, {len(tests) - len(cut)} of them to their end in {limit} s" + "".join(f"; {entry}" for entry in bad)
-        table.add("rocRAND `test_rocrand_kernel_*`", runtime, card, passed, failed, rest)
+            counts.add(test.name, *runner.run(root, card, test, limit=limit))
+        rest = f"{len(tests)} programs, {counts.ended} of them to their end in {limit} s{counts.rest()}"
+        table.add("rocRAND `test_rocrand_kernel_*`", runtime, card, counts.passed, counts.failed, rest)
 
 
 # rocblas-test's file of cases: a head with the layout of a case, then cases of one size. Function and category are C strings in them.
@@ -66,23 +54,15 @@ def rocblas(roots, runner, table, cards, each, limit):
     environment = {**os.environ, "GTEST_LISTENER": "PASS_LINE_IN_LOG"}
     for card in cards:
         share = 10 if card == "gfx90a" else 1
-        passed, failed, cut, bad, launches = 0, 0, [], [], runner.total(card)["launches"]
+        counts, before = Gtest({}), runner.total(card)["launches"]
         for function, cases in sorted(functions.items()):
             count = min(len(cases), max(each // share, 1))
             data.write_bytes(head + b"".join(cases[at * len(cases) // count] for at in range(count)))
-            code, text = runner.run(root, card, test, "--data", data, "--gtest_filter=*quick*", limit=limit, env=environment, cwd=test.parent)
-            wrong = re.findall(r"^\[  FAILED  \] (.*) \(\d+ ms\)$", text, re.M)
-            died = code not in (0, 124) and not wrong
-            passed += len(re.findall(r"^\[       OK \]", text, re.M))
-            failed += len(wrong) + died
-            bad += wrong
-            if died:
-                bad.append(f"{function} exit {code}")
-            if code == 124:
-                cut.append(function)
-        ended, launches = len(functions) - len(cut), runner.total(card)["launches"] - launches
-        rest = f"{len(functions)} functions, {ended} of them to their end in {limit} s, {launches:,} launches"
-        table.add("rocBLAS `rocblas-test`", "6.4", card, passed, failed, rest + "".join(f"; {entry}" for entry in bad))
+            ran = runner.run(root, card, test, "--data", data, "--gtest_filter=*quick*", limit=limit, env=environment, cwd=test.parent)
+            counts.add(function, *ran)
+        launches = runner.total(card)["launches"] - before
+        rest = f"{len(functions)} functions, {counts.ended} of them to their end in {limit} s, {launches:,} launches{counts.rest()}"
+        table.add("rocBLAS `rocblas-test`", "6.4", card, counts.passed, counts.failed, rest)
 
 
 class Gtest:

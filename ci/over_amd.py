@@ -9,7 +9,7 @@ from pathlib import Path
 LINKER = b"/lib64/ld-linux-x86-64.so.2\0"
 # Verdicts that do not fail a run, and AMD's libraries, whose functions begin with their names.
 AGREES = ["pass", "error-parity", "reference-suspect", "known-failure"]
-LIBRARIES = ["rocBLAS", "MIOpen", "rocRAND"]
+OF_AMD = ["rocBLAS", "MIOpen", "rocRAND"]
 
 
 def of_root(program, linker, folder):
@@ -30,7 +30,7 @@ def counts(record, backend):
     number = [entry["backend"] for entry in record["backends"]].index(backend)
     results = [case["results"][number] for case in record["cases"]]
     served = Counter(
-        name for result in results for name in LIBRARIES if any(by.startswith(name.lower()) for by in result["served_by"])
+        name for result in results for name in OF_AMD if any(by.startswith(name.lower()) for by in result["served_by"])
     )
     return record["backends"][number], Counter(result["verdict"] for result in results), served
 

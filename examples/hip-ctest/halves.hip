@@ -1,9 +1,9 @@
 // A HIP program that hipRTC compiles kernels for while it runs: `halves OPTIONS..` hands the options on to it. The kernels move half
 // floats between the halves of registers. It ends with 0 when the card's results are right, and names the kernel whose are not.
 //
-// For gfx11 and gfx12 LLVM 21.1, which is in Debian's hipRTC 6.4, makes instructions on halves of registers and takes the lower
-// half where the upper one is meant: `turn` at -O3, `sign` at -O1. LLVM 22.1 does not, nor does LLVM 21 with the options
-// `-Xclang -target-feature -Xclang -real-true16`.
+// For gfx1100 LLVM 21.1, which is in Debian's hipRTC 6.4, makes instructions on halves of registers and takes the lower half where
+// the upper one is meant: `turn` at -O3 and -O1, `sign` at -O1. LLVM 22.1 does not, nor does LLVM 21.1 with the options
+// `-Xclang -target-feature -Xclang -real-true16`. With `+real-true16` it does so for gfx1151 and gfx1200, too.
 #include <hip/hip_runtime.h>
 #include <hip/hiprtc.h>
 

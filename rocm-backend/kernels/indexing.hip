@@ -1,7 +1,8 @@
 // Elements chosen by ids along one dimension: kernels `is_<id>_<dtype>` (index_select), `gather_`, `s_` (scatter), `sa_`
 // (scatter_add) and `ia_` (index_add), with candle's arguments. Ours are `ids_check_<id>`, which looks for an id that is
-// not a position, and `rows_by_<id>_<dtype>(rows, ids_dim, ids_step, ids, inp, out, report, src_dim, lds)`, which is the first two where the
-// dimension is the last one; `lds` are the bytes of LDS that a row of the source is brought to, or 0. Tensors are [left, dimension, right]; all but the source of index_select are contiguous.
+// not a position, and `rows_by_<id>_<dtype>(rows, ids_dim, ids_step, ids, inp, out, report, src_dim, lds)`, which is the first two
+// where the dimension is the last one; `lds` is the bytes of LDS that a row of the source is brought to, or 0. Tensors are [left,
+// dimension, right]; all but the source of index_select are contiguous.
 //
 // The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
 // no memory: 0 is read, nothing is written, and the host finds it where it will look (`Report`). index_select and gather report

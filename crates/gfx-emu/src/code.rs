@@ -436,7 +436,7 @@ fn functions(
     let offsets = addresses
         .chain(pointers)
         .filter_map(|address| usize::try_from(address).ok());
-    // Not where its code begins: a kernel with preloaded arguments begins behind its entry.
+    // `Kernel::code` is not asked: of a kernel with preloaded arguments it begins after the entry.
     let entry = |kernel: &Kernel| {
         let descriptor = kernel.descriptor_offset;
         usize::try_from(descriptor.checked_add_signed(kernel.descriptor.entry_offset)?).ok()

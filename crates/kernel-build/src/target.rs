@@ -65,9 +65,10 @@ impl Target {
         }
     }
 
-    /// Flags for clang 20 and later, and for hipRTC, that forbid instructions on halves of registers, which gfx11 and gfx12 have. With
-    /// them clang 21.1 takes a register's lower half where the upper one is meant, for half floats: `examples/hip-ctest/halves.hip`
-    /// shows it. clang 19 makes none unless it is told to.
+    /// Flags for clang 20 and later, and for hipRTC, that forbid instructions on halves of registers, which gfx11 and gfx12 have. In them
+    /// LLVM 21.1 takes a register's lower half where the upper one is meant, for half floats: `examples/hip-ctest/halves.hip`
+    /// shows it. It makes them unasked for gfx1100; where it is told to, gfx1151 and gfx1200 are wrong as well. clang 19 makes none
+    /// unasked.
     pub fn whole_registers(&self) -> &'static [&'static str] {
         match self.maker {
             Maker::Amd {

@@ -1,8 +1,9 @@
 //! MIOpen behind safe types: convolutions in immediate mode, which benchmarks nothing, and means of windows.
 //!
 //! For each problem the library is asked once which of its solutions is best; the answer is kept with the descriptors. A
-//! problem that it has no solution for is kept as such, and left to this crate's kernels. So are those whose solutions round more than
-//! once: MIOpen's product for a transposed convolution of f16 or bf16 stores the sum of each tap in that dtype and adds these up.
+//! problem that it has no solution for is kept as such, and left to this crate's kernels. So are transposed
+//! convolutions of f16 and bf16 for which it has products of matrices alone: where taps add up, its results are further from the sum than
+//! one rounding, as if each tap's sum were rounded.
 #![expect(unsafe_code, reason = "calls MIOpen")]
 
 use std::collections::BTreeMap;
@@ -48,8 +49,8 @@ pub(crate) struct Problem {
 const SOLUTIONS: usize = 16;
 
 impl Problem {
-    /// Whether one result is the sum of several taps' sums, and a dtype of 16 bits would round each of these.
-    fn rounds_taps(&self) -> bool {
+    /// Whether several taps of a transposed convolution add up to one result, in a dtype of 16 bits.
+    fn adds_taps(&self) -> bool {
         let [_, _, taps @ ..] = self.kernel;
         let axes = taps.into_iter().zip(self.stride).zip(self.dilation);
         let meet = |((taps, stride), dilation): ((c_int, c_int), c_int)| {
@@ -300,8 +301,8 @@ impl Plan {
         ];
         let convolution = Convolution::new(problem)?;
         let [x, w, y] = &tensors;
-        let (mut found, rounds_taps) = (0, problem.rounds_taps());
-        let room = if rounds_taps { SOLUTIONS } else { 1 };
+        let (mut found, adds_taps) = (0, problem.adds_taps());
+        let room = if adds_taps { SOLUTIONS } else { 1 };
         // SAFETY: C structs of numbers, for which zero is a value.
         let mut solutions: [bindings::miopenConvSolution_t; SOLUTIONS] = unsafe { std::mem::zeroed() };
         // SAFETY: handle and descriptors live; there is room for the solutions that are asked for. MIOpen lists the
@@ -334,7 +335,7 @@ impl Plan {
             return Ok(None);
         }
         let will_do = |solution: &&bindings::miopenConvSolution_t| {
-            !rounds_taps || solution.algorithm != bindings::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM
+            !adds_taps || solution.algorithm != bindings::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM
         };
         let Some(best) = solutions.iter().take(found.min(room)).find(will_do) else {
             return Ok(None);

@@ -483,7 +483,7 @@ fn computed_addresses<'a>(
             Some(low) => i64::from(low),
             None => i64::from(addition(Op::SAddU32, low)?.into_iter().find_map(distance)?),
         };
-        // What is no distance may be any number.
+        // The constants may belong to something else, and then their sum may overflow.
         usize::try_from(((at + size) as i64).wrapping_add(high).wrapping_add(low)).ok()
     };
     starts.filter_map(target).collect()

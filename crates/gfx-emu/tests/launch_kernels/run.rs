@@ -278,3 +278,23 @@ fn arguments_that_the_hardware_loads_into_registers_arrive() {
         }
     }
 }
+
+#[test]
+fn a_kernel_with_preloaded_arguments_is_no_function_of_another() {
+    let source = r#"
+KERNEL jumps(unsigned* out, unsigned a) { asm volatile("s_swappc_b64 s[30:31], s[30:31]"); out[tid(0)] = a; }
+KERNEL other(unsigned* out, unsigned a) { out[tid(0)] = a; }
+"#;
+    let device = Device::with_flags(
+        "gfx942",
+        "run_apart",
+        source,
+        &["-mllvm", "-amdgpu-kernarg-preload-count=4"],
+    );
+    let [jumps, other] = ["jumps", "other"].map(|name| device.code.kernel(name).unwrap());
+    assert!(!other.descriptor.kernarg_preload().is_empty());
+    // At the entry, before the code, clang 19 puts a trap for firmware that preloads nothing.
+    let lines = device.code.listing(jumps).unwrap();
+    let traps: Vec<_> = lines.iter().filter(|line| line.text.contains("s_trap")).collect();
+    assert!(traps.is_empty(), "{traps:?}");
+}

@@ -217,9 +217,9 @@ impl InRows<'_> {
             lds,
             ..Grid::in_space([ids.div_ceil(IDS_TOGETHER), rows, 1], BLOCK)
         };
-        // SAFETY: the arguments are the kernel's, and it has the LDS that it is told of, enough for a row. `rows` rows of `src` elements lie in `x`,
-        // `ids` ids of each row where `ids_step` says, and `out` has room for as many results, which the callers checked; an id beyond
-        // `src` reads nothing, and is reported in two words that the context keeps, or nowhere.
+        // SAFETY: the arguments are the kernel's, and it has the LDS that it is told of, enough for a row. `rows` rows of `src` elements
+        // lie in `x`, `ids` ids of each row where `ids_step` says, and `out` has room for as many results, which the callers checked; an
+        // id beyond `src` reads nothing, and is reported in two words that the context keeps, or nowhere.
         unsafe { args.submit(op, context, &function, grid) }
     }
 }
