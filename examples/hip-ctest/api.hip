@@ -1,10 +1,8 @@
-// Checks of HIP's functions for devices, errors, launches and modules. checks.hpp says how to run them.
+// Checks of HIP's functions for devices, errors, launches and functions. checks.hpp says how to run them.
 #include "checks.hpp"
 
-#include <hip/hip_fp16.h>
+#include <hip/hip_deprecated.h>
 #include <dlfcn.h>
-#include <link.h>
-#include <unistd.h>
 
 #include <thread>
 
@@ -116,6 +114,28 @@ CHECK(device_properties) {
     FAILS(hipErrorInvalidValue, hipDeviceTotalMem(nullptr, 0));
     FAILS(hipErrorInvalidDevice, hipGetDeviceProperties(&card, 1000));
     FAILS(hipErrorInvalidValue, hipGetDeviceProperties(nullptr, 0));
+}
+
+// Programs compiled before ROCm 6 have another structure, and the name without `R0600`.
+CHECK(old_properties) {
+    hipDeviceProp_t card;
+    hipDeviceProp_tR0000 old;
+    OK(hipGetDeviceProperties(&card, 0));
+    void* of = dlsym(RTLD_DEFAULT, "hipGetDeviceProperties");
+    TRUE(of != nullptr);
+    OK(reinterpret_cast<hipError_t (*)(hipDeviceProp_tR0000*, int)>(of)(&old, 0));
+    SAME(std::string(old.name), std::string(card.name));
+    SAME(std::string(old.gcnArchName), std::string(card.gcnArchName));
+    SAME(old.totalGlobalMem, card.totalGlobalMem);
+    SAME(old.sharedMemPerBlock, card.sharedMemPerBlock);
+    SAME(old.warpSize, card.warpSize);
+    SAME(old.maxThreadsPerBlock, card.maxThreadsPerBlock);
+    SAME(old.maxThreadsDim[2], card.maxThreadsDim[2]);
+    SAME(old.major, card.major);
+    SAME(old.minor, card.minor);
+    SAME(old.multiProcessorCount, card.multiProcessorCount);
+    SAME(old.pciBusID, card.pciBusID);
+    SAME(old.cooperativeLaunch, 0);
 }
 
 CHECK(device_attributes) {
@@ -333,6 +353,41 @@ __global__ void mixed(char a, double b, _Float16 c, Mixed d, unsigned char e, sh
     double* to = out + 16 * threadIdx.x;
     to[0] = a, to[1] = b, to[2] = c, to[3] = d.letter, to[4] = d.number, to[5] = d.few[0], to[6] = d.few[1], to[7] = d.few[2];
     to[8] = d.more, to[9] = e, to[10] = f, to[11] = g, to[12] = h.x, to[13] = h.y, to[14] = h.z, to[15] = i;
+}
+
+// What HIP 7 calls HIP_LAUNCH_CONFIG and hipLaunchConfig_t. The headers of 6.4 do not have them.
+struct DriverLaunch {
+    unsigned grid[3], block[3], lds;
+    hipStream_t stream;
+    void* attributes;
+    unsigned count;
+};
+struct RuntimeLaunch {
+    dim3 grid, block;
+    size_t lds;
+    hipStream_t stream;
+    void* attributes;
+    unsigned count;
+};
+
+CHECK(launch_by_structure) {
+    auto driver = reinterpret_cast<hipError_t (*)(const DriverLaunch*, hipFunction_t, void**, void**)>(dlsym(RTLD_DEFAULT, "hipDrvLaunchKernelEx"));
+    auto runtime = reinterpret_cast<hipError_t (*)(const RuntimeLaunch*, const void*, void**)>(dlsym(RTLD_DEFAULT, "hipLaunchKernelExC"));
+    if (driver == nullptr || runtime == nullptr) SKIP("the runtime has no hipDrvLaunchKernelEx");
+    Numbers<int> numbers(96);
+    int *at = numbers, first = 2, step = 5;
+    void* arguments[] = {&at, &first, &step};
+    hipFunction_t function;
+    OK(hipGetFuncBySymbol(&function, reinterpret_cast<const void*>(fill)));
+    DriverLaunch of_driver = {{3, 1, 1}, {32, 1, 1}, 0, nullptr, nullptr, 0};
+    OK(driver(&of_driver, function, arguments, nullptr));
+    auto got = numbers.read();
+    ALL(got, 96, i, 2 + 5 * i);
+    first = 3;
+    RuntimeLaunch of_runtime = {dim3(3), dim3(32), 0, nullptr, nullptr, 0};
+    OK(runtime(&of_runtime, reinterpret_cast<const void*>(fill), arguments));
+    got = numbers.read();
+    ALL(got, 96, i, 3 + 5 * i);
 }
 
 CHECK(arguments_of_all_sizes) {
@@ -563,162 +618,4 @@ CHECK(get_proc_address) {
     SAME(total, wanted);
     FAILS(hipErrorInvalidValue, hipGetProcAddress("hipThatThereIsNone", &of, version, 0, &found));
     SAME(found, HIP_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-}
-
-// Modules: of what this program carries for the card.
-
-extern "C" __device__ int module_numbers[4] = {3, 1, 4, 1};
-extern "C" __device__ int module_count = 5;
-extern "C" __constant__ double module_constant = 0.5;
-extern "C" __global__ void module_kernel(const int* in, int* out, int factor, char plus) {
-    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = factor * in[i] + plus + module_numbers[i % 4] + int(4 * module_constant);
-    if (i == 0) module_count++;
-}
-
-// The bundle of this program's code objects: clang puts it on a page of its own, and it begins with this text.
-static const char* bundle() {
-    const char* found = nullptr;
-    dl_iterate_phdr(
-        [](dl_phdr_info* loaded, size_t, void* found) {
-            for (int i = 0; i < loaded->dlpi_phnum; i++) {
-                const ElfW(Phdr)& part = loaded->dlpi_phdr[i];
-                if (part.p_type != PT_LOAD || !(part.p_flags & PF_R)) continue;
-                const char* at = reinterpret_cast<const char*>(loaded->dlpi_addr + part.p_vaddr);
-                const char* end = at + part.p_filesz;
-                for (at += -reinterpret_cast<uintptr_t>(at) % 4096; at + 32 < end; at += 4096)
-                    if (!std::memcmp(at, "__CLANG_OFFLOAD_BUNDLE__", 24)) *static_cast<const char**>(found) = at;
-            }
-            // The first is the program.
-            return 1;
-        },
-        &found);
-    if (found == nullptr) throw Failure{"the program has no bundle", __LINE__};
-    return found;
-}
-
-// The code object for the card alone.
-static std::string code_object() {
-    hipDeviceProp_t card;
-    OK(hipGetDeviceProperties(&card, 0));
-    std::string arch = card.gcnArchName;
-    arch = arch.substr(0, arch.find(':'));
-    const char *start = bundle(), *at = start + 32;
-    uint64_t entries, entry[3];
-    std::memcpy(&entries, start + 24, 8);
-    for (uint64_t i = 0; i < entries; i++) {
-        std::memcpy(entry, at, sizeof entry);
-        std::string target(at + sizeof entry, entry[2]);
-        at += sizeof entry + entry[2];
-        if (target.size() > arch.size() && target.substr(target.size() - arch.size()) == arch) return std::string(start + entry[0], entry[1]);
-    }
-    throw Failure{"the program has no code for " + arch, __LINE__};
-}
-
-static void check_module(hipModule_t module) {
-    hipFunction_t kernel = nullptr;
-    OK(hipModuleGetFunction(&kernel, module, "module_kernel"));
-    FAILS(hipErrorNotFound, hipModuleGetFunction(&kernel, module, "no_kernel"));
-    FAILS(hipErrorInvalidValue, hipModuleGetFunction(&kernel, module, nullptr));
-    FAILS(hipErrorInvalidValue, hipModuleGetFunction(nullptr, module, "module_kernel"));
-    OK(hipModuleGetFunction(&kernel, module, "module_kernel"));
-    Numbers<int> in(96), out(96);
-    fill<<<1, 96>>>(in, 0, 10);
-
-    int *from = in, *to = out, factor = 3;
-    char plus = -5;
-    void* arguments[] = {&from, &to, &factor, &plus};
-    OK(hipModuleLaunchKernel(kernel, 3, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
-    int digits[4] = {3, 1, 4, 1};
-    auto got = out.read();
-    ALL(got, 96, i, 30 * int(i) - 5 + digits[i % 4] + 2);
-
-    // A module has variables of its own, which its kernels and copies change.
-    hipDeviceptr_t variable = nullptr;
-    size_t bytes = 0;
-    OK(hipModuleGetGlobal(&variable, &bytes, module, "module_numbers"));
-    SAME(bytes, sizeof digits);
-    OK(hipMemcpyDtoH(digits, variable, bytes));
-    SAME(digits[2], 4);
-    int count = 0;
-    OK(hipModuleGetGlobal(&variable, &bytes, module, "module_count"));
-    SAME(bytes, sizeof count);
-    OK(hipMemcpyDtoH(&count, variable, bytes));
-    SAME(count, 6);
-    OK(hipModuleGetGlobal(&variable, &bytes, module, "module_numbers"));
-    int changed[4] = {20, 30, 40, 50};
-    OK(hipMemcpyHtoD(variable, changed, sizeof changed));
-    double constant = 1.5;
-    OK(hipModuleGetGlobal(&variable, &bytes, module, "module_constant"));
-    SAME(bytes, sizeof constant);
-    OK(hipMemcpyHtoD(variable, &constant, sizeof constant));
-    FAILS(hipErrorNotFound, hipModuleGetGlobal(&variable, &bytes, module, "no_variable"));
-
-    // Arguments as one buffer.
-    struct {
-        int *from, *to;
-        int factor;
-        char plus;
-    } packed = {in, out, -2, 7};
-    size_t size = sizeof packed;
-    void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &packed, HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
-    OK(hipModuleLaunchKernel(kernel, 3, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra));
-    got = out.read();
-    ALL(got, 96, i, -20 * int(i) + 7 + changed[i % 4] + 6);
-
-    // The size in work-items. clang compiles for whole blocks.
-    OK(hipMemset(out, 0, out.bytes()));
-    Event start, stop;
-    OK(hipExtModuleLaunchKernel(kernel, 64, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr, start, stop, 0));
-    OK(hipEventSynchronize(stop));
-    float milliseconds = -1;
-    OK(hipEventElapsedTime(&milliseconds, start, stop));
-    TRUE(milliseconds >= 0);
-    got = out.read();
-    ALL(got, 96, i, i < 64 ? 30 * int(i) - 5 + changed[i % 4] + 6 : 0);
-
-    FAILS(hipErrorInvalidValue, hipExtModuleLaunchKernel(kernel, 80, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr, nullptr, nullptr, 0));
-    FAILS(hipErrorInvalidValue, hipModuleLaunchKernel(kernel, 0, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
-    FAILS(hipErrorInvalidValue, hipModuleLaunchKernel(kernel, 1, 1, 1, 2048, 1, 1, 0, nullptr, arguments, nullptr));
-    FAILS(hipErrorInvalidResourceHandle, hipModuleLaunchKernel(nullptr, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
-    FAILS(hipErrorInvalidValue, hipModuleLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments, extra));
-}
-
-CHECK(module_of_bundle) {
-    hipModule_t module = nullptr;
-    OK(hipModuleLoadData(&module, bundle()));
-    check_module(module);
-    OK(hipModuleUnload(module));
-}
-
-CHECK(module_of_code_object) {
-    std::string code = code_object();
-    hipModule_t module = nullptr, second = nullptr;
-    OK(hipModuleLoadData(&module, code.data()));
-    OK(hipModuleLoadDataEx(&second, code.data(), 0, nullptr, nullptr));
-    check_module(module);
-    check_module(second);
-    OK(hipModuleUnload(module));
-    OK(hipModuleUnload(second));
-    FAILS(hipErrorInvalidValue, hipModuleLoadData(&module, nullptr));
-    FAILS(hipErrorInvalidValue, hipModuleLoadData(nullptr, code.data()));
-    FAILS(hipErrorInvalidImage, hipModuleLoadData(&module, std::string(4096, 'x').data()));
-}
-
-CHECK(module_of_file) {
-    char name[] = "/tmp/hip-ctest-XXXXXX";
-    int file = mkstemp(name);
-    TRUE(file >= 0);
-    std::string code = code_object();
-    bool written = write(file, code.data(), code.size()) == ssize_t(code.size());
-    close(file);
-    hipModule_t module = nullptr;
-    hipError_t loaded = hipModuleLoad(&module, name);
-    unlink(name);
-    TRUE(written);
-    OK(loaded);
-    check_module(module);
-    OK(hipModuleUnload(module));
-    FAILS(hipErrorFileNotFound, hipModuleLoad(&module, name));
-    FAILS(hipErrorInvalidValue, hipModuleLoad(&module, nullptr));
 }
