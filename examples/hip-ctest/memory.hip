@@ -146,6 +146,7 @@ CHECK(copies_on_streams) {
     OK(hipMemcpyWithStream(a, pinned, bytes, hipMemcpyHostToDevice, stream));
     add_on(a, 1, n, stream);
     OK(hipMemcpyWithStream(to.data(), a, bytes, hipMemcpyDeviceToHost, stream));
+    OK(hipStreamSynchronize(stream));
     ALL(to, n, i, i + 3);
     OK(hipHostFree(pinned));
 }
