@@ -15,6 +15,9 @@
 #include <thread>
 #include <vector>
 
+// What `mkstemp` makes a name of.
+inline std::string name_of_a_file() { return "/tmp/hip-ctest-" + std::string(6, 'X'); }
+
 struct Failure {
     std::string what;
     int line;

@@ -606,8 +606,9 @@ CHECK(drawn_graph) {
     Graph graph;
     Numbers<int> numbers(ITEMS);
     (void)kernel_node(graph, {memset_node(graph, {}, numbers, 1)}, numbers, 2);
-    char name[] = "/tmp/hip-ctest-XXXXXX";
-    int file = mkstemp(name);
+    std::string path = name_of_a_file();
+    int file = mkstemp(path.data());
+    const char* name = path.c_str();
     TRUE(file >= 0);
     hipError_t error = hipGraphDebugDotPrint(graph, name, hipGraphDebugDotFlagsVerbose);
     char text[4096] = {};

@@ -149,8 +149,9 @@ CHECK(module_of_code_object) {
 }
 
 CHECK(module_of_file) {
-    char name[] = "/tmp/hip-ctest-XXXXXX";
-    int file = mkstemp(name);
+    std::string path = name_of_a_file();
+    int file = mkstemp(path.data());
+    const char* name = path.c_str();
     TRUE(file >= 0);
     std::string code = code_object();
     bool written = write(file, code.data(), code.size()) == ssize_t(code.size());

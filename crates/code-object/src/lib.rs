@@ -44,6 +44,7 @@ mod bytes;
 mod descriptor;
 mod elf;
 mod error;
+pub mod extent;
 mod metadata;
 mod msgpack;
 mod object;

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use gfx_emu::Target;
 use rocm_env::{Cards, Instructions, Seconds, Value};
 
+use crate::seam::Seam;
 use crate::values::{Argument, Output};
 
 /// AMD GPU kernels on the software GPU: gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a.
@@ -25,7 +26,7 @@ pub(crate) enum Command {
     Run(Launch),
     /// Runs one workgroup and shows every instruction of one wave with the registers it changed.
     Trace(Trace),
-    /// Runs a program that uses AMD's HIP runtime, with its kernels on the software GPU.
+    /// Runs a program that uses HIP, with its kernels on the software GPU.
     Exec(Exec),
     /// Says what `exec` finds on this machine.
     Doctor,
@@ -39,6 +40,10 @@ pub(crate) struct Exec {
     /// End the program at races, reads of what was never written and other bugs that work here.
     #[arg(long)]
     pub(crate) sanitize: bool,
+    /// What the program is put over: AMD's own libamdhip64 with this workspace's driver below it (`hsa`), or this workspace's
+    /// libamdhip64 (`hip`).
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) seam: Seam,
     #[command(flatten)]
     pub(crate) limits: Limits,
     /// Write what ran into this file, as JSON.

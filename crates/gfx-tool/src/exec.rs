@@ -1,7 +1,7 @@
-//! `gfx exec`: runs a program of somebody else's on the software GPU, below AMD's own HIP runtime.
+//! `gfx exec`: runs a program of somebody else's on the software GPU.
 //!
-//! The program finds this workspace's libhsa-runtime64.so.1 instead of ROCr's. What ran comes from files that the library
-//! writes, one for each process.
+//! The program finds this workspace's libhsa-runtime64.so.1 instead of ROCr's, below AMD's own HIP runtime, or this workspace's
+//! libamdhip64.so instead of AMD's. What ran comes from files that the library writes, one for each process.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,11 +15,8 @@ use serde_json::Value;
 
 use crate::Failure;
 use crate::args::{Exec, Limits};
+use crate::seam::Seam;
 
-/// The file by which AMD's runtime asks for the library.
-const SONAME: &str = "libhsa-runtime64.so.1";
-/// The file that cargo writes.
-const BUILT: &str = "libhsa_runtime64.so";
 /// Kernels that the summary names; the report has all.
 const SHOWN: usize = 5;
 /// Bytes that a report may have.
@@ -27,15 +24,23 @@ const MOST: u64 = 1 << 28;
 
 /// Runs the program; gives its exit code.
 pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
-    let library = library()?;
-    let folder = tempfile::Builder::new().prefix("gfx-exec-").tempdir()?;
-    let reports = folder.path().join("reports");
-    std::fs::create_dir(&reports)?;
-    let link = folder.path().join(SONAME);
-    std::os::unix::fs::symlink(&library, &link)?;
     let (program, arguments) = asked.program.split_first().ok_or_else(|| {
         Failure::Said("a program is expected after `--`: gfx exec --card gfx1100 -- PROGRAM".to_owned())
     })?;
+    let library = asked.seam.library(program);
+    let file = library.file()?;
+    let folder = tempfile::Builder::new().prefix("gfx-exec-").tempdir()?;
+    let reports = folder.path().join("reports");
+    std::fs::create_dir(&reports)?;
+    let links: Vec<PathBuf> = library
+        .names
+        .iter()
+        .map(|name| folder.path().join(name))
+        .collect();
+    for link in &links {
+        std::os::unix::fs::symlink(&file, link)?;
+    }
+    let first = links.first().map(|link| link.as_os_str()).unwrap_or_default();
     let start = Instant::now();
     let mut command = Command::new(program);
     limits(&asked.limits, &mut command);
@@ -46,7 +51,7 @@ pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
             before("LD_LIBRARY_PATH", folder.path().as_os_str(), ":"),
         )
         // By its name in the library, it is found even where a program's own search path comes first.
-        .env("LD_PRELOAD", before("LD_PRELOAD", link.as_os_str(), " "))
+        .env("LD_PRELOAD", before("LD_PRELOAD", first, " "))
         .env(names::SOFT_DEVICES, cards(&asked.cards))
         .env(names::SANITIZE, if asked.sanitize { "1" } else { "0" })
         .env(names::SOFT_REPORT, &reports)
@@ -103,38 +108,6 @@ fn exit_code(status: ExitStatus, summary: &Summary, stderr: &mut impl io::Write)
         Some(code) => ExitCode::from(code),
         None => ExitCode::FAILURE,
     }
-}
-
-/// Where the library may be, in the order of the search.
-fn places() -> Result<Vec<PathBuf>, Failure> {
-    let named = rocm_env::HSA_LIBRARY
-        .get()
-        .map_err(|error| Failure::Said(error.to_string()))?;
-    if let Some(path) = named.path() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let here = std::env::current_exe()?;
-    let folder = here.parent().unwrap_or(Path::new("."));
-    let mut folders = vec![folder.to_owned(), folder.join("../lib"), folder.join("deps")];
-    // Of a test program, which cargo puts into `deps`.
-    folders.extend(folder.parent().map(Path::to_owned));
-    let files = |folder: PathBuf| [SONAME, BUILT].map(|name| folder.join(name));
-    Ok(folders.into_iter().flat_map(files).collect())
-}
-
-/// The library.
-pub(crate) fn library() -> Result<PathBuf, Failure> {
-    let places = places()?;
-    let found = places.iter().find(|place| place.is_file());
-    let found = found.and_then(|place| place.canonicalize().ok());
-    found.ok_or_else(|| {
-        let looked: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-        Failure::Said(format!(
-            "{BUILT} is not found; `cargo build -p hsa-soft` makes it, and {} names it elsewhere. Looked at: {}",
-            names::HSA_LIBRARY,
-            looked.join(", ")
-        ))
-    })
 }
 
 /// What one kernel did.
@@ -234,7 +207,7 @@ impl Summary {
         if self.processes == 0 {
             return writeln!(
                 out,
-                "gfx exec: {cards}: nothing ran in {seconds:.1} s: no process of the program initialised HSA. Does it use libamdhip64?"
+                "gfx exec: {cards}: nothing ran in {seconds:.1} s: no process of the program used the GPU. Is it linked with libamdhip64, and is that found? `--seam hip` brings one"
             );
         }
         let total = self.total();
@@ -270,15 +243,21 @@ impl Summary {
 /// `gfx doctor`: what `gfx exec` would find.
 pub(crate) fn doctor(out: &mut impl io::Write) -> Result<(), Failure> {
     rocm_env::check().map_err(|error| Failure::Said(error.to_string()))?;
-    let library = library()?;
-    writeln!(out, "{SONAME} over the software GPU: {}", library.display())?;
+    for library in Seam::LIBRARIES {
+        let names = library.names.join(" and ");
+        writeln!(
+            out,
+            "{names} over the software GPU: {}",
+            library.file()?.display()
+        )?;
+    }
     let all: Vec<&str> = rocm_env::Card::ALL.iter().map(|card| card.word()).collect();
     writeln!(out, "cards: {}", all.join(", "))?;
     let found = runtimes();
     if found.is_empty() {
         writeln!(
             out,
-            "AMD's HIP runtime, libamdhip64.so: not in the usual folders; a program may bring its own"
+            "AMD's HIP runtime, libamdhip64.so: not in the usual folders; a program may bring its own, or take this workspace's"
         )?;
     }
     for file in found {

@@ -7,6 +7,7 @@ mod args;
 mod disasm;
 mod exec;
 mod kernel;
+mod seam;
 mod trace;
 mod values;
 

@@ -12,6 +12,7 @@ fn gfx(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gfx"))
         .args(arguments)
         .env("ROCM_HSA_LIBRARY", env!("CARGO_BIN_EXE_gfx"))
+        .env("ROCM_HIP_LIBRARY", env!("CARGO_BIN_EXE_gfx"))
         .output()
         .unwrap()
 }
@@ -25,7 +26,7 @@ fn the_exit_code_of_the_program_is_passed_on() {
     for code in [0, 1, 7, 255] {
         let output = gfx(&["exec", "--", "sh", "-c", &format!("exit {code}")]);
         assert_eq!(output.status.code(), Some(code), "{}", said(&output));
-        assert!(said(&output).contains("no process of the program initialised HSA"));
+        assert!(said(&output).contains("no process of the program used the GPU"));
     }
     let output = gfx(&["exec", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(output.status.code(), Some(128 + 9));
@@ -144,6 +145,7 @@ fn what_is_missing_or_broken_is_one_clear_error() {
     for command in [&["doctor"][..], &["exec", "--", "true"]] {
         let output = Command::new(env!("CARGO_BIN_EXE_gfx"))
             .args(command)
+            .env("ROCM_HIP_LIBRARY", env!("CARGO_BIN_EXE_gfx"))
             .env("ROCM_HSA_LIBRARY", "/nowhere/library.so")
             .output()
             .unwrap();

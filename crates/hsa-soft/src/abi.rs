@@ -20,17 +20,11 @@ use core::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agent::Value;
-use crate::report;
-use crate::status::{Answer, Status};
+use soft_runtime::report;
+use soft_runtime::status::{Answer, Status};
 
 /// What a call answers: 0, or a status code, which may be a callback's own.
 type Reply = Result<(), u32>;
-
-impl From<Status> for u32 {
-    fn from(status: Status) -> u32 {
-        status as u32
-    }
-}
 
 /// Runs a call's body and gives its status.
 fn reply(name: &'static str, body: impl FnOnce() -> Reply) -> u32 {
@@ -74,7 +68,7 @@ macro_rules! values {
         /// As AMD's header demands of its caller.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($arg: $type),*) -> $value {
-            $crate::abi::value(stringify!($name), move || -> $crate::status::Answer<$value> { $body })
+            $crate::abi::value(stringify!($name), move || -> soft_runtime::status::Answer<$value> { $body })
         }
     )*};
 }
@@ -87,8 +81,8 @@ macro_rules! bodiless {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name() -> u32 {
             $crate::abi::reply(stringify!($name), || {
-                $crate::report::missing(stringify!($name));
-                Err($crate::status::Status::Error.into())
+                soft_runtime::report::missing(stringify!($name));
+                Err(soft_runtime::status::Status::Error.into())
             })
         }
     )*};

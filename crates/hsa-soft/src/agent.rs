@@ -4,10 +4,11 @@
 use gfx_emu::Limits;
 use rocm_env::Card;
 
-use crate::pools::Pool;
 use crate::queue;
-use crate::runtime::{Runtime, target};
-use crate::status::{Answer, Status};
+use soft_runtime::card::{isa_name, target, traits};
+use soft_runtime::pools::Pool;
+use soft_runtime::runtime::Runtime;
+use soft_runtime::status::{Answer, Status};
 
 /// A processor of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,118 +97,6 @@ macro_rules! numbers {
 }
 
 numbers! { u16 u32 u64 }
-
-/// What a card is, as far as programs ask.
-struct Traits {
-    lanes: u32,
-    units: u32,
-    simds: u32,
-    waves: u32,
-    chip: u32,
-    family: u32,
-    clock: u32,
-    /// What follows the processor's name in the name of its instruction set.
-    features: &'static str,
-    name: &'static str,
-}
-
-fn traits(card: Card) -> Traits {
-    match card {
-        Card::Gfx1100 => Traits {
-            lanes: 32,
-            units: 96,
-            simds: 2,
-            waves: 32,
-            chip: 0x744c,
-            family: 145,
-            clock: 2500,
-            features: "",
-            name: "software gfx1100",
-        },
-        Card::Gfx1151 => Traits {
-            lanes: 32,
-            units: 40,
-            simds: 2,
-            waves: 32,
-            chip: 0x1586,
-            family: 150,
-            clock: 2900,
-            features: "",
-            name: "software gfx1151",
-        },
-        Card::Gfx1200 => Traits {
-            lanes: 32,
-            units: 32,
-            simds: 2,
-            waves: 32,
-            chip: 0x7590,
-            family: 152,
-            clock: 3130,
-            features: "",
-            name: "software gfx1200",
-        },
-        Card::Gfx1201 => Traits {
-            lanes: 32,
-            units: 64,
-            simds: 2,
-            waves: 32,
-            chip: 0x7550,
-            family: 152,
-            clock: 2970,
-            features: "",
-            name: "software gfx1201",
-        },
-        Card::Gfx1030 => Traits {
-            lanes: 32,
-            units: 80,
-            simds: 2,
-            waves: 32,
-            chip: 0x73bf,
-            family: 143,
-            clock: 2250,
-            features: "",
-            name: "software gfx1030",
-        },
-        Card::Gfx942 => Traits {
-            lanes: 64,
-            units: 304,
-            simds: 4,
-            waves: 32,
-            chip: 0x74a1,
-            family: 141,
-            clock: 2100,
-            features: ":sramecc+:xnack-",
-            name: "software gfx942",
-        },
-        Card::Gfx950 => Traits {
-            lanes: 64,
-            units: 256,
-            simds: 4,
-            waves: 32,
-            chip: 0x75a0,
-            family: 141,
-            clock: 2200,
-            features: ":sramecc+:xnack-",
-            name: "software gfx950",
-        },
-        Card::Gfx90a => Traits {
-            lanes: 64,
-            units: 104,
-            simds: 4,
-            waves: 32,
-            chip: 0x7408,
-            family: 141,
-            clock: 1700,
-            features: ":sramecc+:xnack-",
-            name: "software gfx90a",
-        },
-    }
-}
-
-/// The name of a card's instruction set.
-pub(crate) fn isa_name(card: Card) -> String {
-    format!("amdgcn-amd-amdhsa--{}{}", card.word(), traits(card).features)
-}
 
 /// `hsa_agent_get_info`.
 pub(crate) fn info(runtime: &Runtime, agent: Agent, attribute: u32) -> Answer<Value> {
@@ -364,7 +253,7 @@ pub(crate) fn pool_info(runtime: &Runtime, pool: Pool, attribute: u32) -> Answer
         1 => pool.flags().into(),
         2 | 16 => runtime.capacity.into(),
         5 => true.into(),
-        6 | 7 | 18 => crate::host::PAGE.into(),
+        6 | 7 | 18 => soft_runtime::host::PAGE.into(),
         15 => (!is_device).into(),
         17 => u32::from(is_device).into(),
         _ => return Err(Status::InvalidArgument),

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::event;
-use crate::status::{Answer, Status};
+use soft_runtime::event;
+use soft_runtime::status::{Answer, Status};
 
 /// How often a thread without tasks looks; a new task wakes it.
 const IDLE: Duration = Duration::from_millis(200);

@@ -4,24 +4,16 @@
 //! and its kernels run on [`gfx_emu`]. `gfx exec` sets that up. docs/rocm-programs.md says how to use it.
 //!
 //! - `abi` is C's side: every function, with its pointers made into numbers, slices and closures.
-//! - `runtime` is what the process has one of: cards, `pools` of memory, the `loader`'s code objects.
-//! - `queue` carries out packets, each queue in a thread of its own; `launch` has the emulator run a kernel.
-//! - `signal`, `event` and `deferred` are how threads wait for each other.
-//! - `report` counts what ran.
+//! - `agent` is what cards and pools say of themselves.
+//! - `queue` carries out packets, each queue in a thread of its own.
+//! - `signal` and `deferred` are how threads wait for each other.
 //!
-//! All memory that kernels and the host share is host memory at the same address (`host`): nothing is copied for a launch.
+//! Memory, code objects, launches and the report are [`soft_runtime`]'s. All memory that kernels and the host share is host memory at
+//! the same address: nothing is copied for a launch.
 //! Not offered: images, virtual memory handles, memory of other processes, cooperative launches, counters.
 
 mod abi;
 mod agent;
 mod deferred;
-mod event;
-mod host;
-mod launch;
-mod loader;
-mod pools;
 mod queue;
-mod report;
-mod runtime;
 mod signal;
-mod status;

@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::event;
-use crate::host::{self, PAGE};
-use crate::launch;
-use crate::pools::Pool;
-use crate::report;
-use crate::runtime::{Runtime, now};
 use crate::signal::{self, Condition, Signal};
-use crate::status::{Answer, Status};
+use soft_runtime::event;
+use soft_runtime::host::{self, PAGE};
+use soft_runtime::launch;
+use soft_runtime::pools::Pool;
+use soft_runtime::report;
+use soft_runtime::runtime::{Runtime, now};
+use soft_runtime::status::{Answer, Status};
 
 /// Bytes of a packet.
 pub(crate) const PACKET: u64 = 64;
@@ -75,7 +75,7 @@ pub(crate) fn create(runtime: &'static Runtime, size: u32, kind: u32, on_error: 
     for index in 0..u64::from(size) {
         word(ring + PACKET * index)?.store(INVALID, SeqCst);
     }
-    let doorbell = runtime.signal(0, true)?;
+    let doorbell = Signal::make(runtime, 0, true)?;
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     word(address)?.store(kind, SeqCst);
     // It takes kernel dispatches, and no agent dispatches.
@@ -226,8 +226,8 @@ impl Queue {
 
     /// Completes a packet: its place is free, the index moves on, and whoever waits is told.
     fn finish(&self, packet: u64, start: u64) {
-        let signal = wide(packet + 56).map(|field| field.load(SeqCst));
-        let signal = signal.and_then(Signal::optional);
+        let handle = wide(packet + 56).map_or(0, |field| field.load(SeqCst));
+        let signal = Signal::optional(handle);
         if let Ok(header) = word(packet) {
             header.store(INVALID, SeqCst);
         }
@@ -237,6 +237,8 @@ impl Queue {
         match signal {
             Ok(Some(signal)) => signal.complete(start, now()),
             Ok(None) => event::tell(),
+            // AMD's HIP runtime 7.2 destroys a stream's signal while its last barrier is in the queue.
+            Err(_) if Signal::has_ended(handle) => event::tell(),
             Err(_) => drop(malformed("its completion signal is not a signal")),
         }
     }

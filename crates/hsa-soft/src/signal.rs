@@ -5,15 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::event;
-use crate::host::{self, Arena};
-use crate::status::{Answer, Status};
+use soft_runtime::event;
+use soft_runtime::host::{self, Arena};
+use soft_runtime::pools::Pool;
+use soft_runtime::runtime::Runtime;
+use soft_runtime::status::{Answer, Status};
 
 /// Bytes of a signal.
 const SIZE: u64 = 64;
 /// Signals that are made at once.
 const CHUNK: u64 = 1024;
 const KIND_USER: u64 = 1;
+/// Of a signal that was destroyed. AMD's headers have no such number.
+const KIND_ENDED: u64 = 2;
 const KIND_DOORBELL: u64 = u64::MAX;
 const VALUE: u64 = 8;
 const START: u64 = 32;
@@ -63,8 +67,15 @@ fn field(address: u64) -> &'static AtomicU64 {
 }
 
 impl Signal {
+    /// A new signal of the process.
+    pub(crate) fn make(runtime: &Runtime, value: i64, doorbell: bool) -> Answer<Signal> {
+        Signal::new(value, doorbell, |bytes| {
+            runtime.pools().allocate(Pool::HostFine, bytes)
+        })
+    }
+
     /// A new signal. `more` makes room for signals, [`CHUNK`] times 64 bytes, where all are in use.
-    pub(crate) fn new(value: i64, doorbell: bool, more: impl FnOnce(u64) -> Answer<u64>) -> Answer<Signal> {
+    fn new(value: i64, doorbell: bool, more: impl FnOnce(u64) -> Answer<u64>) -> Answer<Signal> {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if free.is_empty() {
             let first = more(CHUNK * SIZE)?;
@@ -80,12 +91,21 @@ impl Signal {
         Ok(signal)
     }
 
+    /// What lies at a handle where a signal has its kind.
+    fn kind(handle: u64) -> Option<u64> {
+        let arena =
+            host::arena().filter(|arena: &Arena| handle.is_multiple_of(SIZE) && arena.holds(handle, SIZE))?;
+        Some(arena.wide(handle)?.load(SeqCst))
+    }
+
+    /// Whether a handle was a signal's that the program destroyed since.
+    pub(crate) fn has_ended(handle: u64) -> bool {
+        Signal::kind(handle) == Some(KIND_ENDED)
+    }
+
     /// The signal of a handle.
     pub(crate) fn of(handle: u64) -> Answer<Signal> {
-        let known = host::arena()
-            .filter(|arena: &Arena| handle.is_multiple_of(SIZE) && arena.holds(handle, SIZE))
-            .and_then(|arena| arena.wide(handle))
-            .is_some_and(|kind| [KIND_USER, KIND_DOORBELL].contains(&kind.load(SeqCst)));
+        let known = matches!(Signal::kind(handle), Some(KIND_USER | KIND_DOORBELL));
         match known {
             true => Ok(Signal { address: handle }),
             false => Err(Status::InvalidSignal),
@@ -111,7 +131,7 @@ impl Signal {
 
     /// Ends the signal: its handle is refused from now on.
     pub(crate) fn destroy(self) {
-        field(self.address).store(0, SeqCst);
+        field(self.address).store(KIND_ENDED, SeqCst);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         // The oldest is used last: a handle that is used too late is found for a while.
         free.push_front(self.address);
@@ -192,4 +212,22 @@ impl Signal {
 /// Whether all of some signals are 0, as copies and barriers wait for.
 pub(crate) fn all_zero(signals: &[Signal]) -> bool {
     signals.iter().all(|signal| signal.load() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_was_destroyed_is_none_any_more_but_was_one() {
+        let more = |_| Ok(host::arena().unwrap().base().next_multiple_of(SIZE));
+        let signal = Signal::new(7, false, more).unwrap();
+        assert_eq!(Signal::of(signal.handle()), Ok(signal));
+        signal.destroy();
+        assert_eq!(Signal::of(signal.handle()), Err(Status::InvalidSignal));
+        assert!(Signal::has_ended(signal.handle()));
+        for never in [0, 8, signal.handle() + 1, u64::MAX] {
+            assert!(!Signal::has_ended(never), "{never:#x}");
+        }
+    }
 }

@@ -48,28 +48,30 @@ variables! {
         "What becomes of a custom op that has no ROCm implementation: it runs on the CPU, or is an error.";
     ACTIVATIONS: Activations = "ROCM_ACTIVATIONS", "cuda", "candle-core", false,
         "Whose rounding the activations of quantized products have. `cpu` is slow, and for comparing numbers with candle's CPU backend.";
-    SOFT_TARGET: Card = "ROCM_SOFT_TARGET", "gfx1100", "rocm-soft, hsa-soft", false,
+    SOFT_TARGET: Card = "ROCM_SOFT_TARGET", "gfx1100", "rocm-soft, soft-runtime", false,
         "The card that the software device is.";
-    SOFT_DEVICES: Cards = "ROCM_SOFT_DEVICES", "one device, of ROCM_SOFT_TARGET", "rocm-soft, hsa-soft", false,
+    SOFT_DEVICES: Cards = "ROCM_SOFT_DEVICES", "one device, of ROCM_SOFT_TARGET", "rocm-soft, soft-runtime", false,
         "Several software devices, each with its memory.";
-    SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft, hsa-soft", false,
+    SOFT_MEMORY: Bytes = "ROCM_SOFT_MEMORY", "16GiB", "rocm-soft, soft-runtime", false,
         "The memory that each software device has.";
-    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, hsa-soft, parity-exec", false,
+    SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, soft-runtime, parity-exec", false,
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
     COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft", false,
         "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there.";
     SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,
         "Whether a kernel's fault ends the software device, as it ends a card.";
-    SOFT_LOG: Log = "ROCM_SOFT_LOG", "none", "hsa-soft", false,
-        "What libhsa-runtime64 over the software device says on stderr of a program's calls: `missing` names those that have no body, `calls` every one.";
-    SOFT_REPORT: Folder = "ROCM_SOFT_REPORT", "no file is written", "hsa-soft, gfx-tool", false,
-        "Where libhsa-runtime64 over the software device writes what a process ran, as a file of JSON for each. `gfx exec` sets it.";
-    SOFT_MAX_INSTRUCTIONS: Instructions = "ROCM_SOFT_MAX_INSTRUCTIONS", "1000000000", "hsa-soft", false,
+    SOFT_LOG: Log = "ROCM_SOFT_LOG", "none", "soft-runtime", false,
+        "What libhsa-runtime64 and libamdhip64 over the software device say on stderr of a program's calls: `missing` names those that have no body, `calls` every one.";
+    SOFT_REPORT: Folder = "ROCM_SOFT_REPORT", "no file is written", "soft-runtime, gfx-tool", false,
+        "Where libhsa-runtime64 and libamdhip64 over the software device write what a process ran, as a file of JSON for each. `gfx exec` sets it.";
+    SOFT_MAX_INSTRUCTIONS: Instructions = "ROCM_SOFT_MAX_INSTRUCTIONS", "1000000000", "soft-runtime", false,
         "Instructions after which a wave is stopped, and its kernel with it. `gfx exec --max-instructions` sets it.";
-    SOFT_TIMEOUT: Seconds = "ROCM_SOFT_TIMEOUT", "no limit", "hsa-soft", false,
+    SOFT_TIMEOUT: Seconds = "ROCM_SOFT_TIMEOUT", "no limit", "soft-runtime", false,
         "Seconds after which a kernel is stopped. `gfx exec --timeout` sets it.";
     HSA_LIBRARY: File = "ROCM_HSA_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
         "The libhsa_runtime64.so of this workspace that `gfx exec` puts under a program.";
+    HIP_LIBRARY: File = "ROCM_HIP_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
+        "The libamdhip64.so of this workspace that `gfx exec --seam hip` puts under a program.";
     KERNEL_CACHE: KernelCache = "ROCM_KERNEL_CACHE", "`$XDG_CACHE_HOME/rocm-backend`, else `$HOME/.cache/rocm-backend`", "kernel-build, rocm-backend", false,
         "Where compiled kernels are kept and taken from, when crates are built and when programs run.";
     CLANG: Program = "ROCM_CLANG", "the newest usable one that is found", "kernel-build", false,

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
+use code_object::extent::{self, Extent};
 use rocm_rs::driver::put_text;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{
@@ -31,7 +32,7 @@ use crate::device::{Shape, device};
 use crate::devices;
 use crate::error::{self, Result};
 use crate::graph::Work;
-use crate::{image, properties};
+use crate::properties;
 
 const INVALID_VALUE: hipError_t = hip::hipError_t_hipErrorInvalidValue;
 /// The handle of the one memory pool; it pools nothing.
@@ -262,23 +263,21 @@ unsafe fn extra_kernarg(extra: *mut *mut c_void) -> Result<Vec<u8>> {
     Ok(unsafe { bytes(pointer, size.ok_or(INVALID_VALUE)?) }?.to_vec())
 }
 
-/// The code object at `pointer`, whose length only its own headers tell.
+/// The code object that a pointer points to: HIP passes no length, the file's headers say it.
 ///
 /// # Safety
-/// `pointer` is null or points to a whole ELF file, or to 64 readable bytes that do not look like one.
-unsafe fn elf_file<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
-    let broken = || error::image("the image is no ELF code object, or its headers are broken".to_owned());
-    // SAFETY: the caller promises that the header is readable.
-    let header = unsafe { bytes(pointer, image::HEADER_BYTES) }?;
-    let end = header
-        .first_chunk()
-        .and_then(image::tables_end)
-        .ok_or_else(broken)?;
-    // SAFETY: the header tables belong to the file.
-    let tables = unsafe { bytes(pointer, end) }?;
-    let len = image::file_len(tables).ok_or_else(broken)?;
-    // SAFETY: what the header tables point to belongs to the file.
-    unsafe { bytes(pointer, len) }
+/// `pointer` is null or points to a whole code object or bundle, or to 64 readable bytes that do not look like one.
+unsafe fn code_object<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
+    let mut len = extent::LEAST;
+    loop {
+        // SAFETY: the caller promises 64 bytes, and more of what says that it has them.
+        let start = unsafe { bytes(pointer, len) }?;
+        match extent::of(start) {
+            Ok(Extent::Whole) => return Ok(start),
+            Ok(Extent::AtLeast(more)) => len = more,
+            Err(why) => return Err(error::image(why.to_string())),
+        }
+    }
 }
 
 /// Defines the entry points of one library, their table, and a check at compile time that each has the signature of the
@@ -663,7 +662,7 @@ results {
         // SAFETY: HIP's contract on out-pointers.
         let module = unsafe { out(module) }?;
         // SAFETY: HIP's contract: a whole code object.
-        let file = unsafe { elf_file(image) }?;
+        let file = unsafe { code_object(image) }?;
         module.write(opaque(device()?.load_module(file)?));
         Ok(())
     }

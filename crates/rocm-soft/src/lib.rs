@@ -16,7 +16,6 @@ mod entry;
 mod error;
 mod graph;
 mod handles;
-mod image;
 mod library;
 mod miopen;
 mod properties;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{Data, Out, Room, Text, Visit, VisitPart, bytes_at, calls, visit};
 use crate::agent::{Agent, Value};
-use crate::loader::{self, Symbol};
-use crate::report;
-use crate::runtime;
-use crate::status::{Answer, Status};
+use soft_runtime::loader::{self, Symbol};
+use soft_runtime::report;
+use soft_runtime::runtime;
+use soft_runtime::status::{Answer, Status};
 
 /// Bytes that a code object may have.
 const MOST: usize = 1 << 32;

@@ -2,10 +2,10 @@
 
 use super::{List, Out, calls};
 use crate::deferred::{COPIES, Task};
-use crate::report;
-use crate::runtime::{self, Runtime, now};
 use crate::signal::{self, Signal};
-use crate::status::{Answer, Status};
+use soft_runtime::report;
+use soft_runtime::runtime::{self, Runtime, now};
+use soft_runtime::status::{Answer, Status};
 
 /// `hsa_pitched_ptr_t`.
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ calls! {
         let runtime = runtime::get()?;
         let bytes = (count as u64).checked_mul(4).ok_or(Status::InvalidArgument)?;
         let pools = runtime.pools();
-        let words = crate::host::arena().and_then(|arena| arena.words(address, bytes));
+        let words = soft_runtime::host::arena().and_then(|arena| arena.words(address, bytes));
         let words = words.ok_or(Status::InvalidArgument)?;
         pools.check(address, bytes)?;
         for word in words {

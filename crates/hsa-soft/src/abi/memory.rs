@@ -4,9 +4,9 @@ use core::ffi::c_void;
 
 use super::{Allocate, Data, List, Out, Room, Visit, calls, visit};
 use crate::agent::{self, Agent};
-use crate::pools::{Known, Pool};
-use crate::runtime;
-use crate::status::Status;
+use soft_runtime::pools::{Known, Pool};
+use soft_runtime::runtime;
+use soft_runtime::status::Status;
 
 /// `hsa_amd_pointer_info_t`.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use super::{Data, List, OnError, Out, Room, calls, values};
 use crate::agent::{Agent, Value};
 use crate::queue::{self, Tell};
-use crate::runtime;
 use crate::signal::Signal;
-use crate::status::Status;
+use soft_runtime::runtime;
+use soft_runtime::status::Status;
 
 /// When something began and ended.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::{Action, Data, Handler, List, Out, calls, values};
 use crate::deferred::{HANDLERS, Task};
-use crate::runtime;
 use crate::signal::{Condition, Signal};
-use crate::status::{Answer, Status};
+use soft_runtime::runtime;
+use soft_runtime::status::{Answer, Status};
 
 /// A timeout in ticks of the system's clock, which are nanoseconds.
 fn limit(ticks: u64) -> Option<Duration> {
@@ -34,20 +34,24 @@ fn wait_any(
     for ((signal, condition), value) in signals.into_iter().zip(conditions).zip(compare) {
         waits.push((Signal::of(signal)?, Condition::new(condition, value)?));
     }
-    Ok(crate::event::wait(limit(timeout), crate::event::LOOK, || {
-        let mut values = waits.iter().map(|(signal, condition)| (signal.load(), condition));
-        let index = values.position(|(value, condition)| condition.holds(value))?;
-        Some((index, waits[index].0.load()))
-    }))
+    Ok(soft_runtime::event::wait(
+        limit(timeout),
+        soft_runtime::event::LOOK,
+        || {
+            let mut values = waits.iter().map(|(signal, condition)| (signal.load(), condition));
+            let index = values.position(|(value, condition)| condition.holds(value))?;
+            Some((index, waits[index].0.load()))
+        },
+    ))
 }
 
 calls! {
     fn hsa_signal_create(value: i64, _consumers: u32, _list: List<u64>, signal: Out<u64>) {
-        Ok(signal.put(runtime::get()?.signal(value, false)?.handle())?)
+        Ok(signal.put(Signal::make(runtime::get()?, value, false)?.handle())?)
     }
 
     fn hsa_amd_signal_create(value: i64, _consumers: u32, _list: List<u64>, _attributes: u64, signal: Out<u64>) {
-        Ok(signal.put(runtime::get()?.signal(value, false)?.handle())?)
+        Ok(signal.put(Signal::make(runtime::get()?, value, false)?.handle())?)
     }
 
     fn hsa_signal_destroy(signal: u64) {

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use super::code;
 use super::{Data, List, Out, Room, Visit, calls, values, visit};
 use crate::agent::{self, Agent, Value};
-use crate::report;
-use crate::runtime;
-use crate::status::{self, Status};
+use soft_runtime::report;
+use soft_runtime::runtime;
+use soft_runtime::status::{self, Status};
 
 /// Times that `hsa_init` was called and not undone.
 static USERS: AtomicUsize = AtomicUsize::new(0);
@@ -143,7 +143,7 @@ calls! {
     fn hsa_isa_from_name(name: super::Text, isa: Out<u64>) {
         let name = name.read()?;
         let runtime = runtime::get()?;
-        let found = runtime.cards.iter().position(|card| agent::isa_name(*card) == name);
+        let found = runtime.cards.iter().position(|card| soft_runtime::card::isa_name(*card) == name);
         Ok(isa.put(agent::isa(found.ok_or(Status::InvalidIsa)?))?)
     }
 

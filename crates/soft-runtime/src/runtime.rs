@@ -3,23 +3,24 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use gfx_emu::{LaunchOptions, Target, TimeLimit};
+use gfx_emu::{LaunchOptions, TimeLimit};
 use rocm_env::Card;
 
 use crate::host;
 use crate::loader::Loader;
-use crate::pools::{Pool, Pools};
+use crate::pools::Pools;
 use crate::report;
-use crate::signal::Signal;
 use crate::status::{Answer, Status};
 
 /// Everything that outlives a call.
 #[derive(Debug)]
-pub(crate) struct Runtime {
-    pub(crate) cards: Vec<Card>,
+pub struct Runtime {
+    /// The cards, by number.
+    pub cards: Vec<Card>,
     /// Bytes that each card has.
-    pub(crate) capacity: u64,
-    pub(crate) options: LaunchOptions,
+    pub capacity: u64,
+    /// How kernels are launched.
+    pub options: LaunchOptions,
     pools: Mutex<Pools>,
     loader: Mutex<Loader>,
 }
@@ -28,7 +29,7 @@ static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
 static COMPLAINED: AtomicBool = AtomicBool::new(false);
 
 /// Makes the runtime where there is none yet.
-pub(crate) fn init() -> Answer<&'static Runtime> {
+pub fn init() -> Answer<&'static Runtime> {
     match RUNTIME.get_or_init(Runtime::new) {
         Ok(runtime) => Ok(runtime),
         Err(why) => {
@@ -41,24 +42,10 @@ pub(crate) fn init() -> Answer<&'static Runtime> {
 }
 
 /// The runtime that [`init`] made.
-pub(crate) fn get() -> Answer<&'static Runtime> {
+pub fn get() -> Answer<&'static Runtime> {
     match RUNTIME.get() {
         Some(Ok(runtime)) => Ok(runtime),
         _ => Err(Status::NotInitialized),
-    }
-}
-
-/// The processor of a card.
-pub(crate) fn target(card: Card) -> Target {
-    match card {
-        Card::Gfx1100 => Target::Gfx1100,
-        Card::Gfx1151 => Target::Gfx1151,
-        Card::Gfx1200 => Target::Gfx1200,
-        Card::Gfx1201 => Target::Gfx1201,
-        Card::Gfx1030 => Target::Gfx1030,
-        Card::Gfx942 => Target::Gfx942,
-        Card::Gfx950 => Target::Gfx950,
-        Card::Gfx90a => Target::Gfx90a,
     }
 }
 
@@ -95,25 +82,21 @@ impl Runtime {
         })
     }
 
-    pub(crate) fn pools(&self) -> MutexGuard<'_, Pools> {
+    /// The memory.
+    pub fn pools(&self) -> MutexGuard<'_, Pools> {
         // A panic in between leaves a block too many at worst.
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn loader(&self) -> MutexGuard<'_, Loader> {
+    /// What was loaded.
+    pub fn loader(&self) -> MutexGuard<'_, Loader> {
         // One insertion or removal at a time: a panic cannot leave it half done.
         self.loader.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn signal(&self, value: i64, doorbell: bool) -> Answer<Signal> {
-        Signal::new(value, doorbell, |bytes| {
-            self.pools().allocate(Pool::HostFine, bytes)
-        })
     }
 }
 
 /// Nanoseconds of the clock that timestamps have.
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }

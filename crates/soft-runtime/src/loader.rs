@@ -5,19 +5,23 @@ use std::sync::Arc;
 
 use gfx_emu::{CodeObject, Kernel, Placement};
 
+use crate::card::target;
 use crate::pools::{Pool, Pools};
 use crate::report;
-use crate::runtime::{Runtime, target};
+use crate::runtime::Runtime;
 use crate::status::{Answer, Status};
 
 /// A loaded code object.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) code: CodeObject,
-    pub(crate) placement: Placement,
-    pub(crate) card: usize,
+pub struct Loaded {
+    /// The file, as the emulator has it.
+    pub code: CodeObject,
+    /// Where it lies in the memory of the card.
+    pub placement: Placement,
+    /// The number of the card.
+    pub card: usize,
     /// Where the program had the file, and its bytes.
-    pub(crate) file: (u64, u64),
+    pub file: (u64, u64),
     /// Names of kernels by the address of their descriptor.
     kernels: BTreeMap<u64, String>,
 }
@@ -34,7 +38,7 @@ impl Loaded {
 
 /// What a symbol names.
 #[derive(Clone, Debug)]
-pub(crate) enum Symbol {
+pub enum Symbol {
     /// A kernel: its code object and name.
     Kernel(Arc<Loaded>, String),
     /// A variable: its code object, name, address and bytes.
@@ -43,21 +47,22 @@ pub(crate) enum Symbol {
 
 impl Symbol {
     /// Its name, as the code object has it.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Symbol::Kernel(_, name) => format!("{name}.kd"),
             Symbol::Variable(_, name, ..) => name.clone(),
         }
     }
 
-    pub(crate) fn loaded(&self) -> &Loaded {
+    /// The code object that it is of.
+    pub fn loaded(&self) -> &Loaded {
         match self {
             Symbol::Kernel(loaded, _) | Symbol::Variable(loaded, ..) => loaded,
         }
     }
 
     /// The kernel, where it is one.
-    pub(crate) fn kernel(&self) -> Option<&Kernel> {
+    pub fn kernel(&self) -> Option<&Kernel> {
         match self {
             Symbol::Kernel(loaded, name) => loaded.code.kernel(name),
             Symbol::Variable(..) => None,
@@ -75,7 +80,7 @@ struct Executable {
 
 /// Everything that was loaded.
 #[derive(Debug, Default)]
-pub(crate) struct Loader {
+pub struct Loader {
     last: u64,
     readers: BTreeMap<u64, (u64, Arc<[u8]>)>,
     executables: BTreeMap<u64, Executable>,
@@ -92,23 +97,26 @@ impl Loader {
     }
 
     /// Keeps a file that the program has at an address.
-    pub(crate) fn reader(&mut self, address: u64, file: Arc<[u8]>) -> u64 {
+    pub fn reader(&mut self, address: u64, file: Arc<[u8]>) -> u64 {
         let handle = self.handle();
         self.readers.insert(handle, (address, file));
         handle
     }
 
-    pub(crate) fn file(&self, reader: u64) -> Answer<(u64, Arc<[u8]>)> {
+    /// The file of a reader, and where the program had it.
+    pub fn file(&self, reader: u64) -> Answer<(u64, Arc<[u8]>)> {
         let found = self.readers.get(&reader).cloned();
         found.ok_or(Status::InvalidCodeObjectReader)
     }
 
-    pub(crate) fn destroy_reader(&mut self, reader: u64) -> Answer<()> {
+    /// Ends a reader.
+    pub fn destroy_reader(&mut self, reader: u64) -> Answer<()> {
         let found = self.readers.remove(&reader);
         found.map(drop).ok_or(Status::InvalidCodeObjectReader)
     }
 
-    pub(crate) fn executable(&mut self) -> u64 {
+    /// A new executable, without code objects.
+    pub fn executable(&mut self) -> u64 {
         let handle = self.handle();
         self.executables.insert(handle, Executable::default());
         handle
@@ -118,14 +126,15 @@ impl Loader {
         self.executables.get(&executable).ok_or(Status::InvalidExecutable)
     }
 
-    pub(crate) fn freeze(&mut self, executable: u64) -> Answer<()> {
+    /// An executable takes no more code objects.
+    pub fn freeze(&mut self, executable: u64) -> Answer<()> {
         let found = self.executables.get_mut(&executable);
         found.ok_or(Status::InvalidExecutable)?.frozen = true;
         Ok(())
     }
 
     /// Whether an executable takes code objects.
-    pub(crate) fn is_open(&self, executable: u64) -> Answer<()> {
+    pub fn is_open(&self, executable: u64) -> Answer<()> {
         match self.get(executable)?.frozen {
             false => Ok(()),
             true => Err(Status::FrozenExecutable),
@@ -133,7 +142,7 @@ impl Loader {
     }
 
     /// Adds a loaded code object; gives its handle, the address of its image.
-    pub(crate) fn add(&mut self, executable: u64, loaded: Loaded) -> Answer<u64> {
+    pub fn add(&mut self, executable: u64, loaded: Loaded) -> Answer<u64> {
         let executable = self.executables.get_mut(&executable);
         let executable = executable.ok_or(Status::InvalidExecutable)?;
         let base = loaded.placement.base();
@@ -144,7 +153,7 @@ impl Loader {
     }
 
     /// Unloads an executable's code objects. A launch that runs keeps what it uses.
-    pub(crate) fn destroy(&mut self, executable: u64, pools: &mut Pools) -> Answer<()> {
+    pub fn destroy(&mut self, executable: u64, pools: &mut Pools) -> Answer<()> {
         let removed = self.executables.remove(&executable);
         let removed = removed.ok_or(Status::InvalidExecutable)?;
         for symbol in removed.symbols.values() {
@@ -158,7 +167,7 @@ impl Loader {
     }
 
     /// The handle of a symbol: a kernel's name with `.kd` at its end or without, or a variable's.
-    pub(crate) fn symbol(&mut self, executable: u64, name: &str) -> Answer<u64> {
+    pub fn symbol(&mut self, executable: u64, name: &str) -> Answer<u64> {
         let objects = &self.get(executable)?.objects;
         if let Some(known) = self.get(executable)?.symbols.get(name) {
             return Ok(*known);
@@ -184,7 +193,7 @@ impl Loader {
     }
 
     /// Names of all symbols of an executable.
-    pub(crate) fn names(&self, executable: u64) -> Answer<Vec<String>> {
+    pub fn names(&self, executable: u64) -> Answer<Vec<String>> {
         let objects = &self.get(executable)?.objects;
         let names = objects.iter().flat_map(|loaded| {
             let kernels = loaded.code.kernels().map(|kernel| format!("{}.kd", kernel.name));
@@ -195,29 +204,29 @@ impl Loader {
     }
 
     /// What a symbol's handle stands for.
-    pub(crate) fn known(&self, symbol: u64) -> Answer<Symbol> {
+    pub fn known(&self, symbol: u64) -> Answer<Symbol> {
         let found = self.symbols.get(&symbol).cloned();
         found.ok_or(Status::InvalidExecutableSymbol)
     }
 
     /// Handles of an executable's code objects.
-    pub(crate) fn objects(&self, executable: u64) -> Answer<Vec<u64>> {
+    pub fn objects(&self, executable: u64) -> Answer<Vec<u64>> {
         let objects = &self.get(executable)?.objects;
         Ok(objects.iter().map(|object| object.placement.base()).collect())
     }
 
     /// The code object of a handle.
-    pub(crate) fn object(&self, handle: u64) -> Answer<Arc<Loaded>> {
+    pub fn object(&self, handle: u64) -> Answer<Arc<Loaded>> {
         self.images.get(&handle).cloned().ok_or(Status::InvalidArgument)
     }
 
     /// All executables.
-    pub(crate) fn executables(&self) -> Vec<u64> {
+    pub fn executables(&self) -> Vec<u64> {
         self.executables.keys().copied().collect()
     }
 
     /// The code object around an address, and the executable that it belongs to.
-    pub(crate) fn around(&self, address: u64) -> Option<(Arc<Loaded>, u64)> {
+    pub fn around(&self, address: u64) -> Option<(Arc<Loaded>, u64)> {
         let (base, loaded) = self.images.range(..=address).next_back()?;
         if !loaded.holds(address) {
             return None;
@@ -230,7 +239,7 @@ impl Loader {
     }
 
     /// The kernel whose descriptor is at an address.
-    pub(crate) fn kernel_at(&self, address: u64) -> Option<(Arc<Loaded>, String)> {
+    pub fn kernel_at(&self, address: u64) -> Option<(Arc<Loaded>, String)> {
         let (_, loaded) = self.images.range(..=address).next_back()?;
         let name = loaded.kernels.get(&address)?;
         Some((Arc::clone(loaded), name.clone()))
@@ -238,7 +247,7 @@ impl Loader {
 }
 
 /// Reads a code object and puts it into the memory of a card.
-pub(crate) fn load(runtime: &Runtime, card: usize, file: (u64, &[u8])) -> Answer<Loaded> {
+pub fn load(runtime: &Runtime, card: usize, file: (u64, &[u8])) -> Answer<Loaded> {
     let refused = |why: &dyn std::fmt::Display| {
         report::say(&format!(
             "a code object of {} bytes is refused: {why}",

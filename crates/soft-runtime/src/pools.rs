@@ -22,7 +22,7 @@ const LARGE: u64 = 2 << 20;
 
 /// Where an allocation is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pool {
+pub enum Pool {
     /// Host memory for arguments, staging, pinned and managed buffers.
     HostFine,
     /// Other host memory.
@@ -39,7 +39,8 @@ impl Pool {
     const DEVICE: u64 = 0x200;
     const LDS: u64 = 0x300;
 
-    pub(crate) fn handle(self) -> u64 {
+    /// The pool's handle.
+    pub fn handle(self) -> u64 {
         match self {
             Pool::HostFine => Pool::HOST_FINE,
             Pool::HostCoarse => Pool::HOST_COARSE,
@@ -49,7 +50,7 @@ impl Pool {
     }
 
     /// The pool of a handle, where there are `cards` cards.
-    pub(crate) fn of(handle: u64, cards: usize) -> Answer<Pool> {
+    pub fn of(handle: u64, cards: usize) -> Answer<Pool> {
         let devices = (0..cards).flat_map(|card| [Pool::Device(card), Pool::Lds(card)]);
         [Pool::HostFine, Pool::HostCoarse]
             .into_iter()
@@ -59,7 +60,7 @@ impl Pool {
     }
 
     /// HSA's flags: 1 for arguments, 2 fine-grained, 4 coarse-grained.
-    pub(crate) fn flags(self) -> u32 {
+    pub fn flags(self) -> u32 {
         match self {
             Pool::HostFine => 1 | 2,
             Pool::HostCoarse | Pool::Device(_) => 4,
@@ -82,7 +83,7 @@ struct Block {
 
 /// What is known of an address.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Known {
+pub enum Known {
     /// Of an allocation: its base, size, pool, and what the program keeps with it.
     Block(u64, u64, Pool, u64),
     /// Of memory that the program locked: its first page's address, and bytes.
@@ -93,7 +94,7 @@ pub(crate) enum Known {
 
 /// The memory of all cards and what the host shares with them.
 #[derive(Debug)]
-pub(crate) struct Pools {
+pub struct Pools {
     arena: Arena,
     /// What kernels see. A launch keeps the version that it began with.
     memory: Arc<Memory>,
@@ -112,7 +113,8 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    pub(crate) fn new(arena: Arena, cards: usize, capacity: u64, sanitize: bool) -> Pools {
+    /// No memory in use yet.
+    pub fn new(arena: Arena, cards: usize, capacity: u64, sanitize: bool) -> Pools {
         let mut memory = Memory::new(0);
         if sanitize {
             memory.track_writes();
@@ -132,17 +134,17 @@ impl Pools {
     }
 
     /// What kernels see at the moment.
-    pub(crate) fn view(&self) -> Arc<Memory> {
+    pub fn view(&self) -> Arc<Memory> {
         Arc::clone(&self.memory)
     }
 
     /// Bytes of a card that are free.
-    pub(crate) fn available(&self, card: usize) -> u64 {
+    pub fn available(&self, card: usize) -> u64 {
         self.capacity - self.used.get(card).copied().unwrap_or(self.capacity)
     }
 
     /// Allocates `size` bytes, aligned to a page.
-    pub(crate) fn allocate(&mut self, pool: Pool, size: u64) -> Answer<u64> {
+    pub fn allocate(&mut self, pool: Pool, size: u64) -> Answer<u64> {
         if size == 0 {
             return Err(Status::InvalidArgument);
         }
@@ -200,7 +202,7 @@ impl Pools {
     }
 
     /// Frees the allocation that starts at `address`.
-    pub(crate) fn free(&mut self, address: u64) -> Answer<()> {
+    pub fn free(&mut self, address: u64) -> Answer<()> {
         let block = self.blocks.remove(&address).ok_or(Status::InvalidAllocation)?;
         let freed = Arc::make_mut(&mut self.memory).free(address);
         if let Pool::Device(card) = block.pool {
@@ -211,7 +213,7 @@ impl Pools {
     }
 
     /// What an address belongs to.
-    pub(crate) fn known(&self, address: u64) -> Known {
+    pub fn known(&self, address: u64) -> Known {
         let block = self.blocks.range(..=address).next_back();
         if let Some((base, block)) = block.filter(|(base, block)| address - **base < block.pages) {
             return Known::Block(*base, block.size, block.pool, block.user_data);
@@ -224,10 +226,17 @@ impl Pools {
     }
 
     /// Keeps a word of the program with an allocation.
-    pub(crate) fn keep(&mut self, address: u64, user_data: u64) -> Answer<()> {
+    pub fn keep(&mut self, address: u64, user_data: u64) -> Answer<()> {
         let block = self.blocks.get_mut(&address).ok_or(Status::InvalidArgument)?;
         block.user_data = user_data;
         Ok(())
+    }
+
+    /// Addresses of the allocations in a pool with which the program keeps this word.
+    pub fn kept(&self, pool: Pool, user_data: u64) -> Vec<u64> {
+        let blocks = self.blocks.iter();
+        let found = blocks.filter(|(_, block)| block.pool == pool && block.user_data == user_data);
+        found.map(|(address, _)| *address).collect()
     }
 
     /// Shares memory of the program with kernels.
@@ -235,7 +244,7 @@ impl Pools {
     /// # Safety
     /// The memory stays as it is until [`Pools::unlock`].
     #[expect(unsafe_code, reason = "the caller promises what host::locked needs")]
-    pub(crate) unsafe fn lock(&mut self, address: u64, bytes: u64) -> Answer<()> {
+    pub unsafe fn lock(&mut self, address: u64, bytes: u64) -> Answer<()> {
         let end = address.checked_add(bytes).filter(|end| *end < 1 << 47);
         if bytes == 0 || address < PAGE || end.is_none() {
             return Err(Status::InvalidArgument);
@@ -247,7 +256,7 @@ impl Pools {
 
     /// Ends a lock. Memory that was not locked is left alone.
     #[expect(unsafe_code, reason = "the ranges that stay are locked still")]
-    pub(crate) fn unlock(&mut self, address: u64) -> Answer<()> {
+    pub fn unlock(&mut self, address: u64) -> Answer<()> {
         let Some(index) = self.locks.iter().rposition(|(start, _)| *start == address) else {
             return Ok(());
         };
@@ -302,7 +311,7 @@ impl Pools {
     }
 
     /// Refuses a range that leaves its allocation, or cannot be an address.
-    pub(crate) fn check(&self, address: u64, bytes: u64) -> Answer<()> {
+    pub fn check(&self, address: u64, bytes: u64) -> Answer<()> {
         let end = address.checked_add(bytes).filter(|end| *end < 1 << 47);
         if address < PAGE || end.is_none() {
             return Err(Status::InvalidArgument);
@@ -319,7 +328,7 @@ impl Pools {
     /// # Safety
     /// What lies outside of allocations can be read and written.
     #[expect(unsafe_code, reason = "the caller promises what host::copy needs")]
-    pub(crate) unsafe fn copy(&self, target: u64, source: u64, bytes: u64) -> Answer<()> {
+    pub unsafe fn copy(&self, target: u64, source: u64, bytes: u64) -> Answer<()> {
         if bytes == 0 {
             return Ok(());
         }
@@ -337,8 +346,24 @@ impl Pools {
         Ok(())
     }
 
+    /// Fills bytes of an allocation, or of the program's memory, with a pattern.
+    ///
+    /// # Safety
+    /// What lies outside of allocations can be written.
+    #[expect(unsafe_code, reason = "the caller promises what host::fill needs")]
+    pub unsafe fn fill(&self, target: u64, pattern: &[u8], bytes: u64) -> Answer<()> {
+        if bytes == 0 || pattern.is_empty() {
+            return Ok(());
+        }
+        self.check(target, bytes)?;
+        // SAFETY: allocations were checked; for the rest the caller promises.
+        unsafe { host::fill(target, pattern, bytes) };
+        self.written(target, bytes);
+        Ok(())
+    }
+
     /// The host wrote a range by itself.
-    pub(crate) fn written(&self, address: u64, bytes: u64) {
+    pub fn written(&self, address: u64, bytes: u64) {
         if self.sanitize {
             self.memory.written(address, bytes);
         }

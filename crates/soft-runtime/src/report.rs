@@ -47,13 +47,13 @@ fn locked() -> MutexGuard<'static, Option<Report>> {
 }
 
 /// A line on stderr.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     // Nothing is left to be done when even this cannot be written.
     writeln!(std::io::stderr(), "software GPU: {text}").ok();
 }
 
 /// Begins the report of a process.
-pub(crate) fn begin(cards: &[Card], sanitize: bool) -> Result<(), String> {
+pub fn begin(cards: &[Card], sanitize: bool) -> Result<(), String> {
     let unknown = |error: rocm_env::UnknownValue| error.to_string();
     let folder = rocm_env::SOFT_REPORT.get().map_err(unknown)?.path();
     let log = *rocm_env::SOFT_LOG.get().map_err(unknown)?;
@@ -72,21 +72,21 @@ pub(crate) fn begin(cards: &[Card], sanitize: bool) -> Result<(), String> {
 }
 
 /// A call begins.
-pub(crate) fn call(name: &'static str) {
+pub fn call(name: &'static str) {
     if rocm_env::SOFT_LOG.get() == Ok(&Log::Calls) {
         say(name);
     }
 }
 
 /// A call answers other than success.
-pub(crate) fn refused(name: &str, status: u32) {
+pub fn refused(name: &str, status: u32) {
     if rocm_env::SOFT_LOG.get() == Ok(&Log::Calls) {
         say(&format!("{name} answers status {status:#x}"));
     }
 }
 
 /// The program made a call that has no body here.
-pub(crate) fn missing(name: &'static str) {
+pub fn missing(name: &'static str) {
     let mut report = locked();
     let Some(report) = report.as_mut() else { return };
     let count = report.missing.entry(name).or_default();
@@ -97,7 +97,7 @@ pub(crate) fn missing(name: &'static str) {
 }
 
 /// A kernel ran to its end.
-pub(crate) fn ran(kernel: &str, stats: LaunchStats, time: Duration) {
+pub fn ran(kernel: &str, stats: LaunchStats, time: Duration) {
     let mut report = locked();
     let Some(report) = report.as_mut() else { return };
     if !report.kernels.contains_key(kernel) {
@@ -115,7 +115,7 @@ pub(crate) fn ran(kernel: &str, stats: LaunchStats, time: Duration) {
 }
 
 /// A kernel did not run to its end: the reason, which the user reads too.
-pub(crate) fn finding(text: &str) {
+pub fn finding(text: &str) {
     say(text);
     let mut report = locked();
     let Some(report) = report.as_mut() else { return };
@@ -128,7 +128,7 @@ pub(crate) fn finding(text: &str) {
 }
 
 /// The process ends.
-pub(crate) fn end() {
+pub fn end() {
     if let Some(report) = locked().as_mut() {
         report.write();
     }

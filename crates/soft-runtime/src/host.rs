@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
 /// Bytes of a page.
-pub(crate) const PAGE: u64 = 4096;
+pub const PAGE: u64 = 4096;
 /// Addresses to ask for at first; less where the process may not have as many.
 const MOST: usize = 1 << 40;
 /// The least that is of use.
@@ -18,12 +18,12 @@ const LEAST: usize = 1 << 30;
 
 /// The range of addresses that pools hand out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arena {
+pub struct Arena {
     words: &'static [AtomicU32],
 }
 
 /// The arena of this process; `None` when the host does not give it the addresses.
-pub(crate) fn arena() -> Option<Arena> {
+pub fn arena() -> Option<Arena> {
     static ARENA: OnceLock<Option<Arena>> = OnceLock::new();
     *ARENA.get_or_init(|| {
         let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2));
@@ -51,23 +51,23 @@ fn reserve(bytes: usize) -> Option<Arena> {
 
 impl Arena {
     /// Its first address.
-    pub(crate) fn base(self) -> u64 {
+    pub fn base(self) -> u64 {
         self.words.as_ptr().addr() as u64
     }
 
     /// Its size in bytes.
-    pub(crate) fn size(self) -> u64 {
+    pub fn size(self) -> u64 {
         4 * self.words.len() as u64
     }
 
     /// Whether all of a range is in it.
-    pub(crate) fn holds(self, address: u64, bytes: u64) -> bool {
+    pub fn holds(self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.base());
         offset <= self.size() && bytes <= self.size() - offset
     }
 
     /// The dwords from an address on that is a multiple of 4.
-    pub(crate) fn words(self, address: u64, bytes: u64) -> Option<&'static [AtomicU32]> {
+    pub fn words(self, address: u64, bytes: u64) -> Option<&'static [AtomicU32]> {
         let offset = address.wrapping_sub(self.base());
         let inside = self.holds(address, bytes) && offset.is_multiple_of(4);
         let first = (offset / 4) as usize;
@@ -77,12 +77,12 @@ impl Arena {
     }
 
     /// The dword at an address.
-    pub(crate) fn word(self, address: u64) -> Option<&'static AtomicU32> {
+    pub fn word(self, address: u64) -> Option<&'static AtomicU32> {
         self.words(address, 4)?.first()
     }
 
     /// The qword at an address that is a multiple of 8: a value of a signal, or an index of a queue.
-    pub(crate) fn wide(self, address: u64) -> Option<&'static AtomicU64> {
+    pub fn wide(self, address: u64) -> Option<&'static AtomicU64> {
         if !address.is_multiple_of(8) {
             return None;
         }
@@ -93,7 +93,7 @@ impl Arena {
     }
 
     /// Gives the host the pages of a range back; they read as zero from then on. The range is whole pages.
-    pub(crate) fn discard(self, address: u64, bytes: u64) {
+    pub fn discard(self, address: u64, bytes: u64) {
         if bytes == 0 || !address.is_multiple_of(PAGE) || !bytes.is_multiple_of(PAGE) {
             return;
         }
@@ -113,7 +113,7 @@ impl Arena {
 /// # Safety
 /// The pages can be read and written until nobody uses the slice: the program keeps memory that it locked until it unlocks
 /// it, as HSA demands.
-pub(crate) unsafe fn locked(address: u64, bytes: u64) -> &'static [AtomicU32] {
+pub unsafe fn locked(address: u64, bytes: u64) -> &'static [AtomicU32] {
     let start = std::ptr::with_exposed_provenance::<AtomicU32>(address as usize);
     // SAFETY: as the caller promises; pages are aligned.
     unsafe { std::slice::from_raw_parts(start, (bytes / 4) as usize) }
@@ -123,14 +123,31 @@ pub(crate) unsafe fn locked(address: u64, bytes: u64) -> &'static [AtomicU32] {
 ///
 /// # Safety
 /// The ranges can be read and written, as the caller of a copy promises to HSA.
-pub(crate) unsafe fn copy(target: u64, source: u64, bytes: u64) {
+pub unsafe fn copy(target: u64, source: u64, bytes: u64) {
     let source = std::ptr::with_exposed_provenance::<u8>(source as usize);
     let target = std::ptr::with_exposed_provenance_mut::<u8>(target as usize);
     // SAFETY: as the caller promises.
     unsafe { std::ptr::copy(source, target, bytes as usize) }
 }
 
+/// Fills `bytes` bytes of the process with a pattern again and again, the last one perhaps cut off.
+///
+/// # Safety
+/// The range can be written, as the caller of a fill promises.
+pub unsafe fn fill(target: u64, pattern: &[u8], bytes: u64) {
+    let start = std::ptr::with_exposed_provenance_mut::<u8>(target as usize);
+    if let [byte] = pattern {
+        // SAFETY: as the caller promises.
+        unsafe { std::ptr::write_bytes(start, *byte, bytes as usize) };
+        return;
+    }
+    for (offset, byte) in pattern.iter().cycle().take(bytes as usize).enumerate() {
+        // SAFETY: as the caller promises; the offset is below `bytes`.
+        unsafe { start.add(offset).write(*byte) };
+    }
+}
+
 /// Exposes the arena's address to [`copy`], which makes pointers of numbers.
-pub(crate) fn expose(arena: Arena) {
+pub fn expose(arena: Arena) {
     arena.words.as_ptr().expose_provenance();
 }

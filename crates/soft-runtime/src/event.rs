@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 /// Looks before a thread sleeps.
 const SPINS: u32 = 64;
 /// The longest sleep between two looks.
-pub(crate) const LOOK: Duration = Duration::from_millis(5);
+pub const LOOK: Duration = Duration::from_millis(5);
 
 static WAITERS: AtomicUsize = AtomicUsize::new(0);
 static LOCK: Mutex<()> = Mutex::new(());
 static CHANGED: Condvar = Condvar::new();
 
 /// Something changed that others may wait for.
-pub(crate) fn tell() {
+pub fn tell() {
     if WAITERS.load(SeqCst) > 0 {
         // The lock keeps a waiter from falling asleep between its look and this.
         drop(LOCK.lock().unwrap_or_else(PoisonError::into_inner));
@@ -25,11 +25,7 @@ pub(crate) fn tell() {
 }
 
 /// Waits until `done` gives something, for `limit` at most, and looks at least every `look`.
-pub(crate) fn wait<T>(
-    limit: Option<Duration>,
-    look: Duration,
-    mut done: impl FnMut() -> Option<T>,
-) -> Option<T> {
+pub fn wait<T>(limit: Option<Duration>, look: Duration, mut done: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 0..SPINS {
         if let Some(found) = done() {
             return Some(found);

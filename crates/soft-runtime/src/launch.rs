@@ -14,7 +14,7 @@ use crate::status::{Answer, Status};
 const KERNEL_OBJECT: u64 = 32;
 
 /// Runs the kernel of the packet at an address to its end.
-pub(crate) fn packet(runtime: &Runtime, address: u64) -> Answer<()> {
+pub fn packet(runtime: &Runtime, address: u64) -> Answer<()> {
     let object = host::arena().and_then(|arena| arena.wide(address + KERNEL_OBJECT));
     let object = object.ok_or(Status::InvalidQueue)?.load(SeqCst);
     let Some((loaded, name)) = runtime.loader().kernel_at(object) else {

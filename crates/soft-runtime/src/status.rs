@@ -3,34 +3,60 @@
 /// A status that is not success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Status {
+pub enum Status {
+    /// What was asked for is not offered, or failed.
     Error = 0x1000,
+    /// An argument is not valid.
     InvalidArgument = 0x1001,
+    /// A queue of this type or size cannot be made.
     InvalidQueueCreation = 0x1002,
+    /// An allocation is not valid.
     InvalidAllocation = 0x1003,
+    /// There is no such agent.
     InvalidAgent = 0x1004,
+    /// There is no such signal.
     InvalidSignal = 0x1006,
+    /// There is no such queue.
     InvalidQueue = 0x1007,
+    /// There is not enough memory.
     OutOfResources = 0x1008,
+    /// A packet is malformed.
     InvalidPacketFormat = 0x1009,
+    /// The runtime was not initialised.
     NotInitialized = 0x100b,
+    /// There is no such instruction set.
     InvalidIsa = 0x100f,
+    /// A code object cannot be loaded.
     InvalidCodeObject = 0x1010,
+    /// There is no such executable.
     InvalidExecutable = 0x1011,
+    /// The executable is frozen.
     FrozenExecutable = 0x1012,
+    /// There is no symbol of this name.
     InvalidSymbolName = 0x1013,
+    /// A kernel faulted.
     Exception = 0x1016,
+    /// There is no such symbol.
     InvalidExecutableSymbol = 0x1019,
+    /// There is no such reader.
     InvalidCodeObjectReader = 0x1021,
+    /// There is no such pool.
     InvalidMemoryPool = 40,
+    /// A kernel accessed memory that is not its own.
     MemoryFault = 43,
 }
 
+impl From<Status> for u32 {
+    fn from(status: Status) -> u32 {
+        status as u32
+    }
+}
+
 /// The result of a call.
-pub(crate) type Answer<T> = Result<T, Status>;
+pub type Answer<T> = Result<T, Status>;
 
 /// What a status code means, ended by a zero byte.
-pub(crate) fn words(code: u32) -> Option<&'static std::ffi::CStr> {
+pub fn words(code: u32) -> Option<&'static std::ffi::CStr> {
     Some(match code {
         0 => c"HSA_STATUS_SUCCESS: The function has been executed successfully.",
         1 => c"HSA_STATUS_INFO_BREAK: A traversal was stopped by the caller.",

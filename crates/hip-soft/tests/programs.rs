@@ -1,0 +1,130 @@
+//! Whole programs, compiled as users compile them and linked with the library, on several cards.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop where it stands"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+/// A machine without these cannot run the tests, and the failure says so.
+const CLANG: &str = "clang++-19";
+const READELF: &str = "llvm-readelf-19";
+
+/// The file. Cargo builds a C library for nobody's tests, so that is asked for here, unless `ROCM_HIP_LIBRARY` says where it
+/// was built.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    if let Some(file) = std::env::var_os("ROCM_HIP_LIBRARY") {
+        return file.into();
+    }
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--locked", "--package", "hip-soft"])
+        .arg("--message-format=json")
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .unwrap();
+    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{complaints}");
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let mut texts = messages.split('"');
+    PathBuf::from(texts.find(|text| text.ends_with("/libamdhip64.so")).unwrap())
+});
+
+fn ran(command: &mut Command) -> Output {
+    command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// The program, with code for two cards; `flags` are the compiler's.
+fn program(name: &str, flags: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("{name}-{}", std::process::id()));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/whole.hip");
+    let output = ran(Command::new(CLANG)
+        .args(["-x", "hip", "-O2", "-std=c++17", "-nogpuinc", "-nogpulib"])
+        .args(["--offload-arch=gfx1100", "--offload-arch=gfx942"])
+        .args(["-mcode-object-version=5", "-Wno-unused-command-line-argument"])
+        .args(flags)
+        .arg(source)
+        .args(["--hip-link", "-no-hip-rt", "-o"])
+        .arg(&file)
+        .arg("-Xlinker")
+        .arg(&*LIBRARY));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    file
+}
+
+/// Runs a program on a card; what it printed, and its exit code.
+fn run(program: &Path, card: &str, arguments: &[&str]) -> (String, Option<i32>) {
+    let output = ran(Command::new(program)
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", LIBRARY.parent().unwrap())
+        .env("ROCM_SOFT_DEVICES", card));
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (text, output.status.code())
+}
+
+#[test]
+fn a_program_with_a_fat_binary_runs_as_it_is() {
+    let program = program("plain", &[]);
+    for card in ["gfx1100", "gfx942"] {
+        assert_eq!(
+            run(&program, card, &[]),
+            ("all is right\n".to_owned(), Some(0)),
+            "{card}"
+        );
+    }
+}
+
+#[test]
+fn a_fat_binary_may_be_compressed() {
+    let program = program("compressed", &["--offload-compress"]);
+    assert_eq!(
+        run(&program, "gfx1100", &[]),
+        ("all is right\n".to_owned(), Some(0))
+    );
+}
+
+#[test]
+fn a_program_without_code_for_the_card_is_told_so() {
+    let (text, code) = run(&program("other", &[]), "gfx90a", &[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("hipErrorNoBinaryForGpu"), "{text}");
+}
+
+#[test]
+fn a_kernel_that_faults_ends_the_device_and_is_named() {
+    let (text, code) = run(&program("fault", &[]), "gfx1100", &["fault"]);
+    assert_eq!(code, Some(3), "{text}");
+    for part in [
+        "the fault is told",
+        "beyond",
+        "invalid memory access: store of 4 bytes",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Programs that AMD's library was linked to ask for a version of each function.
+#[test]
+fn the_library_has_the_versions_that_programs_ask_for() {
+    let map = include_str!("../versions.map");
+    let versions: Vec<&str> = map.lines().filter_map(|line| line.strip_suffix(" {};")).collect();
+    assert!(
+        versions.contains(&"hip_4.2") && versions.contains(&"hip_6.0"),
+        "{versions:?}"
+    );
+    let output = ran(Command::new(READELF).arg("--version-info").arg(&*LIBRARY));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for version in versions {
+        assert!(text.contains(&format!("Name: {version}\n")), "{version}: {text}");
+    }
+}
