@@ -139,21 +139,21 @@ pub(super) fn step(isa: Isa, [kind_a, kind_b]: [Element; 2], sum: u64, a: u64, b
     added(kind_a, sum, taken(isa, kind_a, a), taken(isa, kind_b, b))
 }
 
-/// The elements of A, taken, by block, row and depth; of B with its columns as rows. Each is in `size` products.
+/// The elements of A, taken, by block, row and depth; of B with its columns as rows. Each is in `size` products. `place` gives lane and
+/// number of one.
 fn factors<const W: usize>(
     wave: &Wave<W>,
     isa: Isa,
     shape: Mfma,
-    kind: Element,
-    first: usize,
-    sign: u64,
+    (kind, first, sign): (Element, usize, u64),
+    place: impl Fn(usize, usize, usize) -> (usize, usize),
 ) -> Vec<u64> {
     let [size, depth, blocks] = shape.dimensions();
     let mut all = Vec::with_capacity(size * depth * blocks);
     for block in 0..blocks {
         for row in 0..size {
             for k in 0..depth {
-                let (lane, item) = shape.factor(kind, block, row, k);
+                let (lane, item) = place(block, row, k);
                 all.push(taken(
                     isa,
                     kind,
@@ -260,8 +260,19 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, shape: Mf
     let words = width / 32;
     let sign = |i: usize| u64::from(inst.neg >> i & 1) << 63;
     let mut out = vec![[0; W]; size * size * blocks * words / LANES];
-    let left = factors(wave, inst.isa, shape, shape.a, a, sign(0));
-    let right = factors(wave, inst.isa, shape, shape.b, b, sign(1));
+    let left = factors(wave, inst.isa, shape, (shape.a, a, sign(0)), |block, row, k| {
+        shape.factor(shape.a, inst.broadcast.block(block), row, k)
+    });
+    let right = factors(
+        wave,
+        inst.isa,
+        shape,
+        (shape.b, b, sign(1)),
+        |block, column, k| {
+            let (lane, item) = shape.factor(shape.b, block, column, k);
+            (inst.broadcast.lane(lane), item)
+        },
+    );
     let places = (0..blocks * size * size).map(|i| (i / size / size, i / size % size, i % size));
     let mut sums = Vec::with_capacity(blocks * size * size);
     for (block, row, column) in places.clone() {

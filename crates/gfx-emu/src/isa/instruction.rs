@@ -221,6 +221,23 @@ pub(crate) struct Broadcast {
     pub(crate) blgp: u8,
 }
 
+impl Broadcast {
+    /// The block of A that is multiplied in the place of another: each `2^cbsz` of them have one in common.
+    pub(crate) fn block(self, block: usize) -> usize {
+        (block >> self.cbsz << self.cbsz) + usize::from(self.abid)
+    }
+
+    /// The lane of B that is multiplied in the place of another: of a half of the wave, one quarter on, of a quarter.
+    pub(crate) fn lane(self, lane: usize) -> usize {
+        match self.blgp {
+            0 => lane,
+            half @ 1..=2 => lane % 32 + 32 * usize::from(half - 1),
+            3 => (lane + 16) % 64,
+            quarter => lane % 16 + 16 * usize::from(quarter - 4),
+        }
+    }
+}
+
 /// What scales the factors of a matrix instruction: a byte of a source each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scales {

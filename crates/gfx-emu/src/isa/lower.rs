@@ -3,7 +3,7 @@
 use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle, WHOLE};
 use super::ops::{Kind, Op};
 use super::tables::Form;
-use super::unit::{Control, Mfma, ScalarAccess, Share, Unit, Words};
+use super::unit::{Control, Element, Mfma, ScalarAccess, Share, Unit, Words};
 use crate::cost::Class;
 use crate::fp;
 use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
@@ -133,6 +133,8 @@ pub(crate) struct Inst {
     pub(crate) parts: Option<Box<Parts>>,
     /// What scales the factors of a matrix instruction, and which byte of it.
     pub(crate) scales: Option<Box<[(Src, u8); 2]>>,
+    /// Which blocks of A and lanes of B a matrix instruction multiplies.
+    pub(crate) broadcast: Broadcast,
 }
 
 impl Inst {
@@ -330,11 +332,17 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
             };
             Box::new([scale(0), scale(1)])
         }),
+        // Where they name the formats of the factors, they name no lanes.
+        broadcast: if inst.factors().is_some() {
+            Broadcast::default()
+        } else {
+            inst.broadcast
+        },
     }
 }
 
-/// What the encodings of CDNA3 allow and nothing here executes: broadcasts of the matrix cores, the scalar registers of
-/// the scratch address, halves of the integer dot products.
+/// What the encodings of CDNA3 allow and nothing here executes: broadcasts that AMD's matrix instruction calculator does not have, the
+/// scalar registers of the scratch address, halves of the integer dot products.
 fn modelled_on_cdna3(inst: &Instruction) -> bool {
     let address = |operand: &Operand| !inst.isa.is_rdna() && matches!(operand, Operand::Scalar(102..=105));
     let dot = matches!(
@@ -356,13 +364,9 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
         .chain(matches!(inst.isa, Isa::Cdna3 | Isa::Cdna4).then_some(&inst.dst));
     let halves = inst.op_sel != 0 || inst.op_sel_hi & 3 != 3 || inst.neg | inst.abs != 0;
     let refused = [
-        // Of a sparse product they choose among the sets of places in the third source.
         match inst.factors() {
             Some(_) => inst.broadcast.abid != 0,
-            None => {
-                let sparse = inst.row.mnemonic.starts_with("v_smfmac");
-                inst.broadcast != Broadcast::default() && !sparse || inst.broadcast.blgp != 0
-            }
+            None => !broadcasts(inst),
         },
         small_floats(inst),
         sources.into_iter().any(constant),
@@ -370,6 +374,23 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
         dot && halves,
     ];
     !refused.contains(&true)
+}
+
+/// Whether a matrix instruction has the blocks of A and the lanes of B that it names. CDNA3 has patterns of lanes for single precision and for
+/// shapes of several blocks; what is CDNA4's alone has none.
+fn broadcasts(inst: &Instruction) -> bool {
+    let Broadcast { cbsz, abid, blgp } = inst.broadcast;
+    match inst.row.op.unit() {
+        Unit::Mfma(shape) => {
+            let double = shape.a == Element::F64;
+            let blocks = if double { 1 } else { u32::from(shape.blocks) };
+            let lanes = inst.isa == Isa::Cdna2 || blocks > 1 || shape.a == Element::F32;
+            (1 << cbsz) <= blocks && abid < (1 << cbsz) && (blgp == 0 || lanes && !double)
+        }
+        // Of a sparse product they choose among the sets of places in the third source.
+        Unit::Smfmac(_) => blgp == 0,
+        _ => inst.broadcast == Broadcast::default(),
+    }
 }
 
 /// What is not known of CDNA4's conversions: signs and halves of what is not one number, constants in the 16-bit brain format, and

@@ -169,16 +169,61 @@ pub(crate) fn fill(
 
 #[test]
 fn every_shape_multiplies_its_blocks() {
-    multiply(CDNA3, CDNA3_SHAPES);
+    multiply(CDNA3, CDNA3_SHAPES, Controls::default());
 }
 
 #[test]
 fn every_shape_of_cdna2_multiplies_its_blocks() {
-    multiply(CDNA2, CDNA2_SHAPES);
+    multiply(CDNA2, CDNA2_SHAPES, Controls::default());
+}
+
+/// `cbsz`, `abid`, `blgp`: each `2^cbsz` blocks have that one of their blocks of A in common, and lanes of B are taken by a pattern.
+#[derive(Clone, Copy, Default)]
+struct Controls([usize; 3]);
+
+/// For each pattern of lanes the quarters of the wave that B is taken from.
+const QUARTERS: [[usize; 4]; 8] = [
+    [0, 1, 2, 3],
+    [0, 1, 0, 1],
+    [2, 3, 2, 3],
+    [1, 2, 3, 0],
+    [0, 0, 0, 0],
+    [1, 1, 1, 1],
+    [2, 2, 2, 2],
+    [3, 3, 3, 3],
+];
+
+/// Shapes of several blocks share blocks of A, of 2 up to all, and every pattern of lanes of B is taken.
+fn broadcast(card: Card, shapes: &[Shape]) {
+    let mut all = Vec::new();
+    for shape in shapes.iter().filter(|shape| shape.4 != F64) {
+        let float = shape.4 == F32 && !shape.0.ends_with("xf32");
+        if card.name == "gfx90a" || shape.3 > 1 || float {
+            all.extend((1..8).map(|blgp| (*shape, Controls([0, 0, blgp]))));
+        }
+        for cbsz in 1..=shape.3.ilog2() as usize {
+            let blocks = [0, (1 << cbsz) / 2, (1 << cbsz) - 1];
+            all.extend(blocks.map(|abid| (*shape, Controls([cbsz, abid, (cbsz + abid) % 8]))));
+        }
+    }
+    ask_together(card, all.iter().map(|(shape, controls)| asm(shape, *controls)));
+    for (shape, controls) in all {
+        multiply(card, &[shape], controls);
+    }
+}
+
+#[test]
+fn blocks_of_a_and_lanes_of_b_stand_in_for_others() {
+    broadcast(CDNA3, CDNA3_SHAPES);
+}
+
+#[test]
+fn blocks_of_a_and_lanes_of_b_stand_in_for_others_on_cdna2() {
+    broadcast(CDNA2, CDNA2_SHAPES);
 }
 
 /// The product of factors in v0 and a128 and so on and sums in a64, into a0.
-fn asm(&(name, size, depth, blocks, a_type, _): &Shape) -> String {
+fn asm(&(name, size, depth, blocks, a_type, _): &Shape, Controls(controls): Controls) -> String {
     let words = if a_type == F64 { 2 } else { 1 };
     let held = size * depth * blocks / 64;
     let sums = size * size * blocks / 64;
@@ -187,8 +232,14 @@ fn asm(&(name, size, depth, blocks, a_type, _): &Shape) -> String {
         _ => format!("[{first}:{}]", first + count - 1),
     };
     let factors = (held * a_type.bits() / 32).max(1);
+    let controls: String = ["cbsz", "abid", "blgp"]
+        .iter()
+        .zip(controls)
+        .filter(|(_, value)| *value != 0)
+        .map(|(name, value)| format!(" {name}:{value}"))
+        .collect();
     format!(
-        "v_mfma_{name} a{}, v{}, a{}, a{}",
+        "v_mfma_{name} a{}, v{}, a{}, a{}{controls}",
         last(0, sums * words),
         last(0, factors),
         last(128, factors),
@@ -197,8 +248,8 @@ fn asm(&(name, size, depth, blocks, a_type, _): &Shape) -> String {
 }
 
 #[track_caller]
-fn multiply(card: Card, shapes: &[Shape]) {
-    ask_together(card, shapes.iter().map(asm));
+fn multiply(card: Card, shapes: &[Shape], controls: Controls) {
+    ask_together(card, shapes.iter().map(|shape| asm(shape, controls)));
     let mut numbers = Numbers(4);
     for shape in shapes {
         let &(name, size, depth, blocks, a_type, b_type) = shape;
@@ -212,7 +263,7 @@ fn multiply(card: Card, shapes: &[Shape]) {
                 .collect()
         };
         let (a, b) = (table(), table());
-        let mut wave = probe64_on(card, &asm(shape));
+        let mut wave = probe64_on(card, &asm(shape, controls));
         // A lane's elements lie one after the other in depth.
         let at = |lane: usize, item: usize| {
             let (row, block, k) = (
@@ -241,8 +292,15 @@ fn multiply(card: Card, shapes: &[Shape]) {
         run(&mut wave).unwrap();
         for (lane, v) in (0..64).flat_map(|lane| (0..sums).map(move |v| (lane, v))) {
             let (row, column, block) = place(size, double, lane, v);
+            let Controls([cbsz, abid, blgp]) = controls;
+            let block_of_a = (block >> cbsz << cbsz) + abid;
+            let of_b = |k: usize| {
+                let lane = column + size * (block + blocks * (k / held));
+                let lane = 16 * QUARTERS[blgp][lane / 16] + lane % 16;
+                b[at(lane, k % held)]
+            };
             let product: i64 = (0..depth)
-                .map(|k| a[(block * size + row) * depth + k] * b[(block * size + column) * depth + k])
+                .map(|k| a[(block_of_a * size + row) * depth + k] * of_b(k))
                 .sum();
             let got = (0..words).fold(0, |all, word| {
                 let register = (256 + words * v + word) as u16;
@@ -273,12 +331,26 @@ fn constants_and_signs_of_a_matrix_product() {
 }
 
 #[test]
-fn broadcasts_are_refused_by_name() {
-    for asm in [
-        "v_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v1, v[4:7] cbsz:1",
-        "v_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v1, v[4:7] blgp:2",
+fn broadcasts_that_there_are_not_are_refused_by_name() {
+    for (card, asm) in [
+        (CDNA3, "v_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v1, v[4:7] cbsz:5"),
+        (CDNA3, "v_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v1, v[4:7] abid:1"),
+        (
+            CDNA3,
+            "v_mfma_f32_4x4x1_16b_f32 v[4:7], v0, v1, v[4:7] cbsz:2 abid:4",
+        ),
+        (CDNA3, "v_mfma_f32_16x16x4_f32 v[4:7], v0, v1, v[4:7] cbsz:1"),
+        (
+            CDNA3,
+            "v_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[2:3], v[4:7] blgp:1",
+        ),
+        (
+            CDNA3,
+            "v_mfma_f64_4x4x4_4b_f64 v[4:5], v[0:1], v[2:3], v[4:5] cbsz:1",
+        ),
+        (CDNA2, "v_mfma_f64_4x4x4f64 v[4:5], v[0:1], v[2:3], v[4:5] blgp:2"),
     ] {
-        let fault = run(&mut probe64(asm)).unwrap_err();
+        let fault = run(&mut probe64_on(card, asm)).unwrap_err();
         let FaultKind::Unimplemented { what } = &fault.kind else {
             panic!("{fault}")
         };

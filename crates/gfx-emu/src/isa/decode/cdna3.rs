@@ -399,7 +399,7 @@ fn matrix(isa: Isa, word: u32, high: u32, inst: &mut Instruction) -> Result<(), 
     if sparse && inst.broadcast.cbsz == 0 {
         inst.imm = i32::from(inst.broadcast.abid);
     }
-    // Signs of the operands; on CDNA2 a lane pattern, which nothing here executes.
+    // Signs of the operands; CDNA2 has neither these nor a lane pattern there.
     if isa != Isa::Cdna2 && inst.row.mnemonic.ends_with("f64") {
         inst.neg = std::mem::take(&mut inst.broadcast.blgp);
     }
