@@ -1,10 +1,12 @@
 //! Code objects and bundles: any bytes are read or refused, and what is read lies in the file.
 #![no_main]
 
+use code_object::extent::{self, Extent};
 use code_object::{CodeObject, Error, bundle};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
+    extents(input);
     let _ = object(input);
     let Ok(unpacked) = bundle::unpack(input) else {
         return;
@@ -15,6 +17,20 @@ fuzz_target!(|input: &[u8]| {
         let _ = object(entry.content);
     }
 });
+
+/// Follows the length of a file in memory: each answer asks for more, and the last one lies in the file or is refused.
+fn extents(input: &[u8]) {
+    let mut len = extent::LEAST;
+    while let Some(start) = input.get(..len) {
+        match extent::of(start) {
+            Ok(Extent::AtLeast(more)) => {
+                assert!(more > len);
+                len = more;
+            }
+            Ok(Extent::Whole) | Err(_) => return,
+        }
+    }
+}
 
 /// Asks for everything, and holds the answers to the file.
 fn object(file: &[u8]) -> Result<(), Error> {

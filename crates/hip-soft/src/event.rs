@@ -90,6 +90,13 @@ impl Event {
         self.job().map_or(Ok(()), jobs::wait)
     }
 
+    /// The same within a graph, which may have recorded it itself: its own job is not done yet.
+    pub(crate) fn wait_in_graph(&self) -> Result {
+        // Its place is not held while it is waited for.
+        let is_reached = self.place().time.is_some();
+        if is_reached { Ok(()) } else { self.wait() }
+    }
+
     /// An error while it is not reached.
     pub(crate) fn query(&self) -> Result {
         match self.job().map_or(Ok(true), jobs::is_done)? {

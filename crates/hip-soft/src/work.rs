@@ -171,7 +171,7 @@ impl Work {
             Work::Free(address) => runtime.pools().free(*address).map_err(error::of),
             Work::Graph(steps) => steps.iter().try_for_each(|step| step.carry_out(runtime)),
             Work::Child(graph) => graph.as_work()?.carry_out(runtime),
-            Work::Await(event) => event.wait(),
+            Work::Await(event) => event.wait_in_graph(),
             Work::Allocate(_) | Work::Release(_) | Work::Empty => Ok(()),
         }
     }

@@ -7,6 +7,7 @@
 )]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libloading::Library;
 
@@ -16,6 +17,9 @@ use crate::Error;
 /// The library that AMD's HIP runtime reaches its cards by, and the name by which this workspace's tells itself from ROCr.
 const HSA: &str = "libhsa-runtime64.so.1";
 const SOFTWARE_GPU: &[u8] = b"hsa_soft_gpu\0";
+/// The name by which this workspace's libamdhip64 tells itself from AMD's, and whether that was loaded.
+const SOFTWARE_HIP: &[u8] = b"hip_soft_gpu\0";
+static IS_SOFTWARE_HIP: AtomicBool = AtomicBool::new(false);
 
 /// Why a library does not serve.
 #[derive(Debug)]
@@ -40,9 +44,12 @@ pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the libhsa-runtime64 that AMD's HIP runtime loaded is this workspace's, whose cards are software: it has a function that
-/// ROCr has not.
+/// Whether the libamdhip64 that was loaded is this workspace's, or the libhsa-runtime64 below AMD's, whose cards are software: each
+/// has a function that AMD's has not.
 pub(crate) fn is_over_software_gpu() -> bool {
+    if IS_SOFTWARE_HIP.load(Relaxed) {
+        return true;
+    }
     use libloading::os::unix::{Library, RTLD_LAZY};
     // Of glibc's and musl's <dlfcn.h>; ROCm is for Linux.
     const RTLD_NOLOAD: std::ffi::c_int = 4;
@@ -59,6 +66,10 @@ pub(crate) fn load(path: &Path, table: &'static [sys::Symbol]) -> Result<(), Ref
     // program linked against ROCm, and name AMD's libraries.
     let library = unsafe { Library::new(path) }.map_err(|error| Refusal::NotLoaded(innermost(&error)))?;
     let library: &'static Library = Box::leak(Box::new(library));
+    // SAFETY: the symbol's address is not used.
+    if unsafe { library.get::<*const std::ffi::c_void>(SOFTWARE_HIP) }.is_ok() {
+        IS_SOFTWARE_HIP.store(true, Relaxed);
+    }
     // SAFETY: the addresses come from a library with the name of AMD's, under its own symbol names, whose signatures
     // rocm-rs declares; the library is never unloaded.
     let filled = unsafe {
@@ -226,5 +237,9 @@ mod tests {
             assert_eq!(is_over_software_gpu(), is_software, "{}", file.display());
             loaded.close().unwrap();
         }
+        // Last, because a HIP that was loaded stays.
+        let hip = build("hip.so", "unsigned hip_soft_gpu(void) { return 1; }");
+        load(&hip, &[]).unwrap();
+        assert!(is_over_software_gpu());
     }
 }
