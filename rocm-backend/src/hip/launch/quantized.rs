@@ -196,7 +196,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
     let dtype = x.buffer().dtype();
     let symbol = match dtype {
         DType::F32 => op.to_owned(),
-        _ => ["mmvq_gguf_", op, "_", dtype.suffix()].concat(),
+        _ => format!("mmvq_gguf_{op}_{}", dtype.suffix()),
     };
     let (len, bytes) = (GgmlType::Q8_1.block_len(), GgmlType::Q8_1.block_bytes());
     if x.numel() != rows * row_len || !row_len.is_multiple_of(len) || !x.is_contiguous() {
@@ -229,7 +229,7 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
 
 /// The product of weights with each of up to eight rows of activations, in the activations' dtype.
 pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffer) -> Result<()> {
-    let op = ["mul_mat_vec_", weights.ty().name(), "_q8_1"].concat();
+    let op = format!("mul_mat_vec_{}_q8_1", weights.ty().name());
     fit(&op, weights, x, out)?;
     let columns = x.rows.checked_sub(1).and_then(|at| COLUMNS.get(at));
     let Some(columns) = columns.filter(|_| out.dtype() == x.dtype) else {
@@ -240,7 +240,7 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
         DType::F32 => [&op, "_cuda", columns].concat(),
         dtype => {
             let lower = weights.ty().name().to_ascii_lowercase();
-            ["mmvq_gguf_", &lower, "_", dtype.suffix(), "_plain"].concat()
+            format!("mmvq_gguf_{lower}_{}_plain", dtype.suffix())
         }
     };
     let function = module::named(&context, MODULE, &symbol, &op, x.dtype)?;
