@@ -26,16 +26,14 @@ pub(crate) fn inflated(module: &str, compressed: &[u8]) -> Result<Vec<u8>> {
     Ok(code)
 }
 
-/// The kernel for elements of `dtype` on the context's device, which becomes this thread's. Its module is loaded at the
-/// first call.
+/// The kernel for elements of `dtype` on the context's device. Its module is loaded at the first call.
 pub(crate) fn function(context: &Arc<Context>, kernel: Kernel, dtype: DType) -> Result<Function> {
     kernel.supports(dtype)?;
-    let symbol = format!("{}_{}", kernel.name, dtype.suffix());
+    let symbol = [kernel.name, "_", dtype.suffix()].concat();
     named(context, kernel.family.module(), &symbol, kernel.name, dtype)
 }
 
-/// The kernel `symbol` of `module` on the context's device, which becomes this thread's. One that is not there is `op`
-/// unsupported for `dtype`.
+/// The kernel `symbol` of `module` on the context's device. One that is not there is `op` unsupported for `dtype`.
 pub(crate) fn named(
     context: &Arc<Context>,
     module: &'static str,
@@ -53,13 +51,13 @@ pub(crate) fn named(
 }
 
 fn module(context: &Arc<Context>, name: &'static str) -> Result<Arc<Module>> {
-    context.bind()?;
     context
         .modules()
         .get(name, || trace::loading(|| loaded(context, name)))
 }
 
 fn loaded(context: &Context, name: &'static str) -> Result<Module> {
+    context.bind()?;
     let target = context.info().target();
     let ordinal = context.raw_ordinal();
     match replacement(target, name)? {

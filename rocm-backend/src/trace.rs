@@ -162,7 +162,12 @@ pub(crate) struct Ledger(Mutex<Books>);
 pub(crate) struct Books {
     counts: BTreeMap<Way, u64>,
     trace: BTreeSet<Step>,
+    /// Some steps that the trace has, to be known without comparing names.
+    recent: Vec<Step>,
 }
+
+/// Steps that are known so, at most: those that a program takes turn by turn.
+const RECENT: usize = 8;
 
 /// An operation, what served it, and at which level.
 type Way = (&'static str, &'static str, Level);
@@ -185,13 +190,25 @@ impl Ledger {
 
     /// Notes a step, unless the trace has it.
     pub(crate) fn trace(&self, by: &Arc<str>, walk: Option<Walk>, level: Level) {
+        let mut books = self.open();
+        let is_this = |step: &Step| Arc::ptr_eq(&step.by, by) && (step.walk, step.level) == (walk, level);
+        if books.recent.iter().any(is_this) {
+            return;
+        }
         let by = Arc::clone(by);
-        self.open().trace.insert(Step { by, walk, level });
+        let step = Step { by, walk, level };
+        if books.recent.len() == RECENT {
+            books.recent.clear();
+        }
+        books.recent.push(step.clone());
+        books.trace.insert(step);
     }
 
     /// The trace, which begins anew.
     pub(crate) fn take_trace(&self) -> Vec<Step> {
-        std::mem::take(&mut self.open().trace).into_iter().collect()
+        let mut books = self.open();
+        books.recent.clear();
+        std::mem::take(&mut books.trace).into_iter().collect()
     }
 
     /// The books, which begin anew: what is entered from now on was captured and not executed.

@@ -204,7 +204,7 @@ impl<'a> ViewMut<'a> {
 
 impl RegionMut<'_> {
     pub(crate) fn is_contiguous(&self) -> bool {
-        layout_table(self.dims.as_slice(), &[self.strides.as_slice()]).is_none()
+        is_run(self.dims.as_slice(), self.strides.as_slice())
     }
 }
 
@@ -231,7 +231,7 @@ impl<'a> Region<'a> {
     }
 
     pub(crate) fn is_contiguous(&self) -> bool {
-        layout_table(self.dims, &[self.strides()]).is_none()
+        is_run(self.dims, self.strides())
     }
 }
 
@@ -279,12 +279,27 @@ pub(crate) fn check(op: &str, len: usize, dims: &[usize], strides: &[usize], off
     }
 }
 
+/// Whether elements lie one after the other in row-major order. The stride of a dimension of size 1 says nothing.
+pub(crate) fn is_run(dims: &[usize], strides: &[usize]) -> bool {
+    let mut apart = Some(1_usize);
+    for (&dim, &stride) in dims.iter().zip(strides).rev().filter(|(dim, _)| **dim != 1) {
+        if apart != Some(stride) {
+            return false;
+        }
+        apart = stride.checked_mul(dim);
+    }
+    true
+}
+
 /// What a kernel gets as `info` for operands of one shape: sizes, then the strides of each operand. `None` when
 /// all are contiguous and need none.
 ///
 /// Dimensions of size 1 are left out, and neighbours that every operand walks as one become one: a kernel divides
 /// once an element for each dimension.
 pub(crate) fn layout_table(dims: &[usize], operands: &[&[usize]]) -> Option<Vec<u64>> {
+    if operands.iter().all(|strides| is_run(dims, strides)) {
+        return None;
+    }
     let mut kept: Vec<(usize, Vec<usize>)> = Vec::with_capacity(dims.len());
     for (d, &dim) in dims.iter().enumerate().filter(|&(_, &dim)| dim != 1) {
         let strides: Vec<usize> = operands.iter().map(|strides| strides[d]).collect();
@@ -301,15 +316,10 @@ pub(crate) fn layout_table(dims: &[usize], operands: &[&[usize]]) -> Option<Vec<
             _ => kept.push((dim, strides)),
         }
     }
-    match kept.as_slice() {
-        [] => None,
-        [(_, strides)] if strides.iter().all(|&stride| stride == 1) => None,
-        _ => {
-            let sizes = kept.iter().map(|(dim, _)| *dim);
-            let strides = (0..operands.len()).flat_map(|k| kept.iter().map(move |(_, strides)| strides[k]));
-            Some(sizes.chain(strides).map(|word| word as u64).collect())
-        }
-    }
+    let kept = &kept;
+    let sizes = kept.iter().map(|(dim, _)| *dim);
+    let strides = (0..operands.len()).flat_map(|k| kept.iter().map(move |(_, strides)| strides[k]));
+    Some(sizes.chain(strides).map(|word| word as u64).collect())
 }
 
 /// What a kernel divides numbers below 2^31 by `size` with: a factor, in the lower half, and a shift, as `Divisor` of
@@ -398,8 +408,10 @@ mod tests {
             (&[1, 3], &[99, 1]),
             (&[3, 1], &[1, 99]),
             (&[1, 1], &[7, 9]),
+            (&[2, 0], &[0, 1]),
         ] {
             assert_eq!(layout_table(dims, &[strides]), None, "{dims:?} {strides:?}");
+            assert!(is_run(dims, strides), "{dims:?} {strides:?}");
         }
         assert!(
             layout_table(&[2, 3], &[&[3, 1], &[1, 2]]).is_some(),

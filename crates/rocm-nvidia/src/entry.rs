@@ -44,9 +44,16 @@ const EXTRA_POINTER: usize = 1;
 const EXTRA_SIZE: usize = 2;
 const EXTRA_END: usize = 3;
 
+/// A device, and its context once that is known.
+#[derive(Clone, Copy)]
+struct Place {
+    device: c_int,
+    context: Option<Handle>,
+}
+
 thread_local! {
-    /// This thread's device.
-    static CURRENT: Cell<c_int> = const { Cell::new(0) };
+    /// This thread's device. Its context is the same for the rest of the process, so that it is looked up once.
+    static CURRENT: Cell<Place> = const { Cell::new(Place { device: 0, context: None }) };
 }
 
 /// The primary contexts, by device; kept for the rest of the process.
@@ -129,20 +136,44 @@ fn context(cuda: &Cuda, id: c_int) -> Result<Handle> {
 
 /// The driver, with the context of this thread's device as the thread's.
 fn bound() -> Result<&'static Cuda> {
-    bound_to(CURRENT.get())
+    let cuda = driver()?;
+    let Place { device, context } = CURRENT.get();
+    match context {
+        Some(context) => bind(cuda, context)?,
+        None => take(cuda, device)?,
+    }
+    Ok(cuda)
+}
+
+/// Makes a device this thread's.
+fn take(cuda: &Cuda, device: c_int) -> Result {
+    let context = context(cuda, device)?;
+    bind(cuda, context)?;
+    CURRENT.set(Place {
+        device,
+        context: Some(context),
+    });
+    Ok(())
+}
+
+/// Makes a context the driver's for this thread.
+fn bind(cuda: &Cuda, context: Handle) -> Result {
+    // SAFETY: a context that lives as long as the process.
+    done(cuda, unsafe { (cuda.cuCtxSetCurrent)(context) })
 }
 
 /// This thread's device.
 pub(crate) fn current() -> c_int {
-    CURRENT.get()
+    CURRENT.get().device
 }
 
 /// The driver, with the context of device `id` as the thread's.
 pub(crate) fn bound_to(id: c_int) -> Result<&'static Cuda> {
+    if id == current() {
+        return bound();
+    }
     let cuda = driver()?;
-    let context = context(cuda, id)?;
-    // SAFETY: a context that lives as long as the process.
-    done(cuda, unsafe { (cuda.cuCtxSetCurrent)(context) })?;
+    bind(cuda, context(cuda, id)?)?;
     Ok(cuda)
 }
 
@@ -282,13 +313,12 @@ results {
     }
 
     fn hipSetDevice(id: c_int) {
-        let before = CURRENT.replace(id);
-        bound().map(drop).inspect_err(|_| CURRENT.set(before))
+        if id == current() { bound().map(drop) } else { take(driver()?, id) }
     }
 
     fn hipGetDevice(id: *mut c_int) {
         // SAFETY: HIP's contract on out-pointers.
-        unsafe { out(id) }?.write(CURRENT.get());
+        unsafe { out(id) }?.write(current());
         Ok(())
     }
 

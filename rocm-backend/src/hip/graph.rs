@@ -144,7 +144,8 @@ impl Capturing {
 impl Context {
     /// Whether this thread captures a graph on this context.
     pub(crate) fn is_capturing(&self) -> bool {
-        self.capturing().thread.load(Ordering::Relaxed) == this_thread()
+        let thread = self.capturing().thread.load(Ordering::Relaxed);
+        thread != 0 && thread == this_thread()
     }
 
     /// Refuses this thread's work while another one captures: it would become part of that one's graph.
@@ -192,7 +193,6 @@ impl Context {
             capture.late.push(block);
             return;
         }
-        let _ = self.select();
         self.pool().put(self.stream(), block);
     }
 

@@ -185,13 +185,25 @@ pub(crate) fn for_device<S>(context: &Context, card: S, tested: S) -> S {
     }
 }
 
+/// Arguments that most kernels have at most: for as many a launch asks for memory once.
+const FEW_ARGS: usize = 16;
+
 /// Kernel arguments in the making, eight bytes each: none is larger, and HIP copies from each as many as the kernel
 /// declares, from the low end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Args {
     words: Vec<u64>,
     /// Whether any table is there; none where the kernel takes none.
     walk: Option<Walk>,
+}
+
+impl Default for Args {
+    fn default() -> Args {
+        Args {
+            words: Vec::with_capacity(FEW_ARGS),
+            walk: None,
+        }
+    }
 }
 
 impl Args {
@@ -271,11 +283,17 @@ impl Args {
         }
         let (blocks, threads, lds) = grid.fitting(context).checked(kernel)?;
         context.bind()?;
-        let mut params: Vec<*mut c_void> = self
-            .words
-            .iter_mut()
-            .map(|word| (&raw mut *word).cast())
-            .collect();
+        let (mut few, mut many) = ([std::ptr::null_mut(); FEW_ARGS], Vec::new());
+        let params: &mut [*mut c_void] = match few.get_mut(..self.words.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(self.words.len(), std::ptr::null_mut());
+                &mut many
+            }
+        };
+        for (param, word) in params.iter_mut().zip(&mut self.words) {
+            *param = (&raw mut *word).cast();
+        }
         // SAFETY: `params` points to one live word an argument; HIP copies them before it returns. Grid and block
         // are within HIP's limits and not zero. The rest is the caller's promise.
         check("hipModuleLaunchKernel", unsafe {

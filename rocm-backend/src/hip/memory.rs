@@ -42,7 +42,7 @@ impl DeviceMemory {
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<DeviceMemory, Error> {
         let (mut block, mut arena) = (Block::EMPTY, None);
         if len > 0 {
-            context.bind()?;
+            context.refuse_beside_capture()?;
             arena = context.arena();
             block = match &arena {
                 Some(arena) => arena.take(len)?,

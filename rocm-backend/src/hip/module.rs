@@ -120,6 +120,7 @@ impl Module {
         let Ok(c_name) = CString::new(name) else {
             return Ok(None);
         };
+        query::set_device(self.ordinal)?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: `raw` is a live handle to be written, the module is loaded, the name is a live C string.
         match unsafe { bindings::hipModuleGetFunction(&raw mut raw, self.raw, c_name.as_ptr()) } {

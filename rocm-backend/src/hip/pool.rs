@@ -5,8 +5,9 @@
 //! empties the one cache there is. What copies from and to blocks is memory.rs's.
 #![expect(unsafe_code, reason = "calls HIP with device addresses")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{c_int, c_void};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rocm_rs::hip::bindings;
@@ -53,6 +54,18 @@ struct Kept {
     stream: Weak<Stream>,
 }
 
+impl Kept {
+    /// Whether `stream` had the block last. While this is here no other stream has that one's place in memory.
+    fn is_of(&self, stream: &Arc<Stream>) -> bool {
+        std::ptr::eq(self.stream.as_ptr(), Arc::as_ptr(stream))
+    }
+
+    /// Whether work on `stream` may have the block and need not wait for another one.
+    fn is_ready(&self, stream: &Arc<Stream>) -> bool {
+        self.is_of(stream) || self.stream.strong_count() == 0
+    }
+}
+
 /// The blocks of one device.
 #[derive(Debug)]
 pub(crate) struct Pool {
@@ -66,14 +79,36 @@ pub(crate) struct Pool {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By capacity, the one given back last at the end.
+    /// By capacity, the one given back last at the end. A few of the lists are empty: a program asks for the same sizes again.
     free: BTreeMap<usize, Vec<Kept>>,
     /// Bytes in `free`.
     cached: usize,
     /// Capacities of the blocks that are handed out, by address. A block that is not here is not taken back.
-    live: BTreeMap<usize, usize>,
+    live: HashMap<usize, usize, BuildHasherDefault<Spread>>,
 }
 
+/// Spreads addresses, which are multiples of a power of two and no stranger's choice, over a table.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_usize(byte.into()));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        // The golden ratio's bits; of the product both halves, as the table looks at either end of the hash.
+        let product = u128::from(self.0 ^ number as u64) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product ^ (product >> 64)) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Lists of kept blocks that there are at least before empty ones go.
+const LISTS: usize = 64;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
@@ -112,24 +147,27 @@ impl Pool {
         self.lock().cached
     }
 
-    /// A block of at least `bytes` bytes for work on `stream`. The device is this thread's.
+    /// A block of at least `bytes` bytes for work on `stream`.
     pub(super) fn take(&self, stream: &Arc<Stream>, bytes: usize) -> Result<Block, Error> {
-        if let Some(capacity) = self.capacity(bytes)
-            && let Some(kept) = self.find(stream, capacity)
-        {
-            return self.adopt(stream, kept);
+        let found = self
+            .capacity(bytes)
+            .and_then(|capacity| self.lock().find(stream, capacity));
+        match found {
+            Some(kept) if kept.is_ready(stream) => Ok(kept.block),
+            Some(kept) => self.adopt(stream, kept),
+            // So that an earlier kernel's failure is not taken for a lack of room.
+            None => self.allocate(bytes, || stream.synchronize()),
         }
-        // So that an earlier kernel's failure is not taken for a lack of room.
-        self.allocate(bytes, || stream.synchronize())
     }
 
-    /// A block of at least `bytes` bytes that no work has used, for when no stream can be waited for. The device is this thread's.
+    /// A block of at least `bytes` bytes that no work has used, for when no stream can be waited for.
     pub(super) fn take_new(&self, bytes: usize) -> Result<Block, Error> {
         self.allocate(bytes, || Ok(()))
     }
 
     /// A block from HIP. Where it has no room, kept blocks go back to it, after `first`.
     fn allocate(&self, bytes: usize, first: impl FnOnce() -> Result<(), Error>) -> Result<Block, Error> {
+        query::set_device(self.ordinal)?;
         let Some(capacity) = self.capacity(bytes) else {
             return Err(self.out_of_memory(bytes, 0)?);
         };
@@ -148,49 +186,23 @@ impl Pool {
         Ok(block)
     }
 
-    /// Takes a kept block out of its list: the smallest that holds `capacity` and wastes at most a quarter of it; among
-    /// those of one size, one that `stream` need not wait for.
-    fn find(&self, stream: &Arc<Stream>, capacity: usize) -> Option<Kept> {
-        let mut state = self.lock();
-        let most = capacity.saturating_add(capacity / 4);
-        let (&size, list) = state
-            .free
-            .range_mut(capacity..=most)
-            .find(|(_, list)| !list.is_empty())?;
-        let ready = |kept: &Kept| {
-            kept.stream
-                .upgrade()
-                .is_none_or(|other| Arc::ptr_eq(&other, stream))
-        };
-        let at = list.iter().rposition(ready).unwrap_or(list.len() - 1);
-        let kept = list.remove(at);
-        if list.is_empty() {
-            state.free.remove(&size);
-        }
-        state.cached -= size;
-        Some(kept)
-    }
-
-    /// Hands a kept block to work on `stream`. That work waits for what another stream may still do with the block.
+    /// Has work on `stream` wait for what another stream may still do with a block, which it was handed. Where it cannot, the
+    /// block goes back to HIP.
     fn adopt(&self, stream: &Arc<Stream>, kept: Kept) -> Result<Block, Error> {
-        let ordered = match kept.stream.upgrade() {
+        let ordered = || {
+            query::set_device(self.ordinal)?;
+            let Some(other) = kept.stream.upgrade() else {
+                return Ok(());
+            };
             // All that used the block was submitted before it was given back, so before this mark.
-            Some(other) if !Arc::ptr_eq(&other, stream) => {
-                Mark::new().and_then(|mark| mark.record(&other).and_then(|()| stream.wait(&mark)))
-            }
-            _ => Ok(()),
+            let mark = Mark::new()?;
+            mark.record(&other)?;
+            stream.wait(&mark)
         };
-        let block = kept.block;
-        match ordered {
-            Ok(()) => {
-                self.lock().live.insert(block.address, block.capacity);
-                Ok(block)
-            }
-            Err(error) => {
-                free(block);
-                Err(error)
-            }
-        }
+        ordered().map(|()| kept.block).inspect_err(|_| {
+            self.lock().live.remove(&kept.block.address);
+            free(kept.block);
+        })
     }
 
     /// Takes back a block that [`Pool::take`] gave, which work on `stream` may still use. Any other block, one that was
@@ -210,6 +222,7 @@ impl Pool {
             }
             Allocator::Exact => {
                 drop(state);
+                let _ = query::set_device(self.ordinal);
                 free(block);
             }
         }
@@ -246,6 +259,27 @@ impl Pool {
     fn lock(&self) -> MutexGuard<'_, State> {
         // The state is whole after every statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Hands out a kept block: the smallest that holds `capacity` and wastes at most a quarter of it; among those of one size,
+    /// one that `stream` need not wait for.
+    fn find(&mut self, stream: &Arc<Stream>, capacity: usize) -> Option<Kept> {
+        let most = capacity.saturating_add(capacity / 4);
+        let lists = self.free.len();
+        let (&size, list) = self
+            .free
+            .range_mut(capacity..=most)
+            .find(|(_, list)| !list.is_empty())?;
+        let at = list.iter().rposition(|kept| kept.is_ready(stream));
+        let kept = list.remove(at.unwrap_or(list.len() - 1));
+        if list.is_empty() && lists > LISTS {
+            self.free.remove(&size);
+        }
+        self.cached -= size;
+        self.live.insert(kept.block.address, kept.block.capacity);
+        Some(kept)
     }
 }
 
@@ -328,6 +362,23 @@ mod tests {
             assert!(!pool.put(&stream, block), "{allocator:?}");
             assert_eq!(pool.cached(), cached, "{allocator:?}");
         }
+    }
+
+    #[test]
+    fn few_lists_stay_that_are_empty_and_the_last_one_given_back_comes_first() {
+        let (pool, stream, _) = pool(Allocator::Caching);
+        let sizes = (1..2 * LISTS).map(|number| number * KIB);
+        let blocks: Vec<Block> = sizes
+            .clone()
+            .map(|size| pool.take(&stream, size).unwrap())
+            .collect();
+        blocks.iter().for_each(|&block| assert!(pool.put(&stream, block)));
+        let again: Vec<Block> = sizes.map(|size| pool.take(&stream, size).unwrap()).collect();
+        assert_eq!(again, blocks);
+        assert_eq!((pool.cached(), pool.lock().free.len()), (0, LISTS));
+        let [one, other] = [(); 2].map(|()| pool.take(&stream, KIB).unwrap());
+        assert!(pool.put(&stream, other) && pool.put(&stream, one));
+        assert_eq!(pool.take(&stream, KIB).unwrap(), one);
     }
 
     #[test]

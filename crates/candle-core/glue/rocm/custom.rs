@@ -7,9 +7,15 @@
 //! What candle's CPU refuses is refused here with the same kind of error: for rows that are not contiguous, and for dtypes
 //! it has no rows of.
 
+use std::{cell::Cell, sync::LazyLock};
+
 use rocm_backend::ops::{self, Unary};
 
-use super::{RocmStorage, probe, watch};
+use super::{
+    RocmStorage,
+    probe::{self, Memory},
+    watch,
+};
 use crate::{
     CpuStorage, CustomOp1, CustomOp2, CustomOp3, DType, Layout, Result, Shape, backend::BackendStorage as _,
     bail,
@@ -57,15 +63,26 @@ pub(crate) fn op2<C: CustomOp2 + ?Sized>(op: &C, x: Operand<'_>, alpha: Operand<
 }
 
 fn kernel2<C: CustomOp2 + ?Sized>(op: &C, x: Operand<'_>, alpha: Operand<'_>) -> Answer {
+    static ONE: LazyLock<(CpuStorage, Layout)> = LazyLock::new(|| (CpuStorage::F32(vec![1.0]), row(1)));
+    thread_local! {
+        static MEMORY: Cell<Memory> = Cell::default();
+    }
     if std::any::type_name::<C>() != "candle_nn::ops::RmsNorm" {
         return Ok(None);
     }
     check(op.name(), &[x, alpha])?;
-    let ask = |x: f32| {
-        let (x, one) = (CpuStorage::F32(vec![x]), CpuStorage::F32(vec![1.0]));
-        first(op.cpu_fwd(&x, &row(1), &one, &row(1))?.0)
+    let ask = |probes: &[f32]| {
+        let (one, weights) = &*ONE;
+        let (x, rows) = (
+            CpuStorage::F32(probes.to_vec()),
+            Layout::contiguous((probes.len(), 1)),
+        );
+        floats(op.cpu_fwd(&x, &rows, one, weights)?.0)
     };
-    let Some(eps) = probe::eps(probe::rms_formula, ask)? else {
+    let mut memory = MEMORY.take();
+    let eps = probe::known_eps(probe::rms_formula, &mut memory, ask);
+    MEMORY.set(memory);
+    let Some(eps) = eps? else {
         return Ok(None);
     };
     let out = ops::rms_norm(view(x), view(alpha), eps)?;
@@ -106,12 +123,26 @@ fn layer_norm<C: CustomOp3 + ?Sized>(
     alpha: Operand<'_>,
     beta: Operand<'_>,
 ) -> Answer {
+    static ONES: LazyLock<([CpuStorage; 2], Layout)> =
+        LazyLock::new(|| ([1.0, 0.0].map(|number| CpuStorage::F32(vec![number; 2])), row(2)));
+    thread_local! {
+        static MEMORY: Cell<Memory> = Cell::default();
+    }
     check(op.name(), &[x, alpha, beta])?;
-    let ask = |x: f32| {
-        let [x, ones, zeros] = [[x, -x], [1.0; 2], [0.0; 2]].map(|row| CpuStorage::F32(row.to_vec()));
-        first(op.cpu_fwd(&x, &row(2), &ones, &row(2), &zeros, &row(2))?.0)
+    let ask = |probes: &[f32]| {
+        let ([ones, zeros], row) = &*ONES;
+        // One row after the other: candle hands several to other threads.
+        let ask = |&x: &f32| -> Result<f32> {
+            let x = CpuStorage::F32(vec![x, -x]);
+            let row = floats(op.cpu_fwd(&x, row, ones, row, zeros, row)?.0)?;
+            Ok(row.first().copied().unwrap_or(f32::NAN))
+        };
+        probes.iter().map(ask).collect()
     };
-    let Some(eps) = probe::eps(probe::layer_formula, ask)? else {
+    let mut memory = MEMORY.take();
+    let eps = probe::known_eps(probe::layer_formula, &mut memory, ask);
+    MEMORY.set(memory);
+    let Some(eps) = eps? else {
         return Ok(None);
     };
     let out = ops::layer_norm(view(x), view(alpha), view(beta), eps)?;
@@ -139,10 +170,10 @@ fn row(len: usize) -> Layout {
     Layout::contiguous(len)
 }
 
-fn first(row: CpuStorage) -> Result<f32> {
-    match row {
-        CpuStorage::F32(row) if !row.is_empty() => Ok(row[0]),
-        other => bail!("a row of f32 gave one of {:?}", other.dtype()),
+fn floats(rows: CpuStorage) -> Result<Vec<f32>> {
+    match rows {
+        CpuStorage::F32(rows) => Ok(rows),
+        other => bail!("rows of f32 gave some of {:?}", other.dtype()),
     }
 }
 
@@ -152,9 +183,11 @@ fn view<'a>((storage, layout): Operand<'a>) -> rocm_backend::View<'a> {
 
 /// Refuses what candle's CPU refuses of rows: dtypes that differ, dtypes other than floats, and gaps.
 fn check(op: &str, operands: &[Operand<'_>]) -> Result<()> {
-    let dtypes: Vec<DType> = operands.iter().map(|(storage, _)| storage.dtype()).collect();
-    let is_float = |dtype: &DType| matches!(dtype, DType::BF16 | DType::F16 | DType::F32 | DType::F64);
-    if !dtypes.iter().all(|dtype| is_float(dtype) && *dtype == dtypes[0]) {
+    let mut dtypes = operands.iter().map(|(storage, _)| storage.dtype());
+    let is_float = |dtype: DType| matches!(dtype, DType::BF16 | DType::F16 | DType::F32 | DType::F64);
+    let first = dtypes.clone().next();
+    if !dtypes.all(|dtype| is_float(dtype) && Some(dtype) == first) {
+        let dtypes: Vec<DType> = operands.iter().map(|(storage, _)| storage.dtype()).collect();
         bail!("unsupported dtype for {op} {dtypes:?}");
     }
     check_contiguous(operands)

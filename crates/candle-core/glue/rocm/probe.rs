@@ -8,6 +8,9 @@
 //! squares about as large as `eps`, are chosen such that the formula tells the two ends apart, and each cuts something
 //! off. What is left in the end is the only float that explains all answers: `eps`, exactly. If none does, the formula is
 //! not what it was, and the op is better off on the CPU.
+//!
+//! All of that follows from the answers. So what was found is kept with them: an op that gives the same answers to the same
+//! probes, asked all at once, has the same `eps`.
 
 /// What the norm of `x` gives, divided by the weight of 1, in f32: `formula(x, eps)`, which does not rise with `eps`.
 pub(super) type Formula = fn(f32, f32) -> f32;
@@ -28,8 +31,48 @@ const TINY: f32 = f32::from_bits((127 - 80) << 23);
 /// Probes that are tried, at most, to tell two neighbours apart. One in four does on average.
 const TRIES: u16 = 1 << 10;
 
+/// What was found of one formula, the last one first; so many at most.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Vec<Known>);
+
+const MOST_KNOWN: usize = 8;
+
+/// Probes, what an op answered, and the `eps` that follows.
+#[derive(Debug)]
+struct Known {
+    probes: Vec<f32>,
+    answers: Vec<f32>,
+    eps: f32,
+}
+
+/// As [`eps`], of an op that answers any number of probes at once; what `memory` has of `formula` is not searched for again.
+pub(super) fn known_eps<E>(
+    formula: Formula,
+    memory: &mut Memory,
+    mut ask: impl FnMut(&[f32]) -> Result<Vec<f32>, E>,
+) -> Result<Option<f32>, E> {
+    for known in &memory.0 {
+        if ask(&known.probes)? == known.answers {
+            return Ok(Some(known.eps));
+        }
+    }
+    let (mut probes, mut answers) = (vec![], vec![]);
+    let found = eps(formula, |x| {
+        // No answer is one of no number.
+        let answer = ask(&[x])?.first().copied().unwrap_or(f32::NAN);
+        probes.push(x);
+        answers.push(answer);
+        Ok(answer)
+    })?;
+    if let Some(eps) = found {
+        memory.0.truncate(MOST_KNOWN - 1);
+        memory.0.insert(0, Known { probes, answers, eps });
+    }
+    Ok(found)
+}
+
 /// The only `eps`, zero or positive and finite, with which `formula` gives what `ask` answers; `None` if there is none.
-pub(super) fn eps<E>(formula: Formula, mut ask: impl FnMut(f32) -> Result<f32, E>) -> Result<Option<f32>, E> {
+fn eps<E>(formula: Formula, mut ask: impl FnMut(f32) -> Result<f32, E>) -> Result<Option<f32>, E> {
     let mut range = match matching(formula, TINY, ask(TINY)?, (0, f32::MAX.to_bits())) {
         Some(range) => range,
         None => return Ok(None),
@@ -125,6 +168,30 @@ mod tests {
         let answer = rms_formula(TINY, 1e-5);
         let (low, high) = matching(rms_formula, TINY, answer, (0, f32::MAX.to_bits())).unwrap();
         assert!(low < high && high - low < 8, "{low:x} to {high:x}");
+    }
+
+    #[test]
+    fn an_eps_that_is_known_takes_one_question_and_others_are_told_from_it() {
+        for formula in FORMULAS {
+            let mut memory = Memory::default();
+            let mut asked = 0;
+            let mut known = |real: f32| {
+                let ask = |probes: &[f32]| {
+                    asked += 1;
+                    Ok::<_, ()>(probes.iter().map(|&x| formula(x, real)).collect())
+                };
+                let found = known_eps(formula, &mut memory, ask).unwrap();
+                (found.map(f32::to_bits), std::mem::take(&mut asked))
+            };
+            // Neighbours, which answer most probes alike, and more of them than are kept.
+            for bits in 1e-5_f32.to_bits()..1e-5_f32.to_bits() + 20 {
+                let (found, questions) = known(f32::from_bits(bits));
+                assert_eq!(found, Some(bits));
+                assert!(questions > 1);
+                assert_eq!(known(f32::from_bits(bits)), (Some(bits), 1), "the last one");
+            }
+            assert_eq!(known(f32::NAN).0, None);
+        }
     }
 
     #[test]

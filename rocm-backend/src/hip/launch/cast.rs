@@ -13,8 +13,9 @@ pub(crate) fn cast(x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
     let (from, to) = (x.buffer().dtype(), out.dtype());
     let context = common_context(OP, [x.buffer(), &*out].into_iter())?;
     view::check(OP, out.len(), &[x.numel()], &[1], 0)?;
-    let op = format!("{OP}_{}", from.suffix());
-    let function = module::named(&context, "cast", &format!("{op}_{}", to.suffix()), &op, to)?;
+    let op = [OP, "_", from.suffix()].concat();
+    let symbol = [&op, "_", to.suffix()].concat();
+    let function = module::named(&context, "cast", &symbol, &op, to)?;
     if x.numel() == 0 {
         return Ok(());
     }

@@ -99,14 +99,18 @@ fn turned_least(context: &Context) -> usize {
 }
 
 /// Copies in row-major order of the inputs whose adjacent elements lie along another dimension than the last one: read element by
-/// element, each of them would bring a line of memory.
+/// element, each of them would bring a line of memory. No list where none is.
 fn turned(context: &Context, kernel: Kernel, inputs: &[Region<'_>]) -> Result<Vec<Option<DynBuffer>>> {
     let is_copy = kernel.name == Unary::Copy.kernel().name;
+    let is_few =
+        |input: &Region<'_>| input.numel() < turned_least(context) || input.dims().len() > view::INLINE;
+    if is_copy || inputs.iter().all(is_few) {
+        return Ok(Vec::new());
+    }
     let copy = |input: &Region<'_>| {
-        let is_few = input.numel() < turned_least(context) || input.dims().len() > view::INLINE;
         // What repeats is read from the caches wherever it lies.
         let repeats = input.strides().contains(&0);
-        if is_copy || is_few || repeats || Swap::of(input.dims(), input.strides()).is_none() {
+        if is_few(input) || repeats || Swap::of(input.dims(), input.strides()).is_none() {
             return Ok(None);
         }
         let mut out = DynBuffer::uninit(input.buffer().device(), input.buffer().dtype(), input.numel())?;

@@ -27,7 +27,7 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
     let function = module::named(
         &context,
         "reduce",
-        &format!("{kernel}{suffix}_{}", dtype.suffix()),
+        &[kernel, suffix, "_", dtype.suffix()].concat(),
         kernel,
         dtype,
     )?;

@@ -18,8 +18,8 @@ pub(crate) struct Pieces<'a> {
 /// One of them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The coordinates of its first element.
-    pub(crate) first: Vec<usize>,
+    /// The coordinates of its first element; none where that is the walk's own first one.
+    first: Vec<usize>,
     /// Its sizes: as many dimensions as the walk has.
     pub(crate) dims: Vec<usize>,
 }
@@ -116,10 +116,11 @@ impl Iterator for Pieces<'_> {
         let mut rest = self.next;
         self.next += 1;
         let mut piece = Piece {
-            first: vec![0; self.dims.len()],
+            first: Vec::new(),
             dims: self.dims.to_vec(),
         };
         if let Some((cut, chunk)) = self.cut {
+            piece.first = vec![0; self.dims.len()];
             let size = self.dims[cut];
             let parts = size.div_ceil(chunk);
             piece.first[cut] = rest % parts * chunk;

@@ -17,6 +17,8 @@ const TEAM: usize = 32;
 const TEAMS: usize = 4;
 /// Rows that a team does in a product with vectors, as `kernels/quantized_dot.h` has it.
 const TEAM_ROWS: usize = 2;
+/// How kernels name the number of vectors that they multiply with at once, from one on.
+const COLUMNS: [&str; 8] = ["1", "2", "3", "4", "5", "6", "7", "8"];
 /// Rows and columns of a workgroup's tile in a product of matrices, and its threads.
 const TILE: usize = 64;
 const TILE_THREADS: usize = 256;
@@ -229,14 +231,17 @@ pub(crate) fn quantize(x: &Region<'_>, rows: usize, row_len: usize) -> Result<Ac
 pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffer) -> Result<()> {
     let op = format!("mul_mat_vec_{}_q8_1", weights.ty().name());
     fit(&op, weights, x, out)?;
-    if !(1..=8).contains(&x.rows) || out.dtype() != x.dtype {
+    let columns = x.rows.checked_sub(1).and_then(|at| COLUMNS.get(at));
+    let Some(columns) = columns.filter(|_| out.dtype() == x.dtype) else {
         return Err(mismatch(&op));
-    }
+    };
     let context = common_context(&op, [weights.blocks(), &x.blocks, &*out].into_iter())?;
-    let lower = weights.ty().name().to_ascii_lowercase();
     let symbol = match x.dtype {
-        DType::F32 => format!("{op}_cuda{}", x.rows),
-        dtype => format!("mmvq_gguf_{lower}_{}_plain", dtype.suffix()),
+        DType::F32 => [&op, "_cuda", columns].concat(),
+        dtype => {
+            let lower = weights.ty().name().to_ascii_lowercase();
+            format!("mmvq_gguf_{lower}_{}_plain", dtype.suffix())
+        }
     };
     let function = module::named(&context, MODULE, &symbol, &op, x.dtype)?;
     let [ncols, nrows] = [weights.row_len(), weights.rows()];

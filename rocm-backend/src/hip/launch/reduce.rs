@@ -134,7 +134,7 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     op.kernel().supports(dtype)?;
     let context = common_context(kernel, [x.buffer()].into_iter())?;
     let is_whole = (rows.per_row * dtype.size_in_bytes()).is_multiple_of(PACK);
-    let is_run = is_whole && view::layout_table(&rows.dims, &[&rows.strides]).is_none();
+    let is_run = is_whole && view::is_run(&rows.dims, &rows.strides);
     let is_small = op == Reduce::Sum && rows.per_row <= SMALL && !is_run;
     let short = short(x, rows.per_row).filter(|_| is_run && op == Reduce::Sum);
     let name = match short {
@@ -142,7 +142,7 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
         None if is_small => "fast_sum_small",
         None => kernel,
     };
-    let symbol = format!("{name}_{}", dtype.suffix());
+    let symbol = [name, "_", dtype.suffix()].concat();
     let function = module::named(&context, MODULE, &symbol, kernel, dtype)?;
     if x.numel() == 0 {
         return match op {

@@ -34,7 +34,7 @@ pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Regio
     let (device, dtype) = (x.buffer().device(), x.buffer().dtype());
     let operands = [x, cos, sin];
     let context = common_context(kernel, operands.into_iter().map(Region::buffer))?;
-    let symbol = format!("{kernel}_{}", dtype.suffix());
+    let symbol = [kernel, "_", dtype.suffix()].concat();
     let function = module::named(&context, "reduce", &symbol, kernel, dtype)?;
     for other in [cos, sin] {
         Error::unless_same_dtype(kernel, dtype, other.buffer().dtype())?;
