@@ -38,6 +38,33 @@ fn the_library_says_that_its_cards_are_software() {
     assert_eq!(call!(hsa_soft_gpu()), 1);
 }
 
+#[test]
+fn a_card_has_no_images_but_says_so_attribute_by_attribute() {
+    let system = system();
+    // AMD's runtime asks for no other where this bit is not set, and has no pitch then.
+    let mut extensions = [0_u8; 128];
+    let status = call!(hsa_agent_get_info(system.card => u64, 20 => u32, &mut extensions => *mut [u8; 128]));
+    assert_eq!((status, extensions[0]), (0, 2));
+    for (attribute, words, value) in [
+        (0x3003, 2, 0),
+        (0x3007, 3, 0),
+        (0x300a, 1, 0),
+        (0x300b, 1, 0),
+        (0x300c, 1, 256),
+    ] {
+        let mut answer = [77_u32; 4];
+        let status =
+            call!(hsa_agent_get_info(system.card => u64, attribute => u32, &mut answer => *mut [u32; 4]));
+        assert_eq!((status, answer[0]), (0, value), "{attribute:#x}");
+        let rest: Vec<bool> = answer.iter().map(|word| *word == 77).collect();
+        assert_eq!(
+            rest.iter().filter(|untouched| !**untouched).count(),
+            words,
+            "{attribute:#x}"
+        );
+    }
+}
+
 struct Setup {
     system: System,
     queue: Queue,
