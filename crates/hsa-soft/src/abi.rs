@@ -15,6 +15,7 @@ mod queues;
 mod refused;
 mod signals;
 mod system;
+mod vmem;
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

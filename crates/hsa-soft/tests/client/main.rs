@@ -13,3 +13,5 @@ mod library;
 mod refusals;
 #[cfg(test)]
 mod runs;
+#[cfg(test)]
+mod vmem;
