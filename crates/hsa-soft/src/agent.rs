@@ -98,6 +98,9 @@ macro_rules! numbers {
 
 numbers! { u16 u32 u64 }
 
+/// The number of the extension of images.
+const IMAGES: u32 = 1;
+
 /// `hsa_agent_get_info`.
 pub(crate) fn info(runtime: &Runtime, agent: Agent, attribute: u32) -> Answer<Value> {
     match agent {
@@ -137,6 +140,19 @@ fn card_info(runtime: &Runtime, card: usize, kind: Card, attribute: u32) -> Answ
         6 => traits.lanes.into(),
         16 | 0xa004 => number.into(),
         19 => isa(card).into(),
+        20 => {
+            // A bit for each extension. AMD's HIP runtime asks a card without images for nothing about them, and then has no pitch for
+            // lines of plain memory either.
+            let mut extensions = vec![0; 128];
+            extensions[0] = 1 << IMAGES;
+            Value(extensions)
+        }
+        // No images all the same: the elements that they may have in x, y and z, and how many a kernel may use.
+        0x3000..=0x3002 | 0x3008..=0x300b => 0_u32.into(),
+        0x3003..=0x3006 => Value::zero(8),
+        0x3007 => Value::zero(12),
+        // Bytes that lines begin at a multiple of.
+        0x300c => 256_u32.into(),
         0xa000 => traits.chip.into(),
         0xa002 | 0xa014 => traits.units.into(),
         0xa003 => traits.clock.into(),

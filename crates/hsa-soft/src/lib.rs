@@ -10,7 +10,7 @@
 //!
 //! Memory, code objects, launches and the report are [`soft_runtime`]'s. All memory that kernels and the host share is host memory at
 //! the same address: nothing is copied for a launch.
-//! Not offered: images, virtual memory handles, memory of other processes, cooperative launches, counters.
+//! Not offered: images, memory of other processes, cooperative launches, counters.
 
 mod abi;
 mod agent;

@@ -4,10 +4,12 @@
 //! queue and every signal lies in it, so that an address inside it can always be read and written.
 #![expect(unsafe_code, reason = "maps host memory and makes slices of it")]
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -94,17 +96,52 @@ impl Arena {
 
     /// Gives the host the pages of a range back; they read as zero from then on. The range is whole pages.
     pub fn discard(self, address: u64, bytes: u64) {
-        if bytes == 0 || !address.is_multiple_of(PAGE) || !bytes.is_multiple_of(PAGE) {
-            return;
-        }
-        let Some(words) = self.words(address, bytes) else {
+        let Some(start) = self.pages(address, bytes) else {
             return;
         };
-        let start = words.as_ptr().cast_mut().cast();
         // SAFETY: the pages are of the arena. Their content changes to zero, as stores of another thread would change it.
         let discarded = unsafe { madvise(start, bytes as usize, Advice::LinuxDontNeed) };
         // Memory that the host keeps is a loss of memory only.
         discarded.ok();
+    }
+}
+
+/// Memory of the host without an address: zero, whole pages.
+pub fn unplaced(bytes: u64) -> Option<OwnedFd> {
+    let file = memfd_create(c"software GPU", MemfdFlags::CLOEXEC).ok()?;
+    ftruncate(&file, bytes).ok()?;
+    Some(file)
+}
+
+impl Arena {
+    /// Puts memory without an address at one, from `offset` on; whether the host did. All are whole pages.
+    pub fn put(self, address: u64, bytes: u64, file: impl AsFd, offset: u64) -> bool {
+        let Some(start) = self.pages(address, bytes) else {
+            return false;
+        };
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: the pages are of the arena, and can be read and written afterwards. Their content changes, as stores of another
+        // thread would change it.
+        unsafe { mmap(start, bytes as usize, protection, flags, file, offset) }.is_ok()
+    }
+
+    /// Takes such memory away; the pages read as zero from then on. Whether the host did.
+    pub fn take(self, address: u64, bytes: u64) -> bool {
+        let Some(start) = self.pages(address, bytes) else {
+            return false;
+        };
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
+        // SAFETY: as above.
+        unsafe { mmap_anonymous(start, bytes as usize, protection, flags) }.is_ok()
+    }
+
+    /// The first of some whole pages.
+    fn pages(self, address: u64, bytes: u64) -> Option<*mut core::ffi::c_void> {
+        let whole = bytes > 0 && address.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE);
+        let words = self.words(address, bytes).filter(|_| whole)?;
+        Some(words.as_ptr().cast_mut().cast())
     }
 }
 

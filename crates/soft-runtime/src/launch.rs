@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use gfx_emu::{FaultKind, LaunchError, LaunchStats, Packet, launch_packet};
 
+use crate::blit;
 use crate::host;
 use crate::report;
 use crate::runtime::Runtime;
@@ -34,7 +35,14 @@ pub fn packet(runtime: &Runtime, address: u64) -> Answer<()> {
     let launched = if cfg!(feature = "planted") {
         Ok(LaunchStats::default())
     } else {
-        launch_packet(&loaded.code, &packet, &view, &runtime.options)
+        // The sanitizer watches what the kernel itself accesses.
+        let served = (!runtime.options.sanitize)
+            .then(|| blit::serve(kernel, address, &view))
+            .flatten();
+        served.map_or_else(
+            || launch_packet(&loaded.code, &packet, &view, &runtime.options),
+            Ok,
+        )
     };
     match launched {
         Ok(stats) => {

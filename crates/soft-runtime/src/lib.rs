@@ -5,9 +5,11 @@
 //!
 //! - [`runtime`] is the process's own: its cards, and what was asked for in the environment.
 //! - [`pools`] has memory that kernels and the host share at the same address ([`host`]): nothing is copied for a launch.
-//! - [`loader`] has the code objects, [`launch`] runs the kernel of a dispatch packet.
+//! - [`loader`] has the code objects, [`launch`] runs the kernel of a dispatch packet. AMD's own kernels for copies and fills are not
+//!   executed: the host does the same (`blit`).
 //! - [`event`] is how threads wait for each other; [`report`] counts what ran.
 
+mod blit;
 pub mod card;
 pub mod event;
 pub mod host;

@@ -3,13 +3,17 @@
 //! All blocks lie in the arena, apart from each other, so that an access out of bounds shows. Freed addresses are used again
 //! only when the arena's end is reached. Memory that the program locks stays where it is.
 
+mod reserved;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use gfx_emu::{Access, Memory};
 
 use crate::host::{self, Arena, PAGE};
 use crate::status::{Answer, Status};
+use reserved::Reserved;
 
 /// Addresses between two blocks that belong to neither.
 const GAP: u64 = 64 * 1024;
@@ -110,6 +114,7 @@ pub struct Pools {
     locks: Vec<(u64, u64)>,
     /// Pages of them that kernels see, by their first address.
     shared: BTreeMap<u64, u64>,
+    reserved: Reserved,
 }
 
 impl Pools {
@@ -130,6 +135,7 @@ impl Pools {
             sanitize,
             locks: Vec::new(),
             shared: BTreeMap::new(),
+            reserved: Reserved::default(),
         }
     }
 
@@ -192,17 +198,24 @@ impl Pools {
         }
         let first = self.arena.base().next_multiple_of(PAGE) + GAP;
         let mut free = first.next_multiple_of(align);
-        for (base, block) in &self.blocks {
+        let blocks = self.blocks.iter().map(|(base, block)| (*base, block.pages));
+        let mut taken: Vec<(u64, u64)> = blocks.chain(self.reserved.ranges()).collect();
+        taken.sort_unstable();
+        for (base, bytes) in taken {
             if base.saturating_sub(free) >= room {
                 break;
             }
-            free = (base + block.pages + GAP).next_multiple_of(align);
+            // What is mapped lies within what is reserved.
+            free = free.max((base + bytes + GAP).next_multiple_of(align));
         }
         (free.checked_add(room)? <= end).then_some(free)
     }
 
     /// Frees the allocation that starts at `address`.
     pub fn free(&mut self, address: u64) -> Answer<()> {
+        if self.reserved.is_mapped(address) {
+            return Err(Status::InvalidAllocation);
+        }
         let block = self.blocks.remove(&address).ok_or(Status::InvalidAllocation)?;
         let freed = Arc::make_mut(&mut self.memory).free(address);
         if let Pool::Device(card) = block.pool {
@@ -271,43 +284,15 @@ impl Pools {
     /// All ranges in `locks` can be read and written.
     #[expect(unsafe_code, reason = "makes slices of locked memory")]
     unsafe fn share(&mut self) -> Answer<()> {
-        let mut ranges: Vec<(u64, u64)> = self
+        let ranges = self
             .locks
             .iter()
             .filter(|(start, bytes)| !self.arena.holds(*start, *bytes))
-            .map(|(start, bytes)| (start / PAGE * PAGE, (start + bytes).next_multiple_of(PAGE)))
-            .collect();
-        ranges.sort_unstable();
-        let mut wanted: BTreeMap<u64, u64> = BTreeMap::new();
-        let mut last: Option<(u64, u64)> = None;
-        for (start, end) in ranges {
-            let (first, to) = match last {
-                Some((first, to)) if start <= to => (first, to.max(end)),
-                _ => (start, end),
-            };
-            wanted.insert(first, to - first);
-            last = Some((first, to));
-        }
-        if wanted == self.shared {
-            return Ok(());
-        }
-        let memory = Arc::make_mut(&mut self.memory);
-        for (start, bytes) in &self.shared {
-            if wanted.get(start) != Some(bytes) {
-                memory.free(*start).map_err(|_| Status::Error)?;
-            }
-        }
-        for (start, bytes) in &wanted {
-            if self.shared.get(start) != Some(bytes) {
-                // SAFETY: the pages hold memory that is locked; a page is accessible as a whole.
-                let words = unsafe { host::locked(*start, *bytes) };
-                memory
-                    .lend(*start, *bytes, words, false)
-                    .map_err(|_| Status::OutOfResources)?;
-            }
-        }
-        self.shared = wanted;
-        Ok(())
+            .map(|(start, bytes)| (start / PAGE * PAGE, (start + bytes).next_multiple_of(PAGE)));
+        let wanted = united(ranges.collect());
+        // SAFETY: the pages hold memory that is locked; a page is accessible as a whole.
+        let words = |start, bytes| Some(unsafe { host::locked(start, bytes) });
+        show(&mut self.memory, &mut self.shared, wanted, words)
     }
 
     /// Refuses a range that leaves its allocation, or cannot be an address.
@@ -368,4 +353,48 @@ impl Pools {
             self.memory.written(address, bytes);
         }
     }
+}
+
+/// Ranges from start to end, those that meet made one; by their start, with their bytes.
+fn united(mut ranges: Vec<(u64, u64)>) -> BTreeMap<u64, u64> {
+    ranges.sort_unstable();
+    let mut united: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut last: Option<(u64, u64)> = None;
+    for (start, end) in ranges {
+        let (first, to) = match last {
+            Some((first, to)) if start <= to => (first, to.max(end)),
+            _ => (start, end),
+        };
+        united.insert(first, to - first);
+        last = Some((first, to));
+    }
+    united
+}
+
+/// Lets kernels see the ranges of `wanted`, where they saw those of `seen`.
+fn show(
+    memory: &mut Arc<Memory>,
+    seen: &mut BTreeMap<u64, u64>,
+    wanted: BTreeMap<u64, u64>,
+    words: impl Fn(u64, u64) -> Option<&'static [AtomicU32]>,
+) -> Answer<()> {
+    if wanted == *seen {
+        return Ok(());
+    }
+    let memory = Arc::make_mut(memory);
+    for (start, bytes) in &*seen {
+        if wanted.get(start) != Some(bytes) {
+            memory.free(*start).map_err(|_| Status::Error)?;
+        }
+    }
+    for (start, bytes) in &wanted {
+        if seen.get(start) != Some(bytes) {
+            let words = words(*start, *bytes).ok_or(Status::OutOfResources)?;
+            memory
+                .lend(*start, *bytes, words, false)
+                .map_err(|_| Status::OutOfResources)?;
+        }
+    }
+    *seen = wanted;
+    Ok(())
 }

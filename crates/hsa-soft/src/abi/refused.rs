@@ -1,5 +1,5 @@
 //! What is exported and has no body: a call answers `HSA_STATUS_ERROR`, and says its name once where `ROCM_SOFT_LOG` asks for
-//! it. Images, virtual memory handles, memory of other processes, counters, and what AMD's HIP runtimes do not use.
+//! it. Images, memory of other processes, counters, and what AMD's HIP runtimes do not use.
 
 use super::bodiless;
 
@@ -11,11 +11,10 @@ bodiless! {
     hsa_amd_ipc_signal_create hsa_amd_memory_migrate hsa_amd_portable_close_dmabuf
     hsa_amd_portable_export_dmabuf hsa_amd_queue_cu_get_mask hsa_amd_register_deallocation_callback
     hsa_amd_signal_wait_all hsa_amd_spm_acquire hsa_amd_spm_release hsa_amd_spm_set_dest_buffer
-    hsa_amd_svm_attributes_get hsa_amd_svm_prefetch_async hsa_amd_vmem_address_free hsa_amd_vmem_address_reserve
-    hsa_amd_vmem_address_reserve_align hsa_amd_vmem_export_shareable_handle hsa_amd_vmem_get_access
-    hsa_amd_vmem_get_alloc_properties_from_handle hsa_amd_vmem_handle_create hsa_amd_vmem_handle_release
-    hsa_amd_vmem_import_shareable_handle hsa_amd_vmem_map hsa_amd_vmem_retain_alloc_handle
-    hsa_amd_vmem_set_access hsa_amd_vmem_unmap hsa_cache_get_info hsa_code_object_deserialize
+    hsa_amd_svm_attributes_get hsa_amd_svm_prefetch_async
+    hsa_amd_vmem_export_shareable_handle
+    hsa_amd_vmem_import_shareable_handle
+    hsa_cache_get_info hsa_code_object_deserialize
     hsa_code_object_destroy hsa_code_object_get_info hsa_code_object_get_symbol
     hsa_code_object_get_symbol_from_name hsa_code_object_iterate_symbols hsa_code_object_reader_create_from_file
     hsa_code_object_serialize hsa_code_symbol_get_info hsa_executable_create hsa_executable_get_info

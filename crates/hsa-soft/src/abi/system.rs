@@ -41,7 +41,9 @@ values! {
 calls! {
     fn hsa_init() {
         runtime::init()?;
-        USERS.fetch_add(1, SeqCst);
+        if USERS.fetch_add(1, SeqCst) == 0 {
+            super::end_calls_at_exit();
+        }
         Ok(())
     }
 
@@ -74,7 +76,9 @@ calls! {
                 Value(extensions)
             }
             0x200 => (c"software GPU".as_ptr().addr() as u64).into(),
-            // No shared virtual memory beyond the pools, no export, no reservation of addresses, no retries of faults.
+            // Addresses can be reserved, and memory mapped there.
+            0x205 => true.into(),
+            // No shared virtual memory beyond the pools, no export, no retries of faults.
             0x201..=0x206 => false.into(),
             0x207 => 1_u16.into(),
             0x208 => 7_u16.into(),

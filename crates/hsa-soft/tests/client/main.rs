@@ -3,6 +3,8 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+mod blits;
+#[cfg(test)]
 #[path = "../../../gfx-emu/tests/launch_kernels/compile.rs"]
 mod compile;
 #[cfg(test)]
@@ -11,3 +13,5 @@ mod library;
 mod refusals;
 #[cfg(test)]
 mod runs;
+#[cfg(test)]
+mod vmem;

@@ -192,7 +192,7 @@ fn malformed_code_objects_are_refused() {
 #[test]
 fn what_has_no_body_answers_an_error() {
     system();
-    assert_eq!(call!(hsa_amd_vmem_handle_create()), 0x1000);
+    assert_eq!(call!(hsa_amd_vmem_import_shareable_handle()), 0x1000);
     assert_eq!(call!(hsa_amd_ipc_memory_create()), 0x1000);
     let mut text = std::ptr::null::<std::ffi::c_char>();
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::compile::compile;
@@ -36,6 +36,33 @@ fn the_library_says_that_its_cards_are_software() {
     system();
     // By this name rocm-backend knows that no result is a card's.
     assert_eq!(call!(hsa_soft_gpu()), 1);
+}
+
+#[test]
+fn a_card_has_no_images_but_says_so_attribute_by_attribute() {
+    let system = system();
+    // AMD's runtime asks for no other where this bit is not set, and has no pitch then.
+    let mut extensions = [0_u8; 128];
+    let status = call!(hsa_agent_get_info(system.card => u64, 20 => u32, &mut extensions => *mut [u8; 128]));
+    assert_eq!((status, extensions[0]), (0, 2));
+    for (attribute, words, value) in [
+        (0x3003, 2, 0),
+        (0x3007, 3, 0),
+        (0x300a, 1, 0),
+        (0x300b, 1, 0),
+        (0x300c, 1, 256),
+    ] {
+        let mut answer = [77_u32; 4];
+        let status =
+            call!(hsa_agent_get_info(system.card => u64, attribute => u32, &mut answer => *mut [u32; 4]));
+        assert_eq!((status, answer[0]), (0, value), "{attribute:#x}");
+        let rest: Vec<bool> = answer.iter().map(|word| *word == 77).collect();
+        assert_eq!(
+            rest.iter().filter(|untouched| !**untouched).count(),
+            words,
+            "{attribute:#x}"
+        );
+    }
 }
 
 struct Setup {
@@ -196,6 +223,68 @@ fn a_handler_is_called_until_it_says_no_more() {
     }
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(CALLS.load(SeqCst), 3);
+}
+
+/// Run by the test below: a process that ends with 0 when no handler is called at its end.
+#[test]
+#[ignore = "it is the child of another test"]
+#[expect(clippy::exit, reason = "a parent asks for the status")]
+fn child_that_ends_with_a_handler() {
+    static CALLED: AtomicU32 = AtomicU32::new(0);
+    static SIGNAL: AtomicU64 = AtomicU64::new(0);
+    unsafe extern "C" {
+        safe fn atexit(function: extern "C" fn()) -> i32;
+        safe fn _exit(status: i32) -> !;
+    }
+    unsafe extern "C" fn handler(_value: i64, _data: u64) -> bool {
+        CALLED.fetch_add(1, SeqCst);
+        std::thread::sleep(Duration::from_millis(100));
+        CALLED.fetch_add(1, SeqCst);
+        true
+    }
+    // What was registered before `hsa_init` takes down what the handler needs.
+    extern "C" fn take_down() {
+        let before = CALLED.load(SeqCst);
+        call!(hsa_signal_store_relaxed(SIGNAL.load(SeqCst) => u64, 0 => i64) -> ());
+        std::thread::sleep(Duration::from_millis(300));
+        let good = before == CALLED.load(SeqCst) && before.is_multiple_of(2);
+        _exit(if good { 40 + before as i32 } else { 1 });
+    }
+    type Handler = unsafe extern "C" fn(i64, u64) -> bool;
+    assert_eq!(atexit(take_down), 0);
+    system();
+    let watched = signal(1);
+    SIGNAL.store(watched, SeqCst);
+    let status = call!(hsa_amd_signal_async_handler(
+        watched => u64, 2 => u32, 1 => i64, handler => Handler, 0 => u64
+    ));
+    assert_eq!(status, 0);
+    if std::env::args().any(|argument| argument == "--test-threads=1") {
+        // The handler runs when the process ends.
+        call!(hsa_signal_store_relaxed(watched => u64, 0 => i64) -> ());
+        while CALLED.load(SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    std::process::exit(0);
+}
+
+#[test]
+fn no_handler_is_called_once_the_process_ends() {
+    for (more, code) in [(None, 40), (Some("--test-threads=1"), 42)] {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "runs::child_that_ends_with_a_handler",
+                "--nocapture",
+            ])
+            .args(more)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{text}");
+    }
 }
 
 #[test]
