@@ -113,6 +113,20 @@ fn a_kernel_that_faults_ends_the_device_and_is_named() {
     }
 }
 
+#[test]
+fn kernels_that_run_when_the_program_ends_end_first() {
+    let program = program("leave", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let output = ran(Command::new(program)
+        .arg("leave")
+        .env("LD_LIBRARY_PATH", LIBRARY.parent().unwrap())
+        .env("ROCM_SOFT_REPORT", folder.path()));
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
+    let report = std::fs::read_to_string(file.path()).unwrap();
+    assert!(report.contains("\"launches\":20"), "{report}");
+}
+
 /// Programs that AMD's library was linked to ask for a version of each function.
 #[test]
 fn the_library_has_the_versions_that_programs_ask_for() {

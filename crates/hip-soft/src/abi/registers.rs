@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use super::{In, Out, Text, address, image, pointer, values};
 use crate::error::Result;
 use crate::module::Variable;
-use crate::{memory, module};
+use crate::{jobs, memory, module};
 use soft_runtime::report;
 
 /// The first word of what a compiler passes: `HIPF`.
@@ -66,6 +66,8 @@ values! {
     }
 
     fn __hipUnregisterFatBinary(binary: usize) -> () {
+        // The program ends. What still runs ends first: its code would be gone.
+        jobs::drain().ok();
         module::unregister(binary);
         report::end();
     }

@@ -131,6 +131,15 @@ static int fault(hipStream_t stream) {
     return 3;
 }
 
+// Nobody waits for the kernel before the program ends.
+static int leave(hipStream_t stream) {
+    void* memory;
+    OK(hipMalloc(&memory, 1 << 20));
+    for (int turn = 0; turn < 20; turn++) scale<<<(1 << 18) / BLOCK, BLOCK, 0, stream>>>((int*)memory, 1 << 18, Pair{1, 1});
+    OK(hipGetLastError());
+    return 0;
+}
+
 int main(int count, char** words) {
     int devices = 0;
     OK(hipGetDeviceCount(&devices));
@@ -138,6 +147,7 @@ int main(int count, char** words) {
     hipStream_t stream;
     OK(hipStreamCreate(&stream));
     if (count > 1 && !strcmp(words[1], "fault")) return fault(stream);
+    if (count > 1 && !strcmp(words[1], "leave")) return leave(stream);
     int (*parts[])(hipStream_t) = {numbers, sizes, order, graph};
     for (auto part : parts)
         if (int code = part(stream)) return code;
