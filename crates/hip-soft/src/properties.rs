@@ -70,7 +70,8 @@ pub(crate) fn attribute(card: Card, capacity: u64, attribute: u32) -> Option<i32
         29..=31 => GRID[(attribute - 29) as usize],
         57 => THREADS,
         58 | 83 => i32::MAX,
-        59 => 256,
+        // The bus in bits, and the bytes that rows of a pitch begin at.
+        59 | 82 => 256,
         60 | 10_017 => 1_000_000,
         63 | 10_015 => units(card),
         67 => 1,
@@ -109,7 +110,7 @@ pub(crate) fn attribute(card: Card, capacity: u64, attribute: u32) -> Option<i32
         | 66
         | 68
         | 69 => 0,
-        73 | 79 | 81 | 82 | 89 | 92 | 10_005..=10_010 | 10_014 | 10_016 => 0,
+        73 | 79 | 81 | 89 | 92 | 10_005..=10_010 | 10_014 | 10_016 => 0,
         _ => return None,
     })
 }
@@ -148,6 +149,7 @@ pub(crate) fn fill(card: Card, number: usize, capacity: u64, to: &mut hipDeviceP
     to.unifiedAddressing = 1;
     to.memoryClockRate = 1_000_000;
     to.memoryBusWidth = 256;
+    to.texturePitchAlignment = 256;
     to.l2CacheSize = 4 << 20;
     to.persistingL2CacheMaxSize = 4 << 20;
     to.maxThreadsPerMultiProcessor = THREADS;
