@@ -116,7 +116,10 @@ impl Jobs {
     }
 }
 
-/// Submits a job that waits for others; gives its number. Without a thread to carry it out it is done at once.
+/// Submits a job that waits for others; gives its number.
+///
+/// # Errors
+/// A kernel faulted before, or the host gives no thread to carry jobs out.
 pub(crate) fn submit(after: &[u64], job: Job) -> Result<u64> {
     let mut jobs = jobs();
     if let Some(code) = jobs.failed {
@@ -129,10 +132,13 @@ pub(crate) fn submit(after: &[u64], job: Job) -> Result<u64> {
         jobs.ready.push_back((number, job));
         jobs.start();
     }
-    match jobs.threads {
-        0 => Err(hip::hipError_t_hipErrorOutOfMemory),
-        _ => Ok(number),
+    if jobs.threads == 0 {
+        // Nobody must wait for what nobody does.
+        jobs.ready.clear();
+        jobs.close(number);
+        return Err(hip::hipError_t_hipErrorOutOfMemory);
     }
+    Ok(number)
 }
 
 /// A job that is to be done on this thread by [`Own::carry_out`].
