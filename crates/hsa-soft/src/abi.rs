@@ -17,11 +17,10 @@ mod signals;
 mod system;
 mod vmem;
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::agent::Value;
-use crate::deferred;
 use soft_runtime::report;
 use soft_runtime::status::{Answer, Status};
 
@@ -232,23 +231,6 @@ fn visit(visit: Visit, data: Data, handles: impl IntoIterator<Item = u64>) -> Re
         }
     }
     Ok(())
-}
-
-unsafe extern "C" {
-    /// C's library calls the function when the process ends, before those that were registered earlier.
-    safe fn atexit(function: extern "C" fn()) -> c_int;
-}
-
-extern "C" fn end_calls() {
-    // As below.
-    drop(catch_unwind(deferred::end));
-}
-
-/// Has calls of the program's functions ended when the process ends: before what the program registered until now is called, and what
-/// it made until now is taken down.
-fn end_calls_at_exit() {
-    // Without a place for it the process ends as it did without it.
-    let _full = atexit(end_calls);
 }
 
 extern "C" fn at_exit() {

@@ -1,8 +1,5 @@
-//! What happens once signals allow it: the handlers that a program registers, and copies. And the end of such calls, when the process
-//! ends.
+//! What happens once signals allow it: the handlers that a program registers, and copies.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -11,44 +8,6 @@ use soft_runtime::status::{Answer, Status};
 
 /// How often a thread without tasks looks; a new task wakes it.
 const IDLE: Duration = Duration::from_millis(200);
-
-/// The longest wait at the end of the process for functions of the program that still run.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Functions of the program that threads of this library are in.
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-static ENDED: AtomicBool = AtomicBool::new(false);
-
-thread_local! {
-    /// Whether this thread is in one of them.
-    static CALLING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Calls a function of the program from a thread of this library; `None`, and no call, once the process ends.
-pub(crate) fn of_the_program<T>(function: impl FnOnce() -> T) -> Option<T> {
-    // Counted before the look, and looked for after the end is marked: one of both sees the other.
-    CALLS.fetch_add(1, SeqCst);
-    let result = (!ENDED.load(SeqCst)).then(|| {
-        CALLING.set(true);
-        let result = function();
-        CALLING.set(false);
-        result
-    });
-    CALLS.fetch_sub(1, SeqCst);
-    event::tell();
-    result
-}
-
-/// The process ends. From now on no function of the program is called: what it needs is being taken down. Those that run are waited
-/// for.
-pub(crate) fn end() {
-    ENDED.store(true, SeqCst);
-    // A handler may be what ends the process.
-    let own = CALLING.try_with(Cell::get).map_or(0, usize::from);
-    event::wait(Some(PATIENCE), event::LOOK, || {
-        (CALLS.load(SeqCst) <= own).then_some(())
-    });
-}
 
 /// Something to be done when it is ready.
 pub(crate) struct Task {

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use super::{Data, List, OnError, Out, Room, calls, values};
 use crate::agent::{Agent, Value};
-use crate::deferred;
 use crate::queue::{self, Tell};
 use crate::signal::Signal;
 use soft_runtime::runtime;
@@ -34,7 +33,7 @@ calls! {
             Box::new(move |status| {
                 let data: Data = data;
                 // SAFETY: the callback is C's caller's own, made for these arguments and other threads.
-                deferred::of_the_program(|| unsafe { callback(status.into(), told.load(SeqCst), data) });
+                unsafe { callback(status.into(), told.load(SeqCst), data) }
             })
         });
         let address = queue::create(runtime, size, kind, on_error)?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Action, Data, Handler, List, Out, calls, values};
-use crate::deferred::{self, HANDLERS, Task};
+use crate::deferred::{HANDLERS, Task};
 use crate::signal::{Condition, Signal};
 use soft_runtime::runtime;
 use soft_runtime::status::{Answer, Status};
@@ -73,7 +73,7 @@ calls! {
             act: Box::new(move || {
                 let data: Data = data;
                 // SAFETY: the handler is C's caller's own, made for these arguments and other threads.
-                deferred::of_the_program(|| unsafe { handler(signal.map_or(0, Signal::load), data) }).unwrap_or(false)
+                unsafe { handler(signal.map_or(0, Signal::load), data) }
             }),
         };
         Ok(HANDLERS.add(task)?)
@@ -86,7 +86,7 @@ calls! {
             act: Box::new(move || {
                 let data: Data = data;
                 // SAFETY: the function is C's caller's own, made for this argument and other threads.
-                deferred::of_the_program(|| unsafe { function(data) });
+                unsafe { function(data) };
                 false
             }),
         };

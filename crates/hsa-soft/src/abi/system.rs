@@ -41,9 +41,7 @@ values! {
 calls! {
     fn hsa_init() {
         runtime::init()?;
-        if USERS.fetch_add(1, SeqCst) == 0 {
-            super::end_calls_at_exit();
-        }
+        USERS.fetch_add(1, SeqCst);
         Ok(())
     }
 

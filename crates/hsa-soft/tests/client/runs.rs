@@ -2,7 +2,7 @@
 
 use std::process::Command;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::compile::compile;
@@ -223,68 +223,6 @@ fn a_handler_is_called_until_it_says_no_more() {
     }
     std::thread::sleep(Duration::from_millis(30));
     assert_eq!(CALLS.load(SeqCst), 3);
-}
-
-/// Run by the test below: a process that ends with 0 when no handler is called at its end.
-#[test]
-#[ignore = "it is the child of another test"]
-#[expect(clippy::exit, reason = "a parent asks for the status")]
-fn child_that_ends_with_a_handler() {
-    static CALLED: AtomicU32 = AtomicU32::new(0);
-    static SIGNAL: AtomicU64 = AtomicU64::new(0);
-    unsafe extern "C" {
-        safe fn atexit(function: extern "C" fn()) -> i32;
-        safe fn _exit(status: i32) -> !;
-    }
-    unsafe extern "C" fn handler(_value: i64, _data: u64) -> bool {
-        CALLED.fetch_add(1, SeqCst);
-        std::thread::sleep(Duration::from_millis(100));
-        CALLED.fetch_add(1, SeqCst);
-        true
-    }
-    // What was registered before `hsa_init` takes down what the handler needs.
-    extern "C" fn take_down() {
-        let before = CALLED.load(SeqCst);
-        call!(hsa_signal_store_relaxed(SIGNAL.load(SeqCst) => u64, 0 => i64) -> ());
-        std::thread::sleep(Duration::from_millis(300));
-        let good = before == CALLED.load(SeqCst) && before.is_multiple_of(2);
-        _exit(if good { 40 + before as i32 } else { 1 });
-    }
-    type Handler = unsafe extern "C" fn(i64, u64) -> bool;
-    assert_eq!(atexit(take_down), 0);
-    system();
-    let watched = signal(1);
-    SIGNAL.store(watched, SeqCst);
-    let status = call!(hsa_amd_signal_async_handler(
-        watched => u64, 2 => u32, 1 => i64, handler => Handler, 0 => u64
-    ));
-    assert_eq!(status, 0);
-    if std::env::args().any(|argument| argument == "--test-threads=1") {
-        // The handler runs when the process ends.
-        call!(hsa_signal_store_relaxed(watched => u64, 0 => i64) -> ());
-        while CALLED.load(SeqCst) == 0 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-    std::process::exit(0);
-}
-
-#[test]
-fn no_handler_is_called_once_the_process_ends() {
-    for (more, code) in [(None, 40), (Some("--test-threads=1"), 42)] {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--ignored",
-                "--exact",
-                "runs::child_that_ends_with_a_handler",
-                "--nocapture",
-            ])
-            .args(more)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{text}");
-    }
 }
 
 #[test]
