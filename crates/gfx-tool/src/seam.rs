@@ -36,7 +36,7 @@ pub(crate) struct Library {
 
 const HIP: Library = Library {
     names: &["libamdhip64.so.6", "libamdhip64.so.7"],
-    built: "libamdhip64.so",
+    built: "libhip_soft.so",
     package: "hip-soft",
     variable: &rocm_env::HIP_LIBRARY,
     variable_name: names::HIP_LIBRARY,

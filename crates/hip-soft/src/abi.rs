@@ -135,7 +135,7 @@ impl<T> Out<T> {
         }
     }
 
-    /// Refuses where there is no place.
+    /// Refuses null.
     fn check(self) -> Result {
         match self.0.is_null() {
             true => Err(INVALID_VALUE),

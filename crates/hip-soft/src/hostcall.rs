@@ -3,8 +3,9 @@
 //! A wave takes a packet off one stack, fills it, puts it on another and waits until it is answered. Sources: AMD's device
 //! libraries, `ockl/src/hostcall_impl.cl` and `services.cl`, for the layout and the numbers.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use gfx_emu::ArgKind;
@@ -35,8 +36,9 @@ const LOOK: Duration = Duration::from_micros(50);
 /// A message may have so many numbers.
 const LONGEST: usize = 1 << 20;
 
-static BUFFER: OnceLock<Option<u64>> = OnceLock::new();
-static HEAPS: Mutex<Vec<Option<u64>>> = Mutex::new(Vec::new());
+/// Buffers and heaps by card.
+static BUFFERS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
+static HEAPS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
 /// Kernels that run and may ask.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 static STARTED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
@@ -63,56 +65,75 @@ impl Drop for Asking {
 /// The value of a hidden argument that is a service of the host; `None` for another.
 pub(crate) fn argument(runtime: &'static Runtime, card: usize, kind: &ArgKind) -> Result<Option<u64>> {
     match kind {
-        ArgKind::HiddenOther(name) if name == "hidden_hostcall_buffer" => buffer(runtime).map(Some),
-        ArgKind::HiddenOther(name) if name == "hidden_heap_v1" => heap(runtime, card).map(Some),
+        ArgKind::HiddenOther(name) if name == "hidden_hostcall_buffer" => {
+            of_card(&BUFFERS, card, || buffer(runtime, card)).map(Some)
+        }
+        ArgKind::HiddenOther(name) if name == "hidden_heap_v1" => {
+            of_card(&HEAPS, card, || heap(runtime, card)).map(Some)
+        }
         _ => Ok(None),
     }
 }
 
-/// The heap of a card.
-fn heap(runtime: &Runtime, card: usize) -> Result<u64> {
-    let mut heaps = HEAPS.lock().unwrap_or_else(PoisonError::into_inner);
-    if heaps.len() <= card {
-        heaps.resize(card + 1, None);
-    }
-    if let Some(Some(known)) = heaps.get(card) {
+/// What a card has one of; the first kernel that has it as an argument makes it.
+fn of_card(
+    known: &Mutex<BTreeMap<usize, u64>>,
+    card: usize,
+    make: impl FnOnce() -> Result<u64>,
+) -> Result<u64> {
+    // One insertion: a panic cannot leave it half done.
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(&card) {
         return Ok(*known);
     }
-    let mut pools = runtime.pools();
-    let made = pools.allocate(Pool::Device(card), HEAP).map_err(error::of)?;
-    pools.written(made, HEAP);
-    if let Some(place) = heaps.get_mut(card) {
-        *place = Some(made);
-    }
+    let made = make()?;
+    known.insert(card, made);
     Ok(made)
 }
 
-/// The buffer. The first kernel that has it as an argument makes it, and the thread that looks at it.
-fn buffer(runtime: &'static Runtime) -> Result<u64> {
-    let made = *BUFFER.get_or_init(|| {
-        let bytes = PAYLOADS + PACKETS * PAYLOAD;
-        let start = runtime.pools().allocate(Pool::HostFine, bytes).ok()?;
-        let first = INDEX_MASK + 1;
-        let free = (0..PACKETS).try_fold(0, |below, index| {
-            put(start + HEADERS + index * HEADER, below)?;
-            Some(first + index)
-        })?;
-        let fields = [
-            start + HEADERS,
-            start + PAYLOADS,
-            start + SIGNAL,
-            free,
-            0,
-            INDEX_MASK,
-        ];
-        for (index, field) in fields.into_iter().enumerate() {
-            put(start + 8 * index as u64, field)?;
-        }
-        let service = std::thread::Builder::new().name("software GPU services".to_owned());
-        service.spawn(move || serve(runtime, start)).ok()?;
-        Some(start)
-    });
-    made.ok_or(hip::hipError_t_hipErrorOutOfMemory)
+/// A heap.
+fn heap(runtime: &Runtime, card: usize) -> Result<u64> {
+    let mut pools = runtime.pools();
+    let made = pools.allocate(Pool::Device(card), HEAP).map_err(error::of)?;
+    pools.written(made, HEAP);
+    Ok(made)
+}
+
+/// A buffer, and the thread that looks at it.
+fn buffer(runtime: &'static Runtime, card: usize) -> Result<u64> {
+    let bytes = PAYLOADS + PACKETS * PAYLOAD;
+    let start = runtime
+        .pools()
+        .allocate(Pool::HostFine, bytes)
+        .map_err(error::of)?;
+    let filled = fill(start);
+    let service = std::thread::Builder::new().name("software GPU services".to_owned());
+    let started = service.spawn(move || serve(runtime, card, start));
+    filled
+        .and(started.ok())
+        .map(|_| start)
+        .ok_or(hip::hipError_t_hipErrorOutOfMemory)
+}
+
+/// Puts all packets on the stack of free ones.
+fn fill(start: u64) -> Option<()> {
+    let first = INDEX_MASK + 1;
+    let free = (0..PACKETS).try_fold(0, |below, index| {
+        put(start + HEADERS + index * HEADER, below)?;
+        Some(first + index)
+    })?;
+    let fields = [
+        start + HEADERS,
+        start + PAYLOADS,
+        start + SIGNAL,
+        free,
+        0,
+        INDEX_MASK,
+    ];
+    let mut places = (start..).step_by(8);
+    fields
+        .into_iter()
+        .try_for_each(|field| put(places.next()?, field))
 }
 
 fn word(address: u64) -> Option<&'static AtomicU64> {
@@ -125,24 +146,23 @@ fn put(address: u64, value: u64) -> Option<()> {
 }
 
 /// Answers what kernels ask, as long as the process lives.
-fn serve(runtime: &'static Runtime, start: u64) {
+fn serve(runtime: &'static Runtime, card: usize, start: u64) {
     let mut messages = Messages::default();
     loop {
-        if RUNNING.load(SeqCst) == 0 {
-            let guard = STARTED.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if RUNNING.load(SeqCst) == 0 {
-                drop(STARTED.1.wait(guard).unwrap_or_else(PoisonError::into_inner));
-            }
-        }
-        // A place outside of the buffer is never one of its own: it is this process's alone.
-        if answer_all(runtime, start, &mut messages) == Some(0) {
-            std::thread::sleep(LOOK);
+        let guard = STARTED.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = STARTED.1.wait_while(guard, |()| RUNNING.load(SeqCst) == 0);
+        drop(running.unwrap_or_else(PoisonError::into_inner));
+        match answer_all(runtime, card, start, &mut messages) {
+            Some(0) => std::thread::sleep(LOOK),
+            Some(_) => {}
+            // No place of the buffer is outside of it.
+            None => return,
         }
     }
 }
 
 /// Answers the packets that are on the stack; gives how many.
-fn answer_all(runtime: &'static Runtime, start: u64, messages: &mut Messages) -> Option<u64> {
+fn answer_all(runtime: &'static Runtime, card: usize, start: u64, messages: &mut Messages) -> Option<u64> {
     let mut packet = word(start + 32)?.swap(0, SeqCst);
     let mut count = 0;
     while packet != 0 && count < PACKETS {
@@ -159,7 +179,7 @@ fn answer_all(runtime: &'static Runtime, start: u64, messages: &mut Messages) ->
             for (slot, offset) in slots.iter_mut().zip((0..).step_by(8)) {
                 *slot = word(place + offset)?.load(SeqCst);
             }
-            let [first, second] = answer(runtime, service, &slots, messages);
+            let [first, second] = answer(runtime, card, service, &slots, messages);
             put(place, first)?;
             put(place + 8, second)?;
         }
@@ -171,11 +191,17 @@ fn answer_all(runtime: &'static Runtime, start: u64, messages: &mut Messages) ->
 }
 
 /// What a lane asks for, and what it gets.
-fn answer(runtime: &'static Runtime, service: u32, slots: &[u64; 8], messages: &mut Messages) -> [u64; 2] {
+fn answer(
+    runtime: &'static Runtime,
+    card: usize,
+    service: u32,
+    slots: &[u64; 8],
+    messages: &mut Messages,
+) -> [u64; 2] {
     match service {
         1 => abi::print::call(slots),
         2 => [messages.take(slots), 0],
-        3 => [memory(runtime, slots[0], slots[1]), 0],
+        3 => [memory(runtime, card, slots[0], slots[1]), 0],
         _ => {
             report::finding(&format!(
                 "a kernel asks the host for service {service}, which is not offered"
@@ -186,7 +212,7 @@ fn answer(runtime: &'static Runtime, service: u32, slots: &[u64; 8], messages: &
 }
 
 /// Frees memory of a kernel's allocator, or allocates some.
-fn memory(runtime: &'static Runtime, address: u64, bytes: u64) -> u64 {
+fn memory(runtime: &Runtime, card: usize, address: u64, bytes: u64) -> u64 {
     let mut pools = runtime.pools();
     if address != 0 {
         if pools.free(address).is_err() {
@@ -197,7 +223,7 @@ fn memory(runtime: &'static Runtime, address: u64, bytes: u64) -> u64 {
         return 0;
     }
     // Null, where there is none: `malloc` gives the kernel null too.
-    pools.allocate(Pool::Device(0), bytes).unwrap_or(0)
+    pools.allocate(Pool::Device(card), bytes).unwrap_or(0)
 }
 
 /// Messages of which the ends are yet to come, by their numbers.

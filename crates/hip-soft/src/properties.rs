@@ -1,4 +1,5 @@
-//! What a card says of itself: the answers of AMD's runtime 7.2 over the same software card.
+//! What a card says of itself: what AMD's runtime 7.2 says of the same software card, except for images, virtual memory handles and
+//! memory of other processes, which are not offered. `ci/rocm-programs --only ctest` compares the two.
 
 use gfx_emu::{Kernel, Limits};
 use rocm_env::Card;
@@ -8,10 +9,6 @@ use soft_runtime::card::{isa_name, target, traits};
 
 /// HIP 7.2, as its version is a number: 10,000,000 a major version, 100,000 a minor.
 pub(crate) const VERSION: i32 = 70_253_211;
-/// Bytes a stack, a heap and a wave's private memory may have, as `hipDeviceGetLimit` has them.
-pub(crate) const STACK: usize = 1024;
-pub(crate) const HEAP: usize = 8 << 20;
-
 const BLOCK: i32 = 1024;
 const GRID: [i32; 3] = [i32::MAX, 65_536, 65_536];
 const THREADS: i32 = 2048;
@@ -33,7 +30,16 @@ fn lds(card: Card) -> i32 {
 
 /// Vector registers of a multiprocessor, as HIP counts them.
 fn registers(card: Card) -> i32 {
-    if traits(card).lanes == 32 { 196_608 } else { 65_536 }
+    if traits(card).lanes == 32 {
+        196_608
+    } else {
+        131_072
+    }
+}
+
+/// Workgroups that a multiprocessor has at a time.
+fn workgroups(card: Card) -> i32 {
+    if traits(card).lanes == 32 { 64 } else { 32 }
 }
 
 /// Major and minor version of a processor's name: `gfx1100` is 11.0, `gfx90a` 9.0, `gfx942` 9.4.
@@ -65,13 +71,13 @@ pub(crate) fn attribute(card: Card, capacity: u64, attribute: u32) -> Option<i32
         19 | 70 => 4 << 20,
         23 => major,
         61 => minor,
-        25 => 64,
+        25 => workgroups(card),
         26..=28 | 56 => BLOCK,
         29..=31 => GRID[(attribute - 29) as usize],
         57 => THREADS,
         58 | 83 => i32::MAX,
-        // The bus in bits, and the bytes that rows of a pitch begin at.
-        59 | 82 => 256,
+        // The bus in bits, and the bytes that rows of a pitch and images would begin at.
+        59 | 79 | 81 | 82 => 256,
         60 | 10_017 => 1_000_000,
         63 | 10_015 => units(card),
         67 => 1,
@@ -110,7 +116,7 @@ pub(crate) fn attribute(card: Card, capacity: u64, attribute: u32) -> Option<i32
         | 66
         | 68
         | 69 => 0,
-        73 | 79 | 81 | 89 | 92 | 10_005..=10_010 | 10_014 | 10_016 => 0,
+        73 | 89 | 92 | 10_005..=10_011 | 10_014 | 10_016 => 0,
         _ => return None,
     })
 }
@@ -146,10 +152,11 @@ pub(crate) fn fill(card: Card, number: usize, capacity: u64, to: &mut hipDeviceP
     to.concurrentKernels = 1;
     to.pciBusID = number as i32 + 1;
     to.asyncEngineCount = 8;
-    to.unifiedAddressing = 1;
     to.memoryClockRate = 1_000_000;
     to.memoryBusWidth = 256;
+    to.textureAlignment = 256;
     to.texturePitchAlignment = 256;
+    to.surfaceAlignment = 256;
     to.l2CacheSize = 4 << 20;
     to.persistingL2CacheMaxSize = 4 << 20;
     to.maxThreadsPerMultiProcessor = THREADS;
@@ -157,10 +164,11 @@ pub(crate) fn fill(card: Card, number: usize, capacity: u64, to: &mut hipDeviceP
     to.globalL1CacheSupported = 1;
     to.localL1CacheSupported = 1;
     to.hostNativeAtomicSupported = 1;
-    to.maxBlocksPerMultiProcessor = 64;
+    to.maxBlocksPerMultiProcessor = workgroups(card);
     to.hostRegisterSupported = 1;
     to.memoryPoolsSupported = 1;
     to.memoryPoolSupportedHandleTypes = 1;
+    to.asicRevision = 1;
     to.clockInstructionRate = 1_000_000;
     to.arch.set_hasGlobalInt32Atomics(1);
     to.arch.set_hasGlobalFloatAtomicExch(1);

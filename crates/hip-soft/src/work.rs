@@ -14,7 +14,7 @@ use crate::launch::Launch;
 /// Between two looks at a number that is waited for.
 const LOOK: Duration = Duration::from_micros(100);
 
-/// Bytes in rows: one row where there is no pitch.
+/// The size of a box: bytes of a row, rows of a slice, slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
     pub(crate) width: u64,

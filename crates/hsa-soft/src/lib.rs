@@ -6,6 +6,7 @@
 //! - `abi` is C's side: every function, with its pointers made into numbers, slices and closures.
 //! - `agent` is what cards and pools say of themselves.
 //! - `queue` carries out packets, each queue in a thread of its own.
+//! - `words` are HSA's for its codes.
 //! - `signal` and `deferred` are how threads wait for each other.
 //!
 //! Memory, code objects, launches and the report are [`soft_runtime`]'s. All memory that kernels and the host share is host memory at
@@ -17,3 +18,4 @@ mod agent;
 mod deferred;
 mod queue;
 mod signal;
+mod words;

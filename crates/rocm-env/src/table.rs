@@ -71,7 +71,7 @@ variables! {
     HSA_LIBRARY: File = "ROCM_HSA_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
         "The libhsa_runtime64.so of this workspace that `gfx exec` puts under a program.";
     HIP_LIBRARY: File = "ROCM_HIP_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
-        "The libamdhip64.so of this workspace that `gfx exec --seam hip` puts under a program.";
+        "The libhip_soft.so of this workspace that `gfx exec --seam hip` puts under a program.";
     KERNEL_CACHE: KernelCache = "ROCM_KERNEL_CACHE", "`$XDG_CACHE_HOME/rocm-backend`, else `$HOME/.cache/rocm-backend`", "kernel-build, rocm-backend", false,
         "Where compiled kernels are kept and taken from, when crates are built and when programs run.";
     CLANG: Program = "ROCM_CLANG", "the newest usable one that is found", "kernel-build", false,

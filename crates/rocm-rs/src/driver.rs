@@ -132,6 +132,10 @@ codes! {
     hipError_t_hipErrorOutOfMemory c"out of memory";
     hipError_t_hipErrorNotInitialized c"initialization error";
     hipError_t_hipErrorDeinitialized c"driver shutting down";
+    hipError_t_hipErrorProfilerDisabled c"the profiler is not there";
+    hipError_t_hipErrorProfilerNotInitialized c"the profiler was not initialized";
+    hipError_t_hipErrorProfilerAlreadyStarted c"the profiler runs already";
+    hipError_t_hipErrorProfilerAlreadyStopped c"the profiler does not run";
     hipError_t_hipErrorInvalidConfiguration c"invalid configuration argument";
     hipError_t_hipErrorInvalidPitchValue c"invalid pitch argument";
     hipError_t_hipErrorInvalidSymbol c"invalid device symbol";
@@ -145,13 +149,22 @@ codes! {
     hipError_t_hipErrorInvalidDevice c"invalid device ordinal";
     hipError_t_hipErrorInvalidImage c"device kernel image is invalid";
     hipError_t_hipErrorInvalidContext c"invalid device context";
+    hipError_t_hipErrorContextAlreadyCurrent c"the context is current already";
     hipError_t_hipErrorMapFailed c"mapping of buffer object failed";
     hipError_t_hipErrorUnmapFailed c"unmapping of buffer object failed";
+    hipError_t_hipErrorArrayIsMapped c"the array is mapped";
+    hipError_t_hipErrorAlreadyMapped c"the resource is mapped already";
     hipError_t_hipErrorNoBinaryForGpu c"no kernel image is available for execution on the device";
+    hipError_t_hipErrorAlreadyAcquired c"the resource is taken already";
+    hipError_t_hipErrorNotMapped c"the resource is not mapped";
+    hipError_t_hipErrorNotMappedAsArray c"the resource is not mapped to an array";
+    hipError_t_hipErrorNotMappedAsPointer c"the resource is not mapped to memory";
     hipError_t_hipErrorECCNotCorrectable c"uncorrectable ECC error encountered";
     hipError_t_hipErrorUnsupportedLimit c"limit is not supported on this architecture";
+    hipError_t_hipErrorContextAlreadyInUse c"the context is in use by another thread";
     hipError_t_hipErrorPeerAccessUnsupported c"peer access is not supported between these two devices";
     hipError_t_hipErrorInvalidKernelFile c"invalid kernel file";
+    hipError_t_hipErrorInvalidGraphicsContext c"the graphics context is not valid";
     hipError_t_hipErrorInvalidSource c"device kernel image is invalid";
     hipError_t_hipErrorFileNotFound c"file not found";
     hipError_t_hipErrorSharedObjectSymbolNotFound c"shared object symbol not found";
@@ -166,6 +179,7 @@ codes! {
     hipError_t_hipErrorLaunchTimeOut c"the launch timed out and was terminated";
     hipError_t_hipErrorPeerAccessAlreadyEnabled c"peer access is already enabled";
     hipError_t_hipErrorPeerAccessNotEnabled c"peer access has not been enabled";
+    hipError_t_hipErrorSetOnActiveProcess c"not possible once the device is in use";
     hipError_t_hipErrorContextIsDestroyed c"context is destroyed";
     hipError_t_hipErrorAssert c"device-side assert triggered";
     hipError_t_hipErrorHostMemoryAlreadyRegistered c"part or all of the requested memory range is already mapped";
@@ -173,15 +187,22 @@ codes! {
     hipError_t_hipErrorLaunchFailure c"unspecified launch failure";
     hipError_t_hipErrorCooperativeLaunchTooLarge c"too many blocks in cooperative launch";
     hipError_t_hipErrorNotSupported c"operation not supported";
+    hipError_t_hipErrorStreamCaptureUnsupported c"not possible while a stream is captured";
+    hipError_t_hipErrorStreamCaptureInvalidated c"an earlier error ended the capture of the stream";
+    hipError_t_hipErrorStreamCaptureMerge c"two captures would become one";
+    hipError_t_hipErrorStreamCaptureUnmatched c"the capture began on another stream";
+    hipError_t_hipErrorStreamCaptureUnjoined c"a stream of the capture has work that did not come back to its first stream";
+    hipError_t_hipErrorStreamCaptureIsolation c"the capture would depend on work outside of it";
+    hipError_t_hipErrorStreamCaptureImplicit c"the null stream would depend on a capture";
+    hipError_t_hipErrorCapturedEvent c"the event was recorded in a capture";
+    hipError_t_hipErrorStreamCaptureWrongThread c"another thread began the capture";
+    hipError_t_hipErrorGraphExecUpdateFailure c"the graph has another shape than what is updated";
+    hipError_t_hipErrorInvalidChannelDescriptor c"the channel description is not valid";
+    hipError_t_hipErrorInvalidTexture c"the texture is not valid";
     hipError_t_hipErrorUnknown c"unknown error";
     hipError_t_hipErrorRuntimeMemory c"runtime memory call returned error";
     hipError_t_hipErrorRuntimeOther c"runtime call other than memory returned error";
-    hipError_t_hipErrorProfilerDisabled c"the profiler is not there";
-    hipError_t_hipErrorContextAlreadyCurrent c"the context is current already";
-    hipError_t_hipErrorContextAlreadyInUse c"the context is in use by another thread";
-    hipError_t_hipErrorSetOnActiveProcess c"not possible once the device is in use";
-    hipError_t_hipErrorStreamCaptureUnsupported c"not possible while a stream is captured";
-    hipError_t_hipErrorStreamCaptureInvalidated c"an earlier error ended the capture of the stream";
+    hipError_t_hipErrorTbd c"unknown error";
 }
 
 #[cfg(test)]

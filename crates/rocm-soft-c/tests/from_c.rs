@@ -5,6 +5,9 @@
     reason = "a test that cannot go on should stop where it stands"
 )]
 
+#[path = "../../hsa-soft/tests/client/built.rs"]
+mod built;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -12,26 +15,14 @@ use std::sync::LazyLock;
 /// The C compiler. A machine without it cannot run these tests, and the failure says so.
 const CC: &str = "clang-19";
 
-/// The folder with the library. Cargo builds a C library for nobody's tests, so that is asked for here, unless
-/// `ROCM_SOFT_LIBRARY` says where it was built: with the whole workspace it is made of the same parts as every other test,
-/// by itself it needs its own.
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-    if let Some(folder) = std::env::var_os("ROCM_SOFT_LIBRARY") {
-        return folder.into();
-    }
-    let output = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--locked", "--package", "rocm-soft-c"])
-        .arg("--message-format=json")
-        .current_dir(root())
-        .output()
-        .unwrap();
-    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{complaints}");
-    let messages = String::from_utf8(output.stdout).unwrap();
-    let file = messages
-        .split('"')
-        .find(|text| text.ends_with("/librocm_soft.so"));
-    Path::new(file.unwrap()).parent().unwrap().to_owned()
+/// The folder with the library; `ROCM_SOFT_LIBRARY` says where it is, if it was built: with the whole workspace it is made of the
+/// same parts as every other test, by itself it needs its own.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| match std::env::var_os("ROCM_SOFT_LIBRARY") {
+    Some(folder) => folder.into(),
+    None => built::built("rocm-soft-c", "librocm_soft.so")
+        .parent()
+        .unwrap()
+        .to_owned(),
 });
 
 fn root() -> PathBuf {

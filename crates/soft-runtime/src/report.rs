@@ -92,7 +92,7 @@ pub fn missing(name: &'static str) {
     let count = report.missing.entry(name).or_default();
     *count += 1;
     if *count == 1 && report.log != Log::None {
-        say(&format!("{name} has no body here: it answers HSA_STATUS_ERROR"));
+        say(&format!("{name} has no body here: it answers an error"));
     }
 }
 

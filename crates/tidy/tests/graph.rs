@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn metadata(extra: &[&str]) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -154,6 +154,45 @@ fn the_emulator_knows_no_hip() {
         ]
         .concat(),
     );
+}
+
+#[test]
+fn what_both_seams_stand_on_knows_neither() {
+    never_knows("soft-runtime", &["rocm-rs", "hip-soft", "hsa-soft"]);
+}
+
+/// The libraries of `metadata` whose files have names by which the dynamic linker finds AMD's. Cargo has the programs that it runs search
+/// its own folders.
+fn taken_for_amds(metadata: &Value) -> Vec<String> {
+    const AMDS: [&str; 6] = [
+        "amdhip64",
+        "hsa-runtime64",
+        "rocblas",
+        "MIOpen",
+        "rocrand",
+        "rccl",
+    ];
+    let packages = metadata["packages"].as_array().unwrap();
+    let targets = packages
+        .iter()
+        .flat_map(|package| package["targets"].as_array().unwrap());
+    let libraries = targets.filter(|target| {
+        target["crate_types"]
+            .as_array()
+            .unwrap()
+            .contains(&"cdylib".into())
+    });
+    let names = libraries.map(|target| target["name"].as_str().unwrap().to_owned());
+    names.filter(|name| AMDS.contains(&name.as_str())).collect()
+}
+
+#[test]
+fn no_library_that_cargo_writes_is_taken_for_amds() {
+    assert_eq!(taken_for_amds(&metadata(&["--no-deps"])), [""; 0]);
+    let library =
+        |name: &str, kind: &str| json!({"packages": [{"targets": [{"name": name, "crate_types": [kind]}]}]});
+    assert_eq!(taken_for_amds(&library("amdhip64", "cdylib")), ["amdhip64"]);
+    assert_eq!(taken_for_amds(&library("amdhip64", "lib")), [""; 0]);
 }
 
 #[test]

@@ -43,13 +43,21 @@ fn known(code: hipError_t) -> Result {
     is_known.then_some(()).ok_or(INVALID_VALUE)
 }
 
-/// The value of a limit. It is kept for the program: stacks and heaps of kernels have what they need.
+/// The value of a limit. It is kept for the program: stacks, heaps and private memory of kernels have what they need.
 fn limit(limit: c_uint) -> Result<&'static AtomicUsize> {
-    static STACK: AtomicUsize = AtomicUsize::new(properties::STACK);
-    static HEAP: AtomicUsize = AtomicUsize::new(properties::HEAP);
+    static STACK: AtomicUsize = AtomicUsize::new(1024);
+    static HEAP: AtomicUsize = AtomicUsize::new(8 << 20);
+    static PRIVATE: [AtomicUsize; 3] = [
+        AtomicUsize::new(0),
+        AtomicUsize::new(1 << 30),
+        AtomicUsize::new(1 << 30),
+    ];
     match limit {
         hip::hipLimit_t_hipLimitStackSize => Ok(&STACK),
         hip::hipLimit_t_hipLimitMallocHeapSize => Ok(&HEAP),
+        hip::hipLimit_t_hipExtLimitScratchMin => Ok(&PRIVATE[0]),
+        hip::hipLimit_t_hipExtLimitScratchMax => Ok(&PRIVATE[1]),
+        hip::hipLimit_t_hipExtLimitScratchCurrent => Ok(&PRIVATE[2]),
         _ => Err(hip::hipError_t_hipErrorUnsupportedLimit),
     }
 }

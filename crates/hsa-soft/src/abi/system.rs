@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use super::code;
 use super::{Data, List, Out, Room, Visit, calls, values, visit};
 use crate::agent::{self, Agent, Value};
+use crate::words;
 use soft_runtime::report;
 use soft_runtime::runtime;
-use soft_runtime::status::{self, Status};
+use soft_runtime::status::Status;
 
 /// Times that `hsa_init` was called and not undone.
 static USERS: AtomicUsize = AtomicUsize::new(0);
@@ -53,7 +54,7 @@ calls! {
     }
 
     fn hsa_status_string(status: u32, text: Out<*const c_char>) {
-        let words = status::words(status).ok_or(Status::InvalidArgument)?;
+        let words = words::of(status).ok_or(Status::InvalidArgument)?;
         Ok(text.put(words.as_ptr())?)
     }
 

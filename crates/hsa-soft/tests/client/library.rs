@@ -1,30 +1,16 @@
 //! The library as AMD's HIP runtime uses it: loaded by its file, called by C's names.
 
 use std::ffi::{CString, c_void};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use libloading::Library;
 
-/// The file. Cargo builds a C library for nobody's tests, so that is asked for here, unless `ROCM_HSA_LIBRARY` says where it
-/// was built.
-static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
-    if let Some(file) = std::env::var_os("ROCM_HSA_LIBRARY") {
-        return file.into();
-    }
-    let output = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--locked", "--package", "hsa-soft"])
-        .arg("--message-format=json")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .output()
-        .unwrap();
-    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{complaints}");
-    let messages = String::from_utf8(output.stdout).unwrap();
-    let mut texts = messages.split('"');
-    PathBuf::from(texts.find(|text| text.ends_with("/libhsa_runtime64.so")).unwrap())
+/// The file; `ROCM_HSA_LIBRARY` says where it is, if it was built.
+static FILE: LazyLock<PathBuf> = LazyLock::new(|| match std::env::var_os("ROCM_HSA_LIBRARY") {
+    Some(file) => file.into(),
+    None => crate::built::built("hsa-soft", "libhsa_runtime64.so"),
 });
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(|| {

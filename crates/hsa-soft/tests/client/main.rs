@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod blits;
 #[cfg(test)]
+mod built;
+#[cfg(test)]
 #[path = "../../../gfx-emu/tests/launch_kernels/compile.rs"]
 mod compile;
 #[cfg(test)]
