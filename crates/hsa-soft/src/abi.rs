@@ -17,10 +17,14 @@ mod signals;
 mod system;
 mod vmem;
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use crate::agent::Value;
+use crate::deferred::{COPIES, HANDLERS};
+use crate::queue;
+use soft_runtime::event;
 use soft_runtime::report;
 use soft_runtime::status::{Answer, Status};
 
@@ -231,6 +235,33 @@ fn visit(visit: Visit, data: Data, handles: impl IntoIterator<Item = u64>) -> Re
         }
     }
     Ok(())
+}
+
+/// The longest wait, when the process ends, for work that was submitted.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+unsafe extern "C" {
+    /// C's library calls the function when the process ends, before those that were registered earlier.
+    safe fn atexit(function: extern "C" fn()) -> c_int;
+}
+
+/// Waits until what was submitted is done and no handler is left to call.
+extern "C" fn finish() {
+    // As below.
+    drop(catch_unwind(|| {
+        event::wait(Some(PATIENCE), event::LOOK, || {
+            // Copies and handlers may write packets, and packets make them ready: each is asked after what it waits for.
+            let is_quiet = || queue::are_idle() && COPIES.is_idle() && HANDLERS.is_idle();
+            (is_quiet() && is_quiet()).then_some(())
+        })
+    }));
+}
+
+/// Has the process wait for the work that was submitted before what the program registered until now is taken down: a handler that
+/// is called later finds nothing of it. AMD's HIP runtime 7.2 does not wait for its own.
+fn finish_at_exit() {
+    // Without a place for it the process ends as it did without it.
+    let _full = atexit(finish);
 }
 
 extern "C" fn at_exit() {

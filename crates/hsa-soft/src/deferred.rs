@@ -1,5 +1,6 @@
 //! What happens once signals allow it: the handlers that a program registers, and copies.
 
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub(crate) struct Task {
 pub(crate) struct Worker {
     name: &'static str,
     tasks: Mutex<Vec<Task>>,
+    /// Whether a task is being done. Changes under the lock of the tasks.
+    acts: AtomicBool,
     started: OnceLock<bool>,
 }
 
@@ -34,6 +37,7 @@ impl Worker {
         Worker {
             name,
             tasks: Mutex::new(Vec::new()),
+            acts: AtomicBool::new(false),
             started: OnceLock::new(),
         }
     }
@@ -66,14 +70,28 @@ impl Worker {
             let ready = event::wait(Some(IDLE), look, || {
                 let mut tasks = self.tasks();
                 let index = tasks.iter().position(|task| (task.ready)())?;
+                self.acts.store(true, SeqCst);
                 Some(tasks.remove(index))
             });
+            let Some(mut task) = ready else {
+                continue;
+            };
             // Outside of the lock: what is done may add tasks.
-            if let Some(mut task) = ready
-                && (task.act)()
-            {
-                self.tasks().push(task);
+            let again = (task.act)();
+            let mut tasks = self.tasks();
+            if again {
+                tasks.push(task);
             }
+            self.acts.store(false, SeqCst);
+            drop(tasks);
+            event::tell();
         }
+    }
+
+    /// Whether no task is being done and none can be. A task that asks does not count itself.
+    pub(crate) fn is_idle(&self) -> bool {
+        let tasks = self.tasks();
+        let is_own = std::thread::current().name() == Some(self.name);
+        (is_own || !self.acts.load(SeqCst)) && !tasks.iter().any(|task| (task.ready)())
     }
 }

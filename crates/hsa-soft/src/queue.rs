@@ -41,6 +41,8 @@ pub(crate) struct Queue {
     size: u32,
     doorbell: Signal,
     stop: AtomicBool,
+    /// Whether a packet is being carried out or completed.
+    works: AtomicBool,
     on_error: Option<Tell>,
 }
 
@@ -89,6 +91,7 @@ pub(crate) fn create(runtime: &'static Runtime, size: u32, kind: u32, on_error: 
         size,
         doorbell,
         stop: AtomicBool::new(false),
+        works: AtomicBool::new(false),
         on_error,
     });
     queues().insert(address, Arc::clone(&queue));
@@ -115,6 +118,11 @@ pub(crate) fn destroy(address: u64) -> Answer<()> {
     queue.doorbell.destroy();
     event::tell();
     Ok(())
+}
+
+/// Whether no queue has a packet to carry out.
+pub(crate) fn are_idle() -> bool {
+    queues().values().all(|queue| queue.is_idle())
 }
 
 /// The index of a queue that is read or written next.
@@ -154,20 +162,37 @@ impl Queue {
                 }
             }
             self.finish(packet, start);
+            self.works.store(false, SeqCst);
+            event::tell();
         }
+    }
+
+    /// Address and header of the place that is read next.
+    fn place(&self) -> Answer<(u64, &'static AtomicU32)> {
+        let read = wide(self.address + READ_INDEX)?.load(SeqCst);
+        let packet = self.address + PAGE + PACKET * (read % u64::from(self.size));
+        Ok((packet, word(packet)?))
+    }
+
+    /// Whether no packet is written that is not completed.
+    fn is_idle(&self) -> bool {
+        let is_written = |(_, header): (u64, &AtomicU32)| header.load(SeqCst) & 0xff != INVALID;
+        // Asked before and after: a packet that is begun in between was written before.
+        !self.works.load(SeqCst) && !self.place().is_ok_and(is_written) && !self.works.load(SeqCst)
     }
 
     /// Address of the next packet, once the program wrote it; `None` when the queue ends.
     fn next(&self) -> Option<u64> {
-        let read = wide(self.address + READ_INDEX).ok()?.load(SeqCst);
-        let packet = self.address + PAGE + PACKET * (read % u64::from(self.size));
-        let header = word(packet).ok()?;
+        let (packet, header) = self.place().ok()?;
         event::wait(None, IDLE, || {
             if self.stop.load(SeqCst) {
                 return Some(None);
             }
-            let written = header.load(SeqCst) & 0xff != INVALID;
-            written.then_some(Some(packet))
+            let is_written = header.load(SeqCst) & 0xff != INVALID;
+            is_written.then(|| {
+                self.works.store(true, SeqCst);
+                Some(packet)
+            })
         })
         .flatten()
     }

@@ -42,7 +42,9 @@ values! {
 calls! {
     fn hsa_init() {
         runtime::init()?;
-        USERS.fetch_add(1, SeqCst);
+        if USERS.fetch_add(1, SeqCst) == 0 {
+            super::finish_at_exit();
+        }
         Ok(())
     }
 

@@ -281,6 +281,57 @@ fn a_running_kernel_reaches_memory_that_is_allocated_meanwhile() {
     assert_eq!(dwords(fresh, 1)[0].load(SeqCst), 77);
 }
 
+/// Run by the test below: a process that ends right after a launch. Its status is 40 and the calls of the handler until what was registered
+/// before `hsa_init` is taken down.
+#[test]
+#[ignore = "it is the child of another test"]
+#[expect(clippy::exit, reason = "a parent asks for the status")]
+fn child_that_ends_right_after_a_launch() {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" {
+        safe fn atexit(function: extern "C" fn()) -> i32;
+        safe fn _exit(status: i32) -> !;
+    }
+    unsafe extern "C" fn handler(_value: i64, _data: u64) -> bool {
+        std::thread::sleep(Duration::from_millis(100));
+        CALLS.fetch_add(1, SeqCst);
+        false
+    }
+    extern "C" fn take_down() {
+        _exit(40 + CALLS.load(SeqCst) as i32);
+    }
+    type Handler = unsafe extern "C" fn(i64, u64) -> bool;
+    assert_eq!(atexit(take_down), 0);
+    let setup = setup();
+    let place = setup.system.allocate(setup.system.fine, 4 * 64);
+    let (done, never) = (signal(1), signal(1));
+    for watched in [done, never] {
+        let status = call!(hsa_amd_signal_async_handler(
+            watched => u64, 2 => u32, 1 => i64, handler => Handler, 0 => u64
+        ));
+        assert_eq!(status, 0);
+    }
+    setup
+        .queue
+        .dispatch(setup.kernel("scale"), 64, 64, setup.arguments(place, 64), done);
+    std::process::exit(0);
+}
+
+#[test]
+fn what_was_submitted_is_done_before_the_end_of_the_process_takes_down_what_handlers_need() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--ignored",
+            "--exact",
+            "runs::child_that_ends_right_after_a_launch",
+            "--nocapture",
+        ])
+        .output()
+        .unwrap();
+    // One handler was called to its end. The other's signal never comes, and nobody waits for it.
+    assert_eq!(output.status.code(), Some(41), "{output:?}");
+}
+
 /// Run by the test below, in a process with a limit.
 #[test]
 #[ignore = "it is the child of another test"]
