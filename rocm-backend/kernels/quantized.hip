@@ -3,11 +3,14 @@
 // quantized_rows.h and quantized_dot.h.
 //
 // Beyond candle's PTX module: weights as bf16 and as pairs of them, `twice_<dtype>(numel, x, out)` for what meets these pairs, the dtypes f16 and bf16 of activations and results (`mmvq_gguf_*`, as candle's compiled
-// launchers have them), and the formats without CUDA kernels in `dequantize_block_*` and `get_rows_*`.
-#include "quantized_dot.h"
+// launchers have them), products with one row of activations that is not quantized before (`mul_mat_vec_<format>_<dtype>(weights, x, out,
+// ncols, nrows)`, with 44 bytes of dynamic LDS for 32 activations), and the formats without CUDA kernels in `dequantize_block_*` and `get_rows_*`.
+#include "quantized_vec.h"
 
 using namespace parity;
 using ggml::bf16_pair;
+
+extern __shared__ __attribute__((aligned(16))) u32 row_of_quants[];
 
 // Row: format, its name in most kernels, in `dequantize_mul_mat_vec`, in `mmvq_gguf`.
 #define SMALL_FORMATS(ROW) \
@@ -60,6 +63,11 @@ using ggml::bf16_pair;
         ggml::mul_mat_vec<ggml::F, 8>( \
             weights, activations, out, ncols, nrows, stride, out_stride, u32(columns)); \
     }
+#define MAT_VEC_FLOATS(F, T) \
+    extern "C" PARITY_KERNEL_OF(1, 1024) void mul_mat_vec_##F##_##T( \
+        const void *__restrict__ weights, const T *__restrict__ x, T *__restrict__ out, i32 ncols, i32 nrows) { \
+        ggml::mul_mat_vec_floats<ggml::F>(weights, x, out, ncols, nrows, row_of_quants); \
+    }
 #define DEQUANTIZE_MAT_VEC(F, NAME) \
     extern "C" __global__ void dequantize_mul_mat_vec_##NAME( \
         const void *__restrict__ weights, const f32 *__restrict__ y, f32 *__restrict__ out, i32 ncols, i32) { \
@@ -72,7 +80,8 @@ using ggml::bf16_pair;
         ggml::mul_mat<ggml::F>(weights, activations, out, ncols, nrows, columns, padded, out_stride); \
     } \
     MAT_VEC(F, 1) MAT_VEC(F, 2) MAT_VEC(F, 3) MAT_VEC(F, 4) MAT_VEC(F, 5) MAT_VEC(F, 6) MAT_VEC(F, 7) MAT_VEC(F, 8) \
-    MAT_VEC_OF(F, NAME, bf16) MAT_VEC_OF(F, NAME, f16)
+    MAT_VEC_OF(F, NAME, bf16) MAT_VEC_OF(F, NAME, f16) \
+    MAT_VEC_FLOATS(F, f32) MAT_VEC_FLOATS(F, bf16) MAT_VEC_FLOATS(F, f16)
 #define MOE(F, NAME) \
     extern "C" __global__ void indexed_moe_forward_##NAME##_q8_1( \
         const void *__restrict__ weights, const void *__restrict__ activations, const u32 *__restrict__ ids, \

@@ -20,6 +20,7 @@ pub struct DeviceInfo {
     name: String,
     target: String,
     warp_size: u32,
+    compute_units: u32,
     driver: &'static DriverInfo,
 }
 
@@ -55,6 +56,11 @@ impl DeviceInfo {
     /// Lanes in a wavefront.
     pub fn warp_size(&self) -> u32 {
         self.warp_size
+    }
+
+    /// Compute units, which NVIDIA calls multiprocessors: workgroups of 1024 threads that run at one time at least. The software GPU says 8.
+    pub fn compute_units(&self) -> u32 {
+        self.compute_units
     }
 
     /// The driver the device was reached through.
@@ -100,6 +106,7 @@ impl Device {
             name: properties.name,
             target,
             warp_size: properties.warp_size,
+            compute_units: properties.multiprocessors,
             driver,
         };
         Ok(Device(Arc::new(Context::new(raw, info)?)))

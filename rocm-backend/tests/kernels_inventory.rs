@@ -258,6 +258,7 @@ fn promised() -> BTreeSet<(String, String)> {
     add("quantized", "dequantize_block_", small, &["bf16"]);
     add("quantized", "dequantize_block_", super_blocks, &["bf16_pair"]);
     add("quantized", "", &["twice"], &["bf16", "f16", "f32"]);
+    add("quantized", "mul_mat_vec_", PRODUCTS, &["bf16", "f16", "f32"]);
     add("quantized", "get_", &["rows"], &["q8_1", "q8_K"]);
     add("quantized", "mmvq_gguf_", &["quantize_q8_1"], &["bf16", "f16"]);
     add("quantized", "mmvq_gguf_", GGML, &["bf16_plain", "f16_plain"]);

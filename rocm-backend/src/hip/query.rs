@@ -15,6 +15,8 @@ pub(crate) struct Properties {
     /// `gfx90a:sramecc+:xnack-`: the target, then its features.
     pub(crate) arch: String,
     pub(crate) warp_size: u32,
+    /// Compute units.
+    pub(crate) multiprocessors: u32,
 }
 
 /// Starts HIP and counts its devices.
@@ -67,6 +69,7 @@ pub(crate) fn properties(ordinal: c_int) -> Result<Properties, Error> {
         name: text(&properties.name),
         arch: text(&properties.gcnArchName),
         warp_size: u32::try_from(properties.warpSize).unwrap_or(0),
+        multiprocessors: u32::try_from(properties.multiProcessorCount).unwrap_or(0),
     })
 }
 

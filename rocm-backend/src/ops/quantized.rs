@@ -58,6 +58,11 @@ pub fn qmatmul(ty: GgmlType, blocks: &DynBuffer, (n, k): (usize, usize), x: View
     {
         return in_dtype(out, dtype);
     }
+    if rows == 1 && launch::fits_lds(k) {
+        let mut out = DynBuffer::uninit(device, dtype, results)?;
+        launch::mat_vec_floats(&weights, &x, &mut out)?;
+        return Ok(out);
+    }
     let quantized = launch::quantize(&x, rows, k)?;
     if rows <= MAT_VEC_ROWS {
         let mut out = DynBuffer::uninit(device, dtype, results)?;

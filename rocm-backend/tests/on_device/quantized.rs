@@ -205,6 +205,40 @@ fn products_are_near_the_exact_ones_in_every_format_dtype_and_kernel() {
 }
 
 #[test]
+fn a_row_that_its_workgroups_quantize_gives_the_bits_of_one_quantized_before() {
+    let device = device();
+    // Rows of weights and activations in a row: one turn and many of a workgroup's rows, one, an even and an odd number of turns of a lane,
+    // and the first length that LDS has no room for, where both are quantized before.
+    for (n, k) in [
+        (1, 256),
+        (67, 768),
+        (600, 2048),
+        (5, 3328),
+        (2, 32768),
+        (2, 33024),
+    ] {
+        for (t, &ty) in PRODUCTS.iter().enumerate() {
+            for (d, dtype) in FLOATS.into_iter().enumerate() {
+                if k > 4096 && t % 3 != d {
+                    continue;
+                }
+                let mut random = Random((t * 3 + d) as u64);
+                let coded = weights(ty, n * k, Values::Any, &mut random);
+                let buffer = upload_bytes(&device, &coded.bytes);
+                let x: Vec<f32> = (0..2 * k).map(|_| round(random.unit(), dtype)).collect();
+                let product = |rows: usize| {
+                    let activations = upload_activations(&device, &x, dtype, rows);
+                    let out = qmatmul(ty, &buffer, (n, k), &activations, rows, rows).unwrap();
+                    let floats = download_floats(&out);
+                    floats[..n].iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+                };
+                assert_eq!(product(1), product(2), "{} {dtype} {n}x{k}", ty.name());
+            }
+        }
+    }
+}
+
+#[test]
 fn products_of_numbers_that_fit_are_exact() {
     let device = device();
     for &ty in GgmlType::ALL {

@@ -17,6 +17,12 @@ const TEAM: usize = 32;
 const TEAMS: usize = 4;
 /// Rows that a team does in a product with vectors, as `kernels/quantized_dot.h` has it.
 const TEAM_ROWS: usize = 2;
+/// The same where a team's row of activations is quantized by its workgroup: as many as a workgroup has at most, which quantize it once for
+/// many rows of weights.
+const MOST_TEAMS: usize = 32;
+/// Activations of such a row at most, and bytes of LDS for 32 of them: quants, the sums of their halves and the scale.
+const MOST_IN_LDS: usize = 32768;
+const UNIT_IN_LDS: usize = 44;
 /// How kernels name the number of vectors that they multiply with at once, from one on.
 const COLUMNS: [&str; 8] = ["1", "2", "3", "4", "5", "6", "7", "8"];
 /// Rows and columns of a workgroup's tile in a product of matrices, and its threads.
@@ -262,6 +268,43 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
     // SAFETY: `mul_mat_vec_<format>_q8_1_cuda<columns>(weights, activations, out, ncols, nrows, padded, out_stride)` and
     // `mmvq_gguf_<format>_<dtype>_plain(.., stride in blocks, out_stride, columns)` read `nrows` rows of weights, which
     // `Weights` checked, and as many rows of activations as there are, all of `ncols`; `out` has room for the results.
+    unsafe { args.submit(&symbol, &context, &function, grid) }
+}
+
+/// Whether [`mat_vec_floats`] takes a row of so many activations.
+pub(crate) fn fits_lds(row_len: usize) -> bool {
+    row_len <= MOST_IN_LDS
+}
+
+/// The product of weights with one contiguous row of activations, in their dtype. Each workgroup quantizes the row to q8_1 for itself:
+/// the result is that of [`quantize`] and [`mat_vec`], bit for bit.
+pub(crate) fn mat_vec_floats(weights: &Weights<'_>, x: &Region<'_>, out: &mut DynBuffer) -> Result<()> {
+    let op = format!("mul_mat_vec_{}", weights.ty().name());
+    let [ncols, nrows] = [weights.row_len(), weights.rows()];
+    let dtype = x.buffer().dtype();
+    let fits = x.numel() == ncols && out.len() == nrows && out.dtype() == dtype;
+    if !fits || !fits_lds(ncols) || !x.is_contiguous() {
+        return Err(mismatch(&op));
+    }
+    let context = common_context(&op, [weights.blocks(), x.buffer(), &*out].into_iter())?;
+    let symbol = format!("{op}_{}", dtype.suffix());
+    let function = module::named(&context, MODULE, &symbol, &op, dtype)?;
+    let mut args = Args::default();
+    args.element(weights.blocks(), 0)
+        .element(x.buffer(), x.offset())
+        .element(out, 0)
+        .int(int(&op, ncols)?)
+        .int(int(&op, nrows)?);
+    let units = (context.info().compute_units() as usize).max(1);
+    let grid = Grid {
+        lds: ncols / GgmlType::Q8_1.block_len() * UNIT_IN_LDS,
+        ..Grid::new(
+            [nrows.div_ceil(MOST_TEAMS).min(units), 1, 1],
+            [TEAM, MOST_TEAMS, 1],
+        )
+    };
+    // SAFETY: `mul_mat_vec_<format>_<dtype>(weights, x, out, ncols, nrows)` reads `nrows` rows of weights, which `Weights` checked, and `ncols`
+    // of `x`, and writes `nrows` results. Its workgroups hold a row of quants in their dynamic LDS.
     unsafe { args.submit(&symbol, &context, &function, grid) }
 }
 

@@ -1,0 +1,121 @@
+// Products of quantized weights with one row of activations, which each workgroup quantizes for itself: one launch, where a row of
+// q8_1 blocks in memory takes one more. The same quants, scales and order of sums as with such blocks (quantized_dot.h), and so the
+// same bits.
+#pragma once
+#include "quantized_dot.h"
+
+namespace parity {
+namespace ggml {
+
+// A row of activations as q8_1 has them, in LDS. Words of the same place in their units follow one another, so that lanes, which take a
+// unit each, meet in no bank.
+struct RowOfQuants {
+    static constexpr unsigned WORDS = 8;
+    u32 *quants;
+    i32 *sums;
+    f32 *scales;
+    u32 units;
+
+    // `lds` has room for 11 words a unit.
+    PARITY_MEMBER RowOfQuants(u32 *lds, u32 units)
+        : quants(lds), sums(reinterpret_cast<i32 *>(lds + WORDS * units)),
+          scales(reinterpret_cast<f32 *>(lds + (WORDS + 2) * units)), units(units) {}
+
+    // Lanes in eights do a unit, four of its activations each. All threads of the workgroup take part. As `quantize_q8_1`: a NaN makes the
+    // scale NaN, and with it every product.
+    template <bool SUMS, typename T> PARITY_MEMBER void fill(const T *x, u32 thread, u32 threads) {
+        const auto larger = [](f32 l, f32 r) { return l > r || l != l ? l : r; };
+        for (u32 i = thread; i < units * WORDS; i += threads) {
+            const u32 unit = i / WORDS, at = i % WORDS;
+            const Pack<T, 4> pack = load_pack<4>(x + size_t(i) * 4);
+            f32 most = 0;
+#pragma unroll
+            for (unsigned k = 0; k < 4; ++k) {
+                most = larger(most, __builtin_fabsf(f32(pack.at[k])));
+            }
+            most = larger(most, f32_from_bits(swapped<4>(bits_of(most))));
+            most = larger(most, f32_from_bits(swapped<2>(bits_of(most))));
+            most = larger(most, f32_from_bits(swapped<1>(bits_of(most))));
+            const f32 scale = most / 127;
+            u32 word = 0;
+            if (scale > 0 && scale < __builtin_inff()) {
+#pragma unroll
+                for (unsigned k = 0; k < 4; ++k) {
+                    word |= u32(u8(i8(__builtin_roundf(f32(pack.at[k]) / scale)))) << (8 * k);
+                }
+            }
+            quants[at * units + unit] = word;
+            if (at == 0) {
+                scales[unit] = f32(f16(scale));
+            }
+            if constexpr (SUMS) {
+                u32 sum = u32(dot4(0x01010101, word, 0));
+                sum += swapped<2>(sum);
+                sum += swapped<1>(sum);
+                if (at % 4 == 0) {
+                    sums[at / 4 * units + unit] = i32(sum);
+                }
+            }
+        }
+    }
+
+    template <bool SUMS> PARITY_MEMBER Activations unit(u32 unit) const {
+        Activations read;
+#pragma unroll
+        for (unsigned k = 0; k < WORDS; ++k) {
+            read.quants[k] = quants[k * units + unit];
+        }
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+            read.sums[half] = SUMS ? sums[half * units + unit] : 0;
+        }
+        read.scale = scales[unit];
+        return read;
+    }
+
+  private:
+    // The word of the lane whose number differs in one bit.
+    template <unsigned DISTANCE> PARITY_MEMBER static u32 swapped(u32 word) {
+        return u32(__builtin_amdgcn_ds_swizzle(int(word), 0x1f | DISTANCE << 10));
+    }
+};
+
+// out[r] = weights[r] . x, a row a team at a time: teams stride over the rows. `lds` has room for a row.
+template <typename F, typename T>
+PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 ncols, i32 nrows, u32 *lds) {
+    // Units of a lane that are read before one is multiplied. Those of a block of 256 are long by themselves.
+    constexpr unsigned AT_ONCE = F::LEN == 32 ? 2 : 1, TEAM = 32;
+    const u32 units = u32(ncols) / 32, lane = thread_index();
+    const u32 teams = u32(__ockl_get_local_size(1)), y = __builtin_amdgcn_workitem_id_y();
+    RowOfQuants row_of_x(lds, units);
+    row_of_x.fill<F::HAS_OFFSET>(x, y * TEAM + lane, teams * TEAM);
+    barrier();
+    for (size_t row = group_index() * teams + y; row < u32(nrows); row += group_count() * teams) {
+        const u8 *blocks = static_cast<const u8 *>(weights) + row * (u32(ncols) / F::LEN) * F::BYTES;
+        f32 sum = 0;
+        u32 unit = lane;
+        for (; unit + TEAM * (AT_ONCE - 1) < units; unit += TEAM * AT_ONCE) {
+            Unit<F> loaded[AT_ONCE];
+#pragma unroll
+            for (unsigned k = 0; k < AT_ONCE; ++k) {
+                loaded[k].read(blocks, unit + TEAM * k);
+            }
+#pragma unroll
+            for (unsigned k = 0; k < AT_ONCE; ++k) {
+                sum += loaded[k].dot(row_of_x.unit<F::HAS_OFFSET>(unit + TEAM * k));
+            }
+        }
+        if (AT_ONCE > 1 && unit < units) {
+            Unit<F> last;
+            last.read(blocks, unit);
+            sum += last.dot(row_of_x.unit<F::HAS_OFFSET>(unit));
+        }
+        sum = team_sum(sum);
+        if (lane == 0) {
+            out[row] = static_cast<T>(sum);
+        }
+    }
+}
+
+} // namespace ggml
+} // namespace parity
