@@ -56,11 +56,19 @@ extern __shared__ __attribute__((aligned(16))) u32 row_of_quants[];
         ggml::mul_mat_vec<ggml::F, COLUMNS>( \
             weights, activations, out, ncols, nrows, padded / 32, out_stride, COLUMNS); \
     }
+// Of many columns workgroups are larger, and read them once for all their teams.
+#define MAT_VEC_MANY(F, COLUMNS) \
+    extern "C" PARITY_CROWDED(1, 512, 2) void mul_mat_vec_##F##_q8_1_cuda##COLUMNS( \
+        const void *__restrict__ weights, const void *__restrict__ activations, f32 *__restrict__ out, i32 ncols, \
+        i32 nrows, i32 padded, i32 out_stride) { \
+        ggml::mul_mat_vec_shared<ggml::F, COLUMNS>( \
+            weights, activations, out, ncols, nrows, padded / 32, out_stride, COLUMNS); \
+    }
 #define MAT_VEC_OF(F, NAME, T) \
-    extern "C" __global__ void mmvq_gguf_##NAME##_##T##_plain( \
+    extern "C" PARITY_CROWDED(1, 512, 2) void mmvq_gguf_##NAME##_##T##_plain( \
         const void *__restrict__ weights, const void *__restrict__ activations, T *__restrict__ out, i32 ncols, \
         i32 nrows, i32 stride, i32 out_stride, i32 columns) { \
-        ggml::mul_mat_vec<ggml::F, 8>( \
+        ggml::mul_mat_vec_shared<ggml::F, 8>( \
             weights, activations, out, ncols, nrows, stride, out_stride, u32(columns)); \
     }
 #define MAT_VEC_FLOATS(F, T) \
@@ -79,7 +87,8 @@ extern __shared__ __attribute__((aligned(16))) u32 row_of_quants[];
         i32 nrows, i32 columns, i32 padded, i32 out_stride) { \
         ggml::mul_mat<ggml::F>(weights, activations, out, ncols, nrows, columns, padded, out_stride); \
     } \
-    MAT_VEC(F, 1) MAT_VEC(F, 2) MAT_VEC(F, 3) MAT_VEC(F, 4) MAT_VEC(F, 5) MAT_VEC(F, 6) MAT_VEC(F, 7) MAT_VEC(F, 8) \
+    MAT_VEC(F, 1) MAT_VEC(F, 2) MAT_VEC(F, 3) MAT_VEC(F, 4) \
+    MAT_VEC_MANY(F, 5) MAT_VEC_MANY(F, 6) MAT_VEC_MANY(F, 7) MAT_VEC_MANY(F, 8) \
     MAT_VEC_OF(F, NAME, bf16) MAT_VEC_OF(F, NAME, f16) \
     MAT_VEC_FLOATS(F, f32) MAT_VEC_FLOATS(F, bf16) MAT_VEC_FLOATS(F, f16)
 #define MOE(F, NAME) \

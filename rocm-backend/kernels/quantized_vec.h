@@ -1,6 +1,6 @@
-// Products of quantized weights with one row of activations, which each workgroup quantizes for itself: one launch, where a row of
-// q8_1 blocks in memory takes one more. The same quants, scales and order of sums as with such blocks (quantized_dot.h), and so the
-// same bits.
+// Products of quantized weights with activations that the teams of a workgroup share through LDS: one row, which each workgroup
+// quantizes for itself, so that no launch does it before; or several rows of q8_1 blocks, of which a workgroup reads 32 units at a time.
+// The same quants, scales and order of sums as without (quantized_dot.h), and so the same bits.
 #pragma once
 #include "quantized_dot.h"
 
@@ -113,6 +113,67 @@ PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 n
         sum = team_sum(sum);
         if (lane == 0) {
             out[row] = static_cast<T>(sum);
+        }
+    }
+}
+
+// As `mul_mat_vec`, for many columns: units of activations, which all teams of a workgroup meet, are read once for all of them.
+template <typename F, unsigned COLUMNS, typename T>
+PARITY_FN void mul_mat_vec_shared(const void *weights, const void *activations, T *out, i32 ncols, i32 nrows, i32 stride,
+                                  i32 out_stride, u32 columns) {
+    // A block is an odd number of words: lanes, which take one each, meet in no bank.
+    constexpr unsigned ROWS = ROWS_AT_ONCE, TEAM = 32, WORDS = q8_1::BYTES / 4;
+    __shared__ u32 lds[COLUMNS][TEAM * WORDS];
+    const u32 lane = thread_index(), thread = __builtin_amdgcn_workitem_id_y() * TEAM + lane;
+    const u32 threads = u32(__ockl_get_local_size(1)) * TEAM, units = u32(ncols) / 32;
+    const size_t first_row = team() * ROWS;
+    // A team without rows reads the first ones, because all teams bring activations to LDS; its results are not stored.
+    const u32 rows = first_row < u32(nrows) ? u32(nrows) - u32(first_row) : 0;
+    const size_t row_bytes = size_t(u32(ncols) / F::LEN) * F::BYTES;
+    const u8 *blocks = static_cast<const u8 *>(weights) + (rows > 0 ? first_row : 0) * row_bytes;
+    f32 sums[ROWS][COLUMNS] = {};
+    for (u32 first = 0; first < units; first += TEAM) {
+        const u32 count = units - first < TEAM ? units - first : TEAM;
+        Unit<F> loaded[ROWS];
+        if (lane < count) {
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; ++r) {
+                loaded[r].read(r < rows ? blocks + r * row_bytes : blocks, first + lane);
+            }
+        }
+        barrier(); // nobody reads the units before these any more
+#pragma unroll
+        for (unsigned column = 0; column < COLUMNS; ++column) {
+            if (column < columns) {
+                const u8 *from = static_cast<const u8 *>(activations) + (size_t(column) * u32(stride) + first) * q8_1::BYTES;
+                for (u32 i = thread; i < count * WORDS; i += threads) {
+                    lds[column][i] = load<4, u32>(from + 4 * i);
+                }
+            }
+        }
+        barrier();
+        if (lane < count) {
+#pragma unroll
+            for (unsigned column = 0; column < COLUMNS; ++column) {
+                if (column < columns) {
+                    Activations with;
+                    with.read<F::HAS_OFFSET>(reinterpret_cast<const u8 *>(&lds[column][lane * WORDS]));
+#pragma unroll
+                    for (unsigned r = 0; r < ROWS; ++r) {
+                        sums[r][column] += loaded[r].dot(with);
+                    }
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; ++r) {
+#pragma unroll
+        for (unsigned column = 0; column < COLUMNS; ++column) {
+            const f32 sum = team_sum(sums[r][column]);
+            if (lane == 0 && column < columns && r < rows) {
+                out[column * u32(out_stride) + first_row + r] = static_cast<T>(sum);
+            }
         }
     }
 }

@@ -13,8 +13,10 @@ use crate::{DType, Device, DynBuffer, Error, GgmlType, Result, module};
 const MODULE: &str = "quantized";
 /// Work-items that share a row in a product with vectors; the kernels sum over just as many.
 const TEAM: usize = 32;
-/// Teams in a workgroup.
+/// Teams in a workgroup, and in one that shares its activations: those of more columns than so many, and of other dtypes than f32.
 const TEAMS: usize = 4;
+const SHARING_TEAMS: usize = 16;
+const FEW_COLUMNS: usize = 4;
 /// Rows that a team does in a product with vectors, as `kernels/quantized_dot.h` has it.
 const TEAM_ROWS: usize = 2;
 /// The same where a team's row of activations is quantized by its workgroup: as many as a workgroup has at most, which quantize it once for
@@ -264,7 +266,11 @@ pub(crate) fn mat_vec(weights: &Weights<'_>, x: &Activations, out: &mut DynBuffe
             .int(int(&op, nrows)?)
             .int(int(&op, x.rows)?),
     };
-    let grid = Grid::new([nrows.div_ceil(TEAMS * TEAM_ROWS), 1, 1], [TEAM, TEAMS, 1]);
+    let teams = match x.dtype {
+        DType::F32 if x.rows <= FEW_COLUMNS => TEAMS,
+        _ => SHARING_TEAMS,
+    };
+    let grid = Grid::new([nrows.div_ceil(teams * TEAM_ROWS), 1, 1], [TEAM, teams, 1]);
     // SAFETY: `mul_mat_vec_<format>_q8_1_cuda<columns>(weights, activations, out, ncols, nrows, padded, out_stride)` and
     // `mmvq_gguf_<format>_<dtype>_plain(.., stride in blocks, out_stride, columns)` read `nrows` rows of weights, which
     // `Weights` checked, and as many rows of activations as there are, all of `ncols`; `out` has room for the results.
