@@ -58,14 +58,14 @@ extern __shared__ __attribute__((aligned(16))) u32 row_of_quants[];
     }
 // Of many columns workgroups are larger, and read them once for all their teams.
 #define MAT_VEC_MANY(F, COLUMNS) \
-    extern "C" PARITY_CROWDED(1, 512, 2) void mul_mat_vec_##F##_q8_1_cuda##COLUMNS( \
+    extern "C" PARITY_CROWDED(512, 512, 2) void mul_mat_vec_##F##_q8_1_cuda##COLUMNS( \
         const void *__restrict__ weights, const void *__restrict__ activations, f32 *__restrict__ out, i32 ncols, \
         i32 nrows, i32 padded, i32 out_stride) { \
         ggml::mul_mat_vec_shared<ggml::F, COLUMNS>( \
             weights, activations, out, ncols, nrows, padded / 32, out_stride, COLUMNS); \
     }
 #define MAT_VEC_OF(F, NAME, T) \
-    extern "C" PARITY_CROWDED(1, 512, 2) void mmvq_gguf_##NAME##_##T##_plain( \
+    extern "C" PARITY_CROWDED(512, 512, 2) void mmvq_gguf_##NAME##_##T##_plain( \
         const void *__restrict__ weights, const void *__restrict__ activations, T *__restrict__ out, i32 ncols, \
         i32 nrows, i32 stride, i32 out_stride, i32 columns) { \
         ggml::mul_mat_vec_shared<ggml::F, 8>( \

@@ -7,19 +7,14 @@
 namespace parity {
 namespace ggml {
 
-// A row of activations as q8_1 has them, in LDS. Words of the same place in their units follow one another, so that lanes, which take a
-// unit each, meet in no bank.
+// A row of activations as q8_1 has them, in LDS: of each unit the quants, the scale and the sums of its halves. That is an odd number of
+// words: lanes, which take a unit each, meet in no bank.
 struct RowOfQuants {
-    static constexpr unsigned WORDS = 8;
-    u32 *quants;
-    i32 *sums;
-    f32 *scales;
+    static constexpr unsigned WORDS = 8, SCALE = 8, SUMS_AT = 9, STRIDE = 11;
+    u32 *lds;
     u32 units;
 
-    // `lds` has room for 11 words a unit.
-    PARITY_MEMBER RowOfQuants(u32 *lds, u32 units)
-        : quants(lds), sums(reinterpret_cast<i32 *>(lds + WORDS * units)),
-          scales(reinterpret_cast<f32 *>(lds + (WORDS + 2) * units)), units(units) {}
+    PARITY_MEMBER RowOfQuants(u32 *lds, u32 units) : lds(lds), units(units) {}
 
     // Lanes in eights do a unit, four of its activations each. All threads of the workgroup take part. As `quantize_q8_1`: a NaN makes the
     // scale NaN, and with it every product.
@@ -44,32 +39,34 @@ struct RowOfQuants {
                     word |= u32(u8(i8(__builtin_roundf(f32(pack.at[k]) / scale)))) << (8 * k);
                 }
             }
-            quants[at * units + unit] = word;
+            u32 *to = lds + unit * STRIDE;
+            to[at] = word;
             if (at == 0) {
-                scales[unit] = f32(f16(scale));
+                to[SCALE] = bits_of(f32(f16(scale)));
             }
             if constexpr (SUMS) {
                 u32 sum = u32(dot4(0x01010101, word, 0));
                 sum += swapped<2>(sum);
                 sum += swapped<1>(sum);
                 if (at % 4 == 0) {
-                    sums[at / 4 * units + unit] = i32(sum);
+                    to[SUMS_AT + at / 4] = sum;
                 }
             }
         }
     }
 
     template <bool SUMS> PARITY_MEMBER Activations unit(u32 unit) const {
+        const u32 *from = lds + unit * STRIDE;
         Activations read;
 #pragma unroll
         for (unsigned k = 0; k < WORDS; ++k) {
-            read.quants[k] = quants[k * units + unit];
+            read.quants[k] = from[k];
         }
 #pragma unroll
         for (unsigned half = 0; half < 2; ++half) {
-            read.sums[half] = SUMS ? sums[half * units + unit] : 0;
+            read.sums[half] = SUMS ? i32(from[SUMS_AT + half]) : 0;
         }
-        read.scale = scales[unit];
+        read.scale = f32_from_bits(from[SCALE]);
         return read;
     }
 
@@ -90,8 +87,9 @@ PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 n
     RowOfQuants row_of_x(lds, units);
     row_of_x.fill<F::HAS_OFFSET>(x, y * TEAM + lane, teams * TEAM);
     barrier();
-    for (size_t row = group_index() * teams + y; row < u32(nrows); row += group_count() * teams) {
-        const u8 *blocks = static_cast<const u8 *>(weights) + row * (u32(ncols) / F::LEN) * F::BYTES;
+    const size_t row_bytes = size_t(u32(ncols) / F::LEN) * F::BYTES;
+    for (u32 row = u32(group_index()) * teams + y; row < u32(nrows); row += u32(group_count()) * teams) {
+        const u8 *blocks = static_cast<const u8 *>(weights) + row * row_bytes;
         f32 sum = 0;
         u32 unit = lane;
         for (; unit + TEAM * (AT_ONCE - 1) < units; unit += TEAM * AT_ONCE) {
@@ -117,15 +115,16 @@ PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 n
     }
 }
 
-// As `mul_mat_vec`, for many columns: units of activations, which all teams of a workgroup meet, are read once for all of them.
+// As `mul_mat_vec`, for many columns and workgroups of `SHARING` teams: units of activations, which all of them meet, are read once.
+constexpr unsigned SHARING = 16;
 template <typename F, unsigned COLUMNS, typename T>
 PARITY_FN void mul_mat_vec_shared(const void *weights, const void *activations, T *out, i32 ncols, i32 nrows, i32 stride,
                                   i32 out_stride, u32 columns) {
     // A block is an odd number of words: lanes, which take one each, meet in no bank.
-    constexpr unsigned ROWS = ROWS_AT_ONCE, TEAM = 32, WORDS = q8_1::BYTES / 4;
-    __shared__ u32 lds[COLUMNS][TEAM * WORDS];
-    const u32 lane = thread_index(), thread = __builtin_amdgcn_workitem_id_y() * TEAM + lane;
-    const u32 threads = u32(__ockl_get_local_size(1)) * TEAM, units = u32(ncols) / 32;
+    constexpr unsigned ROWS = ROWS_AT_ONCE, TEAM = 32, WORDS = q8_1::BYTES / 4, COLUMN = TEAM * WORDS;
+    static_assert(COLUMN <= SHARING * TEAM, "a thread brings one word of a column");
+    __shared__ u32 lds[COLUMNS * COLUMN];
+    const u32 lane = thread_index(), thread = __builtin_amdgcn_workitem_id_y() * TEAM + lane, units = u32(ncols) / 32;
     const size_t first_row = team() * ROWS;
     // A team without rows reads the first ones, because all teams bring activations to LDS; its results are not stored.
     const u32 rows = first_row < u32(nrows) ? u32(nrows) - u32(first_row) : 0;
@@ -144,11 +143,9 @@ PARITY_FN void mul_mat_vec_shared(const void *weights, const void *activations, 
         barrier(); // nobody reads the units before these any more
 #pragma unroll
         for (unsigned column = 0; column < COLUMNS; ++column) {
-            if (column < columns) {
+            if (column < columns && thread < count * WORDS) {
                 const u8 *from = static_cast<const u8 *>(activations) + (size_t(column) * u32(stride) + first) * q8_1::BYTES;
-                for (u32 i = thread; i < count * WORDS; i += threads) {
-                    lds[column][i] = load<4, u32>(from + 4 * i);
-                }
+                lds[column * COLUMN + thread] = load<4, u32>(from + thread * 4);
             }
         }
         barrier();
@@ -157,7 +154,7 @@ PARITY_FN void mul_mat_vec_shared(const void *weights, const void *activations, 
             for (unsigned column = 0; column < COLUMNS; ++column) {
                 if (column < columns) {
                     Activations with;
-                    with.read<F::HAS_OFFSET>(reinterpret_cast<const u8 *>(&lds[column][lane * WORDS]));
+                    with.read<F::HAS_OFFSET>(reinterpret_cast<const u8 *>(lds + column * COLUMN + lane * WORDS));
 #pragma unroll
                     for (unsigned r = 0; r < ROWS; ++r) {
                         sums[r][column] += loaded[r].dot(with);

@@ -13,7 +13,8 @@ use crate::{DType, Device, DynBuffer, Error, GgmlType, Result, module};
 const MODULE: &str = "quantized";
 /// Work-items that share a row in a product with vectors; the kernels sum over just as many.
 const TEAM: usize = 32;
-/// Teams in a workgroup, and in one that shares its activations: those of more columns than so many, and of other dtypes than f32.
+/// Teams in a workgroup, and in one that shares its activations: those of more columns than so many, and of other
+/// dtypes than f32. `kernels/quantized_vec.h` has it too.
 const TEAMS: usize = 4;
 const SHARING_TEAMS: usize = 16;
 const FEW_COLUMNS: usize = 4;
