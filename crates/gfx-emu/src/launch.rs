@@ -20,7 +20,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::cost::{Counters, Tally, Total};
-use crate::exec;
+use crate::exec::{self, jit::Compiling};
 use crate::fault::{Fault, FaultKind};
 use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot};
@@ -78,6 +78,8 @@ pub struct LaunchOptions {
     /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
     /// instructions one by one.
     pub count: bool,
+    /// Whether kernels are compiled to the host's machine code. Results are the same; what is watched or counted is not compiled.
+    pub compiling: Compiling,
 }
 
 /// A limit of time, by a clock of the caller's: nothing else here looks at one.
@@ -99,6 +101,7 @@ impl Default for LaunchOptions {
             lds_as_card: false,
             cover: false,
             count: false,
+            compiling: Compiling::Auto,
         }
     }
 }
@@ -723,6 +726,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .sanitize
                 .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
             cover: self.options.cover,
+            compiling: self.options.compiling,
             tally: self
                 .total
                 .as_ref()

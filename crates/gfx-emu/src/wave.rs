@@ -6,6 +6,7 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::cost::Tally;
+use crate::exec::jit::Compiling;
 use crate::memory::{Cursor, Memory};
 use crate::sanitize::Watch;
 
@@ -247,6 +248,8 @@ pub(crate) struct Group<'a> {
     pub(crate) cover: bool,
     /// What the waves did so far, where it is counted.
     pub(crate) tally: Option<Box<Tally>>,
+    /// Whether its program may be compiled.
+    pub(crate) compiling: Compiling,
 }
 
 impl Group<'_> {

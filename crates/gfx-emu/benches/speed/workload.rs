@@ -147,11 +147,14 @@ fn kernels() -> Vec<Workload> {
     exp.extend([Arg::Floats(x.clone()), Arg::Out(N)]);
     let mut add = flat();
     add.extend([Arg::Floats(x.clone()), Arg::Floats(y.clone()), Arg::Out(N)]);
-    // Sizes, the strides of a transposed operand, the strides of a plain one.
+    // Sizes, the strides of a transposed operand, the strides of a plain one, and what the kernel divides by the sizes with: the upper
+    // half of a word is a shift.
     let strided = vec![
         Arg::U64(N as u64),
         Arg::U64(3),
-        Arg::Table(vec![32, 64, 128, 64, 1, 2048, 64 * 128, 128, 1]),
+        Arg::Table(vec![
+            32, 64, 128, 64, 1, 2048, 64 * 128, 128, 1, 5 << 32, 6 << 32, 7 << 32,
+        ]),
         Arg::Floats(x.clone()),
         Arg::Floats(y.clone()),
         Arg::Out(N),
@@ -195,7 +198,7 @@ fn softmax(x: Vec<f32>) -> Workload {
         reference: Some(73.0),
         kernel: "softmax_f32".into(),
         grid: (x.len() / COLS) as u32,
-        block: [1024, 1],
+        block: [256, 1],
         args: vec![Arg::Floats(x.clone()), Arg::Out(x.len()), Arg::U32(COLS as u32)],
         host: Some((Box::new(move || host::softmax(&x, COLS)), 1e-6)),
     }

@@ -1,0 +1,275 @@
+//! Tests: compiled code leaves a wave as the interpreter does, whatever the instructions, the registers and the budget.
+
+use super::compile::{compile, is_native};
+use super::{Compiling, is_possible};
+use crate::Target;
+use crate::exec::run;
+use crate::fault::FaultKind;
+use crate::isa::{Program, Unit};
+use crate::memory::Memory;
+use crate::wave::{Group, Row, Stop, Wave, reg};
+
+/// Vector and scalar registers that instructions name.
+const VGPRS: u32 = 14;
+const SGPRS: u32 = 16;
+/// Registers that waves have.
+const ROWS: usize = 24;
+/// Instructions of a program.
+const LENGTH: usize = 30;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn word(&mut self) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ z >> 31) >> 16) as u32
+    }
+
+    fn below(&mut self, limit: u32) -> u32 {
+        self.word() % limit
+    }
+
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u32) as usize]
+    }
+
+    /// A number of a register: floats of every kind, small integers, any bits.
+    fn value(&mut self) -> u32 {
+        match self.below(16) {
+            0 => self.one_of(&[
+                0,
+                0x8000_0000,
+                0x7f80_0000,
+                0xff80_0000,
+                0x0000_0001,
+                0x807f_ffff,
+                0x7f7f_ffff,
+                0x3f80_0000,
+            ]),
+            1 if self.below(4) == 0 => self.one_of(&[0x7fc0_0000, 0xffc0_0000, 0x7f80_0001, 0xffff_ffff, 0x7fc1_2345]),
+            2..=5 => self.below(70).wrapping_sub(5),
+            6..=12 => ((self.below(2_000_001) as f32 - 1e6) / 1000.0).to_bits(),
+            _ => self.word(),
+        }
+    }
+
+    /// A source operand of nine bits, or of eight where `scalar`.
+    fn source(&mut self, scalar: bool) -> u32 {
+        match self.below(12) {
+            0 | 1 => self.below(SGPRS),
+            2 => self.one_of(&[106, 107, 126, 124]),
+            3 => 128 + self.below(81),
+            4 => 240 + self.below(8),
+            _ if scalar => self.below(SGPRS),
+            _ => 256 + self.below(VGPRS),
+        }
+    }
+
+    fn target(&mut self) -> u32 {
+        match self.below(8) {
+            0 => 106,
+            1 => 124,
+            _ => self.below(SGPRS / 2) * 2,
+        }
+    }
+
+    /// The words of what may be an instruction.
+    fn instruction(&mut self, target: Target) -> Vec<u32> {
+        let cdna = target == Target::Gfx942;
+        let v = 256 + self.below(VGPRS) - 256;
+        let (a, b, c) = (self.source(false), self.source(false), self.source(false));
+        let (x, y) = (self.source(true), self.source(true));
+        match self.below(10) {
+            0 | 1 => vec![self.below(64) << 25 | v << 17 | self.below(VGPRS) << 9 | a],
+            2 => vec![0x7e00_0000 | v << 17 | self.below(256) << 9 | a],
+            3 => vec![0x7c00_0000 | self.below(256) << 17 | self.below(VGPRS) << 9 | a],
+            4 => vec![0x8000_0000 | self.below(96) << 23 | self.target() << 16 | x << 8 | y],
+            5 => vec![0xbe80_0000 | self.target() << 16 | self.below(128) << 8 | x],
+            6 => vec![0xbf00_0000 | self.below(32) << 16 | x << 8 | y],
+            7 if !cdna => {
+                let first = 0xc800_0000 | self.below(14) << 22 | self.below(28) << 17 | self.below(VGPRS) << 9 | a;
+                vec![first, self.below(VGPRS) << 24 | v << 16 | self.below(VGPRS) << 9 | b]
+            }
+            _ => {
+                let (prefix, space) = if cdna { (0xd000_0000, 1024) } else { (0xd400_0000, 1024) };
+                let signs = if self.below(3) == 0 { self.below(8) << 29 } else { 0 };
+                let flags = if self.below(4) == 0 { self.below(8) << 8 | self.below(2) << 15 } else { 0 };
+                let op = self.below(space) << 16;
+                let to = if self.below(3) == 0 { self.target() } else { v };
+                let second = if self.below(4) == 0 { self.target() << 8 } else { flags };
+                vec![prefix | op | second | to, signs | c << 18 | b << 9 | a]
+            }
+        }
+    }
+}
+
+fn end(target: Target) -> u32 {
+    if target == Target::Gfx942 { 0xbf81_0000 } else { 0xbfb0_0000 }
+}
+
+fn program(target: Target, lanes: usize, words: &[u32]) -> Option<Program> {
+    let end = [end(target); 2];
+    let code: Vec<u8> = words.iter().chain(&end).copied().flat_map(u32::to_le_bytes).collect();
+    Program::of_text(target, lanes, &code).ok()
+}
+
+/// One instruction that is executed from a table, of registers that the waves here have.
+fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
+    loop {
+        let words = random.instruction(target);
+        let Some(program) = program(target, lanes, &words) else { continue };
+        let insts = program.insts();
+        let known = insts.iter().all(|inst| inst.quick || matches!(inst.unit, Unit::Control(_)) || inst.entangled);
+        // A literal is no instruction, and may be the end's.
+        let whole = insts.last().is_some_and(|last| last.pc as usize == 4 * words.len());
+        // Most of what is not compiled is the same function in both.
+        let native = is_native(&program);
+        if known && whole && insts[0].quick && program.registers() <= ROWS && (native || random.below(10) == 0) {
+            return words;
+        }
+    }
+}
+
+type Outcome = Result<Stop, (usize, FaultKind)>;
+
+#[derive(Debug, PartialEq)]
+struct State<const W: usize> {
+    rows: Vec<Row<W>>,
+    scalars: Vec<u32>,
+    scc: bool,
+    pc: usize,
+    left: u64,
+    outcome: Outcome,
+}
+
+/// The wave that a seed makes, after a program.
+fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: Compiling) -> State<W> {
+    let mut random = Random(seed);
+    let memory = Memory::new(0);
+    let mut group = Group {
+        lds: Vec::new(),
+        lds_as_card: false,
+        memory: &memory,
+        text_address: 0,
+        watch: None,
+        cover: false,
+        tally: None,
+        compiling,
+    };
+    let mut wave = Wave::<W>::new(ROWS);
+    for lane in wave.vgpr.iter_mut().flat_map(|row| &mut row.0) {
+        *lane = random.value();
+    }
+    for n in (0..SGPRS as usize).chain([reg::VCC, reg::VCC + 1]) {
+        wave.set_sgpr(n, random.value());
+    }
+    wave.scc = random.below(2) == 0;
+    let exec = u64::from(random.word()) << 32 | u64::from(random.word());
+    wave.set_exec(random.one_of(&[u64::MAX, u64::MAX, exec, exec & 0xff00_ff00_0f00_ff00, 1 << 13, 0]));
+    let mut left = budget;
+    let outcome = run(&mut wave, program, &mut group, &mut left);
+    State {
+        rows: wave.vgpr.clone(),
+        scalars: wave.sgpr.to_vec(),
+        scc: wave.scc,
+        pc: wave.pc,
+        left,
+        outcome: outcome.map_err(|(pc, _, kind)| (pc, kind)),
+    }
+}
+
+fn words_of(random: &mut Random, target: Target, lanes: usize) -> Vec<Vec<u32>> {
+    (0..LENGTH).map(|_| valid(random, target, lanes)).collect()
+}
+
+fn compare<const W: usize>(target: Target, seeds: std::ops::Range<u64>) {
+    if !is_possible() {
+        return;
+    }
+    for seed in seeds {
+        let mut random = Random(seed);
+        let words = words_of(&mut random, target, W);
+        let make = || program(target, W, &words.concat()).expect("each of its instructions is one");
+        let (interpreted, compiled) = (make(), make());
+        for turn in 0..4 {
+            let budget = if turn < 2 { 1000 } else { u64::from(random.below(2 * LENGTH as u32)) };
+            let state = seed << 8 | turn;
+            let want = after::<W>(&interpreted, state, budget, Compiling::Off);
+            let got = after::<W>(&compiled, state, budget, Compiling::AtOnce);
+            if want != got {
+                blame::<W>(target, &words, state);
+                assert_eq!(want, got, "{target}, seed {seed}, turn {turn}");
+            }
+        }
+        assert!(compiled.compiled().code.get().is_some_and(Option::is_some), "it was compiled: seed {seed} {:?} {:?}", compiled.compiled(), after::<W>(&interpreted, 1, 1000, Compiling::Off).outcome);
+    }
+}
+
+/// Names the shortest beginning of a program that goes wrong.
+#[track_caller]
+fn blame<const W: usize>(target: Target, words: &[Vec<u32>], state: u64) {
+    for count in 1..=words.len() {
+        let make = || program(target, W, &words[..count].concat()).expect("a part of a program is one");
+        let (interpreted, compiled) = (make(), make());
+        let want = after::<W>(&interpreted, state, 1000, Compiling::Off);
+        let got = after::<W>(&compiled, state, 1000, Compiling::AtOnce);
+        if want != got {
+            let last = words[..count - 1].concat().len() * 4;
+            let rows = want.rows.iter().zip(&got.rows).enumerate();
+            let apart: Vec<String> = rows
+                .flat_map(|(row, (a, b))| {
+                    let lanes = a.iter().zip(b.iter()).enumerate().filter(|(_, (a, b))| a != b).take(3);
+                    lanes.map(move |(lane, (a, b))| format!("v{row}[{lane}]: {a:#x}, not {b:#x}")).collect::<Vec<_>>()
+                })
+                .collect();
+            let scalars = want.scalars.iter().zip(&got.scalars).enumerate().filter(|(_, (a, b))| a != b);
+            let scalars: Vec<String> = scalars.map(|(n, (a, b))| format!("s{n}: {a:#x}, not {b:#x}")).collect();
+            panic!("`{}` is compiled wrong: {apart:?} {scalars:?}, SCC {} {}", interpreted.text_at(last), want.scc, got.scc);
+        }
+    }
+}
+
+#[test]
+fn random_instructions_do_the_same_compiled_in_waves_of_32() {
+    compare::<32>(Target::Gfx1100, 0..1500);
+}
+
+#[test]
+fn random_instructions_do_the_same_compiled_in_waves_of_64() {
+    compare::<64>(Target::Gfx1100, 10_000..10_700);
+}
+
+#[test]
+fn random_instructions_of_cdna_do_the_same_compiled() {
+    compare::<64>(Target::Gfx942, 20_000..20_700);
+}
+
+/// v_add_f32, v_sub_f32, v_fma_f32, v_add_nc_u32, v_cmp_lt_f32, s_add_u32, s_sub_u32 and their like: what one is compiled to in the place of
+/// the other is noticed.
+#[test]
+fn a_wrong_compilation_is_noticed() {
+    if !is_possible() {
+        return;
+    }
+    let pairs: [([u32; 2], [u32; 2]); 5] = [
+        ([0x0602_0501, 0xbf80_0000], [0x0802_0501, 0xbf80_0000]), // v_add_f32 v1, v1, v2; v_sub_f32
+        ([0xd613_0005, 0x040e_0501], [0xd613_0005, 0x240e_0501]), // v_fma_f32 v5, v1, v2, v3; v_fma_f32 v5, -v1, v2, v3
+        ([0x7c22_0501, 0xbf80_0000], [0x7c24_0501, 0xbf80_0000]), // v_cmp_lt_f32 vcc_lo, v1, v2; v_cmp_eq_f32
+        ([0x8001_0302, 0xbf80_0000], [0x8081_0302, 0xbf80_0000]), // s_add_u32 s1, s2, s3; s_sub_u32
+        ([0x4a02_0501, 0xbf80_0000], [0x4a02_0502, 0xbf80_0000]), // v_add_nc_u32 v1, v1, v2; v_add_nc_u32 v1, v2, v2
+    ];
+    for (right, wrong) in pairs {
+        let make = |words: &[u32]| program(Target::Gfx1100, 32, words).expect("the code is valid");
+        let planted = make(&right);
+        assert!(planted.compiled().code.set(compile(&make(&wrong))).is_ok(), "nothing was compiled before");
+        let noticed = (0..20).any(|seed| {
+            let want = after::<32>(&make(&right), seed, 1000, Compiling::Off);
+            assert_eq!(want, after::<32>(&make(&right), seed, 1000, Compiling::AtOnce));
+            want != after::<32>(&planted, seed, 1000, Compiling::AtOnce)
+        });
+        assert!(noticed, "{}", planted.text_at(0));
+    }
+}
