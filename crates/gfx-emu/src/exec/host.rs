@@ -106,6 +106,7 @@ mod tests {
             watch: None,
             cover: false,
             tally: None,
+        windows: Vec::new(),
         compiling: Compiling::Off,
         };
         let mut wave = Wave::<32>::new(16);

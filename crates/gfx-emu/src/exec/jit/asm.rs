@@ -109,6 +109,11 @@ pub(super) mod v {
     pub(in super::super) const PMAXUD: Op = op(2, 1, false, 0x3f);
     pub(in super::super) const PCMPD: Op = op(3, 1, false, 0x1f);
     pub(in super::super) const PCMPUD: Op = op(3, 1, false, 0x1e);
+    pub(in super::super) const PERMI2D: Op = op(2, 1, false, 0x76);
+    /// vpbroadcastd, of the first lane of a vector register.
+    pub(in super::super) const SPLAT_FIRST: Op = op(2, 1, false, 0x58);
+    /// vpbroadcastd, of a general register.
+    pub(in super::super) const SPLAT_GENERAL: Op = op(2, 1, false, 0x7c);
     pub(in super::super) const PBLENDMD: Op = op(2, 1, false, 0x64);
     /// Shifts by a constant; the register field says which.
     pub(in super::super) const SHIFT_D: Op = op(1, 1, false, 0x72);
@@ -142,6 +147,7 @@ pub(super) enum If {
     NotEqual = 5,
     BelowOrEqual = 6,
     Above = 7,
+    Negative = 8,
     Less = 12,
     GreaterOrEqual = 13,
     LessOrEqual = 14,
@@ -270,6 +276,28 @@ impl Asm {
         }
     }
 
+    /// Loads a dword from each lane's place, or stores one there: `[base + index + disp]`. The mask is cleared. Lanes store in order.
+    pub(super) fn lanes_memory(&mut self, stores: bool, register: Zmm, (base, index): (Gpr, Zmm), disp: i32, mask: Mask) {
+        let not = not_bit;
+        self.byte(0x62);
+        let high = not(register >> 3) << 7 | not(index >> 3) << 6 | not(base.0 >> 3) << 5 | not(register >> 4) << 4;
+        self.byte(high | 2);
+        self.byte(0x7d);
+        self.byte(0x40 | not(index >> 4) << 3 | mask);
+        self.byte(if stores { 0xa0 } else { 0x90 });
+        self.byte(0x84 | (register & 7) << 3);
+        self.byte((index & 7) << 3 | base.0 & 7);
+        self.dword(disp as u32);
+    }
+
+    /// The first lane of one of the first eight vector registers.
+    pub(super) fn first_lane(&mut self, to: Gpr, from: Zmm) {
+        self.byte(0xc5);
+        self.byte(0xf9);
+        self.byte(0x7e);
+        self.byte(0xc0 | (from & 7) << 3 | to.0 & 7);
+    }
+
     /// A VEX instruction of masks and registers in map 1.
     fn vex(&mut self, prefix: u8, wide: bool, long: bool, code: u8, register: u8, first: u8, rm: u8) {
         self.byte(0xc4);
@@ -329,6 +357,14 @@ impl Asm {
         self.memory(register.0, mem, 1);
     }
 
+    /// Loads one or two bytes, extended to a dword.
+    pub(super) fn load_part(&mut self, register: Gpr, mem: Mem, bytes: u8, signed: bool) {
+        self.rex(false, register.0, mem.base.0);
+        self.byte(0x0f);
+        self.byte(0xb6 | u8::from(signed) << 3 | u8::from(bytes == 2));
+        self.memory(register.0, mem, 1);
+    }
+
     /// Loads a byte, zero-extended.
     pub(super) fn load_byte(&mut self, register: Gpr, mem: Mem) {
         self.rex(false, register.0, mem.base.0);
@@ -377,6 +413,13 @@ impl Asm {
         self.byte(0xc0 | (register.0 & 7) << 3 | other.0 & 7);
     }
 
+    /// With memory.
+    pub(super) fn alu_memory(&mut self, wide: bool, alu: Alu, register: Gpr, mem: Mem) {
+        self.rex(wide, register.0, mem.base.0);
+        self.byte(alu as u8);
+        self.memory(register.0, mem, 1);
+    }
+
     /// With a constant, sign-extended where the operation is wide.
     pub(super) fn alu_constant(&mut self, wide: bool, alu: Alu, register: Gpr, value: i32) {
         self.rex(wide, 0, register.0);
@@ -399,6 +442,12 @@ impl Asm {
         self.byte(0x83);
         self.memory(7, mem, 1);
         self.byte(value as u8);
+    }
+
+    pub(super) fn negate(&mut self, register: Gpr) {
+        self.rex(true, 0, register.0);
+        self.byte(0xf7);
+        self.byte(0xd8 | register.0 & 7);
     }
 
     pub(super) fn not(&mut self, wide: bool, register: Gpr) {

@@ -1,6 +1,6 @@
 //! Programs to machine code: blocks, branches, the watchdog's budget, and calls of the interpreter's functions.
 
-use super::asm::{self, Alu, Asm, If, Label, Mem, R12, R13, R14, RAX, RBP, RBX, RDI, RSI, RSP, Rm, v};
+use super::asm::{Alu, Asm, If, Label, Mem, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSI, RSP, Rm, v};
 use super::native::{self, Code, FAULT, at};
 use super::rows::Rows;
 use super::{Left, super::host::Host};
@@ -82,6 +82,15 @@ pub(super) struct Rarely {
     pub(super) row: (u16, u8),
 }
 
+/// An instruction whose access the compiled code does not vouch for: the interpreter's function makes it.
+pub(super) struct Beyond {
+    pub(super) from: Label,
+    pub(super) back: Label,
+    pub(super) index: usize,
+    /// Its destinations, and where they are held.
+    pub(super) rows: Vec<(u16, u8)>,
+}
+
 /// A program on its way to machine code.
 pub(super) struct Compiler<'a> {
     pub(super) asm: Asm,
@@ -101,6 +110,9 @@ pub(super) struct Compiler<'a> {
     leave: Label,
     /// Calls the table's function for the instruction in RSI, and keeps what the host's registers hold.
     keep: Label,
+    /// The same with what executes any other instruction.
+    keep_other: Label,
+    pub(super) beyond: Vec<Beyond>,
 }
 
 /// A scalar register's place in memory.
@@ -115,7 +127,7 @@ pub(super) fn scalar_register(n: usize) -> Mem {
 pub(super) const SCC: Mem = Mem { base: RBP, disp: 0 };
 
 /// A field of the state.
-fn state(disp: i32) -> Mem {
+pub(super) fn state(disp: i32) -> Mem {
     Mem { base: R13, disp }
 }
 
@@ -133,13 +145,17 @@ pub(super) fn compile(program: &Program) -> Option<Kernel> {
 pub(super) fn is_native(program: &Program) -> bool {
     let mut compiler = Compiler::of(program);
     let first = &program.insts()[program.start()];
-    compiler.scalar(first) || compiler.vector(first)
+    if first.quick {
+        compiler.scalar(first) || compiler.vector(first)
+    } else {
+        compiler.reach(first)
+    }
 }
 
 impl<'a> Compiler<'a> {
     fn of(program: &'a Program) -> Compiler<'a> {
         let mut asm = Asm::default();
-        let (leave, keep) = (asm.label(), asm.label());
+        let (leave, keep, keep_other) = (asm.label(), asm.label(), asm.label());
         Compiler {
             asm,
             rows: Rows::new(program.lanes()),
@@ -152,6 +168,8 @@ impl<'a> Compiler<'a> {
             failed: Vec::new(),
             leave,
             keep,
+            keep_other,
+            beyond: Vec::new(),
         }
     }
 
@@ -173,7 +191,7 @@ impl<'a> Compiler<'a> {
 
     /// What the code begins with: the way in, the way out, and the call that keeps what is held.
     fn frame(&mut self) {
-        let saved = [RBX, RBP, R12, R13, R14, asm::R15];
+        let saved = [RBX, RBP, R12, R13, R14, R15];
         let asm = &mut self.asm;
         saved.iter().for_each(|register| asm.push(*register));
         asm.alu_constant(true, Alu::Sub, RSP, 8);
@@ -182,6 +200,7 @@ impl<'a> Compiler<'a> {
         asm.load(true, RBX, state(at::SGPR));
         asm.load(true, RBP, state(at::SCC));
         asm.load(true, R14, state(at::LEFT));
+        asm.load(true, R15, state(at::WINDOWS));
         asm.jump_register(RSI);
         asm.bind(self.leave);
         asm.store(true, state(at::LEFT), R14);
@@ -189,22 +208,29 @@ impl<'a> Compiler<'a> {
         asm.alu_constant(true, Alu::Add, RSP, 8);
         saved.iter().rev().for_each(|register| asm.pop(*register));
         asm.ret();
-        asm.bind(self.keep);
-        asm.alu_constant(true, Alu::Sub, RSP, 8);
+        self.keeping(self.keep, at::TABLE);
+        self.keeping(self.keep_other, at::OTHER);
+        self.has_exec = false;
+    }
+
+    /// A call that keeps what is held.
+    fn keeping(&mut self, label: Label, helper: i32) {
         let held = |register: u8| Rm::Full(state(at::SAVED + 64 * i32::from(register - 8)));
+        let asm = &mut self.asm;
+        asm.bind(label);
+        asm.alu_constant(true, Alu::Sub, RSP, 8);
         for register in 8..32 {
             asm.vector(v::STORE, register, 0, held(register), 0, None);
         }
         asm.copy(RDI, R13);
         asm.clear_upper();
-        asm.call_memory(state(at::TABLE));
+        asm.call_memory(state(helper));
         for register in 8..32 {
             asm.vector(v::LOAD, register, 0, held(register), 0, None);
         }
         asm.alu_constant(true, Alu::Add, RSP, 8);
         self.load_exec();
         self.asm.ret();
-        self.has_exec = false;
     }
 
     pub(super) fn load_exec(&mut self) {
@@ -232,6 +258,16 @@ impl<'a> Compiler<'a> {
             self.asm.call(self.keep);
             self.load_row(row, place);
             self.asm.jump(back);
+        }
+        for beyond in std::mem::take(&mut self.beyond) {
+            self.asm.bind(beyond.from);
+            self.asm.constant_to(RSI, beyond.index as u64);
+            self.asm.call(self.keep_other);
+            self.unless_failed(beyond.index);
+            for (row, place) in beyond.rows {
+                self.load_row(row, place);
+            }
+            self.asm.jump(beyond.back);
         }
         for (label, index, cost) in std::mem::take(&mut self.broke) {
             self.asm.bind(label);
@@ -340,11 +376,19 @@ impl<'a> Compiler<'a> {
             }
             return;
         }
+        if self.reach(inst) {
+            return;
+        }
         self.call(at::OTHER);
+        self.unless_failed(self.index);
+    }
+
+    /// Leaves where the helper says that the instruction failed.
+    fn unless_failed(&mut self, index: usize) {
         let failed = self.asm.label();
         self.asm.alu(false, Alu::Or, RAX, RAX);
         self.asm.jump_if(If::NotEqual, failed);
-        self.failed.push((failed, self.index));
+        self.failed.push((failed, index));
     }
 
     fn call(&mut self, helper: i32) {

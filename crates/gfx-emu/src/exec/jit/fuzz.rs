@@ -5,7 +5,7 @@ use super::{Compiling, is_possible};
 use crate::Target;
 use crate::exec::run;
 use crate::fault::FaultKind;
-use crate::isa::{Program, Unit};
+use crate::isa::{Program, Space, Unit};
 use crate::memory::Memory;
 use crate::wave::{Group, Row, Stop, Wave, reg};
 
@@ -14,6 +14,14 @@ const VGPRS: u32 = 14;
 const SGPRS: u32 = 16;
 /// Registers that waves have.
 const ROWS: usize = 24;
+/// The first of those with places in LDS, and of the pairs with addresses; scalar registers with an address, and a distance.
+const PLACES: u32 = 14;
+const ADDRESSES: u32 = 20;
+const BASE: u32 = 20;
+const DISTANCE: u32 = 22;
+/// Bytes of LDS and of each of two allocations.
+const LDS: usize = 4096;
+const BYTES: usize = 8192;
 /// Instructions of a program.
 const LENGTH: usize = 30;
 
@@ -76,9 +84,57 @@ impl Random {
         }
     }
 
+    /// The words of what may be an access to memory.
+    fn access(&mut self, cdna: bool) -> Vec<u32> {
+        let (to, data, more) = (self.below(VGPRS - 3), self.below(VGPRS - 3), self.below(VGPRS - 3));
+        let place = PLACES + self.below(6);
+        match self.below(6) {
+            0..=2 => {
+                let op = if self.below(2) == 0 {
+                    self.one_of(&[13, 14, 15, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 77, 78, 118, 119, 178, 179, 223, 255])
+                } else {
+                    self.below(256)
+                };
+                let op = if cdna { op << 17 } else { op << 18 };
+                let offset = self.one_of(&[0, 0, 16, 0x0100, 0x0403, 0x0201, 0x801f, 0x041f]);
+                vec![0xd800_0000 | op | offset, to << 24 | more << 16 | data << 8 | place]
+            }
+            3 => {
+                let op = self.below(5);
+                let (op, to) = if cdna { (0xc002_0000 | op << 18, to / 2) } else { (0xf400_0000 | op << 18, to / 2) };
+                let distance = if self.below(2) == 0 && !cdna { DISTANCE << 25 } else { 124 << 25 };
+                vec![op | to * 2 << 6 | BASE / 2, distance | self.one_of(&[0, 4, 64, 1024, 8180])]
+            }
+            _ => {
+                let op = 16 + self.below(16);
+                let (saddr, address) = if self.below(2) == 0 { (BASE, place) } else { (124 + u32::from(cdna) * 3, ADDRESSES) };
+                let offset = self.one_of(&[0, 0, 8, 32, 0x1ff8]);
+                let space = if cdna { 2 << 14 } else { 2 << 16 };
+                let word = |data: u32| saddr << 16 | data << 8 | address;
+                vec![0xdc00_0000 | space | op << 18 | offset, to << 24 | word(data)]
+            }
+        }
+    }
+
+    /// A row of places below `limit`, in one of the patterns that kernels have.
+    fn places(&mut self, limit: u32) -> impl Fn(usize) -> u32 + use<> {
+        let step = self.one_of(&[0, 4, 4, 8, 16, 16, 12, 20]);
+        let first = self.below(limit / 8) * 4;
+        let run = self.one_of(&[8, 16, 32, 64]);
+        let apart = self.one_of(&[0, 0, 64, 256]);
+        let odd = if self.below(4) == 0 { self.below(64) } else { 99 };
+        move |lane| {
+            let lane = lane as u32;
+            first + step * (lane % run) + apart * (lane / run) + if lane == odd { 4 } else { 0 }
+        }
+    }
+
     /// The words of what may be an instruction.
     fn instruction(&mut self, target: Target) -> Vec<u32> {
         let cdna = target == Target::Gfx942;
+        if self.below(4) == 0 {
+            return self.access(cdna);
+        }
         let v = 256 + self.below(VGPRS) - 256;
         let (a, b, c) = (self.source(false), self.source(false), self.source(false));
         let (x, y) = (self.source(true), self.source(true));
@@ -122,18 +178,21 @@ fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
         let words = random.instruction(target);
         let Some(program) = program(target, lanes, &words) else { continue };
         let insts = program.insts();
-        let known = insts.iter().all(|inst| inst.quick || matches!(inst.unit, Unit::Control(_)) || inst.entangled);
+        let known = insts.iter().all(|inst| match inst.unit {
+            Unit::Control(_) | Unit::Memory(_) | Unit::Share(_) | Unit::ScalarMemory(_) => inst.space != Space::Flat,
+            _ => inst.quick || inst.entangled,
+        });
         // A literal is no instruction, and may be the end's.
         let whole = insts.last().is_some_and(|last| last.pc as usize == 4 * words.len());
         // Most of what is not compiled is the same function in both.
         let native = is_native(&program);
-        if known && whole && insts[0].quick && program.registers() <= ROWS && (native || random.below(10) == 0) {
+        if known && whole && !matches!(insts[0].unit, Unit::Control(_)) && program.registers() <= ROWS && (native || random.below(10) == 0) {
             return words;
         }
     }
 }
 
-type Outcome = Result<Stop, (usize, FaultKind)>;
+type Outcome = Result<Stop, (usize, Option<usize>, FaultKind)>;
 
 #[derive(Debug, PartialEq)]
 struct State<const W: usize> {
@@ -142,27 +201,50 @@ struct State<const W: usize> {
     scc: bool,
     pc: usize,
     left: u64,
+    lds: Vec<u8>,
+    memory: Vec<u8>,
     outcome: Outcome,
 }
 
 /// The wave that a seed makes, after a program.
 fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: Compiling) -> State<W> {
     let mut random = Random(seed);
-    let memory = Memory::new(0);
+    let mut memory = Memory::new(1 << 20);
+    let buffers = [(); 2].map(|()| memory.alloc(BYTES as u64).expect("there is room"));
+    for buffer in buffers {
+        let bytes: Vec<u8> = (0..BYTES / 4).flat_map(|_| random.value().to_le_bytes()).collect();
+        memory.write(buffer, &bytes).expect("it was allocated");
+    }
     let mut group = Group {
-        lds: Vec::new(),
+        lds: (0..LDS / 4).flat_map(|_| random.value().to_le_bytes()).collect(),
         lds_as_card: false,
         memory: &memory,
         text_address: 0,
         watch: None,
         cover: false,
         tally: None,
+        windows: Vec::new(),
         compiling,
     };
     let mut wave = Wave::<W>::new(ROWS);
     for lane in wave.vgpr.iter_mut().flat_map(|row| &mut row.0) {
         *lane = random.value();
     }
+    // Sometimes a few of them, or all, are out of bounds.
+    let limit = random.one_of(&[LDS as u32, LDS as u32, LDS as u32, 4 * LDS as u32]);
+    for row in &mut wave.vgpr[PLACES as usize..ADDRESSES as usize] {
+        let place = random.places(limit);
+        row.0 = std::array::from_fn(place);
+    }
+    let base = buffers[random.below(2) as usize];
+    let place = random.places(limit);
+    let start = base + u64::from(random.below(2)) * 1024;
+    let addresses: [u64; W] = std::array::from_fn(|lane| start + u64::from(place(lane)));
+    let pair = ADDRESSES as usize;
+    wave.vgpr[pair].0 = addresses.map(|address| address as u32);
+    wave.vgpr[pair + 1].0 = addresses.map(|address| (address >> 32) as u32);
+    wave.set_sgpr64(BASE as usize, start);
+    wave.set_sgpr(DISTANCE as usize, 4 * random.below(300));
     for n in (0..SGPRS as usize).chain([reg::VCC, reg::VCC + 1]) {
         wave.set_sgpr(n, random.value());
     }
@@ -171,13 +253,19 @@ fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: C
     wave.set_exec(random.one_of(&[u64::MAX, u64::MAX, exec, exec & 0xff00_ff00_0f00_ff00, 1 << 13, 0]));
     let mut left = budget;
     let outcome = run(&mut wave, program, &mut group, &mut left);
+    let mut bytes = vec![0; 2 * BYTES];
+    for (part, buffer) in bytes.chunks_mut(BYTES).zip(buffers) {
+        memory.read(buffer, part).expect("it was allocated");
+    }
     State {
         rows: wave.vgpr.clone(),
         scalars: wave.sgpr.to_vec(),
         scc: wave.scc,
         pc: wave.pc,
         left,
-        outcome: outcome.map_err(|(pc, _, kind)| (pc, kind)),
+        lds: group.lds,
+        memory: bytes,
+        outcome,
     }
 }
 
@@ -204,7 +292,7 @@ fn compare<const W: usize>(target: Target, seeds: std::ops::Range<u64>) {
                 assert_eq!(want, got, "{target}, seed {seed}, turn {turn}");
             }
         }
-        assert!(compiled.compiled().code.get().is_some_and(Option::is_some), "it was compiled: seed {seed} {:?} {:?}", compiled.compiled(), after::<W>(&interpreted, 1, 1000, Compiling::Off).outcome);
+        assert!(compiled.compiled().code.get().is_some_and(Option::is_some), "it was compiled");
     }
 }
 
@@ -227,7 +315,7 @@ fn blame<const W: usize>(target: Target, words: &[Vec<u32>], state: u64) {
                 .collect();
             let scalars = want.scalars.iter().zip(&got.scalars).enumerate().filter(|(_, (a, b))| a != b);
             let scalars: Vec<String> = scalars.map(|(n, (a, b))| format!("s{n}: {a:#x}, not {b:#x}")).collect();
-            panic!("`{}` is compiled wrong: {apart:?} {scalars:?}, SCC {} {}", interpreted.text_at(last), want.scc, got.scc);
+            panic!("`{}` is compiled wrong: {apart:?} {scalars:?}, SCC {} {}, {:?}, not {:?}", interpreted.text_at(last), want.scc, got.scc, want.outcome, got.outcome);
         }
     }
 }

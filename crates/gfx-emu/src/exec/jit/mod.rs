@@ -18,7 +18,11 @@ mod compile;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod fuzz;
 #[cfg(target_arch = "x86_64")]
+mod memory;
+#[cfg(target_arch = "x86_64")]
 mod native;
+#[cfg(target_arch = "x86_64")]
+mod patterns;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 #[cfg(target_arch = "x86_64")]

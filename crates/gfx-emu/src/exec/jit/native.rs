@@ -14,6 +14,7 @@ use super::Left;
 use super::super::{self as exec, Flow, Trouble, table};
 use crate::fp::Mode;
 use crate::isa::Program;
+use crate::memory::{WINDOWS, Window};
 use crate::wave::{Group, Wave, reg};
 
 /// What compiled code knows of the wave. Its fields are found by their offsets.
@@ -22,6 +23,10 @@ pub(super) struct State {
     vgpr: *mut u32,
     sgpr: *mut u32,
     scc: *mut bool,
+    lds: *mut u8,
+    lds_bytes: u64,
+    /// Allocations by the number of the instruction that goes there.
+    windows: *mut Window<'static>,
     /// What is left of the watchdog's budget.
     left: u64,
     /// Executes an instruction of the executor's table, by its index.
@@ -39,11 +44,19 @@ type Helper = unsafe extern "sysv64" fn(*mut State, u32) -> u32;
 
 /// Offsets of [`State`]'s fields.
 pub(super) mod at {
-    use super::{State, offset_of};
+    use super::{State, Window, offset_of};
 
     pub(in super::super) const VGPR: i32 = offset_of!(State, vgpr) as i32;
     pub(in super::super) const SGPR: i32 = offset_of!(State, sgpr) as i32;
     pub(in super::super) const SCC: i32 = offset_of!(State, scc) as i32;
+    pub(in super::super) const LDS: i32 = offset_of!(State, lds) as i32;
+    pub(in super::super) const LDS_BYTES: i32 = offset_of!(State, lds_bytes) as i32;
+    pub(in super::super) const WINDOWS: i32 = offset_of!(State, windows) as i32;
+    /// Of a window: its size, and where its fields are.
+    pub(in super::super) const WINDOW: i32 = size_of::<Window<'_>>() as i32;
+    pub(in super::super) const WINDOW_BASE: i32 = offset_of!(Window<'_>, base) as i32;
+    pub(in super::super) const WINDOW_BYTES: i32 = offset_of!(Window<'_>, bytes) as i32;
+    pub(in super::super) const WINDOW_WORDS: i32 = offset_of!(Window<'_>, words) as i32;
     pub(in super::super) const LEFT: i32 = offset_of!(State, left) as i32;
     pub(in super::super) const TABLE: i32 = offset_of!(State, table) as i32;
     pub(in super::super) const OTHER: i32 = offset_of!(State, other) as i32;
@@ -114,7 +127,15 @@ unsafe extern "sysv64" fn any<H: Host, const W: usize>(state: *mut State, index:
         return 0;
     };
     match exec::execute(frame.host, wave, group, inst, insts.get(index as usize + 1), frame.mode) {
-        Ok(Flow::Next | Flow::SkipOne | Flow::Jump(_) | Flow::Stop(_)) => 0,
+        Ok(Flow::Next | Flow::SkipOne | Flow::Jump(_) | Flow::Stop(_)) => {
+            if inst.unit.reaches_memory()
+                && let Some(window) = group.memory.window(&wave.cursor)
+            {
+                // The next one goes there without help.
+                group.windows[usize::from(inst.place)] = window;
+            }
+            0
+        }
         Err(trouble) => {
             frame.trouble = Some(trouble);
             1
@@ -143,6 +164,9 @@ pub(super) fn call<H: Host, const W: usize>(
         program.lanes() == W && program.registers() <= wave.vgpr.len() && reg::EXEC + 1 < wave.sgpr.len(),
         "the code names registers that the wave has"
     );
+    group.windows.resize(WINDOWS, Window::NONE);
+    let (lds, lds_bytes) = (group.lds.as_mut_ptr(), group.lds.len() as u64);
+    let windows = group.windows.as_mut_ptr().cast();
     let wave: *mut Wave<W> = wave;
     let mut frame = Frame {
         host,
@@ -164,6 +188,9 @@ pub(super) fn call<H: Host, const W: usize>(
         vgpr,
         sgpr,
         scc,
+        lds,
+        lds_bytes,
+        windows,
         left: *entry.left,
         table: tabled::<H, W>,
         other: any::<H, W>,
@@ -173,8 +200,9 @@ pub(super) fn call<H: Host, const W: usize>(
     let start = entry.code.pages.as_ptr();
     // SAFETY: what `super::compile` wrote begins with a function of this signature, and the pages stay mapped while they are borrowed.
     let run: unsafe extern "sysv64" fn(*mut State, *const u8) -> u64 = unsafe { std::mem::transmute(start) };
-    // SAFETY: the code goes to rows of registers that the program names, to the 128 scalar registers, to SCC and to the state. All of
-    // them live until it comes back. It comes back from every path, and keeps the registers that a function has to keep.
+    // SAFETY: the code goes to rows of registers that the program names, to the 128 scalar registers, to SCC, to the state, and, after a
+    // comparison with their bounds, to LDS and to allocations of the group's memory, as dwords that others may change meanwhile. All of
+    // them live until it comes back, and no helper moves them. It comes back from every path, and keeps the registers that a function has to keep.
     let answer = unsafe { run(&raw mut state, start.add(entry.place as usize)) };
     *entry.left = state.left;
     let pc = answer as u32 as usize;

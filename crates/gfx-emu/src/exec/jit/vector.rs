@@ -28,21 +28,21 @@ struct Source {
 }
 
 impl Compiler<'_> {
-    fn chunks(&self) -> usize {
+    pub(super) fn chunks(&self) -> usize {
         self.lanes / 16
     }
 
     /// An instruction of the host's on a chunk, under no mask.
-    fn on(&mut self, op: X, to: Zmm, first: Zmm, rm: Rm) {
+    pub(super) fn on(&mut self, op: X, to: Zmm, first: Zmm, rm: Rm) {
         self.asm.vector(op, to, first, rm, 0, None);
     }
 
-    fn on_imm(&mut self, op: X, to: Zmm, first: Zmm, rm: Rm, imm: u8) {
+    pub(super) fn on_imm(&mut self, op: X, to: Zmm, first: Zmm, rm: Rm, imm: u8) {
         self.asm.vector(op, to, first, rm, 0, Some(imm));
     }
 
     /// Where a chunk of a vector register lies.
-    fn memory(&self, row: u16, chunk: usize) -> Mem {
+    pub(super) fn memory(&self, row: u16, chunk: usize) -> Mem {
         let row = i32::from(row) * 4 * self.lanes as i32;
         Mem {
             base: R12,
@@ -59,7 +59,7 @@ impl Compiler<'_> {
     }
 
     /// A row that is held from here on.
-    fn held(&mut self, row: u16) -> Zmm {
+    pub(super) fn held(&mut self, row: u16) -> Zmm {
         let (place, is_there) = self.rows.place(row);
         if !is_there {
             self.load_row(row, place);
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         place
     }
 
-    fn store_row(&mut self, row: u16, place: Zmm) {
+    pub(super) fn store_row(&mut self, row: u16, place: Zmm) {
         for chunk in 0..self.chunks() {
             let to = Rm::Full(self.memory(row, chunk));
             self.on(v::STORE, place + chunk as Zmm, 0, to);
@@ -75,7 +75,7 @@ impl Compiler<'_> {
     }
 
     /// EXEC's mask of a chunk.
-    fn exec(&mut self, chunk: usize) -> Mask {
+    pub(super) fn exec(&mut self, chunk: usize) -> Mask {
         if !self.has_exec {
             self.load_exec();
         }
