@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 pub use page::page;
 pub use table::*;
 pub use values::{
-    Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, KernelCache,
+    Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, Jit, KernelCache,
     Libraries, Log, Program, Seconds, Switch, Targets, Value, clock,
 };
 

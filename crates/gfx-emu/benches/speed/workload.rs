@@ -1,6 +1,6 @@
 //! What is measured: a kernel, its arguments, and the host's way to the same numbers.
 
-use gfx_emu::LaunchStats;
+use gfx_emu::{Compiling, LaunchStats};
 
 use crate::card::Card;
 use crate::host;
@@ -86,9 +86,14 @@ impl Workload {
 impl Launch<'_> {
     /// Launches once.
     pub(crate) fn run(&self, card: &Card) -> LaunchStats {
+        self.run_with(card, Compiling::Auto)
+    }
+
+    /// Launches once, compiled or not.
+    pub(crate) fn run_with(&self, card: &Card, compiling: Compiling) -> LaunchStats {
         let work = self.work;
         let [x, y] = work.block;
-        card.launch(&work.kernel, [work.grid, 1, 1], [x, y, 1], &self.kernarg)
+        card.launch(&work.kernel, [work.grid, 1, 1], [x, y, 1], &self.kernarg, compiling)
     }
 }
 

@@ -115,6 +115,25 @@ pub(super) mod v {
     /// vpbroadcastd, of a general register.
     pub(in super::super) const SPLAT_GENERAL: Op = op(2, 1, false, 0x7c);
     pub(in super::super) const PBLENDMD: Op = op(2, 1, false, 0x64);
+    pub(in super::super) const DIVPS: Op = op(1, 0, false, 0x5e);
+    pub(in super::super) const SQRTPS: Op = op(1, 0, false, 0x51);
+    /// Eight numbers of half a vector register, in double precision.
+    pub(in super::super) const CVTPS2PD: Op = op(1, 0, false, 0x5a);
+    /// And back, to half a vector register.
+    pub(in super::super) const CVTPD2PS: Op = op(1, 1, true, 0x5a);
+    pub(in super::super) const ADDPD: Op = op(1, 1, true, 0x58);
+    pub(in super::super) const MULPD: Op = op(1, 1, true, 0x59);
+    pub(in super::super) const SUBPD: Op = op(1, 1, true, 0x5c);
+    pub(in super::super) const MINPD: Op = op(1, 1, true, 0x5d);
+    pub(in super::super) const DIVPD: Op = op(1, 1, true, 0x5e);
+    pub(in super::super) const MAXPD: Op = op(1, 1, true, 0x5f);
+    pub(in super::super) const SQRTPD: Op = op(1, 1, true, 0x51);
+    /// vinsertf64x4 and vextractf64x4. The latter's destination is the last operand.
+    pub(in super::super) const INSERT_HALF: Op = op(3, 1, true, 0x1a);
+    pub(in super::super) const EXTRACT_HALF: Op = op(3, 1, true, 0x1b);
+    /// vpmovdw: the low halves of dwords, to half a vector register, which is the last operand.
+    pub(in super::super) const PMOVDW: Op = op(2, 2, false, 0x33);
+    pub(in super::super) const CVTPH2PS: Op = op(2, 1, false, 0x13);
     /// Shifts by a constant; the register field says which.
     pub(in super::super) const SHIFT_D: Op = op(1, 1, false, 0x72);
     pub(in super::super) const SHIFT_Q: Op = op(1, 1, true, 0x73);

@@ -78,8 +78,8 @@ pub(super) struct Rarely {
     pub(super) from: Label,
     pub(super) back: Label,
     pub(super) index: u32,
-    /// Its destination, and where that is held.
-    pub(super) row: (u16, u8),
+    /// Its destinations, and where they are held.
+    pub(super) rows: Vec<(u16, u8)>,
 }
 
 /// An instruction whose access the compiled code does not vouch for: the interpreter's function makes it.
@@ -250,13 +250,15 @@ impl<'a> Compiler<'a> {
             from,
             back,
             index,
-            row: (row, place),
+            rows,
         } in std::mem::take(&mut self.rarely)
         {
             self.asm.bind(from);
             self.asm.constant_to(RSI, index.into());
             self.asm.call(self.keep);
-            self.load_row(row, place);
+            for (row, place) in rows {
+                self.load_row(row, place);
+            }
             self.asm.jump(back);
         }
         for beyond in std::mem::take(&mut self.beyond) {

@@ -15,8 +15,12 @@ mod absent;
 mod asm;
 #[cfg(target_arch = "x86_64")]
 mod compile;
+#[cfg(target_arch = "x86_64")]
+mod float;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod fuzz;
+#[cfg(target_arch = "x86_64")]
+mod pair;
 #[cfg(target_arch = "x86_64")]
 mod memory;
 #[cfg(target_arch = "x86_64")]

@@ -6,17 +6,17 @@ use crate::isa::{Inst, Op, Src};
 use crate::wave::reg;
 
 /// Masks for what an instruction computes on its way.
-const MASKS: [Mask; 2] = [5, 6];
-const THIRD: Mask = 7;
+pub(super) const MASKS: [Mask; 2] = [5, 6];
+pub(super) const THIRD: Mask = 7;
 /// Host registers for the same.
-const TEMPORARY: [Zmm; 2] = [6, 7];
+pub(super) const TEMPORARY: [Zmm; 2] = [6, 7];
 /// Predicates of comparisons.
 const UNORDERED: u8 = 3;
-const SIGN: u32 = 0x8000_0000;
+pub(super) const SIGN: u32 = 0x8000_0000;
 
 /// A source: the host register of its first chunk.
 #[derive(Clone, Copy, Debug)]
-struct Source {
+pub(super) struct Source {
     first: Zmm,
     /// Each chunk has one, else all have this one.
     is_row: bool,
@@ -83,7 +83,7 @@ impl Compiler<'_> {
     }
 
     /// Source `i` as 32-bit lanes, with its sign changed where it is a float.
-    fn source(&mut self, inst: &Inst, i: usize, float: bool) -> Source {
+    pub(super) fn source(&mut self, inst: &Inst, i: usize, float: bool) -> Source {
         let has = |bits: u8| float && bits >> i & 1 != 0;
         let (abs, neg) = (has(inst.abs), has(inst.neg));
         let (own, first) = (3 + i as Zmm, i as Zmm);
@@ -129,7 +129,7 @@ impl Compiler<'_> {
     }
 
     /// The host register that has a chunk of a source.
-    fn chunk(&mut self, source: Source, chunk: usize) -> Zmm {
+    pub(super) fn chunk(&mut self, source: Source, chunk: usize) -> Zmm {
         if !source.is_row {
             return source.first;
         }
@@ -142,14 +142,14 @@ impl Compiler<'_> {
     }
 
     /// Whether an instruction's first sources are vector registers, scalar registers or constants.
-    fn has_plain_sources(inst: &Inst, count: usize) -> bool {
+    pub(super) fn has_plain_sources(inst: &Inst, count: usize) -> bool {
         let mut sources = inst.src.iter().take(count);
         sources.all(|src| matches!(src, Src::Vgpr(_) | Src::Scalar(_) | Src::Const(_)))
     }
 
     /// Goes to the interpreter's function for this instruction where one of the masks is not empty. What the instruction computed so far is
     /// forgotten, since nothing was stored.
-    fn rarely_if(&mut self, a: Mask, b: Mask, rare: &mut Option<Label>) {
+    pub(super) fn rarely_if(&mut self, a: Mask, b: Mask, rare: &mut Option<Label>) {
         let from = match *rare {
             Some(label) => label,
             None => *rare.insert(self.asm.label()),
@@ -158,9 +158,16 @@ impl Compiler<'_> {
         self.asm.jump_if(If::NotEqual, from);
     }
 
-    /// Stores the destination, after which the rare way comes back.
-    fn finish(&mut self, inst: &Inst, place: Zmm, rare: Option<Label>) {
-        self.store_row(inst.dst, place);
+    /// Stores the destinations, after which the rare way comes back.
+    pub(super) fn finish(&mut self, rows: Vec<(u16, Zmm)>, rare: Option<Label>) {
+        self.finish_with(rows, Vec::new(), rare);
+    }
+
+    /// The same, where the rare way has to load the rows in `late`, too.
+    pub(super) fn finish_with(&mut self, rows: Vec<(u16, Zmm)>, late: Vec<(u16, Zmm)>, rare: Option<Label>) {
+        for (row, place) in &rows {
+            self.store_row(*row, *place);
+        }
         if let Some(from) = rare {
             let back = self.asm.label();
             self.asm.bind(back);
@@ -168,18 +175,30 @@ impl Compiler<'_> {
                 from,
                 back,
                 index: self.index as u32,
-                row: (inst.dst, place),
+                rows: [rows, late].concat(),
             });
         }
     }
 
     /// An instruction of `N` sources whose chunks `f` computes into a host register, under a mask. Where the results are floats that may
     /// be NaNs, and one is, the interpreter's function has the last word.
-    fn lanes<const N: usize>(
+    pub(super) fn lanes<const N: usize>(
         &mut self,
         inst: &Inst,
         floats: [bool; N],
         checks: Check,
+        f: impl FnMut(&mut Self, [Zmm; N], Zmm, Mask),
+    ) -> bool {
+        self.lanes_or(inst, floats, checks, None, f)
+    }
+
+    /// The same, with a place from where code may have gone to the interpreter's function already.
+    fn lanes_or<const N: usize>(
+        &mut self,
+        inst: &Inst,
+        floats: [bool; N],
+        checks: Check,
+        mut rare: Option<Label>,
         mut f: impl FnMut(&mut Self, [Zmm; N], Zmm, Mask),
     ) -> bool {
         if !Self::has_plain_sources(inst, N) {
@@ -190,7 +209,6 @@ impl Compiler<'_> {
             *source = Some(self.source(inst, i, floats[i]));
         }
         let place = self.held(inst.dst);
-        let mut rare = None;
         for chunk in 0..self.chunks() {
             let mask = self.exec(chunk);
             let chunks = sources.map(|source| source.map_or(0, |source| self.chunk(source, chunk)));
@@ -222,7 +240,7 @@ impl Compiler<'_> {
                 self.rarely_if(MASKS[0], MASKS[1], &mut rare);
             }
         }
-        self.finish(inst, place, rare);
+        self.finish(vec![(inst.dst, place)], rare);
         true
     }
 
@@ -302,8 +320,13 @@ impl Compiler<'_> {
 
     /// `a * b + c`, rounded once.
     fn fma(&mut self, inst: &Inst) -> bool {
+        self.fma_or(inst, None)
+    }
+
+    /// The same, with a place from where code may have gone to the interpreter's function already.
+    pub(super) fn fma_or(&mut self, inst: &Inst, rare: Option<Label>) -> bool {
         let check = Check::Result { clamps: inst.clamp };
-        self.lanes(inst, [true; 3], check, |this, [a, b, c], to, mask| {
+        self.lanes_or(inst, [true; 3], check, rare, |this, [a, b, c], to, mask| {
             if to == c {
                 this.asm.vector(v::FMADD231PS, to, a, Rm::Reg(b), mask, None);
             } else if to == a || to == b {
@@ -361,10 +384,16 @@ impl Compiler<'_> {
         })
     }
 
-    /// The upper half of products. The host multiplies every second lane.
-    fn product_high(&mut self, inst: &Inst) -> bool {
+    /// The upper half of products, of some bits of the sources. The host multiplies every second lane.
+    fn product_high(&mut self, inst: &Inst, of: Option<u32>) -> bool {
         let [even, odd] = TEMPORARY;
         self.lanes(inst, [false; 2], Check::Nothing, |this, [a, b], to, mask| {
+            let (mut a, mut b) = (a, b);
+            if let Some(bits) = of {
+                this.on(v::PANDD, 5, a, Rm::Const(bits));
+                this.on(v::PANDD, 2, b, Rm::Const(bits));
+                (a, b) = (5, 2);
+            }
             this.products(a, b);
             this.asm.vector(v::SHIFT_Q, v::RIGHT, even, Rm::Reg(even), 0, Some(32));
             this.odd_lanes(THIRD);
@@ -374,7 +403,7 @@ impl Compiler<'_> {
     }
 
     /// The products of the even lanes, and those of the odd ones, each of 64 bits.
-    fn products(&mut self, a: Zmm, b: Zmm) {
+    pub(super) fn products(&mut self, a: Zmm, b: Zmm) {
         let [even, odd] = TEMPORARY;
         // What the sources' own registers are for: signs, which integers have none of.
         let [x, y] = [3, 4];
@@ -385,7 +414,7 @@ impl Compiler<'_> {
     }
 
     /// A mask of every second lane.
-    fn odd_lanes(&mut self, mask: Mask) {
+    pub(super) fn odd_lanes(&mut self, mask: Mask) {
         self.asm.constant_to(RAX, 0xaaaa);
         self.asm.mask_of(mask, RAX);
     }
@@ -432,7 +461,7 @@ impl Compiler<'_> {
     }
 
     /// The two rows of a source of 64 bits, or two host registers with a constant or a scalar.
-    fn source64(&mut self, inst: &Inst, i: usize) -> Option<[Source; 2]> {
+    pub(super) fn source64(&mut self, inst: &Inst, i: usize) -> Option<[Source; 2]> {
         let splat = |first| Source {
             first,
             is_row: false,
@@ -485,6 +514,39 @@ impl Compiler<'_> {
             self.asm.vector(v::SHIFT_D, there, 5, Rm::Reg(from[plain] + at), 0, Some(by));
             self.asm.vector(v::PORD, to[mixed] + at, a, Rm::Reg(b), mask, None);
             self.asm.vector(v::MOVE, to[plain] + at, 0, Rm::Reg(5), mask, None);
+        }
+        self.store_row(inst.dst, to[0]);
+        self.store_row(inst.dst + 1, to[1]);
+        true
+    }
+
+    /// `(a << b) + c` of 64 bits, with a constant below 8.
+    fn shift_add64(&mut self, inst: &Inst) -> bool {
+        let Src::Const(by) = inst.src[1] else { return false };
+        let by = by as u8 & 7;
+        let known = |src| matches!(src, Src::Vgpr(_) | Src::Const(_)) || matches!(src, Src::Scalar(n) if usize::from(n) < reg::NULL);
+        if !known(inst.src[0]) || !known(inst.src[2]) {
+            return false;
+        }
+        let (Some(a), Some(c)) = (self.source64(inst, 0), self.source64(inst, 2)) else { return false };
+        let to = [self.held(inst.dst), self.held(inst.dst + 1)];
+        let [low, high] = TEMPORARY;
+        for chunk in 0..self.chunks() {
+            let mask = self.exec(chunk);
+            let at = chunk as Zmm;
+            let [a, b] = a.map(|source| self.chunk(source, chunk));
+            let [c, d] = c.map(|source| self.chunk(source, chunk));
+            self.asm.vector(v::SHIFT_D, v::RIGHT, 3, Rm::Reg(a), 0, Some(32 - by));
+            self.asm.vector(v::SHIFT_D, v::LEFT, high, Rm::Reg(b), 0, Some(by));
+            self.asm.vector(v::SHIFT_D, v::LEFT, low, Rm::Reg(a), 0, Some(by));
+            self.on(v::PORD, high, high, Rm::Reg(3));
+            self.on(v::PADDD, low, low, Rm::Reg(c));
+            self.asm.vector(v::PCMPUD, THIRD, low, Rm::Reg(c), 0, Some(1));
+            self.on(v::PADDD, high, high, Rm::Reg(d));
+            // All ones are one less than zero.
+            self.asm.vector(v::PSUBD, high, high, Rm::Const(u32::MAX), THIRD, None);
+            self.asm.vector(v::MOVE, to[0] + at, 0, Rm::Reg(low), mask, None);
+            self.asm.vector(v::MOVE, to[1] + at, 0, Rm::Reg(high), mask, None);
         }
         self.store_row(inst.dst, to[0]);
         self.store_row(inst.dst + 1, to[1]);
@@ -547,7 +609,7 @@ impl Compiler<'_> {
     }
 
     /// Whether a register can have the lanes of a wave.
-    fn is_mask(&self, register: usize) -> bool {
+    pub(super) fn is_mask(&self, register: usize) -> bool {
         register == reg::NULL || register + self.lanes / 32 <= 128
     }
 
@@ -680,6 +742,17 @@ impl Compiler<'_> {
             Op::MinF32 if !inst.clamp => self.extreme(inst, 4),
             Op::MaxF32 if !inst.clamp => self.extreme(inst, 5),
             Op::FmaF32 => self.fma(inst),
+            Op::ExpF32 => self.exp(inst),
+            Op::RcpF32 => self.rcp(inst),
+            Op::RsqF32 => self.rsq(inst),
+            Op::SqrtF32 => self.sqrt(inst),
+            Op::DivScaleF32 => self.div_scale(inst),
+            Op::DivFmasF32 => self.div_fmas(inst),
+            Op::DivFixupF32 => self.div_fixup(inst),
+            Op::PkFmaF32 => self.pair(inst, 3),
+            Op::PkMulF32 => self.pair(inst, 2),
+            Op::PkAddF32 => self.pair(inst, 2),
+            Op::CvtF32F16 => self.widen(inst),
             Op::RndneF32 => self.floats1(inst, v::RNDSCALEPS, Some(8)),
             Op::FloorF32 => self.floats1(inst, v::RNDSCALEPS, Some(9)),
             Op::CeilF32 => self.floats1(inst, v::RNDSCALEPS, Some(10)),
@@ -696,7 +769,8 @@ impl Compiler<'_> {
             Op::SubU32 | Op::SubI32 => self.bits2(inst, v::PSUBD, false),
             Op::SubrevU32 => self.bits2(inst, v::PSUBD, true),
             Op::MulLoU32 => self.bits2(inst, v::PMULLD, false),
-            Op::MulHiU32 => self.product_high(inst),
+            Op::MulHiU32 => self.product_high(inst, None),
+            Op::MulHiU32U24 => self.product_high(inst, Some(0xff_ffff)),
             Op::MulU32U24 => self.product24(inst, false),
             Op::MadU32U24 => self.product24(inst, true),
             Op::MinI32 => self.bits2(inst, v::PMINSD, false),
@@ -732,6 +806,7 @@ impl Compiler<'_> {
             }
             Op::LshlrevB64 => self.shift64(inst, true),
             Op::LshrrevB64 => self.shift64(inst, false),
+            Op::LshlAddU64 => self.shift_add64(inst),
             Op::MadU64U32 => self.wide_product(inst),
             Op::CmpF32 => self.compare(inst, v::CMPPS, true),
             Op::CmpI32 => self.compare(inst, v::PCMPD, false),
@@ -767,7 +842,7 @@ impl Compiler<'_> {
 
 /// What of an instruction the interpreter has to see.
 #[derive(Clone, Copy, Debug)]
-enum Check {
+pub(super) enum Check {
     Nothing,
     /// A NaN among the results. They may be clamped, once none is.
     Result { clamps: bool },
