@@ -135,8 +135,6 @@ pub(crate) struct Program {
     declared: (usize, usize),
     /// The same with them.
     named: (usize, usize),
-    /// One more than the highest vector register that any instruction may write.
-    touches: u16,
     /// Its machine code for the host, where there is some.
     compiled: Compiled,
 }
@@ -220,7 +218,6 @@ impl Program {
             lanes,
             declared,
             named: most_registers(reached.values()),
-            touches: touches.iter().copied().max().unwrap_or(0),
             compiled: Compiled::default(),
         })
     }
@@ -265,11 +262,6 @@ impl Program {
     /// Its machine code for the host.
     pub(crate) fn compiled(&self) -> &Compiled {
         &self.compiled
-    }
-
-    /// One more than the highest vector register that any of its instructions may write.
-    pub(crate) fn touches(&self) -> u16 {
-        self.touches
     }
 
     /// The instructions.

@@ -22,7 +22,7 @@ impl Kernel {
         _: &mut Group<'_>,
         _: &Program,
         _: (u32, Mode),
-        _: &mut u64,
+        _: (&mut u64, &mut u16),
     ) -> Left {
         match *self {}
     }

@@ -1,11 +1,14 @@
 //! Programs to machine code: blocks, branches, the watchdog's budget, and calls of the interpreter's functions.
 
+use std::ops::Range;
+
 use super::asm::{Alu, Asm, If, Label, Mem, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSI, RSP, Rm, v};
 use super::native::{self, Code, FAULT, at};
 use super::rows::Rows;
 use super::{Left, super::host::Host};
 use crate::fp::Mode;
 use crate::isa::{Condition, Control, Inst, Program, Unit};
+use crate::exec::control::gives_registers_back;
 use crate::wave::{Group, Wave, reg};
 
 /// A program as machine code.
@@ -35,13 +38,14 @@ impl Kernel {
         group: &mut Group<'_>,
         program: &Program,
         (place, mode): (u32, Mode),
-        left: &mut u64,
+        (left, touched): (&mut u64, &mut u16),
     ) -> Left {
         let entry = native::Entry {
             code: &self.code,
             place,
             mode,
             left,
+            touched,
         };
         native::call(host, wave, group, program, entry)
     }
@@ -95,6 +99,7 @@ pub(super) struct Beyond {
 pub(super) struct Compiler<'a> {
     pub(super) asm: Asm,
     pub(super) rows: Rows,
+    program: &'a Program,
     insts: &'a [Inst],
     pub(super) lanes: usize,
     /// The masks 1 to 4 are EXEC's.
@@ -159,6 +164,7 @@ impl<'a> Compiler<'a> {
         Compiler {
             asm,
             rows: Rows::new(program.lanes()),
+            program,
             insts: program.insts(),
             lanes: program.lanes(),
             has_exec: false,
@@ -336,6 +342,7 @@ impl<'a> Compiler<'a> {
                 break;
             }
         }
+        self.touch(start..index);
         if cost > 0 {
             let broke = self.asm.label();
             self.asm.alu_constant(true, Alu::Sub, R14, cost as i32);
@@ -343,6 +350,20 @@ impl<'a> Compiler<'a> {
             self.broke.push((broke, start, cost));
         }
         index
+    }
+
+    /// Notes what these instructions may write.
+    fn touch(&mut self, insts: Range<usize>) {
+        let most = insts.map(|index| self.program.run_at(index).touches).max();
+        let most = most.unwrap_or(0);
+        if most > 0 {
+            let known = self.asm.label();
+            self.asm.constant_to(RAX, most.into());
+            self.asm.alu_memory(false, Alu::Cmp, RAX, state(at::TOUCHED));
+            self.asm.jump_if(If::BelowOrEqual, known);
+            self.asm.store(false, state(at::TOUCHED), RAX);
+            self.asm.bind(known);
+        }
     }
 
     fn branch(&mut self, condition: Condition, target: Label) {
@@ -408,6 +429,8 @@ fn is_ours(inst: &Inst) -> bool {
     match inst.unit {
         Unit::Control(Control::Wait) => true,
         Unit::Control(Control::Branch(_)) => inst.target != u32::MAX,
+        // A program ends with it, and nothing is left to do.
+        Unit::Control(Control::Message) => gives_registers_back(inst),
         Unit::Control(_) => false,
         _ => true,
     }

@@ -153,7 +153,9 @@ impl Way<'_> {
         program: &Program,
         mode: Mode,
         left: &mut u64,
+        touched: &mut u16,
     ) -> Left {
-        self.kernel.run(host, wave, group, program, (self.place, mode), left)
+        let way = (self.place, mode);
+        self.kernel.run(host, wave, group, program, way, (left, touched))
     }
 }

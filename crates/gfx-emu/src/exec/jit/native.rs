@@ -29,6 +29,8 @@ pub(super) struct State {
     windows: *mut Window<'static>,
     /// What is left of the watchdog's budget.
     left: u64,
+    /// One more than the highest vector register that may have been written.
+    touched: u32,
     /// Executes an instruction of the executor's table, by its index.
     table: Helper,
     /// Executes any other that goes on after itself; gives 0, or 1 on a fault.
@@ -58,6 +60,7 @@ pub(super) mod at {
     pub(in super::super) const WINDOW_BYTES: i32 = offset_of!(Window<'_>, bytes) as i32;
     pub(in super::super) const WINDOW_WORDS: i32 = offset_of!(Window<'_>, words) as i32;
     pub(in super::super) const LEFT: i32 = offset_of!(State, left) as i32;
+    pub(in super::super) const TOUCHED: i32 = offset_of!(State, touched) as i32;
     pub(in super::super) const TABLE: i32 = offset_of!(State, table) as i32;
     pub(in super::super) const OTHER: i32 = offset_of!(State, other) as i32;
     pub(in super::super) const SAVED: i32 = offset_of!(State, saved) as i32;
@@ -150,6 +153,8 @@ pub(super) struct Entry<'a> {
     pub(super) place: u32,
     pub(super) mode: Mode,
     pub(super) left: &'a mut u64,
+    /// One more than the highest vector register that the wave may have written.
+    pub(super) touched: &'a mut u16,
 }
 
 /// Runs compiled code, which is `program`'s for waves of `W` lanes.
@@ -192,6 +197,7 @@ pub(super) fn call<H: Host, const W: usize>(
         lds_bytes,
         windows,
         left: *entry.left,
+        touched: u32::from(*entry.touched),
         table: tabled::<H, W>,
         other: any::<H, W>,
         frame: (&raw mut frame).cast(),
@@ -204,7 +210,7 @@ pub(super) fn call<H: Host, const W: usize>(
     // comparison with their bounds, to LDS and to allocations of the group's memory, as dwords that others may change meanwhile. All of
     // them live until it comes back, and no helper moves them. It comes back from every path, and keeps the registers that a function has to keep.
     let answer = unsafe { run(&raw mut state, start.add(entry.place as usize)) };
-    *entry.left = state.left;
+    (*entry.left, *entry.touched) = (state.left, state.touched as u16);
     let pc = answer as u32 as usize;
     match frame.trouble.take() {
         Some(trouble) if answer & FAULT != 0 => Left::Failed(pc, trouble),

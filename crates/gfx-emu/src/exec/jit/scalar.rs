@@ -51,6 +51,9 @@ impl Compiler<'_> {
 
     /// Compiles a scalar instruction; `false` when it is none of those that are known here.
     pub(super) fn scalar(&mut self, inst: &Inst) -> bool {
+        if inst.op == Op::SBfeU32 {
+            return self.scalar_field(inst);
+        }
         let Some(kind) = kind(inst.op) else {
             return false;
         };
@@ -154,6 +157,22 @@ impl Compiler<'_> {
                 }
             }
         }
+        true
+    }
+
+    /// Bits from a constant place on, as many as a constant says.
+    fn scalar_field(&mut self, inst: &Inst) -> bool {
+        let (Src::Const(field), true) = (inst.src[1], is_plain(inst.src[0], false)) else {
+            return false;
+        };
+        let (first, width) = (field as u8 & 31, (field >> 16) as u32 & 127);
+        self.scalar_source(RAX, inst.src[0], false);
+        self.asm.shift_constant(false, Shift::Right, RAX, first);
+        if width < 32 {
+            let bits = (1_u32 << width) - 1;
+            self.asm.alu_constant(false, Alu::And, RAX, bits.cast_signed());
+        }
+        self.scalar_result(inst, false, Flag::NotZero);
         true
     }
 

@@ -220,6 +220,10 @@ impl Compiler<'_> {
             };
             if let Check::Sources = checks {
                 self.asm.vector(v::CMPPS, seen, chunks[0], Rm::Reg(chunks[N - 1]), mask, Some(UNORDERED));
+                if N > 2 {
+                    self.asm.vector(v::CMPPS, THIRD, chunks[1], Rm::Reg(chunks[1]), mask, Some(UNORDERED));
+                    self.asm.or_masks(seen, seen, THIRD);
+                }
             }
             f(self, chunks, to_now, mask_now);
             match checks {
@@ -419,9 +423,10 @@ impl Compiler<'_> {
         self.asm.mask_of(mask, RAX);
     }
 
-    /// `a * b + c` of 64 bits, without the carry.
+    /// `a * b + c` of 64 bits.
     fn wide_product(&mut self, inst: &Inst) -> bool {
-        if usize::from(inst.sdst) != reg::NULL || !Self::has_plain_sources(inst, 2) {
+        let carries = usize::from(inst.sdst) != reg::NULL;
+        if !self.is_mask(inst.sdst.into()) || !Self::has_plain_sources(inst, 2) {
             return false;
         }
         let [a, b] = [0, 1].map(|i| self.source(inst, i, false));
@@ -433,28 +438,40 @@ impl Compiler<'_> {
         let [low, high] = [self.held(inst.dst), self.held(inst.dst + 1)];
         let [even, odd] = TEMPORARY;
         let (addend, upper) = (3, 4);
-        for chunk in 0..self.chunks() {
-            let mask = self.exec(chunk);
+        self.masks(inst.sdst.into(), |this, chunk, to| {
+            let mask = this.exec(chunk);
             let at = chunk as Zmm;
-            let (a, b) = (self.chunk(a, chunk), self.chunk(b, chunk));
-            self.products(a, b);
-            self.odd_lanes(THIRD);
+            let (a, b) = (this.chunk(a, chunk), this.chunk(b, chunk));
+            this.products(a, b);
+            this.odd_lanes(THIRD);
             if let [Some(c), Some(d)] = c {
                 // The even lanes' addends, then the odd ones'.
-                self.asm.vector(v::SHIFT_Q, v::LEFT, addend, Rm::Reg(d + at), 0, Some(32));
-                self.asm.vector(v::PBLENDMD, addend, c + at, Rm::Reg(addend), THIRD, None);
-                self.on(v::PADDQ, even, even, Rm::Reg(addend));
-                self.asm.vector(v::SHIFT_Q, v::RIGHT, addend, Rm::Reg(c + at), 0, Some(32));
-                self.asm.vector(v::PBLENDMD, addend, addend, Rm::Reg(d + at), THIRD, None);
-                self.on(v::PADDQ, odd, odd, Rm::Reg(addend));
+                this.asm.vector(v::SHIFT_Q, v::LEFT, addend, Rm::Reg(d + at), 0, Some(32));
+                this.asm.vector(v::PBLENDMD, addend, c + at, Rm::Reg(addend), THIRD, None);
+                this.on(v::PADDQ, even, even, Rm::Reg(addend));
+                this.asm.vector(v::SHIFT_Q, v::RIGHT, addend, Rm::Reg(c + at), 0, Some(32));
+                this.asm.vector(v::PBLENDMD, addend, addend, Rm::Reg(d + at), THIRD, None);
+                this.on(v::PADDQ, odd, odd, Rm::Reg(addend));
             }
-            self.asm.vector(v::SHIFT_Q, v::LEFT, addend, Rm::Reg(odd), 0, Some(32));
-            self.asm.vector(v::PBLENDMD, addend, even, Rm::Reg(addend), THIRD, None);
-            self.asm.vector(v::SHIFT_Q, v::RIGHT, upper, Rm::Reg(even), 0, Some(32));
-            self.asm.vector(v::PBLENDMD, upper, upper, Rm::Reg(odd), THIRD, None);
-            self.asm.vector(v::MOVE, low + at, 0, Rm::Reg(addend), mask, None);
-            self.asm.vector(v::MOVE, high + at, 0, Rm::Reg(upper), mask, None);
-        }
+            this.asm.vector(v::SHIFT_Q, v::LEFT, addend, Rm::Reg(odd), 0, Some(32));
+            this.asm.vector(v::PBLENDMD, addend, even, Rm::Reg(addend), THIRD, None);
+            this.asm.vector(v::SHIFT_Q, v::RIGHT, upper, Rm::Reg(even), 0, Some(32));
+            this.asm.vector(v::PBLENDMD, upper, upper, Rm::Reg(odd), THIRD, None);
+            if carries {
+                // The sum is less than the addend.
+                let less = Some(1);
+                if let [Some(c), Some(d)] = c {
+                    this.asm.vector(v::PCMPUD, THIRD, upper, Rm::Reg(d + at), mask, less);
+                    this.asm.vector(v::PCMPD, to, upper, Rm::Reg(d + at), mask, Some(0));
+                    this.asm.vector(v::PCMPUD, to, addend, Rm::Reg(c + at), to, less);
+                    this.asm.or_masks(to, to, THIRD);
+                } else {
+                    this.asm.vector(v::PCMPUD, to, upper, Rm::Reg(upper), mask, less);
+                }
+            }
+            this.asm.vector(v::MOVE, low + at, 0, Rm::Reg(addend), mask, None);
+            this.asm.vector(v::MOVE, high + at, 0, Rm::Reg(upper), mask, None);
+        });
         self.store_row(inst.dst, low);
         self.store_row(inst.dst + 1, high);
         true
@@ -514,6 +531,24 @@ impl Compiler<'_> {
             self.asm.vector(v::SHIFT_D, there, 5, Rm::Reg(from[plain] + at), 0, Some(by));
             self.asm.vector(v::PORD, to[mixed] + at, a, Rm::Reg(b), mask, None);
             self.asm.vector(v::MOVE, to[plain] + at, 0, Rm::Reg(5), mask, None);
+        }
+        self.store_row(inst.dst, to[0]);
+        self.store_row(inst.dst + 1, to[1]);
+        true
+    }
+
+    /// Two registers at once.
+    fn move64(&mut self, inst: &Inst) -> bool {
+        let Some(from) = self.source64(inst, 0) else { return false };
+        let to = [self.held(inst.dst), self.held(inst.dst + 1)];
+        for chunk in 0..self.chunks() {
+            let mask = self.exec(chunk);
+            let at = chunk as Zmm;
+            // Both are read before either is written.
+            let [low, high] = from.map(|source| self.chunk(source, chunk));
+            self.on(v::MOVE, TEMPORARY[0], 0, Rm::Reg(high));
+            self.asm.vector(v::MOVE, to[0] + at, 0, Rm::Reg(low), mask, None);
+            self.asm.vector(v::MOVE, to[1] + at, 0, Rm::Reg(TEMPORARY[0]), mask, None);
         }
         self.store_row(inst.dst, to[0]);
         self.store_row(inst.dst + 1, to[1]);
@@ -589,7 +624,7 @@ impl Compiler<'_> {
 
     /// A comparison of 64 bits: of the upper halves, and where they are equal of the lower ones.
     fn compare64(&mut self, inst: &Inst, upper: X) -> bool {
-        if !self.is_target(inst) || !matches!((inst.src[0], inst.src[1]), (Src::Vgpr(_), _) | (_, Src::Vgpr(_))) {
+        if !self.is_target(inst) {
             return false;
         }
         let Some(a) = self.source64(inst, 0) else { return false };
@@ -742,6 +777,8 @@ impl Compiler<'_> {
             Op::MinF32 if !inst.clamp => self.extreme(inst, 4),
             Op::MaxF32 if !inst.clamp => self.extreme(inst, 5),
             Op::FmaF32 => self.fma(inst),
+            Op::Max3F32 if !inst.clamp => self.extreme3(inst, 5),
+            Op::Min3F32 if !inst.clamp => self.extreme3(inst, 4),
             Op::ExpF32 => self.exp(inst),
             Op::RcpF32 => self.rcp(inst),
             Op::RsqF32 => self.rsq(inst),
@@ -806,6 +843,7 @@ impl Compiler<'_> {
             }
             Op::LshlrevB64 => self.shift64(inst, true),
             Op::LshrrevB64 => self.shift64(inst, false),
+            Op::MovB64 => self.move64(inst),
             Op::LshlAddU64 => self.shift_add64(inst),
             Op::MadU64U32 => self.wide_product(inst),
             Op::CmpF32 => self.compare(inst, v::CMPPS, true),
@@ -832,6 +870,14 @@ impl Compiler<'_> {
         })
     }
 
+    /// The same of three.
+    fn extreme3(&mut self, inst: &Inst, range: u8) -> bool {
+        self.lanes(inst, [true; 3], Check::Sources, |this, [a, b, c], to, mask| {
+            this.on_imm(v::RANGEPS, TEMPORARY[0], a, Rm::Reg(b), range);
+            this.asm.vector(v::RANGEPS, to, TEMPORARY[0], Rm::Reg(c), mask, Some(range));
+        })
+    }
+
     /// A float to an integer; `odd` is what the host answers where the integer has no room for it.
     fn convert(&mut self, inst: &Inst, op: X, odd: u32) -> bool {
         self.lanes(inst, [true], Check::Equals(odd), |this, [a], to, mask| {
@@ -846,7 +892,7 @@ pub(super) enum Check {
     Nothing,
     /// A NaN among the results. They may be clamped, once none is.
     Result { clamps: bool },
-    /// A NaN among the two sources.
+    /// A NaN among the sources.
     Sources,
     /// This integer among the results.
     Equals(u32),
