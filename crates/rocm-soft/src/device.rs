@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gfx_emu::{
-    Compiling,    Access, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, PatchError, Placement, launch,
+    Access, CodeObject, Compiling, Dispatch, LaunchError, LaunchOptions, Memory, PatchError, Placement,
+    launch,
 };
 use rocm_rs::hip::bindings as hip;
 

@@ -93,7 +93,13 @@ impl Launch<'_> {
     pub(crate) fn run_with(&self, card: &Card, compiling: Compiling) -> LaunchStats {
         let work = self.work;
         let [x, y] = work.block;
-        card.launch(&work.kernel, [work.grid, 1, 1], [x, y, 1], &self.kernarg, compiling)
+        card.launch(
+            &work.kernel,
+            [work.grid, 1, 1],
+            [x, y, 1],
+            &self.kernarg,
+            compiling,
+        )
     }
 }
 
@@ -158,7 +164,18 @@ fn kernels() -> Vec<Workload> {
         Arg::U64(N as u64),
         Arg::U64(3),
         Arg::Table(vec![
-            32, 64, 128, 64, 1, 2048, 64 * 128, 128, 1, 5 << 32, 6 << 32, 7 << 32,
+            32,
+            64,
+            128,
+            64,
+            1,
+            2048,
+            64 * 128,
+            128,
+            1,
+            5 << 32,
+            6 << 32,
+            7 << 32,
         ]),
         Arg::Floats(x.clone()),
         Arg::Floats(y.clone()),

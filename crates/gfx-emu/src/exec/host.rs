@@ -106,8 +106,8 @@ mod tests {
             watch: None,
             cover: false,
             tally: None,
-        windows: Vec::new(),
-        compiling: Compiling::Off,
+            windows: Vec::new(),
+            compiling: Compiling::Off,
         };
         let mut wave = Wave::<32>::new(16);
         let mut state = seed;

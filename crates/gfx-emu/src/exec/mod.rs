@@ -118,7 +118,7 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
             && !mode.is_unusual()
             && !wave.indexed
         {
-            match way.go(host, wave, group, program, mode, &mut left, &mut touched) {
+            match way.go(host, wave, group, program, mode, (&mut left, &mut touched)) {
                 jit::Left::At(index) => pc = index,
                 jit::Left::Failed(index, (lane, kind)) => {
                     pc = index;

@@ -118,7 +118,7 @@ impl<const W: usize> WaveProbe<W> {
             watch: None,
             cover: false,
             tally: None,
-        windows: Vec::new(),
+            windows: Vec::new(),
             compiling: self.compiling,
         };
         let mut budget = BUDGET;

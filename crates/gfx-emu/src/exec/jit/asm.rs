@@ -270,7 +270,9 @@ impl Asm {
         };
         let not = |bit: u8| bit & 1 ^ 1;
         self.byte(0x62);
-        self.byte(not(register >> 3) << 7 | not(high) << 6 | not(low) << 5 | not(register >> 4) << 4 | op.map);
+        self.byte(
+            not(register >> 3) << 7 | not(high) << 6 | not(low) << 5 | not(register >> 4) << 4 | op.map,
+        );
         self.byte(u8::from(op.wide) << 7 | (!first & 15) << 3 | 4 | op.prefix);
         self.byte(0x40 | u8::from(broadcast) << 4 | not(first >> 4) << 3 | mask);
         self.byte(op.code);
@@ -296,10 +298,18 @@ impl Asm {
     }
 
     /// Loads a dword from each lane's place, or stores one there: `[base + index + disp]`. The mask is cleared. Lanes store in order.
-    pub(super) fn lanes_memory(&mut self, stores: bool, register: Zmm, (base, index): (Gpr, Zmm), disp: i32, mask: Mask) {
+    pub(super) fn lanes_memory(
+        &mut self,
+        stores: bool,
+        register: Zmm,
+        (base, index): (Gpr, Zmm),
+        disp: i32,
+        mask: Mask,
+    ) {
         let not = not_bit;
         self.byte(0x62);
-        let high = not(register >> 3) << 7 | not(index >> 3) << 6 | not(base.0 >> 3) << 5 | not(register >> 4) << 4;
+        let high =
+            not(register >> 3) << 7 | not(index >> 3) << 6 | not(base.0 >> 3) << 5 | not(register >> 4) << 4;
         self.byte(high | 2);
         self.byte(0x7d);
         self.byte(0x40 | not(index >> 4) << 3 | mask);
@@ -318,10 +328,10 @@ impl Asm {
     }
 
     /// A VEX instruction of masks and registers in map 1.
-    fn vex(&mut self, prefix: u8, wide: bool, long: bool, code: u8, register: u8, first: u8, rm: u8) {
+    fn vex(&mut self, long: bool, code: u8, register: u8, first: u8, rm: u8) {
         self.byte(0xc4);
         self.byte(not_bit(register >> 3) << 7 | 0x40 | not_bit(rm >> 3) << 5 | 1);
-        self.byte(u8::from(wide) << 7 | (!first & 15) << 3 | u8::from(long) << 2 | prefix);
+        self.byte((!first & 15) << 3 | u8::from(long) << 2);
         self.byte(code);
         self.byte(0xc0 | (register & 7) << 3 | rm & 7);
     }
@@ -346,21 +356,21 @@ impl Asm {
 
     /// `high` above 16 bits of `low`.
     pub(super) fn unpack_masks(&mut self, to: Mask, high: Mask, low: Mask) {
-        self.vex(0, false, true, 0x4b, to, high, low);
+        self.vex(true, 0x4b, to, high, low);
     }
 
     pub(super) fn or_masks(&mut self, to: Mask, a: Mask, b: Mask) {
-        self.vex(0, false, true, 0x45, to, a, b);
+        self.vex(true, 0x45, to, a, b);
     }
 
     /// The low 16 bits of a general register as a mask.
     pub(super) fn mask_of(&mut self, to: Mask, from: Gpr) {
-        self.vex(0, false, false, 0x92, to, 0, from.0);
+        self.vex(false, 0x92, to, 0, from.0);
     }
 
     /// Compares 16 bits of both with zero.
     pub(super) fn test_masks(&mut self, a: Mask, b: Mask) {
-        self.vex(0, false, false, 0x98, a, 0, b);
+        self.vex(false, 0x98, a, 0, b);
     }
 
     fn rex(&mut self, wide: bool, register: u8, base: u8) {

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::asm::{Alu, Asm, If, Label, Mem, R12, R13, R14, R15, RAX, RBP, RBX, RDI, RSI, RSP, Rm, v};
 use super::native::{self, Code, FAULT, at};
 use super::rows::Rows;
-use super::{Left, super::host::Host};
+use super::{super::host::Host, Left};
+use crate::exec::control::gives_registers_back;
 use crate::fp::Mode;
 use crate::isa::{Condition, Control, Inst, Program, Unit};
-use crate::exec::control::gives_registers_back;
 use crate::wave::{Group, Wave, reg};
 
 /// A program as machine code.
@@ -20,7 +20,6 @@ pub(super) struct Kernel {
 }
 
 const NOWHERE: u32 = u32::MAX;
-
 
 impl Kernel {
     /// Where the code for an instruction is, if it can be entered there.
@@ -63,7 +62,9 @@ fn leaders(program: &Program) -> Vec<bool> {
     let mut leaders = vec![false; insts.len() + 1];
     leaders[program.start()] = true;
     for (index, inst) in insts.iter().enumerate() {
-        let Unit::Control(control) = inst.unit else { continue };
+        let Unit::Control(control) = inst.unit else {
+            continue;
+        };
         if control != Control::Wait {
             leaders[index + 1] = true;
         }
@@ -308,7 +309,12 @@ impl<'a> Compiler<'a> {
                 return self.leave_at(index);
             };
             self.index = index;
-            let next = index + if inst.entangled { 2 } else { usize::from(inst.stride) };
+            let next = index
+                + if inst.entangled {
+                    2
+                } else {
+                    usize::from(inst.stride)
+                };
             match inst.unit {
                 Unit::Control(Control::Branch(condition)) => {
                     // `is_ours` looked at the target.
@@ -337,7 +343,11 @@ impl<'a> Compiler<'a> {
         let (mut index, mut cost) = (start, 0);
         while let Some(inst) = self.insts.get(index).filter(|inst| is_ours(inst)) {
             cost += u32::from(inst.cost);
-            index += if inst.entangled { 2 } else { usize::from(inst.stride) };
+            index += if inst.entangled {
+                2
+            } else {
+                usize::from(inst.stride)
+            };
             if !inst.quick || leaders.get(index) == Some(&true) {
                 break;
             }

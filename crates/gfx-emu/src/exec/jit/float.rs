@@ -26,19 +26,23 @@ impl Compiler<'_> {
     /// Denormals of a register become zeros of their sign, by way of another one.
     fn flush(&mut self, register: Zmm, free: Zmm) {
         self.on(v::PANDD, free, register, Rm::Const(!SIGN));
-        self.asm.vector(v::PCMPUD, THIRD, free, Rm::Const(LEAST), 0, Some(BELOW));
-        self.asm.vector(v::PANDD, register, register, Rm::Const(SIGN), THIRD, None);
+        self.asm
+            .vector(v::PCMPUD, THIRD, free, Rm::Const(LEAST), 0, Some(BELOW));
+        self.asm
+            .vector(v::PANDD, register, register, Rm::Const(SIGN), THIRD, None);
     }
 
     /// `f` of the sixteen numbers in `from`, in double precision: it gets two registers with eight each. Rounded to `to`.
     fn doubled(&mut self, to: Zmm, from: Zmm, [low, high]: [Zmm; 2], f: impl FnOnce(&mut Self)) {
-        self.asm.vector(v::EXTRACT_HALF, from, 0, Rm::Reg(high), 0, Some(1));
+        self.asm
+            .vector(v::EXTRACT_HALF, from, 0, Rm::Reg(high), 0, Some(1));
         self.on(v::CVTPS2PD, low, 0, Rm::Reg(from));
         self.on(v::CVTPS2PD, high, 0, Rm::Reg(high));
         f(self);
         self.on(v::CVTPD2PS, low, 0, Rm::Reg(low));
         self.on(v::CVTPD2PS, high, 0, Rm::Reg(high));
-        self.asm.vector(v::INSERT_HALF, to, low, Rm::Reg(high), 0, Some(1));
+        self.asm
+            .vector(v::INSERT_HALF, to, low, Rm::Reg(high), 0, Some(1));
     }
 
     /// The same instruction on two registers.
@@ -70,7 +74,8 @@ impl Compiler<'_> {
                 let bias = double(f64::from_bits(1023));
                 this.twice(v::PADDQ, shifted, shifted, [bias; 2]);
                 for i in 0..2 {
-                    this.asm.vector(v::SHIFT_Q, v::LEFT, shifted[i], shifted_now[i], 0, Some(52));
+                    this.asm
+                        .vector(v::SHIFT_Q, v::LEFT, shifted[i], shifted_now[i], 0, Some(52));
                 }
                 this.twice(v::MULPD, x, sum, shifted_now);
             });
@@ -89,7 +94,9 @@ impl Compiler<'_> {
 
     /// The square root. The same goes for it.
     pub(super) fn sqrt(&mut self, inst: &Inst) -> bool {
-        self.flushed(inst, |this, number, out| this.on(v::SQRTPS, out, 0, Rm::Reg(number)))
+        self.flushed(inst, |this, number, out| {
+            this.on(v::SQRTPS, out, 0, Rm::Reg(number))
+        })
     }
 
     /// `1 / sqrt(a)`.
@@ -110,18 +117,24 @@ impl Compiler<'_> {
             return false;
         }
         let [number, out] = TEMPORARY;
-        self.lanes(inst, [true], Check::Result { clamps: false }, |this, [a], to, mask| {
-            this.on(v::MOVE, number, 0, Rm::Reg(a));
-            this.flush(number, out);
-            f(this, number, out);
-            this.flush(out, number);
-            this.asm.vector(v::MOVE, to, 0, Rm::Reg(out), mask, None);
-        })
+        self.lanes(
+            inst,
+            [true],
+            Check::Result { clamps: false },
+            |this, [a], to, mask| {
+                this.on(v::MOVE, number, 0, Rm::Reg(a));
+                this.flush(number, out);
+                f(this, number, out);
+                this.flush(out, number);
+                this.asm.vector(v::MOVE, to, 0, Rm::Reg(out), mask, None);
+            },
+        )
     }
 
     /// The exponent of a number.
     fn exponent(&mut self, to: Zmm, of: Zmm) {
-        self.asm.vector(v::SHIFT_D, v::RIGHT, to, Rm::Reg(of), 0, Some(23));
+        self.asm
+            .vector(v::SHIFT_D, v::RIGHT, to, Rm::Reg(of), 0, Some(23));
         self.on(v::PANDD, to, to, Rm::Const(0xff));
     }
 
@@ -141,16 +154,20 @@ impl Compiler<'_> {
             self.exponent(y, b);
             // Neither tiny nor huge, and so is the quotient.
             self.on(v::PSUBD, 4, x, Rm::Const(24));
-            self.asm.vector(v::PCMPUD, MASKS[0], 4, Rm::Const(254 - 24), mask, Some(ABOVE));
+            self.asm
+                .vector(v::PCMPUD, MASKS[0], 4, Rm::Const(254 - 24), mask, Some(ABOVE));
             self.on(v::PSUBD, 4, y, Rm::Const(1));
-            self.asm.vector(v::PCMPUD, MASKS[1], 4, Rm::Const(252 - 1), mask, Some(ABOVE));
+            self.asm
+                .vector(v::PCMPUD, MASKS[1], 4, Rm::Const(252 - 1), mask, Some(ABOVE));
             self.on(v::PSUBD, x, x, Rm::Reg(y));
             self.on(v::PADDD, x, x, Rm::Const(124));
-            self.asm.vector(v::PCMPUD, THIRD, x, Rm::Const(124 + 95), mask, Some(ABOVE));
+            self.asm
+                .vector(v::PCMPUD, THIRD, x, Rm::Const(124 + 95), mask, Some(ABOVE));
             self.asm.or_masks(THIRD, THIRD, MASKS[0]);
             self.rarely_if(THIRD, MASKS[1], &mut rare);
             let a = self.chunk(a, chunk);
-            self.asm.vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(a), mask, None);
+            self.asm
+                .vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(a), mask, None);
         }
         if usize::from(inst.sdst) != reg::NULL {
             self.asm.constant_to(RAX, 0);
@@ -178,7 +195,8 @@ impl Compiler<'_> {
         }
         self.held(inst.dst);
         self.asm.load(wide, RAX, scalar_register(reg::VCC));
-        self.asm.alu_memory(wide, Alu::And, RAX, scalar_register(reg::EXEC));
+        self.asm
+            .alu_memory(wide, Alu::And, RAX, scalar_register(reg::EXEC));
         self.asm.jump_if(If::NotEqual, scaled);
         self.fma_or(inst, Some(scaled))
     }
@@ -199,21 +217,25 @@ impl Compiler<'_> {
             self.on(v::PXORD, x, b, Rm::Reg(c));
             self.on(v::PANDD, x, x, Rm::Const(SIGN));
             self.on(v::PANDD, y, a, Rm::Const(!SIGN));
-            self.asm.vector(v::PCMPUD, THIRD, y, Rm::Const(INFINITY), mask, Some(NOT_BELOW));
+            self.asm
+                .vector(v::PCMPUD, THIRD, y, Rm::Const(INFINITY), mask, Some(NOT_BELOW));
             self.on(v::PORD, 0, x, Rm::Reg(y));
             self.exponent(x, c);
             self.exponent(y, b);
             for (register, to) in [(x, MASKS[0]), (y, MASKS[1])] {
                 self.on(v::PSUBD, 1, register, Rm::Const(1));
-                self.asm.vector(v::PCMPUD, to, 1, Rm::Const(253), mask, Some(ABOVE));
+                self.asm
+                    .vector(v::PCMPUD, to, 1, Rm::Const(253), mask, Some(ABOVE));
             }
             self.asm.or_masks(THIRD, THIRD, MASKS[0]);
             self.on(v::PSUBD, x, x, Rm::Reg(y));
             let least = -150_i32;
-            self.asm.vector(v::PCMPD, MASKS[0], x, Rm::Const(least as u32), mask, Some(BELOW));
+            self.asm
+                .vector(v::PCMPD, MASKS[0], x, Rm::Const(least as u32), mask, Some(BELOW));
             self.asm.or_masks(THIRD, THIRD, MASKS[0]);
             self.rarely_if(THIRD, MASKS[1], &mut rare);
-            self.asm.vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(0), mask, None);
+            self.asm
+                .vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(0), mask, None);
         }
         self.finish(vec![(inst.dst, place)], rare);
         true
@@ -229,7 +251,8 @@ impl Compiler<'_> {
         self.lanes(inst, [false], check, |this, [a], to, mask| {
             let half = TEMPORARY[1];
             let by = if high { 16 } else { 0 };
-            this.asm.vector(v::SHIFT_D, v::RIGHT, half, Rm::Reg(a), 0, Some(by));
+            this.asm
+                .vector(v::SHIFT_D, v::RIGHT, half, Rm::Reg(a), 0, Some(by));
             this.on(v::PMOVDW, half, 0, Rm::Reg(half));
             this.asm.vector(v::CVTPH2PS, to, 0, Rm::Reg(half), mask, None);
         })

@@ -29,25 +29,55 @@ impl Compiler<'_> {
             return false;
         }
         match inst.unit {
-            Unit::ScalarMemory(ScalarAccess::Load(words @ (1 | 2 | 4 | 8 | 16))) => self.load_scalars(inst, words),
+            Unit::ScalarMemory(ScalarAccess::Load(words @ (1 | 2 | 4 | 8 | 16))) => {
+                self.load_scalars(inst, words)
+            }
             Unit::Memory(Transfer::Load(words)) => {
                 let turns = vec![(0, inst.dst)];
-                self.loads(inst, inst.imm, &Access { words: words.count(), turns })
+                self.loads(
+                    inst,
+                    inst.imm,
+                    &Access {
+                        words: words.count(),
+                        turns,
+                    },
+                )
             }
             Unit::Memory(Transfer::LoadPart(part)) if part.half.is_none() => self.load_part(inst, part),
             Unit::Memory(Transfer::Store(words)) => match inst.src[0] {
-                Src::Vgpr(n) => self.stores(inst, inst.imm, &Access { words: words.count(), turns: vec![(0, n)] }),
+                Src::Vgpr(n) => self.stores(
+                    inst,
+                    inst.imm,
+                    &Access {
+                        words: words.count(),
+                        turns: vec![(0, n)],
+                    },
+                ),
                 _ => false,
             },
             Unit::Share(Share::Load2(words)) => {
                 let [first, second] = offsets(inst);
                 let turns = vec![(first, inst.dst), (second, inst.dst + words.count() as u16)];
-                self.loads(inst, 0, &Access { words: words.count(), turns })
+                self.loads(
+                    inst,
+                    0,
+                    &Access {
+                        words: words.count(),
+                        turns,
+                    },
+                )
             }
             Unit::Share(Share::Store2(words)) => match (inst.src[0], inst.src[1]) {
                 (Src::Vgpr(a), Src::Vgpr(b)) => {
                     let turns = offsets(inst).into_iter().zip([a, b]).collect();
-                    self.stores(inst, 0, &Access { words: words.count(), turns })
+                    self.stores(
+                        inst,
+                        0,
+                        &Access {
+                            words: words.count(),
+                            turns,
+                        },
+                    )
                 }
                 _ => false,
             },
@@ -94,16 +124,25 @@ impl Compiler<'_> {
         }
         self.asm.alu_constant(true, Alu::Add, RCX, inst.imm);
         self.asm.alu_constant(true, Alu::And, RCX, -4);
-        self.asm.alu_memory(true, Alu::Sub, RCX, Self::window(inst, at::WINDOW_BASE));
+        self.asm
+            .alu_memory(true, Alu::Sub, RCX, Self::window(inst, at::WINDOW_BASE));
         self.asm.load(true, RDX, Self::window(inst, at::WINDOW_BYTES));
         self.asm.alu_constant(true, Alu::Sub, RDX, bytes);
         self.asm.jump_if(If::Below, from);
         self.asm.alu(true, Alu::Cmp, RCX, RDX);
         self.asm.jump_if(If::Above, from);
-        self.asm.alu_memory(true, Alu::Add, RCX, Self::window(inst, at::WINDOW_WORDS));
+        self.asm
+            .alu_memory(true, Alu::Add, RCX, Self::window(inst, at::WINDOW_WORDS));
         let wide = words > 1;
         for word in (0..i32::from(words)).step_by(if wide { 2 } else { 1 }) {
-            self.asm.load(wide, RAX, Mem { base: RCX, disp: 4 * word });
+            self.asm.load(
+                wide,
+                RAX,
+                Mem {
+                    base: RCX,
+                    disp: 4 * word,
+                },
+            );
             self.asm.store(wide, scalar_register(dst + word as usize), RAX);
         }
         self.beyond(from, Vec::new());
@@ -149,7 +188,8 @@ impl Compiler<'_> {
         for chunk in 0..self.chunks() {
             let mask = self.exec(chunk);
             let place = chunk as Zmm;
-            self.asm.vector(v::PCMPUD, MASKS[chunk % 2], place, Rm::Reg(6), mask, Some(ABOVE));
+            self.asm
+                .vector(v::PCMPUD, MASKS[chunk % 2], place, Rm::Reg(6), mask, Some(ABOVE));
             // The patterns are told by a chunk's first lane, whether it is active or not.
             self.asm.first_lane(RAX, place);
             self.asm.alu(false, Alu::Cmp, RAX, RCX);
@@ -171,7 +211,8 @@ impl Compiler<'_> {
         for chunk in 0..self.chunks() {
             let mask = self.exec(chunk);
             let to = MASKS[chunk % 2];
-            self.asm.vector(v::PCMPD, to, row + chunk as Zmm, Rm::Reg(7), mask, Some(UNEQUAL));
+            self.asm
+                .vector(v::PCMPD, to, row + chunk as Zmm, Rm::Reg(7), mask, Some(UNEQUAL));
             if chunk % 2 == 1 {
                 self.asm.test_masks(MASKS[0], MASKS[1]);
                 self.asm.jump_if(If::NotEqual, from);
@@ -215,10 +256,7 @@ impl Compiler<'_> {
         if self.places(inst, imm, access.reach(), from).is_none() {
             return false;
         }
-        let rows: Vec<(u16, Zmm)> = access
-            .rows()
-            .map(|row| (row, self.held(row)))
-            .collect();
+        let rows: Vec<(u16, Zmm)> = access.rows().map(|row| (row, self.held(row))).collect();
         for chunk in 0..self.chunks() {
             self.load_chunk(chunk, access, &rows);
         }
@@ -278,7 +316,9 @@ impl Compiler<'_> {
     /// Each lane takes the value of a lane of its half of the wave: of one that it names, or of one in `lanes`. A lane that is not active
     /// gives zero.
     fn permute(&mut self, inst: &Inst, lanes: Option<[u32; 32]>) -> bool {
-        let Some(address) = inst.address.map(u16::from) else { return false };
+        let Some(address) = inst.address.map(u16::from) else {
+            return false;
+        };
         let data = match (inst.src[0], lanes) {
             // The pattern is in the instruction, and the data where the lane's name would be.
             (_, Some(_)) => address,
@@ -295,7 +335,8 @@ impl Compiler<'_> {
             for i in 0..2 {
                 let (to, mask) = (4 + i as Zmm, self.exec(half + i));
                 self.on(v::PXORD, to, to, Rm::Reg(to));
-                self.asm.vector(v::MOVE, to, 0, Rm::Reg(data + (half + i) as Zmm), mask, None);
+                self.asm
+                    .vector(v::MOVE, to, 0, Rm::Reg(data + (half + i) as Zmm), mask, None);
             }
             for i in 0..2 {
                 let (mask, name) = (self.exec(half + i), i as Zmm);
@@ -307,7 +348,8 @@ impl Compiler<'_> {
                     None => {
                         let imm = Rm::Const(inst.imm as u32);
                         self.on(v::PADDD, name, names + (half + i) as Zmm, imm);
-                        self.asm.vector(v::SHIFT_D, v::RIGHT, name, Rm::Reg(name), 0, Some(2));
+                        self.asm
+                            .vector(v::SHIFT_D, v::RIGHT, name, Rm::Reg(name), 0, Some(2));
                     }
                 }
                 self.on(v::PERMI2D, name, 4, Rm::Reg(5));
@@ -330,7 +372,9 @@ impl Access {
     /// The registers.
     fn rows(&self) -> impl Iterator<Item = u16> {
         let words = self.words as u16;
-        self.turns.iter().flat_map(move |(_, first)| *first..*first + words)
+        self.turns
+            .iter()
+            .flat_map(move |(_, first)| *first..*first + words)
     }
 }
 
@@ -362,4 +406,3 @@ fn swizzled(pattern: usize) -> Option<[u32; 32]> {
 pub(super) fn at_place(disp: i32) -> Mem {
     Mem { base: RAX, disp }
 }
-

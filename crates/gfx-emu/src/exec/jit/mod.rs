@@ -15,16 +15,20 @@ mod absent;
 mod asm;
 #[cfg(target_arch = "x86_64")]
 mod compile;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod encoding;
 #[cfg(target_arch = "x86_64")]
 mod float;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod fuzz;
 #[cfg(target_arch = "x86_64")]
-mod pair;
+mod masks;
 #[cfg(target_arch = "x86_64")]
 mod memory;
 #[cfg(target_arch = "x86_64")]
 mod native;
+#[cfg(target_arch = "x86_64")]
+mod pair;
 #[cfg(target_arch = "x86_64")]
 mod patterns;
 #[cfg(target_arch = "x86_64")]
@@ -33,6 +37,8 @@ mod rows;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod vector;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -143,7 +149,8 @@ pub(super) struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Executes compiled code until there is something for the interpreter to do.
+    /// Executes compiled code until there is something for the interpreter to do. `counts`: what is left of the watchdog's budget, and one
+    /// more than the highest vector register that the wave may have written.
     #[inline]
     pub(super) fn go<H: Host, const W: usize>(
         &self,
@@ -152,10 +159,9 @@ impl Way<'_> {
         group: &mut Group<'_>,
         program: &Program,
         mode: Mode,
-        left: &mut u64,
-        touched: &mut u16,
+        counts: (&mut u64, &mut u16),
     ) -> Left {
         let way = (self.place, mode);
-        self.kernel.run(host, wave, group, program, way, (left, touched))
+        self.kernel.run(host, wave, group, program, way, counts)
     }
 }

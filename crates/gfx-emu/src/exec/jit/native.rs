@@ -10,8 +10,8 @@ use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of};
 
 use super::super::host::Host;
-use super::Left;
 use super::super::{self as exec, Flow, Trouble, table};
+use super::Left;
 use crate::fp::Mode;
 use crate::isa::Program;
 use crate::memory::{WINDOWS, Window};
@@ -129,7 +129,14 @@ unsafe extern "sysv64" fn any<H: Host, const W: usize>(state: *mut State, index:
     let Some(inst) = insts.get(index as usize) else {
         return 0;
     };
-    match exec::execute(frame.host, wave, group, inst, insts.get(index as usize + 1), frame.mode) {
+    match exec::execute(
+        frame.host,
+        wave,
+        group,
+        inst,
+        insts.get(index as usize + 1),
+        frame.mode,
+    ) {
         Ok(Flow::Next | Flow::SkipOne | Flow::Jump(_) | Flow::Stop(_)) => {
             if inst.unit.reaches_memory()
                 && let Some(window) = group.memory.window(&wave.cursor)

@@ -72,7 +72,8 @@ impl Compiler<'_> {
                     .collect();
                 self.half(op, place + at, &operands, mask);
                 let to = place + at;
-                self.asm.vector(v::CMPPS, MASKS[chunk % 2], to, Rm::Reg(to), mask, Some(UNORDERED));
+                self.asm
+                    .vector(v::CMPPS, MASKS[chunk % 2], to, Rm::Reg(to), mask, Some(UNORDERED));
                 if chunk % 2 == 1 {
                     self.rarely_if(MASKS[0], MASKS[1], &mut rare);
                 }

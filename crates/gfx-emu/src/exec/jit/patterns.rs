@@ -26,7 +26,8 @@ impl Compiler<'_> {
             let steps = std::array::from_fn(|lane| bytes * lane as u32);
             self.on(v::PADDD, line, line, Rm::Row(steps));
         }
-        self.asm.vector(v::PCMPD, MASK, place, Rm::Reg(line), mask, Some(UNEQUAL));
+        self.asm
+            .vector(v::PCMPD, MASK, place, Rm::Reg(line), mask, Some(UNEQUAL));
         self.asm.test_masks(MASK, MASK);
         self.asm.jump_if(If::NotEqual, other);
     }
@@ -62,7 +63,8 @@ impl Compiler<'_> {
         if words == 1 {
             self.unless_apart(chunk, 4, apart);
             for (distance, places) in &turns {
-                self.asm.vector(v::LOAD, places[0], 0, Rm::Full(at_place(*distance)), mask, None);
+                self.asm
+                    .vector(v::LOAD, places[0], 0, Rm::Full(at_place(*distance)), mask, None);
             }
         } else {
             self.unless_row(chunk, words, apart);
@@ -85,7 +87,8 @@ impl Compiler<'_> {
             for (word, place) in places.iter().enumerate() {
                 self.asm.or_masks(OTHER, mask, mask);
                 let disp = distance + 4 * word as i32;
-                self.asm.lanes_memory(false, *place, (RSI, chunk as Zmm), disp, OTHER);
+                self.asm
+                    .lanes_memory(false, *place, (RSI, chunk as Zmm), disp, OTHER);
             }
         }
         self.asm.bind(done);
@@ -124,7 +127,8 @@ impl Compiler<'_> {
         self.asm.bind(apart);
         let mask = self.exec(chunk);
         self.asm.or_masks(OTHER, mask, mask);
-        self.asm.lanes_memory(true, *place, (RSI, chunk as Zmm), distance, OTHER);
+        self.asm
+            .lanes_memory(true, *place, (RSI, chunk as Zmm), distance, OTHER);
         self.asm.bind(done);
     }
 
@@ -158,15 +162,19 @@ impl Compiler<'_> {
         self.first_place(chunk);
         self.unless_apart(chunk, 0, scattered);
         self.asm.load_part(RAX, at_place(0), part.bytes, part.signed);
-        self.asm.vector(v::SPLAT_GENERAL, place, 0, Rm::Reg(RAX.0), mask, None);
+        self.asm
+            .vector(v::SPLAT_GENERAL, place, 0, Rm::Reg(RAX.0), mask, None);
         self.asm.jump(done);
         self.asm.bind(scattered);
         self.asm.or_masks(OTHER, mask, mask);
         let (loaded, unused) = (PARTS[0], 32 - 8 * part.bytes);
-        self.asm.lanes_memory(false, loaded, (RSI, chunk as Zmm), 0, OTHER);
-        self.asm.vector(v::SHIFT_D, v::LEFT, loaded, Rm::Reg(loaded), 0, Some(unused));
+        self.asm
+            .lanes_memory(false, loaded, (RSI, chunk as Zmm), 0, OTHER);
+        self.asm
+            .vector(v::SHIFT_D, v::LEFT, loaded, Rm::Reg(loaded), 0, Some(unused));
         let back = if part.signed { v::RIGHT_SIGNED } else { v::RIGHT };
-        self.asm.vector(v::SHIFT_D, back, place, Rm::Reg(loaded), mask, Some(unused));
+        self.asm
+            .vector(v::SHIFT_D, back, place, Rm::Reg(loaded), mask, Some(unused));
         self.asm.bind(done);
     }
 }

@@ -138,7 +138,11 @@ impl Compiler<'_> {
                 self.asm.test_bit(wide, RAX, RCX);
                 self.asm.set_byte(condition, SCC);
             }
-            Does::SaveExec { alu, inverts_exec, inverted } => {
+            Does::SaveExec {
+                alu,
+                inverts_exec,
+                inverted,
+            } => {
                 let exec = scalar_register(reg::EXEC);
                 self.scalar_source(RAX, inst.src[0], wide);
                 self.asm.load(wide, RCX, exec);

@@ -1,6 +1,6 @@
 //! Vector instructions as instructions of AVX-512: a chunk of sixteen lanes at a time, under EXEC as a mask.
 
-use super::asm::{Alu, If, Label, Mask, Mem, Op as X, R12, RAX, RCX, Rm, Shift, Zmm, v};
+use super::asm::{Alu, If, Label, Mask, Mem, Op as X, R12, RAX, Rm, Zmm, v};
 use super::compile::{Compiler, Rarely, scalar_register};
 use crate::isa::{Inst, Op, Src};
 use crate::wave::reg;
@@ -25,6 +25,27 @@ pub(super) struct Source {
     neg: bool,
     /// Where a chunk with a sign of its own goes.
     own: Zmm,
+}
+
+impl Source {
+    /// One host register for all chunks.
+    pub(super) fn splat(first: Zmm) -> Source {
+        Source {
+            first,
+            is_row: false,
+            abs: false,
+            neg: false,
+            own: first,
+        }
+    }
+
+    /// One for each chunk, from this one on.
+    pub(super) fn row(first: Zmm) -> Source {
+        Source {
+            is_row: true,
+            ..Source::splat(first)
+        }
+    }
 }
 
 impl Compiler<'_> {
@@ -87,33 +108,25 @@ impl Compiler<'_> {
         let has = |bits: u8| float && bits >> i & 1 != 0;
         let (abs, neg) = (has(inst.abs), has(inst.neg));
         let (own, first) = (3 + i as Zmm, i as Zmm);
-        let row = Source {
-            first,
-            is_row: false,
-            abs: false,
-            neg: false,
-            own,
-        };
         match inst.src[i] {
             Src::Vgpr(n) => Source {
-                first: self.held(n),
-                is_row: true,
                 abs,
                 neg,
                 own,
+                ..Source::row(self.held(n))
             },
             Src::Scalar(n) => {
                 self.on(v::SPLAT, first, 0, Rm::Splat(scalar_register(n.into())));
                 self.change_sign(first, first, abs, neg);
-                row
+                Source::splat(first)
             }
             Src::Const(value) => {
                 let value = if abs { value as u32 & !SIGN } else { value as u32 };
                 let value = if neg { value ^ SIGN } else { value };
                 self.on(v::SPLAT, first, 0, Rm::Const(value));
-                row
+                Source::splat(first)
             }
-            _ => row,
+            _ => Source::splat(first),
         }
     }
 
@@ -219,9 +232,23 @@ impl Compiler<'_> {
                 _ => (false, to, mask),
             };
             if let Check::Sources = checks {
-                self.asm.vector(v::CMPPS, seen, chunks[0], Rm::Reg(chunks[N - 1]), mask, Some(UNORDERED));
+                self.asm.vector(
+                    v::CMPPS,
+                    seen,
+                    chunks[0],
+                    Rm::Reg(chunks[N - 1]),
+                    mask,
+                    Some(UNORDERED),
+                );
                 if N > 2 {
-                    self.asm.vector(v::CMPPS, THIRD, chunks[1], Rm::Reg(chunks[1]), mask, Some(UNORDERED));
+                    self.asm.vector(
+                        v::CMPPS,
+                        THIRD,
+                        chunks[1],
+                        Rm::Reg(chunks[1]),
+                        mask,
+                        Some(UNORDERED),
+                    );
                     self.asm.or_masks(seen, seen, THIRD);
                 }
             }
@@ -229,10 +256,12 @@ impl Compiler<'_> {
             match checks {
                 Check::Nothing | Check::Sources => {}
                 Check::Result { .. } => {
-                    self.asm.vector(v::CMPPS, seen, to_now, Rm::Reg(to_now), mask, Some(UNORDERED));
+                    self.asm
+                        .vector(v::CMPPS, seen, to_now, Rm::Reg(to_now), mask, Some(UNORDERED));
                 }
                 Check::Equals(value) => {
-                    self.asm.vector(v::PCMPD, seen, to_now, Rm::Const(value), mask, Some(0));
+                    self.asm
+                        .vector(v::PCMPD, seen, to_now, Rm::Const(value), mask, Some(0));
                 }
             }
             if clamps {
@@ -299,10 +328,12 @@ impl Compiler<'_> {
         if let Src::Const(amount) = by.0 {
             let amount = amount as u8 & 31;
             // The destination is where others have a source.
-            self.asm.vector(v::SHIFT_D, constant, to, Rm::Reg(from), mask, Some(amount));
+            self.asm
+                .vector(v::SHIFT_D, constant, to, Rm::Reg(from), mask, Some(amount));
         } else {
             self.on(v::PANDD, TEMPORARY[1], by.1, Rm::Const(31));
-            self.asm.vector(variable, to, from, Rm::Reg(TEMPORARY[1]), mask, None);
+            self.asm
+                .vector(variable, to, from, Rm::Reg(TEMPORARY[1]), mask, None);
         }
     }
 
@@ -357,393 +388,20 @@ impl Compiler<'_> {
                 this.asm.vector(v::SPLAT, to, 0, Rm::Const(0), mask, None);
             } else if signed {
                 // The field goes up to the sign and down again. What is beyond the register is its sign, as well.
-                this.asm.vector(v::SHIFT_D, right, temporary, Rm::Reg(a), 0, Some(first as u8));
+                this.asm
+                    .vector(v::SHIFT_D, right, temporary, Rm::Reg(a), 0, Some(first as u8));
                 let up = (32 - count) as u8;
-                this.asm.vector(v::SHIFT_D, v::LEFT, temporary, Rm::Reg(temporary), 0, Some(up));
-                this.asm.vector(v::SHIFT_D, right, to, Rm::Reg(temporary), mask, Some(up));
+                this.asm
+                    .vector(v::SHIFT_D, v::LEFT, temporary, Rm::Reg(temporary), 0, Some(up));
+                this.asm
+                    .vector(v::SHIFT_D, right, to, Rm::Reg(temporary), mask, Some(up));
             } else {
-                this.asm.vector(v::SHIFT_D, right, temporary, Rm::Reg(a), 0, Some(first as u8));
-                this.asm.vector(v::PANDD, to, temporary, Rm::Const((1 << count) - 1), mask, None);
+                this.asm
+                    .vector(v::SHIFT_D, right, temporary, Rm::Reg(a), 0, Some(first as u8));
+                this.asm
+                    .vector(v::PANDD, to, temporary, Rm::Const((1 << count) - 1), mask, None);
             }
         })
-    }
-
-    /// Products of 24 bits.
-    fn product24(&mut self, inst: &Inst, adds: bool) -> bool {
-        let product = |this: &mut Self, a: Zmm, b: Zmm| {
-            this.on(v::PANDD, TEMPORARY[0], a, Rm::Const(0xff_ffff));
-            this.on(v::PANDD, TEMPORARY[1], b, Rm::Const(0xff_ffff));
-        };
-        let [low, high] = TEMPORARY;
-        if adds {
-            return self.lanes(inst, [false; 3], Check::Nothing, |this, [a, b, c], to, mask| {
-                product(this, a, b);
-                this.on(v::PMULLD, low, low, Rm::Reg(high));
-                this.asm.vector(v::PADDD, to, low, Rm::Reg(c), mask, None);
-            });
-        }
-        self.lanes(inst, [false; 2], Check::Nothing, |this, [a, b], to, mask| {
-            product(this, a, b);
-            this.asm.vector(v::PMULLD, to, low, Rm::Reg(high), mask, None);
-        })
-    }
-
-    /// The upper half of products, of some bits of the sources. The host multiplies every second lane.
-    fn product_high(&mut self, inst: &Inst, of: Option<u32>) -> bool {
-        let [even, odd] = TEMPORARY;
-        self.lanes(inst, [false; 2], Check::Nothing, |this, [a, b], to, mask| {
-            let (mut a, mut b) = (a, b);
-            if let Some(bits) = of {
-                this.on(v::PANDD, 5, a, Rm::Const(bits));
-                this.on(v::PANDD, 2, b, Rm::Const(bits));
-                (a, b) = (5, 2);
-            }
-            this.products(a, b);
-            this.asm.vector(v::SHIFT_Q, v::RIGHT, even, Rm::Reg(even), 0, Some(32));
-            this.odd_lanes(THIRD);
-            this.asm.vector(v::MOVE, even, 0, Rm::Reg(odd), THIRD, None);
-            this.asm.vector(v::MOVE, to, 0, Rm::Reg(even), mask, None);
-        })
-    }
-
-    /// The products of the even lanes, and those of the odd ones, each of 64 bits.
-    pub(super) fn products(&mut self, a: Zmm, b: Zmm) {
-        let [even, odd] = TEMPORARY;
-        // What the sources' own registers are for: signs, which integers have none of.
-        let [x, y] = [3, 4];
-        self.on(v::PMULUDQ, even, a, Rm::Reg(b));
-        self.asm.vector(v::SHIFT_Q, v::RIGHT, x, Rm::Reg(a), 0, Some(32));
-        self.asm.vector(v::SHIFT_Q, v::RIGHT, y, Rm::Reg(b), 0, Some(32));
-        self.on(v::PMULUDQ, odd, x, Rm::Reg(y));
-    }
-
-    /// A mask of every second lane.
-    pub(super) fn odd_lanes(&mut self, mask: Mask) {
-        self.asm.constant_to(RAX, 0xaaaa);
-        self.asm.mask_of(mask, RAX);
-    }
-
-    /// `a * b + c` of 64 bits.
-    fn wide_product(&mut self, inst: &Inst) -> bool {
-        let carries = usize::from(inst.sdst) != reg::NULL;
-        if !self.is_mask(inst.sdst.into()) || !Self::has_plain_sources(inst, 2) {
-            return false;
-        }
-        let [a, b] = [0, 1].map(|i| self.source(inst, i, false));
-        let c = match inst.src[2] {
-            Src::Vgpr(n) => [self.held(n), self.held(n + 1)].map(Some),
-            Src::Const(0) => [None; 2],
-            _ => return false,
-        };
-        let [low, high] = [self.held(inst.dst), self.held(inst.dst + 1)];
-        let [even, odd] = TEMPORARY;
-        let (addend, upper) = (3, 4);
-        self.masks(inst.sdst.into(), |this, chunk, to| {
-            let mask = this.exec(chunk);
-            let at = chunk as Zmm;
-            let (a, b) = (this.chunk(a, chunk), this.chunk(b, chunk));
-            this.products(a, b);
-            this.odd_lanes(THIRD);
-            if let [Some(c), Some(d)] = c {
-                // The even lanes' addends, then the odd ones'.
-                this.asm.vector(v::SHIFT_Q, v::LEFT, addend, Rm::Reg(d + at), 0, Some(32));
-                this.asm.vector(v::PBLENDMD, addend, c + at, Rm::Reg(addend), THIRD, None);
-                this.on(v::PADDQ, even, even, Rm::Reg(addend));
-                this.asm.vector(v::SHIFT_Q, v::RIGHT, addend, Rm::Reg(c + at), 0, Some(32));
-                this.asm.vector(v::PBLENDMD, addend, addend, Rm::Reg(d + at), THIRD, None);
-                this.on(v::PADDQ, odd, odd, Rm::Reg(addend));
-            }
-            this.asm.vector(v::SHIFT_Q, v::LEFT, addend, Rm::Reg(odd), 0, Some(32));
-            this.asm.vector(v::PBLENDMD, addend, even, Rm::Reg(addend), THIRD, None);
-            this.asm.vector(v::SHIFT_Q, v::RIGHT, upper, Rm::Reg(even), 0, Some(32));
-            this.asm.vector(v::PBLENDMD, upper, upper, Rm::Reg(odd), THIRD, None);
-            if carries {
-                // The sum is less than the addend.
-                let less = Some(1);
-                if let [Some(c), Some(d)] = c {
-                    this.asm.vector(v::PCMPUD, THIRD, upper, Rm::Reg(d + at), mask, less);
-                    this.asm.vector(v::PCMPD, to, upper, Rm::Reg(d + at), mask, Some(0));
-                    this.asm.vector(v::PCMPUD, to, addend, Rm::Reg(c + at), to, less);
-                    this.asm.or_masks(to, to, THIRD);
-                } else {
-                    this.asm.vector(v::PCMPUD, to, upper, Rm::Reg(upper), mask, less);
-                }
-            }
-            this.asm.vector(v::MOVE, low + at, 0, Rm::Reg(addend), mask, None);
-            this.asm.vector(v::MOVE, high + at, 0, Rm::Reg(upper), mask, None);
-        });
-        self.store_row(inst.dst, low);
-        self.store_row(inst.dst + 1, high);
-        true
-    }
-
-    /// The two rows of a source of 64 bits, or two host registers with a constant or a scalar.
-    pub(super) fn source64(&mut self, inst: &Inst, i: usize) -> Option<[Source; 2]> {
-        let splat = |first| Source {
-            first,
-            is_row: false,
-            abs: false,
-            neg: false,
-            own: first,
-        };
-        let hosts = [2 * i as Zmm, 2 * i as Zmm + 1];
-        match inst.src[i] {
-            Src::Vgpr(n) => Some([n, n + 1].map(|row| Source {
-                is_row: true,
-                ..splat(self.held(row))
-            })),
-            Src::Scalar(n) if n < 127 && usize::from(n) != reg::NULL => {
-                for (half, host) in hosts.into_iter().enumerate() {
-                    let mem = scalar_register(usize::from(n) + half);
-                    self.on(v::SPLAT, host, 0, Rm::Splat(mem));
-                }
-                Some(hosts.map(splat))
-            }
-            Src::Const(value) => {
-                self.on(v::SPLAT, hosts[0], 0, Rm::Const(value as u32));
-                self.on(v::SPLAT, hosts[1], 0, Rm::Const((value >> 32) as u32));
-                Some(hosts.map(splat))
-            }
-            _ => None,
-        }
-    }
-
-    /// Shifts of 64 bits by a constant below 32.
-    fn shift64(&mut self, inst: &Inst, to_left: bool) -> bool {
-        let (Src::Const(by), Src::Vgpr(n)) = (inst.src[0], inst.src[1]) else {
-            return false;
-        };
-        let by = by as u8 & 63;
-        if by >= 32 {
-            return false;
-        }
-        let from = [self.held(n), self.held(n + 1)];
-        let to = [self.held(inst.dst), self.held(inst.dst + 1)];
-        let [a, b] = TEMPORARY;
-        // What is shifted alone, and what gets the other's bits.
-        let (plain, mixed) = if to_left { (0, 1) } else { (1, 0) };
-        let (there, back) = if to_left { (v::LEFT, v::RIGHT) } else { (v::RIGHT, v::LEFT) };
-        for chunk in 0..self.chunks() {
-            let mask = self.exec(chunk);
-            let at = chunk as Zmm;
-            self.asm.vector(v::SHIFT_D, there, a, Rm::Reg(from[mixed] + at), 0, Some(by));
-            self.asm.vector(v::SHIFT_D, back, b, Rm::Reg(from[plain] + at), 0, Some(32 - by));
-            self.asm.vector(v::SHIFT_D, there, 5, Rm::Reg(from[plain] + at), 0, Some(by));
-            self.asm.vector(v::PORD, to[mixed] + at, a, Rm::Reg(b), mask, None);
-            self.asm.vector(v::MOVE, to[plain] + at, 0, Rm::Reg(5), mask, None);
-        }
-        self.store_row(inst.dst, to[0]);
-        self.store_row(inst.dst + 1, to[1]);
-        true
-    }
-
-    /// Two registers at once.
-    fn move64(&mut self, inst: &Inst) -> bool {
-        let Some(from) = self.source64(inst, 0) else { return false };
-        let to = [self.held(inst.dst), self.held(inst.dst + 1)];
-        for chunk in 0..self.chunks() {
-            let mask = self.exec(chunk);
-            let at = chunk as Zmm;
-            // Both are read before either is written.
-            let [low, high] = from.map(|source| self.chunk(source, chunk));
-            self.on(v::MOVE, TEMPORARY[0], 0, Rm::Reg(high));
-            self.asm.vector(v::MOVE, to[0] + at, 0, Rm::Reg(low), mask, None);
-            self.asm.vector(v::MOVE, to[1] + at, 0, Rm::Reg(TEMPORARY[0]), mask, None);
-        }
-        self.store_row(inst.dst, to[0]);
-        self.store_row(inst.dst + 1, to[1]);
-        true
-    }
-
-    /// `(a << b) + c` of 64 bits, with a constant below 8.
-    fn shift_add64(&mut self, inst: &Inst) -> bool {
-        let Src::Const(by) = inst.src[1] else { return false };
-        let by = by as u8 & 7;
-        let known = |src| matches!(src, Src::Vgpr(_) | Src::Const(_)) || matches!(src, Src::Scalar(n) if usize::from(n) < reg::NULL);
-        if !known(inst.src[0]) || !known(inst.src[2]) {
-            return false;
-        }
-        let (Some(a), Some(c)) = (self.source64(inst, 0), self.source64(inst, 2)) else { return false };
-        let to = [self.held(inst.dst), self.held(inst.dst + 1)];
-        let [low, high] = TEMPORARY;
-        for chunk in 0..self.chunks() {
-            let mask = self.exec(chunk);
-            let at = chunk as Zmm;
-            let [a, b] = a.map(|source| self.chunk(source, chunk));
-            let [c, d] = c.map(|source| self.chunk(source, chunk));
-            self.asm.vector(v::SHIFT_D, v::RIGHT, 3, Rm::Reg(a), 0, Some(32 - by));
-            self.asm.vector(v::SHIFT_D, v::LEFT, high, Rm::Reg(b), 0, Some(by));
-            self.asm.vector(v::SHIFT_D, v::LEFT, low, Rm::Reg(a), 0, Some(by));
-            self.on(v::PORD, high, high, Rm::Reg(3));
-            self.on(v::PADDD, low, low, Rm::Reg(c));
-            self.asm.vector(v::PCMPUD, THIRD, low, Rm::Reg(c), 0, Some(1));
-            self.on(v::PADDD, high, high, Rm::Reg(d));
-            // All ones are one less than zero.
-            self.asm.vector(v::PSUBD, high, high, Rm::Const(u32::MAX), THIRD, None);
-            self.asm.vector(v::MOVE, to[0] + at, 0, Rm::Reg(low), mask, None);
-            self.asm.vector(v::MOVE, to[1] + at, 0, Rm::Reg(high), mask, None);
-        }
-        self.store_row(inst.dst, to[0]);
-        self.store_row(inst.dst + 1, to[1]);
-        true
-    }
-
-    /// Stores the masks of all chunks, made by `f` one after the other, as lanes of a scalar register.
-    fn masks(&mut self, register: usize, mut f: impl FnMut(&mut Self, usize, Mask)) {
-        for pair in 0..self.chunks() / 2 {
-            for (half, to) in MASKS.into_iter().enumerate() {
-                f(self, 2 * pair + half, to);
-            }
-            if register == reg::NULL {
-                continue;
-            }
-            self.asm.unpack_masks(MASKS[0], MASKS[1], MASKS[0]);
-            self.asm.store_mask(scalar_register(register + pair), MASKS[0]);
-        }
-    }
-
-    /// A comparison of 32 bits.
-    fn compare(&mut self, inst: &Inst, op: X, float: bool) -> bool {
-        if !Self::has_plain_sources(inst, 2) || !self.is_target(inst) {
-            return false;
-        }
-        let [a, b] = [0, 1].map(|i| self.source(inst, i, float));
-        let predicate = if float {
-            float_predicate(inst.relations)
-        } else {
-            predicate(inst.relations)
-        };
-        self.masks(inst.dst.into(), |this, chunk, to| {
-            let mask = this.exec(chunk);
-            let (a, b) = (this.chunk(a, chunk), this.chunk(b, chunk));
-            this.asm.vector(op, to, a, Rm::Reg(b), mask, Some(predicate));
-        });
-        self.follow(inst);
-        true
-    }
-
-    /// A comparison of 64 bits: of the upper halves, and where they are equal of the lower ones.
-    fn compare64(&mut self, inst: &Inst, upper: X) -> bool {
-        if !self.is_target(inst) {
-            return false;
-        }
-        let Some(a) = self.source64(inst, 0) else { return false };
-        let Some(b) = self.source64(inst, 1) else { return false };
-        let relations = inst.relations;
-        self.masks(inst.dst.into(), |this, chunk, to| {
-            let mask = this.exec(chunk);
-            let [a, c] = a.map(|source| this.chunk(source, chunk));
-            let [b, d] = b.map(|source| this.chunk(source, chunk));
-            this.asm.vector(upper, THIRD, c, Rm::Reg(d), mask, Some(predicate(relations & 5)));
-            this.asm.vector(v::PCMPD, to, c, Rm::Reg(d), mask, Some(0));
-            this.asm.vector(v::PCMPUD, to, a, Rm::Reg(b), to, Some(predicate(relations)));
-            this.asm.or_masks(to, to, THIRD);
-        });
-        self.follow(inst);
-        true
-    }
-
-    /// Whether a register can have the lanes of a wave.
-    pub(super) fn is_mask(&self, register: usize) -> bool {
-        register == reg::NULL || register + self.lanes / 32 <= 128
-    }
-
-    /// Whether a comparison's result can go where it should.
-    fn is_target(&self, inst: &Inst) -> bool {
-        let register = usize::from(inst.dst);
-        self.is_mask(register) && !(inst.writes_exec && register == reg::NULL)
-    }
-
-    /// What comes after a comparison that writes EXEC, too.
-    fn follow(&mut self, inst: &Inst) {
-        if !inst.writes_exec || usize::from(inst.dst) == reg::EXEC {
-            return;
-        }
-        let halves = [RAX, RCX].into_iter().take(self.lanes / 32).enumerate();
-        // Both are read before EXEC changes: it may be one of them.
-        for (half, register) in halves.clone() {
-            self.asm.load(false, register, scalar_register(usize::from(inst.dst) + half));
-        }
-        for (half, register) in halves {
-            self.asm.store(false, scalar_register(reg::EXEC + half), register);
-        }
-    }
-
-    /// Loads the part of a mask in a scalar register that is a chunk's.
-    fn mask_part(&mut self, to: Mask, register: usize, chunk: usize) {
-        let mut mem = scalar_register(register);
-        mem.disp += 2 * chunk as i32;
-        self.asm.load_mask(to, mem);
-    }
-
-    /// The scalar register with the mask that is the third source.
-    fn mask_source(&self, inst: &Inst) -> Option<usize> {
-        match inst.src[2] {
-            Src::Scalar(n) if usize::from(n) != reg::NULL && usize::from(n) + self.lanes / 32 <= 128 => Some(n.into()),
-            _ => None,
-        }
-    }
-
-    fn select(&mut self, inst: &Inst) -> bool {
-        let Some(register) = self.mask_source(inst).filter(|_| Self::has_plain_sources(inst, 2)) else {
-            return false;
-        };
-        let [a, b] = [0, 1].map(|i| self.source(inst, i, true));
-        let place = self.held(inst.dst);
-        for chunk in 0..self.chunks() {
-            let mask = self.exec(chunk);
-            self.mask_part(MASKS[0], register, chunk);
-            let (a, b) = (self.chunk(a, chunk), self.chunk(b, chunk));
-            self.asm.vector(v::PBLENDMD, TEMPORARY[0], a, Rm::Reg(b), MASKS[0], None);
-            self.asm.vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(TEMPORARY[0]), mask, None);
-        }
-        self.store_row(inst.dst, place);
-        true
-    }
-
-    /// Sums and differences with carries.
-    fn carry(&mut self, inst: &Inst, subtracts: bool, swapped: bool, takes: bool) -> bool {
-        let taken = if takes { self.mask_source(inst) } else { None };
-        let known = (taken.is_some() || !takes) && !inst.clamp && self.is_mask(inst.sdst.into());
-        if !known || !Self::has_plain_sources(inst, 2) {
-            return false;
-        }
-        let [a, b] = [0, 1].map(|i| self.source(inst, i, false));
-        let (a, b) = if swapped { (b, a) } else { (a, b) };
-        let place = self.held(inst.dst);
-        let (op, back) = if subtracts { (v::PSUBD, v::PADDD) } else { (v::PADDD, v::PSUBD) };
-        // The mask may be where the carries go, and is read to its end before they do.
-        if let Some(register) = taken {
-            for half in 0..self.lanes / 32 {
-                self.asm.load(false, [RAX, RCX][half], scalar_register(register + half));
-            }
-        }
-        let below = 1;
-        self.masks(inst.sdst.into(), |this, chunk, to| {
-            let mask = this.exec(chunk);
-            let (a, b) = (this.chunk(a, chunk), this.chunk(b, chunk));
-            let sum = TEMPORARY[0];
-            this.on(op, sum, a, Rm::Reg(b));
-            let (x, y) = if subtracts { (a, b) } else { (sum, a) };
-            this.asm.vector(v::PCMPUD, to, x, Rm::Reg(y), mask, Some(below));
-            if takes {
-                let from = [RAX, RCX][chunk / 2];
-                this.asm.mask_of(THIRD, from);
-                this.asm.shift_constant(false, Shift::Right, from, 16);
-                let with = TEMPORARY[1];
-                this.on(v::MOVE, with, 0, Rm::Reg(sum));
-                // All ones are one less than zero.
-                this.asm.vector(back, with, sum, Rm::Const(u32::MAX), THIRD, None);
-                let (x, y) = if subtracts { (sum, with) } else { (with, sum) };
-                this.asm.vector(v::PCMPUD, THIRD, x, Rm::Reg(y), mask, Some(below));
-                this.asm.or_masks(to, to, THIRD);
-                this.asm.vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(with), mask, None);
-            } else {
-                this.asm.vector(v::MOVE, place + chunk as Zmm, 0, Rm::Reg(sum), mask, None);
-            }
-        });
-        self.store_row(inst.dst, place);
-        true
     }
 
     /// The first active lane of a register.
@@ -874,7 +532,8 @@ impl Compiler<'_> {
     fn extreme3(&mut self, inst: &Inst, range: u8) -> bool {
         self.lanes(inst, [true; 3], Check::Sources, |this, [a, b, c], to, mask| {
             this.on_imm(v::RANGEPS, TEMPORARY[0], a, Rm::Reg(b), range);
-            this.asm.vector(v::RANGEPS, to, TEMPORARY[0], Rm::Reg(c), mask, Some(range));
+            this.asm
+                .vector(v::RANGEPS, to, TEMPORARY[0], Rm::Reg(c), mask, Some(range));
         })
     }
 
@@ -891,21 +550,11 @@ impl Compiler<'_> {
 pub(super) enum Check {
     Nothing,
     /// A NaN among the results. They may be clamped, once none is.
-    Result { clamps: bool },
+    Result {
+        clamps: bool,
+    },
     /// A NaN among the sources.
     Sources,
     /// This integer among the results.
     Equals(u32),
-}
-
-/// The host's number of what a comparison of integers counts as true.
-fn predicate(relations: u8) -> u8 {
-    [3, 1, 0, 2, 6, 4, 5, 7][usize::from(relations & 7)]
-}
-
-/// The same of floats, quiet.
-fn float_predicate(relations: u8) -> u8 {
-    [
-        0x0b, 0x11, 0x00, 0x12, 0x1e, 0x0c, 0x1d, 0x07, 0x03, 0x19, 0x08, 0x1a, 0x16, 0x04, 0x15, 0x0f,
-    ][usize::from(relations & 15)]
 }
