@@ -41,7 +41,7 @@ const ROWS: &[(Write, &str)] = &[
         (|asm| asm.or_masks(6, 1, 2), "c4e17445f2"), // {vex3} korw k6, k1, k2
         (|asm| asm.test_masks(5, 6), "c4e17898ee"), // {vex3} kortestw k5, k6
         (|asm| asm.load(true, R14, mem(R13, 24)), "4d8b7518"), // mov r14, qword ptr [r13 + 24]
-        (|asm| asm.load_part(RAX, mem(RAX, 0), 2, true), "0fbf00"), // movsx eax, word ptr [rax + 0]
+        (|asm| asm.load_part(RAX, mem(RAX, 2), 2, true), "0fbf4002"), // movsx eax, word ptr [rax + 2]
         (|asm| asm.load_indexed(RAX, R12, RAX, 0x80), "418b848480000000"), // mov eax, dword ptr [r12 + 4*rax + 0x80]
         (|asm| asm.alu(true, Alu::Sbb, RAX, RCX), "4819c8"), // sbb rax, rcx
         (|asm| asm.alu_constant(true, Alu::Sub, R14, 1000), "4981eee8030000"), // sub r14, 1000
