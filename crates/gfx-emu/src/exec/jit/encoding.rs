@@ -43,7 +43,6 @@ const ROWS: &[(Write, &str)] = &[
         (|asm| asm.load(true, R14, mem(R13, 24)), "4d8b7518"), // mov r14, qword ptr [r13 + 24]
         (|asm| asm.load_part(RAX, mem(RAX, 2), 2, true), "0fbf4002"), // movsx eax, word ptr [rax + 2]
         (|asm| asm.load_indexed(RAX, R12, RAX, 0x80), "418b848480000000"), // mov eax, dword ptr [r12 + 4*rax + 0x80]
-        (|asm| asm.alu(true, Alu::Sbb, RAX, RCX), "4819c8"), // sbb rax, rcx
         (|asm| asm.alu_constant(true, Alu::Sub, R14, 1000), "4981eee8030000"), // sub r14, 1000
         (|asm| asm.alu_memory(true, Alu::Sub, RAX, mem(R15, 48)), "492b4730"), // sub rax, qword ptr [r15 + 48]
         (|asm| asm.compare_memory(false, mem(RBX, 424), 0), "83bba801000000"), // cmp dword ptr [rbx + 424], 0
