@@ -20,10 +20,10 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::cost::{Counters, Tally, Total};
-use crate::exec;
+use crate::exec::{self, jit::Compiling};
 use crate::fault::{Fault, FaultKind};
 use crate::isa::{DecodeError, Isa, Program};
-use crate::memory::{Memory, SLOT_BYTES, Slot};
+use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use shape::Shape;
@@ -78,6 +78,8 @@ pub struct LaunchOptions {
     /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
     /// instructions one by one.
     pub count: bool,
+    /// Whether kernels are compiled to the host's machine code. Results are the same; what is watched or counted is not compiled.
+    pub compiling: Compiling,
 }
 
 /// A limit of time, by a clock of the caller's: nothing else here looks at one.
@@ -99,6 +101,7 @@ impl Default for LaunchOptions {
             lds_as_card: false,
             cover: false,
             count: false,
+            compiling: Compiling::Auto,
         }
     }
 }
@@ -463,17 +466,19 @@ fn unsupported(isa: Isa, kernel: &Kernel, scratch: u32) -> Option<String> {
 type Advanced = Result<Stop, (usize, Option<usize>, FaultKind)>;
 
 /// The waves and the LDS of a workgroup that ran, for the next one to run in.
-struct WorkgroupState<const W: usize> {
+struct WorkgroupState<'a, const W: usize> {
     /// Each with the instructions left to it, and with what stopped it.
     waves: Vec<(Wave<W>, u64, Stop)>,
     lds: Vec<u8>,
+    windows: Vec<Window<'a>>,
 }
 
-impl<const W: usize> Default for WorkgroupState<W> {
+impl<const W: usize> Default for WorkgroupState<'_, W> {
     fn default() -> Self {
         WorkgroupState {
             waves: Vec::new(),
             lds: Vec::new(),
+            windows: Vec::new(),
         }
     }
 }
@@ -588,7 +593,7 @@ impl<'a, const W: usize> Run<'a, W> {
     fn all(self) -> Result<LaunchStats, LaunchError> {
         let groups = self.dispatch.grid.map(u64::from).iter().product::<u64>();
         let instructions = AtomicU64::new(0);
-        let workgroup = |state: &mut WorkgroupState<W>, index: u64| {
+        let workgroup = |state: &mut WorkgroupState<'a, W>, index: u64| {
             self.workgroup(state, self.workgroup_id(index))
                 .map(|executed| instructions.fetch_add(executed, Relaxed))
                 .err()
@@ -649,7 +654,7 @@ impl<'a, const W: usize> Run<'a, W> {
     }
 
     /// Runs one workgroup; gives the number of instructions executed.
-    fn workgroup(&self, state: &mut WorkgroupState<W>, id: [u32; 3]) -> Result<u64, Box<Fault>> {
+    fn workgroup(&self, state: &mut WorkgroupState<'a, W>, id: [u32; 3]) -> Result<u64, Box<Fault>> {
         let watched = if self.options.sanitize { self.waves() } else { 0 };
         let mut doubles = vec![None; watched];
         self.schedule(state, id, |index, wave, group, budget| {
@@ -704,7 +709,7 @@ impl<'a, const W: usize> Run<'a, W> {
     /// shares and the instructions left to it; gives the number of instructions executed.
     fn schedule(
         &self,
-        state: &mut WorkgroupState<W>,
+        state: &mut WorkgroupState<'a, W>,
         id: [u32; 3],
         mut advance: impl FnMut(usize, &mut Wave<W>, &mut Group<'_>, &mut u64) -> Advanced,
     ) -> Result<u64, Box<Fault>> {
@@ -723,6 +728,8 @@ impl<'a, const W: usize> Run<'a, W> {
                 .sanitize
                 .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
             cover: self.options.cover,
+            windows: std::mem::take(&mut state.windows),
+            compiling: self.options.compiling,
             tally: self
                 .total
                 .as_ref()
@@ -757,7 +764,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 }
             }
         }
-        state.lds = group.lds;
+        (state.lds, state.windows) = (group.lds, group.windows);
         if let Some((total, tally)) = self.total.as_ref().zip(group.tally) {
             total.add(*tally);
         }

@@ -76,6 +76,7 @@ pub use code::{BARE_KERNEL, CodeObject, Global, Kernel, LoadError, Placement};
 pub use code_object::{Arg as KernelArg, ArgKind, KernelDescriptor};
 pub use cost::{Counters, Limit, Resources};
 pub use cover::{Listed, covered};
+pub use exec::jit::Compiling;
 pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
 pub use isa::{Coverage, DecodeError, MutationKind, coverage, disassemble};

@@ -112,6 +112,29 @@ impl Cursor {
     }
 }
 
+/// How many windows there are: as many as [`Cursor::aim`] tells instructions apart.
+pub(crate) const WINDOWS: usize = 256;
+
+/// An allocation as compiled code sees it: its first address, its bytes, and its first word.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Window<'a> {
+    pub(crate) base: u64,
+    pub(crate) bytes: u64,
+    pub(crate) words: Option<&'a AtomicU32>,
+}
+
+impl Window<'_> {
+    /// Nothing is in it.
+    pub(crate) const NONE: Window<'static> = Window {
+        base: 0,
+        bytes: 0,
+        words: None,
+    };
+    /// Windows are smaller, so that a place in one is a signed dword.
+    const LIMIT: u64 = 1 << 31;
+}
+
 /// The memory of one software device. `&Memory` is shared by all waves; allocating and freeing need `&mut`.
 ///
 /// A clone is a second view of the same bytes with its own list of allocations: what is allocated or freed in
@@ -359,6 +382,17 @@ impl Memory {
         }
         self.locate(address, bytes, access, &mut Cursor::default())
             .map(|_| ())
+    }
+
+    /// The allocation that was found last with a cursor.
+    pub(crate) fn window(&self, cursor: &Cursor) -> Option<Window<'_>> {
+        let found = self.allocations.get(cursor.index())?;
+        let fits = found.len < Window::LIMIT && found.len <= 4 * found.words.len() as u64;
+        fits.then(|| Window {
+            base: found.base,
+            bytes: found.len,
+            words: found.words.first(),
+        })
     }
 
     #[inline]

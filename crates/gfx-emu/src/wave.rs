@@ -6,7 +6,8 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::cost::Tally;
-use crate::memory::{Cursor, Memory};
+use crate::exec::jit::Compiling;
+use crate::memory::{Cursor, Memory, Window};
 use crate::sanitize::Watch;
 
 /// Scalar operand codes of the registers with a name (RDNA3 ISA, "Scalar operands").
@@ -247,6 +248,10 @@ pub(crate) struct Group<'a> {
     pub(crate) cover: bool,
     /// What the waves did so far, where it is counted.
     pub(crate) tally: Option<Box<Tally>>,
+    /// The allocations that the instructions of compiled code went to, by [`crate::isa::Inst::place`].
+    pub(crate) windows: Vec<Window<'a>>,
+    /// Whether its program may be compiled.
+    pub(crate) compiling: Compiling,
 }
 
 impl Group<'_> {

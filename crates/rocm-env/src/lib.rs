@@ -21,8 +21,8 @@ use std::sync::OnceLock;
 pub use page::page;
 pub use table::*;
 pub use values::{
-    Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, KernelCache,
-    Libraries, Log, Program, Seconds, Switch, Targets, Value, clock,
+    Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, Jit,
+    KernelCache, Libraries, Log, Program, Seconds, Switch, Targets, Value, clock,
 };
 
 /// What a variable is, for readers.

@@ -135,6 +135,13 @@ words! {
         /// It is an error.
         Refuse "refuse",
     }
+    /// Whether the software device compiles kernels to the host's machine code.
+    Jit {
+        /// Those that are executed often, where the host has AVX-512.
+        Auto "auto",
+        /// None.
+        Off "off",
+    }
     /// Whose rounding the activations of quantized products have.
     Activations {
         /// That of candle's CUDA backend.

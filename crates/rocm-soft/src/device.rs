@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gfx_emu::{
-    Access, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, PatchError, Placement, launch,
+    Access, CodeObject, Compiling, Dispatch, LaunchError, LaunchOptions, Memory, PatchError, Placement,
+    launch,
 };
 use rocm_rs::hip::bindings as hip;
 
@@ -85,6 +86,7 @@ pub(crate) struct Device {
     /// Nanoseconds of work so far; see [`SUBMISSION`].
     clock: AtomicU64,
     sanitize: bool,
+    compiling: Compiling,
     /// Whether a fault ends the device.
     loses: bool,
     /// Set at a fault of a device that one ends, and never again cleared.
@@ -107,7 +109,7 @@ impl Device {
         id: usize,
         count: usize,
         capacity: u64,
-        sanitize: bool,
+        (sanitize, compiling): (bool, Compiling),
         loses: bool,
     ) -> Device {
         let mut memory = Memory::of_device(capacity, id, count);
@@ -127,6 +129,7 @@ impl Device {
             id,
             clock: AtomicU64::new(0),
             sanitize,
+            compiling,
             loses,
             lost: AtomicBool::new(false),
             memory: Mutex::new(Arc::new(memory)),
@@ -465,6 +468,7 @@ impl Device {
         };
         let options = LaunchOptions {
             sanitize: self.sanitize,
+            compiling: self.compiling,
             ..trial::options()
         };
         let result = launch(code, &dispatch, &self.memory(), &options);

@@ -6,7 +6,8 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::LazyLock;
 
-use rocm_env::{Switch, UnknownValue};
+use gfx_emu::Compiling;
+use rocm_env::{Jit, Switch, UnknownValue};
 use rocm_rs::hip::bindings as hip;
 
 use crate::device::Device;
@@ -28,13 +29,18 @@ pub(crate) fn all() -> Result<&'static [Device]> {
         };
         let capacity = rocm_env::SOFT_MEMORY.get()?.0;
         let sanitize = *rocm_env::SANITIZE.get()? == Switch::On;
+        let compiling = match rocm_env::JIT.get()? {
+            Jit::Auto => Compiling::Auto,
+            Jit::Off => Compiling::Off,
+        };
+        let watch = (sanitize, compiling);
         let loses = *rocm_env::SOFT_LOSE.get()? == Switch::On;
         if let Some(folder) = rocm_env::COVERAGE.get()?.path() {
             trial::fill(folder);
         }
         let devices = cards.iter().enumerate();
         Ok(devices
-            .map(|(id, card)| Device::new(Model::of(*card), id, cards.len(), capacity, sanitize, loses))
+            .map(|(id, card)| Device::new(Model::of(*card), id, cards.len(), capacity, watch, loses))
             .collect())
     });
     DEVICES.as_deref().map_err(|why| {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use gfx_emu::{LaunchOptions, TimeLimit};
+use gfx_emu::{Compiling, LaunchOptions, TimeLimit};
 use rocm_env::Card;
 
 use crate::host;
@@ -58,6 +58,10 @@ impl Runtime {
         };
         let capacity = rocm_env::SOFT_MEMORY.get().map_err(unknown)?.0;
         let sanitize = *rocm_env::SANITIZE.get().map_err(unknown)? == rocm_env::Switch::On;
+        let compiling = match rocm_env::JIT.get().map_err(unknown)? {
+            rocm_env::Jit::Auto => Compiling::Auto,
+            rocm_env::Jit::Off => Compiling::Off,
+        };
         let instructions = rocm_env::SOFT_MAX_INSTRUCTIONS.get().map_err(unknown)?.0;
         let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.milliseconds();
         report::begin(&cards, sanitize)?;
@@ -71,6 +75,7 @@ impl Runtime {
             capacity,
             options: LaunchOptions {
                 sanitize,
+                compiling,
                 lds_as_card: true,
                 max_wave_instructions: instructions,
                 max_time: time.map(|limit| TimeLimit {

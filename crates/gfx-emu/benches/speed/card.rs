@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gfx_emu::{CodeObject, Dispatch, LaunchOptions, LaunchStats, Memory, Placement};
+use gfx_emu::{CodeObject, Compiling, Dispatch, LaunchOptions, LaunchStats, Memory, Placement};
 use kernel_build::{Compiler, Target};
 
 /// The cards: waves of 32 lanes, waves of 64.
@@ -78,6 +78,7 @@ impl Card {
         grid: [u32; 3],
         block: [u32; 3],
         kernarg: &[u8],
+        compiling: Compiling,
     ) -> LaunchStats {
         let found = self
             .objects
@@ -92,6 +93,10 @@ impl Card {
             dynamic_lds: 0,
             kernarg,
         };
-        gfx_emu::launch(code, &dispatch, &self.memory, &LaunchOptions::default()).unwrap()
+        let options = LaunchOptions {
+            compiling,
+            ..LaunchOptions::default()
+        };
+        gfx_emu::launch(code, &dispatch, &self.memory, &options).unwrap()
     }
 }

@@ -5,6 +5,8 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use gfx_emu::Compiling;
+
 use crate::card::{Card, TARGETS};
 use crate::workload::Workload;
 use crate::{THREADS, pool};
@@ -51,8 +53,8 @@ pub(crate) fn print(workloads: &[&Workload]) {
     let mut out = std::io::stdout().lock();
     for target in TARGETS {
         let mut card = Card::new(target);
-        let head = "| kernel | × reference | × on two threads | of the host's speed | M wave-instr/s | G lane-ops/s |";
-        writeln!(out, "\n{target}\n\n{head}\n|---|---|---|---|---|---|").unwrap();
+        let head = "| kernel | × reference | × on two threads | of the host's speed | M wave-instr/s | interpreted | × interpreted |";
+        writeln!(out, "\n{target}\n\n{head}\n|---|---|---|---|---|---|---|").unwrap();
         for work in workloads {
             writeln!(out, "{}", row(&mut card, work)).unwrap();
         }
@@ -66,6 +68,11 @@ fn row(card: &mut Card, work: &Workload) -> String {
         launch.run(card);
     };
     let one = pool(THREADS[0]).install(|| shortest(seconds, run));
+    let interpreted = pool(THREADS[0]).install(|| {
+        shortest(seconds, || {
+            launch.run_with(card, Compiling::Off);
+        })
+    });
     let scaling = {
         let [one, two] = THREADS.map(|threads| pool(threads).install(|| shortest(wall, run)));
         one / two
@@ -85,9 +92,10 @@ fn row(card: &mut Card, work: &Workload) -> String {
         None => "–".into(),
     };
     format!(
-        "| {} | {reference} | {scaling:.2} | {host} | {:.0} | {:.1} |",
+        "| {} | {reference} | {scaling:.2} | {host} | {:.0} | {:.0} | {:.2} |",
         work.name,
         speed / 1e6,
-        speed * card.lanes() as f64 / 1e9
+        instructions / interpreted / 1e6,
+        interpreted / one
     )
 }

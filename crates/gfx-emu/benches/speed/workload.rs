@@ -1,6 +1,6 @@
 //! What is measured: a kernel, its arguments, and the host's way to the same numbers.
 
-use gfx_emu::LaunchStats;
+use gfx_emu::{Compiling, LaunchStats};
 
 use crate::card::Card;
 use crate::host;
@@ -86,9 +86,20 @@ impl Workload {
 impl Launch<'_> {
     /// Launches once.
     pub(crate) fn run(&self, card: &Card) -> LaunchStats {
+        self.run_with(card, Compiling::Auto)
+    }
+
+    /// Launches once, compiled or not.
+    pub(crate) fn run_with(&self, card: &Card, compiling: Compiling) -> LaunchStats {
         let work = self.work;
         let [x, y] = work.block;
-        card.launch(&work.kernel, [work.grid, 1, 1], [x, y, 1], &self.kernarg)
+        card.launch(
+            &work.kernel,
+            [work.grid, 1, 1],
+            [x, y, 1],
+            &self.kernarg,
+            compiling,
+        )
     }
 }
 
@@ -147,11 +158,25 @@ fn kernels() -> Vec<Workload> {
     exp.extend([Arg::Floats(x.clone()), Arg::Out(N)]);
     let mut add = flat();
     add.extend([Arg::Floats(x.clone()), Arg::Floats(y.clone()), Arg::Out(N)]);
-    // Sizes, the strides of a transposed operand, the strides of a plain one.
+    // Sizes, the strides of a transposed operand, the strides of a plain one, and what the kernel divides by the sizes with: the upper
+    // half of a word is a shift.
     let strided = vec![
         Arg::U64(N as u64),
         Arg::U64(3),
-        Arg::Table(vec![32, 64, 128, 64, 1, 2048, 64 * 128, 128, 1]),
+        Arg::Table(vec![
+            32,
+            64,
+            128,
+            64,
+            1,
+            2048,
+            64 * 128,
+            128,
+            1,
+            5 << 32,
+            6 << 32,
+            7 << 32,
+        ]),
         Arg::Floats(x.clone()),
         Arg::Floats(y.clone()),
         Arg::Out(N),
@@ -195,7 +220,7 @@ fn softmax(x: Vec<f32>) -> Workload {
         reference: Some(73.0),
         kernel: "softmax_f32".into(),
         grid: (x.len() / COLS) as u32,
-        block: [1024, 1],
+        block: [256, 1],
         args: vec![Arg::Floats(x.clone()), Arg::Out(x.len()), Arg::U32(COLS as u32)],
         host: Some((Box::new(move || host::softmax(&x, COLS)), 1e-6)),
     }

@@ -61,6 +61,11 @@ pub(super) fn holds<const W: usize>(wave: &Wave<W>, condition: Condition) -> boo
     }
 }
 
+/// Whether a message is the one that gives the vector registers back.
+pub(super) fn gives_registers_back(inst: &Inst) -> bool {
+    inst.imm == MSG_DEALLOC_VGPRS && inst.isa.gives_registers_back()
+}
+
 /// Executes one operation.
 pub(super) fn execute<const W: usize>(
     wave: &mut Wave<W>,
@@ -76,7 +81,7 @@ pub(super) fn execute<const W: usize>(
         Control::Branch(condition) if holds(wave, condition) => return Ok(Flow::Jump(inst.target as usize)),
         Control::Branch(_) => {}
         // The vector registers are given back early: nothing to do.
-        Control::Message if inst.imm == MSG_DEALLOC_VGPRS && inst.isa.gives_registers_back() => {}
+        Control::Message if gives_registers_back(inst) => {}
         Control::Message => return Err(unimplemented()),
         Control::MessageReturn(words) => {
             let answer = match inst.imm {

@@ -69,6 +69,7 @@ impl Host for Wide {
 mod tests {
     use super::*;
     use crate::Target;
+    use crate::exec::jit::Compiling;
     use crate::exec::run_on;
     use crate::isa::Program;
     use crate::memory::Memory;
@@ -105,6 +106,8 @@ mod tests {
             watch: None,
             cover: false,
             tally: None,
+            windows: Vec::new(),
+            compiling: Compiling::Off,
         };
         let mut wave = Wave::<32>::new(16);
         let mut state = seed;

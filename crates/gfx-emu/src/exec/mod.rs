@@ -18,6 +18,7 @@ mod flush;
 mod fp8;
 mod host;
 mod int;
+pub(crate) mod jit;
 mod lane;
 mod matrix;
 mod memory;
@@ -104,7 +105,29 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
     // Where the wave is and what is left to it stay in registers: each instruction's address hangs on the one before it.
     let (mut pc, mut left) = (wave.pc, limit);
     let mut touched = wave.touched;
+    let mut guide = if NOTES || group.watch.is_some() {
+        None
+    } else {
+        jit::Guide::new(program, group.compiling)
+    };
+    // Instructions left when the guide was told last.
+    let mut told = left;
     let result = loop {
+        if let Some(guide) = &guide
+            && let Some(way) = guide.at(pc)
+            && !mode.is_unusual()
+            && !wave.indexed
+        {
+            match way.go(host, wave, group, program, mode, (&mut left, &mut touched)) {
+                jit::Left::At(index) => pc = index,
+                jit::Left::Failed(index, (lane, kind)) => {
+                    pc = index;
+                    let at = program.pc(pc);
+                    break Err((at, lane, name(kind, program, at)));
+                }
+            }
+            told = left;
+        }
         let run = program.run_at(pc);
         touched = touched.max(run.touches);
         if run.count > 0
@@ -173,7 +196,15 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
         };
         match flow {
             Ok(Flow::Next) => pc += stride,
-            Ok(Flow::Jump(index)) => pc = index,
+            Ok(Flow::Jump(index)) => {
+                pc = index;
+                if let Some(guide) = &mut guide
+                    && told - left > jit::OFTEN
+                {
+                    guide.warm(program, told - left);
+                    told = left;
+                }
+            }
             Ok(Flow::SkipOne) => pc += 2,
             Ok(Flow::Stop(stop)) => {
                 pc += 1;
@@ -185,6 +216,9 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
             }
         }
     };
+    if let Some(guide) = &mut guide {
+        guide.warm(program, told - left);
+    }
     (wave.pc, wave.touched, *budget) = (pc, touched, left);
     result
 }

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 
+use super::jit::Compiling;
 use super::run;
 use crate::Target;
 use crate::fault::{Fault, FaultKind};
@@ -22,6 +23,7 @@ pub struct WaveProbe<const W: usize> {
     wave: Wave<W>,
     lds: Vec<u8>,
     lds_as_card: bool,
+    compiling: Compiling,
 }
 
 /// A wave of 32 lanes, as gfx11 runs them.
@@ -42,12 +44,18 @@ impl<const W: usize> WaveProbe<W> {
             program,
             lds: Vec::new(),
             lds_as_card: false,
+            compiling: Compiling::Auto,
         })
     }
 
     /// As [`crate::LaunchOptions::lds_as_card`].
     pub fn lds_as_card(&mut self) {
         self.lds_as_card = true;
+    }
+
+    /// As [`crate::LaunchOptions::compiling`].
+    pub fn set_compiling(&mut self, compiling: Compiling) {
+        self.compiling = compiling;
     }
 
     /// Gives the wave `bytes` of zeroed LDS.
@@ -110,6 +118,8 @@ impl<const W: usize> WaveProbe<W> {
             watch: None,
             cover: false,
             tally: None,
+            windows: Vec::new(),
+            compiling: self.compiling,
         };
         let mut budget = BUDGET;
         let outcome = loop {

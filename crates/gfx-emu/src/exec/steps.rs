@@ -1,6 +1,7 @@
 //! Tests: executing runs of instructions at once leaves a wave in the same state as executing one instruction at a time.
 
 use crate::Target;
+use crate::exec::jit::Compiling;
 use crate::fault::FaultKind;
 use crate::isa::Program;
 use crate::memory::Memory;
@@ -73,6 +74,8 @@ fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
         watch: None,
         cover: false,
         tally: None,
+        windows: Vec::new(),
+        compiling: Compiling::Off,
     };
     let mut wave = Wave::<32>::new(8);
     for (n, lane) in wave.vgpr.iter_mut().flat_map(|row| &mut row.0).enumerate() {

@@ -34,7 +34,7 @@ fn finish<F: Format>(mode: Mode, value: f64, a: F::Bits) -> F::Bits {
 }
 
 /// `(ln 2)^k / k!`: the series of `2^r`.
-const EXP2_SERIES: [f64; 15] = {
+pub(super) const EXP2_SERIES: [f64; 15] = {
     let mut series = [1.0; 15];
     let mut k = 1;
     while k < series.len() {
@@ -44,15 +44,16 @@ const EXP2_SERIES: [f64; 15] = {
     series
 };
 
+/// Adding and taking away 1.5 * 2^52 rounds to an integer, whose bits then are the low ones of the sum.
+pub(super) const EXP2_ROUND: f64 = 6_755_399_441_055_744.0;
+
 /// `2^x` of an `x` that came from a narrower format: within an f64's last place or so where the result fits such a format,
 /// and out of their range where it does not. Plain sums and products, which vectorise and are the same everywhere.
 #[inline(always)]
 fn exp2(x: f64) -> f64 {
-    // Adding and taking away 1.5 * 2^52 rounds to an integer, whose bits then are the low ones of the sum.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
     let x = x.clamp(-200.0, 200.0);
-    let shifted = x + ROUND;
-    let rest = x - (shifted - ROUND);
+    let shifted = x + EXP2_ROUND;
+    let rest = x - (shifted - EXP2_ROUND);
     let mut sum = EXP2_SERIES[14];
     for term in EXP2_SERIES[..14].iter().rev() {
         sum = sum * rest + term;

@@ -144,7 +144,7 @@ impl Inst {
     }
 
     /// Whether other lanes may be active after it; for one that is `quick`.
-    pub(super) fn may_set_exec(&self) -> bool {
+    pub(crate) fn may_set_exec(&self) -> bool {
         // A pair that begins with M0 ends with EXEC.
         let names = |code: u16| (reg::M0..128).contains(&usize::from(code));
         let scalar = match self.unit {

@@ -13,6 +13,7 @@ use super::print;
 use super::unit::{Condition, Control, TRAP_DEBUG, Unit};
 use crate::Target;
 use crate::cover::Marks;
+use crate::exec::jit::Compiled;
 use crate::fault::FaultKind;
 
 /// Why a kernel's code cannot be run.
@@ -134,6 +135,8 @@ pub(crate) struct Program {
     declared: (usize, usize),
     /// The same with them.
     named: (usize, usize),
+    /// Its machine code for the host, where there is some.
+    compiled: Compiled,
 }
 
 /// Machine code with all that it may call.
@@ -215,6 +218,7 @@ impl Program {
             lanes,
             declared,
             named: most_registers(reached.values()),
+            compiled: Compiled::default(),
         })
     }
 
@@ -248,6 +252,16 @@ impl Program {
         } else {
             AGPR
         }
+    }
+
+    /// Lanes of the waves that it is for.
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Its machine code for the host.
+    pub(crate) fn compiled(&self) -> &Compiled {
+        &self.compiled
     }
 
     /// The instructions.

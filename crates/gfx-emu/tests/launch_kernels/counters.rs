@@ -11,6 +11,7 @@ const COUNTING: LaunchOptions = LaunchOptions {
     lds_as_card: false,
     cover: false,
     count: true,
+    compiling: gfx_emu::Compiling::Auto,
 };
 
 /// 64 work-items of one workgroup that read neighbours, or a place of another line each.

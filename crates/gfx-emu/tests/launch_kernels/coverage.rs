@@ -20,6 +20,7 @@ const NOTING: LaunchOptions = LaunchOptions {
     lds_as_card: false,
     cover: true,
     count: false,
+    compiling: gfx_emu::Compiling::Auto,
 };
 
 fn launch(device: &Device, out: u64, n: u32, options: &LaunchOptions) {

@@ -1,0 +1,90 @@
+//! Tests: the encoder writes what LLVM's assembler writes (`llvm-mc-19 -triple=x86_64 -mcpu=znver5 -show-encoding`, Intel syntax).
+
+use super::asm::{Alu, Asm, Gpr, If, Mem, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDX, RSI, Rm, Shift, v};
+
+fn mem(base: Gpr, disp: i32) -> Mem {
+    Mem { base, disp }
+}
+
+type Write = fn(&mut Asm);
+
+/// What is written, and LLVM's bytes.
+#[rustfmt::skip] // one instruction a line
+const ROWS: &[(Write, &str)] = &[
+        (|asm| asm.vector(v::ADDPS, 9, 24, Rm::Reg(30), 3, None), "62113c4358ce"), // vaddps zmm9 {k3}, zmm24, zmm30
+        (|asm| asm.vector(v::LOAD, 31, 0, Rm::Full(mem(R12, 192)), 0, None), "62417c48107c2403"), // vmovups zmm31, [r12 + 192]
+        (|asm| asm.vector(v::LOAD, 8, 0, Rm::Full(mem(R12, 100)), 2, None), "62517c4a10842464000000"), // vmovups zmm8 {k2}, [r12 + 100]
+        (|asm| asm.vector(v::STORE, 17, 0, Rm::Full(mem(R13, -128)), 0, None), "62c17c48114dfe"), // vmovups [r13 - 128], zmm17
+        (|asm| asm.vector(v::SPLAT, 2, 0, Rm::Splat(mem(RBX, 424)), 0, None), "62f27d4818536a"), // vbroadcastss zmm2, dword ptr [rbx + 424]
+        (|asm| asm.vector(v::PADDD, 20, 7, Rm::Splat(mem(RAX, 1024)), 1, None), "62e14559fea000040000"), // vpaddd zmm20 {k1}, zmm7, dword ptr [rax + 1024]{1to16}
+        (|asm| asm.vector(v::CMPPS, 6, 19, Rm::Reg(3), 4, Some(3)), "62f16444c2f303"), // vcmpunordps k6 {k4}, zmm19, zmm3
+        (|asm| asm.vector(v::PCMPUD, 7, 12, Rm::Reg(25), 1, Some(6)), "62931d491ef906"), // vpcmpnleud k7 {k1}, zmm12, zmm25
+        (|asm| asm.vector(v::FMADD231PS, 14, 15, Rm::Reg(16), 1, None), "62320549b8f0"), // vfmadd231ps zmm14 {k1}, zmm15, zmm16
+        (|asm| asm.vector(v::SHIFT_D, v::RIGHT_SIGNED, 21, Rm::Reg(22), 2, Some(5)), "62b1554272e605"), // vpsrad zmm21 {k2}, zmm22, 5
+        (|asm| asm.vector(v::SHIFT_Q, v::LEFT, 6, Rm::Reg(28), 0, Some(32)), "6291cd4873f420"), // vpsllq zmm6, zmm28, 32
+        (|asm| asm.vector(v::PERMI2D, 11, 4, Rm::Reg(5), 0, None), "62725d4876dd"), // vpermi2d zmm11, zmm4, zmm5
+        (|asm| asm.vector(v::PTERNLOGD, 6, 18, Rm::Reg(9), 0, Some(0xca)), "62d36d4025f1ca"), // vpternlogd zmm6, zmm18, zmm9, 0xca
+        (|asm| asm.vector(v::EXTRACT_HALF, 26, 0, Rm::Reg(4), 0, Some(1)), "6263fd481bd401"), // vextractf64x4 ymm4, zmm26, 1
+        (|asm| asm.vector(v::INSERT_HALF, 6, 1, Rm::Reg(4), 0, Some(1)), "62f3f5481af401"), // vinsertf64x4 zmm6, zmm1, ymm4, 1
+        (|asm| asm.vector(v::CVTPS2PD, 1, 0, Rm::Reg(26), 0, None), "62917c485aca"), // vcvtps2pd zmm1, ymm26
+        (|asm| asm.vector(v::CVTPD2PS, 4, 0, Rm::Reg(4), 0, None), "62f1fd485ae4"), // vcvtpd2ps ymm4, zmm4
+        (|asm| asm.vector(v::PMOVDW, 7, 0, Rm::Reg(7), 0, None), "62f27e4833ff"), // vpmovdw ymm7, zmm7
+        (|asm| asm.vector(v::SPLAT_GENERAL, 7, 0, Rm::Reg(RDX.0), 0, None), "62f27d487cfa"), // vpbroadcastd zmm7, edx
+        (|asm| asm.vector(v::SPLAT_FIRST, 7, 0, Rm::Reg(3), 0, None), "62f27d4858fb"), // vpbroadcastd zmm7, xmm3
+        (|asm| asm.lanes_memory(false, 27, (RSI, 1), 1028, 6), "62627d4e909c0e04040000"), // vpgatherdd zmm27 {k6}, [rsi + zmm1 + 1028]
+        (|asm| asm.lanes_memory(true, 9, (RSI, 2), 1028, 6), "62727d4ea08c1604040000"), // vpscatterdd [rsi + zmm2 + 1028] {k6}, zmm9
+        (|asm| asm.first_lane(RAX, 3), "c5f97ed8"), // vmovd eax, xmm3
+        (|asm| asm.load_mask(2, mem(RBX, 506)), "c4e1789093fa010000"), // {vex3} kmovw k2, word ptr [rbx + 506]
+        (|asm| asm.store_mask(mem(RBX, 424), 5), "c4e1f991aba8010000"), // {vex3} kmovd dword ptr [rbx + 424], k5
+        (|asm| asm.mask_of(7, RCX), "c4e17892f9"), // {vex3} kmovw k7, ecx
+        (|asm| asm.unpack_masks(5, 6, 5), "c4e14c4bed"), // {vex3} kunpckwd k5, k6, k5
+        (|asm| asm.or_masks(6, 1, 2), "c4e17445f2"), // {vex3} korw k6, k1, k2
+        (|asm| asm.test_masks(5, 6), "c4e17898ee"), // {vex3} kortestw k5, k6
+        (|asm| asm.load(true, R14, mem(R13, 24)), "4d8b7518"), // mov r14, qword ptr [r13 + 24]
+        (|asm| asm.load_part(RAX, mem(RAX, 2), 2, true), "0fbf4002"), // movsx eax, word ptr [rax + 2]
+        (|asm| asm.load_indexed(RAX, R12, RAX, 0x80), "418b848480000000"), // mov eax, dword ptr [r12 + 4*rax + 0x80]
+        (|asm| asm.alu_constant(true, Alu::Sub, R14, 1000), "4981eee8030000"), // sub r14, 1000
+        (|asm| asm.alu_memory(true, Alu::Sub, RAX, mem(R15, 48)), "492b4730"), // sub rax, qword ptr [r15 + 48]
+        (|asm| asm.compare_memory(false, mem(RBX, 424), 0), "83bba801000000"), // cmp dword ptr [rbx + 424], 0
+        (|asm| asm.shift(true, Shift::RightSigned, RAX), "48d3f8"), // sar rax, cl
+        (|asm| asm.trailing_zeros(true, RAX, RAX), "f3480fbcc0"), // tzcnt rax, rax
+        (|asm| asm.move_if(true, If::Negative, RDX, RSI), "480f48d6"), // cmovs rdx, rsi
+        (|asm| asm.set_byte(If::Below, mem(RBP, 0)), "0f924500"), // setb byte ptr [rbp + 0]
+        (|asm| asm.test_bit(false, RAX, RCX), "0fa3c8"), // bt eax, ecx
+        (|asm| asm.negate(RDX), "48f7da"), // neg rdx
+        (|asm| asm.call_memory(mem(R13, 64)), "41ff5540"), // call qword ptr [r13 + 64]
+        (|asm| asm.jump_register(RSI), "ffe6"), // jmp rsi
+        (|asm| asm.push(R15), "4157"), // push r15
+];
+
+#[test]
+fn instructions_are_encoded_as_llvm_encodes_them() {
+    for (row, (write, want)) in ROWS.iter().enumerate() {
+        let mut asm = Asm::default();
+        write(&mut asm);
+        let got: String = asm.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(got, *want, "row {row}");
+    }
+}
+
+#[test]
+fn jumps_and_constants_are_reached_by_their_distance() {
+    let mut asm = Asm::default();
+    let (start, end) = (asm.label(), asm.label());
+    asm.bind(start);
+    asm.jump(end);
+    asm.vector(v::PADDD, 1, 2, Rm::Const(7), 0, None);
+    asm.jump_if(If::Equal, start);
+    asm.bind(end);
+    asm.ret();
+    let bytes = asm.finish().expect("both labels are bound");
+    // Over the ten bytes of the addition and the six of the jump back; the constant is behind 64 bytes.
+    assert_eq!(bytes[..5], [0xe9, 16, 0, 0, 0]);
+    assert_eq!(bytes[11..15], (64_i32 - 15).to_le_bytes());
+    assert_eq!(bytes[15..21], [0x0f, 0x84, 0xeb, 0xff, 0xff, 0xff]);
+    assert_eq!(bytes[64..], [7, 0, 0, 0]);
+    let mut asm = Asm::default();
+    let nowhere = asm.label();
+    asm.jump(nowhere);
+    assert_eq!(asm.finish(), None);
+}

@@ -1,0 +1,180 @@
+//! Sixteen lanes at their places in memory: one after the other, all at one, or each somewhere.
+
+use super::asm::{Alu, If, Label, Mask, RAX, RCX, RSI, Rm, Zmm, v};
+use super::compile::Compiler;
+use super::memory::{Access, at_place};
+use crate::isa::Part;
+
+const MASK: Mask = 5;
+const OTHER: Mask = 6;
+const UNEQUAL: u8 = 4;
+/// Host registers for what is loaded, and for what it is put together in.
+const PARTS: [Zmm; 4] = [4, 5, 6, 7];
+
+/// For each lane, of which of 32 lanes in two registers it takes its word.
+fn row(from: impl Fn(usize) -> usize) -> Rm {
+    Rm::Row(std::array::from_fn(|lane| from(lane) as u32 & 31))
+}
+
+impl Compiler<'_> {
+    /// Goes to `other` unless the lanes of a chunk are so many bytes apart.
+    fn unless_apart(&mut self, chunk: usize, bytes: u32, other: Label) {
+        let (place, line) = (chunk as Zmm, 7);
+        let mask = self.exec(chunk);
+        self.on(v::SPLAT_FIRST, line, 0, Rm::Reg(place));
+        if bytes > 0 {
+            let steps = std::array::from_fn(|lane| bytes * lane as u32);
+            self.on(v::PADDD, line, line, Rm::Row(steps));
+        }
+        self.asm
+            .vector(v::PCMPD, MASK, place, Rm::Reg(line), mask, Some(UNEQUAL));
+        self.asm.test_masks(MASK, MASK);
+        self.asm.jump_if(If::NotEqual, other);
+    }
+
+    /// Goes to `other` unless a chunk's lanes follow each other and all are active.
+    pub(super) fn unless_row(&mut self, chunk: usize, words: usize, other: Label) {
+        self.unless_apart(chunk, 4 * words as u32, other);
+        let mask = self.exec(chunk);
+        self.asm.test_masks(mask, mask);
+        // The carry tells that all bits are set.
+        self.asm.jump_if(If::AboveOrEqual, other);
+    }
+
+    /// Where the first lane goes, in RAX.
+    fn first_place(&mut self, chunk: usize) {
+        self.asm.first_lane(RAX, chunk as Zmm);
+        self.asm.alu(true, Alu::Add, RAX, RSI);
+    }
+
+    /// Loads a chunk of all rows.
+    pub(super) fn load_chunk(&mut self, chunk: usize, access: &Access, rows: &[(u16, Zmm)]) {
+        let words = access.words;
+        let [apart, scattered, done] = [(); 3].map(|()| self.asm.label());
+        let mask = self.exec(chunk);
+        let places: Vec<Zmm> = rows.iter().map(|(_, place)| place + chunk as Zmm).collect();
+        let turns: Vec<(i32, &[Zmm])> = access
+            .turns
+            .iter()
+            .map(|(distance, _)| *distance)
+            .zip(places.chunks(words))
+            .collect();
+        self.first_place(chunk);
+        if words == 1 {
+            self.unless_apart(chunk, 4, apart);
+            for (distance, places) in &turns {
+                self.asm
+                    .vector(v::LOAD, places[0], 0, Rm::Full(at_place(*distance)), mask, None);
+            }
+        } else {
+            self.unless_row(chunk, words, apart);
+            for (distance, places) in &turns {
+                self.load_row_of(*distance, places, chunk as Zmm);
+            }
+        }
+        self.asm.jump(done);
+        self.asm.bind(apart);
+        self.unless_apart(chunk, 0, scattered);
+        for (distance, places) in &turns {
+            for (word, place) in places.iter().enumerate() {
+                let from = Rm::Splat(at_place(distance + 4 * word as i32));
+                self.asm.vector(v::SPLAT, *place, 0, from, mask, None);
+            }
+        }
+        self.asm.jump(done);
+        self.asm.bind(scattered);
+        for (distance, places) in &turns {
+            for (word, place) in places.iter().enumerate() {
+                self.asm.or_masks(OTHER, mask, mask);
+                let disp = distance + 4 * word as i32;
+                self.asm
+                    .lanes_memory(false, *place, (RSI, chunk as Zmm), disp, OTHER);
+            }
+        }
+        self.asm.bind(done);
+    }
+
+    /// Sixteen lanes of two or four dwords that follow each other. `free` is a register for the way.
+    fn load_row_of(&mut self, distance: i32, places: &[Zmm], free: Zmm) {
+        let words = places.len();
+        for (part, to) in PARTS.into_iter().take(words).enumerate() {
+            self.on(v::LOAD, to, 0, Rm::Full(at_place(distance + 64 * part as i32)));
+        }
+        for (word, place) in places.iter().enumerate() {
+            self.on(v::LOAD, *place, 0, row(|lane| words * lane + word));
+            self.on(v::PERMI2D, *place, PARTS[0], Rm::Reg(PARTS[1]));
+            if words == 4 {
+                // The first two registers hold the lower eight lanes, the others the upper ones.
+                self.on(v::LOAD, free, 0, row(|lane| words * (lane & 7) + word));
+                self.on(v::PERMI2D, free, PARTS[2], Rm::Reg(PARTS[3]));
+                self.asm.constant_to(RCX, 0xff00);
+                self.asm.mask_of(OTHER, RCX);
+                self.asm.vector(v::MOVE, *place, 0, Rm::Reg(free), OTHER, None);
+            }
+        }
+    }
+
+    /// Stores a chunk of rows, at a distance from the lanes' places. Several rows are stored where the lanes follow each other.
+    pub(super) fn store_chunk(&mut self, chunk: usize, distance: i32, places: &[Zmm]) {
+        self.first_place(chunk);
+        let [place] = places else {
+            return self.store_row_of(distance, places);
+        };
+        let [apart, done] = [(); 2].map(|()| self.asm.label());
+        self.unless_row(chunk, 1, apart);
+        self.on(v::STORE, *place, 0, Rm::Full(at_place(distance)));
+        self.asm.jump(done);
+        self.asm.bind(apart);
+        let mask = self.exec(chunk);
+        self.asm.or_masks(OTHER, mask, mask);
+        self.asm
+            .lanes_memory(true, *place, (RSI, chunk as Zmm), distance, OTHER);
+        self.asm.bind(done);
+    }
+
+    /// Two or four dwords of sixteen lanes that follow each other.
+    fn store_row_of(&mut self, distance: i32, places: &[Zmm]) {
+        let words = places.len();
+        let lanes = 16 / words;
+        for part in 0..words {
+            let word = |lane: usize| lane % words;
+            let from = |lane: usize| part * lanes + lane / words;
+            let [a, b] = [PARTS[0], PARTS[1]];
+            self.on(v::LOAD, a, 0, row(|lane| from(lane) + 16 * (word(lane) & 1)));
+            if words == 4 {
+                self.on(v::MOVE, b, 0, Rm::Reg(a));
+                self.on(v::PERMI2D, b, places[2], Rm::Reg(places[3]));
+            }
+            self.on(v::PERMI2D, a, places[0], Rm::Reg(places[1]));
+            if words == 4 {
+                self.asm.constant_to(RCX, 0xcccc);
+                self.asm.mask_of(OTHER, RCX);
+                self.asm.vector(v::MOVE, a, 0, Rm::Reg(b), OTHER, None);
+            }
+            self.on(v::STORE, a, 0, Rm::Full(at_place(distance + 64 * part as i32)));
+        }
+    }
+
+    /// One or two bytes a lane.
+    pub(super) fn load_part_chunk(&mut self, chunk: usize, place: Zmm, part: Part) {
+        let [scattered, done] = [(); 2].map(|()| self.asm.label());
+        let mask = self.exec(chunk);
+        self.first_place(chunk);
+        self.unless_apart(chunk, 0, scattered);
+        self.asm.load_part(RAX, at_place(0), part.bytes, part.signed);
+        self.asm
+            .vector(v::SPLAT_GENERAL, place, 0, Rm::Reg(RAX.0), mask, None);
+        self.asm.jump(done);
+        self.asm.bind(scattered);
+        self.asm.or_masks(OTHER, mask, mask);
+        let (loaded, unused) = (PARTS[0], 32 - 8 * part.bytes);
+        self.asm
+            .lanes_memory(false, loaded, (RSI, chunk as Zmm), 0, OTHER);
+        self.asm
+            .vector(v::SHIFT_D, v::LEFT, loaded, Rm::Reg(loaded), 0, Some(unused));
+        let back = if part.signed { v::RIGHT_SIGNED } else { v::RIGHT };
+        self.asm
+            .vector(v::SHIFT_D, back, place, Rm::Reg(loaded), mask, Some(unused));
+        self.asm.bind(done);
+    }
+}
