@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::fault::{Access, MemoryFault, Place};
+use crate::wave::SHARED_BASE;
 pub(crate) use access::Span;
 use across::Multiples;
 use lend::{Lent, Words};
@@ -384,10 +385,11 @@ impl Memory {
             .map(|_| ())
     }
 
-    /// The allocation that was found last with a cursor.
+    /// The allocation that was found last with a cursor, where it ends below the apertures of flat addresses.
     pub(crate) fn window(&self, cursor: &Cursor) -> Option<Window<'_>> {
         let found = self.allocations.get(cursor.index())?;
         let fits = found.len < Window::LIMIT && found.len <= 4 * found.words.len() as u64;
+        let fits = fits && found.base + found.len <= SHARED_BASE;
         fits.then(|| Window {
             base: found.base,
             bytes: found.len,

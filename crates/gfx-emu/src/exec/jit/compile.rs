@@ -100,7 +100,7 @@ pub(super) struct Beyond {
 pub(super) struct Compiler<'a> {
     pub(super) asm: Asm,
     pub(super) rows: Rows,
-    program: &'a Program,
+    pub(super) program: &'a Program,
     insts: &'a [Inst],
     pub(super) lanes: usize,
     /// The masks 1 to 4 are EXEC's.
@@ -119,6 +119,8 @@ pub(super) struct Compiler<'a> {
     /// The same with what executes any other instruction.
     keep_other: Label,
     pub(super) beyond: Vec<Beyond>,
+    /// An instruction goes to a register that the program does not count as named: nothing vouches for its row.
+    pub(super) strays: bool,
 }
 
 /// A scalar register's place in memory.
@@ -137,7 +139,7 @@ pub(super) fn state(disp: i32) -> Mem {
     Mem { base: R13, disp }
 }
 
-/// Compiles a program; `None` where the host gives no pages.
+/// Compiles a program; `None` where the host gives no pages, or where a register is out of the program's.
 pub(super) fn compile(program: &Program) -> Option<Kernel> {
     let (bytes, entries) = Compiler::of(program).program(program)?;
     Some(Kernel {
@@ -177,6 +179,7 @@ impl<'a> Compiler<'a> {
             keep,
             keep_other,
             beyond: Vec::new(),
+            strays: false,
         }
     }
 
@@ -193,6 +196,9 @@ impl<'a> Compiler<'a> {
         let place = |(leader, label): (&bool, &Label)| leader.then(|| self.asm.place(*label)).flatten();
         let entries = leaders.iter().zip(&labels).map(place);
         let entries = entries.map(|place| place.unwrap_or(NOWHERE)).collect();
+        if self.strays {
+            return None;
+        }
         Some((self.asm.finish()?, entries))
     }
 

@@ -5,7 +5,7 @@ use super::{Compiling, is_possible};
 use crate::Target;
 use crate::exec::run;
 use crate::fault::FaultKind;
-use crate::isa::{Program, Space, Unit};
+use crate::isa::{Program, Unit};
 use crate::memory::Memory;
 use crate::wave::{Group, Row, Stop, Wave, reg};
 
@@ -130,13 +130,21 @@ impl Random {
             }
             _ => {
                 let op = 16 + self.below(16);
-                let (saddr, address) = if self.below(2) == 0 {
+                // Flat addresses have no base, and no high offsets.
+                let flat = self.below(3) == 0;
+                let none = 124 + u32::from(cdna) * 3;
+                let (saddr, address) = if self.below(2) == 0 && !flat {
                     (BASE, place)
                 } else {
-                    (124 + u32::from(cdna) * 3, ADDRESSES)
+                    (none, ADDRESSES)
                 };
-                let offset = self.one_of(&[0, 0, 8, 32, 0x1ff8]);
-                let space = if cdna { 2 << 14 } else { 2 << 16 };
+                let offset = if flat {
+                    8
+                } else {
+                    self.one_of(&[0, 0, 8, 32, 0x1ff8])
+                };
+                let segment = if flat { 0 } else { 2 };
+                let space = if cdna { segment << 14 } else { segment << 16 };
                 let word = |data: u32| saddr << 16 | data << 8 | address;
                 vec![0xdc00_0000 | space | op << 18 | offset, to << 24 | word(data)]
             }
@@ -237,9 +245,7 @@ fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
         };
         let insts = program.insts();
         let known = insts.iter().all(|inst| match inst.unit {
-            Unit::Control(_) | Unit::Memory(_) | Unit::Share(_) | Unit::ScalarMemory(_) => {
-                inst.space != Space::Flat
-            }
+            Unit::Control(_) | Unit::Memory(_) | Unit::Share(_) | Unit::ScalarMemory(_) => true,
             _ => inst.quick || inst.entangled,
         });
         // A literal is no instruction, and may be the end's.

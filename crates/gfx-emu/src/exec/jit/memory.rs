@@ -166,7 +166,8 @@ impl Compiler<'_> {
                     self.on(v::MOVE, chunk, 0, Rm::Reg(row + chunk));
                 }
             }
-            Space::Global => {
+            // An address in a window is one of device memory: windows end below the other apertures.
+            Space::Global | Space::Flat => {
                 let row = self.held(index);
                 if usize::from(inst.base) == reg::NULL {
                     self.upper_half(index + 1, from);
@@ -182,7 +183,7 @@ impl Compiler<'_> {
                     self.on(v::PSUBD, chunk, row + chunk, Rm::Reg(7));
                 }
             }
-            Space::Flat | Space::Scratch | Space::Buffer => return None,
+            Space::Scratch | Space::Buffer => return None,
         }
         self.on(v::SPLAT_GENERAL, 6, 0, Rm::Reg(RCX.0));
         for chunk in 0..self.chunks() {
@@ -380,7 +381,7 @@ impl Access {
 
 /// Whether an access is one by the usual rules.
 fn is_known(inst: &Inst) -> bool {
-    matches!(inst.space, Space::Lds | Space::Global) && inst.address.is_some()
+    matches!(inst.space, Space::Lds | Space::Global | Space::Flat) && inst.address.is_some()
 }
 
 /// The two distances of an instruction of the data share, in bytes.

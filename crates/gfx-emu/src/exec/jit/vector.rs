@@ -81,6 +81,8 @@ impl Compiler<'_> {
 
     /// A row that is held from here on.
     pub(super) fn held(&mut self, row: u16) -> Zmm {
+        // Whoever runs the code has as many rows as the program names.
+        self.strays |= usize::from(row) >= self.program.registers();
         let (place, is_there) = self.rows.place(row);
         if !is_there {
             self.load_row(row, place);
@@ -407,6 +409,7 @@ impl Compiler<'_> {
     /// The first active lane of a register.
     fn first_lane(&mut self, inst: &Inst) -> bool {
         let Src::Vgpr(n) = inst.src[0] else { return false };
+        self.held(n);
         let wide = self.lanes > 32;
         self.asm.load(wide, RAX, scalar_register(reg::EXEC));
         self.asm.trailing_zeros(wide, RAX, RAX);
