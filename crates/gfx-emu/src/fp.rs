@@ -5,6 +5,7 @@
 //! are the same everywhere. Half precision is computed in f32, whose rounding a second one to a half does not betray: f32 has
 //! twice a half's bits and two more. A fused sum is rounded to odd before.
 
+pub(crate) mod brain;
 pub(crate) mod directed;
 mod extreme;
 mod half;
@@ -269,6 +270,9 @@ pub(crate) trait Format: Copy {
 /// Half precision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct F16;
+/// The 16-bit brain format: single precision without the lower half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bf16;
 /// Single precision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct F32;
@@ -336,6 +340,18 @@ format!(
     f16_of_f32,
     f16_of_f64,
     half::fused
+);
+format!(
+    Bf16,
+    u16,
+    f32,
+    8,
+    7,
+    false,
+    brain::f32_of_bf16,
+    brain::bf16_of_f32,
+    brain::bf16_of_f64,
+    brain::fused
 );
 format!(
     F32,

@@ -49,6 +49,8 @@ mod matrix;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod newer;
+#[cfg(test)]
 mod packed;
 #[cfg(test)]
 mod page;
