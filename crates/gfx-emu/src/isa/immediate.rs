@@ -197,7 +197,10 @@ pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
             let own = (isa == Isa::Gfx125).then_some((28, "IB_STS2"));
             let mut all = RDNA4_REGISTERS.iter().copied().chain(own);
             let known = all.find(|(number, _)| *number == id);
-            known.map_or_else(|| id.to_string(), |(_, name)| format!("HW_REG_{name}"))
+            // Newer releases of LLVM say so of what a wave has of its own.
+            let own = isa == Isa::Gfx125 && matches!(id, 1..=6 | 17..=24);
+            let prefix = if own { "WAVE_" } else { "" };
+            known.map_or_else(|| id.to_string(), |(_, name)| format!("HW_REG_{prefix}{name}"))
         }
         16..=19 if isa == Isa::Rdna2 => CDNA3_REGISTERS[id as usize - 16].into(),
         25 if isa == Isa::Rdna2 => "HW_REG_POPS_PACKER".into(),

@@ -477,11 +477,11 @@ fn small_floats(inst: &Instruction) -> bool {
     }
 }
 
-/// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.
+/// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so. In the brain format it stays a number of
+/// single precision, whose upper half LLVM takes.
 fn effective(kind: Kind, inst: &Instruction, i: usize) -> Kind {
     match kind {
         Kind::Mix if inst.op_sel_hi >> i & 1 != 0 => Kind::PF16,
-        Kind::BrainMix if inst.op_sel_hi >> i & 1 != 0 => Kind::PBf16,
         Kind::Mix | Kind::BrainMix => Kind::F32,
         _ => kind,
     }

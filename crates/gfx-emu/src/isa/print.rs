@@ -473,7 +473,12 @@ fn vop3_modifiers(inst: &Instruction, text: &mut String) {
     );
     if inst.op_sel != 0 && bytes {
         bit_list(text, "op_sel", inst.op_sel, 4);
-    } else if inst.op_sel != 0 && matches!(inst.row.op, Op::CvtF32OcpFp8 | Op::CvtF32OcpBf8) {
+    } else if inst.op_sel != 0
+        && matches!(
+            inst.row.op,
+            Op::CvtF32OcpFp8 | Op::CvtF32OcpBf8 | Op::CvtF16OcpFp8 | Op::CvtF16OcpBf8
+        )
+    {
         // The first bit names the half.
         let byte = (inst.op_sel & 1) << 1 | inst.op_sel >> 1 & 1;
         append(text, format_args!(" byte_sel:{byte}"));
