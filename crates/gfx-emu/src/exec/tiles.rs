@@ -27,7 +27,7 @@ fn factor(tiles: Tiles, lanes: usize, k: usize) -> (usize, usize, usize) {
         let bits = tiles.a.bits();
         let run = if bits == 32 { 1 } else { 128 / bits };
         let item = k / (2 * run) * run + k % run;
-        return (k / run & 1, item * bits / 32, item % (32 / bits));
+        return (k / run % 2, item * bits / 32, item % (32 / bits));
     }
     match (tiles.a.bits(), tiles.depth) {
         (16, _) if wide => (k >> 2 & 3, bit(1), bit(0)),

@@ -27,7 +27,7 @@ pub(crate) fn bf16_of_f64(value: f64) -> u16 {
 pub(super) fn fused(_: bool, a: f32, b: f32, c: f32) -> f32 {
     let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + addend;
-    // What the sum lost, exactly; NaN when something is infinite. See [`super::fused_f32`].
+    // What the sum lost, exactly; NaN when something is infinite. See `fused_f32` in format.rs.
     let part = sum - product;
     let lost = (product - (sum - part)) + (addend - part);
     let inexact = lost.abs() > 0.0;

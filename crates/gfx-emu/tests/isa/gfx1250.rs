@@ -1,7 +1,7 @@
 //! GFX12.5 (gfx1250): what single instructions do to registers. LLVM 19 does not know the card: words and texts are of LLVM 23's assembler, and
 //! the printer is held to the texts.
 
-use gfx_emu::{Probe, Target, disassemble};
+use gfx_emu::{Memory, Probe, Target, disassemble};
 
 use crate::wave::{Numbers, Registers, get, run, set};
 
@@ -148,7 +148,7 @@ const BF8: Encode = (8, |value| {
 fn product(opcode: u32, depth: usize, [a, b]: [Encode; 2], sum: Encode) {
     let mut numbers = Numbers(u64::from(opcode));
     let integers = a.1(1) == 1;
-    let high = 0x100 + 32 | (0x100 + 64) << 9 | 0x100 << 18 | if integers { 3 << 29 } else { 0 };
+    let high = 0x120 | 0x140 << 9 | 0x100 << 18 | if integers { 3 << 29 } else { 0 };
     let mut wave = probe(&[0xcc00_4000 | opcode << 16, high]);
     let mut factors = [vec![0; 16 * depth], vec![0; 16 * depth]];
     for (side, encode) in [a, b].into_iter().enumerate() {
@@ -224,6 +224,85 @@ fn what_nothing_here_executes_is_refused_by_name() {
         let error = run(&mut probe(words)).unwrap_err().to_string();
         assert!(error.contains(name), "{error}");
     }
+}
+
+/// Device memory of 64 words, each its number.
+fn numbered() -> (Memory, u64) {
+    let mut memory = Memory::new(1 << 16);
+    let address = memory.alloc(256).unwrap();
+    memory
+        .write(address, &bytes(&(0..64).collect::<Vec<_>>()))
+        .unwrap();
+    (memory, address)
+}
+
+#[test]
+fn the_register_of_an_address_has_a_sign_and_may_count_what_is_accessed() {
+    let (memory, base) = numbered();
+    for (words, each, first) in [
+        // global_load_b32 v0, v1, s[2:3] offset:16 scale_offset
+        ([0xee05_0002, 0x0001_0000, 0x1001], 1, 36),
+        // flat_load_b32 v0, v1, s[2:3] offset:16
+        ([0xec05_0002, 0, 0x1001], 4, 36),
+    ] {
+        let mut wave = probe(&words);
+        wave.set_sgpr(2, (base + 128) as u32);
+        wave.set_sgpr(3, ((base + 128) >> 32) as u32);
+        (0..32).for_each(|lane| wave.set_vgpr(1, lane, ((8 - lane as i32) * each) as u32));
+        wave.run(&memory).unwrap();
+        for lane in 0..32 {
+            assert_eq!(wave.vgpr(0, lane), Some(first + 8 - lane as u32), "{words:x?}");
+        }
+    }
+    // s_load_b32 s0, s[2:3], s4 offset:0x4 scale_offset
+    let mut wave = probe(&[0xf400_0001, 0x0900_0004]);
+    wave.set_sgpr(2, base as u32);
+    wave.set_sgpr(3, (base >> 32) as u32);
+    wave.set_sgpr(4, 7);
+    wave.run(&memory).unwrap();
+    assert_eq!(wave.sgpr(0), 8);
+}
+
+#[test]
+fn private_memory_has_flat_addresses_with_the_number_of_the_lane() {
+    // The address of byte 8 of the lane's own: s_mov_b64 s[0:1], src_flat_scratch_base_lo; v_mbcnt_lo_u32_b32 v3, -1, 0;
+    // v_lshlrev_b32_e32 v3, 20, v3; v_mov_b32_e32 v2, 8; v_add_nc_u64_e32 v[2:3], s[0:1], v[2:3]
+    let own = [
+        0xbe80_01e6,
+        0xd71f_0003,
+        0x0201_00c1,
+        0x3006_0694,
+        0x7e04_0288,
+        0x5004_0400,
+    ];
+    // v_add_nc_u32_e32 v3, 0x100000, v3
+    let next = [0x4a06_06ff, 0x0010_0000];
+    // flat_store_b32 v[2:3], v4; scratch_load_b32 v5, off, off offset:8
+    let access = [0xec06_807c, 0x0200_0000, 2, 0xed05_007c, 5, 0x800];
+    let ran = |words: &[u32]| {
+        let mut wave = probe(words);
+        wave.set_scratch(16);
+        (0..32).for_each(|lane| wave.set_vgpr(4, lane, 100 + lane as u32));
+        run(&mut wave).map(|_| wave)
+    };
+    let wave = ran(&[&own[..], &access].concat()).unwrap();
+    for lane in 0..32 {
+        assert_eq!(wave.vgpr(5, lane), Some(100 + lane as u32));
+    }
+    // Another lane's is no address here.
+    let error = ran(&[&own[..], &next, &access].concat()).unwrap_err().to_string();
+    assert!(error.contains("flat_store_b32"), "{error}");
+}
+
+#[test]
+fn registers_that_have_other_numbers_by_the_way_to_an_instruction_are_refused() {
+    // s_cbranch_scc0 1; s_set_vgpr_msb 1; v_mov_b32_e32 v0, v1
+    let code = bytes(&[0xbfa1_0001, 0xbf86_0001, 0x7e00_0301, END]);
+    let error = Probe::new(Target::Gfx1250, &code).unwrap_err().to_string();
+    assert!(
+        error.contains("pc 0x8") && error.contains("s_set_vgpr_msb"),
+        "{error}"
+    );
 }
 
 #[test]
