@@ -5,7 +5,7 @@
 // Which lane holds what: "RDNA3 Instruction Set Architecture", section "Wave Matrix Multiply Accumulate"; "RDNA4 Instruction
 // Set Architecture", the same; "AMD Instinct MI300 Instruction Set Architecture", section "Matrix Arithmetic Instructions".
 // Sums do not depend on the order of k, so lane group g of MFMA takes the g-th quarter of a row, in one load, that of RDNA 4
-// one pack of two, and the instruction's own k does not matter.
+// one pack of two, that of gfx1250 two packs of four, and the instruction's own k does not matter.
 //
 // CDNA 2 flushes subnormal f16 and bf16 operands of MFMA to zero (ROCm, "MI200 matrix fused multiply-add (MFMA) behavior
 // specifics"), but no f32: there 16-bit operands are widened on the way to LDS.
@@ -84,10 +84,35 @@ template <typename S> struct MultiplyAdd {
 #if defined(PARITY_WMMA)
 typedef f32 F32x8 __attribute__((ext_vector_type(8)));
 
-#if defined(__GFX12__)
+#if defined(__gfx1250__)
+// A lane has row and column `lane % 16` of the operands, a half of the wave half of their k, in two packs; of the results as on RDNA 4.
+constexpr unsigned HELD = 16, STEP_PACKS = 4;
+typedef f16 F16s __attribute__((ext_vector_type(HELD)));
+typedef __bf16 I16s __attribute__((ext_vector_type(HELD)));
+typedef int Bytes __attribute__((ext_vector_type(8)));
+
+PARITY_FN F32x8 wmma(F16s l, F16s r, F32x8 sum) {
+    return __builtin_amdgcn_wmma_f32_16x16x32_f16(false, l, false, r, 0, sum, false, false);
+}
+PARITY_FN F32x8 wmma(I16s l, I16s r, F32x8 sum) {
+    return __builtin_amdgcn_wmma_f32_16x16x32_bf16(false, l, false, r, 0, sum, false, false);
+}
+PARITY_FN F32x8 wmma(Bytes l, Bytes r, F32x8 sum) {
+    return __builtin_amdgcn_wmma_f32_16x16x64_fp8_fp8(l, r, 0, sum, false, false);
+}
+
+PARITY_FN unsigned wmma_row(unsigned lane, unsigned i) { return lane / BLOCK * 8 + i; }
+template <typename S, typename Load> PARITY_FN auto wmma_packs(Load load, unsigned lane, unsigned step) {
+    const unsigned first = STEP_PACKS * step + 2 * (lane / BLOCK);
+    const struct {
+        Pack<S, PackLen<S>::value> half[2];
+    } both = {{load(lane % BLOCK, first), load(lane % BLOCK, first + 1)}};
+    return both;
+}
+#elif defined(__GFX12__)
 // A lane has row and column `lane % 16` of the operands, a half of the wave half of their k; of the results it has eight rows
 // one after the other.
-constexpr unsigned HELD = 8;
+constexpr unsigned HELD = 8, STEP_PACKS = 2;
 typedef f16 F16s __attribute__((ext_vector_type(HELD)));
 typedef i16 I16s __attribute__((ext_vector_type(HELD)));
 
@@ -111,7 +136,7 @@ PARITY_FN F32x8 wmma(Bytes l, Bytes r, F32x8 sum) {
 #else
 // A lane has row and column `lane % 16` of the operands, the upper half of the wave those of the lower again; of the results it
 // has every other row.
-constexpr unsigned HELD = 16;
+constexpr unsigned HELD = 16, STEP_PACKS = 2;
 typedef f16 F16s __attribute__((ext_vector_type(HELD)));
 typedef i16 I16s __attribute__((ext_vector_type(HELD)));
 
@@ -127,10 +152,10 @@ template <typename S, typename Load> PARITY_FN auto wmma_packs(Load load, unsign
 }
 #endif
 
-// A step is two packs of a row, of which a lane holds one or both.
+// A step is two packs of a row, of which a lane holds one or both, or on gfx1250 a whole one, of which it holds two.
 template <typename S, typename Vector> struct Wmma {
     static constexpr unsigned EACH = PackLen<S>::value;
-    static constexpr unsigned STEP = 2 * EACH;
+    static constexpr unsigned STEP = STEP_PACKS * EACH;
     static constexpr unsigned RESULTS = 8;
     struct Sum {
         F32x8 at = {};

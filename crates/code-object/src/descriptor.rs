@@ -144,9 +144,9 @@ impl KernelDescriptor {
         }
     }
 
-    /// User SGPRs, the unused ones at the end included: workgroup ids follow them.
+    /// User SGPRs, the unused ones at the end included: workgroup ids follow them. Bit 6 is one of theirs on gfx1250, and zero elsewhere.
     pub fn user_sgpr_count(&self) -> usize {
-        (self.rsrc2 >> 1 & 0x1f) as usize
+        (self.rsrc2 >> 1 & 0x3f) as usize
     }
 
     /// The user SGPRs that are filled, in order.

@@ -387,7 +387,9 @@ fn kernel(
     let descriptor = object.descriptor(image, symbol.address)?;
     let entry = symbol.address.checked_add_signed(descriptor.entry_offset);
     let function = symbols.get(metadata.name.as_str()).copied();
-    let skipped = if descriptor.kernarg_preload().is_empty() {
+    // Every gfx1250 loads them.
+    let always = Target::of_machine(object.machine()) == Target::Gfx1250;
+    let skipped = if always || descriptor.kernarg_preload().is_empty() {
         0
     } else {
         PRELOAD_PROLOGUE

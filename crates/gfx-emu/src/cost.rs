@@ -31,7 +31,7 @@ pub(crate) const SCALAR_LINE: u64 = 64;
 /// Bytes of a line of a target's vector cache. None of a target that is not executed.
 pub(crate) fn vector_line(isa: Isa) -> u64 {
     match isa {
-        Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Cdna3 | Isa::Cdna4 => 128,
+        Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Gfx125 | Isa::Cdna3 | Isa::Cdna4 => 128,
         Isa::Cdna2 => 64,
     }
 }
@@ -244,8 +244,9 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
             | Element::I8
             | Element::I4 => 512,
         },
-        // Twice CDNA3's rate in 16 bits and below, and as much again in six bits and four.
-        Isa::Cdna4 => match element {
+        // Twice CDNA3's rate in 16 bits and below, and as much again in six bits and four. None of gfx1250's are published; they are taken to be
+        // the same.
+        Isa::Cdna4 | Isa::Gfx125 => match element {
             Element::F64 => 16,
             Element::F32 => 32,
             Element::Xf32 | Element::F16 | Element::Bf16 => 512,

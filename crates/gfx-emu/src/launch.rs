@@ -405,8 +405,8 @@ fn check_sizes(target: Target, dispatch: &Dispatch<'_>, limit: u32) -> Result<()
         .iter()
         .zip(block)
         .all(|(groups, items)| groups.checked_mul(items).is_some());
-    // RDNA4's ids of workgroups in y and z share a register.
-    let shares = Isa::of(target) == Some(Isa::Rdna4);
+    // GFX12's ids of workgroups in y and z share a register.
+    let shares = Isa::of(target).is_some_and(Isa::is_gfx12);
     let fits = fits && !(shares && grid[1].max(grid[2]) > SHARED_IDS);
     let groups = grid
         .iter()
@@ -547,7 +547,7 @@ impl<'a, const W: usize> Run<'a, W> {
             next += 1;
         }
         let mut next = descriptor.user_sgpr_count();
-        let in_sgprs = program.isa() != Isa::Rdna4;
+        let in_sgprs = !program.isa().is_gfx12();
         let workgroup_ids = descriptor.workgroup_id_enabled().map(|enabled| {
             let enabled = enabled && in_sgprs;
             let register = next;
@@ -627,7 +627,7 @@ impl<'a, const W: usize> Run<'a, W> {
     /// Makes a wave number `index` of a workgroup, before its first instruction.
     fn enlist(&self, wave: &mut Wave<W>, shape: &Shape<W>, group: [u32; 3], index: usize) {
         wave.restart_as(&self.first);
-        if self.program.isa() == Isa::Rdna4 {
+        if self.program.isa().is_gfx12() {
             wave.set_sgpr(reg::TTMP9, group[0]);
             wave.set_sgpr(reg::TTMP8, (index as u32 & 31) << 25);
             wave.set_sgpr(reg::TTMP7, group[1] & 0xffff | group[2] << 16);

@@ -13,6 +13,8 @@ pub enum Target {
     Gfx1200,
     /// RDNA4 (Radeon RX 9070). Executed, with waves of 32 lanes or of 64.
     Gfx1201,
+    /// GFX12.5 (Instinct MI455X). Executed, with waves of 32 lanes.
+    Gfx1250,
     /// RDNA2 (Radeon RX 6900 XT). Executed, with waves of 32 lanes or of 64.
     Gfx1030,
     /// CDNA2 (MI200). Executed, with waves of 64 lanes.
@@ -33,6 +35,7 @@ impl Target {
             0x4a => Target::Gfx1151,
             0x48 => Target::Gfx1200,
             0x4e => Target::Gfx1201,
+            0x49 => Target::Gfx1250,
             0x36 => Target::Gfx1030,
             0x3f => Target::Gfx90a,
             0x4c => Target::Gfx942,
@@ -55,7 +58,7 @@ impl Target {
     }
 
     /// The targets whose kernels can be launched.
-    pub const EXECUTABLE: [Target; 8] = [
+    pub const EXECUTABLE: [Target; 9] = [
         Target::Gfx1100,
         Target::Gfx1151,
         Target::Gfx1200,
@@ -64,12 +67,18 @@ impl Target {
         Target::Gfx90a,
         Target::Gfx942,
         Target::Gfx950,
+        Target::Gfx1250,
     ];
 
-    /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 on RDNA, 64 on CDNA.
+    /// Lanes of the waves that compilers ask for unless they are told otherwise: 32 from GFX10 on, 64 on CDNA before it.
     pub fn lanes(self) -> usize {
         match self {
-            Target::Gfx1100 | Target::Gfx1151 | Target::Gfx1200 | Target::Gfx1201 | Target::Gfx1030 => 32,
+            Target::Gfx1100
+            | Target::Gfx1151
+            | Target::Gfx1200
+            | Target::Gfx1201
+            | Target::Gfx1250
+            | Target::Gfx1030 => 32,
             Target::Gfx90a | Target::Gfx942 | Target::Gfx950 | Target::Other(_) => 64,
         }
     }
@@ -87,6 +96,7 @@ impl fmt::Display for Target {
             Target::Gfx1151 => f.write_str("gfx1151"),
             Target::Gfx1200 => f.write_str("gfx1200"),
             Target::Gfx1201 => f.write_str("gfx1201"),
+            Target::Gfx1250 => f.write_str("gfx1250"),
             Target::Gfx1030 => f.write_str("gfx1030"),
             Target::Gfx90a => f.write_str("gfx90a"),
             Target::Gfx942 => f.write_str("gfx942"),

@@ -32,6 +32,9 @@ pub(crate) mod reg {
 pub(crate) const SHARED_BASE: u64 = 0x0001_0000_0000_0000;
 /// Base of the flat address range that means "this lane's scratch" (`src_private_base`).
 pub(crate) const PRIVATE_BASE: u64 = 0x0002_0000_0000_0000;
+/// Where gfx1250's private memory begins (`src_flat_scratch_base`): each lane has a part of it, and compilers take an address for private that
+/// differs below bit 58 alone.
+pub(crate) const SCRATCH_BASE: u64 = 1 << 58;
 
 /// The lanes of a vector register, placed so that no vector of the host's lies in two cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use rocm_env::{Cards, Instructions, Seconds, Value};
 use crate::seam::Seam;
 use crate::values::{Argument, Output};
 
-/// AMD GPU kernels on the software GPU: gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a.
+/// AMD GPU kernels on the software GPU: gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250.
 #[derive(Debug, Parser)]
 #[command(name = "gfx", version)]
 pub(crate) struct Cli {
@@ -58,7 +58,7 @@ pub(crate) struct Exec {
 pub(crate) struct Disasm {
     /// Code object (ELF), or machine code when --target is given.
     pub(crate) file: PathBuf,
-    /// The processor of bare machine code: gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950 or gfx90a.
+    /// The processor of bare machine code: gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a or gfx1250.
     #[arg(long, value_parser = target)]
     pub(crate) target: Option<Target>,
     /// Only this kernel.

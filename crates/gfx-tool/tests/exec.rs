@@ -135,7 +135,7 @@ fn what_is_missing_or_broken_is_one_clear_error() {
     );
     refused(
         &["exec", "--card", "gfx9", "--", "true"],
-        "a list of gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a",
+        "a list of gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250",
     );
     refused(&["exec"], "required");
     refused(

@@ -104,7 +104,7 @@ impl Target {
             Some(major.parse::<u32>().ok()? * 1000 + minor * 100 + stepping)
         };
         let isa_version = version().ok_or_else(|| {
-            format!("`{name}` is not a target; expected gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a or the like, or sm_80 for NVIDIA's")
+            format!("`{name}` is not a target; expected gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250 or the like, or sm_80 for NVIDIA's")
         })?;
         Ok(Target {
             name: name.to_owned(),

@@ -9,11 +9,11 @@ use crate::Target;
 
 /// Code object version 5 and `--no-gpu-bundle-output` as we use them need this release.
 const OLDEST_CLANG: u32 = 17;
-const NEWEST_CLANG: u32 = 22;
+const NEWEST_CLANG: u32 = 23;
 /// The first that may make instructions on halves of registers unasked.
 const CLANG_WITH_HALVES: u32 = 20;
 /// Targets that only a newer clang knows.
-const NEWER_TARGETS: [(&str, u32); 1] = [("gfx950", 20)];
+const NEWER_TARGETS: [(&str, u32); 2] = [("gfx950", 20), ("gfx1250", 23)];
 
 const INSTALL: &str = "\
 To install what the kernels are compiled with (no GPU and no ROCm runtime are needed):

@@ -73,6 +73,7 @@ impl Backend {
                 (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
                 (GFX950, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX950)]),
                 (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
+                (GFX1250, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1250)]),
             ],
         }
     }
@@ -104,6 +105,7 @@ const GFX1030: &str = Card::Gfx1030.word();
 const GFX942: &str = Card::Gfx942.word();
 const GFX950: &str = Card::Gfx950.word();
 const GFX90A: &str = Card::Gfx90a.word();
+const GFX1250: &str = Card::Gfx1250.word();
 
 /// A backend and which of its devices, as the command line and tables name them: `cpu`, `cuda:1`, `rocm:gfx942`. Without a
 /// device, the environment chooses; it is the first one that there is.

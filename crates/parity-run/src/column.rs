@@ -287,7 +287,7 @@ mod tests {
         for (word, known) in [
             (
                 "rocm:gfx9",
-                "system, soft, nvidia, gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, a number from 0",
+                "system, soft, nvidia, gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250, a number from 0",
             ),
             ("rocm:", "system, soft, nvidia, gfx1100"),
             ("rocm:01", "a number from 0"),

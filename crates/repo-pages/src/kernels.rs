@@ -130,6 +130,7 @@ fn unit(target: &str) -> Option<Unit> {
         "gfx1030" => Some(unit([1024, 16], 16, 128 << 10)),
         "gfx90a" | "gfx942" => Some(unit([512, 8], 8, 64 << 10)),
         "gfx950" => Some(unit([512, 8], 8, 160 << 10)),
+        "gfx1250" => Some(unit([1024, 16], 16, 320 << 10)),
         _ => None,
     }
 }

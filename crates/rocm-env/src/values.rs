@@ -111,6 +111,8 @@ words! {
         Gfx950 "gfx950",
         /// An MI200, with waves of 64 lanes.
         Gfx90a "gfx90a",
+        /// An MI455X, with waves of 32 lanes.
+        Gfx1250 "gfx1250",
     }
     /// Something that is done or not.
     Switch {

@@ -102,6 +102,16 @@ impl Model {
                 registers: 131_072,
                 ecc: 1,
             },
+            Card::Gfx1250 => &Model {
+                name: "software AMD GPU (gfx1250)",
+                target: "gfx1250",
+                arch: "gfx1250",
+                warp_size: 32,
+                major: 12,
+                minor: 5,
+                registers: 131_072,
+                ecc: 1,
+            },
             Card::Gfx90a => &Model {
                 name: "software AMD GPU (gfx90a)",
                 target: "gfx90a",

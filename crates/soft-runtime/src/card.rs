@@ -14,6 +14,7 @@ pub fn target(card: Card) -> Target {
         Card::Gfx942 => Target::Gfx942,
         Card::Gfx950 => Target::Gfx950,
         Card::Gfx90a => Target::Gfx90a,
+        Card::Gfx1250 => Target::Gfx1250,
     }
 }
 
@@ -119,6 +120,18 @@ pub fn traits(card: Card) -> Traits {
             clock: 2200,
             features: ":sramecc+:xnack-",
             name: "software gfx950",
+        },
+        // LLVM says how many waves it has; its numbers and its clock are not published.
+        Card::Gfx1250 => Traits {
+            lanes: 32,
+            units: 256,
+            simds: 4,
+            waves: 64,
+            chip: 0,
+            family: 0,
+            clock: 2400,
+            features: "",
+            name: "software gfx1250",
         },
         Card::Gfx90a => Traits {
             lanes: 64,

@@ -33,7 +33,7 @@ fn a_value_that_a_variable_cannot_have_is_told_with_those_that_it_can() {
         (
             "ROCM_SOFT_TARGET",
             "gfx999",
-            "gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a",
+            "gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250",
         ),
         ("ROCM_FALLBACK", "Refuse", "allow, refuse"),
         ("ROCM_ACTIVATIONS", "CPU", "cuda, cpu"),

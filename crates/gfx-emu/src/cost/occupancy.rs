@@ -88,6 +88,16 @@ fn offer(isa: Isa, kernel: &Kernel) -> Offer {
                 workgroups: if both { 32 } else { 16 },
             }
         }
+        // LLVM's figures.
+        Isa::Gfx125 => Offer {
+            vgprs: 1024,
+            granule: 16,
+            waves: 16,
+            simds: 4,
+            lds: 320 << 10,
+            lds_granule: 1024,
+            workgroups: 16,
+        },
         Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => Offer {
             vgprs: 512,
             granule: 8,
@@ -116,7 +126,7 @@ impl Resources {
         let by_vgprs = offer.vgprs / asked.next_multiple_of(offer.granule).max(1);
         let by_sgprs = match (isa, kernel.sgprs) {
             // Every wave has all of them.
-            (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4, _) | (_, ..=80) => u32::MAX,
+            (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Gfx125, _) | (_, ..=80) => u32::MAX,
             (_, 81..=88) => 9,
             (_, 89..=100) => 8,
             (_, 101..) => 7,

@@ -29,7 +29,7 @@ pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
     let mode = mode(program.isa().mode(bits))?;
     // Without bits for them, a clamped NaN is zero.
     let mode = Mode {
-        dx10_clamp: mode.dx10_clamp || program.isa() == Isa::Rdna4,
+        dx10_clamp: mode.dx10_clamp || program.isa().is_gfx12(),
         ..mode
     };
     // Every wave comes here, and the usual mode needs no look at the program.
@@ -208,8 +208,10 @@ impl HardwareRegister {
             Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 if matches!(number, 23 | 24) => HardwareRegister::Place,
             Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 if number == 29 => HardwareRegister::Cycles,
             // The upper half of SHADER_CYCLES is zero for as long as a test runs.
-            Isa::Rdna4 if matches!(number, 23 | 24 | 30) => HardwareRegister::Place,
-            Isa::Rdna4 if number == 29 => HardwareRegister::Cycles,
+            Isa::Rdna4 | Isa::Gfx125 if matches!(number, 23 | 24 | 30) => HardwareRegister::Place,
+            Isa::Rdna4 | Isa::Gfx125 if number == 29 => HardwareRegister::Cycles,
+            // IB_STS2: where the workgroup is in its cluster; none is in one.
+            Isa::Gfx125 if number == 28 => HardwareRegister::Place,
             // HW_ID, and XCC_ID.
             Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 if number == 4 => HardwareRegister::Place,
             Isa::Cdna3 | Isa::Cdna4 if number == 20 => HardwareRegister::Place,

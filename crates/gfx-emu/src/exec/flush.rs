@@ -28,7 +28,7 @@ fn registers(inst: &Inst, i: usize, kind: Kind) -> usize {
     match kind {
         Kind::F32 => 1,
         Kind::PF32 => 2,
-        Kind::Mix => usize::from(inst.op_sel_hi >> i & 1 == 0),
+        Kind::Mix | Kind::BrainMix => usize::from(inst.op_sel_hi >> i & 1 == 0),
         _ => 0,
     }
 }
@@ -55,7 +55,7 @@ fn in_range<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, m
         return table::execute(host, wave, inst, mode);
     }
     let signature = inst.op.signature();
-    let single = |kind: &Kind| matches!(kind, Kind::F32 | Kind::PF32 | Kind::Mix);
+    let single = |kind: &Kind| matches!(kind, Kind::F32 | Kind::PF32) || kind.is_mixed();
     let concerns = single(&signature.dst) || signature.src.iter().any(single);
     if !concerns || !computes(inst.op) || inst.unit == Unit::Scalar {
         return table::execute(host, wave, inst, mode);

@@ -177,6 +177,30 @@ formats! {
     OCP_BF8: f32_of_ocp_bf8 pk_f32_of_ocp_bf8;
 }
 
+macro_rules! halves {
+    ($($bits:ident: $widened:ident $narrowed:ident;)*) => {$(
+        /// Two bytes as halves; every value has one but infinity and NaN, which stay what they are.
+        pub(super) fn $widened(_: Mode, a: u16) -> u32 {
+            [0, 1].map(|i| u32::from(half(byte(a.into(), i), $bits)) << (16 * i)).iter().sum()
+        }
+
+        /// Two halves as bytes, the first in the low one.
+        pub(super) fn $narrowed(_: Mode, a: u32) -> u16 {
+            let narrowed = |bits: u16| u16::from(narrow_number(f64::from(fp::f32_of_f16(bits)), $bits));
+            narrowed(a as u16) | narrowed((a >> 16) as u16) << 8
+        }
+    )*};
+}
+halves! {
+    OCP_FP8: pk_f16_of_ocp_fp8 pk_ocp_fp8_of_f16;
+    OCP_BF8: pk_f16_of_ocp_bf8 pk_ocp_bf8_of_f16;
+}
+
+/// An 8-bit float as a half.
+fn half(bits: u8, format: Byte) -> u16 {
+    fp::f16_of_f32(f32::from_bits(widen(bits, format)))
+}
+
 macro_rules! packed {
     ($($bits:ident: $packed:ident;)*) => {$(
         /// Two numbers, the first in the low byte.
@@ -199,6 +223,15 @@ pub(super) fn one_of<const W: usize, const MANTISSA: u32>(wave: &mut Wave<W>, in
     let words = lane::row(wave, inst.src[0], &mut buffer);
     let out = lane::each(words, |word| widen(byte(word, place), ocp(MANTISSA)));
     lane::F32::write(wave, inst, mode, &out);
+}
+
+/// The same byte as a half.
+pub(super) fn half_of<const W: usize, const MANTISSA: u32>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let place = u32::from(inst.op_sel & 1) * 2 + u32::from(inst.op_sel >> 1 & 1);
+    let mut buffer = [0; W];
+    let words = lane::row(wave, inst.src[0], &mut buffer);
+    let out = lane::each(words, |word| half(byte(word, place), ocp(MANTISSA)));
+    lane::store_half(wave, usize::from(inst.dst), inst.op_sel >> 3 & 1 != 0, &out);
 }
 
 /// The two bytes of RDNA4's in the half of the register that `op_sel` names.

@@ -118,6 +118,20 @@ functions! {
     or3(a: u32, b: u32, c: u32) -> u32 { a | b | c }
     and_or(a: u32, b: u32, c: u32) -> u32 { a & b | c }
     add3(a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_add(c) }
+    min_i64(a: u64, b: u64) -> u64 { (a as i64).min(b as i64) as u64 }
+    max_i64(a: u64, b: u64) -> u64 { (a as i64).max(b as i64) as u64 }
+    mad32(a: u32, b: u32, c: u32) -> u32 { a.wrapping_mul(b).wrapping_add(c) }
+    mad_nc_u64(a: u32, b: u32, c: u64) -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) }
+    mad_nc_i64(a: u32, b: u32, c: u64) -> u64 { (i64::from(a as i32) * i64::from(b as i32)).wrapping_add(c as i64) as u64 }
+    /// LLVM makes these of a sum that stops at the end of its range.
+    add_max_i32(a: u32, b: u32, c: u32) -> u32 { max_i32(add_i32_sat(a, b), c) }
+    add_max_u32(a: u32, b: u32, c: u32) -> u32 { a.saturating_add(b).max(c) }
+    add_min_i32(a: u32, b: u32, c: u32) -> u32 { min_i32(add_i32_sat(a, b), c) }
+    add_min_u32(a: u32, b: u32, c: u32) -> u32 { a.saturating_add(b).min(c) }
+    add_max_i16(a: u16, b: u16, c: u16) -> u16 { max_i16(add_i16_sat(a, b), c) }
+    add_max_u16(a: u16, b: u16, c: u16) -> u16 { a.saturating_add(b).max(c) }
+    add_min_i16(a: u16, b: u16, c: u16) -> u16 { min_i16(add_i16_sat(a, b), c) }
+    add_min_u16(a: u16, b: u16, c: u16) -> u16 { a.saturating_add(b).min(c) }
     xad(a: u32, b: u32, c: u32) -> u32 { (a ^ b).wrapping_add(c) }
     lshl_add(a: u32, b: u32, c: u32) -> u32 { (a << (b & 31)).wrapping_add(c) }
     add_lshl(a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b) << (c & 31) }

@@ -1,5 +1,6 @@
 //! Reading and writing vector operands: one row of lanes at a time, with modifiers, halves, clamp and EXEC.
 
+use std::marker::PhantomData;
 use std::ops::BitOr;
 
 use super::host::Host;
@@ -309,10 +310,16 @@ pub(super) type I64 = B64;
 pub(super) struct F64;
 /// 16-bit integers.
 pub(super) struct B16;
+/// A float of 16 bits, in a format.
+pub(super) struct Half<F>(PhantomData<F>);
 /// Half precision.
-pub(super) struct F16;
+pub(super) type F16 = Half<fp::F16>;
+/// The 16-bit brain format.
+pub(super) type Bf16 = Half<fp::Bf16>;
 /// Two halves of a register as one number of 32 bits.
 pub(super) type P16 = B32;
+/// The same of floats.
+pub(super) type PF16 = B32;
 
 impl Lane for B32 {
     type Value = u32;
@@ -486,7 +493,7 @@ impl Lane for B16 {
     }
 }
 
-impl Lane for F16 {
+impl<F: Format<Bits = u16>> Lane for Half<F> {
     type Value = u16;
     type Rows<'a, const W: usize> = (&'a [u32; W], u32);
 
@@ -516,7 +523,7 @@ impl Lane for F16 {
     #[inline(always)]
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, values: &[u16; W]) {
         if inst.clamp {
-            let out = each(values, |value| fp::clamp::<fp::F16>(mode, value));
+            let out = each(values, |value| fp::clamp::<F>(mode, value));
             write_half(wave, inst, &out);
         } else {
             write_half(wave, inst, values);
@@ -525,7 +532,7 @@ impl Lane for F16 {
 
     #[inline(always)]
     fn nan(value: u16) -> u16 {
-        u16::from(fp::F16::is_nan(value))
+        u16::from(F::is_nan(value))
     }
 }
 

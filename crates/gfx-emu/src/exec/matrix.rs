@@ -5,7 +5,7 @@
 //! sixteen products are added one after the other in single precision.
 
 use super::{Trouble, lane, product, unimplemented};
-use crate::fp::{self, Format as _, Mode};
+use crate::fp::{self, Mode};
 use crate::isa::{Element, Inst, Src, Wmma};
 use crate::wave::Wave;
 
@@ -41,10 +41,7 @@ pub(super) fn sum(addend: u32, products: i64, clamp: bool) -> u32 {
 
 /// Rounds to the 16-bit brain format, to nearest even.
 pub(super) fn bf16_of_f32(bits: u32) -> u16 {
-    if fp::F32::is_nan(bits) {
-        return (bits >> 16) as u16 | 0x40;
-    }
-    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
+    fp::brain::bf16_of_f32(f32::from_bits(bits))
 }
 
 fn register(src: Src) -> Option<usize> {

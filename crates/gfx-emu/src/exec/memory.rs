@@ -28,7 +28,7 @@ pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst, access: S
         ScalarAccess::Atomic(atomic) => atomic.words(),
     };
     let base = wave.sgpr64(usize::from(inst.base));
-    let offset = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]).wrapping_add(inst.imm as i64 as u64);
+    let offset = scalar_offset(wave, inst);
     let buffer = inst.space == Space::Buffer;
     let mut readable = count;
     let mut address = base.wrapping_add(offset);
@@ -47,6 +47,13 @@ pub(super) fn consecutive<const W: usize>(wave: &Wave<W>, inst: &Inst, access: S
         count,
         readable,
     }
+}
+
+/// What a scalar memory operation adds to its base.
+#[inline(always)]
+fn scalar_offset<const W: usize>(wave: &Wave<W>, inst: &Inst) -> u64 {
+    let index = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]) * u64::from(inst.factor);
+    index.wrapping_add(inst.imm as i64 as u64)
 }
 
 /// Scalar memory: consecutive dwords from and to consecutive scalar registers, and atomics on them.
@@ -127,7 +134,7 @@ fn load_scalars<const W: usize, const N: usize>(
     group: &Group<'_>,
     inst: &Inst,
 ) -> Option<()> {
-    let offset = u64::from(wave.sgpr[usize::from(inst.soffset & 127)]).wrapping_add(inst.imm as i64 as u64);
+    let offset = scalar_offset(wave, inst);
     let address = wave.sgpr64(usize::from(inst.base)).wrapping_add(offset) & !3;
     let span = group
         .memory

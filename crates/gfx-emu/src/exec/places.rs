@@ -88,6 +88,19 @@ impl<const W: usize> Places<W> {
                 self.base = base;
                 (wave.vgpr.get(usize::from(index?))?, 0)
             }
+            Rule::Multiple {
+                base,
+                register,
+                factor: 1,
+            } => {
+                let row = wave.vgpr.get(usize::from(register))?;
+                let all = masked(row, 0, *row.get(first)?, wave.active);
+                // A negative index would be far above the base here.
+                all.iter().all(|index| index >> 31 == 0).then_some(())?;
+                self.base = base;
+                (row, 0)
+            }
+            Rule::Multiple { .. } => return None,
             Rule::Pair { register, offset } => {
                 let register = usize::from(register);
                 let (low, high) = (wave.vgpr.get(register)?, wave.vgpr.get(register + 1)?);

@@ -1,6 +1,8 @@
-//! The matrix products of RDNA4: 16 rows and columns, 16 or 32 steps of depth, spread over the lanes of a wave.
+//! The matrix products of GFX12: 16 rows and columns, 4 to 128 steps of depth, spread over the lanes of a wave.
 //!
 //! Which lane and register holds which element: "RDNA4 Instruction Set Architecture", section "Matrix Element Storage in VGPRs".
+//! No manual of gfx1250 is public. Rows of A, columns of B and the places of C and D are assumed to be in the lanes where RDNA4 has them, and
+//! the steps of A and B to lie alike, in whatever order: a sum of products does not depend on it.
 //! The card's order of summation is not published; here the products are added one after the other in single precision.
 
 use super::{Trouble, convert, fp8, lane, matrix, product, unimplemented};
@@ -11,7 +13,7 @@ use crate::wave::Wave;
 /// Rows and columns.
 const SIZE: usize = 16;
 /// Steps that a row has at most.
-const MOST_DEPTH: usize = 32;
+const MOST_DEPTH: usize = 128;
 /// Nothing here depends on MODE.
 const MODE: Mode = Mode::NONE;
 
@@ -20,6 +22,13 @@ const MODE: Mode = Mode::NONE;
 fn factor(tiles: Tiles, lanes: usize, k: usize) -> (usize, usize, usize) {
     let bit = |at: usize| k >> at & 1;
     let wide = lanes == 64;
+    // gfx1250's: runs of 16 bytes, or of one number where a lane has two.
+    if tiles.is_in_runs() {
+        let bits = tiles.a.bits();
+        let run = if bits == 32 { 1 } else { 128 / bits };
+        let item = k / (2 * run) * run + k % run;
+        return (k / run % 2, item * bits / 32, item % (32 / bits));
+    }
     match (tiles.a.bits(), tiles.depth) {
         (16, _) if wide => (k >> 2 & 3, bit(1), bit(0)),
         (16, _) => (bit(2), 2 * bit(3) + bit(1), bit(0)),
@@ -63,8 +72,9 @@ fn single(element: Element, value: u32) -> u32 {
         Element::Fp8 => fp8::widen(value as u8, fp8::OCP_FP8),
         Element::Bf8 => fp8::widen(value as u8, fp8::OCP_BF8),
         Element::F16 => lane::single(value as u16),
+        Element::F32 => value,
         // No product of floats has these here.
-        Element::F64 | Element::F32 | Element::Xf32 | Element::I8 | Element::I4 => value,
+        Element::F64 | Element::Xf32 | Element::I8 | Element::I4 => value,
         Element::Fp6 | Element::Bf6 | Element::Fp4 => value,
     }
 }
@@ -84,12 +94,12 @@ fn floats(tiles: Tiles, sums: &mut [[u32; SIZE]; SIZE], elements: impl Fn(usize,
         }
     }
     let places = sums.as_flattened_mut();
-    if tiles.narrow {
-        places.iter_mut().for_each(|sum| *sum = single(tiles.a, *sum));
+    if let Some(half) = tiles.halves {
+        places.iter_mut().for_each(|sum| *sum = single(half, *sum));
     }
     product::add(left, right, sums);
-    if tiles.narrow {
-        let narrow = |sum: u32| match tiles.a {
+    if let Some(half) = tiles.halves {
+        let narrow = |sum: u32| match half {
             Element::Bf16 => u32::from(matrix::bf16_of_f32(sum)),
             _ => u32::from(convert::f16_of_f32(MODE, sum)),
         };
@@ -106,11 +116,12 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, tiles: Ti
     };
     let bits = tiles.a.bits();
     let integers = matches!(tiles.a, Element::I8 | Element::I4);
-    // Compilers use no signs with floats, and no halves at all.
-    if inst.op_sel != 0 || inst.abs != 0 || inst.neg & if integers { 4 } else { 7 } != 0 {
+    // Compilers use no signs with floats, and no halves at all; where gfx1250 has those, it says that a factor will come again.
+    let halves = if tiles.is_in_runs() { 3 } else { 7 };
+    if inst.op_sel & halves != 0 || inst.abs != 0 || inst.neg & if integers { 4 } else { 7 } != 0 {
         return Err(unimplemented());
     }
-    let each = if tiles.narrow { 16 } else { 32 };
+    let each = if tiles.halves.is_some() { 16 } else { 32 };
     let line = |first: u16, line: usize, k: usize| {
         let (group, register, place) = factor(tiles, W, k);
         let word = wave.vgpr[usize::from(first) + register][line + SIZE * group];
@@ -129,7 +140,7 @@ pub(super) fn execute<const W: usize>(wave: &mut Wave<W>, inst: &Inst, tiles: Ti
             *sum = match c {
                 Src::Vgpr(n) => field(wave.vgpr[usize::from(n) + register][at], place, each),
                 // Other constants would have to be halves.
-                Src::Const(value) if value == 0 || !tiles.narrow => value as u32,
+                Src::Const(value) if value == 0 || tiles.halves.is_none() => value as u32,
                 _ => return Err(unimplemented()),
             };
         }

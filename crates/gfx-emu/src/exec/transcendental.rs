@@ -91,6 +91,12 @@ pub(super) fn sqrt<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
     finish::<F>(mode, source::<F>(a).sqrt(), a)
 }
 
+/// The hyperbolic tangent.
+#[inline(always)]
+pub(super) fn tanh<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
+    finish::<F>(mode, libm::tanh(source::<F>(a)), a)
+}
+
 /// Largest argument, in turns, for which the sine is defined.
 const MAX_TURNS: f64 = 256.0;
 

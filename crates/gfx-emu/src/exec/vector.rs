@@ -433,6 +433,13 @@ fn bitop3<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     lane::store(wave, usize::from(inst.dst), &out);
 }
 
+/// A function of the bits of two registers; the third is zero.
+fn bitop2<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let [a, b] = [0, 1].map(|i| lane::B32::rows(wave, inst, i));
+    let out = std::array::from_fn(|i| function_of_bits(inst.imm, a[i], b[i], 0));
+    lane::store(wave, usize::from(inst.dst), &out);
+}
+
 fn bitop3_half<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
     let half = |i: usize| lane::halves(wave, inst.src[i], inst.op_sel >> i & 1 != 0, false, false);
     let [a, b, c] = [0, 1, 2].map(half);
@@ -485,19 +492,23 @@ pub(super) fn swap_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> 
 
 /// A source of the mixed-precision operations as single precision.
 #[inline(always)]
-fn mixed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
+fn mixed<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
     let bit = |bits: u8| bits >> i & 1 != 0;
     if bit(inst.op_sel_hi) {
         let halves = lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg));
-        return lane::each(&halves, lane::single);
+        return if BRAIN {
+            lane::each(&halves, |half| u32::from(half) << 16)
+        } else {
+            lane::each(&halves, lane::single)
+        };
     }
     lane::F32::prepare(wave, inst, i);
     *lane::F32::rows(wave, inst, i)
 }
 
 #[inline(always)]
-fn fma_mix<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
-    let (a, b, c) = (mixed(wave, inst, 0), mixed(wave, inst, 1), mixed(wave, inst, 2));
+fn fma_mix<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
+    let [a, b, c] = [0, 1, 2].map(|i| mixed::<W, BRAIN>(wave, inst, i));
     let mut out = [0; W];
     for (i, out) in out.iter_mut().enumerate() {
         *out = fp::fma::<fp::F32>(mode, a[i], b[i], c[i]);
@@ -506,20 +517,28 @@ fn fma_mix<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32;
 }
 
 #[inline(always)]
-fn fma_mix32<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    let out = fma_mix(wave, inst, mode);
+fn fma_mix32<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    let out = fma_mix::<W, BRAIN>(wave, inst, mode);
     lane::F32::write(wave, inst, mode, &out);
 }
 
-/// The result in half precision, in one half of the destination.
+/// The result in 16 bits, in one half of the destination.
 #[inline(always)]
-fn fma_mix16<const W: usize, const HIGH: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    let out = lane::each(&fma_mix(wave, inst, mode), |sum| {
-        let half = super::convert::f16_of_f32(mode, sum);
-        if inst.clamp {
-            fp::clamp::<fp::F16>(mode, half)
+fn fma_mix16<const W: usize, const BRAIN: bool, const HIGH: bool>(
+    wave: &mut Wave<W>,
+    inst: &Inst,
+    mode: Mode,
+) {
+    let out = lane::each(&fma_mix::<W, BRAIN>(wave, inst, mode), |sum| {
+        let half = if BRAIN {
+            fp::brain::bf16_of_f32(f32::from_bits(sum))
         } else {
-            half
+            super::convert::f16_of_f32(mode, sum)
+        };
+        match (inst.clamp, BRAIN) {
+            (false, _) => half,
+            (true, true) => fp::clamp::<fp::Bf16>(mode, half),
+            (true, false) => fp::clamp::<fp::F16>(mode, half),
         }
     });
     lane::store_half(wave, usize::from(inst.dst), HIGH, &out);

@@ -1,6 +1,6 @@
 //! Half precision on bits: conversions, and the fused sum. Everything is computed in single precision.
 
-/// `a * b + c` of halves, rounded to odd. Their product is exact in f32, and what the sum loses is known; see [`super::fused_f32`].
+/// `a * b + c` of halves, rounded to odd. Their product is exact in f32, and what the sum loses is known; see `fused_f32` in format.rs.
 #[inline(always)]
 pub(super) fn fused(_: bool, a: f32, b: f32, c: f32) -> f32 {
     let product = a * b;

@@ -4,6 +4,7 @@
 //! and RDNA4 depart in `decode/rdna2.rs` and `decode/rdna4.rs`. What the operands mean is known to the printer and to the executor.
 
 mod cdna3;
+mod gfx125;
 mod rdna2;
 mod rdna4;
 mod sdwa;
@@ -28,6 +29,8 @@ const NULL: u32 = 124;
 
 /// Source codes that announce another dword.
 const LITERAL: u32 = 255;
+/// The code that announces two.
+const WIDE_LITERAL: u32 = 254;
 const DPP8: u32 = 233;
 const DPP8_FI: u32 = 234;
 const DPP16: u32 = 250;
@@ -38,6 +41,7 @@ struct Words<'a> {
     text: &'a [u8],
     used: usize,
     literal: Option<u32>,
+    wide_literal: Option<u64>,
 }
 
 impl<'a> Words<'a> {
@@ -47,6 +51,7 @@ impl<'a> Words<'a> {
             text,
             used: 0,
             literal: None,
+            wide_literal: None,
         }
     }
 
@@ -77,12 +82,24 @@ impl<'a> Words<'a> {
         Ok(Operand::Literal(value))
     }
 
+    /// The literal of two dwords; read once, too.
+    fn wide_literal(&mut self) -> Result<Operand, Invalid> {
+        let value = match self.wide_literal {
+            Some(value) => value,
+            None => u64::from(self.next()?) | u64::from(self.next()?) << 32,
+        };
+        self.wide_literal = Some(value);
+        Ok(Operand::Wide(value))
+    }
+
     /// A source of 9 bits (vector registers from 256) or 8 bits.
     fn source(&mut self, code: u32) -> Result<Operand, Invalid> {
         Ok(match code {
             0..=127 => Operand::Scalar(code as u8),
             128..=208 | 235..=238 | 240..=248 | 253 => Operand::Inline(code as u8),
             251 | 252 if self.isa == Isa::Rdna2 => Operand::Inline(code as u8),
+            230 | 231 if self.isa == Isa::Gfx125 => Operand::Inline(code as u8),
+            WIDE_LITERAL if self.isa == Isa::Gfx125 => self.wide_literal()?,
             LITERAL => self.literal()?,
             256..=511 => Operand::Vgpr(code as u8),
             _ => return Err(Invalid::Unknown),
@@ -142,7 +159,7 @@ fn scalar(code: u32) -> Operand {
 pub(crate) fn decode(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
     match isa {
         Isa::Rdna2 => rdna2::decode(lanes, text),
-        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => rdna(isa, lanes, text),
+        Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Gfx125 => rdna(isa, lanes, text),
         Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => cdna3::decode(isa, text),
     }
 }
@@ -154,13 +171,14 @@ fn rdna(isa: Isa, lanes: usize, text: &[u8]) -> Result<Instruction, Invalid> {
         // Waves of 64 lanes have no dual instructions.
         0b110010 if lanes == 32 => dual(word, &mut words)?,
         0b110011 if word >> 24 == 0b11001100 => packed(word, &mut words)?,
+        0b110011 if isa == Isa::Gfx125 && word >> 24 == 0b11001111 => gfx125::dual(word, &mut words)?,
         0b110101 => vop3(word, &mut words)?,
         0b110110 => share(word, &mut words)?,
-        0b111011 if isa == Isa::Rdna4 => rdna4::flat(word, &mut words)?,
-        0b110001 if isa == Isa::Rdna4 && word >> 24 == 0xc4 => rdna4::mubuf(word, &mut words)?,
-        0b111101 if isa == Isa::Rdna4 => rdna4::smem(word, &mut words)?,
-        0b110111 if isa != Isa::Rdna4 => flat(word, &mut words)?,
-        0b111000 if isa != Isa::Rdna4 => mubuf(word, &mut words)?,
+        0b111011 if isa.is_gfx12() => rdna4::flat(word, &mut words)?,
+        0b110001 if isa.is_gfx12() && word >> 24 == 0xc4 => rdna4::mubuf(word, &mut words)?,
+        0b111101 if isa.is_gfx12() => rdna4::smem(word, &mut words)?,
+        0b110111 if !isa.is_gfx12() => flat(word, &mut words)?,
+        0b111000 if !isa.is_gfx12() => mubuf(word, &mut words)?,
         0b111101 => smem(word, &mut words)?,
         _ if word >> 31 == 0 => vop_short(word, &mut words)?,
         _ if word >> 30 == 0b10 => sop(word, &mut words)?,
@@ -296,6 +314,8 @@ fn vop2_sources(
 ) -> Result<(), Invalid> {
     let signature = inst.row.op.signature();
     inst.src = match inst.row.form {
+        Form::Mk if signature.dst == Kind::F64 => [first, words.wide_literal()?, second],
+        Form::Ak if signature.dst == Kind::F64 => [first, second, words.wide_literal()?],
         Form::Mk => [first, words.literal()?, second],
         Form::Ak => [first, second, words.literal()?],
         Form::Acc => [first, second, inst.dst],
@@ -343,6 +363,12 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     inst.neg = bits(high, 29, 3) as u8;
     inst.omod = bits(high, 27, 2) as u8;
     inst.clamp = bits(word, 15, 1) != 0;
+    let function = matches!(row.op, Op::Bitop3B16 | Op::Bitop3B32);
+    if function {
+        // The truth table of three bits is in the fields of the modifiers.
+        inst.imm = (bits(high, 27, 2) << 6 | bits(word, 8, 3) << 3 | bits(high, 29, 3)) as i32;
+        (inst.neg, inst.omod) = (0, 0);
+    }
     inst.dst = match row.op {
         Op::ReadLane => scalar(bits(word, 0, 7)),
         _ if signature.dst == Kind::Mask || row.op.unit() == Unit::Scalar => scalar(bits(word, 0, 7)),
@@ -351,7 +377,7 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     if signature.sdst == Kind::Mask {
         inst.sdst = scalar(bits(word, 8, 7));
     } else {
-        inst.abs = bits(word, 8, 3) as u8;
+        inst.abs = if function { 0 } else { bits(word, 8, 3) as u8 };
         inst.op_sel = bits(word, 11, 4) as u8;
     }
     let encoded = signature.src.len() - usize::from(row.form == Form::Acc);
@@ -370,7 +396,11 @@ fn vop3(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
 }
 
 fn packed(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
-    let row = words.row("VOP3P", bits(word, 16, 7))?;
+    // GFX12.5 has an eighth bit of opcode.
+    let row = words.row(
+        "VOP3P",
+        bits(word, 16, if words.isa == Isa::Gfx125 { 8 } else { 7 }),
+    )?;
     let high = words.next()?;
     let mut inst = Instruction::new(Format::Vop3p, row, 0);
     inst.dst = vgpr(bits(word, 0, 8));

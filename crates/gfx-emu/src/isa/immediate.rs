@@ -28,6 +28,9 @@ pub(crate) fn sopp(inst: &Instruction) -> Option<String> {
         | "s_wait_expcnt"
         | "s_wait_dscnt"
         | "s_wait_kmcnt"
+        | "s_wait_xcnt"
+        | "s_wait_asynccnt"
+        | "s_wait_tensorcnt"
         | "s_wait_loadcnt_dscnt"
         | "s_wait_storecnt_dscnt"
         | "s_clause"
@@ -190,9 +193,14 @@ const RDNA4_REGISTERS: [(i32, &str); 22] = [
 pub(crate) fn hwreg(isa: Isa, imm: i32) -> String {
     let (id, offset, size) = (imm & 63, imm >> 6 & 31, (imm >> 11 & 31) + 1);
     let name = match id {
-        _ if isa == Isa::Rdna4 => {
-            let known = RDNA4_REGISTERS.iter().find(|(number, _)| *number == id);
-            known.map_or_else(|| id.to_string(), |(_, name)| format!("HW_REG_{name}"))
+        _ if isa.is_gfx12() => {
+            let own = (isa == Isa::Gfx125).then_some((28, "IB_STS2"));
+            let mut all = RDNA4_REGISTERS.iter().copied().chain(own);
+            let known = all.find(|(number, _)| *number == id);
+            // Newer releases of LLVM say so of what a wave has of its own.
+            let own = isa == Isa::Gfx125 && matches!(id, 1..=6 | 17..=24);
+            let prefix = if own { "WAVE_" } else { "" };
+            known.map_or_else(|| id.to_string(), |(_, name)| format!("HW_REG_{prefix}{name}"))
         }
         16..=19 if isa == Isa::Rdna2 => CDNA3_REGISTERS[id as usize - 16].into(),
         25 if isa == Isa::Rdna2 => "HW_REG_POPS_PACKER".into(),

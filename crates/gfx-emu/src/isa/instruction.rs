@@ -18,6 +18,8 @@ pub(crate) enum Isa {
     Rdna35,
     /// gfx1200 and gfx1201: other encodings of memory instructions, no modes for NaNs, workgroup ids in trap registers.
     Rdna4,
+    /// gfx1250, the same with waves of 32 lanes alone, literals of 64 bits, wider products and pairs of numbers.
+    Gfx125,
     /// gfx90a with the encodings of GFX9, waves of 64 lanes.
     Cdna2,
     /// gfx942, the same.
@@ -34,6 +36,7 @@ impl Isa {
             Target::Gfx1100 => Some(Isa::Rdna3),
             Target::Gfx1151 => Some(Isa::Rdna35),
             Target::Gfx1200 | Target::Gfx1201 => Some(Isa::Rdna4),
+            Target::Gfx1250 => Some(Isa::Gfx125),
             Target::Gfx942 => Some(Isa::Cdna3),
             Target::Gfx950 => Some(Isa::Cdna4),
             Target::Gfx90a => Some(Isa::Cdna2),
@@ -41,13 +44,19 @@ impl Isa {
         }
     }
 
-    /// Whether it is one of RDNA, with the encodings and the registers that these have in common.
+    /// Whether it has the encodings and the registers that RDNA's have in common.
     #[inline(always)]
     pub(crate) fn is_rdna(self) -> bool {
         match self {
-            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => true,
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Gfx125 => true,
             Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => false,
         }
+    }
+
+    /// Whether it has what GFX12 brought: memory instructions of three words, no modes for NaNs, workgroup ids in trap registers.
+    #[inline(always)]
+    pub(crate) fn is_gfx12(self) -> bool {
+        matches!(self, Isa::Rdna4 | Isa::Gfx125)
     }
 
     /// Whether a message gives a wave's vector registers back before its end: from RDNA3 on.
@@ -57,10 +66,10 @@ impl Isa {
 
     /// Whether it has waves of so many lanes.
     pub(crate) fn has_waves_of(self, lanes: usize) -> bool {
-        if self.is_rdna() {
-            matches!(lanes, 32 | 64)
-        } else {
-            lanes == 64
+        match self {
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => matches!(lanes, 32 | 64),
+            Isa::Gfx125 => lanes == 32,
+            Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => lanes == 64,
         }
     }
 
@@ -71,7 +80,11 @@ impl Isa {
 
     /// Vector registers in a block, in which kernel descriptors count them.
     pub(crate) fn vgpr_block(self, lanes: usize) -> usize {
-        if self.is_rdna() && lanes == 64 { 4 } else { 8 }
+        match self {
+            Isa::Gfx125 => 16,
+            _ if self.is_rdna() && lanes == 64 => 4,
+            _ => 8,
+        }
     }
 
     /// The lane that `ds_permute` and `ds_bpermute` mean by `index` in `lane`, in waves of `W` lanes: RDNA permutes each half
@@ -85,9 +98,9 @@ impl Isa {
         }
     }
 
-    /// What the MODE register of a wave is whose kernel asks for `mode`. RDNA4 has no bits for NaNs.
+    /// What the MODE register of a wave is whose kernel asks for `mode`. GFX12 has no bits for NaNs.
     pub(crate) fn mode(self, mode: u32) -> u32 {
-        if self == Isa::Rdna4 { mode & 0xff } else { mode }
+        if self.is_gfx12() { mode & 0xff } else { mode }
     }
 
     /// Its table, format by format.
@@ -97,6 +110,7 @@ impl Isa {
             Isa::Rdna3 => tables::RDNA3,
             Isa::Rdna35 => tables::RDNA35,
             Isa::Rdna4 => tables::RDNA4,
+            Isa::Gfx125 => tables::GFX125,
             Isa::Cdna2 => tables::CDNA2,
             Isa::Cdna3 => tables::CDNA3,
             Isa::Cdna4 => tables::CDNA4,
@@ -141,6 +155,8 @@ pub(crate) enum Format {
     Mai,
     /// Two operations in one instruction.
     Vopd,
+    /// The same with three sources each, and signs.
+    Vopd3,
     /// Local data share.
     Ds,
     /// Flat addresses.
@@ -169,6 +185,8 @@ pub(crate) enum Operand {
     Inline(u8),
     /// The dword after the encoding.
     Literal(u32),
+    /// The two dwords after it.
+    Wide(u64),
     /// The constant of SOPK.
     Constant(i32),
 }
@@ -280,7 +298,7 @@ pub(crate) struct Instruction {
     pub(crate) op_sel_hi: u8,
     pub(crate) clamp: bool,
     pub(crate) omod: u8,
-    /// `glc`, 1; `slc`, 2; `dlc`, 4. On CDNA3 `sc0`, `nt`, `sc1`. On RDNA4 a hint in the lowest three bits and the scope above it.
+    /// `glc`, 1; `slc`, 2; `dlc`, 4. On CDNA3 `sc0`, `nt`, `sc1`. On GFX12 a hint in the lowest three bits and the scope above it.
     pub(crate) cache: u8,
     /// DS: the address is in the global data share.
     pub(crate) gds: bool,
@@ -288,6 +306,10 @@ pub(crate) struct Instruction {
     pub(crate) idxen: bool,
     /// MUBUF: an offset comes from an address register.
     pub(crate) offen: bool,
+    /// GFX12.5: the register of an address counts what is accessed, not bytes.
+    pub(crate) scale_offset: bool,
+    /// GFX12.5: nothing outside the cache may see what is accessed.
+    pub(crate) non_volatile: bool,
     /// Immediate of SOPK and SOPP, offset of memory instructions.
     pub(crate) imm: i32,
     pub(crate) dpp: Option<Dpp>,
@@ -296,6 +318,8 @@ pub(crate) struct Instruction {
     pub(crate) scales: Option<Scales>,
     /// A 16-bit result clears the other half of its register.
     pub(crate) clears_half: bool,
+    /// GFX12.5: the banks of 256 vector registers that the numbers are of, two bits a role: three sources, destination.
+    pub(crate) banks: u8,
     /// The second half of a dual instruction.
     pub(crate) dual: Option<Box<Instruction>>,
 }
@@ -324,6 +348,40 @@ impl Instruction {
         }
     }
 
+    /// The same instruction with registers of these banks.
+    pub(crate) fn in_banks(mut self, banks: u8) -> Self {
+        self.banks = banks;
+        if let Some(dual) = &mut self.dual {
+            dual.banks = banks;
+        }
+        self
+    }
+
+    fn bank(&self, shift: usize) -> u16 {
+        u16::from(self.banks >> shift & 3) << 8
+    }
+
+    /// What the number of a vector register of source `i` lacks. Of memory instructions the address is the first source, and data the next; buffers have
+    /// their data where others have the destination.
+    pub(crate) fn bank_of_source(&self, i: usize) -> u16 {
+        self.bank(match self.format {
+            Format::Mubuf => 6,
+            Format::Ds | Format::Flat | Format::Scratch | Format::Global => 2 + 2 * i,
+            _ if self.row.form == Form::Acc && i + 1 == self.row.op.signature().src.len() => 6,
+            _ => 2 * i,
+        })
+    }
+
+    /// The same of the address.
+    pub(crate) fn bank_of_address(&self) -> u16 {
+        self.bank(0)
+    }
+
+    /// The same of the destination.
+    pub(crate) fn bank_of_destination(&self) -> u16 {
+        self.bank(6)
+    }
+
     /// An instruction without operands.
     pub(crate) fn new(format: Format, row: &'static Row, size: u8) -> Self {
         Instruction {
@@ -348,12 +406,15 @@ impl Instruction {
             gds: false,
             idxen: false,
             offen: false,
+            scale_offset: false,
+            non_volatile: false,
             imm: 0,
             dpp: None,
             sdwa: None,
             broadcast: Broadcast::default(),
             scales: None,
             clears_half: false,
+            banks: 0,
             dual: None,
         }
     }

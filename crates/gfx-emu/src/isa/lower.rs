@@ -6,7 +6,7 @@ use super::tables::Form;
 use super::unit::{Control, Element, Mfma, ScalarAccess, Share, Unit, Words};
 use crate::cost::Class;
 use crate::fp;
-use crate::wave::{PRIVATE_BASE, SHARED_BASE, reg};
+use crate::wave::{PRIVATE_BASE, SCRATCH_BASE, SHARED_BASE, reg};
 
 /// A resolved source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub(crate) struct Inst {
     pub(crate) entangled: bool,
     pub(crate) space: Space,
     /// Address register.
-    pub(crate) address: Option<u8>,
+    pub(crate) address: Option<u16>,
     /// Scalar base by its code, NULL without.
     pub(crate) base: u8,
     /// SMEM and MUBUF: scalar offset by its code, NULL without.
@@ -122,6 +122,8 @@ pub(crate) struct Inst {
     pub(crate) idxen: bool,
     /// MUBUF: the address register holds an offset.
     pub(crate) offen: bool,
+    /// Bytes that the register of an address counts.
+    pub(crate) factor: u8,
     /// Immediate or offset. DS with two addresses: both, in bytes, low and high 16 bits.
     pub(crate) imm: i32,
     /// Index of the branch target.
@@ -175,10 +177,26 @@ pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>) {
         return;
     };
     let second = single(dual, pc);
-    let reads = |reader: &Inst, writer: &Inst| reader.src.contains(&Src::Vgpr(writer.dst));
+    // Of the halves of a dual instruction, the first may have operands of two registers.
+    let wide = |inst: &Inst| u16::from(inst.op.signature().dst == Kind::F64);
+    let reads = |reader: &Inst, writer: &Inst| {
+        let written = writer.dst..=writer.dst + wide(writer);
+        let mut sources = reader.src.iter();
+        sources.any(
+            |src| matches!(src, Src::Vgpr(n) if *n <= *written.end() && n + wide(reader) >= *written.start()),
+        )
+    };
     // Both halves read before either writes: run the half first whose result the other does not read.
     let (mut first, mut second) = match (reads(&second, &first), reads(&first, &second)) {
         (true, false) => (second, first),
+        // What is kept aside is one register.
+        (true, true) if wide(&first) != 0 => (
+            Inst {
+                entangled: true,
+                ..second
+            },
+            first,
+        ),
         (entangled, true) => (Inst { entangled, ..first }, second),
         (false, false) => (first, second),
     };
@@ -195,10 +213,13 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     let pairs = signature
         .src
         .iter()
-        .any(|kind| matches!(kind, Kind::P16 | Kind::PF16));
+        .any(|kind| *kind == Kind::P16 || kind.is_float_pair());
     supported &= !(inst.format != Format::Vop3p && pairs && (inst.neg | inst.abs) & 3 != 0);
     // Float results are clamped when they are written, integer ones by another operation.
     let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16 | Kind::PF32);
+    let scaled = inst.scale_offset.then(|| accessed(inst)).flatten();
+    supported &= scaled.is_some() || !inst.scale_offset;
+    let factor = scaled.unwrap_or(1);
     if inst.clamp && !float {
         match op.saturated() {
             Some(saturated) => op = saturated,
@@ -207,7 +228,10 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     }
     let mut src = [Src::None; 3];
     for (i, kind) in signature.src.iter().enumerate() {
-        src[i] = source(inst.src[i], effective(*kind, inst, i));
+        src[i] = match source(inst.src[i], effective(*kind, inst, i)) {
+            Src::Vgpr(n) => Src::Vgpr(n + inst.bank_of_source(i)),
+            other => other,
+        };
     }
     // Before RDNA3 the comparand of the data share's exchange comes first.
     let exchange = matches!(
@@ -250,7 +274,7 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         Box::new(Parts { from, sdwa })
     });
     let direct = (0..).zip(src.iter().zip(signature.src)).map(|(i, (src, kind))| {
-        let signed = kind.is_float() || *kind == Kind::Mix;
+        let signed = kind.is_float() || kind.is_mixed();
         let changed = signed && (inst.neg | inst.abs) >> i & 1 != 0;
         u8::from(matches!(src, Src::Vgpr(_)) && !changed) << i
     });
@@ -267,7 +291,7 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         Op::Dot4F32Fp8Fp8 | Op::Dot4F32Fp8Bf8 | Op::Dot4F32Bf8Fp8 | Op::Dot4F32Bf8Bf8
     );
     supported &= !(bytes && (inst.neg & 3 != 0 || inst.abs != 0 || inst.op_sel != 0));
-    supported &= modelled_on_cdna3(inst);
+    supported &= modelled_on_cdna3(inst) && (inst.isa != Isa::Gfx125 || modelled_on_gfx125(inst));
     let unit = match op.unit() {
         _ if !supported => Unit::Unsupported,
         Unit::Mfma(mfma) => match inst.factors() {
@@ -290,7 +314,10 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         isa: inst.isa,
         unit,
         class: Class::of(op, unit, space),
-        dst: register(inst.dst),
+        dst: match inst.dst {
+            Operand::Vgpr(n) => u16::from(n) + inst.bank_of_destination(),
+            other => register(other),
+        },
         sdst: code(inst.sdst),
         src,
         direct,
@@ -313,13 +340,14 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         entangled: false,
         space,
         address: match inst.address {
-            Operand::Vgpr(n) => Some(n),
+            Operand::Vgpr(n) => Some(u16::from(n) + inst.bank_of_address()),
             _ => None,
         },
         base: code(inst.base),
         soffset: code(inst.soffset),
         idxen: inst.idxen,
         offen: inst.offen,
+        factor,
         imm: offset(inst),
         target: 0,
         pc,
@@ -376,6 +404,42 @@ fn modelled_on_cdna3(inst: &Instruction) -> bool {
     !refused.contains(&true)
 }
 
+/// Bytes that a memory instruction accesses, as far as a register of its address may count them.
+fn accessed(inst: &Instruction) -> Option<u8> {
+    let bytes = match inst.row.op.unit() {
+        Unit::Memory(transfer) => transfer.bytes(),
+        Unit::Atomic(atomic) => 4 * atomic.words() as u64,
+        Unit::ScalarMemory(ScalarAccess::Load(dwords)) => 4 * u64::from(dwords),
+        Unit::ScalarMemory(ScalarAccess::LoadPart { bytes, .. }) => bytes.into(),
+        // A hint goes nowhere.
+        Unit::Control(Control::Wait) => 1,
+        _ => return None,
+    };
+    bytes.is_power_of_two().then_some(bytes as u8)
+}
+
+/// What the encodings of GFX12.5 allow and nothing here executes: a clamp that chooses another 8-bit float, clamps of brain floats in pairs,
+/// constants and signs of pairs outside the packed format, scalar pairs, and signs of operands that are no floats.
+fn modelled_on_gfx125(inst: &Instruction) -> bool {
+    let signature = inst.row.op.signature();
+    let sources = || inst.src.iter().zip(signature.src);
+    let name = inst.row.mnemonic;
+    let bytes = name.starts_with("v_cvt") && name.contains("fp8");
+    let float =
+        |kind: &Kind| kind.is_float() || kind.is_mixed() || *kind == Kind::PF32 || kind.is_float_pair();
+    let signs = inst.neg | if inst.format == Format::Vopd3 { 0 } else { inst.abs };
+    let signed = |(i, kind): (usize, &Kind)| signs >> i & 1 != 0 && !float(kind);
+    let refused = [
+        inst.clamp && (bytes || signature.dst == Kind::PBf16),
+        inst.format == Format::Vop3
+            && sources().any(|(src, kind)| kind.is_float_pair() && !matches!(src, Operand::Vgpr(_))),
+        sources().any(|(src, kind)| *kind == Kind::PF32 && matches!(src, Operand::Literal(_))),
+        inst.format == Format::Vopd3 && signature.src.iter().enumerate().any(signed),
+        inst.row.op == Op::CvtF32Bf16 && !matches!(inst.src[0], Operand::Vgpr(_)),
+    ];
+    !refused.contains(&true)
+}
+
 /// Whether a matrix instruction has the blocks of A and the lanes of B that it names. CDNA3 has patterns of lanes for single precision and for
 /// shapes of several blocks; what is CDNA4's alone has none.
 fn broadcasts(inst: &Instruction) -> bool {
@@ -413,11 +477,12 @@ fn small_floats(inst: &Instruction) -> bool {
     }
 }
 
-/// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so.
+/// What a constant becomes depends on the kind; a mixed operand is half precision when `op_sel_hi` says so. In the brain format it stays a number of
+/// single precision, whose upper half LLVM takes.
 fn effective(kind: Kind, inst: &Instruction, i: usize) -> Kind {
     match kind {
         Kind::Mix if inst.op_sel_hi >> i & 1 != 0 => Kind::PF16,
-        Kind::Mix => Kind::F32,
+        Kind::Mix | Kind::BrainMix => Kind::F32,
         _ => kind,
     }
 }
@@ -451,7 +516,7 @@ fn offset(inst: &Instruction) -> i32 {
         }
         // FLAT has 12 bits of offset before RDNA4, 11 on RDNA2; the next one is ignored.
         _ if inst.format == Format::Flat && inst.isa == Isa::Rdna2 => return inst.imm & 0x7ff,
-        _ if inst.format == Format::Flat && inst.isa != Isa::Rdna4 => return inst.imm & 0xfff,
+        _ if inst.format == Format::Flat && !inst.isa.is_gfx12() => return inst.imm & 0xfff,
         _ => return inst.imm,
     };
     // At most 255 * 64 * 8 = 130,560 bytes: the offsets do not fit 16 bits each, so they are kept in units of 4 bytes.
@@ -485,6 +550,7 @@ fn source(operand: Operand, kind: Kind) -> Src {
         Operand::Inline(253) => Src::Scc,
         Operand::Inline(code) => Src::Const(inline(code, kind)),
         Operand::Constant(value) => Src::Const(truncate(value as i64 as u64, kind)),
+        Operand::Wide(value) => Src::Const(value),
         Operand::Literal(value) => Src::Const(match kind {
             Kind::F64 => u64::from(value) << 32,
             Kind::I64 => value as i32 as i64 as u64,
@@ -496,7 +562,7 @@ fn source(operand: Operand, kind: Kind) -> Src {
 fn truncate(value: u64, kind: Kind) -> u64 {
     match kind {
         Kind::B64 | Kind::I64 | Kind::F64 => value,
-        Kind::B16 | Kind::F16 => value & 0xffff,
+        Kind::B16 | Kind::F16 | Kind::Bf16 => value & 0xffff,
         _ => value & 0xffff_ffff,
     }
 }
@@ -506,6 +572,8 @@ fn inline(code: u8, kind: Kind) -> u64 {
     let number = match code {
         128..=192 => return truncate(u64::from(code - 128), kind),
         193..=208 => return truncate((192 - i64::from(code)) as u64, kind),
+        230 => return truncate(SCRATCH_BASE, kind),
+        231 => return SCRATCH_BASE >> 32,
         // The apertures are 64-bit bases and limits; a 32-bit operand sees the low half, as on the card.
         235 => return truncate(SHARED_BASE, kind),
         236 => return truncate(SHARED_BASE | 0xffff_ffff, kind),
@@ -514,6 +582,7 @@ fn inline(code: u8, kind: Kind) -> u64 {
         248 => {
             return match kind {
                 Kind::F16 | Kind::B16 | Kind::PF16 => 0x3118,
+                Kind::Bf16 | Kind::PBf16 => 0x3e22,
                 Kind::F64 | Kind::B64 | Kind::I64 => 0x3fc4_5f30_6dc9_c882,
                 _ => 0x3e22_f983,
             };
@@ -522,6 +591,7 @@ fn inline(code: u8, kind: Kind) -> u64 {
     };
     match kind {
         Kind::F16 | Kind::B16 | Kind::PF16 => u64::from(fp::f16_of_f64(number)),
+        Kind::Bf16 | Kind::PBf16 => u64::from(fp::brain::bf16_of_f64(number)),
         Kind::F64 | Kind::B64 | Kind::I64 => f64::to_bits(number),
         _ => u64::from((number as f32).to_bits()),
     }

@@ -313,14 +313,15 @@ fn opcode_field(isa: Isa, format: Format) -> Field {
         Format::Vop3 => (0, 16, 10),
         Format::Vop3p | Format::Mai => (0, 16, 7),
         Format::Vopd => (0, 22, 4),
+        Format::Vopd3 => (0, 18, 6),
         Format::Ds => match isa {
-            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 => (0, 18, 8),
+            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Gfx125 => (0, 18, 8),
             Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => (0, 17, 8),
         },
-        Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if isa == Isa::Rdna4 => (0, 14, 8),
+        Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if isa.is_gfx12() => (0, 14, 8),
         Format::Mubuf if isa == Isa::Rdna2 => (0, 18, 8),
         Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),
-        Format::Smem if isa == Isa::Rdna4 => (0, 13, 6),
+        Format::Smem if isa.is_gfx12() => (0, 13, 6),
         Format::Smem => (0, 18, 8),
     }
 }
@@ -332,6 +333,7 @@ fn source_fields(format: Format) -> &'static [Field] {
         Format::Sop2 | Format::Sopc => &[(0, 0, 8), (0, 8, 8)],
         Format::Vop1 => &[(0, 0, 9)],
         Format::Vop2 | Format::Vopc | Format::Vopd => &[(0, 0, 9), (0, 9, 8)],
+        Format::Vopd3 => &[(0, 0, 9), (1, 16, 8)],
         Format::Vop3 | Format::Vop3p => &[(1, 0, 9), (1, 9, 9), (1, 18, 9)],
         Format::Sopk
         | Format::Sopp
@@ -348,19 +350,21 @@ fn source_fields(format: Format) -> &'static [Field] {
 /// The offset field of a format, and its sign.
 fn offset_field(isa: Isa, format: Format) -> Option<Field> {
     match format {
-        Format::Flat | Format::Scratch | Format::Global if isa == Isa::Rdna4 => Some((2, 8, 24)),
+        Format::Flat | Format::Scratch | Format::Global if isa.is_gfx12() => Some((2, 8, 24)),
         Format::Flat | Format::Scratch | Format::Global if isa == Isa::Rdna2 => Some((0, 0, 12)),
         Format::Flat | Format::Scratch | Format::Global => Some((0, 0, 13)),
         Format::Ds => Some((0, 0, 16)),
         Format::Smem => Some((1, 0, 21)),
-        Format::Mubuf if isa == Isa::Rdna4 => Some((2, 8, 24)),
+        Format::Mubuf if isa.is_gfx12() => Some((2, 8, 24)),
         Format::Mubuf => Some((0, 0, 12)),
         _ => None,
     }
 }
 
 fn is_float(kind: Of) -> bool {
-    matches!(kind, Of::F16 | Of::F32 | Of::F64 | Of::PF16 | Of::PF32 | Of::Mix)
+    matches!(kind, Of::F16 | Of::Bf16 | Of::F32 | Of::F64 | Of::PF32)
+        || kind.is_float_pair()
+        || kind.is_mixed()
 }
 
 /// Whether the operands of an operation cannot be swapped.
@@ -526,8 +530,8 @@ impl Site<'_> {
         let (one, other) = (self.get(*first), self.get(*second));
         let (one, other) = match inst.format {
             // The second is a vector register, without the bit that says so.
-            Format::Vop2 | Format::Vopc | Format::Vopd if one < 256 => return,
-            Format::Vop2 | Format::Vopc | Format::Vopd => (one - 256, other + 256),
+            Format::Vop2 | Format::Vopc | Format::Vopd | Format::Vopd3 if one < 256 => return,
+            Format::Vop2 | Format::Vopc | Format::Vopd | Format::Vopd3 => (one - 256, other + 256),
             _ => (one, other),
         };
         let bytes = self.with(&[(*first, other), (*second, one)]);
@@ -623,6 +627,7 @@ fn format_word(format: Format) -> &'static str {
         Format::Vop3p => "VOP3P",
         Format::Mai => "MAI",
         Format::Vopd => "VOPD",
+        Format::Vopd3 => "VOPD3",
         Format::Ds => "DS",
         Format::Flat => "FLAT",
         Format::Scratch => "SCRATCH",

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     B16,
     /// Half precision.
     F16,
+    /// The 16-bit brain format.
+    Bf16,
     /// 32 bits, integer.
     B32,
     /// Single precision.
@@ -32,8 +34,12 @@ pub(crate) enum Kind {
     P16,
     /// Two half-precision numbers.
     PF16,
+    /// Two numbers in the 16-bit brain format.
+    PBf16,
     /// Single precision, or half of a register as half precision (`v_fma_mix`).
     Mix,
+    /// The same with the 16-bit brain format in the place of half precision.
+    BrainMix,
     /// One bit a lane, in scalar registers.
     Mask,
     /// Two single-precision numbers in consecutive registers.
@@ -65,7 +71,8 @@ impl Kind {
     pub(crate) fn registers(self, lanes: usize) -> u8 {
         match self {
             Kind::Void => 0,
-            Kind::B16 | Kind::F16 | Kind::B32 | Kind::F32 | Kind::P16 | Kind::PF16 | Kind::Mix => 1,
+            Kind::B16 | Kind::F16 | Kind::Bf16 | Kind::B32 | Kind::F32 => 1,
+            Kind::P16 | Kind::PF16 | Kind::PBf16 | Kind::Mix | Kind::BrainMix => 1,
             Kind::B64 | Kind::I64 | Kind::F64 | Kind::PF32 => 2,
             Kind::Mask => (lanes / 32) as u8,
             Kind::B96 => 3,
@@ -83,12 +90,22 @@ impl Kind {
 
     /// Whether the operand is half a register, selected by `op_sel`.
     pub(crate) fn is_half(self) -> bool {
-        matches!(self, Kind::B16 | Kind::F16)
+        matches!(self, Kind::B16 | Kind::F16 | Kind::Bf16)
     }
 
     /// Whether `neg` and `abs` apply.
     pub(crate) fn is_float(self) -> bool {
-        matches!(self, Kind::F16 | Kind::F32 | Kind::F64)
+        matches!(self, Kind::F16 | Kind::Bf16 | Kind::F32 | Kind::F64)
+    }
+
+    /// Whether `op_sel_hi` says how precise the operand is.
+    pub(crate) fn is_mixed(self) -> bool {
+        matches!(self, Kind::Mix | Kind::BrainMix)
+    }
+
+    /// Whether it is two floats of 16 bits.
+    pub(crate) fn is_float_pair(self) -> bool {
+        matches!(self, Kind::PF16 | Kind::PBf16)
     }
 }
 
@@ -228,6 +245,20 @@ macro_rules! for_each_op {
             AshrPkI8I32: B16 = (B32, B32, B32) int::ashr_pk_i8;
             AshrPkU8I32: B16 = (B32, B32, B32) int::ashr_pk_u8;
             PrngB32: B32 = (B32) int::prng;
+            AddNcU64: B64 = (B64, B64) u64::wrapping_add;
+            SubNcU64: B64 = (B64, B64) u64::wrapping_sub;
+            MulU64: B64 = (B64, B64) u64::wrapping_mul;
+            MinU64: B64 = (B64, B64) u64::min;
+            MaxU64: B64 = (B64, B64) u64::max;
+            MinI64: I64 = (I64, I64) int::min_i64;
+            MaxI64: I64 = (I64, I64) int::max_i64;
+            MadU32: B32 = (B32, B32, B32) int::mad32;
+            MadNcU64U32: B64 = (B32, B32, B64) int::mad_nc_u64;
+            MadNcI64I32: I64 = (B32, B32, I64) int::mad_nc_i64;
+            AddMaxI32: B32 = (B32, B32, B32) int::add_max_i32;
+            AddMaxU32: B32 = (B32, B32, B32) int::add_max_u32;
+            AddMinI32: B32 = (B32, B32, B32) int::add_min_i32;
+            AddMinU32: B32 = (B32, B32, B32) int::add_min_u32;
             PackB32F16: B32 = (F16, F16) int::pack;
             Dot4U32U8: B32 = (B32, B32, B32) int::dot4_u32_u8;
             Dot8U32U4: B32 = (B32, B32, B32) int::dot8_u32_u4;
@@ -292,6 +323,10 @@ macro_rules! for_each_op {
             CvtF32Bf16: F32 = (F16) convert::f32_of_bf16;
             CvtPkF16F32: B32 = (F32, F32) convert::pk_f16_f32;
             CvtPkBf16F32: B32 = (F32, F32) convert::pk_bf16_f32;
+            CvtPkF16OcpFp8: B32 = (B16) fp8::pk_f16_of_ocp_fp8;
+            CvtPkF16OcpBf8: B32 = (B16) fp8::pk_f16_of_ocp_bf8;
+            CvtPkOcpFp8F16: B16 = (PF16) fp8::pk_ocp_fp8_of_f16;
+            CvtPkOcpBf8F16: B16 = (PF16) fp8::pk_ocp_bf8_of_f16;
             TruncF16: F16 = (F16) fp::trunc::<fp::F16>;
             CeilF16: F16 = (F16) fp::ceil::<fp::F16>;
             RndneF16: F16 = (F16) fp::rndne::<fp::F16>;
@@ -324,6 +359,16 @@ macro_rules! for_each_op {
             RcpF64: F64 = (F64) transcendental::rcp::<fp::F64>;
             RsqF64: F64 = (F64) transcendental::rsq::<fp::F64>;
             SqrtF64: F64 = (F64) transcendental::sqrt::<fp::F64>;
+            TanhF16: F16 = (F16) transcendental::tanh::<fp::F16>;
+            TanhF32: F32 = (F32) transcendental::tanh::<fp::F32>;
+            TanhBf16: Bf16 = (Bf16) transcendental::tanh::<fp::Bf16>;
+            ExpBf16: Bf16 = (Bf16) transcendental::exp::<fp::Bf16>;
+            LogBf16: Bf16 = (Bf16) transcendental::log::<fp::Bf16>;
+            RcpBf16: Bf16 = (Bf16) transcendental::rcp::<fp::Bf16>;
+            RsqBf16: Bf16 = (Bf16) transcendental::rsq::<fp::Bf16>;
+            SqrtBf16: Bf16 = (Bf16) transcendental::sqrt::<fp::Bf16>;
+            SinBf16: Bf16 = (Bf16) transcendental::sin::<fp::Bf16>;
+            CosBf16: Bf16 = (Bf16) transcendental::cos::<fp::Bf16>;
             TrigPreopF64: F64 = (F64, B32) transcendental::trig_preop;
             FrexpExpI16F16: B16 = (F16) fp::frexp_exp16;
             FrexpExpI32F32: B32 = (F32) fp::frexp_exp::<fp::F32>;
@@ -435,6 +480,14 @@ macro_rules! for_each_op {
             PkMinI16: P16 = (P16, P16) int::min_i16;
             PkMaxU16: P16 = (P16, P16) int::max_u16;
             PkMinU16: P16 = (P16, P16) int::min_u16;
+            PkMax3I16: P16 = (P16, P16, P16) int::max3_i16;
+            PkMax3U16: P16 = (P16, P16, P16) int::max3_u16;
+            PkMin3I16: P16 = (P16, P16, P16) int::min3_i16;
+            PkMin3U16: P16 = (P16, P16, P16) int::min3_u16;
+            PkAddMaxI16: P16 = (P16, P16, P16) int::add_max_i16;
+            PkAddMaxU16: P16 = (P16, P16, P16) int::add_max_u16;
+            PkAddMinI16: P16 = (P16, P16, P16) int::add_min_i16;
+            PkAddMinU16: P16 = (P16, P16, P16) int::add_min_u16;
         }
         packed_float {
             PkFmaF16: PF16 = (PF16, PF16, PF16) fp::fma::<fp::F16>;
@@ -449,6 +502,13 @@ macro_rules! for_each_op {
             PkMaximumF16: PF16 = (PF16, PF16) fp::maximum::<fp::F16>;
             PkMinimum3F16: PF16 = (PF16, PF16, PF16) fp::minimum3::<fp::F16>;
             PkMaximum3F16: PF16 = (PF16, PF16, PF16) fp::maximum3::<fp::F16>;
+            PkMin3F16: PF16 = (PF16, PF16, PF16) fp::min3::<fp::F16>;
+            PkMax3F16: PF16 = (PF16, PF16, PF16) fp::max3::<fp::F16>;
+            PkFmaBf16: PBf16 = (PBf16, PBf16, PBf16) fp::fma::<fp::Bf16>;
+            PkAddBf16: PBf16 = (PBf16, PBf16) fp::add::<fp::Bf16>;
+            PkMulBf16: PBf16 = (PBf16, PBf16) fp::mul::<fp::Bf16>;
+            PkMinBf16: PBf16 = (PBf16, PBf16) fp::min::<fp::Bf16>;
+            PkMaxBf16: PBf16 = (PBf16, PBf16) fp::max::<fp::Bf16>;
         }
         // Comparisons: which relations count as true is part of the opcode.
         compare {
@@ -690,15 +750,20 @@ macro_rules! for_each_op {
             Permlanex16Var: B32 + Void = (B32, B32) [] permlane_var::<W, 16>;
             Permlane64: B32 + Void = (B32) [] permlane64;
             SwapB32: B32 + Void = (B32) [] swap;
-            FmaMixF32: F32 + Void = (Mix, Mix, Mix) [] fma_mix32;
-            FmaMixloF16: F16 + Void = (Mix, Mix, Mix) [] fma_mix16::<W, false>;
-            FmaMixhiF16: F16 + Void = (Mix, Mix, Mix) [] fma_mix16::<W, true>;
+            FmaMixF32: F32 + Void = (Mix, Mix, Mix) [] fma_mix32::<W, false>;
+            FmaMixloF16: F16 + Void = (Mix, Mix, Mix) [] fma_mix16::<W, false, false>;
+            FmaMixhiF16: F16 + Void = (Mix, Mix, Mix) [] fma_mix16::<W, false, true>;
+            FmaMixF32Bf16: F32 + Void = (BrainMix, BrainMix, BrainMix) [] fma_mix32::<W, true>;
+            FmaMixloBf16: Bf16 + Void = (BrainMix, BrainMix, BrainMix) [] fma_mix16::<W, true, false>;
+            FmaMixhiBf16: Bf16 + Void = (BrainMix, BrainMix, BrainMix) [] fma_mix16::<W, true, true>;
             Dot2F32F16: F32 + Void = (PF16, PF16, F32) [] dot2_f16;
             Dot2F32Bf16: F32 + Void = (P16, P16, F32) [] dot2_bf16;
             Dot2F16F16: F16 + Void = (PF16, PF16, F16) [] dot2_half_f16;
             Dot2Bf16Bf16: B16 + Void = (P16, P16, B16) [] dot2_half_bf16;
             CvtF32OcpFp8: F32 + Void = (B32) [] fp8::one_of::<W, 3>;
             CvtF32OcpBf8: F32 + Void = (B32) [] fp8::one_of::<W, 2>;
+            CvtF16OcpFp8: F16 + Void = (B32) [] fp8::half_of::<W, 3>;
+            CvtF16OcpBf8: F16 + Void = (B32) [] fp8::half_of::<W, 2>;
             CvtPkF32OcpFp8: B64 + Void = (B32) [] fp8::two_of::<W, 3>;
             CvtPkF32OcpBf8: B64 + Void = (B32) [] fp8::two_of::<W, 2>;
             Dot4F32Fp8Fp8: F32 + Void = (B32, B32, F32) [] fp8::dot4::<W, 3, 3>;
@@ -718,6 +783,7 @@ macro_rules! for_each_op {
             Permlane32Swap: B32 + Void = (B32) [] swap_rows::<W, 32>;
             Bitop3B32: B32 + Void = (B32, B32, B32) [B32 0, B32 1, B32 2] bitop3;
             Bitop3B16: B16 + Void = (B16, B16, B16) [] bitop3_half;
+            Bitop2B32: B32 + Void = (B32, B32) [B32 0, B32 1] bitop2;
             CvtScalef32PkFp8F32: B32 + Void = (F32, F32, F32) [] scaled::narrow_two::<W, { scaled::SINGLE }, { scaled::FP8 }>;
             CvtScalef32PkBf8F32: B32 + Void = (F32, F32, F32) [] scaled::narrow_two::<W, { scaled::SINGLE }, { scaled::BF8 }>;
             CvtScalef32PkF32Fp8: B64 + Void = (B32, F32) [] scaled::widen_two::<W, { scaled::FP8 }, { scaled::SINGLE }>;
@@ -768,17 +834,39 @@ macro_rules! for_each_op {
             WmmaI32Iu8: Tile + Void = (B128, B128, Tile) Unit::Wmma(Wmma { element: I8, narrow: false });
             WmmaI32Iu4: Tile + Void = (B64, B64, Tile) Unit::Wmma(Wmma { element: I4, narrow: false });
             // The matrix instructions of RDNA4.
-            TileF32F16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { a: F16, b: F16, depth: 16, narrow: false });
-            TileF32Bf16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 16, narrow: false });
-            TileF16F16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { a: F16, b: F16, depth: 16, narrow: true });
-            TileBf16Bf16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 16, narrow: true });
-            TileI32Iu8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: I8, b: I8, depth: 16, narrow: false });
-            TileI32Iu4: Tile + Void = (Tile4, Tile4, Tile) Unit::Tiles(Tiles { a: I4, b: I4, depth: 16, narrow: false });
-            TileI32Iu4x32: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: I4, b: I4, depth: 32, narrow: false });
-            TileF32Fp8Fp8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 16, narrow: false });
-            TileF32Fp8Bf8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 16, narrow: false });
-            TileF32Bf8Fp8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 16, narrow: false });
-            TileF32Bf8Bf8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 16, narrow: false });
+            TileF32F16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { a: F16, b: F16, depth: 16, halves: None });
+            TileF32Bf16: Tile + Void = (Tile16, Tile16, Tile) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 16, halves: None });
+            TileF16F16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { a: F16, b: F16, depth: 16, halves: Some(F16) });
+            TileBf16Bf16: Tile16 + Void = (Tile16, Tile16, Tile16) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 16, halves: Some(Bf16) });
+            TileI32Iu8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: I8, b: I8, depth: 16, halves: None });
+            TileI32Iu4: Tile + Void = (Tile4, Tile4, Tile) Unit::Tiles(Tiles { a: I4, b: I4, depth: 16, halves: None });
+            TileI32Iu4x32: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: I4, b: I4, depth: 32, halves: None });
+            TileF32Fp8Fp8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 16, halves: None });
+            TileF32Fp8Bf8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 16, halves: None });
+            TileF32Bf8Fp8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 16, halves: None });
+            TileF32Bf8Bf8: Tile + Void = (Tile8, Tile8, Tile) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 16, halves: None });
+            TileF32F32x4: Tile + Void = (B64, B64, Tile) Unit::Tiles(Tiles { a: F32, b: F32, depth: 4, halves: None });
+            TileF32F16x32: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: F16, b: F16, depth: 32, halves: None });
+            TileF16F16x32: Tile16 + Void = (B256, B256, Tile16) Unit::Tiles(Tiles { a: F16, b: F16, depth: 32, halves: Some(F16) });
+            TileF32Bf16x32: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 32, halves: None });
+            TileBf16Bf16x32: Tile16 + Void = (B256, B256, Tile16) Unit::Tiles(Tiles { a: Bf16, b: Bf16, depth: 32, halves: Some(Bf16) });
+            TileF32Fp8Fp8x64: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 64, halves: None });
+            TileF16Fp8Fp8x64: Tile16 + Void = (B256, B256, Tile16) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 64, halves: Some(F16) });
+            TileF32Fp8Bf8x64: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 64, halves: None });
+            TileF16Fp8Bf8x64: Tile16 + Void = (B256, B256, Tile16) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 64, halves: Some(F16) });
+            TileF32Bf8Fp8x64: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 64, halves: None });
+            TileF16Bf8Fp8x64: Tile16 + Void = (B256, B256, Tile16) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 64, halves: Some(F16) });
+            TileF32Bf8Bf8x64: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 64, halves: None });
+            TileF16Bf8Bf8x64: Tile16 + Void = (B256, B256, Tile16) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 64, halves: Some(F16) });
+            TileF32Fp8Fp8x128: Tile + Void = (B512, B512, Tile) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 128, halves: None });
+            TileF16Fp8Fp8x128: Tile16 + Void = (B512, B512, Tile16) Unit::Tiles(Tiles { a: Fp8, b: Fp8, depth: 128, halves: Some(F16) });
+            TileF32Fp8Bf8x128: Tile + Void = (B512, B512, Tile) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 128, halves: None });
+            TileF16Fp8Bf8x128: Tile16 + Void = (B512, B512, Tile16) Unit::Tiles(Tiles { a: Fp8, b: Bf8, depth: 128, halves: Some(F16) });
+            TileF32Bf8Fp8x128: Tile + Void = (B512, B512, Tile) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 128, halves: None });
+            TileF16Bf8Fp8x128: Tile16 + Void = (B512, B512, Tile16) Unit::Tiles(Tiles { a: Bf8, b: Fp8, depth: 128, halves: Some(F16) });
+            TileF32Bf8Bf8x128: Tile + Void = (B512, B512, Tile) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 128, halves: None });
+            TileF16Bf8Bf8x128: Tile16 + Void = (B512, B512, Tile16) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 128, halves: Some(F16) });
+            TileI32Iu8x64: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: I8, b: I8, depth: 64, halves: None });
             // Matrix cores: rows and columns, depth, blocks where there are several, element type.
             Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 1, blocks: 2, a: F32, b: F32 });
             Mfma16x1B4F32: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 1, blocks: 4, a: F32, b: F32 });
@@ -860,6 +948,8 @@ macro_rules! for_each_op {
             // Program flow and wave state.
             SNop: Void + Void = () Unit::Control(Wait);
             SWait: Void + Void = (B32) Unit::Control(Wait);
+            // It says how the registers of the instructions after it are numbered, which are decoded so.
+            SSetVgprMsb: Void + Void = () Unit::Control(Wait);
             SBranch: Void + Void = () Unit::Control(Branch(Always));
             SCbranchScc0: Void + Void = () Unit::Control(Branch(Scc(false)));
             SCbranchScc1: Void + Void = () Unit::Control(Branch(Scc(true)));
@@ -921,11 +1011,53 @@ macro_rules! for_each_op {
             UnsupportedSparseNarrow: Tile16 + Void = (Tile16, Tile, B32) Unit::Unsupported;
             UnsupportedSparseBytes: Tile + Void = (Tile8, Tile16, B32) Unit::Unsupported;
             UnsupportedSparseNibbles: Tile + Void = (Tile4, Tile8, B32) Unit::Unsupported;
+            UnsupportedSparse: Tile + Void = (B256, B512, B32) Unit::Unsupported;
+            UnsupportedSparseToHalves: Tile16 + Void = (B256, B512, B32) Unit::Unsupported;
+            UnsupportedSparseByPair: Tile + Void = (B256, B512, B64) Unit::Unsupported;
+            UnsupportedSparseToHalvesByPair: Tile16 + Void = (B256, B512, B64) Unit::Unsupported;
+            UnsupportedTileBf16F32: Tile16 + Void = (B256, B256, Tile) Unit::Unsupported;
             UnsupportedLoadBlock: B1024 + Void = () Unit::Unsupported;
             UnsupportedStoreBlock: Void + Void = (B1024) Unit::Unsupported;
             UnsupportedLoadTr128: Tile16 + Void = () Unit::Unsupported;
             UnsupportedLoadTr64: Tile8 + Void = () Unit::Unsupported;
             UnsupportedOrderedAdd: B64 + Void = (B64) Unit::Unsupported;
+            UnsupportedNibbles: B16 + Void = (B32) Unit::Unsupported;
+            UnsupportedPermute2: B64 + Void = (B32, B32, B64) Unit::Unsupported;
+            UnsupportedPermute3: B96 + Void = (B32, B64, B64) Unit::Unsupported;
+            UnsupportedPermute4: B128 + Void = (B64, B64, B64) Unit::Unsupported;
+            UnsupportedLanes: B32 + Void = (B32, B32, B32) Unit::Unsupported;
+            UnsupportedLaneNumbers: B32 + Void = (B32, B32) Unit::Unsupported;
+            UnsupportedSrPair: B32 + Void = (F32, F32, B32) Unit::Unsupported;
+            UnsupportedSrHalfByte: B32 + Void = (F16, B32) Unit::Unsupported;
+            UnsupportedNarrow8Of512: B32 + Void = (B256, F32) Unit::Unsupported;
+            UnsupportedNarrow8Bytes: B64 + Void = (B256, F32) Unit::Unsupported;
+            UnsupportedNarrow8Halves: B32 + Void = (B128, F32) Unit::Unsupported;
+            UnsupportedNarrow8HalfBytes: B64 + Void = (B128, F32) Unit::Unsupported;
+            UnsupportedNarrow16: B96 + Void = (B512, F32) Unit::Unsupported;
+            UnsupportedNarrow16Halves: B96 + Void = (B256, F32) Unit::Unsupported;
+            UnsupportedSrNarrow8: B32 + Void = (B256, B32, F32) Unit::Unsupported;
+            UnsupportedSrNarrow8Bytes: B64 + Void = (B256, B32, F32) Unit::Unsupported;
+            UnsupportedSrNarrow8Halves: B32 + Void = (B128, B32, F32) Unit::Unsupported;
+            UnsupportedSrNarrow8HalfBytes: B64 + Void = (B128, B32, F32) Unit::Unsupported;
+            UnsupportedSrNarrow16: B96 + Void = (B512, B32, F32) Unit::Unsupported;
+            UnsupportedSrNarrow16Halves: B96 + Void = (B256, B32, F32) Unit::Unsupported;
+            UnsupportedWiden8Halves: B128 + Void = (B32, B32) Unit::Unsupported;
+            UnsupportedWiden8: B256 + Void = (B32, B32) Unit::Unsupported;
+            UnsupportedWiden8HalfBytes: B128 + Void = (B64, B32) Unit::Unsupported;
+            UnsupportedWiden8Bytes: B256 + Void = (B64, B32) Unit::Unsupported;
+            UnsupportedWiden16Halves: B256 + Void = (B96, B32) Unit::Unsupported;
+            UnsupportedWiden16: B512 + Void = (B96, B32) Unit::Unsupported;
+            UnsupportedArrive: Void + Void = () Unit::Unsupported;
+            UnsupportedArriveReturn: B64 + Void = (B64) Unit::Unsupported;
+            UnsupportedLoadTr4: B64 + Void = () Unit::Unsupported;
+            UnsupportedLoadTr6: B96 + Void = () Unit::Unsupported;
+            UnsupportedLoadTr16: B128 + Void = () Unit::Unsupported;
+            UnsupportedLoadToShare: B32 + Void = () Unit::Unsupported;
+            UnsupportedStoreFromShare: Void + Void = (B32) Unit::Unsupported;
+            UnsupportedClusterB32: B32 + Void = () Unit::Unsupported;
+            UnsupportedClusterB64: B64 + Void = () Unit::Unsupported;
+            UnsupportedClusterB128: B128 + Void = () Unit::Unsupported;
+            GlobalPrefetch: Void + Void = () Unit::Control(Wait);
             // Scalar loads.
             SLoadB32: B32 + Void = () Unit::ScalarMemory(ScalarAccess::Load(1));
             SLoadB64: B64 + Void = () Unit::ScalarMemory(ScalarAccess::Load(2));
@@ -1216,6 +1348,14 @@ impl Op {
                 | Op::FmaMixF32
                 | Op::FmaMixloF16
                 | Op::FmaMixhiF16
+                | Op::FmaMixF32Bf16
+                | Op::FmaMixloBf16
+                | Op::FmaMixhiBf16
+                | Op::PkFmaBf16
+                | Op::PkAddBf16
+                | Op::PkMulBf16
+                | Op::CvtPkOcpFp8F16
+                | Op::CvtPkOcpBf8F16
                 | Op::Dot2F32F16
                 | Op::Dot2F32Bf16
                 | Op::Dot2F16F16
@@ -1246,6 +1386,7 @@ impl Op {
                 | Op::TileI32Iu4x32
                 | Op::WmmaI32Iu8
                 | Op::WmmaI32Iu4
+                | Op::TileI32Iu8x64
         )
     }
 }

@@ -35,6 +35,7 @@ fn mnemonic(inst: &Instruction) -> String {
     // Where the data goes is printed after the modifiers.
     let name = inst.row.mnemonic.trim_end_matches(TO_LDS);
     let prefix = match inst.format {
+        _ if name.starts_with("cluster") => "",
         Format::Flat => "flat_",
         Format::Scratch => "scratch_",
         Format::Global => "global_",
@@ -45,6 +46,7 @@ fn mnemonic(inst: &Instruction) -> String {
     let short = formats.any(|(name, rows)| short(name) && rows.contains(inst.row));
     let suffix = match (inst.format, inst.dpp) {
         _ if inst.sdwa.is_some() => "_sdwa",
+        (Format::Vop1 | Format::Vop3, None) if name.starts_with("v_cvt_pk_f16_") && short => "",
         (Format::Vop3, None) if short => "_e64",
         (Format::Vop3 | Format::Vop3p, Some(_)) => "_e64_dpp",
         (Format::Vop1 | Format::Vop2, Some(_)) => "_dpp",
@@ -114,7 +116,7 @@ fn operands(inst: &Instruction) -> Vec<String> {
 fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
-        Format::Vop3p => kind == Kind::Mix,
+        Format::Vop3p => kind.is_mixed(),
         Format::Vop2 if inst.isa == Isa::Rdna2 => kind.is_float() || kind == Kind::PF16,
         Format::Vop2 | Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
@@ -124,8 +126,8 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     };
     let (neg, abs) = (inline && inst.neg >> i & 1 != 0, inline && inst.abs >> i & 1 != 0);
     let kind = match kind {
-        Kind::Mix if inst.op_sel_hi >> i & 1 != 0 => Kind::F16,
-        Kind::Mix => Kind::F32,
+        Kind::Mix | Kind::BrainMix if inst.op_sel_hi >> i & 1 != 0 => Kind::F16,
+        Kind::Mix | Kind::BrainMix => Kind::F32,
         // The constant of fmamk and fmaak is a whole dword, whatever the precision.
         _ if matches!((inst.row.form, i), (Form::Mk, 1) | (Form::Ak, 2)) => Kind::B32,
         _ => kind,
@@ -160,6 +162,7 @@ fn operand(inst: &Instruction, operand: Operand, kind: Kind) -> String {
         Operand::Inline(code) => inline(code, kind),
         Operand::Literal(value) if kind.is_half() => format!("{:#x}", value as u16),
         Operand::Literal(value) => format!("{value:#x}"),
+        Operand::Wide(value) => format!("{value:#x}"),
         Operand::Constant(value) => format!("{:#x}", value as u16),
     }
 }
@@ -198,6 +201,8 @@ fn inline(code: u8, kind: Kind) -> String {
     match code {
         128..=192 => format!("{}", code - 128),
         193..=208 => format!("{}", 192 - i32::from(code)),
+        230 => "src_flat_scratch_base_lo".into(),
+        231 => "src_flat_scratch_base_hi".into(),
         235 => "src_shared_base".into(),
         236 => "src_shared_limit".into(),
         237 => "src_private_base".into(),
@@ -261,10 +266,10 @@ fn smem(inst: &Instruction) -> Vec<String> {
     let mut list = vec![operand(inst, data, kind), operand(inst, inst.base, base)];
     let (sign, size) = (if inst.imm < 0 { "-" } else { "" }, inst.imm.unsigned_abs());
     list.push(match (inst.soffset, inst.imm) {
-        (Operand::Scalar(124), 0) if !inst.isa.is_rdna() || inst.isa == Isa::Rdna4 => "0x0".into(),
+        (Operand::Scalar(124), 0) if !inst.isa.is_rdna() || inst.isa.is_gfx12() => "0x0".into(),
         (Operand::Scalar(124), 0) => "null".into(),
         (Operand::Scalar(124), _) => format!("{sign}{size:#x}"),
-        (soffset, 0) if inst.isa != Isa::Rdna4 => operand(inst, soffset, Kind::B32),
+        (soffset, 0) if !inst.isa.is_gfx12() => operand(inst, soffset, Kind::B32),
         (soffset, _) => format!("{} offset:{sign}{size:#x}", operand(inst, soffset, Kind::B32)),
     });
     list
@@ -325,15 +330,15 @@ fn flat(inst: &Instruction) -> Vec<String> {
     if inst.row.op == Op::SNop {
         return Vec::new();
     }
-    let wide = inst.format == Format::Flat || (inst.format == Format::Global && inst.base == Operand::None);
+    let wide = inst.format != Format::Scratch && inst.base == Operand::None;
     let address = operand(inst, inst.address, if wide { Kind::B64 } else { Kind::B32 });
     let base = operand(
         inst,
         inst.base,
-        if inst.format == Format::Global {
-            Kind::B64
-        } else {
+        if inst.format == Format::Scratch {
             Kind::B32
+        } else {
+            Kind::B64
         },
     );
     let mut list = Vec::new();
@@ -347,7 +352,7 @@ fn flat(inst: &Instruction) -> Vec<String> {
     if let Some(kind) = signature.src.first() {
         list.push(operand(inst, inst.src[0], *kind));
     }
-    if inst.format != Format::Flat {
+    if inst.format != Format::Flat || inst.base != Operand::None {
         list.push(base);
     }
     list
@@ -357,6 +362,7 @@ fn modifiers(inst: &Instruction, text: &mut String) {
     match inst.format {
         Format::Vop3 => vop3_modifiers(inst, text),
         Format::Vop3p => packed_modifiers(inst, text),
+        Format::Vopd3 => truth_table(inst, text),
         Format::Mai => broadcasts(inst, text),
         _ if inst.sdwa.is_some() => parts(inst, text),
         Format::Ds => ds_offsets(inst, text),
@@ -373,11 +379,17 @@ fn modifiers(inst: &Instruction, text: &mut String) {
         }
         _ => {}
     }
-    if inst.isa == Isa::Rdna4 {
+    if inst.scale_offset {
+        text.push_str(" scale_offset");
+    }
+    if inst.isa.is_gfx12() {
         hint_and_scope(inst, text);
     }
+    if inst.non_volatile {
+        text.push_str(" nv");
+    }
     let caches = match (inst.isa, inst.format) {
-        (Isa::Rdna4, _) => ["", "", ""],
+        (Isa::Rdna4 | Isa::Gfx125, _) => ["", "", ""],
         (Isa::Cdna3 | Isa::Cdna4, Format::Smem) | (Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35, _) => {
             [" glc", " slc", " dlc"]
         }
@@ -413,6 +425,7 @@ fn hint_and_scope(inst: &Instruction, text: &mut String) {
         (true, 2..) => format!("TH_ATOMIC_NT{}", if hint & 1 != 0 { "_RETURN" } else { "" }),
         (true, _) => "TH_ATOMIC_RETURN".into(),
         (false, 3) if scope == 3 => format!("{prefix}_BYPASS"),
+        (false, 3) if store && inst.isa == Isa::Gfx125 => "TH_STORE_WB".into(),
         (false, 3) => format!("{prefix}_{}", if store { "RT_WB" } else { "LU" }),
         (false, 7) if !store => format!("{hint:#x}"),
         (false, _) => format!("{prefix}_{}", HINTS[usize::from(hint)]),
@@ -440,21 +453,32 @@ fn bit_list(text: &mut String, name: &str, bits: u8, count: usize) {
     append(text, format_args!(" {name}:[{list}]"));
 }
 
+/// The function of bits.
+fn truth_table(inst: &Instruction, text: &mut String) {
+    let named = matches!(inst.row.op, Op::Bitop3B16 | Op::Bitop3B32 | Op::Bitop2B32);
+    match inst.imm {
+        _ if !named => {}
+        0 => {}
+        table @ ..=10 => append(text, format_args!(" bitop3:{table}")),
+        table => append(text, format_args!(" bitop3:{table:#x}")),
+    }
+}
+
 fn vop3_modifiers(inst: &Instruction, text: &mut String) {
     let signature = inst.row.op.signature();
-    if matches!(inst.row.op, Op::Bitop3B16 | Op::Bitop3B32) && inst.imm != 0 {
-        match inst.imm {
-            table @ ..=10 => append(text, format_args!(" bitop3:{table}")),
-            table => append(text, format_args!(" bitop3:{table:#x}")),
-        }
-    }
+    truth_table(inst, text);
     let bytes = matches!(
         inst.row.op,
         Op::UnsupportedSr | Op::CvtScalef32PkFp4F16 | Op::CvtScalef32PkFp4Bf16
     );
     if inst.op_sel != 0 && bytes {
         bit_list(text, "op_sel", inst.op_sel, 4);
-    } else if inst.op_sel != 0 && matches!(inst.row.op, Op::CvtF32OcpFp8 | Op::CvtF32OcpBf8) {
+    } else if inst.op_sel != 0
+        && matches!(
+            inst.row.op,
+            Op::CvtF32OcpFp8 | Op::CvtF32OcpBf8 | Op::CvtF16OcpFp8 | Op::CvtF16OcpBf8
+        )
+    {
         // The first bit names the half.
         let byte = (inst.op_sel & 1) << 1 | inst.op_sel >> 1 & 1;
         append(text, format_args!(" byte_sel:{byte}"));
@@ -479,14 +503,30 @@ fn vop3_modifiers(inst: &Instruction, text: &mut String) {
 fn packed_modifiers(inst: &Instruction, text: &mut String) {
     let signature = inst.row.op.signature();
     let count = signature.src.len();
-    let mix = signature.src.contains(&Kind::Mix);
-    let all = (1 << count) - 1;
+    let mix = signature.src.iter().any(|kind| kind.is_mixed());
+    let name = inst.row.mnemonic;
+    // Of gfx1250's matrix instructions, halves that there are not say that a factor comes again.
+    let matrix = inst.isa == Isa::Gfx125 && (name.starts_with("v_wmma") || name.starts_with("v_swmmac"));
+    let all = if matrix { 3 } else { (1 << count) - 1 };
+    if matrix {
+        text.push_str(if inst.op_sel & 4 != 0 {
+            " matrix_a_reuse"
+        } else {
+            ""
+        });
+        text.push_str(if inst.op_sel_hi & 4 != 0 {
+            " matrix_b_reuse"
+        } else {
+            ""
+        });
+    }
     if inst.op_sel & all != 0 {
         bit_list(text, "op_sel", inst.op_sel, count);
     }
     if inst.op_sel_hi & all != if mix { 0 } else { all } {
         bit_list(text, "op_sel_hi", inst.op_sel_hi, count);
     }
+    let all = (1 << count) - 1;
     if !mix && inst.neg & all != 0 {
         bit_list(text, "neg_lo", inst.neg, count);
     }

@@ -42,6 +42,14 @@ pub enum DecodeError {
         /// Byte offset from the kernel's entry.
         pc: i64,
     },
+    /// Instructions whose registers have other numbers on one way to them than on another.
+    #[error(
+        "the instruction at pc {pc:#x} is reached with different `s_set_vgpr_msb` before it, which is not executed here"
+    )]
+    Banks {
+        /// Byte offset from the kernel's entry.
+        pc: i64,
+    },
     /// Two instructions overlap: a branch goes into the middle of one.
     #[error("a branch goes into the middle of the instruction at pc {pc:#x}")]
     Overlap {
@@ -247,10 +255,10 @@ impl Program {
 
     /// Registers that a wave can have, accumulation registers included.
     pub(crate) fn most_registers(&self) -> usize {
-        if self.isa.has_accumulation() {
-            2 * AGPR
-        } else {
-            AGPR
+        match self.isa {
+            Isa::Gfx125 => 4 * AGPR,
+            isa if isa.has_accumulation() => 2 * AGPR,
+            _ => AGPR,
         }
     }
 
@@ -368,15 +376,20 @@ impl Flow<'_> {
     ) -> Result<BTreeMap<usize, Instruction>, DecodeError> {
         let relative = |offset: i64| offset - self.code.entry as i64;
         let mut reached = BTreeMap::new();
-        let mut pending = vec![start as i64];
-        while let Some(start) = pending.pop() {
+        // Functions begin and end with the first banks of registers.
+        let mut pending = vec![(start as i64, 0)];
+        while let Some((start, mut banks)) = pending.pop() {
             let mut offset = start;
             loop {
                 let at = usize::try_from(offset)
                     .ok()
                     .filter(|at| self.code.segment.contains(at));
                 let at = at.ok_or(DecodeError::End { pc: relative(offset) })?;
-                if reached.contains_key(&at) || known.contains_key(&at) {
+                if let Some(there) = reached.get(&at).or_else(|| known.get(&at)) {
+                    let there: &Instruction = there;
+                    if there.banks != banks && there.row.op != Op::SSetVgprMsb {
+                        return Err(DecodeError::Banks { pc: relative(offset) });
+                    }
                     break;
                 }
                 let text = self.code.image.get(at..self.code.segment.end).unwrap_or_default();
@@ -387,8 +400,12 @@ impl Flow<'_> {
                     },
                     Invalid::Truncated => DecodeError::End { pc: relative(offset) },
                 })?;
+                let inst = inst.in_banks(banks);
+                if inst.row.op == Op::SSetVgprMsb {
+                    banks = inst.imm as u8;
+                }
                 offset += i64::from(inst.size);
-                pending.extend(branch_target(&inst, at));
+                pending.extend(branch_target(&inst, at).map(|target| (target, banks)));
                 let last = match inst.row.op.unit() {
                     Unit::Control(Control::End | Control::Branch(Condition::Always) | Control::SetPc) => true,
                     // Compilers put nothing behind a trap that does not return.
@@ -492,6 +509,14 @@ fn computed_addresses<'a>(
             }
             _ => None,
         };
+        // GFX12.5 adds 64 bits at once.
+        if let Some(src) = addition(Op::SAddNcU64, low) {
+            let distance = src.into_iter().find_map(|operand| match operand {
+                Operand::Wide(value) => Some(value.cast_signed()),
+                operand => literal(operand).map(|value| i64::from(value.cast_signed())),
+            })?;
+            return usize::try_from(((at + size) as i64).wrapping_add(distance)).ok();
+        }
         let high = i64::from(added(Op::SAddcU32, low + 1)?) << 32;
         let low = match added(Op::SAddU32, low) {
             Some(low) => i64::from(low),
@@ -543,15 +568,20 @@ fn highest_registers(inst: &Instruction) -> (usize, usize) {
         .into_iter()
         .zip(signature.src.iter().copied())
         .enumerate();
-    let registers =
-        sources.map(|(i, (operand, kind))| (operand, inst.source_kind(i, kind).registers(inst.lanes)));
+    let registers = sources.map(|(i, (operand, kind))| {
+        let count = u16::from(inst.source_kind(i, kind).registers(inst.lanes));
+        (operand, count + inst.bank_of_source(i))
+    });
     let scales = inst
         .scales
         .into_iter()
-        .flat_map(|scales| scales.src.map(|operand| (operand, 1)));
+        .flat_map(|scales| scales.src.map(|operand| (operand, 1_u16)));
     let others = [
-        (inst.dst, signature.dst.registers(inst.lanes)),
-        (inst.address, if wide { 2 } else { 1 }),
+        (
+            inst.dst,
+            u16::from(signature.dst.registers(inst.lanes)) + inst.bank_of_destination(),
+        ),
+        (inst.address, if wide { 2 } else { 1 } + inst.bank_of_address()),
     ];
     registers
         .chain(scales)

@@ -8,6 +8,7 @@
 pub(crate) mod cdna2;
 pub(crate) mod cdna3;
 pub(crate) mod cdna4;
+pub(crate) mod gfx125;
 pub(crate) mod rdna2;
 pub(crate) mod rdna35;
 pub(crate) mod rdna4;
@@ -168,6 +169,54 @@ pub(crate) const RDNA4: &Formats = &[
     ("DS", DS),
     ("FLAT", rdna4::FLAT),
     ("FLAT", FLAT),
+    ("MUBUF", rdna4::MUBUF),
+    ("MUBUF", MUBUF),
+];
+
+/// All of GFX12.5: what it has of its own comes first.
+pub(crate) const GFX125: &Formats = &[
+    ("SOP1", gfx125::SOP1),
+    ("SOP1", rdna4::SOP1),
+    ("SOP1", rdna35::SOP1),
+    ("SOP1", SOP1),
+    ("SOP2", rdna4::SOP2),
+    ("SOP2", rdna35::SOP2),
+    ("SOP2", SOP2),
+    ("SOPC", rdna35::SOPC),
+    ("SOPC", SOPC),
+    ("SOPK", gfx125::SOPK),
+    ("SOPK", rdna4::SOPK),
+    ("SOPK", SOPK),
+    ("SOPP", gfx125::SOPP),
+    ("SOPP", rdna4::SOPP),
+    ("SOPP", rdna35::SOPP),
+    ("SOPP", SOPP),
+    ("SMEM", rdna4::SMEM),
+    ("VOP1", gfx125::VOP1),
+    ("VOP1", rdna4::VOP1),
+    ("VOP1", VOP1),
+    ("VOP2", gfx125::VOP2),
+    ("VOP2", rdna4::VOP2),
+    ("VOP2", VOP2),
+    ("VOPC", rdna4::VOPC),
+    ("VOPC", VOPC),
+    ("VOP3", gfx125::VOP3),
+    ("VOP3", rdna4::VOP3),
+    ("VOP3", VOP3),
+    ("VOP3P", gfx125::VOP3P),
+    ("VOP3P", rdna4::VOP3P),
+    ("VOP3P", VOP3P),
+    ("VOPD", gfx125::VOPD),
+    ("VOPD", rdna4::VOPD),
+    ("VOPD", VOPD),
+    ("VOPD3", gfx125::VOPD3),
+    ("DS", gfx125::DS),
+    ("DS", rdna4::DS),
+    ("DS", DS),
+    ("FLAT", gfx125::FLAT),
+    ("FLAT", rdna4::FLAT),
+    ("FLAT", FLAT),
+    ("MUBUF", gfx125::MUBUF),
     ("MUBUF", rdna4::MUBUF),
     ("MUBUF", MUBUF),
 ];

@@ -25,7 +25,7 @@ pub(crate) enum Unit {
     SwapRelative,
     /// The matrix instructions of RDNA3.
     Wmma(Wmma),
-    /// The matrix instructions of RDNA4.
+    /// The matrix instructions of GFX12.
     Tiles(Tiles),
     /// The matrix cores of CDNA.
     Mfma(Mfma),
@@ -148,15 +148,27 @@ pub(crate) struct Wmma {
     pub(crate) narrow: bool,
 }
 
-/// A matrix instruction of RDNA4: 16 rows and columns.
+/// A matrix instruction of GFX12: 16 rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tiles {
     pub(crate) a: Element,
     pub(crate) b: Element,
     /// Steps of depth.
     pub(crate) depth: u8,
-    /// C and D have elements of the size that A has, two in a register; otherwise of 32 bits.
-    pub(crate) narrow: bool,
+    /// What the elements of C and D are, two in a register; otherwise they have 32 bits.
+    pub(crate) halves: Option<Element>,
+}
+
+impl Tiles {
+    /// Whether it is one of gfx1250's, whose factors lie in longer runs than RDNA4's.
+    pub(crate) fn is_in_runs(self) -> bool {
+        match self.a {
+            Element::F32 => true,
+            Element::F16 | Element::Bf16 => self.depth > 16,
+            Element::Fp8 | Element::Bf8 | Element::I8 => self.depth > 32,
+            Element::F64 | Element::Xf32 | Element::I4 | Element::Fp6 | Element::Bf6 | Element::Fp4 => false,
+        }
+    }
 }
 
 /// A matrix instruction of CDNA.

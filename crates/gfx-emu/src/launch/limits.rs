@@ -25,6 +25,10 @@ impl Limits {
                 lds: 160 * 1024,
                 ..Limits::DEVICE
             },
+            Target::Gfx1250 => Limits {
+                lds: 320 * 1024,
+                ..Limits::DEVICE
+            },
             _ => Limits::DEVICE,
         }
     }

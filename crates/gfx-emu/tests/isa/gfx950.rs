@@ -1,8 +1,6 @@
-//! CDNA4 (gfx950): its decoder and printer against what LLVM 21 says, as `ci/gfx950` stored it.
+//! CDNA4 (gfx950): products of small floats, conversions, and other instructions of its own.
 
-use std::collections::BTreeSet;
-
-use gfx_emu::{Probe64, Target, coverage, disassemble};
+use gfx_emu::{Probe64, Target};
 
 use crate::wave::{Numbers, run};
 
@@ -419,59 +417,4 @@ fn rows_of_two_registers_are_exchanged() {
             assert_eq!(wave.vgpr(1, lane), Some(second as u32));
         }
     }
-}
-
-/// A line of the listing has bytes and LLVM's text of their instruction. The text is `None` where the bytes are not an instruction.
-fn listing() -> Vec<(Vec<u8>, Option<&'static str>)> {
-    let lines = include_str!("gfx950.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    let line = |line: &'static str| {
-        let (code, text) = line.split_once(' ').unwrap();
-        let bytes = (0..code.len())
-            .step_by(2)
-            .map(|at| u8::from_str_radix(&code[at..at + 2], 16).unwrap());
-        (bytes.collect(), (text != "-").then_some(text))
-    };
-    lines.map(line).collect()
-}
-
-/// How many instructions the listing names, and those that are not executed.
-pub(crate) fn own() -> (usize, BTreeSet<String>) {
-    let name = |(_, text): (_, Option<&str>)| {
-        let text = text?;
-        let name = text
-            .split(' ')
-            .next()?
-            .trim_end_matches("_e32")
-            .trim_end_matches("_e64");
-        // A product with scales is the row of the product.
-        let name = name.replace("v_mfma_scale_", "v_mfma_");
-        Some(if text.ends_with(" lds") {
-            format!("{name} lds")
-        } else {
-            name
-        })
-    };
-    let all: BTreeSet<String> = listing().into_iter().filter_map(name).collect();
-    let lines = coverage(Target::Gfx950).into_iter().filter(|line| line.executed);
-    let executed: BTreeSet<String> = lines.flat_map(|line| line.names()).collect();
-    (all.len(), &all - &executed)
-}
-
-#[test]
-fn gfx950_reads_as_llvm_21_says() {
-    let mut wrong = Vec::new();
-    for (code, want) in listing() {
-        // Loads of buffers into LDS are refused, as those of the other cards are.
-        let want = want.filter(|text| !text.ends_with(" lds"));
-        let got = disassemble(Target::Gfx950, &code);
-        // Where there is none, shorter bytes may be one.
-        let text = got.as_ref().ok().filter(|(_, size)| *size == code.len());
-        let text = text.map(|(text, _)| text.as_str());
-        if text != want {
-            wrong.push(format!("{code:02x?}: {text:?}, not {want:?}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
 }

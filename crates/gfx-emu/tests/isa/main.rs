@@ -35,6 +35,8 @@ mod float;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod gfx1250;
+#[cfg(test)]
 mod gfx950;
 #[cfg(test)]
 mod gfx950_rows;
@@ -48,6 +50,8 @@ mod llvm;
 mod matrix;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod newer;
 #[cfg(test)]
 mod packed;
 #[cfg(test)]

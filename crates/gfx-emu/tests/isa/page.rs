@@ -182,17 +182,9 @@ fn page() -> String {
     for card in CARDS {
         section(&mut page, card);
     }
-    let (all, missing) = crate::gfx950::own();
-    let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
-    writeln!(
-        page,
-        "\n## gfx950\n\nLLVM 19 does not know it. Beyond what gfx942 has, LLVM 21 names {} instructions (`tests/isa/gfx950.txt`); {} are \
-         executed.\n\nNot executed:\n\n- {}",
-        all,
-        all - missing.len(),
-        names.join(" ")
-    )
-    .unwrap();
+    for card in crate::newer::NEWER {
+        page.push_str(&card.section());
+    }
     page
 }
 

@@ -193,7 +193,7 @@ fn child_without_devices() {
     assert_eq!(call!(hipSetDevice(0)), hip::hipError_t_hipErrorNoDevice);
     let why = rocm_soft::take_fault().unwrap();
     assert!(
-        why.contains("ROCM_SOFT_DEVICES=gfx1100,gfx7 is not a list of gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a"),
+        why.contains("ROCM_SOFT_DEVICES=gfx1100,gfx7 is not a list of gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250"),
         "{why}"
     );
 }

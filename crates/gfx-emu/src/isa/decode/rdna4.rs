@@ -1,10 +1,10 @@
-//! The memory instructions of RDNA4 (gfx1200, gfx1201): three words, offsets of 24 bits with a sign, and a hint and a scope for the
+//! The memory instructions of GFX12 (gfx1200, gfx1201, gfx1250): three words, offsets of 24 bits with a sign, and a hint and a scope for the
 //! caches. The other encodings are those of RDNA3.
 //!
 //! Field layouts: "RDNA4 Instruction Set Architecture", chapter 15.
 
 use super::{Invalid, NULL, Words, bits, scalar, vgpr};
-use crate::isa::instruction::{Format, Instruction, Operand};
+use crate::isa::instruction::{Format, Instruction, Isa, Operand};
 use crate::isa::ops::{Kind, Op};
 use crate::isa::tables::Form;
 use crate::isa::unit::Unit;
@@ -25,6 +25,13 @@ fn returns(inst: &Instruction) -> bool {
     inst.row.op.signature().dst != Kind::Void && (!atomic || inst.cache & 1 != 0)
 }
 
+/// What only GFX12.5 has: whether nothing outside the cache may see what is accessed, a bit of the first word, and whether the register of the
+/// address counts what is accessed.
+fn extras(words: &Words<'_>, word: u32, non_volatile: u32, scale: u32) -> (bool, bool) {
+    let has = words.isa == Isa::Gfx125;
+    (has && bits(word, non_volatile, 1) != 0, has && scale != 0)
+}
+
 pub(super) fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let row = words.row("SMEM", bits(word, 13, 6))?;
     let high = words.next()?;
@@ -34,7 +41,12 @@ pub(super) fn smem(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
     }
     inst.base = scalar(bits(word, 0, 6) << 1);
     inst.soffset = scalar(bits(high, 25, 7));
+    (inst.non_volatile, inst.scale_offset) = extras(words, word, 20, bits(high, 24, 1));
     inst.imm = (high << 8) as i32 >> 8;
+    // Compilers put no negative offset to a descriptor, and LLVM reads none on GFX12.5.
+    if words.isa == Isa::Gfx125 && inst.imm < 0 && row.mnemonic.starts_with("s_buffer") {
+        return Err(Invalid::Unknown);
+    }
     if row.op == Op::SPrefetch {
         // How much, in the field of the destination.
         inst.src[0] = Operand::Constant(bits(word, 6, 5) as i32);
@@ -60,10 +72,11 @@ pub(super) fn flat(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inva
     if row.op == Op::SNop {
         return Ok(inst);
     }
+    (inst.non_volatile, inst.scale_offset) = extras(words, word, 7, bits(middle, 16, 1));
     inst.imm = offset(last);
     let saddr = bits(word, 0, 7);
     match format {
-        Format::Flat if saddr != NULL => return Err(Invalid::Unknown),
+        Format::Flat if saddr != NULL && words.isa != Isa::Gfx125 => return Err(Invalid::Unknown),
         _ if saddr != NULL => inst.base = scalar(saddr),
         _ => {}
     }
@@ -94,6 +107,7 @@ pub(super) fn mubuf(word: u32, words: &mut Words<'_>) -> Result<Instruction, Inv
     let mut inst = Instruction::new(Format::Mubuf, row, 0);
     inst.cache = cache(bits(middle, 20, 3), bits(middle, 18, 2));
     inst.soffset = scalar(bits(word, 0, 7));
+    (inst.non_volatile, _) = extras(words, word, 7, 0);
     inst.base = scalar(bits(middle, 9, 7));
     (inst.offen, inst.idxen) = (bits(middle, 30, 1) != 0, bits(middle, 31, 1) != 0);
     inst.imm = offset(last);
