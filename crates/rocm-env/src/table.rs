@@ -57,7 +57,7 @@ variables! {
     SANITIZE: Switch = "ROCM_SANITIZE", "0", "rocm-soft, soft-runtime, parity-exec", false,
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
     JIT: Jit = "ROCM_JIT", "auto", "rocm-soft, soft-runtime", false,
-        "Whether the software device compiles the kernels that it executes often to the host's machine code, which needs AVX-512. Results are the same; `off` interprets every instruction, as it does where launches are watched, covered or counted.";
+        "Whether the software device compiles the kernels that it executes often to the host's machine code, which needs AVX-512. Results are the same; `off` interprets every instruction, as it does where launches are watched, covered or counted, and `always` compiles a kernel before its first one.";
     COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft", false,
         "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there.";
     SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,

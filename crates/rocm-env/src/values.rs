@@ -143,6 +143,8 @@ words! {
         Auto "auto",
         /// None.
         Off "off",
+        /// All, before their first instruction, where the host has AVX-512: for who doubts compiled kernels.
+        Always "always",
     }
     /// Whose rounding the activations of quantized products have.
     Activations {

@@ -32,6 +32,7 @@ pub(crate) fn all() -> Result<&'static [Device]> {
         let compiling = match rocm_env::JIT.get()? {
             Jit::Auto => Compiling::Auto,
             Jit::Off => Compiling::Off,
+            Jit::Always => Compiling::AtOnce,
         };
         let watch = (sanitize, compiling);
         let loses = *rocm_env::SOFT_LOSE.get()? == Switch::On;

@@ -61,6 +61,7 @@ impl Runtime {
         let compiling = match rocm_env::JIT.get().map_err(unknown)? {
             rocm_env::Jit::Auto => Compiling::Auto,
             rocm_env::Jit::Off => Compiling::Off,
+            rocm_env::Jit::Always => Compiling::AtOnce,
         };
         let instructions = rocm_env::SOFT_MAX_INSTRUCTIONS.get().map_err(unknown)?.0;
         let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.milliseconds();
