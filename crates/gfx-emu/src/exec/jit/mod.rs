@@ -53,8 +53,8 @@ use crate::fp::Mode;
 use crate::isa::Program;
 use crate::wave::{Group, Wave};
 
-/// How many instructions are interpreted before a program is compiled, for each that it consists of, and for any program.
-/// Compiling one takes about as long as interpreting it that often.
+/// How many instructions are interpreted before a program is compiled, for each that it consists of, and for any program: what is
+/// executed once or twice is not worth its compilation.
 const HEAT: (u64, u64) = (60, 4000);
 
 /// How many instructions a wave interprets between two looks at whether its program is to be compiled.
