@@ -121,7 +121,7 @@ pub fn traits(card: Card) -> Traits {
             features: ":sramecc+:xnack-",
             name: "software gfx950",
         },
-        // LLVM says how many waves it has; its numbers and its clock are not published.
+        // Units and clock are those of the kernel driver's topology in public logs, waves LLVM's; the numbers of chip and family are not known.
         Card::Gfx1250 => Traits {
             lanes: 32,
             units: 256,

@@ -318,7 +318,8 @@ pub(crate) struct Instruction {
     pub(crate) scales: Option<Scales>,
     /// A 16-bit result clears the other half of its register.
     pub(crate) clears_half: bool,
-    /// GFX12.5: the banks of 256 vector registers that the numbers are of, two bits a role: three sources, destination.
+    /// GFX12.5: the banks of 256 vector registers that the numbers are of, two bits a role: three sources, destination. Texts have the
+    /// numbers of the encoding.
     pub(crate) banks: u8,
     /// The second half of a dual instruction.
     pub(crate) dual: Option<Box<Instruction>>,
