@@ -152,7 +152,7 @@ impl Compiler<'_> {
     /// Compares the places of all lanes, of `bytes` bytes each, with the bounds. After that RSI has a place of the host's, and the first host
     /// registers have each lane's distance from it. `None` where the rule of the addresses is not known here.
     fn places(&mut self, inst: &Inst, imm: i32, bytes: i32, from: Label) -> Option<()> {
-        let index = u16::from(inst.address?);
+        let index = inst.address?;
         match inst.space {
             Space::Lds => {
                 let imm = i32::from(imm as u16);
@@ -317,7 +317,7 @@ impl Compiler<'_> {
     /// Each lane takes the value of a lane of its half of the wave: of one that it names, or of one in `lanes`. A lane that is not active
     /// gives zero.
     fn permute(&mut self, inst: &Inst, lanes: Option<[u32; 32]>) -> bool {
-        let Some(address) = inst.address.map(u16::from) else {
+        let Some(address) = inst.address else {
             return false;
         };
         let data = match (inst.src[0], lanes) {
