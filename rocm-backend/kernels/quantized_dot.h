@@ -86,9 +86,9 @@ template <typename F> struct Unit {
         }
     }
 
-    // The product with a q8_1 block. Offsets meet the sum of the quants, which is exact; the block's own sum is an f16,
-    // which overflows.
-    PARITY_MEMBER f32 dot(const Activations &with) const {
+    // `sum` and the product with a q8_1 block. Offsets meet the sum of the quants, which is exact; the block's own sum is an f16,
+    // which overflows. Fused where it is written so and nowhere else: kernels that do the same have the same bits.
+    PARITY_MEMBER f32 dot(const Activations &with, f32 sum) const {
         f32 total = 0;
 #pragma unroll
         for (unsigned half = 0; half < 2; ++half) {
@@ -97,12 +97,12 @@ template <typename F> struct Unit {
             for (unsigned k = 4 * half; k < 4 * half + 4; ++k) {
                 products = dot4(quants[k], with.quants[k], products);
             }
-            total += factors[half].scale * f32(products);
+            total = __builtin_fmaf(factors[half].scale, f32(products), total);
             if (F::HAS_OFFSET) {
-                total += factors[half].offset * f32(with.sums[half]);
+                total = __builtin_fmaf(factors[half].offset, f32(with.sums[half]), total);
             }
         }
-        return total * with.scale;
+        return __builtin_fmaf(total, with.scale, sum);
     }
 };
 
@@ -130,7 +130,7 @@ PARITY_FN void mul_mat_vec_rows(const u8 *weights, const u8 *activations, T *out
                 with.read<F::HAS_OFFSET>(activations + column * column_bytes + size_t(unit) * q8_1::BYTES);
 #pragma unroll
                 for (unsigned r = 0; r < ROWS; ++r) {
-                    sums[r][column] += loaded[r].dot(with);
+                    sums[r][column] = loaded[r].dot(with, sums[r][column]);
                 }
             }
         }

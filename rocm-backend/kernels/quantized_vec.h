@@ -100,13 +100,13 @@ PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 n
             }
 #pragma unroll
             for (unsigned k = 0; k < AT_ONCE; ++k) {
-                sum += loaded[k].dot(row_of_x.unit<F::HAS_OFFSET>(unit + TEAM * k));
+                sum = loaded[k].dot(row_of_x.unit<F::HAS_OFFSET>(unit + TEAM * k), sum);
             }
         }
         if (AT_ONCE > 1 && unit < units) {
             Unit<F> last;
             last.read(blocks, unit);
-            sum += last.dot(row_of_x.unit<F::HAS_OFFSET>(unit));
+            sum = last.dot(row_of_x.unit<F::HAS_OFFSET>(unit), sum);
         }
         sum = team_sum(sum);
         if (lane == 0) {
@@ -157,7 +157,7 @@ PARITY_FN void mul_mat_vec_shared(const void *weights, const void *activations, 
                     with.read<F::HAS_OFFSET>(reinterpret_cast<const u8 *>(lds + column * COLUMN + lane * WORDS));
 #pragma unroll
                     for (unsigned r = 0; r < ROWS; ++r) {
-                        sums[r][column] += loaded[r].dot(with);
+                        sums[r][column] = loaded[r].dot(with, sums[r][column]);
                     }
                 }
             }
