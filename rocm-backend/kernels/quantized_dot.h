@@ -109,6 +109,21 @@ template <typename F> struct Unit {
 // Rows of weights that a team does at once, for which it reads activations once. A row's sum does not depend on the others.
 constexpr unsigned ROWS_AT_ONCE = 2;
 
+// The sums of a team's lanes, for the rows and columns that there are.
+template <unsigned ROWS, unsigned COLUMNS, typename T>
+PARITY_FN void store_sums(const f32 (&sums)[ROWS][COLUMNS], T *out, size_t out_stride, u32 columns, u32 rows) {
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; ++r) {
+#pragma unroll
+        for (unsigned column = 0; column < COLUMNS; ++column) {
+            const f32 sum = team_sum(sums[r][column]);
+            if (thread_index() == 0 && column < columns && r < rows) {
+                out[column * out_stride + r] = static_cast<T>(sum);
+            }
+        }
+    }
+}
+
 // out[column][r] = weights[r] . activations[column] for up to COLUMNS columns and for `rows` of up to ROWS rows, which follow one
 // another, by a team.
 template <typename F, unsigned COLUMNS, unsigned ROWS, typename T>
@@ -135,16 +150,7 @@ PARITY_FN void mul_mat_vec_rows(const u8 *weights, const u8 *activations, T *out
             }
         }
     }
-#pragma unroll
-    for (unsigned r = 0; r < ROWS; ++r) {
-#pragma unroll
-        for (unsigned column = 0; column < COLUMNS; ++column) {
-            const f32 sum = team_sum(sums[r][column]);
-            if (thread_index() == 0 && column < columns && r < rows) {
-                out[column * out_stride + r] = static_cast<T>(sum);
-            }
-        }
-    }
+    store_sums(sums, out, out_stride, columns, rows);
 }
 
 // `stride` is that of the activations' columns, in blocks.

@@ -163,16 +163,7 @@ PARITY_FN void mul_mat_vec_shared(const void *weights, const void *activations, 
             }
         }
     }
-#pragma unroll
-    for (unsigned r = 0; r < ROWS; ++r) {
-#pragma unroll
-        for (unsigned column = 0; column < COLUMNS; ++column) {
-            const f32 sum = team_sum(sums[r][column]);
-            if (lane == 0 && column < columns && r < rows) {
-                out[column * u32(out_stride) + first_row + r] = static_cast<T>(sum);
-            }
-        }
-    }
+    store_sums(sums, out + first_row, u32(out_stride), columns, rows);
 }
 
 } // namespace ggml

@@ -110,8 +110,8 @@ pub(super) fn all<const W: usize>(wave: &Wave<W>, inst: &Inst) -> [u64; W] {
 /// Bit of a flat address of gfx1250's private memory where the number of the lane begins.
 const LANE: u32 = 52;
 
-/// A flat address of gfx1250 as those of other cards are: compilers put the lane's number into addresses of its private memory. One of another lane
-/// stays what it is, and is no address here.
+/// A flat address of gfx1250 as those of other cards are: compilers put the lane's number into addresses of its private memory. An
+/// address of another lane's memory is left unchanged, and the access fails.
 fn private(lane: usize, address: u64) -> u64 {
     let own = SCRATCH_BASE | (lane as u64) << LANE;
     if address >> 32 == own >> 32 {

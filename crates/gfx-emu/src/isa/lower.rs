@@ -419,7 +419,7 @@ fn accessed(inst: &Instruction) -> Option<u8> {
 }
 
 /// What the encodings of GFX12.5 allow and nothing here executes: a clamp that chooses another 8-bit float, clamps of brain floats in pairs,
-/// constants and signs of pairs outside the packed format, scalar pairs, and signs of operands that are no floats.
+/// constants and signs of pairs outside the packed format, scalar pairs, and signs of integer operands.
 fn modelled_on_gfx125(inst: &Instruction) -> bool {
     let signature = inst.row.op.signature();
     let sources = || inst.src.iter().zip(signature.src);

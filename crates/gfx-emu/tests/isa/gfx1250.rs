@@ -3,6 +3,7 @@
 
 use gfx_emu::{Memory, Probe, Target, disassemble};
 
+use crate::gfx950_rows::{BF8, BRAIN, BYTE, Encode, FP8, HALF};
 use crate::wave::{Numbers, Registers, get, run, set};
 
 const END: u32 = 0xbfb0_0000;
@@ -124,25 +125,7 @@ fn single_instructions_of_gfx1250() {
     }
 }
 
-/// A small integer as a code of a format: bits and codes.
-type Encode = (usize, fn(i32) -> u64);
-
 const SINGLE: Encode = (32, |value| u64::from((value as f32).to_bits()));
-const HALF: Encode = (16, |value| match value {
-    0 => 0,
-    _ => u64::from(
-        ((value as f32).to_bits() >> 13).wrapping_sub(112 << 10) & 0x7fff | u32::from(value < 0) << 15,
-    ),
-});
-const BRAIN: Encode = (16, |value| u64::from((value as f32).to_bits() >> 16));
-const BYTE: Encode = (8, |value| u64::from(value as u8));
-/// 8-bit floats of the Open Compute Project, from -4 to 4.
-const FP8: Encode = (8, |value| {
-    [0xc8, 0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44, 0x48][(value + 4) as usize]
-});
-const BF8: Encode = (8, |value| {
-    [0xc4, 0xc2, 0xc0, 0xbc, 0, 0x3c, 0x40, 0x42, 0x44][(value + 4) as usize]
-});
 
 /// A product by its opcode: `depth` steps, of which each half of the wave holds half of each row of A and column of B, alike.
 fn product(opcode: u32, depth: usize, [a, b]: [Encode; 2], sum: Encode) {
@@ -289,7 +272,7 @@ fn private_memory_has_flat_addresses_with_the_number_of_the_lane() {
     for lane in 0..32 {
         assert_eq!(wave.vgpr(5, lane), Some(100 + lane as u32));
     }
-    // Another lane's is no address here.
+    // The address names another lane's memory: the access fails.
     let error = ran(&[&own[..], &next, &access].concat()).unwrap_err().to_string();
     assert!(error.contains("flat_store_b32"), "{error}");
 }

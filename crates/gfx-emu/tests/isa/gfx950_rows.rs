@@ -4,21 +4,21 @@ use crate::gfx950::{probe, sum_place, v, write};
 use crate::wave::{Numbers, run};
 
 /// An element that a small integer becomes, and its bits.
-type Encode = (usize, fn(i32) -> u64);
+pub(crate) type Encode = (usize, fn(i32) -> u64);
 
-const HALF: Encode = (16, |value| match value {
+pub(crate) const HALF: Encode = (16, |value| match value {
     0 => 0,
     _ => u64::from(
         ((value as f32).to_bits() >> 13).wrapping_sub(112 << 10) & 0x7fff | u32::from(value < 0) << 15,
     ),
 });
-const BRAIN: Encode = (16, |value| u64::from((value as f32).to_bits() >> 16));
-const BYTE: Encode = (8, |value| u64::from(value as u8));
+pub(crate) const BRAIN: Encode = (16, |value| u64::from((value as f32).to_bits() >> 16));
+pub(crate) const BYTE: Encode = (8, |value| u64::from(value as u8));
 /// 8-bit floats of the Open Compute Project, from -4 to 4.
-const FP8: Encode = (8, |value| {
+pub(crate) const FP8: Encode = (8, |value| {
     [0xc8, 0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44, 0x48][(value + 4) as usize]
 });
-const BF8: Encode = (8, |value| {
+pub(crate) const BF8: Encode = (8, |value| {
     [0xc4, 0xc2, 0xc0, 0xbc, 0, 0x3c, 0x40, 0x42, 0x44][(value + 4) as usize]
 });
 

@@ -8,7 +8,7 @@ use crate::exec::transcendental::{EXP2_ROUND, EXP2_SERIES};
 use crate::isa::{Inst, Src};
 use crate::wave::reg;
 
-/// The least number that is no denormal.
+/// The smallest normal number.
 const LEAST: u32 = 0x0080_0000;
 const INFINITY: u32 = 0x7f80_0000;
 /// Predicates of comparisons.

@@ -248,7 +248,7 @@ fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
             Unit::Control(_) | Unit::Memory(_) | Unit::Share(_) | Unit::ScalarMemory(_) => true,
             _ => inst.quick || inst.entangled,
         });
-        // A literal is no instruction, and may be the end's.
+        // A literal is not an instruction. Its word may be that of `s_endpgm`.
         let whole = insts
             .last()
             .is_some_and(|last| last.pc as usize == 4 * words.len());
