@@ -736,6 +736,13 @@ pub(crate) struct SelftestArgs {
     /// Cases to run at most on a broken kernel before it counts as unnoticed.
     #[arg(long, value_name = "N", default_value_t = 200, requires = "kernels")]
     pub(crate) tries: usize,
+    /// Random cases to run on a broken kernel that no selected case notices: this many are drawn by the seed, as for
+    /// `parity fuzz`.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "kernels")]
+    pub(crate) random: u64,
+    /// Break only the kernels that went unnoticed in this file, which `--format json` wrote.
+    #[arg(long, value_name = "FILE", requires = "kernels")]
+    pub(crate) survivors_of: Option<PathBuf>,
     /// Cases in flight at once on broken kernels [default: one per core].
     #[arg(long, value_name = "N", requires = "kernels")]
     pub(crate) jobs: Option<usize>,

@@ -15,7 +15,7 @@ mod sample;
 mod score;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -26,6 +26,7 @@ use std::{
 
 use gfx_emu::{CodeObject, MutationKind, covered};
 use parity_exec::{Bench, Loaded, Mutant, Settings as Supervision, StartError, Stop, WorkerCommand};
+use parity_fuzz::Pool;
 use parity_model::{Case, CaseId, Outcome};
 use parity_oracle::judge;
 
@@ -52,6 +53,21 @@ pub struct Options {
     pub tries: usize,
     /// Decides which mutants are drawn and in which order cases are tried; inputs derive from it.
     pub seed: u64,
+    /// Random cases that are tried after the selected ones, as `parity fuzz` draws them by the seed.
+    pub random: u64,
+    /// Only these of the mutants that are drawn; `None` for all.
+    pub only: Option<BTreeSet<Name>>,
+}
+
+/// What tells a mutant from the others of a card.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Bytes from its first instruction.
+    pub pc: i64,
+    /// The instruction as it is in the mutant.
+    pub after: String,
 }
 
 /// Something that happens in a trial.
@@ -66,6 +82,8 @@ pub enum Progress {
 /// A case that passes, and what it executed.
 struct Witness {
     case: Case,
+    /// Whether it is a random one.
+    random: bool,
     /// A digest of what the right kernels make of it.
     right: u64,
     /// Key of the kernel, and its digits.
@@ -116,18 +134,22 @@ pub fn run(
         jobs: settings.jobs.max(1),
         watch,
     };
-    let (witnesses, loaded) = lab.witnesses(cases)?;
+    let drawn = random_cases(options)?;
+    let (witnesses, loaded) = lab.witnesses(cases, &drawn)?;
     if stop.requested() {
         let backend = column.name().to_owned();
         return Err(Error::Start(StartError::Stopped { backend }));
     }
     let (candidates, unreached) = candidates(&witnesses, &loaded, options)?;
-    let drawn = sample::draw(candidates, options);
+    let mut drawn = sample::draw(candidates, options);
+    if let Some(only) = &options.only {
+        drawn.retain(|candidate| only.contains(&candidate.name()));
+    }
     let mut trial = Trial::new(
         column.name(),
         options,
         cases.len(),
-        witnesses.len(),
+        witnesses.iter().filter(|witness| !witness.random).count(),
         unreached,
         &drawn,
     );
@@ -142,7 +164,12 @@ pub fn run(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// A case failed.
-    Killed(CaseId),
+    Killed {
+        /// The case.
+        case: CaseId,
+        /// Whether it is a random one: no case of the selection failed.
+        random: bool,
+    },
     /// Every case that was tried passed.
     Survived {
         /// Cases that were tried.
@@ -192,10 +219,12 @@ impl Lab<'_> {
     }
 
     /// The cases that pass, and the code objects that they ran.
-    fn witnesses(&self, cases: &[Case]) -> Result<(Vec<Witness>, Objects), Error> {
+    fn witnesses(&self, cases: &[Case], random: &[Case]) -> Result<(Vec<Witness>, Objects), Error> {
+        let selected = cases.iter().map(|case| (case, false));
+        let cases: Vec<(&Case, bool)> = selected.chain(random.iter().map(|case| (case, true))).collect();
         let loaded = Mutex::new(BTreeMap::new());
         let missing = Mutex::new(None);
-        let ran = self.each(cases, |bench, case| {
+        let ran = self.each(&cases, |bench, &(case, random)| {
             let execution = bench.run(case, None, &self.supervision)?;
             if let Outcome::Missing { reason } = &execution.outcome {
                 *missing.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
@@ -213,6 +242,7 @@ impl Lab<'_> {
             (!executed.is_empty() && passes(case, self.supervision.seed, &execution.outcome)).then(|| {
                 Witness {
                     case: case.clone(),
+                    random,
                     right: fingerprint(&execution.outcome),
                     executed,
                 }
@@ -240,7 +270,9 @@ impl Lab<'_> {
             }
         }
         for of_kernel in by_kernel.values_mut() {
-            of_kernel.sort_by_cached_key(|(witness, _)| digest(options.seed, witness.case.id().as_str()));
+            of_kernel.sort_by_cached_key(|(witness, _)| {
+                (witness.random, digest(options.seed, witness.case.id().as_str()))
+            });
         }
         let fates = self.each(drawn, |bench, candidate| {
             if let Some(reason) = candidate.mutation.kind.equivalent() {
@@ -252,7 +284,15 @@ impl Lab<'_> {
                 .filter(|(_, marks)| executes(marks, candidate.index))
                 .map(|(witness, _)| *witness)
                 .collect();
-            self.fate(bench, candidate, &reaching, options.tries)
+            // As many of the selection as of the random ones.
+            let (random, selected): (Vec<&Witness>, Vec<&Witness>) =
+                reaching.iter().partition(|witness| witness.random);
+            let shown = selected
+                .into_iter()
+                .take(options.tries)
+                .chain(random.into_iter().take(options.tries))
+                .collect::<Vec<_>>();
+            self.fate(bench, candidate, &shown, reaching.len())
         });
         fates
             .into_iter()
@@ -264,8 +304,8 @@ impl Lab<'_> {
         &self,
         bench: &mut Bench<'_>,
         candidate: &Candidate,
-        reaching: &[&Witness],
-        tries: usize,
+        shown: &[&Witness],
+        reaching: usize,
     ) -> Option<Fate> {
         let mutant = Mutant {
             object: candidate.key.0.clone(),
@@ -276,22 +316,33 @@ impl Lab<'_> {
             },
         };
         let mut tolerated = 0;
-        for witness in reaching.iter().take(tries) {
+        for witness in shown {
             let execution = bench.run(&witness.case, Some(&mutant), &self.supervision)?;
             if fingerprint(&execution.outcome) == witness.right {
                 continue;
             }
             if !passes(&witness.case, self.supervision.seed, &execution.outcome) {
-                return Some(Fate::Killed(witness.case.id()));
+                return Some(Fate::Killed {
+                    case: witness.case.id(),
+                    random: witness.random,
+                });
             }
             tolerated += 1;
         }
         Some(Fate::Survived {
-            tried: reaching.len().min(tries),
+            tried: shown.len(),
             tolerated,
-            reaching: reaching.len(),
+            reaching,
         })
     }
+}
+
+/// The random cases of the options: valid calls and calls to be refused alike.
+fn random_cases(options: &Options) -> Result<Vec<Case>, Error> {
+    let pool = Pool::new(&[], &[]).ok_or_else(|| Error::Internal("the table of ops is empty".to_owned()))?;
+    Ok((0..options.random)
+        .map(|number| pool.case(options.seed, number))
+        .collect())
 }
 
 /// Whether the judge passes an outcome, without any findings.

@@ -177,11 +177,46 @@ fn a_draw_of_broken_kernels_is_noticed_and_the_same_seed_draws_the_same() {
 }
 
 #[test]
+fn what_went_unnoticed_is_tried_again_with_random_cases() {
+    let specs = specs();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("first.json");
+    let file = file.to_str().unwrap();
+    let draw = ["--samples", "60", "--seed", "2", "--min", "1", "--format", "json"];
+    broken(&specs, &[&draw[..], &["--out", file]].concat()).exits(0);
+    let first: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let survivors = first["survivors"].as_array().unwrap().len();
+    assert!(survivors > 0, "{}", first["score"]);
+    let again = broken(
+        &specs,
+        &[&draw[..], &["--survivors-of", file, "--random", "200"]].concat(),
+    );
+    let again: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(again["drawn"], survivors);
+    assert_eq!(again["random"], 200);
+    // The cases of the specs noticed none of them the first time.
+    assert_eq!(again["score"]["by_random"], again["score"]["killed"]);
+    // Random cases reach instructions that no case of the specs does.
+    let left = |trial: &Value| trial["unreached"].as_u64().unwrap();
+    assert!(left(&again) < left(&first), "{} {}", left(&again), left(&first));
+    fs::write(
+        dir.path().join("other.json"),
+        r#"{"survivors": [{"kernel": "k"}]}"#,
+    )
+    .unwrap();
+    let other = dir.path().join("other.json");
+    broken(&specs, &["--survivors-of", other.to_str().unwrap()])
+        .exits(65)
+        .complains("expected what `parity selftest --kernels --format json` writes");
+}
+
+#[test]
 fn nothing_broken_is_no_pass() {
     let specs = specs();
     let run = broken(&specs, &["--samples", "0", "--min", "1"]).exits(100);
     assert!(
-        run.stdout.contains("0 killed, 0 survived (0 change a result"),
+        run.stdout
+            .contains("0 killed (0 by random cases alone), 0 survived (0 change a result"),
         "{}",
         run.stdout
     );

@@ -2,7 +2,7 @@
 
 use gfx_emu::Mutation;
 
-use super::Options;
+use super::{Name, Options};
 
 /// A mutant that may be drawn.
 #[derive(Clone, Debug)]
@@ -17,6 +17,17 @@ pub(super) struct Candidate {
     pub(super) source: Option<(String, u64)>,
     /// The mutant.
     pub(super) mutation: Mutation,
+}
+
+impl Candidate {
+    /// What tells it from the others of its card.
+    pub(super) fn name(&self) -> Name {
+        Name {
+            kernel: self.key.1.clone(),
+            pc: self.mutation.pc,
+            after: self.mutation.after.clone(),
+        }
+    }
 }
 
 /// FNV-1a in 64 bits, of a seed and a text, mixed so that neighbours are far apart.

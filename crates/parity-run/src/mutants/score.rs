@@ -11,6 +11,8 @@ use super::{Fate, Options, sample::Candidate};
 pub struct Score {
     /// A case failed.
     pub killed: usize,
+    /// Of these, the ones that only a random case notices.
+    pub by_random: usize,
     /// All cases that were tried passed.
     pub survived: usize,
     /// Of these, the ones that change a result, by no more than its limit allows. The others change no bit of any.
@@ -24,7 +26,10 @@ pub struct Score {
 impl Score {
     fn add(&mut self, fate: &Fate) {
         match fate {
-            Fate::Killed(_) => self.killed += 1,
+            Fate::Killed { random, .. } => {
+                self.killed += 1;
+                self.by_random += usize::from(*random);
+            }
             Fate::Survived { tolerated, .. } => {
                 self.survived += 1;
                 self.tolerated += usize::from(*tolerated > 0);
@@ -155,7 +160,7 @@ impl Trial {
             score.add(&fate);
         }
         match fate {
-            Fate::Killed(case) => *self.killers.entry(case).or_default() += 1,
+            Fate::Killed { case, .. } => *self.killers.entry(case).or_default() += 1,
             Fate::Equivalent(reason) => *self.reasons.entry(reason).or_default() += 1,
             Fate::NotRun => {}
             Fate::Survived {

@@ -1,10 +1,11 @@
 //! `parity selftest --kernels`: breaks kernels on purpose.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use parity_run::{
     Column, Settings, Stop,
-    mutants::{self, Options, Progress, Score, Survivor, Trial},
+    mutants::{self, Name, Options, Progress, Score, Survivor, Trial},
+    records,
 };
 use serde_json::{Value, json};
 
@@ -23,6 +24,8 @@ pub(super) fn selftest(args: SelftestArgs, min: f64) -> Result<Exit, Failure> {
         samples: args.samples,
         tries: args.tries.max(1),
         seed: args.seed,
+        random: args.random,
+        only: args.survivors_of.as_deref().map(survivors_of).transpose()?,
     };
     let selection = settings::selection(args.select)?;
     let cases = selection.cases()?;
@@ -54,6 +57,30 @@ pub(super) fn selftest(args: SelftestArgs, min: f64) -> Result<Exit, Failure> {
         (false, true) => Exit::Ok,
         (false, false) => Exit::Failed,
     })
+}
+
+/// The mutants that survived in a page that `--format json` wrote.
+fn survivors_of(path: &Path) -> Result<BTreeSet<Name>, Failure> {
+    let wrong = |what: &str| {
+        let path = path.display();
+        let message =
+            format!("{path}: {what}; expected what `parity selftest --kernels --format json` writes");
+        Failure::new(Exit::BadData, message)
+    };
+    let page: Value =
+        serde_json::from_slice(&records::bytes(path)?).map_err(|error| wrong(&error.to_string()))?;
+    let survivors = page["survivors"]
+        .as_array()
+        .ok_or_else(|| wrong("no list `survivors`"))?;
+    let name = |survivor: &Value| {
+        Some(Name {
+            kernel: survivor["kernel"].as_str()?.to_owned(),
+            pc: survivor["pc"].as_i64()?,
+            after: survivor["after"].as_str()?.to_owned(),
+        })
+    };
+    let names: Option<BTreeSet<Name>> = survivors.iter().map(name).collect();
+    names.ok_or_else(|| wrong("a survivor without `kernel`, `pc` or `after`"))
 }
 
 fn place(survivor: &Survivor) -> String {
@@ -125,8 +152,9 @@ fn text(trial: &Trial, min: f64) -> String {
     let score = &trial.score;
     let _ = writeln!(
         page,
-        "{} killed, {} survived ({} change a result, within its limit), {} equivalent, {} not run: score {:.2} %, {min} % needed",
+        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit), {} equivalent, {} not run: score {:.2} %, {min} % needed",
         score.killed,
+        score.by_random,
         score.survived,
         score.tolerated,
         score.equivalent,
@@ -139,6 +167,7 @@ fn text(trial: &Trial, min: f64) -> String {
 fn counts(score: &Score) -> Value {
     json!({
         "killed": score.killed,
+        "by_random": score.by_random,
         "survived": score.survived,
         "tolerated": score.tolerated,
         "equivalent": score.equivalent,
@@ -166,6 +195,7 @@ fn in_json(trial: &Trial, min: f64) -> Value {
         "backend": trial.backend,
         "kernels_matching": trial.options.kernels,
         "seed": trial.options.seed,
+        "random": trial.options.random,
         "tries": trial.options.tries,
         "selected": trial.selected,
         "witnesses": trial.witnesses,
@@ -180,6 +210,7 @@ fn in_json(trial: &Trial, min: f64) -> Value {
             "score": counts(&kernel.score),
         })).collect::<Vec<_>>(),
         "survivors": trial.survivors.iter().map(survivor).collect::<Vec<_>>(),
+        "killers": trial.killers.iter().map(|(case, count)| json!({"case": case.to_string(), "mutants": count})).collect::<Vec<_>>(),
         "equivalent": trial.reasons.iter().map(|(reason, count)| json!({"reason": reason, "mutants": count})).collect::<Vec<_>>(),
     })
 }
