@@ -72,7 +72,8 @@ PARITY_FN void moe_gemm(
             for (end = begin + 1; end < count && expert_ids[first + end] == expert; ++end) {
             }
             const u8 *row = static_cast<const u8 *>(weights) + (expert * size_n + n) * row_bytes;
-            if (size_k % 4 == 0) {
+            // Rows are whole blocks.
+            if (F::LEN % 4 == 0 || size_k % 4 == 0) {
                 add_products<typename WholeOf<F>::Reader>(sums, row, x, begin, end, size_k);
             } else {
                 add_products<ggml::Reader<F>>(sums, row, x, begin, end, size_k);

@@ -80,8 +80,9 @@ PARITY_FN void rope_append(
     const u32 *position_of, const u32 *slot_of, T *out, T *keys, T *values, Report wrong_position, Report wrong_slot) {
     const u32 half = width / 2, each = heads + 2 * key_heads;
     for (size_t pair = first_index(); pair < tokens * each * half; pair += index_step()) {
-        const size_t row = pair / half, token = row / each;
-        const u32 at = u32(pair - row * half), head = u32(row - token * each);
+        // The launching side has fewer than 2^32 pairs.
+        const u32 row = u32(pair) / half, at = u32(pair) - row * half, head = row % each;
+        const size_t token = row / each;
         const u32 first = neighbours != 0 ? 2 * at : at, second = neighbours != 0 ? 2 * at + 1 : at + half;
         const size_t slot = slot_of[token], page = slot >> log2, inside = slot & ((size_t(1) << log2) - 1);
         if (head == 0 && at == 0) {

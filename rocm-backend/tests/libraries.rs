@@ -9,8 +9,26 @@ use half::{bf16, f16};
 use rocm_backend::ops::{self, Window};
 use rocm_backend::{DType, Device, DynBuffer, GgmlType, View, trace};
 
+#[path = "on_device/ggml_blocks.rs"]
+mod ggml_blocks;
+
+use ggml_blocks::{Random, Values, blocks};
+
 const BEGIN: &str = "<<results";
 const END: &str = "results>>";
+/// Formats with products of many rows.
+const MULTIPLIED: [GgmlType; 10] = [
+    GgmlType::Q4_0,
+    GgmlType::Q4_1,
+    GgmlType::Q5_0,
+    GgmlType::Q5_1,
+    GgmlType::Q8_0,
+    GgmlType::Q2K,
+    GgmlType::Q3K,
+    GgmlType::Q4K,
+    GgmlType::Q5K,
+    GgmlType::Q6K,
+];
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 /// What a child computed: numbers by name, and who served what.
@@ -145,23 +163,10 @@ fn multiply_quantized(device: &Device, dtype: DType, tell: &mut impl FnMut(Strin
         _ => ((i * 37) % 255) as f32 - 127.0,
     });
     let x = upload(device, dtype, &numbers.collect::<Vec<_>>());
-    let one = f16::from_f32(1.0).to_le_bytes();
-    let noise = |i: usize| ((i * 73 + i / 11) % 256) as u8;
-    let q4_0: Vec<u8> = (0..n * k / 32)
-        .flat_map(|block| one.into_iter().chain((0..16).map(move |i| noise(block * 16 + i))))
-        .collect();
-    // Scales of 1, least values of 3 and 2.
-    let heads = [1, 1, 1, 1, 3, 3, 3, 3, 0x21, 0x21, 0x21, 0x21];
-    let q4_k: Vec<u8> = (0..n * k / 256)
-        .flat_map(|block| {
-            one.into_iter()
-                .chain(one)
-                .chain(heads)
-                .chain((0..128).map(move |i| noise(block * 128 + i)))
-        })
-        .collect();
-    for (ty, bytes) in [(GgmlType::Q4_0, q4_0), (GgmlType::Q4K, q4_k)] {
-        let blocks = DynBuffer::from_bytes(device, DType::U8, &bytes).unwrap();
+    for ty in MULTIPLIED {
+        let values = vec![Values::Exact; n * k / ty.block_len()];
+        let coded = blocks(ty, &values, &mut Random(21));
+        let blocks = DynBuffer::from_bytes(device, DType::U8, &coded.bytes).unwrap();
         let y = ops::qmatmul(ty, &blocks, (n, k), View::contiguous(&x, &[rows, k])).unwrap();
         tell(format!("qmatmul {dtype} {}", ty.name()), y);
     }
@@ -265,13 +270,13 @@ fn quantized_weights_times_many_rows_are_the_same_either_way() {
             .collect()
     };
     let (kernels, models) = (products(&kernels), products(&models));
-    assert_eq!(kernels.len(), 3 * 2);
+    assert_eq!(kernels.len(), FLOATS.len() * MULTIPLIED.len());
     assert_eq!(kernels, models);
     // The negative control: they are numbers of some size, and not those of another format.
     assert!(
         kernels
             .iter()
-            .all(|(_, numbers)| numbers.iter().any(|x| x.abs() > 1000.0))
+            .all(|(_, numbers)| numbers.iter().any(|x| x.abs() > 100.0))
     );
     assert_ne!(kernels[0].1, kernels[1].1);
 }

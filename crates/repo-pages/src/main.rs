@@ -50,7 +50,7 @@ const COVERAGE: [&str; 2] = [
 const MUTANTS: &str = "reports/kernel-mutants.json.gz";
 const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
 /// The tests of rocm-backend that launch its kernels.
-const TESTS: [&str; 2] = ["on_device", "kernels_policy"];
+const TESTS: [&str; 3] = ["on_device", "kernels_policy", "libraries"];
 /// Targets whose kernels are compared with candle's.
 const TARGETS: &str = "gfx1100,gfx942";
 /// What `parity run` exits with when results fail it, and this command when a page is stale.

@@ -122,7 +122,8 @@ fn blocks_become_the_weights_they_mean_bit_for_bit() {
     use Values::{Any, Exact, Huge, Zero};
     let device = device();
     for &ty in GgmlType::ALL {
-        let many = vec![Any; 2500 / ty.block_len()];
+        // More than a workgroup of the wider packs takes at once: 32 blocks of 256.
+        let many = vec![Any; 10_000 / ty.block_len()];
         for values in [&[Any][..], &[Huge, Zero], &[Any, Zero, Huge], &[Exact; 9], &many] {
             let coded = blocks(ty, values, &mut Random(7));
             let buffer = upload_bytes(&device, &coded.bytes);

@@ -78,37 +78,61 @@ fn products_are_those_of_the_numbers_times_both_scales() {
     }
 }
 
+/// A transposed copy of a matrix of `rows` by `columns`.
+fn turned(x: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    (0..x.len())
+        .map(|at| x[at % rows * columns + at / rows])
+        .collect()
+}
+
 #[test]
 fn transposed_operands_and_batches_are_walked_by_their_strides() {
     let device = device();
-    let [m, n, k] = [20, 18, 40];
-    let (l, r) = (
-        random(DType::F8E4M3, 2 * m * k, 4.0, 3),
-        random(DType::F8E4M3, k * n, 4.0, 4),
-    );
-    let [left, right] = [&l, &r].map(|values| upload(&device, DType::F8E4M3, values));
-    // The left matrices lie column by column, the right one is that of both.
-    let (of_left, by_column) = ([2, m, k], [m * k, 1, m]);
-    let (of_right, shared) = ([2, k, n], [0, n, 1]);
-    let lists: [&[f32]; 2] = [&[1.0], &[1.0]];
-    let out = run(
-        View::new(&left, &of_left, &by_column),
-        View::new(&right, &of_right, &shared),
-        lists,
-        DType::F32,
-    );
-    let got = download(&out.unwrap());
-    for batch in 0..2 {
-        let own = &l[batch * m * k..][..m * k];
-        let turned: Vec<f64> = (0..m * k).map(|at| own[at % k * m + at / k]).collect();
-        check(
-            &got[batch * m * n..][..m * n],
-            &turned,
-            &r,
-            [m, n, k],
-            lists,
-            DType::F32,
-        );
+    // Less than a tile, whole tiles of one wave, and of four waves, and what lies beside them.
+    for [m, n, k] in [
+        [20, 18, 40],
+        [32, 64, 64],
+        [70, 130, 33],
+        [128, 64, 128],
+        [65, 72, 72],
+    ] {
+        let l = random(DType::F8E4M3, 2 * m * k, 4.0, 3);
+        let r = random(DType::F8E4M3, k * n, 4.0, 4);
+        let each = |turn: bool| -> Vec<f64> {
+            let turn = |x: &[f64]| if turn { turned(x, m, k) } else { x.to_vec() };
+            l.chunks(m * k).flat_map(turn).collect()
+        };
+        for (is_left_turned, is_right_turned) in [(false, false), (true, false), (false, true), (true, true)]
+        {
+            let left = upload(&device, DType::F8E4M3, &each(is_left_turned));
+            let in_memory = if is_right_turned {
+                turned(&r, k, n)
+            } else {
+                r.clone()
+            };
+            let right = upload(&device, DType::F8E4M3, &in_memory);
+            // Two products, which share the right matrix.
+            let left_strides = if is_left_turned {
+                [m * k, 1, m]
+            } else {
+                [m * k, k, 1]
+            };
+            let right_strides = if is_right_turned { [0, 1, k] } else { [0, n, 1] };
+            let (of_left, of_right) = ([2, m, k], [2, k, n]);
+            for dtype in [DType::F32, DType::F16, DType::BF16] {
+                let lists: [&[f32]; 2] = [&[1.0], &[1.0]];
+                let out = run(
+                    View::new(&left, &of_left, &left_strides),
+                    View::new(&right, &of_right, &right_strides),
+                    lists,
+                    dtype,
+                );
+                let got = download(&out.unwrap());
+                for (got, own) in got.chunks(m * n).zip(l.chunks(m * k)) {
+                    check(got, own, &r, [m, n, k], lists, dtype);
+                }
+            }
+        }
     }
 }
 

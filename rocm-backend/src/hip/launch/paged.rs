@@ -163,7 +163,8 @@ pub(crate) fn append(op: &Append<'_>, keys: RegionMut<'_>, values: RegionMut<'_>
     let pairs = op
         .tokens
         .checked_mul(each)
-        .and_then(|n| n.checked_mul(op.width / 2));
+        .and_then(|n| n.checked_mul(op.width / 2))
+        .filter(|pairs| u32::try_from(*pairs).is_ok());
     let small: Vec<u32> = [op.heads, op.key_heads, op.width]
         .into_iter()
         .filter_map(|n| u32::try_from(n).ok())

@@ -231,6 +231,8 @@ struct Sizes {
     long: usize,
     /// A part of a row has as many elements at least.
     part_least: usize,
+    /// Rows are cut into about as many parts.
+    parts: usize,
     /// Elements up to which columns are one part each: of so few a second launch would take longer than the first.
     few: usize,
 }
@@ -239,11 +241,14 @@ impl Sizes {
     const CARD: Sizes = Sizes {
         long: 1 << 16,
         part_least: 1 << 12,
+        parts: MANY,
         few: 1 << 17,
     };
     const TESTED: Sizes = Sizes {
         long: 1 << 16,
         part_least: 1 << 10,
+        // Few, so that a thread has as many packs of a part as it has on a card, where parts are of millions of elements.
+        parts: 8,
         few: 1 << 13,
     };
 }
@@ -276,7 +281,7 @@ impl Cut {
         let Rows { count, per_row, .. } = *rows;
         let Some(words) = view::layout_table(&rows.dims, &[&rows.strides]) else {
             let chunk = (count * per_row)
-                .div_ceil(MANY)
+                .div_ceil(sizes.parts)
                 .max(sizes.part_least)
                 .next_power_of_two();
             let is_long = per_row > sizes.long && count * 4 <= MANY && chunk < per_row;
