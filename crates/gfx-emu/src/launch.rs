@@ -12,6 +12,7 @@ mod slot;
 mod trace;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use code_object::{ArgKind, KernelDescriptor, UserSgpr};
@@ -22,6 +23,7 @@ use crate::code::{CodeObject, Kernel, Placement};
 use crate::cost::{Counters, Tally, Total};
 use crate::exec::{self, jit::Compiling};
 use crate::fault::{Fault, FaultKind};
+use crate::flip::{Flip, Flips};
 use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
@@ -78,7 +80,10 @@ pub struct LaunchOptions {
     /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
     /// instructions one by one.
     pub count: bool,
-    /// Whether kernels are compiled to the host's machine code. Results are the same; what is watched or counted is not compiled.
+    /// An instruction whose results are wrong, so that who looks at them can be seen to notice. Not under the sanitizer, which would
+    /// have a wave and its double differ.
+    pub flip: Option<Flip>,
+    /// Whether kernels are compiled to the host's machine code. Results are the same; what is watched, counted or flipped is not compiled.
     pub compiling: Compiling,
 }
 
@@ -92,7 +97,7 @@ pub struct TimeLimit {
 }
 
 impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage, no counters.
+    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage, no counters, nothing flipped.
     fn default() -> Self {
         LaunchOptions {
             max_wave_instructions: 1_000_000_000,
@@ -101,6 +106,7 @@ impl Default for LaunchOptions {
             lds_as_card: false,
             cover: false,
             count: false,
+            flip: None,
             compiling: Compiling::Auto,
         }
     }
@@ -496,6 +502,8 @@ struct Run<'a, const W: usize> {
     stored: Grid,
     /// What the workgroups did, where it is counted.
     total: Option<Total>,
+    /// The instructions whose results are flipped, where the kernel has some.
+    flips: Option<Arc<Flips>>,
     /// A workgroup that is not at the grid's end.
     full: Shape<W>,
     /// Work-items of the last workgroup in x, y, z.
@@ -566,6 +574,11 @@ impl<'a, const W: usize> Run<'a, W> {
             arguments: setup.arguments,
             stored: Grid::default(),
             total: (options.count && !options.sanitize).then(Total::default),
+            flips: options
+                .flip
+                .filter(|_| !options.sanitize)
+                .and_then(|flip| Flips::of(flip, program))
+                .map(Arc::new),
             full: Shape::new(dispatch.block),
             last: shape::last(setup.items, dispatch.block),
             lds,
@@ -729,6 +742,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
             cover: self.options.cover,
             windows: std::mem::take(&mut state.windows),
+            flips: self.flips.clone(),
             compiling: self.options.compiling,
             tally: self
                 .total
