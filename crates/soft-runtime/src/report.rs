@@ -33,6 +33,8 @@ struct Report {
     sanitize: bool,
     flip: Option<Flip>,
     kernels: BTreeMap<String, Ran>,
+    /// The kernels whose instructions were counted, by the addresses of their descriptors.
+    seen: BTreeSet<u64>,
     /// The instructions that leave results, each with the kernels that have it.
     instructions: BTreeMap<String, u64>,
     findings: u64,
@@ -100,16 +102,16 @@ pub fn missing(name: &'static str) {
     }
 }
 
-/// A kernel ran to its end.
-pub fn ran(code: &CodeObject, kernel: &Kernel, stats: LaunchStats, time: Duration) {
+/// The kernel whose descriptor is at `object` ran to its end.
+pub fn ran(object: u64, code: &CodeObject, kernel: &Kernel, stats: LaunchStats, time: Duration) {
     let mut report = locked();
     let Some(report) = report.as_mut() else { return };
     if !report.kernels.contains_key(&kernel.name) {
         report.kernels.insert(kernel.name.clone(), Ran::default());
-        // What the host did in the kernel's place flips nothing.
-        if stats.waves > 0 {
-            report.has(code.mnemonics(kernel).unwrap_or_default());
-        }
+    }
+    // Kernels of several code objects may have one name. What the host did in a kernel's place flips nothing.
+    if stats.waves > 0 && report.seen.insert(object) {
+        report.has(code.mnemonics(kernel).unwrap_or_default());
     }
     if let Some(ran) = report.kernels.get_mut(&kernel.name) {
         ran.launches += 1;

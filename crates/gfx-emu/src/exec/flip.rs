@@ -9,7 +9,8 @@ use super::host::Host;
 use super::{Flow, Trouble};
 use crate::fp::Mode;
 use crate::isa::{
-    Atomic, Atomic32, Atomic64, Inst, Kind, Op, ScalarAccess, Share, Src, Transfer, Unit, WHOLE,
+    Atomic, Atomic32, Atomic64, Element, Inst, Kind, Op, ScalarAccess, Share, Src, Tiles, Transfer, Unit,
+    WHOLE, Wmma,
 };
 use crate::wave::{Group, Wave, reg};
 
@@ -160,6 +161,17 @@ fn effect(inst: &Inst) -> Effect {
         Unit::Compare => Effect::Mask,
         Unit::Vector if matches!(inst.op, Op::ReadLane | Op::ReadFirstLane) => Effect::Scalar(SINGLES),
         Unit::Lane | Unit::Vector => Effect::Vector(in_its_part(inst, of_kind(inst))),
+        Unit::Wmma(Wmma {
+            element,
+            narrow: true,
+        }) => {
+            let high = inst.op_sel & 4 != 0;
+            Effect::Vector([of_halves(element) << if high { 16 } else { 0 }; 2])
+        }
+        Unit::Tiles(Tiles {
+            halves: Some(element),
+            ..
+        }) => Effect::Vector(both(of_halves(element))),
         Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) => Effect::Vector(SINGLES),
         Unit::Memory(transfer) => of_transfer(transfer),
         Unit::Atomic(_) if inst.returns => Effect::Vector(LOWEST),
@@ -177,11 +189,20 @@ fn effect(inst: &Inst) -> Effect {
     }
 }
 
+/// Of an element of 16 bits.
+fn of_halves(element: Element) -> u32 {
+    if element == Element::Bf16 { BRAIN } else { HALF }
+}
+
+/// In both halves of each register.
+fn both(bit: u32) -> Bits {
+    [bit | bit << 16; 2]
+}
+
 /// Of a result that an operation computes.
 fn of_kind(inst: &Inst) -> Bits {
-    let both = |bit: u32| [bit | bit << 16, 0];
     match inst.op {
-        Op::MovB32 | Op::MovB64 | Op::AccMov | Op::PkMovB32 | Op::SwapB32 => return SINGLES,
+        Op::MovB32 | Op::MovB64 | Op::AccMov | Op::PkMovB32 | Op::SwapB32 | Op::PermB32 => return SINGLES,
         Op::Permlane16 | Op::Permlanex16 | Op::Permlane16Var | Op::Permlanex16Var => return SINGLES,
         Op::Permlane64 | Op::Permlane16Swap | Op::Permlane32Swap => return SINGLES,
         Op::CvtPkRtzF16F32 | Op::CvtPkF16F32 | Op::SCvtPkRtzF16F32 | Op::PackB32F16 => return both(HALF),
@@ -237,8 +258,8 @@ fn of_transfer(transfer: Transfer) -> Effect {
 fn of_atomic(atomic: Atomic) -> Bits {
     match atomic {
         Atomic::Dword(Atomic32::AddFloat | Atomic32::MinFloat | Atomic32::MaxFloat) => SINGLES,
-        Atomic::Dword(Atomic32::PackedAddF16) => [HALF | HALF << 16, 0],
-        Atomic::Dword(Atomic32::PackedAddBf16) => [BRAIN | BRAIN << 16, 0],
+        Atomic::Dword(Atomic32::PackedAddF16) => both(HALF),
+        Atomic::Dword(Atomic32::PackedAddBf16) => both(BRAIN),
         Atomic::Qword(Atomic64::AddFloat | Atomic64::MinFloat | Atomic64::MaxFloat) => DOUBLE,
         Atomic::Dword(_) | Atomic::Qword(_) => LOWEST,
     }
