@@ -26,7 +26,16 @@ KINDS = {
     "bits": r"",
 }
 # What a part does not notice, and why that is right. One that it notices is an entry to remove.
-UNNOTICED = {}
+UNNOTICED = {
+    ("triton", "gfx942", "v_fma_f32"): "the remainder of a quotient, which corrects its last digit",
+    ("triton", "gfx1100", "v_cmp_gt_f32"): "the largest element of a row, which cancels out of softmax",
+    ("triton", "gfx1100", "v_dual_max_f32"): "the largest element of a row, which cancels out of softmax",
+    ("triton", "gfx1100", "v_max3_f32"): "the largest element of a row, which cancels out of softmax",
+    ("rocrand", "gfx1100", "v_cmp_eq_u32"): "which word of its state a generator takes; all are random",
+    ("rocrand", "gfx1100", "ds_load_b32"): "words of a generator's state, which are random with a bit flipped",
+    ("rocrand", "gfx1100", "ds_store_b128"): "words of a generator's state, which are random with a bit flipped",
+    ("rocblas", "gfx1100", "ds_load_2addr_stride64_b32"): "sums pass twice through it, and a bit that is flipped twice is right",
+}
 
 
 def kind(mnemonic):

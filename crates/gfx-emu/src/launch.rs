@@ -6,6 +6,7 @@
 //! packet".
 
 mod limits;
+mod options;
 mod packet;
 mod shape;
 mod slot;
@@ -21,9 +22,9 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::cost::{Counters, Tally, Total};
-use crate::exec::{self, jit::Compiling};
+use crate::exec;
 use crate::fault::{Fault, FaultKind};
-use crate::flip::{Flip, Flips};
+use crate::flip::Flips;
 use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
@@ -31,6 +32,7 @@ use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use shape::Shape;
 
 pub use limits::Limits;
+pub use options::{LaunchOptions, TimeLimit};
 pub use packet::{Packet, launch_packet};
 pub use trace::{Step, Trace, trace};
 
@@ -58,58 +60,6 @@ pub struct Dispatch<'a> {
     pub dynamic_lds: u32,
     /// The explicit arguments, each at its offset. Hidden arguments are filled in by [`launch`].
     pub kernarg: &'a [u8],
-}
-
-/// How to run a launch.
-#[derive(Clone, Copy, Debug)]
-pub struct LaunchOptions {
-    /// Instructions after which the watchdog stops a wave.
-    pub max_wave_instructions: u64,
-    /// Time after which the launch is stopped, where there is a limit.
-    pub max_time: Option<TimeLimit>,
-    /// Whether the sanitizer watches: reads of what was never written (of allocations made after
-    /// [`Memory::track_writes`]), what depends on a vector register that was never written, races between the
-    /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
-    /// finding is the launch's fault. Off, everything in `memory` counts as written from then on.
-    pub sanitize: bool,
-    /// Whether an access to LDS beyond what the workgroup has does what it does on a card: a load gives 0, a store is lost. AMD's
-    /// Tensile makes loads of a matrix's edge and stores of idle lanes this way. Else, and under the sanitizer, it is a fault.
-    pub lds_as_card: bool,
-    /// Whether it is noted what is executed, for [`CodeObject::take_marks`].
-    pub cover: bool,
-    /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
-    /// instructions one by one.
-    pub count: bool,
-    /// An instruction whose results are wrong, so that who looks at them can be seen to notice. Not under the sanitizer, which would
-    /// have a wave and its double differ.
-    pub flip: Option<Flip>,
-    /// Whether kernels are compiled to the host's machine code. Results are the same; what is watched, counted or flipped is not compiled.
-    pub compiling: Compiling,
-}
-
-/// A limit of time, by a clock of the caller's: nothing else here looks at one.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeLimit {
-    /// Milliseconds since some moment; they never get fewer.
-    pub clock: fn() -> u64,
-    /// Milliseconds that a launch may take.
-    pub limit: u64,
-}
-
-impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage, no counters, nothing flipped.
-    fn default() -> Self {
-        LaunchOptions {
-            max_wave_instructions: 1_000_000_000,
-            max_time: None,
-            sanitize: false,
-            lds_as_card: false,
-            cover: false,
-            count: false,
-            flip: None,
-            compiling: Compiling::Auto,
-        }
-    }
 }
 
 /// What a launch did.
