@@ -65,6 +65,36 @@ def rocblas(roots, runner, table, cards, each, limit):
         table.add("rocBLAS `rocblas-test`", "6.4", card, counts.passed, counts.failed, rest)
 
 
+# The functions of the part of rocBLAS that ci/rocm-programs --flipped runs, and how many cases of each.
+ROCBLAS_PART = "axpy scal dot nrm2 asum iamax copy rot gemv ger symv tbmv trsv gemm gemm_ex trsm geam syrk".split()
+ROCBLAS_PART_CASES = 3
+
+
+def rocblas_part(roots, runner, card):
+    """A few cases of some of rocBLAS's functions, in one process."""
+    root = roots.get("rocblas")
+    head, functions = rocblas_cases(root / "usr/share/librocblas4-tests/data/rocblas_gtest.data")
+    test, data = root / "usr/libexec/rocm/librocblas4-tests/rocblas-test", runner.work / "rocblas-part.data"
+    cases = [functions[name] for name in ROCBLAS_PART]
+    chosen = [of[at * len(of) // ROCBLAS_PART_CASES] for of in cases for at in range(ROCBLAS_PART_CASES)]
+    data.write_bytes(head + b"".join(chosen))
+    environment = {**os.environ, "GTEST_LISTENER": "PASS_LINE_IN_LOG"}
+    command = [root, card, test, "--data", data, "--gtest_filter=*quick*"]
+    return lambda: by_name(runner.run(*command, limit=300, env=environment, cwd=test.parent)[1])
+
+
+def rocrand_part(roots, runner, card):
+    """One of rocRAND's programs over ROCm 7.2."""
+    root = roots.get("exp")
+    test = root / "usr/libexec/rocm/librocrand1-tests/test_rocrand_kernel_philox4x32_10"
+    return lambda: by_name(runner.run(root, card, test, limit=300)[1])
+
+
+def by_name(text):
+    """Whether each test of a program that uses GoogleTest passed."""
+    return {name: word == "       OK" for word, name in re.findall(r"^\[(       OK|  FAILED ) ?\] (\S+?),? .*\(\d+ ms\)$", text, re.M)}
+
+
 class Gtest:
     """The counts of programs that use GoogleTest. `faults` are patterns of tests that fail by a fault of others, with the fault. Such
     tests are counted apart."""

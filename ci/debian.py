@@ -1,9 +1,14 @@
-"""What ci/rocm-programs and ci/models share: packages of another suite of Debian, unpacked below a folder and installed nowhere."""
+"""What ci/rocm-programs and ci/models share: packages of another suite of Debian, unpacked below a folder and installed nowhere, and
+files of PyPI."""
 import os
+import sys
 
 from systems import MIRROR, call
 
 KEY = "signed-by=/usr/share/keyrings/debian-archive-keyring.gpg"
+
+# Where the libraries of a root lie.
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
 class Roots:
@@ -52,3 +57,12 @@ class Roots:
         found = [entry.replace("%3a", ":").rsplit("_", 1)[0].split("_") for entry in have]
         wanted = self.roots[name][2]
         return sorted({f"{package} {version}" for package, version in found if package in wanted})
+
+
+def of_pypi(cache, requirement, *flags):
+    """The file of a package of PyPI below the cache."""
+    name, version = requirement.split("==")
+    pattern = f"{name.replace('-', '_')}-{version}[-.]*"
+    if not list(cache.glob(pattern)):
+        call(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *flags, "--dest", cache, requirement)
+    return next(cache.glob(pattern))

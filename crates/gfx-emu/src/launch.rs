@@ -6,12 +6,14 @@
 //! packet".
 
 mod limits;
+mod options;
 mod packet;
 mod shape;
 mod slot;
 mod trace;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use code_object::{ArgKind, KernelDescriptor, UserSgpr};
@@ -20,8 +22,9 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::cost::{Counters, Tally, Total};
-use crate::exec::{self, jit::Compiling};
+use crate::exec;
 use crate::fault::{Fault, FaultKind};
+use crate::flip::Flips;
 use crate::isa::{DecodeError, Isa, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
@@ -29,6 +32,7 @@ use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use shape::Shape;
 
 pub use limits::Limits;
+pub use options::{LaunchOptions, TimeLimit};
 pub use packet::{Packet, launch_packet};
 pub use trace::{Step, Trace, trace};
 
@@ -56,54 +60,6 @@ pub struct Dispatch<'a> {
     pub dynamic_lds: u32,
     /// The explicit arguments, each at its offset. Hidden arguments are filled in by [`launch`].
     pub kernarg: &'a [u8],
-}
-
-/// How to run a launch.
-#[derive(Clone, Copy, Debug)]
-pub struct LaunchOptions {
-    /// Instructions after which the watchdog stops a wave.
-    pub max_wave_instructions: u64,
-    /// Time after which the launch is stopped, where there is a limit.
-    pub max_time: Option<TimeLimit>,
-    /// Whether the sanitizer watches: reads of what was never written (of allocations made after
-    /// [`Memory::track_writes`]), what depends on a vector register that was never written, races between the
-    /// waves of a workgroup, barrier divergence, misaligned addresses, reads past the arguments. The first
-    /// finding is the launch's fault. Off, everything in `memory` counts as written from then on.
-    pub sanitize: bool,
-    /// Whether an access to LDS beyond what the workgroup has does what it does on a card: a load gives 0, a store is lost. AMD's
-    /// Tensile makes loads of a matrix's edge and stores of idle lanes this way. Else, and under the sanitizer, it is a fault.
-    pub lds_as_card: bool,
-    /// Whether it is noted what is executed, for [`CodeObject::take_marks`].
-    pub cover: bool,
-    /// Whether it is counted what costs time on a card, for [`LaunchStats::counters`]. Not under the sanitizer, which executes
-    /// instructions one by one.
-    pub count: bool,
-    /// Whether kernels are compiled to the host's machine code. Results are the same; what is watched or counted is not compiled.
-    pub compiling: Compiling,
-}
-
-/// A limit of time, by a clock of the caller's: nothing else here looks at one.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeLimit {
-    /// Milliseconds since some moment; they never get fewer.
-    pub clock: fn() -> u64,
-    /// Milliseconds that a launch may take.
-    pub limit: u64,
-}
-
-impl Default for LaunchOptions {
-    /// A billion instructions, ten to twenty seconds of one wave, and no limit of time; no sanitizer, no coverage, no counters.
-    fn default() -> Self {
-        LaunchOptions {
-            max_wave_instructions: 1_000_000_000,
-            max_time: None,
-            sanitize: false,
-            lds_as_card: false,
-            cover: false,
-            count: false,
-            compiling: Compiling::Auto,
-        }
-    }
 }
 
 /// What a launch did.
@@ -496,6 +452,8 @@ struct Run<'a, const W: usize> {
     stored: Grid,
     /// What the workgroups did, where it is counted.
     total: Option<Total>,
+    /// The instructions whose results are flipped, where the kernel has some.
+    flips: Option<Arc<Flips>>,
     /// A workgroup that is not at the grid's end.
     full: Shape<W>,
     /// Work-items of the last workgroup in x, y, z.
@@ -566,6 +524,11 @@ impl<'a, const W: usize> Run<'a, W> {
             arguments: setup.arguments,
             stored: Grid::default(),
             total: (options.count && !options.sanitize).then(Total::default),
+            flips: options
+                .flip
+                .filter(|_| !options.sanitize)
+                .and_then(|flip| Flips::of(flip, program))
+                .map(Arc::new),
             full: Shape::new(dispatch.block),
             last: shape::last(setup.items, dispatch.block),
             lds,
@@ -729,6 +692,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .then(|| Watch::new(shape.waves(), self.lds, self.arguments, id, &self.stored)),
             cover: self.options.cover,
             windows: std::mem::take(&mut state.windows),
+            flips: self.flips.clone(),
             compiling: self.options.compiling,
             tally: self
                 .total

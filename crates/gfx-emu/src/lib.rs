@@ -15,7 +15,7 @@
 //! waves reach. [`trace`] shows what each instruction of one wave does, [`Probe`] runs a few instructions on a wave of its
 //! own, [`disassemble`] prints one, and [`coverage`] lists those that are known.
 //!
-//! [`LaunchOptions::count`] counts what costs time on a card, [`Resources`] says how many waves a SIMD holds.
+//! [`LaunchOptions::flip`] makes one instruction wrong, [`LaunchOptions::count`] counts what costs time on a card, [`Resources`] says how many waves a SIMD holds.
 //!
 //! Not modelled: what is in caches, timing, missing waits. Results of race-free kernels do not depend on the number of host
 //! threads, nor on the host's floating-point environment.
@@ -62,6 +62,7 @@ mod cost;
 mod cover;
 mod exec;
 mod fault;
+mod flip;
 mod fp;
 mod isa;
 mod launch;
@@ -79,6 +80,7 @@ pub use cover::{Listed, covered};
 pub use exec::jit::Compiling;
 pub use exec::{Probe, Probe64, WaveProbe};
 pub use fault::{Access, Decision, Fault, FaultKind, MemoryFault, Place};
+pub use flip::{Flip, NoResult};
 pub use isa::{Coverage, DecodeError, MutationKind, coverage, disassemble};
 pub use launch::{
     Dispatch, LaunchError, LaunchOptions, LaunchStats, Limits, Packet, Step, TimeLimit, Trace, launch,

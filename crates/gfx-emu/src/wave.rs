@@ -4,9 +4,11 @@
 //! mean.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use crate::cost::Tally;
 use crate::exec::jit::Compiling;
+use crate::flip::Flips;
 use crate::memory::{Cursor, Memory, Window};
 use crate::sanitize::Watch;
 
@@ -251,6 +253,8 @@ pub(crate) struct Group<'a> {
     pub(crate) cover: bool,
     /// What the waves did so far, where it is counted.
     pub(crate) tally: Option<Box<Tally>>,
+    /// The instructions whose results are flipped, where the program has some.
+    pub(crate) flips: Option<Arc<Flips>>,
     /// The allocations that the instructions of compiled code went to, by [`crate::isa::Inst::place`].
     pub(crate) windows: Vec<Window<'a>>,
     /// Whether its program may be compiled.
@@ -258,9 +262,14 @@ pub(crate) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Whether what is executed is noted or counted.
+    /// Whether what is executed is noted, counted or flipped.
     pub(crate) fn notes(&self) -> bool {
-        self.cover || self.tally.is_some()
+        self.cover || self.tally.is_some() || self.flips.is_some()
+    }
+
+    /// Whether one of the instructions from `index` on and before `end` is flipped.
+    pub(crate) fn flips_within(&self, index: usize, end: usize) -> bool {
+        self.flips.as_ref().is_some_and(|flips| flips.within(index, end))
     }
 }
 

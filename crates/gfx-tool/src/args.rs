@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use gfx_emu::Target;
+use gfx_emu::{Flip, Target};
 use rocm_env::{Cards, Instructions, Seconds, Value};
 
 use crate::seam::Seam;
@@ -44,6 +44,9 @@ pub(crate) struct Exec {
     /// libamdhip64 (`hip`).
     #[arg(long, value_enum, default_value_t)]
     pub(crate) seam: Seam,
+    /// Give every result of an instruction wrong, to see whether the program notices. Its mnemonic is without `_e32` or the like.
+    #[arg(long, value_parser = mnemonic, value_name = "MNEMONIC", conflicts_with = "sanitize")]
+    pub(crate) flip: Option<String>,
     #[command(flatten)]
     pub(crate) limits: Limits,
     /// Write what ran into this file, as JSON.
@@ -125,6 +128,11 @@ pub(crate) struct Trace {
 
 fn value<T: Value>(text: &str) -> Result<T, String> {
     T::parse(text.as_ref()).ok_or_else(|| format!("expected is {}", T::form()))
+}
+
+fn mnemonic(text: &str) -> Result<String, String> {
+    let flip = Flip::of(text).map_err(|why| why.to_string())?;
+    Ok(flip.to_string())
 }
 
 fn target(text: &str) -> Result<Target, String> {

@@ -44,6 +44,9 @@ pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let mut command = Command::new(program);
     limits(&asked.limits, &mut command);
+    if let Some(flip) = &asked.flip {
+        command.env(names::FLIP, flip);
+    }
     let status = command
         .args(arguments)
         .env(
@@ -124,6 +127,11 @@ struct Ran {
 pub(crate) struct Summary {
     processes: usize,
     kernels: BTreeMap<String, Ran>,
+    /// The instruction that was wrong, and how many of its results.
+    flip: Option<String>,
+    flipped: u64,
+    /// The instructions that leave results, each with the kernels that have it.
+    instructions_of: BTreeMap<String, u64>,
     findings: u64,
     texts: Vec<String>,
     missing: BTreeMap<String, u64>,
@@ -159,6 +167,11 @@ impl Summary {
             ran.waves += number(&kernel["waves"]);
             ran.instructions += number(&kernel["instructions"]);
             ran.seconds += kernel["seconds"].as_f64().unwrap_or(0.0);
+        }
+        self.flip = report["flip"].as_str().map(str::to_owned).or(self.flip.take());
+        self.flipped += number(&report["flipped"]);
+        for (name, kernels) in report["instructions"].as_object().into_iter().flatten() {
+            *self.instructions_of.entry(name.clone()).or_default() += number(kernels);
         }
         self.findings += number(&report["findings"]);
         let texts = report["finding_texts"].as_array().into_iter().flatten();
@@ -196,6 +209,9 @@ impl Summary {
             "seconds": seconds,
             "total": of(&self.total()),
             "kernels": kernels,
+            "flip": self.flip,
+            "flipped": self.flipped,
+            "instructions": self.instructions_of,
             "findings": self.findings,
             "finding_texts": self.texts,
             "calls_without_a_body": self.missing,
@@ -220,6 +236,13 @@ impl Summary {
             total.seconds,
             self.findings
         )?;
+        match &self.flip {
+            Some(flip) if self.flipped == 0 => {
+                writeln!(out, "  no result of {flip} was flipped: no kernel executed it")?;
+            }
+            Some(flip) => writeln!(out, "  {} results of {flip} were flipped", self.flipped)?,
+            None => {}
+        }
         let mut slowest: Vec<_> = self.kernels.iter().collect();
         slowest.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
         for (name, ran) in slowest.into_iter().take(SHOWN) {

@@ -120,6 +120,37 @@ fn what_all_processes_ran_is_added_up_and_a_finding_fails_a_program_that_ends_we
 }
 
 #[test]
+fn the_library_gets_the_instruction_to_flip_and_it_is_said_how_often_that_was() {
+    let script = |results: u32| {
+        let report = format!(
+            r#"{{"kernels":[],"flip":"v_add_f32","flipped":{results},"instructions":{{"v_add_f32":3}},"findings":0}}"#
+        );
+        format!(
+            "echo flip is ${{ROCM_FLIP-none}} >&2; for i in 1 2; do echo '{report}' > $ROCM_SOFT_REPORT/$i.json; done"
+        )
+    };
+    for (results, words) in [
+        (7, "14 results of v_add_f32 were flipped"),
+        (0, "no result of v_add_f32 was flipped: no kernel executed it"),
+    ] {
+        let output = gfx(&["exec", "--flip", "v_add_f32", "--", "sh", "-c", &script(results)]);
+        let text = said(&output);
+        assert!(
+            text.contains("flip is v_add_f32") && text.contains(words),
+            "{text}"
+        );
+    }
+    let output = gfx(&["exec", "--", "sh", "-c", "echo ${ROCM_FLIP-none}"]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "none\n");
+    let refused = gfx(&["exec", "--flip", "v_ad_f32", "--", "true"]);
+    assert!(
+        said(&refused).contains("such as v_add3_u32"),
+        "{}",
+        said(&refused)
+    );
+}
+
+#[test]
 fn what_is_missing_or_broken_is_one_clear_error() {
     let refused = |arguments: &[&str], words: &str| {
         let output = gfx(arguments);

@@ -124,6 +124,25 @@ fn kernels_that_run_when_the_program_ends_end_first() {
     assert!(report.contains("\"launches\":20"), "{report}");
 }
 
+#[test]
+fn a_program_whose_kernels_get_a_wrong_instruction_fails_and_a_name_that_is_none_is_refused() {
+    let program = program("flipped", &[]);
+    let flipped = |name: &str, sanitize: &str| {
+        let output = ran(Command::new(&program)
+            .env("LD_LIBRARY_PATH", LIBRARY.path())
+            .env("ROCM_FLIP", name)
+            .env("ROCM_SANITIZE", sanitize));
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{name}: {text}");
+        text
+    };
+    assert!(!flipped("global_store_b32", "0").contains("software GPU"));
+    assert!(flipped("v_ad_f32", "0").contains("`v_ad_f32` names no instruction"));
+    assert!(flipped("v_add_f32,v_mul_f32", "0").contains("is not the mnemonic of an instruction"));
+    assert!(flipped("v_add_f32", "1").contains("exclude each other"));
+}
+
 /// Programs that AMD's library was linked to ask for a version of each function.
 #[test]
 fn the_library_has_the_versions_that_programs_ask_for() {

@@ -22,7 +22,7 @@ pub use page::page;
 pub use table::*;
 pub use values::{
     Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, Jit,
-    KernelCache, Libraries, Log, Program, Seconds, Switch, Targets, Value, clock,
+    KernelCache, Libraries, Log, Mnemonic, Program, Seconds, Switch, Targets, Value, clock,
 };
 
 /// What a variable is, for readers.

@@ -3,7 +3,7 @@
 use crate::values::Value;
 use crate::{
     About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, File, Folder, Instructions,
-    Jit, KernelCache, Libraries, Log, Program, Seconds, Switch, Targets, Variable,
+    Jit, KernelCache, Libraries, Log, Mnemonic, Program, Seconds, Switch, Targets, Variable,
 };
 
 macro_rules! variables {
@@ -58,6 +58,8 @@ variables! {
         "Whether the software device watches launches: a read of what was never written, a race between waves and the like end them.";
     JIT: Jit = "ROCM_JIT", "auto", "rocm-soft, soft-runtime", false,
         "Whether the software device compiles the kernels that it executes often to the host's machine code, which needs AVX-512. Results are the same; `off` interprets every instruction, as it does where launches are watched, covered or counted, and `always` compiles a kernel before its first one.";
+    FLIP: Mnemonic = "ROCM_FLIP", "nothing is flipped", "soft-runtime", false,
+        "An instruction that gives wrong results under libhsa-runtime64 and libamdhip64 over the software device, to see whether a program notices: a bit of each is flipped, and a comparison says the opposite. `gfx exec --flip` sets it, and says how many results that were.";
     COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft", false,
         "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there.";
     SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,

@@ -231,6 +231,23 @@ impl Value for Instructions {
     }
 }
 
+/// What an instruction is called. Which there are is known to who executes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mnemonic(pub Option<String>);
+
+impl Value for Mnemonic {
+    fn form() -> String {
+        "the mnemonic of an instruction, such as v_add_f32".to_owned()
+    }
+
+    fn parse(text: &OsStr) -> Option<Mnemonic> {
+        let text = text.to_str()?.trim();
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let is_word = text.contains('_') && text.chars().all(allowed);
+        is_word.then(|| Mnemonic(Some(text.to_owned())))
+    }
+}
+
 /// A time; none where none is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seconds(pub Option<Duration>);
@@ -396,6 +413,15 @@ mod tests {
         assert_eq!(seconds("0.5"), Some(Duration::from_millis(500)));
         for refused in ["0", "-1", "nan", "inf", "1e300", "1s"] {
             assert_eq!(seconds(refused), None, "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_mnemonic_is_one_word() {
+        let name = |text: &str| Mnemonic::parse(text.as_ref()).and_then(|name| name.0);
+        assert_eq!(name(" v_add_f32 ").as_deref(), Some("v_add_f32"));
+        for refused in ["v_add_f32,v_mul_f32", "v_add_f32 v0", "V_ADD_F32", "1", "all"] {
+            assert_eq!(name(refused), None, "{refused}");
         }
     }
 

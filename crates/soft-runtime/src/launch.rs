@@ -46,7 +46,7 @@ pub fn packet(runtime: &Runtime, address: u64) -> Answer<()> {
     };
     match launched {
         Ok(stats) => {
-            report::ran(&name, stats, start.elapsed());
+            report::ran(object, &loaded.code, kernel, stats, start.elapsed());
             Ok(())
         }
         Err(why) => {

@@ -1,13 +1,13 @@
 //! What ran, for whoever started the program: a file of JSON for each process, rewritten while it runs and at its end. And
 //! the few lines that go to stderr.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gfx_emu::LaunchStats;
+use gfx_emu::{CodeObject, Flip, Kernel, LaunchStats};
 use rocm_env::{Card, Log};
 use serde_json::json;
 
@@ -31,7 +31,12 @@ struct Report {
     log: Log,
     cards: Vec<&'static str>,
     sanitize: bool,
+    flip: Option<Flip>,
     kernels: BTreeMap<String, Ran>,
+    /// The kernels whose instructions were counted, by the addresses of their descriptors.
+    seen: BTreeSet<u64>,
+    /// The instructions that leave results, each with the kernels that have it.
+    instructions: BTreeMap<String, u64>,
     findings: u64,
     texts: Vec<String>,
     /// Calls that have no body, which the program made.
@@ -53,7 +58,7 @@ pub fn say(text: &str) {
 }
 
 /// Begins the report of a process.
-pub fn begin(cards: &[Card], sanitize: bool) -> Result<(), String> {
+pub fn begin(cards: &[Card], sanitize: bool, flip: Option<Flip>) -> Result<(), String> {
     let unknown = |error: rocm_env::UnknownValue| error.to_string();
     let folder = rocm_env::SOFT_REPORT.get().map_err(unknown)?.path();
     let log = *rocm_env::SOFT_LOG.get().map_err(unknown)?;
@@ -63,6 +68,7 @@ pub fn begin(cards: &[Card], sanitize: bool) -> Result<(), String> {
         log,
         cards: cards.iter().map(|card| card.word()).collect(),
         sanitize,
+        flip,
         ..Report::default()
     });
     if let Some(report) = report.as_mut() {
@@ -96,14 +102,18 @@ pub fn missing(name: &'static str) {
     }
 }
 
-/// A kernel ran to its end.
-pub fn ran(kernel: &str, stats: LaunchStats, time: Duration) {
+/// The kernel whose descriptor is at `object` ran to its end.
+pub fn ran(object: u64, code: &CodeObject, kernel: &Kernel, stats: LaunchStats, time: Duration) {
     let mut report = locked();
     let Some(report) = report.as_mut() else { return };
-    if !report.kernels.contains_key(kernel) {
-        report.kernels.insert(kernel.to_owned(), Ran::default());
+    if !report.kernels.contains_key(&kernel.name) {
+        report.kernels.insert(kernel.name.clone(), Ran::default());
     }
-    if let Some(ran) = report.kernels.get_mut(kernel) {
+    // Kernels of several code objects may have one name. What the host did in a kernel's place flips nothing.
+    if stats.waves > 0 && report.seen.insert(object) {
+        report.has(code.mnemonics(kernel).unwrap_or_default());
+    }
+    if let Some(ran) = report.kernels.get_mut(&kernel.name) {
         ran.launches += 1;
         ran.waves += stats.waves;
         ran.instructions += stats.instructions;
@@ -135,6 +145,13 @@ pub fn end() {
 }
 
 impl Report {
+    /// A kernel with these instructions ran for the first time.
+    fn has(&mut self, mnemonics: BTreeSet<String>) {
+        for mnemonic in mnemonics {
+            *self.instructions.entry(mnemonic).or_default() += 1;
+        }
+    }
+
     /// Writes the file; what cannot be written is told once.
     fn write(&mut self) {
         let Some(folder) = &self.folder else { return };
@@ -152,6 +169,9 @@ impl Report {
             "cards": self.cards,
             "sanitize": self.sanitize,
             "kernels": kernels.collect::<Vec<_>>(),
+            "flip": self.flip.map(|flip| flip.to_string()),
+            "flipped": self.flip.map_or(0, |flip| flip.results()),
+            "instructions": self.instructions,
             "findings": self.findings,
             "finding_texts": self.texts,
             "missing_calls": self.missing,

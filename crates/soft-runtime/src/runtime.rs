@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use gfx_emu::{Compiling, LaunchOptions, TimeLimit};
+use gfx_emu::{Compiling, Flip, LaunchOptions, TimeLimit};
 use rocm_env::Card;
 
 use crate::host;
@@ -63,9 +63,22 @@ impl Runtime {
             rocm_env::Jit::Off => Compiling::Off,
             rocm_env::Jit::Always => Compiling::AtOnce,
         };
+        let flip = match &rocm_env::FLIP.get().map_err(unknown)?.0 {
+            None => None,
+            Some(_) if sanitize => {
+                let [flip, sanitize] = [rocm_env::names::FLIP, rocm_env::names::SANITIZE];
+                return Err(format!(
+                    "{flip} and {sanitize} exclude each other: what is watched must be right"
+                ));
+            }
+            Some(name) => {
+                let flip = Flip::of(name).map_err(|why| format!("{}: {why}", rocm_env::names::FLIP))?;
+                Some(flip)
+            }
+        };
         let instructions = rocm_env::SOFT_MAX_INSTRUCTIONS.get().map_err(unknown)?.0;
         let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.milliseconds();
-        report::begin(&cards, sanitize)?;
+        report::begin(&cards, sanitize, flip)?;
         let arena = host::arena().ok_or(
             "the host gives this process no range of addresses for device memory; a limit of its address space (ulimit -v) does that",
         )?;
@@ -77,6 +90,7 @@ impl Runtime {
             options: LaunchOptions {
                 sanitize,
                 compiling,
+                flip,
                 lds_as_card: true,
                 max_wave_instructions: instructions,
                 max_time: time.map(|limit| TimeLimit {

@@ -106,6 +106,7 @@ mod tests {
             watch: None,
             cover: false,
             tally: None,
+            flips: None,
             windows: Vec::new(),
             compiling: Compiling::Off,
         };

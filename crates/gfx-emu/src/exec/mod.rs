@@ -14,6 +14,7 @@ mod cube;
 mod division;
 pub(crate) mod double;
 mod dpp;
+mod flip;
 mod flush;
 mod fp8;
 mod host;
@@ -91,7 +92,7 @@ pub(crate) fn run<const W: usize>(
     }
 }
 
-/// [`run`] on a host of a certain kind. With `NOTES` it notes what it executes, and counts it.
+/// [`run`] on a host of a certain kind. With `NOTES` it notes what it executes, counts it, or flips it.
 fn run_on<H: Host, const W: usize, const NOTES: bool>(
     host: H,
     wave: &mut Wave<W>,
@@ -132,6 +133,7 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
         touched = touched.max(run.touches);
         if run.count > 0
             && !wave.indexed
+            && !(NOTES && group.flips_within(pc, run.next as usize))
             && let Some(rest) = left.checked_sub(u64::from(run.cost))
         {
             left = rest;
@@ -192,6 +194,11 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
                 })
             }
             Unit::Control(control) => control::execute(wave, program, group, inst, control, &mut mode),
+            // The other half of a dual instruction may be executed with this one.
+            _ if NOTES && group.flips_within(pc, pc + 2) => {
+                let flipped = [pc, pc + 1].map(|index| group.flips_within(index, index + 1));
+                flip::execute(host, wave, group, (inst, insts.get(pc + 1)), flipped, mode)
+            }
             _ => execute(host, wave, group, inst, insts.get(pc + 1), mode),
         };
         match flow {

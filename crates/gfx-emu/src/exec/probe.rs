@@ -118,6 +118,7 @@ impl<const W: usize> WaveProbe<W> {
             watch: None,
             cover: false,
             tally: None,
+            flips: None,
             windows: Vec::new(),
             compiling: self.compiling,
         };

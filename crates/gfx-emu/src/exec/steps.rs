@@ -74,6 +74,7 @@ fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
         watch: None,
         cover: false,
         tally: None,
+        flips: None,
         windows: Vec::new(),
         compiling: Compiling::Off,
     };

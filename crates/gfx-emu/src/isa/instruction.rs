@@ -2,6 +2,8 @@
 //!
 //! This is what the printer prints; the executor works on [`super::lower::Inst`], which is made from it.
 
+use std::fmt;
+
 use super::ops::{Kind, Op};
 use super::tables::{self, Form, Formats, Row};
 use super::unit::Element;
@@ -325,7 +327,40 @@ pub(crate) struct Instruction {
     pub(crate) dual: Option<Box<Instruction>>,
 }
 
+/// What an instruction is called: its mnemonic without the suffix of its encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    /// Which memory it addresses, where the mnemonic of the table does not say it.
+    pub(crate) space: &'static str,
+    /// As the table has it.
+    pub(crate) mnemonic: &'static str,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.space {
+            "" => f.write_str(self.mnemonic),
+            space => write!(f, "{space}_{}", self.mnemonic),
+        }
+    }
+}
+
 impl Instruction {
+    /// What it is called.
+    pub(crate) fn name(&self) -> Name {
+        let space = match self.format {
+            _ if self.row.mnemonic.starts_with("cluster") => "",
+            Format::Flat => "flat",
+            Format::Scratch => "scratch",
+            Format::Global => "global",
+            _ => "",
+        };
+        Name {
+            space,
+            mnemonic: self.row.mnemonic,
+        }
+    }
+
     /// The elements of the two factors, where the instruction and not its opcode names them; of a format without meaning none.
     pub(crate) fn factors(&self) -> Option<[Option<Element>; 2]> {
         let element = |format: u8| match format {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::decode::{self, Invalid};
-use super::instruction::Isa;
+use super::instruction::{Isa, Name};
+use super::ops::Op;
 use super::print;
 use super::program::{DecodeError, hex};
 use super::tables::{Form, Row};
@@ -52,6 +53,32 @@ impl Coverage {
     }
 }
 
+/// The address spaces of a row of a format.
+fn spaces(format: &str, row: &Row) -> &'static [&'static str] {
+    match (format, row.form) {
+        ("FLAT", Form::Usual) => &["flat", "scratch", "global"],
+        ("FLAT", Form::NotScratch) => &["flat", "global"],
+        ("FLAT" | "FLAT to LDS", Form::NotFlat) => &["scratch", "global"],
+        ("FLAT", _) => &["global"],
+        _ => &[],
+    }
+}
+
+/// What instructions of all cards are called, with what they do.
+pub(crate) fn names() -> impl Iterator<Item = (Name, Op)> {
+    let isas = Target::EXECUTABLE.into_iter().filter_map(Isa::of);
+    let rows = isas.flat_map(|isa| isa.formats().iter());
+    let rows = rows.flat_map(|(format, rows)| rows.iter().map(move |row| (spaces(format, row), row)));
+    rows.flat_map(|(spaces, row)| {
+        let spaces = if spaces.is_empty() { &[""] } else { spaces };
+        let name = |space: &&'static str| Name {
+            space,
+            mnemonic: row.mnemonic,
+        };
+        spaces.iter().map(move |space| (name(space), row.op))
+    })
+}
+
 /// Every instruction in the table of a target; nothing for a target without one.
 pub fn coverage(target: Target) -> Vec<Coverage> {
     let formats = Isa::of(target).map_or(&[][..], Isa::formats);
@@ -59,13 +86,7 @@ pub fn coverage(target: Target) -> Vec<Coverage> {
         format,
         opcode: row.opcode,
         mnemonic: row.mnemonic,
-        spaces: match (format, row.form) {
-            ("FLAT", Form::Usual) => &["flat", "scratch", "global"],
-            ("FLAT", Form::NotScratch) => &["flat", "global"],
-            ("FLAT" | "FLAT to LDS", Form::NotFlat) => &["scratch", "global"],
-            ("FLAT", _) => &["global"],
-            _ => &[],
-        },
+        spaces: spaces(format, row),
         executed: row.op.unit() != Unit::Unsupported,
     };
     let mut seen = BTreeSet::new();

@@ -1,6 +1,6 @@
 //! Turns an [`Instruction`] into an [`Inst`]: the compact form the executor runs, constants resolved to bits.
 
-use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Operand, Sdwa, Shuffle, WHOLE};
+use super::instruction::{Broadcast, Dpp, Format, Instruction, Isa, Name, Operand, Sdwa, Shuffle, WHOLE};
 use super::ops::{Kind, Op};
 use super::tables::Form;
 use super::unit::{Control, Element, Mfma, ScalarAccess, Share, Unit, Words};
@@ -169,11 +169,12 @@ impl Inst {
     }
 }
 
-/// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one.
-pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>) {
+/// Lowers one instruction at byte offset `pc` to one `Inst`, or to two when it is a dual one, each with what it is called.
+pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>, names: &mut Vec<Name>) {
     let first = single(inst, pc);
     let Some(dual) = &inst.dual else {
         out.push(first);
+        names.push(inst.name());
         return;
     };
     let second = single(dual, pc);
@@ -187,8 +188,8 @@ pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>) {
         )
     };
     // Both halves read before either writes: run the half first whose result the other does not read.
-    let (mut first, mut second) = match (reads(&second, &first), reads(&first, &second)) {
-        (true, false) => (second, first),
+    let (mut first, mut second, swapped) = match (reads(&second, &first), reads(&first, &second)) {
+        (true, false) => (second, first, true),
         // What is kept aside is one register.
         (true, true) if wide(&first) != 0 => (
             Inst {
@@ -196,12 +197,18 @@ pub(crate) fn lower(inst: &Instruction, pc: i32, out: &mut Vec<Inst>) {
                 ..second
             },
             first,
+            true,
         ),
-        (entangled, true) => (Inst { entangled, ..first }, second),
-        (false, false) => (first, second),
+        (entangled, true) => (Inst { entangled, ..first }, second, false),
+        (false, false) => (first, second, false),
     };
     (first.weight, second.weight) = (1, 0);
     out.extend([first, second]);
+    let mut halves = [inst.name(), dual.name()];
+    if swapped {
+        halves.swap(0, 1);
+    }
+    names.extend(halves);
 }
 
 fn single(inst: &Instruction, pc: i32) -> Inst {

@@ -14,7 +14,8 @@ mod program;
 mod tables;
 mod unit;
 
-pub(crate) use instruction::{Dpp, Isa, Shuffle, WHOLE};
+pub(crate) use instruction::{Dpp, Isa, Name, Shuffle, WHOLE};
+pub(crate) use listing::names;
 pub use listing::{Coverage, coverage, disassemble};
 pub(crate) use lower::{Inst, Space, Src};
 pub(crate) use mutate::Mutagen;

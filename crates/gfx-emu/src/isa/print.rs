@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::immediate;
-use super::instruction::{Dpp, Format, Instruction, Isa, Operand, Shuffle};
+use super::instruction::{Dpp, Format, Instruction, Isa, Name, Operand, Shuffle};
 use super::ops::{Kind, Op};
 use super::tables::Form;
 use super::unit::Unit;
@@ -34,12 +34,9 @@ const TO_LDS: &str = " lds";
 fn mnemonic(inst: &Instruction) -> String {
     // Where the data goes is printed after the modifiers.
     let name = inst.row.mnemonic.trim_end_matches(TO_LDS);
-    let prefix = match inst.format {
-        _ if name.starts_with("cluster") => "",
-        Format::Flat => "flat_",
-        Format::Scratch => "scratch_",
-        Format::Global => "global_",
-        _ => "",
+    let whole = Name {
+        mnemonic: name,
+        ..inst.name()
     };
     let short = |name: &str| matches!(name, "VOP1" | "VOP2" | "VOPC");
     let mut formats = inst.isa.formats().iter();
@@ -57,7 +54,7 @@ fn mnemonic(inst: &Instruction) -> String {
     if inst.scales.is_some() {
         return name.replace("v_mfma_", "v_mfma_scale_");
     }
-    format!("{prefix}{name}{suffix}")
+    format!("{whole}{suffix}")
 }
 
 fn has_long_form(inst: &Instruction) -> bool {

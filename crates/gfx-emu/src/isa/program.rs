@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::decode::{self, Invalid};
-use super::instruction::{Format, Instruction, Isa, Operand};
+use super::instruction::{Format, Instruction, Isa, Name, Operand};
 use super::lower::{self, AGPR, Inst};
 use super::mutate::{Mutagen, Mutant};
 use super::ops::Op;
@@ -127,6 +127,8 @@ impl Run {
 #[derive(Debug)]
 pub(crate) struct Program {
     insts: Vec<Inst>,
+    /// What each is called.
+    names: Vec<Name>,
     /// The run that begins at each instruction.
     runs: Vec<Run>,
     /// The instructions of runs, one after the other.
@@ -184,6 +186,7 @@ impl Program {
         let mut index_of = BTreeMap::new();
         let mut branches = Vec::new();
         let mut touches = Vec::with_capacity(reached.len());
+        let mut names = Vec::with_capacity(reached.len());
         let anywhere = reached.values().any(|inst| names_at_run_time(inst.row.op));
         for (&offset, inst) in &reached {
             index_of.insert(offset, insts.len() as u32);
@@ -196,7 +199,7 @@ impl Program {
                 (_, accumulation) => (AGPR + accumulation) as u16,
             };
             let pc = (offset as i64 - code.entry as i64) as i32;
-            lower::lower(inst, pc, &mut insts);
+            lower::lower(inst, pc, &mut insts, &mut names);
             touches.resize(insts.len(), touched);
         }
         for (index, target) in branches {
@@ -217,6 +220,7 @@ impl Program {
         Ok(Program {
             marks: Marks::of(insts.len()),
             insts,
+            names,
             runs,
             straight,
             start: index_of.get(&code.entry).copied().unwrap_or(0) as usize,
@@ -275,6 +279,11 @@ impl Program {
     /// The instructions.
     pub(crate) fn insts(&self) -> &[Inst] {
         &self.insts
+    }
+
+    /// What each of the instructions is called.
+    pub(crate) fn names(&self) -> &[Name] {
+        &self.names
     }
 
     /// What was executed.

@@ -11,6 +11,7 @@ const COUNTING: LaunchOptions = LaunchOptions {
     lds_as_card: false,
     cover: false,
     count: true,
+    flip: None,
     compiling: gfx_emu::Compiling::Auto,
 };
 

@@ -20,6 +20,7 @@ const NOTING: LaunchOptions = LaunchOptions {
     lds_as_card: false,
     cover: true,
     count: false,
+    flip: None,
     compiling: gfx_emu::Compiling::Auto,
 };
 

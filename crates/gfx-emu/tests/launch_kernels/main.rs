@@ -13,6 +13,8 @@ mod coverage;
 #[cfg(test)]
 mod fault;
 #[cfg(test)]
+mod flip;
+#[cfg(test)]
 mod gfx1250;
 #[cfg(test)]
 mod host;

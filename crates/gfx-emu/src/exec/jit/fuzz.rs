@@ -298,6 +298,7 @@ fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: C
         watch: None,
         cover: false,
         tally: None,
+        flips: None,
         windows: Vec::new(),
         compiling,
     };
