@@ -23,12 +23,13 @@ pub(super) struct Access {
 }
 
 impl Compiler<'_> {
-    /// Compiles an instruction that goes to memory, or exchanges lanes as if it did; `false` when it is none of those that are known here.
+    /// Compiles an instruction that goes to memory, exchanges lanes as if it did, or multiplies matrices; `false` when it is none of those that are known here.
     pub(super) fn reach(&mut self, inst: &Inst) -> bool {
         if inst.dpp.is_some() || inst.parts.is_some() || inst.entangled {
             return false;
         }
         match inst.unit {
+            Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) => self.product(inst),
             Unit::ScalarMemory(ScalarAccess::Load(words @ (1 | 2 | 4 | 8 | 16))) => {
                 self.load_scalars(inst, words)
             }
@@ -98,7 +99,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn beyond(&mut self, from: Label, rows: Vec<(u16, Zmm)>) {
+    pub(super) fn beyond(&mut self, from: Label, rows: Vec<(u16, Zmm)>) {
         let back = self.asm.label();
         self.asm.bind(back);
         self.beyond.push(Beyond {

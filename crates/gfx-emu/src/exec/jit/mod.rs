@@ -24,6 +24,8 @@ mod fuzz;
 #[cfg(target_arch = "x86_64")]
 mod masks;
 #[cfg(target_arch = "x86_64")]
+mod matrix;
+#[cfg(target_arch = "x86_64")]
 mod memory;
 #[cfg(target_arch = "x86_64")]
 mod native;

@@ -11,7 +11,7 @@ pub(super) const THIRD: Mask = 7;
 /// Host registers for the same.
 pub(super) const TEMPORARY: [Zmm; 2] = [6, 7];
 /// Predicates of comparisons.
-const UNORDERED: u8 = 3;
+pub(super) const UNORDERED: u8 = 3;
 pub(super) const SIGN: u32 = 0x8000_0000;
 
 /// A source: the host register of its first chunk.
