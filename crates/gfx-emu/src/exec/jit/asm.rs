@@ -109,6 +109,7 @@ pub(super) mod v {
     pub(in super::super) const PMAXUD: Op = op(2, 1, false, 0x3f);
     pub(in super::super) const PCMPD: Op = op(3, 1, false, 0x1f);
     pub(in super::super) const PCMPUD: Op = op(3, 1, false, 0x1e);
+    pub(in super::super) const PTESTMD: Op = op(2, 1, false, 0x27);
     pub(in super::super) const PERMI2D: Op = op(2, 1, false, 0x76);
     /// vpbroadcastd, of the first lane of a vector register.
     pub(in super::super) const SPLAT_FIRST: Op = op(2, 1, false, 0x58);

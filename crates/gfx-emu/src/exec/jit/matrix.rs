@@ -73,7 +73,7 @@ impl Compiler<'_> {
                 self.widened(tiled.elements()[1], RIGHT, tiled.factor(1, tile, k));
                 let left = match tiled.elements()[0] {
                     Element::F32 => self.memory(left.register as u16, left.group),
-                    _ => line(at::FACTOR, k),
+                    _ => line(at::LINES, k),
                 };
                 for row in 0..SIDE {
                     let factor = Mem {
@@ -122,7 +122,7 @@ impl Compiler<'_> {
         for (k, place) in steps.iter().enumerate() {
             let host = RIGHT + (k % 8) as Zmm;
             self.widened(element, host, *place);
-            self.on(v::STORE, host, 0, Rm::Full(line(at::FACTOR, k)));
+            self.on(v::STORE, host, 0, Rm::Full(line(at::LINES, k)));
         }
     }
 

@@ -192,10 +192,8 @@ impl Compiler<'_> {
             let place = chunk as Zmm;
             self.asm
                 .vector(v::PCMPUD, MASKS[chunk % 2], place, Rm::Reg(6), mask, Some(ABOVE));
-            // The patterns are told by a chunk's first lane, whether it is active or not.
-            self.asm.first_lane(RAX, place);
-            self.asm.alu(false, Alu::Cmp, RAX, RCX);
-            self.asm.jump_if(If::Above, from);
+            // The patterns are told by a chunk's first lane, which may not be active, and anywhere.
+            self.on(v::PMINUD, place, place, Rm::Reg(6));
             if chunk % 2 == 1 {
                 self.asm.test_masks(MASKS[0], MASKS[1]);
                 self.asm.jump_if(If::NotEqual, from);
@@ -231,6 +229,8 @@ impl Compiler<'_> {
         // The most: what is left behind the base, and no more than 32 bits.
         asm.load(true, RCX, Self::window(inst, at::WINDOW_BYTES));
         asm.alu_constant(true, Alu::Sub, RCX, bytes);
+        asm.jump_if(If::Below, from);
+        // The allocation's size has no sign, so an address half of all memory away makes one of the difference.
         asm.alu(true, Alu::Sub, RCX, RAX);
         asm.jump_if(If::Negative, from);
         asm.constant_to(RSI, u32::MAX.into());
@@ -281,9 +281,10 @@ impl Compiler<'_> {
             return false;
         }
         if access.words > 1 {
-            // Words of several lanes may meet at one place, where the order of the lanes decides: not where they follow each other.
+            // Words of several lanes may meet at one place, where the order of the lanes decides. They are stored word by word, which makes no
+            // difference where two lanes have all words in common or none.
             for chunk in 0..self.chunks() {
-                self.unless_row(chunk, access.words, from);
+                self.unless_aligned(chunk, access.words, from);
             }
         }
         // All lanes of one turn before the next, as the interpreter stores them.
@@ -327,11 +328,11 @@ impl Compiler<'_> {
             (Src::Vgpr(n), None) => n,
             _ => return false,
         };
+        let (names, data) = (self.held(address), self.held(data));
         // The cards of the other family permute whole waves.
         if lanes.is_none() && self.lanes > 32 && !inst.isa.is_rdna() {
-            return false;
+            return self.permute_all(inst, names, data);
         }
-        let (names, data) = (self.held(address), self.held(data));
         let place = self.held(inst.dst);
         for half in (0..self.chunks()).step_by(2) {
             for i in 0..2 {
@@ -358,6 +359,36 @@ impl Compiler<'_> {
                 let to = place + (half + i) as Zmm;
                 self.asm.vector(v::MOVE, to, 0, Rm::Reg(name), mask, None);
             }
+        }
+        self.store_row(inst.dst, place);
+        true
+    }
+}
+
+impl Compiler<'_> {
+    /// The same of a wave of 64 lanes, any of which a lane may name.
+    fn permute_all(&mut self, inst: &Inst, names: Zmm, data: Zmm) -> bool {
+        let place = self.held(inst.dst);
+        let [low, high, name] = [0, 1, 2];
+        for chunk in 0..4 {
+            let (to, mask) = (4 + chunk as Zmm, self.exec(chunk));
+            self.on(v::PXORD, to, to, Rm::Reg(to));
+            self.asm
+                .vector(v::MOVE, to, 0, Rm::Reg(data + chunk as Zmm), mask, None);
+        }
+        for chunk in 0..4 {
+            let (at, mask) = (chunk as Zmm, self.exec(chunk));
+            self.on(v::PADDD, name, names + at, Rm::Const(inst.imm as u32));
+            self.asm
+                .vector(v::SHIFT_D, v::RIGHT, name, Rm::Reg(name), 0, Some(2));
+            // Five bits of the name count, of each half of the wave.
+            for (half, to) in [(4, low), (6, high)] {
+                self.on(v::MOVE, to, 0, Rm::Reg(name));
+                self.on(v::PERMI2D, to, half, Rm::Reg(half + 1));
+            }
+            self.on(v::PTESTMD, MASKS[0], name, Rm::Const(32));
+            self.asm.vector(v::MOVE, low, 0, Rm::Reg(high), MASKS[0], None);
+            self.asm.vector(v::MOVE, place + at, 0, Rm::Reg(low), mask, None);
         }
         self.store_row(inst.dst, place);
         true

@@ -39,8 +39,8 @@ pub(super) struct State {
     frame: *mut c_void,
     /// Where host registers lie during a call whose caller goes on using them.
     saved: Lines<24>,
-    /// A factor of a matrix product in single precision.
-    factor: Lines<MOST_DEPTH>,
+    /// What an instruction puts aside on its way: a factor of a matrix product in single precision, the places of lanes.
+    lines: Lines<MOST_DEPTH>,
     /// The sums of one that has several tiles.
     sums: Lines<{ 16 * MOST_TILES }>,
 }
@@ -76,7 +76,7 @@ pub(super) mod at {
     pub(in super::super) const TABLE: i32 = offset_of!(State, table) as i32;
     pub(in super::super) const OTHER: i32 = offset_of!(State, other) as i32;
     pub(in super::super) const SAVED: i32 = offset_of!(State, saved) as i32;
-    pub(in super::super) const FACTOR: i32 = offset_of!(State, factor) as i32;
+    pub(in super::super) const LINES: i32 = offset_of!(State, lines) as i32;
     pub(in super::super) const SUMS: i32 = offset_of!(State, sums) as i32;
 }
 
@@ -223,7 +223,7 @@ pub(super) fn call<H: Host, const W: usize>(
         other: any::<H, W>,
         frame: (&raw mut frame).cast(),
         saved: Lines(MaybeUninit::uninit()),
-        factor: Lines(MaybeUninit::uninit()),
+        lines: Lines(MaybeUninit::uninit()),
         sums: Lines(MaybeUninit::uninit()),
     };
     let start = entry.code.pages.as_ptr();

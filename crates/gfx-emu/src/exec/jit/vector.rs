@@ -20,11 +20,21 @@ pub(super) struct Source {
     first: Zmm,
     /// Each chunk has one, else all have this one.
     is_row: bool,
-    /// Absolute value and negation that each chunk needs yet.
+    /// Absolute value and negation that each chunk needs yet, after a part of it was taken.
     abs: bool,
     neg: bool,
+    part: Option<Part>,
     /// Where a chunk with a sign of its own goes.
     own: Zmm,
+}
+
+/// A part of a register that sub-dword addressing takes: how many bits are above it, how many there are but for its own, and whether it
+/// is sign-extended.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    above: u8,
+    others: u8,
+    signed: bool,
 }
 
 impl Source {
@@ -35,6 +45,7 @@ impl Source {
             is_row: false,
             abs: false,
             neg: false,
+            part: None,
             own: first,
         }
     }
@@ -110,15 +121,24 @@ impl Compiler<'_> {
         let has = |bits: u8| float && bits >> i & 1 != 0;
         let (abs, neg) = (has(inst.abs), has(inst.neg));
         let (own, first) = (3 + i as Zmm, i as Zmm);
-        match inst.src[i] {
+        let part = part(inst, i);
+        match whole(inst, i) {
             Src::Vgpr(n) => Source {
                 abs,
                 neg,
+                part,
                 own,
                 ..Source::row(self.held(n))
             },
             Src::Scalar(n) => {
                 self.on(v::SPLAT, first, 0, Rm::Splat(scalar_register(n.into())));
+                self.take_part(first, first, part);
+                self.change_sign(first, first, abs, neg);
+                Source::splat(first)
+            }
+            Src::Const(value) if part.is_some() => {
+                self.on(v::SPLAT, first, 0, Rm::Const(value as u32));
+                self.take_part(first, first, part);
                 self.change_sign(first, first, abs, neg);
                 Source::splat(first)
             }
@@ -130,6 +150,16 @@ impl Compiler<'_> {
             }
             _ => Source::splat(first),
         }
+    }
+
+    /// Takes a part of a register, if one is to be taken.
+    fn take_part(&mut self, to: Zmm, from: Zmm, part: Option<Part>) {
+        let Some(part) = part else { return };
+        let right = if part.signed { v::RIGHT_SIGNED } else { v::RIGHT };
+        self.asm
+            .vector(v::SHIFT_D, v::LEFT, to, Rm::Reg(from), 0, Some(part.above));
+        self.asm
+            .vector(v::SHIFT_D, right, to, Rm::Reg(to), 0, Some(part.others));
     }
 
     fn change_sign(&mut self, to: Zmm, from: Zmm, abs: bool, neg: bool) {
@@ -149,6 +179,11 @@ impl Compiler<'_> {
             return source.first;
         }
         let first = source.first + chunk as Zmm;
+        if source.part.is_some() {
+            self.take_part(source.own, first, source.part);
+            self.change_sign(source.own, source.own, source.abs, source.neg);
+            return source.own;
+        }
         if source.abs || source.neg {
             self.change_sign(source.own, first, source.abs, source.neg);
             return source.own;
@@ -158,7 +193,7 @@ impl Compiler<'_> {
 
     /// Whether an instruction's first sources are vector registers, scalar registers or constants.
     pub(super) fn has_plain_sources(inst: &Inst, count: usize) -> bool {
-        let mut sources = inst.src.iter().take(count);
+        let mut sources = (0..count).map(|i| whole(inst, i));
         sources.all(|src| matches!(src, Src::Vgpr(_) | Src::Scalar(_) | Src::Const(_)))
     }
 
@@ -184,13 +219,18 @@ impl Compiler<'_> {
             self.store_row(*row, *place);
         }
         if let Some(from) = rare {
+            let rows = [rows, late].concat();
+            if self.program.insts()[self.index].parts.is_some() {
+                // The table's functions know no parts.
+                return self.beyond(from, rows);
+            }
             let back = self.asm.label();
             self.asm.bind(back);
             self.rarely.push(Rarely {
                 from,
                 back,
                 index: self.index as u32,
-                rows: [rows, late].concat(),
+                rows,
             });
         }
     }
@@ -422,6 +462,33 @@ impl Compiler<'_> {
         true
     }
 
+    /// The number of lanes below each, of the 32 from `first` on, plus another number. Compilers ask for all lanes; a count of some is called.
+    fn lanes_below(&mut self, inst: &Inst, first: usize) -> bool {
+        if !matches!(inst.src[0], Src::Const(value) if value as u32 == u32::MAX)
+            || !Self::has_plain_sources(inst, 2)
+        {
+            return false;
+        }
+        let addend = self.source(inst, 1, false);
+        let place = self.held(inst.dst);
+        for chunk in 0..self.chunks() {
+            let mask = self.exec(chunk);
+            let addend = self.chunk(addend, chunk);
+            let below = |lane: usize| (16 * chunk + lane).saturating_sub(first).min(32) as u32;
+            let to = place + chunk as Zmm;
+            self.asm.vector(
+                v::PADDD,
+                to,
+                addend,
+                Rm::Row(std::array::from_fn(below)),
+                mask,
+                None,
+            );
+        }
+        self.finish(vec![(inst.dst, place)], None);
+        true
+    }
+
     /// Compiles a vector instruction; `false` when it is none of those that are known here.
     #[rustfmt::skip] // one operation a line
     pub(super) fn vector(&mut self, inst: &Inst) -> bool {
@@ -520,6 +587,8 @@ impl Compiler<'_> {
             Op::SubCoCiU32 => self.carry(inst, true, false, true),
             Op::SubrevCoCiU32 => self.carry(inst, true, true, true),
             Op::ReadFirstLane => self.first_lane(inst),
+            Op::MbcntLo => self.lanes_below(inst, 0),
+            Op::MbcntHi => self.lanes_below(inst, 32),
             _ => false,
         }
     }
@@ -546,6 +615,32 @@ impl Compiler<'_> {
             this.asm.vector(op, to, 0, Rm::Reg(a), mask, None);
         })
     }
+}
+
+/// Source `i`, all of it where a part of it is taken.
+fn whole(inst: &Inst, i: usize) -> Src {
+    match (inst.src[i], &inst.parts) {
+        (Src::Staged(n), Some(parts)) => parts.from[usize::from(n & 1)],
+        (src, _) => src,
+    }
+}
+
+/// The part of source `i`, if not all of it is taken.
+fn part(inst: &Inst, i: usize) -> Option<Part> {
+    let parts = inst.parts.as_deref()?;
+    let (Src::Staged(_), Some(select)) = (inst.src[i], parts.sdwa.select.get(i)) else {
+        return None;
+    };
+    let (low, count) = match *select {
+        byte @ 0..=3 => (8 * byte, 8),
+        half @ 4..=5 => (16 * (half - 4), 16),
+        _ => return None,
+    };
+    Some(Part {
+        above: 32 - low - count,
+        others: 32 - count,
+        signed: parts.sdwa.extend >> i & 1 != 0,
+    })
 }
 
 /// What of an instruction the interpreter has to see.
