@@ -98,8 +98,8 @@ impl Random {
             0..=2 => {
                 let op = if self.below(2) == 0 {
                     self.one_of(&[
-                        13, 14, 15, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 77, 78, 118, 119, 178, 179,
-                        223, 255,
+                        13, 14, 15, 30, 31, 84, 85, 86, 87, 90, 91, 160, 161, 162, 163, 166, 167, 53, 54, 55,
+                        56, 57, 58, 59, 60, 61, 62, 63, 77, 78, 118, 119, 178, 179, 223, 255,
                     ])
                 } else {
                     self.below(256)
@@ -129,7 +129,7 @@ impl Random {
                 ]
             }
             _ => {
-                let op = 16 + self.below(16);
+                let op = 16 + self.below(24);
                 // Flat addresses have no base, and no high offsets.
                 let flat = self.below(3) == 0;
                 let none = 124 + u32::from(cdna) * 3;
@@ -153,7 +153,7 @@ impl Random {
 
     /// A row of places below `limit`, in one of the patterns that kernels have.
     fn places(&mut self, limit: u32) -> impl Fn(usize) -> u32 + use<> {
-        let step = self.one_of(&[0, 4, 4, 8, 16, 16, 12, 20]);
+        let step = self.one_of(&[0, 4, 4, 8, 16, 16, 12, 20, 2, 1]);
         let first = self.below(limit / 8) * 4;
         let run = self.one_of(&[4, 8, 16, 32, 64]);
         let apart = self.one_of(&[0, 0, 64, 80, 256]);

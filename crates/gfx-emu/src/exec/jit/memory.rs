@@ -6,7 +6,7 @@
 use super::asm::{Alu, If, Label, Mask, Mem, R15, RAX, RCX, RDX, RSI, Rm, Shift, Zmm, v};
 use super::compile::{Beyond, Compiler, scalar_register, state};
 use super::native::at;
-use crate::isa::{Inst, Part, ScalarAccess, Share, Space, Src, Transfer, Unit};
+use crate::isa::{Inst, ScalarAccess, Share, Space, Src, Transfer, Unit};
 use crate::wave::reg;
 
 /// Masks for what an instruction computes on its way.
@@ -44,7 +44,8 @@ impl Compiler<'_> {
                     },
                 )
             }
-            Unit::Memory(Transfer::LoadPart(part)) if part.half.is_none() => self.load_part(inst, part),
+            Unit::Memory(Transfer::LoadPart(part)) => self.load_part(inst, part),
+            Unit::Memory(Transfer::StorePart { bytes, high }) => self.store_part(inst, bytes, high),
             Unit::Memory(Transfer::Store(words)) => match inst.src[0] {
                 Src::Vgpr(n) => self.stores(
                     inst,
@@ -152,7 +153,7 @@ impl Compiler<'_> {
 
     /// Compares the places of all lanes, of `bytes` bytes each, with the bounds. After that RSI has a place of the host's, and the first host
     /// registers have each lane's distance from it. `None` where the rule of the addresses is not known here.
-    fn places(&mut self, inst: &Inst, imm: i32, bytes: i32, from: Label) -> Option<()> {
+    pub(super) fn places(&mut self, inst: &Inst, imm: i32, bytes: i32, from: Label) -> Option<()> {
         let index = inst.address?;
         match inst.space {
             Space::Lds => {
@@ -298,24 +299,6 @@ impl Compiler<'_> {
         true
     }
 
-    /// Loads of one or two bytes. Four are read, where that many are in bounds.
-    fn load_part(&mut self, inst: &Inst, part: Part) -> bool {
-        if !is_known(inst) {
-            return false;
-        }
-        let from = self.asm.label();
-        if self.places(inst, inst.imm, 4, from).is_none() {
-            return false;
-        }
-        let place = self.held(inst.dst);
-        for chunk in 0..self.chunks() {
-            self.load_part_chunk(chunk, place + chunk as Zmm, part);
-        }
-        self.store_row(inst.dst, place);
-        self.beyond(from, vec![(inst.dst, place)]);
-        true
-    }
-
     /// Each lane takes the value of a lane of its half of the wave: of one that it names, or of one in `lanes`. A lane that is not active
     /// gives zero.
     fn permute(&mut self, inst: &Inst, lanes: Option<[u32; 32]>) -> bool {
@@ -412,7 +395,7 @@ impl Access {
 }
 
 /// Whether an access is one by the usual rules.
-fn is_known(inst: &Inst) -> bool {
+pub(super) fn is_known(inst: &Inst) -> bool {
     matches!(inst.space, Space::Lds | Space::Global | Space::Flat) && inst.address.is_some()
 }
 

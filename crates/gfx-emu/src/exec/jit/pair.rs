@@ -2,7 +2,8 @@
 
 use super::asm::{Mask, Op as X, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
-use super::vector::{MASKS, SIGN, Source, TEMPORARY, UNORDERED};
+use super::source::Source;
+use super::vector::{MASKS, SIGN, TEMPORARY, UNORDERED};
 use crate::isa::{Inst, Op, Src};
 
 /// A source of one of the two numbers.

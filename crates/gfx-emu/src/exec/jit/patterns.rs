@@ -4,7 +4,6 @@ use super::asm::{Alu, If, Label, Mask, RAX, RCX, RSI, Rm, Zmm, v};
 use super::compile::{Compiler, state};
 use super::memory::{Access, at_place};
 use super::native::at;
-use crate::isa::Part;
 
 const MASK: Mask = 5;
 const OTHER: Mask = 6;
@@ -19,7 +18,7 @@ fn row(from: impl Fn(usize) -> usize) -> Rm {
 
 impl Compiler<'_> {
     /// Goes to `other` unless the lanes of a chunk are so many bytes apart.
-    fn unless_apart(&mut self, chunk: usize, bytes: u32, other: Label) {
+    pub(super) fn unless_apart(&mut self, chunk: usize, bytes: u32, other: Label) {
         let (place, line) = (chunk as Zmm, 7);
         let mask = self.exec(chunk);
         self.on(v::SPLAT_FIRST, line, 0, Rm::Reg(place));
@@ -76,7 +75,7 @@ impl Compiler<'_> {
     }
 
     /// Goes to `other` unless all lanes of a chunk are active.
-    fn unless_all(&mut self, chunk: usize, other: Label) {
+    pub(super) fn unless_all(&mut self, chunk: usize, other: Label) {
         let mask = self.exec(chunk);
         self.asm.test_masks(mask, mask);
         // The carry tells that all bits are set.
@@ -84,7 +83,7 @@ impl Compiler<'_> {
     }
 
     /// Where the first lane goes, in RAX.
-    fn first_place(&mut self, chunk: usize) {
+    pub(super) fn first_place(&mut self, chunk: usize) {
         self.asm.first_lane(RAX, chunk as Zmm);
         self.asm.alu(true, Alu::Add, RAX, RSI);
     }
@@ -204,28 +203,5 @@ impl Compiler<'_> {
             self.part_place(part, words);
             self.on(v::STORE, a, 0, Rm::Full(at_place(distance)));
         }
-    }
-
-    /// One or two bytes a lane.
-    pub(super) fn load_part_chunk(&mut self, chunk: usize, place: Zmm, part: Part) {
-        let [scattered, done] = [(); 2].map(|()| self.asm.label());
-        let mask = self.exec(chunk);
-        self.first_place(chunk);
-        self.unless_apart(chunk, 0, scattered);
-        self.asm.load_part(RAX, at_place(0), part.bytes, part.signed);
-        self.asm
-            .vector(v::SPLAT_GENERAL, place, 0, Rm::Reg(RAX.0), mask, None);
-        self.asm.jump(done);
-        self.asm.bind(scattered);
-        self.asm.or_masks(OTHER, mask, mask);
-        let (loaded, unused) = (PARTS[0], 32 - 8 * part.bytes);
-        self.asm
-            .lanes_memory(false, loaded, (RSI, chunk as Zmm), 0, OTHER);
-        self.asm
-            .vector(v::SHIFT_D, v::LEFT, loaded, Rm::Reg(loaded), 0, Some(unused));
-        let back = if part.signed { v::RIGHT_SIGNED } else { v::RIGHT };
-        self.asm
-            .vector(v::SHIFT_D, back, place, Rm::Reg(loaded), mask, Some(unused));
-        self.asm.bind(done);
     }
 }
