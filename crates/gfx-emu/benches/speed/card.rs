@@ -9,11 +9,12 @@ use kernel_build::{Compiler, Target};
 pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx942"];
 
 /// Kernel files, from the repository's root.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "rocm-backend/kernels/unary.hip",
     "rocm-backend/kernels/binary.hip",
     "rocm-backend/kernels/reduce.hip",
     "rocm-backend/kernels/quantized.hip",
+    "rocm-backend/kernels/gemm.hip",
     "crates/gfx-emu/benches/speed/kernels.hip",
 ];
 
@@ -63,12 +64,11 @@ impl Card {
         address
     }
 
-    /// `count` floats from `address` on.
-    pub(crate) fn floats(&self, address: u64, count: usize) -> Vec<f32> {
-        let mut bytes = vec![0; 4 * count];
+    /// `count` bytes from `address` on.
+    pub(crate) fn download(&self, address: u64, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
         self.memory.read(address, &mut bytes).unwrap();
-        let words = bytes.as_chunks::<4>().0.iter();
-        words.map(|word| f32::from_le_bytes(*word)).collect()
+        bytes
     }
 
     /// Runs a kernel to its end.

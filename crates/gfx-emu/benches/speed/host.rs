@@ -12,10 +12,6 @@ pub(crate) fn floats(seed: u64, count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-pub(crate) fn bytes(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
 pub(crate) fn exp(x: &[f32]) -> Vec<f32> {
     x.iter().map(|x| x.exp()).collect()
 }

@@ -2,23 +2,73 @@
 
 use gfx_emu::{Compiling, LaunchStats};
 
+use half::{bf16, f16};
+
 use crate::card::Card;
 use crate::host;
 
 /// A kernel argument.
 enum Arg {
-    /// The address of these floats.
-    Floats(Vec<f32>),
+    /// The address of these numbers in a format.
+    Floats(Format, Vec<f32>),
     /// The address of these bytes.
     Bytes(Vec<u8>),
     /// The address of these numbers, 64 bits each.
     Table(Vec<u64>),
     /// No address.
     Null,
-    /// The address of so many floats, which the kernel writes.
-    Out(usize),
+    /// The address of so many numbers in a format, which the kernel writes.
+    Out(Format, usize),
     U32(u32),
     U64(u64),
+}
+
+/// A format of numbers.
+#[derive(Clone, Copy)]
+pub(crate) enum Format {
+    F32,
+    F16,
+    Bf16,
+}
+
+impl Format {
+    fn bytes(self) -> usize {
+        match self {
+            Format::F32 => 4,
+            Format::F16 | Format::Bf16 => 2,
+        }
+    }
+
+    fn write(self, values: &[f32]) -> Vec<u8> {
+        let each = values.iter();
+        match self {
+            Format::F32 => each.flat_map(|value| value.to_le_bytes()).collect(),
+            Format::F16 => each
+                .flat_map(|value| f16::from_f32(*value).to_le_bytes())
+                .collect(),
+            Format::Bf16 => each
+                .flat_map(|value| bf16::from_f32(*value).to_le_bytes())
+                .collect(),
+        }
+    }
+
+    fn read(self, bytes: &[u8]) -> Vec<f32> {
+        let halves = bytes.as_chunks::<2>().0.iter();
+        match self {
+            Format::F32 => {
+                let words = bytes.as_chunks::<4>().0.iter();
+                words.map(|word| f32::from_le_bytes(*word)).collect()
+            }
+            Format::F16 => halves.map(|half| f16::from_le_bytes(*half).to_f32()).collect(),
+            Format::Bf16 => halves.map(|half| bf16::from_le_bytes(*half).to_f32()).collect(),
+        }
+    }
+}
+
+/// The threads of a workgroup.
+enum Block {
+    Threads([u32; 2]),
+    Waves(u32),
 }
 
 /// A computation on the host.
@@ -31,8 +81,8 @@ pub(crate) struct Workload {
     /// kernel's like.
     pub(crate) reference: Option<f64>,
     kernel: String,
-    grid: u32,
-    block: [u32; 2],
+    grid: [u32; 2],
+    block: Block,
     args: Vec<Arg>,
     /// The host's way to the same result, and the largest difference to it that is right.
     pub(crate) host: Option<(Compute, f32)>,
@@ -51,15 +101,15 @@ impl Workload {
         let mut result = None;
         for arg in &self.args {
             let word = match arg {
-                Arg::Floats(values) => card.upload(&host::bytes(values)),
+                Arg::Floats(format, values) => card.upload(&format.write(values)),
                 Arg::Bytes(bytes) => card.upload(bytes),
                 Arg::Table(values) => {
                     card.upload(&values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
                 }
                 Arg::Null => 0,
-                Arg::Out(count) => {
-                    let address = card.upload(&vec![0; 4 * count]);
-                    result = Some((address, *count));
+                Arg::Out(format, count) => {
+                    let address = card.upload(&vec![0; format.bytes() * count]);
+                    result = Some((address, *format, *count));
                     address
                 }
                 Arg::U64(value) => *value,
@@ -73,8 +123,9 @@ impl Workload {
         }
         let launch = Launch { work: self, kernarg };
         launch.run(card);
-        if let (Some((compute, allowed)), Some((address, count))) = (&self.host, result) {
-            for (i, (got, want)) in card.floats(address, count).iter().zip(compute()).enumerate() {
+        if let (Some((compute, allowed)), Some((address, format, count))) = (&self.host, result) {
+            let numbers = format.read(&card.download(address, format.bytes() * count));
+            for (i, (got, want)) in numbers.iter().zip(compute()).enumerate() {
                 let off = (got - want).abs();
                 assert!(off <= *allowed, "{}: element {i} is {got}, not {want}", self.name);
             }
@@ -92,10 +143,14 @@ impl Launch<'_> {
     /// Launches once, compiled or not.
     pub(crate) fn run_with(&self, card: &Card, compiling: Compiling) -> LaunchStats {
         let work = self.work;
-        let [x, y] = work.block;
+        let [x, y] = match work.block {
+            Block::Threads(threads) => threads,
+            Block::Waves(waves) => [waves * card.lanes() as u32, 1],
+        };
+        let [columns, rows] = work.grid;
         card.launch(
             &work.kernel,
-            [work.grid, 1, 1],
+            [columns, rows, 1],
             [x, y, 1],
             &self.kernarg,
             compiling,
@@ -133,9 +188,9 @@ fn class(name: &'static str) -> Workload {
         name,
         reference: None,
         kernel: format!("class_{name}"),
-        grid: 64,
-        block: [256, 1],
-        args: vec![Arg::Out(64 * 256), Arg::U32(20)],
+        grid: [64, 1],
+        block: Block::Threads([256, 1]),
+        args: vec![Arg::Out(Format::F32, 64 * 256), Arg::U32(20)],
         host: None,
     }
 }
@@ -149,15 +204,19 @@ fn kernels() -> Vec<Workload> {
         name,
         reference: Some(reference),
         kernel: kernel.into(),
-        grid: (N / 256) as u32,
-        block: [256, 1],
+        grid: [(N / 256) as u32, 1],
+        block: Block::Threads([256, 1]),
         args,
         host: Some(host),
     };
     let mut exp = flat();
-    exp.extend([Arg::Floats(x.clone()), Arg::Out(N)]);
+    exp.extend([Arg::Floats(Format::F32, x.clone()), Arg::Out(Format::F32, N)]);
     let mut add = flat();
-    add.extend([Arg::Floats(x.clone()), Arg::Floats(y.clone()), Arg::Out(N)]);
+    add.extend([
+        Arg::Floats(Format::F32, x.clone()),
+        Arg::Floats(Format::F32, y.clone()),
+        Arg::Out(Format::F32, N),
+    ]);
     // Sizes, the strides of a transposed operand, the strides of a plain one, and what the kernel divides by the sizes with: the upper
     // half of a word is a shift.
     let strided = vec![
@@ -177,9 +236,9 @@ fn kernels() -> Vec<Workload> {
             6 << 32,
             7 << 32,
         ]),
-        Arg::Floats(x.clone()),
-        Arg::Floats(y.clone()),
-        Arg::Out(N),
+        Arg::Floats(Format::F32, x.clone()),
+        Arg::Floats(Format::F32, y.clone()),
+        Arg::Out(Format::F32, N),
     ];
     let (xs, ys) = (x.clone(), y.clone());
     let (xt, yt) = (x.clone(), y.clone());
@@ -209,6 +268,14 @@ fn kernels() -> Vec<Workload> {
     ];
     rows.push(softmax(x.clone()));
     rows.extend(products(&x, &y));
+    rows.extend(
+        [
+            ("gemm f32", "gemm_f32", Format::F32, 1e-3),
+            ("gemm f16", "gemm_f16", Format::F16, 0.02),
+            ("gemm bf16", "gemm_bf16", Format::Bf16, 0.2),
+        ]
+        .map(|(name, kernel, format, allowed)| product(name, kernel, format, allowed, [&x, &y])),
+    );
     rows.push(quantized(&y));
     rows
 }
@@ -219,9 +286,13 @@ fn softmax(x: Vec<f32>) -> Workload {
         name: "softmax f32",
         reference: Some(73.0),
         kernel: "softmax_f32".into(),
-        grid: (x.len() / COLS) as u32,
-        block: [256, 1],
-        args: vec![Arg::Floats(x.clone()), Arg::Out(x.len()), Arg::U32(COLS as u32)],
+        grid: [(x.len() / COLS) as u32, 1],
+        block: Block::Threads([256, 1]),
+        args: vec![
+            Arg::Floats(Format::F32, x.clone()),
+            Arg::Out(Format::F32, x.len()),
+            Arg::U32(COLS as u32),
+        ],
         host: Some((Box::new(move || host::softmax(&x, COLS)), 1e-6)),
     }
 }
@@ -239,18 +310,42 @@ fn products(x: &[f32], y: &[f32]) -> Vec<Workload> {
             name,
             reference: Some(reference),
             kernel: kernel.into(),
-            grid: groups as u32,
-            block: [16, 16],
+            grid: [groups as u32, 1],
+            block: Block::Threads([16, 16]),
             args: vec![
-                Arg::Floats(a.clone()),
-                Arg::Floats(b.clone()),
-                Arg::Out(SIDE * SIDE),
+                Arg::Floats(Format::F32, a.clone()),
+                Arg::Floats(Format::F32, b.clone()),
+                Arg::Out(Format::F32, SIDE * SIDE),
                 Arg::U32(SIDE as u32),
             ],
             host: Some((Box::new(move || host::gemm(&a, &b, SIDE)), 1e-3)),
         }
     };
     rows.map(row).into()
+}
+
+/// The backend's matrix product, 256 x 256 x 256, by the matrix instructions that a card has for the format.
+fn product(name: &'static str, kernel: &str, format: Format, allowed: f32, factors: [&[f32]; 2]) -> Workload {
+    const SIDE: usize = 256;
+    const TILE: usize = 64;
+    // As they are after they were rounded.
+    let [a, b] = factors.map(|values| format.read(&format.write(&values[..SIDE * SIDE])));
+    // Of one matrix each: no table of a batch, then rows and columns so far apart.
+    let operand = |values: &[f32]| {
+        let one = [Arg::U64(0), Arg::Null, Arg::Floats(format, values.to_vec())];
+        one.into_iter().chain([Arg::U64(SIDE as u64), Arg::U64(1)])
+    };
+    let sizes = [SIDE, SIDE, SIDE, 1].map(|size| Arg::U64(size as u64));
+    let args = sizes.into_iter().chain(operand(&a)).chain(operand(&b));
+    Workload {
+        name,
+        reference: None,
+        kernel: kernel.into(),
+        grid: [(SIDE / TILE) as u32; 2],
+        block: Block::Waves(4),
+        args: args.chain([Arg::Out(format, SIDE * SIDE)]).collect(),
+        host: Some((Box::new(move || host::gemm(&a, &b, SIDE)), allowed)),
+    }
 }
 
 fn quantized(y: &[f32]) -> Workload {
@@ -262,12 +357,12 @@ fn quantized(y: &[f32]) -> Workload {
         name: "q4_0 mat-vec",
         reference: Some(58.0),
         kernel: "dequantize_mul_mat_vec_q4_0_cuda".into(),
-        grid: ROWS as u32,
-        block: [32, 1],
+        grid: [ROWS as u32, 1],
+        block: Block::Threads([32, 1]),
         args: vec![
             Arg::Bytes(weights.clone()),
-            Arg::Floats(y.clone()),
-            Arg::Out(ROWS),
+            Arg::Floats(Format::F32, y.clone()),
+            Arg::Out(Format::F32, ROWS),
             Arg::U32(COLS as u32),
             Arg::U32(ROWS as u32),
         ],

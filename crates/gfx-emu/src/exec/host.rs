@@ -4,6 +4,8 @@
 //! when a wave is run. Results are the same bits on every host: only operations that IEEE 754 rounds once are used, and a
 //! fused multiply-add is one whether an instruction or [`crate::fp`] computes it.
 
+use crate::fp::{F32, Format as _};
+
 /// A kind of host that lane loops are compiled for.
 pub(super) trait Host: Copy + 'static {
     /// The host has a fused multiply-add instruction.
@@ -11,6 +13,10 @@ pub(super) trait Host: Copy + 'static {
     /// Lane loops are compiled once for each combination of operand kinds instead of once for each operation: small and
     /// slow. For a fallback that hardly any machine takes.
     const COMPACT: bool;
+
+    /// `a * b + c` of eight numbers, each rounded once. Where loops over columns lie in loops over steps the compiler keeps the sums in
+    /// registers one by one, unless they are vectors from the beginning.
+    fn fused(self, a: f32, b: [f32; 8], c: [f32; 8]) -> [f32; 8];
 
     /// Calls `f`, compiled for this host as far as it is inlined.
     fn run<R>(self, f: impl FnOnce() -> R) -> R;
@@ -24,6 +30,11 @@ impl Host for Portable {
     const FUSES: bool = false;
     // Every x86-64 of the last ten years is a `Wide`; elsewhere the baseline has vectors of its own.
     const COMPACT: bool = cfg!(target_arch = "x86_64");
+
+    #[inline(always)]
+    fn fused(self, a: f32, b: [f32; 8], c: [f32; 8]) -> [f32; 8] {
+        std::array::from_fn(|i| F32::fused(false, a, b[i], c[i]))
+    }
 
     #[inline(always)]
     fn run<R>(self, f: impl FnOnce() -> R) -> R {
@@ -49,6 +60,12 @@ impl Wide {
 impl Host for Wide {
     const FUSES: bool = true;
     const COMPACT: bool = false;
+
+    #[inline(always)]
+    fn fused(self, a: f32, b: [f32; 8], c: [f32; 8]) -> [f32; 8] {
+        let a = self.0.splat_f32x8(a);
+        pulp::cast(self.0.mul_add_f32x8(a, pulp::cast(b), pulp::cast(c)))
+    }
 
     #[inline(always)]
     fn run<R>(self, f: impl FnOnce() -> R) -> R {

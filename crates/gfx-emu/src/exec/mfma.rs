@@ -29,8 +29,8 @@ impl Mfma {
         depth * size * blocks / LANES
     }
 
-    /// Lane of an element of A or B, and which of the lane's elements it is.
-    fn factor(self, element: Element, block: usize, row: usize, k: usize) -> (usize, usize) {
+    /// Lane of an element of A or B, and which of the lane's elements it is. Sizes are powers of two: no division, as each step asks.
+    pub(super) fn factor(self, element: Element, block: usize, row: usize, k: usize) -> (usize, usize) {
         let [size, depth, blocks] = self.dimensions();
         let held = self.held();
         if held == BYTES_HELD && element.bits() == 8 {
@@ -38,13 +38,13 @@ impl Mfma {
             let (half, k) = (k / (depth / 2), k % (depth / 2));
             return (row + size * (2 * k / held), held / 2 * half + k % (held / 2));
         }
-        let group = k / held;
-        (row + size * (block + blocks * group), k % held)
+        let group = k >> held.trailing_zeros();
+        (row + size * (block + blocks * group), k & (held - 1))
     }
 
     /// Lane of an element of C or D, and which of the lane's elements it is. Sizes are powers of two: no division, as each product of
     /// a row and a column asks once.
-    fn sum(self, block: usize, row: usize, column: usize) -> (usize, usize) {
+    pub(super) fn sum(self, block: usize, row: usize, column: usize) -> (usize, usize) {
         let size = u32::from(self.size).trailing_zeros();
         let groups = LANES_LOG2 - size;
         if self.a == Element::F64 {
@@ -90,7 +90,7 @@ pub(super) fn element<const W: usize>(
 }
 
 /// A factor of up to 32 bits as single precision.
-fn single(isa: Isa, element: Element, bits: u64) -> u32 {
+pub(super) fn single(isa: Isa, element: Element, bits: u64) -> u32 {
     let open = isa == Isa::Cdna4;
     match element {
         Element::F16 => convert::f32_of_f16(fp8::MODE, bits as u16),

@@ -28,6 +28,8 @@ mod pair;
 mod places;
 mod probe;
 mod product;
+#[cfg(test)]
+mod products;
 mod salu;
 mod scalar_fn;
 mod scaled;
@@ -38,6 +40,7 @@ mod sparse;
 #[cfg(test)]
 mod steps;
 mod table;
+mod tile;
 mod tiles;
 mod transcendental;
 mod valu;
@@ -296,14 +299,25 @@ fn operate<H: Host, const W: usize>(
         }
         Unit::MoveRelative(relative) => vector::move_relative(wave, inst, relative)?,
         Unit::SwapRelative => vector::swap_relative(wave, inst)?,
-        Unit::Wmma(wmma) => matrix::execute(wave, inst, wmma)?,
-        Unit::Tiles(tiles) => tiles::execute(wave, inst, tiles)?,
-        Unit::Mfma(mfma) => mfma::execute(wave, inst, mfma)?,
+        Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) => match tile::Tiled::of(inst, W) {
+            Some(tiled) => tile::execute(host, wave, tiled),
+            None => multiply(wave, inst)?,
+        },
         Unit::Smfmac(smfmac) => sparse::execute(wave, inst, smfmac)?,
         // Control operations change the program flow, which [`run_on`] has in hand.
         Unit::Control(_) | Unit::Unsupported => return Err(unimplemented()),
     }
     Ok(Flow::Next)
+}
+
+/// A matrix product in the general way.
+fn multiply<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Trouble> {
+    match inst.unit {
+        Unit::Wmma(wmma) => matrix::execute(wave, inst, wmma),
+        Unit::Tiles(tiles) => tiles::execute(wave, inst, tiles),
+        Unit::Mfma(mfma) => mfma::execute(wave, inst, mfma),
+        _ => Err(unimplemented()),
+    }
 }
 
 /// An operation that reaches beyond the registers; the sanitizer looks at it first.

@@ -1,6 +1,7 @@
 //! Sums of products in single precision, as matrix cores have them: one product after the other, each fused with its sum.
 
 use super::host::{Host, Portable};
+use super::tile::SIDE;
 use crate::fp::{self, F32, Format as _, Mode};
 
 /// Adds to `sums`, which holds rows of `N` columns, the product of `a`, which holds rows of `depth` elements, and of `b`, which holds
@@ -11,6 +12,46 @@ pub(super) fn add<const N: usize>(a: &[u32], b: &[[u32; N]], sums: &mut [[u32; N
         return add_on(host, a, b, sums);
     }
     add_on(Portable, a, b, sums);
+}
+
+/// The same of a tile of sixteen rows and columns: `left` and `right` hold a step of all rows, and of all columns, each. Compiled for the
+/// host of the code around it.
+#[inline(always)]
+pub(super) fn add_tile<H: Host>(
+    host: H,
+    left: &[[u32; SIDE]],
+    right: &[[u32; SIDE]],
+    sums: &mut [[u32; SIDE]; SIDE],
+) {
+    for (line, sums) in sums.iter_mut().enumerate() {
+        let [mut low, mut high] = halves(sums);
+        for (left, right) in left.iter().zip(right) {
+            let left = f32::from_bits(left[line]);
+            let [right_low, right_high] = halves(right);
+            low = host.fused(left, right_low, low);
+            high = host.fused(left, right_high, high);
+        }
+        // As in `add_on`, but without an end at the first NaN, which is no vector code.
+        let nans = low
+            .iter()
+            .chain(&high)
+            .fold(false, |nans, sum| nans | sum.is_nan());
+        if nans {
+            let left = left.iter().map(|left| &left[line]);
+            row(Mode::NONE.on(H::FUSES), left, right, sums);
+        } else {
+            for (sums, half) in sums.as_chunks_mut().0.iter_mut().zip([low, high]) {
+                *sums = half.map(f32::to_bits);
+            }
+        }
+    }
+}
+
+/// The two halves of a row, as floats.
+#[inline(always)]
+fn halves(row: &[u32; SIDE]) -> [[f32; 8]; 2] {
+    let part = |first: usize| std::array::from_fn(|i| f32::from_bits(row[first + i]));
+    [part(0), part(SIDE / 2)]
 }
 
 fn add_on<H: Host, const N: usize>(host: H, a: &[u32], b: &[[u32; N]], sums: &mut [[u32; N]]) {
@@ -32,8 +73,13 @@ fn add_on<H: Host, const N: usize>(host: H, a: &[u32], b: &[[u32; N]], sums: &mu
 }
 
 #[inline(always)]
-fn row<const N: usize>(mode: Mode, a: &[u32], b: &[[u32; N]], sums: &mut [u32; N]) {
-    for (a, b) in a.iter().zip(b) {
+fn row<'a, const N: usize>(
+    mode: Mode,
+    a: impl IntoIterator<Item = &'a u32>,
+    b: &[[u32; N]],
+    sums: &mut [u32; N],
+) {
+    for (a, b) in a.into_iter().zip(b) {
         for (sum, b) in sums.iter_mut().zip(b) {
             *sum = fp::fma::<F32>(mode, *a, *b, *sum);
         }

@@ -19,7 +19,7 @@ const MODE: Mode = Mode::NONE;
 
 /// Where an element of a factor is: group of 16 lanes, register, place in the register. It is at step `k` of a row of A or of a
 /// column of B, whose number is the lane's in its group.
-fn factor(tiles: Tiles, lanes: usize, k: usize) -> (usize, usize, usize) {
+pub(super) fn factor(tiles: Tiles, lanes: usize, k: usize) -> (usize, usize, usize) {
     let bit = |at: usize| k >> at & 1;
     let wide = lanes == 64;
     // gfx1250's: runs of 16 bytes, or of one number where a lane has two.
@@ -42,7 +42,7 @@ fn factor(tiles: Tiles, lanes: usize, k: usize) -> (usize, usize, usize) {
 }
 
 /// Where a row of C and D is: group of 16 lanes, and which of their elements.
-fn sum_of(lanes: usize, row: usize) -> (usize, usize) {
+pub(super) fn sum_of(lanes: usize, row: usize) -> (usize, usize) {
     if lanes == 64 {
         (2 * (row >> 2 & 1) + (row >> 3), row & 3)
     } else {
@@ -66,7 +66,7 @@ fn integer(value: u32, bits: usize, signed: bool) -> i64 {
 }
 
 /// A field as single precision.
-fn single(element: Element, value: u32) -> u32 {
+pub(super) fn single(element: Element, value: u32) -> u32 {
     match element {
         Element::Bf16 => value << 16,
         Element::Fp8 => fp8::widen(value as u8, fp8::OCP_FP8),

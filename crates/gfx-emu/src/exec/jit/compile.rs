@@ -8,7 +8,7 @@ use super::rows::Rows;
 use super::{super::host::Host, Left};
 use crate::exec::control::gives_registers_back;
 use crate::fp::Mode;
-use crate::isa::{Condition, Control, Inst, Program, Unit};
+use crate::isa::{Condition, Control, Inst, Program, Unit, WHOLE};
 use crate::wave::{Group, Wave, reg};
 
 /// A program as machine code.
@@ -153,11 +153,7 @@ pub(super) fn compile(program: &Program) -> Option<Kernel> {
 pub(super) fn is_native(program: &Program) -> bool {
     let mut compiler = Compiler::of(program);
     let first = &program.insts()[program.start()];
-    if first.quick {
-        compiler.scalar(first) || compiler.vector(first)
-    } else {
-        compiler.reach(first)
-    }
+    compiler.native(first)
 }
 
 impl<'a> Compiler<'a> {
@@ -407,19 +403,28 @@ impl<'a> Compiler<'a> {
     /// Compiles an instruction, or a call of the interpreter's function for it.
     fn instruction(&mut self, inst: &Inst) {
         self.rows.step();
-        if inst.quick {
-            if !self.scalar(inst) && !self.vector(inst) {
-                self.call(at::TABLE);
-            } else if inst.may_set_exec() {
+        if self.native(inst) {
+            if inst.may_set_exec() {
                 self.has_exec = false;
             }
-            return;
+        } else if inst.quick {
+            self.call(at::TABLE);
+        } else {
+            self.call(at::OTHER);
+            self.unless_failed(self.index);
         }
-        if self.reach(inst) {
-            return;
+    }
+
+    /// Compiles an instruction, if it is one of those that are known.
+    fn native(&mut self, inst: &Inst) -> bool {
+        if inst.quick {
+            return self.scalar(inst) || self.vector(inst);
         }
-        self.call(at::OTHER);
-        self.unless_failed(self.index);
+        match &inst.parts {
+            // Sources may be parts of registers. Results are whole ones.
+            Some(parts) => parts.sdwa.dst == WHOLE && inst.unit.is_tabled() && self.vector(inst),
+            None => self.reach(inst),
+        }
     }
 
     /// Leaves where the helper says that the instruction failed.

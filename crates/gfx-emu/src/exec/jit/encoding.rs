@@ -29,6 +29,22 @@ const ROWS: &[(Write, &str)] = &[
         (|asm| asm.vector(v::CVTPS2PD, 1, 0, Rm::Reg(26), 0, None), "62917c485aca"), // vcvtps2pd zmm1, ymm26
         (|asm| asm.vector(v::CVTPD2PS, 4, 0, Rm::Reg(4), 0, None), "62f1fd485ae4"), // vcvtpd2ps ymm4, zmm4
         (|asm| asm.vector(v::PMOVDW, 7, 0, Rm::Reg(7), 0, None), "62f27e4833ff"), // vpmovdw ymm7, zmm7
+        (|asm| asm.vector(v::PTESTMD, 5, 27, Rm::Reg(9), 3, None), "62d2254327e9"), // vptestmd k5 {k3}, zmm27, zmm9
+        (|asm| asm.vector(v::CVTPS2PH, 9, 0, Rm::Reg(22), 0, Some(0)), "62337d481dce00"), // vcvtps2ph ymm22, zmm9, 0
+        (|asm| asm.vector(v::PMOVZXWD, 6, 0, Rm::Reg(7), 0, None), "62f27d4833f7"), // vpmovzxwd zmm6, ymm7
+        (|asm| asm.vector(v::PMOVZXWD, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27d48336000"), // {disp8} vpmovzxwd zmm4, ymmword ptr [rax + 0]
+        (|asm| asm.vector(v::PMOVZXBD, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27d48316000"), // {disp8} vpmovzxbd zmm4, xmmword ptr [rax + 0]
+        (|asm| asm.vector(v::PMOVDW, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27e48336000"), // {disp8} vpmovdw ymmword ptr [rax + 0], zmm4
+        (|asm| asm.vector(v::PMOVDB, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27e48316000"), // {disp8} vpmovdb xmmword ptr [rax + 0], zmm4
+        (|asm| asm.vector(v::PSHUFB, 6, 20, Rm::Reg(6), 0, None), "62f25d4000f6"), // vpshufb zmm6, zmm20, zmm6
+        (|asm| asm.vector(v::UNPCKLPS, 2, 3, Rm::Reg(6), 0, None), "62f1644814d6"), // vunpcklps zmm2, zmm3, zmm6
+        (|asm| asm.vector(v::UNPCKHPS, 2, 3, Rm::Reg(26), 0, None), "6291644815d2"), // vunpckhps zmm2, zmm3, zmm26
+        (|asm| asm.vector(v::SHUFPS, 30, 6, Rm::Reg(7), 4, Some(0x88)), "62614c4cc6f788"), // vshufps zmm30 {k4}, zmm6, zmm7, 0x88
+        (|asm| asm.vector(v::FMADD231PD, 6, 0, Rm::Reg(2), 0, None), "62f2fd48b8f2"), // vfmadd231pd zmm6, zmm0, zmm2
+        (|asm| asm.vector(v::FMADD231PS, 9, 24, Rm::Splat(mem(R13, 1028)), 0, None), "62523d50b88d04040000"), // vfmadd231ps zmm9, zmm24, dword ptr [r13 + 1028]{1to16}
+        (|asm| asm.vector(v::SHIFT_D, v::RIGHT, 24, Rm::Full(mem(R12, 192)), 0, Some(16)), "62d13d407254240310"), // vpsrld zmm24, zmmword ptr [r12 + 192], 16
+        (|asm| asm.store_part(mem(RDX, 2), RAX, 2), "66894202"), // mov word ptr [rdx + 2], ax
+        (|asm| asm.store_part(mem(RDX, 2), RAX, 1), "884202"), // mov byte ptr [rdx + 2], al
         (|asm| asm.vector(v::SPLAT_GENERAL, 7, 0, Rm::Reg(RDX.0), 0, None), "62f27d487cfa"), // vpbroadcastd zmm7, edx
         (|asm| asm.vector(v::SPLAT_FIRST, 7, 0, Rm::Reg(3), 0, None), "62f27d4858fb"), // vpbroadcastd zmm7, xmm3
         (|asm| asm.lanes_memory(false, 27, (RSI, 1), 1028, 6), "62627d4e909c0e04040000"), // vpgatherdd zmm27 {k6}, [rsi + zmm1 + 1028]

@@ -240,21 +240,4 @@ impl Compiler<'_> {
         self.finish(vec![(inst.dst, place)], rare);
         true
     }
-
-    /// A half in single precision.
-    pub(super) fn widen(&mut self, inst: &Inst) -> bool {
-        if (inst.abs | inst.neg) & 1 != 0 {
-            return false;
-        }
-        let high = inst.op_sel & 1 != 0;
-        let check = Check::Result { clamps: inst.clamp };
-        self.lanes(inst, [false], check, |this, [a], to, mask| {
-            let half = TEMPORARY[1];
-            let by = if high { 16 } else { 0 };
-            this.asm
-                .vector(v::SHIFT_D, v::RIGHT, half, Rm::Reg(a), 0, Some(by));
-            this.on(v::PMOVDW, half, 0, Rm::Reg(half));
-            this.asm.vector(v::CVTPH2PS, to, 0, Rm::Reg(half), mask, None);
-        })
-    }
 }

@@ -98,8 +98,8 @@ impl Random {
             0..=2 => {
                 let op = if self.below(2) == 0 {
                     self.one_of(&[
-                        13, 14, 15, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 77, 78, 118, 119, 178, 179, 223,
-                        255,
+                        13, 14, 15, 30, 31, 84, 85, 86, 87, 90, 91, 160, 161, 162, 163, 166, 167, 53, 54, 55,
+                        56, 57, 58, 59, 60, 61, 62, 63, 77, 78, 118, 119, 178, 179, 223, 255,
                     ])
                 } else {
                     self.below(256)
@@ -129,7 +129,7 @@ impl Random {
                 ]
             }
             _ => {
-                let op = 16 + self.below(16);
+                let op = 16 + self.below(24);
                 // Flat addresses have no base, and no high offsets.
                 let flat = self.below(3) == 0;
                 let none = 124 + u32::from(cdna) * 3;
@@ -153,15 +153,80 @@ impl Random {
 
     /// A row of places below `limit`, in one of the patterns that kernels have.
     fn places(&mut self, limit: u32) -> impl Fn(usize) -> u32 + use<> {
-        let step = self.one_of(&[0, 4, 4, 8, 16, 16, 12, 20]);
+        let step = self.one_of(&[0, 4, 4, 8, 16, 16, 12, 20, 2, 1]);
         let first = self.below(limit / 8) * 4;
-        let run = self.one_of(&[8, 16, 32, 64]);
-        let apart = self.one_of(&[0, 0, 64, 256]);
+        let run = self.one_of(&[4, 8, 16, 32, 64]);
+        let apart = self.one_of(&[0, 0, 64, 80, 256]);
         let odd = if self.below(4) == 0 { self.below(64) } else { 99 };
         move |lane| {
             let lane = lane as u32;
             first + step * (lane % run) + apart * (lane / run) + if lane == odd { 4 } else { 0 }
         }
+    }
+
+    /// The first word of an instruction whose second one says which parts of registers it takes.
+    fn instruction_of_parts(&mut self, v: u32) -> u32 {
+        let second = self.below(VGPRS) << 9;
+        match self.below(3) {
+            0 => 0x7e00_00f9 | v << 17 | self.below(80) << 9,
+            1 => 0x7c00_00f9 | self.below(256) << 17 | second,
+            _ => self.below(64) << 25 | 0xf9 | v << 17 | second,
+        }
+    }
+
+    /// The words of an instruction of three operands that kernels often have, and chance hardly ever makes.
+    fn often(&mut self, cdna: bool) -> Vec<u32> {
+        let (to, a, b, c) = (
+            self.below(VGPRS),
+            self.source(false),
+            self.source(false),
+            self.source(false),
+        );
+        let (prefix, op) = if cdna {
+            (
+                0xd000_0000,
+                self.one_of(&[0x28c, 0x28d, 0x289, 0x28a, 0x1ed, 0x1e8, 0x14a]),
+            )
+        } else {
+            (
+                0xd400_0000,
+                self.one_of(&[0x31f, 0x320, 0x360, 0x361, 0x244, 0x2fe, 0x18a]),
+            )
+        };
+        if self.below(2) == 0 {
+            // Both halves of registers, or two of them.
+            let (prefix, op) = if cdna {
+                (0xd380_0000, self.below(24) + self.below(2) * 0x28)
+            } else {
+                (0xcc00_0000, self.below(24))
+            };
+            let select = self.below(8) << 11 | self.below(2) << 14;
+            let select = if self.below(2) == 0 { 1 << 14 } else { select };
+            let signs = if self.below(4) == 0 {
+                self.word() & 0xe000_0700
+            } else {
+                0
+            };
+            let high = if self.below(2) == 0 {
+                3 << 27
+            } else {
+                self.below(4) << 27
+            };
+            return vec![
+                prefix | op << 16 | to | select | signs & 0x700,
+                c << 18 | b << 9 | a | high | signs & 0xe000_0000,
+            ];
+        }
+        // All lanes; a selection of bytes; a lane by its number.
+        let a = if self.below(2) == 0 { 193 } else { a };
+        let b = if self.below(2) == 0 {
+            128 + self.below(64)
+        } else {
+            b
+        };
+        let carry = if self.below(3) == 0 { 106 << 8 } else { 124 << 8 };
+        let carry = if matches!(op, 0x1e8 | 0x2fe) { carry } else { 0 };
+        vec![prefix | op << 16 | carry | to, c << 18 | b << 9 | a]
     }
 
     /// The words of what may be an instruction.
@@ -173,7 +238,20 @@ impl Random {
         let v = 256 + self.below(VGPRS) - 256;
         let (a, b, c) = (self.source(false), self.source(false), self.source(false));
         let (x, y) = (self.source(true), self.source(true));
-        match self.below(10) {
+        match self.below(12) {
+            10 => self.often(cdna),
+            11 if cdna => {
+                // A part of a register, or all of it, and signs; the result is most often all of one.
+                let parts = self.below(7) << 16 | self.below(7) << 24 | self.below(2) << 19;
+                let to = self.one_of(&[6, 6, 6, 0, 5]) << 8 | self.below(3) << 11;
+                let signs = if self.below(3) == 0 {
+                    self.word() & 0x3830_2000
+                } else {
+                    0
+                };
+                let first = self.instruction_of_parts(v);
+                vec![first, parts | to | signs | self.below(VGPRS)]
+            }
             0 | 1 => vec![self.below(64) << 25 | v << 17 | self.below(VGPRS) << 9 | a],
             2 => vec![0x7e00_0000 | v << 17 | self.below(256) << 9 | a],
             3 => vec![0x7c00_0000 | self.below(256) << 17 | self.below(VGPRS) << 9 | a],
@@ -246,7 +324,7 @@ fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
         let insts = program.insts();
         let known = insts.iter().all(|inst| match inst.unit {
             Unit::Control(_) | Unit::Memory(_) | Unit::Share(_) | Unit::ScalarMemory(_) => true,
-            _ => inst.quick || inst.entangled,
+            _ => inst.quick || inst.entangled || inst.parts.is_some(),
         });
         // A literal is not an instruction. Its word may be that of `s_endpgm`.
         let whole = insts

@@ -6,7 +6,7 @@
 use super::asm::{Alu, If, Label, Mask, Mem, R15, RAX, RCX, RDX, RSI, Rm, Shift, Zmm, v};
 use super::compile::{Beyond, Compiler, scalar_register, state};
 use super::native::at;
-use crate::isa::{Inst, Part, ScalarAccess, Share, Space, Src, Transfer, Unit};
+use crate::isa::{Inst, ScalarAccess, Share, Space, Src, Transfer, Unit};
 use crate::wave::reg;
 
 /// Masks for what an instruction computes on its way.
@@ -23,12 +23,13 @@ pub(super) struct Access {
 }
 
 impl Compiler<'_> {
-    /// Compiles an instruction that goes to memory, or exchanges lanes as if it did; `false` when it is none of those that are known here.
+    /// Compiles an instruction that goes to memory, exchanges lanes as if it did, or multiplies matrices; `false` when it is none of those that are known here.
     pub(super) fn reach(&mut self, inst: &Inst) -> bool {
         if inst.dpp.is_some() || inst.parts.is_some() || inst.entangled {
             return false;
         }
         match inst.unit {
+            Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) => self.product(inst),
             Unit::ScalarMemory(ScalarAccess::Load(words @ (1 | 2 | 4 | 8 | 16))) => {
                 self.load_scalars(inst, words)
             }
@@ -43,7 +44,8 @@ impl Compiler<'_> {
                     },
                 )
             }
-            Unit::Memory(Transfer::LoadPart(part)) if part.half.is_none() => self.load_part(inst, part),
+            Unit::Memory(Transfer::LoadPart(part)) => self.load_part(inst, part),
+            Unit::Memory(Transfer::StorePart { bytes, high }) => self.store_part(inst, bytes, high),
             Unit::Memory(Transfer::Store(words)) => match inst.src[0] {
                 Src::Vgpr(n) => self.stores(
                     inst,
@@ -98,7 +100,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn beyond(&mut self, from: Label, rows: Vec<(u16, Zmm)>) {
+    pub(super) fn beyond(&mut self, from: Label, rows: Vec<(u16, Zmm)>) {
         let back = self.asm.label();
         self.asm.bind(back);
         self.beyond.push(Beyond {
@@ -151,7 +153,7 @@ impl Compiler<'_> {
 
     /// Compares the places of all lanes, of `bytes` bytes each, with the bounds. After that RSI has a place of the host's, and the first host
     /// registers have each lane's distance from it. `None` where the rule of the addresses is not known here.
-    fn places(&mut self, inst: &Inst, imm: i32, bytes: i32, from: Label) -> Option<()> {
+    pub(super) fn places(&mut self, inst: &Inst, imm: i32, bytes: i32, from: Label) -> Option<()> {
         let index = inst.address?;
         match inst.space {
             Space::Lds => {
@@ -191,10 +193,8 @@ impl Compiler<'_> {
             let place = chunk as Zmm;
             self.asm
                 .vector(v::PCMPUD, MASKS[chunk % 2], place, Rm::Reg(6), mask, Some(ABOVE));
-            // The patterns are told by a chunk's first lane, whether it is active or not.
-            self.asm.first_lane(RAX, place);
-            self.asm.alu(false, Alu::Cmp, RAX, RCX);
-            self.asm.jump_if(If::Above, from);
+            // The patterns are told by a chunk's first lane, which may not be active, and anywhere.
+            self.on(v::PMINUD, place, place, Rm::Reg(6));
             if chunk % 2 == 1 {
                 self.asm.test_masks(MASKS[0], MASKS[1]);
                 self.asm.jump_if(If::NotEqual, from);
@@ -230,6 +230,8 @@ impl Compiler<'_> {
         // The most: what is left behind the base, and no more than 32 bits.
         asm.load(true, RCX, Self::window(inst, at::WINDOW_BYTES));
         asm.alu_constant(true, Alu::Sub, RCX, bytes);
+        asm.jump_if(If::Below, from);
+        // The allocation's size has no sign, so an address half of all memory away makes one of the difference.
         asm.alu(true, Alu::Sub, RCX, RAX);
         asm.jump_if(If::Negative, from);
         asm.constant_to(RSI, u32::MAX.into());
@@ -280,9 +282,10 @@ impl Compiler<'_> {
             return false;
         }
         if access.words > 1 {
-            // Words of several lanes may meet at one place, where the order of the lanes decides: not where they follow each other.
+            // Words of several lanes may meet at one place, where the order of the lanes decides. They are stored word by word, which makes no
+            // difference where two lanes have all words in common or none.
             for chunk in 0..self.chunks() {
-                self.unless_row(chunk, access.words, from);
+                self.unless_aligned(chunk, access.words, from);
             }
         }
         // All lanes of one turn before the next, as the interpreter stores them.
@@ -293,24 +296,6 @@ impl Compiler<'_> {
             }
         }
         self.beyond(from, Vec::new());
-        true
-    }
-
-    /// Loads of one or two bytes. Four are read, where that many are in bounds.
-    fn load_part(&mut self, inst: &Inst, part: Part) -> bool {
-        if !is_known(inst) {
-            return false;
-        }
-        let from = self.asm.label();
-        if self.places(inst, inst.imm, 4, from).is_none() {
-            return false;
-        }
-        let place = self.held(inst.dst);
-        for chunk in 0..self.chunks() {
-            self.load_part_chunk(chunk, place + chunk as Zmm, part);
-        }
-        self.store_row(inst.dst, place);
-        self.beyond(from, vec![(inst.dst, place)]);
         true
     }
 
@@ -326,11 +311,11 @@ impl Compiler<'_> {
             (Src::Vgpr(n), None) => n,
             _ => return false,
         };
+        let (names, data) = (self.held(address), self.held(data));
         // The cards of the other family permute whole waves.
         if lanes.is_none() && self.lanes > 32 && !inst.isa.is_rdna() {
-            return false;
+            return self.permute_all(inst, names, data);
         }
-        let (names, data) = (self.held(address), self.held(data));
         let place = self.held(inst.dst);
         for half in (0..self.chunks()).step_by(2) {
             for i in 0..2 {
@@ -363,6 +348,36 @@ impl Compiler<'_> {
     }
 }
 
+impl Compiler<'_> {
+    /// The same of a wave of 64 lanes, any of which a lane may name.
+    fn permute_all(&mut self, inst: &Inst, names: Zmm, data: Zmm) -> bool {
+        let place = self.held(inst.dst);
+        let [low, high, name] = [0, 1, 2];
+        for chunk in 0..4 {
+            let (to, mask) = (4 + chunk as Zmm, self.exec(chunk));
+            self.on(v::PXORD, to, to, Rm::Reg(to));
+            self.asm
+                .vector(v::MOVE, to, 0, Rm::Reg(data + chunk as Zmm), mask, None);
+        }
+        for chunk in 0..4 {
+            let (at, mask) = (chunk as Zmm, self.exec(chunk));
+            self.on(v::PADDD, name, names + at, Rm::Const(inst.imm as u32));
+            self.asm
+                .vector(v::SHIFT_D, v::RIGHT, name, Rm::Reg(name), 0, Some(2));
+            // Five bits of the name count, of each half of the wave.
+            for (half, to) in [(4, low), (6, high)] {
+                self.on(v::MOVE, to, 0, Rm::Reg(name));
+                self.on(v::PERMI2D, to, half, Rm::Reg(half + 1));
+            }
+            self.on(v::PTESTMD, MASKS[0], name, Rm::Const(32));
+            self.asm.vector(v::MOVE, low, 0, Rm::Reg(high), MASKS[0], None);
+            self.asm.vector(v::MOVE, place + at, 0, Rm::Reg(low), mask, None);
+        }
+        self.store_row(inst.dst, place);
+        true
+    }
+}
+
 impl Access {
     /// Bytes from a lane's place to the end of what it accesses.
     fn reach(&self) -> i32 {
@@ -380,7 +395,7 @@ impl Access {
 }
 
 /// Whether an access is one by the usual rules.
-fn is_known(inst: &Inst) -> bool {
+pub(super) fn is_known(inst: &Inst) -> bool {
     matches!(inst.space, Space::Lds | Space::Global | Space::Flat) && inst.address.is_some()
 }
 

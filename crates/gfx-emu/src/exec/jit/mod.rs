@@ -15,6 +15,8 @@ mod absent;
 mod asm;
 #[cfg(target_arch = "x86_64")]
 mod compile;
+#[cfg(target_arch = "x86_64")]
+mod double;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod encoding;
 #[cfg(target_arch = "x86_64")]
@@ -22,19 +24,31 @@ mod float;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod fuzz;
 #[cfg(target_arch = "x86_64")]
+mod half;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
+#[cfg(target_arch = "x86_64")]
 mod masks;
+#[cfg(target_arch = "x86_64")]
+mod matrix;
 #[cfg(target_arch = "x86_64")]
 mod memory;
 #[cfg(target_arch = "x86_64")]
 mod native;
 #[cfg(target_arch = "x86_64")]
+mod opcodes;
+#[cfg(target_arch = "x86_64")]
 mod pair;
+#[cfg(target_arch = "x86_64")]
+mod parts;
 #[cfg(target_arch = "x86_64")]
 mod patterns;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 #[cfg(target_arch = "x86_64")]
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod source;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 #[cfg(target_arch = "x86_64")]

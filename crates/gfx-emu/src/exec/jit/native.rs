@@ -38,8 +38,20 @@ pub(super) struct State {
     /// The frame of [`call`], as the helpers know it.
     frame: *mut c_void,
     /// Where host registers lie during a call whose caller goes on using them.
-    saved: MaybeUninit<[[u32; 16]; 24]>,
+    saved: Lines<24>,
+    /// What an instruction puts aside on its way: a factor of a matrix product in single precision, the places of lanes.
+    lines: Lines<MOST_DEPTH>,
+    /// The sums of one that has several tiles.
+    sums: Lines<{ 16 * MOST_TILES }>,
 }
+
+/// Room for so many host registers, none of which lies in two cache lines.
+#[repr(C, align(64))]
+struct Lines<const N: usize>(MaybeUninit<[[u32; 16]; N]>);
+
+/// Steps of a compiled matrix product, and tiles that it has.
+pub(super) const MOST_DEPTH: usize = 32;
+pub(super) const MOST_TILES: usize = 8;
 
 /// A function that compiled code calls with its state and the index of an instruction.
 type Helper = unsafe extern "sysv64" fn(*mut State, u32) -> u32;
@@ -64,6 +76,8 @@ pub(super) mod at {
     pub(in super::super) const TABLE: i32 = offset_of!(State, table) as i32;
     pub(in super::super) const OTHER: i32 = offset_of!(State, other) as i32;
     pub(in super::super) const SAVED: i32 = offset_of!(State, saved) as i32;
+    pub(in super::super) const LINES: i32 = offset_of!(State, lines) as i32;
+    pub(in super::super) const SUMS: i32 = offset_of!(State, sums) as i32;
 }
 
 /// The bit of compiled code's answer that says that its instruction failed.
@@ -208,7 +222,9 @@ pub(super) fn call<H: Host, const W: usize>(
         table: tabled::<H, W>,
         other: any::<H, W>,
         frame: (&raw mut frame).cast(),
-        saved: MaybeUninit::uninit(),
+        saved: Lines(MaybeUninit::uninit()),
+        lines: Lines(MaybeUninit::uninit()),
+        sums: Lines(MaybeUninit::uninit()),
     };
     let start = entry.code.pages.as_ptr();
     // SAFETY: what `super::compile` wrote begins with a function of this signature, and the pages stay mapped while they are borrowed.

@@ -1,22 +1,27 @@
 //! Two numbers of single precision in consecutive registers, as CDNA computes them.
 
 use super::asm::{Mask, Op as X, Rm, Zmm, v};
-use super::compile::Compiler;
-use super::vector::{MASKS, SIGN, TEMPORARY};
+use super::compile::{Compiler, scalar_register};
+use super::source::Source;
+use super::vector::{MASKS, SIGN, TEMPORARY, UNORDERED};
 use crate::isa::{Inst, Op, Src};
-
-/// Predicate of comparisons.
-const UNORDERED: u8 = 3;
 
 /// A source of one of the two numbers.
 #[derive(Clone, Copy)]
 struct Half {
-    row: u16,
+    from: From,
     negated: bool,
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    Row(u16),
+    Scalar(usize),
+    Const(u32),
+}
+
 impl Compiler<'_> {
-    /// Sums and products of both numbers, of vector registers.
+    /// Sums and products of both numbers.
     pub(super) fn pair(&mut self, inst: &Inst, sources: usize) -> bool {
         let half = |i: usize, second: bool| {
             let (select, negate) = if second {
@@ -24,22 +29,33 @@ impl Compiler<'_> {
             } else {
                 (inst.op_sel, inst.neg)
             };
-            match inst.src[i] {
-                Src::Vgpr(n) => Some(Half {
-                    row: n + u16::from(select >> i & 1),
-                    negated: negate >> i & 1 != 0,
-                }),
-                _ => None,
-            }
+            let select = select >> i & 1;
+            let from = match inst.src[i] {
+                Src::Vgpr(n) => From::Row(n + u16::from(select)),
+                Src::Scalar(n) => From::Scalar((n + select).into()),
+                // Lowering refuses the second of one.
+                Src::Const(value) => From::Const(value as u32),
+                _ => return None,
+            };
+            let negated = negate >> i & 1 != 0;
+            Some(Half { from, negated })
         };
         let all = |second: bool| (0..sources).map(|i| half(i, second)).collect::<Option<Vec<_>>>();
         let (Some(first), Some(second)) = (all(false), all(true)) else {
             return false;
         };
-        // The second number is computed when the first is there already.
-        if inst.clamp || second.iter().any(|source| source.row == inst.dst) {
+        if inst.clamp {
             return false;
         }
+        // A number is computed when the one before it is there already.
+        let reads = |sources: &[Half], row: u16| sources.iter().any(|source| source.from == From::Row(row));
+        let numbers = if !reads(&second, inst.dst) {
+            [(0, first), (1, second)]
+        } else if !reads(&first, inst.dst + 1) {
+            [(1, second), (0, first)]
+        } else {
+            return false;
+        };
         let op = match inst.op {
             Op::PkMulF32 => v::MULPS,
             Op::PkAddF32 => v::ADDPS,
@@ -49,29 +65,44 @@ impl Compiler<'_> {
         let mut rows = Vec::with_capacity(2);
         // Held since a way off may have been taken, so that it has to load them.
         let mut late = Vec::new();
-        for (number, sources) in [first, second].into_iter().enumerate() {
+        for (turn, (number, sources)) in numbers.into_iter().enumerate() {
             self.rows.step();
             // What was computed stays held until it is stored.
             for (row, _) in &rows {
                 self.held(*row);
             }
-            let row = inst.dst + number as u16;
-            let held: Vec<Zmm> = sources.iter().map(|source| self.held(source.row)).collect();
-            if number == 1 {
-                late.extend(sources.iter().map(|source| source.row).zip(held.iter().copied()));
+            let row = inst.dst + number;
+            let mut held = Vec::with_capacity(sources.len());
+            for (i, source) in sources.iter().enumerate() {
+                let free = i as Zmm;
+                held.push(match source.from {
+                    From::Row(row) => {
+                        let place = self.held(row);
+                        if turn == 1 {
+                            late.push((row, place));
+                        }
+                        Source::row(place)
+                    }
+                    From::Scalar(n) => {
+                        self.on(v::SPLAT, free, 0, Rm::Splat(scalar_register(n)));
+                        Source::splat(free)
+                    }
+                    From::Const(value) => {
+                        self.on(v::SPLAT, free, 0, Rm::Const(value));
+                        Source::splat(free)
+                    }
+                });
             }
             let place = self.held(row);
             for chunk in 0..self.chunks() {
                 let mask = self.exec(chunk);
-                let at = chunk as Zmm;
-                let operands: Vec<Zmm> = held
-                    .iter()
-                    .zip(&sources)
-                    .enumerate()
-                    .map(|(i, (place, source))| self.signed(place + at, source.negated, i as Zmm))
-                    .collect();
-                self.half(op, place + at, &operands, mask);
-                let to = place + at;
+                let to = place + chunk as Zmm;
+                let mut operands = [0; 3];
+                for (i, (held, source)) in held.iter().zip(&sources).enumerate() {
+                    let from = self.chunk(*held, chunk);
+                    operands[i] = self.signed(from, source.negated, 3 + i as Zmm);
+                }
+                self.half(op, to, &operands[..sources.len()], mask);
                 self.asm
                     .vector(v::CMPPS, MASKS[chunk % 2], to, Rm::Reg(to), mask, Some(UNORDERED));
                 if chunk % 2 == 1 {

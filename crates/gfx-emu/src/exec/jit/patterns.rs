@@ -1,9 +1,9 @@
 //! Sixteen lanes at their places in memory: one after the other, all at one, or each somewhere.
 
 use super::asm::{Alu, If, Label, Mask, RAX, RCX, RSI, Rm, Zmm, v};
-use super::compile::Compiler;
+use super::compile::{Compiler, state};
 use super::memory::{Access, at_place};
-use crate::isa::Part;
+use super::native::at;
 
 const MASK: Mask = 5;
 const OTHER: Mask = 6;
@@ -18,7 +18,7 @@ fn row(from: impl Fn(usize) -> usize) -> Rm {
 
 impl Compiler<'_> {
     /// Goes to `other` unless the lanes of a chunk are so many bytes apart.
-    fn unless_apart(&mut self, chunk: usize, bytes: u32, other: Label) {
+    pub(super) fn unless_apart(&mut self, chunk: usize, bytes: u32, other: Label) {
         let (place, line) = (chunk as Zmm, 7);
         let mask = self.exec(chunk);
         self.on(v::SPLAT_FIRST, line, 0, Rm::Reg(place));
@@ -33,8 +33,49 @@ impl Compiler<'_> {
     }
 
     /// Goes to `other` unless a chunk's lanes follow each other and all are active.
-    pub(super) fn unless_row(&mut self, chunk: usize, words: usize, other: Label) {
-        self.unless_apart(chunk, 4 * words as u32, other);
+    fn unless_row(&mut self, chunk: usize, other: Label) {
+        self.unless_apart(chunk, 4, other);
+        self.unless_all(chunk, other);
+    }
+
+    /// Goes to `other` unless all lanes of a chunk are active, and those that fill a host register with their words follow each other.
+    /// Their places are put aside.
+    fn unless_parts(&mut self, chunk: usize, words: usize, other: Label) {
+        let (place, line) = (chunk as Zmm, 7);
+        let lanes = 16 / words;
+        self.on(v::LOAD, line, 0, row(|lane| lane / lanes * lanes));
+        self.on(v::PERMI2D, line, place, Rm::Reg(place));
+        let steps = std::array::from_fn(|lane| (4 * words * (lane % lanes)) as u32);
+        self.on(v::PADDD, line, line, Rm::Row(steps));
+        self.asm
+            .vector(v::PCMPD, MASK, place, Rm::Reg(line), 0, Some(UNEQUAL));
+        self.asm.test_masks(MASK, MASK);
+        self.asm.jump_if(If::NotEqual, other);
+        self.unless_all(chunk, other);
+        self.on(v::STORE, place, 0, Rm::Full(state(at::LINES)));
+    }
+
+    /// Goes to `other` unless the active lanes' places are whole accesses of so many words apart, or the same.
+    pub(super) fn unless_aligned(&mut self, chunk: usize, words: usize, other: Label) {
+        let (place, apart) = (chunk as Zmm, 7);
+        let mask = self.exec(chunk);
+        self.on(v::SPLAT_FIRST, apart, 0, Rm::Reg(place));
+        self.on(v::PXORD, apart, apart, Rm::Reg(place));
+        let rest = Rm::Const(4 * words as u32 - 1);
+        self.asm.vector(v::PTESTMD, MASK, apart, rest, mask, None);
+        self.asm.test_masks(MASK, MASK);
+        self.asm.jump_if(If::NotEqual, other);
+    }
+
+    /// Where the lanes of a part go that were put aside, in RAX.
+    fn part_place(&mut self, part: usize, words: usize) {
+        let lane = part * 16 / words;
+        self.asm.load(false, RAX, state(at::LINES + 4 * lane as i32));
+        self.asm.alu(true, Alu::Add, RAX, RSI);
+    }
+
+    /// Goes to `other` unless all lanes of a chunk are active.
+    pub(super) fn unless_all(&mut self, chunk: usize, other: Label) {
         let mask = self.exec(chunk);
         self.asm.test_masks(mask, mask);
         // The carry tells that all bits are set.
@@ -42,7 +83,7 @@ impl Compiler<'_> {
     }
 
     /// Where the first lane goes, in RAX.
-    fn first_place(&mut self, chunk: usize) {
+    pub(super) fn first_place(&mut self, chunk: usize) {
         self.asm.first_lane(RAX, chunk as Zmm);
         self.asm.alu(true, Alu::Add, RAX, RSI);
     }
@@ -67,7 +108,7 @@ impl Compiler<'_> {
                     .vector(v::LOAD, places[0], 0, Rm::Full(at_place(*distance)), mask, None);
             }
         } else {
-            self.unless_row(chunk, words, apart);
+            self.unless_parts(chunk, words, apart);
             for (distance, places) in &turns {
                 self.load_row_of(*distance, places, chunk as Zmm);
             }
@@ -94,11 +135,12 @@ impl Compiler<'_> {
         self.asm.bind(done);
     }
 
-    /// Sixteen lanes of two or four dwords that follow each other. `free` is a register for the way.
+    /// Sixteen lanes of two or four dwords whose parts follow each other. `free` is a register for the way.
     fn load_row_of(&mut self, distance: i32, places: &[Zmm], free: Zmm) {
         let words = places.len();
         for (part, to) in PARTS.into_iter().take(words).enumerate() {
-            self.on(v::LOAD, to, 0, Rm::Full(at_place(distance + 64 * part as i32)));
+            self.part_place(part, words);
+            self.on(v::LOAD, to, 0, Rm::Full(at_place(distance)));
         }
         for (word, place) in places.iter().enumerate() {
             self.on(v::LOAD, *place, 0, row(|lane| words * lane + word));
@@ -114,25 +156,32 @@ impl Compiler<'_> {
         }
     }
 
-    /// Stores a chunk of rows, at a distance from the lanes' places. Several rows are stored where the lanes follow each other.
+    /// Stores a chunk of rows, at a distance from the lanes' places.
     pub(super) fn store_chunk(&mut self, chunk: usize, distance: i32, places: &[Zmm]) {
-        self.first_place(chunk);
-        let [place] = places else {
-            return self.store_row_of(distance, places);
-        };
         let [apart, done] = [(); 2].map(|()| self.asm.label());
-        self.unless_row(chunk, 1, apart);
-        self.on(v::STORE, *place, 0, Rm::Full(at_place(distance)));
+        if let [place] = places {
+            self.first_place(chunk);
+            self.unless_row(chunk, apart);
+            self.on(v::STORE, *place, 0, Rm::Full(at_place(distance)));
+        } else {
+            self.unless_parts(chunk, places.len(), apart);
+            self.store_row_of(distance, places);
+        }
         self.asm.jump(done);
         self.asm.bind(apart);
         let mask = self.exec(chunk);
-        self.asm.or_masks(OTHER, mask, mask);
-        self.asm
-            .lanes_memory(true, *place, (RSI, chunk as Zmm), distance, OTHER);
+        self.asm.test_masks(mask, mask);
+        self.asm.jump_if(If::Equal, done);
+        for (word, place) in places.iter().enumerate() {
+            self.asm.or_masks(OTHER, mask, mask);
+            let disp = distance + 4 * word as i32;
+            self.asm
+                .lanes_memory(true, *place, (RSI, chunk as Zmm), disp, OTHER);
+        }
         self.asm.bind(done);
     }
 
-    /// Two or four dwords of sixteen lanes that follow each other.
+    /// Two or four dwords of sixteen lanes whose parts follow each other.
     fn store_row_of(&mut self, distance: i32, places: &[Zmm]) {
         let words = places.len();
         let lanes = 16 / words;
@@ -151,30 +200,8 @@ impl Compiler<'_> {
                 self.asm.mask_of(OTHER, RCX);
                 self.asm.vector(v::MOVE, a, 0, Rm::Reg(b), OTHER, None);
             }
-            self.on(v::STORE, a, 0, Rm::Full(at_place(distance + 64 * part as i32)));
+            self.part_place(part, words);
+            self.on(v::STORE, a, 0, Rm::Full(at_place(distance)));
         }
-    }
-
-    /// One or two bytes a lane.
-    pub(super) fn load_part_chunk(&mut self, chunk: usize, place: Zmm, part: Part) {
-        let [scattered, done] = [(); 2].map(|()| self.asm.label());
-        let mask = self.exec(chunk);
-        self.first_place(chunk);
-        self.unless_apart(chunk, 0, scattered);
-        self.asm.load_part(RAX, at_place(0), part.bytes, part.signed);
-        self.asm
-            .vector(v::SPLAT_GENERAL, place, 0, Rm::Reg(RAX.0), mask, None);
-        self.asm.jump(done);
-        self.asm.bind(scattered);
-        self.asm.or_masks(OTHER, mask, mask);
-        let (loaded, unused) = (PARTS[0], 32 - 8 * part.bytes);
-        self.asm
-            .lanes_memory(false, loaded, (RSI, chunk as Zmm), 0, OTHER);
-        self.asm
-            .vector(v::SHIFT_D, v::LEFT, loaded, Rm::Reg(loaded), 0, Some(unused));
-        let back = if part.signed { v::RIGHT_SIGNED } else { v::RIGHT };
-        self.asm
-            .vector(v::SHIFT_D, back, place, Rm::Reg(loaded), mask, Some(unused));
-        self.asm.bind(done);
     }
 }

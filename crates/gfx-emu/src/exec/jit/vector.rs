@@ -1,9 +1,8 @@
 //! Vector instructions as instructions of AVX-512: a chunk of sixteen lanes at a time, under EXEC as a mask.
 
-use super::asm::{Alu, If, Label, Mask, Mem, Op as X, R12, RAX, Rm, Zmm, v};
-use super::compile::{Compiler, Rarely, scalar_register};
+use super::asm::{If, Label, Mask, Mem, Op as X, R12, Rm, Zmm, v};
+use super::compile::{Compiler, Rarely};
 use crate::isa::{Inst, Op, Src};
-use crate::wave::reg;
 
 /// Masks for what an instruction computes on its way.
 pub(super) const MASKS: [Mask; 2] = [5, 6];
@@ -11,42 +10,8 @@ pub(super) const THIRD: Mask = 7;
 /// Host registers for the same.
 pub(super) const TEMPORARY: [Zmm; 2] = [6, 7];
 /// Predicates of comparisons.
-const UNORDERED: u8 = 3;
+pub(super) const UNORDERED: u8 = 3;
 pub(super) const SIGN: u32 = 0x8000_0000;
-
-/// A source: the host register of its first chunk.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Source {
-    first: Zmm,
-    /// Each chunk has one, else all have this one.
-    is_row: bool,
-    /// Absolute value and negation that each chunk needs yet.
-    abs: bool,
-    neg: bool,
-    /// Where a chunk with a sign of its own goes.
-    own: Zmm,
-}
-
-impl Source {
-    /// One host register for all chunks.
-    pub(super) fn splat(first: Zmm) -> Source {
-        Source {
-            first,
-            is_row: false,
-            abs: false,
-            neg: false,
-            own: first,
-        }
-    }
-
-    /// One for each chunk, from this one on.
-    pub(super) fn row(first: Zmm) -> Source {
-        Source {
-            is_row: true,
-            ..Source::splat(first)
-        }
-    }
-}
 
 impl Compiler<'_> {
     pub(super) fn chunks(&self) -> usize {
@@ -105,63 +70,6 @@ impl Compiler<'_> {
         1 + chunk as Mask
     }
 
-    /// Source `i` as 32-bit lanes, with its sign changed where it is a float.
-    pub(super) fn source(&mut self, inst: &Inst, i: usize, float: bool) -> Source {
-        let has = |bits: u8| float && bits >> i & 1 != 0;
-        let (abs, neg) = (has(inst.abs), has(inst.neg));
-        let (own, first) = (3 + i as Zmm, i as Zmm);
-        match inst.src[i] {
-            Src::Vgpr(n) => Source {
-                abs,
-                neg,
-                own,
-                ..Source::row(self.held(n))
-            },
-            Src::Scalar(n) => {
-                self.on(v::SPLAT, first, 0, Rm::Splat(scalar_register(n.into())));
-                self.change_sign(first, first, abs, neg);
-                Source::splat(first)
-            }
-            Src::Const(value) => {
-                let value = if abs { value as u32 & !SIGN } else { value as u32 };
-                let value = if neg { value ^ SIGN } else { value };
-                self.on(v::SPLAT, first, 0, Rm::Const(value));
-                Source::splat(first)
-            }
-            _ => Source::splat(first),
-        }
-    }
-
-    fn change_sign(&mut self, to: Zmm, from: Zmm, abs: bool, neg: bool) {
-        let mut from = from;
-        if abs {
-            self.on(v::PANDD, to, from, Rm::Const(!SIGN));
-            from = to;
-        }
-        if neg {
-            self.on(v::PXORD, to, from, Rm::Const(SIGN));
-        }
-    }
-
-    /// The host register that has a chunk of a source.
-    pub(super) fn chunk(&mut self, source: Source, chunk: usize) -> Zmm {
-        if !source.is_row {
-            return source.first;
-        }
-        let first = source.first + chunk as Zmm;
-        if source.abs || source.neg {
-            self.change_sign(source.own, first, source.abs, source.neg);
-            return source.own;
-        }
-        first
-    }
-
-    /// Whether an instruction's first sources are vector registers, scalar registers or constants.
-    pub(super) fn has_plain_sources(inst: &Inst, count: usize) -> bool {
-        let mut sources = inst.src.iter().take(count);
-        sources.all(|src| matches!(src, Src::Vgpr(_) | Src::Scalar(_) | Src::Const(_)))
-    }
-
     /// Goes to the interpreter's function for this instruction where one of the masks is not empty. What the instruction computed so far is
     /// forgotten, since nothing was stored.
     pub(super) fn rarely_if(&mut self, a: Mask, b: Mask, rare: &mut Option<Label>) {
@@ -184,13 +92,18 @@ impl Compiler<'_> {
             self.store_row(*row, *place);
         }
         if let Some(from) = rare {
+            let rows = [rows, late].concat();
+            if self.program.insts()[self.index].parts.is_some() {
+                // The table's functions know no parts.
+                return self.beyond(from, rows);
+            }
             let back = self.asm.label();
             self.asm.bind(back);
             self.rarely.push(Rarely {
                 from,
                 back,
                 index: self.index as u32,
-                rows: [rows, late].concat(),
+                rows,
             });
         }
     }
@@ -208,7 +121,7 @@ impl Compiler<'_> {
     }
 
     /// The same, with a place from where code may have gone to the interpreter's function already.
-    fn lanes_or<const N: usize>(
+    pub(super) fn lanes_or<const N: usize>(
         &mut self,
         inst: &Inst,
         floats: [bool; N],
@@ -406,22 +319,6 @@ impl Compiler<'_> {
         })
     }
 
-    /// The first active lane of a register.
-    fn first_lane(&mut self, inst: &Inst) -> bool {
-        let Src::Vgpr(n) = inst.src[0] else { return false };
-        self.held(n);
-        let wide = self.lanes > 32;
-        self.asm.load(wide, RAX, scalar_register(reg::EXEC));
-        self.asm.trailing_zeros(wide, RAX, RAX);
-        self.asm.alu_constant(false, Alu::And, RAX, self.lanes as i32 - 1);
-        let disp = self.memory(n, 0).disp;
-        self.asm.load_indexed(RAX, R12, RAX, disp);
-        if usize::from(inst.dst) != reg::NULL {
-            self.asm.store(false, scalar_register(inst.dst.into()), RAX);
-        }
-        true
-    }
-
     /// Compiles a vector instruction; `false` when it is none of those that are known here.
     #[rustfmt::skip] // one operation a line
     pub(super) fn vector(&mut self, inst: &Inst) -> bool {
@@ -451,6 +348,13 @@ impl Compiler<'_> {
             Op::PkMulF32 => self.pair(inst, 2),
             Op::PkAddF32 => self.pair(inst, 2),
             Op::CvtF32F16 => self.widen(inst),
+            Op::CvtF16F32 => self.narrow(inst),
+            Op::PkAddF16 | Op::PkMulF16 => self.halves::<2>(inst),
+            Op::PkFmaF16 => self.halves::<3>(inst),
+            Op::PermB32 => self.bytes(inst),
+            Op::AddF64 => self.doubles::<2>(inst, v::ADDPD),
+            Op::MulF64 => self.doubles::<2>(inst, v::MULPD),
+            Op::FmaF64 => self.doubles::<3>(inst, v::FMADD231PD),
             Op::RndneF32 => self.floats1(inst, v::RNDSCALEPS, Some(8)),
             Op::FloorF32 => self.floats1(inst, v::RNDSCALEPS, Some(9)),
             Op::CeilF32 => self.floats1(inst, v::RNDSCALEPS, Some(10)),
@@ -520,6 +424,10 @@ impl Compiler<'_> {
             Op::SubCoCiU32 => self.carry(inst, true, false, true),
             Op::SubrevCoCiU32 => self.carry(inst, true, true, true),
             Op::ReadFirstLane => self.first_lane(inst),
+            Op::ReadLane => self.read_lane(inst),
+            Op::WriteLane => self.write_lane(inst),
+            Op::MbcntLo => self.lanes_below(inst, 0),
+            Op::MbcntHi => self.lanes_below(inst, 32),
             _ => false,
         }
     }

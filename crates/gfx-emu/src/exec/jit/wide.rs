@@ -2,7 +2,8 @@
 
 use super::asm::{Mask, RAX, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
-use super::vector::{Check, Source, TEMPORARY, THIRD};
+use super::source::Source;
+use super::vector::{Check, TEMPORARY, THIRD};
 use crate::isa::{Inst, Src};
 use crate::wave::reg;
 
