@@ -736,6 +736,9 @@ pub(crate) struct SelftestArgs {
     /// Cases to run at most on a broken kernel before it counts as unnoticed.
     #[arg(long, value_name = "N", default_value_t = 200, requires = "kernels")]
     pub(crate) tries: usize,
+    /// Run the broken kernels too of which it is proven that no launch shows the fault: a case that notices one is an error.
+    #[arg(long, requires = "kernels")]
+    pub(crate) distrust: bool,
     /// Cases in flight at once on broken kernels [default: one per core].
     #[arg(long, value_name = "N", requires = "kernels")]
     pub(crate) jobs: Option<usize>,

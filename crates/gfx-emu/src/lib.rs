@@ -68,6 +68,7 @@ mod launch;
 mod lines;
 mod memory;
 mod mutant;
+mod prove;
 mod sanitize;
 mod target;
 mod wave;
@@ -86,4 +87,5 @@ pub use launch::{
 };
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};
 pub use mutant::{Mutation, Patch, PatchError};
+pub use prove::{Prover, Reason};
 pub use target::Target;

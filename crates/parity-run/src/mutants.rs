@@ -9,8 +9,10 @@
 //!    fails the judge, a fault and an endless loop included; where the result is the right kernel's, bit for bit, the judge is
 //!    not asked.
 //!
-//! A mutant that no case can notice is not run: its kind says why ([`gfx_emu::MutationKind::equivalent`]).
+//! A mutant that no launch can show is not run: a proof says why ([`gfx_emu::Prover`]). With [`Options::distrust`] it is run all the same,
+//! and a case that notices it is an error of the prover.
 
+mod prove;
 mod sample;
 mod score;
 
@@ -52,6 +54,8 @@ pub struct Options {
     pub tries: usize,
     /// Decides which mutants are drawn and in which order cases are tried; inputs derive from it.
     pub seed: u64,
+    /// Mutants that are proven to be no faults are run too, and must not be noticed.
+    pub distrust: bool,
 }
 
 /// Something that happens in a trial.
@@ -122,7 +126,8 @@ pub fn run(
         return Err(Error::Start(StartError::Stopped { backend }));
     }
     let (candidates, unreached) = candidates(&witnesses, &loaded, options)?;
-    let drawn = sample::draw(candidates, options);
+    let mut drawn = sample::draw(candidates, options);
+    prove::mark(&mut drawn, &loaded)?;
     let mut trial = Trial::new(
         column.name(),
         options,
@@ -132,6 +137,9 @@ pub fn run(
         &drawn,
     );
     let fates = lab.try_all(&drawn, &witnesses, options);
+    if let Some(wrong) = prove::disproof(&drawn, &fates) {
+        return Err(wrong);
+    }
     for (candidate, fate) in drawn.iter().zip(fates) {
         trial.add(candidate, fate);
     }
@@ -243,8 +251,9 @@ impl Lab<'_> {
             of_kernel.sort_by_cached_key(|(witness, _)| digest(options.seed, witness.case.id().as_str()));
         }
         let fates = self.each(drawn, |bench, candidate| {
-            if let Some(reason) = candidate.mutation.kind.equivalent() {
-                return Some(Fate::Equivalent(reason));
+            let proof = candidate.proof.map(|reason| Fate::Equivalent(reason.text()));
+            if proof.is_some() && !options.distrust {
+                return proof;
             }
             let of_kernel = by_kernel.get(&candidate.key).map_or(&[][..], Vec::as_slice);
             let reaching: Vec<&Witness> = of_kernel
@@ -252,7 +261,9 @@ impl Lab<'_> {
                 .filter(|(_, marks)| executes(marks, candidate.index))
                 .map(|(witness, _)| *witness)
                 .collect();
-            self.fate(bench, candidate, &reaching, options.tries)
+            let fate = self.fate(bench, candidate, &reaching, options.tries)?;
+            let unnoticed = matches!(fate, Fate::Survived { tolerated: 0, .. });
+            Some(proof.filter(|_| unnoticed).unwrap_or(fate))
         });
         fates
             .into_iter()
@@ -284,13 +295,20 @@ impl Lab<'_> {
             if !passes(&witness.case, self.supervision.seed, &execution.outcome) {
                 return Some(Fate::Killed(witness.case.id()));
             }
-            tolerated += 1;
+            let varies = candidate.proof.is_some() && self.varies(bench, witness)?;
+            tolerated += usize::from(!varies);
         }
         Some(Fate::Survived {
             tried: reaching.len().min(tries),
             tolerated,
             reaching: reaching.len(),
         })
+    }
+
+    /// Whether the right kernels do not make the same of a case each time: some cases ask for new random numbers.
+    fn varies(&self, bench: &mut Bench<'_>, witness: &Witness) -> Option<bool> {
+        let execution = bench.run(&witness.case, None, &self.supervision)?;
+        Some(fingerprint(&execution.outcome) != witness.right)
     }
 }
 
@@ -377,6 +395,7 @@ fn candidates(
                 index,
                 source: listing[index].source.clone(),
                 mutation,
+                proof: None,
             });
         }
     }

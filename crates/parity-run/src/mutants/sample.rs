@@ -1,6 +1,6 @@
 //! Which mutants are tried.
 
-use gfx_emu::Mutation;
+use gfx_emu::{Mutation, Reason};
 
 use super::Options;
 
@@ -17,6 +17,8 @@ pub(super) struct Candidate {
     pub(super) source: Option<(String, u64)>,
     /// The mutant.
     pub(super) mutation: Mutation,
+    /// Why no case can notice it, where that is proven.
+    pub(super) proof: Option<Reason>,
 }
 
 /// FNV-1a in 64 bits, of a seed and a text, mixed so that neighbours are far apart.

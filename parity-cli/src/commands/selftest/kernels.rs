@@ -23,6 +23,7 @@ pub(super) fn selftest(args: SelftestArgs, min: f64) -> Result<Exit, Failure> {
         samples: args.samples,
         tries: args.tries.max(1),
         seed: args.seed,
+        distrust: args.distrust,
     };
     let selection = settings::selection(args.select)?;
     let cases = selection.cases()?;
