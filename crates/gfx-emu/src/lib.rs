@@ -69,6 +69,7 @@ mod launch;
 mod lines;
 mod memory;
 mod mutant;
+mod prove;
 mod sanitize;
 mod target;
 mod wave;
@@ -88,4 +89,5 @@ pub use launch::{
 };
 pub use memory::{FreeError, MapError, Memory, OutOfMemory};
 pub use mutant::{Mutation, Patch, PatchError};
+pub use prove::{Prover, Reason};
 pub use target::Target;

@@ -9,8 +9,10 @@
 //!    fails the judge, a fault and an endless loop included; where the result is the right kernel's, bit for bit, the judge is
 //!    not asked.
 //!
-//! A mutant that no case can notice is not run: its kind says why ([`gfx_emu::MutationKind::equivalent`]).
+//! A mutant that no launch can show is not run: a proof says why ([`gfx_emu::Prover`]). With [`Options::distrust`] it is run all the same,
+//! and a case that notices it is an error of the prover.
 
+mod prove;
 mod sample;
 mod score;
 
@@ -57,6 +59,8 @@ pub struct Options {
     pub random: u64,
     /// Only these of the mutants that are drawn; `None` for all.
     pub only: Option<BTreeSet<Name>>,
+    /// Mutants that are proven to be no faults are run too, and must not be noticed.
+    pub distrust: bool,
 }
 
 /// What tells a mutant from the others of a card.
@@ -145,6 +149,7 @@ pub fn run(
     if let Some(only) = &options.only {
         drawn.retain(|candidate| only.contains(&candidate.name()));
     }
+    prove::mark(&mut drawn, &loaded)?;
     let mut trial = Trial::new(
         column.name(),
         options,
@@ -154,6 +159,9 @@ pub fn run(
         &drawn,
     );
     let fates = lab.try_all(&drawn, &witnesses, options);
+    if let Some(wrong) = prove::disproof(&drawn, &fates) {
+        return Err(wrong);
+    }
     for (candidate, fate) in drawn.iter().zip(fates) {
         trial.add(candidate, fate);
     }
@@ -275,8 +283,9 @@ impl Lab<'_> {
             });
         }
         let fates = self.each(drawn, |bench, candidate| {
-            if let Some(reason) = candidate.mutation.kind.equivalent() {
-                return Some(Fate::Equivalent(reason));
+            let proof = candidate.proof.map(|reason| Fate::Equivalent(reason.text()));
+            if proof.is_some() && !options.distrust {
+                return proof;
             }
             let of_kernel = by_kernel.get(&candidate.key).map_or(&[][..], Vec::as_slice);
             let reaching: Vec<&Witness> = of_kernel
@@ -292,7 +301,9 @@ impl Lab<'_> {
                 .take(options.tries)
                 .chain(random.into_iter().take(options.tries))
                 .collect::<Vec<_>>();
-            self.fate(bench, candidate, &shown, reaching.len())
+            let fate = self.fate(bench, candidate, &shown, reaching.len())?;
+            let unnoticed = matches!(fate, Fate::Survived { tolerated: 0, .. });
+            Some(proof.filter(|_| unnoticed).unwrap_or(fate))
         });
         fates
             .into_iter()
@@ -327,13 +338,20 @@ impl Lab<'_> {
                     random: witness.random,
                 });
             }
-            tolerated += 1;
+            let varies = candidate.proof.is_some() && self.varies(bench, witness)?;
+            tolerated += usize::from(!varies);
         }
         Some(Fate::Survived {
             tried: shown.len(),
             tolerated,
             reaching,
         })
+    }
+
+    /// Whether the right kernels do not make the same of a case each time: some cases ask for new random numbers.
+    fn varies(&self, bench: &mut Bench<'_>, witness: &Witness) -> Option<bool> {
+        let execution = bench.run(&witness.case, None, &self.supervision)?;
+        Some(fingerprint(&execution.outcome) != witness.right)
     }
 }
 
@@ -428,6 +446,7 @@ fn candidates(
                 index,
                 source: listing[index].source.clone(),
                 mutation,
+                proof: None,
             });
         }
     }

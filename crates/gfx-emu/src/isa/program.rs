@@ -314,6 +314,15 @@ impl Program {
             .unwrap_or_default()
     }
 
+    /// The instruction of other bytes at byte `pc` from the entry, with its halves if it is a dual one. Where it branches to is not
+    /// known.
+    pub(crate) fn lowered(&self, pc: i64, bytes: &[u8]) -> Option<Vec<Inst>> {
+        let inst = decode::decode(self.isa, self.lanes, bytes).ok()?;
+        let mut insts = vec![];
+        lower::lower(&inst, i32::try_from(pc).ok()?, &mut insts);
+        (usize::from(inst.size) == bytes.len()).then_some(insts)
+    }
+
     /// Byte offset of instruction `index` from the entry.
     pub(crate) fn pc(&self, index: usize) -> usize {
         let inst = self.insts.get(index);

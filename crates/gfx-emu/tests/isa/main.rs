@@ -57,6 +57,8 @@ mod packed;
 #[cfg(test)]
 mod page;
 #[cfg(test)]
+mod prove;
+#[cfg(test)]
 mod random_words;
 #[cfg(test)]
 mod rdna2;

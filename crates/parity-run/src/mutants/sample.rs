@@ -1,6 +1,6 @@
 //! Which mutants are tried.
 
-use gfx_emu::Mutation;
+use gfx_emu::{Mutation, Reason};
 
 use super::{Name, Options};
 
@@ -17,6 +17,8 @@ pub(super) struct Candidate {
     pub(super) source: Option<(String, u64)>,
     /// The mutant.
     pub(super) mutation: Mutation,
+    /// Why no case can notice it, where that is proven.
+    pub(super) proof: Option<Reason>,
 }
 
 impl Candidate {

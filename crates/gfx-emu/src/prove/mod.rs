@@ -1,0 +1,301 @@
+//! Proves that mutants are no faults: that no launch of the kernel can show them.
+//!
+//! A kernel is looked at once, without running it. Forwards, [`state`] says between which numbers each register lies and which of
+//! its bits are known, whatever the arguments are. Backwards, [`demand`] says which bits of which registers a later instruction
+//! looks at. A mutant is equivalent where
+//!
+//! - its instruction has the same result for all numbers that its sources can have ([`differ`]), or
+//! - its result differs in bits only that nothing looks at, or
+//! - it differs in lanes of a mask that are the same again before anything looks at them ([`lanes`]).
+//!
+//! Everything that is not known is taken for the worst: a register may hold anything, and an instruction looks at all of its
+//! sources. An address, what is stored, a branch and the active lanes are always looked at, so that a fault is not lost either. What
+//! is assumed of launches: HIP's limits for sizes of workgroups and grids, 47 bits of address, and at the entry no contents of
+//! registers that are not documented.
+
+mod demand;
+mod differ;
+mod flow;
+mod function;
+mod lanes;
+mod masks;
+mod operands;
+mod state;
+mod value;
+
+use std::collections::BTreeSet;
+
+use crate::code::{CodeObject, Kernel};
+use crate::isa::{DecodeError, Inst, Program};
+use crate::mutant::{Mutation, Patch};
+
+use demand::{Demand, Facts};
+use flow::Flow;
+use state::State;
+
+/// Visits of a block after which what grows there does so at once.
+const PATIENCE: u32 = 4;
+
+/// Why a mutant is no fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Its kind says so: see [`crate::MutationKind::equivalent`].
+    Kind(&'static str),
+    /// The instruction has the same result for all numbers that its sources can have.
+    Same,
+    /// The result differs in bits that nothing looks at.
+    Unread,
+    /// Lanes of a mask differ, and are the same again before anything looks at them.
+    Lanes,
+}
+
+impl Reason {
+    /// As a sentence.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Reason::Kind(text) => text,
+            Reason::Same => "the result is the same for all numbers that the sources can have",
+            Reason::Unread => "the result differs in bits only that no later instruction looks at",
+            Reason::Lanes => {
+                "other lanes are in a mask, and it is as it should be again before anything looks at them"
+            }
+        }
+    }
+}
+
+/// What is known of a kernel.
+#[derive(Debug)]
+pub struct Prover<'a> {
+    kernel: &'a Kernel,
+    program: &'a Program,
+    known: Option<Known>,
+}
+
+/// What is known of a kernel whose program flow can be followed.
+#[derive(Debug)]
+struct Known {
+    flow: Flow,
+    lanes: usize,
+    /// At the beginning of each block that is reached.
+    states: Vec<Option<State>>,
+    /// At the end of each block.
+    demands: Vec<Demand>,
+    /// Of each instruction.
+    facts: Vec<Facts>,
+    /// Scalar registers that are looked at after each instruction, and SCC.
+    live: Vec<(masks::Set, bool)>,
+}
+
+impl<'a> Prover<'a> {
+    /// Looks at a kernel.
+    ///
+    /// # Errors
+    /// The kernel's code cannot be decoded.
+    pub fn new(code: &CodeObject, kernel: &'a Kernel) -> Result<Prover<'a>, DecodeError> {
+        let program = code.program(kernel).map_err(Clone::clone)?;
+        Ok(Prover {
+            kernel,
+            program,
+            known: Known::of(program, kernel),
+        })
+    }
+
+    /// Why no launch can show a mutation, where that is known.
+    pub fn equivalent(&self, mutation: &Mutation) -> Option<Reason> {
+        if let Some(text) = mutation.kind.equivalent() {
+            return Some(Reason::Kind(text));
+        }
+        let known = self.known.as_ref()?;
+        let Patch::Bytes { pc, bytes } = &mutation.patch else {
+            return None;
+        };
+        let index = self.program.index_at(*pc)?;
+        let mutants = self.program.lowered(*pc, bytes)?;
+        let insts = self.program.insts().get(index..index + mutants.len())?;
+        let halves = insts.iter().filter(|inst| i64::from(inst.pc) == *pc).count();
+        let next = self.program.insts().get(index + halves);
+        if halves != mutants.len() || next.is_some_and(|inst| i64::from(inst.pc) == *pc) {
+            return None;
+        }
+        let changed: Vec<(usize, &Inst)> = (index..)
+            .zip(&mutants)
+            .filter(|(at, mutant)| !differ::is_same(&self.program.insts()[*at], mutant))
+            .collect();
+        let mut reason = Reason::Same;
+        for (at, mutant) in &changed {
+            reason = reason.max(self.replaced(known, *at, mutant)?);
+        }
+        // What the second half of a dual instruction has for sources is known as long as the first is as it was.
+        (reason == Reason::Same || changed.len() == 1).then_some(reason)
+    }
+
+    /// Why an instruction may take the place of another.
+    fn replaced(&self, known: &Known, index: usize, mutant: &Inst) -> Option<Reason> {
+        let inst = self.program.insts().get(index)?;
+        let state = known.state_before(self.program, self.kernel, index)?;
+        if let Some(difference) = differ::between(inst, mutant, &state, known.lanes) {
+            if difference.is_nothing() {
+                return Some(Reason::Same);
+            }
+            let after = known.demand_after(self.program, index);
+            if difference.is_unread(inst, &after) {
+                // What the mutant looks at has to be right: what differs must not come back to it.
+                let (mut before, mut before_mutant) = (after.clone(), after);
+                let facts = known.facts[index];
+                before.step_back(inst, facts, known.lanes);
+                let numbers = state.numbers(mutant);
+                before_mutant.step_back(mutant, Facts { numbers, ..facts }, known.lanes);
+                if before.contains(&before_mutant) {
+                    return Some(Reason::Unread);
+                }
+            }
+        }
+        lanes::restored(self.program, known, &state.masks, index, mutant)
+    }
+}
+
+impl Known {
+    fn of(program: &Program, kernel: &Kernel) -> Option<Known> {
+        // Numbers of registers depend on the instructions before.
+        if program
+            .insts()
+            .iter()
+            .any(|inst| inst.op == crate::isa::Op::SSetVgprMsb)
+        {
+            return None;
+        }
+        let flow = Flow::of(program)?;
+        let insts = program.insts();
+        let unknown = vec![Facts::NONE; insts.len()];
+        let lanes = program.lanes();
+        let demands = backwards(&flow, program, &unknown, 0);
+        let live = live(&flow, program, &demands, &unknown);
+        let states = forwards(&flow, program, kernel, &live);
+        let facts = facts(&flow, program, kernel, &states);
+        let demands = backwards(&flow, program, &facts, program.registers());
+        Some(Known {
+            flow,
+            lanes,
+            states,
+            demands,
+            facts,
+            live,
+        })
+    }
+
+    /// What is known before an instruction; `None` where it is not reached.
+    fn state_before(&self, program: &Program, kernel: &Kernel, index: usize) -> Option<State> {
+        let block = self.flow.block_of(index);
+        let mut state = self.states.get(block)?.clone()?;
+        for inst in program.insts().get(self.flow.block(block).start..index)? {
+            state.step(inst, kernel);
+        }
+        Some(state)
+    }
+
+    /// What is looked at after an instruction.
+    fn demand_after(&self, program: &Program, index: usize) -> Demand {
+        let block = self.flow.block_of(index);
+        let mut demand = self.demands[block].clone();
+        let range = index + 1..self.flow.block(block).end;
+        for at in range.rev() {
+            demand.step_back(&program.insts()[at], self.facts[at], self.lanes);
+        }
+        demand
+    }
+}
+
+/// What is known at the beginning of each block that is reached.
+fn forwards(
+    flow: &Flow,
+    program: &Program,
+    kernel: &Kernel,
+    live: &[(masks::Set, bool)],
+) -> Vec<Option<State>> {
+    let mut states: Vec<Option<State>> = vec![None; flow.len()];
+    let mut visits = vec![0; flow.len()];
+    let entry = State::at_entry(kernel, program.isa(), program.registers(), program.lanes());
+    states[flow.entry] = Some(entry);
+    let mut pending = BTreeSet::from([flow.entry]);
+    while let Some(block) = pending.pop_first() {
+        let Some(mut state) = states[block].clone() else {
+            continue;
+        };
+        for index in flow.block(block) {
+            state.step(&program.insts()[index], kernel);
+        }
+        let (read, _) = live[flow.block(block).end - 1];
+        state.drop_views(|n| read & masks::bit(n) != 0);
+        for after in flow.after(block) {
+            let changed = match &mut states[*after] {
+                Some(known) => {
+                    visits[*after] += 1;
+                    known.join(&state, visits[*after] > PATIENCE)
+                }
+                unknown => {
+                    *unknown = Some(state.clone());
+                    true
+                }
+            };
+            if changed {
+                pending.insert(*after);
+            }
+        }
+    }
+    states
+}
+
+/// What is known of each instruction.
+fn facts(flow: &Flow, program: &Program, kernel: &Kernel, states: &[Option<State>]) -> Vec<Facts> {
+    let mut facts = vec![Facts::NONE; program.insts().len()];
+    for (block, state) in states.iter().enumerate() {
+        let Some(mut state) = state.clone() else { continue };
+        for index in flow.block(block) {
+            let inst = &program.insts()[index];
+            facts[index] = Facts {
+                change: state.change(inst),
+                numbers: state.numbers(inst),
+            };
+            state.step(inst, kernel);
+        }
+    }
+    facts
+}
+
+/// What is looked at after each block, in kernels of so many vector registers.
+fn backwards(flow: &Flow, program: &Program, facts: &[Facts], registers: usize) -> Vec<Demand> {
+    let mut demands = vec![Demand::nothing(registers, program.lanes()); flow.len()];
+    let mut before = vec![vec![]; flow.len()];
+    for block in 0..flow.len() {
+        for after in flow.after(block) {
+            before[*after].push(block);
+        }
+    }
+    let mut pending: BTreeSet<usize> = (0..flow.len()).collect();
+    while let Some(block) = pending.pop_last() {
+        let mut demand = demands[block].clone();
+        for index in flow.block(block).rev() {
+            demand.step_back(&program.insts()[index], facts[index], program.lanes());
+        }
+        for earlier in &before[block] {
+            if demands[*earlier].join(&demand) {
+                pending.insert(*earlier);
+            }
+        }
+    }
+    demands
+}
+
+/// The scalar registers that are looked at after each instruction, and SCC.
+fn live(flow: &Flow, program: &Program, demands: &[Demand], facts: &[Facts]) -> Vec<(masks::Set, bool)> {
+    let mut live = vec![(0, false); program.insts().len()];
+    for (block, demand) in demands.iter().enumerate() {
+        let mut demand = demand.clone();
+        for index in flow.block(block).rev() {
+            let read = (0..128).filter(|n| demand.scalar[*n] != 0);
+            live[index] = (read.map(|n| 1 << n).sum(), demand.scc);
+            demand.step_back(&program.insts()[index], facts[index], program.lanes());
+        }
+    }
+    live
+}
