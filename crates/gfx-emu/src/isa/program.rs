@@ -319,7 +319,7 @@ impl Program {
     pub(crate) fn lowered(&self, pc: i64, bytes: &[u8]) -> Option<Vec<Inst>> {
         let inst = decode::decode(self.isa, self.lanes, bytes).ok()?;
         let mut insts = vec![];
-        lower::lower(&inst, i32::try_from(pc).ok()?, &mut insts);
+        lower::lower(&inst, i32::try_from(pc).ok()?, &mut insts, &mut vec![]);
         (usize::from(inst.size) == bytes.len()).then_some(insts)
     }
 

@@ -35,7 +35,7 @@ pub(super) fn mark(drawn: &mut [Candidate], loaded: &Objects) -> Result<(), Erro
 
 /// The mutants that a case noticed although there is a proof that none can, as an error.
 pub(super) fn disproof(drawn: &[Candidate], fates: &[Fate]) -> Option<Error> {
-    let noticed = |fate: &Fate| matches!(fate, Fate::Killed(_) | Fate::Survived { .. });
+    let noticed = |fate: &Fate| matches!(fate, Fate::Killed { .. } | Fate::Survived { .. });
     let wrong = drawn.iter().zip(fates).filter(|(_, fate)| noticed(fate));
     let told = wrong.filter_map(|(candidate, fate)| {
         let proof = candidate.proof?.text();
