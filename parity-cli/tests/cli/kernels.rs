@@ -171,6 +171,9 @@ fn a_draw_of_broken_kernels_is_noticed_and_the_same_seed_draws_the_same() {
         (&0.into(), &0.into())
     );
     assert!(trial["survivors"].as_array().unwrap().len() as u64 == count("survived"));
+    // What is proven to be no fault is not noticed when it runs.
+    let distrusted = broken(&specs, &[&args[..], &["--distrust"]].concat()).exits(0);
+    assert_eq!(distrusted.stdout, first.stdout);
     // More is asked for than is noticed.
     let all = broken(&specs, &["--samples", "40", "--seed", "1", "--min", "100"]);
     all.exits(if count("survived") == 0 { 0 } else { 100 });

@@ -435,3 +435,115 @@ fn function(op: Op) -> Option<(Function, bool)> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUNCTIONS: [Op; 30] = [
+        Op::AndB32,
+        Op::XorB32,
+        Op::SAndNot1B64,
+        Op::BfiB32,
+        Op::AndOrB32,
+        Op::AddU32,
+        Op::SubrevU32,
+        Op::SSubNcU64,
+        Op::MulLoU32,
+        Op::MulU32U24,
+        Op::MadU32U24,
+        Op::MadU64U32,
+        Op::LshlrevB32,
+        Op::LshrrevB64,
+        Op::AshrrevI32,
+        Op::SAshrI64,
+        Op::LshlrevB16,
+        Op::AshrrevI16,
+        Op::BfeU32,
+        Op::BfeI32,
+        Op::SBfeU32,
+        Op::SBfeI32,
+        Op::Add3U32,
+        Op::LshlAddU32,
+        Op::LshlAddU64,
+        Op::AddLshlU32,
+        Op::LshlOrB32,
+        Op::XadU32,
+        Op::SLshl3AddU32,
+        Op::SSextI32I8,
+    ];
+
+    /// Numbers without a pattern.
+    fn noise(seed: &mut u64) -> u64 {
+        *seed = seed
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        (*seed ^ *seed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    }
+
+    #[test]
+    fn bits_that_do_not_count_change_nothing_that_is_wanted() {
+        let mut seed = 1;
+        let mut compared = 0;
+        for op in FUNCTIONS {
+            let applied = Applied::of(op).unwrap();
+            let kinds = op.signature().src;
+            let bits = |i: usize| match kinds.get(i) {
+                Some(Kind::B64 | Kind::I64) => 64,
+                Some(Kind::B16) => 16,
+                _ => 32,
+            };
+            for round in 0..400 {
+                let mut sources = [0, 1, 2].map(|i| noise(&mut seed) & low(bits(i)));
+                // Small ones, too, as amounts are.
+                for source in &mut sources {
+                    *source = if noise(&mut seed) & 3 == 0 {
+                        *source & 31
+                    } else {
+                        *source
+                    };
+                }
+                let result = |sources: [u64; 3]| applied.result(sources.map(Value::exactly)).number();
+                let Some(right) = result(sources) else { continue };
+                let wanted =
+                    low(1 + (noise(&mut seed) % 32) as u32) << (noise(&mut seed) % 32) & low(applied.bits);
+                for i in 0..kinds.len() {
+                    // Some of the others are known.
+                    let known = [0, 1, 2].map(|j| (i != j && round >> j & 1 != 0).then_some(sources[j]));
+                    let counting = applied.counting(i, wanted, known);
+                    let mut changed = sources;
+                    changed[i] ^= noise(&mut seed) & !counting & low(bits(i));
+                    let Some(got) = result(changed) else { continue };
+                    assert_eq!(
+                        (right ^ got) & wanted,
+                        0,
+                        "{op:?} {sources:x?} {changed:x?} {wanted:#x}"
+                    );
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 15_000, "{compared}");
+    }
+
+    #[test]
+    fn results_of_sets_have_those_of_their_members() {
+        let mut seed = 2;
+        for op in FUNCTIONS {
+            let applied = Applied::of(op).unwrap();
+            for _ in 0..200 {
+                let bits = [0, 1, 2].map(|_| (noise(&mut seed) % 16 + 1) as u32);
+                let sets = bits.map(Value::any);
+                let members = bits.map(|bits| noise(&mut seed) & low(bits));
+                let Some(number) = applied.result(members.map(Value::exactly)).number() else {
+                    continue;
+                };
+                let all = applied.result(sets);
+                assert!(
+                    (all.lo..=all.hi).contains(&number) && number & all.zeros == 0 && !number & all.ones == 0,
+                    "{op:?} {members:x?} {number:#x} {all:x?}"
+                );
+            }
+        }
+    }
+}

@@ -1,1 +1,217 @@
+//! `parity selftest --kernels`: breaks kernels on purpose.
 
+use std::{collections::BTreeSet, fmt::Write as _, path::Path};
+
+use parity_run::{
+    Column, Settings, Stop,
+    mutants::{self, Name, Options, Progress, Score, Survivor, Trial},
+    records,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    args::{SelftestArgs, SelftestFormat},
+    commands::run::progress,
+    exit::{Exit, Failure},
+    interrupt,
+    output::put_page,
+    settings,
+};
+
+pub(super) fn selftest(args: SelftestArgs, min: f64) -> Result<Exit, Failure> {
+    let options = Options {
+        kernels: args.kernels.unwrap_or_default(),
+        samples: args.samples,
+        tries: args.tries.max(1),
+        seed: args.seed,
+        random: args.random,
+        only: args.survivors_of.as_deref().map(survivors_of).transpose()?,
+        distrust: args.distrust,
+    };
+    let selection = settings::selection(args.select)?;
+    let cases = selection.cases()?;
+    let mut settings = Settings {
+        columns: Column::all(&[args.backend])?,
+        seed: args.seed,
+        ..Settings::default()
+    };
+    settings.jobs = args.jobs.unwrap_or(settings.jobs).max(1);
+    let stop = Stop::default();
+    interrupt::listen(&stop)?;
+    let bar = progress(0);
+    let trial = mutants::run(&cases, &settings, &options, &stop, &|event| match event {
+        Progress::Steps(steps) => {
+            bar.set_length(steps as u64);
+            bar.set_position(0);
+        }
+        Progress::Step => bar.inc(1),
+    });
+    bar.finish_and_clear();
+    let trial = trial?;
+    let page = match args.format {
+        SelftestFormat::Text => text(&trial, min),
+        SelftestFormat::Json => format!("{:#}\n", in_json(&trial, min)),
+    };
+    put_page(args.out.as_deref(), &page)?;
+    Ok(match (stop.requested(), trial.passes(min)) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Ok,
+        (false, false) => Exit::Failed,
+    })
+}
+
+/// The mutants that survived in a page that `--format json` wrote.
+fn survivors_of(path: &Path) -> Result<BTreeSet<Name>, Failure> {
+    let wrong = |what: &str| {
+        let path = path.display();
+        let message =
+            format!("{path}: {what}; expected what `parity selftest --kernels --format json` writes");
+        Failure::new(Exit::BadData, message)
+    };
+    let page: Value =
+        serde_json::from_slice(&records::bytes(path)?).map_err(|error| wrong(&error.to_string()))?;
+    let survivors = page["survivors"]
+        .as_array()
+        .ok_or_else(|| wrong("no list `survivors`"))?;
+    let name = |survivor: &Value| {
+        Some(Name {
+            kernel: survivor["kernel"].as_str()?.to_owned(),
+            pc: survivor["pc"].as_i64()?,
+            after: survivor["after"].as_str()?.to_owned(),
+        })
+    };
+    let names: Option<BTreeSet<Name>> = survivors.iter().map(name).collect();
+    names.ok_or_else(|| wrong("a survivor without `kernel`, `pc` or `after`"))
+}
+
+fn place(survivor: &Survivor) -> String {
+    let source = survivor.source.as_ref();
+    source.map_or_else(String::new, |(file, line)| format!("  {file}:{line}"))
+}
+
+fn row(page: &mut String, name: &str, score: &Score) {
+    // Writing to a `String` does not fail.
+    let _ = writeln!(
+        page,
+        "{name:<44} {:>7} {:>8} {:>9} {:>10} {:>8.2}",
+        score.killed,
+        score.survived,
+        score.tolerated,
+        score.equivalent,
+        score.percent()
+    );
+}
+
+fn text(trial: &Trial, min: f64) -> String {
+    let mut page = String::new();
+    let options = &trial.options;
+    let _ = writeln!(
+        page,
+        "{}: {} of {} selected cases pass and run kernels; {} mutants drawn by seed {}, {} more in instructions that no case executes\n",
+        trial.backend, trial.witnesses, trial.selected, trial.drawn, options.seed, trial.unreached
+    );
+    let heading = |page: &mut String, what: &str| {
+        let _ = writeln!(
+            page,
+            "{what:<44} {:>7} {:>8} {:>9} {:>10} {:>8}",
+            "killed", "survived", "tolerated", "equivalent", "percent"
+        );
+    };
+    heading(&mut page, "kind");
+    for (kind, score) in &trial.kinds {
+        row(&mut page, kind, score);
+    }
+    page.push('\n');
+    heading(&mut page, "kernel");
+    for kernel in &trial.kernels {
+        row(
+            &mut page,
+            &format!("{} {}", kernel.target, kernel.kernel),
+            &kernel.score,
+        );
+    }
+    page.push('\n');
+    for survivor in &trial.survivors {
+        let _ = writeln!(
+            page,
+            "survived: {} {} {:#06x} {}: {} -> {} ({} of {} cases, {} results with other bits){}",
+            survivor.target,
+            survivor.kernel,
+            survivor.pc,
+            survivor.kind,
+            survivor.before,
+            survivor.after,
+            survivor.tried,
+            survivor.reaching,
+            survivor.tolerated,
+            place(survivor)
+        );
+    }
+    for (reason, count) in &trial.reasons {
+        let _ = writeln!(page, "equivalent, {count} mutants: {reason}");
+    }
+    let score = &trial.score;
+    let _ = writeln!(
+        page,
+        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit), {} equivalent, {} not run: score {:.2} %, {min} % needed",
+        score.killed,
+        score.by_random,
+        score.survived,
+        score.tolerated,
+        score.equivalent,
+        score.not_run,
+        score.percent()
+    );
+    page
+}
+
+fn counts(score: &Score) -> Value {
+    json!({
+        "killed": score.killed,
+        "by_random": score.by_random,
+        "survived": score.survived,
+        "tolerated": score.tolerated,
+        "equivalent": score.equivalent,
+        "not_run": score.not_run,
+        "percent": score.percent(),
+    })
+}
+
+fn in_json(trial: &Trial, min: f64) -> Value {
+    let survivor = |survivor: &Survivor| {
+        json!({
+            "target": survivor.target,
+            "kernel": survivor.kernel,
+            "pc": survivor.pc,
+            "kind": survivor.kind,
+            "before": survivor.before,
+            "after": survivor.after,
+            "source": survivor.source.as_ref().map(|(file, line)| format!("{file}:{line}")),
+            "tried": survivor.tried,
+            "tolerated": survivor.tolerated,
+            "reaching": survivor.reaching,
+        })
+    };
+    json!({
+        "backend": trial.backend,
+        "kernels_matching": trial.options.kernels,
+        "seed": trial.options.seed,
+        "random": trial.options.random,
+        "tries": trial.options.tries,
+        "selected": trial.selected,
+        "witnesses": trial.witnesses,
+        "drawn": trial.drawn,
+        "unreached": trial.unreached,
+        "min": min,
+        "score": counts(&trial.score),
+        "kinds": trial.kinds.iter().map(|(kind, score)| json!({"kind": kind, "score": counts(score)})).collect::<Vec<_>>(),
+        "kernels": trial.kernels.iter().map(|kernel| json!({
+            "target": kernel.target,
+            "kernel": kernel.kernel,
+            "score": counts(&kernel.score),
+        })).collect::<Vec<_>>(),
+        "survivors": trial.survivors.iter().map(survivor).collect::<Vec<_>>(),
+        "killers": trial.killers.iter().map(|(case, count)| json!({"case": case.to_string(), "mutants": count})).collect::<Vec<_>>(),
+        "equivalent": trial.reasons.iter().map(|(reason, count)| json!({"reason": reason, "mutants": count})).collect::<Vec<_>>(),
+    })
+}
