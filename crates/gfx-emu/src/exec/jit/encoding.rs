@@ -36,6 +36,7 @@ const ROWS: &[(Write, &str)] = &[
         (|asm| asm.vector(v::PMOVZXBD, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27d48316000"), // {disp8} vpmovzxbd zmm4, xmmword ptr [rax + 0]
         (|asm| asm.vector(v::PMOVDW, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27e48336000"), // {disp8} vpmovdw ymmword ptr [rax + 0], zmm4
         (|asm| asm.vector(v::PMOVDB, 4, 0, Rm::Full(mem(RAX, 0)), 0, None), "62f27e48316000"), // {disp8} vpmovdb xmmword ptr [rax + 0], zmm4
+        (|asm| asm.vector(v::SPLAT_QUAD, 5, 0, Rm::Full(mem(RAX, 0)), 6, None), "62f27d4e1a6800"), // {disp8} vbroadcastf32x4 zmm5 {k6}, [rax + 0]
         (|asm| asm.vector(v::PSHUFB, 6, 20, Rm::Reg(6), 0, None), "62f25d4000f6"), // vpshufb zmm6, zmm20, zmm6
         (|asm| asm.vector(v::UNPCKLPS, 2, 3, Rm::Reg(6), 0, None), "62f1644814d6"), // vunpcklps zmm2, zmm3, zmm6
         (|asm| asm.vector(v::UNPCKHPS, 2, 3, Rm::Reg(26), 0, None), "6291644815d2"), // vunpckhps zmm2, zmm3, zmm26

@@ -18,6 +18,8 @@ mod compile;
 #[cfg(target_arch = "x86_64")]
 mod double;
 #[cfg(all(test, target_arch = "x86_64"))]
+mod draw;
+#[cfg(all(test, target_arch = "x86_64"))]
 mod encoding;
 #[cfg(target_arch = "x86_64")]
 mod float;

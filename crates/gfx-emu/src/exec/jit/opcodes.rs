@@ -96,6 +96,8 @@ pub(super) mod v {
     pub(in super::super) const UNPCKHPS: Op = op(1, 0, false, 0x15);
     pub(in super::super) const SHUFPS: Op = op(1, 0, false, 0xc6);
     pub(in super::super) const FMADD231PD: Op = op(2, 1, true, 0xb8);
+    /// vbroadcastf32x4, of sixteen bytes of memory.
+    pub(in super::super) const SPLAT_QUAD: Op = op(2, 1, false, 0x1a);
     /// Shifts by a constant; the register field says which.
     pub(in super::super) const SHIFT_D: Op = op(1, 1, false, 0x72);
     pub(in super::super) const SHIFT_Q: Op = op(1, 1, true, 0x73);

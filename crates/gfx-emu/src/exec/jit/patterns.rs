@@ -124,6 +124,13 @@ impl Compiler<'_> {
         }
         self.asm.jump(done);
         self.asm.bind(scattered);
+        if words == 4 {
+            let some = self.asm.label();
+            self.unless_all(chunk, some);
+            self.load_quads(&places, chunk as Zmm);
+            self.asm.jump(done);
+            self.asm.bind(some);
+        }
         for (distance, places) in &turns {
             for (word, place) in places.iter().enumerate() {
                 self.asm.or_masks(OTHER, mask, mask);
@@ -142,6 +149,30 @@ impl Compiler<'_> {
             self.part_place(part, words);
             self.on(v::LOAD, to, 0, Rm::Full(at_place(distance)));
         }
+        self.words_of_parts(places, free);
+    }
+
+    /// Four dwords of each of sixteen lanes, wherever they are: sooner done than four times a dword of each.
+    fn load_quads(&mut self, places: &[Zmm], free: Zmm) {
+        const MASKS: [Mask; 3] = [5, 6, 7];
+        self.on(v::STORE, free, 0, Rm::Full(state(at::LINES)));
+        for (i, mask) in MASKS.into_iter().enumerate() {
+            self.asm.constant_to(RCX, 0xf0 << (4 * i));
+            self.asm.mask_of(mask, RCX);
+        }
+        for (part, to) in PARTS.into_iter().enumerate() {
+            for (i, mask) in [0].into_iter().chain(MASKS).enumerate() {
+                self.part_place(4 * part + i, 16);
+                self.asm
+                    .vector(v::SPLAT_QUAD, to, 0, Rm::Full(at_place(0)), mask, None);
+            }
+        }
+        self.words_of_parts(places, free);
+    }
+
+    /// The words of sixteen lanes, a row each, of the parts that hold all words of some lanes.
+    fn words_of_parts(&mut self, places: &[Zmm], free: Zmm) {
+        let words = places.len();
         for (word, place) in places.iter().enumerate() {
             self.on(v::LOAD, *place, 0, row(|lane| words * lane + word));
             self.on(v::PERMI2D, *place, PARTS[0], Rm::Reg(PARTS[1]));
