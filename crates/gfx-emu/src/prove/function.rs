@@ -169,7 +169,10 @@ impl Applied {
             Function::Field { signed } => field(a, b, c, signed),
             Function::PackedField { signed } => packed_field(a, b, bits, signed),
             Function::Add3 => a.plus(b, 32).plus(c, 32),
-            Function::ShlAdd => shifted(a, b, bits, |a, by| a.shifted_left(by, bits)).plus(c, bits),
+            Function::ShlAdd => shifted(a, b.and(Value::exactly(shift_mask(bits))), bits, |a, by| {
+                a.shifted_left(by, bits)
+            })
+            .plus(c, bits),
             Function::AddShl => shifted(a.plus(b, 32), c, 32, |a, by| a.shifted_left(by, 32)),
             Function::ShlOr => shifted(a, b, 32, |a, by| a.shifted_left(by, 32)).or(c),
             Function::XorAdd => a.xor(b).plus(c, 32),

@@ -333,9 +333,9 @@ mod tests {
                         holds(a.and(b), x & y);
                         holds(a.or(b), x | y);
                         holds(a.xor(b), x ^ y);
-                        holds(a.plus(b, 8), x + y & 0xff);
+                        holds(a.plus(b, 8), (x + y) & 0xff);
                         holds(a.minus(b, 8), x.wrapping_sub(y) & 0xff);
-                        holds(a.times(b, 8), x * y & 0xff);
+                        holds(a.times(b, 8), (x * y) & 0xff);
                         holds(a.widened(b, 8), y);
                         holds(Value::joined(a, b), x | y << 32);
                     }
