@@ -198,10 +198,10 @@ type Objects = BTreeMap<String, Vec<u8>>;
 
 impl Lab<'_> {
     /// Does `work` with each item on as many benches as there are jobs; results in the items' order.
-    fn each<T: Sync, R: Send>(
-        &self,
+    fn each<'b, T: Sync, R: Send>(
+        &'b self,
         items: &[T],
-        work: impl Fn(&mut Bench<'_>, &T) -> Option<R> + Sync,
+        work: impl Fn(&mut Bench<'b>, &T) -> Option<R> + Sync,
     ) -> Vec<Option<R>> {
         (self.watch)(Progress::Steps(items.len()));
         let next = AtomicUsize::new(0);
@@ -311,9 +311,9 @@ impl Lab<'_> {
             .collect()
     }
 
-    fn fate(
-        &self,
-        bench: &mut Bench<'_>,
+    fn fate<'b>(
+        &'b self,
+        bench: &mut Bench<'b>,
         candidate: &Candidate,
         shown: &[&Witness],
         reaching: usize,
@@ -333,6 +333,13 @@ impl Lab<'_> {
                 continue;
             }
             if !passes(&witness.case, self.supervision.seed, &execution.outcome) {
+                // An earlier mutant may have left something in the worker, such as a wrong id that is found late: a new one has to
+                // fail as well.
+                *bench = Bench::new(&self.command, &self.supervision);
+                let again = bench.run(&witness.case, Some(&mutant), &self.supervision)?;
+                if passes(&witness.case, self.supervision.seed, &again.outcome) {
+                    continue;
+                }
                 return Some(Fate::Killed {
                     case: witness.case.id(),
                     random: witness.random,
