@@ -34,7 +34,8 @@ template <> struct HasLargeAngles<f8_e4m3> { static constexpr bool value = false
             const f32 wide = widen(x); \
             const bool is_angle = device_math::abs(wide) < 131072; \
             const f32 angle = is_angle ? wide : 0; \
-            __builtin_assume(device_math::abs(angle) < 131072); \
+            const bool is_small = device_math::abs(angle) < 131072; \
+            __builtin_assume(is_small); \
             return narrow<T>(is_angle ? device_math::name(angle) : __builtin_nanf("")); \
         } \
     }

@@ -10,6 +10,7 @@ use rocm_backend::ops::{self, Window};
 use rocm_backend::{DType, Device, DynBuffer, GgmlType, View, trace};
 
 #[path = "on_device/ggml_blocks.rs"]
+#[expect(dead_code, reason = "other tests of blocks want more kinds of numbers")]
 mod ggml_blocks;
 
 use ggml_blocks::{Random, Values, blocks};

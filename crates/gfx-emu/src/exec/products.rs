@@ -97,6 +97,7 @@ fn after<const W: usize>(program: &Program, wave: &Wave<W>, compiling: Compiling
         memory: &memory,
         text_address: 0,
         watch: None,
+        flips: None,
         cover: false,
         tally: None,
         windows: Vec::new(),
