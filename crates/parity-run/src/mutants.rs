@@ -57,7 +57,7 @@ pub struct Options {
     pub seed: u64,
     /// Random cases that are tried after the selected ones, as `parity fuzz` draws them by the seed.
     pub random: u64,
-    /// Only these of the mutants that are drawn; `None` for all.
+    /// Draw from these mutants alone; `None` for all.
     pub only: Option<BTreeSet<Name>>,
     /// Mutants that are proven to be no faults are run too, and must not be noticed.
     pub distrust: bool,
@@ -144,11 +144,12 @@ pub fn run(
         let backend = column.name().to_owned();
         return Err(Error::Start(StartError::Stopped { backend }));
     }
-    let (candidates, unreached) = candidates(&witnesses, &loaded, options)?;
-    let mut drawn = sample::draw(candidates, options);
+    let (mut candidates, unreached) = candidates(&witnesses, &loaded, options)?;
+    // Before the draw: random cases reach more, of which others would be drawn.
     if let Some(only) = &options.only {
-        drawn.retain(|candidate| only.contains(&candidate.name()));
+        candidates.retain(|candidate| only.contains(&candidate.name()));
     }
+    let mut drawn = sample::draw(candidates, options);
     prove::mark(&mut drawn, &loaded)?;
     let mut trial = Trial::new(
         column.name(),
