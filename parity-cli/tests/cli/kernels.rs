@@ -199,10 +199,6 @@ fn what_went_unnoticed_is_tried_again_with_random_cases() {
     assert_eq!(again["random"], 200);
     // The cases of the specs noticed none of them the first time.
     assert_eq!(again["score"]["by_random"], again["score"]["killed"]);
-    // Random cases reach instructions that no case of the specs does.
-    let left = |trial: &Value| trial["unreached"].as_u64().unwrap();
-    assert!(left(&again) < left(&first), "{} {}", left(&again), left(&first));
-    fs::write(
         dir.path().join("other.json"),
         r#"{"survivors": [{"kernel": "k"}]}"#,
     )
