@@ -199,6 +199,7 @@ fn what_went_unnoticed_is_tried_again_with_random_cases() {
     assert_eq!(again["random"], 200);
     // The cases of the specs noticed none of them the first time.
     assert_eq!(again["score"]["by_random"], again["score"]["killed"]);
+    fs::write(
         dir.path().join("other.json"),
         r#"{"survivors": [{"kernel": "k"}]}"#,
     )
