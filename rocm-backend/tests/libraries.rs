@@ -7,29 +7,16 @@ use std::process::Command;
 
 use half::{bf16, f16};
 use rocm_backend::ops::{self, Window};
-use rocm_backend::{DType, Device, DynBuffer, GgmlType, View, trace};
+use rocm_backend::{DType, Device, DynBuffer, View, trace};
 
 #[path = "on_device/ggml_blocks.rs"]
 #[expect(dead_code, reason = "other tests of blocks want more kinds of numbers")]
 mod ggml_blocks;
 
-use ggml_blocks::{Random, Values, blocks};
+use ggml_blocks::{PRODUCTS, Random, Values, blocks};
 
 const BEGIN: &str = "<<results";
 const END: &str = "results>>";
-/// Formats with products of many rows.
-const MULTIPLIED: [GgmlType; 10] = [
-    GgmlType::Q4_0,
-    GgmlType::Q4_1,
-    GgmlType::Q5_0,
-    GgmlType::Q5_1,
-    GgmlType::Q8_0,
-    GgmlType::Q2K,
-    GgmlType::Q3K,
-    GgmlType::Q4K,
-    GgmlType::Q5K,
-    GgmlType::Q6K,
-];
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 /// What a child computed: numbers by name, and who served what.
@@ -164,7 +151,7 @@ fn multiply_quantized(device: &Device, dtype: DType, tell: &mut impl FnMut(Strin
         _ => ((i * 37) % 255) as f32 - 127.0,
     });
     let x = upload(device, dtype, &numbers.collect::<Vec<_>>());
-    for ty in MULTIPLIED {
+    for &ty in PRODUCTS {
         let values = vec![Values::Exact; n * k / ty.block_len()];
         let coded = blocks(ty, &values, &mut Random(21));
         let blocks = DynBuffer::from_bytes(device, DType::U8, &coded.bytes).unwrap();
@@ -271,7 +258,7 @@ fn quantized_weights_times_many_rows_are_the_same_either_way() {
             .collect()
     };
     let (kernels, models) = (products(&kernels), products(&models));
-    assert_eq!(kernels.len(), FLOATS.len() * MULTIPLIED.len());
+    assert_eq!(kernels.len(), FLOATS.len() * PRODUCTS.len());
     assert_eq!(kernels, models);
     // The negative control: they are numbers of some size, and not those of another format.
     assert!(

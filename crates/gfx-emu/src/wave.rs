@@ -261,7 +261,23 @@ pub(crate) struct Group<'a> {
     pub(crate) compiling: Compiling,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    /// A workgroup without LDS, which nobody watches.
+    pub(crate) fn new(memory: &'a Memory, compiling: Compiling) -> Group<'a> {
+        Group {
+            lds: Vec::new(),
+            lds_as_card: false,
+            memory,
+            text_address: 0,
+            watch: None,
+            cover: false,
+            tally: None,
+            flips: None,
+            windows: Vec::new(),
+            compiling,
+        }
+    }
+
     /// Whether what is executed is noted, counted or flipped.
     pub(crate) fn notes(&self) -> bool {
         self.cover || self.tally.is_some() || self.flips.is_some()

@@ -4,6 +4,20 @@
 use half::{bf16, f16};
 use rocm_backend::GgmlType;
 
+/// The formats that are multiplied as blocks, which quantizes the activations.
+pub(crate) const PRODUCTS: &[GgmlType] = &[
+    GgmlType::Q4_0,
+    GgmlType::Q4_1,
+    GgmlType::Q5_0,
+    GgmlType::Q5_1,
+    GgmlType::Q8_0,
+    GgmlType::Q2K,
+    GgmlType::Q3K,
+    GgmlType::Q4K,
+    GgmlType::Q5K,
+    GgmlType::Q6K,
+];
+
 /// Blocks of one format, and the weights in them.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Coded {

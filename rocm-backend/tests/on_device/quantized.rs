@@ -3,22 +3,9 @@
 use half::{bf16, f16};
 use rocm_backend::{DType, Device, DynBuffer, Error, GgmlType, Result, View, ops};
 
-use crate::ggml_blocks::{Coded, Random, Values, blocks};
+use crate::ggml_blocks::{Coded, PRODUCTS, Random, Values, blocks};
 use crate::support::{device, download, flat, upload};
 
-/// The formats whose products quantize the activations.
-const PRODUCTS: &[GgmlType] = &[
-    GgmlType::Q4_0,
-    GgmlType::Q4_1,
-    GgmlType::Q5_0,
-    GgmlType::Q5_1,
-    GgmlType::Q8_0,
-    GgmlType::Q2K,
-    GgmlType::Q3K,
-    GgmlType::Q4K,
-    GgmlType::Q5K,
-    GgmlType::Q6K,
-];
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
 /// A format's block, or 32 weights of one without blocks.

@@ -115,18 +115,7 @@ mod tests {
         let code: Vec<u8> = CODE.iter().flat_map(|word| word.to_le_bytes()).collect();
         let program = Program::of_text(Target::Gfx1100, 32, &code).unwrap();
         let memory = Memory::new(0);
-        let mut group = Group {
-            lds: Vec::new(),
-            lds_as_card: false,
-            memory: &memory,
-            text_address: 0,
-            watch: None,
-            cover: false,
-            tally: None,
-            flips: None,
-            windows: Vec::new(),
-            compiling: Compiling::Off,
-        };
+        let mut group = Group::new(&memory, Compiling::Off);
         let mut wave = Wave::<32>::new(16);
         let mut state = seed;
         for lane in wave.vgpr.iter_mut().flat_map(|row| &mut row.0) {

@@ -113,14 +113,7 @@ impl<const W: usize> WaveProbe<W> {
         let mut group = Group {
             lds: std::mem::take(&mut self.lds),
             lds_as_card: self.lds_as_card,
-            memory,
-            text_address: 0,
-            watch: None,
-            cover: false,
-            tally: None,
-            flips: None,
-            windows: Vec::new(),
-            compiling: self.compiling,
+            ..Group::new(memory, self.compiling)
         };
         let mut budget = BUDGET;
         let outcome = loop {

@@ -31,7 +31,7 @@ pub(super) fn add_tile<H: Host>(
             low = host.fused(left, right_low, low);
             high = host.fused(left, right_high, high);
         }
-        // As in `add_on`, but without an end at the first NaN, which is no vector code.
+        // As in `add_on`, but it does not stop at the first NaN: the compiler makes no vector code of a loop that stops.
         let nans = low
             .iter()
             .chain(&high)

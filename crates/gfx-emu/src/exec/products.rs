@@ -91,18 +91,7 @@ fn program(target: Target, lanes: usize, words: [u32; 2], end: u32) -> Option<Pr
 /// The registers after the program, which is one instruction.
 fn after<const W: usize>(program: &Program, wave: &Wave<W>, compiling: Compiling) -> Vec<Row<W>> {
     let memory = Memory::new(0);
-    let mut group = Group {
-        lds: Vec::new(),
-        lds_as_card: false,
-        memory: &memory,
-        text_address: 0,
-        watch: None,
-        flips: None,
-        cover: false,
-        tally: None,
-        windows: Vec::new(),
-        compiling,
-    };
+    let mut group = Group::new(&memory, compiling);
     let mut wave = wave.clone();
     run(&mut wave, program, &mut group, &mut 100).expect("it goes to its end");
     wave.vgpr

@@ -66,18 +66,7 @@ fn after(code: &[u32], count: u64, at_once: bool) -> Moment {
     let code: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
     let program = Program::of_text(Target::Gfx1100, 32, &code).expect("the code is valid");
     let memory = Memory::new(0);
-    let mut group = Group {
-        lds: Vec::new(),
-        lds_as_card: false,
-        memory: &memory,
-        text_address: 0,
-        watch: None,
-        cover: false,
-        tally: None,
-        flips: None,
-        windows: Vec::new(),
-        compiling: Compiling::Off,
-    };
+    let mut group = Group::new(&memory, Compiling::Off);
     let mut wave = Wave::<32>::new(8);
     for (n, lane) in wave.vgpr.iter_mut().flat_map(|row| &mut row.0).enumerate() {
         *lane = (n as f32 / 7.0).to_bits();

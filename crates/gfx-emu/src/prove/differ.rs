@@ -221,7 +221,7 @@ fn results(inst: &Inst, mutant: &Inst, state: &State) -> u64 {
         },
         one.bits,
     );
-    // A carry is no part of the result.
+    // The carry is written to another register: the result does not have it.
     if carries && inst.op != mutant.op {
         ANY
     } else {

@@ -1,4 +1,4 @@
-//! Proves that mutants are no faults: that no launch of the kernel can show them.
+//! Proves that a mutant computes what the kernel does: no launch can tell the two apart.
 //!
 //! A kernel is looked at once, without running it. Forwards, [`state`] says between which numbers each register lies and which of
 //! its bits are known, whatever the arguments are. Backwards, [`demand`] says which bits of which registers a later instruction
@@ -36,7 +36,7 @@ use state::State;
 /// Visits of a block after which what grows there does so at once.
 const PATIENCE: u32 = 4;
 
-/// Why a mutant is no fault.
+/// Why a mutant computes what the kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// Its kind says so: see [`crate::MutationKind::equivalent`].

@@ -2,7 +2,7 @@
 
 use crate::isa::{Control, Inst, Kind, Op, ScalarAccess, Share, Src, Transfer, Unit, WHOLE};
 
-/// What an instruction writes, and what it looks at that is no source.
+/// The registers that an instruction writes, and what it reads besides its sources: EXEC and other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operands {
     /// The destination is in vector registers; else in scalar ones.
@@ -172,7 +172,7 @@ fn is_whole(inst: &Inst) -> bool {
     !half && !part && inst.dpp.is_none() && !inst.entangled
 }
 
-/// What an instruction writes, and what it looks at that is no source.
+/// The [`Operands`] of an instruction of a wave of `lanes` lanes.
 pub(super) fn of(inst: &Inst, lanes: usize) -> Operands {
     let signature = inst.op.signature();
     let masks = (lanes / 32) as u8;

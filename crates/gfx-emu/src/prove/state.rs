@@ -285,7 +285,7 @@ impl State {
         }
     }
 
-    /// A scalar register is no mask any more that anything is known of.
+    /// Forgets what was known of a scalar register as a mask.
     fn forget_mask(&mut self, first: u16, count: u8) {
         let Ok(first) = u8::try_from(first) else { return };
         if count == 0 || first >= 128 {

@@ -85,15 +85,7 @@ fn after<const W: usize>(program: &Program, seed: u64, budget: u64, compiling: C
     }
     let mut group = Group {
         lds: (0..LDS / 4).flat_map(|_| random.value().to_le_bytes()).collect(),
-        lds_as_card: false,
-        memory: &memory,
-        text_address: 0,
-        watch: None,
-        cover: false,
-        tally: None,
-        flips: None,
-        windows: Vec::new(),
-        compiling,
+        ..Group::new(&memory, compiling)
     };
     let mut wave = Wave::<W>::new(ROWS);
     for lane in wave.vgpr.iter_mut().flat_map(|row| &mut row.0) {

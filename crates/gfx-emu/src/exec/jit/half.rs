@@ -73,7 +73,7 @@ impl Compiler<'_> {
             let mask = self.exec(chunk);
             let from = sources.map(|source| source.map_or(0, |source| self.chunk(source, chunk)));
             for (select, negate, high) in numbers {
-                // The registers behind those of sources that are no rows.
+                // Sources that are not in vector registers have a row of their own, which comes after the registers.
                 let mut operands = [0; N];
                 for (i, operand) in operands.iter_mut().enumerate() {
                     *operand = 3 + i as Zmm;
