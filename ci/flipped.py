@@ -31,9 +31,9 @@ UNNOTICED = {
     ("triton", "gfx1100", "v_cmp_gt_f32"): "the largest element of a row, which cancels out of softmax",
     ("triton", "gfx1100", "v_dual_max_f32"): "the largest element of a row, which cancels out of softmax",
     ("triton", "gfx1100", "v_max3_f32"): "the largest element of a row, which cancels out of softmax",
-    ("rocrand", "gfx1100", "v_cmp_eq_u32"): "which word of its state a generator takes; all are random",
-    ("rocrand", "gfx1100", "ds_load_b32"): "words of a generator's state, which are random with a bit flipped",
-    ("rocrand", "gfx1100", "ds_store_b128"): "words of a generator's state, which are random with a bit flipped",
+    ("rocrand", "gfx1100", "v_cmp_eq_u32"): "probably which word of its state a generator takes, not traced",
+    ("rocrand", "gfx1100", "ds_load_b32"): "probably words of a generator's state, random with a bit flipped too; not traced",
+    ("rocrand", "gfx1100", "ds_store_b128"): "probably words of a generator's state, random with a bit flipped too; not traced",
     ("rocblas", "gfx1100", "ds_load_2addr_stride64_b32"): "sums pass twice through it, and a bit that is flipped twice is right",
 }
 
