@@ -349,6 +349,27 @@ mod tests {
         }
     }
 
+    /// Kernels of candle's that the library launches `const_set_<dtype>` in place of.
+    #[test]
+    fn the_fill_kernels_of_candle_store_a_value_everywhere_and_nowhere_else() {
+        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
+        for &dtype in Kernel::CONST_SET.dtypes {
+            let size = dtype.size_in_bytes();
+            let bytes = device.upload(&[0xa5_u8; 100 * 8]).unwrap().untyped();
+            let symbol = format!("fill_{}", dtype.suffix());
+            let function = module::named(device.context(), "fill", &symbol, "fill", dtype).unwrap();
+            let mut args = Args::default();
+            let seven = Scalar::from_f64(dtype, 7.0);
+            args.element(&bytes, 0).scalars(&[seven]).size(99);
+            // SAFETY: the arguments are the kernel's; 99 elements of at most 8 bytes lie in the buffer.
+            unsafe { args.submit("fill", device.context(), &function, Grid::over(99)) }.unwrap();
+            let all: Vec<u8> = bytes.download().unwrap();
+            let wanted = seven.to_kernel_arg()[..size].repeat(99);
+            assert_eq!(all[..99 * size], wanted, "{dtype:?}");
+            assert!(all[99 * size..].iter().all(|&byte| byte == 0xa5), "{dtype:?}");
+        }
+    }
+
     #[test]
     fn a_kernel_that_leaves_its_memory_is_an_error_that_says_where() {
         let device = Device::of(driver::soft_for_tests(), 0).unwrap();
