@@ -46,12 +46,13 @@ def ci_tier(program, root, libraries, runner, card, cache, repository):
         own = {"ROCM_KERNEL_CACHE": cache / "kernels", "HOME": runner.work}
         if root:
             # clang of this machine does not start over the root's libraries, and MIOpen's kernel of poolings includes HIP's header.
-            own |= {"LD_LIBRARY_PATH": libraries, "ROCM_CLANG": folder / "none", "CPATH": root / "usr/include"}
+            own |= {"ROCM_CLANG": folder / "none", "CPATH": root / "usr/include"}
         environment = {**os.environ, **{name: str(value) for name, value in own.items()}}
         options = {"limit": 3600, "env": environment, "cwd": repository}
         if root:
             copy = of_root(program, root / "usr/lib64/ld-linux-x86-64.so.2", folder)
-            code, text = runner.by_itself(card, [copy, *asked], **options)
+            # Nor does what starts it.
+            code, text = runner.by_itself(card, ["env", f"LD_LIBRARY_PATH={libraries}", copy, *asked], **options)
         else:
             code, text = runner.exec(card, [program, *asked], seam="hip", **options)
         if not record.exists():

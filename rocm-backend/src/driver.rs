@@ -242,13 +242,18 @@ fn over_software_gpu(rocm_path: Option<&Path>) -> Result<(PathBuf, Vec<Attempt>)
         })?;
     }
     let (library, passed_over) = system(&places(rocm_path)).map_err(|tried| {
-        refused(
-            "ROCM_DRIVER=hsa, and no HIP runtime of AMD's was found that serves over the software GPU; install Debian's libamdhip64-6 or \
-             libamdhip64-7 or AMD's ROCm, set ROCM_PATH to one, or name the folder of libamdhip64.so in LD_LIBRARY_PATH. A runtime has \
-             no device where it is older than the card"
-                .to_owned(),
-            tried,
-        )
+        let has_no_device = tried.iter().any(|attempt| attempt.outcome.starts_with("has no device"));
+        let reason = match has_no_device {
+            true => {
+                "ROCM_DRIVER=hsa: AMD's HIP runtime has no device over the software GPU; one that is older than the card does not know it, as \
+                 6.4 knows neither gfx950 nor gfx1250. Take a newer one, or another card (ROCM_SOFT_TARGET, `rocm:hsa:CARD` of parity)"
+            }
+            false => {
+                "ROCM_DRIVER=hsa, and no usable libamdhip64 of AMD's was found; install Debian's libamdhip64-6 or libamdhip64-7, or AMD's \
+                 ROCm, set ROCM_PATH to it, or name the folder of the library in LD_LIBRARY_PATH"
+            }
+        };
+        refused(reason.to_owned(), tried)
     })?;
     let wrong = match (load::is_software_hip(), load::is_software_hsa()) {
         (true, _) => "is this workspace's and not AMD's; ROCM_DRIVER=system takes it",
