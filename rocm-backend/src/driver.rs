@@ -234,12 +234,17 @@ fn over_software_gpu(rocm_path: Option<&Path>) -> Result<(PathBuf, Vec<Attempt>)
     let refused = |reason: String, tried: Vec<Attempt>| Error::Driver { reason, tried };
     // `gfx exec` has put it there already.
     if !load::is_software_hsa() {
+        let wrong = |why: String| refused(format!("ROCM_DRIVER=hsa: {why}"), vec![]);
         let file = rocm_env::HSA_SEAM.file();
-        let file = file.map_err(|why| refused(format!("ROCM_DRIVER=hsa: {why}"), vec![]))?;
-        load::software_hsa(&file).map_err(|why| {
-            let reason = format!("ROCM_DRIVER=hsa: {} could not be loaded: {why}", file.display());
-            refused(reason, vec![])
-        })?;
+        let file = file.map_err(|why| wrong(why.to_string()))?;
+        load::software_hsa(&file)
+            .map_err(|why| wrong(format!("{} could not be loaded: {why}", file.display())))?;
+        if !load::is_software_hsa() {
+            return Err(wrong(format!(
+                "{} is not this workspace's libhsa-runtime64, or another library of that name was loaded before",
+                file.display()
+            )));
+        }
     }
     let (library, passed_over) = system(&places(rocm_path)).map_err(|tried| {
         let has_no_device = tried.iter().any(|attempt| attempt.outcome.starts_with("has no device"));
@@ -255,15 +260,14 @@ fn over_software_gpu(rocm_path: Option<&Path>) -> Result<(PathBuf, Vec<Attempt>)
         };
         refused(reason.to_owned(), tried)
     })?;
-    let wrong = match (load::is_software_hip(), load::is_software_hsa()) {
-        (true, _) => "is this workspace's and not AMD's; ROCM_DRIVER=system takes it",
-        (false, false) => "has another libhsa-runtime64 below it than this workspace's",
-        (false, true) => return Ok((library, passed_over)),
-    };
-    Err(refused(
-        format!("ROCM_DRIVER=hsa: {} {wrong}", library.display()),
-        passed_over,
-    ))
+    if load::is_software_hip() {
+        let reason = format!(
+            "ROCM_DRIVER=hsa: {} is this workspace's and not AMD's; ROCM_DRIVER=system takes it",
+            library.display()
+        );
+        return Err(refused(reason, passed_over));
+    }
+    Ok((library, passed_over))
 }
 
 fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -> Result<DriverInfo> {

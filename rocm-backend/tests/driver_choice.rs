@@ -372,7 +372,7 @@ fn what_is_not_amds_runtime_over_this_workspaces_library_is_refused() {
     add_linked(&rocm, "other.so", "int hsa_count(void) { return 1; }", &[&soname]);
     let wrong = [
         "refused: ROCM_DRIVER=hsa: ",
-        "has another libhsa-runtime64 below it",
+        "/lib/other.so is not this workspace's libhsa-runtime64",
     ];
     assert_says(&ask_hsa(&rocm, "other.so"), &wrong);
 }
