@@ -38,25 +38,26 @@ def counts(record, backend):
 def ci_tier(program, root, libraries, runner, card, cache, repository):
     """Runs the ci tier on a software card below AMD's runtime: cases that agree, cases that do not, and of which kind they are. Kernels are
     compiled by hipRTC. Without a root it is this workspace's HIP runtime that they are over, and the machine's clang compiles."""
+    backend = f"rocm:hsa:{card}" if root else "rocm:system"
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         folder = Path(folder)
         record = folder / "run.json"
-        asked = ["run", "--backend", "rocm:system", "--tier", "ci", "--format", "json", "--out", record]
+        asked = ["run", "--backend", backend, "--tier", "ci", "--format", "json", "--out", record]
         own = {"ROCM_KERNEL_CACHE": cache / "kernels", "HOME": runner.work}
         if root:
-            copy = of_root(program, root / "usr/lib64/ld-linux-x86-64.so.2", folder)
-            # Programs of this machine do not start over the root's libraries: neither `gfx exec` nor clang.
-            start = ["sh", "-c", 'LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$0 exec "$@"', libraries, copy]
-            # MIOpen's kernel of poolings includes HIP's header.
+            # clang of this machine does not start over the root's libraries, and MIOpen's kernel of poolings includes HIP's header.
             own |= {"ROCM_CLANG": folder / "none", "CPATH": root / "usr/include"}
-        else:
-            start = [program]
         environment = {**os.environ, **{name: str(value) for name, value in own.items()}}
-        seam = "hsa" if root else "hip"
-        code, text = runner.exec(card, [*start, *asked], limit=3600, seam=seam, env=environment, cwd=repository)
+        options = {"limit": 3600, "env": environment, "cwd": repository}
+        if root:
+            copy = of_root(program, root / "usr/lib64/ld-linux-x86-64.so.2", folder)
+            # Nor does what starts it.
+            code, text = runner.by_itself(card, ["env", f"LD_LIBRARY_PATH={libraries}", copy, *asked], **options)
+        else:
+            code, text = runner.exec(card, [program, *asked], seam="hip", **options)
         if not record.exists():
             sys.exit(f"parity on {card} ends with {code}: {text[-2000:]}")
-        device, verdicts, served = counts(json.loads(record.read_text()), "rocm:system")
+        device, verdicts, served = counts(json.loads(record.read_text()), backend)
     if device["level"] != "isa" or "over the software GPU" not in device["driver"]:
         sys.exit(f"parity takes the software card for another: {device}")
     agree = sum(verdicts[name] for name in AGREES)

@@ -4,6 +4,8 @@ import os
 import pty
 import re
 import subprocess
+import tempfile
+from pathlib import Path
 
 from debian import LIBRARIES
 
@@ -23,6 +25,8 @@ FAULTS_OF_OTHERS = {
     ("gfx90a", "test_hgemm"): "tinygrad takes the card for RDNA3",
 }
 
+# What is added up of what ran, and what the library's reports call it.
+OF_REPORTS = {"launches": "launches", "wave_instructions": "instructions", "seconds": "seconds"}
 # Instructions after which a wave is stopped where one is wrong: no kernel that is right takes so many.
 MOST_INSTRUCTIONS = 20_000_000
 
@@ -101,9 +105,21 @@ class Runner:
         self.cut += code == 124
         return code, plain(text)
 
+    def by_itself(self, card, command, env, limit=120, **options):
+        """The same of a program that puts this workspace's libhsa-runtime64 below AMD's runtime by itself, as `ROCM_DRIVER=hsa` has it."""
+        with tempfile.TemporaryDirectory(dir=self.work) as reports:
+            ours = {"ROCM_HSA_LIBRARY": str(self.gfx.parent / "libhsa_runtime64.so"), "ROCM_SOFT_REPORT": reports}
+            code, text = on_a_terminal(["timeout", str(limit), *map(str, command)], env={**env, **ours}, **options)
+            total = self.total(card)
+            for report in Path(reports).glob("*.json"):
+                for kernel in json.loads(report.read_text())["kernels"]:
+                    for key, counted in OF_REPORTS.items():
+                        total[key] += kernel[counted]
+        return code, plain(text)
+
     def total(self, card):
         """What ran on a card so far."""
-        return self.totals.setdefault(card, {"launches": 0, "wave_instructions": 0, "seconds": 0.0})
+        return self.totals.setdefault(card, dict.fromkeys(OF_REPORTS, 0))
 
 
 class Table:

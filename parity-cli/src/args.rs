@@ -135,6 +135,9 @@ pub(crate) struct HowArgs {
     /// `parity list backends` has their names, `parity list devices` those of their devices. Without a device, the
     /// environment chooses. Each is a column of the tables; the reference, candle's CPU backend, always runs.
     ///
+    /// `rocm:gfx942` is a software card. `rocm:hsa` is AMD's own HIP runtime over one, with AMD's rocBLAS and MIOpen where they are;
+    /// `rocm:hsa:gfx942` says which card.
+    ///
     /// After `=` comes the place of a backend that runs elsewhere. `cuda=ssh://me@gpu7:22/opt/parity` runs `ssh -T -o
     /// BatchMode=yes -p 22 -- me@gpu7 /opt/parity worker --backend cuda` and needs the same parity there. `rocm=exec:COMMAND`,
     /// the last of its list, runs COMMAND in a shell: any worker that speaks on its stdin and stdout will do.

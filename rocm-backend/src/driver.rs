@@ -1,7 +1,8 @@
-//! Decides, once a process, who answers the HIP calls: `ROCM_DRIVER=auto|system|soft|nvidia`.
+//! Decides, once a process, who answers the HIP calls: `ROCM_DRIVER=auto|system|hsa|soft|nvidia`.
 //!
 //! `auto` takes a real `libamdhip64` when one loads, has every symbol needed, and has a device; else the software
-//! device. The others insist; NVIDIA's driver is taken where it is asked for, and nowhere else.
+//! device. The others insist; NVIDIA's driver, and AMD's runtime over the software GPU, are taken where they are asked for, and
+//! nowhere else.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ impl DriverInfo {
     }
 
     /// Whether kernels run on the software GPU: the driver is the software device, or AMD's HIP runtime over this workspace's
-    /// libhsa-runtime64, as under `gfx exec`. Then AMD's libraries are real, and no card is.
+    /// libhsa-runtime64, as `ROCM_DRIVER=hsa` and `gfx exec` have it. Then AMD's libraries are real, and no card is.
     pub fn is_software(&self) -> bool {
         self.is_software
     }
@@ -200,6 +201,10 @@ fn choose(choice: Driver, rocm_path: Option<&Path>) -> Result<DriverInfo> {
             let library = load::nvidia()?;
             return info(DriverKind::Nvidia, Some(library), Vec::new());
         }
+        Driver::Hsa => {
+            let (library, passed_over) = over_software_gpu(rocm_path)?;
+            return info(DriverKind::System, Some(library), passed_over);
+        }
         Driver::Auto | Driver::System => match system(&places(rocm_path)) {
             Ok((library, passed_over)) => {
                 return info(DriverKind::System, Some(library), passed_over);
@@ -224,6 +229,47 @@ fn choose(choice: Driver, rocm_path: Option<&Path>) -> Result<DriverInfo> {
     }
 }
 
+/// AMD's HIP runtime over this workspace's libhsa-runtime64, and nothing else: which library it is.
+fn over_software_gpu(rocm_path: Option<&Path>) -> Result<(PathBuf, Vec<Attempt>)> {
+    let refused = |reason: String, tried: Vec<Attempt>| Error::Driver { reason, tried };
+    // `gfx exec` has put it there already.
+    if !load::is_software_hsa() {
+        let wrong = |why: String| refused(format!("ROCM_DRIVER=hsa: {why}"), vec![]);
+        let file = rocm_env::HSA_SEAM.file();
+        let file = file.map_err(|why| wrong(why.to_string()))?;
+        load::software_hsa(&file)
+            .map_err(|why| wrong(format!("{} could not be loaded: {why}", file.display())))?;
+        if !load::is_software_hsa() {
+            return Err(wrong(format!(
+                "{} is not this workspace's libhsa-runtime64, or another library of that name was loaded before",
+                file.display()
+            )));
+        }
+    }
+    let (library, passed_over) = system(&places(rocm_path)).map_err(|tried| {
+        let has_no_device = tried.iter().any(|attempt| attempt.outcome.starts_with("has no device"));
+        let reason = match has_no_device {
+            true => {
+                "ROCM_DRIVER=hsa: AMD's HIP runtime has no device over the software GPU; one that is older than the card does not know it, as \
+                 6.4 knows neither gfx950 nor gfx1250. Take a newer one, or another card (ROCM_SOFT_TARGET, `rocm:hsa:CARD` of parity)"
+            }
+            false => {
+                "ROCM_DRIVER=hsa, and no usable libamdhip64 of AMD's was found; install Debian's libamdhip64-6 or libamdhip64-7, or AMD's \
+                 ROCm, set ROCM_PATH to it, or name the folder of the library in LD_LIBRARY_PATH"
+            }
+        };
+        refused(reason.to_owned(), tried)
+    })?;
+    if load::is_software_hip() {
+        let reason = format!(
+            "ROCM_DRIVER=hsa: {} is this workspace's and not AMD's; ROCM_DRIVER=system takes it",
+            library.display()
+        );
+        return Err(refused(reason, passed_over));
+    }
+    Ok((library, passed_over))
+}
+
 fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -> Result<DriverInfo> {
     Ok(DriverInfo {
         kind,
@@ -233,7 +279,7 @@ fn info(kind: DriverKind, library: Option<PathBuf>, passed_over: Vec<Attempt>) -
         library,
         is_software: match kind {
             DriverKind::Soft => true,
-            DriverKind::System => load::is_over_software_gpu(),
+            DriverKind::System => load::is_software_hip() || load::is_software_hsa(),
             DriverKind::Nvidia => false,
         },
         passed_over,

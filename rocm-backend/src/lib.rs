@@ -58,7 +58,8 @@
 //! # Drivers
 //!
 //! [`driver`] decides, once a process, who answers the HIP calls: `ROCM_DRIVER=system` is a libamdhip64 of this machine, `soft`
-//! the software GPU, `auto` the first where there is a device, else the second. `nvidia` is an NVIDIA GPU, by its own driver:
+//! the software GPU, `auto` the first where there is a device, else the second. `hsa` is AMD's libamdhip64 over the software GPU,
+//! by this workspace's libhsa-runtime64. `nvidia` is an NVIDIA GPU, by its own driver:
 //! the kernels compiled for it. [`trace`] tells what computed results.
 //!
 //! # Features

@@ -98,19 +98,30 @@ fn rocm(source: &str) -> TempDir {
 
 /// Adds a library to a ROCm.
 fn add(rocm: &TempDir, library: &str, source: &str) {
-    let c = rocm.path().join("library.c");
+    add_linked(rocm, library, source, &[]);
+}
+
+/// The same, with more flags for the linker.
+fn add_linked(rocm: &TempDir, library: &str, source: &str, flags: &[&str]) {
+    let (c, lib) = (rocm.path().join("library.c"), rocm.path().join("lib"));
     fs::write(&c, source).unwrap();
     let built = Command::new("cc")
         .args(["-shared", "-fPIC", "-w", "-o"])
-        .arg(rocm.path().join("lib").join(library))
-        .arg(&c)
+        .args([&lib.join(library), &c])
+        .args(flags)
+        .current_dir(&lib)
         .status()
         .unwrap();
     assert!(built.success(), "cc could not build the stand-in library");
 }
 
-/// Every HIP function the software device has, each returning `status`, but for those in `own`.
+/// A ROCm with every HIP function the software device has, each returning `status`, but for those in `own`.
 fn library(status: u32, own: &str) -> TempDir {
+    rocm(&functions(status, own))
+}
+
+/// Their source.
+fn functions(status: u32, own: &str) -> String {
     let mut source = format!(
         "const char *hipGetErrorName(int e) {{ return \"hipErrorNoDevice\"; }}\n\
          const char *hipGetErrorString(int e) {{ return \"no ROCm-capable device is detected\"; }}\n{own}\n"
@@ -120,7 +131,7 @@ fn library(status: u32, own: &str) -> TempDir {
             source += &format!("unsigned {name}(void) {{ return {status}; }}\n");
         }
     }
-    rocm(&source)
+    source
 }
 
 fn library_with_three_devices() -> TempDir {
@@ -129,6 +140,37 @@ fn library_with_three_devices() -> TempDir {
         "unsigned hipGetDeviceCount(int *count) { *count = 3; return 0; }\n\
          unsigned hipRuntimeGetVersion(int *version) { *version = 70152802; return 0; }",
     )
+}
+
+/// The name by which AMD's runtime asks for its driver.
+const HSA: &str = "libhsa-runtime64.so.1";
+/// A library of that name that is this workspace's, as a file beside it.
+const OURS: &str = "ours.so";
+
+/// A ROCm whose HIP runtime has the devices of the libhsa-runtime64 that it is linked with, and finds ROCr's beside itself: that has none.
+fn rocm_over_hsa(more: &str) -> TempDir {
+    let rocm = rocm("");
+    let soname = format!("-Wl,-soname,{HSA}");
+    let counts = |count: u32| format!("int hsa_count(void) {{ return {count}; }}\n");
+    add_linked(&rocm, HSA, &counts(0), &[&soname]);
+    let ours = counts(3) + "unsigned hsa_soft_gpu(void) { return 3; }";
+    add_linked(&rocm, OURS, &ours, &[&soname]);
+    let hip = functions(
+        0,
+        "int hsa_count(void);\n\
+         unsigned hipGetDeviceCount(int *count) { *count = hsa_count(); return 0; }\n\
+         unsigned hipRuntimeGetVersion(int *version) { *version = 70152802; return 0; }",
+    );
+    let linked = [HSA, "-Wl,-rpath,$ORIGIN"];
+    add_linked(&rocm, "libamdhip64.so.7", &(hip + more), &linked);
+    rocm
+}
+
+/// What the child says under `ROCM_DRIVER=hsa` with this file as this workspace's libhsa-runtime64.
+fn ask_hsa(rocm: &TempDir, hsa: &str) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.env("ROCM_HSA_LIBRARY", rocm.path().join("lib").join(hsa));
+    answer_of(Some("hsa"), None, rocm.path(), &mut child)
 }
 
 #[track_caller]
@@ -260,11 +302,87 @@ fn the_software_device_has_a_model_of_rocblas_only_when_asked() {
 }
 
 #[test]
+fn amds_runtime_has_the_software_gpu_below_it_where_that_is_asked_for() {
+    let rocm = rocm_over_hsa("");
+    let taken = [
+        "System, HIP 7.1.52802 (",
+        "libamdhip64.so.7) over the software GPU",
+        "level isa",
+        "devices 3",
+        "rocBLAS none (",
+    ];
+    assert_says(&ask_hsa(&rocm, OURS), &taken);
+    // As `gfx exec` starts a program: the library is there before the first call.
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.env("LD_PRELOAD", rocm.path().join("lib").join(OURS));
+    child.env("ROCM_HSA_LIBRARY", "/nowhere/libhsa_runtime64.so");
+    let answer = answer_of(Some("hsa"), None, rocm.path(), &mut child);
+    assert_says(&answer, &taken);
+    // Nobody else gets it: ROCr has no device here.
+    assert_says(
+        &ask(Some("system"), rocm.path()),
+        &["refused: ", "found no device"],
+    );
+}
+
+#[test]
+fn what_is_missing_for_amds_runtime_over_the_software_gpu_is_told_and_nothing_else_is_taken() {
+    let rocm = rocm_over_hsa("");
+    let answer = ask_hsa(&rocm, "absent.so");
+    let ours = [
+        "refused: ROCM_DRIVER=hsa: libhsa_runtime64.so is not found; `cargo build --release -p hsa-soft` makes it",
+        "ROCM_HSA_LIBRARY names it elsewhere. Looked at: /",
+        "/lib/absent.so",
+    ];
+    assert_says(&answer, &ours);
+    fs::write(rocm.path().join("lib/broken.so"), "no ELF file").unwrap();
+    let answer = ask_hsa(&rocm, "broken.so");
+    assert_says(
+        &answer,
+        &[
+            "refused: ROCM_DRIVER=hsa: ",
+            "/lib/broken.so could not be loaded: ",
+        ],
+    );
+
+    // AMD's runtime, which is there and has no device.
+    let none = library(100, "");
+    fs::copy(
+        rocm.path().join("lib").join(OURS),
+        none.path().join("lib").join(OURS),
+    )
+    .unwrap();
+    let amds = [
+        "refused: ROCM_DRIVER=hsa: AMD's HIP runtime has no device over the software GPU",
+        "older than the card",
+        "libamdhip64.so.7: has no device",
+        "hipErrorNoDevice (100)",
+    ];
+    assert_says(&ask_hsa(&none, OURS), &amds);
+}
+
+#[test]
+fn what_is_not_amds_runtime_over_this_workspaces_library_is_refused() {
+    let not_amds = rocm_over_hsa("unsigned hip_soft_gpu(void) { return 1; }");
+    let wrong = ["refused: ROCM_DRIVER=hsa: ", "is this workspace's and not AMD's"];
+    assert_says(&ask_hsa(&not_amds, OURS), &wrong);
+
+    let rocm = rocm_over_hsa("");
+    let soname = format!("-Wl,-soname,{HSA}");
+    add_linked(&rocm, "other.so", "int hsa_count(void) { return 1; }", &[&soname]);
+    let wrong = [
+        "refused: ROCM_DRIVER=hsa: ",
+        "/lib/other.so is not this workspace's libhsa-runtime64",
+    ];
+    assert_says(&ask_hsa(&rocm, "other.so"), &wrong);
+}
+
+#[test]
 fn an_unknown_driver_is_refused_with_the_known_ones() {
     let answer = ask(Some("cuda"), Path::new("/nowhere"));
     assert_says(
         &answer,
-        &["refused: ROCM_DRIVER=cuda is not one of auto, system, soft, nvidia"],
+        &["refused: ROCM_DRIVER=cuda is not one of auto, system, hsa, soft, nvidia"],
     );
 }
 

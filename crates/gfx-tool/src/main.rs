@@ -69,5 +69,11 @@ impl From<io::Error> for Failure {
     }
 }
 
+impl From<rocm_env::NotFound> for Failure {
+    fn from(why: rocm_env::NotFound) -> Self {
+        Failure::Said(why.to_string())
+    }
+}
+
 /// The result of a command.
 type Outcome = Result<(), Failure>;

@@ -7,9 +7,7 @@ use std::process::Command;
 
 use clap::ValueEnum;
 use code_object::Elf;
-use rocm_env::{File, Variable, names};
-
-use crate::Failure;
+use rocm_env::{HIP_SEAM, HSA_SEAM, SeamLibrary};
 
 /// What `--seam` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -23,89 +21,22 @@ pub(crate) enum Seam {
     Hsa,
 }
 
-/// A library of this workspace that takes the place of one of AMD's.
-pub(crate) struct Library {
-    /// The files by which programs ask for it; the first is loaded before a program's own.
-    pub(crate) names: &'static [&'static str],
-    /// The file that cargo writes, and the crate.
-    built: &'static str,
-    package: &'static str,
-    variable: &'static Variable<File>,
-    variable_name: &'static str,
-}
-
-const HIP: Library = Library {
-    names: &["libamdhip64.so.6", "libamdhip64.so.7"],
-    built: "libhip_soft.so",
-    package: "hip-soft",
-    variable: &rocm_env::HIP_LIBRARY,
-    variable_name: names::HIP_LIBRARY,
-};
-
-const HSA: Library = Library {
-    names: &["libhsa-runtime64.so.1"],
-    built: "libhsa_runtime64.so",
-    package: "hsa-soft",
-    variable: &rocm_env::HSA_LIBRARY,
-    variable_name: names::HSA_LIBRARY,
-};
-
 /// A program's interpreter is found in so many of its first bytes, and its name has so many.
 const FIRST: u64 = 1 << 30;
 const PT_INTERP: u32 = 3;
 
 impl Seam {
-    /// Both, the one in AMD's place first.
-    pub(crate) const LIBRARIES: [&Library; 2] = [&HIP, &HSA];
+    /// The libraries of both, the one in AMD's place first.
+    pub(crate) const LIBRARIES: [&SeamLibrary; 2] = [&HIP_SEAM, &HSA_SEAM];
 
     /// The library to put under a program.
-    pub(crate) fn library(self, program: &OsStr) -> &'static Library {
+    pub(crate) fn library(self, program: &OsStr) -> &'static SeamLibrary {
         let hip = match self {
             Seam::Auto => misses_hip(program).unwrap_or(false),
             Seam::Hip => true,
             Seam::Hsa => false,
         };
-        if hip { &HIP } else { &HSA }
-    }
-}
-
-impl Library {
-    /// Where it may be, in the order of the search.
-    fn places(&self) -> Result<Vec<PathBuf>, Failure> {
-        let named = self
-            .variable
-            .get()
-            .map_err(|error| Failure::Said(error.to_string()))?;
-        if let Some(path) = named.path() {
-            return Ok(vec![path.to_owned()]);
-        }
-        let here = std::env::current_exe()?;
-        let folder = here.parent().unwrap_or(Path::new("."));
-        let mut folders = vec![folder.to_owned(), folder.join("../lib"), folder.join("deps")];
-        // Of a test program, which cargo puts into `deps`.
-        folders.extend(folder.parent().map(Path::to_owned));
-        let files = |folder: PathBuf| {
-            let names = self.names.iter().chain([&self.built]);
-            names.map(|name| folder.join(name)).collect::<Vec<_>>()
-        };
-        Ok(folders.into_iter().flat_map(files).collect())
-    }
-
-    /// The file.
-    pub(crate) fn file(&self) -> Result<PathBuf, Failure> {
-        let places = self.places()?;
-        let found = places.iter().find(|place| place.is_file());
-        let found = found.and_then(|place| place.canonicalize().ok());
-        found.ok_or_else(|| {
-            let looked: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-            Failure::Said(format!(
-                "{} is not found; `cargo build -p {}` makes it, and {} names it elsewhere. Looked at: {}",
-                self.built,
-                self.package,
-                self.variable_name,
-                looked.join(", ")
-            ))
-        })
+        if hip { &HIP_SEAM } else { &HSA_SEAM }
     }
 }
 

@@ -183,7 +183,7 @@ fn what_is_missing_or_broken_is_one_clear_error() {
         let text = said(&output);
         assert!(!output.status.success(), "{text}");
         assert!(
-            text.contains("cargo build -p hsa-soft") && text.contains("/nowhere/library.so"),
+            text.contains("cargo build --release -p hsa-soft") && text.contains("/nowhere/library.so"),
             "{text}"
         );
     }

@@ -8,8 +8,8 @@ use candle_core::{
     Device, Error, Tensor, Var,
     rocm::{self, RocmError},
     rocm_backend::{
-        self,
-        environment::{Card, Driver, names},
+        self, DriverKind,
+        environment::{self, Driver, names},
         trace, trial,
     },
 };
@@ -61,32 +61,22 @@ impl Backend {
     const fn named(self) -> &'static [(&'static str, &'static [Variable])] {
         match self {
             Backend::Cpu | Backend::Cuda => &[],
-            Backend::Rocm => &[
-                (SYSTEM, &[(names::DRIVER, SYSTEM)]),
-                (SOFT, &[(names::DRIVER, SOFT)]),
-                (NVIDIA, &[(names::DRIVER, NVIDIA)]),
-                (GFX1100, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1100)]),
-                (GFX1151, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1151)]),
-                (GFX1200, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1200)]),
-                (GFX1201, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1201)]),
-                (GFX1030, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1030)]),
-                (GFX942, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX942)]),
-                (GFX950, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX950)]),
-                (GFX90A, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX90A)]),
-                (GFX1250, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, GFX1250)]),
-            ],
+            Backend::Rocm => ROCM,
         }
     }
 
-    /// The devices that the backend may have here, without those of a higher number.
+    /// The devices that the backend may have here, without those of a higher number. [`HSA`] stands for all cards under AMD's
+    /// runtime.
     pub fn devices(self) -> Vec<BackendDevice> {
         let device = |word: &str| BackendDevice {
             backend: self,
             name: format!("{}:{word}", self.name()),
         };
-        match self.named() {
-            [] => vec![self.into()],
-            named => named.iter().map(|(word, _)| device(word)).collect(),
+        let words = self.named().iter().map(|(word, _)| *word);
+        let devices: Vec<_> = words.filter(|word| !word.contains(':')).map(device).collect();
+        match devices.is_empty() {
+            true => vec![self.into()],
+            false => devices,
         }
     }
 }
@@ -95,17 +85,28 @@ impl Backend {
 type Variable = (&'static str, &'static str);
 
 const SYSTEM: &str = Driver::System.word();
+const HSA: &str = Driver::Hsa.word();
 const SOFT: &str = Driver::Soft.word();
 const NVIDIA: &str = Driver::Nvidia.word();
-const GFX1100: &str = Card::Gfx1100.word();
-const GFX1151: &str = Card::Gfx1151.word();
-const GFX1200: &str = Card::Gfx1200.word();
-const GFX1201: &str = Card::Gfx1201.word();
-const GFX1030: &str = Card::Gfx1030.word();
-const GFX942: &str = Card::Gfx942.word();
-const GFX950: &str = Card::Gfx950.word();
-const GFX90A: &str = Card::Gfx90a.word();
-const GFX1250: &str = Card::Gfx1250.word();
+
+/// The named devices of ROCm: those of a driver, and each card as the software device itself and under AMD's runtime. The words of cards are
+/// those of [`Card`], which a test holds them to.
+macro_rules! rocm {
+    ($($card:literal)*) => {
+        &[
+            (SYSTEM, &[(names::DRIVER, SYSTEM)]),
+            (SOFT, &[(names::DRIVER, SOFT)]),
+            (NVIDIA, &[(names::DRIVER, NVIDIA)]),
+            (HSA, &[(names::DRIVER, HSA)]),
+            $(($card, &[(names::DRIVER, SOFT), (names::SOFT_DEVICES, $card)]),)*
+            $((concat!("hsa:", $card), &[(names::DRIVER, HSA), (names::SOFT_DEVICES, $card)]),)*
+        ]
+    };
+}
+
+const ROCM: &[(&str, &[Variable])] = rocm! {
+    "gfx1100" "gfx1151" "gfx1200" "gfx1201" "gfx1030" "gfx942" "gfx950" "gfx90a" "gfx1250"
+};
 
 /// A backend and which of its devices, as the command line and tables name them: `cpu`, `cuda:1`, `rocm:gfx942`. Without a
 /// device, the environment chooses; it is the first one that there is.
@@ -172,8 +173,11 @@ impl BackendDevice {
                 name: format!("{}:{word}", backend.name()),
             });
         }
-        let names = backend.named().iter().map(|(name, _)| (*name).to_owned());
-        let names: Vec<_> = names
+        // A word of two parts is told by its form.
+        let plain = backend.named().iter().filter(|(name, _)| !name.contains(':'));
+        let names: Vec<_> = plain
+            .map(|(name, _)| (*name).to_owned())
+            .chain((backend == Backend::Rocm).then(|| format!("{HSA}:CARD with such a card")))
             .chain(numbered.then(|| "a number from 0".to_owned()))
             .collect();
         Err(UnknownDevice {
@@ -194,6 +198,14 @@ impl BackendDevice {
         }
     }
 
+    /// AMD's own HIP runtime and libraries over the software GPU.
+    pub fn amd_over_software() -> BackendDevice {
+        BackendDevice {
+            backend: Backend::Rocm,
+            name: format!("{}:{HSA}", Backend::Rocm.name()),
+        }
+    }
+
     /// An NVIDIA GPU that runs the ROCm backend's kernels; never the default device.
     pub fn hip_on_nvidia() -> BackendDevice {
         BackendDevice {
@@ -202,7 +214,7 @@ impl BackendDevice {
         }
     }
 
-    /// Whether it is a software GPU by its name, whatever the environment says.
+    /// Whether it is a software GPU that is part of this program, by its name, whatever the environment says.
     pub fn is_software(&self) -> bool {
         self.env().contains(&(names::DRIVER, SOFT))
     }
@@ -270,10 +282,12 @@ impl BackendDevice {
         {
             return None;
         }
+        let by_amd = environment::DRIVER.get() == Ok(&Driver::Hsa);
         let word = match (found.level == HARDWARE, found.target.starts_with(NVIDIA_TARGETS)) {
-            (true, true) => NVIDIA,
-            (true, false) => SYSTEM,
-            (false, _) => &found.target,
+            (true, true) => NVIDIA.to_owned(),
+            (true, false) => SYSTEM.to_owned(),
+            (false, _) if by_amd => format!("{HSA}:{}", found.target),
+            (false, _) => found.target.clone(),
         };
         Some(format!("{}:{word}", self.name))
     }
@@ -433,10 +447,11 @@ impl Runner for CandleRunner {
     }
 
     fn plant(&mut self, mutant: Option<&Mutant>) -> Result<(), String> {
-        let is_soft = matches!(&self.device, Device::Rocm(_)) && self.info.level != HARDWARE;
+        let is_soft = matches!(&self.device, Device::Rocm(rocm)
+            if rocm.backend().info().driver().kind() == DriverKind::Soft);
         if let Some(mutant) = mutant.filter(|_| !is_soft) {
             return Err(format!(
-                "no fault can be planted in {}: this device is no software GPU",
+                "no fault can be planted in {}: this device is no software GPU of this program's own",
                 mutant.kernel
             ));
         }
@@ -655,6 +670,8 @@ fn classify_rocm(error: &RocmError) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use candle_core::rocm_backend::environment::Card;
+
     use super::*;
 
     #[test]
@@ -684,6 +701,35 @@ mod tests {
         assert_eq!(device.env(), [(names::DRIVER, "nvidia")]);
         assert!(BackendDevice::new(Backend::Rocm, "NVIDIA").is_err());
         assert!(BackendDevice::new(Backend::Cuda, "nvidia").is_err());
+    }
+
+    #[test]
+    fn each_card_is_a_device_by_itself_and_under_amds_runtime() {
+        let device = |word: &str| BackendDevice::new(Backend::Rocm, word).unwrap();
+        assert_eq!(device("hsa"), BackendDevice::amd_over_software());
+        assert_eq!(device("hsa").env(), [(names::DRIVER, "hsa")]);
+        for card in Card::ALL.iter().map(|card| card.word()) {
+            let software = [(names::DRIVER, "soft"), (names::SOFT_DEVICES, card)];
+            assert_eq!(device(card).env(), software);
+            let under_amds = device(&format!("hsa:{card}"));
+            assert_eq!(
+                under_amds.env(),
+                [(names::DRIVER, "hsa"), (names::SOFT_DEVICES, card)]
+            );
+            assert!(device(card).is_software() && !under_amds.is_software());
+        }
+        assert_eq!(ROCM.len(), 4 + 2 * Card::ALL.len(), "a card that there is not");
+        for word in ["hsa:", "hsa:gfx9", "hsa:0", "soft:gfx942", "hsa:hsa"] {
+            let known = BackendDevice::new(Backend::Rocm, word).unwrap_err().to_string();
+            assert!(known.contains("hsa:CARD with such a card"), "{known}");
+        }
+        let listed: Vec<_> = Backend::Rocm
+            .devices()
+            .iter()
+            .map(|device| device.name.clone())
+            .collect();
+        assert!(listed.contains(&"rocm:hsa".to_owned()), "{listed:?}");
+        assert!(!listed.contains(&"rocm:hsa:gfx942".to_owned()), "{listed:?}");
     }
 
     #[test]

@@ -287,9 +287,10 @@ mod tests {
         for (word, known) in [
             (
                 "rocm:gfx9",
-                "system, soft, nvidia, gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250, a number from 0",
+                "system, soft, nvidia, hsa, gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942, gfx950, gfx90a, gfx1250, hsa:CARD with such a card, a number from 0",
             ),
-            ("rocm:", "system, soft, nvidia, gfx1100"),
+            ("rocm:", "system, soft, nvidia, hsa, gfx1100"),
+            ("rocm:hsa:", "hsa:CARD with such a card"),
             ("rocm:01", "a number from 0"),
             ("cuda:x", "a number from 0"),
             ("cpu:0", "none, as it has one device"),
@@ -313,6 +314,33 @@ mod tests {
         );
         let mut values = command.env.iter().map(|(_, value)| value.as_str());
         assert!(values.any(|value| value == "gfx942"), "{:?}", command.env);
+    }
+
+    #[test]
+    fn cards_under_amds_runtime_are_columns_of_their_own() {
+        let settings = Settings::default();
+        let columns = Column::all(&["rocm:hsa,rocm:hsa:gfx942", "rocm:hsa:gfx90a=ssh://gpu7"]).unwrap();
+        let lines: Vec<_> = columns[1..]
+            .iter()
+            .map(|column| {
+                let command = column.command(&settings).unwrap();
+                let asked = command.args.last().unwrap().clone();
+                let ours = |(name, _): &(String, String)| name.starts_with("ROCM_");
+                let env: Vec<_> = command.env.into_iter().filter(ours).collect();
+                (asked, env)
+            })
+            .collect();
+        let env = |pairs: &[(&str, &str)]| -> Vec<_> {
+            let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+            pairs.iter().map(owned).collect()
+        };
+        let driver = ("ROCM_DRIVER", "hsa");
+        let want = [
+            ("rocm:hsa", env(&[driver])),
+            ("rocm:hsa:gfx942", env(&[driver, ("ROCM_SOFT_DEVICES", "gfx942")])),
+            ("rocm:hsa:gfx90a", env(&[driver, ("ROCM_SOFT_DEVICES", "gfx90a")])),
+        ];
+        assert_eq!(lines, want.map(|(name, env)| (name.to_owned(), env)));
     }
 
     #[test]

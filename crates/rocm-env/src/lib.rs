@@ -1,5 +1,6 @@
 //! The environment variables of this workspace: one table, one parser. Every crate that reads one reads it here, so that a
-//! value that nobody knows is the same error everywhere. What a value leads to is decided by its readers.
+//! value that nobody knows is the same error everywhere. What a value leads to is decided by its readers; where the libraries are
+//! that stand in for AMD's ([`SeamLibrary`]) is decided here, as several readers put them below a program.
 //!
 //! A variable is read when it is first asked for, and then stays as it was. One that is set to nothing counts as not set.
 //!
@@ -11,6 +12,7 @@
 //! ```
 
 mod page;
+mod seam;
 mod table;
 mod values;
 
@@ -19,6 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
 pub use page::page;
+pub use seam::{HIP_SEAM, HSA_SEAM, NotFound, SeamLibrary};
 pub use table::*;
 pub use values::{
     Activations, Allocation, Bytes, Card, Cards, Driver, Fallback, File, Folder, Instructions, Jit,

@@ -35,7 +35,7 @@ macro_rules! variables {
 
 variables! {
     DRIVER: Driver = "ROCM_DRIVER", "auto", "rocm-backend, candle-core", false,
-        "Who answers the HIP calls. `auto` is the system's libamdhip64 where it has a device, else the software device. `nvidia` runs the kernels on an NVIDIA GPU, in programs built with the feature `nvidia`.";
+        "Who answers the HIP calls. `auto` is the system's libamdhip64 where it has a device, else the software device. `hsa` is that libamdhip64 over the software device: this workspace's libhsa-runtime64 takes the place of ROCr's below AMD's runtime. `nvidia` runs the kernels on an NVIDIA GPU, in programs built with the feature `nvidia`.";
     PATH: Folder = "ROCM_PATH", "/opt/rocm, then the dynamic linker's path", "rocm-backend", false,
         "Where ROCm is installed: its `lib` folder is searched first.";
     LIBRARIES: Libraries = "ROCM_LIBRARIES", "auto", "rocm-backend", false,
@@ -72,8 +72,8 @@ variables! {
         "Instructions after which a wave is stopped, and its kernel with it. `gfx exec --max-instructions` sets it.";
     SOFT_TIMEOUT: Seconds = "ROCM_SOFT_TIMEOUT", "no limit", "soft-runtime", false,
         "Seconds after which a kernel is stopped. `gfx exec --timeout` sets it.";
-    HSA_LIBRARY: File = "ROCM_HSA_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
-        "The libhsa_runtime64.so of this workspace that `gfx exec` puts under a program.";
+    HSA_LIBRARY: File = "ROCM_HSA_LIBRARY", "beside the running program, or in cargo's target folder", "rocm-backend, gfx-tool", false,
+        "The libhsa_runtime64.so of this workspace that `gfx exec` puts under a program, and `ROCM_DRIVER=hsa` under AMD's HIP runtime.";
     HIP_LIBRARY: File = "ROCM_HIP_LIBRARY", "beside `gfx`, or in cargo's target folder", "gfx-tool", false,
         "The libhip_soft.so of this workspace that `gfx exec --seam hip` puts under a program.";
     KERNEL_CACHE: KernelCache = "ROCM_KERNEL_CACHE", "`$XDG_CACHE_HOME/rocm-backend`, else `$HOME/.cache/rocm-backend`", "kernel-build, rocm-backend", false,

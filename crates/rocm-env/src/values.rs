@@ -70,6 +70,8 @@ words! {
         Auto "auto",
         /// The system's driver.
         System "system",
+        /// The system's libamdhip64, which is AMD's, over the software device.
+        Hsa "hsa",
         /// The software device.
         Soft "soft",
         /// NVIDIA's driver.
@@ -376,7 +378,7 @@ mod tests {
         assert_eq!(Driver::parse("soft".as_ref()), Some(Driver::Soft));
         assert_eq!(Driver::parse("Soft".as_ref()), None);
         assert_eq!(Switch::parse("true".as_ref()), None);
-        assert_eq!(Driver::form(), "one of auto, system, soft, nvidia");
+        assert_eq!(Driver::form(), "one of auto, system, hsa, soft, nvidia");
         assert_eq!(Driver::default(), Driver::Auto);
     }
 

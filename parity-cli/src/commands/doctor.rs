@@ -167,6 +167,12 @@ fn backends(page: &mut Page) -> Result<Exit, Failure> {
             "install ROCm (https://rocm.docs.amd.com) on a machine with an AMD GPU; without one the software GPU serves",
         ),
         (
+            BackendDevice::amd_over_software(),
+            "AMD's own HIP runtime and libraries over the software GPU",
+            "install libamdhip64-6 or libamdhip64-7 of Debian, or ROCm, and build this workspace's library below it: \
+             `cargo build --release -p hsa-soft`; the software GPU serves without them",
+        ),
+        (
             BackendDevice::hip_on_nvidia(),
             "our kernels on an NVIDIA GPU",
             "build parity with `--features nvidia` for a machine with an NVIDIA GPU and its driver; nothing else needs it",

@@ -13,6 +13,7 @@ fn a_machine_without_a_gpu_is_well_and_told_why_it_has_no_hardware() {
         "ok cpu: host CPU",
         "ok rocm: software AMD GPU",
         "rocm:system, real hardware",
+        "rocm:hsa, AMD's own HIP runtime and libraries over the software GPU",
         "rocm:nvidia, our kernels on an NVIDIA GPU",
         "/dev/kfd",
         "ok cargo, builds parity: cargo ",
@@ -29,7 +30,7 @@ fn a_value_that_a_variable_cannot_have_is_told_with_those_that_it_can() {
     let specs = Specs::unary("\"exp\"", "");
     let dir = specs.path("");
     for (name, value, words) in [
-        ("ROCM_DRIVER", "Soft", "auto, system, soft, nvidia"),
+        ("ROCM_DRIVER", "Soft", "auto, system, hsa, soft, nvidia"),
         (
             "ROCM_SOFT_TARGET",
             "gfx999",

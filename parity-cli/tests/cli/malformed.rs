@@ -139,7 +139,7 @@ const FLAGS: &[Flags] = &[
         64,
         &[
             "unknown device `gfx9` of backend rocm",
-            "soft, nvidia, gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942",
+            "soft, nvidia, hsa, gfx1100, gfx1151, gfx1200, gfx1201, gfx1030, gfx942",
         ],
     ),
     ("schema nothing", 64, &["invalid value 'nothing'", "specs"]),

@@ -3,12 +3,12 @@
 //! Pinned to the software GPU, which every machine has; on a machine with an AMD GPU, leave `ROCM_DRIVER` alone and run
 //! `parity` itself.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, process::Command};
 
 use parity_model::{Op, Verdict};
 use serde_json::Value;
 
-use crate::common::parity;
+use crate::common::{Specs, parity};
 
 fn run(args: &[&str]) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -71,4 +71,45 @@ fn the_software_gpu_gives_the_same_bits_on_any_number_of_workers_and_threads() {
             .collect::<Vec<_>>()
     };
     assert_eq!(errors("1"), errors("3"));
+}
+
+#[test]
+fn without_the_libraries_that_a_card_under_amds_runtime_needs_nothing_runs() {
+    let specs = Specs::unary("\"exp\"", "");
+    let dir = specs.path("");
+    let run = |hsa: &Path, backend: &str| {
+        let nowhere = [
+            ("ROCM_HSA_LIBRARY", hsa.to_str().unwrap()),
+            ("ROCM_PATH", "/nonexistent"),
+            ("LD_LIBRARY_PATH", "/nonexistent"),
+        ];
+        parity(&["run", "--backend", backend, "--spec-dir", "."], &dir, &nowhere)
+    };
+    let ours = run(Path::new("/nonexistent/libhsa_runtime64.so"), "rocm:hsa")
+        .exits(69)
+        .complains("backend rocm:hsa is not available: ROCM_DRIVER=hsa: libhsa_runtime64.so is not found")
+        .complains("`cargo build --release -p hsa-soft` makes it");
+    assert_eq!(ours.stdout, "");
+
+    // What stands for this workspace's library here has its name and nothing else of it.
+    let (source, stub) = (specs.path("stub.c"), specs.path("stub.so"));
+    std::fs::write(&source, "unsigned hsa_soft_gpu(void) { return 1; }").unwrap();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wl,-soname,libhsa-runtime64.so.1", "-o"])
+        .args([&stub, &source])
+        .status()
+        .unwrap();
+    assert!(built.success());
+    let amds = run(&stub, "rocm:hsa:gfx942");
+    // On a machine with ROCm in the linker's own path that is AMD's, and lacks the rest of ours.
+    if !amds.stderr.contains("no usable libamdhip64") {
+        return;
+    }
+    let amds = amds
+        .exits(69)
+        .complains("backend rocm:hsa:gfx942 is not available: ROCM_DRIVER=hsa, and no usable libamdhip64")
+        .complains("libamdhip64-6 or libamdhip64-7")
+        .complains("ROCM_PATH")
+        .complains("/opt/rocm/lib: no libamdhip64.so");
+    assert_eq!(amds.stdout, "");
 }

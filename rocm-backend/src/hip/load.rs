@@ -44,12 +44,13 @@ pub(crate) fn system(path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the libamdhip64 that was loaded is this workspace's, or the libhsa-runtime64 below AMD's, whose cards are software: each
-/// has a function that AMD's has not.
-pub(crate) fn is_over_software_gpu() -> bool {
-    if IS_SOFTWARE_HIP.load(Relaxed) {
-        return true;
-    }
+/// Whether the libamdhip64 that was loaded is this workspace's, which needs none of AMD's files.
+pub(crate) fn is_software_hip() -> bool {
+    IS_SOFTWARE_HIP.load(Relaxed)
+}
+
+/// Whether the libhsa-runtime64 that was loaded is this workspace's, so that AMD's HIP runtime has the software GPU below it.
+pub(crate) fn is_software_hsa() -> bool {
     use libloading::os::unix::{Library, RTLD_LAZY};
     // Of glibc's and musl's <dlfcn.h>; ROCm is for Linux.
     const RTLD_NOLOAD: std::ffi::c_int = 4;
@@ -57,6 +58,15 @@ pub(crate) fn is_over_software_gpu() -> bool {
     let loaded = unsafe { Library::open(Some(HSA), RTLD_LAZY | RTLD_NOLOAD) };
     // SAFETY: the symbol's address is not used.
     loaded.is_ok_and(|hsa| unsafe { hsa.get::<*const std::ffi::c_void>(SOFTWARE_GPU) }.is_ok())
+}
+
+/// Puts this workspace's libhsa-runtime64 below the HIP runtime that is loaded next. Once loaded it stays loaded, and by its name in the
+/// library the dynamic linker takes it for the one which that runtime is linked with, wherever that lies.
+pub(crate) fn software_hsa(file: &Path) -> Result<(), String> {
+    // SAFETY: loading runs the library's initialisers. It lies beside this program or where the user's environment says.
+    let library = unsafe { Library::new(file) }.map_err(|error| innermost(&error))?;
+    Box::leak(Box::new(library));
+    Ok(())
 }
 
 /// Loads one of AMD's libraries, for the HIP runtime that was loaded, and fills the slots of its table. Once loaded it stays
@@ -230,16 +240,17 @@ mod tests {
         };
         let rocr = build("rocr.so", "unsigned hsa_init(void) { return 0; }");
         let ours = build("ours.so", "unsigned hsa_soft_gpu(void) { return 1; }");
-        assert!(!is_over_software_gpu(), "none is loaded");
+        assert!(!is_software_hsa(), "none is loaded");
         for (file, is_software) in [(rocr, false), (ours, true)] {
             // SAFETY: it has no initialisers.
             let loaded = unsafe { Library::new(&file) }.unwrap();
-            assert_eq!(is_over_software_gpu(), is_software, "{}", file.display());
+            assert_eq!(is_software_hsa(), is_software, "{}", file.display());
             loaded.close().unwrap();
         }
         // Last, because a HIP that was loaded stays.
         let hip = build("hip.so", "unsigned hip_soft_gpu(void) { return 1; }");
+        assert!(!is_software_hip());
         load(&hip, &[]).unwrap();
-        assert!(is_over_software_gpu());
+        assert!(is_software_hip());
     }
 }

@@ -78,7 +78,7 @@ fn is_software(backend: &rocm_backend::Device) -> bool {
 /// Whether the environment names a software card.
 fn is_wished() -> bool {
     let is_card = SOFT_DEVICES.get().is_ok_and(|cards| !cards.0.is_empty());
-    is_card || DRIVER.get() == Ok(&Driver::Soft)
+    is_card || matches!(DRIVER.get(), Ok(Driver::Soft | Driver::Hsa))
 }
 
 fn notice(backend: &rocm_backend::Device) -> String {
@@ -94,7 +94,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Device::new_rocm`]; one that says so where there is the software GPU alone, under AMD's HIP runtime
-    /// too, or `ROCM_DRIVER=soft` asks for it.
+    /// too, or `ROCM_DRIVER` asks for it.
     pub fn new_rocm_hardware(ordinal: usize) -> Result<Device> {
         let driver = rocm_backend::driver()?;
         if !driver.is_software() {
