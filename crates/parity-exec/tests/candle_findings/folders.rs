@@ -111,6 +111,8 @@ mod cuda_qmatmul_refuses;
 mod cuda_random_f8e4m3;
 #[path = "../../../../findings/cuda-sort-with-nan/repro.rs"]
 mod cuda_sort_with_nan;
+#[path = "../../../../findings/cuda-strided-index-in-32-bits/repro.rs"]
+mod cuda_strided_index_in_32_bits;
 #[path = "../../../../findings/cuda-two-dtypes/repro.rs"]
 mod cuda_two_dtypes;
 #[path = "../../../../findings/cumsum-carries-back/repro.rs"]
