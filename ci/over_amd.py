@@ -53,7 +53,7 @@ def ci_tier(program, root, runner, card, cache, repository):
         options = {"limit": 3600, "env": environment, "cwd": repository}
         if root:
             copy = of_root(program, root / "usr/lib64/ld-linux-x86-64.so.2", folder)
-            # Nor does what starts it.
+            # `timeout`, which is of this machine too, starts it: the root's libraries are the copy's alone.
             code, text = runner.by_itself(card, ["env", f"LD_LIBRARY_PATH={library_path(root)}", copy, *asked], **options)
         else:
             code, text = runner.exec(card, [program, *asked], seam="hip", **options)
