@@ -15,11 +15,14 @@ FAULTS_OF_MIOPEN = {
 # software GPU refuses such a kernel; what a card gives it is not written down.
 FAULTS_OF_HIPBLASLT = {"gfx90a": {r"^ExtOpTest": "refused, the kernels name v9, but declare 8 vector registers"}}
 
+# The cards that Debian's package of that ROCm has no kernels of rocRAND for. No package of Debian's has them for gfx950.
+ROCRAND_LACKS = {"6.4": ["gfx1151", "gfx1200", "gfx1201", "gfx942"]}
+
 
 def rocrand(roots, runner, table, cards, runtimes, limit):
     """rocRAND's tests of its device functions, over each of `runtimes`, which has its root. Those of its host functions pass where no
-    kernel runs, and are left out. Debian's 6.4 has no kernels for gfx942."""
-    for runtime, card in [(runtime, card) for runtime in runtimes for card in cards if (runtime, card) != ("6.4", "gfx942")]:
+    kernel runs, and are left out."""
+    for runtime, card in [(runtime, card) for runtime in runtimes for card in cards if card not in ROCRAND_LACKS.get(runtime, [])]:
         root, counts = roots.get(runtimes[runtime]), Gtest({})
         tests = sorted((root / "usr/libexec/rocm/librocrand1-tests").glob("test_rocrand_kernel_*"))
         for test in tests:
@@ -125,20 +128,30 @@ class Gtest:
         return "".join(f"; {entry}" for entry in found + self.bad)
 
 
-# What is run of hipblaslt-test, as its filters of names.
+# What is run of hipblaslt-test, as its filters of names, and the part that ci/rocm-programs --flipped runs.
 HIPBLASLT = ["*/smoke_*", "*/quick_*", "ExtOpTest*"]
+HIPBLASLT_PART = [
+    "*/smoke_matmul_smoke_*_r_TN_16_16_16_*", "*/smoke_matmul_bias_gelu_smoke_*_r_gelu_NN_32_32_32_*",
+    "*/smoke_matmul_gemm_i8_dst_i32_*_sigmoid_NT_*", "ExtOpTest/*Success/1",
+]
+
+
+def hipblaslt_test(roots):
+    """The root of hipBLASLt's own tests, the program with its file of cases, and where it runs."""
+    root = roots.get("hipblaslt")
+    test = root / "usr/libexec/rocm/libhipblaslt1-tests/hipblaslt-test"
+    data = next(root.glob("usr/share/hipblaslt/*/test/hipblaslt_gtest.data"))
+    return root, [test, "--data", data], test.parent
 
 
 def hipblaslt(roots, runner, table, cards, limit):
     """hipBLASLt's own tests against its host reference: the categories `smoke` and `quick` of its products, and softmax, layer norm and
     the largest absolute value. Half of those of its transforms pass where no kernel runs, and they are left out."""
-    root = roots.get("hipblaslt")
-    test = root / "usr/libexec/rocm/libhipblaslt1-tests/hipblaslt-test"
-    data = next(root.glob("usr/share/hipblaslt/*/test/hipblaslt_gtest.data"))
+    root, test, folder = hipblaslt_test(roots)
     for card in cards:
         counts, before = Gtest(FAULTS_OF_HIPBLASLT.get(card, {})), runner.total(card)["launches"]
         for only in HIPBLASLT:
-            counts.add(only, *runner.run(root, card, test, "--data", data, f"--gtest_filter={only}", limit=limit, cwd=test.parent))
+            counts.add(only, *runner.run(root, card, *test, f"--gtest_filter={only}", limit=limit, cwd=folder))
         launches = runner.total(card)["launches"] - before
         filters = " ".join(f"`{only}`" for only in HIPBLASLT)
         rest = f"{filters}, {counts.ended} of them to their end in {limit} s, {launches:,} launches"
@@ -146,19 +159,37 @@ def hipblaslt(roots, runner, table, cards, limit):
         table.add("hipBLASLt `hipblaslt-test`", "7.2", card, counts.passed, counts.failed, rest)
 
 
+def hipblaslt_part(roots, runner, card):
+    """Small products of floats and of integers, softmax, layer norm and the largest absolute value, in one process."""
+    root, test, folder = hipblaslt_test(roots)
+    command = [root, card, *test, f"--gtest_filter={':'.join(HIPBLASLT_PART)}"]
+    return lambda: by_name(runner.run(*command, limit=300, cwd=folder)[1])
+
+
+# The suites of the part of MIOpen that ci/rocm-programs --flipped runs: each is over in seconds.
+MIOPEN_PART = [
+    "VecAddTest_FP32", "Lrn_FP32", "PReLU_bwd_FP32", "Kthvalue_fwd_FP32", "MultiMarginLoss_FP32", "unaryTensorOps_FP32", "Dropout_FP32",
+    "UnitTestConvSolverDirectNaiveFwd_FP32", "UnitTestConvSolverGemmFwd1x1_0_1Fwd_FP32",
+]
+
+
+def miopen_test(roots, runner, card):
+    """The root of MIOpen's tests, the program, and an environment with no kernel of an earlier run."""
+    root, home = roots.get("miopen"), runner.work / f"miopen-{card}"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    # Kernels that draw random numbers include rocRAND's headers.
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "CPATH": str(root / "usr/include")}
+    return root, root / "usr/libexec/rocm/libmiopen1-tests/miopen_gtest", environment
+
+
 def miopen(roots, runner, table, cards, limit):
     """MIOpen's smoke tests. MIOpen compiles its kernels while it runs, by HIP's runtime compiler: none is kept from one run to the next."""
-    root = roots.get("miopen")
-    test = root / "usr/libexec/rocm/libmiopen1-tests/miopen_gtest"
-    _, text = runner.run(root, cards[0], test, "--gtest_list_tests")
-    # Tests of the driver start a program that would have to be installed. The large ones of two dimensions end no test in 12 s.
-    suites = [suite for suite in re.findall(r"^(Smoke/GPU_\w+)\.", text, re.M) if not re.search("MIOpenDriver|Large.*2D", suite)]
     for card in cards:
-        home = runner.work / f"miopen-{card}"
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir()
-        # Kernels that draw random numbers include rocRAND's headers.
-        environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "CPATH": str(root / "usr/include")}
+        root, test, environment = miopen_test(roots, runner, card)
+        _, text = runner.run(root, card, test, "--gtest_list_tests")
+        # Tests of the driver start a program that would have to be installed. The large ones of two dimensions end no test in 12 s.
+        suites = [suite for suite in re.findall(r"^(Smoke/GPU_\w+)\.", text, re.M) if not re.search("MIOpenDriver|Large.*2D", suite)]
         counts, before = Gtest(FAULTS_OF_MIOPEN), runner.total(card)["launches"]
         for suite in suites:
             code, text = runner.run(root, card, test, f"--gtest_filter={suite}.*", limit=limit, env=environment)
@@ -169,3 +200,10 @@ def miopen(roots, runner, table, cards, limit):
         rest = f"{len(suites)} suites, {counts.ended} of them to their end in {limit} s, {launches:,} launches"
         rest += counts.rest()
         table.add("MIOpen `miopen_gtest`", "7.2", card, counts.passed, counts.failed, rest)
+
+
+def miopen_part(roots, runner, card):
+    """Small suites of MIOpen in one process, over kernels that the run with nothing wrong has compiled."""
+    root, test, environment = miopen_test(roots, runner, card)
+    only = ":".join(f"Smoke/GPU_{suite}.*" for suite in MIOPEN_PART)
+    return lambda: by_name(runner.run(root, card, test, f"--gtest_filter={only}", limit=300, env=environment)[1])

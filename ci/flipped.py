@@ -34,6 +34,7 @@ UNNOTICED = {
     ("rocrand", "gfx1100", "v_cmp_eq_u32"): "probably which word of its state a generator takes, not traced",
     ("rocrand", "gfx1100", "ds_load_b32"): "probably words of a generator's state, random with a bit flipped too; not traced",
     ("rocrand", "gfx1100", "ds_store_b128"): "probably words of a generator's state, random with a bit flipped too; not traced",
+    ("ggml", "gfx1100", "v_dot4_i32_iu8"): "sums of products of whole numbers are off by one: by a simulation of `q4_0` a squared error of 2e-6 of the result's, of which ggml allows 5e-4",
     ("rocblas", "gfx1100", "ds_load_2addr_stride64_b32"): "sums pass twice through it, and a bit that is flipped twice is right",
 }
 

@@ -45,6 +45,7 @@ fn copies(op: Copies) -> Part {
         // A chunk that is not there is looked for in the list that candle returns, so that candle has no part in its refusal.
         Copies::Chunk => Part::Params(&["chunks"]),
         Copies::PixelShuffle | Copies::PixelUnshuffle => Part::Params(&["factor"]),
+        Copies::CopyApart => Part::Nothing,
         Copies::Narrow => Part::Params(&["dim", "start", "len"]),
         Copies::GetOnDim => Part::Params(&["dim", "index"]),
         Copies::Transpose => Part::Params(&["dim1", "dim2"]),

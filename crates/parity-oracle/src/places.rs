@@ -103,6 +103,7 @@ impl Moves<'_> {
             }
             // Answers and formulas of their own.
             Copies::Copy
+            | Copies::CopyApart
             | Copies::Cat
             | Copies::Fill
             | Copies::PadZeros

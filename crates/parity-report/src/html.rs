@@ -36,10 +36,10 @@ pub fn render(run: &RunRecord) -> Result<String, serde_json::Error> {
 /// As [`render`].
 pub fn render_with(run: &RunRecord, trends: &[(&str, Trend<'_>)]) -> Result<String, serde_json::Error> {
     let data = data::Data::of(run);
-    let json = data.json()?;
+    let packed = data.packed()?;
     let mut page = String::new();
     // Writing to a `String` does not fail.
-    let _ = write_page(&mut page, run, trends, &data, &json);
+    let _ = write_page(&mut page, run, trends, &data, &packed);
     Ok(page)
 }
 
@@ -48,7 +48,7 @@ fn write_page(
     run: &RunRecord,
     trends: &[(&str, Trend<'_>)],
     data: &data::Data<'_>,
-    json: &str,
+    packed: &str,
 ) -> std::fmt::Result {
     write!(
         page,
@@ -76,7 +76,7 @@ fn write_page(
     page.push_str("</main>\n");
     write!(
         page,
-        "<script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        "<script type=\"application/gzip\" id=\"data\">{packed}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     )
 }
 
@@ -195,6 +195,8 @@ fn write_controls(page: &mut String, run: &RunRecord) -> std::fmt::Result {
     page.push_str(
         "<noscript><p>Without JavaScript the maps, the histograms and the known failures are all there is; the cases \
          behind a cell are in the JSON and CSV forms of this report.</p></noscript>\n\
+         <p id=\"unreadable\" hidden>This browser cannot unpack the cases, for which it needs DecompressionStream (Chromium 80, Firefox \
+         113, Safari 16.4 or later): they are in the JSON and CSV forms of this report.</p>\n\
          <form class=\"controls\" role=\"search\" hidden>\n<label>Filter <input type=\"search\" id=\"filter\" \
          placeholder=\"exp f16 transposed\" autocomplete=\"off\" spellcheck=\"false\"></label>\n\
          <label>Verdict <select id=\"verdict\"><option value=\"\">any</option><option value=\"!\">fails the run</option>",

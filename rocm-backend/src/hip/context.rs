@@ -292,7 +292,7 @@ impl Drop for Context {
         let _ = self.stream.synchronize();
         let layouts = self.layouts.get_mut().unwrap_or_else(PoisonError::into_inner);
         let reports = self.reports.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for block in std::mem::take(layouts).into_values().chain(reports.take_block()) {
+        for block in std::mem::take(layouts).into_values().chain(reports.take_blocks()) {
             self.pool.put(&self.stream, block);
         }
     }

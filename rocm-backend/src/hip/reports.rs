@@ -3,7 +3,8 @@
 //!
 //! So an operation that works by ids waits for nothing. The error comes from the call that waits next: a download, a
 //! synchronisation, or work handed to another stream. The words travel with what that call fetches, so that it waits once. A graph has
-//! words of its own, which are read after each replay.
+//! words of its own, which are read after each replay. On the software device a launch is over when it returns, and each has words
+//! of its own, which its caller reads: threads that share the device never hear of each other's ids.
 #![expect(unsafe_code, reason = "has HIP set device memory to zero, and copy from it")]
 
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub(super) struct Words {
 impl Words {
     /// Words for [`SITES`] operations in `block`, which is as long as [`Words::BYTES`] and becomes zero in the order of `stream`.
     pub(super) fn new(block: Block, stream: &Stream) -> Result<Words> {
-        clear(block, stream)?;
+        clear(block, Words::BYTES, stream)?;
         Ok(Words {
             block,
             sites: Vec::new(),
@@ -76,12 +77,16 @@ pub(crate) struct Reports {
     slots: Vec<Slot>,
     /// What the words of a graph said that is gone, for the next look.
     found: Option<Error>,
+    /// Of the software device: blocks of one operation's words that are 0, and that no launch has.
+    spare: Vec<Block>,
 }
 
 impl Reports {
-    /// The block, for its context to give back.
-    pub(super) fn take_block(&mut self) -> Option<Block> {
-        self.words.take().map(|words| words.block)
+    /// The blocks, for their context to give back.
+    pub(super) fn take_blocks(&mut self) -> Vec<Block> {
+        let mut blocks = std::mem::take(&mut self.spare);
+        blocks.extend(self.words.take().map(|words| words.block));
+        blocks
     }
 
     /// A graph was replayed that has words of its own.
@@ -98,6 +103,56 @@ impl Reports {
     }
 }
 
+/// Where a launch reports its ids.
+pub(crate) struct Report<'a> {
+    context: &'a Context,
+    address: usize,
+    /// The words, where nobody else looks at them.
+    own: Option<(Block, Site)>,
+}
+
+impl<'a> Report<'a> {
+    /// Of a kernel that reports nothing, as it is told by address 0.
+    pub(crate) fn none(context: &'a Context) -> Self {
+        Report {
+            context,
+            address: 0,
+            own: None,
+        }
+    }
+
+    /// The address of its two words, for the kernel.
+    pub(crate) fn address(&self) -> usize {
+        self.address
+    }
+
+    /// After the launch: on the software device what it reported, on others nothing, as the call that waits next says it.
+    ///
+    /// # Errors
+    /// [`Error::Index`] for an id that is not a position; [`Error::Hip`] or [`Error::DeviceFault`].
+    pub(crate) fn end(mut self) -> Result<()> {
+        let Some((block, site)) = self.own.take() else {
+            return Ok(());
+        };
+        let slot = self.context.reports().slots.pop();
+        let fetched = self.context.fetch(block, vec![site], slot)?;
+        let found = fetched.end(self.context);
+        self.context.reports().spare.push(block);
+        found?.map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Report<'_> {
+    /// A launch that failed may have written something.
+    fn drop(&mut self) {
+        if let Some((block, _)) = self.own.take()
+            && clear(block, SITE_BYTES, self.context.stream()).is_ok()
+        {
+            self.context.reports().spare.push(block);
+        }
+    }
+}
+
 /// Words on their way to the host.
 pub(super) struct Look<'a> {
     context: &'a Context,
@@ -111,6 +166,24 @@ struct Fetched {
     slot: Slot,
 }
 
+impl Fetched {
+    /// What the words say. They are 0 again afterwards.
+    fn end(mut self, context: &Context) -> Result<Option<Error>> {
+        let mut bytes = vec![0; self.sites.len() * SITE_BYTES];
+        self.slot.receive(&mut bytes)?;
+        context.reports().slots.push(self.slot);
+        let sites = self.sites.into_iter();
+        let wrong = sites
+            .zip(bytes.chunks_exact(SITE_BYTES))
+            .find_map(|(site, words)| wrong_id(site, words));
+        if wrong.is_some() {
+            // The trace does not list this call, because the operation that is launched next did not ask for it.
+            clear(self.block, bytes.len(), context.stream())?;
+        }
+        Ok(wrong)
+    }
+}
+
 impl Look<'_> {
     /// What the words say, once the host has waited for the stream or does so here.
     ///
@@ -118,24 +191,8 @@ impl Look<'_> {
     /// [`Error::Index`] for an id that is not a position, once; [`Error::Hip`] or [`Error::DeviceFault`].
     pub(super) fn end(self) -> Result<()> {
         let mut found = self.found;
-        for Fetched {
-            block,
-            sites,
-            mut slot,
-        } in self.fetched
-        {
-            let mut bytes = vec![0; sites.len() * SITE_BYTES];
-            slot.receive(&mut bytes)?;
-            self.context.reports().slots.push(slot);
-            let wrong = sites
-                .into_iter()
-                .zip(bytes.chunks_exact(SITE_BYTES))
-                .find_map(|(site, words)| wrong_id(site, words));
-            if wrong.is_some() {
-                // The trace does not list this call, because the operation that is launched next did not ask for it.
-                clear(block, self.context.stream())?;
-            }
-            found = found.or(wrong);
+        for fetched in self.fetched {
+            found = found.or(fetched.end(self.context)?);
         }
         found.map_or(Ok(()), Err)
     }
@@ -152,12 +209,39 @@ impl Context {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Hip`]. When all places are taken the host looks at them first, and the errors of
     /// [`Context::look_at_reports`] are possible.
-    pub(crate) fn report_of(&self, op: &str, bound: usize, first: usize) -> Result<usize> {
+    pub(crate) fn report_of(&self, op: &str, bound: usize, first: usize) -> Result<Report<'_>> {
         let site = Site {
             op: op.to_owned(),
             bound,
             first,
         };
+        let is_over = self.info().driver().kind() == DriverKind::Soft && !self.is_capturing();
+        let (address, own) = if is_over {
+            let block = self.own_words()?;
+            (block.address(), Some((block, site)))
+        } else {
+            (self.late_report_of(site)?, None)
+        };
+        Ok(Report {
+            context: self,
+            address,
+            own,
+        })
+    }
+
+    /// Words of one operation, all 0.
+    fn own_words(&self) -> Result<Block> {
+        if let Some(block) = self.reports().spare.pop() {
+            return Ok(block);
+        }
+        self.bind()?;
+        let block = self.lasting(SITE_BYTES)?;
+        clear(block, SITE_BYTES, self.stream()).inspect_err(|_| self.put(block))?;
+        Ok(block)
+    }
+
+    /// Words that the call which waits next looks at.
+    fn late_report_of(&self, site: Site) -> Result<usize> {
         if let Some(address) = self.words_of_capture(|words| words.address(site.clone()))? {
             return Ok(address);
         }
@@ -178,6 +262,22 @@ impl Context {
         }
     }
 
+    /// The same for a test of what a GPU does, whose launches are not over when they return.
+    #[cfg(test)]
+    pub(super) fn late_report_of_gpu(&self, op: &str, bound: usize) -> Result<usize> {
+        let op = op.to_owned();
+        self.late_report_of(Site { op, bound, first: 0 })
+    }
+
+    /// Has the words of `sites` in `block` copied to the host, in stream order.
+    fn fetch(&self, block: Block, sites: Vec<Site>, slot: Option<Slot>) -> Result<Fetched> {
+        let mut slot = slot.map_or_else(|| Slot::of(Words::BYTES), Ok)?;
+        // SAFETY: the block has the words of as many operations, which are `SITES` at most. A graph whose words these are looks at
+        // them before it gives the block up.
+        unsafe { slot.fetch(sites.len() * SITE_BYTES, block, 0, self.stream()) }?;
+        Ok(Fetched { block, sites, slot })
+    }
+
     /// Has the words that are watched copied to the host, in stream order.
     pub(super) fn begin_look(&self) -> Result<Look<'_>> {
         self.refuse_in_capture("a wait for the device")?;
@@ -192,14 +292,7 @@ impl Context {
         }
         let mut fetched = Vec::new();
         for (block, sites) in blocks {
-            let mut slot = match reports.slots.pop() {
-                Some(slot) => slot,
-                None => Slot::of(Words::BYTES)?,
-            };
-            // SAFETY: the block has `Words::BYTES` bytes, which is what `SITES` operations have. A graph whose words these are looks
-            // at them before it gives the block up.
-            unsafe { slot.fetch(sites.len() * SITE_BYTES, block, 0, self.stream()) }?;
-            fetched.push(Fetched { block, sites, slot });
+            fetched.push(self.fetch(block, sites, reports.slots.pop())?);
         }
         Ok(Look {
             context: self,
@@ -220,7 +313,7 @@ impl Context {
         look.end()
     }
 
-    /// The same where launches are over when they return, on the software device, unless they were captured.
+    /// The same where a graph's launches are over when its replay returns, on the software device.
     pub(crate) fn look_if_done(&self) -> Result<()> {
         if self.info().driver().kind() != DriverKind::Soft || self.is_capturing() {
             return Ok(());
@@ -229,11 +322,11 @@ impl Context {
     }
 }
 
-/// Sets all words to 0, in the order of `stream`.
-fn clear(block: Block, stream: &Stream) -> Result<()> {
+/// Sets the words in the first `len` bytes of `block` to 0, in the order of `stream`.
+fn clear(block: Block, len: usize, stream: &Stream) -> Result<()> {
     // SAFETY: the block has as many bytes, and is written in stream order.
     check("hipMemsetAsync", unsafe {
-        bindings::hipMemsetAsync(block.pointer(0), 0, Words::BYTES, stream.raw())
+        bindings::hipMemsetAsync(block.pointer(0), 0, len, stream.raw())
     })
 }
 

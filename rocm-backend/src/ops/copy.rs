@@ -41,7 +41,7 @@ pub fn copy(src: View<'_>, dst: ViewMut<'_>) -> Result<()> {
 ///
 /// # Errors
 /// `Error::Shape` for other views and for destination rows that overlap, `Error::DTypes`, `Error::Devices`,
-/// `Error::TooLarge` for a number beyond 32 bits; else as [`unary`](super::unary()).
+/// `Error::TooLarge` for more rows, or more elements of a row, than 32 bits count; else as [`unary`](super::unary()).
 pub fn copy2d(src: View<'_>, dst: ViewMut<'_>) -> Result<()> {
     const OP: &str = "copy2d";
     let (src, dst) = (src.check(OP)?, dst.check(OP)?);

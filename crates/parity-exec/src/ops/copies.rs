@@ -9,6 +9,15 @@ use super::candle;
 candle! {
     fn row(Copies) {
         Copies::Copy => |x| x.force_contiguous()?;
+        // Each row is written by itself: what is looked at is how they are read.
+        Copies::CopyApart => |x; apart: usize| {
+            let (rows, columns) = x.dims2()?;
+            let all = Tensor::zeros(rows * apart, x.dtype(), x.device())?;
+            for row in 0..rows {
+                all.slice_set(&x.get(row)?.force_contiguous()?, 0, row * apart)?;
+            }
+            all.reshape((rows, apart))?.narrow(1, 0, columns)?.force_contiguous()?
+        };
         Copies::Cat => |a, b; dim: usize| Tensor::cat(&[&a, &b], dim)?;
         // `slice_set` writes in place, and to contiguous tensors alone.
         Copies::SliceSet => |x, source; dim: usize, offset: usize| {

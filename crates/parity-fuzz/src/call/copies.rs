@@ -65,6 +65,11 @@ pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
                 vec![shape],
             )
         }
+        Copies::CopyApart => {
+            let shape = draw.extents(2);
+            let apart = shape[1].max(1) + draw.below(9);
+            (vec![apart as f64], vec![shape])
+        }
         Copies::Unfold => {
             let shape = draw.full(1);
             let dim = draw.below(shape.len());

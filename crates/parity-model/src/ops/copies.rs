@@ -10,6 +10,8 @@ ops! {
 
     /// The elements, row-major.
     Copy "copy" (x: Data) on ANY, shape: alike, batch: every, grad on WIDE: "w.";
+    /// The elements of a matrix whose rows lie `apart` elements from one another in a tensor of zeros, row-major.
+    CopyApart "copy_apart" ["apart"] (x: Data) on ANY, shape: apart, batch: never;
     /// Both arguments one after the other along the dimension.
     Cat "cat" ["dim"] (a: Data, b: Data) on ANY, shape: cat, batch: beside::<0>,
         grad on WIDE: "The part of w that is the argument's.";
@@ -111,6 +113,18 @@ ops! {
 /// Whether two shapes differ along `dim` alone, if anywhere.
 fn alike_beside(x: &[usize], other: &[usize], dim: usize) -> bool {
     other.len() == x.len() && (0..x.len()).all(|d| d == dim || x[d] == other[d])
+}
+
+/// Most elements of the tensor that holds rows which lie apart: 8 GiB of bytes.
+const MOST_APART: f64 = (1_u64 << 33) as f64;
+
+fn apart(call: &Operands<'_>) -> Result<Shapes, String> {
+    let (x, apart) = (call.shapes[0], call.params[0]);
+    call.require(
+        x.len() == 2 && apart.fract() == 0.0 && apart >= 1.0_f64.max(x[1] as f64) && x[0] as f64 * apart <= MOST_APART,
+        "a matrix, whose rows are a whole number of elements apart, as many as they are long or more, in 2^33 elements at most",
+    )?;
+    Shapes::of(x.to_vec())
 }
 
 fn cat(call: &Operands<'_>) -> Result<Shapes, String> {

@@ -29,7 +29,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
         moved(indices(&call.shape).map(|index| fill(f64::from(u8::from(set(index))))))
     };
     match op {
-        Copies::Copy => moved((0..x.len()).map(|i| x.bits(i))),
+        Copies::Copy | Copies::CopyApart => moved((0..x.len()).map(|i| x.bits(i))),
         Copies::Fill => {
             let (dim, start, len) = (call.whole(1), call.whole(2), call.whole(3));
             let value = fill(call.case.params[0]);
@@ -125,7 +125,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Copies) -> Answer {
 pub(crate) fn formula<'t>(call: &Program<'t, '_>, op: Copies) -> Tensor<'t> {
     let x = call.x(0);
     match op {
-        Copies::Copy => x.reshaped(call.output),
+        Copies::Copy | Copies::CopyApart => x.reshaped(call.output),
         Copies::PadZeros => placed(x, call.whole(0), call.whole(1), call.output),
         Copies::Cat => cat([x, call.x(1)], call.whole(0), call.output),
         Copies::PadSame

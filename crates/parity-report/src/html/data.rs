@@ -1,7 +1,9 @@
-//! The cases as compact JSON for the page's script: texts that repeat are stored once, exact passes are a zero.
+//! The cases as compact and compressed JSON for the page's script: texts that repeat are stored once, exact passes are a zero.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::{Compression, write::GzEncoder};
 use parity_model::{
     Verdict,
     record::{CaseRecord, CaseResult, RunRecord},
@@ -59,7 +61,15 @@ impl<'a> Data<'a> {
         self.cells.iter().position(|known| *known == cell)
     }
 
-    /// The data, with nothing in it that would end a `<script>` element.
+    /// [`Data::json`] as base64 of gzip, in which nothing can end a `<script>` element.
+    pub(super) fn packed(&self) -> Result<String, serde_json::Error> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        serde_json::to_writer(&mut gzip, &self.json())?;
+        let bytes = gzip.finish().map_err(serde_json::Error::io)?;
+        Ok(BASE64_STANDARD.encode(bytes))
+    }
+
+    /// The cases, for the page's script.
     ///
     /// A case is `[id, limit, result of each backend ..]`. Ops share the text that follows `family/op:dtype:` in an
     /// id: the list `ends` has it, and the id is its number in this list. An id with parameters after the op is
@@ -72,7 +82,7 @@ impl<'a> Data<'a> {
     ///
     /// A worst element is `[index, expected, got, limit, absolute part of the limit, inputs]`. Its limit is the number of a text of
     /// `limits` in which `{}` is the absolute part. Inputs are left out where there are none.
-    pub(super) fn json(&self) -> Result<String, serde_json::Error> {
+    fn json(&self) -> Value {
         let mut texts = Shared::default();
         let mut cells = Vec::new();
         for (family, op, dtype) in &self.cells {
@@ -81,7 +91,7 @@ impl<'a> Data<'a> {
             cells.push(json!([family, op, dtype, cases]));
         }
         let backends = self.run.backends.iter();
-        let data = json!({
+        json!({
             "backends": backends.map(|backend| &backend.backend).collect::<Vec<_>>(),
             "on": self.run.backends.iter().map(backend_arg).collect::<Vec<_>>(),
             "reference": self.run.reference,
@@ -93,8 +103,7 @@ impl<'a> Data<'a> {
             "notes": texts.notes.texts,
             "served": texts.served.texts,
             "cells": cells,
-        });
-        Ok(serde_json::to_string(&data)?.replace('<', "\\u003c"))
+        })
     }
 }
 

@@ -69,7 +69,10 @@ fn after_on(page: &str, theme: Theme, script: &str, width: u32) -> Option<String
         return None;
     };
     let dir = tempfile::tempdir().unwrap();
-    let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
+    let page = page.replace(
+        "</body>",
+        &format!("<script>pageIsReady.then(() => {{{script}}})</script></body>"),
+    );
     let file = dir.path().join("page.html");
     std::fs::write(&file, page).unwrap();
     let out = Command::new(&browser)
@@ -129,6 +132,21 @@ fn a_click_on_a_cell_lists_its_cases_with_the_command_that_repeats_them() {
     // The control: unless a cell was chosen, nothing is listed.
     let Some(page) = after("", 1280) else { return };
     assert!(!page.contains(REPRO), "{page}");
+}
+
+#[test]
+fn cases_that_a_browser_cannot_unpack_are_a_sentence_and_no_empty_page() {
+    let Some(whole) = after("", 1280) else { return };
+    assert!(whole.contains("id=\"unreadable\" hidden"), "the control: {whole}");
+    let packed = "id=\"data\">";
+    let broken = page().replace(packed, &format!("{packed}AAAA"));
+    let Some(shown) = after_on(&broken, Theme::Light, "", 1280) else {
+        return;
+    };
+    assert!(
+        shown.contains("id=\"unreadable\">This browser cannot unpack the cases"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn html_counts_every_error_and_draws_its_dot_by_magnitude() {
 }
 
 #[test]
-fn html_of_fifteen_thousand_cases_on_two_backends_is_below_three_mebibytes() {
+fn html_of_fifteen_thousand_cases_on_two_backends_is_below_half_a_mebibyte() {
     let mut run = run();
     let worst = Worst {
         index: vec![12, 34],
@@ -231,5 +231,5 @@ fn html_of_fifteen_thousand_cases_on_two_backends_is_below_three_mebibytes() {
         .collect();
     run.planned = run.cases.len();
     let bytes = html::render(&run).unwrap().len();
-    assert!(bytes < 3 << 20, "{bytes} bytes");
+    assert!(bytes < 512 << 10, "{bytes} bytes");
 }

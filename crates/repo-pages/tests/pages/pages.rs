@@ -345,8 +345,8 @@ fn components_count_the_failures_that_the_reference_shares() {
 
 /// One file that people attach and mail: `parity report --format html` of the repository's own record.
 #[test]
-fn the_html_page_of_the_ci_tier_is_no_larger_than_four_megabytes() {
+fn the_html_page_of_the_ci_tier_is_no_larger_than_two_megabytes() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/index.html");
     let bytes = std::fs::metadata(page).unwrap().len();
-    assert!((1_000_000..=4_000_000).contains(&bytes), "{bytes} bytes");
+    assert!((500_000..=2_000_000).contains(&bytes), "{bytes} bytes");
 }

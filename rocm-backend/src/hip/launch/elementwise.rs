@@ -279,15 +279,24 @@ pub(crate) fn copy2d(source: &Region<'_>, from: usize, out: RegionMut<'_>, to: u
         .all(|count| (count * bytes).is_multiple_of(PACK));
     // As many rows as it numbers the elements of. One row alone, or rows without gaps, it copies as a run, of any length.
     let is_run = from == row_len && to == row_len;
-    let together = if is_run { numel } else { context.most() } / row_len.max(1);
+    // Rows that lie too far apart for the kernel are copied one after the other.
+    let is_far = [from, to]
+        .iter()
+        .any(|distance| u32::try_from(*distance).is_err());
+    let together = match (is_run, is_far) {
+        (true, _) => numel / row_len.max(1),
+        (_, true) => 1,
+        _ => context.most() / row_len.max(1),
+    };
     for piece in Pieces::new(&[rows], 1, together.max(1)).into_iter().flatten() {
         let rows = piece.numel();
         let mut args = Args::default();
         args.element(source.buffer(), source.offset() + piece.offset(&[from]))
             .element(target, offset + piece.offset(&[to]));
-        for number in [rows, row_len, from, to] {
+        let distances = if rows == 1 { [row_len; 2] } else { [from, to] };
+        for number in [rows, row_len].into_iter().chain(distances) {
             let number = u32::try_from(number).map_err(|_| {
-                let reason = format!("{number} rows, elements or stride; kernels count in 32 bits");
+                let reason = format!("{number} rows or elements of a row; kernels count in 32 bits");
                 Error::too_large(kernel.name, reason)
             })?;
             args.int(number);
@@ -311,7 +320,7 @@ pub(crate) fn copy2d(source: &Region<'_>, from: usize, out: RegionMut<'_>, to: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, driver};
+    use crate::{Device, ViewMut, driver};
 
     /// Runs `uneg_f32` from 4 elements to 4 elements, told that there are `told`.
     fn negate(device: &Device, told: usize) -> Result<Vec<f32>> {
@@ -346,6 +355,38 @@ mod tests {
             (&[64, 32], &[2, 128]),
         ] {
             assert_eq!(Swap::of(dims, strides), None, "{dims:?} {strides:?}");
+        }
+    }
+
+    #[test]
+    fn the_distance_of_rows_may_be_anything_where_they_are_copied_alone() {
+        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
+        let x: DynBuffer = device.upload(&[1_u8, 2, 3]).unwrap().untyped();
+        let mut out: DynBuffer = device.upload(&[9_u8; 4]).unwrap().untyped();
+        let far = [1 << 33, 1];
+        let to = ViewMut::new(&mut out, &[1, 3], &far);
+        crate::ops::copy2d(View::new(&x, &[1, 3], &far), to).unwrap();
+        assert_eq!(out.download::<u8>().unwrap(), [1, 2, 3, 9]);
+    }
+
+    /// Kernels of candle's that the library launches `const_set_<dtype>` in place of.
+    #[test]
+    fn the_fill_kernels_of_candle_store_a_value_everywhere_and_nowhere_else() {
+        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
+        for &dtype in Kernel::CONST_SET.dtypes {
+            let size = dtype.size_in_bytes();
+            let bytes = device.upload(&[0xa5_u8; 100 * 8]).unwrap().untyped();
+            let symbol = format!("fill_{}", dtype.suffix());
+            let function = module::named(device.context(), "fill", &symbol, "fill", dtype).unwrap();
+            let mut args = Args::default();
+            let seven = Scalar::from_f64(dtype, 7.0);
+            args.element(&bytes, 0).scalars(&[seven]).size(99);
+            // SAFETY: the arguments are the kernel's; 99 elements of at most 8 bytes lie in the buffer.
+            unsafe { args.submit("fill", device.context(), &function, Grid::over(99)) }.unwrap();
+            let all: Vec<u8> = bytes.download().unwrap();
+            let wanted = seven.to_kernel_arg()[..size].repeat(99);
+            assert_eq!(all[..99 * size], wanted, "{dtype:?}");
+            assert!(all[99 * size..].iter().all(|&byte| byte == 0xa5), "{dtype:?}");
         }
     }
 

@@ -1,13 +1,12 @@
 //! Launches of the indexing kernels: elements chosen by ids along one dimension.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use std::sync::Arc;
-
 use super::elementwise::packed;
 use super::pieces::{Piece, Pieces, is_beyond};
 use super::{Args, BLOCK, Grid, PACK, common_context, layout, pack_len};
 use crate::hip::context::Context;
 use crate::hip::module::Function;
+use crate::hip::reports::Report;
 use crate::view::{Region, View};
 use crate::{DType, DynBuffer, Error, Result, module};
 
@@ -124,12 +123,13 @@ pub(crate) fn check_ids(op: &str, ids: Run<'_>, count: usize, size: usize) -> Re
         args.size(part)
             .element(ids.buffer, ids.offset + first)
             .size(size)
-            .size(report);
+            .size(report.address());
         // SAFETY: the arguments are the kernel's; `part` ids from there on lie in their buffer, checked above, and the report is
         // two words that the context keeps.
         unsafe { args.submit("ids_check", context, &function, Grid::over(part)) }?;
+        report.end()?;
     }
-    context.look_if_done()
+    Ok(())
 }
 
 /// Who looks at ids before they are used.
@@ -143,19 +143,11 @@ pub(crate) enum Checked {
 }
 
 impl Checked {
-    /// The address at which the kernel reports, 0 for none.
-    fn address(self, op: &str, context: &Arc<Context>, sizes: Sizes) -> Result<usize> {
+    /// Where the kernel reports, at address 0 if it does not.
+    fn report<'a>(self, op: &str, context: &'a Context, sizes: Sizes) -> Result<Report<'a>> {
         match self {
-            Checked::Before => Ok(0),
+            Checked::Before => Ok(Report::none(context)),
             Checked::Meanwhile => context.report_of(op, sizes.src, 0),
-        }
-    }
-
-    /// After the launches.
-    fn finish(self, context: &Context) -> Result<()> {
-        match self {
-            Checked::Meanwhile => context.look_if_done(),
-            Checked::Before => Ok(()),
         }
     }
 }
@@ -249,7 +241,7 @@ pub(crate) fn index_select(
         let x = View::new(&copy, &dims, &strides).check(op)?;
         return index_select(op, &x, ids, out, sizes, checked);
     }
-    let report = checked.address(op, &context, sizes)?;
+    let report = checked.report(op, &context, sizes)?;
     let (num_dims, table) = layout(&context, x.dims(), &[x.strides()])?;
     let in_packs = table.is_none() && sizes.right.is_multiple_of(pack_len(&[out.dtype()]));
     for piece in sizes.pieces(op, &context)? {
@@ -268,7 +260,7 @@ pub(crate) fn index_select(
                 out: (out, to),
                 sizes: both,
                 src: sizes.src,
-                report,
+                report: report.address(),
             };
             rows.submit(op, &context)?;
             continue;
@@ -278,7 +270,7 @@ pub(crate) fn index_select(
             .element(ids.buffer, mine.offset)
             .element(x.buffer(), from)
             .element(out, to);
-        args.size(report)
+        args.size(report.address())
             .size(sizes.src)
             .size(piece.dims[1])
             .size(sizes.right);
@@ -288,7 +280,7 @@ pub(crate) fn index_select(
         // the context keeps, or nowhere. A piece is some of them. `table` lives to the end of this function.
         unsafe { args.submit(op, &context, &function, grid) }?;
     }
-    checked.finish(&context)
+    report.end()
 }
 
 /// `out[l, i, r] = x[l, ids[l, i, r], r]`. `sizes.dst` is the size of the ids along the dimension.
@@ -310,7 +302,7 @@ pub(crate) fn gather(
     if out.is_empty() {
         return Ok(());
     }
-    let report = checked.address(op, &context, sizes)?;
+    let report = checked.report(op, &context, sizes)?;
     for piece in sizes.pieces(op, &context)? {
         let first = piece.offset(&sizes.strides());
         let (mine, from) = (ids.from(first), x.from(piece.offset(&[sizes.src * sizes.right])));
@@ -322,7 +314,7 @@ pub(crate) fn gather(
                 out: (out, first),
                 sizes: both,
                 src: sizes.src,
-                report,
+                report: report.address(),
             };
             rows.submit(op, &context)?;
             continue;
@@ -332,7 +324,7 @@ pub(crate) fn gather(
             .element(mine.buffer, mine.offset)
             .element(from.buffer, from.offset)
             .element(out, first);
-        args.size(report)
+        args.size(report.address())
             .size(sizes.src)
             .size(piece.dims[1])
             .size(sizes.right);
@@ -342,7 +334,7 @@ pub(crate) fn gather(
         // nowhere.
         unsafe { args.submit(op, &context, &function, grid) }?;
     }
-    checked.finish(&context)
+    report.end()
 }
 
 /// Writes the elements of `src` to `out`, from element `out_offset` on, where their ids say.
@@ -468,6 +460,38 @@ mod tests {
         }
     }
 
+    /// One thread's ids are wrong, the other's never, and the other waits for the device as often as it can.
+    #[test]
+    fn threads_that_share_a_software_device_hear_of_their_own_ids_alone() {
+        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
+        let x = device.upload(&[10_i64, 20]).unwrap().untyped();
+        let call = |id: i64| -> Result<Vec<i64>> {
+            let ids = device.upload(&[id])?.untyped();
+            let mut out = device.zeros::<i64>(1)?.untyped();
+            let [x, ids] = [&x, &ids].map(|buffer| Run { buffer, offset: 0 });
+            let sizes = Sizes {
+                left: 1,
+                src: 2,
+                dst: 1,
+                right: 1,
+            };
+            gather("gather", x, ids, &mut out, sizes, Checked::Meanwhile)?;
+            out.download()
+        };
+        let calls = |id| move || (0..500).map(|_| call(id)).collect::<Vec<_>>();
+        let (wrong, right) = std::thread::scope(|scope| {
+            let wrong = scope.spawn(calls(7));
+            let right = scope.spawn(calls(1));
+            (wrong.join().unwrap(), right.join().unwrap())
+        });
+        let heard = |result: &Result<_>| matches!(result, Err(Error::Index { index: 7, .. }));
+        assert_eq!(wrong.iter().filter(|result| heard(result)).count(), 500);
+        assert_eq!(
+            right.into_iter().collect::<Result<Vec<_>>>().unwrap(),
+            vec![[20]; 500]
+        );
+    }
+
     /// What a GPU does, whose launches are not over when they return.
     #[test]
     fn the_call_that_waits_next_has_the_error_of_a_wrong_id_once() {
@@ -480,7 +504,7 @@ mod tests {
         let function = module::named(context, MODULE, "gather_i64_i64", "gather", DType::I64).unwrap();
         let launch = |ids_from: usize| {
             let out = device.zeros::<i64>(1).unwrap();
-            let report = context.report_of("gather", 2, 0).unwrap();
+            let report = context.late_report_of_gpu("gather", 2).unwrap();
             let mut args = Args::default();
             args.size(1)
                 .element(&ids, ids_from)

@@ -105,14 +105,17 @@ pub(crate) fn attention(op: &Attention<'_>, out: &mut DynBuffer) -> Result<()> {
     for list in [&op.table, &op.lengths] {
         args.element(list.buffer(), list.offset());
     }
-    args.element(out, 0).size(wrong_page).size(wrong_length);
+    args.element(out, 0)
+        .size(wrong_page.address())
+        .size(wrong_length.address());
     let threads = waves * context.info().warp_size() as usize;
     let grid = Grid::of(all, threads).striding();
     // SAFETY: the arguments are the kernel's, of `out`'s dtype, and a workgroup has its threads. The caller found every place that sizes
     // and strides name to lie in its operand, and `out` to have a row for each query. The kernel takes no page number at its word, nor
     // a length: of one that there is not nothing is read, and it is reported in words that the context keeps.
     unsafe { args.submit(ATTENTION, &context, &function, grid) }?;
-    context.look_if_done()
+    wrong_page.end()?;
+    wrong_length.end()
 }
 
 /// New tokens, all of it checked as for [`Attention`].
@@ -202,11 +205,12 @@ pub(crate) fn append(op: &Append<'_>, keys: RegionMut<'_>, values: RegionMut<'_>
     args.element(&out, 0)
         .element(keys.buffer, keys.offset)
         .element(values.buffer, values.offset);
-    args.size(wrong_position).size(wrong_slot);
+    args.size(wrong_position.address()).size(wrong_slot.address());
     // SAFETY: the arguments are the kernel's, of the operands' dtype, which the caller found to be one. Every place that sizes and strides
     // name lies in its operand; a position that has no angles is that of the last ones, a token whose slot there is not is left out,
     // and both are reported in words that the context keeps.
     unsafe { args.submit(APPEND, &context, &function, Grid::over(pairs)) }?;
-    context.look_if_done()?;
+    wrong_position.end()?;
+    wrong_slot.end()?;
     Ok(out)
 }
