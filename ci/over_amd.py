@@ -6,6 +6,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from runner import library_path
+
 LINKER = b"/lib64/ld-linux-x86-64.so.2\0"
 # Verdicts that do not fail a run, and AMD's libraries, whose functions begin with their names.
 AGREES = ["pass", "error-parity", "reference-suspect", "known-failure"]
@@ -35,7 +37,7 @@ def counts(record, backend):
     return record["backends"][number], Counter(result["verdict"] for result in results), served
 
 
-def ci_tier(program, root, libraries, runner, card, cache, repository):
+def ci_tier(program, root, runner, card, cache, repository):
     """Runs the ci tier on a software card below AMD's runtime: cases that agree, cases that do not, and of which kind they are. Kernels are
     compiled by hipRTC. Without a root it is this workspace's HIP runtime that they are over, and the machine's clang compiles."""
     backend = f"rocm:hsa:{card}" if root else "rocm:system"
@@ -51,8 +53,8 @@ def ci_tier(program, root, libraries, runner, card, cache, repository):
         options = {"limit": 3600, "env": environment, "cwd": repository}
         if root:
             copy = of_root(program, root / "usr/lib64/ld-linux-x86-64.so.2", folder)
-            # Nor does what starts it.
-            code, text = runner.by_itself(card, ["env", f"LD_LIBRARY_PATH={libraries}", copy, *asked], **options)
+            # `timeout`, which is of this machine too, starts it: the root's libraries are the copy's alone.
+            code, text = runner.by_itself(card, ["env", f"LD_LIBRARY_PATH={library_path(root)}", copy, *asked], **options)
         else:
             code, text = runner.exec(card, [program, *asked], seam="hip", **options)
         if not record.exists():

@@ -65,7 +65,7 @@ impl Backend {
         }
     }
 
-    /// The devices that the backend may have here, without those of a higher number. [`HSA`] stands for all cards under AMD's
+    /// The devices that the backend may have here, without those of a higher number. `hsa` stands for all cards under AMD's
     /// runtime.
     pub fn devices(self) -> Vec<BackendDevice> {
         let device = |word: &str| BackendDevice {
@@ -90,7 +90,7 @@ const SOFT: &str = Driver::Soft.word();
 const NVIDIA: &str = Driver::Nvidia.word();
 
 /// The named devices of ROCm: those of a driver, and each card as the software device itself and under AMD's runtime. The words of cards are
-/// those of [`Card`], which a test holds them to.
+/// those of `Card`, which a test holds them to.
 macro_rules! rocm {
     ($($card:literal)*) => {
         &[
