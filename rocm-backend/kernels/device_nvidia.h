@@ -72,6 +72,12 @@ PARITY_FN unsigned short bf16_bits(float x) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
     return bits;
 }
+// The word whose upper half is these bits. Of a half of a register one instruction, where LLVM makes a word of it and moves that.
+PARITY_FN unsigned upper_half(unsigned short bits) {
+    unsigned word;
+    asm("mov.b32 %0, {%1, %2};" : "=r"(word) : "h"((unsigned short)0), "h"(bits));
+    return word;
+}
 PARITY_FN unsigned short bf16_fma(unsigned short x, unsigned short y, unsigned short z) {
     unsigned short bits;
     asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(bits) : "h"(x), "h"(y), "h"(z));

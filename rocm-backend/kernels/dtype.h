@@ -35,7 +35,11 @@ struct bf16 {
         bits = u16((x != x ? wide | 0x400000 : rounded) >> 16);
 #endif
     }
+#if defined(__NVPTX__)
+    PARITY_MEMBER explicit operator f32() const { return f32_from_bits(upper_half(bits)); }
+#else
     PARITY_MEMBER explicit operator f32() const { return f32_from_bits(u32(bits) << 16); }
+#endif
 };
 
 // float8 E4M3 in the OCP "FN" flavour: bias 7, largest value 448, no infinity, NaN = 0x7f and 0xff, subnormals down to 2^-9.

@@ -16,7 +16,7 @@ template <typename T> constexpr unsigned HELD_WIDE = sizeof(T) <= 2 ? 4 : 8;
 template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + first_row() * cols; }
 
 // y[at] = f(x[at], at) for `cols` elements, in packs, of which `AT_ONCE` are under way at once. From the end on: of a row that was just
-// read the caches have the end.
+// read the caches have the end, and what is stored does not take its place.
 template <unsigned AT_ONCE, typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
     constexpr unsigned N = PackLen<T>::value;
     const Run<N> run(y, cols, true);
@@ -28,7 +28,7 @@ template <unsigned AT_ONCE, typename T, typename F> PARITY_FN void map_row(const
         for (unsigned e = 0; e < N; ++e) {
             pack.at[e] = f(pack.at[e], at + e);
         }
-        store_pack<N>(y + at, pack);
+        store_pack_once<N>(y + at, pack);
     };
     size_t i = first;
     if (takes_packs<N>(x + run.head)) {
@@ -59,6 +59,48 @@ template <typename T> PARITY_FN wide_t<T> term_for(wide_t<T> x) {
     }
 }
 
+// The greatest of a thread's elements so far, and the sum of powers below that.
+template <typename T> struct SoFar {
+    using A = wide_t<T>;
+    A greatest, sum;
+
+    PARITY_MEMBER explicit SoFar(T first) : greatest(widen(first)), sum(0) {}
+    template <unsigned COUNT> PARITY_MEMBER void join(const Pack<T, COUNT> &pack) {
+        A next = greatest;
+#pragma unroll
+        for (unsigned e = 0; e < COUNT; ++e) {
+            next = reduce::Max::number(next, widen(pack.at[e]));
+        }
+        sum *= next == greatest ? A(1) : power_for<T>(greatest - next);
+        greatest = next;
+#pragma unroll
+        for (unsigned e = 0; e < COUNT; ++e) {
+            // Below nothing but -infinity there is no power yet.
+            const A x = widen(pack.at[e]);
+            sum += x == next && x == -A(__builtin_inff()) ? A(0) : term_for<T>(x - next);
+        }
+    }
+};
+
+// What elements of a row become, of the greatest and the sum of powers that each thread has of its own.
+template <typename T> struct Quotient {
+    using A = wide_t<T>;
+    // Two bytes hold no more of a quotient than of a product with the reciprocal, which is exact to 2^-23.
+    static constexpr bool BY_RECIPROCAL = sizeof(T) == 2;
+    A greatest, share;
+
+    PARITY_MEMBER Quotient(A *lds, SoFar<T> mine) {
+        greatest = fold(lds, mine.greatest, [](A x, A y) { return reduce::Max::number(x, y); });
+        const A below = mine.greatest == greatest ? mine.sum : mine.sum * power_for<T>(mine.greatest - greatest);
+        const A sum = fold(lds, below, [](A x, A y) { return x + y; });
+        share = BY_RECIPROCAL ? A(1) / sum : sum;
+    }
+    PARITY_MEMBER T operator()(T x) const {
+        const A power = term_for<T>(widen(x) - greatest);
+        return narrow<T>(BY_RECIPROCAL ? power * share : power / share);
+    }
+};
+
 // exp(x - max) / sum of these. Of a NaN the power is one, and so the sum and the whole row; the greatest need not be.
 template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst, i32 cols) {
     using A = wide_t<T>;
@@ -67,8 +109,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
     T *y = row_of(dst, cols);
     const auto greater = [](A x, A y) { return reduce::Max::number(x, y); };
     const auto add = [](A x, A y) { return x + y; };
-    // Two bytes hold no more of a quotient than of a product with the reciprocal, which is exact to 2^-23.
-    constexpr bool BY_RECIPROCAL = sizeof(T) == 2;
+    constexpr bool BY_RECIPROCAL = Quotient<T>::BY_RECIPROCAL;
     const auto is_held = hold_row<IS_SHORT, HELD_WIDE<T>>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES, N = PackLen<T>::value;
         const A mine = held.best(widen(held.packs[0].at[0]), [&](A best, T x, u32) { return greater(best, widen(x)); });
@@ -93,34 +134,55 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
     if (IS_SHORT || is_held) {
         return;
     }
-    // Of a longer row each thread has the greatest so far and the sum of powers below that, so that the row is read twice.
-    A best = widen(*x), mine = 0;
-    const auto join_pack = [&](const auto &pack, unsigned count) {
-        A next = best;
-#pragma unroll
-        for (unsigned e = 0; e < count; ++e) {
-            next = greater(next, widen(pack.at[e]));
-        }
-        mine *= next == best ? A(1) : power_for<T>(best - next);
-        best = next;
-#pragma unroll
-        for (unsigned e = 0; e < count; ++e) {
-            // Below nothing but -infinity there is no power yet.
-            const A x = widen(pack.at[e]);
-            mine += x == next && x == -A(__builtin_inff()) ? A(0) : term_for<T>(x - next);
-        }
-    };
+    // A longer row is read twice.
     constexpr unsigned N = PackLen<T>::value;
+    SoFar<T> mine(*x);
     Run<N>(x, cols, true)
         .read(
-            x, thread_index(), thread_count(),
-            [&](const Pack<T, N> &pack, size_t) { join_pack(pack, N); },
-            [&](size_t at) { join_pack(Pack<T, 1>{{x[at]}}, 1); });
-    const A greatest = fold(lds, best, greater);
-    const A sum = fold(lds, best == greatest ? mine : mine * power_for<T>(best - greatest), add);
-    const auto power = [&](T x) { return term_for<T>(widen(x) - greatest); };
-    const A share = BY_RECIPROCAL ? A(1) / sum : sum;
-    map_row<4>(x, y, cols, [&](T x, size_t) { return narrow<T>(BY_RECIPROCAL ? power(x) * share : power(x) / share); });
+            x, thread_index(), thread_count(), [&](const Pack<T, N> &pack, size_t) { mine.join(pack); },
+            [&](size_t at) { mine.join(Pack<T, 1>{{x[at]}}); });
+    const Quotient<T> quotient(lds, mine);
+    map_row<4>(x, y, cols, [&](T x, size_t) { return quotient(x); });
+}
+
+// Threads for such a row: powers of f64 take twice the registers.
+template <typename T> constexpr unsigned LONG_MOST = sizeof(T) == 8 ? 512 : 1024;
+
+// The same of a row of whole aligned packs that has no room in registers: a thread holds the last ones of its packs, and the others are
+// read twice, the second time from the end on. So few rows are under way that the caches still have much of them.
+template <typename T> PARITY_FN void softmax_long(const T *src, T *dst, i32 cols) {
+    constexpr unsigned N = PackLen<T>::value, HELD = HELD_MOST<T>;
+    __shared__ wide_t<T> lds[MAX_WAVES];
+    const T *x = row_of(src, cols);
+    T *y = row_of(dst, cols);
+    const u32 thread = thread_index(), threads = thread_count(), packs = u32(cols) / N;
+    const u32 turns = packs / threads < HELD ? packs / threads : HELD, rest = packs - turns * threads;
+    Pack<T, N> held[HELD];
+    const auto each_held = [&](auto f) {
+#pragma unroll
+        for (unsigned k = 0; k < HELD; ++k) {
+            if (k < turns) {
+                f(held[k], size_t(rest + thread + k * threads) * N);
+            }
+        }
+    };
+    SoFar<T> mine(*x);
+    const auto load = [&](size_t i) { return load_aligned_pack<N>(x + i * N); };
+    const auto join = [&](size_t, const Pack<T, N> &pack) { mine.join(pack); };
+    for (size_t i = in_batches<4>(thread, rest, threads, load, join); i < rest; i += threads) {
+        join(i, load(i));
+    }
+    each_held([&](Pack<T, N> &pack, size_t at) { pack = load_pack_once<N>(x + at); });
+    each_held([&](const Pack<T, N> &pack, size_t) { mine.join(pack); });
+    const Quotient<T> quotient(lds, mine);
+    each_held([&](Pack<T, N> pack, size_t at) {
+#pragma unroll
+        for (unsigned e = 0; e < N; ++e) {
+            pack.at[e] = quotient(pack.at[e]);
+        }
+        store_pack_once<N>(y + at, pack);
+    });
+    map_row<4>(x, y, size_t(rest) * N, [&](T x, size_t) { return quotient(x); });
 }
 
 // 1 / sqrt(x) as a factor of a result of T. Of two bytes: by the card's own instruction, whose error is far below theirs.

@@ -178,6 +178,28 @@ template <unsigned N, typename T> PARITY_FN void store_pack(T *to, Pack<T, N> pa
     const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);
     __builtin_memcpy(__builtin_assume_aligned(to, sizeof(bits)), &bits, sizeof(bits));
 }
+// The same of what nobody reads again soon, and loads of it: the caches keep other packs, which are.
+template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack_once(const T *from) {
+    pack_bits_t<T, N> bits;
+#if defined(__NVPTX__)
+    static_assert(sizeof(bits) == PACK_BYTES, "four words");
+    u32 a, b, c, d;
+    asm volatile("ld.cs.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from));
+    bits = {a, b, c, d};
+#else
+    bits = __builtin_nontemporal_load(reinterpret_cast<const pack_bits_t<T, N> *>(from));
+#endif
+    return __builtin_bit_cast(Pack<T, N>, bits);
+}
+template <unsigned N, typename T> PARITY_FN void store_pack_once(T *to, Pack<T, N> pack) {
+    const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);
+#if defined(__NVPTX__)
+    static_assert(sizeof(bits) == PACK_BYTES, "four words");
+    asm volatile("st.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(to), "r"(bits[0]), "r"(bits[1]), "r"(bits[2]), "r"(bits[3]) : "memory");
+#else
+    __builtin_nontemporal_store(bits, reinterpret_cast<pack_bits_t<T, N> *>(to));
+#endif
+}
 template <unsigned N, typename T> PARITY_FN Pack<T, N> pack_of(T value) {
     Pack<T, N> pack;
 #pragma unroll

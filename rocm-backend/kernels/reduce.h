@@ -184,10 +184,17 @@ template <typename Order, typename A, typename H> PARITY_FN u32 place_of_held(H 
     }
     const A best = fold(values, mine, best_of);
     const bool is_nan = best != best;
-    const auto is_best = [&](A value) { return is_nan ? value != value : value == best; };
+    const auto is_best = [&](auto value, auto best) { return is_nan ? value != value : value == best; };
     u32 found = ~u32(0);
-    if (is_best(mine)) {
-        found = held.first_that([&](auto x) { return is_best(static_cast<A>(x)); });
+    if (is_best(mine, best)) {
+        found = held.first_that([&](auto x) {
+            // f16 is compared as it is, which is exact.
+            if constexpr (__is_same(decltype(x), f16)) {
+                return is_best(x, f16(best));
+            } else {
+                return is_best(static_cast<A>(x), best);
+            }
+        });
         if (!is_wave) {
             atomic_min_of_group(place, found);
         }

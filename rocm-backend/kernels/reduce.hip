@@ -4,7 +4,8 @@
 // last in the order of `info`; `fast_sum_small_*` a thread a row, its first argument the number of rows.
 // `sum_<dtype>(numel, num_dims, num_sum_dims, info, inp, out)` adds to `out`; the dimensions that are summed come last.
 // `sum_short_<dtype>(numel, per_row, src, dst)`, `softmax_short_*`, `rmsnorm_short_*`, `layernorm_short_*`: rows of whole aligned packs, no
-// more than 32, a thread each.
+// more than 32, a thread each. `softmax_long_*(src, dst, cols)`: rows of at least as many whole aligned packs as a
+// workgroup has threads, 1024 or 512 (f64).
 // `softmax_*`, `rmsnorm_*`, `layernorm_*`: a workgroup a contiguous row; `rope*_*`: a thread a pair.
 // Not here: reductions in parts (reduce_parts.hip) and of columns (reduce_columns.hip).
 // Workgroups of rows have at most 512 threads, so that a thread has registers for its part of a row; x is a power of two.
@@ -51,6 +52,9 @@ using namespace parity;
 #define FOR_NEURAL(T) \
     ROWS(T, , 512, false) \
     ROWS(T, _short, 256, true) \
+    extern "C" PARITY_CROWDED(1, norm::LONG_MOST<T>, 1) void softmax_long_##T(const T *src, T *dst, i32 cols) { \
+        norm::softmax_long(src, dst, cols); \
+    } \
     extern "C" __global__ void rope_i_##T( \
         const T *src, const T *cos, const T *sin, T *dst, u32 bh, u32 td, u32 stride_b) { \
         rope::interleaved(src, cos, sin, dst, bh, td, stride_b); \

@@ -27,6 +27,7 @@ const NEURAL: &[&str] = &[
     "rmsnorm",
     "layernorm",
     "softmax_short",
+    "softmax_long",
     "rmsnorm_short",
     "layernorm_short",
     "rope",

@@ -1,13 +1,16 @@
 //! Softmax and norms: launches of a workgroup a contiguous row.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::reduce::{row_grid, rows_together, short, workgroup};
+use super::reduce::{MOST, row_grid, rows_together, short, whole_packs, workgroup};
 use super::{Args, common_context};
 use crate::view::Region;
-use crate::{DynBuffer, Error, Result, module};
+use crate::{DType, DynBuffer, Error, Result, module};
 
 /// Rows of one launch: the kernels take their number from the grid, and HIP wants grid times block below 2^32.
 const ROWS_AT_ONCE: usize = 1 << 21;
+
+/// Threads of a workgroup whose row has no room in registers, as `LONG_MOST` of `kernels/norm.h` has it; half as many of f64.
+const LONG: usize = 1024;
 
 /// The kernel of the family for as many weights: none, a scale, a scale and a shift. All rows share the weights.
 const KERNELS: [&str; 3] = ["softmax", "rmsnorm", "layernorm"];
@@ -23,7 +26,14 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
         return invalid("a tensor without dimensions has no rows".to_owned());
     };
     let short = short(x, cols);
-    let suffix = if short.is_some() { "_short" } else { "" };
+    // Packs of a row that a thread holds, as `HELD_WIDE` of `kernels/norm.h` has it.
+    let held = if dtype.size_in_bytes() <= 2 { 4 } else { 8 };
+    let is_long = weights.is_empty() && whole_packs(x, cols).is_some_and(|packs| packs > MOST * held);
+    let suffix = match short {
+        Some(_) => "_short",
+        None if is_long => "_long",
+        None => "",
+    };
     let function = module::named(
         &context,
         "reduce",
@@ -50,9 +60,12 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
 
     let out = DynBuffer::uninit(device, dtype, x.numel())?;
     let rows = x.numel() / cols;
-    // Packs of a row that a thread holds, as `HELD_WIDE` of `kernels/norm.h` has it.
-    let held = if dtype.size_in_bytes() <= 2 { 4 } else { 8 };
-    let threads = short.unwrap_or_else(|| workgroup(rows, cols, dtype, held));
+    let threads = match short {
+        Some(threads) => threads,
+        None if is_long && dtype == DType::F64 => LONG / 2,
+        None if is_long => LONG,
+        None => workgroup(rows, cols, dtype, held),
+    };
     let together = rows_together(rows, threads);
     let mut first = 0;
     while first < rows {

@@ -24,7 +24,7 @@ const SHORT: usize = 32;
 const TOGETHER: usize = 256;
 /// Threads of a workgroup at most, as the kernels of `reduce.hip` are compiled: more would leave a thread fewer registers than its
 /// part of a row takes.
-const MOST: usize = 512;
+pub(super) const MOST: usize = 512;
 /// Threads that read a line of memory together.
 const LINE: usize = 8;
 
@@ -48,13 +48,19 @@ pub(super) fn held(dtype: DType) -> usize {
     if dtype.size_in_bytes() == 1 { 4 } else { 8 }
 }
 
-/// The threads, a pack each, for contiguous rows of so few whole packs that kernels for short rows take them; `None` for others.
-pub(super) fn short(x: &Region<'_>, terms: usize) -> Option<usize> {
+/// The packs of each of contiguous rows that begin and end with whole aligned ones; `None` of others.
+pub(super) fn whole_packs(x: &Region<'_>, terms: usize) -> Option<usize> {
     let size = x.buffer().dtype().size_in_bytes();
     let address = x.buffer().memory().block().address() + x.offset() * size;
     let is_whole = address.is_multiple_of(PACK) && (terms * size).is_multiple_of(PACK);
-    let packs = terms * size / PACK;
-    (is_whole && (1..=SHORT).contains(&packs)).then(|| packs.next_power_of_two())
+    is_whole.then_some(terms * size / PACK)
+}
+
+/// The threads, a pack each, for contiguous rows of so few whole packs that kernels for short rows take them; `None` for others.
+pub(super) fn short(x: &Region<'_>, terms: usize) -> Option<usize> {
+    whole_packs(x, terms)
+        .filter(|packs| (1..=SHORT).contains(packs))
+        .map(usize::next_power_of_two)
 }
 
 /// The rows that a workgroup works on, as its y, where each has `threads` threads.
