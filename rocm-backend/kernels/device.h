@@ -98,11 +98,6 @@ PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
 }
 #endif
 
-#if !defined(__NVPTX__)
-// Most of AMD's cards have no instruction for what NVIDIA's half says of this.
-PARITY_FN void will_read(const void *) {}
-#endif
-
 // The upper half of the product.
 PARITY_FN __UINT64_TYPE__ high_half(__UINT64_TYPE__ x, __UINT64_TYPE__ y) {
     return static_cast<__UINT64_TYPE__>(static_cast<unsigned __int128>(x) * y >> 64);

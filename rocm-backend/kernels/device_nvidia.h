@@ -59,9 +59,6 @@ PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
 }
 #define __builtin_amdgcn_ds_swizzle(x, pattern) __nvvm_shfl_sync_bfly_i32(0xffffffffu, (x), (pattern) >> 10, 0x1f)
 
-// Has the card's L2 cache fetch what a thread will read soon.
-PARITY_FN void will_read(const void *at) { asm volatile("prefetch.L2 [%0];" : : "l"(at)); }
-
 #define __hip_atomic_fetch_max(at, value, order, scope) \
     __nvvm_atom_max_gen_ull(reinterpret_cast<unsigned long long *>(at), (unsigned long long)(value))
 #define __hip_atomic_fetch_min(at, value, order, scope) __nvvm_atom_min_gen_ui((at), (value))

@@ -77,43 +77,22 @@ struct RowOfQuants {
     }
 };
 
-// out[r] = weights[r] . x, a row a team at a time: teams stride over the rows. `lds` has room for a row. The caches are told of weights
-// before they are read: of the first ones while x is quantized.
+// out[r] = weights[r] . x, a row a team at a time: teams stride over the rows. `lds` has room for a row.
 template <typename F, typename T>
 PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 ncols, i32 nrows, u32 *lds) {
-    // Units of a lane that are read before one is multiplied, and that the caches know of. Those of a block of 256 are long by themselves:
-    // registers hold one.
-    constexpr unsigned AT_ONCE = F::LEN == 32 ? 2 : 1, AHEAD = 4, TEAM = 32;
+    // Units of a lane that are read before one is multiplied. Those of a block of 256 are long by themselves.
+    constexpr unsigned AT_ONCE = F::LEN == 32 ? 2 : 1, TEAM = 32;
     const u32 units = u32(ncols) / 32, lane = thread_index();
     const u32 teams = u32(__ockl_get_local_size(1)), y = __builtin_amdgcn_workitem_id_y();
-    const size_t row_bytes = size_t(u32(ncols) / F::LEN) * F::BYTES;
-    const u32 first_row = u32(group_index()) * teams + y;
-    const auto row_at = [&](u32 row) { return static_cast<const u8 *>(weights) + row * row_bytes; };
-    const auto will_read_unit = [&](const u8 *blocks, u32 unit) {
-        if (unit < units) {
-            will_read(blocks + unit * F::BYTES / (F::LEN / 32));
-        }
-    };
-    const auto will_read_row = [&](u32 row) {
-#pragma unroll
-        for (unsigned k = 0; k < AHEAD; ++k) {
-            will_read_unit(row_at(row), row < u32(nrows) ? lane + TEAM * k : units);
-        }
-    };
-    will_read_row(first_row);
     RowOfQuants row_of_x(lds, units);
     row_of_x.fill<F::HAS_OFFSET>(x, y * TEAM + lane, teams * TEAM);
     barrier();
-    for (u32 row = first_row, next; row < u32(nrows); row = next) {
-        const u8 *blocks = row_at(row);
-        next = row + u32(group_count()) * teams;
-        will_read_row(next);
+    const size_t row_bytes = size_t(u32(ncols) / F::LEN) * F::BYTES;
+    for (u32 row = u32(group_index()) * teams + y; row < u32(nrows); row += u32(group_count()) * teams) {
+        const u8 *blocks = static_cast<const u8 *>(weights) + row * row_bytes;
         f32 sum = 0;
         u32 unit = lane;
         for (; unit + TEAM * (AT_ONCE - 1) < units; unit += TEAM * AT_ONCE) {
-            if (AT_ONCE == 1) {
-                will_read_unit(blocks, unit + TEAM * AHEAD);
-            }
             Unit<F> loaded[AT_ONCE];
 #pragma unroll
             for (unsigned k = 0; k < AT_ONCE; ++k) {
