@@ -25,15 +25,15 @@ KINDS = {
     "arithmetic of integers": r"[vs]_\w+_[iu](16|24|32|64)(_u24|_i24)?$",
     "bits": r"",
 }
-# What a part does not notice, and why that is right. One that it notices is an entry to remove.
+# What a part does not notice, and why that is right: of rocRAND by the disassembly of its kernels. One that it notices is an entry to remove.
 UNNOTICED = {
     ("triton", "gfx942", "v_fma_f32"): "the remainder of a quotient, which corrects its last digit",
     ("triton", "gfx1100", "v_cmp_gt_f32"): "the largest element of a row, which cancels out of softmax",
     ("triton", "gfx1100", "v_dual_max_f32"): "the largest element of a row, which cancels out of softmax",
     ("triton", "gfx1100", "v_max3_f32"): "the largest element of a row, which cancels out of softmax",
-    ("rocrand", "gfx1100", "v_cmp_eq_u32"): "probably which word of its state a generator takes, not traced",
-    ("rocrand", "gfx1100", "ds_load_b32"): "probably words of a generator's state, random with a bit flipped too; not traced",
-    ("rocrand", "gfx1100", "ds_store_b128"): "probably words of a generator's state, random with a bit flipped too; not traced",
+    ("rocrand", "gfx1100", "v_cmp_eq_u32"): "carries within a generator's counter, which does not get so far; which of two like branches draws a number; whether sine or cosine is taken of a random angle",
+    ("rocrand", "gfx1100", "ds_load_b32"): "the word that a generator drew, random with a bit flipped too",
+    ("rocrand", "gfx1100", "ds_store_b128"): "the words that a generator drew, random with a bit flipped too, and its counter, which is not read again",
     ("ggml", "gfx1100", "v_dot4_i32_iu8"): "sums of products of whole numbers are off by one: by a simulation of `q4_0` a squared error of 2e-6 of the result's, of which ggml allows 5e-4",
     ("rocblas", "gfx1100", "ds_load_2addr_stride64_b32"): "sums pass twice through it, and a bit that is flipped twice is right",
 }
