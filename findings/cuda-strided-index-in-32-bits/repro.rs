@@ -15,6 +15,10 @@ fn repro() -> Result<()> {
     all.slice_set(&Tensor::new(&[1_u8], &gpu)?, 0, 0)?;
     all.slice_set(&Tensor::new(&[2_u8], &gpu)?, 0, apart)?;
     let column = all.reshape((2, apart))?.narrow(1, 0, 1)?;
-    finding(column.contiguous()?.flatten_all()?.to_vec1::<u8>()?, [1, 1], [1, 2]);
+    finding(
+        column.contiguous()?.flatten_all()?.to_vec1::<u8>()?,
+        [1, 1],
+        [1, 2],
+    );
     Ok(())
 }

@@ -59,8 +59,11 @@ PARITY_FN unsigned word_of_lane(unsigned word, unsigned distance) {
 }
 #define __builtin_amdgcn_ds_swizzle(x, pattern) __nvvm_shfl_sync_bfly_i32(0xffffffffu, (x), (pattern) >> 10, 0x1f)
 
-#define __hip_atomic_fetch_max(at, value, order, scope) \
-    __nvvm_atom_max_gen_ull(reinterpret_cast<unsigned long long *>(at), (unsigned long long)(value))
+// Of the device's memory: where `at` might as well be of a workgroup's, ptxas writes a loop for that beside it.
+PARITY_FN void global_max(__UINT64_TYPE__ *at, __UINT64_TYPE__ value) {
+    asm volatile("{ .reg .u64 at; cvta.to.global.u64 at, %0; red.global.max.u64 [at], %1; }" : : "l"(at), "l"(value) : "memory");
+}
+#define __hip_atomic_fetch_max(at, value, order, scope) global_max((at), (value))
 #define __hip_atomic_fetch_min(at, value, order, scope) __nvvm_atom_min_gen_ui((at), (value))
 
 // bf16 as the card has it since sm_80: the nearest of an f32, ties to even, and x * y + z rounded once. A NaN becomes 0x7fff.

@@ -72,7 +72,7 @@ extern __shared__ __attribute__((aligned(16))) u32 row_of_quants[];
             weights, activations, out, ncols, nrows, stride, out_stride, u32(columns)); \
     }
 #define MAT_VEC_FLOATS(F, T) \
-    extern "C" PARITY_KERNEL_OF(1, 1024) void mul_mat_vec_##F##_##T( \
+    extern "C" PARITY_CROWDED(1, 1024, ggml::CROWD<ggml::F>) void mul_mat_vec_##F##_##T( \
         const void *__restrict__ weights, const T *__restrict__ x, T *__restrict__ out, i32 ncols, i32 nrows) { \
         ggml::mul_mat_vec_floats<ggml::F>(weights, x, out, ncols, nrows, row_of_quants); \
     }

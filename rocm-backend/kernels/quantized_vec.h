@@ -77,11 +77,19 @@ struct RowOfQuants {
     }
 };
 
+// Units of a lane that `mul_mat_vec_floats` reads before one is multiplied: as many as measured best on an H200. Those of a block of 256 are
+// long by themselves.
+template <typename F> constexpr unsigned AT_ONCE = F::LEN == 32 ? 2 : 1;
+template <> constexpr unsigned AT_ONCE<q4_0> = 4;
+template <> constexpr unsigned AT_ONCE<q4_K> = 2;
+template <> constexpr unsigned AT_ONCE<q5_K> = 2;
+// Workgroups that share a processor of NVIDIA's. Two units of a block of 256 take more registers than two workgroups leave a thread.
+template <typename F> constexpr unsigned CROWD = F::LEN == 256 && AT_ONCE<F> > 1 ? 1 : 2;
+
 // out[r] = weights[r] . x, a row a team at a time: teams stride over the rows. `lds` has room for a row.
 template <typename F, typename T>
 PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 ncols, i32 nrows, u32 *lds) {
-    // Units of a lane that are read before one is multiplied. Those of a block of 256 are long by themselves.
-    constexpr unsigned AT_ONCE = F::LEN == 32 ? 2 : 1, TEAM = 32;
+    constexpr unsigned COUNT = AT_ONCE<F>, TEAM = 32;
     const u32 units = u32(ncols) / 32, lane = thread_index();
     const u32 teams = u32(__ockl_get_local_size(1)), y = __builtin_amdgcn_workitem_id_y();
     RowOfQuants row_of_x(lds, units);
@@ -92,18 +100,18 @@ PARITY_FN void mul_mat_vec_floats(const void *weights, const T *x, T *out, i32 n
         const u8 *blocks = static_cast<const u8 *>(weights) + row * row_bytes;
         f32 sum = 0;
         u32 unit = lane;
-        for (; unit + TEAM * (AT_ONCE - 1) < units; unit += TEAM * AT_ONCE) {
-            Unit<F> loaded[AT_ONCE];
+        for (; unit + TEAM * (COUNT - 1) < units; unit += TEAM * COUNT) {
+            Unit<F> loaded[COUNT];
 #pragma unroll
-            for (unsigned k = 0; k < AT_ONCE; ++k) {
+            for (unsigned k = 0; k < COUNT; ++k) {
                 loaded[k].read(blocks, unit + TEAM * k);
             }
 #pragma unroll
-            for (unsigned k = 0; k < AT_ONCE; ++k) {
+            for (unsigned k = 0; k < COUNT; ++k) {
                 sum = loaded[k].dot(row_of_x.unit<F::HAS_OFFSET>(unit + TEAM * k), sum);
             }
         }
-        if (AT_ONCE > 1 && unit < units) {
+        for (; COUNT > 1 && unit < units; unit += TEAM) {
             Unit<F> last;
             last.read(blocks, unit);
             sum = last.dot(row_of_x.unit<F::HAS_OFFSET>(unit), sum);

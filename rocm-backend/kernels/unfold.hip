@@ -16,33 +16,43 @@ struct Unfold {
 };
 
 // dst (images, channels, taps in y, taps in x, pitch), zeros where a window reaches into the padding and behind the pixels. A grid
-// of packs, rows of the matrix, images. `Bits` has the size of an element; nothing but places is computed.
+// of packs, channels, images: a thread does all taps of its pixels, whose places it finds once. `Bits` has the size of an element; nothing
+// but places is computed.
 template <typename Bits> PARITY_FN void unfold(const Unfold &of, const Bits *src, Bits *dst) {
     constexpr unsigned N = PACK_BYTES / sizeof(Bits);
-    const u32 taps = of.taps_y * of.taps_x, packs = of.pitch / N;
-    const size_t rows = of.channels * taps;
-    for (size_t image = __builtin_amdgcn_workgroup_id_z(); image < of.images; image += __ockl_get_num_groups(2)) {
-        for (size_t row = __builtin_amdgcn_workgroup_id_y(); row < rows; row += __ockl_get_num_groups(1)) {
-            const size_t channel = row / taps;
-            const u32 tap = u32(row - channel * taps), tap_y = tap / of.taps_x, tap_x = tap - tap_y * of.taps_x;
-            // What a window's first tap reads, less than 0 in the padding: then some u32 that no size is greater than.
-            const u32 from_y = tap_y * of.dilation - of.padding_y, from_x = tap_x * of.dilation - of.padding_x;
-            const Bits *from = src + image * of.image_step + channel * of.channel_step;
-            Bits *to = dst + (image * rows + row) * of.pitch;
-            for (size_t pack = first_index(); pack < packs; pack += index_step()) {
-                const u32 first = u32(pack) * N;
-                u32 y = first / of.row, x = first - y * of.row;
-                Pack<Bits, N> values;
+    const u32 packs = of.pitch / N;
+    const size_t taps = size_t(of.taps_y) * of.taps_x;
+    for (u32 pack = u32(first_index()); pack < packs; pack += u32(index_step())) {
+        // What the first tap of each pixel's window reads. In the padding that is less than 0, some u32 that no size is greater than; so is
+        // the row of what is no pixel. Places wrap with them, and are right where they are inside.
+        u32 y[N], x[N], place[N];
+        u32 out_y = pack * N / of.row, out_x = pack * N - out_y * of.row;
 #pragma unroll
-                for (unsigned e = 0; e < N; ++e) {
-                    const u32 in_y = y * of.stride + from_y, in_x = x * of.stride + from_x;
-                    const bool is_inside = in_y < of.height && in_x < of.width && first + e < of.pixels;
-                    values.at[e] = is_inside ? from[in_y * of.row_step + in_x * of.step] : Bits(0);
-                    const bool is_last = ++x == of.row;
-                    x = is_last ? 0 : x;
-                    y += is_last;
+        for (unsigned e = 0; e < N; ++e) {
+            y[e] = pack * N + e < of.pixels ? out_y * of.stride - of.padding_y : 1u << 31;
+            x[e] = out_x * of.stride - of.padding_x;
+            place[e] = y[e] * of.row_step + x[e] * of.step;
+            const bool is_last = ++out_x == of.row;
+            out_x = is_last ? 0 : out_x;
+            out_y += is_last;
+        }
+        for (size_t image = __builtin_amdgcn_workgroup_id_z(); image < of.images; image += __ockl_get_num_groups(2)) {
+            for (size_t channel = __builtin_amdgcn_workgroup_id_y(); channel < of.channels; channel += __ockl_get_num_groups(1)) {
+                const Bits *from = src + image * of.image_step + channel * of.channel_step;
+                Bits *to = dst + (image * of.channels + channel) * taps * of.pitch + pack * N;
+                for (u32 tap_y = 0, down = 0; tap_y < of.taps_y; ++tap_y, down += of.dilation) {
+                    for (u32 tap_x = 0, right = 0; tap_x < of.taps_x; ++tap_x, right += of.dilation) {
+                        const u32 further = down * of.row_step + right * of.step;
+                        Pack<Bits, N> values;
+#pragma unroll
+                        for (unsigned e = 0; e < N; ++e) {
+                            const bool is_inside = y[e] + down < of.height && x[e] + right < of.width;
+                            values.at[e] = is_inside ? from[place[e] + further] : Bits(0);
+                        }
+                        store_pack(to, values);
+                        to += of.pitch;
+                    }
                 }
-                store_pack(to + first, values);
             }
         }
     }
@@ -53,7 +63,7 @@ template <typename Bits> PARITY_FN void unfold(const Unfold &of, const Bits *src
 using namespace parity;
 
 #define UNFOLD(T, BITS) \
-    extern "C" __global__ void unfold_##T( \
+    extern "C" PARITY_CROWDED(1, 256, 4) void unfold_##T( \
         size_t images, size_t channels, size_t image_step, size_t channel_step, u32 height, u32 width, u32 row_step, u32 step, \
         u32 taps_y, u32 taps_x, u32 stride, u32 dilation, u32 padding_y, u32 padding_x, u32 pixels, u32 row, u32 pitch, \
         const BITS *__restrict__ src, BITS *__restrict__ dst) { \

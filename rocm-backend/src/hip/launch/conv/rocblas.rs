@@ -158,7 +158,7 @@ pub(super) fn convolve(
         let grid = Grid::new(
             [
                 packs.div_ceil(threads),
-                product.depth.min(MAX_GRID_YZ),
+                plan.c_in.min(MAX_GRID_YZ),
                 images.min(MAX_GRID_YZ),
             ],
             [threads, 1, 1],
