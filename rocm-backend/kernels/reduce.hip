@@ -37,7 +37,7 @@ using namespace parity;
     }
 
 #define ROWS(T, NAME, MOST, IS_SHORT) \
-    extern "C" PARITY_KERNEL_OF(1, MOST) void softmax##NAME##_##T(const T *src, T *dst, i32 cols) { \
+    extern "C" PARITY_CROWDED(1, MOST, (sizeof(T) == 8 ? 1 : 2)) void softmax##NAME##_##T(const T *src, T *dst, i32 cols) { \
         norm::softmax<T, IS_SHORT>(src, dst, cols); \
     } \
     extern "C" PARITY_CROWDED(1, MOST, 2) void rmsnorm##NAME##_##T( \
