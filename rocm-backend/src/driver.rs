@@ -209,13 +209,13 @@ fn choose(choice: Driver, rocm_path: Option<&Path>) -> Result<DriverInfo> {
             Ok((library, passed_over)) => {
                 return info(DriverKind::System, Some(library), passed_over);
             }
-            Err(tried) if choice == Driver::System => {
+            Err(NoSystem { tried, .. }) if choice == Driver::System => {
                 let reason = "ROCM_DRIVER=system, and no usable ROCm was found; install ROCm, set ROCM_PATH to it, or use \
                               ROCM_DRIVER=soft"
                     .to_owned();
                 return Err(Error::Driver { reason, tried });
             }
-            Err(tried) => tried,
+            Err(none) => none.tried,
         },
     };
     match load::soft() {
@@ -246,9 +246,8 @@ fn over_software_gpu(rocm_path: Option<&Path>) -> Result<(PathBuf, Vec<Attempt>)
             )));
         }
     }
-    let (library, passed_over) = system(&places(rocm_path)).map_err(|tried| {
-        let has_no_device = tried.iter().any(|attempt| attempt.outcome.starts_with("has no device"));
-        let reason = match has_no_device {
+    let (library, passed_over) = system(&places(rocm_path)).map_err(|none| {
+        let reason = match none.has_no_device {
             true => {
                 "ROCM_DRIVER=hsa: AMD's HIP runtime has no device over the software GPU; one that is older than the card does not know it, as \
                  6.4 knows neither gfx950 nor gfx1250. Take a newer one, or another card (ROCM_SOFT_TARGET, `rocm:hsa:CARD` of parity)"
@@ -258,7 +257,7 @@ fn over_software_gpu(rocm_path: Option<&Path>) -> Result<(PathBuf, Vec<Attempt>)
                  ROCm, set ROCM_PATH to it, or name the folder of the library in LD_LIBRARY_PATH"
             }
         };
-        refused(reason.to_owned(), tried)
+        refused(reason.to_owned(), none.tried)
     })?;
     if load::is_software_hip() {
         let reason = format!(
@@ -294,9 +293,17 @@ fn places(rocm_path: Option<&Path>) -> Vec<Option<PathBuf>> {
     places
 }
 
+/// No library serves.
+#[derive(Debug)]
+struct NoSystem {
+    tried: Vec<Attempt>,
+    /// The last one has all that is needed but a device.
+    has_no_device: bool,
+}
+
 /// Fills the seam from the first library that serves. The first that loads decides: two HIP runtimes in one process
 /// do not get along.
-fn system(places: &[Option<PathBuf>]) -> std::result::Result<(PathBuf, Vec<Attempt>), Vec<Attempt>> {
+fn system(places: &[Option<PathBuf>]) -> std::result::Result<(PathBuf, Vec<Attempt>), NoSystem> {
     let mut tried = Vec::new();
     for place in places {
         let mut absent = Vec::new();
@@ -308,25 +315,32 @@ fn system(places: &[Option<PathBuf>]) -> std::result::Result<(PathBuf, Vec<Attem
                 absent.push(name);
                 continue;
             }
-            let outcome = match load::system(&path) {
+            let refusal = match load::system(&path) {
                 Ok(()) => return Ok((path, tried)),
                 Err(Refusal::NotLoaded(text)) if place.is_none() && is_absence(&text) => {
                     absent.push(name);
                     continue;
                 }
-                Err(Refusal::NotLoaded(text)) => format!("could not be loaded: {text}"),
-                Err(Refusal::Lacks(symbols)) => {
-                    format!("too old or too new, it lacks {}", symbols.join(", "))
-                }
-                Err(Refusal::NoDevice(text)) => format!("has no device: {text}"),
+                Err(refusal) => refusal,
             };
-            let loaded = !outcome.starts_with("could not be loaded");
             tried.push(Attempt {
                 library: path.display().to_string(),
-                outcome,
+                outcome: refusal.to_string(),
             });
-            if loaded {
-                return Err(tried);
+            match refusal {
+                Refusal::NotLoaded(_) => {}
+                Refusal::Lacks(_) => {
+                    return Err(NoSystem {
+                        tried,
+                        has_no_device: false,
+                    });
+                }
+                Refusal::NoDevice(_) => {
+                    return Err(NoSystem {
+                        tried,
+                        has_no_device: true,
+                    });
+                }
             }
         }
         if !absent.is_empty() {
@@ -341,7 +355,10 @@ fn system(places: &[Option<PathBuf>]) -> std::result::Result<(PathBuf, Vec<Attem
             });
         }
     }
-    Err(tried)
+    Err(NoSystem {
+        tried,
+        has_no_device: false,
+    })
 }
 
 /// Whether dlopen's message says that there is no such library, rather than that it is broken.
@@ -359,7 +376,9 @@ mod tests {
     fn without_a_library_every_name_and_place_is_told() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("libamdhip64.so.6"), "no ELF file").unwrap();
-        let tried = system(&[Some(folder.path().to_owned()), Some(PathBuf::from("/nowhere"))]).unwrap_err();
+        let tried = system(&[Some(folder.path().to_owned()), Some(PathBuf::from("/nowhere"))])
+            .unwrap_err()
+            .tried;
         let text = render(&tried);
         assert_eq!(tried.len(), 3, "{text}");
         assert!(tried[0].library.ends_with("/libamdhip64.so.6"), "{text}");

@@ -49,8 +49,9 @@ const COVERAGE: [&str; 2] = [
 /// What became of faults in kernels, which `ci/mutants --record` stores.
 const MUTANTS: &str = "reports/kernel-mutants.json.gz";
 const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
-/// The tests of rocm-backend that launch its kernels.
+/// The tests of rocm-backend that launch its kernels: files, and modules of its library.
 const TESTS: [&str; 3] = ["on_device", "kernels_policy", "libraries"];
+const LIB_TESTS: [&str; 2] = ["--lib", "hip::launch::"];
 /// Targets whose kernels are compared with candle's.
 const TARGETS: &str = "gfx1100,gfx942";
 /// What `parity run` exits with when results fail it, and this command when a page is stale.
@@ -287,13 +288,16 @@ fn cover(root: &Path) -> Result<u8> {
         if noted.exists() {
             fs::remove_dir_all(&noted).map_err(|error| failed(&error))?;
         }
-        let mut test = tests(root);
-        test.args(TESTS.iter().flat_map(|name| ["--test", name]));
-        test.envs([(names::DRIVER, Driver::Soft.word()), (names::SOFT_TARGET, card)]);
-        test.env(names::COVERAGE, folder(noted.clone())?);
-        match call(&mut test)? {
-            0 => {}
-            other => return Err(format!("the tests of rocm-backend on {card} ended with {other}")),
+        let of_files: Vec<_> = TESTS.iter().flat_map(|name| ["--test", name]).collect();
+        for which in [of_files.as_slice(), &LIB_TESTS] {
+            let mut test = tests(root);
+            test.args(which);
+            test.envs([(names::DRIVER, Driver::Soft.word()), (names::SOFT_TARGET, card)]);
+            test.env(names::COVERAGE, folder(noted.clone())?);
+            match call(&mut test)? {
+                0 => {}
+                other => return Err(format!("the tests of rocm-backend on {card} ended with {other}")),
+            }
         }
         both.add(kernel_coverage::read(&noted).map_err(|error| failed(&error))?)?;
     }

@@ -6,6 +6,7 @@
     reason = "runs a foreign library's initialisers and takes code addresses from it"
 )]
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -30,6 +31,16 @@ pub(crate) enum Refusal {
     Lacks(Vec<&'static str>),
     /// It loaded, and it has no device to offer.
     NoDevice(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotLoaded(text) => write!(f, "could not be loaded: {text}"),
+            Refusal::Lacks(symbols) => write!(f, "too old or too new, it lacks {}", symbols.join(", ")),
+            Refusal::NoDevice(text) => write!(f, "has no device: {text}"),
+        }
+    }
 }
 
 /// Loads `path`, fills the slots from it and asks it for devices. Refused, the slots are empty again.

@@ -131,19 +131,21 @@ impl<'a> Report<'a> {
     /// # Errors
     /// [`Error::Index`] for an id that is not a position; [`Error::Hip`] or [`Error::DeviceFault`].
     pub(crate) fn end(mut self) -> Result<()> {
-        let Some((block, site)) = self.own.take() else {
+        let Some((block, site)) = &self.own else {
             return Ok(());
         };
-        let slot = self.context.reports().slots.pop();
-        let fetched = self.context.fetch(block, vec![site], slot)?;
-        let found = fetched.end(self.context);
+        let (block, slot) = (*block, self.context.reports().slots.pop());
+        let fetched = self.context.fetch(block, vec![site.clone()], slot)?;
+        let found = fetched.end(self.context)?;
+        // They are 0 again.
+        self.own = None;
         self.context.reports().spare.push(block);
-        found?.map_or(Ok(()), Err)
+        found.map_or(Ok(()), Err)
     }
 }
 
 impl Drop for Report<'_> {
-    /// A launch that failed may have written something.
+    /// A launch that failed, or whose words could not be read, may have written something.
     fn drop(&mut self) {
         if let Some((block, _)) = self.own.take()
             && clear(block, SITE_BYTES, self.context.stream()).is_ok()
@@ -215,8 +217,7 @@ impl Context {
             bound,
             first,
         };
-        let is_over = self.info().driver().kind() == DriverKind::Soft && !self.is_capturing();
-        let (address, own) = if is_over {
+        let (address, own) = if self.ends_at_once() {
             let block = self.own_words()?;
             (block.address(), Some((block, site)))
         } else {
@@ -315,10 +316,15 @@ impl Context {
 
     /// The same where a graph's launches are over when its replay returns, on the software device.
     pub(crate) fn look_if_done(&self) -> Result<()> {
-        if self.info().driver().kind() != DriverKind::Soft || self.is_capturing() {
-            return Ok(());
+        match self.ends_at_once() {
+            true => self.begin_look()?.end(),
+            false => Ok(()),
         }
-        self.begin_look()?.end()
+    }
+
+    /// Whether a launch is over when its submission returns: on the software device, unless it is captured.
+    fn ends_at_once(&self) -> bool {
+        self.info().driver().kind() == DriverKind::Soft && !self.is_capturing()
     }
 }
 

@@ -127,46 +127,15 @@ pub(super) fn convolve(
         // SAFETY: the columns are the input, which is contiguous and has a row of pixels for each image and channel.
         return unsafe { product.submit(op, context, address(x), 0, plan.batch) };
     }
-    let Some(sizes) = words(&plan, x, product.pitch) else {
+    let Some(windows) = Windows::new(&plan, x, product.pitch) else {
         return Ok(false);
     };
     let image = product.depth * product.pitch;
     let at_once = (scratch_bytes(context) / (image * dtype.size_in_bytes())).clamp(1, plan.batch);
     let columns = DynBuffer::uninit(x.buffer().device(), dtype, at_once * image)?;
-    let function = module::named(
-        context,
-        UNFOLD,
-        &format!("{UNFOLD}_{}", dtype.suffix()),
-        op,
-        dtype,
-    )?;
     for first in (0..plan.batch).step_by(at_once) {
         let images = at_once.min(plan.batch - first);
-        let image_step = x.strides()[0];
-        let mut args = Args::default();
-        args.size(images)
-            .size(plan.c_in)
-            .size(image_step)
-            .size(x.strides()[1]);
-        for word in sizes {
-            args.int(word);
-        }
-        args.element(x.buffer(), x.offset() + first * image_step)
-            .element(&columns, 0);
-        let packs = product.pitch / (PACK / dtype.size_in_bytes());
-        let threads = packs.clamp(1, BLOCK).next_multiple_of(super::LANES);
-        let grid = Grid::new(
-            [
-                packs.div_ceil(threads),
-                plan.c_in.min(MAX_GRID_YZ),
-                images.min(MAX_GRID_YZ),
-            ],
-            [threads, 1, 1],
-        );
-        // SAFETY: the arguments are those of `unfold_<dtype>`, of the buffers' dtype. The kernel reads elements of the images
-        // of the region only, as their own sizes and strides have them, and writes `images * depth * pitch` elements, for
-        // which the columns have room.
-        unsafe { args.submit(op, context, &function, grid) }?;
+        windows.unfold(op, context, first, images, &columns)?;
         // SAFETY: the kernel above fills the columns of so many images. They go back to the pool at the end of this function;
         // who gets their memory next runs after this product.
         let is_done =
@@ -184,41 +153,105 @@ fn address(region: &Region<'_>) -> usize {
     buffer.memory().block().address() + region.offset() * buffer.dtype().size_in_bytes()
 }
 
-/// The sizes that the kernel takes in 32 bits, in its order; none for those that need more.
-fn words(plan: &Plan, x: &Region<'_>, pitch: usize) -> Option<[u32; 13]> {
-    let (row_step, step) = match *x.strides() {
-        [_, _, step] => (0, step),
-        [_, _, row_step, step] => (row_step, step),
-        _ => return None,
-    };
-    // The last place within a channel, and the farthest that a window reaches.
-    let reach = |size: usize, step: usize| (size - 1).checked_mul(step);
-    let last = reach(plan.input[0], row_step)?.checked_add(reach(plan.input[1], step)?)?;
-    u32::try_from(last).ok()?;
-    let [height, width] = plan.input;
-    // The step of a single row means nothing, and may be anything.
-    let row_step = if height == 1 { 0 } else { row_step };
-    let step = if width == 1 { 0 } else { step };
-    let words = [
-        height,
-        width,
-        row_step,
-        step,
-        plan.taps[0],
-        plan.taps[1],
-        plan.stride,
-        plan.dilation,
-        plan.padding[0],
-        plan.padding[1],
-        plan.pixels()?,
-        plan.output[1],
-        pitch,
-    ];
-    let mut sizes = [0; 13];
-    for (size, word) in sizes.iter_mut().zip(words) {
-        *size = u32::try_from(word).ok().filter(|word| *word < 1 << 31)?;
+/// The windows of images, which a kernel copies to the columns of matrices.
+struct Windows<'a> {
+    x: &'a Region<'a>,
+    c_in: usize,
+    /// Rows of an image's matrix, and from one to the next.
+    depth: usize,
+    pitch: usize,
+    /// The sizes that the kernel takes in 32 bits, in its order.
+    sizes: [u32; 13],
+}
+
+impl<'a> Windows<'a> {
+    /// None for images of which a size or a place needs more than 32 bits.
+    fn new(plan: &Plan, x: &'a Region<'a>, pitch: usize) -> Option<Windows<'a>> {
+        let (row_step, step) = match *x.strides() {
+            [_, _, step] => (0, step),
+            [_, _, row_step, step] => (row_step, step),
+            _ => return None,
+        };
+        // The last place within a channel, and the farthest that a window reaches.
+        let reach = |size: usize, step: usize| (size - 1).checked_mul(step);
+        let last = reach(plan.input[0], row_step)?.checked_add(reach(plan.input[1], step)?)?;
+        u32::try_from(last).ok()?;
+        let [height, width] = plan.input;
+        // The step of a single row means nothing, and may be anything.
+        let row_step = if height == 1 { 0 } else { row_step };
+        let step = if width == 1 { 0 } else { step };
+        let words = [
+            height,
+            width,
+            row_step,
+            step,
+            plan.taps[0],
+            plan.taps[1],
+            plan.stride,
+            plan.dilation,
+            plan.padding[0],
+            plan.padding[1],
+            plan.pixels()?,
+            plan.output[1],
+            pitch,
+        ];
+        let mut sizes = [0; 13];
+        for (size, word) in sizes.iter_mut().zip(words) {
+            *size = u32::try_from(word).ok().filter(|word| *word < 1 << 31)?;
+        }
+        Some(Windows {
+            x,
+            c_in: plan.c_in,
+            depth: plan.depth()?,
+            pitch,
+            sizes,
+        })
     }
-    Some(sizes)
+
+    /// Writes the columns of `images`, from number `first` on.
+    fn unfold(
+        &self,
+        op: &str,
+        context: &Arc<Context>,
+        first: usize,
+        images: usize,
+        columns: &DynBuffer,
+    ) -> Result<()> {
+        let (x, dtype) = (self.x, columns.dtype());
+        let function = module::named(
+            context,
+            UNFOLD,
+            &format!("{UNFOLD}_{}", dtype.suffix()),
+            op,
+            dtype,
+        )?;
+        debug_assert!(images * self.depth * self.pitch <= columns.len());
+        let image_step = x.strides()[0];
+        let mut args = Args::default();
+        args.size(images)
+            .size(self.c_in)
+            .size(image_step)
+            .size(x.strides()[1]);
+        for word in self.sizes {
+            args.int(word);
+        }
+        args.element(x.buffer(), x.offset() + first * image_step)
+            .element(columns, 0);
+        let packs = self.pitch / (PACK / dtype.size_in_bytes());
+        let threads = packs.clamp(1, BLOCK).next_multiple_of(super::LANES);
+        let grid = Grid::new(
+            [
+                packs.div_ceil(threads),
+                self.c_in.min(MAX_GRID_YZ),
+                images.min(MAX_GRID_YZ),
+            ],
+            [threads, 1, 1],
+        );
+        // SAFETY: the arguments are those of `unfold_<dtype>`, of the buffers' dtype. The kernel reads elements of the images
+        // of the region only, as their own sizes and strides have them, and writes `images * depth * pitch` elements, for
+        // which the columns have room.
+        unsafe { args.submit(op, context, &function, grid) }
+    }
 }
 
 /// The weights times the columns of images, `c_out` by `depth` times `depth` by pixels.
@@ -309,7 +342,79 @@ impl Product {
 
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
+    use crate::{Device, Element, View, driver};
+
+    /// The columns of two images of three channels, as the definition of a convolution has them: `[image, channel, tap in y, tap in x,
+    /// pixel]`, of a view whose rows lie apart and whose elements do if `step` is not 1.
+    fn check<T: Element + PartialEq>(number: fn(usize) -> T, step: usize, mut plan: Plan) {
+        let device = Device::of(driver::soft_for_tests(), 0).unwrap();
+        let [height, width] = plan.input;
+        let effective = |of: usize| plan.dilation * (plan.taps[of] - 1) + 1;
+        let outputs = |of: usize| (plan.input[of] + 2 * plan.padding[of] - effective(of)) / plan.stride + 1;
+        plan.output = [outputs(0), outputs(1)];
+        let row = width * step + 3;
+        let (channel, image) = (height * row + 5, 3 * (height * row + 5) + 7);
+        let stored: Vec<T> = (0..2 * image + 1).map(number).collect();
+        let x = device.upload(&stored).unwrap().untyped();
+        let (dims, strides) = ([2, 3, height, width], [image, channel, row, step]);
+        let x = View::new(&x, &dims, &strides).at(1).check(UNFOLD).unwrap();
+        let pixels = plan.pixels().unwrap();
+        let pitch = pixels.next_multiple_of(PACK / size_of::<T>());
+        let depth = plan.depth().unwrap();
+        let columns = DynBuffer::uninit(&device, T::DTYPE, 2 * depth * pitch).unwrap();
+        let windows = Windows::new(&plan, &x, pitch).unwrap();
+        windows.unfold(UNFOLD, device.context(), 0, 2, &columns).unwrap();
+        let got: Vec<T> = columns.download().unwrap();
+        for (at, got) in got.into_iter().enumerate() {
+            let (pixel, row_of) = (at % pitch, at / pitch);
+            let (tap_x, rest) = (row_of % plan.taps[1], row_of / plan.taps[1]);
+            let (tap_y, rest) = (rest % plan.taps[0], rest / plan.taps[0]);
+            let place = |of: usize, out: usize, tap: usize| {
+                (out * plan.stride + tap * plan.dilation).checked_sub(plan.padding[of])
+            };
+            let y = place(0, pixel / plan.output[1], tap_y).filter(|y| *y < height);
+            let x = place(1, pixel % plan.output[1], tap_x).filter(|x| *x < width);
+            let wanted = match (y, x) {
+                (Some(y), Some(x)) if pixel < pixels => {
+                    stored[1 + rest / 3 * image + rest % 3 * channel + y * row + x * step]
+                }
+                _ => T::default(),
+            };
+            assert!(
+                got == wanted,
+                "{plan:?}, step {step}, element {at}: {got:?}, not {wanted:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn windows_become_columns_with_zeros_in_the_padding_and_behind_the_pixels() {
+        for (taps, input) in [
+            ([3, 3], [9, 11]),
+            ([1, 5], [1, 33]),
+            ([2, 3], [8, 7]),
+            ([5, 1], [6, 4]),
+        ] {
+            for (padding, stride, dilation) in
+                [(0, 1, 1), (1, 1, 1), (2, 2, 1), (1, 3, 1), (4, 1, 2), (4, 2, 2)]
+            {
+                let mut plan = plan(2, [3, 64], taps, input);
+                plan.padding = [if input[0] == 1 { 0 } else { padding }, padding];
+                (plan.stride, plan.dilation) = (stride, dilation);
+                if (0..2).any(|of| plan.input[of] + 2 * plan.padding[of] < dilation * (taps[of] - 1) + 1) {
+                    continue;
+                }
+                for step in [1, 2] {
+                    check(|i| i as f32 + 1.0, step, plan);
+                    check(|i| i as f64 + 1.0, step, plan);
+                    check(|i| f16::from_f32((i % 2000 + 1) as f32), step, plan);
+                }
+            }
+        }
+    }
 
     fn plan(batch: usize, [c_in, c_out]: [usize; 2], taps: [usize; 2], output: [usize; 2]) -> Plan {
         Plan {
