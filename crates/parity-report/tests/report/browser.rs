@@ -248,12 +248,13 @@ fn broken_rules(page: &str, theme: Theme, first: &str) -> Option<Vec<String>> {
     let axe = std::fs::read_to_string(axe).unwrap();
     // A script ends where its closing tag stands, wherever that is.
     let axe = axe.replace("</script", "<\\/script");
+    let page = page.replace("</body>", &format!("<script>{axe}</script></body>"));
     let script = format!(
-        "{axe}</script><script>{first}; axe.run().then(found => {{ const list = document.createElement('pre'); list.id = 'axe'; \
+        "{first}; axe.run().then(found => {{ const list = document.createElement('pre'); list.id = 'axe'; \
          list.textContent = found.violations.map(rule => rule.id + ': ' + rule.nodes.map(node => node.html).join(' ')).join('\\n') + \
          '\\n' + found.passes.length + ' rules hold'; document.body.appendChild(list) }})"
     );
-    let page = after_on(page, theme, &script, 1280)?;
+    let page = after_on(&page, theme, &script, 1280)?;
     let list = page
         .split("id=\"axe\">")
         .nth(1)
