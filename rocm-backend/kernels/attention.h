@@ -145,7 +145,8 @@ template <typename T, typename Rows> struct Head {
     unsigned width;
 };
 
-template <typename T, unsigned Width, typename Rows>
+// The heads of a kernel are wider than half of its width, but for those of the kernel of the `Narrowest` width.
+template <unsigned Narrowest, typename T, unsigned Width, typename Rows>
 PARITY_FN void attend(Tile<T, Width> &tile, const Head<T, Rows> &head, const Rules &rules, size_t first) {
     using Core = core_t<T>;
     using Tile = Tile<T, Width>;
@@ -253,6 +254,7 @@ PARITY_FN void attend(Tile<T, Width> &tile, const Head<T, Rows> &head, const Rul
         barrier();
     }
 
+    constexpr unsigned CERTAIN = Width > Narrowest ? COLUMNS / 2 : 0; // so many blocks of columns are inside of every head
     // A query that sees no key has the result 0.
     tile.factor[row] = total == 0 ? 0 : 1 / total;
     barrier();
@@ -265,7 +267,7 @@ PARITY_FN void attend(Tile<T, Width> &tile, const Head<T, Rows> &head, const Rul
 #pragma unroll
             for (unsigned b = 0; b < COLUMNS; ++b) {
                 const unsigned column = b * BLOCK + Core::col(lane, i);
-                if (column < head.width) {
+                if (b < CERTAIN || column < head.width) {
                     out[column] = narrow<T>(sums[b].at[i] * factor);
                 }
             }

@@ -49,7 +49,7 @@ PARITY_FN void flash_attn(
         // The last query is at the last key's place.
         rules.ahead = i64(of.keys) - i64(of.queries);
         rules.slope = slopes != nullptr ? slopes[head] : 0;
-        attention::attend<T, Width>(tile, of, rules, first);
+        attention::attend<32, T, Width>(tile, of, rules, first);
     }
 }
 

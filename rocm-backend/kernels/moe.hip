@@ -79,7 +79,7 @@ PARITY_FN void moe_gemm(
                 add_products<ggml::Reader<F>>(sums, row, x, begin, end, size_k);
             }
         }
-        sums = fold(lds, sums, [](const Sums &l, const Sums &r) {
+        sums = fold_of(LANES, lds, sums, [](const Sums &l, const Sums &r) {
             Sums both;
 #pragma unroll
             for (u32 i = 0; i < TOGETHER; ++i) {

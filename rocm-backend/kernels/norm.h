@@ -16,8 +16,8 @@ template <typename T> constexpr unsigned HELD_WIDE = sizeof(T) <= 2 ? 4 : 8;
 template <typename T> PARITY_FN T *row_of(T *rows, size_t cols) { return rows + first_row() * cols; }
 
 // y[at] = f(x[at], at) for `cols` elements, in packs, of which `AT_ONCE` are under way at once. From the end on: of a row that was just
-// read the caches have the end, and what is stored does not take its place.
-template <unsigned AT_ONCE, typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
+// read the caches have the end, and what is stored does not take its place. An `IS_WHOLE` one is whole aligned packs.
+template <unsigned AT_ONCE, bool IS_WHOLE = false, typename T, typename F> PARITY_FN void map_row(const T *x, T *y, size_t cols, F f) {
     constexpr unsigned N = PackLen<T>::value;
     const Run<N> run(y, cols, true);
     const u32 first = thread_index(), step = thread_count();
@@ -31,13 +31,15 @@ template <unsigned AT_ONCE, typename T, typename F> PARITY_FN void map_row(const
         store_pack_once<N>(y + at, pack);
     };
     size_t i = first;
-    if (takes_packs<N>(x + run.head)) {
+    if (IS_WHOLE || takes_packs<N>(x + run.head)) {
         i = in_batches<AT_ONCE>(first, run.packs, step, [&](size_t i) { return load_aligned_pack<N>(x + place(i)); }, map);
     }
     for (; i < run.packs; i += step) {
         map(i, load_pack<N>(x + place(i)));
     }
-    run.each_single(first, step, [&](size_t at) { y[at] = f(x[at], at); });
+    if constexpr (!IS_WHOLE) {
+        run.each_single(first, step, [&](size_t at) { y[at] = f(x[at], at); });
+    }
 }
 
 // exp(x) for a result of T. Of two bytes: by the card's own power of 2, whose error, and that of the argument, are far below theirs.
@@ -89,10 +91,10 @@ template <typename T> struct Quotient {
     static constexpr bool BY_RECIPROCAL = sizeof(T) == 2;
     A greatest, share;
 
-    PARITY_MEMBER Quotient(A *lds, SoFar<T> mine) {
-        greatest = fold(lds, mine.greatest, [](A x, A y) { return reduce::Max::number(x, y); });
+    PARITY_MEMBER Quotient(u32 threads, A *lds, SoFar<T> mine) {
+        greatest = fold_of(threads, lds, mine.greatest, [](A x, A y) { return reduce::Max::number(x, y); });
         const A below = mine.greatest == greatest ? mine.sum : mine.sum * power_for<T>(mine.greatest - greatest);
-        const A sum = fold(lds, below, [](A x, A y) { return x + y; });
+        const A sum = fold_of(threads, lds, below, [](A x, A y) { return x + y; });
         share = BY_RECIPROCAL ? A(1) / sum : sum;
     }
     PARITY_MEMBER T operator()(T x) const {
@@ -141,7 +143,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
         .read(
             x, thread_index(), thread_count(), [&](const Pack<T, N> &pack, size_t) { mine.join(pack); },
             [&](size_t at) { mine.join(Pack<T, 1>{{x[at]}}); });
-    const Quotient<T> quotient(lds, mine);
+    const Quotient<T> quotient(thread_count(), lds, mine);
     map_row<4>(x, y, cols, [&](T x, size_t) { return quotient(x); });
 }
 
@@ -155,7 +157,7 @@ template <typename T> PARITY_FN void softmax_long(const T *src, T *dst, i32 cols
     __shared__ wide_t<T> lds[MAX_WAVES];
     const T *x = row_of(src, cols);
     T *y = row_of(dst, cols);
-    const u32 thread = thread_index(), threads = thread_count(), packs = u32(cols) / N;
+    const u32 thread = thread_index(), threads = LONG_MOST<T>, packs = u32(cols) / N;
     const u32 turns = packs / threads < HELD ? packs / threads : HELD, rest = packs - turns * threads;
     Pack<T, N> held[HELD];
     const auto each_held = [&](auto f) {
@@ -174,7 +176,7 @@ template <typename T> PARITY_FN void softmax_long(const T *src, T *dst, i32 cols
     }
     each_held([&](Pack<T, N> &pack, size_t at) { pack = load_pack_once<N>(x + at); });
     each_held([&](const Pack<T, N> &pack, size_t) { mine.join(pack); });
-    const Quotient<T> quotient(lds, mine);
+    const Quotient<T> quotient(threads, lds, mine);
     each_held([&](Pack<T, N> pack, size_t at) {
 #pragma unroll
         for (unsigned e = 0; e < N; ++e) {
@@ -182,7 +184,7 @@ template <typename T> PARITY_FN void softmax_long(const T *src, T *dst, i32 cols
         }
         store_pack_once<N>(y + at, pack);
     });
-    map_row<4>(x, y, size_t(rest) * N, [&](T x, size_t) { return quotient(x); });
+    map_row<4, true>(x, y, size_t(rest) * N, [&](T x, size_t) { return quotient(x); });
 }
 
 // 1 / sqrt(x) as a factor of a result of T. Of two bytes: by the card's own instruction, whose error is far below theirs.

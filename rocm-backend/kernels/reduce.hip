@@ -52,7 +52,7 @@ using namespace parity;
 #define FOR_NEURAL(T) \
     ROWS(T, , 512, false) \
     ROWS(T, _short, 256, true) \
-    extern "C" PARITY_CROWDED(1, norm::LONG_MOST<T>, 1) void softmax_long_##T(const T *src, T *dst, i32 cols) { \
+    extern "C" PARITY_CROWDED(norm::LONG_MOST<T>, norm::LONG_MOST<T>, 1) void softmax_long_##T(const T *src, T *dst, i32 cols) { \
         norm::softmax_long(src, dst, cols); \
     } \
     extern "C" __global__ void rope_i_##T( \

@@ -52,7 +52,7 @@ template <typename Order, typename T> struct Placing {
 template <typename T> using PlaceOfLargest = Placing<Max, T>;
 template <typename T> using PlaceOfSmallest = Placing<Min, T>;
 
-// scratch[row * parts + part], of contiguous rows in parts of `chunk` elements.
+// scratch[row * parts + part], of contiguous rows in parts of `chunk` elements. Threads fill their waves.
 template <template <typename> typename Fold, typename T, typename A>
 PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chunk, const T *src, A *scratch) {
     using F = Fold<T>;
@@ -73,7 +73,7 @@ PARITY_FN void fold_parts(size_t rows, size_t per_row, size_t parts, size_t chun
                     }
                 },
                 [&](size_t i) { mine = F::join(mine, F::term(run[i], first + i)); });
-        mine = fold(lds, mine, [](A x, A y) { return F::join(x, y); });
+        mine = fold_waves(thread_count(), lds, mine, [](A x, A y) { return F::join(x, y); });
         if (thread_index() == 0) {
             scratch[row * parts + part] = mine;
         }

@@ -8,7 +8,7 @@
 using namespace parity;
 
 #define PARTS(op, T, Fold) \
-    extern "C" PARITY_KERNEL_OF(1, 512) void parts_##op##_##T( \
+    extern "C" PARITY_KERNEL_OF(WAVE, 512) void parts_##op##_##T( \
         size_t rows, size_t per_row, size_t parts, size_t chunk, const T *src, reduce::Fold<T>::A *scratch) { \
         reduce::fold_parts<reduce::Fold>(rows, per_row, parts, chunk, src, scratch); \
     } \

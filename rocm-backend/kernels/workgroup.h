@@ -85,17 +85,8 @@ template <typename A, typename Join> PARITY_FN A fold_wave(A mine, Join join) {
     return mine;
 }
 
-// Folds the values of all threads with `join`, in a tree, and gives every thread the result: first each wave by itself, which
-// needs no memory, then one value of each wave. `lds` has a place for each wave; the threads of x are a power of two. All
-// threads of the workgroup must call it. Where x is no longer than a wave, which `IN_A_WAVE` promises, each y folds by itself.
-template <bool IN_A_WAVE = false, bool IS_LAST = false, typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
-    const u32 threads = thread_count();
-    if constexpr (IN_A_WAVE) {
-        return fold_lanes(mine, threads, join);
-    }
-    if (threads < WAVE) {
-        return fold_lanes(mine, threads, join);
-    }
+// `fold`, below, of threads that fill their waves.
+template <bool IS_LAST = false, typename A, typename Join> PARITY_FN A fold_waves(u32 threads, A *lds, A mine, Join join) {
     mine = fold_wave(mine, join);
     if (threads == WAVE) {
         return mine;
@@ -110,6 +101,25 @@ template <bool IN_A_WAVE = false, bool IS_LAST = false, typename A, typename Joi
         barrier(); // so that the next fold does not write what a slow thread still reads
     }
     return mine;
+}
+
+// Folds the values of all threads with `join`, in a tree, and gives every thread the result: first each wave by itself, which
+// needs no memory, then one value of each wave. `lds` has a place for each wave; the threads of x are a power of two. All
+// threads of the workgroup must call it. Where x is no longer than a wave, which `IN_A_WAVE` promises, each y folds by itself.
+template <bool IN_A_WAVE = false, bool IS_LAST = false, typename A, typename Join>
+PARITY_FN A fold_of(u32 threads, A *lds, A mine, Join join) {
+    if constexpr (IN_A_WAVE) {
+        return fold_lanes(mine, threads, join);
+    }
+    if (threads < WAVE) {
+        return fold_lanes(mine, threads, join);
+    }
+    return fold_waves<IS_LAST>(threads, lds, mine, join);
+}
+// The same of as many threads as the launch says; above, a kernel that is launched with one number of threads says it, and has no code for
+// others.
+template <bool IN_A_WAVE = false, bool IS_LAST = false, typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
+    return fold_of<IN_A_WAVE, IS_LAST>(thread_count(), lds, mine, join);
 }
 // The same for a fold after which the workgroup does not write `lds` any more: nobody waits for those that still read.
 template <bool IN_A_WAVE = false, typename A, typename Join> PARITY_FN A fold_once(A *lds, A mine, Join join) {

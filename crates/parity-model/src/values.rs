@@ -4,6 +4,7 @@
 //! hash of the id and the argument's index, so that inputs are the same on every machine and in every release.
 
 mod blocks;
+mod ties;
 
 pub(crate) use blocks::fill_blocks;
 
@@ -56,6 +57,11 @@ pub enum ValueSet {
     /// Integers from -4 to 4, about one in 32 a NaN in its place, wherever it falls: for kernels whose lanes hold several elements,
     /// of which each has to notice.
     Nans,
+    /// Nothing but NaN: what code does where no lane of a wavefront has a number.
+    OnlyNan,
+    /// Numbers halfway between two of a narrower format, and one bit beside; the right argument has half a unit in the last place of the
+    /// left one or a small odd number, so that sums and products are halfway between two of their own format.
+    Ties,
     /// The ends of an integer dtype and the numbers beside them, zero, one and minus one; in pairs for two arguments.
     Extremes,
     /// Integers, where every third element of the right argument is zero.
@@ -77,7 +83,7 @@ pub enum ValueSet {
 
 /// The spellings of all value sets, for messages.
 pub const VALUE_SETS: &str = "uniform(lo,hi), geometric(lo,hi), ints(lo,hi), nonzero(lo,hi), any, special, nan, nans, \
-                              extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, ids_none, quants";
+                              nan_only, ties, extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, ids_none, quants";
 
 impl std::fmt::Display for ValueSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -90,6 +96,8 @@ impl std::fmt::Display for ValueSet {
             ValueSet::Special => f.write_str("special"),
             ValueSet::Nan => f.write_str("nan"),
             ValueSet::Nans => f.write_str("nans"),
+            ValueSet::OnlyNan => f.write_str("nan_only"),
+            ValueSet::Ties => f.write_str("ties"),
             ValueSet::Extremes => f.write_str("extremes"),
             ValueSet::DivZero => f.write_str("divzero"),
             ValueSet::Exhaustive => f.write_str("exhaustive"),
@@ -160,6 +168,8 @@ impl std::str::FromStr for ValueSet {
             "special" => ValueSet::Special,
             "nan" => ValueSet::Nan,
             "nans" => ValueSet::Nans,
+            "nan_only" => ValueSet::OnlyNan,
+            "ties" => ValueSet::Ties,
             "extremes" => ValueSet::Extremes,
             "divzero" => ValueSet::DivZero,
             "exhaustive" => ValueSet::Exhaustive,
@@ -309,6 +319,8 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
             0 => encode(f64::NAN),
             _ => encode_integer(between(&mut rng, -4, 4)),
         },
+        ValueSet::OnlyNan => encode(f64::NAN),
+        ValueSet::Ties => encode(format.map_or(0.0, |format| ties::number(&format, slot.place, i, &mut rng))),
         ValueSet::Extremes => encode_integer(ends[in_turn(i, ends.len())]),
         ValueSet::DivZero => {
             let (lo, hi) = narrowed(dtype, 1, 100, true);
@@ -422,6 +434,8 @@ impl ValueSet {
             | ValueSet::Special
             | ValueSet::Nan
             | ValueSet::Nans
+            | ValueSet::OnlyNan
+            | ValueSet::Ties
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
@@ -458,6 +472,8 @@ impl ValueSet {
             | ValueSet::Special
             | ValueSet::Nan
             | ValueSet::Nans
+            | ValueSet::OnlyNan
+            | ValueSet::Ties
                 if !float =>
             {
                 return Err(format!(
@@ -480,6 +496,8 @@ impl ValueSet {
             | ValueSet::Special
             | ValueSet::Nan
             | ValueSet::Nans
+            | ValueSet::OnlyNan
+            | ValueSet::Ties
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
@@ -532,6 +550,8 @@ impl ValueSet {
             | ValueSet::Nonzero { .. }
             | ValueSet::Nan
             | ValueSet::Nans
+            | ValueSet::OnlyNan
+            | ValueSet::Ties
             | ValueSet::Quants => product,
             ValueSet::Special
             | ValueSet::Extremes

@@ -317,8 +317,12 @@ fn views_are_read_where_they_lie() {
 #[test]
 fn batches_of_several_lengths_are_attended_to_each_by_itself() {
     let (of_query, of_key) = ([0_u32, 3, 3, 20], [0_u32, 9, 12, 40]);
-    let [heads, width] = [2, 8];
-    for dtype in DTYPES {
+    let heads = 2;
+    // Of each kernel a head.
+    for (dtype, width) in DTYPES
+        .into_iter()
+        .flat_map(|dtype| [8, 64, 72, 160].map(|width| (dtype, width)))
+    {
         let device = device();
         let q = random(dtype, 20 * heads * width, 2.0, 1);
         let [k, v] = [2, 3].map(|seed| random(dtype, 40 * heads * width, 1.0, seed));
@@ -329,7 +333,7 @@ fn batches_of_several_lengths_are_attended_to_each_by_itself() {
             query: View::contiguous(&buffers[0], &query_dims),
             key: View::contiguous(&buffers[1], &key_dims),
             value: View::contiguous(&buffers[2], &key_dims),
-            scale: (1.0 / 8.0_f32.sqrt()),
+            scale: 1.0 / (width as f32).sqrt(),
             left: None,
             right: Some(0),
             softcap: None,

@@ -401,7 +401,10 @@ fn a_float_out_of_range_becomes_the_nearest_integer_and_a_nan_zero() {
 fn casts_walk_every_layout() {
     let device = device();
     let mut next = random(7);
-    for (&from, &to) in DType::ALL.iter().zip(DType::ALL.iter().cycle().skip(3)) {
+    let pairs = DType::ALL
+        .iter()
+        .flat_map(|from| DType::ALL.iter().map(move |to| (*from, *to)));
+    for (from, to) in pairs {
         let sources: Vec<u64> = (0..LEN).map(|_| next() >> (64 - bits(from))).collect();
         let x = DynBuffer::from_bytes(&device, from, &to_bytes(from, &sources)).unwrap();
         for walk in WALKS {

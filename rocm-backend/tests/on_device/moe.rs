@@ -157,15 +157,23 @@ fn rows_meet_the_matrices_of_their_experts() {
 /// that are no numbers, which spoil whatever they touch.
 fn check_blocks(ty: GgmlType, unnamed: &[u32]) {
     let len = ty.block_len().max(32);
+    check_rows_of_blocks(ty, 2 * len, unnamed, false);
+    check_rows_of_blocks(ty, 2 * len, unnamed, true);
+    if ty.block_len() == 1 {
+        // Rows of single numbers, whose length is no multiple of four.
+        check_rows_of_blocks(ty, 2 * len + 1, unnamed, false);
+    }
+}
+
+fn check_rows_of_blocks(ty: GgmlType, k: usize, unnamed: &[u32], is_weighted: bool) {
     let problem = Problem {
         rows: 9,
         n: 3,
-        // Of rows of single numbers, one that is no multiple of four.
-        k: 2 * len + usize::from(ty.block_len() == 1),
+        k,
         topk: 2,
-        is_weighted: false,
+        is_weighted,
     };
-    let (n, k) = (problem.n, problem.k);
+    let n = problem.n;
     let values = vec![Values::Exact; EXPERTS * n * k / ty.block_len()];
     let mut coded = blocks(ty, &values, &mut Random(5));
     let bytes = coded.bytes.len() / EXPERTS;
@@ -183,21 +191,29 @@ fn check_blocks(ty: GgmlType, unnamed: &[u32]) {
     let device = device();
     let (x, weights) = (upload(&device, &input), upload(&device, &coded.bytes));
     let (tokens, ids) = (upload(&device, &problem.tokens()), upload(&device, &experts));
+    // Powers of two, by which results stay exact.
+    let scale: Vec<f32> = (0..problem.m()).map(|i| [0.5, 1.0, 2.0][i % 3]).collect();
+    let (of_tokens, m) = (upload(&device, &scale), [problem.m()]);
     let out = ops::moe_gemm_gguf(
         view(&x, &[problem.rows, k], &[k, 1]),
         ty,
         &weights,
         (EXPERTS, n, k),
-        unweighted(&tokens, &ids, problem.topk),
+        Routes {
+            topk_weights: is_weighted.then(|| View::contiguous(&of_tokens, &m)),
+            ..unweighted(&tokens, &ids, problem.topk)
+        },
     );
     let got: Vec<f32> = download(&out.unwrap());
     for (token, expert) in problem.tokens().into_iter().zip(experts) {
         for col in 0..n {
-            let row = &input[token as usize / problem.topk * k..][..k];
+            let token = token as usize;
+            let row = &input[if is_weighted { token } else { token / problem.topk } * k..][..k];
+            let factor = if is_weighted { f64::from(scale[token]) } else { 1.0 };
             let weights = &coded.weights[(expert as usize * n + col) * k..][..k];
             let terms = || row.iter().zip(weights).map(|(x, w)| f64::from(x * w));
             let (want, magnitude): (f64, f64) = (terms().sum(), terms().map(f64::abs).sum());
-            let got = f64::from(got[token as usize * n + col]);
+            let got = f64::from(got[token * n + col]) / factor;
             assert!(
                 (got - want).abs() <= magnitude * k as f64 * f64::from(f32::EPSILON),
                 "{}: token {token}, column {col}: {got}, expected {want}",

@@ -150,65 +150,80 @@ fn attention_over_pages_is_attention_over_the_same_keys_in_a_row() {
     }
 }
 
+/// A head of each kernel, 20 queries over pages of 32.
+fn of_each_kernel() -> impl Iterator<Item = (DType, Call)> {
+    let of_width = |width| Call { width, ..CALLS[2] };
+    DTYPES
+        .into_iter()
+        .flat_map(move |dtype| [8, 64, 72, 160].map(|width| (dtype, of_width(width))))
+}
+
 #[test]
 fn batches_of_several_queries_are_attended_to_each_by_itself() {
     let device = device();
-    // Of twenty queries each the first batch has 20, the second none, the third 3.
-    let call = &CALLS[2];
-    let (starts, counts) = ([0_u32, 20, 20, 23], [20, 0, 3]);
-    let [heads, _] = call.heads;
-    let row = heads * call.width;
-    let [(q, _), (k, k_buffer), (v, v_buffer)] = call.buffers(&device, DType::F16);
-    // The queries of a batch are its last ones, so that they see as many keys as among all of its own.
-    let part = |batch: usize| &q[((batch + 1) * 20 - counts[batch]) * row..(batch + 1) * 20 * row];
-    let queries = upload(&device, DType::F16, &[part(0), part(1), part(2)].concat());
-    let lists = [&starts[..], TABLE.as_flattened(), &call.lengths];
-    let [starts, table, lengths] = lists.map(|list| device.upload(list).unwrap());
-    let (of_query, [_, of_key]) = ([23, heads, call.width], call.dims());
-    let out = ops::paged_attention(&PagedAttention {
-        query: View::contiguous(&queries, &of_query),
-        key: View::contiguous(&k_buffer, &of_key),
-        value: View::contiguous(&v_buffer, &of_key),
-        table: View::contiguous(&table, &[3, 3]),
-        lengths: View::contiguous(&lengths, &[3]),
-        query_starts: Some(View::contiguous(&starts, &[4])),
-        scale: 0.25,
-        left: None,
-        right: Some(0),
-        softcap: None,
-        slopes: None,
-    });
-    let got = download(&out.unwrap());
-    let whole = |batch: usize| call.in_a_row(&device, DType::F16, [&q, &k, &v], batch);
-    assert_eq!(got[..20 * row], whole(0));
-    assert_eq!(got[20 * row..], whole(2)[17 * row..]);
+    for (dtype, call) in of_each_kernel() {
+        // Of twenty queries each the first batch has 20, the second none, the third 3.
+        let (starts, counts) = ([0_u32, 20, 20, 23], [20, 0, 3]);
+        let [heads, _] = call.heads;
+        let row = heads * call.width;
+        let [(q, _), (k, k_buffer), (v, v_buffer)] = call.buffers(&device, dtype);
+        // The queries of a batch are its last ones, so that they see as many keys as among all of its own.
+        let part = |batch: usize| &q[((batch + 1) * 20 - counts[batch]) * row..(batch + 1) * 20 * row];
+        let queries = upload(&device, dtype, &[part(0), part(1), part(2)].concat());
+        let lists = [&starts[..], TABLE.as_flattened(), &call.lengths];
+        let [starts, table, lengths] = lists.map(|list| device.upload(list).unwrap());
+        let (of_query, [_, of_key]) = ([23, heads, call.width], call.dims());
+        let out = ops::paged_attention(&PagedAttention {
+            query: View::contiguous(&queries, &of_query),
+            key: View::contiguous(&k_buffer, &of_key),
+            value: View::contiguous(&v_buffer, &of_key),
+            table: View::contiguous(&table, &[3, 3]),
+            lengths: View::contiguous(&lengths, &[3]),
+            query_starts: Some(View::contiguous(&starts, &[4])),
+            scale: 0.25,
+            left: None,
+            right: Some(0),
+            softcap: None,
+            slopes: None,
+        });
+        let got = download(&out.unwrap());
+        let whole = |batch: usize| call.in_a_row(&device, dtype, [&q, &k, &v], batch);
+        assert_eq!(got[..20 * row], whole(0), "{dtype}, heads of {}", call.width);
+        assert_eq!(
+            got[20 * row..],
+            whole(2)[17 * row..],
+            "{dtype}, heads of {}",
+            call.width
+        );
+    }
 }
 
 #[test]
 fn a_page_and_a_length_that_there_are_not_are_errors_that_name_them() {
     let device = device();
-    let call = &CALLS[0];
-    let [q, k, v] = call.buffers(&device, DType::F32).map(|(_, buffer)| buffer);
-    let words = |table: &[u32], lengths: &[u32]| {
-        let done = call
-            .run([&q, &k, &v], table, lengths)
-            .and_then(|out| out.download::<f32>());
-        match done.unwrap_err() {
-            Error::Index { op, index, bound, .. } => (op, index, bound),
-            other => panic!("{other}"),
-        }
-    };
-    let mut table = TABLE;
-    table[2][1] = 10;
-    let found = words(table.as_flattened(), &call.lengths);
-    assert_eq!(found, ("paged_attn: pages".to_owned(), 10, PAGES));
-    let found = words(TABLE.as_flattened(), &[48, 1, 49]);
-    assert_eq!(found, ("paged_attn: lengths".to_owned(), 49, 49));
-    // The next call is a right one.
-    assert!(
-        call.run([&q, &k, &v], TABLE.as_flattened(), &call.lengths)
-            .is_ok()
-    );
+    for (dtype, call) in of_each_kernel() {
+        let [q, k, v] = call.buffers(&device, dtype).map(|(_, buffer)| buffer);
+        let words = |table: &[u32], lengths: &[u32]| {
+            let done = call
+                .run([&q, &k, &v], table, lengths)
+                .and_then(|out| out.download_bytes());
+            match done.unwrap_err() {
+                Error::Index { op, index, bound, .. } => (op, index, bound),
+                other => panic!("{other}"),
+            }
+        };
+        let mut table = TABLE;
+        table[0][1] = 10;
+        let found = words(table.as_flattened(), &call.lengths);
+        assert_eq!(found, ("paged_attn: pages".to_owned(), 10, PAGES));
+        let found = words(TABLE.as_flattened(), &[70, 20, 97]);
+        assert_eq!(found, ("paged_attn: lengths".to_owned(), 97, 97));
+        // The next call is a right one.
+        assert!(
+            call.run([&q, &k, &v], TABLE.as_flattened(), &call.lengths)
+                .is_ok()
+        );
+    }
 }
 
 #[test]

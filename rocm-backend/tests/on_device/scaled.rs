@@ -7,7 +7,7 @@ use crate::floats::{download, random, unit, upload};
 use crate::support::device;
 
 /// Rows, columns, what is summed over.
-const SIZES: [[usize; 3]; 7] = [
+const SIZES: [[usize; 3]; 9] = [
     [1, 1, 1],
     [3, 5, 7],
     [16, 16, 32],
@@ -15,6 +15,8 @@ const SIZES: [[usize; 3]; 7] = [
     [32, 64, 128],
     [65, 66, 40],
     [70, 3, 200],
+    [70, 130, 33],
+    [128, 64, 72],
 ];
 
 fn run(l: View<'_>, r: View<'_>, scales: [&[f32]; 2], dtype: DType) -> Result<DynBuffer> {
@@ -28,9 +30,9 @@ fn run(l: View<'_>, r: View<'_>, scales: [&[f32]; 2], dtype: DType) -> Result<Dy
     ops::matmul_f8(l, r, lists, dtype)
 }
 
-/// `count` scales, one for each row or column. None is a power of two, so that scaling rounds.
+/// `count` scales, one for each row or column. None is a power of two, so that scaling rounds; none is so large that f16 has no room.
 fn scales(count: usize) -> Vec<f32> {
-    (0..count).map(|at| 0.3 + at as f32 / 7.0).collect()
+    (0..count).map(|at| 0.3 + (at % 32) as f32 / 7.0).collect()
 }
 
 /// Compares with sums in f64: of k terms each rounding is one of the running sum.
@@ -131,6 +133,34 @@ fn transposed_operands_and_batches_are_walked_by_their_strides() {
                 for (got, own) in got.chunks(m * n).zip(l.chunks(m * k)) {
                     check(got, own, &r, [m, n, k], lists, dtype);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_of_two_dimensions_are_walked_by_their_strides() {
+    let device = device();
+    for [m, n, k] in [[20, 18, 40], [128, 64, 72], [70, 130, 33]] {
+        let l = random(DType::F8E4M3, 2 * 3 * m * k, 4.0, 5);
+        let r = random(DType::F8E4M3, 3 * k * n, 4.0, 6);
+        let [left, right] = [&l, &r].map(|values| upload(&device, DType::F8E4M3, values));
+        let lists: [&[f32]; 2] = [&[1.0], &[1.0]];
+        for dtype in [DType::F32, DType::F16, DType::BF16] {
+            // The left matrices with their two dimensions of the batch swapped; each right one twice.
+            let out = run(
+                View::new(&left, &[3, 2, m, k], &[m * k, 3 * m * k, k, 1]),
+                View::new(&right, &[3, 2, k, n], &[k * n, 0, n, 1]),
+                lists,
+                dtype,
+            );
+            let got = download(&out.unwrap());
+            assert_eq!(got.len(), 6 * m * n);
+            for (number, got) in got.chunks(m * n).enumerate() {
+                let (first, second) = (number / 2, number % 2);
+                let of_left = &l[(second * 3 + first) * m * k..][..m * k];
+                let of_right = &r[first * k * n..][..k * n];
+                check(got, of_left, of_right, [m, n, k], lists, dtype);
             }
         }
     }

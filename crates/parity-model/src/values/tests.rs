@@ -39,6 +39,8 @@ fn every_spelling_parses_back() {
         "special",
         "nan",
         "nans",
+        "nan_only",
+        "ties",
         "extremes",
         "divzero",
         "exhaustive",
@@ -157,6 +159,52 @@ fn nans_are_one_in_thirty_two_at_places_that_differ_between_rows() {
     let columns: std::collections::BTreeSet<usize> = places.iter().map(|i| i % 64).collect();
     assert!(columns.len() > 48, "{}", columns.len());
     assert!(xs.iter().all(|x| x.is_nan() || x.abs() <= 4.0));
+}
+
+#[test]
+fn nan_only_holds_no_number() {
+    assert!(
+        floats("nan_only", DType::BF16, &[64], 0, 1)
+            .iter()
+            .all(|x| x.is_nan())
+    );
+}
+
+/// How many of `xs` are halfway between two neighbours in `format`.
+fn halfway(xs: &[f64], format: DType) -> usize {
+    let bits = Format::of(format).unwrap().mantissa_bits as i32;
+    let is_halfway = |x: &&f64| {
+        let unit = (x.abs().log2().floor() as i32 - bits) as f64;
+        (x.abs() / unit.exp2()).fract() == 0.5
+    };
+    xs.iter().filter(|&&x| x != 0.0).filter(is_halfway).count()
+}
+
+#[test]
+fn ties_lie_halfway_between_numbers_of_narrower_formats() {
+    let xs = floats("ties", DType::F32, &[4096], 0, 1);
+    for narrower in [DType::BF16, DType::F16, DType::F8E4M3] {
+        assert!(halfway(&xs, narrower) > 256, "{narrower}");
+    }
+    assert_eq!(
+        halfway(&floats("uniform(1,2)", DType::F32, &[4096], 0, 1), DType::BF16),
+        0
+    );
+}
+
+#[test]
+fn sums_and_products_of_ties_lie_halfway_between_numbers_of_their_own_format() {
+    for dtype in [DType::F8E4M3, DType::BF16, DType::F16, DType::F32] {
+        let [left, right] = [0, 1].map(|place| floats("ties", dtype, &[4096], place, 2));
+        let sums: Vec<f64> = left.iter().zip(&right).map(|(l, r)| l + r).collect();
+        let products: Vec<f64> = left.iter().zip(&right).map(|(l, r)| l * r).collect();
+        assert!(halfway(&sums, dtype) > 512, "{dtype}: {}", halfway(&sums, dtype));
+        assert!(
+            halfway(&products, dtype) > 128,
+            "{dtype}: {}",
+            halfway(&products, dtype)
+        );
+    }
 }
 
 #[test]

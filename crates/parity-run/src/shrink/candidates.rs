@@ -71,10 +71,10 @@ fn plainness(values: ValueSet) -> (u8, u64) {
     match values {
         ValueSet::Ints { lo, hi } => (0, reach(lo as f64, hi as f64)),
         ValueSet::Nonzero { lo, hi } => (1, reach(lo as f64, hi as f64)),
-        ValueSet::Nan | ValueSet::Nans => (2, 0),
+        ValueSet::Nan | ValueSet::Nans | ValueSet::OnlyNan => (2, 0),
         ValueSet::Uniform { lo, hi } => (3, reach(lo, hi)),
         ValueSet::Geometric { lo, hi } => (4, reach(lo, hi)),
-        ValueSet::Special | ValueSet::Extremes => (5, 0),
+        ValueSet::Special | ValueSet::Extremes | ValueSet::Ties => (5, 0),
         ValueSet::Any => (6, 0),
         ValueSet::Numbers => (7, 0),
         ValueSet::Exhaustive => (8, 0),

@@ -1,7 +1,7 @@
 //! Softmax and norms: launches of a workgroup a contiguous row.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
-use super::reduce::{MOST, row_grid, rows_together, short, whole_packs, workgroup};
+use super::reduce::{Crowds, MOST, row_grid, rows_together, short, whole_packs, workgroup};
 use super::{Args, common_context};
 use crate::view::Region;
 use crate::{DType, DynBuffer, Error, Result, module};
@@ -64,7 +64,7 @@ pub(crate) fn rows(x: &Region<'_>, weights: &[Region<'_>], eps: f32) -> Result<D
         Some(threads) => threads,
         None if is_long && dtype == DType::F64 => LONG / 2,
         None if is_long => LONG,
-        None => workgroup(rows, cols, dtype, held),
+        None => workgroup(rows, cols, dtype, held, Crowds::of(&context)),
     };
     let together = rows_together(rows, threads);
     let mut first = 0;

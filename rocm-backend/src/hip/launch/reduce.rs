@@ -28,14 +28,37 @@ pub(super) const MOST: usize = 512;
 /// Threads that read a line of memory together.
 const LINE: usize = 8;
 
+/// Numbers of rows from which on threads have several packs of a row each, and as many as they hold in registers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Crowds {
+    several: usize,
+    all: usize,
+}
+
+impl Crowds {
+    const CARD: Crowds = Crowds {
+        several: 256,
+        all: 2048,
+    };
+    /// So few that the cases have workgroups of less than a wave, of one and of several.
+    const TESTED: Crowds = Crowds {
+        several: 32,
+        all: 200,
+    };
+
+    pub(super) fn of(context: &Context) -> Crowds {
+        for_device(context, Crowds::CARD, Crowds::TESTED)
+    }
+}
+
 /// Threads that work on one of `rows` rows of `terms` elements of `dtype`: a power of two, as the kernels want it. The fewer rows
 /// there are, the more threads each gets, until each thread has one pack; of many rows a thread has `held` packs, as many as it
 /// holds in registers, so that what threads do together at the end of a row costs little beside it.
-pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType, held: usize) -> usize {
+pub(super) fn workgroup(rows: usize, terms: usize, dtype: DType, held: usize, crowds: Crowds) -> usize {
     let size = dtype.size_in_bytes();
     let each = match rows {
-        0..256 => 1,
-        256..2048 => 4,
+        _ if rows < crowds.several => 1,
+        _ if rows < crowds.all => 4,
         _ => held,
     };
     let packs = terms.div_ceil(PACK / size).max(1);
@@ -199,7 +222,7 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
     let (first, grid) = if is_small {
         (rows.count, Grid::over(rows.count))
     } else {
-        let threads = workgroup(rows.count, rows.per_row, dtype, held(dtype));
+        let threads = workgroup(rows.count, rows.per_row, dtype, held(dtype), Crowds::of(&context));
         let together = rows_together(rows.count, threads);
         let groups = rows.count.div_ceil(together);
         (x.numel(), row_grid(groups, threads, together).striding())
@@ -252,9 +275,9 @@ impl Sizes {
     };
     const TESTED: Sizes = Sizes {
         long: 1 << 16,
-        part_least: 1 << 10,
-        // Few, so that a thread has as many packs of a part as it has on a card, where parts are of millions of elements.
-        parts: 8,
+        part_least: 1 << 12,
+        // Few, so that a thread has as many packs of a part of a long row as it has on a card, where parts are of millions of elements.
+        parts: 64,
         few: 1 << 13,
     };
 }
@@ -389,7 +412,7 @@ fn fold_cut(op: Reduce, op_name: &str, cut: &Cut, x: &Region<'_>, out: &mut DynB
     let (kind, grid) = match *cut {
         Cut::Rows { rows, per_row, chunk } => {
             args.size(rows).size(per_row).size(parts).size(chunk);
-            let threads = workgroup(MANY, chunk, dtype, held(dtype)).min(PART_MOST);
+            let threads = workgroup(MANY, chunk, dtype, held(dtype), Crowds::CARD).min(PART_MOST);
             ("parts", Grid::in_space([parts, rows, 1], threads))
         }
         Cut::Columns {
@@ -433,7 +456,7 @@ fn fold_cut(op: Reduce, op_name: &str, cut: &Cut, x: &Region<'_>, out: &mut DynB
         .size(parts)
         .element(&scratch, 0)
         .element(out, 0);
-    let threads = workgroup(results, parts, DType::F64, held(DType::F64));
+    let threads = workgroup(results, parts, DType::F64, held(DType::F64), Crowds::of(&context));
     let together = rows_together(results, threads);
     let groups = results.div_ceil(together);
     let (kernel, function) = named("join")?;
@@ -504,7 +527,7 @@ mod tests {
     fn a_workgroup_is_a_power_of_two_that_a_kernel_has_room_for() {
         for terms in [1, 31, 128, 129, 1000, 4096, 4097, usize::MAX] {
             for (rows, dtype) in [(1, DType::U8), (300, DType::F32), (9999, DType::F64)] {
-                let threads = workgroup(rows, terms, dtype, held(dtype));
+                let threads = workgroup(rows, terms, dtype, held(dtype), Crowds::CARD);
                 assert!(threads.is_power_of_two(), "{terms}: {threads}");
                 assert!((1..=MOST).contains(&threads), "{terms}: {threads}");
                 let together = rows_together(rows, threads);
@@ -530,7 +553,7 @@ mod tests {
             (1 << 20, 1, DType::F32, 8, 1),
         ] {
             assert_eq!(
-                workgroup(rows, terms, dtype, held),
+                workgroup(rows, terms, dtype, held, Crowds::CARD),
                 threads,
                 "{rows} rows of {terms} {dtype:?}"
             );
