@@ -86,6 +86,8 @@ pub(crate) const WALKS: &[Walk] = &[
     walk(&[], &[], 17),
     walk(&[0, 3], &[3, 1], 0),
     walk(&[2, 0], &[1, 1], 64),
+    walk(&[2, 16], &[24, 1], 8), // rows of whole packs of every dtype, apart
+    walk(&[2, 16], &[3, 0], 5),  // and of one element each
 ];
 
 impl Walk {

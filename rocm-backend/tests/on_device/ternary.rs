@@ -40,11 +40,11 @@ fn expected(cond: &[bool], t: &[u8], f: &[u8], size: usize, walks: [&Walk; 3]) -
     chosen.flatten().copied().collect()
 }
 
-fn check(device: &Device, condition: DType, dtype: DType) {
+fn check(device: &Device, condition: DType, dtype: DType, len: usize, walks: &[Walk]) {
     let (cond, t, f) = (
-        conditions(condition, LEN),
-        values(dtype, LEN, 1),
-        values(dtype, LEN, 2),
+        conditions(condition, len),
+        values(dtype, len, 1),
+        values(dtype, len, 2),
     );
     let truth: Vec<bool> = cond
         .chunks(condition.size_in_bytes())
@@ -52,9 +52,9 @@ fn check(device: &Device, condition: DType, dtype: DType) {
         .collect();
     let upload = |dtype, bytes: &[u8]| DynBuffer::from_bytes(device, dtype, bytes).unwrap();
     let (c, x, y) = (upload(condition, &cond), upload(dtype, &t), upload(dtype, &f));
-    for walk in WALKS {
+    for walk in walks {
         let same_shape = |other: &&Walk| other.dims == walk.dims && !std::ptr::eq(*other, walk);
-        let other = WALKS.iter().find(same_shape).unwrap_or(walk);
+        let other = walks.iter().find(same_shape).unwrap_or(walk);
         for walks in [
             [walk, walk, walk],
             [other, walk, walk],
@@ -77,7 +77,25 @@ fn where_takes_the_chosen_element_on_every_layout() {
     let device = device();
     for &condition in CONDITIONS {
         for &dtype in DType::ALL {
-            check(&device, condition, dtype);
+            check(&device, condition, dtype, LEN, WALKS);
+        }
+    }
+}
+
+/// More packs than the grid has threads, of rows that lie apart and of rows of one element.
+#[test]
+fn where_of_two_packs_a_thread_takes_the_chosen_elements() {
+    const ROWS: usize = 2600;
+    let device = device();
+    let apart: [&[usize]; 2] = [&[24, 1], &[1, 0]];
+    let walks = apart.map(|strides| Walk {
+        dims: &[ROWS, 16],
+        strides,
+        offset: 0,
+    });
+    for &condition in CONDITIONS {
+        for &dtype in DType::ALL {
+            check(&device, condition, dtype, ROWS * 24, &walks);
         }
     }
 }
