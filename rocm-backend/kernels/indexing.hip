@@ -94,7 +94,7 @@ PARITY_FN void read_rows_by_id(
         const size_t count = ids_dim - first < IDS_TOGETHER ? ids_dim - first : IDS_TOGETHER;
         const size_t place = row * ids_step + first;
         T *to = out + row * ids_dim + first;
-        const auto read = [&](const T *from) {
+        const auto read = [&](const T *from, Report report) {
             const auto value = [&](Id id, size_t at) {
                 return value_of<T>(id, at, src_dim, report, [&](Id id) { return from[size_t(id)]; });
             };
@@ -115,10 +115,11 @@ PARITY_FN void read_rows_by_id(
         };
         const T *from = inp + row * src_dim;
         if (by_lds) {
-            read(row_to_lds(from, src_dim));
+            read(row_to_lds(from, src_dim), report);
             barrier(); // so that the next row is not stored while a slow thread still reads
         } else {
-            read(from);
+            // A byte other than "no element" is a position in such a row: one of less than 255 elements is brought to LDS.
+            read(from, sizeof(Id) == 1 ? Report{nullptr} : report);
         }
     });
 }

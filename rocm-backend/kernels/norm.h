@@ -115,7 +115,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
     const auto is_held = hold_row<IS_SHORT, HELD_WIDE<T>>(x, cols, [&](const auto &held) {
         constexpr unsigned P = sizeof(held.packs) / PACK_BYTES, N = PackLen<T>::value;
         const A mine = held.best(widen(held.packs[0].at[0]), [&](A best, T x, u32) { return greater(best, widen(x)); });
-        const A greatest = fold<IS_SHORT>(lds, mine, greater);
+        const A greatest = fold_held<IS_SHORT>(held, lds, mine, greater);
         A powers[P][N], total = 0;
 #pragma unroll
         for (unsigned k = 0; k < P; ++k) {
@@ -127,7 +127,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void softmax(const T *src, T *dst
             }
             total += held.has(k) ? part : A(0);
         }
-        const A sum = fold<IS_SHORT>(lds, total, add);
+        const A sum = fold_held<IS_SHORT>(held, lds, total, add);
         const A share = BY_RECIPROCAL ? A(1) / sum : sum;
         held.store(y, [&](T, unsigned k, unsigned e) {
             return narrow<T>(BY_RECIPROCAL ? powers[k][e] * share : powers[k][e] / share);
@@ -231,7 +231,7 @@ template <typename T, bool IS_SHORT> PARITY_FN void rms(const T *src, T *dst, co
         const Weights weights_of(held, alpha);
         const A mine = held.template sum<A>([](T x) { return widen(x) * widen(x); });
         held.forget();
-        const A scale = scale_of(fold_once<IS_SHORT>(lds, mine, [](A x, A y) { return x + y; }));
+        const A scale = scale_of(fold_held<IS_SHORT, true>(held, lds, mine, [](A x, A y) { return x + y; }));
         held.store_packs(y, [&](unsigned k, Pack<T, N> pack) {
             const auto weights = weights_of(k);
 #pragma unroll
@@ -264,10 +264,10 @@ PARITY_FN void layer(
         const Weights weights_of(held, alpha), shifts_of(held, beta);
         const A sum = held.template sum<A>([](T x) { return widen(x); });
         held.forget();
-        const A mean = fold_once<IS_SHORT>(lds, sum, add) / A(cols);
+        const A mean = fold_held<IS_SHORT, true>(held, lds, sum, add) / A(cols);
         const A mine = held.template sum<A>([&](T x) { return (widen(x) - mean) * (widen(x) - mean); });
         held.forget();
-        const A scale = scale_of(fold_once<IS_SHORT>(lds_of_squares, mine, add));
+        const A scale = scale_of(fold_held<IS_SHORT, true>(held, lds_of_squares, mine, add));
         held.store_packs(y, [&](unsigned k, Pack<T, N> pack) {
             const auto weights = weights_of(k), shifts = shifts_of(k);
 #pragma unroll

@@ -113,7 +113,7 @@ PARITY_FN void sum(size_t numel, size_t per_row, size_t num_dims, const size_t *
         if (!rows.walk.is_plain) {
             all = group_sum<A>(lds, per_row, [&](size_t at) { return rows(row, at); });
         } else if (!hold_row(rows.run(row), per_row, [&](const auto &held) {
-                       all = fold(lds, held.template sum<A>(plain), [](A x, A y) { return x + y; });
+                       all = fold_held(held, lds, held.template sum<A>(plain), [](A x, A y) { return x + y; });
                    })) {
             all = group_sum_of_run(lds, rows.run(row), per_row, [&](T x, size_t) { return plain(x); });
         }

@@ -121,10 +121,6 @@ PARITY_FN A fold_of(u32 threads, A *lds, A mine, Join join) {
 template <bool IN_A_WAVE = false, bool IS_LAST = false, typename A, typename Join> PARITY_FN A fold(A *lds, A mine, Join join) {
     return fold_of<IN_A_WAVE, IS_LAST>(thread_count(), lds, mine, join);
 }
-// The same for a fold after which the workgroup does not write `lds` any more: nobody waits for those that still read.
-template <bool IN_A_WAVE = false, typename A, typename Join> PARITY_FN A fold_once(A *lds, A mine, Join join) {
-    return fold<IN_A_WAVE, true>(lds, mine, join);
-}
 
 // Packs of a row that a thread holds at most: 64 elements of one byte or two.
 template <typename T> constexpr unsigned HELD_MOST = sizeof(T) == 1 ? 4 : 8;
@@ -235,6 +231,18 @@ template <bool IS_SHORT = false, unsigned MOST = 0, typename T, typename F> PARI
         f(held);
     }
     return true;
+}
+
+// `fold` of what threads have of a row that they hold; after an `IS_LAST` one the workgroup does not write `lds` any more, and nobody waits
+// for those that still read. Of a short row those of a wave share it. Another one has more packs than a wave of
+// 32 has threads, and where each thread has one pack of it, threads fill their waves.
+template <bool IS_SHORT = false, bool IS_LAST = false, typename H, typename A, typename Join>
+PARITY_FN A fold_held(const H &, A *lds, A mine, Join join) {
+    if constexpr (!IS_SHORT && H::PACKS == 1) {
+        return fold_waves<IS_LAST>(thread_count(), lds, mine, join);
+    } else {
+        return fold<IS_SHORT, IS_LAST>(lds, mine, join);
+    }
 }
 
 // term(first) + term(first + step) + …, below `count`, in chains. One loop on purpose: from a loop in a loop, both of

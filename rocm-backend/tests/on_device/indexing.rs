@@ -498,29 +498,34 @@ fn the_first_of_many_bad_ids_is_named_wherever_it_lies() {
 /// Kernels look at ids a pack at a time, and at several packs before they store one: each place has code of its own.
 #[test]
 fn a_bad_id_is_named_at_every_place_of_a_pack_of_ids() {
-    const LEN: usize = 256;
     let device = device();
     for &values in DType::ALL {
         let pack = 16 / values.size_in_bytes();
-        let row = DynBuffer::zeros(&device, values, 4).unwrap();
-        let rows = DynBuffer::zeros(&device, values, 4 * pack).unwrap();
+        let of = |len| DynBuffer::zeros(&device, values, len).unwrap();
+        // A row that is brought to LDS, one that is read where it lies, and rows of a pack each.
+        let (short, long, rows) = (of(4), of(600), of(4 * pack));
         for dtype in ID_DTYPES {
-            for bad in (0..17).chain([LEN - 1]) {
-                let named = |len: usize| {
-                    let id = |at| if at >= bad { 9 + at as i64 % 2 } else { 3 };
-                    let bytes: Vec<u8> = (0..len).flat_map(|at| id_bytes(dtype, id(at))).collect();
-                    DynBuffer::from_bytes(&device, dtype, &bytes).unwrap()
-                };
-                let wanted = format!("id {} at position {bad} of", 9 + bad % 2);
-                // Along the last dimension, where ids are packs; along the first, where what they name are.
-                let ids = named(LEN);
-                let of_elements = ops::index_select(flat(&row, &[4]), flat(&ids, &[LEN]), 0);
-                let dims = [4, pack];
-                let of_rows = ops::index_select(View::contiguous(&rows, &dims), flat(&ids, &[LEN]), 0);
-                for refusal in [of_elements, of_rows] {
-                    let refusal = refusal.unwrap_err().to_string();
-                    assert!(refusal.contains(&wanted), "{dtype} of {values}: {refusal}");
+            let refusal = |buffer: &DynBuffer, dims: &[usize], len: usize, bad: usize| {
+                let wrong = |at: usize| (dims[0] + 5 + at % 2) as i64;
+                let id = |at| if at >= bad { wrong(at) } else { 3 };
+                let bytes: Vec<u8> = (0..len).flat_map(|at| id_bytes(dtype, id(at))).collect();
+                let ids = DynBuffer::from_bytes(&device, dtype, &bytes).unwrap();
+                let x = View::contiguous(buffer, dims);
+                let said = ops::index_select(x, flat(&ids, &[len]), 0)
+                    .unwrap_err()
+                    .to_string();
+                let wanted = format!("id {} at position {bad} of", wrong(bad));
+                assert!(said.contains(&wanted), "{dtype} of {values} {dims:?}: {said}");
+            };
+            for bad in (0..17).chain([255]) {
+                refusal(&short, &[4], 256, bad);
+                // No byte is beyond a long row.
+                if dtype != DType::U8 {
+                    refusal(&long, &[600], 256, bad);
                 }
+            }
+            for bad in [0, 4999] {
+                refusal(&rows, &[4, pack], 5000, bad);
             }
         }
     }

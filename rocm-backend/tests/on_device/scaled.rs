@@ -7,7 +7,7 @@ use crate::floats::{download, random, unit, upload};
 use crate::support::device;
 
 /// Rows, columns, what is summed over.
-const SIZES: [[usize; 3]; 9] = [
+const SIZES: [[usize; 3]; 10] = [
     [1, 1, 1],
     [3, 5, 7],
     [16, 16, 32],
@@ -17,6 +17,7 @@ const SIZES: [[usize; 3]; 9] = [
     [70, 3, 200],
     [70, 130, 33],
     [128, 64, 72],
+    [95, 95, 40],
 ];
 
 fn run(l: View<'_>, r: View<'_>, scales: [&[f32]; 2], dtype: DType) -> Result<DynBuffer> {
