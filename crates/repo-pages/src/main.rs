@@ -24,7 +24,7 @@ use flate2::{Compression, GzBuilder};
 use kernel_build::Target;
 use kernel_coverage::Coverage;
 use parity_report::html;
-use parity_run::{RunRecord, digest, findings, records, specs};
+use parity_run::{Backend, RunRecord, digest, findings, records, specs};
 use repo_pages::{CodeObject, Material, Page, Sources, pages};
 use rocm_env::{Driver, Libraries, names};
 
@@ -223,7 +223,8 @@ fn run(root: &Path) -> Result<u8> {
         let out = work.join("run.json");
         let mut parity = Command::new(env::var_os("PARITY").unwrap_or_else(|| "./parity".into()));
         parity
-            .args(["run", "--backend", "rocm", "--format", "json", "--out"])
+            .args(["run", "--backend", Backend::Rocm.name()])
+            .args(["--format", "json", "--out"])
             .arg(&out)
             .args(select);
         parity.envs(variables.iter().copied()).current_dir(root);
@@ -269,7 +270,9 @@ fn covered(root: &Path) -> Result<Option<[Coverage; 2]>> {
 /// Runs the ci tier and the backend's tests on three cards, and keeps what they executed of kernels.
 fn cover(root: &Path) -> Result<u8> {
     let out = work(root)?.join("cover.json");
-    let backends = CARDS.map(|card| format!("rocm:{card}")).join(",");
+    let backends = CARDS
+        .map(|card| format!("{}:{card}", Backend::Rocm.name()))
+        .join(",");
     let mut parity = Command::new(env::var_os("PARITY").unwrap_or_else(|| "./parity".into()));
     parity
         .args(["run", "--backend", &backends, "--format", "json", "--out"])

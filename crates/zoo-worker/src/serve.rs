@@ -161,7 +161,7 @@ fn kernels(device: &Device) -> Vec<String> {
             .iter()
             .map(ToString::to_string)
             .collect(),
-        Device::Cuda(_) => vec!["cuda".to_owned()],
+        Device::Cuda(_) => vec![Backend::Cuda.name().to_owned()],
         Device::Cpu | Device::Metal(_) => vec![],
     }
 }
