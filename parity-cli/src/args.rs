@@ -1,9 +1,11 @@
-//! The command line as clap sees it. Each command takes its own struct apart; the engine knows none of these types.
+//! The command line as clap sees it, which nothing else of the program names. Each command takes its own struct apart; the engine knows
+//! none of these types.
 //!
 //! An option that takes a list is in the plural; `RUN` is a stored run wherever it occurs. A first paragraph is
 //! the help of `-h`, all of them that of `--help`.
 
 mod fuzz;
+mod line;
 
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use parity_exec::Backend;
 
 use crate::exit::Exit;
 pub(crate) use fuzz::{FuzzArgs, FuzzFormat};
+pub(crate) use line::{completions, manual, word};
 
 /// Checks that candle's backends compute what its CPU backend and a high-precision oracle compute.
 #[derive(Debug, Parser)]

@@ -153,6 +153,17 @@ fn backend_names(files: &[Source]) -> Vec<String> {
     )
 }
 
+/// The modules of the command line know the library that parses it, and nothing else of the command does.
+fn clap_below_the_arguments(files: &[Source]) -> Vec<String> {
+    let watched = |path: &str| {
+        path.starts_with("parity-cli/src/")
+            && path != "parity-cli/src/args.rs"
+            && !path.starts_with("parity-cli/src/args/")
+    };
+    let words = ["clap", "clap_complete", "clap_mangen"];
+    names(files, watched, |named| has_word(named, &words))
+}
+
 /// The enums of the table of ops.
 const TABLES_OF_OPS: [&str; 21] = [
     "Op",
@@ -220,17 +231,6 @@ fn environment_variables(files: &[Source]) -> Vec<String> {
     )
 }
 
-/// Pages that mention an environment variable and do not link to the page of all.
-fn unlinked_variables(files: &[Source]) -> Vec<String> {
-    const PAGE: &str = "environment.md";
-    let mentioned = |text: &str| {
-        let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let mut words = text.split(|c| !part(c));
-        words
-            .find(|word| rocm_env::ALL.iter().any(|entry| entry.about().name == *word))
-            .map(str::to_owned)
-    };
-    let pages = files
 /// A variable that is read by another way than its name in the source, so that nothing shows whose it is: `env::var_os(name)`.
 fn environment_by_value(files: &[Source]) -> Vec<String> {
     const HOMES: [&str; 4] = [
@@ -269,6 +269,17 @@ fn environment_by_value(files: &[Source]) -> Vec<String> {
         .collect()
 }
 
+/// Pages that mention an environment variable and do not link to the page of all.
+fn unlinked_variables(files: &[Source]) -> Vec<String> {
+    const PAGE: &str = "environment.md";
+    let mentioned = |text: &str| {
+        let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut words = text.split(|c| !part(c));
+        words
+            .find(|word| rocm_env::ALL.iter().any(|entry| entry.about().name == *word))
+            .map(str::to_owned)
+    };
+    let pages = files
         .iter()
         .filter(|file| file.path.ends_with(".md") && !file.path.ends_with(PAGE));
     let unlinked = pages.filter(|file| !file.text.contains(&format!("{PAGE})")));
@@ -330,6 +341,27 @@ fn foreign_functions_are_defined_in_one_file_of_each_crate_that_meets_c() {
     );
 }
 
+/// The files of [`FOREIGN`] that the row of this invariant in the page of architecture does not name.
+fn foreign_but_not_documented(architecture: &str) -> Vec<&'static str> {
+    let mut rows = architecture.lines();
+    let row = rows.find(|line| line.contains("| foreign functions are in"));
+    let named = |path: &str| row.is_some_and(|row| row.contains(&format!("`{path}`")));
+    FOREIGN.into_iter().filter(|path| !named(path)).collect()
+}
+
+#[test]
+fn the_page_of_architecture_names_every_file_of_foreign_functions() {
+    let pages = sources(&["md"]);
+    let page = pages.iter().find(|page| page.path == "ARCHITECTURE.md");
+    let text = &page.expect("the page is a tracked file").text;
+    assert_eq!(foreign_but_not_documented(text), [""; 0]);
+    let planted = text.replace("`crates/rocm-nvidia/src/library.rs`", "others");
+    assert_eq!(
+        foreign_but_not_documented(&planted),
+        ["crates/rocm-nvidia/src/library.rs"]
+    );
+}
+
 #[test]
 fn the_model_and_the_oracle_do_no_io_and_read_no_clock() {
     holds(
@@ -363,6 +395,15 @@ fn backend_names_are_in_one_module() {
 }
 
 #[test]
+fn the_library_of_the_command_line_is_named_by_its_modules_alone() {
+    holds(
+        clap_below_the_arguments,
+        &["rs"],
+        "clap belongs in parity-cli/src/args.rs and args/: `Command::of_line`, `word`, `manual`",
+    );
+}
+
+#[test]
 fn a_new_op_does_not_compile_until_every_match_knows_it() {
     holds(
         tables_are_matched_whole,
@@ -379,13 +420,6 @@ fn environment_variables_are_read_through_their_table() {
         "a variable is a row of crates/rocm-env/src/table.rs, and is read there",
     );
 }
-/// The files of [`FOREIGN`] that the row of this invariant in the page of architecture does not name.
-fn foreign_but_not_documented(architecture: &str) -> Vec<&'static str> {
-    let mut rows = architecture.lines();
-    let row = rows.find(|line| line.contains("| foreign functions are in"));
-    let named = |path: &str| row.is_some_and(|row| row.contains(&format!("`{path}`")));
-    FOREIGN.into_iter().filter(|path| !named(path)).collect()
-}
 
 #[test]
 fn no_variable_is_read_by_a_name_that_the_source_does_not_show() {
@@ -395,7 +429,6 @@ fn no_variable_is_read_by_a_name_that_the_source_does_not_show() {
         "ask rocm_env for a variable of ours (`get`, `is_set`, `set_to`), and write the name of another's where it is read",
     );
 }
-
 
 #[test]
 fn a_page_that_mentions_an_environment_variable_links_to_the_page_of_all() {
@@ -500,6 +533,16 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         "fn f() { matches!(x, \"rocm:gfx942\") }",
     ),
     (
+        clap_below_the_arguments,
+        "parity-cli/src/commands/x.rs",
+        "use crate::args::Format;\nfn f(format: Format) { clap::ValueEnum::to_possible_value(&format); }",
+    ),
+    (
+        clap_below_the_arguments,
+        "parity-cli/src/x.rs",
+        "use {std::fs, clap_complete::{self as shells, Shell}};",
+    ),
+    (
         environment_variables,
         "rocm-backend/src/x.rs",
         "use std::{env as e, fs};\nfn f() { e::var_os(\"ROCM_SOMETHING_NEW\"); }",
@@ -508,6 +551,26 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         environment_variables,
         "parity-cli/src/x.rs",
         "#[cfg(test)]\nmod t {}\nconst VARIABLE: &str = \"ROCM_DRIVER\";",
+    ),
+    (
+        environment_by_value,
+        "crates/parity-run/src/x.rs",
+        "fn f() { let name = rocm_env::KERNEL_CACHE.about().name; env::var_os(name).map(PathBuf::from); }",
+    ),
+    (
+        environment_by_value,
+        "crates/parity-exec/src/x.rs",
+        "fn f() { [names::DRIVER, names::SOFT_TARGET].into_iter().any(|name| std::env::var(name).is_ok()); }",
+    ),
+    (
+        environment_by_value,
+        "crates/parity-exec/src/x.rs",
+        "use std::env::var_os;\nfn f() { NAMES.iter().filter_map(var_os); }",
+    ),
+    (
+        environment_by_value,
+        "parity-cli/src/x.rs",
+        "use std::{env as e, fs};\nfn f() { for (name, value) in e::vars_os() {} }",
     ),
     (
         unlinked_variables,
@@ -552,26 +615,6 @@ const PLANTED: &[(Rule, &str, &str)] = &[
     (
         work_left_undone_has_a_number,
         "parity-cli/src/x.rs",
-    (
-        environment_by_value,
-        "crates/parity-run/src/x.rs",
-        "fn f() { let name = rocm_env::KERNEL_CACHE.about().name; env::var_os(name).map(PathBuf::from); }",
-    ),
-    (
-        environment_by_value,
-        "crates/parity-exec/src/x.rs",
-        "fn f() { [names::DRIVER, names::SOFT_TARGET].into_iter().any(|name| std::env::var(name).is_ok()); }",
-    ),
-    (
-        environment_by_value,
-        "crates/parity-exec/src/x.rs",
-        "use std::env::var_os;\nfn f() { NAMES.iter().filter_map(var_os); }",
-    ),
-    (
-        environment_by_value,
-        "parity-cli/src/x.rs",
-        "use std::{env as e, fs};\nfn f() { for (name, value) in e::vars_os() {} }",
-    ),
         "// TODO: later\n",
     ),
 ];
@@ -587,6 +630,15 @@ fn each_rule_finds_what_a_hurried_person_writes() {
 }
 
 #[test]
+fn a_backend_name_is_found_in_each_crate_that_treats_backends_alike() {
+    for folder in NEUTRAL {
+        let path = format!("{folder}x.rs");
+        let found = backend_names(&[planted(&path, "fn f() { g(&[\"--backend\", \"rocm\"]) }")]);
+        assert_eq!(found.len(), 1, "{path}");
+    }
+}
+
+#[test]
 fn no_rule_finds_what_tests_comments_and_texts_say() {
     let harmless = "//! Reads no `std::fs`.\n// std::env\n/// std::time\nfn f() { g(\"std::fs and extern C on the cpu\"); }\n\
                     #[cfg(test)]\nmod tests {\n    use std::{fs, time::Instant};\n    fn f() -> &'static str { \"cuda\" }\n    \
@@ -597,12 +649,3 @@ fn no_rule_finds_what_tests_comments_and_texts_say() {
         assert!(found.is_empty(), "{found:?}");
     }
 }
-#[test]
-fn a_backend_name_is_found_in_each_crate_that_treats_backends_alike() {
-    for folder in NEUTRAL {
-        let path = format!("{folder}x.rs");
-        let found = backend_names(&[planted(&path, "fn f() { g(&[\"--backend\", \"rocm\"]) }")]);
-        assert_eq!(found.len(), 1, "{path}");
-    }
-}
-
