@@ -11,7 +11,7 @@ use parity_model::{Case, Op, op::Role};
 
 use crate::{
     backend::CandleRunner,
-    ops::{self, Scalars, quantized::Call},
+    ops::{self, Scalars, quantized::PreparedCall},
     tensors,
 };
 
@@ -28,7 +28,7 @@ pub(super) fn bytes(case: &Case) -> u64 {
 }
 
 /// The case's call, on inputs of its own.
-pub(super) fn call(case: &Case, device: &Device, seed: u64) -> Result<Call, String> {
+pub(super) fn call(case: &Case, device: &Device, seed: u64) -> Result<PreparedCall, String> {
     let words = |error: candle_core::Error| CandleRunner::words(&error);
     if matches!(case.op, Op::Grad(_)) {
         return Err("gradients are not timed: name the op".to_owned());
