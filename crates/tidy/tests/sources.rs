@@ -288,6 +288,25 @@ fn unlinked_variables(files: &[Source]) -> Vec<String> {
         .collect()
 }
 
+/// Lines of prose that are longer than an editor shows, in the pages for readers. Rows of tables and code are as long as they are.
+fn long_prose(files: &[Source]) -> Vec<String> {
+    const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+    const WIDTH: usize = 130;
+    let watched = files.iter().filter(|file| PAGES.contains(&file.path.as_str()));
+    watched
+        .flat_map(|file| {
+            let mut code = false;
+            let lines = file.text.lines().enumerate().filter(move |(_, line)| {
+                code ^= line.starts_with("```");
+                !code && !line.starts_with('|') && line.chars().count() > WIDTH
+            });
+            lines
+                .map(|(i, _)| format!("{}:{}", file.path, i + 1))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 fn modules_say_their_job(files: &[Source]) -> Vec<String> {
     let silent = files.iter().filter(|file| {
         let mut first = file.text.lines().take(3);
@@ -433,6 +452,11 @@ fn no_variable_is_read_by_a_name_that_the_source_does_not_show() {
 #[test]
 fn a_page_that_mentions_an_environment_variable_links_to_the_page_of_all() {
     holds(unlinked_variables, &["md"], "link to docs/environment.md");
+}
+
+#[test]
+fn lines_of_prose_fit_an_editor() {
+    holds(long_prose, &["md"], "break lines of prose after 130 characters");
 }
 
 #[test]
@@ -625,6 +649,8 @@ fn each_rule_finds_what_a_hurried_person_writes() {
         let found = rule(&[planted(path, text)]);
         assert!(!found.is_empty(), "{path}: nothing found in {text:?}");
     }
+    let prose = format!("| {0} |\n```\n{0}\n```\n{0}\n", "word ".repeat(30));
+    assert_eq!(long_prose(&[planted("README.md", &prose)]), ["README.md:5"]);
     let long = "//! Job.\n".repeat(801);
     assert_eq!(readable_in_one_sitting(&[planted("x.rs", &long)]).len(), 1);
 }
