@@ -31,7 +31,7 @@ pub(super) fn count(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<Exit
     if args.against.is_some() {
         return refused(
             "--against compares times, and software GPUs are counted: write the record with --format json --out RUN, then \
-             `parity gate RUN --cost BASE`"
+             `parity gate RUN --cost EARLIER_RUN`"
                 .to_owned(),
         );
     }

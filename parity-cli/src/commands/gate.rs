@@ -24,12 +24,12 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
         (Some(base), _) => return super::cost::gate(&args.run, base, args.tolerance),
         // clap does not require --cost of --tolerance where --min conflicts with --cost.
         (None, _) if args.tolerance.is_some() => {
-            let message = "--tolerance is of --cost: name the record of counters to compare with";
+            let message = "--tolerance needs --cost RUN: the earlier counters to compare with";
             return Err(Failure::new(Exit::Usage, message.to_owned()));
         }
         (None, Some(min)) => min,
         (None, None) => {
-            let message = "expected --min PERCENT, or --cost BASE".to_owned();
+            let message = "expected --min PERCENT, or --cost RUN".to_owned();
             return Err(Failure::new(Exit::Usage, message));
         }
     };
