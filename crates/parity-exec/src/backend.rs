@@ -450,7 +450,7 @@ impl Runner for CandleRunner {
             if rocm.backend().info().driver().kind() == DriverKind::Soft);
         if let Some(mutant) = mutant.filter(|_| !is_soft) {
             return Err(format!(
-                "no fault can be planted in {}: this device is no software GPU of this program's own",
+                "no fault can be planted in {}: this device is not one of this program's own software GPUs",
                 mutant.kernel
             ));
         }

@@ -296,7 +296,7 @@ fn output(command: &mut Command) -> Result<String, Error> {
 fn fetched(cache: &Path, url: &str, rev: &str, tell: &mut impl FnMut(&str)) -> Result<PathBuf, Error> {
     if rev.is_empty() || rev.starts_with('-') {
         return Err(Error::Settings(format!(
-            "`{rev}` is no revision of {url}: expected URL@REV"
+            "`{rev}` cannot be a revision of {url}: expected URL@REV"
         )));
     }
     let key = hex(&Sha256::digest(url));
@@ -546,6 +546,6 @@ mod tests {
             &mut |_| {},
         )
         .unwrap_err();
-        assert!(why.to_string().contains("is no revision"), "{why}");
+        assert!(why.to_string().contains("cannot be a revision"), "{why}");
     }
 }

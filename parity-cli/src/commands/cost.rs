@@ -74,7 +74,7 @@ fn put(run: &CostRun, format: BenchFormat, out: Option<&Path>) -> Result<Exit, F
 pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>) -> Result<Exit, Failure> {
     let percent = percent.unwrap_or(TOLERANCE);
     if !(0.0..=1000.0).contains(&percent) {
-        let message = format!("--tolerance {percent} is no bar: expected a percentage of 0 to 1000, e.g. 2");
+        let message = format!("--tolerance {percent} is not a percentage of 0 to 1000, e.g. 2");
         return Err(Failure::new(Exit::Usage, message));
     }
     let (now, then) = (cost::read(run)?, cost::read(base)?);

@@ -58,8 +58,7 @@ pub(super) fn percent(option: &str, value: f64) -> Result<f64, Failure> {
     if value > 0.0 && value <= 100.0 {
         return Ok(value);
     }
-    let message =
-        format!("{option} {value} is no bar: expected a percentage above 0 and at most 100, e.g. 99.5");
+    let message = format!("{option} {value} is not a percentage above 0 and at most 100, e.g. 99.5");
     Err(Failure::new(Exit::Usage, message))
 }
 

@@ -131,7 +131,7 @@ fn what_cannot_be_measured_is_named() {
     specs
         .parity(&["bench", "--backend", "cpu", "--timeout", "0"])
         .exits(64)
-        .complains("--timeout 0 is no time");
+        .complains("--timeout 0 is not a number of seconds above 0");
     specs
         .parity(&["bench", "--backend", "cpu", "--ops", "add"])
         .exits(4)

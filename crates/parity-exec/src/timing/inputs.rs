@@ -65,7 +65,7 @@ fn argument(case: &Case, i: usize, device: &Device, seed: u64) -> Result<Tensor,
         }
         let made = tensors::upload(&case.sample(i, &[MADE], seed), device)?;
         let repeated = made.broadcast_as((elements.div_ceil(MADE), MADE))?.contiguous()?;
-        // Whole repeats at most one too many: what is left over lies behind the tensor's elements.
+        // Whole repeats at most one too many: what is left over lies after the tensor's elements.
         let flat = repeated.flatten_all()?.narrow(0, 0, elements)?;
         flat.reshape(plan.base_shape.as_slice())
     };
