@@ -52,8 +52,8 @@ const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
 /// The tests of rocm-backend that launch its kernels: files, and modules of its library.
 const TESTS: [&str; 3] = ["on_device", "kernels_policy", "libraries"];
 const LIB_TESTS: [&str; 2] = ["--lib", "hip::launch::"];
-/// Pages that a test makes, as what they are of is known to tests alone, or as tests hold them while nothing else is built: the test's
-/// file, the variable that has it write, and what is wrong where it fails.
+/// Pages that a test makes, and that the test alone holds to their sources: the test's file, the variable with which it writes the page,
+/// and what is wrong where it fails.
 const TESTED: [(&str, &str, &str); 3] = [
     (
         "isa",

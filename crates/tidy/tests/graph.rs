@@ -250,8 +250,8 @@ const UNSAFE: [&str; 8] = [
     "soft-runtime",
 ];
 
-/// What a crate's manifest, its name and its text, says of unsafe code and may not say: a crate has the workspace's lints, which forbid
-/// it, or is one of [`UNSAFE`] and denies it. rocm-rs declares foreign functions and has no code.
+/// What the manifest of the crate `name` lacks: the workspace's lints, which forbid unsafe code, or for one of [`UNSAFE`] that it denies
+/// unsafe code. rocm-rs may have what it likes: it declares foreign functions and calls none.
 fn lax(name: &str, manifest: &str) -> Option<String> {
     let manifest: toml::Table = manifest.parse().unwrap();
     let lints = manifest.get("lints");
