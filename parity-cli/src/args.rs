@@ -1,9 +1,11 @@
-//! The command line as clap sees it. Each command takes its own struct apart; the engine knows none of these types.
+//! The command line as clap sees it, which nothing else of the program names. Each command takes its own struct apart; the engine knows
+//! none of these types.
 //!
 //! An option that takes a list is in the plural; `RUN` is a stored run wherever it occurs. A first paragraph is
 //! the help of `-h`, all of them that of `--help`.
 
 mod fuzz;
+mod line;
 
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use parity_exec::Backend;
 
 use crate::exit::Exit;
 pub(crate) use fuzz::{FuzzArgs, FuzzFormat};
+pub(crate) use line::{completions, manual, word};
 
 /// Checks that candle's backends compute what its CPU backend and a high-precision oracle compute.
 #[derive(Debug, Parser)]
@@ -358,8 +361,8 @@ pub(crate) struct ShrinkArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) pin: Option<PathBuf>,
     /// Write the Rust test to this file instead of stdout.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) test: Option<PathBuf>,
+    #[arg(long, alias = "test", value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) specs: SpecArgs,
 }
@@ -591,11 +594,11 @@ pub(crate) struct GateArgs {
     /// Block every failure that this earlier run does not have.
     #[arg(long, alias = "no-new-failures", value_name = "RUN")]
     pub(crate) against: Option<PathBuf>,
-    /// Block what costs more than in this record: RUN and BASE are counters that `parity bench --backend rocm:gfx1100 --format
-    /// json` wrote.
+    /// Block what costs more than in this earlier run: both are counters that `parity bench --backend rocm:gfx1100 --format json`
+    /// wrote.
     ///
     /// A row is blocked when one of its counters is worse by more than `--tolerance`, and when it is gone.
-    #[arg(long, value_name = "BASE", conflicts_with_all = ["min", "per_family", "against", "backend"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["min", "per_family", "against", "backend"])]
     pub(crate) cost: Option<PathBuf>,
     /// Percent by which a counter may be worse with --cost; counters are the same on every machine, so that 0 is a bar, too
     /// [default: 2].

@@ -27,10 +27,8 @@ mod trend;
 
 use std::ffi::OsString;
 
-use clap::Parser;
-
 use crate::{
-    args::{Cli, Command},
+    args::Command,
     exit::{Exit, Failure},
     output::complain,
 };
@@ -48,19 +46,10 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> Exit {
         Ok(true) => return Exit::Ok,
         Err(error) => return fail(error.into()),
     }
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are not errors, and clap knows which stream each goes to.
-            let printed = error.print();
-            return match (error.use_stderr(), printed) {
-                (true, _) => Exit::Usage,
-                (false, Ok(())) => Exit::Ok,
-                (false, Err(_)) => Exit::Io,
-            };
-        }
-    };
-    dispatch(cli.command).unwrap_or_else(fail)
+    match Command::of_line(args) {
+        Ok(command) => dispatch(command).unwrap_or_else(fail),
+        Err(exit) => exit,
+    }
 }
 
 /// Says what went wrong.

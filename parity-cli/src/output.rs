@@ -77,16 +77,13 @@ impl Sink {
     }
 }
 
-/// Where a workflow's step has its summary: a file to append to.
-const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
-
 impl Sink {
-    /// Annotations go to stdout, where the workflow reads them; the summary to the file asked for, else to that of the
-    /// step, else to stdout.
+    /// Annotations go to stdout, where the workflow reads them; the summary to the file asked for, else to the end of the
+    /// file of the workflow's step, else to stdout.
     fn put_github(&self, run: &RunRecord) -> Result<(), Failure> {
         print(&github::annotations(run))?;
         let summary = github::summary(run);
-        match (&self.file, std::env::var_os(STEP_SUMMARY)) {
+        match (&self.file, std::env::var_os("GITHUB_STEP_SUMMARY")) {
             (Some(path), _) => write(path, &summary),
             (None, Some(path)) => append(Path::new(&path), &summary),
             (None, None) => print(&summary),

@@ -1,5 +1,5 @@
-//! The command line, checked and completed: words looked up, defaults filled in; and settings as a command line again. Below
-//! here nothing knows clap.
+//! The command line, checked and completed: words looked up, defaults filled in; and settings as a command line again. What clap made
+//! of a line are the structs of `args`, and the engine has none of them.
 
 use std::{
     env,
@@ -8,12 +8,11 @@ use std::{
     time::Duration,
 };
 
-use clap::{ValueEnum, builder::PossibleValue};
 use parity_run::{Column, Criteria, Selection, Settings, Which, names, quoted};
 use regex::Regex;
 
 use crate::{
-    args::{ColorChoice, Format, HowArgs, OutputArgs, SelectArgs},
+    args::{ColorChoice, Format, HowArgs, OutputArgs, SelectArgs, word},
     exit::{Exit, Failure},
     output::{Form, Sink},
     size,
@@ -124,13 +123,8 @@ pub(crate) fn settings(
 /// Where a report goes, and in which form.
 pub(crate) fn sink(args: OutputArgs) -> Sink {
     let mut options = String::new();
-    let mut named = |option: &str, value: Option<PossibleValue>| {
-        value
-            .iter()
-            .for_each(|value| put(&mut options, option, value.get_name()));
-    };
-    named("format", args.format.to_possible_value());
-    named("color", args.color.to_possible_value());
+    put(&mut options, "format", word(&args.format));
+    put(&mut options, "color", word(&args.color));
     args.width
         .iter()
         .for_each(|width| put(&mut options, "width", width));
@@ -234,18 +228,16 @@ pub(crate) fn put(line: &mut String, option: &str, value: impl Display) {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::args::{Cli, Command};
+    use crate::args::Command;
 
     /// The settings that a command line of `parity run` gives.
     fn parsed(line: &[String]) -> Settings {
-        let words = ["parity".to_owned(), "run".to_owned()]
+        let words = ["parity", "run"]
             .into_iter()
-            .chain(line.iter().cloned());
-        let Command::Run(args) = Cli::try_parse_from(words).unwrap().command else {
-            panic!("{line:?} is of another command")
+            .chain(line.iter().map(String::as_str));
+        let Ok(Command::Run(args)) = Command::of_line(words.map(Into::into)) else {
+            panic!("`parity run` has no line {line:?}")
         };
         let settings = settings(args.how, selection(args.select).unwrap(), args.jobs).unwrap();
         Settings {

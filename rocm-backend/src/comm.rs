@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rocm_rs::rccl::bindings::{self, ncclRedOp_t};
 
-use crate::hip::ccl::{Call, Ranks};
+use crate::hip::ccl::{GroupCall, Ranks};
 use crate::hip::launch::indexing::Run;
 use crate::ops::indexing::Dense;
 use crate::{Device, DynBuffer, Error, Library, Result, View};
@@ -109,7 +109,7 @@ impl Group {
     pub fn all_reduce(&self, reduction: Reduction, parts: &[View<'_>]) -> Result<Vec<DynBuffer>> {
         const OP: &str = "all_reduce";
         let (parts, len) = self.parts(OP, parts)?;
-        self.run(OP, Call::AllReduce(reduction.op()), &runs(&parts), len)
+        self.run(OP, GroupCall::AllReduce(reduction.op()), &runs(&parts), len)
     }
 
     /// For each rank the elements of all `parts`, one rank's after the other's.
@@ -125,7 +125,7 @@ impl Group {
                 "there are more elements than can be counted",
             ));
         }
-        self.run(OP, Call::AllGather, &runs(&parts), len)
+        self.run(OP, GroupCall::AllGather, &runs(&parts), len)
     }
 
     /// For each rank its share of the join of all `parts`, whose elements are divided among the ranks in order.
@@ -141,7 +141,7 @@ impl Group {
         }
         self.run(
             OP,
-            Call::ReduceScatter(reduction.op()),
+            GroupCall::ReduceScatter(reduction.op()),
             &runs(&parts),
             len / ranks,
         )
@@ -156,7 +156,7 @@ impl Group {
         let (x, len) = self.part(OP, root, x)?;
         // The others send nothing: what stands in their place is not read.
         let runs = vec![x.run(); self.devices.len()];
-        self.run(OP, Call::Broadcast { root }, &runs, len)
+        self.run(OP, GroupCall::Broadcast { root }, &runs, len)
     }
 
     /// A copy of `x`, which is of rank `from`, for rank `to`.
@@ -171,7 +171,7 @@ impl Group {
         }
         let (x, len) = self.part(OP, from, x)?;
         let runs = vec![x.run(); self.devices.len()];
-        let mut received = self.run(OP, Call::Message { from, to }, &runs, len)?;
+        let mut received = self.run(OP, GroupCall::Message { from, to }, &runs, len)?;
         Ok(received.swap_remove(to))
     }
 
@@ -214,7 +214,7 @@ impl Group {
     }
 
     /// Has every rank do `call`, which names `count` elements, and gives what each gets.
-    fn run(&self, op: &str, call: Call, sources: &[Run<'_>], count: usize) -> Result<Vec<DynBuffer>> {
+    fn run(&self, op: &str, call: GroupCall, sources: &[Run<'_>], count: usize) -> Result<Vec<DynBuffer>> {
         let dtype = sources[0].buffer.dtype();
         let ranks = self.devices.iter().enumerate();
         let out = ranks.map(|(rank, device)| {

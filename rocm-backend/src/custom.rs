@@ -38,7 +38,7 @@ impl Device {
     pub fn load(&self, code_object: &[u8]) -> Result<Module> {
         self.takes_own_kernels()?;
         let image = Image::parse(code_object)
-            .map_err(|reason| Error::CodeObject(format!("this is no code object to load: {reason}")))?;
+            .map_err(|reason| Error::CodeObject(format!("this code object cannot be loaded: {reason}")))?;
         // Which generic target serves which device is HIP's to know.
         let target = self.info().target();
         if image.target != target && !image.target.ends_with("-generic") {

@@ -137,7 +137,7 @@ impl fmt::Display for DriverInfo {
             f.write_str(" over the software GPU")?;
         }
         match self.libraries {
-            // cuBLAS is no part of the driver, so that it is told beside it.
+            // The driver does not contain cuBLAS, so that its name is written beside the driver's.
             Libraries::Auto if self.kind == DriverKind::Nvidia => {
                 if let Library::System(cublas) = self.rocblas() {
                     write!(f, ", products by {}", cublas.display())?;

@@ -2,10 +2,10 @@
 
 use candle_core::{DType, Device, Result, Tensor, bail};
 
-use super::Call;
+use super::AttentionOptions;
 
 /// The result of the kernel, with a matrix of scores for each head. Scores and weights are f32, f64 for f64.
-pub(crate) fn attention(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+pub(crate) fn attention(call: &AttentionOptions, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
     if let Some([table, lengths]) = &call.pages {
         return paged(call, [q, k, v], table, lengths);
     }
@@ -34,7 +34,12 @@ pub(crate) fn attention(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Resu
 }
 
 /// Each batch with its pages in a row.
-fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor) -> Result<Tensor> {
+fn paged(
+    call: &AttentionOptions,
+    [q, k, v]: [&Tensor; 3],
+    table: &Tensor,
+    lengths: &Tensor,
+) -> Result<Tensor> {
     let (pages, page, heads, width) = k.dims4()?;
     let (batches_there, columns) = table.dims2()?;
     let lengths = lengths.to_vec1::<u32>()?;
@@ -82,7 +87,7 @@ fn paged(call: &Call, [q, k, v]: [&Tensor; 3], table: &Tensor, lengths: &Tensor)
     Tensor::cat(&parts, 0)
 }
 
-fn batches(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
+fn batches(call: &AttentionOptions, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
     let (_, queries, heads, _) = q.dims4()?;
     let (_, keys, key_heads, _) = k.dims4()?;
     if key_heads == 0 || heads % key_heads != 0 {
@@ -128,7 +133,7 @@ fn batches(call: &Call, q: &Tensor, k: &Tensor, v: &Tensor) -> Result<Tensor> {
 }
 
 /// How far apart query and key are, f32, and whether the query sees the key, u8: (queries, keys).
-fn places(call: &Call, queries: usize, keys: usize, device: &Device) -> Result<(Tensor, Tensor)> {
+fn places(call: &AttentionOptions, queries: usize, keys: usize, device: &Device) -> Result<(Tensor, Tensor)> {
     let (mut distances, mut seen) = (Vec::new(), Vec::new());
     for query in 0..queries {
         for key in 0..keys {

@@ -28,7 +28,7 @@ use candle_core::{DType, Result, Shape, Storage, Tensor, bail};
 
 /// What all functions have beside queries, keys and values.
 #[derive(Clone)]
-struct Call {
+struct AttentionOptions {
     scale: f32,
     window_size_left: Option<usize>,
     window_size_right: Option<usize>,
@@ -40,9 +40,13 @@ struct Call {
     pages: Option<[Tensor; 2]>,
 }
 
-impl Call {
-    fn new(scale: f32, window_size_left: Option<usize>, window_size_right: Option<usize>) -> Call {
-        Call {
+impl AttentionOptions {
+    fn new(
+        scale: f32,
+        window_size_left: Option<usize>,
+        window_size_right: Option<usize>,
+    ) -> AttentionOptions {
+        AttentionOptions {
             scale,
             window_size_left,
             window_size_right,
@@ -53,26 +57,26 @@ impl Call {
         }
     }
 
-    fn causal(scale: f32, causal: bool) -> Call {
-        Call::new(scale, None, causal.then_some(0))
+    fn causal(scale: f32, causal: bool) -> AttentionOptions {
+        AttentionOptions::new(scale, None, causal.then_some(0))
     }
 
-    fn alibi(self, slopes: Option<&Tensor>) -> Call {
-        Call {
+    fn alibi(self, slopes: Option<&Tensor>) -> AttentionOptions {
+        AttentionOptions {
             alibi_slopes: slopes.cloned(),
             ..self
         }
     }
 
-    fn softcap(self, softcap: f32) -> Call {
-        Call {
+    fn softcap(self, softcap: f32) -> AttentionOptions {
+        AttentionOptions {
             softcap: Some(softcap).filter(|cap| *cap > 0.0),
             ..self
         }
     }
 
     /// `longest` are the lengths that the caller takes for the longest of queries and of keys.
-    fn lengths(self, query: &Tensor, key: &Tensor, longest: [usize; 2]) -> Result<Call> {
+    fn lengths(self, query: &Tensor, key: &Tensor, longest: [usize; 2]) -> Result<AttentionOptions> {
         for (what, starts, longest) in [("queries", query, longest[0]), ("keys", key, longest[1])] {
             if starts.dtype() != DType::U32 {
                 bail!("flash-attn: starts of {what} are u32, not {:?}", starts.dtype());
@@ -86,14 +90,14 @@ impl Call {
                 bail!("flash-attn: {found} {what} in a batch, and {longest} at most were announced");
             }
         }
-        Ok(Call {
+        Ok(AttentionOptions {
             lengths: Some([query.clone(), key.clone()]),
             ..self
         })
     }
 
     /// With keys and values in pages.
-    fn pages(self, cache: &Tensor, table: &Tensor, lengths: &Tensor) -> Result<Call> {
+    fn pages(self, cache: &Tensor, table: &Tensor, lengths: &Tensor) -> Result<AttentionOptions> {
         let (pages, page, heads, width) = cache.dims4()?;
         if !page.is_power_of_two() {
             bail!("flash-attn: pages of {page} positions, expected a power of two");
@@ -106,7 +110,7 @@ impl Call {
             other if other.is_int() => list.to_dtype(DType::U32),
             other => bail!("flash-attn: {what} of {}, expected u32", other.as_str()),
         };
-        Ok(Call {
+        Ok(AttentionOptions {
             pages: Some([numbers("a table", table)?, numbers("lengths", lengths)?]),
             ..self
         })
@@ -200,7 +204,7 @@ fn view<'a>(storage: &'a Storage, layout: &'a candle_core::Layout) -> Result<Vie
 /// # Errors
 /// For operands that do not fit together, as `rocm_backend::ops::flash_attn` says.
 pub fn flash_attn(q: &Tensor, k: &Tensor, v: &Tensor, softmax_scale: f32, causal: bool) -> Result<Tensor> {
-    Call::causal(softmax_scale, causal).run(q, k, v)
+    AttentionOptions::causal(softmax_scale, causal).run(q, k, v)
 }
 
 /// As [`flash_attn`]; a query sees so many keys before its place, and so many after it. `None`: all.
@@ -215,7 +219,7 @@ pub fn flash_attn_windowed(
     window_size_left: Option<usize>,
     window_size_right: Option<usize>,
 ) -> Result<Tensor> {
-    Call::new(softmax_scale, window_size_left, window_size_right).run(q, k, v)
+    AttentionOptions::new(softmax_scale, window_size_left, window_size_right).run(q, k, v)
 }
 
 /// As [`flash_attn`]; from each score the distance of query and key is taken, times the slope of the head, f32.
@@ -230,7 +234,7 @@ pub fn flash_attn_alibi(
     softmax_scale: f32,
     causal: bool,
 ) -> Result<Tensor> {
-    Call::causal(softmax_scale, causal)
+    AttentionOptions::causal(softmax_scale, causal)
         .alibi(Some(alibi_slopes))
         .run(q, k, v)
 }
@@ -248,7 +252,7 @@ pub fn flash_attn_alibi_windowed(
     window_size_left: Option<usize>,
     window_size_right: Option<usize>,
 ) -> Result<Tensor> {
-    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = AttentionOptions::new(softmax_scale, window_size_left, window_size_right);
     call.alibi(Some(alibi_slopes)).run(q, k, v)
 }
 
@@ -267,7 +271,7 @@ pub fn flash_attn_alibi_windowed_softcap(
     window_size_right: Option<usize>,
     softcap: f32,
 ) -> Result<Tensor> {
-    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = AttentionOptions::new(softmax_scale, window_size_left, window_size_right);
     call.alibi(alibi_slopes).softcap(softcap).run(q, k, v)
 }
 
@@ -291,7 +295,7 @@ pub fn paged_attention(
     window_size_right: Option<usize>,
     softcap: f32,
 ) -> Result<Tensor> {
-    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = AttentionOptions::new(softmax_scale, window_size_left, window_size_right);
     call.alibi(alibi_slopes)
         .softcap(softcap)
         .pages(key_cache, block_table, seqlens_k)?
@@ -330,7 +334,8 @@ pub fn flash_attn_varlen_paged_windowed(
             k.dims()
         );
     }
-    let call = Call::new(softmax_scale, window_size_left, window_size_right).softcap(softcap.unwrap_or(0.0));
+    let call = AttentionOptions::new(softmax_scale, window_size_left, window_size_right)
+        .softcap(softcap.unwrap_or(0.0));
     let call = call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?;
     let places = seqlens_k.to_vec1::<u32>()?;
     let lengths: Vec<u32> = places
@@ -359,7 +364,7 @@ pub fn flash_attn_varlen(
     softmax_scale: f32,
     causal: bool,
 ) -> Result<Tensor> {
-    let call = Call::causal(softmax_scale, causal);
+    let call = AttentionOptions::causal(softmax_scale, causal);
     call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
         .run(q, k, v)
 }
@@ -381,7 +386,7 @@ pub fn flash_attn_varlen_windowed(
     window_size_left: Option<usize>,
     window_size_right: Option<usize>,
 ) -> Result<Tensor> {
-    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = AttentionOptions::new(softmax_scale, window_size_left, window_size_right);
     call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
         .run(q, k, v)
 }
@@ -403,7 +408,7 @@ pub fn flash_attn_varlen_alibi(
     softmax_scale: f32,
     causal: bool,
 ) -> Result<Tensor> {
-    let call = Call::causal(softmax_scale, causal).alibi(Some(alibi_slopes));
+    let call = AttentionOptions::causal(softmax_scale, causal).alibi(Some(alibi_slopes));
     call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
         .run(q, k, v)
 }
@@ -426,7 +431,8 @@ pub fn flash_attn_varlen_alibi_windowed(
     window_size_left: Option<usize>,
     window_size_right: Option<usize>,
 ) -> Result<Tensor> {
-    let call = Call::new(softmax_scale, window_size_left, window_size_right).alibi(Some(alibi_slopes));
+    let call =
+        AttentionOptions::new(softmax_scale, window_size_left, window_size_right).alibi(Some(alibi_slopes));
     call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
         .run(q, k, v)
 }
@@ -450,7 +456,7 @@ pub fn flash_attn_varlen_alibi_windowed_softcap(
     window_size_right: Option<usize>,
     softcap: f32,
 ) -> Result<Tensor> {
-    let call = Call::new(softmax_scale, window_size_left, window_size_right);
+    let call = AttentionOptions::new(softmax_scale, window_size_left, window_size_right);
     let call = call.alibi(alibi_slopes).softcap(softcap);
     call.lengths(seqlens_q, seqlens_k, [max_seqlen_q, max_seqlen_k])?
         .run(q, k, v)

@@ -203,7 +203,7 @@ pub(crate) mod tests {
             &[(BIG, &[6.0, 2.0]), (BIG + 1, &[1.0, 0.0]), (64, &[1.0, 2.0])],
         );
         let ratios = ratios(&run).unwrap();
-        assert_eq!(ratios.pairs.len(), 2, "a refusal is no time");
+        assert_eq!(ratios.pairs.len(), 2, "a refusal has no time");
         assert!((ratios.mean(true).unwrap() - 3.0).abs() < 1e-12);
         assert!((ratios.mean(false).unwrap() - 0.5).abs() < 1e-12);
         let below = ratios.below(1.0);

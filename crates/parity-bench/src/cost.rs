@@ -9,7 +9,7 @@ mod page;
 mod record;
 mod worse;
 
-pub use card::{Bound, CARDS, Card, Part};
+pub use card::{Bound, CARDS, Card, CardPart};
 pub use order::{Order, order, spearman};
 pub use page::{csv, json, markdown, parse, text};
 pub use record::{COST_VERSION, CostRow, CostRun, Counted, KIND};

@@ -207,7 +207,7 @@ impl BenchRun {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The text is not JSON, or its fields are others.
-    #[error("this is no measurement of `parity bench`: {0}")]
+    #[error("the file does not hold a measurement of `parity bench`: {0}")]
     Malformed(String),
     /// Another parity wrote it.
     #[error("the measurement has version {0}, expected {BENCH_VERSION}: measure again with this parity")]

@@ -337,7 +337,7 @@ mod tests {
         let error = |text: &str| parse(text).unwrap_err().to_string();
         assert!(error(&good.replace("\"version\": 1", "\"version\": 9")).contains("version 9"));
         assert!(error("{}").contains("no version"));
-        assert!(error("[").contains("no measurement"));
+        assert!(error("[").contains("does not hold a measurement"));
         let mut short = run(&["a"], &[(64, &[1.0])]);
         short.rows[0].results.clear();
         assert!(error(&json(&short).unwrap()).contains("each of the 1 devices"));

@@ -9,7 +9,7 @@ use candle_core::{
     rocm::{self, RocmError},
     rocm_backend::{
         self, DriverKind,
-        environment::{self, Driver, names},
+        environment::{self, Driver, Entry, names},
         trace, trial,
     },
 };
@@ -273,13 +273,12 @@ impl BackendDevice {
     /// The name of the opened device where the environment chose it, so that a repro says which one it was.
     fn chosen(&self, found: &BackendInfo) -> Option<String> {
         let named = self.backend.named();
-        let is_set = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
-        if named.is_empty()
-            || self.word().is_some()
-            || ![names::DRIVER, names::SOFT_DEVICES, names::SOFT_TARGET]
-                .into_iter()
-                .any(is_set)
-        {
+        let choosing: [&dyn Entry; 3] = [
+            &environment::DRIVER,
+            &environment::SOFT_DEVICES,
+            &environment::SOFT_TARGET,
+        ];
+        if named.is_empty() || self.word().is_some() || !choosing.iter().any(|entry| entry.is_set()) {
             return None;
         }
         let by_amd = environment::DRIVER.get() == Ok(&Driver::Hsa);
@@ -451,7 +450,7 @@ impl Runner for CandleRunner {
             if rocm.backend().info().driver().kind() == DriverKind::Soft);
         if let Some(mutant) = mutant.filter(|_| !is_soft) {
             return Err(format!(
-                "no fault can be planted in {}: this device is no software GPU of this program's own",
+                "no fault can be planted in {}: this device is not one of this program's own software GPUs",
                 mutant.kernel
             ));
         }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     backend::{BackendDevice, CandleRunner},
     frame,
-    ops::quantized::Call,
+    ops::quantized::PreparedCall,
     worker::{Runner as _, WorkerError, claim_stdout, guarded, install_panic_hook},
 };
 use clock::Clock;
@@ -158,7 +158,7 @@ fn step<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 /// A call on one device, ready to be timed.
 struct Lane {
     clock: Clock,
-    sets: Vec<Call>,
+    sets: Vec<PreparedCall>,
     /// The set whose turn it is.
     next: usize,
     calls: usize,

@@ -56,7 +56,7 @@ pub trait Runner {
     fn plant(&mut self, mutant: Option<&Mutant>) -> Result<(), String> {
         match mutant {
             Some(mutant) => Err(format!(
-                "no fault can be planted in {}: this device is no software GPU",
+                "no fault can be planted in {}: this device is not a software GPU",
                 mutant.kernel
             )),
             None => Ok(()),

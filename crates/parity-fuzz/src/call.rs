@@ -18,13 +18,13 @@ use parity_model::{Case, DType, Family};
 use crate::draw::Draw;
 
 /// Parameters, and a shape for each argument.
-pub(crate) type Call = (Vec<f64>, Vec<Vec<usize>>);
+pub(crate) type ParamsAndShapes = (Vec<f64>, Vec<Vec<usize>>);
 
 /// What [`cost`] may be of one case: some milliseconds of the oracle.
 pub(crate) const MOST_WORK: usize = 400_000;
 
 /// Parameters and shapes of a call, most of them within the rules of the op.
-pub(crate) fn draw(op: Op, draw: &mut Draw) -> Call {
+pub(crate) fn draw(op: Op, draw: &mut Draw) -> ParamsAndShapes {
     match op {
         _ if images::convolves(op) => images::conv(op, draw),
         Op::Broadcast(_) => broadcast(draw),
@@ -44,7 +44,7 @@ pub(crate) fn draw(op: Op, draw: &mut Draw) -> Call {
 }
 
 /// Shapes by the op's rule, and parameters by their names.
-pub(crate) fn by_rule(op: Op, draw: &mut Draw) -> Call {
+pub(crate) fn by_rule(op: Op, draw: &mut Draw) -> ParamsAndShapes {
     let shapes = shapes(op, draw);
     (params::named(op.params(), &shapes[0], draw), shapes)
 }
@@ -121,7 +121,7 @@ pub(crate) fn cost(case: &Case) -> usize {
 }
 
 /// A shape, and the same with dimensions of extent 1 or without the first ones.
-fn broadcast(draw: &mut Draw) -> Call {
+fn broadcast(draw: &mut Draw) -> ParamsAndShapes {
     let shape = draw.shape(0);
     let (a, b) = (shorter(&shape, draw), shorter(&shape, draw));
     let pair = match draw.below(3) {
@@ -144,7 +144,7 @@ pub(crate) fn shorter(shape: &[usize], draw: &mut Draw) -> Vec<usize> {
         .collect()
 }
 
-fn indexing(op: Indexing, draw: &mut Draw) -> Call {
+fn indexing(op: Indexing, draw: &mut Draw) -> ParamsAndShapes {
     let shape = draw.shape(1);
     let dim = draw.below(shape.len());
     let room = draw.budget
@@ -177,7 +177,7 @@ fn indexing(op: Indexing, draw: &mut Draw) -> Call {
 }
 
 /// Draws are held to their distribution, which fewer numbers say nothing of.
-fn random(op: Random, draw: &mut Draw) -> Call {
+fn random(op: Random, draw: &mut Draw) -> ParamsAndShapes {
     let shape = vec![*draw.pick(&[1024, 1025, 2047, 4096, 4099])];
     let names = Op::from(op).params();
     let ends = match names {
@@ -193,7 +193,7 @@ fn random(op: Random, draw: &mut Draw) -> Call {
 }
 
 /// A call of the function, the weight of its result, and the argument it is differentiated by.
-fn gradient(grad: Grad, draw: &mut Draw) -> Call {
+fn gradient(grad: Grad, draw: &mut Draw) -> ParamsAndShapes {
     // A tape keeps every step of every element.
     draw.budget = draw.budget.min(600);
     draw.empties = false;
@@ -221,7 +221,7 @@ fn gradient(grad: Grad, draw: &mut Draw) -> Call {
     (params, shapes)
 }
 
-fn quantized(op: Quantized, draw: &mut Draw) -> Call {
+fn quantized(op: Quantized, draw: &mut Draw) -> ParamsAndShapes {
     let block = op.format().block_len();
     let row = block
         * if block == 1 {

@@ -102,7 +102,7 @@ impl Pool {
         (!list.is_empty()).then(|| *draw.pick(&list))
     }
 
-    /// One draw; `None` where what was drawn is no case.
+    /// One draw; `None` where what was drawn does not make a case.
     fn attempt(&self, op: Op, draw: &mut Draw) -> Option<Case> {
         let dtype = self.dtype(op, draw)?;
         let (mut params, mut shapes) = call::draw(op, draw);

@@ -6,7 +6,7 @@ use parity_model::op::{Copies, Layers, Reduce};
 use crate::draw::Draw;
 
 /// What of a call may be changed: where the op's rule leaves out what comes out, a backend has to refuse it.
-enum Part {
+enum Spoilable {
     /// Extents, ranks and parameters.
     All,
     /// The parameters of these names.
@@ -19,36 +19,36 @@ enum Part {
 }
 
 /// What of a call of the op may be changed.
-fn part(op: Op) -> Part {
+fn part(op: Op) -> Spoilable {
     match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => Part::All,
+        Op::Unary(_) | Op::Binary(_) | Op::Cast(_) | Op::Where(_) | Op::Broadcast(_) => Spoilable::All,
         // The variance of one element is NaN in candle, as in PyTorch; the table leaves it out.
-        Op::Reduce(Reduce::Var, _) => Part::Nothing,
+        Op::Reduce(Reduce::Var, _) => Spoilable::Nothing,
         Op::Reduce(..) | Op::Indexing(_) | Op::Matmul(_) | Op::Conv(_) | Op::Pool(_) | Op::Sort(_) => {
-            Part::All
+            Spoilable::All
         }
-        Op::Nn(_) => Part::All,
+        Op::Nn(_) => Spoilable::All,
         Op::Copies(op) => copies(op),
         Op::Layers(op) => layers(op),
         // Flags that are counts here, tapes of both.
-        Op::Upsample(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => Part::Nothing,
+        Op::Upsample(_) | Op::Grad(_) | Op::Quantized(_) | Op::Random(_) => Spoilable::Nothing,
         // What a program's own op makes of what its declaration leaves out is not known.
-        Op::Own(_) => Part::Nothing,
+        Op::Own(_) => Spoilable::Nothing,
     }
 }
 
 /// Dimensions that are not there, places past the end, counts of nothing. Shapes that are made of parameters are left alone.
-fn copies(op: Copies) -> Part {
+fn copies(op: Copies) -> Spoilable {
     match op {
-        Copies::Cat | Copies::Stack | Copies::Roll => Part::Params(&["dim"]),
-        Copies::Unfold => Part::Params(&["dim", "step"]),
+        Copies::Cat | Copies::Stack | Copies::Roll => Spoilable::Params(&["dim"]),
+        Copies::Unfold => Spoilable::Params(&["dim", "step"]),
         // A chunk that is not there is looked for in the list that candle returns, so that candle has no part in its refusal.
-        Copies::Chunk => Part::Params(&["chunks"]),
-        Copies::PixelShuffle | Copies::PixelUnshuffle => Part::Params(&["factor"]),
-        Copies::CopyApart => Part::Nothing,
-        Copies::Narrow => Part::Params(&["dim", "start", "len"]),
-        Copies::GetOnDim => Part::Params(&["dim", "index"]),
-        Copies::Transpose => Part::Params(&["dim1", "dim2"]),
+        Copies::Chunk => Spoilable::Params(&["chunks"]),
+        Copies::PixelShuffle | Copies::PixelUnshuffle => Spoilable::Params(&["factor"]),
+        Copies::CopyApart => Spoilable::Nothing,
+        Copies::Narrow => Spoilable::Params(&["dim", "start", "len"]),
+        Copies::GetOnDim => Spoilable::Params(&["dim", "index"]),
+        Copies::Transpose => Spoilable::Params(&["dim1", "dim2"]),
         Copies::Copy
         | Copies::SliceSet
         | Copies::Fill
@@ -77,31 +77,31 @@ fn copies(op: Copies) -> Part {
         | Copies::Tril
         | Copies::Triu
         | Copies::Arange
-        | Copies::OneHot => Part::Nothing,
+        | Copies::OneHot => Spoilable::Nothing,
     }
 }
 
 /// Of attention: heads that do not divide and widths that differ. Other layers broadcast their weights; a new one is left alone until
 /// somebody has read what its function in candle refuses.
-fn layers(op: Layers) -> Part {
+fn layers(op: Layers) -> Spoilable {
     if matches!(
         op,
         Layers::FlashAttention | Layers::FlashWindowed | Layers::FlashAlibi | Layers::PagedAttention
     ) {
-        Part::Extents
+        Spoilable::Extents
     } else {
-        Part::Nothing
+        Spoilable::Nothing
     }
 }
 
 /// Whether a call of the op can be made one that is to be refused.
 pub(crate) fn can(op: Op) -> bool {
-    !matches!(part(op), Part::Nothing)
+    !matches!(part(op), Spoilable::Nothing)
 }
 
 /// Whether a backend has to refuse all that the op's rule in the table leaves out, dtypes among it.
 pub(crate) fn refusals_are_said(op: Op) -> bool {
-    matches!(part(op), Part::All)
+    matches!(part(op), Spoilable::All)
 }
 
 /// Changes one thing. What comes out may still be a call.
@@ -110,7 +110,7 @@ pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw:
     // The last name may be that of several parameters.
     let name = |at: usize| names.get(at).or(names.last()).copied().unwrap_or_default();
     match part(op) {
-        Part::All => match draw.below(4) {
+        Spoilable::All => match draw.below(4) {
             0 if !params.is_empty() => {
                 let at = draw.below(params.len());
                 param(name(at), &mut params[at], draw);
@@ -118,13 +118,13 @@ pub(crate) fn spoil(op: Op, params: &mut [f64], shapes: &mut [Vec<usize>], draw:
             1 => rank(shapes, draw),
             _ => extent(shapes, draw),
         },
-        Part::Params(which) => {
+        Spoilable::Params(which) => {
             let places = (0..params.len()).filter(|at| which.contains(&name(*at)));
             let at = *draw.pick(&places.collect::<Vec<_>>());
             param(name(at), &mut params[at], draw);
         }
-        Part::Extents => extent(shapes, draw),
-        Part::Nothing => {}
+        Spoilable::Extents => extent(shapes, draw),
+        Spoilable::Nothing => {}
     }
 }
 

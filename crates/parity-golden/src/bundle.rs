@@ -19,7 +19,7 @@ use crate::{
 
 /// What is kept of one case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct BundleEntry {
     /// Digest of the base tensors.
     pub(crate) inputs: String,
     #[serde(flatten)]
@@ -40,7 +40,7 @@ pub(crate) enum Kept {
 #[derive(Debug)]
 pub struct Bundle {
     manifest: Manifest,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, BundleEntry>,
     values: BTreeMap<String, HostTensor>,
 }
 
@@ -130,12 +130,12 @@ impl Bundle {
     }
 }
 
-fn read_entries(path: &Path, manifest: &Manifest) -> Result<BTreeMap<String, Entry>, BundleError> {
+fn read_entries(path: &Path, manifest: &Manifest) -> Result<BTreeMap<String, BundleEntry>, BundleError> {
     let bytes = files::unpack(path, &manifest.entries_sha256)?;
     let text = str::from_utf8(&bytes).map_err(|error| BundleError::malformed(path, error))?;
     let mut entries = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
-        let (case, entry): (String, Entry) = serde_json::from_str(line)
+        let (case, entry): (String, BundleEntry) = serde_json::from_str(line)
             .map_err(|error| BundleError::malformed(path, format!("line {}: {error}", number + 1)))?;
         entries.insert(case, entry);
     }

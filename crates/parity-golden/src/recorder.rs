@@ -6,7 +6,7 @@ use parity_model::{CaseId, DType, HostTensor, Outcome};
 use safetensors::{Dtype, SafeTensorError, tensor::TensorView};
 
 use crate::{
-    bundle::{Entry, Kept},
+    bundle::{BundleEntry, Kept},
     digest,
     error::BundleError,
     files,
@@ -16,7 +16,7 @@ use crate::{
 /// A bundle in the making.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, BundleEntry>,
     values: BTreeMap<String, HostTensor>,
 }
 
@@ -46,12 +46,12 @@ impl Recorder {
             other => Kept::Otherwise(other),
         };
         let inputs = digest::of_inputs(inputs);
-        self.entries.insert(id.to_string(), Entry { inputs, kept });
+        self.entries.insert(id.to_string(), BundleEntry { inputs, kept });
     }
 
     /// The cases that never ran, of which there is nothing to record.
     pub fn missing(&self) -> Vec<&str> {
-        let never_ran = |entry: &Entry| matches!(entry.kept, Kept::Otherwise(Outcome::Missing { .. }));
+        let never_ran = |entry: &BundleEntry| matches!(entry.kept, Kept::Otherwise(Outcome::Missing { .. }));
         let missing = self.entries.iter().filter(|(_, entry)| never_ran(entry));
         missing.map(|(case, _)| case.as_str()).collect()
     }

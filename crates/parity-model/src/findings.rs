@@ -113,7 +113,7 @@ pub struct Finding {
     /// The cases that fail, and how.
     pub rows: Vec<Row>,
     /// Cases outside of the specs that may fail for it: wider than the rows, which mean cases of the specs and no others.
-    /// `parity fuzz` alone goes by them, and a pass is no surprise.
+    /// `parity fuzz` alone goes by them. Such a case may also pass.
     pub drawn: Vec<Row>,
     /// Why no case of the specs shows the finding; given where there are no rows, and only there.
     pub none_yet: Option<String>,

@@ -407,7 +407,7 @@ mod tests {
             Layout::BroadcastMiddle => at[1] = 0,
             Layout::BroadcastLast => at[last] = 0,
             Layout::Scalar => at.clear(),
-            Layout::View(_) => unreachable!("a view is no word of the list"),
+            Layout::View(_) => unreachable!("the list of words has no view"),
         }
         at
     }

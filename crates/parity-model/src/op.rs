@@ -382,7 +382,7 @@ mod tests {
             assert_eq!(op.name().parse(), Ok(*op));
             assert!(
                 Op::ALL[..i].iter().all(|other| other.name() != op.name()),
-                "{op} stands twice"
+                "the table has {op} twice"
             );
         }
         assert!("expm1".parse::<Op>().is_err());

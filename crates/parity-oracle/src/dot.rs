@@ -150,7 +150,7 @@ mod tests {
         let fraction = of(DType::F32, &[3.0, 4.5], &[7.0, 8.1]);
         assert!(fraction.limit.abs > 0.0, "the control");
         let large = of(DType::F32, &[16_777_216.0, 1.0], &[1.0, 1.0]);
-        assert!(large.limit.abs > 0.0, "2^24 + 1 is no f32");
+        assert!(large.limit.abs > 0.0, "no f32 is 2^24 + 1");
     }
 
     #[test]

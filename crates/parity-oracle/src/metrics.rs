@@ -11,7 +11,7 @@ use crate::numbers::unravel;
 
 /// The error of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Error {
+pub(crate) struct ElementError {
     pub(crate) ulp: f64,
     pub(crate) abs: f64,
     /// Error as a fraction of the expected value.
@@ -21,15 +21,15 @@ pub(crate) struct Error {
     pub(crate) inside: bool,
 }
 
-impl Error {
-    const NONE: Error = Error {
+impl ElementError {
+    const NONE: ElementError = ElementError {
         ulp: 0.0,
         abs: 0.0,
         rel: 0.0,
         used: 0.0,
         inside: true,
     };
-    const INFINITE: Error = Error {
+    const INFINITE: ElementError = ElementError {
         ulp: f64::INFINITY,
         abs: f64::INFINITY,
         rel: f64::INFINITY,
@@ -44,7 +44,7 @@ impl Error {
 /// known of the element. An infinity against a finite number counts as the first number past the largest, so that a function
 /// may overflow within its limit of the edge. The decision itself is `approx`'s absolute comparison with the element's limit
 /// as its epsilon.
-pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Limit) -> Error {
+pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Limit) -> ElementError {
     let Some(format) = Format::of(dtype) else {
         let want = i128::from(decode_int(dtype, want));
         let distance = (want - i128::from(decode_int(dtype, got))).unsigned_abs() as f64;
@@ -53,13 +53,13 @@ pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Lim
     let (w, g) = (format.decode(want), format.decode(got));
     if w.is_nan() || g.is_nan() {
         return if w.is_nan() && g.is_nan() || limit.abs == f64::INFINITY {
-            Error::NONE
+            ElementError::NONE
         } else {
-            Error::INFINITE
+            ElementError::INFINITE
         };
     }
     if bitwise && want != got {
-        return Error {
+        return ElementError {
             inside: false,
             used: f64::INFINITY,
             ..difference(&format, w, g, Limit::EXACT)
@@ -68,24 +68,24 @@ pub(crate) fn error(dtype: DType, bitwise: bool, want: u64, got: u64, limit: Lim
     difference(&format, w, g, limit)
 }
 
-fn difference(format: &Format, want: f64, got: f64, limit: Limit) -> Error {
+fn difference(format: &Format, want: f64, got: f64, limit: Limit) -> ElementError {
     if want == got {
-        return Error::NONE;
+        return ElementError::NONE;
     }
     let edge = |x: f64| x.clamp(-format.overflow(), format.overflow());
     let (want, got) = (edge(want), edge(got));
     let ulp = format.ulp(want);
     let allowed = limit.ulp * ulp + limit.abs;
     let abs = (want - got).abs();
-    Error {
+    ElementError {
         inside: got.abs_diff_eq(&want, allowed),
         ..finite_error(want, abs / ulp, abs, allowed)
     }
 }
 
-fn finite_error(want: f64, ulp: f64, abs: f64, allowed: f64) -> Error {
+fn finite_error(want: f64, ulp: f64, abs: f64, allowed: f64) -> ElementError {
     let share = |of: f64| if abs == 0.0 { 0.0 } else { abs / of };
-    Error {
+    ElementError {
         ulp,
         abs,
         rel: share(want.abs()),
@@ -131,7 +131,7 @@ fn measure(
         limit_used: 0.0,
         worst: None,
     };
-    let mut worst: Option<(usize, Error)> = None;
+    let mut worst: Option<(usize, ElementError)> = None;
     for i in 0..got.len() {
         let (want, limit) = at(i);
         let error = error(got.dtype, bitwise, want, got.bits(i), limit);
@@ -141,7 +141,7 @@ fn measure(
         max_rel = max_rel.max(error.rel);
         metrics.limit_used = metrics.limit_used.max(error.used);
         // The worst element is the one that uses most of its limit; among equals, the one with the larger error.
-        let key = |error: &Error| (error.used, error.ulp);
+        let key = |error: &ElementError| (error.used, error.ulp);
         if (error.abs > 0.0 || !error.inside) && worst.is_none_or(|(_, other)| key(&error) > key(&other)) {
             worst = Some((i, error));
         }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use approx::UlpsEq;
 
-    fn f32_error(want: f32, got: f32, limit: Limit) -> Error {
+    fn f32_error(want: f32, got: f32, limit: Limit) -> ElementError {
         error(
             DType::F32,
             false,

@@ -112,7 +112,7 @@ impl<'t, 'c> Call<'t, 'c> {
     pub fn ids(&self, i: usize) -> Vec<usize> {
         match self.program.args.get(i) {
             Some(Argument::Ids(..)) => self.program.ids(i),
-            _ => panic!("own op `{}`: argument {i} is no ids", self.op.name()),
+            _ => panic!("own op `{}`: argument {i} does not hold ids", self.op.name()),
         }
     }
 

@@ -73,7 +73,7 @@ impl<'t> Program<'t, '_> {
             Op::Layers(op) => ops::layers::formula(self, op),
             Op::Own(op) => ops::own::formula(self, op),
             Op::Cast(_) | Op::Sort(_) | Op::Random(_) | Op::Grad(_) | Op::Quantized(_) => {
-                panic!("`{op}` has no derivative and is no layer")
+                panic!("`{op}` has no derivative and is not a layer")
             }
         }
     }

@@ -53,19 +53,19 @@ fn suite(run: &RunRecord, column: usize, backend: &BackendInfo) -> TestSuite {
 
 fn test_case(run: &RunRecord, case: &CaseRecord, backend: &str, result: &CaseResult) -> TestCase {
     let note = result.note.as_deref().unwrap_or_default();
-    let mut status = match kind(result.verdict) {
-        Kind::Success => TestCaseStatus::success(),
-        Kind::Skipped => TestCaseStatus::skipped(),
-        Kind::Failure => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Kind::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
+    let mut status = match state(result.verdict) {
+        CaseState::Success => TestCaseStatus::success(),
+        CaseState::Skipped => TestCaseStatus::skipped(),
+        CaseState::Failure => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        CaseState::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
     };
     let verdict = result.verdict.name();
-    match kind(result.verdict) {
-        Kind::Success => {}
-        Kind::Skipped => {
+    match state(result.verdict) {
+        CaseState::Success => {}
+        CaseState::Skipped => {
             status.set_type(verdict).set_message(note);
         }
-        Kind::Failure | Kind::Error => {
+        CaseState::Failure | CaseState::Error => {
             let first = note.lines().next().unwrap_or(verdict);
             status
                 .set_type(verdict)
@@ -101,23 +101,23 @@ fn description(run: &RunRecord, case: &CaseRecord, backend: &str, result: &CaseR
     text
 }
 
-enum Kind {
+enum CaseState {
     Success,
     Skipped,
     Failure,
     Error,
 }
 
-fn kind(verdict: Verdict) -> Kind {
+fn state(verdict: Verdict) -> CaseState {
     match verdict {
-        Verdict::Pass | Verdict::ErrorParity | Verdict::ReferenceSuspect => Kind::Success,
-        Verdict::KnownFailure => Kind::Skipped,
+        Verdict::Pass | Verdict::ErrorParity | Verdict::ReferenceSuspect => CaseState::Success,
+        Verdict::KnownFailure => CaseState::Skipped,
         Verdict::Mismatch
         | Verdict::Unsupported
         | Verdict::Nondeterministic
         | Verdict::Fallback
         | Verdict::UnexpectedPass
-        | Verdict::Untrusted => Kind::Failure,
-        Verdict::Crash | Verdict::Timeout | Verdict::NotRun => Kind::Error,
+        | Verdict::Untrusted => CaseState::Failure,
+        Verdict::Crash | Verdict::Timeout | Verdict::NotRun => CaseState::Error,
     }
 }

@@ -275,7 +275,7 @@ impl fmt::Display for Updated {
         }
         for (id, verdict) in left {
             let why = if *verdict == Verdict::NotRun {
-                "it never ran, which is no known failure"
+                "it never ran: a finding names what fails"
             } else {
                 "it is in no spec; `parity shrink CASE --pin FILE` puts it into one"
             };

@@ -296,7 +296,7 @@ fn output(command: &mut Command) -> Result<String, Error> {
 fn fetched(cache: &Path, url: &str, rev: &str, tell: &mut impl FnMut(&str)) -> Result<PathBuf, Error> {
     if rev.is_empty() || rev.starts_with('-') {
         return Err(Error::Settings(format!(
-            "`{rev}` is no revision of {url}: expected URL@REV"
+            "`{rev}` cannot be a revision of {url}: expected URL@REV"
         )));
     }
     let key = hex(&Sha256::digest(url));
@@ -402,12 +402,14 @@ fn compiled(
 ) -> Result<PathBuf, Error> {
     let log = home.join("build.log");
     let own = env::current_exe().ok().as_deref().and_then(made_in);
-    let kernel_cache = rocm_env::KERNEL_CACHE.about().name;
-    let kernels = match &own {
+    let kernel_cache = &rocm_env::KERNEL_CACHE;
+    let asked = kernel_cache.get().map_err(Error::settings)?;
+    let kernels = match (&own, &asked.0) {
         // What builds of the checkout have there (.cargo/config.toml): for another folder cargo would compile rocm-backend anew.
-        Some(_) => env::var_os(kernel_cache).map_or_else(|| parity.join("target/kernels"), PathBuf::from),
+        (Some(_), Some(folder)) if kernel_cache.is_set() => folder.clone(),
+        (Some(_), _) => parity.join("target/kernels"),
         // The folder that the cache of kernels lies in, wherever cargo runs.
-        None => cache.parent().unwrap_or(cache).to_owned(),
+        (None, _) => cache.parent().unwrap_or(cache).to_owned(),
     };
     let target = own.unwrap_or_else(|| cache.join("target"));
     tell(&format!(
@@ -430,7 +432,7 @@ fn compiled(
         .arg("--target-dir")
         .arg(&target)
         .env("CANDLE_CORE_UPSTREAM", home.join("upstream"))
-        .env(kernel_cache, kernels)
+        .env(kernel_cache.about().name, kernels)
         .env("CARGO_INCREMENTAL", "0")
         .current_dir(workspace)
         .stdin(Stdio::null())
@@ -544,6 +546,6 @@ mod tests {
             &mut |_| {},
         )
         .unwrap_err();
-        assert!(why.to_string().contains("is no revision"), "{why}");
+        assert!(why.to_string().contains("cannot be a revision"), "{why}");
     }
 }

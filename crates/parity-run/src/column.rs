@@ -166,7 +166,7 @@ impl Place {
         };
         place.ok_or_else(|| {
             Error::Settings(format!(
-                "`{text}` is no place for a backend: expected ssh://[USER@]HOST[:PORT][/PATH/TO/parity] or exec:COMMAND"
+                "a backend cannot run at `{text}`: expected ssh://[USER@]HOST[:PORT][/PATH/TO/parity] or exec:COMMAND"
             ))
         })
     }

@@ -117,7 +117,7 @@ impl<'a> Gated<'a> {
                 .filter(|(_, result)| result.verdict == Verdict::NotRun);
             blocks.push(Block {
                 reason: format!(
-                    "{} of {} planned cases were never executed, and what did not run is no evidence",
+                    "{} of {} planned cases were never executed, and a case that did not run shows nothing",
                     score.not_run,
                     self.results.len()
                 ),

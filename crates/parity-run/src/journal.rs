@@ -296,7 +296,7 @@ fn header(name: &str, line: &[u8]) -> Result<Header, Error> {
     }
     match serde_json::from_value(value) {
         Ok(Line::Journal(header)) => Ok(*header),
-        Ok(_) => Err(corrupt(name, 1, "it is no header")),
+        Ok(_) => Err(corrupt(name, 1, "it is not a header")),
         Err(error) => Err(corrupt(name, 1, &error.to_string())),
     }
 }

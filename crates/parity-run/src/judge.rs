@@ -378,7 +378,10 @@ mod tests {
             how: "signal: 11 (SIGSEGV)".to_owned(),
             stderr: String::new(),
         };
-        assert!(!as_reference(id, [died(), died()]), "two deaths are no answer");
+        assert!(
+            !as_reference(id, [died(), died()]),
+            "two deaths are not an answer"
+        );
     }
 
     fn verdict(no_fallback: bool, fallbacks: &[&str]) -> (Verdict, Option<String>) {

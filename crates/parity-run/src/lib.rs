@@ -92,7 +92,7 @@ pub use column::{Column, Host, Place};
 pub use error::Error;
 pub use journal::{Book, Open};
 pub use judge::Prepared;
-pub use parity_exec::Stop;
+pub use parity_exec::{Backend, Stop};
 pub use parity_model::record::RunRecord;
 pub use run::{Event, Finished, Plan, START_LIMIT, Session, failing};
 pub use selection::{Criteria, Ops, Selection, Which};

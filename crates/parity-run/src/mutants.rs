@@ -105,7 +105,7 @@ struct Lab<'a> {
 /// Tries the mutants of kernels on the one device of `settings` that is not the reference.
 ///
 /// # Errors
-/// A device that is no software GPU, or none or several devices; a selection of nothing; kernels that no case runs.
+/// A device that is not a software GPU, or none or several devices; a selection of nothing; kernels that no case runs.
 pub fn run(
     cases: &[Case],
     settings: &Settings,
@@ -188,7 +188,7 @@ pub enum Fate {
         /// Cases that execute the instruction.
         reaching: usize,
     },
-    /// It is no fault, for this reason.
+    /// No launch shows it, for this reason.
     Equivalent(&'static str),
     /// The trial was stopped before.
     NotRun,

@@ -36,7 +36,13 @@ pub fn serve_if_asked() -> Result<bool, Error> {
     }
     let name = args.next().unwrap_or_default();
     let device = names::device(&name.to_string_lossy())?;
-    let leads = |(name, value): &(&str, &str)| env::var_os(name).is_some_and(|found| found == *value);
+    let leads = |(name, value): &(&str, &str)| {
+        let mut entries = rocm_env::ALL.iter();
+        let entry = entries.find(|entry| entry.about().name == *name);
+        entry
+            .and_then(|entry| entry.set_to())
+            .is_some_and(|found| found == *value)
+    };
     if !device.env().iter().all(leads) {
         // Started by hand or over `ssh`, which hands no variables on. They are read when the driver is loaded, and a
         // process may not change its own.

@@ -36,7 +36,7 @@ const ANOTHER_CALL: &str = "numbers of another call are a sample of the distribu
 const ANOTHER_ORDER: &str =
     "independent numbers in another order are a sample of the distribution, as right as these";
 const ONE_NUMBER: &str =
-    "one number of thousands that is a step off its place is no sign of another distribution";
+    "one number of thousands that is a step off its place does not show another distribution";
 const NEAR_ZERO: &str = "numbers so near zero are too few for their loss to be told from chance";
 
 /// The entries.

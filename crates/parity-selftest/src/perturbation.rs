@@ -55,7 +55,7 @@ perturbations! {
     "offset-ignored",      arguments::offset_ignored,   "An argument is read with its strides from the start of its storage.";
     "broadcast-ignored",   arguments::broadcast_ignored,"An argument with stride 0 is read densely; past the end of its storage there are zeros.";
     "args-swapped",        arguments::swapped,          "Two arguments of one shape and dtype are swapped.";
-    "parameter-off-by-one",arguments::parameter,        "A parameter that is no dimension is one more than it should be, or one less where that cannot be.";
+    "parameter-off-by-one",arguments::parameter,        "A parameter that does not name a dimension is one more than it should be, or one less where that cannot be.";
     "dim-off-by-one",      arguments::dimension,        "A dimension is the next one, or the one before.";
     "id-off-by-one",       arguments::id,               "Every id is the next one; the last is the first.";
     "first-write-wins",    order::reversed_writes,      "Writes and sums at equal ids happen in reverse order.";
@@ -67,7 +67,7 @@ perturbations! {
     "wraps",               arithmetic::wraps,           "Floats become integers by wrapping where they should saturate: casts, and the parameters of integer ops.";
     "truncated",           arithmetic::truncated,       "A cast to a float rounds towards zero.";
     "rounded",             arithmetic::rounded,         "A cast from a float to an integer rounds to nearest.";
-    "bad-id-accepted",     order::accepted,             "An id out of range is no error: something is computed.";
+    "bad-id-accepted",     order::accepted,             "An id out of range is not refused: something is computed.";
 }
 
 #[cfg(test)]

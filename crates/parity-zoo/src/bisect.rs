@@ -67,7 +67,7 @@ impl Step {
         let limit = op.cpu.mul_add(CHOSEN_FACTOR, FLOOR * roundoff * op.scale);
         Step {
             limit,
-            // A distance that is no number is outside of any limit.
+            // A distance of NaN is outside of any limit.
             is_outside: op.skipped.is_none() && (op.device > limit || op.device.is_nan()),
             op: op.clone(),
         }

@@ -193,7 +193,7 @@ verdicts! {
     Known "known-failure" false: "a result is outside its limit as a finding says; the others are inside",
     TooFew "too-few-devices" false: "it takes several devices, and there are fewer: nothing ran",
     Lacks "lacks" true: "what the network needs is not in this program or in its files: nothing ran",
-    Wrong "wrong" true: "a result is outside its limit, or has another shape, or is no number where the CPU has one",
+    Wrong "wrong" true: "a result is outside its limit, or has another shape, or is a NaN where the CPU has a number",
     Fallback "fallback" true: "the device did not compute all of it: an op ran on the CPU, or no kernel ran",
     Refused "refused" true: "the device refused what the CPU computed",
     Died "died" true: "the worker died",

@@ -45,7 +45,7 @@ pub enum Ending {
 /// made before it ended, however that was.
 ///
 /// # Errors
-/// The process could not be started, or wrote what is no reply: the words.
+/// The process could not be started, or wrote something else than a reply: the words.
 pub fn ask(
     worker: &Worker,
     env: &[(String, String)],

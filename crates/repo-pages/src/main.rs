@@ -1,4 +1,4 @@
-//! Makes the pages of `reports/` anew, or says which are not what they would be made today.
+//! Makes the pages of `reports/` and docs/environment.md anew, or says which are not what they would be made today.
 //!
 //! ```sh
 //! cargo run -p repo-pages             # render the records that are there, the kernels, the sources and the tables
@@ -24,7 +24,7 @@ use flate2::{Compression, GzBuilder};
 use kernel_build::Target;
 use kernel_coverage::Coverage;
 use parity_report::html;
-use parity_run::{RunRecord, digest, findings, records, specs};
+use parity_run::{Backend, RunRecord, digest, findings, records, specs};
 use repo_pages::{CodeObject, Material, Page, Sources, pages};
 use rocm_env::{Driver, Libraries, names};
 
@@ -52,6 +52,25 @@ const CARDS: [&str; 3] = ["gfx1100", "gfx942", "gfx90a"];
 /// The tests of rocm-backend that launch its kernels: files, and modules of its library.
 const TESTS: [&str; 3] = ["on_device", "kernels_policy", "libraries"];
 const LIB_TESTS: [&str; 2] = ["--lib", "hip::launch::"];
+/// Pages that a test makes, and that the test alone holds to their sources: the test's file, the variable with which it writes the page,
+/// and what is wrong where it fails.
+const TESTED: [(&str, &str, &str); 3] = [
+    (
+        "isa",
+        "GFX_WRITE_REPORT",
+        "reports/isa.md is not what the tables and tests of gfx-emu make it",
+    ),
+    (
+        "candle_findings",
+        "WRITE_FINDINGS",
+        "reports/candle-findings.md, or the list of its tests, is not what findings/ makes it",
+    ),
+    (
+        "page",
+        "WRITE_ENVIRONMENT",
+        "docs/environment.md is not what the table of crates/rocm-env makes it",
+    ),
+];
 /// Targets whose kernels are compared with candle's.
 const TARGETS: &str = "gfx1100,gfx942";
 /// What `parity run` exits with when results fail it, and this command when a page is stale.
@@ -191,14 +210,15 @@ fn make(mode: Mode) -> Result<ExitCode> {
     if mode == Mode::Check {
         stale.extend(moved_rules(&root, &[&record, &models])?);
     }
-    // The instructions that tests check are known to the tests alone.
-    let mut tests = tests(&root);
-    tests.args(["--test", "isa", "page"]);
-    if mode != Mode::Check {
-        tests.env("GFX_WRITE_REPORT", "1");
-    }
-    if call(&mut tests)? != 0 {
-        stale.push("reports/isa.md is not what the tables and tests of gfx-emu make it".to_owned());
+    for (target, variable, what) in TESTED {
+        let mut tests = tests(&root);
+        tests.args(["--test", target, "page"]);
+        if mode != Mode::Check {
+            tests.env(variable, "1");
+        }
+        if call(&mut tests)? != 0 {
+            stale.push(what.to_owned());
+        }
     }
     if stale.is_empty() {
         return Ok(ExitCode::from(code));
@@ -223,7 +243,8 @@ fn run(root: &Path) -> Result<u8> {
         let out = work.join("run.json");
         let mut parity = Command::new(env::var_os("PARITY").unwrap_or_else(|| "./parity".into()));
         parity
-            .args(["run", "--backend", "rocm", "--format", "json", "--out"])
+            .args(["run", "--backend", Backend::Rocm.name()])
+            .args(["--format", "json", "--out"])
             .arg(&out)
             .args(select);
         parity.envs(variables.iter().copied()).current_dir(root);
@@ -269,7 +290,9 @@ fn covered(root: &Path) -> Result<Option<[Coverage; 2]>> {
 /// Runs the ci tier and the backend's tests on three cards, and keeps what they executed of kernels.
 fn cover(root: &Path) -> Result<u8> {
     let out = work(root)?.join("cover.json");
-    let backends = CARDS.map(|card| format!("rocm:{card}")).join(",");
+    let backends = CARDS
+        .map(|card| format!("{}:{card}", Backend::Rocm.name()))
+        .join(",");
     let mut parity = Command::new(env::var_os("PARITY").unwrap_or_else(|| "./parity".into()));
     parity
         .args(["run", "--backend", &backends, "--format", "json", "--out"])
@@ -426,4 +449,33 @@ fn call(command: &mut Command) -> Result<u8> {
         .code()
         .and_then(|code| u8::try_from(code).ok())
         .unwrap_or(u8::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::TESTED;
+
+    /// Whether a test file of this name in the folder of a crate has the variable.
+    fn reads(package: &Path, target: &str, variable: &str) -> bool {
+        let tests = package.join("tests");
+        let files = [format!("{target}.rs"), format!("{target}/page.rs")];
+        let mut texts = files.iter().map(|file| fs::read_to_string(tests.join(file)));
+        texts.any(|text| text.is_ok_and(|text| text.contains(&format!("\"{variable}\""))))
+    }
+
+    #[test]
+    fn each_page_that_a_test_makes_has_that_test() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let packages = super::entries(&crates).unwrap();
+        let makers = |target: &str, variable: &str| {
+            let makers = packages.iter().filter(|package| reads(package, target, variable));
+            makers.count()
+        };
+        for (target, variable, page) in TESTED {
+            assert_eq!(makers(target, variable), 1, "{page}");
+        }
+        assert_eq!(makers("page", "GFX_WRITE_REPORT"), 0, "isa/page.rs has it");
+    }
 }

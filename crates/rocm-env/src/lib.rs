@@ -123,6 +123,11 @@ pub trait Entry: Sync {
     fn set_to(&self) -> Option<OsString> {
         env::var_os(self.about().name)
     }
+
+    /// Whether it is set to something in this process's environment.
+    fn is_set(&self) -> bool {
+        self.set_to().is_some_and(|text| !text.is_empty())
+    }
 }
 
 impl<T: Value + Send + Sync> Entry for Variable<T> {

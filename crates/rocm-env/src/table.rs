@@ -1,5 +1,7 @@
 //! The table of variables: a row each. What a type of values is, and how text becomes one, is in `values`.
 
+use std::{env, ffi::OsString};
+
 use crate::values::Value;
 use crate::{
     About, Activations, Allocation, Bytes, Card, Cards, Driver, Entry, Fallback, File, Folder, Instructions,
@@ -97,6 +99,13 @@ pub struct Other {
     pub does: &'static str,
     /// Who reads it.
     pub readers: &'static str,
+}
+
+impl Other {
+    /// Its text in this process's environment, where it is set.
+    pub fn set_to(&self) -> Option<OsString> {
+        env::var_os(self.name)
+    }
 }
 
 macro_rules! others {

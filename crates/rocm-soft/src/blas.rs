@@ -11,7 +11,7 @@ use rocm_rs::rocblas::bindings::{
     rocblas_atomics_mode, rocblas_datatype, rocblas_int, rocblas_operation, rocblas_status, rocblas_stride,
 };
 
-use crate::handles::Kind;
+use crate::handles::HandleKind;
 use crate::library::{Objects, Reach, status_names};
 
 /// The result of a rocBLAS function before it becomes a status.
@@ -25,7 +25,7 @@ const INVALID_VALUE: rocblas_status = blas::rocblas_status__rocblas_status_inval
 const INTERNAL_ERROR: rocblas_status = blas::rocblas_status__rocblas_status_internal_error;
 
 /// Living handles and the stream of each.
-static HANDLES: Objects<usize> = Objects::new(Kind::Blas);
+static HANDLES: Objects<usize> = Objects::new(HandleKind::Blas);
 
 const REACH: Reach<rocblas_status> = Reach {
     who: "rocblas_gemm_strided_batched_ex",

@@ -15,7 +15,7 @@ use rocm_rs::hip::bindings as hip;
 use crate::devices;
 use crate::error::{self, Result};
 use crate::graph::{Stream, Work};
-use crate::handles::{Kind, Table};
+use crate::handles::{HandleKind, Table};
 use crate::properties::Model;
 use crate::trial;
 
@@ -41,7 +41,7 @@ struct Module {
 
 /// A kernel of a loaded code object.
 #[derive(Clone, Debug)]
-pub(crate) struct Function {
+pub(crate) struct LoadedKernel {
     module: Arc<Module>,
     name: String,
 }
@@ -64,14 +64,14 @@ pub(crate) struct Tables {
     pub(crate) streams: Table<Stream>,
     events: Table<Event>,
     modules: Table<Arc<Module>>,
-    functions: Table<Function>,
+    functions: Table<LoadedKernel>,
     pub(crate) graphs: Table<Arc<[Work]>>,
     pub(crate) executables: Table<Arc<[Work]>>,
 }
 
 /// A launch, as `hipModuleLaunchKernel` gets it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct LaunchShape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) dynamic_lds: u32,
@@ -117,12 +117,12 @@ impl Device {
             memory.track_writes();
         }
         let tables = Tables {
-            streams: Table::on(Kind::Stream, id),
-            events: Table::on(Kind::Event, id),
-            modules: Table::on(Kind::Module, id),
-            functions: Table::on(Kind::Function, id),
-            graphs: Table::on(Kind::Graph, id),
-            executables: Table::on(Kind::Executable, id),
+            streams: Table::on(HandleKind::Stream, id),
+            events: Table::on(HandleKind::Event, id),
+            modules: Table::on(HandleKind::Module, id),
+            functions: Table::on(HandleKind::Function, id),
+            graphs: Table::on(HandleKind::Graph, id),
+            executables: Table::on(HandleKind::Executable, id),
         };
         Device {
             model,
@@ -362,7 +362,7 @@ impl Device {
             .functions
             .find(|f| f.name == name && Arc::ptr_eq(&f.module, &module));
         Ok(known.unwrap_or_else(|| {
-            tables.functions.insert(Function {
+            tables.functions.insert(LoadedKernel {
                 module,
                 name: name.to_owned(),
             })
@@ -376,7 +376,7 @@ impl Device {
         Ok((module.placement.address(variable), variable.size as usize))
     }
 
-    fn get_function(&self, function: usize) -> Result<Function> {
+    fn get_function(&self, function: usize) -> Result<LoadedKernel> {
         self.tables(function).functions.get(function).cloned()
     }
 
@@ -431,7 +431,13 @@ impl Device {
     }
 
     /// Runs a kernel to its end, or records it; `kernarg` are the explicit arguments, each at its offset.
-    pub(crate) fn launch(&self, function: usize, shape: &Shape, stream: usize, kernarg: &[u8]) -> Result {
+    pub(crate) fn launch(
+        &self,
+        function: usize,
+        shape: &LaunchShape,
+        stream: usize,
+        kernarg: &[u8],
+    ) -> Result {
         self.check_stream(stream)?;
         // A module belongs to the device that was current when it was loaded, a stream to that of its creation.
         if devices::home(function, self).id != self.id || devices::home(stream, self).id != self.id {
@@ -450,7 +456,7 @@ impl Device {
     }
 
     /// Runs a kernel to its end.
-    pub(crate) fn run(&self, function: &Function, shape: &Shape, kernarg: &[u8]) -> Result {
+    pub(crate) fn run(&self, function: &LoadedKernel, shape: &LaunchShape, kernarg: &[u8]) -> Result {
         let Module { code, id, placement } = &*function.module;
         let kernel = code
             .kernel(&function.name)

@@ -28,7 +28,7 @@ use rocm_rs::hip::bindings::{
     hipStream_t,
 };
 
-use crate::device::{Shape, device};
+use crate::device::{LaunchShape, device};
 use crate::devices;
 use crate::error::{self, Result};
 use crate::graph::Work;
@@ -694,7 +694,7 @@ results {
         block_y: c_uint, block_z: c_uint, dynamic_lds: c_uint, stream: hipStream_t,
         parameters: *mut *mut c_void, extra: *mut *mut c_void,
     ) {
-        let shape = Shape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], dynamic_lds };
+        let shape = LaunchShape { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], dynamic_lds };
         // SAFETY: HIP's contract on the two ways to pass arguments.
         let kernarg = unsafe { kernarg(function.addr(), parameters, extra) }?;
         device()?.launch(function.addr(), &shape, stream.addr(), &kernarg)

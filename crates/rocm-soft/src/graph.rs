@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rocm_rs::hip::bindings as hip;
 
-use crate::device::{Device, Function, Shape};
+use crate::device::{Device, LaunchShape, LoadedKernel};
 use crate::error::Result;
 
 /// Something that was submitted to a stream.
@@ -15,8 +15,8 @@ use crate::error::Result;
 pub(crate) enum Work {
     /// A kernel with its explicit arguments.
     Launch {
-        function: Function,
-        shape: Shape,
+        function: LoadedKernel,
+        shape: LaunchShape,
         kernarg: Vec<u8>,
     },
     /// `hipMemcpyAsync`, by the addresses of both sides.

@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The object that a handle names; the number is in its upper half, above eight bits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum HandleKind {
     Stream = 1,
     Event = 2,
     Module = 3,
@@ -36,7 +36,7 @@ pub(crate) fn device_of(handle: usize) -> usize {
 /// The living objects of one kind.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    kind: Kind,
+    kind: HandleKind,
     /// Whose handles these are.
     device: usize,
     made: usize,
@@ -44,12 +44,12 @@ pub(crate) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    pub(crate) const fn new(kind: Kind) -> Self {
+    pub(crate) const fn new(kind: HandleKind) -> Self {
         Table::on(kind, 0)
     }
 
     /// The objects of one device.
-    pub(crate) const fn on(kind: Kind, device: usize) -> Self {
+    pub(crate) const fn on(kind: HandleKind, device: usize) -> Self {
         Table {
             kind,
             device,
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_removed_handle_is_not_given_to_the_next_object() {
-        let mut table = Table::new(Kind::Event);
+        let mut table = Table::new(HandleKind::Event);
         let first = table.insert("first");
         assert_eq!(table.remove(first), Ok("first"));
         let second = table.insert("second");
@@ -113,16 +113,16 @@ mod tests {
 
     #[test]
     fn a_handle_knows_its_device() {
-        let mut table = Table::on(Kind::Stream, 3);
+        let mut table = Table::on(HandleKind::Stream, 3);
         let handle = table.insert(());
         assert_eq!(device_of(handle), 3);
-        assert!(Table::<()>::on(Kind::Stream, 2).get(handle).is_err());
+        assert!(Table::<()>::on(HandleKind::Stream, 2).get(handle).is_err());
     }
 
     #[test]
     fn a_handle_of_another_kind_is_not_found() {
-        let mut events = Table::new(Kind::Event);
-        let mut streams = Table::new(Kind::Stream);
+        let mut events = Table::new(HandleKind::Event);
+        let mut streams = Table::new(HandleKind::Stream);
         let event = events.insert(());
         streams.insert(());
         assert!(events.get(event).is_ok());

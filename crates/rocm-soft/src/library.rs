@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::device::{Device, device};
 use crate::error;
-use crate::handles::{Kind, Table};
+use crate::handles::{HandleKind, Table};
 
 /// The living objects of a library, for every thread.
 pub(crate) struct Objects<T>(Mutex<Table<T>>);
 
 impl<T> Objects<T> {
-    pub(crate) const fn new(kind: Kind) -> Self {
+    pub(crate) const fn new(kind: HandleKind) -> Self {
         Objects(Mutex::new(Table::new(kind)))
     }
 

@@ -11,7 +11,7 @@ use rocm_rs::miopen::bindings::{
 };
 
 use crate::blas::{Element, Real};
-use crate::handles::Kind;
+use crate::handles::HandleKind;
 use crate::library::{Objects, Reach, status_names};
 
 /// The result of an MIOpen function before it becomes a status.
@@ -62,7 +62,7 @@ enum Object {
     Pooling(Option<Pooling>),
 }
 
-static OBJECTS: Objects<Object> = Objects::new(Kind::Nn);
+static OBJECTS: Objects<Object> = Objects::new(HandleKind::Nn);
 
 const REACH: Reach<miopenStatus_t> = Reach {
     who: "MIOpen",
@@ -218,7 +218,7 @@ impl Slide {
 
 /// `miopenConvolution…`, by its descriptors: images, kernel, results. A gradient has the results' part as its input.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ConvolutionCall {
     pub(crate) handle: usize,
     pub(crate) convolution: usize,
     /// Descriptors of images, kernel and results of the convolution.
@@ -234,7 +234,7 @@ struct Problem {
     groups: usize,
 }
 
-impl Call {
+impl ConvolutionCall {
     fn check(&self) -> Result<Problem> {
         check_handle(self.handle)?;
         let Convolution { slide, groups } = convolution(self.convolution)?;

@@ -15,7 +15,7 @@ use half::{bf16, f16};
 use rocm_rs::rccl::bindings as ccl;
 use rocm_rs::rccl::bindings::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 
-use crate::handles::Kind;
+use crate::handles::HandleKind;
 use crate::library::{Objects, Reach};
 use crate::{devices, error};
 
@@ -31,7 +31,7 @@ struct Comm {
     ranks: usize,
 }
 
-static COMMS: Objects<Comm> = Objects::new(Kind::Comm);
+static COMMS: Objects<Comm> = Objects::new(HandleKind::Comm);
 
 const REACH: Reach<ncclResult_t> = Reach {
     who: "RCCL",
@@ -55,7 +55,7 @@ pub(crate) enum What {
 
 /// A call: what for, from where, to where, how many elements of which type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub(crate) struct Communication {
     pub(crate) what: What,
     pub(crate) send: u64,
     pub(crate) receive: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Call {
 #[derive(Default)]
 struct Group {
     depth: u32,
-    calls: Vec<(Comm, Call)>,
+    calls: Vec<(Comm, Communication)>,
 }
 
 thread_local! {
@@ -146,7 +146,7 @@ pub(crate) fn group_end() -> Result {
 }
 
 /// Runs a call, or keeps it to the group's end.
-pub(crate) fn submit(comm: usize, call: Call) -> Result {
+pub(crate) fn submit(comm: usize, call: Communication) -> Result {
     let comm = COMMS.with(comm, |comm| *comm).ok_or(ccl::ncclInvalidArgument)?;
     let stream = REACH.device()?.must_run(call.stream);
     stream.map_err(|_| ccl::ncclUnhandledCudaError)?;
@@ -164,21 +164,21 @@ pub(crate) fn submit(comm: usize, call: Call) -> Result {
 }
 
 /// Runs the calls of one group: each group of devices has the same operations of every rank, in the same order.
-fn run(calls: Vec<(Comm, Call)>) -> Result {
-    let mut cliques: BTreeMap<u64, Vec<(Comm, Call)>> = BTreeMap::new();
+fn run(calls: Vec<(Comm, Communication)>) -> Result {
+    let mut cliques: BTreeMap<u64, Vec<(Comm, Communication)>> = BTreeMap::new();
     for call in calls {
         cliques.entry(call.0.clique).or_default().push(call);
     }
     cliques.into_values().try_for_each(run_clique)
 }
 
-fn run_clique(calls: Vec<(Comm, Call)>) -> Result {
+fn run_clique(calls: Vec<(Comm, Communication)>) -> Result {
     let Some(ranks) = calls.first().map(|(comm, _)| comm.ranks) else {
         return Ok(());
     };
-    let mut together: Vec<Vec<Call>> = vec![Vec::new(); ranks];
-    let mut sent: BTreeMap<(usize, usize), Vec<Call>> = BTreeMap::new();
-    let mut awaited: BTreeMap<(usize, usize), Vec<Call>> = BTreeMap::new();
+    let mut together: Vec<Vec<Communication>> = vec![Vec::new(); ranks];
+    let mut sent: BTreeMap<(usize, usize), Vec<Communication>> = BTreeMap::new();
+    let mut awaited: BTreeMap<(usize, usize), Vec<Communication>> = BTreeMap::new();
     for (comm, call) in calls {
         match call.what {
             What::Send(to) => sent.entry((comm.rank, peer(to, ranks)?)).or_default().push(call),
@@ -194,7 +194,8 @@ fn run_clique(calls: Vec<(Comm, Call)>) -> Result {
     messages(&sent, &awaited)?;
     let count = together.iter().map(Vec::len).max().unwrap_or(0);
     for number in 0..count {
-        let of_all: Option<Vec<Call>> = together.iter().map(|list| list.get(number).copied()).collect();
+        let of_all: Option<Vec<Communication>> =
+            together.iter().map(|list| list.get(number).copied()).collect();
         match of_all {
             Some(of_all) => collective(&of_all)?,
             None => {
@@ -224,14 +225,16 @@ fn peer(rank: c_int, ranks: usize) -> Result<usize> {
 
 /// What one rank sends another one receives.
 fn messages(
-    sent: &BTreeMap<(usize, usize), Vec<Call>>,
-    awaited: &BTreeMap<(usize, usize), Vec<Call>>,
+    sent: &BTreeMap<(usize, usize), Vec<Communication>>,
+    awaited: &BTreeMap<(usize, usize), Vec<Communication>>,
 ) -> Result {
     let none = Vec::new();
     let pairs = sent.keys().chain(awaited.keys());
     for pair in pairs.clone() {
         let [out, into] = [sent, awaited].map(|list| list.get(pair).unwrap_or(&none));
-        let fits = |(out, into): (&Call, &Call)| (out.count, out.datatype) == (into.count, into.datatype);
+        let fits = |(out, into): (&Communication, &Communication)| {
+            (out.count, out.datatype) == (into.count, into.datatype)
+        };
         if out.len() != into.len() || !out.iter().zip(into).all(fits) {
             let (from, to) = pair;
             return refuse(
@@ -251,16 +254,17 @@ fn messages(
 }
 
 /// The first `count` elements that a rank contributes.
-fn bytes(call: &Call, count: usize) -> Result<Vec<u8>> {
+fn bytes(call: &Communication, count: usize) -> Result<Vec<u8>> {
     let len = size(call.datatype)?.checked_mul(count);
     REACH.read(call.send, len.ok_or(ccl::ncclInvalidArgument)?)
 }
 
 /// One operation of all ranks, in their order.
-fn collective(calls: &[Call]) -> Result {
+fn collective(calls: &[Communication]) -> Result {
     let Some(first) = calls.first() else { return Ok(()) };
-    let same =
-        |call: &Call| (call.what, call.count, call.datatype) == (first.what, first.count, first.datatype);
+    let same = |call: &Communication| {
+        (call.what, call.count, call.datatype) == (first.what, first.count, first.datatype)
+    };
     if !calls.iter().all(same) {
         return refuse(
             ccl::ncclInvalidUsage,

@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 use rocm_rs::rocrand::bindings as rand;
 use rocm_rs::rocrand::bindings::{rocrand_rng_type, rocrand_status};
 
-use crate::handles::Kind;
+use crate::handles::HandleKind;
 use crate::library::{Objects, Reach};
 
 /// The result of a rocRAND function before it becomes a status.
@@ -28,7 +28,7 @@ struct Generator {
     used: u64,
 }
 
-static GENERATORS: Objects<Generator> = Objects::new(Kind::Rand);
+static GENERATORS: Objects<Generator> = Objects::new(HandleKind::Rand);
 
 const REACH: Reach<rocrand_status> = Reach {
     who: "rocRAND",

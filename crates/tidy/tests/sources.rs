@@ -54,27 +54,29 @@ const IO: [&str; 6] = [
     "std::io",
 ];
 
+/// The files that may define or declare foreign functions.
+const FOREIGN: [&str; 12] = [
+    "rocm-backend/src/hip/sys.rs",
+    "crates/rocm-soft/src/entry.rs",
+    "crates/rocm-soft-c/src/abi.rs",
+    "crates/hsa-soft/src/abi.rs",
+    "crates/hip-soft/src/abi.rs",
+    // What it calls of the host's C library.
+    "crates/hip-soft/src/abi/print.rs",
+    "crates/rocm-nvidia/src/entry.rs",
+    "crates/rocm-nvidia/src/cuda.rs",
+    "crates/rocm-nvidia/src/blas.rs",
+    "crates/rocm-nvidia/src/library.rs",
+    // The macro by which the drivers define theirs.
+    "crates/rocm-rs/src/driver.rs",
+    // Declarations alone, as in the bindings that are rocm-rs's own.
+    "crates/rocm-rs/src/rccl.rs",
+];
+
 fn foreign_functions(files: &[Source]) -> Vec<String> {
-    const ALLOWED: [&str; 12] = [
-        "rocm-backend/src/hip/sys.rs",
-        "crates/rocm-soft/src/entry.rs",
-        "crates/rocm-soft-c/src/abi.rs",
-        "crates/hsa-soft/src/abi.rs",
-        "crates/hip-soft/src/abi.rs",
-        // What it calls of the host's C library.
-        "crates/hip-soft/src/abi/print.rs",
-        "crates/rocm-nvidia/src/entry.rs",
-        "crates/rocm-nvidia/src/cuda.rs",
-        "crates/rocm-nvidia/src/blas.rs",
-        "crates/rocm-nvidia/src/library.rs",
-        // The macro by which the drivers define theirs.
-        "crates/rocm-rs/src/driver.rs",
-        // Declarations alone, as in the bindings that are rocm-rs's own.
-        "crates/rocm-rs/src/rccl.rs",
-    ];
     let watched = files
         .iter()
-        .filter(|file| !file.is_test() && !ALLOWED.contains(&file.path.as_str()));
+        .filter(|file| !file.is_test() && !FOREIGN.contains(&file.path.as_str()));
     watched
         .flat_map(|file| {
             let mentions = file.mentions();
@@ -119,23 +121,47 @@ fn deterministic_emulator(files: &[Source]) -> Vec<String> {
     })
 }
 
+/// The crates that treat backends alike, or ask crates/parity-exec/src/backend.rs.
+const NEUTRAL: [&str; 15] = [
+    "crates/kernel-coverage/src/",
+    "crates/parity-bench/src/",
+    "crates/parity-exec/src/",
+    "crates/parity-fuzz/src/",
+    "crates/parity-golden/src/",
+    "crates/parity-model/src/",
+    "crates/parity-oracle/src/",
+    "crates/parity-report/src/",
+    "crates/parity-run/src/",
+    "crates/parity-selftest/src/",
+    "crates/parity-zoo/src/",
+    "crates/repo-pages/src/",
+    "crates/zoo-protocol/src/",
+    "crates/zoo-worker/src/",
+    "parity-cli/src/",
+];
+
 fn backend_names(files: &[Source]) -> Vec<String> {
     const HOME: &str = "crates/parity-exec/src/backend.rs";
-    let crates = [
-        "crates/parity-model/src/",
-        "crates/parity-oracle/src/",
-        "crates/parity-exec/src/",
-        "crates/parity-report/src/",
-        "crates/parity-run/src/",
-        "parity-cli/src/",
-    ];
-    let watched = |path: &str| below(path, &crates) && path != HOME;
+    // Records that unit tests judge.
+    const SAMPLES: &str = "crates/parity-zoo/src/samples.rs";
+    let watched = |path: &str| below(path, &NEUTRAL) && path != HOME && path != SAMPLES;
     // The word alone, or at the head of a device such as `rocm:gfx942`. Messages to people may name a backend.
     names(
         files,
         watched,
         |named| matches!(named, Named::Literal(text) if ["cpu", "cuda", "rocm"].contains(&text.split(':').next().unwrap_or_default())),
     )
+}
+
+/// The modules of the command line know the library that parses it, and nothing else of the command does.
+fn clap_below_the_arguments(files: &[Source]) -> Vec<String> {
+    let watched = |path: &str| {
+        path.starts_with("parity-cli/src/")
+            && path != "parity-cli/src/args.rs"
+            && !path.starts_with("parity-cli/src/args/")
+    };
+    let words = ["clap", "clap_complete", "clap_mangen"];
+    names(files, watched, |named| has_word(named, &words))
 }
 
 /// The enums of the table of ops.
@@ -205,6 +231,44 @@ fn environment_variables(files: &[Source]) -> Vec<String> {
     )
 }
 
+/// A variable that is read by another way than its name in the source, so that nothing shows whose it is: `env::var_os(name)`.
+fn environment_by_value(files: &[Source]) -> Vec<String> {
+    const HOMES: [&str; 4] = [
+        "crates/rocm-env/",
+        // Cargo's variables and NVIDIA's, when crates are built.
+        "crates/candle-overlay/src/",
+        // CUDA_HOME and CUDA_PATH.
+        "crates/kernel-build/src/toolchain.rs",
+        // The dynamic linker's lists, which it makes longer for the program that it starts.
+        "crates/gfx-tool/src/exec.rs",
+    ];
+    let watched = files.iter().filter(|file| {
+        !file.is_test()
+            && !below(&file.path, &HOMES)
+            && !file.path.ends_with("build.rs")
+            && !file.path.contains("/examples/")
+    });
+    watched
+        .flat_map(|file| {
+            let mentions = file.mentions();
+            let reads = |named: &Named| {
+                let Named::Path(path) = named else { return false };
+                match path.rsplit_once("::") {
+                    Some((_, word)) => ["var", "var_os", "vars", "vars_os"].contains(&word),
+                    None => ["var_os", "vars_os"].contains(&path.as_str()),
+                }
+            };
+            let by_value = (0..mentions.len()).filter(|at| {
+                let next = mentions.get(at + 1).map(|mention| &mention.named);
+                reads(&mentions[*at].named) && !matches!(next, Some(Named::Literal(_)))
+            });
+            by_value
+                .map(|at| format!("{}:{}", file.path, mentions[at].line))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 /// Pages that mention an environment variable and do not link to the page of all.
 fn unlinked_variables(files: &[Source]) -> Vec<String> {
     const PAGE: &str = "environment.md";
@@ -221,6 +285,25 @@ fn unlinked_variables(files: &[Source]) -> Vec<String> {
     let unlinked = pages.filter(|file| !file.text.contains(&format!("{PAGE})")));
     unlinked
         .filter_map(|file| Some(format!("{}: {}", file.path, mentioned(&file.text)?)))
+        .collect()
+}
+
+/// Lines of prose that are longer than an editor shows, in the pages for readers. Rows of tables and code are as long as they are.
+fn long_prose(files: &[Source]) -> Vec<String> {
+    const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+    const WIDTH: usize = 130;
+    let watched = files.iter().filter(|file| PAGES.contains(&file.path.as_str()));
+    watched
+        .flat_map(|file| {
+            let mut code = false;
+            let lines = file.text.lines().enumerate().filter(move |(_, line)| {
+                code ^= line.starts_with("```");
+                !code && !line.starts_with('|') && line.chars().count() > WIDTH
+            });
+            lines
+                .map(|(i, _)| format!("{}:{}", file.path, i + 1))
+                .collect::<Vec<_>>()
+        })
         .collect()
 }
 
@@ -277,6 +360,27 @@ fn foreign_functions_are_defined_in_one_file_of_each_crate_that_meets_c() {
     );
 }
 
+/// The files of [`FOREIGN`] that the row of this invariant in the page of architecture does not name.
+fn foreign_but_not_documented(architecture: &str) -> Vec<&'static str> {
+    let mut rows = architecture.lines();
+    let row = rows.find(|line| line.contains("| foreign functions are in"));
+    let named = |path: &str| row.is_some_and(|row| row.contains(&format!("`{path}`")));
+    FOREIGN.into_iter().filter(|path| !named(path)).collect()
+}
+
+#[test]
+fn the_page_of_architecture_names_every_file_of_foreign_functions() {
+    let pages = sources(&["md"]);
+    let page = pages.iter().find(|page| page.path == "ARCHITECTURE.md");
+    let text = &page.expect("the page is a tracked file").text;
+    assert_eq!(foreign_but_not_documented(text), [""; 0]);
+    let planted = text.replace("`crates/rocm-nvidia/src/library.rs`", "others");
+    assert_eq!(
+        foreign_but_not_documented(&planted),
+        ["crates/rocm-nvidia/src/library.rs"]
+    );
+}
+
 #[test]
 fn the_model_and_the_oracle_do_no_io_and_read_no_clock() {
     holds(
@@ -310,6 +414,15 @@ fn backend_names_are_in_one_module() {
 }
 
 #[test]
+fn the_library_of_the_command_line_is_named_by_its_modules_alone() {
+    holds(
+        clap_below_the_arguments,
+        &["rs"],
+        "clap belongs in parity-cli/src/args.rs and args/: `Command::of_line`, `word`, `manual`",
+    );
+}
+
+#[test]
 fn a_new_op_does_not_compile_until_every_match_knows_it() {
     holds(
         tables_are_matched_whole,
@@ -328,8 +441,22 @@ fn environment_variables_are_read_through_their_table() {
 }
 
 #[test]
+fn no_variable_is_read_by_a_name_that_the_source_does_not_show() {
+    holds(
+        environment_by_value,
+        &["rs"],
+        "ask rocm_env for a variable of ours (`get`, `is_set`, `set_to`), and write the name of another's where it is read",
+    );
+}
+
+#[test]
 fn a_page_that_mentions_an_environment_variable_links_to_the_page_of_all() {
     holds(unlinked_variables, &["md"], "link to docs/environment.md");
+}
+
+#[test]
+fn lines_of_prose_fit_an_editor() {
+    holds(long_prose, &["md"], "break lines of prose after 130 characters");
 }
 
 #[test]
@@ -430,6 +557,16 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         "fn f() { matches!(x, \"rocm:gfx942\") }",
     ),
     (
+        clap_below_the_arguments,
+        "parity-cli/src/commands/x.rs",
+        "use crate::args::Format;\nfn f(format: Format) { clap::ValueEnum::to_possible_value(&format); }",
+    ),
+    (
+        clap_below_the_arguments,
+        "parity-cli/src/x.rs",
+        "use {std::fs, clap_complete::{self as shells, Shell}};",
+    ),
+    (
         environment_variables,
         "rocm-backend/src/x.rs",
         "use std::{env as e, fs};\nfn f() { e::var_os(\"ROCM_SOMETHING_NEW\"); }",
@@ -438,6 +575,26 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         environment_variables,
         "parity-cli/src/x.rs",
         "#[cfg(test)]\nmod t {}\nconst VARIABLE: &str = \"ROCM_DRIVER\";",
+    ),
+    (
+        environment_by_value,
+        "crates/parity-run/src/x.rs",
+        "fn f() { let name = rocm_env::KERNEL_CACHE.about().name; env::var_os(name).map(PathBuf::from); }",
+    ),
+    (
+        environment_by_value,
+        "crates/parity-exec/src/x.rs",
+        "fn f() { [names::DRIVER, names::SOFT_TARGET].into_iter().any(|name| std::env::var(name).is_ok()); }",
+    ),
+    (
+        environment_by_value,
+        "crates/parity-exec/src/x.rs",
+        "use std::env::var_os;\nfn f() { NAMES.iter().filter_map(var_os); }",
+    ),
+    (
+        environment_by_value,
+        "parity-cli/src/x.rs",
+        "use std::{env as e, fs};\nfn f() { for (name, value) in e::vars_os() {} }",
     ),
     (
         unlinked_variables,
@@ -492,8 +649,19 @@ fn each_rule_finds_what_a_hurried_person_writes() {
         let found = rule(&[planted(path, text)]);
         assert!(!found.is_empty(), "{path}: nothing found in {text:?}");
     }
+    let prose = format!("| {0} |\n```\n{0}\n```\n{0}\n", "word ".repeat(30));
+    assert_eq!(long_prose(&[planted("README.md", &prose)]), ["README.md:5"]);
     let long = "//! Job.\n".repeat(801);
     assert_eq!(readable_in_one_sitting(&[planted("x.rs", &long)]).len(), 1);
+}
+
+#[test]
+fn a_backend_name_is_found_in_each_crate_that_treats_backends_alike() {
+    for folder in NEUTRAL {
+        let path = format!("{folder}x.rs");
+        let found = backend_names(&[planted(&path, "fn f() { g(&[\"--backend\", \"rocm\"]) }")]);
+        assert_eq!(found.len(), 1, "{path}");
+    }
 }
 
 #[test]

@@ -6,18 +6,18 @@ use candle_core::{Device, Result, Tensor, bail};
 
 /// A call: the other program's inputs and results by name, on the CPU.
 #[derive(Debug, Default)]
-pub(crate) struct Call {
+pub(crate) struct RecordedCall {
     pub(crate) inputs: Vec<(String, Tensor)>,
     pub(crate) outputs: Vec<(String, Tensor)>,
 }
 
 /// The first calls of a file.
-pub(crate) fn load(path: &Path, count: usize) -> Result<Vec<Call>> {
+pub(crate) fn load(path: &Path, count: usize) -> Result<Vec<RecordedCall>> {
     let tensors: BTreeMap<_, _> = candle_core::safetensors::load(path, &Device::Cpu)?
         .into_iter()
         .collect();
-    let mut calls: Vec<Call> = vec![];
-    calls.resize_with(count, Call::default);
+    let mut calls: Vec<RecordedCall> = vec![];
+    calls.resize_with(count, RecordedCall::default);
     for (key, tensor) in tensors {
         let mut parts = key.splitn(3, '/');
         let call = parts.next().and_then(|call| call.parse::<usize>().ok());
@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    fn stored(keys: &[&str]) -> Result<Vec<Call>> {
+    fn stored(keys: &[&str]) -> Result<Vec<RecordedCall>> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("calls.safetensors");
         let tensor = |key: &&str| ((*key).to_owned(), Tensor::new(&[1f32], &Device::Cpu).unwrap());

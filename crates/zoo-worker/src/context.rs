@@ -7,7 +7,7 @@ use candle_nn::VarBuilder;
 use serde::de::DeserializeOwned;
 use zoo_protocol::{Dtype, Job};
 
-use crate::{calls::Call, weights::Weights};
+use crate::{calls::RecordedCall, weights::Weights};
 
 /// The named results of a network.
 pub(crate) type Outputs = Vec<(String, Tensor)>;
@@ -18,7 +18,7 @@ pub(crate) struct Context {
     dtype: DType,
     device: Device,
     weights: Weights,
-    calls: Vec<Call>,
+    calls: Vec<RecordedCall>,
 }
 
 impl Context {
@@ -58,7 +58,7 @@ impl Context {
     }
 
     /// The calls that another program made, on the CPU.
-    pub(crate) fn calls(&self) -> &[Call] {
+    pub(crate) fn calls(&self) -> &[RecordedCall] {
         &self.calls
     }
 

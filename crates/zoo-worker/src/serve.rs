@@ -14,7 +14,7 @@ use parity_exec::{Backend, BackendDevice, Runner as _};
 use zoo_protocol::{Answer, Job, Output, Reply, Request, Watched, write_reply};
 
 use crate::{
-    calls::Call,
+    calls::RecordedCall,
     context::{Context, Outputs},
     networks,
 };
@@ -161,17 +161,17 @@ fn kernels(device: &Device) -> Vec<String> {
             .iter()
             .map(ToString::to_string)
             .collect(),
-        Device::Cuda(_) => vec!["cuda".to_owned()],
+        Device::Cuda(_) => vec![Backend::Cuda.name().to_owned()],
         Device::Cpu | Device::Metal(_) => vec![],
     }
 }
 
 /// What another program has in the place of each result, a row for each call.
-fn others(calls: &[Call], results: &Outputs) -> candle_core::Result<Vec<Output>> {
+fn others(calls: &[RecordedCall], results: &Outputs) -> candle_core::Result<Vec<Output>> {
     if calls.is_empty() {
         return Ok(vec![]);
     }
-    let row = |call: &Call, name: &str| match call.outputs.iter().find(|(known, _)| known == name) {
+    let row = |call: &RecordedCall, name: &str| match call.outputs.iter().find(|(known, _)| known == name) {
         Some((_, tensor)) => Ok(tensor.clone()),
         None => candle_core::bail!("the file of calls has no output `{name}`"),
     };

@@ -70,7 +70,7 @@ pub(super) fn limit(args: &BenchArgs) -> Result<Duration, Failure> {
         .ok()
         .filter(|limit| !limit.is_zero());
     limit.ok_or_else(|| {
-        let message = format!("--timeout {} is no time: expected seconds above 0", args.timeout);
+        let message = format!("--timeout {} is not a number of seconds above 0", args.timeout);
         Failure::new(Exit::Usage, message)
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn count(devices: Vec<BackendDevice>, args: BenchArgs) -> Result<Exit
     if args.against.is_some() {
         return refused(
             "--against compares times, and software GPUs are counted: write the record with --format json --out RUN, then \
-             `parity gate RUN --cost BASE`"
+             `parity gate RUN --cost EARLIER_RUN`"
                 .to_owned(),
         );
     }
@@ -74,7 +74,7 @@ fn put(run: &CostRun, format: BenchFormat, out: Option<&Path>) -> Result<Exit, F
 pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>) -> Result<Exit, Failure> {
     let percent = percent.unwrap_or(TOLERANCE);
     if !(0.0..=1000.0).contains(&percent) {
-        let message = format!("--tolerance {percent} is no bar: expected a percentage of 0 to 1000, e.g. 2");
+        let message = format!("--tolerance {percent} is not a percentage of 0 to 1000, e.g. 2");
         return Err(Failure::new(Exit::Usage, message));
     }
     let (now, then) = (cost::read(run)?, cost::read(base)?);

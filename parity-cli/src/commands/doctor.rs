@@ -251,7 +251,7 @@ fn variables(page: &mut Page) {
         }
     }
     for other in rocm_env::OTHERS {
-        let value = env::var_os(other.name);
+        let value = other.set_to();
         let value = value.map(|text| format!("{}, from the environment", text.display()));
         page.line("  ", other.name, value.as_deref().unwrap_or("not set"));
     }

@@ -24,12 +24,12 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
         (Some(base), _) => return super::cost::gate(&args.run, base, args.tolerance),
         // clap does not require --cost of --tolerance where --min conflicts with --cost.
         (None, _) if args.tolerance.is_some() => {
-            let message = "--tolerance is of --cost: name the record of counters to compare with";
+            let message = "--tolerance needs --cost RUN: the earlier counters to compare with";
             return Err(Failure::new(Exit::Usage, message.to_owned()));
         }
         (None, Some(min)) => min,
         (None, None) => {
-            let message = "expected --min PERCENT, or --cost BASE".to_owned();
+            let message = "expected --min PERCENT, or --cost RUN".to_owned();
             return Err(Failure::new(Exit::Usage, message));
         }
     };
@@ -58,8 +58,7 @@ pub(super) fn percent(option: &str, value: f64) -> Result<f64, Failure> {
     if value > 0.0 && value <= 100.0 {
         return Ok(value);
     }
-    let message =
-        format!("{option} {value} is no bar: expected a percentage above 0 and at most 100, e.g. 99.5");
+    let message = format!("{option} {value} is not a percentage above 0 and at most 100, e.g. 99.5");
     Err(Failure::new(Exit::Usage, message))
 }
 

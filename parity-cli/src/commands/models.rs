@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use clap::ValueEnum as _;
 use parity_run::records;
 use parity_zoo::{Measure, Record, changes};
 
 use crate::{
-    args::{DiffArgs, DiffFormat, Format, GateArgs, ReportArgs},
+    args::{DiffArgs, DiffFormat, Format, GateArgs, ReportArgs, word},
     exit::{Exit, Failure},
     output::{print, put_page},
 };
@@ -48,8 +47,7 @@ pub(super) fn report(record: &Record, args: &ReportArgs) -> Result<Exit, Failure
         Format::Markdown => parity_zoo::markdown(record),
         Format::Junit => parity_zoo::junit(record)?,
         Format::Csv | Format::Html | Format::Github => {
-            let format = args.output.format.to_possible_value();
-            let format = format.as_ref().map_or("that", |format| format.get_name());
+            let format = word(&args.output.format);
             return usage(&format!(
                 "a record of models has no form of {format}: expected --format text, json, markdown or junit"
             ));

@@ -81,7 +81,7 @@ fn note(noted: &Mutex<Collector>, executions: &[Execution]) {
             noted.object(&loaded.id, &loaded.file);
         }
         for covered in &execution.covered {
-            // What is no text of digits comes from no worker of this version.
+            // A worker of this version sends a text of digits. Marks that another one sent are not counted.
             let _ = noted.marks(&covered.object, &covered.kernel, &covered.marks);
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn shrink(args: ShrinkArgs) -> Result<Exit, Failure> {
     let settings = shrinker.settings().clone();
     let (page, _) = explain::pages(&settings, shrinker.plan_of(&found.case))?;
     print(&format!(" {:>5}  {end}\n\n{page}", found.runs + 1))?;
-    put_test(&found.case, &shrinker, args.test.as_deref())?;
+    put_test(&found.case, &shrinker, args.out.as_deref())?;
     if let Some(file) = &args.pin {
         let why = format!("Found by `parity shrink`: {mode} on {name}.");
         put_pin(&found.case, file, &why, shrinker.all())?;

@@ -106,7 +106,7 @@ fn the_software_gpu_has_no_speed() {
     );
     for (option, value, complaint) in [
         ("--samples", "3", "--samples is of times"),
-        ("--against", "x.json", "parity gate RUN --cost BASE"),
+        ("--against", "x.json", "parity gate RUN --cost EARLIER_RUN"),
     ] {
         let args = ["bench", "--backend", "rocm:gfx1100", option, value];
         specs.parity(&args).exits(64).complains(complaint);
@@ -131,7 +131,7 @@ fn what_cannot_be_measured_is_named() {
     specs
         .parity(&["bench", "--backend", "cpu", "--timeout", "0"])
         .exits(64)
-        .complains("--timeout 0 is no time");
+        .complains("--timeout 0 is not a number of seconds above 0");
     specs
         .parity(&["bench", "--backend", "cpu", "--ops", "add"])
         .exits(4)

@@ -243,5 +243,5 @@ fn what_is_no_record_of_counters_is_named() {
     let args = ["gate", &file, "--min", "99", "--tolerance", "1"];
     parity(&args, dir.path(), &[])
         .exits(64)
-        .complains("--tolerance is of --cost");
+        .complains("--tolerance needs --cost");
 }

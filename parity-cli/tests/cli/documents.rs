@@ -269,10 +269,153 @@ fn the_readme_counts_the_families_and_the_cases_that_there_are() {
         .stdout
         .lines()
         .count();
-    let cases = format!("{},{:03} cases", cases / 1000, cases % 1000);
+    let cases = format!("{} cases", grouped(cases));
     let families = format!("{} families", Family::ALL.len());
     assert!(readme.contains(&families), "the README does not say `{families}`");
     assert!(readme.contains(&cases), "the README does not say `{cases}`");
+}
+
+/// A number as documents write it: 10,326.
+fn grouped(count: usize) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        _ => format!("{},{:03}", count / 1000, count % 1000),
+    }
+}
+
+/// The lines of the README that show what its first command printed, and name another number of cases than that command has.
+fn stale_sample(readme: &str, command: &str, cases: usize) -> Vec<String> {
+    let after = readme.split_once(command).map_or("", |(_, after)| after);
+    let sample = after
+        .split("```")
+        .find(|part| part.starts_with("text"))
+        .unwrap_or_default();
+    let parts = sample.lines().flat_map(|line| line.split("; "));
+    let counts = parts.filter_map(|part| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        let (number, expected) = match words[..] {
+            [number, "cases"] => (number, cases),
+            [_, number, "planned", ..] => (number, cases),
+            ["ok:", "none", "of", number, ..] => (number, 2 * cases),
+            _ => return None,
+        };
+        Some((part, number == expected.to_string()))
+    });
+    let counts: Vec<_> = counts.collect();
+    assert_eq!(
+        counts.len(),
+        4,
+        "the sample has a head, two sums and a last line: {counts:?}"
+    );
+    let stale = counts.into_iter().filter(|(_, right)| !right);
+    stale.map(|(part, _)| part.to_owned()).collect()
+}
+
+#[test]
+fn the_sample_of_the_readme_has_the_cases_that_its_command_selects() {
+    let command = "./parity run --backend rocm --ops unary,binary\n";
+    let list = parity(&["list", "cases", "--ops", "unary,binary"], &root(), &[]);
+    let cases = list.exits(0).stdout.lines().count();
+    let readme = readme();
+    let stale = stale_sample(&readme, command, cases);
+    assert!(
+        stale.is_empty(),
+        "`{command}` selects {cases} cases:\n{}",
+        stale.join("\n")
+    );
+    assert_eq!(stale_sample(&readme, command, cases + 1).len(), 4);
+}
+
+/// What a document says of the number of cases of the ci tier and is wrong: today's number where it names no day, else that of the
+/// record of that day. `records` are the days of records and their numbers.
+fn wrong_counts(text: &str, today: usize, records: &[(String, usize)]) -> Vec<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = |tail: &'static str| {
+        let places = text.match_indices(tail).collect::<Vec<_>>();
+        places.into_iter().filter_map(|(at, _)| {
+            let number = text[..at]
+                .rsplit(' ')
+                .next()?
+                .trim_start_matches(|c: char| !c.is_ascii_digit());
+            let rest = text[at + tail.len()..]
+                .split_whitespace()
+                .next()
+                .unwrap_or_default();
+            (!number.is_empty()).then(|| {
+                (
+                    number.to_owned(),
+                    rest.trim_matches(|c: char| !c.is_ascii_digit()),
+                )
+            })
+        })
+    };
+    let of_today = said(" cases of the ci tier")
+        .filter(|(number, _)| *number != grouped(today))
+        .map(|(number, _)| format!("{number} cases of the ci tier, which has {}", grouped(today)));
+    let of_a_day = said(" cases that the ci tier had on").filter_map(|(number, day)| {
+        let known = records
+            .iter()
+            .any(|(of, cases)| of == day && grouped(*cases) == number);
+        (!known).then(|| format!("{number} cases on {day}, of which there is no such record: {records:?}"))
+    });
+    of_today.chain(of_a_day).collect()
+}
+
+#[test]
+fn the_documents_name_as_many_cases_of_the_ci_tier_as_there_are_or_were() {
+    let report = parity(
+        &["report", "reports/h200.json.gz", "--format", "text"],
+        &root(),
+        &[],
+    );
+    let head = report.stdout.lines().nth(1).unwrap_or_default();
+    let day = head
+        .strip_prefix("started ")
+        .and_then(|rest| rest.split('T').next());
+    let cases = head
+        .rsplit("; ")
+        .next()
+        .and_then(|last| last.strip_suffix(" cases"));
+    let record = (day.unwrap().to_owned(), cases.unwrap().parse().unwrap());
+    let list = parity(&["list", "cases"], &root(), &[]).exits(0);
+    let (today, records) = (list.stdout.lines().count(), [record]);
+    let documents = documents();
+    // What was so when a line of the change log was written stays as it was.
+    let documents = documents
+        .iter()
+        .filter(|(path, _)| !path.ends_with("CHANGELOG.md"));
+    let wrong = documents.flat_map(|(path, text)| {
+        let found = wrong_counts(text, today, &records).into_iter();
+        found.map(move |what| format!("{}: {what}", path.display()))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let readme = readme();
+    let (day, cases) = &records[0];
+    let dated = format!("{} cases that the ci tier had on {day}", grouped(*cases));
+    assert_eq!(
+        readme.matches(&dated).count(),
+        2,
+        "the README says twice `{dated}`"
+    );
+    assert!(
+        readme.contains(&format!("/{})", grouped(*cases))),
+        "the table's last row is of the record"
+    );
+}
+
+#[test]
+fn a_count_of_the_ci_tier_that_is_of_no_record_is_found() {
+    let records = [("2026-11-26".to_owned(), 1234)];
+    let wrong = |text: &str| wrong_counts(text, 5678, &records).len();
+    assert_eq!(
+        wrong("all 5,678 cases of the ci\ntier, the (1,234 cases that the ci tier had on 2026-11-26)."),
+        0
+    );
+    assert_eq!(wrong("how many cases of the ci tier agree"), 0);
+    assert_eq!(wrong("all 1,234 cases of the ci tier"), 1);
+    assert_eq!(wrong("1,235 cases that the ci tier had on 2026-11-26"), 1);
+    assert_eq!(wrong("1,234 cases that the ci\ntier had on 2026-11-27"), 1);
 }
 
 #[test]

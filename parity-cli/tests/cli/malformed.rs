@@ -145,7 +145,11 @@ const FLAGS: &[Flags] = &[
     ("schema nothing", 64, &["invalid value 'nothing'", "specs"]),
     ("completions tcsh", 64, &["invalid value 'tcsh'", "bash"]),
     ("gate gone.json --min 99", 66, &["cannot read gone.json"]),
-    ("gate gone.json --min 0", 64, &["expected a percentage above 0"]),
+    (
+        "gate gone.json --min 0",
+        64,
+        &["--min 0 is not a percentage above 0"],
+    ),
     ("gate gone.json", 64, &["--min <PERCENT>"]),
     ("diff gone.json", 64, &["<LATER_RUN>"]),
     (
@@ -172,7 +176,11 @@ const FLAGS: &[Flags] = &[
         64,
         &["bad --memory-limit `10`", "e.g. 2GiB"],
     ),
-    ("selftest --min 101", 64, &["--min 101 is no bar", "at most 100"]),
+    (
+        "selftest --min 101",
+        64,
+        &["--min 101 is not a percentage", "at most 100"],
+    ),
     (
         "baseline updat",
         64,
@@ -297,7 +305,7 @@ const SPECS: &[Spoiled] = &[
     (
         "tier = \"quick\"",
         "tier = \"quick\"\ntags = [\"two words\"]",
-        &["`two words` is no tag", ":9:9"],
+        &["`two words` is not a tag", ":9:9"],
     ),
     (
         "tier = \"quick\"",

@@ -113,7 +113,7 @@ fn a_place_that_is_none_and_two_places_for_one_backend_are_refused() {
     let specs = Specs::unary(OPS, "");
     run(&specs, "cpu=telnet://gpu7", &[])
         .exits(64)
-        .complains("`telnet://gpu7` is no place for a backend: expected ssh://");
+        .complains("a backend cannot run at `telnet://gpu7`: expected ssh://");
     run(&specs, "rocm,rocm=ssh://gpu7", &[])
         .exits(64)
         .complains("backend rocm is to run in two places");

@@ -92,12 +92,16 @@ fn a_case_is_pinned_in_a_file_of_its_family_or_in_a_new_one() {
 fn the_runs_are_bounded_and_the_test_goes_into_a_file() {
     let specs = Specs::unary("\"exp\"", "");
     let file = specs.path("relu.rs");
-    let page = shrink(&specs, RELU, &["--runs", "3", "--test", file.to_str().unwrap()])
+    let page = shrink(&specs, RELU, &["--runs", "3", "--out", file.to_str().unwrap()])
         .exits(0)
         .stdout;
     shows(&page, "    3  --runs are used up; more may find a smaller case");
     shows(&page, "test written to ");
-    let test = fs::read_to_string(file).unwrap();
+    let test = fs::read_to_string(&file).unwrap();
+    // Its name before the other commands had one for the same.
+    fs::remove_file(&file).unwrap();
+    shrink(&specs, RELU, &["--runs", "3", "--test", file.to_str().unwrap()]).exits(0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), test);
     assert!(
         test.contains("#[test]\nfn relu_") && !page.contains("#[test]"),
         "{test}"

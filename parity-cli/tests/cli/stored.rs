@@ -282,7 +282,7 @@ fn a_gate_that_cannot_be_asked_says_what_was_expected() {
     let stored = Stored::new();
     for bar in ["0", "100.5", "NaN"] {
         let run = stored.gate("a.json", &["--min", bar]).exits(64);
-        run.complains("expected a percentage above 0 and at most 100");
+        run.complains("is not a percentage above 0 and at most 100");
     }
     let run = stored.parity(&["gate", "a.json", "--backend", "rocm", "--min", "99"]);
     run.exits(64)

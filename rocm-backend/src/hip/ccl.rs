@@ -30,7 +30,7 @@ pub(crate) struct Ranks {
 
 /// What is asked of all ranks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Call {
+pub(crate) enum GroupCall {
     AllReduce(ncclRedOp_t),
     AllGather,
     ReduceScatter(ncclRedOp_t),
@@ -44,43 +44,46 @@ pub(crate) enum Call {
     },
 }
 
-impl Call {
+impl GroupCall {
     fn name(self) -> &'static str {
         match self {
-            Call::AllReduce(_) => "ncclAllReduce",
-            Call::AllGather => "ncclAllGather",
-            Call::ReduceScatter(_) => "ncclReduceScatter",
-            Call::Broadcast { .. } => "ncclBroadcast",
-            Call::Message { .. } => "ncclSend",
+            GroupCall::AllReduce(_) => "ncclAllReduce",
+            GroupCall::AllGather => "ncclAllGather",
+            GroupCall::ReduceScatter(_) => "ncclReduceScatter",
+            GroupCall::Broadcast { .. } => "ncclBroadcast",
+            GroupCall::Message { .. } => "ncclSend",
         }
     }
 
     /// Whether a rank's own source is read.
     fn reads(self, rank: usize) -> bool {
         match self {
-            Call::AllReduce(_) | Call::AllGather | Call::ReduceScatter(_) => true,
-            Call::Broadcast { root } => rank == root,
-            Call::Message { from, .. } => rank == from,
+            GroupCall::AllReduce(_) | GroupCall::AllGather | GroupCall::ReduceScatter(_) => true,
+            GroupCall::Broadcast { root } => rank == root,
+            GroupCall::Message { from, .. } => rank == from,
         }
     }
 
     /// The elements that the call names, as the results say.
     fn count(self, out: &[DynBuffer]) -> usize {
         match self {
-            Call::AllGather => out[0].len() / out.len(),
-            Call::Message { to, .. } => out[to].len(),
-            Call::AllReduce(_) | Call::ReduceScatter(_) | Call::Broadcast { .. } => out[0].len(),
+            GroupCall::AllGather => out[0].len() / out.len(),
+            GroupCall::Message { to, .. } => out[to].len(),
+            GroupCall::AllReduce(_) | GroupCall::ReduceScatter(_) | GroupCall::Broadcast { .. } => {
+                out[0].len()
+            }
         }
     }
 
     /// The elements that a rank gets, of a call that names `count`.
     pub(crate) fn received(self, rank: usize, count: usize, ranks: usize) -> usize {
         match self {
-            Call::AllGather => count * ranks,
-            Call::Message { to, .. } if rank != to => 0,
-            Call::AllReduce(_) | Call::ReduceScatter(_) | Call::Broadcast { .. } | Call::Message { .. } => {
-                count
-            }
+            GroupCall::AllGather => count * ranks,
+            GroupCall::Message { to, .. } if rank != to => 0,
+            GroupCall::AllReduce(_)
+            | GroupCall::ReduceScatter(_)
+            | GroupCall::Broadcast { .. }
+            | GroupCall::Message { .. } => count,
         }
     }
 }
@@ -138,7 +141,7 @@ impl Ranks {
     pub(crate) fn submit(
         &mut self,
         op: &str,
-        call: Call,
+        call: GroupCall,
         sources: &[Run<'_>],
         out: &mut [DynBuffer],
     ) -> Result<()> {
@@ -148,7 +151,7 @@ impl Ranks {
         }
         let (count, dtype) = (call.count(out), sources[0].buffer.dtype());
         let sent = match call {
-            Call::ReduceScatter(_) => count * ranks,
+            GroupCall::ReduceScatter(_) => count * ranks,
             _ => count,
         };
         for (rank, (source, out)) in sources.iter().zip(&*out).enumerate() {
@@ -176,13 +179,13 @@ impl Ranks {
         // What only moves may be of any dtype.
         let (datatype, count) = match (datatype(dtype), call) {
             (Some(datatype), _) => (datatype, count),
-            (None, Call::AllReduce(_) | Call::ReduceScatter(_)) => {
+            (None, GroupCall::AllReduce(_) | GroupCall::ReduceScatter(_)) => {
                 return Err(Error::Unsupported {
                     op: op.to_owned(),
                     dtype,
                 });
             }
-            (None, Call::AllGather | Call::Broadcast { .. } | Call::Message { .. }) => {
+            (None, GroupCall::AllGather | GroupCall::Broadcast { .. } | GroupCall::Message { .. }) => {
                 (bindings::ncclUint8, count * dtype.size_in_bytes())
             }
         };
@@ -219,7 +222,7 @@ impl Ranks {
     unsafe fn ask(
         &self,
         rank: usize,
-        call: Call,
+        call: GroupCall,
         datatype: ncclDataType_t,
         count: usize,
         ends: Ends,
@@ -234,23 +237,23 @@ impl Ranks {
         // SAFETY: the communicator and the stream live, and are of one device; the memory is as the caller says.
         let status = unsafe {
             match call {
-                Call::AllReduce(op) => {
+                GroupCall::AllReduce(op) => {
                     bindings::ncclAllReduce(send, receive, count, datatype, op, comm, stream)
                 }
-                Call::AllGather => bindings::ncclAllGather(send, receive, count, datatype, comm, stream),
-                Call::ReduceScatter(op) => {
+                GroupCall::AllGather => bindings::ncclAllGather(send, receive, count, datatype, comm, stream),
+                GroupCall::ReduceScatter(op) => {
                     bindings::ncclReduceScatter(send, receive, count, datatype, op, comm, stream)
                 }
-                Call::Broadcast { root } => {
+                GroupCall::Broadcast { root } => {
                     bindings::ncclBroadcast(send, receive, count, datatype, number(root), comm, stream)
                 }
-                Call::Message { from, to } if rank == from => {
+                GroupCall::Message { from, to } if rank == from => {
                     bindings::ncclSend(send, count, datatype, number(to), comm, stream)
                 }
-                Call::Message { from, to } if rank == to => {
+                GroupCall::Message { from, to } if rank == to => {
                     bindings::ncclRecv(receive, count, datatype, number(from), comm, stream)
                 }
-                Call::Message { .. } => bindings::ncclSuccess,
+                GroupCall::Message { .. } => bindings::ncclSuccess,
             }
         };
         done(call.name(), status)

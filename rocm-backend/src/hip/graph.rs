@@ -28,7 +28,7 @@ use crate::{Allocator, Error, Result};
 /// The memory that a graph's work takes and gives back.
 pub(super) struct Arena {
     context: Arc<Context>,
-    /// For what is no part of the graph.
+    /// For work that the graph does not contain.
     side: Arc<Stream>,
     blocks: Mutex<Blocks>,
 }
@@ -393,7 +393,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Submits all of the graph's work to the stream that it was captured on, behind what was submitted there before. Nothing waits.
+    /// Submits all of the graph's work to the stream that it was captured on, after what was submitted there before. Nothing waits.
     ///
     /// # Errors
     /// [`Error::Hip`]; [`Error::Capture`] while a graph is captured on the stream. On the software device, whose work is done when this

@@ -1,6 +1,6 @@
 //! Fills the seam's slots: from a shared library, from the software device, or from HIP's functions over NVIDIA's driver.
 //!
-//! It does one attempt and says what came of it; which attempts are made, in which order, is `driver.rs`'s business.
+//! It does one attempt and says what came of it; `driver.rs` decides which attempts are made, in which order.
 #![expect(
     unsafe_code,
     reason = "runs a foreign library's initialisers and takes code addresses from it"

@@ -7,8 +7,8 @@
 //! ROCm library loaded beside it never calls into us by accident.
 //!
 //! No signature is written here: rocm-rs's declarations are the signatures, and a row rocm-rs does not declare
-//! does not compile. This is the only file of the crate with `extern "C"` or assembly. Who fills the slots, and
-//! when, is `load.rs`'s and `driver.rs`'s business.
+//! does not compile. This is the only file of the crate with `extern "C"` or assembly. `load.rs` fills
+//! the slots, when `driver.rs` says.
 #![expect(
     unsafe_code,
     reason = "the seam defines C symbols in assembly and stores foreign code addresses"

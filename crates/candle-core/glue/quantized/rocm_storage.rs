@@ -9,7 +9,7 @@ use rocm_backend::environment::{ACTIVATIONS, Activations};
 use rocm_backend::{DType, DynBuffer, GgmlType as Format, ViewMut, ops};
 
 use super::{GgmlDType, QStorage};
-use crate::rocm::watch::{self, Call, Kind, Pass};
+use crate::rocm::watch::{self, OpKind, Pass, WatchedOp};
 use crate::{CpuStorage, Layout, Result, RocmDevice, RocmStorage, Shape, backend::BackendStorage as _};
 
 /// Blocks of one format on a ROCm device.
@@ -188,8 +188,8 @@ impl QRocmStorage {
         let activations = ACTIVATIONS.get().map_err(rocm_backend::Error::from)?;
         let sizes = [n as f64, k as f64];
         let out = watch::op(
-            Call::from(("qmatmul", &sizes)).of(format(self.dtype).name()),
-            Kind::Sum,
+            WatchedOp::from(("qmatmul", &sizes)).of(format(self.dtype).name()),
+            OpKind::Sum,
             &[(storage, layout)],
             || match activations {
                 Activations::Cpu => self.product_as_cpu((n, k), storage, layout),

@@ -10,7 +10,7 @@ use rocm_backend::{
 use super::{
     RocmDevice, RocmError,
     dtype::{self, Kept},
-    watch::{self, Call, Kind, Pass},
+    watch::{self, OpKind, Pass, WatchedOp},
 };
 use crate::{
     CpuStorage, DType, Error, Layout, Result, Storage,
@@ -175,7 +175,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn affine(&self, layout: &Layout, mul: f64, add: f64) -> Result<Self> {
         watch::op(
             ("affine", &[mul, add]),
-            Kind::Norm,
+            OpKind::Norm,
             &[(self, layout)],
             || Ok(self.beside(ops::affine(self.view(layout), mul, add)?)),
             |x, _| x[0].affine(layout, mul, add),
@@ -185,7 +185,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self> {
         watch::op(
             ("powf", &[exponent]),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::unary_param(UnaryParam::Powf, exponent, self.view(layout))?)),
             |x, _| x[0].powf(layout, exponent),
@@ -195,7 +195,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self> {
         watch::op(
             ("elu", &[alpha]),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::unary_param(UnaryParam::Elu, alpha, self.view(layout))?)),
             |x, _| x[0].elu(layout, alpha),
@@ -213,7 +213,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         };
         watch::op(
             name,
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout), (rhs, rhs_layout)],
             || Ok(self.beside(ops::compare(compare, self.view(layout), rhs.view(rhs_layout))?)),
             |x, _| x[0].cmp(op, &x[1], layout, rhs_layout),
@@ -237,7 +237,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         }
         watch::op(
             (op.name(), numbers(dims).as_slice()),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout)],
             || Ok(self.beside(ops::reduce(reduce, self.view(layout), dims)?)),
             |x, _| x[0].reduce_op(op, layout, dims),
@@ -248,7 +248,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         let op = Unary::from_name(B::KERNEL).ok_or_else(|| self.not_implemented(B::NAME))?;
         watch::op(
             B::NAME,
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::unary(op, self.view(layout))?)),
             |x, _| x[0].unary_impl::<B>(layout),
@@ -259,7 +259,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         let op = Binary::from_name(B::KERNEL).ok_or_else(|| self.not_implemented(B::NAME))?;
         watch::op(
             B::NAME,
-            Kind::Norm,
+            OpKind::Norm,
             &[(self, layout), (rhs, rhs_layout)],
             || Ok(self.beside(ops::binary(op, self.view(layout), rhs.view(rhs_layout))?)),
             |x, _| x[0].binary_impl::<B>(&x[1], layout, rhs_layout),
@@ -268,8 +268,8 @@ impl crate::backend::BackendStorage for RocmStorage {
 
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self> {
         watch::op(
-            Call::from("to_dtype").of(dtype.as_str()),
-            Kind::Plain,
+            WatchedOp::from("to_dtype").of(dtype.as_str()),
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::cast(self.view(layout), dtype::to_backend(dtype)?)?)),
             |x, pass: Pass| x[0].to_dtype(layout, pass.dtype(dtype)),
@@ -287,7 +287,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         let (t_view, f_view) = (t.view(t_layout), f.view(f_layout));
         watch::op(
             "where_cond",
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout), (t, t_layout), (f, f_layout)],
             || Ok(self.beside(ops::where_cond(self.view(layout), t_view, f_view)?)),
             |x, _| x[0].where_cond(layout, &x[1], t_layout, &x[2], f_layout),
@@ -303,7 +303,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     ) -> Result<Self> {
         watch::op(
             "matmul",
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout), (rhs, rhs_layout)],
             || Ok(self.beside(ops::matmul(self.view(layout), rhs.view(rhs_layout))?)),
             |x, _| x[0].matmul(&x[1], bmnk, layout, rhs_layout),
@@ -313,7 +313,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn gather(&self, layout: &Layout, ids: &Self, ids_layout: &Layout, dim: usize) -> Result<Self> {
         watch::op(
             ("gather", numbers(&[dim]).as_slice()),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout), (ids, ids_layout)],
             || Ok(self.beside(ops::gather(self.view(layout), ids.view(ids_layout), dim)?)),
             |x, _| x[0].gather(layout, &x[1], ids_layout, dim),
@@ -365,7 +365,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn index_select(&self, ids: &Self, layout: &Layout, ids_layout: &Layout, dim: usize) -> Result<Self> {
         watch::op(
             ("index_select", numbers(&[dim]).as_slice()),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout), (ids, ids_layout)],
             || Ok(self.beside(ops::index_select(self.view(layout), ids.view(ids_layout), dim)?)),
             |x, _| x[0].index_select(&x[1], layout, ids_layout, dim),
@@ -383,7 +383,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     ) -> Result<Self> {
         watch::op(
             ("index_add", numbers(&[dim]).as_slice()),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout), (ids, ids_layout), (src, src_layout)],
             || {
                 let (ids, src) = (ids.view(ids_layout), src.view(src_layout));
@@ -404,7 +404,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         let (input, weights) = ([p.b_size, p.c_in, p.l_in], [p.c_out, p.c_in, p.k_size]);
         watch::op(
             ("conv1d", numbers(&[p.padding, p.stride, p.dilation]).as_slice()),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
                 let (x, kernel) = (
@@ -429,7 +429,7 @@ impl crate::backend::BackendStorage for RocmStorage {
                 "conv_transpose1d",
                 numbers(&[p.padding, p.output_padding, p.stride, p.dilation]).as_slice(),
             ),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
                 let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
@@ -452,7 +452,7 @@ impl crate::backend::BackendStorage for RocmStorage {
         let (input, weights) = ([p.b_size, p.c_in, p.i_h, p.i_w], [p.c_out, p.c_in, p.k_h, p.k_w]);
         watch::op(
             ("conv2d", numbers(&[p.padding, p.stride, p.dilation]).as_slice()),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
                 let (x, kernel) = (
@@ -477,7 +477,7 @@ impl crate::backend::BackendStorage for RocmStorage {
                 "conv_transpose2d",
                 numbers(&[p.padding, p.output_padding, p.stride, p.dilation]).as_slice(),
             ),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout), (kernel, kernel_layout)],
             || {
                 let (x, kernel) = (self.view(layout), kernel.view(kernel_layout));
@@ -495,7 +495,7 @@ impl crate::backend::BackendStorage for RocmStorage {
                 "avg_pool2d",
                 numbers(&[kernel.0, kernel.1, stride.0, stride.1]).as_slice(),
             ),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout)],
             || Ok(self.beside(ops::avg_pool2d(self.view(layout), kernel, stride)?)),
             |x, _| x[0].avg_pool2d(layout, kernel, stride),
@@ -508,7 +508,7 @@ impl crate::backend::BackendStorage for RocmStorage {
                 "max_pool2d",
                 numbers(&[kernel.0, kernel.1, stride.0, stride.1]).as_slice(),
             ),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::max_pool2d(self.view(layout), kernel, stride)?)),
             |x, _| x[0].max_pool2d(layout, kernel, stride),
@@ -518,7 +518,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn upsample_nearest1d(&self, layout: &Layout, size: usize) -> Result<Self> {
         watch::op(
             ("upsample_nearest1d", numbers(&[size]).as_slice()),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::upsample_nearest1d(self.view(layout), size)?)),
             |x, _| x[0].upsample_nearest1d(layout, size),
@@ -528,7 +528,7 @@ impl crate::backend::BackendStorage for RocmStorage {
     fn upsample_nearest2d(&self, layout: &Layout, h: usize, w: usize) -> Result<Self> {
         watch::op(
             ("upsample_nearest2d", numbers(&[h, w]).as_slice()),
-            Kind::Plain,
+            OpKind::Plain,
             &[(self, layout)],
             || Ok(self.beside(ops::upsample_nearest2d(self.view(layout), h, w)?)),
             |x, _| x[0].upsample_nearest2d(layout, h, w),
@@ -554,7 +554,7 @@ impl crate::backend::BackendStorage for RocmStorage {
                 "upsample_bilinear2d",
                 numbers(&[h, w, usize::from(align_corners)]).as_slice(),
             ),
-            Kind::Sum,
+            OpKind::Sum,
             &[(self, layout)],
             || Ok(self.beside(ops::upsample_bilinear2d(self.view(layout), how)?)),
             |x, _| x[0].upsample_bilinear2d(layout, h, w, align_corners, scale_h, scale_w),

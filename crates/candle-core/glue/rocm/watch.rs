@@ -94,7 +94,7 @@ impl Pass {
 
 /// What an op's roundings are relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OpKind {
     /// The sum of the magnitudes of its terms.
     Sum,
     /// The largest element of its result.
@@ -105,22 +105,22 @@ pub(crate) enum Kind {
 
 /// An op's name, its form and its parameters.
 #[derive(Clone, Copy)]
-pub(crate) struct Call<'a> {
+pub(crate) struct WatchedOp<'a> {
     name: &'static str,
     form: &'static str,
     params: &'a [f64],
 }
 
-impl Call<'_> {
+impl WatchedOp<'_> {
     /// The op in this form.
     pub(crate) fn of(self, form: &'static str) -> Self {
-        Call { form, ..self }
+        WatchedOp { form, ..self }
     }
 }
 
-impl From<&'static str> for Call<'_> {
+impl From<&'static str> for WatchedOp<'_> {
     fn from(name: &'static str) -> Self {
-        Call {
+        WatchedOp {
             name,
             form: "",
             params: &[],
@@ -128,9 +128,9 @@ impl From<&'static str> for Call<'_> {
     }
 }
 
-impl<'a, const N: usize> From<(&'static str, &'a [f64; N])> for Call<'a> {
+impl<'a, const N: usize> From<(&'static str, &'a [f64; N])> for WatchedOp<'a> {
     fn from((name, params): (&'static str, &'a [f64; N])) -> Self {
-        Call {
+        WatchedOp {
             name,
             form: "",
             params,
@@ -138,9 +138,9 @@ impl<'a, const N: usize> From<(&'static str, &'a [f64; N])> for Call<'a> {
     }
 }
 
-impl<'a> From<(&'static str, &'a [f64])> for Call<'a> {
+impl<'a> From<(&'static str, &'a [f64])> for WatchedOp<'a> {
     fn from((name, params): (&'static str, &'a [f64])) -> Self {
-        Call {
+        WatchedOp {
             name,
             form: "",
             params,
@@ -156,8 +156,8 @@ type Host<'a> = &'a dyn Fn(&[CpuStorage], Pass) -> Result<CpuStorage>;
 
 /// Runs an op that makes a storage.
 pub(crate) fn op<'a>(
-    call: impl Into<Call<'a>>,
-    kind: Kind,
+    call: impl Into<WatchedOp<'a>>,
+    kind: OpKind,
     operands: &[Operand<'_>],
     device: impl FnOnce() -> Result<RocmStorage>,
     host: impl Fn(&[CpuStorage], Pass) -> Result<CpuStorage>,
@@ -193,7 +193,7 @@ pub(crate) fn answer(
     if IS_ON.load(Ordering::Relaxed) {
         look(
             name.into(),
-            Kind::Norm,
+            OpKind::Norm,
             operands,
             &mut out,
             &|inputs: &[CpuStorage], pass| match host(inputs) {
@@ -211,7 +211,7 @@ pub(crate) fn answer(
 
 /// Runs an op that changes a storage.
 pub(crate) fn change<'a>(
-    call: impl Into<Call<'a>>,
+    call: impl Into<WatchedOp<'a>>,
     to: &mut RocmStorage,
     operands: &[Operand<'_>],
     device: impl FnOnce(&mut RocmStorage) -> Result<()>,
@@ -225,7 +225,7 @@ pub(crate) fn change<'a>(
     let before = to.download()?;
     let program = in_program(to, &before)?;
     device(to)?;
-    look(call, Kind::Plain, operands, to, &|inputs: &[CpuStorage], pass| {
+    look(call, OpKind::Plain, operands, to, &|inputs: &[CpuStorage], pass| {
         let mut result = match pass {
             Pass::Narrow => before.clone(),
             Pass::Wide | Pass::Magnitude => widen(&before)?,
@@ -238,8 +238,8 @@ pub(crate) fn change<'a>(
 
 /// Compares what the device made of the operands with what the host makes of them.
 fn look(
-    call: Call<'_>,
-    kind: Kind,
+    call: WatchedOp<'_>,
+    kind: OpKind,
     operands: &[Operand<'_>],
     out: &mut RocmStorage,
     host: Host<'_>,
@@ -302,12 +302,12 @@ fn look(
             watched.cpu = narrow.map_or(0.0, |narrow| distance(&floats(&narrow), &wide));
             watched.magnitude = largest(&wide);
             watched.scale = match kind {
-                Kind::Plain => watched.magnitude,
-                Kind::Norm => wide_inputs
+                OpKind::Plain => watched.magnitude,
+                OpKind::Norm => wide_inputs
                     .iter()
                     .map(|x| largest(&floats(x)))
                     .fold(watched.magnitude, f64::max),
-                Kind::Sum => {
+                OpKind::Sum => {
                     let absolute: Vec<CpuStorage> = wide_inputs.iter().map(absolute).collect();
                     largest(&floats(&host(&absolute, Pass::Magnitude)?))
                 }

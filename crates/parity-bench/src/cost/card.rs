@@ -150,7 +150,7 @@ pub const CARDS: [Card; 8] = [
 
 /// A part of a card that can be busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CardPart {
     /// Device memory: lines that the launch touches, each once.
     Memory,
     /// The vector caches: lines of each request, and private memory.
@@ -165,26 +165,26 @@ pub enum Part {
     Scalar,
 }
 
-impl Part {
+impl CardPart {
     /// All of them.
-    pub const ALL: [Part; 6] = [
-        Part::Memory,
-        Part::Cache,
-        Part::Vector,
-        Part::Matrix,
-        Part::Share,
-        Part::Scalar,
+    pub const ALL: [CardPart; 6] = [
+        CardPart::Memory,
+        CardPart::Cache,
+        CardPart::Vector,
+        CardPart::Matrix,
+        CardPart::Share,
+        CardPart::Scalar,
     ];
 
     /// Words for tables.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Memory => "device memory",
-            Part::Cache => "vector cache",
-            Part::Vector => "vector ALU",
-            Part::Matrix => "matrix cores",
-            Part::Share => "LDS",
-            Part::Scalar => "scalar ALU",
+            CardPart::Memory => "device memory",
+            CardPart::Cache => "vector cache",
+            CardPart::Vector => "vector ALU",
+            CardPart::Matrix => "matrix cores",
+            CardPart::Share => "LDS",
+            CardPart::Scalar => "scalar ALU",
         }
     }
 }
@@ -193,11 +193,11 @@ impl Part {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// The part.
-    pub part: Part,
+    pub part: CardPart,
     /// Clocks of the whole card that it needs at least.
     pub clocks: f64,
     /// The part after it, and its clocks over those of the first.
-    pub next: (Part, f64),
+    pub next: (CardPart, f64),
 }
 
 impl Card {
@@ -208,28 +208,28 @@ impl Card {
     }
 
     /// Clocks of the whole card that a part needs at least for the launches of a kernel.
-    pub fn clocks(&self, part: Part, kernel: &KernelCost) -> f64 {
+    pub fn clocks(&self, part: CardPart, kernel: &KernelCost) -> f64 {
         let counter = |name| kernel.counter(name) as f64;
         match part {
-            Part::Memory => counter("launch_lines") * self.line / self.memory,
-            Part::Cache => {
+            CardPart::Memory => counter("launch_lines") * self.line / self.memory,
+            CardPart::Cache => {
                 let bytes = counter("lines") * self.line + counter("scratch_bytes");
                 bytes / (self.units * self.cache)
             }
-            Part::Vector => {
+            CardPart::Vector => {
                 let slow = QUARTER * (counter("transcendental") + counter("multiply"));
                 let instructions = counter("valu") + slow + self.double * counter("double");
                 instructions * f64::from(kernel.lanes) / (self.units * self.simds * self.lanes)
             }
-            Part::Matrix => counter("matrix_cycles") / (self.units * self.simds),
-            Part::Share => counter("lds_cycles") / self.units,
-            Part::Scalar => (counter("salu") + counter("smem")) / (self.units * self.scalar),
+            CardPart::Matrix => counter("matrix_cycles") / (self.units * self.simds),
+            CardPart::Share => counter("lds_cycles") / self.units,
+            CardPart::Scalar => (counter("salu") + counter("smem")) / (self.units * self.scalar),
         }
     }
 
     /// What bounds a kernel; `None` of one that did nothing that is counted.
     pub fn bound(&self, kernel: &KernelCost) -> Option<Bound> {
-        let mut parts = Part::ALL.map(|part| (part, self.clocks(part, kernel)));
+        let mut parts = CardPart::ALL.map(|part| (part, self.clocks(part, kernel)));
         // Stable: of equals the first of the list comes first.
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         let [(part, clocks), (second, next), ..] = parts;
@@ -258,15 +258,15 @@ mod tests {
         // A gigabyte in lines: 2^23 of 128 bytes, 384 bytes a clock.
         let moving = kernel(&[("launch_lines", 1 << 23), ("lines", 1 << 23), ("valu", 1 << 20)]);
         let bound = card.bound(&moving).unwrap();
-        assert_eq!(bound.part, Part::Memory);
+        assert_eq!(bound.part, CardPart::Memory);
         assert!((bound.clocks - f64::from(1 << 30) / 384.0).abs() < 1e-6);
-        assert_eq!(bound.next.0, Part::Cache);
+        assert_eq!(bound.next.0, CardPart::Cache);
         // 96 caches of a line a clock, against three lines of memory.
         assert!((bound.next.1 - 3.0 / 96.0).abs() < 1e-9);
         // 32 lanes on 96 × 2 × 32: an instruction is 1/192 of a clock, a slow one four of them.
         let computing = kernel(&[("valu", 192), ("transcendental", 192), ("double", 12)]);
         let bound = card.bound(&computing).unwrap();
-        assert_eq!((bound.part, bound.clocks), (Part::Vector, 6.0));
+        assert_eq!((bound.part, bound.clocks), (CardPart::Vector, 6.0));
         assert_eq!(card.total(&[computing.clone(), computing]), 12.0);
         assert_eq!(card.bound(&kernel(&[])), None);
     }
@@ -275,9 +275,9 @@ mod tests {
     fn conflicts_make_the_lds_the_bound() {
         let card = Card::of("gfx942:sramecc+").unwrap();
         let good = kernel(&[("valu", 3040), ("lds_cycles", 304)]);
-        assert_eq!(card.bound(&good).unwrap().part, Part::Vector);
+        assert_eq!(card.bound(&good).unwrap().part, CardPart::Vector);
         let bad = kernel(&[("valu", 3040), ("lds_cycles", 304 * 32)]);
-        assert_eq!(card.bound(&bad).unwrap().part, Part::Share);
+        assert_eq!(card.bound(&bad).unwrap().part, CardPart::Share);
         assert!(Card::of("sm_90").is_none());
     }
 }

@@ -3,7 +3,7 @@
 use parity_model::record::KernelCost;
 
 use super::{
-    card::{Card, Part},
+    card::{Card, CardPart},
     record::{CostRow, CostRun},
 };
 use crate::record::{BenchRun, Row};
@@ -75,7 +75,7 @@ pub fn order<'a>(
         let scale = Scale::of(row, cost);
         let sum = |of: &dyn Fn(&KernelCost) -> f64| kernels.iter().map(of).sum::<f64>();
         let most = |kernel: &KernelCost| {
-            let clocks = Part::ALL.map(|part| scale.of_part(part) * card.clocks(part, kernel));
+            let clocks = CardPart::ALL.map(|part| scale.of_part(part) * card.clocks(part, kernel));
             clocks.into_iter().fold(0.0, f64::max)
         };
         Some(Pair {
@@ -152,10 +152,12 @@ impl Scale {
         }
     }
 
-    fn of_part(&self, part: Part) -> f64 {
+    fn of_part(&self, part: CardPart) -> f64 {
         match part {
-            Part::Memory => self.bytes,
-            Part::Cache | Part::Vector | Part::Matrix | Part::Share | Part::Scalar => self.work,
+            CardPart::Memory => self.bytes,
+            CardPart::Cache | CardPart::Vector | CardPart::Matrix | CardPart::Share | CardPart::Scalar => {
+                self.work
+            }
         }
     }
 }

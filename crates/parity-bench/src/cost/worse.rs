@@ -14,7 +14,7 @@ pub enum Better {
 
 /// How the value of a row on a device is made of its kernels.
 #[derive(Clone, Copy, Debug)]
-pub enum Value {
+pub enum Figure {
     /// The sum of a counter.
     Counter(&'static str),
     /// Launches.
@@ -26,44 +26,44 @@ pub enum Value {
 }
 
 /// What is compared: waits are not, nor what only says how much work there was.
-pub const COMPARED: &[(&str, Value, Better)] = &[
-    ("launches", Value::Launches, Better::Fewer),
-    ("valu", Value::Counter("valu"), Better::Fewer),
-    ("transcendental", Value::Counter("transcendental"), Better::Fewer),
-    ("multiply", Value::Counter("multiply"), Better::Fewer),
-    ("double", Value::Counter("double"), Better::Fewer),
-    ("matrix_cycles", Value::Counter("matrix_cycles"), Better::Fewer),
-    ("idle_lanes", Value::IdleLanes, Better::Fewer),
-    ("salu", Value::Counter("salu"), Better::Fewer),
-    ("branch", Value::Counter("branch"), Better::Fewer),
-    ("barrier", Value::Counter("barrier"), Better::Fewer),
-    ("smem", Value::Counter("smem"), Better::Fewer),
-    ("smem_lines", Value::Counter("smem_lines"), Better::Fewer),
-    ("vmem_load", Value::Counter("vmem_load"), Better::Fewer),
-    ("vmem_store", Value::Counter("vmem_store"), Better::Fewer),
-    ("vmem_atomic", Value::Counter("vmem_atomic"), Better::Fewer),
-    ("lines", Value::Counter("lines"), Better::Fewer),
-    ("group_lines", Value::Counter("group_lines"), Better::Fewer),
-    ("launch_lines", Value::Counter("launch_lines"), Better::Fewer),
-    ("scratch_bytes", Value::Counter("scratch_bytes"), Better::Fewer),
-    ("lds", Value::Counter("lds"), Better::Fewer),
-    ("lds_cycles", Value::Counter("lds_cycles"), Better::Fewer),
-    ("lds_conflicts", Value::Counter("lds_conflicts"), Better::Fewer),
-    ("occupancy", Value::Occupancy, Better::More),
+pub const COMPARED: &[(&str, Figure, Better)] = &[
+    ("launches", Figure::Launches, Better::Fewer),
+    ("valu", Figure::Counter("valu"), Better::Fewer),
+    ("transcendental", Figure::Counter("transcendental"), Better::Fewer),
+    ("multiply", Figure::Counter("multiply"), Better::Fewer),
+    ("double", Figure::Counter("double"), Better::Fewer),
+    ("matrix_cycles", Figure::Counter("matrix_cycles"), Better::Fewer),
+    ("idle_lanes", Figure::IdleLanes, Better::Fewer),
+    ("salu", Figure::Counter("salu"), Better::Fewer),
+    ("branch", Figure::Counter("branch"), Better::Fewer),
+    ("barrier", Figure::Counter("barrier"), Better::Fewer),
+    ("smem", Figure::Counter("smem"), Better::Fewer),
+    ("smem_lines", Figure::Counter("smem_lines"), Better::Fewer),
+    ("vmem_load", Figure::Counter("vmem_load"), Better::Fewer),
+    ("vmem_store", Figure::Counter("vmem_store"), Better::Fewer),
+    ("vmem_atomic", Figure::Counter("vmem_atomic"), Better::Fewer),
+    ("lines", Figure::Counter("lines"), Better::Fewer),
+    ("group_lines", Figure::Counter("group_lines"), Better::Fewer),
+    ("launch_lines", Figure::Counter("launch_lines"), Better::Fewer),
+    ("scratch_bytes", Figure::Counter("scratch_bytes"), Better::Fewer),
+    ("lds", Figure::Counter("lds"), Better::Fewer),
+    ("lds_cycles", Figure::Counter("lds_cycles"), Better::Fewer),
+    ("lds_conflicts", Figure::Counter("lds_conflicts"), Better::Fewer),
+    ("occupancy", Figure::Occupancy, Better::More),
 ];
 
-impl Value {
+impl Figure {
     fn of(self, kernels: &[KernelCost]) -> u64 {
         let sum = |of: fn(&KernelCost) -> u64| kernels.iter().map(of).sum();
         match self {
-            Value::Counter(name) => kernels.iter().map(|kernel| kernel.counter(name)).sum(),
-            Value::Launches => sum(|kernel| kernel.launches),
-            Value::IdleLanes => sum(|kernel| {
+            Figure::Counter(name) => kernels.iter().map(|kernel| kernel.counter(name)).sum(),
+            Figure::Launches => sum(|kernel| kernel.launches),
+            Figure::IdleLanes => sum(|kernel| {
                 kernel
                     .counter("lane_slots")
                     .saturating_sub(kernel.counter("active_lanes"))
             }),
-            Value::Occupancy => {
+            Figure::Occupancy => {
                 let each = kernels.iter().map(|kernel| u64::from(kernel.occupancy));
                 each.min().unwrap_or(0)
             }

@@ -39,7 +39,7 @@ candle! {
 }
 
 /// A call that can be made again and again, on tensors that it holds.
-pub(crate) type Call = Box<dyn Fn() -> candle_core::Result<Tensor>>;
+pub(crate) type PreparedCall = Box<dyn Fn() -> candle_core::Result<Tensor>>;
 
 /// A case's call on weights that are on the device already, as programs that load a model once have them; `None` for an op that
 /// takes no blocks, or other tensors. The rows above make the weights anew at each call.
@@ -47,11 +47,11 @@ pub(crate) fn prepared(
     op: Quantized,
     blocks: candle_core::Result<std::sync::Arc<candle_core::quantized::QTensor>>,
     others: &[Tensor],
-) -> candle_core::Result<Option<Call>> {
+) -> candle_core::Result<Option<PreparedCall>> {
     use candle_core::quantized::QMatMul;
     let blocks = blocks?;
     let device = blocks.device();
-    let call: Call = match op {
+    let call: PreparedCall = match op {
         Quantized::Dequantize(_) => Box::new(move || blocks.dequantize(&device)),
         Quantized::DequantizeF16(_) => Box::new(move || blocks.dequantize_f16(&device)),
         Quantized::Qmatmul(_) => {

@@ -11,7 +11,7 @@ use parity_model::{Case, Op, op::Role};
 
 use crate::{
     backend::CandleRunner,
-    ops::{self, Scalars, quantized::Call},
+    ops::{self, Scalars, quantized::PreparedCall},
     tensors,
 };
 
@@ -28,7 +28,7 @@ pub(super) fn bytes(case: &Case) -> u64 {
 }
 
 /// The case's call, on inputs of its own.
-pub(super) fn call(case: &Case, device: &Device, seed: u64) -> Result<Call, String> {
+pub(super) fn call(case: &Case, device: &Device, seed: u64) -> Result<PreparedCall, String> {
     let words = |error: candle_core::Error| CandleRunner::words(&error);
     if matches!(case.op, Op::Grad(_)) {
         return Err("gradients are not timed: name the op".to_owned());
@@ -65,7 +65,7 @@ fn argument(case: &Case, i: usize, device: &Device, seed: u64) -> Result<Tensor,
         }
         let made = tensors::upload(&case.sample(i, &[MADE], seed), device)?;
         let repeated = made.broadcast_as((elements.div_ceil(MADE), MADE))?.contiguous()?;
-        // Whole repeats at most one too many: what is left over lies behind the tensor's elements.
+        // Whole repeats at most one too many: what is left over lies after the tensor's elements.
         let flat = repeated.flatten_all()?.narrow(0, 0, elements)?;
         flat.reshape(plan.base_shape.as_slice())
     };

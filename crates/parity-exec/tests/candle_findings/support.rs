@@ -151,7 +151,7 @@ mod a_call_that_ends_is_not_taken_for_a_hang {
 fn a_repaired_candle_is_told_in_these_words() {
     let told = |work: fn()| text(panic::catch_unwind(work).unwrap_err().as_ref()).contains(FIXED);
     assert!(told(|| finding(2, 1, 2)));
-    assert!(!told(|| finding(3, 1, 2)), "a new wrong value is no repair");
+    assert!(!told(|| finding(3, 1, 2)), "a new wrong value does not mend it");
     assert!(told(|| refuses(Ok(()), "")));
     assert!(told(|| panics(|| (), "")));
 }

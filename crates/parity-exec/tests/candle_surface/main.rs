@@ -72,14 +72,14 @@ fn complaints(found: &BTreeSet<String>, table: &[(&str, Why)]) -> Vec<String> {
     let undecided = found
         .iter()
         .filter(|name| !is_op(name) && !listed(name))
-        .map(|name| format!("`{name}` is no op and has no row"));
+        .map(|name| format!("`{name}` is not an op and has no row"));
     let rows = table
         .iter()
         .flat_map(|(names, why)| names.split(' ').map(move |name| (name, why)));
     let stale = rows.clone().filter_map(|(name, why)| match why {
         _ if !found.contains(name) => Some(format!("candle has no `{name}`")),
         _ if is_op(name) => Some(format!("`{name}` is an op: its row says otherwise")),
-        Why::By(op) if !is_op(op) => Some(format!("`{name}` is run by `{op}`, which is no op")),
+        Why::By(op) if !is_op(op) => Some(format!("`{name}` is run by `{op}`, which is not an op")),
         Why::No(reason) if reason.len() < 10 => Some(format!("`{name}` has no reason")),
         Why::By(_) | Why::No(_) => None,
     });
@@ -129,7 +129,7 @@ fn a_new_function_a_lost_one_and_an_op_that_is_none_are_complained_of() {
     assert_eq!(of(&[("brand_new old", Why::By("exp"))]), Vec::<String>::new());
     assert_eq!(
         of(&[("old", Why::By("exp"))]),
-        ["`brand_new` is no op and has no row"]
+        ["`brand_new` is not an op and has no row"]
     );
     let table = [("brand_new old gone", Why::By("exp"))];
     assert_eq!(of(&table), ["candle has no `gone`"]);

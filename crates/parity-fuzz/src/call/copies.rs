@@ -4,10 +4,10 @@ use parity_model::op::Copies;
 use parity_model::op::shape::chunk;
 
 use super::params::number;
-use super::{Call, by_rule, shorter};
+use super::{ParamsAndShapes, by_rule, shorter};
 use crate::draw::Draw;
 
-pub(super) fn copies(op: Copies, draw: &mut Draw) -> Call {
+pub(super) fn copies(op: Copies, draw: &mut Draw) -> ParamsAndShapes {
     match op {
         Copies::Cat => {
             let (shape, dim) = (draw.shape(1), 0);
@@ -237,7 +237,7 @@ fn reshaped(shape: &[usize], draw: &mut Draw) -> Vec<f64> {
 
 /// Numbers from a start by a step; half of the steps are numbers that no dtype holds. Their end lies between two numbers, so that
 /// its rounding does not decide how many there are.
-fn arange(draw: &mut Draw) -> Call {
+fn arange(draw: &mut Draw) -> ParamsAndShapes {
     let starts = [0.0, 1.0, -3.0, 0.5, 100.0, 0.1, -0.7];
     let exact = [1.0, 2.0, 3.0, 0.5, -1.0, 0.25];
     let rounded = [0.1, 0.3, -0.7, 0.01, 1.1, -2.3];

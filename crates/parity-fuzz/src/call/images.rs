@@ -3,7 +3,7 @@
 use parity_model::Op;
 use parity_model::op::shape::infer;
 
-use super::Call;
+use super::ParamsAndShapes;
 use super::params::number;
 use crate::draw::Draw;
 
@@ -13,7 +13,7 @@ pub(super) fn convolves(op: Op) -> bool {
 }
 
 /// A convolution or a transposed one, of one dimension or two, which the op's rule tells; the third argument is a bias.
-pub(super) fn conv(op: Op, draw: &mut Draw) -> Call {
+pub(super) fn conv(op: Op, draw: &mut Draw) -> ParamsAndShapes {
     let names = op.params();
     let first = draw.between(1, 2);
     let mut of = |dims| {
@@ -32,7 +32,7 @@ pub(super) fn conv(op: Op, draw: &mut Draw) -> Call {
         }
         (params, shapes)
     };
-    let fits = |(params, shapes): &Call| {
+    let fits = |(params, shapes): &ParamsAndShapes| {
         let slices: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         infer(op, params, &slices).is_ok()
     };
@@ -78,7 +78,7 @@ fn batch(draw: &mut Draw) -> usize {
     }
 }
 
-fn convolution(dims: usize, names: &[&str], draw: &mut Draw) -> Call {
+fn convolution(dims: usize, names: &[&str], draw: &mut Draw) -> ParamsAndShapes {
     let (each, groups, out) = channels(draw);
     let (padding, dilation) = (whole("padding", draw), whole("dilation", draw));
     let kernel = kernel(dims, draw);
@@ -94,7 +94,7 @@ fn convolution(dims: usize, names: &[&str], draw: &mut Draw) -> Call {
     (with_known(names, &known, draw), vec![x, weights])
 }
 
-fn transposed(dims: usize, names: &[&str], draw: &mut Draw) -> Call {
+fn transposed(dims: usize, names: &[&str], draw: &mut Draw) -> ParamsAndShapes {
     let (each, groups, out) = channels(draw);
     let groups = if names.contains(&"groups") { groups } else { 1 };
     let stride = whole("stride", draw);
@@ -115,7 +115,7 @@ fn whole(name: &str, draw: &mut Draw) -> usize {
     number(name, &[], draw) as usize
 }
 
-pub(super) fn pool(draw: &mut Draw) -> Call {
+pub(super) fn pool(draw: &mut Draw) -> ParamsAndShapes {
     let kernel = kernel(2, draw);
     let strides: Vec<usize> = match draw.chance(50) {
         true => kernel.clone(),
@@ -131,7 +131,7 @@ pub(super) fn pool(draw: &mut Draw) -> Call {
     (params.map(|n| n as f64).collect(), vec![x])
 }
 
-pub(super) fn upsample(op: Op, draw: &mut Draw) -> Call {
+pub(super) fn upsample(op: Op, draw: &mut Draw) -> ParamsAndShapes {
     let names = op.params();
     let dims = if names.contains(&"size") { 1 } else { 2 };
     let most = if dims == 1 { 260 } else { 30 };

@@ -3,7 +3,7 @@
 use parity_model::op::{Layers, Matmul, Op};
 
 use super::params::{named, number};
-use super::{Call, by_rule, shorter};
+use super::{ParamsAndShapes, by_rule, shorter};
 use crate::draw::Draw;
 
 /// Rows, columns and what is summed over; long ones at random places.
@@ -18,7 +18,7 @@ fn batches(draw: &mut Draw) -> Vec<usize> {
     (0..count).map(|_| draw.extent(4)).collect()
 }
 
-pub(super) fn matmul(op: Matmul, draw: &mut Draw) -> Call {
+pub(super) fn matmul(op: Matmul, draw: &mut Draw) -> ParamsAndShapes {
     let (m, k, n) = matrix(draw);
     let shapes = match op {
         Matmul::Matmul => {
@@ -45,7 +45,7 @@ pub(super) fn matmul(op: Matmul, draw: &mut Draw) -> Call {
 /// The reaches of a window; -1 is all.
 const REACHES: [f64; 5] = [-1.0, 0.0, 1.0, 3.0, 17.0];
 
-pub(super) fn layers(op: Layers, draw: &mut Draw) -> Call {
+pub(super) fn layers(op: Layers, draw: &mut Draw) -> ParamsAndShapes {
     // Layers are many steps an element.
     draw.budget = draw.budget.min(2500);
     let names = Op::from(op).params();

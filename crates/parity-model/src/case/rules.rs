@@ -173,7 +173,7 @@ impl Case {
                 return Err(format!("`{op}`: blocks are contiguous, not {}", arg.layout));
             }
             let plan = self.plan(i).ok_or_else(|| match role {
-                Role::Blocks => format!("{} is no shape of whole blocks", shape_text(&arg.shape)),
+                Role::Blocks => format!("{} is not a shape of whole blocks", shape_text(&arg.shape)),
                 Role::Data | Role::Condition | Role::Index => format!(
                     "layout `{}` needs {}, and the shape is {}",
                     arg.layout,

@@ -8,7 +8,7 @@ use crate::{Case, CaseId};
 
 /// What a case is told from other cases of its op by.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum Feature {
     Params,
     Dtypes,
     Shapes,
@@ -17,13 +17,13 @@ enum Part {
     Check,
 }
 
-const PARTS: [Part; 6] = [
-    Part::Params,
-    Part::Dtypes,
-    Part::Shapes,
-    Part::Layouts,
-    Part::Values,
-    Part::Check,
+const PARTS: [Feature; 6] = [
+    Feature::Params,
+    Feature::Dtypes,
+    Feature::Shapes,
+    Feature::Layouts,
+    Feature::Values,
+    Feature::Check,
 ];
 
 /// Predicates that match every case of `wanted`, and of the other cases of `all` none.
@@ -54,7 +54,7 @@ fn masks() -> impl Iterator<Item = u32> {
 
 /// What holds for the case and for every other one that differs in the parts of `open` alone.
 fn predicate(case: &Case, open: u32) -> Predicate {
-    let closed = |part: Part| {
+    let closed = |part: Feature| {
         let mut bits = PARTS.iter().zip(0..);
         !bits.any(|(other, bit)| *other == part && open & (1 << bit) != 0)
     };
@@ -62,10 +62,10 @@ fn predicate(case: &Case, open: u32) -> Predicate {
         ops: vec![case.op.name().to_owned()],
         ..Predicate::default()
     };
-    if closed(Part::Params) {
+    if closed(Feature::Params) {
         found.params = params(case);
     }
-    if closed(Part::Dtypes) {
+    if closed(Feature::Dtypes) {
         let chosen = |role: &Role| matches!(role, Role::Condition | Role::Index);
         let index = case.op.roles().iter().position(chosen);
         if case.check.refusal().is_some() {
@@ -75,7 +75,7 @@ fn predicate(case: &Case, open: u32) -> Predicate {
             found.index_dtypes = index.map(|i| case.args[i].dtype).into_iter().collect();
         }
     }
-    if closed(Part::Shapes) {
+    if closed(Feature::Shapes) {
         let exact = |shape: &Vec<usize>| vec![shape.iter().copied().map(Extent::Is).collect()];
         found.shapes_of = case
             .args
@@ -84,14 +84,14 @@ fn predicate(case: &Case, open: u32) -> Predicate {
             .enumerate()
             .collect();
     }
-    if closed(Part::Layouts) {
+    if closed(Feature::Layouts) {
         let word = |arg: &crate::Arg| vec![LayoutWord::Is(arg.layout)];
         found.layouts_of = case.args.iter().map(word).enumerate().collect();
     }
-    if closed(Part::Values) {
+    if closed(Feature::Values) {
         found.values = vec![Values::Is(case.values)];
     }
-    if closed(Part::Check) || case.check.refusal().is_some() {
+    if closed(Feature::Check) || case.check.refusal().is_some() {
         found.checks = vec![case.check];
     }
     found

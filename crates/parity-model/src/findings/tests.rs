@@ -277,7 +277,7 @@ const WRONG: [(&str, &str, &str); 17] = [
     (
         "values = [\"nan\"]",
         "shape = { 0 = [[\">x\"]] }",
-        "`>x` is no extent",
+        "`>x` is not an extent",
     ),
     (
         "values = [\"nan\"]",

@@ -14,7 +14,7 @@ pub struct Place {
     pub dim: u8,
     /// Elements of the dimension that lie before the first one of the view.
     pub before: u8,
-    /// Elements of the dimension that lie behind the last one of the view.
+    /// Elements of the dimension that lie after the last one of the view.
     pub after: u8,
     /// The view has every so manieth element; 1 for each.
     pub step: u8,
@@ -38,7 +38,7 @@ impl Place {
 /// A view: its dimensions in the order of memory, the slowest first.
 ///
 /// The text form is `view(1b2.0s3.2r)`: dimension 1 is the slowest and has two elements before the view's first (`a` is for
-/// those behind its last); of dimension 0 every third element is shown; dimension 2 repeats one element.
+/// those after its last); of dimension 0 every third element is shown; dimension 2 repeats one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct View {
     rank: u8,
@@ -46,7 +46,7 @@ pub struct View {
 }
 
 impl View {
-    /// The view with these dimensions; `None` where they are none or too many, a dimension is missing or stands twice, a step
+    /// The view with these dimensions; `None` where they are none or too many, a dimension is missing or given twice, a step
     /// is 0, or something lies beside an element that repeats.
     pub fn new(list: &[Place]) -> Option<View> {
         let rank = list.len();

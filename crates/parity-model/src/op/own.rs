@@ -217,7 +217,7 @@ fn shape(call: &Operands<'_>) -> Result<Shapes, String> {
         Some(Shape::Rule(rule)) => rule(call.params, call.shapes)
             .map_err(|why| call.mismatch(&why))
             .and_then(Shapes::of),
-        None => Err(format!("`{}` is no op of the family `own`", call.op)),
+        None => Err(format!("the family `own` has no op `{}`", call.op)),
     }
 }
 
@@ -297,7 +297,7 @@ fn contradiction(declaration: &Declaration, taken: impl Fn(&str) -> bool) -> Res
         for (i, word) in list.iter().enumerate() {
             if !is_word(word) || *word == kept || list[..i].contains(word) {
                 return Err(format!(
-                    "`{word}` is no name for {what} {i}: expected lower-case letters, digits and `_`, not `{kept}`, each name once"
+                    "`{word}` cannot be the name of {what} {i}: expected lower-case letters, digits and `_`, not `{kept}`, each name once"
                 ));
             }
         }

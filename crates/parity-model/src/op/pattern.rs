@@ -120,7 +120,7 @@ pub(super) fn check(pattern: &'static str, count: usize, ids: bool) -> Result<()
         let dims = |inner: &str| inner.is_empty() || inner.split(", ").all(one);
         let rests = shape.matches("..").count();
         if !inner.is_some_and(dims) || rests > 1 {
-            return wrong(format!("has `{}`, which is no shape", shape.trim()));
+            return wrong(format!("has `{}`, which is not a shape", shape.trim()));
         }
     }
     let names = Pattern(pattern).names();

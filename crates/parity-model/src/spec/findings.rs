@@ -337,7 +337,7 @@ fn shape(value: &Value<'_, '_>) -> Option<Vec<Extent>> {
             let least = digits.and_then(|digits| digits.parse().ok());
             if least.is_none() {
                 part.error(
-                    format!("`{word}` is no extent"),
+                    format!("`{word}` is not an extent"),
                     r#"an extent is a number, "*" (any), ">8192" (any above) or ".." (any number of them)"#,
                 );
             }

@@ -279,7 +279,7 @@ fn read_tag(value: &Value<'_, '_>) -> Option<String> {
         return Some(tag);
     }
     value.error(
-        format!("`{tag}` is no tag"),
+        format!("`{tag}` is not a tag"),
         "a tag is made of letters, digits, `-` and `_`",
     );
     None

@@ -549,7 +549,7 @@ fn every_case_of_a_group_has_its_tags_and_a_tag_is_a_word() {
     let cases = expand(&[parse("a.toml", &tagged).unwrap()]).unwrap();
     assert!(cases.iter().all(|case| case.tags == ["pinned", "gh-12"]));
     let errors = parse("a.toml", &tagged.replace("gh-12", "two words")).unwrap_err();
-    assert_eq!(errors[0].message, "`two words` is no tag");
+    assert_eq!(errors[0].message, "`two words` is not a tag");
 }
 
 #[test]

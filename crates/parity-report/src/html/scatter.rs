@@ -26,25 +26,25 @@ const LANE: f64 = 34.0;
 
 /// What became of a result, as its dot shows it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum DotClass {
     Agrees,
     Known,
     Fails,
 }
 
-impl Kind {
+impl DotClass {
     /// In the order they are drawn: the last lies on top.
-    const ALL: [(Kind, &'static str, &'static str); 3] = [
-        (Kind::Agrees, "dots", "agrees"),
-        (Kind::Known, "dots knowns", "known failure"),
-        (Kind::Fails, "dots fails", "fails the run"),
+    const ALL: [(DotClass, &'static str, &'static str); 3] = [
+        (DotClass::Agrees, "dots", "agrees"),
+        (DotClass::Known, "dots knowns", "known failure"),
+        (DotClass::Fails, "dots fails", "fails the run"),
     ];
 
-    fn of(verdict: Verdict) -> Kind {
+    fn of(verdict: Verdict) -> DotClass {
         match (agrees(verdict), verdict.fails_run()) {
-            (true, _) => Kind::Agrees,
-            (false, true) => Kind::Fails,
-            (false, false) => Kind::Known,
+            (true, _) => DotClass::Agrees,
+            (false, true) => DotClass::Fails,
+            (false, false) => DotClass::Known,
         }
     }
 }
@@ -52,7 +52,7 @@ impl Kind {
 /// A dot, in powers of ten; `None` is drawn in the lane.
 #[derive(Clone, Copy)]
 struct Dot {
-    kind: Kind,
+    kind: DotClass,
     magnitude: Option<f64>,
     ulp: Option<f64>,
 }
@@ -122,7 +122,7 @@ fn y(ulp: Option<f64>) -> f64 {
 pub(super) fn write(page: &mut String, run: &RunRecord, column: usize) -> std::fmt::Result {
     let (dots, left_out) = dots(facts::column(run, column));
     let title = escape(&backend_title(run, column));
-    let counts = Kind::ALL.map(|(kind, _, words)| {
+    let counts = DotClass::ALL.map(|(kind, _, words)| {
         let count = dots.iter().filter(|dot| dot.kind == kind).count();
         format!("{words}: {count}")
     });
@@ -133,7 +133,7 @@ pub(super) fn write(page: &mut String, run: &RunRecord, column: usize) -> std::f
         counts.join("; ")
     )?;
     write_axes(page)?;
-    for (kind, class, _) in Kind::ALL {
+    for (kind, class, _) in DotClass::ALL {
         // Dots that fall on one another are drawn once; tenths of a unit are finer than a screen shows.
         let place = |dot: &Dot| {
             let tenths = |length: f64| (length * 10.0).round() as i64;
@@ -207,7 +207,7 @@ fn dots<'a>(results: impl Iterator<Item = &'a CaseResult>) -> (Vec<Dot>, usize) 
         };
         match worst.expected.parse::<f64>() {
             Ok(expected) if expected.is_finite() => dots.push(Dot {
-                kind: Kind::of(result.verdict),
+                kind: DotClass::of(result.verdict),
                 magnitude: (expected != 0.0).then(|| expected.abs().log10()),
                 ulp: worst.ulp.is_finite().then(|| worst.ulp.log10()),
             }),

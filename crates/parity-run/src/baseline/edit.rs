@@ -67,7 +67,8 @@ pub(super) fn rewrite(
 }
 
 fn parsed(row: &str) -> Result<Value, String> {
-    row.parse().map_err(|error| format!("`{row}` is no row: {error}"))
+    row.parse()
+        .map_err(|error| format!("`{row}` is not a row: {error}"))
 }
 
 /// What is before a row: the line break and the indentation, and the comments unless it is for one row `more`.

@@ -1,4 +1,4 @@
-//! Which mutants are no faults, as far as that can be proven without running them.
+//! Which mutants no launch shows, as far as that can be proven without running them.
 
 use std::collections::BTreeMap;
 

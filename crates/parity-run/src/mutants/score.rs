@@ -39,7 +39,7 @@ impl Score {
         }
     }
 
-    /// Percent of the faults that were tried and noticed; 0 where none was tried, which is no pass.
+    /// Percent of the faults that were tried and noticed; 0 where none was tried, so that nothing passes by it.
     pub fn percent(&self) -> f64 {
         match self.killed + self.survived {
             0 => 0.0,

@@ -73,7 +73,7 @@ fn write_test(
         )?;
         writeln!(
             page,
-            "    assert!(got.is_err(), \"an id is out of range, and that was no error\");"
+            "    assert!(got.is_err(), \"an id is out of range, and the call gave a result\");"
         )?;
         return writeln!(page, "    let _: DType = x0.dtype();\n    Ok(())\n}}");
     }

@@ -9,7 +9,7 @@ use rocm_rs::miopen::bindings::{
 };
 
 use super::{address, c_void, opaque, out, status_of};
-use crate::miopen::{self, BAD_PARAMETER, Call, Pool};
+use crate::miopen::{self, BAD_PARAMETER, ConvolutionCall, Pool};
 
 fn guard(body: impl FnOnce() -> miopen::Result) -> miopenStatus_t {
     status_of(
@@ -48,7 +48,7 @@ unsafe fn scale(pointer: *const c_void) -> miopen::Result<f32> {
 /// # Safety
 /// `count` is null or writable, `solutions` is null or has room for `room` of them.
 unsafe fn solve(
-    call: Call,
+    call: ConvolutionCall,
     room: usize,
     count: *mut usize,
     solutions: *mut miopenConvSolution_t,
@@ -80,8 +80,8 @@ fn call(
     handle: miopenHandle_t,
     convolution: miopenConvolutionDescriptor_t,
     tensors: [miopenTensorDescriptor_t; 3],
-) -> Call {
-    Call {
+) -> ConvolutionCall {
+    ConvolutionCall {
         handle: handle.addr(),
         convolution: convolution.addr(),
         tensors: tensors.map(|tensor| tensor.addr()),

@@ -3,7 +3,7 @@
 use rocm_rs::rccl::bindings::{self as declared, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
 
 use super::{address, c_char, c_int, c_void, hipStream_t, opaque, status_of};
-use crate::rccl::{self, Call, What};
+use crate::rccl::{self, Communication, What};
 
 fn guard(body: impl FnOnce() -> rccl::Result) -> ncclResult_t {
     status_of(declared::ncclSuccess, declared::ncclInternalError, body)
@@ -49,7 +49,7 @@ foreign! {
     ) -> ncclResult_t {
         let what = What::AllReduce(op);
         let (send, receive) = (address(send), address(receive));
-        guard(|| rccl::submit(comm.addr(), Call { what, send, receive, count, datatype, stream: stream.addr() }))
+        guard(|| rccl::submit(comm.addr(), Communication { what, send, receive, count, datatype, stream: stream.addr() }))
     }
 
     fn ncclAllGather(
@@ -58,7 +58,7 @@ foreign! {
     ) -> ncclResult_t {
         let what = What::AllGather;
         let (send, receive) = (address(send), address(receive));
-        guard(|| rccl::submit(comm.addr(), Call { what, send, receive, count, datatype, stream: stream.addr() }))
+        guard(|| rccl::submit(comm.addr(), Communication { what, send, receive, count, datatype, stream: stream.addr() }))
     }
 
     fn ncclReduceScatter(
@@ -67,7 +67,7 @@ foreign! {
     ) -> ncclResult_t {
         let what = What::ReduceScatter(op);
         let (send, receive) = (address(send), address(receive));
-        guard(|| rccl::submit(comm.addr(), Call { what, send, receive, count, datatype, stream: stream.addr() }))
+        guard(|| rccl::submit(comm.addr(), Communication { what, send, receive, count, datatype, stream: stream.addr() }))
     }
 
     fn ncclBroadcast(
@@ -76,14 +76,14 @@ foreign! {
     ) -> ncclResult_t {
         let what = What::Broadcast(root);
         let (send, receive) = (address(send), address(receive));
-        guard(|| rccl::submit(comm.addr(), Call { what, send, receive, count, datatype, stream: stream.addr() }))
+        guard(|| rccl::submit(comm.addr(), Communication { what, send, receive, count, datatype, stream: stream.addr() }))
     }
 
     fn ncclSend(
         send: *const c_void, count: usize, datatype: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: hipStream_t,
     ) -> ncclResult_t {
         let (what, send) = (What::Send(peer), address(send));
-        guard(|| rccl::submit(comm.addr(), Call { what, send, receive: 0, count, datatype, stream: stream.addr() }))
+        guard(|| rccl::submit(comm.addr(), Communication { what, send, receive: 0, count, datatype, stream: stream.addr() }))
     }
 
     fn ncclRecv(
@@ -91,6 +91,6 @@ foreign! {
         stream: hipStream_t,
     ) -> ncclResult_t {
         let (what, receive) = (What::Receive(peer), address(receive));
-        guard(|| rccl::submit(comm.addr(), Call { what, send: 0, receive, count, datatype, stream: stream.addr() }))
+        guard(|| rccl::submit(comm.addr(), Communication { what, send: 0, receive, count, datatype, stream: stream.addr() }))
     }
 }

@@ -91,7 +91,7 @@ fn row() -> Value {
     let mut row = object("Cases that fail with one verdict.", &[], &predicate());
     row["properties"]["backends"] = backends();
     row["properties"]["verdict"] = verdict();
-    row["properties"]["may_pass"] = json!({"type": "boolean", "description": "Whether a pass is no surprise: some machines or builds fail."});
+    row["properties"]["may_pass"] = json!({"type": "boolean", "description": "Whether the cases may pass as well: some machines or builds alone fail."});
     row
 }
 

@@ -110,7 +110,7 @@ fn shard() -> Value {
 
 fn backend() -> Value {
     object(
-        "The device behind a column.",
+        "The device that a column shows.",
         &["backend", "device", "level", "driver", "target"],
         &json!({
             "backend": text("The backend."),

@@ -249,7 +249,7 @@ fn files_share_their_sweeps() {
         "[[group]]\nsweep = \"few\"\nops = \"exp\"\ndtypes = \"f32\"\n",
     );
     let files = read(&[("sweeps.toml", sweeps), ("unary.toml", &user)]).unwrap();
-    assert_eq!(files.len(), 1, "a file of sweeps is no spec");
+    assert_eq!(files.len(), 1, "a file of sweeps is not a spec");
     assert_eq!(
         expand(&files).unwrap()[0].id().as_str(),
         "unary/exp:f32:[7]:contiguous:any"
