@@ -1,5 +1,6 @@
 //! Modules, their kernels and variables, and what a program's fat binaries register before `main`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -142,7 +143,7 @@ fn fits(target: &str, card: Card) -> bool {
 
 /// What a program registers of one fat binary.
 struct Binary {
-    image: &'static [u8],
+    image: Arc<Cow<'static, [u8]>>,
     /// What was loaded of it, by card.
     modules: BTreeMap<usize, Arc<Module>>,
 }
@@ -175,7 +176,8 @@ fn registry<T>(act: impl FnOnce(&mut Registry) -> T) -> T {
 }
 
 /// Registers a fat binary; gives its handle.
-pub(crate) fn register(image: &'static [u8]) -> usize {
+pub(crate) fn register(image: Cow<'static, [u8]>) -> usize {
+    let image = Arc::new(image);
     registry(|registry| {
         registry.last += 1;
         let modules = BTreeMap::new();
@@ -222,14 +224,14 @@ fn module(binary: usize) -> Result<Arc<Module>> {
             .filter(|variable| variable.binary == binary && variable.shared.is_some())
             .cloned()
             .collect();
-        Some((found.image, known, shared))
+        Some((Arc::clone(&found.image), known, shared))
     })
     .ok_or(hip::hipError_t_hipErrorInvalidDeviceFunction)?;
     if let Some(known) = known {
         return Ok(known);
     }
     // Without the lock: a large file takes its time.
-    let module = Arc::new(Module::load(image)?);
+    let module = Arc::new(Module::load(&image)?);
     for variable in shared {
         // The device's variable is a pointer to the shared memory. One that no kernel uses is not there.
         if let (Ok((address, 8)), Some(memory)) = (module.variable(&variable.name), variable.shared) {

@@ -33,17 +33,17 @@ calls! {
 
     fn hipModuleLoadData(place: Out<*mut c_void>, file: *const c_void) {
         place.check()?;
-        load(place, image(file)?)
+        load(place, &image(file)?)
     }
 
     fn hipModuleLoadDataEx(place: Out<*mut c_void>, file: *const c_void, _count: c_uint, _options: *const c_int, _values: *const c_void) {
         place.check()?;
-        load(place, image(file)?)
+        load(place, &image(file)?)
     }
 
     fn hipModuleLoadFatBinary(place: Out<*mut c_void>, file: *const c_void) {
         place.check()?;
-        load(place, image(file)?)
+        load(place, &image(file)?)
     }
 
     fn hipModuleUnload(module: usize) {
