@@ -8,6 +8,7 @@
 #[path = "../../hsa-soft/tests/client/built.rs"]
 mod built;
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -256,5 +257,29 @@ fn the_library_has_the_versions_that_programs_ask_for() {
     let text = String::from_utf8(output.stdout).unwrap();
     for version in versions {
         assert!(text.contains(&format!("Name: {version}\n")), "{version}: {text}");
+    }
+}
+
+/// What rocBLAS, rocRAND, hipBLASLt, MIOpen, rocFFT, ggml, Triton, tinygrad, bitsandbytes, OpenMM, CuPy, JAX and ONNX Runtime import of it.
+const NEEDED: &str = include_str!("needed.txt");
+
+#[test]
+fn every_function_that_known_programs_import_is_exported() {
+    let names: Vec<&str> = NEEDED.lines().collect();
+    assert_eq!(names.len(), 132);
+    for library in ["libamdhip64.so.6", "libamdhip64.so.7"] {
+        let output = ran(Command::new(READELF)
+            .args(["--dyn-syms", "--wide"])
+            .arg(LIBRARY.path().join(library)));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let defined = text
+            .lines()
+            .filter(|line| line.contains(" FUNC ") && !line.contains(" UND "));
+        let exported: BTreeSet<&str> = defined
+            .filter_map(|line| line.split_whitespace().last()?.split('@').next())
+            .collect();
+        let missing: Vec<&&str> = names.iter().filter(|name| !exported.contains(*name)).collect();
+        assert_eq!(missing, [&""; 0], "{library}");
+        assert!(!exported.contains("hipNoSuchFunction"));
     }
 }

@@ -217,3 +217,15 @@ fn every_function_that_amds_runtimes_import_is_exported() {
         assert!(!function(name).is_null(), "{name}");
     }
 }
+
+/// What Debian's libhsa-runtime64 6.4.3 and 7.2.4 export: `nm -D --defined-only`, without the version.
+const EXPORTED: &str = include_str!("exported.txt");
+
+#[test]
+fn every_name_that_amds_own_driver_exports_is_exported() {
+    let names: Vec<&str> = EXPORTED.lines().collect();
+    assert!(names.len() > 260, "{}", names.len());
+    for name in names {
+        assert!(!function(name).is_null(), "{name}");
+    }
+}
