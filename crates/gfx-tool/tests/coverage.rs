@@ -184,3 +184,35 @@ fn what_has_no_lines_or_no_kernels_is_an_error() {
     let (output, said) = gfx(&["--lcov", lcov.to_str().unwrap()], &program, "other");
     assert_eq!(output.status.code(), Some(2), "{said}");
 }
+
+#[test]
+fn a_folder_of_the_callers_is_filled_or_the_program_fails() {
+    let program = program("folder", &["-gline-tables-only"]);
+    let with = |folder: &Path| {
+        let output = Command::new(env!("CARGO_BIN_EXE_gfx"))
+            .args(["exec", "--seam", "hip", "--"])
+            .arg(&program)
+            .arg("add")
+            .env("ROCM_HIP_LIBRARY", &*LIBRARY)
+            .env("ROCM_COVERAGE", folder)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), said)
+    };
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("made");
+    let (passes, said) = with(&folder);
+    assert!(passes, "{said}");
+    let coverage = kernel_coverage::Collector::of_folder(&folder)
+        .unwrap()
+        .coverage()
+        .unwrap();
+    assert_eq!(coverage.targets()["gfx1100"].launched, 1);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let (passes, said) = with(file.path());
+    assert!(
+        !passes && said.contains("finding: ROCM_COVERAGE=") && said.contains("cannot be written"),
+        "{said}"
+    );
+}
