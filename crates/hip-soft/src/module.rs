@@ -141,6 +141,13 @@ fn fits(target: &str, card: Card) -> bool {
     parts.next() == Some(card.word()) && parts.all(|feature| own.contains(&feature))
 }
 
+/// Unloads a module, with the handles of its kernels, each of which would keep it.
+pub(crate) fn unload(module: usize) -> Result {
+    let removed = MODULES.remove(module)?;
+    FUNCTIONS.retain(|function| !Arc::ptr_eq(&function.module, &removed));
+    Ok(())
+}
+
 /// What a program registers of one fat binary.
 struct Binary {
     image: Arc<Cow<'static, [u8]>>,
@@ -198,6 +205,9 @@ pub(crate) fn unregister(binary: usize) {
             .collect();
         (registry.binaries.remove(&binary), gone)
     });
+    let modules = removed.0.iter().flat_map(|binary| binary.modules.values());
+    let modules: Vec<_> = modules.cloned().collect();
+    FUNCTIONS.retain(|function| !modules.iter().any(|module| Arc::ptr_eq(&function.module, module)));
     // Outside of the lock: unloading takes another.
     drop(removed);
 }

@@ -48,7 +48,7 @@ calls! {
 
     fn hipModuleUnload(module: usize) {
         crate::jobs::drain()?;
-        MODULES.remove(module).map(drop)
+        module::unload(module)
     }
 
     fn hipModuleGetFunction(place: Out<*mut c_void>, module: usize, name: Text) {

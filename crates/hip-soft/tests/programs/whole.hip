@@ -154,8 +154,19 @@ static int load(const char* name) {
     TRUE(fread(begin, 1, about.st_size, file) == (size_t)about.st_size);
     fclose(file);
     void *module, *kernel;
+    size_t before, during, after, total;
+    OK(hipMemGetInfo(&before, &total));
     OK(hipModuleLoadData(&module, begin));
     OK(hipModuleGetFunction(&kernel, module, "_Z5weighPij"));
+    OK(hipMemGetInfo(&during, &total));
+    TRUE(during < before);
+    // What a kernel's handle stands for goes with its module.
+    int value;
+    OK(hipFuncGetAttribute(&value, 0, kernel));
+    OK(hipModuleUnload(module));
+    OK(hipMemGetInfo(&after, &total));
+    TRUE(after == before);
+    TRUE(hipFuncGetAttribute(&value, 0, kernel) != 0);
     printf("it is loaded\n");
     return 0;
 }
