@@ -24,6 +24,7 @@ unsafe extern "C" {
     fn hsa_queue_destroy(queue: u64) -> u32;
     fn hsa_queue_add_write_index_relaxed(queue: u64, value: u64) -> u64;
     fn hsa_queue_load_read_index_relaxed(queue: u64) -> u64;
+    fn hsa_amd_pointer_info(address: u64, info: *mut u64, allocate: *const c_void, count: *mut u32, agents: *const c_void) -> u32;
     fn hsa_signal_create(value: i64, count: u32, agents: *const u64, signal: *mut u64) -> u32;
     fn hsa_signal_destroy(signal: u64) -> u32;
     fn hsa_signal_store_relaxed(signal: u64, value: i64);
@@ -34,7 +35,7 @@ const PACKETS: u64 = 16;
 const PACKET: u64 = 64;
 /// Bytes of the input for a packet: its type, the kind of each of its handles, a number.
 const PART: usize = 16;
-/// How long a queue may take for packets that wait for nothing.
+/// How long a queue may take to end.
 const LIMIT: Duration = Duration::from_secs(5);
 
 struct Setup {
@@ -118,6 +119,17 @@ impl Setup {
     }
 }
 
+/// Whether an address is of an allocation: a structure of 56 bytes says so first, and then what it is.
+fn is_allocated(address: u64) -> bool {
+    let mut info = [56_u64, 0, 0, 0, 0, 0, 0];
+    // SAFETY: the structure is as long as it says; nothing else is asked for.
+    let status = unsafe {
+        hsa_amd_pointer_info(address, info.as_mut_ptr(), std::ptr::null(), std::ptr::null_mut(), std::ptr::null())
+    };
+    assert_eq!(status, 0);
+    info[0] >> 32 == 1
+}
+
 unsafe extern "C" fn told(_status: u32, _queue: u64, _data: *mut c_void) {}
 
 fuzz_target!(|input: &[u8]| {
@@ -144,7 +156,12 @@ fuzz_target!(|input: &[u8]| {
         while hsa_queue_load_read_index_relaxed(queue) < parts.len() as u64 && start.elapsed() < Duration::from_micros(300) {
             std::hint::spin_loop();
         }
+        assert!(is_allocated(queue));
         assert_eq!(hsa_queue_destroy(queue), 0);
-        assert!(start.elapsed() < LIMIT, "the queue did not end");
+        // Its thread frees it.
+        while is_allocated(queue) {
+            assert!(start.elapsed() < LIMIT, "the queue does not end");
+            std::thread::yield_now();
+        }
     }
 });
