@@ -4,6 +4,7 @@ Every recipe runs the same selection in four parts and merges them; the merged r
 For each check there is a spoiled copy that it must refuse.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -164,6 +165,65 @@ def nightly(tools, parity, folder):
         expect(bool(pinned) == (wanted == 100), f"{name}: {len(pinned)} specs are pinned")
 
 
+# A project of CMake and HIP, and what stands in for the tools that build and test it: examples/hip-ctest/sums.hip, with the tests of TESTS.
+PROJECT = {
+    "apt-get": "",
+    "curl": "",
+    "git": 'case $1 in clone) mkdir -p "$4/target/release" ;; esac',
+    "cargo": 'cp "$GFX" "$(dirname "$GFX")/libhip_soft.so" target/release',
+    "cmake": 'case $1 in --build) cp "$SUMS" "$2/sums" ;; *) mkdir -p "$4" ;; esac',
+    "ctest": 'for test in $TESTS; do "$2/sums" "$test" || exit 8; done',
+}
+
+
+def programs(tools, gfx, sums, folder):
+    """The recipes for ROCm programs of others: run their tests, sanitize them, cover them. docs/rocm-programs.md shows their very texts."""
+    folder.mkdir()
+    shown = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/rocm-programs.md").read_text(), re.MULTILINE | re.DOTALL)
+    bin = folder / "bin"
+    bin.mkdir()
+    for name, script in PROJECT.items():
+        (bin / name).write_text(f"#!/bin/sh\nset -e\n{script}\n")
+        (bin / name).chmod(0o755)
+    # The recipe, and of each set of tests whether its job passes.
+    for name, tests in {
+        "rocm-ctest.yml": {"add reduce": True, "race": True, "add other": False},
+        "rocm-sanitize.yml": {"add reduce": True, "race": False},
+        "rocm-coverage.yml": {"reduce": True, "other": False},
+    }.items():
+        text = (RECIPES / name).read_text()
+        said = lint(tools, text)
+        expect(not said, f"actionlint on {name}:\n{said}")
+        expect(lint(tools, text.replace("steps:", "stages:")), f"actionlint did not see a key that is none in {name}")
+        expect(text in shown, f"docs/rocm-programs.md does not show {name} as it is")
+        (job,) = yaml.safe_load(text)["jobs"].values()
+        cards = job.get("strategy", {}).get("matrix", {}).get("card", ["gfx1100"])
+        for card, (wanted, passes) in itertools.product(cards, tests.items()):
+            place = folder / f"{name}-{card}-{wanted}".replace(" ", "-")
+            env = {"HOME": place, "RUNNER_TEMP": place / "temp", "PATH": f"{bin}:{os.environ['PATH']}", "GFX": gfx, "SUMS": sums, "TESTS": wanted}
+            env |= yaml.safe_load(text)["env"]
+            place.mkdir()
+            codes = []
+            for step in (step for step in job["steps"] if "run" in step):
+                script = step["run"].replace("${{ matrix.card }}", card)
+                expect("${{" not in script, f"an expression without a stand-in: {script}")
+                with open(place / "said", "a") as log:
+                    shell = ["bash", "--noprofile", "--norc", "-e", "-c", script]
+                    codes.append(subprocess.run(shell, cwd=place, env={**os.environ, **{k: str(v) for k, v in env.items()}}, stdout=log, stderr=log).returncode)
+                if codes[-1]:
+                    break
+            said = (place / "said").read_text()
+            expect(not any(codes[:-1]) and (codes[-1] == 0) == passes, f"{name}, {card}, tests {wanted}: exit codes {codes}\n{said}")
+            if passes:
+                expect(f"gfx exec: {card}: " in said and " launches" in said, f"{name}: nothing ran\n{said}")
+            if name == "rocm-sanitize.yml":
+                findings = json.loads((place / "findings.json").read_text())["finding_texts"]
+                expect(passes == (not findings) and all("sums.hip:" in text for text in findings), f"{name}: found {findings}")
+            if name == "rocm-coverage.yml" and passes:
+                expect("hip-ctest/sums.hip" in (place / "lcov.info").read_text(), f"{name}: lcov.info has no line of the program")
+                expect((place / "coverage.json.gz").stat().st_size > 0, f"{name}: no coverage")
+
+
 SBATCH = """#!/bin/bash
 # Runs a job at once, as Slurm would later: the tasks of an array one after another.
 set -euo pipefail
@@ -283,7 +343,7 @@ def schemas(parity, tools, record, xml):
         jsonschema.validate(tomllib.loads(spec.read_text()), said["specs"])
 
 
-def main(parity, tools):
+def main(parity, tools, gfx, sums):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         whole = scratch / "whole.json"
@@ -306,6 +366,8 @@ def main(parity, tools):
         print("action.yml: runs, shows and gates; a base that it falls behind blocks")
         nightly(tools, parity, scratch / "nightly")
         print("nightly.yml: random cases pass with the findings, and fail and are pinned without them")
+        programs(tools, gfx, sums, scratch / "programs")
+        print("rocm-*.yml: tests of a ROCm program pass and fail, are sanitized and covered; docs/rocm-programs.md shows the same texts")
 
 
 main(*sys.argv[1:])

@@ -74,8 +74,9 @@ pub fn unpack(file: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
         .ok_or_else(|| bytes.wrong(8, "a size with the header", format!("{end} bytes")))?;
     let packed = bytes.slice("compressed data", data, len)?;
     let method = bytes.u16(6)?;
+    // Neither decoder looks beyond the end of its data, which version 1 does not say.
     let content = match method {
-        0 => limited(flate2::read::ZlibDecoder::new(packed.data), content_size),
+        0 => limited(flate2::bufread::ZlibDecoder::new(packed.data), content_size),
         1 => match ruzstd::decoding::StreamingDecoder::new(packed.data) {
             Ok(decoder) => limited(decoder, content_size),
             Err(error) => Err(error.to_string()),

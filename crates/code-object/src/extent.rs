@@ -20,6 +20,8 @@ pub enum Extent {
     Whole,
     /// It has so many bytes at least, more than were looked at.
     AtLeast(usize),
+    /// Its header does not say: it ends where what decompresses it says. [`crate::bundle::unpack`] takes the memory that it lies in.
+    Unsaid,
 }
 
 /// How far the file goes on of which `start` is the beginning: of [`LEAST`] bytes at first, then of as many as the answer says.
@@ -39,7 +41,7 @@ pub enum Extent {
 ///
 /// # Errors
 /// [`Error::Malformed`] for what is neither an ELF file of 64 bits nor a bundle, for headers that name more than 4 GiB, and for a
-/// compressed bundle of version 1, whose header has no length.
+/// compressed bundle of an unknown version.
 pub fn of(start: &[u8]) -> Result<Extent, Error> {
     let bytes = Bytes::new("file in memory", 0, start);
     let end = if start.starts_with(b"\x7fELF\x02\x01") {
@@ -48,10 +50,11 @@ pub fn of(start: &[u8]) -> Result<Extent, Error> {
         bundle(&bytes)?
     } else if start.starts_with(b"CCOB") {
         match bytes.u16(4)? {
+            1 => return Ok(Extent::Unsaid),
             2 => u64::from(bytes.u32(8)?),
             3 => bytes.u64(8)?,
             version => {
-                let expected = "version 2 or 3 of a compressed bundle, whose header has its length";
+                let expected = "version 1, 2 or 3 of a compressed bundle";
                 return Err(bytes.wrong(4, expected, format!("version {version}")));
             }
         }
@@ -139,6 +142,7 @@ mod tests {
         loop {
             match of(&file[..len])? {
                 Extent::Whole => return Ok(len),
+                Extent::Unsaid => return Ok(0),
                 Extent::AtLeast(more) => {
                     assert!(more > len);
                     len = more;
@@ -182,7 +186,9 @@ mod tests {
         file[4] = 3;
         assert_eq!(len_of(&file), Ok(100));
         file[4] = 1;
-        assert!(len_of(&file).unwrap_err().to_string().contains("version 1"));
+        assert_eq!(len_of(&file), Ok(0));
+        file[4] = 9;
+        assert!(len_of(&file).unwrap_err().to_string().contains("version 9"));
     }
 
     #[test]

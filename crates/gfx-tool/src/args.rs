@@ -52,9 +52,24 @@ pub(crate) struct Exec {
     /// Write what ran into this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) coverage: Coverage,
     /// The program and its arguments, after `--`.
     #[arg(required = true, last = true, value_name = "PROGRAM ARGS")]
     pub(crate) program: Vec<OsString>,
+}
+
+/// Where it is written what was executed of the program's kernels.
+#[derive(Debug, Args)]
+pub(crate) struct Coverage {
+    /// Write which instructions of the program's kernels were executed into this file, as JSON, which `parity coverage` reads; packed
+    /// where its name ends in `.gz`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coverage: Option<PathBuf>,
+    /// Write the same by source line into this file, as a tracefile of lcov. The kernels must be compiled with `-g` or
+    /// `-gline-tables-only`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) lcov: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Instant;
@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::Failure;
 use crate::args::{Exec, Limits};
+use crate::coverage;
 use crate::seam::Seam;
 
 /// Kernels that the summary names; the report has all.
@@ -47,6 +48,10 @@ pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
     if let Some(flip) = &asked.flip {
         command.env(names::FLIP, flip);
     }
+    let covered = folder.path().join("coverage");
+    if asked.coverage.is_wanted() {
+        command.env(names::COVERAGE, &covered);
+    }
     let status = command
         .args(arguments)
         .env(
@@ -70,7 +75,15 @@ pub(crate) fn exec(asked: &Exec) -> Result<ExitCode, Failure> {
     let mut stderr = io::stderr().lock();
     // A summary that nobody can read does not change what the program did.
     summary.print(&mut stderr, &asked.cards, seconds).ok();
-    Ok(exit_code(status, &summary, &mut stderr))
+    let code = exit_code(status, &summary, &mut stderr);
+    match coverage::write(&asked.coverage, &covered, &mut stderr) {
+        // The program's own failure comes first.
+        Err(Failure::Said(why)) if code != ExitCode::SUCCESS => {
+            writeln!(stderr, "error: {why}").ok();
+        }
+        other => other?,
+    }
+    Ok(code)
 }
 
 /// Hands the limits on to the library.

@@ -4,6 +4,7 @@
 //! For people who look at kernels. It knows code objects and numbers, no HIP and no tensors.
 
 mod args;
+mod coverage;
 mod disasm;
 mod exec;
 mod kernel;

@@ -21,14 +21,17 @@ mod registers;
 mod streams;
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use code_object::bundle;
 use code_object::extent::{self, Extent};
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::hipError_t;
 use soft_runtime::report;
 
 use crate::error::{self, INVALID_VALUE, Result};
+use crate::mapped;
 
 /// Runs a call's body and gives its code, which the thread remembers.
 fn reply(name: &'static str, body: impl FnOnce() -> Result) -> hipError_t {
@@ -213,11 +216,18 @@ impl From<hip::dim3> for Dim3 {
     }
 }
 
-/// The file that a pointer points to: HIP passes no length.
+/// A file in memory cannot be used.
+fn refused(why: &dyn std::fmt::Display) -> hipError_t {
+    report::say(&format!("a module is refused: {why}"));
+    hip::hipError_t_hipErrorInvalidImage
+}
+
+/// The file that a pointer points to: HIP passes no length. One whose header has none either is decompressed, its decoder knows where it
+/// ends.
 ///
 /// # Errors
 /// [`INVALID_VALUE`] for null, and the code of an invalid image for what is neither a code object nor a bundle.
-fn image(pointer: *const c_void) -> Result<&'static [u8]> {
+fn image(pointer: *const c_void) -> Result<Cow<'static, [u8]>> {
     if pointer.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -227,14 +237,19 @@ fn image(pointer: *const c_void) -> Result<&'static [u8]> {
         // any file is. It stays: HIP's modules keep no copy either.
         let start = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), len) };
         match extent::of(start) {
-            Ok(Extent::Whole) => return Ok(start),
+            Ok(Extent::Whole) => return Ok(Cow::Borrowed(start)),
             Ok(Extent::AtLeast(more)) => len = more,
-            Err(why) => {
-                report::say(&format!("a module is refused: {why}"));
-                return Err(hip::hipError_t_hipErrorInvalidImage);
-            }
+            Ok(Extent::Unsaid) => break,
+            Err(why) => return Err(refused(&why)),
         }
     }
+    let len = mapped::readable(address(pointer));
+    let len = len.ok_or_else(|| refused(&"the system does not say where the memory ends that it lies in"))?;
+    // SAFETY: so many bytes can be read. The decoder looks at those of the file, which C's caller gave, and at what is after them where the
+    // file is cut off; nothing of them is kept.
+    let memory = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), len as usize) };
+    let content = bundle::unpack(memory).map_err(|why| refused(&why))?;
+    Ok(Cow::Owned(content.into_owned()))
 }
 
 /// A structure of C's that may be all zero.

@@ -52,6 +52,13 @@ impl<T> Table<T> {
         self.rows().remove(&handle).ok_or(INVALID_HANDLE)
     }
 
+    /// Ends all handles but those of what is to be kept.
+    pub(crate) fn retain(&self, keep: impl Fn(&T) -> bool) {
+        let gone: Vec<_> = self.rows().extract_if(.., |_, row| !keep(row)).collect();
+        // Outside of the lock: what ends may take others.
+        drop(gone);
+    }
+
     /// The handle of something.
     pub(crate) fn of(&self, row: &Arc<T>) -> Result<usize> {
         let rows = self.rows();

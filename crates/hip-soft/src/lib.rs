@@ -7,7 +7,8 @@
 //! - `jobs` carries out what streams were given, each job after those that it waits for.
 //! - `work` is what a stream or a node of a graph does; `launch` has the arguments of a kernel.
 //! - `hostcall` answers kernels that print, allocate or call the host.
-//! - `module` finds kernels and variables, those of fat binaries too, which programs register before `main`.
+//! - `module` finds kernels and variables, those of fat binaries too, which programs register before `main`; `mapped` says where memory
+//!   ends in which a file of unknown length lies.
 //! - `stream`, `event` and `graph` are what HIP calls so; `memory` knows whose an address is.
 //! - `properties` is what a card says of itself.
 //!
@@ -23,6 +24,7 @@ mod handles;
 mod hostcall;
 mod jobs;
 mod launch;
+mod mapped;
 mod memory;
 mod module;
 mod properties;

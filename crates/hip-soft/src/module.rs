@@ -1,5 +1,6 @@
 //! Modules, their kernels and variables, and what a program's fat binaries register before `main`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -140,9 +141,16 @@ fn fits(target: &str, card: Card) -> bool {
     parts.next() == Some(card.word()) && parts.all(|feature| own.contains(&feature))
 }
 
+/// Unloads a module, with the handles of its kernels, each of which would keep it.
+pub(crate) fn unload(module: usize) -> Result {
+    let removed = MODULES.remove(module)?;
+    FUNCTIONS.retain(|function| !Arc::ptr_eq(&function.module, &removed));
+    Ok(())
+}
+
 /// What a program registers of one fat binary.
 struct Binary {
-    image: &'static [u8],
+    image: Arc<Cow<'static, [u8]>>,
     /// What was loaded of it, by card.
     modules: BTreeMap<usize, Arc<Module>>,
 }
@@ -175,7 +183,8 @@ fn registry<T>(act: impl FnOnce(&mut Registry) -> T) -> T {
 }
 
 /// Registers a fat binary; gives its handle.
-pub(crate) fn register(image: &'static [u8]) -> usize {
+pub(crate) fn register(image: Cow<'static, [u8]>) -> usize {
+    let image = Arc::new(image);
     registry(|registry| {
         registry.last += 1;
         let modules = BTreeMap::new();
@@ -196,6 +205,9 @@ pub(crate) fn unregister(binary: usize) {
             .collect();
         (registry.binaries.remove(&binary), gone)
     });
+    let modules = removed.0.iter().flat_map(|binary| binary.modules.values());
+    let modules: Vec<_> = modules.cloned().collect();
+    FUNCTIONS.retain(|function| !modules.iter().any(|module| Arc::ptr_eq(&function.module, module)));
     // Outside of the lock: unloading takes another.
     drop(removed);
 }
@@ -222,14 +234,14 @@ fn module(binary: usize) -> Result<Arc<Module>> {
             .filter(|variable| variable.binary == binary && variable.shared.is_some())
             .cloned()
             .collect();
-        Some((found.image, known, shared))
+        Some((Arc::clone(&found.image), known, shared))
     })
     .ok_or(hip::hipError_t_hipErrorInvalidDeviceFunction)?;
     if let Some(known) = known {
         return Ok(known);
     }
     // Without the lock: a large file takes its time.
-    let module = Arc::new(Module::load(image)?);
+    let module = Arc::new(Module::load(&image)?);
     for variable in shared {
         // The device's variable is a pointer to the shared memory. One that no kernel uses is not there.
         if let (Ok((address, 8)), Some(memory)) = (module.variable(&variable.name), variable.shared) {

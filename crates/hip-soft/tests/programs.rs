@@ -8,6 +8,8 @@
 #[path = "../../hsa-soft/tests/client/built.rs"]
 mod built;
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -90,6 +92,103 @@ fn a_fat_binary_may_be_compressed() {
     );
 }
 
+/// A compressed bundle of version 1, whose header does not say how long it is.
+fn of_version_1(content: &[u8], method: u16) -> Vec<u8> {
+    let data = if method == 0 {
+        let mut encoder = flate2::write::ZlibEncoder::new(vec![], flate2::Compression::fast());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    } else {
+        ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest)
+    };
+    let size = u32::try_from(content.len()).unwrap();
+    // Readers need not know the hash.
+    let header = [
+        &b"CCOB\x01\x00"[..],
+        &method.to_le_bytes(),
+        &size.to_le_bytes(),
+        &[0; 8],
+    ];
+    [&header.concat()[..], &data].concat()
+}
+
+/// The program's code objects in a plain bundle.
+fn plain_bundle() -> Vec<u8> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bundle-{}", std::process::id()));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/whole.hip");
+    let output = ran(Command::new(CLANG)
+        .args(["-x", "hip", "-O2", "-std=c++17", "-nogpuinc", "-nogpulib"])
+        .args(["--offload-arch=gfx1100", "--offload-arch=gfx942"])
+        .args([
+            "-mcode-object-version=5",
+            "--cuda-device-only",
+            "--gpu-bundle-output",
+            "-o",
+        ])
+        .args([&file, &source]));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    std::fs::read(file).unwrap()
+}
+
+/// The program around a fat binary that is made already.
+fn program_around(name: &str, bundle: &[u8]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("{name}-{}.hipfb", std::process::id()));
+    std::fs::write(&file, bundle).unwrap();
+    let flags = [
+        "--cuda-host-only",
+        "-Xclang",
+        "-fcuda-include-gpubinary",
+        "-Xclang",
+    ];
+    program(name, &[&flags[..], &[file.to_str().unwrap()]].concat())
+}
+
+#[test]
+fn a_fat_binary_may_be_compressed_as_in_version_1() {
+    let plain = plain_bundle();
+    for (name, method) in [("zlib", 0), ("zstd", 1)] {
+        let packed = of_version_1(&plain, method);
+        let program = program_around(name, &packed);
+        for card in ["gfx1100", "gfx942"] {
+            let is_right = ("all is right\n".to_owned(), Some(0));
+            assert_eq!(run(&program, card, &[]), is_right, "{name}, {card}");
+        }
+        // A module of its own, in memory that ends where it does, or that goes on.
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.v1", std::process::id()));
+        for rest in [0, 100_000] {
+            std::fs::write(&file, [&packed[..], &vec![0xa5; rest]].concat()).unwrap();
+            let ran = run(&program, "gfx1100", &["load", file.to_str().unwrap()]);
+            assert_eq!(ran, ("it is loaded\n".to_owned(), Some(0)), "{name}, {rest}");
+        }
+        // Cut off: refused, once, and what reads it does not go beyond its memory.
+        for end in [64, 1000, packed.len() - 1] {
+            std::fs::write(&file, &packed[..end]).unwrap();
+            let (text, code) = run(&program, "gfx1100", &["load", file.to_str().unwrap()]);
+            assert_eq!(code, Some(1), "{name}, {end}: {text}");
+            assert_eq!(
+                text.matches("a module is refused: malformed code object: compressed data")
+                    .count(),
+                1,
+                "{text}"
+            );
+            assert!(text.contains("hipErrorInvalidImage"), "{name}, {end}: {text}");
+        }
+    }
+    let cut = of_version_1(&plain, 0);
+    let (text, code) = run(&program_around("cut", &cut[..cut.len() / 2]), "gfx1100", &[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("a module is refused: malformed code object: compressed data")
+            && text.contains("a fat binary of the program is not registered: hipErrorInvalidImage"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_program_without_code_for_the_card_is_told_so() {
     let (text, code) = run(&program("other", &[]), "gfx90a", &[]);
@@ -158,5 +257,29 @@ fn the_library_has_the_versions_that_programs_ask_for() {
     let text = String::from_utf8(output.stdout).unwrap();
     for version in versions {
         assert!(text.contains(&format!("Name: {version}\n")), "{version}: {text}");
+    }
+}
+
+/// What rocBLAS, rocRAND, hipBLASLt, MIOpen, rocFFT, ggml, Triton, tinygrad, bitsandbytes, OpenMM, CuPy, JAX and ONNX Runtime import of it.
+const NEEDED: &str = include_str!("needed.txt");
+
+#[test]
+fn every_function_that_known_programs_import_is_exported() {
+    let names: Vec<&str> = NEEDED.lines().collect();
+    assert_eq!(names.len(), 132);
+    for library in ["libamdhip64.so.6", "libamdhip64.so.7"] {
+        let output = ran(Command::new(READELF)
+            .args(["--dyn-syms", "--wide"])
+            .arg(LIBRARY.path().join(library)));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let defined = text
+            .lines()
+            .filter(|line| line.contains(" FUNC ") && !line.contains(" UND "));
+        let exported: BTreeSet<&str> = defined
+            .filter_map(|line| line.split_whitespace().last()?.split('@').next())
+            .collect();
+        let missing: Vec<&&str> = names.iter().filter(|name| !exported.contains(*name)).collect();
+        assert_eq!(missing, [&""; 0], "{library}");
+        assert!(!exported.contains("hipNoSuchFunction"));
     }
 }

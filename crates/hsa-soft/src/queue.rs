@@ -15,7 +15,7 @@ use soft_runtime::host::{self, PAGE};
 use soft_runtime::launch;
 use soft_runtime::pools::Pool;
 use soft_runtime::report;
-use soft_runtime::runtime::{Runtime, now};
+use soft_runtime::runtime::{self, Runtime, now};
 use soft_runtime::status::{Answer, Status};
 
 /// Bytes of a packet.
@@ -111,7 +111,7 @@ pub(crate) fn known(address: u64) -> Answer<Arc<Queue>> {
     queues().get(&address).cloned().ok_or(Status::InvalidQueue)
 }
 
-/// Ends a queue. The packet that is carried out is finished; its memory stays, because a thread may still look at it.
+/// Ends a queue. The packet that is carried out is finished; its memory is freed once its thread has ended.
 pub(crate) fn destroy(address: u64) -> Answer<()> {
     let queue = queues().remove(&address).ok_or(Status::InvalidQueue)?;
     queue.stop.store(true, SeqCst);
@@ -128,6 +128,15 @@ pub(crate) fn are_idle() -> bool {
 /// The index of a queue that is read or written next.
 pub(crate) fn index(address: u64, write: bool) -> Answer<&'static AtomicU64> {
     wide(address.wrapping_add(if write { WRITE_INDEX } else { READ_INDEX }))
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if let Ok(runtime) = runtime::get() {
+            // It is this queue's alone; nothing is left to be told.
+            runtime.pools().free(self.address).ok();
+        }
+    }
 }
 
 const INVALID: u32 = 1;

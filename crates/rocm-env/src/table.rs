@@ -62,8 +62,8 @@ variables! {
         "Whether the software device compiles the kernels that it executes often to the host's machine code, which needs AVX-512. Results are the same; `off` interprets every instruction, as it does where launches are watched, covered or counted, and `always` compiles a kernel before its first one.";
     FLIP: Mnemonic = "ROCM_FLIP", "nothing is flipped", "soft-runtime", false,
         "An instruction that gives wrong results under libhsa-runtime64 and libamdhip64 over the software device, to see whether a program notices: a bit of each is flipped, and a comparison says the opposite. `gfx exec --flip` sets it, and says how many results that were.";
-    COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft", false,
-        "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there.";
+    COVERAGE: Folder = "ROCM_COVERAGE", "nothing is noted", "rocm-soft, soft-runtime", false,
+        "Where the software device writes which instructions of which kernels were executed; `parity coverage` reads it. Processes add to what is there. `gfx exec --coverage` and `--lcov` set it.";
     SOFT_LOSE: Switch = "ROCM_SOFT_LOSE", "0", "rocm-soft", false,
         "Whether a kernel's fault ends the software device, as it ends a card.";
     SOFT_LOG: Log = "ROCM_SOFT_LOG", "none", "soft-runtime", false,

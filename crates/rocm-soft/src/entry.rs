@@ -275,6 +275,10 @@ unsafe fn code_object<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
         match extent::of(start) {
             Ok(Extent::Whole) => return Ok(start),
             Ok(Extent::AtLeast(more)) => len = more,
+            Ok(Extent::Unsaid) => {
+                let why = "the header of a compressed bundle of version 1 has no length";
+                return Err(error::image(why.to_owned()));
+            }
             Err(why) => return Err(error::image(why.to_string())),
         }
     }

@@ -6,12 +6,11 @@
 //! launch by launch, so that a process that dies leaves what it did.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use coverage_folder::{Folder, digest, merge};
 use gfx_emu::{CodeObject, Kernel, LaunchOptions, PatchError, Target};
 pub use gfx_emu::{Counters, Limit, Patch, Resources};
 
@@ -72,7 +71,7 @@ struct State {
     mutant: Option<Mutant>,
     /// The mutant's kernel, once it was launched.
     patched: Option<Arc<Kernel>>,
-    sink: Option<Sink>,
+    sink: Option<Folder>,
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -145,7 +144,7 @@ pub(crate) fn fill(folder: &Path) {
     note();
     let mut state = state();
     if state.sink.is_none() {
-        state.sink = Some(Sink::of(folder));
+        state.sink = Some(Folder::at(folder));
     }
 }
 
@@ -187,16 +186,6 @@ pub(crate) fn loaded(file: &[u8]) -> Result<Option<Arc<str>>, String> {
         file: Arc::from(file),
     });
     Ok(Some(id))
-}
-
-/// FNV-1a in 128 bits, as 32 hexadecimal digits: it tells files apart that nobody made to be alike.
-pub fn digest(file: &[u8]) -> String {
-    let step =
-        |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
-    format!(
-        "{:032x}",
-        file.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step)
-    )
 }
 
 /// What a launch of `kernel` executed.
@@ -241,17 +230,6 @@ pub(crate) fn cost(
     counted.counters += counters;
 }
 
-/// Adds bits to bits, and says whether any is new.
-fn merge(all: &mut Vec<u8>, marks: &[u8]) -> bool {
-    all.resize(all.len().max(marks.len()), 0);
-    let mut news = false;
-    for (all, mark) in all.iter_mut().zip(marks) {
-        news |= mark & !*all != 0;
-        *all |= mark;
-    }
-    news
-}
-
 /// The kernel that runs in the place of `kernel`, if a fault is planted in that.
 ///
 /// # Errors
@@ -274,81 +252,4 @@ pub(crate) fn planted(
     let patched = Arc::new(code.patched(kernel, &mutant.patch)?);
     state.patched = Some(Arc::clone(&patched));
     Ok(Some(patched))
-}
-
-/// A folder of code objects, `DIGEST.hsaco`, and of what processes executed, `PROCESS.marks`: lines of digest, kernel and
-/// one digit an instruction. A later line of a kernel adds to the ones before.
-struct Sink {
-    folder: PathBuf,
-    file: Option<File>,
-    written: BTreeMap<(Arc<str>, String), Vec<u8>>,
-}
-
-impl Sink {
-    fn of(folder: &Path) -> Sink {
-        Sink {
-            folder: folder.to_owned(),
-            file: None,
-            written: BTreeMap::new(),
-        }
-    }
-
-    fn trouble(&self, error: &std::io::Error) -> String {
-        format!(
-            "ROCM_COVERAGE={} cannot be written: {error}",
-            self.folder.display()
-        )
-    }
-
-    fn object(&mut self, id: &str, file: &[u8]) -> Result<(), String> {
-        let path = self.folder.join(format!("{id}.hsaco"));
-        if path.exists() {
-            return Ok(());
-        }
-        // Under another name until it is whole: other processes may read it.
-        let part = self.folder.join(format!("{id}.{}", std::process::id()));
-        let written = fs::create_dir_all(&self.folder)
-            .and_then(|()| fs::write(&part, file))
-            .and_then(|()| fs::rename(&part, &path));
-        written.map_err(|error| self.trouble(&error))
-    }
-
-    fn add(&mut self, object: &Arc<str>, kernel: &str, marks: &[u8]) -> Result<(), String> {
-        let key = (Arc::clone(object), kernel.to_owned());
-        if !merge(self.written.entry(key).or_default(), marks) {
-            return Ok(());
-        }
-        let mut line = format!("{object} {kernel} ");
-        line.extend(marks.iter().map(|mark| char::from(b'0' + (mark & 7))));
-        line.push('\n');
-        let path = self.folder.join(format!("{}.marks", std::process::id()));
-        let file = match self.file.take() {
-            Some(file) => Ok(file),
-            None => OpenOptions::new().create(true).append(true).open(path),
-        };
-        let written = file.and_then(|mut file| file.write_all(line.as_bytes()).map(|()| file));
-        self.file = Some(written.map_err(|error| self.trouble(&error))?);
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_added_and_news_is_told() {
-        let mut all = vec![];
-        assert!(merge(&mut all, &[1, 0, 3]));
-        assert!(!merge(&mut all, &[1, 0, 2]));
-        assert!(merge(&mut all, &[0, 4, 0]));
-        assert_eq!(all, [1, 4, 3]);
-    }
-
-    #[test]
-    fn a_digest_is_fnvs() {
-        // The published offset basis, and that of one byte.
-        assert_eq!(digest(b""), "6c62272e07bb014262b821756295c58d");
-        assert_eq!(digest(b"a"), "d228cb696f1a8caf78912b704e4a8964");
-    }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use gfx_emu::{FaultKind, LaunchError, LaunchStats, Packet, launch_packet};
 
 use crate::blit;
+use crate::coverage;
 use crate::host;
 use crate::report;
 use crate::runtime::Runtime;
@@ -44,10 +45,12 @@ pub fn packet(runtime: &Runtime, address: u64) -> Answer<()> {
             Ok,
         )
     };
+    // Of a kernel that faulted as well.
+    let noted = coverage::launched(&loaded, kernel);
     match launched {
         Ok(stats) => {
             report::ran(object, &loaded.code, kernel, stats, start.elapsed());
-            Ok(())
+            noted
         }
         Err(why) => {
             report::finding(&why.to_string());

@@ -7,10 +7,11 @@
 //! - [`pools`] has memory that kernels and the host share at the same address ([`host`]): nothing is copied for a launch.
 //! - [`loader`] has the code objects, [`launch`] runs the kernel of a dispatch packet. AMD's own kernels for copies and fills are not
 //!   executed: the host does the same (`blit`).
-//! - [`event`] is how threads wait for each other; [`report`] counts what ran.
+//! - [`event`] is how threads wait for each other; [`report`] counts what ran, `coverage` notes what of each kernel.
 
 mod blit;
 pub mod card;
+mod coverage;
 pub mod event;
 pub mod host;
 pub mod launch;

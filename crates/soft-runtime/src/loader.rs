@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gfx_emu::{CodeObject, Kernel, Placement};
 
 use crate::card::target;
+use crate::coverage;
 use crate::pools::{Pool, Pools};
 use crate::report;
 use crate::runtime::Runtime;
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub card: usize,
     /// Where the program had the file, and its bytes.
     pub file: (u64, u64),
+    /// Its digest, where it is noted what is executed of it.
+    pub noted: Option<Arc<str>>,
     /// Names of kernels by the address of their descriptor.
     kernels: BTreeMap<u64, String>,
 }
@@ -261,6 +264,7 @@ pub fn load(runtime: &Runtime, card: usize, file: (u64, &[u8])) -> Answer<Loaded
         let why = format!("it is for {}, the card is {}", code.target(), wanted.word());
         return Err(refused(&why));
     }
+    let noted = coverage::loaded(file.1)?;
     let base = runtime
         .pools()
         .allocate(Pool::Device(card), code.image_size().max(1))?;
@@ -274,5 +278,6 @@ pub fn load(runtime: &Runtime, card: usize, file: (u64, &[u8])) -> Answer<Loaded
         placement,
         card,
         file: (file.0, file.1.len() as u64),
+        noted,
     })
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gfx_emu::{Compiling, Flip, LaunchOptions, TimeLimit};
 use rocm_env::Card;
 
+use crate::coverage;
 use crate::host;
 use crate::loader::Loader;
 use crate::pools::Pools;
@@ -78,7 +79,11 @@ impl Runtime {
         };
         let instructions = rocm_env::SOFT_MAX_INSTRUCTIONS.get().map_err(unknown)?.0;
         let time = rocm_env::SOFT_TIMEOUT.get().map_err(unknown)?.milliseconds();
+        let cover = rocm_env::COVERAGE.get().map_err(unknown)?.path();
         report::begin(&cards, sanitize, flip)?;
+        if let Some(folder) = cover {
+            coverage::begin(folder);
+        }
         let arena = host::arena().ok_or(
             "the host gives this process no range of addresses for device memory; a limit of its address space (ulimit -v) does that",
         )?;
@@ -92,6 +97,7 @@ impl Runtime {
                 compiling,
                 flip,
                 lds_as_card: true,
+                cover: cover.is_some(),
                 max_wave_instructions: instructions,
                 max_time: time.map(|limit| TimeLimit {
                     clock: rocm_env::clock,

@@ -287,7 +287,8 @@ calls! {
     fn hipGetFuncBySymbol(function: Out<*mut c_void>, host: *const c_void) {
         function.check()?;
         let found = module::function(host.addr())?;
-        function.put(opaque(FUNCTIONS.share(found)))
+        let known = FUNCTIONS.of(&found);
+        function.put(opaque(known.unwrap_or_else(|_| FUNCTIONS.share(found))))
     }
 
     fn hipFuncGetAttribute(value: Out<c_int>, asked: c_uint, function: usize) {

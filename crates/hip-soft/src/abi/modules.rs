@@ -33,22 +33,22 @@ calls! {
 
     fn hipModuleLoadData(place: Out<*mut c_void>, file: *const c_void) {
         place.check()?;
-        load(place, image(file)?)
+        load(place, &image(file)?)
     }
 
     fn hipModuleLoadDataEx(place: Out<*mut c_void>, file: *const c_void, _count: c_uint, _options: *const c_int, _values: *const c_void) {
         place.check()?;
-        load(place, image(file)?)
+        load(place, &image(file)?)
     }
 
     fn hipModuleLoadFatBinary(place: Out<*mut c_void>, file: *const c_void) {
         place.check()?;
-        load(place, image(file)?)
+        load(place, &image(file)?)
     }
 
     fn hipModuleUnload(module: usize) {
         crate::jobs::drain()?;
-        MODULES.remove(module).map(drop)
+        module::unload(module)
     }
 
     fn hipModuleGetFunction(place: Out<*mut c_void>, module: usize, name: Text) {

@@ -38,6 +38,11 @@ hipError_t hipStreamEndCapture(hipStream_t stream, void** graph);
 hipError_t hipGraphInstantiate(void** executable, void* graph, void* node, char* log, size_t bytes);
 hipError_t hipGraphLaunch(void* executable, hipStream_t stream);
 hipError_t hipDeviceSynchronize();
+hipError_t hipModuleLoadData(void** module, const void* file);
+hipError_t hipModuleUnload(void* module);
+hipError_t hipFuncGetAttribute(int* value, int attribute, void* kernel);
+hipError_t hipMemGetInfo(size_t* free, size_t* total);
+hipError_t hipModuleGetFunction(void** kernel, void* module, const char* name);
 hipError_t hipGetLastError();
 const char* hipGetErrorName(hipError_t code);
 }

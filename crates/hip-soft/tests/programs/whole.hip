@@ -2,6 +2,8 @@
 #include "hip.h"
 #include <atomic>
 #include <cstring>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 enum { N = 1000, BLOCK = 64 };
 
@@ -140,6 +142,35 @@ static int leave(hipStream_t stream) {
     return 0;
 }
 
+// A module in memory that ends where the file does, as far as pages can.
+static int load(const char* name) {
+    FILE* file = fopen(name, "rb");
+    struct stat about;
+    TRUE(file && !fstat(fileno(file), &about));
+    size_t room = (about.st_size + 4095) / 4096 * 4096;
+    char* memory = (char*)mmap(nullptr, room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    TRUE(memory != MAP_FAILED && !mprotect(memory + room, 4096, PROT_NONE));
+    char* begin = memory + room - about.st_size;
+    TRUE(fread(begin, 1, about.st_size, file) == (size_t)about.st_size);
+    fclose(file);
+    void *module, *kernel;
+    size_t before, during, after, total;
+    OK(hipMemGetInfo(&before, &total));
+    OK(hipModuleLoadData(&module, begin));
+    OK(hipModuleGetFunction(&kernel, module, "_Z5weighPij"));
+    OK(hipMemGetInfo(&during, &total));
+    TRUE(during < before);
+    // What a kernel's handle stands for goes with its module.
+    int value;
+    OK(hipFuncGetAttribute(&value, 0, kernel));
+    OK(hipModuleUnload(module));
+    OK(hipMemGetInfo(&after, &total));
+    TRUE(after == before);
+    TRUE(hipFuncGetAttribute(&value, 0, kernel) != 0);
+    printf("it is loaded\n");
+    return 0;
+}
+
 int main(int count, char** words) {
     int devices = 0;
     OK(hipGetDeviceCount(&devices));
@@ -148,6 +179,7 @@ int main(int count, char** words) {
     OK(hipStreamCreate(&stream));
     if (count > 1 && !strcmp(words[1], "fault")) return fault(stream);
     if (count > 1 && !strcmp(words[1], "leave")) return leave(stream);
+    if (count > 2 && !strcmp(words[1], "load")) return load(words[2]);
     int (*parts[])(hipStream_t) = {numbers, sizes, order, graph};
     for (auto part : parts)
         if (int code = part(stream)) return code;

@@ -46,7 +46,11 @@ calls! {
     }
 
     fn hsa_queue_inactivate(queue: u64) {
-        Ok(queue::destroy(queue)?)
+        // Its memory stays: a program may look at it until it destroys the queue.
+        let kept = queue::known(queue)?;
+        queue::destroy(queue)?;
+        std::mem::forget(kept);
+        Ok(())
     }
 
     fn hsa_amd_queue_set_priority(queue: u64, _priority: u32) {

@@ -1,7 +1,13 @@
 //! What is exported and has no body: a call answers `HSA_STATUS_ERROR`, and says its name once where `ROCM_SOFT_LOG` asks for
 //! it. Images, memory of other processes, counters, and what AMD's HIP runtimes do not use.
 
+use std::sync::atomic::AtomicU64;
+
 use super::bodiless;
+
+/// Where debuggers look for loaded code objects, a `struct r_debug` of `link.h`: of no version, and of no code object.
+#[unsafe(no_mangle)]
+pub(crate) static _amdgpu_r_debug: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
 
 bodiless! {
     hsa_agent_get_exception_policies hsa_agent_major_extension_supported hsa_amd_ais_file_read
@@ -9,7 +15,7 @@ bodiless! {
     hsa_amd_image_get_info_max_dim hsa_amd_interop_map_buffer hsa_amd_interop_unmap_buffer
     hsa_amd_ipc_memory_attach hsa_amd_ipc_memory_create hsa_amd_ipc_memory_detach hsa_amd_ipc_signal_attach
     hsa_amd_ipc_signal_create hsa_amd_memory_migrate hsa_amd_portable_close_dmabuf
-    hsa_amd_portable_export_dmabuf hsa_amd_queue_cu_get_mask hsa_amd_register_deallocation_callback
+    hsa_amd_portable_export_dmabuf hsa_amd_portable_export_dmabuf_v2 hsa_amd_queue_cu_get_mask hsa_amd_register_deallocation_callback
     hsa_amd_signal_wait_all hsa_amd_spm_acquire hsa_amd_spm_release hsa_amd_spm_set_dest_buffer
     hsa_amd_svm_attributes_get hsa_amd_svm_prefetch_async
     hsa_amd_vmem_export_shareable_handle

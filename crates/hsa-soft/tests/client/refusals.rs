@@ -150,6 +150,37 @@ fn a_malformed_packet_is_told_to_its_queue_and_completes() {
     }
 }
 
+/// Whether an address is of an allocation.
+fn is_allocated(address: u64) -> bool {
+    // A structure of 56 bytes, which says so first, and then what it is.
+    let mut info = [0_u64; 7];
+    info[0] = 56;
+    let none = std::ptr::null::<u64>();
+    let status = call!(hsa_amd_pointer_info(
+        address => u64, info.as_mut_ptr() => *mut u64, none => *const u64, none => *const u64, none => *const u64
+    ));
+    assert_eq!(status, 0);
+    info[0] >> 32 == 1
+}
+
+#[test]
+fn the_memory_of_a_queue_is_freed_with_it() {
+    let system = system();
+    let queue = || system.queue(Box::leak(Box::new(AtomicU32::new(0)))).address;
+    let busy = queue();
+    // Its thread is told, and lets go of it in its own time.
+    let ended = queue();
+    assert!(is_allocated(ended) && is_allocated(busy));
+    assert_eq!(call!(hsa_queue_destroy(ended => u64)), 0);
+    while is_allocated(ended) {
+        std::thread::yield_now();
+    }
+    assert!(is_allocated(busy), "it is another one's");
+    let inactive = queue();
+    assert_eq!(call!(hsa_queue_inactivate(inactive => u64)), 0);
+    assert!(is_allocated(inactive));
+}
+
 #[test]
 fn malformed_code_objects_are_refused() {
     let system = system();
@@ -213,6 +244,18 @@ const IMPORTED: &str = include_str!("imported.txt");
 fn every_function_that_amds_runtimes_import_is_exported() {
     let names: Vec<&str> = IMPORTED.lines().collect();
     assert!(names.len() > 95, "{}", names.len());
+    for name in names {
+        assert!(!function(name).is_null(), "{name}");
+    }
+}
+
+/// What Debian's libhsa-runtime64 6.4.3 and 7.2.4 export: `nm -D --defined-only`, without the version.
+const EXPORTED: &str = include_str!("exported.txt");
+
+#[test]
+fn every_name_that_amds_own_driver_exports_is_exported() {
+    let names: Vec<&str> = EXPORTED.lines().collect();
+    assert!(names.len() > 260, "{}", names.len());
     for name in names {
         assert!(!function(name).is_null(), "{name}");
     }
