@@ -313,6 +313,23 @@ fn gather_reads_an_element_for_each_id() {
     });
 }
 
+/// A workgroup brings rows of 16 KiB to LDS, in packs and what is left of them, where more ids than half of their elements ask for it.
+#[test]
+fn long_rows_of_many_ids_are_read_whole() {
+    let device = device();
+    for &values in DType::ALL {
+        let size = 16_384 / values.size_in_bytes() + 37;
+        let count = size / 2 + 9;
+        let x = Tensor::numbers(&device, values, &[3, size], Lie::Plain, 1);
+        for dtype in ID_DTYPES {
+            let (ids, host) = Tensor::ids(&device, dtype, &[count], Lie::Plain, size.min(255));
+            let out = ops::index_select(x.view(), ids.view(), 1).unwrap();
+            let want = read(&x, 1, &[3, count], |at| host[at[1]]);
+            assert!(elements(&out) == want, "{values} by {dtype}");
+        }
+    }
+}
+
 #[test]
 fn gather_with_fewer_ids_than_elements_reads_at_the_coordinates_of_the_ids() {
     let device = device();

@@ -277,7 +277,7 @@ impl Sizes {
         long: 1 << 16,
         part_least: 1 << 12,
         // Few, so that a thread has as many packs of a part of a long row as it has on a card, where parts are of millions of elements.
-        parts: 64,
+        parts: 16,
         few: 1 << 13,
     };
 }
