@@ -58,6 +58,21 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// The same error, of code that begins so many bytes before what was decoded.
+    #[must_use]
+    pub fn moved_by(self, distance: i64) -> DecodeError {
+        let there = |pc: i64| pc.saturating_add(distance);
+        match self {
+            DecodeError::Target { target } => DecodeError::Target { target },
+            DecodeError::Unknown { pc, words } => DecodeError::Unknown { pc: there(pc), words },
+            DecodeError::End { pc } => DecodeError::End { pc: there(pc) },
+            DecodeError::Banks { pc } => DecodeError::Banks { pc: there(pc) },
+            DecodeError::Overlap { pc } => DecodeError::Overlap { pc: there(pc) },
+        }
+    }
+}
+
 /// Instructions that a wave executes one after the other, once it is at the first of them. The executor's table has a
 /// function for each of them, only waits are between them, and only the last may set EXEC. A branch may go to any of them.
 /// So a run begins at each of them, and the runs of the later ones are parts of those of the earlier ones.
