@@ -14,6 +14,8 @@ const MSG_RTN_GET_DOORBELL: i32 = 128;
 const MSG_RTN_GET_REALTIME: i32 = 131;
 /// Number of the barrier that all waves of a workgroup have on RDNA4, -1.
 const WORKGROUP_BARRIER: u32 = u32::MAX;
+/// Bit of `s_sethalt` that says whether the wave halts; another one says which of two status bits keeps that.
+const HALT: i32 = 1;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
@@ -112,6 +114,16 @@ pub(super) fn execute<const W: usize>(
         // Without a debugger, its trap does nothing.
         Control::Trap if inst.imm == TRAP_DEBUG => {}
         Control::Trap => return Err((None, FaultKind::Trap { id: inst.imm as u16 })),
+        // A running wave is not halted, so there is nothing to take back.
+        Control::Halt if inst.imm & HALT == 0 => {}
+        Control::Halt => {
+            return Err((
+                None,
+                FaultKind::Halt {
+                    bits: inst.imm as u16,
+                },
+            ));
+        }
         Control::GetPc => wave.set_sgpr64(usize::from(inst.dst), next),
         Control::SetPc => return jump(program, group, source64(wave, inst.src[0])),
         Control::SwapPc => {

@@ -967,6 +967,7 @@ macro_rules! for_each_op {
             SPrefetch: Void + Void = () Unit::Control(Wait);
             SSendmsg: Void + Void = () Unit::Control(Message);
             STrap: Void + Void = () Unit::Control(Trap);
+            SSethalt: Void + Void = () Unit::Control(Halt);
             SRoundMode: Void + Void = () Unit::Control(RoundMode);
             SDenormMode: Void + Void = () Unit::Control(DenormMode);
             SGetreg: B32 + Void = () Unit::Control(GetRegister);
@@ -1231,7 +1232,7 @@ macro_rules! define {
                 use Atomic::{Dword, Qword};
                 use Condition::{Always, Debugger, ExecIsZero, Scc, VccIsZero};
                 use Control::{
-                    Barrier, BarrierSignal, BarrierWait, Branch, Call, DenormMode, End, GetPc, GetRegister, IndexMode, IndexOff, IndexOn, IndexValue,
+                    Barrier, BarrierSignal, BarrierWait, Branch, Call, DenormMode, End, GetPc, GetRegister, Halt, IndexMode, IndexOff, IndexOn, IndexValue,
                     Message, MessageReturn, MoveRelative, RoundMode, SetPc, SetRegister, SwapPc, Time, Trap, Wait,
                 };
                 use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};

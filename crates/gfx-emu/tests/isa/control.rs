@@ -1,9 +1,9 @@
 //! Program flow, calls, MODE, and what cannot be executed.
 
-use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target};
+use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target, WaveProbe};
 
-use crate::llvm::{CDNA2, CDNA3};
-use crate::wave::{check, get, probe, probe64_on, program, run, set};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35};
+use crate::wave::{check, get, probe, probe64_on, program, program_on, run, set};
 
 #[test]
 fn branches_test_scc_vcc_and_exec() {
@@ -78,6 +78,42 @@ fn a_jump_to_nowhere_is_a_fault() {
 fn a_trap_is_a_fault_with_its_number() {
     let fault = run(&mut probe("s_nop 0\ns_trap 2")).unwrap_err();
     assert_eq!((fault.kind, fault.pc), (FaultKind::Trap { id: 2 }, 4));
+}
+
+/// What a wave does that halts. A card waits for a debugger there.
+#[track_caller]
+fn halts<const W: usize>(card: Card, bits: u16) {
+    let code = program_on(
+        card,
+        &format!("s_sethalt 0\ns_mov_b32 s0, 1\ns_sethalt {bits}\ns_mov_b32 s0, 2"),
+    );
+    let mut wave = WaveProbe::<W>::new(card.target, &code).unwrap();
+    let fault = run(&mut wave).unwrap_err();
+    assert_eq!(
+        (&fault.kind, fault.pc),
+        (&FaultKind::Halt { bits }, 8),
+        "{}",
+        card.name
+    );
+    let text = fault.to_string();
+    assert!(
+        text.contains(&format!("the wave halted (s_sethalt {bits})")) && text.contains("never end"),
+        "{}: {text}",
+        card.name
+    );
+    assert_eq!(wave.sgpr(0), 1, "{}", card.name);
+}
+
+#[test]
+fn a_wave_that_halts_is_a_fault_and_one_that_is_told_not_to_goes_on() {
+    for bits in [1, 5] {
+        for card in [RDNA3, RDNA35, RDNA4, RDNA2] {
+            halts::<32>(card, bits);
+        }
+        for card in [CDNA3, CDNA2] {
+            halts::<64>(card, bits);
+        }
+    }
 }
 
 #[test]
