@@ -542,9 +542,13 @@ fn computed_addresses<'a>(
             }
             _ => None,
         };
-        // GFX12.5 adds 64 bits at once.
-        if let Some(src) = addition(Op::SAddNcU64, low) {
-            let distance = src.into_iter().find_map(|operand| match operand {
+        // GFX12.5 adds 64 bits at once. GFX12 has that as well, and uses it for other things.
+        let sums = |(_, inst): &(&usize, &Instruction)| {
+            inst.dst == Operand::Scalar(low) && matches!(inst.row.op, Op::SAddU32 | Op::SAddNcU64)
+        };
+        let (_, first) = next.clone().find(sums)?;
+        if first.row.op == Op::SAddNcU64 {
+            let distance = first.src.into_iter().find_map(|operand| match operand {
                 Operand::Wide(value) => Some(value.cast_signed()),
                 operand => literal(operand).map(|value| i64::from(value.cast_signed())),
             })?;

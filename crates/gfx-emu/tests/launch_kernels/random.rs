@@ -111,8 +111,8 @@ impl Program {
         Program { seed, count, want }
     }
 
-    /// The functions as kernels of a card.
-    fn on(&self, card: &str, level: &str) -> Device {
+    /// The functions as kernels.
+    fn kernels(&self) -> String {
         let kernels = |number| {
             format!(
                 "KERNEL k{number}(u32 u, const u32* in, u64* out) {{
@@ -122,9 +122,13 @@ impl Program {
             )
         };
         let prelude = "#define FUNCTION DEVICE\n#define CONSTANT DEVICE const\n";
-        let text = format!("{prelude}{}", source(self.seed, self.count, kernels));
+        format!("{prelude}{}", source(self.seed, self.count, kernels))
+    }
+
+    /// The kernels on a card.
+    fn on(&self, card: &str, level: &str) -> Device {
         let name = format!("random-{:x}{level}", self.seed);
-        Device::with_flags(card, &name, &text, &["-std=c++20", "-w", level])
+        Device::with_flags(card, &name, &self.kernels(), &["-std=c++20", "-w", level])
     }
 
     /// What a card computes otherwise than the host.
@@ -168,6 +172,11 @@ impl Program {
                     self.seed, self.count
                 ));
             }
+        }
+        if !lines.is_empty() {
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("random-{:x}.hip", self.seed));
+            std::fs::write(&path, self.kernels()).unwrap();
+            lines.push(format!("the kernels are in {}", path.display()));
         }
         lines
     }
