@@ -22,7 +22,9 @@ const HW_REG_MODE: i32 = 1;
 /// The modelled part of MODE, or a fault that says which value it has.
 fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!("floating-point mode {bits:#x}; only modes with all denormals (0xf0) or without those of single precision (0xc0) are"),
+        what: format!(
+            "floating-point mode {bits:#x} (known are 0xf0, which keeps all denormals, and 0xc0, which flushes those of single precision)"
+        ),
     })
 }
 
