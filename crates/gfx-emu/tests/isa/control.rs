@@ -3,7 +3,7 @@
 use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target, WaveProbe};
 
 use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35};
-use crate::wave::{check, get, probe, probe64_on, program, program_on, run, set};
+use crate::wave::{check, check_rdna4, get, probe, probe64_on, program, program_on, run, set};
 
 #[test]
 fn branches_test_scc_vcc_and_exec() {
@@ -52,6 +52,17 @@ fn a_function_is_found_by_a_distance_in_a_register() {
     let asm = "s_getpc_b64 s[4:5]\ns_add_i32 s8, 16, 4\ns_add_u32 s4, s4, s8\ns_addc_u32 s5, s5, 0\ns_swappc_b64 s[6:7], s[4:5]\n\
                s_branch 2\ns_lshl_b32 s0, s0, 1\ns_setpc_b64 s[6:7]";
     check(&[(asm, &[("s0", 5)], &[("s0", 10), ("s4", 24), ("s6", 20)])]);
+}
+
+#[test]
+fn a_function_is_found_where_a_later_sum_of_64_bits_is_another_address() {
+    let asm = "s_getpc_b64 s[4:5]\ns_add_co_u32 s4, s4, 20\ns_add_co_ci_u32 s5, s5, 0\ns_swappc_b64 s[6:7], s[4:5]\n\
+               s_add_nc_u64 s[4:5], s[8:9], s[10:11]\ns_branch 2\ns_lshl_b32 s0, s0, 1\ns_setpc_b64 s[6:7]";
+    check_rdna4(&[(
+        asm,
+        &[("s0", 5), ("s8", 3), ("s9", 1), ("s10", 4), ("s11", 1)],
+        &[("s0", 10), ("s4", 7), ("s5", 2), ("s6", 16)],
+    )]);
 }
 
 #[test]
@@ -205,7 +216,9 @@ fn an_instruction_that_is_only_printed_faults_with_text_and_encoding() {
     assert_eq!(fault.pc, 4);
     // Forms of an instruction that is executed otherwise.
     for asm in [
-        "v_mad_u64_u32 v[0:1], null, v1, v2, v[3:4] clamp",
+        // What clamping does to the lower half of a product, or to a shift that loses bits, no manual says.
+        "v_pk_mul_lo_u16 v0, v1, v2 clamp",
+        "v_pk_lshlrev_b16 v0, v1, v2 clamp",
         "s_sendmsg sendmsg(MSG_INTERRUPT)",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();
