@@ -23,14 +23,42 @@ const HW_REG_MODE: i32 = 1;
 fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
         what: format!(
-            "floating-point mode {bits:#x} (known are 0xf0, which keeps all denormals, and 0xc0, which flushes those of single precision)"
+            "floating-point mode {bits:#x} (known are 0xf0, which keeps all denormals, 0xc0, which flushes those of single precision, and \
+             0x30 and 0 for kernels without others)"
         ),
     })
 }
 
+/// Bits 7:6 of MODE: denormals of 16 and 64 bits.
+const OTHERS: u32 = 0xc0;
+
+/// The mode with denormals of 16 and 64 bits kept, where it flushes them and the program has no instruction to which that matters.
+fn without_others(bits: u32, program: &Program) -> Result<u32, FaultKind> {
+    // Any other mode is the modelled ones' affair.
+    if bits & OTHERS != 0 || !matches!(bits & 0x30, 0 | 0x30) {
+        return Ok(bits);
+    }
+    // By their names, which say what they compute with; RDNA2's atomics of 64 bits say it otherwise.
+    let matters = |name: &&str| {
+        let wide_atomic = name.contains("atomic_f") && name.ends_with("x2");
+        ["f16", "f64", "mix"].iter().any(|part| name.contains(part)) || wide_atomic
+    };
+    let names = program.names().iter().map(|name| name.mnemonic);
+    match program.insts().iter().zip(names).find(|(_, name)| matters(name)) {
+        None => Ok(bits | OTHERS),
+        Some((inst, _)) => Err(FaultKind::Unimplemented {
+            what: format!(
+                "floating-point mode {bits:#x} for {}, whose denormals are kept here",
+                program.describe(inst.pc as usize)
+            ),
+        }),
+    }
+}
+
 /// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
 pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
-    let mode = mode(program.isa().mode(bits))?;
+    let bits = program.isa().mode(bits);
+    let mode = mode(without_others(bits, program)?)?;
     // Without bits for them, a clamped NaN is zero.
     let mode = Mode {
         dx10_clamp: mode.dx10_clamp || program.isa().is_gfx12(),

@@ -189,8 +189,8 @@ fn a_mode_that_is_not_modelled_is_refused_before_anything_runs() {
     for denormals in 0..16 {
         let why = refused(&mut device, denormals << 4);
         match (denormals, why) {
-            (0xf | 0xc, None) => {}
-            (0xf | 0xc, Some(why)) => panic!("{denormals:#x}: {why}"),
+            (0xf | 0xc | 3 | 0, None) => {}
+            (0xf | 0xc | 3 | 0, Some(why)) => panic!("{denormals:#x}: {why}"),
             (_, why) => {
                 let name = format!("floating-point mode 0x3{denormals:x}0 ");
                 assert!(why.as_ref().is_some_and(|why| why.starts_with(&name)), "{why:?}");
@@ -200,20 +200,37 @@ fn a_mode_that_is_not_modelled_is_refused_before_anything_runs() {
     // Rounded up, for which the fraction is not known.
     let why = refused(&mut device, 0xf5).unwrap();
     assert!(why.contains("0x3f5") && why.contains("v_fract_f32"), "{why}");
-    // What clang asks for when all denormals are to be flushed.
-    let mut device = Device::with_flags(
-        "gfx1100",
-        "load_flushes",
-        source,
-        &["-fdenormal-fp-math=preserve-sign"],
-    );
-    let out = device.upload(&[7; 32]);
-    let error = device
-        .launch("fraction", [1; 3], [32, 1, 1], &[Arg::Ptr(out)])
-        .unwrap_err();
-    assert!(
-        matches!(&error, LaunchError::Unsupported { what, .. } if what.starts_with("floating-point mode 0x3")),
-        "{error}"
-    );
-    assert_eq!(device.download(out, 32), [7; 32]);
+}
+
+#[test]
+fn all_denormals_are_flushed_for_kernels_of_single_precision_and_others_are_refused() {
+    let source = "KERNEL thirds(float* x) { x[tid(0)] = x[tid(0)] / 3.0f + x[tid(0)] * 0.5f; }
+        KERNEL wide(double* x) { x[tid(0)] *= 3; }
+        KERNEL half(_Float16* x) { x[tid(0)] *= 3; }";
+    for target in ["gfx1100", "gfx1030", "gfx1201", "gfx942", "gfx90a"] {
+        let flags = ["-fdenormal-fp-math=preserve-sign"];
+        let mut device = Device::with_flags(target, "load_flushes", source, &flags);
+        // A denormal, numbers of which half or a third are denormals, and one of which they are not.
+        let numbers = [0x8000_0100, 0x0080_0000, 0x80c0_0000, 6_f32.to_bits()].repeat(8);
+        let x = device.upload(&numbers);
+        device
+            .launch("thirds", [1; 3], [32, 1, 1], &[Arg::Ptr(x)])
+            .unwrap();
+        let want = [0x8000_0000, 0, 0x8000_0000, 5_f32.to_bits()].repeat(8);
+        assert_eq!(device.download(x, 32), want, "{target}");
+        for (kernel, name) in [("wide", "_f64"), ("half", "_f16")] {
+            let x = device.upload(&[7; 64]);
+            let error = device
+                .launch(kernel, [1; 3], [32, 1, 1], &[Arg::Ptr(x)])
+                .unwrap_err();
+            let LaunchError::Unsupported { what, .. } = &error else {
+                panic!("{target}: {error}")
+            };
+            assert!(
+                what.starts_with("floating-point mode 0x") && what.contains(name),
+                "{target}: {what}"
+            );
+            assert_eq!(device.download(x, 64), [7; 64], "{target}");
+        }
+    }
 }
