@@ -134,7 +134,8 @@ impl Writer {
             ));
         }
         self.line("typedef u32 (*Function)(u32, u32);");
-        self.line("CONSTANT Function through[4] = {through0, through1, through2, through3};");
+        // Volatile: clang 19 may move a load of an address behind its first use, into the loop that calls it for lane after lane.
+        self.line("CONSTANT Function volatile through[4] = {through0, through1, through2, through3};");
     }
 
     /// Begins a function with parameters.
