@@ -57,6 +57,10 @@ __device__ __attribute__((const)) __SIZE_TYPE__ __ockl_get_local_size(unsigned);
 #if defined(__NVPTX__)
 #define PARITY_FLOAT_REGISTER "f"
 #define PARITY_UNIFORM_REGISTER "l"
+#elif !defined(__OPTIMIZE__)
+// What is not optimised lies in memory, from which clang loads into threads' own registers, and it cannot make uniform ones of those.
+#define PARITY_FLOAT_REGISTER "v"
+#define PARITY_UNIFORM_REGISTER "v"
 #else
 #define PARITY_FLOAT_REGISTER "v"
 #define PARITY_UNIFORM_REGISTER "s"

@@ -129,6 +129,7 @@ impl Class {
                 | Control::Message
                 | Control::MessageReturn(_)
                 | Control::Trap
+                | Control::Halt
                 | Control::SetPc
                 | Control::SwapPc
                 | Control::Call => Class::Branch,

@@ -330,6 +330,12 @@ pub enum FaultKind {
         /// Trap number.
         id: u16,
     },
+    /// A wave halted. A card would wait for a debugger to resume it, and the launch would never end.
+    #[error("the wave halted (s_sethalt {bits}), and nothing resumes it: the launch would never end")]
+    Halt {
+        /// The instruction's bits.
+        bits: u16,
+    },
     /// The program counter left the kernel's code.
     #[error("the program counter left the kernel's code: {target:#x}")]
     WildJump {

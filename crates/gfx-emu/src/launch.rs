@@ -175,6 +175,8 @@ pub fn launch(
 ) -> Result<LaunchStats, LaunchError> {
     let kernel = dispatch.kernel;
     check(code.target(), dispatch)?;
+    // Before its packet and arguments are written.
+    decoded(code, kernel)?;
     let slot = memory.slot().ok_or_else(|| LaunchError::Busy {
         kernel: kernel.name.clone(),
     })?;
@@ -202,14 +204,15 @@ fn execute(
     result.map_err(|error| located(error, code, kernel))
 }
 
-/// The kernel's instructions, with registers that it declares.
+/// The kernel's instructions, with registers that it declares, in a mode that is modelled for each of them.
 fn decoded<'a>(code: &CodeObject, kernel: &'a Kernel) -> Result<&'a Program, LaunchError> {
     let decoded = code.program(kernel);
     let program = decoded.map_err(|source| LaunchError::Decode {
         kernel: kernel.name.clone(),
         source: source.clone(),
     })?;
-    match undeclared(kernel, program) {
+    let refused = || exec::refused_mode(kernel.descriptor.mode(), program);
+    match undeclared(kernel, program).or_else(refused) {
         None => Ok(program),
         Some(what) => Err(LaunchError::Unsupported {
             kernel: kernel.name.clone(),

@@ -53,7 +53,7 @@ fn listing(target: Target, code: &[u8], out: &mut impl Write) -> Outcome {
     while at < code.len() {
         let rest = &code[at..];
         let (text, size) = disassemble(target, rest).map_or_else(
-            |error| (format!("; {error}"), rest.len().min(4)),
+            |error| (format!("; {}", error.moved_by(at as i64)), rest.len().min(4)),
             |(text, size)| (text, size),
         );
         let words: Vec<String> = rest[..size]

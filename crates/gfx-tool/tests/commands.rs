@@ -255,7 +255,10 @@ fn a_file_without_an_end_is_read_no_further_than_it_can_be_right() {
 #[test]
 fn bare_code_is_disassembled_for_the_target_that_is_named() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gfx-bare-{}", std::process::id()));
-    std::fs::write(&file, [0, 0, 0x81, 0xbf, 0xff, 0xff, 0xff, 0xff]).unwrap();
+    // s_endpgm, a word that is no instruction, s_endpgm, another such word, and half a literal's instruction.
+    let words: [u32; 5] = [0xbf81_0000, 0xffff_ffff, 0xbf81_0000, 0xbe80_7f00, 0xbe80_00ff];
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    std::fs::write(&file, bytes).unwrap();
     let run = |more: &[&str]| {
         let path = file.to_str().unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_gfx"))
@@ -266,8 +269,16 @@ fn bare_code_is_disassembled_for_the_target_that_is_named() {
         String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
     };
     let text = run(&["--target", "gfx942"]);
-    assert!(
-        text.contains("s_endpgm") && text.contains("; unknown instruction"),
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "0  bf810000                    s_endpgm",
+            "4  ffffffff                    ; unknown instruction at pc 0x4: encoding ffffffff bf810000",
+            "8  bf810000                    s_endpgm",
+            "c  be807f00                    ; unknown instruction at pc 0xc: encoding be807f00 be8000ff",
+            "10  be8000ff                    ; the code ends at pc 0x10 without s_endpgm, or a branch leaves it",
+        ],
         "{text}"
     );
     assert!(run(&[]).contains("needs --target"));

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use crate::CodeObject;
+use crate::level::Level;
 use crate::target::Target;
 use crate::toolchain::Toolchain;
 
@@ -29,6 +30,8 @@ pub(crate) struct Plan<'a> {
     out_dir: &'a Path,
     /// Flags beside the usual ones.
     extra_flags: &'a [&'a str],
+    /// Behind the flags, whose `-O3` it replaces.
+    level: Option<Level>,
     /// Headers, compiler and device libraries, hashed.
     common: u64,
     /// Where code objects of other builds may lie, by key.
@@ -83,6 +86,7 @@ impl<'a> Plan<'a> {
             toolchain,
             out_dir,
             extra_flags: &[],
+            level: None,
             common: hasher.finish(),
             cache: None,
             libdevice: None,
@@ -97,6 +101,12 @@ impl<'a> Plan<'a> {
             libdevice: Some((libdevice.to_owned(), hasher.finish())),
             ..self
         })
+    }
+
+    /// The same plan at another level of optimisation; its code objects have keys of their own.
+    pub(crate) fn with_level(self, level: Level) -> Plan<'a> {
+        let level = (level != Level::O3).then_some(level);
+        Plan { level, ..self }
     }
 
     /// The same plan, with a folder that other builds share.
@@ -178,6 +188,9 @@ impl<'a> Plan<'a> {
         if !flags.is_empty() {
             flags.hash(&mut hasher);
         }
+        if let Some(level) = self.level {
+            level.flag().hash(&mut hasher);
+        }
         let key = format!("{:016x}", hasher.finish());
 
         let object = self.out_dir.join(job.file_name());
@@ -234,6 +247,7 @@ impl<'a> Plan<'a> {
         command
             .args(FLAGS.split_whitespace())
             .args(self.toolchain.flags_for(job.target))
+            .args(self.level.map(Level::flag))
             .args(self.extra_flags);
         command.arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
         command.arg(format!("--offload-arch={}", job.target.name));
@@ -262,6 +276,7 @@ impl<'a> Plan<'a> {
         let mut command = Command::new(&self.toolchain.clang);
         command
             .args(NVIDIA_FLAGS.split_whitespace())
+            .args(self.level.map(Level::flag))
             .args(self.extra_flags);
         command.arg(format!("--offload-arch={}", job.target.name));
         command
@@ -316,7 +331,7 @@ mod tests {
     use super::*;
 
     /// Builds one kernel and its header in a checkout called `name`; whether the compiler ran, and what came of it.
-    fn build(dir: &Path, name: &str, value: u32, cache: &Path) -> (bool, Vec<u8>) {
+    fn build(dir: &Path, name: &str, value: u32, level: Level, cache: &Path) -> (bool, Vec<u8>) {
         let toolchain = Toolchain::find().unwrap();
         let checkout = dir.join(name);
         let out = checkout.join("out");
@@ -326,7 +341,7 @@ mod tests {
         fs::write(&source, format!("#include \"value.h\"\n{kernel}")).unwrap();
         fs::write(&header, format!("#define VALUE {value}")).unwrap();
         let plan = Plan::new(&toolchain, &[header], &out).unwrap();
-        let plan = plan.with_cache(Some(cache.to_path_buf()));
+        let plan = plan.with_cache(Some(cache.to_path_buf())).with_level(level);
         let targets = Target::parse_list("gfx1100").unwrap();
         let job = plan.job(&targets[0], &source);
         plan.run(&[job], 1).unwrap();
@@ -341,11 +356,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
         let cache = dir.join("cache");
-        let (compiled, first) = build(dir, "first", 1, &cache);
-        let (again, second) = build(dir, "second", 1, &cache);
-        let (anew, third) = build(dir, "third", 2, &cache);
+        let (compiled, first) = build(dir, "first", 1, Level::O3, &cache);
+        let (again, second) = build(dir, "second", 1, Level::O3, &cache);
+        let (anew, third) = build(dir, "third", 2, Level::O3, &cache);
         assert_eq!((compiled, again, anew), (true, false, true));
         assert_eq!(first, second);
         assert_ne!(first, third);
+    }
+
+    #[test]
+    fn what_is_compiled_at_another_level_is_not_what_others_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let cache = dir.join("cache");
+        let (compiled, first) = build(dir, "first", 1, Level::O3, &cache);
+        let (anew, plain) = build(dir, "first", 1, Level::O0, &cache);
+        assert_eq!((compiled, anew), (true, true));
+        assert_ne!(first, plain);
+        let (again, second) = build(dir, "second", 1, Level::O0, &cache);
+        assert_eq!((again, second), (false, plain));
+        let (again, third) = build(dir, "third", 1, Level::O3, &cache);
+        assert_eq!((again, third), (false, first));
     }
 }

@@ -9,6 +9,7 @@
 
 mod compile;
 mod compiler;
+mod level;
 mod target;
 mod toolchain;
 
@@ -20,6 +21,7 @@ use compile::Plan;
 use rocm_env::names;
 
 pub use compiler::Compiler;
+pub use level::Level;
 pub use target::Target;
 
 /// The environment variables that a compilation hangs on.
@@ -86,11 +88,27 @@ pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize)
 /// In words for the user: what is missing, where it was looked for and how to get it; or the compiler's own errors, all of
 /// them.
 pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize) -> Result<Built, String> {
+    compile_at(Level::default(), kernel_dir, targets, out_dir, jobs)
+}
+
+/// [`compile`] at a level of optimisation. Other levels than the usual one are for tests of the compiler, of cards and of kernels.
+///
+/// # Errors
+/// Those of [`compile`].
+pub fn compile_at(
+    level: Level,
+    kernel_dir: &Path,
+    targets: &[Target],
+    out_dir: &Path,
+    jobs: usize,
+) -> Result<Built, String> {
     let sources = kernel_files(kernel_dir)?;
     let headers = files_with_extension(kernel_dir, "h")?;
     let toolchain = toolchain::Toolchain::find()?;
     let cache = rocm_env::KERNEL_CACHE.get().map_err(|error| error.to_string())?;
-    let mut plan = Plan::new(&toolchain, &headers, out_dir)?.with_cache(cache.0.clone());
+    let mut plan = Plan::new(&toolchain, &headers, out_dir)?
+        .with_cache(cache.0.clone())
+        .with_level(level);
     let mut files: Vec<_> = toolchain.files().map(Path::to_path_buf).collect();
     if targets.iter().any(Target::is_nvidia) {
         let libdevice = toolchain.libdevice()?;

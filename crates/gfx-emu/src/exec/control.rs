@@ -14,19 +14,51 @@ const MSG_RTN_GET_DOORBELL: i32 = 128;
 const MSG_RTN_GET_REALTIME: i32 = 131;
 /// Number of the barrier that all waves of a workgroup have on RDNA4, -1.
 const WORKGROUP_BARRIER: u32 = u32::MAX;
+/// Bit of `s_sethalt` that says whether the wave halts; another one says which of two status bits keeps that.
+const HALT: i32 = 1;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
 /// The modelled part of MODE, or a fault that says which value it has.
 fn mode(bits: u32) -> Result<Mode, FaultKind> {
     Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!("floating-point mode {bits:#x}; only modes with all denormals (0xf0) or without those of single precision (0xc0) are"),
+        what: format!(
+            "floating-point mode {bits:#x} (known are 0xf0, which keeps all denormals, 0xc0, which flushes those of single precision, and \
+             0x30 and 0 for kernels without others)"
+        ),
     })
+}
+
+/// Bits 7:6 of MODE: denormals of 16 and 64 bits.
+const OTHERS: u32 = 0xc0;
+
+/// The mode with denormals of 16 and 64 bits kept, where it flushes them and the program has no instruction to which that matters.
+fn without_others(bits: u32, program: &Program) -> Result<u32, FaultKind> {
+    // Any other mode is the modelled ones' affair.
+    if bits & OTHERS != 0 || !matches!(bits & 0x30, 0 | 0x30) {
+        return Ok(bits);
+    }
+    // By their names, which say what they compute with; RDNA2's atomics of 64 bits say it otherwise.
+    let matters = |name: &&str| {
+        let wide_atomic = name.contains("atomic_f") && name.ends_with("x2");
+        ["f16", "f64", "mix"].iter().any(|part| name.contains(part)) || wide_atomic
+    };
+    let names = program.names().iter().map(|name| name.mnemonic);
+    match program.insts().iter().zip(names).find(|(_, name)| matters(name)) {
+        None => Ok(bits | OTHERS),
+        Some((inst, _)) => Err(FaultKind::Unimplemented {
+            what: format!(
+                "floating-point mode {bits:#x} for {}, whose denormals are kept here",
+                program.describe(inst.pc as usize)
+            ),
+        }),
+    }
 }
 
 /// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
 pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
-    let mode = mode(program.isa().mode(bits))?;
+    let bits = program.isa().mode(bits);
+    let mode = mode(without_others(bits, program)?)?;
     // Without bits for them, a clamped NaN is zero.
     let mode = Mode {
         dx10_clamp: mode.dx10_clamp || program.isa().is_gfx12(),
@@ -112,6 +144,16 @@ pub(super) fn execute<const W: usize>(
         // Without a debugger, its trap does nothing.
         Control::Trap if inst.imm == TRAP_DEBUG => {}
         Control::Trap => return Err((None, FaultKind::Trap { id: inst.imm as u16 })),
+        // A running wave is not halted, so there is nothing to take back.
+        Control::Halt if inst.imm & HALT == 0 => {}
+        Control::Halt => {
+            return Err((
+                None,
+                FaultKind::Halt {
+                    bits: inst.imm as u16,
+                },
+            ));
+        }
         Control::GetPc => wave.set_sgpr64(usize::from(inst.dst), next),
         Control::SetPc => return jump(program, group, source64(wave, inst.src[0])),
         Control::SwapPc => {

@@ -157,6 +157,7 @@ fn branch<const W: usize>(
         | Control::Message
         | Control::MessageReturn(_)
         | Control::Trap
+        | Control::Halt
         | Control::RoundMode
         | Control::DenormMode
         | Control::GetRegister

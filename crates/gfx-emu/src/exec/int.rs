@@ -47,6 +47,18 @@ functions! {
     mul_hi_u24(a: u32, b: u32) -> u32 { ((u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff)) >> 32) as u32 }
     mad_i24(a: u32, b: u32, c: u32) -> u32 { mul_i24(a, b).wrapping_add(c) }
     mad_u24(a: u32, b: u32, c: u32) -> u32 { mul_u24(a, b).wrapping_add(c) }
+    /// Clamped to what 32 bits hold.
+    mul_i24_sat(a: u32, b: u32) -> u32 { mad_i24_sat(a, b, 0) }
+    mul_u24_sat(a: u32, b: u32) -> u32 { mad_u24_sat(a, b, 0) }
+    mad_i24_sat(a: u32, b: u32, c: u32) -> u32 { sat_i32(i64::from(low24(a)) * i64::from(low24(b)) + i64::from(c as i32)) }
+    mad_u24_sat(a: u32, b: u32, c: u32) -> u32 { sat_u32(u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff) + u64::from(c)) }
+    sat_i32(a: i64) -> u32 { a.clamp(i32::MIN.into(), i32::MAX.into()) as u32 }
+    sat_u32(a: u64) -> u32 { a.min(u32::MAX.into()) as u32 }
+    sad_u8_sat(a: u32, b: u32, c: u32) -> u32 { sad_u8(a, b, 0).saturating_add(c) }
+    sad_hi_u8_sat(a: u32, b: u32, c: u32) -> u32 { (sad_u8(a, b, 0) << 16).saturating_add(c) }
+    sad_u16_sat(a: u32, b: u32, c: u32) -> u32 { sad_u16(a, b, 0).saturating_add(c) }
+    sad_u32_sat(a: u32, b: u32, c: u32) -> u32 { a.abs_diff(b).saturating_add(c) }
+    msad_u8_sat(a: u32, b: u32, c: u32) -> u32 { msad_u8(a, b, 0).saturating_add(c) }
     min_i32(a: u32, b: u32) -> u32 { (a as i32).min(b as i32) as u32 }
     max_i32(a: u32, b: u32) -> u32 { (a as i32).max(b as i32) as u32 }
     min_u32(a: u32, b: u32) -> u32 { a.min(b) }
@@ -144,6 +156,8 @@ functions! {
     mad_i16_sat(a: u16, b: u16, c: u16) -> u16 { (i64::from(a as i16) * i64::from(b as i16) + i64::from(c as i16)).clamp(-0x8000, 0x7fff) as u16 }
     mad_u32_u16(a: u16, b: u16, c: u32) -> u32 { (u32::from(a) * u32::from(b)).wrapping_add(c) }
     mad_i32_i16(a: u16, b: u16, c: u32) -> u32 { (i32::from(a as i16) * i32::from(b as i16)).wrapping_add(c as i32) as u32 }
+    mad_u32_u16_sat(a: u16, b: u16, c: u32) -> u32 { (u32::from(a) * u32::from(b)).saturating_add(c) }
+    mad_i32_i16_sat(a: u16, b: u16, c: u32) -> u32 { (i32::from(a as i16) * i32::from(b as i16)).saturating_add(c as i32) as u32 }
     min_i16(a: u16, b: u16) -> u16 { (a as i16).min(b as i16) as u16 }
     max_i16(a: u16, b: u16) -> u16 { (a as i16).max(b as i16) as u16 }
     min_u16(a: u16, b: u16) -> u16 { a.min(b) }

@@ -244,6 +244,14 @@ fn enter<const W: usize>(wave: &Wave<W>, program: &Program) -> Result<Mode, Faul
     control::mode_of(wave.mode, program)
 }
 
+/// The floating-point mode that a program's waves begin with, in words, if it is not modelled, or not for all of its instructions.
+pub(crate) fn refused_mode(bits: u32, program: &Program) -> Option<String> {
+    match control::mode_of(program.isa().mode(bits), program) {
+        Err(FaultKind::Unimplemented { what }) => Some(what),
+        _ => None,
+    }
+}
+
 /// An instruction that cannot be executed is named by the one place that knows the program.
 fn name(kind: FaultKind, program: &Program, pc: usize) -> FaultKind {
     match kind {

@@ -283,16 +283,25 @@ fn wide_mad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(u32, u32
 
 #[inline(always)]
 fn mad_unsigned<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let clamp = inst.clamp;
     wide_mad(wave, inst, |a, b, c| {
-        (u64::from(a) * u64::from(b)).overflowing_add(c)
+        let (sum, overflow) = (u64::from(a) * u64::from(b)).overflowing_add(c);
+        (if clamp && overflow { u64::MAX } else { sum }, overflow)
     });
 }
 
 #[inline(always)]
 fn mad_signed<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
+    let clamp = inst.clamp;
     wide_mad(wave, inst, |a, b, c| {
-        let (sum, overflow) = (i64::from(a as i32) * i64::from(b as i32)).overflowing_add(c as i64);
-        (sum as u64, overflow)
+        let product = i64::from(a as i32) * i64::from(b as i32);
+        let (sum, overflow) = product.overflowing_add(c as i64);
+        let limited = if clamp {
+            product.saturating_add(c as i64)
+        } else {
+            sum
+        };
+        (limited as u64, overflow)
     });
 }
 
@@ -308,7 +317,12 @@ fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
             other => other,
         };
         let c = lane::row(wave, addend, &mut buffer);
-        std::array::from_fn(|lane| int::msad_u8((a[lane] >> (8 * i)) as u32, b[lane], c[lane]))
+        let sum = if inst.clamp {
+            int::msad_u8_sat
+        } else {
+            int::msad_u8
+        };
+        std::array::from_fn(|lane| sum((a[lane] >> (8 * i)) as u32, b[lane], c[lane]))
     });
     for (i, sum) in sums.iter().enumerate() {
         lane::store(wave, usize::from(inst.dst) + i, sum);

@@ -230,7 +230,7 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
     if inst.clamp && !float {
         match op.saturated() {
             Some(saturated) => op = saturated,
-            None => supported &= op.clamps_integers(),
+            None => supported &= op.clamps_integers() || op.is_never_out_of_range(),
         }
     }
     let mut src = [Src::None; 3];

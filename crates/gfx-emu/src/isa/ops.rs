@@ -176,6 +176,10 @@ macro_rules! for_each_op {
             AshrrevI64: I64 = (B32, I64) int::sar64_rev;
             MadI32I24: B32 = (B32, B32, B32) int::mad_i24;
             MadU32U24: B32 = (B32, B32, B32) int::mad_u24;
+            MulI32I24Sat: B32 = (B32, B32) int::mul_i24_sat;
+            MulU32U24Sat: B32 = (B32, B32) int::mul_u24_sat;
+            MadI32I24Sat: B32 = (B32, B32, B32) int::mad_i24_sat;
+            MadU32U24Sat: B32 = (B32, B32, B32) int::mad_u24_sat;
             BfeU32: B32 = (B32, B32, B32) int::bfe_u32;
             BfeI32: B32 = (B32, B32, B32) int::bfe_i32;
             BfiB32: B32 = (B32, B32, B32) int::bfi;
@@ -197,6 +201,11 @@ macro_rules! for_each_op {
             SadU16: B32 = (B32, B32, B32) int::sad_u16;
             SadU32: B32 = (B32, B32, B32) int::sad_u32;
             MsadU8: B32 = (B32, B32, B32) int::msad_u8;
+            SadU8Sat: B32 = (B32, B32, B32) int::sad_u8_sat;
+            SadHiU8Sat: B32 = (B32, B32, B32) int::sad_hi_u8_sat;
+            SadU16Sat: B32 = (B32, B32, B32) int::sad_u16_sat;
+            SadU32Sat: B32 = (B32, B32, B32) int::sad_u32_sat;
+            MsadU8Sat: B32 = (B32, B32, B32) int::msad_u8_sat;
             QsadPkU16U8: B64 = (B64, B32, B64) int::qsad_pk_u16_u8;
             MqsadPkU16U8: B64 = (B64, B32, B64) int::mqsad_pk_u16_u8;
             Xor3B32: B32 = (B32, B32, B32) int::xor3;
@@ -215,6 +224,8 @@ macro_rules! for_each_op {
             MadI16Sat: B16 = (B16, B16, B16) int::mad_i16_sat;
             MadU32U16: B32 = (B16, B16, B32) int::mad_u32_u16;
             MadI32I16: B32 = (B16, B16, B32) int::mad_i32_i16;
+            MadU32U16Sat: B32 = (B16, B16, B32) int::mad_u32_u16_sat;
+            MadI32I16Sat: B32 = (B16, B16, B32) int::mad_i32_i16_sat;
             Min3I16: B16 = (B16, B16, B16) int::min3_i16;
             Min3U16: B16 = (B16, B16, B16) int::min3_u16;
             Max3I16: B16 = (B16, B16, B16) int::max3_i16;
@@ -967,6 +978,7 @@ macro_rules! for_each_op {
             SPrefetch: Void + Void = () Unit::Control(Wait);
             SSendmsg: Void + Void = () Unit::Control(Message);
             STrap: Void + Void = () Unit::Control(Trap);
+            SSethalt: Void + Void = () Unit::Control(Halt);
             SRoundMode: Void + Void = () Unit::Control(RoundMode);
             SDenormMode: Void + Void = () Unit::Control(DenormMode);
             SGetreg: B32 + Void = () Unit::Control(GetRegister);
@@ -1231,7 +1243,7 @@ macro_rules! define {
                 use Atomic::{Dword, Qword};
                 use Condition::{Always, Debugger, ExecIsZero, Scc, VccIsZero};
                 use Control::{
-                    Barrier, BarrierSignal, BarrierWait, Branch, Call, DenormMode, End, GetPc, GetRegister, IndexMode, IndexOff, IndexOn, IndexValue,
+                    Barrier, BarrierSignal, BarrierWait, Branch, Call, DenormMode, End, GetPc, GetRegister, Halt, IndexMode, IndexOff, IndexOn, IndexValue,
                     Message, MessageReturn, MoveRelative, RoundMode, SetPc, SetRegister, SwapPc, Time, Trap, Wait,
                 };
                 use Element::{Bf8, Bf16, F16, F32, F64, Fp8, I4, I8, Xf32};
@@ -1264,8 +1276,9 @@ macro_rules! define {
 for_each_op!(define);
 
 impl Op {
-    /// The operation that a set clamp bit asks for: integer results saturate. `None` when the manual gives it no meaning
-    /// that is modelled; float results are clamped to 0..=1 where they are written.
+    /// The operation that a set clamp bit asks for: AMD's manuals and LLVM's page of modifiers have integer results stop at the largest and
+    /// smallest number of their type. `None` where another function here says what the bit does, or where that is not
+    /// clear; float results are clamped to 0..=1 where they are written.
     pub(crate) fn saturated(self) -> Option<Op> {
         Some(match self {
             Op::AddU32 => Op::AddU32Sat,
@@ -1278,6 +1291,17 @@ impl Op {
             Op::SubrevU16 => Op::SubrevU16Sat,
             Op::AddI16 => Op::AddI16Sat,
             Op::SubI16 => Op::SubI16Sat,
+            Op::MulI32I24 => Op::MulI32I24Sat,
+            Op::MulU32U24 => Op::MulU32U24Sat,
+            Op::MadI32I24 => Op::MadI32I24Sat,
+            Op::MadU32U24 => Op::MadU32U24Sat,
+            Op::MadU32U16 => Op::MadU32U16Sat,
+            Op::MadI32I16 => Op::MadI32I16Sat,
+            Op::SadU8 => Op::SadU8Sat,
+            Op::SadHiU8 => Op::SadHiU8Sat,
+            Op::SadU16 => Op::SadU16Sat,
+            Op::SadU32 => Op::SadU32Sat,
+            Op::MsadU8 => Op::MsadU8Sat,
             Op::MadU16 => Op::MadU16Sat,
             Op::MadI16 => Op::MadI16Sat,
             Op::PkAddI16 => Op::PkAddI16Sat,
@@ -1369,6 +1393,36 @@ impl Op {
         )
     }
 
+    /// Whether a set clamp bit changes no result. Comparisons of floats would signal by it, which nothing here asks for; conversions and
+    /// the packed sums of differences stop at the ends of their types in any case, and the others do not get there.
+    pub(crate) fn is_never_out_of_range(self) -> bool {
+        matches!(
+            self,
+            Op::CmpF16
+                | Op::CmpF32
+                | Op::CmpF64
+                | Op::CvtU32F32
+                | Op::CvtI32F32
+                | Op::CvtU32F64
+                | Op::CvtI32F64
+                | Op::CvtU16F16
+                | Op::CvtI16F16
+                | Op::CvtNearestI32F32
+                | Op::CvtFloorI32F32
+                | Op::FrexpExpI16F16
+                | Op::FrexpExpI32F32
+                | Op::FrexpExpI32F64
+                | Op::QsadPkU16U8
+                | Op::MqsadPkU16U8
+                | Op::PkMaxI16
+                | Op::PkMinI16
+                | Op::PkMaxU16
+                | Op::PkMinU16
+                | Op::PkLshrrevB16
+                | Op::PkAshrrevI16
+        )
+    }
+
     /// Whether the operation saturates its integer result itself when the clamp bit is set.
     pub(crate) fn clamps_integers(self) -> bool {
         matches!(
@@ -1379,6 +1433,9 @@ impl Op {
                 | Op::AddCoCiU32
                 | Op::SubCoCiU32
                 | Op::SubrevCoCiU32
+                | Op::MadU64U32
+                | Op::MadI64I32
+                | Op::MqsadU32U8
                 | Op::Dot4I32Iu8
                 | Op::Dot8I32Iu4
                 | Op::TileI32Iu8

@@ -58,6 +58,21 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// The same error, of code that begins so many bytes before what was decoded.
+    #[must_use]
+    pub fn moved_by(self, distance: i64) -> DecodeError {
+        let there = |pc: i64| pc.saturating_add(distance);
+        match self {
+            DecodeError::Target { target } => DecodeError::Target { target },
+            DecodeError::Unknown { pc, words } => DecodeError::Unknown { pc: there(pc), words },
+            DecodeError::End { pc } => DecodeError::End { pc: there(pc) },
+            DecodeError::Banks { pc } => DecodeError::Banks { pc: there(pc) },
+            DecodeError::Overlap { pc } => DecodeError::Overlap { pc: there(pc) },
+        }
+    }
+}
+
 /// Instructions that a wave executes one after the other, once it is at the first of them. The executor's table has a
 /// function for each of them, only waits are between them, and only the last may set EXEC. A branch may go to any of them.
 /// So a run begins at each of them, and the runs of the later ones are parts of those of the earlier ones.
@@ -527,9 +542,13 @@ fn computed_addresses<'a>(
             }
             _ => None,
         };
-        // GFX12.5 adds 64 bits at once.
-        if let Some(src) = addition(Op::SAddNcU64, low) {
-            let distance = src.into_iter().find_map(|operand| match operand {
+        // GFX12.5 adds 64 bits at once. GFX12 has that as well, and uses it for other things.
+        let sums = |(_, inst): &(&usize, &Instruction)| {
+            inst.dst == Operand::Scalar(low) && matches!(inst.row.op, Op::SAddU32 | Op::SAddNcU64)
+        };
+        let (_, first) = next.clone().find(sums)?;
+        if first.row.op == Op::SAddNcU64 {
+            let distance = first.src.into_iter().find_map(|operand| match operand {
                 Operand::Wide(value) => Some(value.cast_signed()),
                 operand => literal(operand).map(|value| i64::from(value.cast_signed())),
             })?;

@@ -547,7 +547,7 @@ pub(crate) const SOPK: &[Row] = &[
 pub(crate) const SOPP: &[Row] = &[
     row(0x00, "s_nop", SNop),
     row(0x01, "s_setkill", Unsupported),
-    row(0x02, "s_sethalt", Unsupported),
+    row(0x02, "s_sethalt", SSethalt),
     row(0x03, "s_sleep", SNop),
     row(0x04, "s_set_inst_prefetch_distance", SNop),
     row(0x05, "s_clause", SNop),

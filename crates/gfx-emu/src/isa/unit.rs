@@ -209,6 +209,8 @@ pub(crate) enum Control {
     /// A message with an answer of so many registers.
     MessageReturn(Words),
     Trap,
+    /// Halts the wave, or takes that back.
+    Halt,
     RoundMode,
     DenormMode,
     GetRegister,

@@ -325,7 +325,7 @@ impl Demand {
             | Control::End
             | Control::GetPc
             | Control::Time => {}
-            Control::RoundMode | Control::DenormMode | Control::Trap => {}
+            Control::RoundMode | Control::DenormMode | Control::Trap | Control::Halt => {}
             // A register of the wave's state may hold anything.
             Control::GetRegister => {
                 self.scc = true;

@@ -1,9 +1,9 @@
 //! Program flow, calls, MODE, and what cannot be executed.
 
-use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target};
+use gfx_emu::{DecodeError, FaultKind, Memory, Probe, Target, WaveProbe};
 
-use crate::llvm::{CDNA2, CDNA3};
-use crate::wave::{check, get, probe, probe64_on, program, run, set};
+use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35};
+use crate::wave::{check, check_rdna4, get, probe, probe64_on, program, program_on, run, set};
 
 #[test]
 fn branches_test_scc_vcc_and_exec() {
@@ -55,6 +55,17 @@ fn a_function_is_found_by_a_distance_in_a_register() {
 }
 
 #[test]
+fn a_function_is_found_where_a_later_sum_of_64_bits_is_another_address() {
+    let asm = "s_getpc_b64 s[4:5]\ns_add_co_u32 s4, s4, 20\ns_add_co_ci_u32 s5, s5, 0\ns_swappc_b64 s[6:7], s[4:5]\n\
+               s_add_nc_u64 s[4:5], s[8:9], s[10:11]\ns_branch 2\ns_lshl_b32 s0, s0, 1\ns_setpc_b64 s[6:7]";
+    check_rdna4(&[(
+        asm,
+        &[("s0", 5), ("s8", 3), ("s9", 1), ("s10", 4), ("s11", 1)],
+        &[("s0", 10), ("s4", 7), ("s5", 2), ("s6", 16)],
+    )]);
+}
+
+#[test]
 fn what_a_long_branch_leads_to_may_branch_back() {
     // s0 counts to 3: nothing but the jump reaches its addition, and the branch after that goes to the first instruction.
     let asm = "s_getpc_b64 s[4:5]\ns_add_i32 s8, 16, 4\ns_add_u32 s4, s4, s8\ns_addc_u32 s5, s5, 0\ns_setpc_b64 s[4:5]\n\
@@ -80,6 +91,42 @@ fn a_trap_is_a_fault_with_its_number() {
     assert_eq!((fault.kind, fault.pc), (FaultKind::Trap { id: 2 }, 4));
 }
 
+/// What a wave does that halts. A card waits for a debugger there.
+#[track_caller]
+fn halts<const W: usize>(card: Card, bits: u16) {
+    let code = program_on(
+        card,
+        &format!("s_sethalt 0\ns_mov_b32 s0, 1\ns_sethalt {bits}\ns_mov_b32 s0, 2"),
+    );
+    let mut wave = WaveProbe::<W>::new(card.target, &code).unwrap();
+    let fault = run(&mut wave).unwrap_err();
+    assert_eq!(
+        (&fault.kind, fault.pc),
+        (&FaultKind::Halt { bits }, 8),
+        "{}",
+        card.name
+    );
+    let text = fault.to_string();
+    assert!(
+        text.contains(&format!("the wave halted (s_sethalt {bits})")) && text.contains("never end"),
+        "{}: {text}",
+        card.name
+    );
+    assert_eq!(wave.sgpr(0), 1, "{}", card.name);
+}
+
+#[test]
+fn a_wave_that_halts_is_a_fault_and_one_that_is_told_not_to_goes_on() {
+    for bits in [1, 5] {
+        for card in [RDNA3, RDNA35, RDNA4, RDNA2] {
+            halts::<32>(card, bits);
+        }
+        for card in [CDNA3, CDNA2] {
+            halts::<64>(card, bits);
+        }
+    }
+}
+
 #[test]
 fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
     check(&[
@@ -95,8 +142,16 @@ fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
             &[("s0", 0x2f0)],
         ),
     ]);
+    // Denormals of 16 and 64 bits are flushed where there are none.
+    check(&[(
+        "s_denorm_mode 3\nv_mul_f32 v0, 0.5, v1\ns_getreg_b32 s0, hwreg(HW_REG_MODE, 4, 4)",
+        &[("v1", 0x80_0000)],
+        &[("v0", 0x40_0000), ("s0", 3)],
+    )]);
     for asm in [
-        "s_denorm_mode 3",
+        "s_denorm_mode 3\nv_add_f64 v[0:1], v[2:3], v[4:5]",
+        "s_denorm_mode 0\nglobal_atomic_add_f32 v0, v1, s[2:3]\nv_pk_add_f16 v0, v1, v2",
+        "s_denorm_mode 7",
         "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 1",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();
@@ -169,7 +224,9 @@ fn an_instruction_that_is_only_printed_faults_with_text_and_encoding() {
     assert_eq!(fault.pc, 4);
     // Forms of an instruction that is executed otherwise.
     for asm in [
-        "v_mad_u64_u32 v[0:1], null, v1, v2, v[3:4] clamp",
+        // What clamping does to the lower half of a product, or to a shift that loses bits, no manual says.
+        "v_pk_mul_lo_u16 v0, v1, v2 clamp",
+        "v_pk_lshlrev_b16 v0, v1, v2 clamp",
         "s_sendmsg sendmsg(MSG_INTERRUPT)",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();

@@ -46,6 +46,21 @@ fn addition_wraps_and_with_clamp_saturates() {
             &[("v0", 0)],
         ),
         (
+            "v_sub_nc_i16 v0, v1, v2 clamp",
+            &[("v1", 0x8000), ("v2", 1)],
+            &[("v0", 0x8000)],
+        ),
+        (
+            "v_sub_nc_i16 v0, v1, v2 clamp",
+            &[("v1", 0x7fff), ("v2", 0xffff)],
+            &[("v0", 0x7fff)],
+        ),
+        (
+            "v_sub_nc_i16 v0, v1, v2",
+            &[("v1", 0x7fff), ("v2", 0xffff)],
+            &[("v0", 0x8000)],
+        ),
+        (
             "v_add3_u32 v0, v1, v2, v3",
             &[("v1", u32::MAX), ("v2", 1), ("v3", 7)],
             &[("v0", 7)],

@@ -13,6 +13,8 @@ mod bytes;
 #[cfg(test)]
 mod cdna3;
 #[cfg(test)]
+mod clamp;
+#[cfg(test)]
 mod compiled;
 #[cfg(test)]
 mod control;

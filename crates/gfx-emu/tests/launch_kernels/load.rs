@@ -4,7 +4,7 @@ use code_object::Error;
 
 use crate::compile::compile;
 use crate::support::{Arg, Device};
-use gfx_emu::{ArgKind, CodeObject, LaunchError, LoadError, Target};
+use gfx_emu::{ArgKind, CodeObject, Dispatch, LaunchError, LaunchOptions, LoadError, Patch, Target, Trace};
 
 const SOURCE: &str = r#"
 DEVICE unsigned counter = 7;
@@ -147,4 +147,90 @@ fn a_device_variable_is_read_at_its_placed_address() {
         .launch("two_args", [1; 3], [2, 1, 1], &[Arg::Ptr(out), Arg::U32(2)])
         .unwrap();
     assert_eq!(device.download(out, 2), [9, 9]);
+}
+
+/// Why a kernel is refused whose waves would begin in a floating-point mode, by a launch and by a trace; its output stays as it was.
+fn refused(device: &mut Device, mode: u8) -> Option<String> {
+    let plain = device.code.kernel("fraction").unwrap();
+    // One of its own, whose descriptor can be changed.
+    let mut kernel = device.code.patched(plain, &Patch::Flush).unwrap();
+    kernel.descriptor = kernel.descriptor.with_float_mode(mode);
+    let out = device.upload(&[7; 32]);
+    let dispatch = Dispatch {
+        kernel: &kernel,
+        placement: device.placement,
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_lds: 0,
+        kernarg: &out.to_le_bytes(),
+    };
+    let options = LaunchOptions::default();
+    let launched = gfx_emu::launch(&device.code, &dispatch, &device.memory, &options);
+    let written = device.download(out, 32) != [7; 32];
+    assert_eq!(written, launched.is_ok(), "{mode:#x}: {launched:?}");
+    let trace = Trace {
+        workgroup: [0; 3],
+        wave: 0,
+        visit: &mut |_| {},
+    };
+    let traced = gfx_emu::trace(&device.code, &dispatch, &device.memory, &options, trace);
+    assert_eq!(launched, traced, "{mode:#x}");
+    match launched {
+        Ok(_) => None,
+        Err(LaunchError::Unsupported { what, .. }) => Some(what),
+        Err(other) => panic!("{mode:#x}: {other}"),
+    }
+}
+
+#[test]
+fn a_mode_that_is_not_modelled_is_refused_before_anything_runs() {
+    let source = "KERNEL fraction(float* out) { out[tid(0)] = __builtin_amdgcn_fractf(0.25f * tid(0)); }";
+    let mut device = Device::new("load_mode", source);
+    for denormals in 0..16 {
+        let why = refused(&mut device, denormals << 4);
+        match (denormals, why) {
+            (0xf | 0xc | 3 | 0, None) => {}
+            (0xf | 0xc | 3 | 0, Some(why)) => panic!("{denormals:#x}: {why}"),
+            (_, why) => {
+                let name = format!("floating-point mode 0x3{denormals:x}0 ");
+                assert!(why.as_ref().is_some_and(|why| why.starts_with(&name)), "{why:?}");
+            }
+        }
+    }
+    // Rounded up, for which the fraction is not known.
+    let why = refused(&mut device, 0xf5).unwrap();
+    assert!(why.contains("0x3f5") && why.contains("v_fract_f32"), "{why}");
+}
+
+#[test]
+fn all_denormals_are_flushed_for_kernels_of_single_precision_and_others_are_refused() {
+    let source = "KERNEL thirds(float* x) { x[tid(0)] = x[tid(0)] / 3.0f + x[tid(0)] * 0.5f; }
+        KERNEL wide(double* x) { x[tid(0)] *= 3; }
+        KERNEL half(_Float16* x) { x[tid(0)] *= 3; }";
+    for target in ["gfx1100", "gfx1030", "gfx1201", "gfx942", "gfx90a"] {
+        let flags = ["-fdenormal-fp-math=preserve-sign"];
+        let mut device = Device::with_flags(target, "load_flushes", source, &flags);
+        // A denormal, numbers of which half or a third are denormals, and one of which they are not.
+        let numbers = [0x8000_0100, 0x0080_0000, 0x80c0_0000, 6_f32.to_bits()].repeat(8);
+        let x = device.upload(&numbers);
+        device
+            .launch("thirds", [1; 3], [32, 1, 1], &[Arg::Ptr(x)])
+            .unwrap();
+        let want = [0x8000_0000, 0, 0x8000_0000, 5_f32.to_bits()].repeat(8);
+        assert_eq!(device.download(x, 32), want, "{target}");
+        for (kernel, name) in [("wide", "_f64"), ("half", "_f16")] {
+            let x = device.upload(&[7; 64]);
+            let error = device
+                .launch(kernel, [1; 3], [32, 1, 1], &[Arg::Ptr(x)])
+                .unwrap_err();
+            let LaunchError::Unsupported { what, .. } = &error else {
+                panic!("{target}: {error}")
+            };
+            assert!(
+                what.starts_with("floating-point mode 0x") && what.contains(name),
+                "{target}: {what}"
+            );
+            assert_eq!(device.download(x, 64), [7; 64], "{target}");
+        }
+    }
 }

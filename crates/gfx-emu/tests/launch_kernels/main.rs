@@ -25,6 +25,8 @@ mod packet;
 #[cfg(test)]
 mod planted;
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod registers;
 #[cfg(test)]
 mod run;

@@ -42,7 +42,7 @@ impl Crowds {
     };
     /// So few that the cases have workgroups of less than a wave, of one and of several.
     const TESTED: Crowds = Crowds {
-        several: 32,
+        several: 40,
         all: 200,
     };
 

@@ -67,7 +67,7 @@ impl Compiler<'_> {
     /// `a * b + c` of 64 bits.
     pub(super) fn wide_product(&mut self, inst: &Inst) -> bool {
         let carries = usize::from(inst.sdst) != reg::NULL;
-        if !self.is_mask(inst.sdst.into()) || !Self::has_plain_sources(inst, 2) {
+        if inst.clamp || !self.is_mask(inst.sdst.into()) || !Self::has_plain_sources(inst, 2) {
             return false;
         }
         let [a, b] = [0, 1].map(|i| self.source(inst, i, false));

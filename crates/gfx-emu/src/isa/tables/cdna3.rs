@@ -235,7 +235,7 @@ pub(crate) const SOPP: &[Row] = &[
     row(0x0a, "s_barrier", SBarrier),
     row(0x0b, "s_setkill", Unsupported),
     row(0x0c, "s_waitcnt", SNop),
-    row(0x0d, "s_sethalt", Unsupported),
+    row(0x0d, "s_sethalt", SSethalt),
     row(0x0e, "s_sleep", SNop),
     row(0x0f, "s_setprio", SNop),
     row(0x10, "s_sendmsg", SSendmsg),

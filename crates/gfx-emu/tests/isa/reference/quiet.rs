@@ -8,6 +8,8 @@ use crate::llvm::Card;
 const LINES: &[&str] = &[
     "s_nop 3",
     "s_sleep 1",
+    "s_sethalt 0",
+    "s_sethalt 4",
     "s_setprio 2",
     "s_wakeup",
     "s_icache_inv",

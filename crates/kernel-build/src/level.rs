@@ -1,0 +1,66 @@
+//! How much the compiler optimises.
+
+use std::str::FromStr;
+
+/// A level of optimisation of clang's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// None: every variable in private memory.
+    O0,
+    /// A little.
+    O1,
+    /// Most of it.
+    O2,
+    /// As `O2`, where code does not grow.
+    Os,
+    /// All of it, as kernels are compiled unless another level is asked for.
+    #[default]
+    O3,
+}
+
+impl Level {
+    /// Every level.
+    pub const ALL: [Level; 5] = [Level::O0, Level::O1, Level::O2, Level::Os, Level::O3];
+
+    /// Its flag.
+    pub(crate) fn flag(self) -> &'static str {
+        match self {
+            Level::O0 => "-O0",
+            Level::O1 => "-O1",
+            Level::O2 => "-O2",
+            Level::Os => "-Os",
+            Level::O3 => "-O3",
+        }
+    }
+}
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Level, String> {
+        let named = |level: &Level| level.flag().trim_start_matches('-') == text;
+        let all = Level::ALL.map(|level| level.flag().trim_start_matches('-'));
+        Level::ALL.into_iter().find(named).ok_or_else(|| {
+            format!(
+                "`{text}` is no level of optimisation; there are {}",
+                all.join(", ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_by_their_names_and_others_are_refused_with_the_list() {
+        for level in Level::ALL {
+            assert_eq!(level.flag()[1..].parse(), Ok(level));
+        }
+        assert_eq!(
+            "O4".parse::<Level>().unwrap_err(),
+            "`O4` is no level of optimisation; there are O0, O1, O2, Os, O3"
+        );
+    }
+}
