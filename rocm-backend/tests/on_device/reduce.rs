@@ -1,7 +1,7 @@
 //! Sums, extremes and their places against a loop on the host: every dtype, layout and choice of dimensions.
 
 use rocm_backend::ops::{self, Reduce};
-use rocm_backend::{DType, Device, DynBuffer, Error};
+use rocm_backend::{DType, Device, DynBuffer, Error, View};
 
 use crate::floats::{
     FLOATS, contiguous, decode, depth, download, encode, is_near, packed, random, rounded, upload, wide_unit,
@@ -522,6 +522,26 @@ fn rows_of_whole_packs_are_held_whatever_shares_of_a_workgroup_they_take() {
                     "{op:?} of {dtype}, {count} rows of {per_row}"
                 );
             }
+        }
+    }
+}
+
+/// Of long rows and many adjacent columns, sums that every dtype holds: zeros, with a one now and then.
+#[test]
+fn parts_of_long_rows_and_of_columns_add_up() {
+    let device = device();
+    for &dtype in DType::ALL {
+        for (dims, reduced) in [([1, 270_003], 1), ([20_003, 33], 0)] {
+            let values: Vec<f64> = (0..dims[0] * dims[1])
+                .map(|at| f64::from(at % 19_991 == 7))
+                .collect();
+            let x = upload(&device, dtype, &values);
+            let out = ops::reduce(Reduce::Sum, View::contiguous(&x, &dims), &[reduced]).unwrap();
+            let want: Vec<f64> = rows(&dims, &[reduced])
+                .into_iter()
+                .map(|row| row.into_iter().map(|at| values[at]).sum())
+                .collect();
+            assert_eq!(download(&out), want, "{dtype} {dims:?}");
         }
     }
 }
