@@ -243,13 +243,16 @@ pub(crate) fn fold(op: Reduce, x: &Region<'_>, reduced: &[usize]) -> Result<DynB
 
 /// Workgroups that fill any card, with more than one for each place that a workgroup has.
 const MANY: usize = 2048;
+/// The same of columns, whose workgroups each leave results for the next launch to join.
+const MANY_COLUMNS: usize = 1024;
 /// Threads of a part of a row at most: of larger workgroups fewer share a processor, and less is read while one of them folds.
 const PART_MOST: usize = 256;
 /// Threads beside each other and rows at once of a workgroup that reduces columns, as `kernels/reduce_parts.h` has them.
 const LANES: usize = 32;
 const DEPTH: usize = 8;
-/// Rows of a part of columns at least: enough that its result is worth storing.
+/// Rows of a part of columns: enough that its result is worth storing, and at most so many that a thread adds 64 terms.
 const ROWS_LEAST: usize = 64;
+const ROWS_MOST: usize = 64 * DEPTH;
 
 /// From which sizes on a reduction is cut into parts.
 struct Sizes {
@@ -261,10 +264,6 @@ struct Sizes {
     parts: usize,
     /// Elements up to which columns are one part each: of so few a second launch would take longer than the first.
     few: usize,
-    /// As `MANY`, of workgroups of columns, which each leave results for the next launch to join.
-    many_columns: usize,
-    /// Rows of a part of columns at most.
-    rows_most: usize,
 }
 
 impl Sizes {
@@ -273,9 +272,6 @@ impl Sizes {
         part_least: 1 << 12,
         parts: MANY,
         few: 1 << 17,
-        many_columns: 1024,
-        // Of which a thread adds 64.
-        rows_most: 64 * DEPTH,
     };
     const TESTED: Sizes = Sizes {
         long: 1 << 16,
@@ -283,9 +279,6 @@ impl Sizes {
         // Few, so that a thread has as many packs of a part of a long row as it has on a card, where parts are of millions of elements.
         parts: 16,
         few: 1 << 13,
-        // Parts in which a thread has rows for two rounds of loads, and more parts than a wave joins.
-        many_columns: 8,
-        rows_most: 152,
     };
 }
 
@@ -336,7 +329,7 @@ impl Cut {
         if inner < LANES || per_row < DEPTH {
             return None;
         }
-        if per_row <= sizes.rows_most && outer * inner * per_row <= sizes.few {
+        if per_row <= ROWS_MOST && outer * inner * per_row <= sizes.few {
             return Some(Cut::Columns {
                 outer,
                 inner,
@@ -349,8 +342,8 @@ impl Cut {
         }
         // As if columns were taken four a thread; of wider packs there are fewer tiles, and still more than enough of them.
         let tiles = outer * inner.div_ceil(LANES * 4);
-        let chunk = (per_row * tiles / sizes.many_columns)
-            .clamp(ROWS_LEAST, sizes.rows_most)
+        let chunk = (per_row * tiles / MANY_COLUMNS)
+            .clamp(ROWS_LEAST, ROWS_MOST)
             .next_multiple_of(DEPTH);
         let pack = PACK / dtype.size_in_bytes();
         let is_packed = inner.is_multiple_of(pack) && inner >= LANES * pack;
