@@ -151,7 +151,8 @@ fuzz_target!(|input: &[u8]| {
             hsa_signal_store_relaxed(doorbell, index as i64);
         }
         setup.signals.iter().for_each(|signal| hsa_signal_store_relaxed(*signal, 0));
-        // A header of type 1 is no packet yet, a value may never come, and signals count on: the end is asked for soon in any case.
+        // The queue waits at a header of type 1, which says that the packet is not complete, and for a value that no signal gets. So the
+        // test waits for 300 us at most.
         let start = Instant::now();
         while hsa_queue_load_read_index_relaxed(queue) < parts.len() as u64 && start.elapsed() < Duration::from_micros(300) {
             std::hint::spin_loop();

@@ -327,20 +327,12 @@ fn system(places: &[Option<PathBuf>]) -> std::result::Result<(PathBuf, Vec<Attem
                 library: path.display().to_string(),
                 outcome: refusal.to_string(),
             });
-            match refusal {
-                Refusal::NotLoaded(_) => {}
-                Refusal::Lacks(_) => {
-                    return Err(NoSystem {
-                        tried,
-                        has_no_device: false,
-                    });
-                }
-                Refusal::NoDevice(_) => {
-                    return Err(NoSystem {
-                        tried,
-                        has_no_device: true,
-                    });
-                }
+            // A library that was loaded is the system's: others are not tried.
+            if !matches!(refusal, Refusal::NotLoaded(_)) {
+                return Err(NoSystem {
+                    tried,
+                    has_no_device: matches!(refusal, Refusal::NoDevice(_)),
+                });
             }
         }
         if !absent.is_empty() {

@@ -8,6 +8,9 @@
 #[cfg(test)]
 #[path = "launch_kernels/compile.rs"]
 mod compile;
+#[cfg(test)]
+#[path = "launch_kernels/numbers.rs"]
+mod numbers;
 
 #[cfg(test)]
 mod fuzz {
@@ -21,6 +24,7 @@ mod fuzz {
     };
 
     use crate::compile::compile;
+    use crate::numbers::Numbers;
 
     /// A kernel with loops, LDS, scratch, divisions, atomics and constants.
     const SOURCE: &str = r#"
@@ -54,18 +58,7 @@ mod fuzz {
         targets().into_iter().map(object).collect()
     });
 
-    /// Numbers that look random and are the same in every run (SplitMix64).
-    struct Numbers(u64);
-
     impl Numbers {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = self.0;
-            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ z >> 31
-        }
-
         fn below(&mut self, limit: usize) -> usize {
             (self.next() % limit.max(1) as u64) as usize
         }

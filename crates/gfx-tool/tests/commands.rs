@@ -255,7 +255,7 @@ fn a_file_without_an_end_is_read_no_further_than_it_can_be_right() {
 #[test]
 fn bare_code_is_disassembled_for_the_target_that_is_named() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gfx-bare-{}", std::process::id()));
-    // s_endpgm, a word that is no instruction, s_endpgm, another such word, and half a literal's instruction.
+    // s_endpgm, an unknown word, s_endpgm, another unknown word, and an instruction without the literal that it needs.
     let words: [u32; 5] = [0xbf81_0000, 0xffff_ffff, 0xbf81_0000, 0xbe80_7f00, 0xbe80_00ff];
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     std::fs::write(&file, bytes).unwrap();

@@ -30,7 +30,7 @@ pub(crate) struct Plan<'a> {
     out_dir: &'a Path,
     /// Flags beside the usual ones.
     extra_flags: &'a [&'a str],
-    /// Behind the flags, whose `-O3` it replaces.
+    /// Written after the flags, whose `-O3` it replaces.
     level: Option<Level>,
     /// Headers, compiler and device libraries, hashed.
     common: u64,

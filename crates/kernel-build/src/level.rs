@@ -42,7 +42,7 @@ impl FromStr for Level {
         let all = Level::ALL.map(|level| level.flag().trim_start_matches('-'));
         Level::ALL.into_iter().find(named).ok_or_else(|| {
             format!(
-                "`{text}` is no level of optimisation; there are {}",
+                "`{text}` is not a level of optimisation; there are {}",
                 all.join(", ")
             )
         })
@@ -60,7 +60,7 @@ mod tests {
         }
         assert_eq!(
             "O4".parse::<Level>().unwrap_err(),
-            "`O4` is no level of optimisation; there are O0, O1, O2, Os, O3"
+            "`O4` is not a level of optimisation; there are O0, O1, O2, Os, O3"
         );
     }
 }

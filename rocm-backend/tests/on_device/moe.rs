@@ -160,7 +160,7 @@ fn check_blocks(ty: GgmlType, unnamed: &[u32]) {
     check_rows_of_blocks(ty, 2 * len, unnamed, false);
     check_rows_of_blocks(ty, 2 * len, unnamed, true);
     if ty.block_len() == 1 {
-        // Rows of single numbers, whose length is no multiple of four.
+        // Rows whose length four does not divide: only formats of single numbers have those.
         check_rows_of_blocks(ty, 2 * len + 1, unnamed, false);
     }
 }

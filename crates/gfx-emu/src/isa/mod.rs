@@ -7,6 +7,7 @@ mod immediate;
 mod instruction;
 mod listing;
 mod lower;
+mod modes;
 mod mutate;
 pub(crate) mod ops;
 mod print;

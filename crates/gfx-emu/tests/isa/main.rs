@@ -5,6 +5,10 @@
 
 // `cfg(test)` is always set here; it tells clippy that these are tests, where `unwrap` is allowed.
 #[cfg(test)]
+#[path = "../launch_kernels/numbers.rs"]
+mod numbers;
+
+#[cfg(test)]
 mod apfloat;
 #[cfg(test)]
 mod authority;

@@ -1,5 +1,7 @@
 //! Rows of "this assembly, from these registers, gives those registers".
 
+pub(crate) use crate::numbers::Numbers;
+
 use gfx_emu::{Fault, Memory, Probe, Probe64, WaveProbe};
 
 use crate::lines::instructions;
@@ -219,17 +221,4 @@ pub(crate) fn outcome<const W: usize>(card: Card, code: &[u8], row: &Row<'_>) ->
             .then(|| format!("`{asm}` from {before:x?}: {register} is {got:#010x}, not {value:#010x}"))
     };
     after.iter().filter_map(differs).collect()
-}
-
-/// Numbers that look random and are the same in every run.
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
 }

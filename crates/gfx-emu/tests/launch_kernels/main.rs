@@ -21,6 +21,8 @@ mod host;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod numbers;
+#[cfg(test)]
 mod packet;
 #[cfg(test)]
 mod planted;

@@ -237,16 +237,21 @@ fn what_has_no_body_answers_an_error() {
     );
 }
 
+/// Of a list with more names than `least`, one a line, the library exports every one.
+fn all_are_there(list: &str, least: usize) {
+    let names: Vec<&str> = list.lines().collect();
+    assert!(names.len() > least, "{}", names.len());
+    for name in names {
+        assert!(!function(name).is_null(), "{name}");
+    }
+}
+
 /// The functions that libamdhip64 6.4.3 and 7.2.4 import.
 const IMPORTED: &str = include_str!("imported.txt");
 
 #[test]
 fn every_function_that_amds_runtimes_import_is_exported() {
-    let names: Vec<&str> = IMPORTED.lines().collect();
-    assert!(names.len() > 95, "{}", names.len());
-    for name in names {
-        assert!(!function(name).is_null(), "{name}");
-    }
+    all_are_there(IMPORTED, 95);
 }
 
 /// What Debian's libhsa-runtime64 6.4.3 and 7.2.4 export: `nm -D --defined-only`, without the version.
@@ -254,9 +259,5 @@ const EXPORTED: &str = include_str!("exported.txt");
 
 #[test]
 fn every_name_that_amds_own_driver_exports_is_exported() {
-    let names: Vec<&str> = EXPORTED.lines().collect();
-    assert!(names.len() > 260, "{}", names.len());
-    for name in names {
-        assert!(!function(name).is_null(), "{name}");
-    }
+    all_are_there(EXPORTED, 260);
 }

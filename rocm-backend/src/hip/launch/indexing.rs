@@ -159,6 +159,10 @@ const IDS_LEAST: usize = 128;
 /// Bytes of a row of the source that a workgroup brings to LDS at most.
 const ROW_MOST: usize = 32768;
 
+// `kernels/indexing.hip` reports no wrong byte of a row that is read where it lies: a row in which a byte can be wrong, of less than 255
+// elements of 8 bytes at most, is always brought to LDS.
+const _: () = assert!(IDS_LEAST * 2 >= 254 && 254 * 8 <= ROW_MOST);
+
 /// Bytes of LDS for a row of `src` elements of `size` bytes, of which as many are asked for as there are `ids`: at least half of them, or
 /// none is brought there.
 fn row_in_lds(src: usize, ids: usize, size: usize) -> usize {

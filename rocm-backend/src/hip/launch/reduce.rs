@@ -561,6 +561,34 @@ mod tests {
         assert_eq!((rows_together(3, 32), rows_together(99, 8)), (4, 32));
     }
 
+    /// `fold_held` and `fold_parts` of the kernels count on it: no wave of a GPU has more than 64 threads.
+    #[test]
+    fn rows_of_one_pack_a_thread_and_parts_fill_the_waves_of_any_gpu() {
+        const WAVE: usize = 64;
+        for &dtype in DType::ALL {
+            let pack = PACK / dtype.size_in_bytes();
+            for crowds in [Crowds::CARD, Crowds::TESTED] {
+                for (rows, packs) in [
+                    (1, SHORT + 1),
+                    (39, 64),
+                    (255, 500),
+                    (3000, SHORT + 1),
+                    (3000, 8000),
+                ] {
+                    let threads = workgroup(rows, packs * pack, dtype, held(dtype), crowds);
+                    assert!(
+                        packs > threads || threads >= WAVE,
+                        "{rows} rows of {packs} packs of {dtype}"
+                    );
+                }
+            }
+            for sizes in [&Sizes::CARD, &Sizes::TESTED] {
+                let threads = workgroup(MANY, sizes.part_least, dtype, held(dtype), Crowds::CARD);
+                assert!(threads >= WAVE, "parts of {dtype}: {threads}");
+            }
+        }
+    }
+
     fn cut(dims: &[usize], strides: &[usize], per_row: usize) -> Option<Cut> {
         let rows = Rows {
             dims: dims.to_vec(),

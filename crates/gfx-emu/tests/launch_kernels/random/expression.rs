@@ -1,20 +1,11 @@
 //! What random functions compute: expressions of every type, none of which is undefined for any value of its variables.
 
+pub(crate) use crate::numbers::Numbers;
+
 /// Work of one work-item, in operations of the source.
 pub(crate) type Cost = u64;
 
-/// Numbers that look random and follow from a seed (SplitMix64).
-pub(crate) struct Numbers(pub(crate) u64);
-
 impl Numbers {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
@@ -109,7 +100,7 @@ pub(crate) struct Variable {
     pub(crate) name: String,
     /// Whether statements may assign to it.
     pub(crate) writable: bool,
-    /// Of an array: its length, a power of two. Zero is no array.
+    /// The length of an array, a power of two; 0 for a variable that is not an array.
     pub(crate) length: u64,
 }
 

@@ -328,7 +328,7 @@ impl Writer {
             }
             arguments.insert(0, format!("&{name}"));
         }
-        // Not into an element of what the function changes: which comes first is nobody's business.
+        // Not into an element of an array that the function changes: C does not say whether the element is chosen before the call.
         let (ty, result) = (callee.result, self.name("r"));
         self.line(&format!(
             "{{ {} {result} = {}({});",

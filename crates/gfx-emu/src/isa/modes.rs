@@ -1,0 +1,176 @@
+//! Which operation an instruction is with its clamp bit set, and by another rounding mode.
+
+use super::ops::Op;
+
+impl Op {
+    /// The operation that a set clamp bit asks for: AMD's manuals and LLVM's page of modifiers have integer results stop at the largest and
+    /// smallest number of their type. `None` where another function here says what the bit does, or where that is not
+    /// clear; float results are clamped to 0..=1 where they are written.
+    pub(crate) fn saturated(self) -> Option<Op> {
+        Some(match self {
+            Op::AddU32 => Op::AddU32Sat,
+            Op::SubU32 => Op::SubU32Sat,
+            Op::SubrevU32 => Op::SubrevU32Sat,
+            Op::AddI32 => Op::AddI32Sat,
+            Op::SubI32 => Op::SubI32Sat,
+            Op::AddU16 => Op::AddU16Sat,
+            Op::SubU16 => Op::SubU16Sat,
+            Op::SubrevU16 => Op::SubrevU16Sat,
+            Op::AddI16 => Op::AddI16Sat,
+            Op::SubI16 => Op::SubI16Sat,
+            Op::MulI32I24 => Op::MulI32I24Sat,
+            Op::MulU32U24 => Op::MulU32U24Sat,
+            Op::MadI32I24 => Op::MadI32I24Sat,
+            Op::MadU32U24 => Op::MadU32U24Sat,
+            Op::MadU32U16 => Op::MadU32U16Sat,
+            Op::MadI32I16 => Op::MadI32I16Sat,
+            Op::SadU8 => Op::SadU8Sat,
+            Op::SadHiU8 => Op::SadHiU8Sat,
+            Op::SadU16 => Op::SadU16Sat,
+            Op::SadU32 => Op::SadU32Sat,
+            Op::MsadU8 => Op::MsadU8Sat,
+            Op::MadU16 => Op::MadU16Sat,
+            Op::MadI16 => Op::MadI16Sat,
+            Op::PkAddI16 => Op::PkAddI16Sat,
+            Op::PkSubI16 => Op::PkSubI16Sat,
+            Op::PkAddU16 => Op::PkAddU16Sat,
+            Op::PkSubU16 => Op::PkSubU16Sat,
+            Op::PkMadI16 => Op::PkMadI16Sat,
+            Op::PkMadU16 => Op::PkMadU16Sat,
+            Op::Dot4U32U8 => Op::Dot4U32U8Sat,
+            Op::Dot8U32U4 => Op::Dot8U32U4Sat,
+            Op::Dot2I32I16 => Op::Dot2I32I16Sat,
+            Op::Dot2U32U16 => Op::Dot2U32U16Sat,
+            Op::Dot4I32I8 => Op::Dot4I32I8Sat,
+            Op::Dot8I32I4 => Op::Dot8I32I4Sat,
+            _ => return None,
+        })
+    }
+
+    /// The operation that asks the mode how to round, where this one rounds to nearest even.
+    pub(crate) fn directed(self) -> Option<Op> {
+        Some(match self {
+            Op::AddF16 => Op::AddF16Directed,
+            Op::SubF16 => Op::SubF16Directed,
+            Op::SubrevF16 => Op::SubrevF16Directed,
+            Op::MulF16 => Op::MulF16Directed,
+            Op::FmaF16 => Op::FmaF16Directed,
+            Op::MadF16 => Op::MadF16Directed,
+            Op::LdexpF16 => Op::LdexpF16Directed,
+            Op::AddF32 => Op::AddF32Directed,
+            Op::SubF32 => Op::SubF32Directed,
+            Op::SubrevF32 => Op::SubrevF32Directed,
+            Op::MulF32 => Op::MulF32Directed,
+            Op::FmaF32 => Op::FmaF32Directed,
+            Op::LdexpF32 => Op::LdexpF32Directed,
+            Op::AddF64 => Op::AddF64Directed,
+            Op::MulF64 => Op::MulF64Directed,
+            Op::FmaF64 => Op::FmaF64Directed,
+            Op::LdexpF64 => Op::LdexpF64Directed,
+            Op::CvtF16F32 => Op::CvtF16F32Directed,
+            Op::CvtF32F64 => Op::CvtF32F64Directed,
+            Op::CvtF32I32 => Op::CvtF32I32Directed,
+            Op::CvtF32U32 => Op::CvtF32U32Directed,
+            Op::CvtF16U16 => Op::CvtF16U16Directed,
+            Op::CvtF16I16 => Op::CvtF16I16Directed,
+            Op::PkFmaF16 => Op::PkFmaF16Directed,
+            Op::PkAddF16 => Op::PkAddF16Directed,
+            Op::PkMulF16 => Op::PkMulF16Directed,
+            Op::PkFmaF32 => Op::PkFmaF32Directed,
+            Op::PkMulF32 => Op::PkMulF32Directed,
+            Op::PkAddF32 => Op::PkAddF32Directed,
+            Op::DivFmasF32 => Op::DivFmasF32Directed,
+            Op::DivFmasF64 => Op::DivFmasF64Directed,
+            _ => return None,
+        })
+    }
+
+    /// Whether the operation rounds, and is only known to round to nearest even here.
+    pub(crate) fn rounds_to_nearest_only(self) -> bool {
+        matches!(
+            self,
+            Op::MadF32
+                | Op::MulDx9ZeroF32
+                | Op::FmaDx9ZeroF32
+                | Op::MullitF32
+                | Op::FractF16
+                | Op::FractF32
+                | Op::FractF64
+                | Op::FmaMixF32
+                | Op::FmaMixloF16
+                | Op::FmaMixhiF16
+                | Op::FmaMixF32Bf16
+                | Op::FmaMixloBf16
+                | Op::FmaMixhiBf16
+                | Op::PkFmaBf16
+                | Op::PkAddBf16
+                | Op::PkMulBf16
+                | Op::CvtPkOcpFp8F16
+                | Op::CvtPkOcpBf8F16
+                | Op::Dot2F32F16
+                | Op::Dot2F32Bf16
+                | Op::Dot2F16F16
+                | Op::Dot2Bf16Bf16
+                | Op::Dot4F32Fp8Fp8
+                | Op::Dot4F32Fp8Bf8
+                | Op::Dot4F32Bf8Fp8
+                | Op::Dot4F32Bf8Bf8
+                | Op::CvtPkF16F32
+                | Op::CvtPkBf16F32
+        )
+    }
+
+    /// Whether a set clamp bit changes no result. Comparisons of floats would signal by it, which nothing here asks for; conversions and
+    /// the packed sums of differences stop at the ends of their types in any case, and the others do not get there.
+    pub(crate) fn is_never_out_of_range(self) -> bool {
+        matches!(
+            self,
+            Op::CmpF16
+                | Op::CmpF32
+                | Op::CmpF64
+                | Op::CvtU32F32
+                | Op::CvtI32F32
+                | Op::CvtU32F64
+                | Op::CvtI32F64
+                | Op::CvtU16F16
+                | Op::CvtI16F16
+                | Op::CvtNearestI32F32
+                | Op::CvtFloorI32F32
+                | Op::FrexpExpI16F16
+                | Op::FrexpExpI32F32
+                | Op::FrexpExpI32F64
+                | Op::QsadPkU16U8
+                | Op::MqsadPkU16U8
+                | Op::PkMaxI16
+                | Op::PkMinI16
+                | Op::PkMaxU16
+                | Op::PkMinU16
+                | Op::PkLshrrevB16
+                | Op::PkAshrrevI16
+        )
+    }
+
+    /// Whether the operation saturates its integer result itself when the clamp bit is set.
+    pub(crate) fn clamps_integers(self) -> bool {
+        matches!(
+            self,
+            Op::AddCoU32
+                | Op::SubCoU32
+                | Op::SubrevCoU32
+                | Op::AddCoCiU32
+                | Op::SubCoCiU32
+                | Op::SubrevCoCiU32
+                | Op::MadU64U32
+                | Op::MadI64I32
+                | Op::MqsadU32U8
+                | Op::Dot4I32Iu8
+                | Op::Dot8I32Iu4
+                | Op::TileI32Iu8
+                | Op::TileI32Iu4
+                | Op::TileI32Iu4x32
+                | Op::WmmaI32Iu8
+                | Op::WmmaI32Iu4
+                | Op::TileI32Iu8x64
+        )
+    }
+}
