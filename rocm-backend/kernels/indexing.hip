@@ -109,7 +109,7 @@ PARITY_FN void read_rows_by_id(
                         for (unsigned e = 0; e < N; ++e) {
                             values.at[e] = value(some.at[e], place + i + e);
                         }
-                        store_pack<N>(to + i, values);
+                        store_pack_once<N>(to + i, values);
                     },
                     [&](size_t i) { to[i] = value(ids[place + i], place + i); });
         };

@@ -194,8 +194,11 @@ template <unsigned N, typename T> PARITY_FN Pack<T, N> load_pack_once(const T *f
 template <unsigned N, typename T> PARITY_FN void store_pack_once(T *to, Pack<T, N> pack) {
     const auto bits = __builtin_bit_cast(pack_bits_t<T, N>, pack);
 #if defined(__NVPTX__)
-    static_assert(sizeof(bits) == PACK_BYTES, "four words");
-    asm volatile("st.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(to), "r"(bits[0]), "r"(bits[1]), "r"(bits[2]), "r"(bits[3]) : "memory");
+    if constexpr (sizeof(bits) == PACK_BYTES) {
+        asm volatile("st.cs.v4.u32 [%0], {%1, %2, %3, %4};" : : "l"(to), "r"(bits[0]), "r"(bits[1]), "r"(bits[2]), "r"(bits[3]) : "memory");
+    } else {
+        store_pack<N>(to, pack);
+    }
 #else
     __builtin_nontemporal_store(bits, reinterpret_cast<pack_bits_t<T, N> *>(to));
 #endif

@@ -78,6 +78,11 @@ template <typename Order, typename A> PARITY_FN A worst() {
     }
 }
 
+// What elements are compared in where one is looked for: f16 as it is, which is exact.
+template <typename T> struct ComparedAs { using type = order_t<T>; };
+template <> struct ComparedAs<f16> { using type = f16; };
+template <typename T> using compared_t = typename ComparedAs<T>::type;
+
 // A value and its position in the row.
 template <typename A> struct Placed {
     A value;
@@ -184,17 +189,16 @@ template <typename Order, typename A, typename H> PARITY_FN u32 place_of_held(H 
     }
     const A best = fold(values, mine, best_of);
     const bool is_nan = best != best;
-    const auto is_best = [&](auto value, auto best) { return is_nan ? value != value : value == best; };
     u32 found = ~u32(0);
-    if (is_best(mine, best)) {
-        found = held.first_that([&](auto x) {
-            // f16 is compared as it is, which is exact.
-            if constexpr (__is_same(decltype(x), f16)) {
-                return is_best(x, f16(best));
-            } else {
-                return is_best(static_cast<A>(x), best);
-            }
-        });
+    if (is_nan ? mine != mine : mine == best) {
+        // Two loops: one that asks of each element whether NaN is looked for takes a third longer.
+        using C = compared_t<typename H::Element>;
+        if (is_nan) {
+            found = held.first_that([](auto x) { return C(x) != C(x); });
+        } else {
+            const C as_good(best);
+            found = held.first_that([as_good](auto x) { return C(x) == as_good; });
+        }
         if (!is_wave) {
             atomic_min_of_group(place, found);
         }

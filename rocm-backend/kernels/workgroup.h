@@ -128,6 +128,7 @@ template <typename T> constexpr unsigned HELD_MOST = sizeof(T) == 1 ? 4 : 8;
 // A row of whole aligned packs in the registers of a workgroup: a thread has those whose numbers are its own and further ones a
 // workgroup apart, at most P. It is read once, however often it is looked at.
 template <typename T, unsigned P> struct Held {
+    using Element = T;
     static constexpr unsigned N = PackLen<T>::value, PACKS = P;
     Pack<T, N> packs[P];
     u32 count; // of the row's packs
