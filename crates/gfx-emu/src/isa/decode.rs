@@ -280,7 +280,9 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     let mut inst = match word >> 25 {
         0b0111111 => {
             let mut inst = Instruction::new(Format::Vop1, words.row("VOP1", vsrc1)?, 0);
-            if !inst.row.op.signature().src.is_empty() {
+            if inst.row.op.signature().src.is_empty() {
+                alone(src0)?;
+            } else {
                 inst.src[0] = words.source0(src0, &mut inst)?;
                 let to_scalar = inst.row.op == Op::ReadFirstLane;
                 inst.dst = if to_scalar { scalar(vdst) } else { vgpr(vdst) };
@@ -303,6 +305,15 @@ fn vop_short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     };
     select_halves(&mut inst);
     Ok(inst)
+}
+
+/// Refuses the field of a source that an instruction has not, where it says that another dword follows.
+fn alone(src0: u32) -> Result<(), Invalid> {
+    const SDWA: u32 = 249;
+    match src0 {
+        DPP8 | DPP8_FI | SDWA | DPP16 | WIDE_LITERAL | LITERAL => Err(Invalid::Unknown),
+        _ => Ok(()),
+    }
 }
 
 /// Sources and implied operands of VOP2 and of each half of VOPD.

@@ -222,6 +222,9 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
         .iter()
         .any(|kind| *kind == Kind::P16 || kind.is_float_pair());
     supported &= !(inst.format != Format::Vop3p && pairs && (inst.neg | inst.abs) & 3 != 0);
+    supported &= !marks_what_it_has_not(inst);
+    // The offset of a buffer is not signed, though LLVM takes signs on GFX12.
+    supported &= !(inst.format == Format::Mubuf && inst.imm < 0);
     // Float results are clamped when they are written, integer ones by another operation.
     let float = signature.dst.is_float() || matches!(signature.dst, Kind::PF16 | Kind::PF32);
     let scaled = inst.scale_offset.then(|| accessed(inst)).flatten();
@@ -374,6 +377,31 @@ fn single(inst: &Instruction, pc: i32) -> Inst {
             inst.broadcast
         },
     }
+}
+
+/// Whether an instruction of the long or short formats has a sign on an operand that is not a float, or names a half of one that is whole. LLVM takes
+/// some of these; what they do no manual says.
+fn marks_what_it_has_not(inst: &Instruction) -> bool {
+    if !matches!(
+        inst.format,
+        Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3
+    ) {
+        return false;
+    }
+    let signature = inst.row.op.signature();
+    let name = inst.row.mnemonic;
+    // Of these the bits are flags, or bytes.
+    let other = ["permlane", "fp8", "bf8", "fp6", "bf6", "fp4", "bitop3"];
+    let halves = !other.iter().any(|part| name.contains(part));
+    let signs = inst.neg | inst.abs;
+    let float =
+        |kind: &Kind| kind.is_float() || kind.is_mixed() || kind.is_float_pair() || *kind == Kind::PF32;
+    let dot = matches!(inst.row.op, Op::Dot2Bf16Bf16);
+    let source = |(i, kind): (usize, &Kind)| {
+        signs >> i & 1 != 0 && !float(kind) && !dot || inst.op_sel >> i & 1 != 0 && halves && !kind.is_half()
+    };
+    let destination = inst.op_sel & 8 != 0 && halves && !signature.dst.is_half();
+    destination || signature.src.iter().enumerate().any(source)
 }
 
 /// What the encodings of CDNA3 allow and nothing here executes: broadcasts that AMD's matrix instruction calculator does not have, the

@@ -114,8 +114,11 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
     // Packed formats list the signs after the operands, except for mixed precision.
     let inline = match inst.format {
         Format::Vop3p => kind.is_mixed(),
-        Format::Vop2 if inst.isa == Isa::Rdna2 => kind.is_float() || kind == Kind::PF16,
-        Format::Vop2 | Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
+        Format::Vop2 => kind.is_float() || kind == Kind::PF16,
+        // LLVM has an operand there that may have a sign.
+        Format::Vop3 if matches!(inst.row.op, Op::Dot2Bf16Bf16) => true,
+        Format::Vop3 if inst.row.op == Op::LdexpF16 && inst.isa.is_rdna() && inst.isa != Isa::Rdna2 => true,
+        Format::Vop3 if !inst.isa.is_rdna() => kind.is_float() || kind == Kind::PF16,
         Format::Vop3 => kind.is_float() || matches!(kind, Kind::P16 | Kind::PF16),
         // Double precision lists them after the operands, like the packed formats.
         Format::Mai => false,
@@ -130,6 +133,17 @@ fn modified(inst: &Instruction, i: usize, kind: Kind) -> String {
         _ => kind,
     };
     let text = operand(inst, inst.src[i], kind);
+    // The bit that is the sign of a float; LLVM's name for it on an integer, where the instruction has floats too or lanes of its own.
+    let floats = || inst.row.op.signature().src.iter().any(|kind| kind.is_float());
+    let has_bit = match inst.format {
+        Format::Vop3 => inst.dpp.is_some() || floats(),
+        Format::Vop1 | Format::Vop2 | Format::Vopc => inst.dpp.is_some(),
+        _ => false,
+    };
+    let has_bit = has_bit && !inst.row.mnemonic.starts_with("v_dot");
+    if has_bit && !inline && kind != Kind::Mask && inst.neg >> i & 1 != 0 {
+        return format!("sext({text})");
+    }
     if let Some(sdwa) = inst.sdwa
         && !inline
         && i < 2

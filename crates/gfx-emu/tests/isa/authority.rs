@@ -11,7 +11,7 @@ use crate::decode::{ON_RDNA3, ON_RDNA35, hex_bytes};
 use crate::decode_cdna3::{ON_CDNA2, ON_CDNA3};
 use crate::decode_rdna2::ON_RDNA2;
 use crate::decode_rdna4::ON_RDNA4;
-use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35, disassembled};
+use crate::llvm::{CDNA2, CDNA3, Card, Listing, RDNA2, RDNA3, RDNA4, RDNA35, disassembled};
 use gfx_emu::Target;
 
 /// Encodings in the order of the page, and whether they are vector or scalar arithmetic, program flow or memory, of which
@@ -96,7 +96,7 @@ fn more(card: Card) -> Vec<Vec<u32>> {
 }
 
 /// The encoding of an instruction by its first word.
-fn class(rdna: bool, text: &str, bytes: &[u8]) -> &'static str {
+pub(crate) fn class(rdna: bool, text: &str, bytes: &[u8]) -> &'static str {
     let word = bytes
         .first_chunk::<4>()
         .map_or(0, |word| u32::from_le_bytes(*word));
@@ -189,6 +189,18 @@ static RDNA35_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA35
 static RDNA4_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(RDNA4, &ON_RDNA4));
 static CDNA3_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA3, &ON_CDNA3));
 static CDNA2_HAS: LazyLock<Instructions> = LazyLock::new(|| instructions(CDNA2, &ON_CDNA2));
+
+/// What LLVM makes of the candidates of a card's decoder test.
+pub(crate) fn listing(card: Card) -> &'static Listing {
+    match card.target {
+        Target::Gfx1030 => &ON_RDNA2,
+        Target::Gfx1100 => &ON_RDNA3,
+        Target::Gfx1151 => &ON_RDNA35,
+        Target::Gfx1200 | Target::Gfx1201 => &ON_RDNA4,
+        Target::Gfx942 => &ON_CDNA3,
+        _ => &ON_CDNA2,
+    }
+}
 
 /// The instructions LLVM knows of a card.
 pub(crate) fn of(card: Card) -> &'static Instructions {

@@ -142,10 +142,6 @@ fn candidates() -> Vec<Vec<u32>> {
 pub(crate) fn differs_on_purpose(llvm: &str) -> bool {
     // LLVM marks operands that the encoding holds but the instruction does not take.
     llvm.contains("/*Invalid")
-        // A sign on an integer operand, which compilers do not emit.
-        || llvm.contains("sext(") && !llvm.contains("_sdwa")
-        || llvm.starts_with("v_ldexp_f16_e64") && llvm.contains(", -")
-        || llvm.starts_with("v_dot2_bf16_bf16") && llvm.contains('|')
         // Its constant is a set of names.
         || llvm.starts_with("s_version")
         // 16-bit register names of a compiler mode that is off by default.

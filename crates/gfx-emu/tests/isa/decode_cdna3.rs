@@ -198,8 +198,6 @@ pub(crate) fn differs_on_purpose(llvm: &str) -> bool {
         || llvm.contains("/* Invalid")
         // A shuffle that double precision does not have.
         || llvm.contains("DP ALU dpp")
-        // A sign on an integer operand, which compilers do not emit.
-        || llvm.contains("sext(") && !llvm.contains("_sdwa")
         // Messages have names; compilers emit none for this card.
         || llvm.contains("sendmsg")
         // The global data share is not executed; its operands differ from instruction to instruction.

@@ -57,6 +57,8 @@ mod matrix;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod modifiers;
+#[cfg(test)]
 mod newer;
 #[cfg(test)]
 mod packed;

@@ -11,7 +11,7 @@ use crate::authority::{self, CLASSES};
 use crate::lines::{literal_lines, sources};
 use crate::llvm::Card;
 use crate::reference::CARDS;
-use crate::{matrix, reference, scalar_float, twin};
+use crate::{matrix, modifiers, reference, scalar_float, twin};
 
 /// What every card must at least execute of the instructions kernels are made of, in percent.
 const LEAST: usize = 95;
@@ -64,7 +64,7 @@ fn tested(card: Card) -> BTreeSet<String> {
 }
 
 /// The mnemonics a card executes.
-fn executed(card: Card) -> BTreeSet<String> {
+pub(crate) fn executed(card: Card) -> BTreeSet<String> {
     let lines = coverage(card.target).into_iter().filter(|line| line.executed);
     lines.flat_map(|line| line.names()).collect()
 }
@@ -164,6 +164,7 @@ fn section(page: &mut String, card: Card) {
             page.push_str("- none\n");
         }
     }
+    modifiers::section(page, card);
 }
 
 fn page() -> String {
@@ -177,6 +178,13 @@ fn page() -> String {
          error that names it.\n\
          - *tested*: a test runs it and compares its result with one that was not computed by the emulator: a row of registers \
          before and after, a function written out in the test, LLVM's software floating point, LLVM's constant folder, or a matrix product. Of waits, hints and cache controls it is that no register changes.\n\n\
+         Modifiers are counted apart: each instruction that is executed is written with each value of each modifier that its encoding has (signs, \
+         absolute values, clamp, output scaling, halves, lanes and parts of sources, offsets, cache policies), and with each two of \
+         different ones, as far as LLVM's assembler takes the line. `tests/isa/modifiers/` runs them all.\n\n\
+         - *as the plain instruction says*: the result is what the instruction without modifiers gives of registers that have them in \
+         them, or of a moved address, clamped, scaled and placed as written out in the test.\n\
+         - *compiled alike*: run as machine code of the host, too, with the same result: of the pairs every fourth.\n\
+         - *refused*: a wave that comes to it stops with an error that shows it.\n\n\
          What the results stand on: documentation, LLVM, and arithmetic of the host. No real card was compared.\n",
     );
     for card in CARDS {

@@ -215,7 +215,9 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
         0b0111111 => {
             let mut inst = new(Format::Vop1, words.row("VOP1", vsrc1)?);
             let op = inst.row.op;
-            if !op.signature().src.is_empty() {
+            if op.signature().src.is_empty() {
+                super::alone(src0)?;
+            } else {
                 inst.src[0] = sources(src0, 0, &mut inst, words)?.0;
                 inst.dst = if op == Op::ReadFirstLane {
                     scalar(vdst)?

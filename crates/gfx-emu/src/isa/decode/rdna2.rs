@@ -63,7 +63,9 @@ fn short(word: u32, words: &mut Words<'_>) -> Result<Instruction, Invalid> {
     match word >> 25 {
         0b0111111 => {
             let mut inst = Instruction::new(Format::Vop1, words.row("VOP1", vsrc1)?, 0);
-            if !inst.row.op.signature().src.is_empty() {
+            if inst.row.op.signature().src.is_empty() {
+                super::alone(src0)?;
+            } else {
                 inst.src[0] = sources(src0, 0, &mut inst, words)?.0;
                 let to_scalar = inst.row.op == Op::ReadFirstLane;
                 inst.dst = if to_scalar { scalar(vdst) } else { vgpr(vdst) };
