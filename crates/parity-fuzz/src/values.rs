@@ -16,7 +16,7 @@ const fn ints(lo: i64, hi: i64) -> ValueSet {
 }
 
 /// Numbers for functions of single elements: every exponent, ties, both ends, no numbers.
-const FLOATS: [ValueSet; 10] = [
+const FLOATS: [ValueSet; 13] = [
     uniform(-1.0, 1.0),
     uniform(-10.0, 10.0),
     uniform(0.5, 2.0),
@@ -27,6 +27,9 @@ const FLOATS: [ValueSet; 10] = [
     ValueSet::Any,
     ValueSet::Special,
     ValueSet::Nan,
+    ValueSet::Nans,
+    ValueSet::OnlyNan,
+    ValueSet::Ties,
 ];
 
 /// Numbers whose sums of products every dtype holds.
@@ -130,8 +133,15 @@ pub(crate) fn draw(op: Op, dtype: DType, fits: bool, draw: &mut Draw) -> ValueSe
         {
             *draw.pick(&SUMMED[..5])
         }
+        // Terms of different signs, of which every dtype but f8e4m3 holds the sum of a long row.
+        (_, true) if sums_alone(op) && dtype != DType::F8E4M3 && draw.chance(15) => ValueSet::Ties,
         (_, true) => *draw.pick(&SUMMED),
     }
+}
+
+/// Whether the op adds elements up and does nothing else that rounds, but for the division of a mean.
+fn sums_alone(op: Op) -> bool {
+    matches!(op, Op::Reduce(Reduce::Sum | Reduce::Mean, _))
 }
 
 /// Whether the op sums exponentials of what its elements are less than the greatest.

@@ -85,6 +85,9 @@ fn every_op_and_whatever_a_case_can_say_comes_up() {
         "any",
         "special",
         "nan",
+        "nans",
+        "nan_only",
+        "ties",
         "extremes",
         "divzero",
         "quants",
@@ -125,6 +128,26 @@ fn comes_up(ops: &str, is: impl Fn(&Case) -> bool) -> bool {
     let ops: Vec<Op> = ops.split(',').map(|name| name.parse().unwrap()).collect();
     let pool = Pool::new(&ops, &[]).unwrap();
     (0..4000).any(|number| is(&pool.case(9, number)))
+}
+
+#[test]
+fn ties_and_nan_alone_come_up_where_an_answer_is_defined() {
+    let drawn =
+        |ops: &str, set: ValueSet| comes_up(ops, |case| case.check != Check::Invalid && case.values == set);
+    for op in ["add", "to_bf16", "affine", "sum", "mean"] {
+        assert!(drawn(op, ValueSet::Ties), "ties of {op}");
+    }
+    for op in ["max", "argmin", "softmax", "maximum", "sqrt"] {
+        assert!(drawn(op, ValueSet::OnlyNan), "nan_only of {op}");
+        assert!(drawn(op, ValueSet::Nans), "nans of {op}");
+    }
+    // Products of ties overflow f16, and what a NaN of the padding becomes in a convolution is nowhere said.
+    for op in ["matmul", "conv2d", "flash_attn_windowed"] {
+        assert!(!drawn(op, ValueSet::Ties), "ties of {op}");
+        assert!(!drawn(op, ValueSet::OnlyNan), "nan_only of {op}");
+    }
+    let narrow = Pool::new(&["sum".parse().unwrap()], &[DType::F8E4M3]).unwrap();
+    assert!((0..4000).all(|number| narrow.case(9, number).values != ValueSet::Ties));
 }
 
 #[test]

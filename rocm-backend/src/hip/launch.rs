@@ -52,8 +52,9 @@ const PACK: usize = 16;
 /// On an H200 threads that take eight packs one after the other move more bytes a second than eight times as many threads.
 const MAX_GRID: usize = 1 << 13;
 
-/// On the software GPU, of workgroups beyond as many, one takes the work of so many.
-const AT_LEAST: usize = 8;
+/// On the software GPU, of workgroups beyond as many in a dimension, one takes the work of up to so many. Two are the fewest by which it
+/// shows that a workgroup has a number, and with three of them one takes a second turn.
+const AT_LEAST: usize = 2;
 const TURNS: usize = 4;
 
 /// Whether the software GPU counts what launches cost.

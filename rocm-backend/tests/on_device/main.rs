@@ -9,6 +9,7 @@ mod copies;
 mod custom;
 mod device;
 mod elementwise;
+mod extremes;
 mod floats;
 mod ggml_blocks;
 mod graph;

@@ -20,6 +20,8 @@ struct Call {
     lengths: [u32; 3],
     heads: [usize; 2],
     width: usize,
+    /// Scores are capped and lose ALiBi's part.
+    is_bent: bool,
 }
 
 const CALLS: [Call; 4] = [
@@ -30,6 +32,7 @@ const CALLS: [Call; 4] = [
         lengths: [48, 1, 24],
         heads: [4, 2],
         width: 128,
+        is_bent: false,
     },
     // Several tokens at once, over pages shorter than a tile of keys.
     Call {
@@ -38,6 +41,7 @@ const CALLS: [Call; 4] = [
         lengths: [10, 3, 8],
         heads: [2, 1],
         width: 64,
+        is_bent: false,
     },
     Call {
         page: 32,
@@ -45,6 +49,7 @@ const CALLS: [Call; 4] = [
         lengths: [70, 20, 33],
         heads: [3, 3],
         width: 8,
+        is_bent: false,
     },
     Call {
         page: 8,
@@ -52,6 +57,7 @@ const CALLS: [Call; 4] = [
         lengths: [17, 2, 9],
         heads: [2, 2],
         width: 160,
+        is_bent: false,
     },
 ];
 
@@ -73,10 +79,21 @@ impl Call {
         })
     }
 
+    /// The cap of scores, and a slope of each head.
+    fn bends(&self, device: &Device) -> (Option<f32>, Option<DynBuffer>) {
+        let slopes: Vec<f64> = (0..self.heads[0])
+            .map(|head| 0.5_f64.powi(head as i32 + 1))
+            .collect();
+        let softcap = self.is_bent.then_some(1.5);
+        (softcap, softcap.map(|_| upload(device, DType::F32, &slopes)))
+    }
+
     fn run(&self, [q, k, v]: [&DynBuffer; 3], table: &[u32], lengths: &[u32]) -> Result<DynBuffer> {
         let [of_query, of_key] = self.dims();
         let device = q.device();
         let (table, lengths) = (device.upload(table)?, device.upload(lengths)?);
+        let (softcap, slopes) = self.bends(device);
+        let heads = [self.heads[0]];
         ops::paged_attention(&PagedAttention {
             query: View::contiguous(q, &of_query),
             key: View::contiguous(k, &of_key),
@@ -87,8 +104,8 @@ impl Call {
             scale: 0.25,
             left: None,
             right: Some(0),
-            softcap: None,
-            slopes: None,
+            softcap,
+            slopes: slopes.as_ref().map(|slopes| View::contiguous(slopes, &heads)),
         })
     }
 
@@ -109,6 +126,7 @@ impl Call {
             [1, self.queries, heads, self.width],
             [1, length, key_heads, self.width],
         );
+        let (softcap, slopes) = self.bends(device);
         let out = ops::flash_attn(&Attention {
             query: View::contiguous(&q, &of_query),
             key: View::contiguous(&k, &of_key),
@@ -116,8 +134,10 @@ impl Call {
             scale: 0.25,
             left: None,
             right: Some(0),
-            softcap: None,
-            slopes: None,
+            softcap,
+            slopes: slopes
+                .as_ref()
+                .map(|slopes| View::contiguous(slopes, &self.heads[..1])),
             lengths: None,
         });
         download(&out.unwrap())
@@ -156,6 +176,42 @@ fn of_each_kernel() -> impl Iterator<Item = (DType, Call)> {
     DTYPES
         .into_iter()
         .flat_map(move |dtype| [8, 64, 72, 160].map(|width| (dtype, of_width(width))))
+}
+
+#[test]
+fn scores_over_pages_are_capped_and_sloped_as_those_over_keys_in_a_row() {
+    let device = device();
+    for (dtype, call) in of_each_kernel() {
+        let call = Call {
+            is_bent: true,
+            ..call
+        };
+        let [(q, q_buffer), (k, k_buffer), (v, v_buffer)] = call.buffers(&device, dtype);
+        let run = |call: &Call| {
+            let out = call.run(
+                [&q_buffer, &k_buffer, &v_buffer],
+                TABLE.as_flattened(),
+                &call.lengths,
+            );
+            download(&out.unwrap())
+        };
+        let got = run(&call);
+        let each = got.len() / 3;
+        for batch in 0..3 {
+            let want = call.in_a_row(&device, dtype, [&q, &k, &v], batch);
+            assert_eq!(
+                got[batch * each..][..each],
+                want,
+                "{dtype}, heads of {}, batch {batch}",
+                call.width
+            );
+        }
+        let straight = run(&Call {
+            is_bent: false,
+            ..call
+        });
+        assert_ne!(got, straight, "{dtype}, heads of {}", call.width);
+    }
 }
 
 #[test]
