@@ -196,7 +196,18 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
             let [size, depth] = [smfmac.size, smfmac.depth].map(u64::from);
             (size * size * depth / 2, smfmac.a)
         }
-        _ => return 0,
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Control(_)
+        | Unit::Unsupported
+        | Unit::ScalarMemory(_)
+        | Unit::Memory(_)
+        | Unit::Atomic(_)
+        | Unit::Share(_) => return 0,
     };
     let each = match inst.isa {
         // It has no matrix instructions.

@@ -80,12 +80,10 @@ pub struct Listed {
 
 /// Whether an instruction is a branch with two outcomes.
 fn is_conditional(inst: &Inst) -> bool {
-    match inst.unit {
-        Unit::Control(Control::Branch(condition)) => {
-            !matches!(condition, Condition::Always | Condition::Debugger)
-        }
-        _ => false,
-    }
+    let Unit::Control(Control::Branch(condition)) = inst.unit else {
+        return false;
+    };
+    !matches!(condition, Condition::Always | Condition::Debugger)
 }
 
 /// The indexes of the instructions that lines of a listing begin with: both halves of a dual instruction are one line.

@@ -541,6 +541,8 @@ fn library_back<'b>(f: Library, [x, y, g]: [Var<'b, Balls>; 3]) -> Var<'b, Balls
             let density = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
             g * ((x * x * -0.5).exp() * density)
         }
+        // A constant, at 0 as well, where the general formula is 0 times infinity.
+        Library::Powf(0.0) => g.constant(0.0),
         Library::Powf(exponent) => g * x.powf(exponent - 1.0) * exponent,
     }
 }

@@ -215,6 +215,48 @@ fn tables_are_matched_whole(files: &[Source]) -> Vec<String> {
         .collect()
 }
 
+/// What executes an instruction, and what that has to know: the enums of the emulator's `isa/unit.rs`.
+const TABLES_OF_INSTRUCTIONS: [&str; 12] = [
+    "Unit",
+    "Relative",
+    "Element",
+    "Control",
+    "Condition",
+    "Words",
+    "ScalarAccess",
+    "Transfer",
+    "Atomic",
+    "Atomic32",
+    "Atomic64",
+    "Share",
+];
+
+/// Matches of the interpreter, and of what watches and counts what it does.
+fn units_are_matched_whole(files: &[Source]) -> Vec<String> {
+    // What it does not know it calls the interpreter for.
+    const COMPILER: &str = "crates/gfx-emu/src/exec/jit/";
+    let watched = files.iter().filter(|file| {
+        let executes = below(
+            &file.path,
+            &[
+                "crates/gfx-emu/src/exec/",
+                "crates/gfx-emu/src/cost.rs",
+                "crates/gfx-emu/src/cover.rs",
+            ],
+        );
+        executes && !file.is_test() && !file.path.starts_with(COMPILER)
+    });
+    watched
+        .flat_map(|file| {
+            let lines = file.open_matches(&TABLES_OF_INSTRUCTIONS);
+            lines
+                .into_iter()
+                .map(|line| format!("{}:{line}", file.path))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 /// A name of ours in a string: to read a variable takes its name.
 fn environment_variables(files: &[Source]) -> Vec<String> {
     const HOMES: [&str; 2] = [
@@ -435,6 +477,15 @@ fn a_new_op_does_not_compile_until_every_match_knows_it() {
 }
 
 #[test]
+fn a_new_unit_of_the_emulator_does_not_compile_until_every_match_knows_it() {
+    holds(
+        units_are_matched_whole,
+        &["rs"],
+        "name the variants: a `_` arm takes an instruction that nobody thought of",
+    );
+}
+
+#[test]
 fn environment_variables_are_read_through_their_table() {
     holds(
         environment_variables,
@@ -633,6 +684,16 @@ const PLANTED: &[(Rule, &str, &str)] = &[
         tables_are_matched_whole,
         "crates/parity-model/src/x.rs",
         "#[cfg(test)]\nuse a::b;\nfn f(op: Copies) { match op { Copies::Copy => {} other => g(other), } }",
+    ),
+    (
+        units_are_matched_whole,
+        "crates/gfx-emu/src/exec/x.rs",
+        "fn f(unit: Unit) -> bool { match unit { Unit::Memory(_) | Unit::Atomic(_) => true, _ => false } }",
+    ),
+    (
+        units_are_matched_whole,
+        "crates/gfx-emu/src/cost.rs",
+        "fn f(inst: &Inst) -> u8 { match inst.unit { Unit::Control(Control::End) => 1, unit => g(unit) } }",
     ),
     (
         modules_say_their_job,

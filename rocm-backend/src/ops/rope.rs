@@ -3,8 +3,7 @@
 //!
 //! All operands are contiguous and of one dtype: bf16, f16, f32 or f64. `cos` and `sin` hold, for each position, half as
 //! many elements as a head has: `[positions, d / 2]`, or `[batches, positions, d / 2]` where each batch has its own.
-//! There may be more positions than the input has. Batches then read theirs as candle does, as if they lay only as far
-//! apart as the input is long.
+//! There may be more positions than the input has, of which the first are taken.
 
 use crate::hip::launch::rope::{self as launch, Pairs};
 use crate::{DynBuffer, Result, View};

@@ -5,7 +5,7 @@ use crate::hip::launch::upsample as launch;
 use crate::view::Region;
 use crate::{DynBuffer, Error, Result, View};
 
-/// `x` (batch, channels, length) with `size` elements a row: result `i` is element ⌊`i` length / `size`⌋, computed in f64.
+/// `x` (batch, channels, length) with `size` elements a row: result `i` is element ⌊`i` length / `size`⌋. candle computes it in f64, and may miss it by one.
 ///
 /// # Errors
 /// `Error::Shape` for an `x` of another rank and for results from rows of no elements, `Error::TooLarge` for sizes from 2³¹

@@ -39,20 +39,18 @@ const SHAPES: &[[usize; 4]] = &[
 ];
 
 /// The host's result: `[x cos - y sin, x sin + y cos]` with the sizes of their terms.
-fn turned(
-    dims: [usize; 4],
-    place: Place,
-    is_batched: bool,
-    x: &[f64],
-    cos: &[f64],
-    sin: &[f64],
-) -> Vec<(f64, f64)> {
+fn turned(case: &Case, place: Place, x: &[f64], cos: &[f64], sin: &[f64]) -> Vec<(f64, f64)> {
+    let Case {
+        dims,
+        is_batched,
+        spare,
+    } = *case;
     let [b, h, t, d] = dims;
     let mut out = vec![(0.0, 0.0); b * h * t * d];
     for number in 0..b * h * t * d / 2 {
         let (i, rest) = (number % (d / 2), number / (d / 2));
         let at = [rest / t / h, rest / t % h, rest % t];
-        let angle = (if is_batched { at[0] * t } else { 0 } + at[2]) * (d / 2) + i;
+        let angle = (if is_batched { at[0] * (t + spare) } else { 0 } + at[2]) * (d / 2) + i;
         let [first, second] = place(dims, at, i);
         let (c, s) = (cos[angle], sin[angle]);
         let terms = [(x[first] * c, -x[second] * s), (x[first] * s, x[second] * c)];
@@ -72,7 +70,7 @@ struct Case {
 
 fn cases() -> impl Iterator<Item = Case> {
     SHAPES.iter().flat_map(|&dims| {
-        [(false, 0), (false, 2), (true, 0)].map(|(is_batched, spare)| Case {
+        [(false, 0), (false, 2), (true, 0), (true, 2)].map(|(is_batched, spare)| Case {
             dims,
             is_batched,
             spare,
@@ -124,7 +122,7 @@ fn whole_numbers_are_turned_exactly() {
             );
             for (name, op, place) in OPS {
                 let got = run(*op, name, dtype, &case, [&x, &cos, &sin]);
-                let want: Vec<f64> = turned(case.dims, *place, case.is_batched, &x, &cos, &sin)
+                let want: Vec<f64> = turned(&case, *place, &x, &cos, &sin)
                     .into_iter()
                     .map(|(y, _)| y)
                     .collect();
@@ -162,7 +160,7 @@ fn fractions_are_rounded_once() {
             );
             // Two products and their sum, here and on the host.
             let unit = 2.0 * wide_unit(dtype) + 2.0 * wide_unit(DType::F64);
-            let want = turned(case.dims, *place, true, &x, &cos, &sin);
+            let want = turned(&case, *place, &x, &cos, &sin);
             for (got, (want, terms)) in got.iter().flat_map(|got| got.iter().zip(want.iter().copied())) {
                 assert!(
                     is_near(dtype, *got, want, unit * terms),
@@ -221,6 +219,10 @@ fn operands_that_do_not_fit_are_refused() {
             (
                 "angles of another number of batches",
                 op(input, packed(&x, &[3, 2, 2], &[4, 2, 1], 0), angles),
+            ),
+            (
+                "angles for each batch and for all",
+                op(input, packed(&x, &[2, 2, 2], &[4, 2, 1], 0), angles),
             ),
             (
                 "transposed angles",

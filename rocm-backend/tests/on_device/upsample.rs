@@ -7,8 +7,29 @@ use crate::images::{LIES, Lie, Tensor, held, indices, read};
 use crate::support::device;
 
 fn nearest(out: usize, output: usize, input: usize) -> usize {
-    let scale = input as f64 / output as f64;
-    ((out as f64 * scale) as usize).min(input - 1)
+    out * input / output
+}
+
+/// Whole factors of which the reciprocal in f64 is too small: a scale that is rounded to nearest misses an element.
+#[test]
+fn nearest_by_a_whole_number_repeats_every_element_as_often() {
+    let device = device();
+    for (input, factor) in [(2, 49), (3, 98), (7, 103), (5, 107), (2, 161), (1, 49)] {
+        let x = Tensor::small(DType::F32, &[1, 2, input], LIES[0], 1);
+        let buffer = x.upload(&device, DType::F32);
+        let size = input * factor;
+        // The control: the product with the nearest number is below a whole number somewhere.
+        let scale = input as f64 / size as f64;
+        let missed = (0..size).any(|out| (out as f64 * scale) as usize != out / factor);
+        assert_eq!(missed, input > 1, "{input} by {factor}");
+        let place = |at: &Vec<usize>| x.at(&[at[0], at[1], at[2] / factor]);
+        let want: Vec<f64> = indices(&[1, 2, size]).iter().map(place).collect();
+        assert_eq!(
+            read(&ops::upsample_nearest1d(x.view(&buffer), size).unwrap()),
+            want,
+            "{input} by {factor}"
+        );
+    }
 }
 
 #[test]

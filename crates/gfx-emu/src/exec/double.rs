@@ -110,11 +110,24 @@ fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Res
             }
             Ok(())
         }
-        _ if shares_memory(inst.unit) => {
+        Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) if shares_memory(inst.unit) => {
             addresses(wave, double, inst)?;
             data(wave, double, inst)
         }
-        _ => Ok(()),
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Wmma(_)
+        | Unit::Tiles(_)
+        | Unit::Mfma(_)
+        | Unit::Smfmac(_)
+        | Unit::Unsupported
+        | Unit::Memory(_)
+        | Unit::Atomic(_)
+        | Unit::Share(_) => Ok(()),
     }
 }
 
@@ -184,10 +197,8 @@ fn active<const W: usize>(wave: &Wave<W>) -> impl Iterator<Item = usize> {
 }
 
 fn addresses<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    let starts_at_m0 = match inst.unit {
-        Unit::Share(share) => share.counts(),
-        unit => watch::goes_to_share(unit),
-    };
+    let counts = matches!(inst.unit, Unit::Share(share) if share.counts());
+    let starts_at_m0 = counts || watch::goes_to_share(inst.unit);
     if starts_at_m0 && wave.sgpr[reg::M0] != double.sgpr[reg::M0] {
         return Err(finding(None, Decision::Address));
     }
@@ -230,9 +241,10 @@ fn data<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result
         if wave.vgpr.get(rows.clone()) == double.vgpr.get(rows) {
             continue;
         }
-        let bytes = match inst.unit {
-            Unit::Memory(transfer) => transfer.bytes() as usize,
-            _ => 4 * usize::from(words),
+        let bytes = if let Unit::Memory(transfer) = inst.unit {
+            transfer.bytes() as usize
+        } else {
+            4 * usize::from(words)
         };
         let places = memory::addresses(wave, inst);
         let lane = active(wave).find(|lane| {
@@ -297,7 +309,7 @@ fn follow<const W: usize>(
                 double.set_sgpr(n, wave.sgpr[n & 127]);
             }
         }
-        unit if shares_memory(unit) => {
+        Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) if shares_memory(inst.unit) => {
             if private != 0 {
                 double.set_exec(private);
                 imitate(double, program, group)?;
@@ -305,7 +317,21 @@ fn follow<const W: usize>(
             }
             receive(wave, double, !private, inst);
         }
-        _ => imitate(double, program, group)?,
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Wmma(_)
+        | Unit::Tiles(_)
+        | Unit::Mfma(_)
+        | Unit::Smfmac(_)
+        | Unit::Control(_)
+        | Unit::Unsupported
+        | Unit::Memory(_)
+        | Unit::Atomic(_)
+        | Unit::Share(_) => imitate(double, program, group)?,
     }
     double.mode = wave.mode;
     let differ = wave.exec() ^ double.exec();
@@ -318,10 +344,8 @@ fn follow<const W: usize>(
 /// Whether a matrix core executes it, which takes long and gives the same from the same factors and sums. Not where the result depends
 /// on the destination too: its other halves, or the sums themselves.
 fn is_product(inst: &Inst) -> bool {
-    match inst.unit {
-        Unit::Wmma(wmma) => !wmma.narrow,
-        unit => matches!(unit, Unit::Tiles(_) | Unit::Mfma(_)) && inst.scales.is_none(),
-    }
+    let wide = matches!(inst.unit, Unit::Wmma(wmma) if !wmma.narrow);
+    wide || matches!(inst.unit, Unit::Tiles(_) | Unit::Mfma(_)) && inst.scales.is_none()
 }
 
 /// Whether the wave and its double have the same in all registers that an instruction reads.
@@ -364,9 +388,10 @@ fn receive<const W: usize>(wave: &Wave<W>, double: &mut Wave<W>, lanes: u64, ins
         return;
     }
     // Bits that a load of a half leaves alone.
-    let kept = match inst.unit {
-        Unit::Memory(Transfer::LoadPart(part)) => part.merged(0, u32::MAX, inst.clears_half),
-        _ => 0,
+    let kept = if let Unit::Memory(Transfer::LoadPart(part)) = inst.unit {
+        part.merged(0, u32::MAX, inst.clears_half)
+    } else {
+        0
     };
     let first = usize::from(inst.dst);
     let count = usize::from(inst.op.signature().dst.registers(W));

@@ -49,7 +49,16 @@ impl Op {
             }
             Unit::Memory(transfer) => !transfer.goes_to_share(),
             // One lane is written, whatever lanes are active.
-            _ => !matches!(self, Op::VNop | Op::WriteLane),
+            Unit::Lane
+            | Unit::Compare
+            | Unit::Scalar
+            | Unit::Vector
+            | Unit::Wmma(_)
+            | Unit::Tiles(_)
+            | Unit::Mfma(_)
+            | Unit::Smfmac(_)
+            | Unit::Atomic(_)
+            | Unit::Share(_) => !matches!(self, Op::VNop | Op::WriteLane),
         }
     }
 }
@@ -153,8 +162,10 @@ fn stored<const W: usize>(wave: &mut Wave<W>, inst: &Inst, bits: Bits, lanes: u6
 }
 
 fn effect(inst: &Inst) -> Effect {
+    if !inst.op.leaves_a_result() {
+        return Effect::Nothing;
+    }
     match inst.unit {
-        _ if !inst.op.leaves_a_result() => Effect::Nothing,
         Unit::Scalar if inst.op.signature().dst == Kind::Void => Effect::Scc,
         Unit::Scalar => Effect::Scalar(of_kind(inst)),
         Unit::ScalarMemory(ScalarAccess::Load(_) | ScalarAccess::LoadPart { .. }) => Effect::Scalar(LOWEST),

@@ -156,9 +156,13 @@ fn float<const W: usize>(
     }
     product::add(&left, &right, sums);
     if wmma.narrow {
-        let narrow = |sum: u32| match wmma.element {
-            Element::Bf16 => bf16_of_f32(sum),
-            _ => super::convert::f16_of_f32(MODE, sum),
+        let brain = wmma.element == Element::Bf16;
+        let narrow = |sum: u32| {
+            if brain {
+                bf16_of_f32(sum)
+            } else {
+                super::convert::f16_of_f32(MODE, sum)
+            }
         };
         let places = sums.as_flattened_mut();
         places.iter_mut().for_each(|sum| *sum = u32::from(narrow(*sum)));

@@ -118,7 +118,16 @@ fn shortened(bits: u32) -> u32 {
 fn taken(isa: Isa, kind: Element, bits: u64) -> u64 {
     match kind {
         Element::F64 | Element::I8 => bits,
-        _ => u64::from(single(isa, kind, bits)),
+        Element::F32
+        | Element::Xf32
+        | Element::F16
+        | Element::Bf16
+        | Element::Fp8
+        | Element::Bf8
+        | Element::I4
+        | Element::Fp6
+        | Element::Bf6
+        | Element::Fp4 => u64::from(single(isa, kind, bits)),
     }
 }
 
@@ -130,7 +139,16 @@ fn added(kind: Element, sum: u64, a: u64, b: u64) -> u64 {
             let product = i32::from(a as i8) * i32::from(b as i8);
             u64::from((sum as i32).wrapping_add(product) as u32)
         }
-        _ => u64::from(fp8::fma(a as u32, b as u32, sum as u32)),
+        Element::F32
+        | Element::Xf32
+        | Element::F16
+        | Element::Bf16
+        | Element::Fp8
+        | Element::Bf8
+        | Element::I4
+        | Element::Fp6
+        | Element::Bf6
+        | Element::Fp4 => u64::from(fp8::fma(a as u32, b as u32, sum as u32)),
     }
 }
 
@@ -167,11 +185,11 @@ fn factors<const W: usize>(
 
 /// Adds the products of the elements that [`factors`] gives to `sums`, by block, row and column.
 fn add(kind: Element, [size, depth, _]: [usize; 3], left: &[u64], right: &[u64], sums: &mut [u64]) {
-    match (kind, size) {
-        (Element::F64 | Element::I8, _) => {}
-        (_, 4) => return add_singles::<4>(depth, left, right, sums),
-        (_, 16) => return add_singles::<16>(depth, left, right, sums),
-        (_, 32) => return add_singles::<32>(depth, left, right, sums),
+    let single = !matches!(kind, Element::F64 | Element::I8);
+    match size {
+        4 if single => return add_singles::<4>(depth, left, right, sums),
+        16 if single => return add_singles::<16>(depth, left, right, sums),
+        32 if single => return add_singles::<32>(depth, left, right, sums),
         _ => {}
     }
     for (row, (left, sums)) in left

@@ -197,12 +197,29 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
                 })
             }
             Unit::Control(control) => control::execute(wave, program, group, inst, control, &mut mode),
-            // The other half of a dual instruction may be executed with this one.
-            _ if NOTES && group.flips_within(pc, pc + 2) => {
-                let flipped = [pc, pc + 1].map(|index| group.flips_within(index, index + 1));
-                flip::execute(host, wave, group, (inst, insts.get(pc + 1)), flipped, mode)
+            Unit::Lane
+            | Unit::Compare
+            | Unit::Scalar
+            | Unit::Vector
+            | Unit::MoveRelative(_)
+            | Unit::SwapRelative
+            | Unit::Wmma(_)
+            | Unit::Tiles(_)
+            | Unit::Mfma(_)
+            | Unit::Smfmac(_)
+            | Unit::Unsupported
+            | Unit::ScalarMemory(_)
+            | Unit::Memory(_)
+            | Unit::Atomic(_)
+            | Unit::Share(_) => {
+                // The other half of a dual instruction may be executed with this one.
+                if NOTES && group.flips_within(pc, pc + 2) {
+                    let flipped = [pc, pc + 1].map(|index| group.flips_within(index, index + 1));
+                    flip::execute(host, wave, group, (inst, insts.get(pc + 1)), flipped, mode)
+                } else {
+                    execute(host, wave, group, inst, insts.get(pc + 1), mode)
+                }
             }
-            _ => execute(host, wave, group, inst, insts.get(pc + 1), mode),
         };
         match flow {
             Ok(Flow::Next) => pc += stride,
@@ -324,7 +341,19 @@ fn multiply<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Troub
         Unit::Wmma(wmma) => matrix::execute(wave, inst, wmma),
         Unit::Tiles(tiles) => tiles::execute(wave, inst, tiles),
         Unit::Mfma(mfma) => mfma::execute(wave, inst, mfma),
-        _ => Err(unimplemented()),
+        Unit::Lane
+        | Unit::Compare
+        | Unit::Scalar
+        | Unit::Vector
+        | Unit::MoveRelative(_)
+        | Unit::SwapRelative
+        | Unit::Smfmac(_)
+        | Unit::Control(_)
+        | Unit::Unsupported
+        | Unit::ScalarMemory(_)
+        | Unit::Memory(_)
+        | Unit::Atomic(_)
+        | Unit::Share(_) => Err(unimplemented()),
     }
 }
 

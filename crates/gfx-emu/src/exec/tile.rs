@@ -63,7 +63,22 @@ impl<'a> Tiled<'a> {
             Unit::Wmma(wmma) if !wmma.narrow => Shape::Wmma(wmma.element),
             Unit::Tiles(tiles) if tiles.halves.is_none() && inst.op_sel & 7 == 0 => Shape::Tiles(tiles),
             Unit::Mfma(mfma) if lanes == 64 && mfma.size >= 16 => Shape::Mfma(mfma),
-            _ => return None,
+            Unit::Lane
+            | Unit::Compare
+            | Unit::Scalar
+            | Unit::Vector
+            | Unit::MoveRelative(_)
+            | Unit::SwapRelative
+            | Unit::Wmma(_)
+            | Unit::Tiles(_)
+            | Unit::Mfma(_)
+            | Unit::Smfmac(_)
+            | Unit::Control(_)
+            | Unit::Unsupported
+            | Unit::ScalarMemory(_)
+            | Unit::Memory(_)
+            | Unit::Atomic(_)
+            | Unit::Share(_) => return None,
         };
         let tiled = Tiled {
             inst,
@@ -236,7 +251,15 @@ fn factor<const W: usize>(wave: &Wave<W>, tiled: &Tiled<'_>, side: usize, place:
         Element::F32 => *words,
         Element::F16 => lane::each(words, |word| lane::single((word >> bit) as u16)),
         Element::Bf16 => lane::each(words, |word| word >> bit << 16),
-        element => {
+        element @ (Element::F64
+        | Element::Xf32
+        | Element::Fp8
+        | Element::Bf8
+        | Element::I8
+        | Element::I4
+        | Element::Fp6
+        | Element::Bf6
+        | Element::Fp4) => {
             let mask = u32::MAX >> (32 - element.bits());
             lane::each(words, |word| tiled.single(element, word >> bit & mask))
         }

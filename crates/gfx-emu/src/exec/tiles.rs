@@ -99,9 +99,13 @@ fn floats(tiles: Tiles, sums: &mut [[u32; SIZE]; SIZE], elements: impl Fn(usize,
     }
     product::add(left, right, sums);
     if let Some(half) = tiles.halves {
-        let narrow = |sum: u32| match half {
-            Element::Bf16 => u32::from(matrix::bf16_of_f32(sum)),
-            _ => u32::from(convert::f16_of_f32(MODE, sum)),
+        let narrow = |sum: u32| {
+            let half = if half == Element::Bf16 {
+                matrix::bf16_of_f32(sum)
+            } else {
+                convert::f16_of_f32(MODE, sum)
+            };
+            u32::from(half)
         };
         let places = sums.as_flattened_mut();
         places.iter_mut().for_each(|sum| *sum = narrow(*sum));

@@ -1,7 +1,9 @@
 //! What executes an operation, and what it has to know: the last column of the table of operations.
 //!
 //! Lane functions, comparisons and scalar functions name a function in that column. Everything else says here, as data, what
-//! it does; the modules of [`crate::exec`] match on these types without a wildcard, so that a new variant needs its code.
+//! it does. The interpreter ([`crate::exec`]), the counters and the coverage match on these types without a wildcard, so that a new
+//! variant needs its code. The compiler of kernels (`exec/jit/`) calls the interpreter for what it does not know, and the prover
+//! proves nothing of it.
 
 use crate::fault::Access;
 

@@ -8,7 +8,7 @@ use crate::DType;
 
 /// Classes of dtypes, as rows name them.
 pub(crate) mod dtypes {
-    use crate::DType::{self, BF16, F8E4M3, F16, F32, F64, U8, U32};
+    use crate::DType::{self, BF16, F8E4M3, F16, F32, F64, I16, I32, I64, U8, U32};
 
     /// Every dtype.
     pub(crate) const ANY: &[DType] = &DType::ALL;
@@ -16,6 +16,8 @@ pub(crate) mod dtypes {
     pub(crate) const FLOATS: &[DType] = &[F8E4M3, BF16, F16, F32, F64];
     /// The float dtypes that candle's products and fused ops take.
     pub(crate) const WIDE: &[DType] = &[BF16, F16, F32, F64];
+    /// Integers, and the floats of [`WIDE`].
+    pub(crate) const INTS_AND_WIDE: &[DType] = &[U8, U32, I16, I32, I64, BF16, F16, F32, F64];
     /// What candle's convolutions take, on one backend at least.
     pub(crate) const CONVOLVED: &[DType] = &[U8, U32, BF16, F16, F32, F64];
     /// Those of more than 16 bits: for sums whose partial results candle rounds to the dtype.

@@ -5,7 +5,8 @@ use crate::op::batch::{Cut, beside};
 use crate::op::shape::{Operands, Shapes};
 
 ops! {
-    /// Reads and writes at positions that a tensor of ids names.
+    /// Reads and writes at positions that a tensor of ids names. The largest number of the ids' dtype names no element, unless there
+    /// is one of that number: it is read as zero and not written.
     pub enum Indexing;
 
     /// The slices of the first argument along the dimension that a list of ids names.

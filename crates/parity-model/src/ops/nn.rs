@@ -19,8 +19,8 @@ ops! {
         grad on F32_F64: "w above zero, w slope below.";
     /// x tanh(log(1 + e^x)).
     Mish "mish" (x: Data) on WIDE, shape: alike, batch: leading::<1>, grad on F32_F64: "Of x tanh(log(1 + e^x)).";
-    /// gamma x above zero, gamma alpha (e^x - 1) below; candle-nn has it in f32 alone.
-    Selu "selu" ["alpha", "gamma"] (x: Data) on SINGLE, shape: alike, batch: leading::<1>,
+    /// gamma x above zero, gamma alpha (e^x - 1) below.
+    Selu "selu" ["alpha", "gamma"] (x: Data) on WIDE, shape: alike, batch: leading::<1>,
         grad on SINGLE: "w gamma above zero, w gamma alpha e^x below.";
     /// The silu of the first half of the last dimension times the second half.
     Swiglu "swiglu" (x: Data) on WIDE, shape: |call| call.fit("[.., 2n] -> [.., n]"), batch: leading::<2>, terms: Ordered,
@@ -41,7 +41,8 @@ ops! {
     LayerNorm "layer_norm" ["eps"] (x: Data, alpha: Data, beta: Data) on WIDE,
         shape: |call| call.fit("[.., n+] [n] [n] -> [.., n]"), batch: leading::<2>, terms: Unordered,
         grad on F32_F64: "As `grad_layer_norm_slow`.";
-    /// Rotates x [b, h, t, d] by cos and sin [t, d / 2] or [b, t, d / 2], pairing i with i + d / 2.
+    /// Rotates x [b, h, t, d] by cos and sin [t, d / 2] or [b, t, d / 2], pairing i with i + d / 2. They may have more than t
+    /// positions, of which the first are taken.
     Rope "rope" (x: Data, cos: Data, sin: Data) on WIDE, shape: rope, batch: rotated, terms: Ordered,
         grad on F32_F64: "As `grad_rope_slow`.";
     /// As `rope`, pairing 2 i with 2 i + 1.
@@ -56,15 +57,33 @@ fn softmax(call: &Operands<'_>) -> Result<Shapes, String> {
     Shapes::of(x.to_vec())
 }
 
-/// One list of angles for all of the batch, or one for each of it.
 fn rope(call: &Operands<'_>) -> Result<Shapes, String> {
-    let each = call.fit("[b, h, t, 2d] [b, t, d] [b, t, d] -> [b, h, t, 2d]");
-    each.or_else(|_| call.fit("[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"))
+    let each = "[b, h, t, 2d] [b, t, d] [b, t, d] -> [b, h, t, 2d]";
+    turned(call, 2, [each, "[b, h, t, 2d] [t, d] [t, d] -> [b, h, t, 2d]"])
 }
 
 fn rope_thd(call: &Operands<'_>) -> Result<Shapes, String> {
-    let each = call.fit("[b, t, h, 2d] [b, t, d] [b, t, d] -> [b, t, h, 2d]");
-    each.or_else(|_| call.fit("[b, t, h, 2d] [t, d] [t, d] -> [b, t, h, 2d]"))
+    let each = "[b, t, h, 2d] [b, t, d] [b, t, d] -> [b, t, h, 2d]";
+    turned(call, 1, [each, "[b, t, h, 2d] [t, d] [t, d] -> [b, t, h, 2d]"])
+}
+
+/// One list of angles for each of the batch, or one for all of it, of at least the positions that dimension `steps` of x counts.
+fn turned(call: &Operands<'_>, steps: usize, patterns: [&'static str; 2]) -> Result<Shapes, String> {
+    let fit = |call: &Operands<'_>| {
+        let [each, all] = patterns;
+        call.fit(each).or_else(|_| call.fit(all))
+    };
+    fit(call).or_else(|why| {
+        let mut shapes: Vec<Vec<usize>> = call.shapes.iter().map(|shape| shape.to_vec()).collect();
+        let positions = call.shapes[0].get(steps).copied().unwrap_or(0);
+        for angles in &mut shapes[1..] {
+            if let [.., spare, _] = angles.as_mut_slice() {
+                *spare = positions.min(*spare);
+            }
+        }
+        let taken: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        fit(&Operands::new(call.op, call.params, &taken)).map_err(|_| why)
+    })
 }
 
 /// Angles of three dimensions belong to the batch.

@@ -8,7 +8,7 @@ ops! {
     /// Random numbers: two draws of the argument's shape and dtype.
     pub enum Random;
 
-    /// Independent and uniform in [lo, up], both converted to the dtype first; one of the two may be missing.
+    /// Independent and uniform in [lo, up], both converted to the dtype first; one of the two may be missing, in 8 and 16 bits up is.
     Uniform "rand_uniform" ["lo", "up"] (x: Data) on FLOATS, shape: uniform, batch: never, terms: Unordered;
     /// Independent and normal, both parameters converted to the dtype first.
     Normal "rand_normal" ["mean", "std"] (x: Data) on FLOATS, shape: normal, batch: never, terms: Unordered;

@@ -33,8 +33,8 @@ ops! {
     LogSumExp "log_sum_exp" ["dims.."] (x: Data) on FLOATS, shape: reduced::<1>,
         batch: kept, terms: Unordered, forms: [Nothing],
         grad on F32_F64: "w softmax(x).";
-    /// The sums of the elements so far along the dimension, accumulated in f32 at least and rounded once.
-    CumSum "cumsum" ["dim"] (x: Data) on WIDE, shape: same_along_dims, batch: unnamed, terms: Unordered, forms: [Nothing],
+    /// The sums of the elements so far along the dimension, accumulated in f32 at least and rounded once; integers wrap.
+    CumSum "cumsum" ["dim"] (x: Data) on INTS_AND_WIDE, shape: same_along_dims, batch: unnamed, terms: Unordered, forms: [Nothing],
         grad on F32_F64: "The sum of w from the element's place on along the dimension.";
     /// The square root of the sum of the squares of all elements, made of parts.
     Norm "norm" (x: Data) on FLOATS, shape: reduced::<0>, batch: kept, terms: Unordered, forms: [Scalar],

@@ -15,8 +15,9 @@ use crate::tape::Tensor;
 pub(crate) fn answer(call: &Call<'_>, op: Indexing) -> Answer {
     let dim = call.whole(0);
     let x = &call.args[0];
-    // The largest number of its dtype means no element.
+    // The largest number of its dtype means no element, where there is none of that number.
     let none = int_range(call.args[1].dtype).map(|(_, max)| max);
+    let none = none.filter(|max| usize::try_from(*max).is_ok_and(|max| max >= x.shape[dim]));
     let id = |id: &i64| (Some(*id) != none).then_some(*id as usize);
     let ids: Vec<Option<usize>> = ints(&call.args[1]).iter().map(id).collect();
     let zero = Format::of(x.dtype).map_or(0, |format| format.encode(0.0));

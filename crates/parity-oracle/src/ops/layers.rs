@@ -162,10 +162,11 @@ pub(super) fn rope<'t>(call: &Program<'t, '_>) -> Tensor<'t> {
     let x = call.x(0);
     let half = x.shape()[3] / 2;
     let (first, second) = (x.narrowed(3, 0, half), x.narrowed(3, half, half));
-    // Angles of each batch are for all of its heads.
+    // Angles of each batch are for all of its heads. Of more angles than positions the first are taken.
+    let t = x.shape()[2];
     let angles = |i: usize| match *call.x(i).shape() {
-        [b, t, d] => call.x(i).reshaped(&[b, 1, t, d]),
-        _ => call.x(i),
+        [b, _, d] => call.x(i).narrowed(1, 0, t).reshaped(&[b, 1, t, d]),
+        _ => call.x(i).narrowed(0, 0, t),
     };
     let (cos, sin) = (angles(1), angles(2));
     let side = |x: Tensor<'t>, rotated: Tensor<'t>| x * cos + rotated * sin;

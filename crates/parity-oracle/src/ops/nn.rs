@@ -387,16 +387,14 @@ impl<'a> Context<'a> {
         let mut elements = vec![self.element(0.0, 0.0); self.x.len()];
         for index in indices(&[shape[0], shape[1], shape[2], half]) {
             let place = |i: usize| ravel(&[index[0], index[1], index[2], i], shape);
-            // Angles of three dimensions belong to the batch.
-            let batch = if self.call.args[1].shape.len() == 3 {
-                index[0]
-            } else {
-                0
+            // Angles of three dimensions belong to the batch. There may be more of them than positions.
+            let angle = |arg: usize| match *self.call.args[arg].shape {
+                [_, positions, _] => (index[0] * positions + index[steps]) * half + index[3],
+                _ => index[steps] * half + index[3],
             };
-            let angle = (batch * shape[steps] + index[steps]) * half + index[3];
             let (first, second) = pair(index[3], half);
             let (first, second) = (place(first), place(second));
-            let (a, b, c, s) = (self.x[first], self.x[second], cos[angle], sin[angle]);
+            let (a, b, c, s) = (self.x[first], self.x[second], cos[angle(1)], sin[angle(2)]);
             // Two products and their sum, each rounded to the dtype.
             let rotated = |(p, c): (f64, f64), (q, s): (f64, f64)| {
                 let want = (Dd::from(p) * c.into() + Dd::from(q) * s.into()).hi;

@@ -1,4 +1,5 @@
-//! Nearest and bilinear interpolation. Coordinates are computed in f64, as every backend of candle does.
+//! Nearest and bilinear interpolation. Places of nearest neighbours are whole numbers. Coordinates of the bilinear one are computed
+//! in f64, as every backend of candle does.
 
 use parity_model::float::{Format, decode_int, encode_int};
 use parity_model::op::Upsample;
@@ -25,14 +26,15 @@ pub(crate) fn answer(call: &Call<'_>, op: Upsample) -> Answer {
     }
 }
 
-/// The index of the element of the input, of shape `from`, that an output of shape `to` repeats at `index`.
+/// The index of the element of the input, of shape `from`, that an output of shape `to` repeats at `index`. In whole numbers:
+/// 2 / 98 is rounded down in f64, and 49 times that is below 1.
 fn nearest(index: &[usize], from: &[usize], to: &[usize]) -> Vec<usize> {
     let source = |d: usize| {
         if d < 2 {
-            return index[d];
+            index[d]
+        } else {
+            index[d] * from[d] / to[d]
         }
-        let scale = from[d] as f64 / to[d] as f64;
-        ((index[d] as f64 * scale) as usize).min(from[d] - 1)
     };
     (0..index.len()).map(source).collect()
 }

@@ -60,46 +60,62 @@ pub(crate) fn rotate(pairs: Pairs, x: &Region<'_>, cos: &Region<'_>, sin: &Regio
             x.dims()
         ));
     }
+    if cos.dims().len() != sin.dims().len() {
+        return invalid(format!(
+            "cos of {:?} and sin of {:?}; expected both for each batch, or both for all",
+            cos.dims(),
+            sin.dims()
+        ));
+    }
     if x.numel() == 0 {
         return DynBuffer::uninit(device, dtype, 0);
     }
     if !operands.into_iter().all(Region::is_contiguous) {
         return Err(Error::not_contiguous(kernel, "the operands"));
     }
-    // As candle has it, batches have angles of their own when cos and sin both say so, and then they lie `t` positions
-    // apart, however many there are.
-    let is_batched = cos.dims().len() == 3 && sin.dims().len() == 3;
-    // Factors of `numel`: no product overflows.
-    let (batch, angles) = (h * t * d, t * d / 2);
-    let (stride_b, angles_b) = if is_batched { (batch, angles) } else { (0, 0) };
+    // How far apart the angles of two batches lie. The regions hold that many elements: no product overflows.
+    let apart = |angles: &Region<'_>| match *angles.dims() {
+        [_, positions, half] => positions * half,
+        _ => 0,
+    };
+    let strides = [h * t * d, apart(cos), apart(sin)];
+    let [batch, ..] = strides;
+    // The kernel takes angles that lie `t` positions apart. Where there are more, each batch gets a launch of its own.
+    let is_batched = cos.dims().len() == 3;
+    let at_once = !is_batched || strides[1..] == [t * d / 2; 2];
+    let stride_b = if is_batched && at_once { batch } else { 0 };
     let out = DynBuffer::uninit(device, dtype, x.numel())?;
-    for piece in Pieces::of(kernel, &[b, batch], 1, &context)? {
-        let b = piece.numel() / batch;
-        let numbers = match pairs {
-            Pairs::Halves => vec![b * h, t * d, d, stride_b],
-            Pairs::Neighbours => vec![b * h, t * d, stride_b],
-            Pairs::HalvesThd => vec![b, t, h, d, stride_b],
-        };
-        let mut args = Args::default();
-        for (operand, stride) in operands.into_iter().zip([batch, angles_b, angles_b]) {
-            args.element(operand.buffer(), operand.offset() + piece.offset(&[stride]));
+    let count = if at_once { b } else { 1 };
+    for first in (0..b).step_by(count) {
+        let at = strides.map(|stride| first * stride);
+        for piece in Pieces::of(kernel, &[count, batch], 1, &context)? {
+            let b = piece.numel() / batch;
+            let numbers = match pairs {
+                Pairs::Halves => vec![b * h, t * d, d, stride_b],
+                Pairs::Neighbours => vec![b * h, t * d, stride_b],
+                Pairs::HalvesThd => vec![b, t, h, d, stride_b],
+            };
+            let mut args = Args::default();
+            for ((operand, stride), at) in operands.into_iter().zip(strides).zip(at) {
+                args.element(operand.buffer(), operand.offset() + at + piece.offset(&[stride]));
+            }
+            args.element(&out, at[0] + piece.offset(&[batch]));
+            for number in numbers {
+                // A piece's elements fit 31 bits, and these are factors of their number or 0.
+                args.int(number as u32);
+            }
+            // Whether the kernel will take packs is for it to find out, from the addresses; it strides over any grid.
+            let together = match pairs {
+                Pairs::Halves | Pairs::HalvesThd => d / 2,
+                Pairs::Neighbours => d,
+            };
+            let in_packs = (together * dtype.size_in_bytes()).is_multiple_of(PACK);
+            let grid = Grid::over_packs(piece.numel() / 2, in_packs, &[dtype]);
+            // SAFETY: the arguments are the kernel's, all of its dtype. Regions lie inside their buffers and are contiguous.
+            // Pairs lie in the first `numel` elements of `x` and `out`, from the piece's first batch on. Angles read are those of the
+            // first t positions of the piece's batches: as many as there are where the launch takes several batches.
+            unsafe { args.submit(kernel, &context, &function, grid) }?;
         }
-        args.element(&out, piece.offset(&[batch]));
-        for number in numbers {
-            // A piece's elements fit 31 bits, and these are factors of their number or 0.
-            args.int(number as u32);
-        }
-        // Whether the kernel will take packs is for it to find out, from the addresses; it strides over any grid.
-        let together = match pairs {
-            Pairs::Halves | Pairs::HalvesThd => d / 2,
-            Pairs::Neighbours => d,
-        };
-        let in_packs = (together * dtype.size_in_bytes()).is_multiple_of(PACK);
-        let grid = Grid::over_packs(piece.numel() / 2, in_packs, &[dtype]);
-        // SAFETY: the arguments are the kernel's, all of its dtype. Regions lie inside their buffers and are contiguous.
-        // Pairs lie in the first `numel` elements of `x` and `out`, from the piece's first batch on. Angles read are below t *
-        // d / 2, times the batches where both cos and sin have as many; they have at least t positions of d / 2.
-        unsafe { args.submit(kernel, &context, &function, grid) }?;
     }
     Ok(out)
 }

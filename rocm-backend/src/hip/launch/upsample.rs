@@ -77,7 +77,7 @@ pub(crate) fn nearest(op: &'static str, x: &Region<'_>, size: &[usize], out: &mu
             args.size(number);
         }
         for (&input, &output) in x.dims()[2..].iter().zip(size) {
-            args.f64(input as f64 / output as f64);
+            args.f64(per_result(input, output));
         }
         args.table(Some(&part.info))
             .element(x.buffer(), part.from)
@@ -88,6 +88,20 @@ pub(crate) fn nearest(op: &'static str, x: &Region<'_>, size: &[usize], out: &mu
         unsafe { args.submit(op, &context, &function, Grid::over(part.results)) }?;
     }
     Ok(())
+}
+
+/// Elements of the input for one of the result, rounded up. The kernel multiplies by it: 49 times the nearest number to 2 / 98
+/// is below 1, and the element at 1 would not be there. Rounded up it is at most two roundings above, which reach no other element
+/// while the input times the result has fewer than 2^50 of them.
+fn per_result(input: usize, output: usize) -> f64 {
+    let (input, output) = (input as f64, output as f64);
+    let nearest = input / output;
+    // Exact: the remainder of a quotient that is rounded to nearest is a number of f64.
+    if nearest.mul_add(output, -input) < 0.0 {
+        nearest.next_up()
+    } else {
+        nearest
+    }
 }
 
 /// A mixture of four for each of `h` times `w`; scales are results for one element.
