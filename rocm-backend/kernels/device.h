@@ -141,7 +141,6 @@ PARITY_MATH1(sinpi, __ocml_sinpi_f32, __ocml_sinpi_f64) // of pi times x
 PARITY_MATH1(cospi, __ocml_cospi_f32, __ocml_cospi_f64)
 PARITY_MATH1(tanh, __ocml_tanh_f32, __ocml_tanh_f64)
 PARITY_MATH1(erf, __ocml_erf_f32, __ocml_erf_f64)
-PARITY_MATH1(normcdf, __ocml_ncdf_f32, __ocml_ncdf_f64)
 PARITY_MATH1(abs, __builtin_fabsf, __builtin_fabs)
 PARITY_MATH1(sqrt, __builtin_sqrtf, __builtin_sqrt)
 PARITY_MATH1(floor, __builtin_floorf, __builtin_floor)
@@ -170,6 +169,7 @@ PARITY_FN float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 #endif
 PARITY_FN float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 PARITY_FN double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+PARITY_FN double normcdf(double x) { return __ocml_ncdf_f64(x); } // numeric.h has that of a float
 
 } // namespace device_math
 } // namespace parity
