@@ -8,7 +8,12 @@ use parity_run::{findings, records, specs};
 
 /// Whatever the findings say of these backends and the record does not show, of the cases that it has.
 fn complaints(findings: &Findings, run: &RunRecord, backends: &[&str]) -> Vec<String> {
-    let cases: Vec<Case> = run.cases.iter().map(|case| case.id.parse().unwrap()).collect();
+    // A record may be older than the table: of an op that means something for more dtypes now, it has cases that are none any more.
+    let known = run.cases.iter();
+    let cases: Vec<(Case, _)> = known
+        .filter_map(|record| Some((record.id.parse().ok()?, record)))
+        .collect();
+    assert!(cases.len() + 100 > run.cases.len(), "{} are cases", cases.len());
     let mut complaints = Vec::new();
     for known in findings.rows().filter(|known| !known.row.may_pass) {
         let name = &known.finding.name;
@@ -19,10 +24,7 @@ fn complaints(findings: &Findings, run: &RunRecord, backends: &[&str]) -> Vec<St
                 .iter()
                 .position(|info| info.backend == *backend)
                 .unwrap();
-            let meant = cases
-                .iter()
-                .zip(&run.cases)
-                .filter(|(case, _)| known.row.cases.matches(case));
+            let meant = cases.iter().filter(|(case, _)| known.row.cases.matches(case));
             let verdicts = meant.map(|(_, record)| (&record.id, record.results[column].verdict));
             let (failed, other): (Vec<_>, Vec<_>) =
                 verdicts.partition(|(_, verdict)| *verdict == Verdict::KnownFailure);
