@@ -503,9 +503,12 @@ fn a_nan_in_any_part_is_the_extreme() {
 #[test]
 fn rows_of_whole_packs_are_held_whatever_shares_of_a_workgroup_they_take() {
     let device = device();
-    // Rows of fewer packs than a line, of a wave, of several waves; more rows than a workgroup has, and a number that fills none.
+    // Rows of fewer packs than a line, of a wave, of several waves; more rows than a workgroup has, and a number that fills none. Of 64 packs
+    // of 45 rows a thread holds four, so that a row has half a wave.
+    let of_64_packs = [(45, 128), (45, 256), (45, 512), (45, 1024)];
+    let shapes = [(301, 16), (301, 32), (70, 64), (9, 1024), (3, 8192), (2100, 128)];
     for &dtype in DType::ALL {
-        for (count, per_row) in [(301, 16), (301, 32), (70, 64), (9, 1024), (3, 8192), (2100, 128)] {
+        for (count, per_row) in shapes.into_iter().chain(of_64_packs) {
             let host: Vec<f64> = small(dtype, count * per_row + 1)[1..].to_vec();
             let x = upload(&device, dtype, &host);
             let dims = [count, per_row];

@@ -597,7 +597,9 @@ impl Site<'_> {
             Unit::Memory(transfer) => transfer.bytes() as u32,
             Unit::Atomic(atomic) => 4 * atomic.words() as u32,
             Unit::ScalarMemory(_) => 4,
-            // In elements, and patterns of exchanges in lanes.
+            // Numbers of lanes are those of the bytes of a register of each lane.
+            Unit::Share(Share::Permute | Share::Bpermute) => 4,
+            // In elements, and patterns of exchanges.
             Unit::Share(_) => 1,
             _ => return,
         };

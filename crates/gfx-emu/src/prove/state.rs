@@ -7,14 +7,16 @@
 use super::function::{Applied, Bits};
 use super::masks::{self, Assignment, Change, EXEC, Mask, MaskOp, Masks};
 use super::operands::{self, Half};
-use super::value::{Value, low};
+use super::value::{Value, below, low};
 use crate::code::Kernel;
 use crate::isa::{Inst, Isa, Op, Part, ScalarAccess, Space, Src, Transfer, Unit};
 use crate::wave::reg;
 use code_object::{ArgKind, UserSgpr};
 
-/// Highest work-item id of a workgroup; sizes of workgroups are one more at most.
-const LAST_ITEM: u64 = 1023;
+/// Work-items of the largest workgroup that any kernel is launched with.
+const MOST_ITEMS: u32 = 1024;
+/// Bits of a work-item id of three that share a register.
+const ID_BITS: u32 = 10;
 /// Highest workgroup id: HIP takes grids of 2^31 - 1 workgroups at most in a dimension.
 const LAST_GROUP: u64 = 0x7fff_fffe;
 /// Bits of the address space that programs have.
@@ -76,11 +78,10 @@ impl State {
         let mut vector = vec![Value::WORD; registers];
         if isa == Isa::Rdna2 {
             for id in vector.iter_mut().take(descriptor.work_item_ids()) {
-                *id = Value::up_to(LAST_ITEM);
+                *id = Value::up_to(last_item(kernel));
             }
         } else if let Some(ids) = vector.first_mut() {
-            // Three ids of ten bits.
-            *ids = Value::any(30);
+            *ids = packed_ids(last_item(kernel));
         }
         State {
             scalar,
@@ -508,8 +509,26 @@ impl View {
     }
 }
 
+/// The highest work-item id of a workgroup. A launch of more work-items than the kernel is made for is refused.
+fn last_item(kernel: &Kernel) -> u64 {
+    u64::from(kernel.max_workgroup_size.clamp(1, MOST_ITEMS)) - 1
+}
+
+/// Three ids that share a register, each up to `last`.
+fn packed_ids(last: u64) -> Value {
+    let of_each = |id: u64| id | id << ID_BITS | id << (2 * ID_BITS);
+    let used = of_each(below(last));
+    Value {
+        lo: 0,
+        hi: of_each(last),
+        zeros: !used,
+        ones: 0,
+    }
+}
+
 /// A dword of the kernarg segment.
 fn argument(kernel: &Kernel, offset: u64) -> Value {
+    let of_items = 64 - (last_item(kernel) + 1).leading_zeros();
     let mut zeros = !low(32);
     for byte in 0..4 {
         let place = offset + byte;
@@ -521,8 +540,7 @@ fn argument(kernel: &Kernel, offset: u64) -> Value {
         };
         let bits = match arg.kind {
             ArgKind::GlobalBuffer => ADDRESS_BITS,
-            // As many as 1024.
-            ArgKind::HiddenGroupSize(_) | ArgKind::HiddenRemainder(_) => 11,
+            ArgKind::HiddenGroupSize(_) | ArgKind::HiddenRemainder(_) => of_items,
             ArgKind::HiddenBlockCount(_) => 31,
             ArgKind::HiddenGridDims => 2,
             _ => 64,
@@ -536,5 +554,41 @@ fn argument(kernel: &Kernel, offset: u64) -> Value {
         hi: !zeros,
         zeros,
         ones: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{BARE_KERNEL, CodeObject};
+    use crate::target::Target;
+
+    /// A kernel that ends, for workgroups of so many work-items at most.
+    fn kernel(most: u32) -> Kernel {
+        let end = 0xbfb0_0000_u32.to_le_bytes();
+        let code = CodeObject::bare(Target::Gfx1100, &end, 0, 0, 0).unwrap();
+        let mut kernel = code.kernel(BARE_KERNEL).unwrap().with_program(None);
+        kernel.max_workgroup_size = most;
+        kernel
+    }
+
+    #[test]
+    fn work_item_ids_are_below_what_the_kernel_is_made_for() {
+        for most in [1, 32, 96, 256, 1024] {
+            let entry = State::at_entry(&kernel(most), Isa::Rdna3, 4, 32);
+            let ids = entry.vector(0);
+            let holds = |number: u64| ids.lo <= number && number <= ids.hi && number & ids.zeros == 0;
+            let last = u64::from(most) - 1;
+            for id in [0, last / 2, last] {
+                assert!(
+                    holds(id) && holds(id << 10 | id) && holds(id << 20 | id << 10 | id),
+                    "{id} of {most}"
+                );
+            }
+            // What such a kernel is launched with in no case, and another is.
+            let beyond = u64::from(most.next_power_of_two());
+            assert!(beyond > 1023 || !holds(beyond) && !holds(beyond << 20), "{most}");
+        }
+        assert!(State::at_entry(&kernel(1024), Isa::Rdna3, 4, 32).vector(0).zeros & 0x3fff_ffff == 0);
     }
 }

@@ -53,6 +53,12 @@ fn results_that_are_the_same_for_all_sources_are_told() {
         ("v_cvt_f32_u32_e32 v1, v5", "v_cvt_f32_i32_e32 v1, v5", None),
         ("v_mul_hi_u32 v1, v0, v0", "v_mul_hi_i32 v1, v0, v0", same),
         ("v_mul_hi_u32 v1, v0, v5", "v_mul_hi_i32 v1, v0, v5", None),
+        // Another lane's number is another number.
+        (
+            "ds_bpermute_b32 v1, v0, v5",
+            "ds_bpermute_b32 v1, v0, v5 offset:4",
+            None,
+        ),
         ("v_bfe_u32 v1, v0, 20, 12", "v_bfe_i32 v1, v0, 20, 12", same),
         ("v_bfe_u32 v1, v0, 20, 10", "v_bfe_i32 v1, v0, 20, 10", None),
         (
