@@ -75,11 +75,11 @@ template <typename T> struct SoFar {
         }
         sum *= next == greatest ? A(1) : power_for<T>(greatest - next);
         greatest = next;
+        // Below nothing but -infinity there is no power yet: its distance from 0 makes none.
+        const A from = next == -A(__builtin_inff()) ? A(0) : next;
 #pragma unroll
         for (unsigned e = 0; e < COUNT; ++e) {
-            // Below nothing but -infinity there is no power yet.
-            const A x = widen(pack.at[e]);
-            sum += x == next && x == -A(__builtin_inff()) ? A(0) : term_for<T>(x - next);
+            sum += term_for<T>(widen(pack.at[e]) - from);
         }
     }
 };
