@@ -16,7 +16,7 @@ const fn ints(lo: i64, hi: i64) -> ValueSet {
 }
 
 /// Numbers for functions of single elements: every exponent, ties, both ends, no numbers.
-const FLOATS: [ValueSet; 13] = [
+const FLOATS: [ValueSet; 14] = [
     uniform(-1.0, 1.0),
     uniform(-10.0, 10.0),
     uniform(0.5, 2.0),
@@ -30,6 +30,7 @@ const FLOATS: [ValueSet; 13] = [
     ValueSet::Nans,
     ValueSet::OnlyNan,
     ValueSet::Ties,
+    ValueSet::Peaks,
 ];
 
 /// Numbers whose sums of products every dtype holds.
@@ -51,12 +52,13 @@ const ACTIVATIONS: [ValueSet; 5] = [
     ValueSet::Nan,
 ];
 
-const INTEGERS: [ValueSet; 5] = [
+const INTEGERS: [ValueSet; 6] = [
     ints(-9, 9),
     ints(0, 3),
     ints(-30_000, 30_000),
     ValueSet::Any,
     ValueSet::Extremes,
+    ValueSet::Peaks,
 ];
 
 /// Numbers that lie close together, far from zero: what a formula loses that subtracts their squares. The narrower dtypes hold too few

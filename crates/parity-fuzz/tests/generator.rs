@@ -88,6 +88,7 @@ fn every_op_and_whatever_a_case_can_say_comes_up() {
         "nans",
         "nan_only",
         "ties",
+        "peaks",
         "extremes",
         "divzero",
         "quants",

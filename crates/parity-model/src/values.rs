@@ -62,6 +62,8 @@ pub enum ValueSet {
     /// Numbers halfway between two of a narrower format, and one bit beside; the right argument has half a unit in the last place of the
     /// left one or a small odd number, so that sums and products are halfway between two of their own format.
     Ties,
+    /// Integers from 20 to 29, about one in 700 from 51 to 100 in its place and one from 0 to 9: an extreme that few lanes have, anywhere.
+    Peaks,
     /// The ends of an integer dtype and the numbers beside them, zero, one and minus one; in pairs for two arguments.
     Extremes,
     /// Integers, where every third element of the right argument is zero.
@@ -83,7 +85,7 @@ pub enum ValueSet {
 
 /// The spellings of all value sets, for messages.
 pub const VALUE_SETS: &str = "uniform(lo,hi), geometric(lo,hi), ints(lo,hi), nonzero(lo,hi), any, special, nan, nans, \
-                              nan_only, ties, extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, ids_none, quants";
+                              nan_only, ties, peaks, extremes, divzero, exhaustive, numbers, ids_beyond, ids_negative, ids_none, quants";
 
 impl std::fmt::Display for ValueSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -98,6 +100,7 @@ impl std::fmt::Display for ValueSet {
             ValueSet::Nans => f.write_str("nans"),
             ValueSet::OnlyNan => f.write_str("nan_only"),
             ValueSet::Ties => f.write_str("ties"),
+            ValueSet::Peaks => f.write_str("peaks"),
             ValueSet::Extremes => f.write_str("extremes"),
             ValueSet::DivZero => f.write_str("divzero"),
             ValueSet::Exhaustive => f.write_str("exhaustive"),
@@ -170,6 +173,7 @@ impl std::str::FromStr for ValueSet {
             "nans" => ValueSet::Nans,
             "nan_only" => ValueSet::OnlyNan,
             "ties" => ValueSet::Ties,
+            "peaks" => ValueSet::Peaks,
             "extremes" => ValueSet::Extremes,
             "divzero" => ValueSet::DivZero,
             "exhaustive" => ValueSet::Exhaustive,
@@ -321,6 +325,14 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
         },
         ValueSet::OnlyNan => encode(f64::NAN),
         ValueSet::Ties => encode(format.map_or(0.0, |format| ties::number(&format, slot.place, i, &mut rng))),
+        ValueSet::Peaks => {
+            let (lo, hi) = match between(&mut rng, 0, 699) {
+                0 => (51, 100),
+                1 => (0, 9),
+                _ => (20, 29),
+            };
+            encode_integer(between(&mut rng, lo, hi))
+        }
         ValueSet::Extremes => encode_integer(ends[in_turn(i, ends.len())]),
         ValueSet::DivZero => {
             let (lo, hi) = narrowed(dtype, 1, 100, true);
@@ -436,6 +448,7 @@ impl ValueSet {
             | ValueSet::Nans
             | ValueSet::OnlyNan
             | ValueSet::Ties
+            | ValueSet::Peaks
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
@@ -498,6 +511,7 @@ impl ValueSet {
             | ValueSet::Nans
             | ValueSet::OnlyNan
             | ValueSet::Ties
+            | ValueSet::Peaks
             | ValueSet::Extremes
             | ValueSet::DivZero
             | ValueSet::Exhaustive
@@ -552,6 +566,7 @@ impl ValueSet {
             | ValueSet::Nans
             | ValueSet::OnlyNan
             | ValueSet::Ties
+            | ValueSet::Peaks
             | ValueSet::Quants => product,
             ValueSet::Special
             | ValueSet::Extremes

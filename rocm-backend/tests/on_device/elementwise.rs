@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use rocm_backend::View;
 use rocm_backend::ops::{self, Binary, Compare, Unary, UnaryParam};
 
+use crate::floats;
 use crate::support::{Element, LEN, WALKS, Walk, data, device, download, flat, upload};
 
 #[track_caller]
@@ -155,4 +156,45 @@ fn threads_share_a_device() {
             });
         }
     });
+}
+
+#[test]
+fn powers_with_infinite_exponents_are_the_hosts() {
+    let device = device();
+    let numbers = [
+        0.0,
+        -0.0,
+        0.5,
+        -0.5,
+        1.0,
+        -1.0,
+        1.5,
+        -1.5,
+        240.0,
+        -240.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    let host: Vec<f64> = (0..LEN).map(|at| numbers[at * 5 % numbers.len()]).collect();
+    for &dtype in floats::FLOATS {
+        let x = floats::upload(&device, dtype, &host);
+        let held = floats::download(&x);
+        for exponent in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            for walk in WALKS {
+                let got = ops::unary_param(UnaryParam::Powf, exponent, walk.view(&x)).unwrap();
+                let got = floats::download(&got);
+                let want = walk
+                    .gather(&held)
+                    .into_iter()
+                    .map(|x| floats::rounded(dtype, x.powf(exponent)));
+                for (got, want) in got.into_iter().zip(want) {
+                    assert!(
+                        got == want || got.is_nan() && want.is_nan(),
+                        "{got}, expected {want}: {dtype} to the power {exponent}, {walk:?}"
+                    );
+                }
+            }
+        }
+    }
 }

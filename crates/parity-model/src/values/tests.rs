@@ -41,6 +41,7 @@ fn every_spelling_parses_back() {
         "nans",
         "nan_only",
         "ties",
+        "peaks",
         "extremes",
         "divzero",
         "exhaustive",
@@ -168,6 +169,30 @@ fn nan_only_holds_no_number() {
             .iter()
             .all(|x| x.is_nan())
     );
+}
+
+#[test]
+fn peaks_are_few_of_every_dtype_and_at_places_that_differ_between_rows() {
+    for dtype in DType::ALL {
+        let xs: Vec<f64> = match dtype.is_float() {
+            true => floats("peaks", dtype, &[64, 1024], 0, 1),
+            false => integers("peaks", dtype, &[64, 1024], 0)
+                .into_iter()
+                .map(|x| x as f64)
+                .collect(),
+        };
+        // f8e4m3 and bf16 round; 29 becomes 28 or 30 and stays in the middle.
+        let places = |is: fn(&f64) -> bool| -> Vec<usize> {
+            let found = xs.iter().enumerate().filter(|(_, x)| is(x));
+            found.map(|(i, _)| i % 1024).collect()
+        };
+        for found in [places(|x| *x > 40.0), places(|x| *x < 15.0)] {
+            assert!((40..160).contains(&found.len()), "{} of {dtype}", found.len());
+            let columns: std::collections::BTreeSet<_> = found.iter().collect();
+            assert!(columns.len() > 36, "{} of {dtype}", columns.len());
+        }
+        assert!(xs.iter().all(|x| (0.0..=104.0).contains(x)), "{dtype}");
+    }
 }
 
 /// How many of `xs` are halfway between two neighbours in `format`.

@@ -74,7 +74,7 @@ fn plainness(values: ValueSet) -> (u8, u64) {
         ValueSet::Nan | ValueSet::Nans | ValueSet::OnlyNan => (2, 0),
         ValueSet::Uniform { lo, hi } => (3, reach(lo, hi)),
         ValueSet::Geometric { lo, hi } => (4, reach(lo, hi)),
-        ValueSet::Special | ValueSet::Extremes | ValueSet::Ties => (5, 0),
+        ValueSet::Special | ValueSet::Extremes | ValueSet::Ties | ValueSet::Peaks => (5, 0),
         ValueSet::Any => (6, 0),
         ValueSet::Numbers => (7, 0),
         ValueSet::Exhaustive => (8, 0),
