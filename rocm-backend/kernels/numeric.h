@@ -22,8 +22,8 @@ PARITY_ROUNDED_ONCE(abs)
 #undef PARITY_ROUNDED_ONCE
 // normcdf(x) in f32: of t = |x| it is g(t) exp(-t² / 2) where x is negative, and one minus that elsewhere. g(t) is s times a polynomial in
 // s = 1 / (1 + t / 4), whose coefficients are a least-squares fit, weighted until its greatest errors are alike: within 2^-29 up to
-// t = 14.6, beyond which f32 has no such small number. What roundings take from s and from t² is made up for. Within 5 ulp where the
-// result is above 2^-100, and within 11 below that; the device libraries have three times as many instructions.
+// t = 14.6, beyond which f32 has no such small number. What roundings take from s and from t² is made up for. On an H200, over four
+// million arguments in each of ten ranges, within 6.4 ulp (NVIDIA's library: 4.9), by half of that library's instructions.
 PARITY_FN f32 normcdf_wide(f32 x) {
     const f32 size = device_math::abs(x), t = size > 14.6f ? 14.6f : size;
     const f32 near = device_math::reciprocal(device_math::fma(t, 0.25f, 1.0f));
@@ -37,7 +37,8 @@ PARITY_FN f32 normcdf_wide(f32 x) {
     }
     // exp(-t² / 2) as a power of two, whose exponent is `power` and what is missing there. The card has 0 for subnormal results.
     constexpr f32 HALF = -0.721347511f, REST = -9.62981495e-9f; // of log2(e), with the sign
-    const f32 square = t * t, power = square * HALF;
+    // Pinned: else the compiler fuses it with what is added, and nothing is missing there.
+    const f32 square = t * t, power = device_math::pinned(square * HALF);
     const f32 missing = device_math::fma(
         device_math::fma(t, t, -square), HALF, device_math::fma(square, REST, device_math::fma(square, HALF, -power)));
     const bool is_tiny = power < -100.0f;
