@@ -388,7 +388,7 @@ fn findings_are_found_again_where_their_op_is_drawn_and_missed_by_name_where_it_
         (
             "of-the-specs",
             "title = \"t\"\nclass = \"unexplained\"\nreason = \"Unexplained.\"\nbackends = [\"rocm\"]\nverdict = \"mismatch\"\n\
-             matches = [{ op = [\"neg\"] }]\nfuzz = []\n"
+             matches = [{ op = [\"neg\"], dtype = [\"f32\"] }]\nfuzz = []\n"
                 .to_owned(),
         ),
     ];
