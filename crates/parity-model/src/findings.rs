@@ -115,6 +115,8 @@ pub struct Finding {
     /// Cases outside of the specs that may fail for it: wider than the rows, which mean cases of the specs and no others.
     /// `parity fuzz` alone goes by them. Such a case may also pass.
     pub drawn: Vec<Row>,
+    /// Whether the file says, by an empty list, that no random case shows the finding: the limits of its cases are the specs' own.
+    pub undrawn: bool,
     /// Why no case of the specs shows the finding; given where there are no rows, and only there.
     pub none_yet: Option<String>,
 }

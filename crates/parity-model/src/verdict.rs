@@ -1,4 +1,5 @@
-//! What an outcome means. Matched without `_` everywhere, so that a new verdict is looked at in every place.
+//! What an outcome means. A match names every verdict, or leaves the others to [`Verdict::fails_run`], which names every one: a new
+//! verdict does not compile before that is decided.
 
 use serde::{Deserialize, Serialize};
 

@@ -243,10 +243,10 @@ impl Report {
     }
 }
 
-/// Findings with a row for one of the columns.
+/// Findings with a row for one of the columns, but for those that no random case shows.
 fn sought(findings: &Findings, backends: &[String]) -> Vec<String> {
     let shows = |row: &Row| backends.iter().any(|backend| row.is_about(backend));
-    let found = findings.findings.iter();
+    let found = findings.findings.iter().filter(|finding| !finding.undrawn);
     let found = found.filter(|finding| finding.rows.iter().chain(&finding.drawn).any(shows));
     found.map(|finding| finding.name.clone()).collect()
 }

@@ -380,11 +380,17 @@ fn findings_are_found_again_where_their_op_is_drawn_and_missed_by_name_where_it_
         );
         (name, text)
     };
-    // `elsewhere` is about another backend, so that no run here could show it.
+    // `elsewhere` is about another backend, so that no run here could show it. `of-the-specs` says that no random case does.
     let texts = [
         finding("of-abs", "abs", "rocm"),
         finding("of-neg", "neg", "rocm"),
         finding("elsewhere", "abs", "cuda"),
+        (
+            "of-the-specs",
+            "title = \"t\"\nclass = \"unexplained\"\nreason = \"Unexplained.\"\nbackends = [\"rocm\"]\nverdict = \"mismatch\"\n\
+             matches = [{ op = [\"neg\"], dtype = [\"f32\"] }]\nfuzz = []\n"
+                .to_owned(),
+        ),
     ];
     let files = texts
         .iter()

@@ -57,17 +57,18 @@ fn finding(root: &Table<'_, '_>, file: &FindingText<'_>, backends: &[&str]) -> O
         }
         (Some(_), None) | (None, Some(_)) => {}
     }
-    let read = |list: Option<Value<'_, '_>>| {
+    let read = |list: Option<Value<'_, '_>>, may_be_empty: bool| {
         list.map_or(Some(vec![]), |list| {
             let rows: Vec<_> = list
-                .array(false)?
+                .array(may_be_empty)?
                 .iter()
                 .map(|value| row(value, &shared, backends))
                 .collect();
             rows.into_iter().collect::<Option<Vec<_>>>()
         })
     };
-    let (rows, drawn) = (read(matches), read(root.get("fuzz")));
+    let (rows, drawn) = (read(matches, false), read(root.get("fuzz"), true));
+    let undrawn = root.get("fuzz").is_some() && drawn.as_ref().is_some_and(Vec::is_empty);
     Some(Finding {
         name: file.name.to_owned(),
         file: file.file.to_owned(),
@@ -81,6 +82,7 @@ fn finding(root: &Table<'_, '_>, file: &FindingText<'_>, backends: &[&str]) -> O
         link: link?,
         rows: rows?,
         drawn: drawn?,
+        undrawn,
         none_yet: none_yet?,
     })
 }
