@@ -248,7 +248,7 @@ struct Sides {
 fn differing(f: Function, g: Function, sides: Sides, bits: u32) -> u64 {
     const ANY: u64 = u64::MAX;
     let Sides { src, values } = sides;
-    let [a, b, _] = values[0];
+    let [a, b, c] = values[0];
     let apply = |function, values| {
         let applied = Applied {
             function,
@@ -276,6 +276,11 @@ fn differing(f: Function, g: Function, sides: Sides, bits: u32) -> u64 {
         | (Function::Max { signed: true }, Function::Max { signed: false })
         | (Function::Max { signed: false }, Function::Max { signed: true })
             if same && clear(a) && clear(b) =>
+        {
+            0
+        }
+        (Function::Min3 { .. }, Function::Min3 { .. }) | (Function::Max3 { .. }, Function::Max3 { .. })
+            if same && clear(a) && clear(b) && clear(c) =>
         {
             0
         }

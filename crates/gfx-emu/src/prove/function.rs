@@ -28,6 +28,14 @@ pub(super) enum Function {
     Max {
         signed: bool,
     },
+    /// The least of three.
+    Min3 {
+        signed: bool,
+    },
+    /// The greatest of three.
+    Max3 {
+        signed: bool,
+    },
     /// A field: its lowest bit and its width are the second and the third source.
     Field {
         signed: bool,
@@ -166,6 +174,12 @@ impl Applied {
             }
             Function::Min { signed } => extreme(a, b, bits, signed, u64::min),
             Function::Max { signed } => extreme(a, b, bits, signed, u64::max),
+            Function::Min3 { signed } => {
+                extreme(extreme(a, b, bits, signed, u64::min), c, bits, signed, u64::min)
+            }
+            Function::Max3 { signed } => {
+                extreme(extreme(a, b, bits, signed, u64::max), c, bits, signed, u64::max)
+            }
             Function::Field { signed } => field(a, b, c, signed),
             Function::PackedField { signed } => packed_field(a, b, bits, signed),
             Function::Add3 => a.plus(b, 32).plus(c, 32),
@@ -238,6 +252,7 @@ impl Applied {
             (Function::Bytes, 1) => known[2].map_or(all, |names| named_bytes(wanted, names, 0)),
             (Function::Bytes, _) => all,
             (Function::MulHigh { .. } | Function::Min { .. } | Function::Max { .. }, _) => all,
+            (Function::Min3 { .. } | Function::Max3 { .. }, _) => all,
         }
     }
 }
@@ -401,10 +416,14 @@ fn function(op: Op) -> Option<(Function, bool)> {
         Op::SLshlB32 | Op::SLshlB64 => straight(Function::Shl),
         Op::SLshrB32 | Op::SLshrB64 => straight(Function::Shr),
         Op::SAshrI32 | Op::SAshrI64 => straight(Function::Sar),
-        Op::MinU32 | Op::SMinU32 | Op::MinU64 => straight(Function::Min { signed: false }),
-        Op::MinI32 | Op::SMinI32 | Op::MinI64 => straight(Function::Min { signed: true }),
-        Op::MaxU32 | Op::SMaxU32 | Op::MaxU64 => straight(Function::Max { signed: false }),
-        Op::MaxI32 | Op::SMaxI32 | Op::MaxI64 => straight(Function::Max { signed: true }),
+        Op::MinU16 | Op::MinU32 | Op::SMinU32 | Op::MinU64 => straight(Function::Min { signed: false }),
+        Op::MinI16 | Op::MinI32 | Op::SMinI32 | Op::MinI64 => straight(Function::Min { signed: true }),
+        Op::MaxU16 | Op::MaxU32 | Op::SMaxU32 | Op::MaxU64 => straight(Function::Max { signed: false }),
+        Op::MaxI16 | Op::MaxI32 | Op::SMaxI32 | Op::MaxI64 => straight(Function::Max { signed: true }),
+        Op::Min3U16 | Op::Min3U32 => straight(Function::Min3 { signed: false }),
+        Op::Min3I16 | Op::Min3I32 => straight(Function::Min3 { signed: true }),
+        Op::Max3U16 | Op::Max3U32 => straight(Function::Max3 { signed: false }),
+        Op::Max3I16 | Op::Max3I32 => straight(Function::Max3 { signed: true }),
         Op::BfeU32 => straight(Function::Field { signed: false }),
         Op::BfeI32 => straight(Function::Field { signed: true }),
         Op::SBfeU32 | Op::SBfeU64 => straight(Function::PackedField { signed: false }),
@@ -443,7 +462,13 @@ fn function(op: Op) -> Option<(Function, bool)> {
 mod tests {
     use super::*;
 
-    const FUNCTIONS: [Op; 30] = [
+    const FUNCTIONS: [Op; 36] = [
+        Op::MinU16,
+        Op::MaxI16,
+        Op::MinU32,
+        Op::Min3U16,
+        Op::Max3I16,
+        Op::Max3U32,
         Op::AndB32,
         Op::XorB32,
         Op::SAndNot1B64,

@@ -10,8 +10,8 @@
 //!
 //! Everything that is not known is taken for the worst: a register may hold anything, and an instruction looks at all of its
 //! sources. An address, what is stored, a branch and the active lanes are always looked at, so that a fault is not lost either. What
-//! is assumed of launches: HIP's limits for sizes of workgroups and grids, 47 bits of address, and at the entry no contents of
-//! registers that are not documented.
+//! is assumed of launches: the kernel's limit for sizes of workgroups and HIP's for grids, 47 bits of address, and at the entry no
+//! contents of registers that are not documented.
 
 mod demand;
 mod differ;

@@ -53,6 +53,23 @@ fn results_that_are_the_same_for_all_sources_are_told() {
         ("v_cvt_f32_u32_e32 v1, v5", "v_cvt_f32_i32_e32 v1, v5", None),
         ("v_mul_hi_u32 v1, v0, v0", "v_mul_hi_i32 v1, v0, v0", same),
         ("v_mul_hi_u32 v1, v0, v5", "v_mul_hi_i32 v1, v0, v5", None),
+        // Bytes are not negative.
+        (
+            "v_and_b32_e32 v2, 0xff, v5\nv_max3_u16 v1, v2, v2, 7",
+            "v_max3_i16 v1, v2, v2, 7",
+            same,
+        ),
+        ("v_max3_u16 v1, v5, v5, 7", "v_max3_i16 v1, v5, v5, 7", None),
+        (
+            "v_and_b32_e32 v2, 0xff, v5\nv_min_u16 v1, v2, v0",
+            "v_min_i16 v1, v2, v0",
+            None,
+        ),
+        (
+            "v_and_b32_e32 v2, 0xff, v5\nv_max3_u32 v1, v0, v2, 9",
+            "v_max3_i32 v1, v0, v2, 9",
+            same,
+        ),
         // Another lane's number is another number.
         (
             "ds_bpermute_b32 v1, v0, v5",
