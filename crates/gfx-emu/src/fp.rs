@@ -16,20 +16,46 @@ pub(crate) use extreme::{maximum, maximum_minimum, maximum3, minimum, minimum_ma
 pub(crate) use format::{Bf16, F16, F32, F64, Format, Host};
 pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
 
-/// MODE settings this emulator does not model; the value is the MODE register.
+/// Which denormals are zeros, of one precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UnmodelledMode(pub(crate) u32);
+pub(crate) struct Flushed {
+    pub(crate) sources: bool,
+    pub(crate) results: bool,
+}
 
-/// The floating-point part of the MODE register that varies. Denormals of 16 and 64 bits are kept, and those of single precision
-/// are kept or flushed in sources and results: [`Mode::from_bits`] refuses anything else.
+impl Flushed {
+    /// Neither.
+    pub(crate) const NONE: Flushed = Flushed {
+        sources: false,
+        results: false,
+    };
+
+    /// By the two bits of MODE: the lower one keeps those of sources, the upper one those of results.
+    fn of(bits: u32) -> Flushed {
+        Flushed {
+            sources: bits & 1 == 0,
+            results: bits & 2 == 0,
+        }
+    }
+
+    /// Whether there are any.
+    #[inline(always)]
+    pub(crate) fn any(self) -> bool {
+        self.sources || self.results
+    }
+}
+
+/// The floating-point part of the MODE register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// Signalling NaNs are quieted by min, max and median, which then return them.
     pub(crate) ieee: bool,
     /// A clamped NaN becomes zero.
     pub(crate) dx10_clamp: bool,
-    /// Denormals of single precision are zeros; `exec/flush.rs` makes them so.
-    pub(crate) flushes: bool,
+    /// Which denormals of single precision are zeros; `exec/flush.rs` makes them so.
+    pub(crate) single_flushed: Flushed,
+    /// The same of half and double precision.
+    pub(crate) others_flushed: Flushed,
     /// How results of single precision are rounded; `exec/flush.rs` asks.
     pub(crate) single: Rounding,
     /// How those of half and double precision are.
@@ -46,7 +72,8 @@ impl Mode {
     pub(crate) const NONE: Mode = Mode {
         ieee: false,
         dx10_clamp: false,
-        flushes: false,
+        single_flushed: Flushed::NONE,
+        others_flushed: Flushed::NONE,
         single: Rounding::Nearest,
         others: Rounding::Nearest,
         host_fuses: false,
@@ -56,7 +83,13 @@ impl Mode {
     /// Whether it is another mode than the usual one: `exec/flush.rs` executes arithmetic then.
     #[inline(always)]
     pub(crate) fn is_unusual(self) -> bool {
-        self.flushes || self.is_directed()
+        self.flushes() || self.is_directed()
+    }
+
+    /// Whether some denormals are zeros.
+    #[inline(always)]
+    pub(crate) fn flushes(self) -> bool {
+        self.single_flushed.any() || self.others_flushed.any()
     }
 
     /// Whether some results are not rounded to nearest even.
@@ -85,20 +118,18 @@ impl Mode {
     }
 
     /// Reads the MODE register: rounding of single precision in bits 1:0 and of the others in bits 3:2, denormals of single precision in bits 5:4 and of
-    /// the others in bits 7:6 (3 keeps them, 0 flushes sources and results).
-    pub(crate) fn from_bits(bits: u32) -> Result<Mode, UnmodelledMode> {
-        if !matches!(bits & 0xf0, 0xf0 | 0xc0) {
-            return Err(UnmodelledMode(bits));
-        }
-        Ok(Mode {
+    /// the others in bits 7:6.
+    pub(crate) fn from_bits(bits: u32) -> Mode {
+        Mode {
             ieee: bits >> 9 & 1 != 0,
             dx10_clamp: bits >> 8 & 1 != 0,
-            flushes: bits & 0x30 == 0,
+            single_flushed: Flushed::of(bits >> 4),
+            others_flushed: Flushed::of(bits >> 6),
             single: Rounding::of(bits),
             others: Rounding::of(bits >> 2),
             host_fuses: false,
             any_nan: false,
-        })
+        }
     }
 }
 
@@ -166,15 +197,18 @@ pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> 
 /// [`mad`] in single precision without denormals: they are read and written as zeros of their sign.
 #[inline(always)]
 pub(crate) fn mad_flushed(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
-    let flush = |bits: u32| {
-        if F32::is_denormal(bits) {
-            bits & 0x8000_0000
-        } else {
-            bits
-        }
-    };
-    let product = flush(mul::<F32>(mode, flush(a), flush(b)));
-    flush(add::<F32>(mode, product, flush(c)))
+    let product = without_denormal(mul::<F32>(mode, without_denormal(a), without_denormal(b)));
+    without_denormal(add::<F32>(mode, product, without_denormal(c)))
+}
+
+/// A number of single precision, a zero of its sign where it is a denormal.
+#[inline(always)]
+fn without_denormal(bits: u32) -> u32 {
+    if F32::is_denormal(bits) {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
 }
 
 /// `a * b`, where zero times anything is zero.
@@ -200,17 +234,24 @@ pub(crate) fn fma_dx9_zero(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
 /// The specular term of the old lighting model: `a * b` unless an operand says that the light is off.
 #[inline(always)]
 pub(crate) fn mullit(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
-    const NEGATIVE_MAX: u32 = 0xff7f_ffff;
-    let off = b == NEGATIVE_MAX
-        || F32::is_nan(b)
-        || F32::host(b) == f32::NEG_INFINITY
-        || F32::is_nan(c)
-        || F32::host(c) <= 0.0;
-    if off {
+    if is_unlit(b, c) {
         NEGATIVE_MAX
     } else {
         mul_dx9_zero(mode, a, b)
     }
+}
+
+/// The least number of single precision.
+const NEGATIVE_MAX: u32 = 0xff7f_ffff;
+
+/// Whether an operand of [`mullit`] says that the light is off.
+#[inline(always)]
+fn is_unlit(b: u32, c: u32) -> bool {
+    b == NEGATIVE_MAX
+        || F32::is_nan(b)
+        || F32::host(b) == f32::NEG_INFINITY
+        || F32::is_nan(c)
+        || F32::host(c) <= 0.0
 }
 
 macro_rules! rounding {

@@ -3,7 +3,7 @@
 use super::salu::{source, source64};
 use super::{Flow, Trouble, unimplemented};
 use crate::fault::FaultKind;
-use crate::fp::{Mode, UnmodelledMode};
+use crate::fp::Mode;
 use crate::isa::{Condition, Control, Inst, Isa, Program, Relative, Src, TRAP_DEBUG, Words};
 use crate::wave::{Group, Stop, Wave, reg};
 
@@ -19,64 +19,43 @@ const HALT: i32 = 1;
 /// Number of the MODE register in `s_getreg` and `s_setreg`.
 const HW_REG_MODE: i32 = 1;
 
-/// The modelled part of MODE, or a fault that says which value it has.
-fn mode(bits: u32) -> Result<Mode, FaultKind> {
-    Mode::from_bits(bits).map_err(|UnmodelledMode(bits)| FaultKind::Unimplemented {
-        what: format!(
-            "floating-point mode {bits:#x} (known are 0xf0, which keeps all denormals, 0xc0, which flushes those of single precision, and \
-             0x30 and 0 for kernels without others)"
-        ),
-    })
-}
-
-/// Bits 7:6 of MODE: denormals of 16 and 64 bits.
-const OTHERS: u32 = 0xc0;
-
-/// The mode with denormals of 16 and 64 bits kept, where it flushes them and the program has no instruction to which that matters.
-fn without_others(bits: u32, program: &Program) -> Result<u32, FaultKind> {
-    // Any other mode is the modelled ones' affair.
-    if bits & OTHERS != 0 || !matches!(bits & 0x30, 0 | 0x30) {
-        return Ok(bits);
-    }
-    // By their names, which say what they compute with; RDNA2's atomics of 64 bits say it otherwise.
-    let matters = |name: &&str| {
-        let wide_atomic = name.contains("atomic_f") && name.ends_with("x2");
-        ["f16", "f64", "mix"].iter().any(|part| name.contains(part)) || wide_atomic
-    };
-    let names = program.names().iter().map(|name| name.mnemonic);
-    match program.insts().iter().zip(names).find(|(_, name)| matters(name)) {
-        None => Ok(bits | OTHERS),
-        Some((inst, _)) => Err(FaultKind::Unimplemented {
-            what: format!(
-                "floating-point mode {bits:#x} for {}, whose denormals are kept here",
-                program.describe(inst.pc as usize)
-            ),
-        }),
-    }
-}
-
-/// [`mode`] for a program, whose operations may all be known in one that rounds to nearest even only.
+/// The mode of a program, if it is known what each of its operations does in it.
 pub(super) fn mode_of(bits: u32, program: &Program) -> Result<Mode, FaultKind> {
-    let bits = program.isa().mode(bits);
-    let mode = mode(without_others(bits, program)?)?;
+    let mode = Mode::from_bits(program.isa().mode(bits));
     // Without bits for them, a clamped NaN is zero.
     let mode = Mode {
         dx10_clamp: mode.dx10_clamp || program.isa().is_gfx12(),
         ..mode
     };
     // Every wave comes here, and the usual mode needs no look at the program.
-    if !mode.is_directed() {
+    if !mode.is_unusual() {
         return Ok(mode);
     }
-    let refused = |inst: &&Inst| inst.op.rounds_to_nearest_only();
-    match program.insts().iter().find(refused) {
+    let refused = |why: &str, inst: &Inst| {
+        let what = program.describe(inst.pc as usize);
+        Err(FaultKind::Unimplemented {
+            what: format!("floating-point mode {bits:#x} for {what}, {why}"),
+        })
+    };
+    let nearest = |inst: &&Inst| inst.op.rounds_to_nearest_only();
+    if mode.is_directed()
+        && let Some(inst) = program.insts().iter().find(nearest)
+    {
+        return refused("which is rounded to nearest even here", inst);
+    }
+    if !mode.others_flushed.any() {
+        return Ok(mode);
+    }
+    // By their names, which say what they compute with; RDNA2's atomics of 64 bits say it otherwise.
+    let concerned = |name: &str| {
+        let wide_atomic = name.contains("atomic_f") && name.ends_with("x2");
+        ["f16", "f64", "mix"].iter().any(|part| name.contains(part)) || wide_atomic
+    };
+    let names = program.names().iter().map(|name| name.mnemonic);
+    let mut insts = program.insts().iter().zip(names);
+    match insts.find(|(inst, name)| !inst.op.follows_denormals_of_others() && concerned(name)) {
         None => Ok(mode),
-        Some(inst) => Err(FaultKind::Unimplemented {
-            what: format!(
-                "floating-point mode {bits:#x} for {}, which is rounded to nearest even here",
-                program.describe(inst.pc as usize)
-            ),
-        }),
+        Some((inst, _)) => refused("whose denormals are kept here", inst),
     }
 }
 

@@ -1,41 +1,100 @@
-//! Arithmetic in other modes than the usual one: single precision without denormals (kernels compiled with
-//! `-fgpu-flush-denormals-to-zero`, and machine code whose author did not ask for denormals), and results that are rounded in
-//! another direction.
+//! Arithmetic in other modes than the usual one: without denormals of some precision (kernels compiled with
+//! `-fgpu-flush-denormals-to-zero` or `-fdenormal-fp-math=preserve-sign`, and machine code whose author did not ask for denormals), and
+//! results that are rounded in another direction.
 //!
-//! An operation that rounds is replaced by its twin that asks for the direction, [`Op::directed`]. In a mode without denormals,
-//! denormal sources become zeros and so does a denormal result. Functions of the operation table need not know of it, and kernels
-//! in the usual mode do not pay for it. Output scaling (`omod`) has a meaning in a mode without denormals alone.
+//! An operation that rounds is replaced by its twin that asks for the direction, [`Op::directed`]. Where the mode has denormals of
+//! sources be zeros, they are zeros before the operation, and where it has those of results, after it: MODE says it of single
+//! precision, and of half and double precision together. Functions of the operation table need not know of it, and kernels in the
+//! usual mode do not pay for it. Output scaling (`omod`) has a meaning where denormal results are zeros, and IEEE is off; a result that
+//! it scales is never minus zero ("RDNA3 Instruction Set Architecture", section "Output Modifiers").
 
 use super::host::Host;
 use super::{lane, table};
-use crate::fp::{self, Format as _, Mode};
+use crate::fp::{self, Flushed, Mode, directed};
 use crate::isa::ops::Kind;
 use crate::isa::{Inst, Op, Src, Unit};
 use crate::wave::{Row, Wave};
 
-/// A number with a denormal replaced by a zero of its sign.
+/// A number, with a denormal replaced by a zero of its sign where the mode has it so.
 #[inline(always)]
-pub(super) fn flushed(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 {
-        bits & 0x8000_0000
+pub(super) fn zeroed<F: fp::Format>(bits: F::Bits, flushes: bool) -> F::Bits {
+    if flushes && F::is_denormal(bits) {
+        F::signed(0, F::is_negative(bits))
     } else {
         bits
     }
 }
 
-/// Registers of single precision that source `i` of an operation has: those whose denormals are flushed.
-fn registers(inst: &Inst, i: usize, kind: Kind) -> usize {
-    match kind {
-        Kind::F32 => 1,
-        Kind::PF32 => 2,
-        Kind::Mix | Kind::BrainMix => usize::from(inst.op_sel_hi >> i & 1 == 0),
-        _ => 0,
+/// What numbers lie in the registers of an operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// So many of single precision, one in a register.
+    Single(usize),
+    /// One or two of half precision.
+    Half,
+    /// One of double precision.
+    Double,
+}
+
+impl Numbers {
+    /// Those of an operand whose denormals the mode has to do with.
+    fn of(kind: Kind) -> Option<Numbers> {
+        match kind {
+            Kind::F32 => Some(Numbers::Single(1)),
+            Kind::PF32 => Some(Numbers::Single(2)),
+            Kind::F16 | Kind::PF16 => Some(Numbers::Half),
+            Kind::F64 => Some(Numbers::Double),
+            _ => None,
+        }
     }
+
+    /// Those of source `i`.
+    fn of_source(inst: &Inst, i: usize, kind: Kind) -> Option<Numbers> {
+        match kind {
+            Kind::Mix | Kind::BrainMix => (inst.op_sel_hi >> i & 1 == 0).then_some(Numbers::Single(1)),
+            _ => Numbers::of(kind),
+        }
+    }
+
+    fn registers(self) -> usize {
+        match self {
+            Numbers::Single(count) => count,
+            Numbers::Half => 1,
+            Numbers::Double => 2,
+        }
+    }
+
+    /// What the mode says of them.
+    fn flushed(self, mode: Mode) -> Flushed {
+        match self {
+            Numbers::Single(_) => mode.single_flushed,
+            Numbers::Half | Numbers::Double => mode.others_flushed,
+        }
+    }
+
+    /// Both words of a constant or of scalar registers.
+    fn without_denormals(self, value: u64) -> u64 {
+        match self {
+            Numbers::Single(_) => value >> 32 << 32 | u64::from(zeroed::<fp::F32>(value as u32, true)),
+            Numbers::Half => {
+                value >> 32 << 32 | u64::from(halves(value as u32, |half| zeroed::<fp::F16>(half, true)))
+            }
+            Numbers::Double => zeroed::<fp::F64>(value, true),
+        }
+    }
+}
+
+/// A function of each half of a register.
+fn halves(word: u32, f: impl Fn(u16) -> u16) -> u32 {
+    u32::from(f(word as u16)) | u32::from(f((word >> 16) as u16)) << 16
 }
 
 /// Whether the operation computes with its operands: others move them, or look at their bits.
 fn computes(op: Op) -> bool {
-    !matches!(op, Op::CndmaskB32 | Op::CmpClassF32 | Op::PkMovB32)
+    !matches!(
+        op,
+        Op::CndmaskB32 | Op::CndmaskB16 | Op::CmpClassF16 | Op::CmpClassF32 | Op::CmpClassF64 | Op::PkMovB32
+    )
 }
 
 /// Executes an instruction whose unit [`Unit::is_tabled`].
@@ -51,58 +110,56 @@ pub(super) fn execute<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst
 
 /// Executes an instruction with denormals as the mode says.
 fn in_range<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    if !mode.flushes {
+    if !mode.flushes() || !computes(inst.op) || inst.unit == Unit::Scalar {
         return table::execute(host, wave, inst, mode);
     }
     let signature = inst.op.signature();
-    let single = |kind: &Kind| matches!(kind, Kind::F32 | Kind::PF32) || kind.is_mixed();
-    let concerns = single(&signature.dst) || signature.src.iter().any(single);
-    if !concerns || !computes(inst.op) || inst.unit == Unit::Scalar {
-        return table::execute(host, wave, inst, mode);
-    }
     let mut changed = inst.clone();
     let mut saved: Vec<(usize, Row<W>)> = Vec::new();
     for (i, kind) in signature.src.iter().enumerate() {
-        let count = registers(inst, i, *kind);
-        if count == 0 {
+        let Some(numbers) =
+            Numbers::of_source(inst, i, *kind).filter(|numbers| numbers.flushed(mode).sources)
+        else {
             continue;
-        }
+        };
         match inst.src[i] {
             Src::Vgpr(first) => {
-                for register in usize::from(first)..usize::from(first) + count {
-                    saved.push((register, wave.vgpr[register]));
-                    wave.vgpr[register].0 = wave.vgpr[register].map(flushed);
-                }
+                let registers = usize::from(first)..usize::from(first) + numbers.registers();
+                saved.extend(registers.clone().map(|register| (register, wave.vgpr[register])));
+                flush_rows(&mut wave.vgpr[registers], numbers);
             }
             Src::Staged(number) => {
-                let row = &mut wave.staged[usize::from(number & 1)];
-                row.0 = row.map(flushed);
+                let number = usize::from(number & 1);
+                let last = if numbers == Numbers::Double { 1 } else { number };
+                flush_rows(&mut wave.staged[number..=last.max(number)], numbers);
             }
-            // A pair in scalar registers stays one: compilers keep constants there.
-            Src::Scalar(n) if count == 1 => {
-                changed.src[i] = Src::Const(flushed(wave.sgpr[usize::from(n & 127)]).into());
+            // Single precision in pairs of scalar registers stays: compilers keep constants there.
+            Src::Scalar(_) if numbers == Numbers::Single(2) => {}
+            Src::Scalar(n) if numbers == Numbers::Double => {
+                changed.src[i] = Src::Const(numbers.without_denormals(wave.sgpr64(usize::from(n))));
             }
-            Src::Const(value) => {
-                changed.src[i] = Src::Const(value >> 32 << 32 | u64::from(flushed(value as u32)))
+            Src::Scalar(n) => {
+                let word = wave.sgpr[usize::from(n & 127)];
+                changed.src[i] = Src::Const(numbers.without_denormals(word.into()));
             }
-            Src::Scalar(_) | Src::Scc | Src::Vccz | Src::Execz | Src::None => {}
+            Src::Const(value) => changed.src[i] = Src::Const(numbers.without_denormals(value)),
+            Src::Scc | Src::Vccz | Src::Execz | Src::None => {}
         }
     }
-    let scale = if mode.ieee { 0 } else { inst.omod };
+    let results = Numbers::of(signature.dst).filter(|numbers| numbers.flushed(mode).results);
+    let scale = if mode.ieee || results.is_none() {
+        0
+    } else {
+        inst.omod
+    };
     changed.clamp &= scale == 0;
     table::execute(host, wave, &changed, mode);
-    let results = match signature.dst {
-        Kind::F32 => 1,
-        Kind::PF32 => 2,
-        _ => 0,
-    };
     let (dst, written) = (usize::from(inst.dst), signature.dst.registers(W));
-    let active = lane::spread::<W>(wave.active);
-    for register in dst..dst + results {
-        let scaled = wave.vgpr[register].map(|bits| finished(bits, scale, inst.clamp && scale != 0, mode));
-        lane::store(wave, register, &scaled);
+    if let Some(numbers) = results {
+        finish(wave, inst, numbers, scale, mode);
     }
     // Sources keep their denormals, in the lanes that were not written when they are the destination too.
+    let active = lane::spread::<W>(wave.active);
     for (register, row) in saved.into_iter().rev() {
         let is_result = inst.unit != Unit::Compare && (dst..dst + usize::from(written)).contains(&register);
         let new = &mut wave.vgpr[register];
@@ -114,16 +171,73 @@ fn in_range<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, m
     }
 }
 
+/// Makes denormals of a source zeros.
+fn flush_rows<const W: usize>(rows: &mut [Row<W>], numbers: Numbers) {
+    match (numbers, rows) {
+        (Numbers::Double, [low, high]) => {
+            for (low, high) in low.0.iter_mut().zip(&mut high.0) {
+                let value = zeroed::<fp::F64>(u64::from(*low) | u64::from(*high) << 32, true);
+                (*low, *high) = (value as u32, (value >> 32) as u32);
+            }
+        }
+        (_, rows) => {
+            for row in rows {
+                row.0 = row.map(|word| numbers.without_denormals(word.into()) as u32);
+            }
+        }
+    }
+}
+
+/// Scales and clamps the results of the active lanes, and makes denormals of them zeros.
+fn finish<const W: usize>(wave: &mut Wave<W>, inst: &Inst, numbers: Numbers, scale: u8, mode: Mode) {
+    let dst = usize::from(inst.dst);
+    let clamp = inst.clamp && scale != 0;
+    match numbers {
+        Numbers::Single(count) => {
+            for register in dst..dst + count {
+                let row = wave.vgpr[register].map(|bits| finished::<fp::F32>(bits, scale, clamp, mode));
+                lane::store(wave, register, &row);
+            }
+        }
+        Numbers::Half => {
+            // Of a register with one result, the other half is not this instruction's.
+            let pair = inst.op.signature().dst == Kind::PF16;
+            let high = inst.op_sel >> 3 & 1 != 0;
+            let row = wave.vgpr[dst].map(|word| {
+                let done = halves(word, |bits| finished::<fp::F16>(bits, scale, clamp, mode));
+                match (pair, high) {
+                    (true, _) => done,
+                    (false, true) => word & 0xffff | done & 0xffff_0000,
+                    (false, false) => word & 0xffff_0000 | done & 0xffff,
+                }
+            });
+            lane::store(wave, dst, &row);
+        }
+        Numbers::Double => {
+            let (low, high) = (wave.vgpr[dst], wave.vgpr[dst + 1]);
+            let values: [u64; W] = std::array::from_fn(|i| {
+                let bits = u64::from(low[i]) | u64::from(high[i]) << 32;
+                finished::<fp::F64>(bits, scale, clamp, mode)
+            });
+            lane::store(wave, dst, &values.map(|bits| bits as u32));
+            lane::store(wave, dst + 1, &values.map(|bits| (bits >> 32) as u32));
+        }
+    }
+}
+
 /// A result after output scaling (0 none, 1 times two, 2 times four, 3 half) and clamping, without denormals.
-fn finished(bits: u32, scale: u8, clamp: bool, mode: Mode) -> u32 {
-    let factor = [1.0_f32, 2.0, 4.0, 0.5][usize::from(scale & 3)];
-    let scaled = match scale {
-        0 => bits,
-        _ => fp::mul::<fp::F32>(mode, flushed(bits), fp::F32::guest(factor)),
-    };
-    flushed(if clamp {
-        fp::clamp::<fp::F32>(mode, scaled)
-    } else {
-        scaled
-    })
+fn finished<F: fp::Format>(bits: F::Bits, scale: u8, clamp: bool, mode: Mode) -> F::Bits {
+    let mut bits = zeroed::<F>(bits, true);
+    if scale != 0 {
+        let factor = F::round([1.0, 2.0, 4.0, 0.5][usize::from(scale & 3)]);
+        bits = if mode.is_directed() {
+            directed::mul::<F>(mode, bits, factor)
+        } else {
+            fp::mul::<F>(mode, bits, factor)
+        };
+        if F::is_zero(bits) {
+            bits = F::narrow(0);
+        }
+    }
+    zeroed::<F>(if clamp { fp::clamp::<F>(mode, bits) } else { bits }, true)
 }

@@ -1,6 +1,6 @@
 //! Scalar functions of the operation table: sources in, destination and SCC out.
 
-use super::flush::flushed;
+use super::flush::zeroed;
 use super::host::Host;
 use super::lane::{self, condition};
 use super::table::Function;
@@ -163,32 +163,29 @@ fn with_sign(inst: &Inst, i: usize, at: u32, bits: u32) -> u32 {
     bits & !has(inst.abs) ^ has(inst.neg)
 }
 
-/// A mode without denormals of single precision has none in scalar registers either.
-fn as_mode_says(bits: u32, mode: Mode) -> u32 {
-    if mode.flushes { flushed(bits) } else { bits }
-}
-
 impl Number for lane::F32 {
     type Bits = u32;
 
     fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> u32 {
-        as_mode_says(with_sign(inst, i, 31, source(wave, inst.src[i])), mode)
+        let bits = with_sign(inst, i, 31, source(wave, inst.src[i]));
+        zeroed::<fp::F32>(bits, mode.single_flushed.sources)
     }
 
     fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u32) {
-        as_mode_says(bits, mode).store(wave, inst);
+        zeroed::<fp::F32>(bits, mode.single_flushed.results).store(wave, inst);
     }
 }
 
 impl Number for lane::F16 {
     type Bits = u16;
 
-    fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, _: Mode) -> u16 {
-        with_sign(inst, i, 15, source(wave, inst.src[i])) as u16
+    fn read<const W: usize>(wave: &Wave<W>, inst: &Inst, i: usize, mode: Mode) -> u16 {
+        let bits = with_sign(inst, i, 15, source(wave, inst.src[i])) as u16;
+        zeroed::<fp::F16>(bits, mode.others_flushed.sources)
     }
 
-    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode, bits: u16) {
-        u32::from(bits).store(wave, inst);
+    fn write<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, bits: u16) {
+        u32::from(zeroed::<fp::F16>(bits, mode.others_flushed.results)).store(wave, inst);
     }
 }
 

@@ -527,6 +527,9 @@ fn fma_mix<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, m
     for (i, out) in out.iter_mut().enumerate() {
         *out = fp::fma::<fp::F32>(mode, a[i], b[i], c[i]);
     }
+    if mode.is_directed() {
+        out = std::array::from_fn(|i| fp::directed::fma::<fp::F32>(mode, a[i], b[i], c[i]));
+    }
     out
 }
 

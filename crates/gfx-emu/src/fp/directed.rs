@@ -229,6 +229,40 @@ pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> 
     add::<F>(mode, mul::<F>(mode, a, b), c)
 }
 
+/// [`mad`] in single precision without denormals.
+pub(crate) fn mad_flushed(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
+    let flush = super::without_denormal;
+    let product = flush(mul::<F32>(mode, flush(a), flush(b)));
+    flush(add::<F32>(mode, product, flush(c)))
+}
+
+/// `a * b`, where zero times anything is zero.
+pub(crate) fn mul_dx9_zero(mode: Mode, a: u32, b: u32) -> u32 {
+    if F32::is_zero(a) || F32::is_zero(b) {
+        0
+    } else {
+        mul::<F32>(mode, a, b)
+    }
+}
+
+/// `a * b + c`, where zero times anything is zero.
+pub(crate) fn fma_dx9_zero(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
+    if F32::is_zero(a) || F32::is_zero(b) {
+        add::<F32>(mode, 0, c)
+    } else {
+        fma::<F32>(mode, a, b, c)
+    }
+}
+
+/// The specular term of the old lighting model.
+pub(crate) fn mullit(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
+    if super::is_unlit(b, c) {
+        super::NEGATIVE_MAX
+    } else {
+        mul_dx9_zero(mode, a, b)
+    }
+}
+
 /// `a * 2^n` with `n` signed.
 #[inline(never)]
 pub(crate) fn ldexp<F: Format>(mode: Mode, a: F::Bits, n: u32) -> F::Bits {

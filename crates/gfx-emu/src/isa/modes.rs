@@ -79,6 +79,10 @@ impl Op {
             Op::PkFmaF32 => Op::PkFmaF32Directed,
             Op::PkMulF32 => Op::PkMulF32Directed,
             Op::PkAddF32 => Op::PkAddF32Directed,
+            Op::MadF32 => Op::MadF32Directed,
+            Op::MulDx9ZeroF32 => Op::MulDx9ZeroF32Directed,
+            Op::FmaDx9ZeroF32 => Op::FmaDx9ZeroF32Directed,
+            Op::MullitF32 => Op::MullitF32Directed,
             Op::DivFmasF32 => Op::DivFmasF32Directed,
             Op::DivFmasF64 => Op::DivFmasF64Directed,
             _ => return None,
@@ -89,14 +93,9 @@ impl Op {
     pub(crate) fn rounds_to_nearest_only(self) -> bool {
         matches!(
             self,
-            Op::MadF32
-                | Op::MulDx9ZeroF32
-                | Op::FmaDx9ZeroF32
-                | Op::MullitF32
-                | Op::FractF16
+            Op::FractF16
                 | Op::FractF32
                 | Op::FractF64
-                | Op::FmaMixF32
                 | Op::FmaMixloF16
                 | Op::FmaMixhiF16
                 | Op::FmaMixF32Bf16
@@ -117,6 +116,104 @@ impl Op {
                 | Op::Dot4F32Bf8Bf8
                 | Op::CvtPkF16F32
                 | Op::CvtPkBf16F32
+        )
+    }
+
+    /// Whether it is known what the operation does with denormals of half or double precision where MODE has them be zeros: they are zeros
+    /// before it and after it, or it moves them. What AMD's manuals do not say is left out: the steps of a division, sums of products
+    /// in mixed precision, matrix products, packing, a conversion that rounds by itself, atomics.
+    pub(crate) fn follows_denormals_of_others(self) -> bool {
+        matches!(
+            self,
+            Op::AddF16
+                | Op::SubF16
+                | Op::SubrevF16
+                | Op::MulF16
+                | Op::FmaF16
+                | Op::MinF16
+                | Op::MaxF16
+                | Op::MinimumF16
+                | Op::MaximumF16
+                | Op::Min3F16
+                | Op::Max3F16
+                | Op::Med3F16
+                | Op::MaxminF16
+                | Op::MinmaxF16
+                | Op::Minimum3F16
+                | Op::Maximum3F16
+                | Op::MinimummaximumF16
+                | Op::MaximumminimumF16
+                | Op::LdexpF16
+                | Op::FrexpMantF16
+                | Op::FrexpExpI16F16
+                | Op::TruncF16
+                | Op::CeilF16
+                | Op::RndneF16
+                | Op::FloorF16
+                | Op::FractF16
+                | Op::ExpF16
+                | Op::LogF16
+                | Op::RcpF16
+                | Op::RsqF16
+                | Op::SqrtF16
+                | Op::SinF16
+                | Op::CosF16
+                | Op::CmpF16
+                | Op::CmpClassF16
+                | Op::CvtF16U16
+                | Op::CvtF16I16
+                | Op::CvtU16F16
+                | Op::CvtI16F16
+                | Op::CvtF16F32
+                | Op::CvtF32F16
+                | Op::PkFmaF16
+                | Op::PkAddF16
+                | Op::PkMulF16
+                | Op::PkMinF16
+                | Op::PkMaxF16
+                | Op::PkMinimumF16
+                | Op::PkMaximumF16
+                | Op::SAddF16
+                | Op::SSubF16
+                | Op::SMulF16
+                | Op::SFmaF16
+                | Op::SMinF16
+                | Op::SMaxF16
+                | Op::SMinimumF16
+                | Op::SMaximumF16
+                | Op::SCeilF16
+                | Op::SFloorF16
+                | Op::STruncF16
+                | Op::SRndneF16
+                | Op::SCmpF16
+                | Op::SCvtF16F32
+                | Op::SCvtF32F16
+                | Op::AddF64
+                | Op::MulF64
+                | Op::FmaF64
+                | Op::MinF64
+                | Op::MaxF64
+                | Op::MinimumF64
+                | Op::MaximumF64
+                | Op::LdexpF64
+                | Op::FrexpMantF64
+                | Op::FrexpExpI32F64
+                | Op::TruncF64
+                | Op::CeilF64
+                | Op::RndneF64
+                | Op::FloorF64
+                | Op::FractF64
+                | Op::RcpF64
+                | Op::RsqF64
+                | Op::SqrtF64
+                | Op::CmpF64
+                | Op::CmpClassF64
+                | Op::CvtF64I32
+                | Op::CvtF64U32
+                | Op::CvtU32F64
+                | Op::CvtI32F64
+                | Op::CvtF32F64
+                | Op::CvtF64F32
         )
     }
 

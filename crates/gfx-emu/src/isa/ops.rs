@@ -443,6 +443,10 @@ macro_rules! for_each_op {
             MulDx9ZeroF32: F32 = (F32, F32) fp::mul_dx9_zero;
             FmaDx9ZeroF32: F32 = (F32, F32, F32) fp::fma_dx9_zero;
             MullitF32: F32 = (F32, F32, F32) fp::mullit;
+            MadF32Directed: F32 = (F32, F32, F32) directed::mad_flushed;
+            MulDx9ZeroF32Directed: F32 = (F32, F32) directed::mul_dx9_zero;
+            FmaDx9ZeroF32Directed: F32 = (F32, F32, F32) directed::fma_dx9_zero;
+            MullitF32Directed: F32 = (F32, F32, F32) directed::mullit;
             Min3F16: F16 = (F16, F16, F16) fp::min3::<fp::F16>;
             Max3F16: F16 = (F16, F16, F16) fp::max3::<fp::F16>;
             Med3F16: F16 = (F16, F16, F16) fp::med3::<fp::F16>;

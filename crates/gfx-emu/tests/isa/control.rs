@@ -142,17 +142,17 @@ fn mode_is_read_and_written_and_what_is_not_modelled_is_a_fault() {
             &[("s0", 0x2f0)],
         ),
     ]);
-    // Denormals of 16 and 64 bits are flushed where there are none.
+    // Denormals of 16 and 64 bits are flushed where it is known of every operation.
     check(&[(
         "s_denorm_mode 3\nv_mul_f32 v0, 0.5, v1\ns_getreg_b32 s0, hwreg(HW_REG_MODE, 4, 4)",
         &[("v1", 0x80_0000)],
         &[("v0", 0x40_0000), ("s0", 3)],
     )]);
     for asm in [
-        "s_denorm_mode 3\nv_add_f64 v[0:1], v[2:3], v[4:5]",
-        "s_denorm_mode 0\nglobal_atomic_add_f32 v0, v1, s[2:3]\nv_pk_add_f16 v0, v1, v2",
-        "s_denorm_mode 7",
-        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 1",
+        "s_denorm_mode 3\nv_div_fixup_f64 v[0:1], v[2:3], v[4:5], v[6:7]",
+        "s_denorm_mode 0\nglobal_atomic_add_f32 v0, v1, s[2:3]\nv_dot2_f32_f16 v0, v1, v2, v3",
+        "s_denorm_mode 7\nv_pack_b32_f16 v0, v1, v2",
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 1\nv_fma_mixlo_f16 v0, v1, v2, v3",
     ] {
         let fault = run(&mut probe(asm)).unwrap_err();
         assert!(fault.to_string().contains("floating-point mode"), "{fault}");

@@ -35,6 +35,8 @@ mod decode_rdna2;
 #[cfg(test)]
 mod decode_rdna4;
 #[cfg(test)]
+mod denormals;
+#[cfg(test)]
 mod division;
 #[cfg(test)]
 mod float;

@@ -11,26 +11,26 @@ use crate::apfloat::{
 use crate::reference::on_each_card;
 use crate::wave::{Numbers, check, probe, run};
 
-fn add<F: Float>(round: Round, a: u64, b: u64) -> u64 {
+pub(crate) fn add<F: Float>(round: Round, a: u64, b: u64) -> u64 {
     result::<F>(&[a, b], of::<F>(a).add_r(of(b), round).value)
 }
-fn sub<F: Float>(round: Round, a: u64, b: u64) -> u64 {
+pub(crate) fn sub<F: Float>(round: Round, a: u64, b: u64) -> u64 {
     result::<F>(&[a, b], of::<F>(a).sub_r(of(b), round).value)
 }
-fn mul<F: Float>(round: Round, a: u64, b: u64) -> u64 {
+pub(crate) fn mul<F: Float>(round: Round, a: u64, b: u64) -> u64 {
     result::<F>(&[a, b], of::<F>(a).mul_r(of(b), round).value)
 }
-fn fma<F: Float>(round: Round, [a, b, c]: [u64; 3]) -> u64 {
+pub(crate) fn fma<F: Float>(round: Round, [a, b, c]: [u64; 3]) -> u64 {
     result::<F>(&[a, b, c], of::<F>(a).mul_add_r(of(b), of(c), round).value)
 }
-fn ldexp<F: Float>(round: Round, a: u64, n: i64) -> u64 {
+pub(crate) fn ldexp<F: Float>(round: Round, a: u64, n: i64) -> u64 {
     // Beyond that every number is zero or infinite, or next to them.
     result::<F>(&[a], of::<F>(a).scalbn_r(n.clamp(-5000, 5000) as i32, round))
 }
-fn narrowed<F: Float + FloatConvert<T>, T: Float>(round: Round, a: u64) -> u64 {
+pub(crate) fn narrowed<F: Float + FloatConvert<T>, T: Float>(round: Round, a: u64) -> u64 {
     convert::<F, T>(a, round)
 }
-fn integer<F: Float>(round: Round, value: i64) -> u64 {
+pub(crate) fn integer<F: Float>(round: Round, value: i64) -> u64 {
     bits(F::from_i128_r(i128::from(value), round).value)
 }
 
@@ -104,6 +104,37 @@ macro_rules! rows {
             ]| {
                 integer::<Single>($single, i64::from(a as u32))
             }),
+            row!($mode, "v_fma_mix_f32 v0, v4, v6, v8", F32, [F32; 3], |abc| fma::<
+                Single,
+            >(
+                $single, abc
+            )),
+            row!(
+                $mode,
+                "v_mul_dx9_zero_f32 v0, v4, v6",
+                F32,
+                [F32, F32, No],
+                |[a, b, _]| {
+                    if [a, b].iter().any(|x| x & 0x7fff_ffff == 0) {
+                        0
+                    } else {
+                        mul::<Single>($single, a, b)
+                    }
+                }
+            ),
+            row!(
+                $mode,
+                "v_fma_dx9_zero_f32 v0, v4, v6, v8",
+                F32,
+                [F32; 3],
+                |[a, b, c]| {
+                    if [a, b].iter().any(|x| x & 0x7fff_ffff == 0) {
+                        add::<Single>($single, 0, c)
+                    } else {
+                        fma::<Single>($single, [a, b, c])
+                    }
+                }
+            ),
             row!(
                 $mode,
                 "v_pk_add_f32 v[0:1], v[4:5], v[6:7]",

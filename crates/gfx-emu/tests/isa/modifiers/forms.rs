@@ -376,6 +376,12 @@ fn without_offsets(tail: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Whether nothing follows the operands; of mixed precision the candidates say of each which half it is.
+fn is_plain(name: &str, tail: &str) -> bool {
+    let mut words = tail.split(' ').filter(|word| !word.is_empty());
+    words.all(|word| name.contains("_mix") && word.starts_with("op_sel"))
+}
+
 /// Operands of a scalar memory instruction that have no register in common: data, base, offset.
 fn apart(name: &str, operands: &mut [String]) {
     let range = |first: usize, count: usize| match count {
@@ -467,7 +473,7 @@ pub(super) fn of(card: Card) -> Vec<Form> {
             || text.contains("literal")
             || !(vector_class || memory)
             || !executed.contains(&authority::name(text))
-            || vector_class && (!tail.is_empty() || text.contains('-') || text.contains('|'))
+            || vector_class && (!is_plain(&name, &tail) || text.contains('-') || text.contains('|'))
         {
             continue;
         }

@@ -6,6 +6,7 @@
 
 mod forms;
 mod meaning;
+mod modes;
 mod pattern;
 mod places;
 
@@ -295,6 +296,7 @@ pub(crate) fn section(page: &mut String, card: Card) {
     });
     let by: String = by.collect();
     page.push_str(if by.is_empty() { "- none\n" } else { &by });
+    modes::section(page, card);
 }
 
 #[track_caller]
