@@ -16,13 +16,16 @@ struct RowOfQuants {
 
     PARITY_MEMBER RowOfQuants(u32 *lds, u32 units) : lds(lds), units(units) {}
 
-    // Lanes in eights do a unit, four of its activations each. All threads of the workgroup take part. As `quantize_q8_1`: a NaN makes the
-    // scale NaN, and with it every product.
+    // Lanes in eights do a unit, four of its activations each. All threads of the workgroup take part, and those of a wave go together: on
+    // NVIDIA a lane that asks others for a word waits for the whole warp. As `quantize_q8_1`: a NaN makes the scale NaN, and with it every
+    // product.
     template <bool SUMS, typename T> PARITY_MEMBER void fill(const T *x, u32 thread, u32 threads) {
         const auto larger = [](f32 l, f32 r) { return l > r || l != l ? l : r; };
-        for (u32 i = thread; i < units * WORDS; i += threads) {
+        const u32 count = units * WORDS;
+        for (u32 i = thread; i - i % WAVE < count; i += threads) {
+            const bool is_there = i < count;
             const u32 unit = i / WORDS, at = i % WORDS;
-            const Pack<T, 4> pack = load_pack<4>(x + size_t(i) * 4);
+            const Pack<T, 4> pack = load_pack<4>(x + size_t(is_there ? i : at) * 4);
             f32 most = 0;
 #pragma unroll
             for (unsigned k = 0; k < 4; ++k) {
@@ -40,15 +43,17 @@ struct RowOfQuants {
                 }
             }
             u32 *to = lds + unit * STRIDE;
-            to[at] = word;
-            if (at == 0) {
+            if (is_there) {
+                to[at] = word;
+            }
+            if (is_there && at == 0) {
                 to[SCALE] = bits_of(f32(f16(scale)));
             }
             if constexpr (SUMS) {
                 u32 sum = u32(dot4(0x01010101, word, 0));
                 sum += swapped<2>(sum);
                 sum += swapped<1>(sum);
-                if (at % 4 == 0) {
+                if (is_there && at % 4 == 0) {
                     to[SUMS_AT + at / 4] = sum;
                 }
             }
