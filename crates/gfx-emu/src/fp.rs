@@ -197,15 +197,16 @@ pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> 
 /// [`mad`] in single precision without denormals: they are read and written as zeros of their sign.
 #[inline(always)]
 pub(crate) fn mad_flushed(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
-    let product = without_denormal(mul::<F32>(mode, without_denormal(a), without_denormal(b)));
-    without_denormal(add::<F32>(mode, product, without_denormal(c)))
+    let flush = |bits| zeroed::<F32>(bits, true);
+    let product = flush(mul::<F32>(mode, flush(a), flush(b)));
+    flush(add::<F32>(mode, product, flush(c)))
 }
 
-/// A number of single precision, a zero of its sign where it is a denormal.
+/// A number, a zero of its sign where it is a denormal and denormals are flushed.
 #[inline(always)]
-fn without_denormal(bits: u32) -> u32 {
-    if F32::is_denormal(bits) {
-        bits & 0x8000_0000
+pub(crate) fn zeroed<F: Format>(bits: F::Bits, flushes: bool) -> F::Bits {
+    if flushes && F::is_denormal(bits) {
+        F::signed(0, F::is_negative(bits))
     } else {
         bits
     }

@@ -1,8 +1,8 @@
 //! Element-wise kernels against a loop on the host: every layout, several dtypes, functions that are exact.
 
 use half::{bf16, f16};
-use rocm_backend::View;
 use rocm_backend::ops::{self, Binary, Compare, Unary, UnaryParam};
+use rocm_backend::{DType, View};
 
 use crate::floats;
 use crate::support::{Element, LEN, WALKS, Walk, data, device, download, flat, upload};
@@ -197,4 +197,40 @@ fn powers_with_infinite_exponents_are_the_hosts() {
             }
         }
     }
+}
+
+/// The difference in units of the last place of f32.
+fn ulps(got: f64, want: f64) -> f64 {
+    let exponent = (want.abs().log2().floor()).clamp(-126.0, 127.0);
+    (got - want).abs() / (exponent - 23.0).exp2()
+}
+
+#[test]
+fn normcdf_in_single_precision_is_that_in_double() {
+    let device = device();
+    // From where nothing but the least number is left to where nothing is missing to one: subnormal results, those of a raised power,
+    // and those of a plain one.
+    let host: Vec<f64> = (0..20_000)
+        .map(|at| f64::from((f64::from(at) * 0.00141 - 14.2) as f32))
+        .collect();
+    let of = |dtype, numbers: &[f64]| {
+        let x = floats::upload(&device, dtype, numbers);
+        floats::download(&ops::unary(Unary::NormCdf, flat(&x, &[numbers.len()])).unwrap())
+    };
+    let (single, double) = (of(DType::F32, &host), of(DType::F64, &host));
+    let furthest = |shift: usize| {
+        let pairs = host.iter().zip(&single).zip(&double[shift..]);
+        pairs
+            .map(|((x, &got), &want)| (ulps(got, want), *x))
+            .max_by(|x, y| x.0.total_cmp(&y.0))
+            .unwrap()
+    };
+    let (off, x) = furthest(0);
+    assert!(off <= 7.0, "{off} ulp at {x}");
+    // Those of the next argument are further off.
+    assert!(furthest(1).0 > 7.0);
+
+    let ends = of(DType::F32, &[f64::INFINITY, f64::NEG_INFINITY, f64::NAN]);
+    assert_eq!(ends[..2], [1.0, 0.0]);
+    assert!(ends[2].is_nan());
 }

@@ -93,42 +93,29 @@ fn finding(lane: Option<usize>, decides: Decision) -> Trouble {
 
 /// Whether what `inst` is about to do depends on a register that nobody wrote.
 fn decides<const W: usize>(wave: &Wave<W>, double: &Wave<W>, inst: &Inst) -> Result<(), Trouble> {
-    match inst.unit {
-        Unit::Control(control) => branch(wave, double, inst, control),
-        Unit::ScalarMemory(access) => {
-            let [one, other] = [wave, double].map(|wave| memory::consecutive(wave, inst, access));
-            if one.address != other.address || one.readable != other.readable {
-                return Err(finding(None, Decision::Address));
-            }
-            let Src::Scalar(first) = inst.src[0] else {
-                return Ok(());
-            };
-            let count = inst.op.signature().src[0].registers(W);
-            let mut registers = (first..first + count).map(usize::from);
-            if registers.any(|n| wave.sgpr[n & 127] != double.sgpr[n & 127]) {
-                return Err(finding(None, Decision::Data));
-            }
-            Ok(())
-        }
-        Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) if shares_memory(inst.unit) => {
-            addresses(wave, double, inst)?;
-            data(wave, double, inst)
-        }
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Wmma(_)
-        | Unit::Tiles(_)
-        | Unit::Mfma(_)
-        | Unit::Smfmac(_)
-        | Unit::Unsupported
-        | Unit::Memory(_)
-        | Unit::Atomic(_)
-        | Unit::Share(_) => Ok(()),
+    if let Unit::Control(control) = inst.unit {
+        return branch(wave, double, inst, control);
     }
+    if shares_memory(inst.unit) {
+        addresses(wave, double, inst)?;
+        return data(wave, double, inst);
+    }
+    let Unit::ScalarMemory(access) = inst.unit else {
+        return Ok(());
+    };
+    let [one, other] = [wave, double].map(|wave| memory::consecutive(wave, inst, access));
+    if one.address != other.address || one.readable != other.readable {
+        return Err(finding(None, Decision::Address));
+    }
+    let Src::Scalar(first) = inst.src[0] else {
+        return Ok(());
+    };
+    let count = inst.op.signature().src[0].registers(W);
+    let mut registers = (first..first + count).map(usize::from);
+    if registers.any(|n| wave.sgpr[n & 127] != double.sgpr[n & 127]) {
+        return Err(finding(None, Decision::Data));
+    }
+    Ok(())
 }
 
 /// Whether a vector instruction goes to memory that the double has in common with its wave.
@@ -301,37 +288,21 @@ fn follow<const W: usize>(
     private: u64,
     inst: &Inst,
 ) -> Result<(), Trouble> {
-    match inst.unit {
-        Unit::ScalarMemory(_) => {
-            let first = usize::from(inst.dst);
-            let count = inst.op.signature().dst.registers(W);
-            for n in first..first + usize::from(count) {
-                double.set_sgpr(n, wave.sgpr[n & 127]);
-            }
+    if matches!(inst.unit, Unit::ScalarMemory(_)) {
+        let first = usize::from(inst.dst);
+        let count = inst.op.signature().dst.registers(W);
+        for n in first..first + usize::from(count) {
+            double.set_sgpr(n, wave.sgpr[n & 127]);
         }
-        Unit::Memory(_) | Unit::Atomic(_) | Unit::Share(_) if shares_memory(inst.unit) => {
-            if private != 0 {
-                double.set_exec(private);
-                imitate(double, program, group)?;
-                double.set_exec(wave.exec());
-            }
-            receive(wave, double, !private, inst);
+    } else if shares_memory(inst.unit) {
+        if private != 0 {
+            double.set_exec(private);
+            imitate(double, program, group)?;
+            double.set_exec(wave.exec());
         }
-        Unit::Lane
-        | Unit::Compare
-        | Unit::Scalar
-        | Unit::Vector
-        | Unit::MoveRelative(_)
-        | Unit::SwapRelative
-        | Unit::Wmma(_)
-        | Unit::Tiles(_)
-        | Unit::Mfma(_)
-        | Unit::Smfmac(_)
-        | Unit::Control(_)
-        | Unit::Unsupported
-        | Unit::Memory(_)
-        | Unit::Atomic(_)
-        | Unit::Share(_) => imitate(double, program, group)?,
+        receive(wave, double, !private, inst);
+    } else {
+        imitate(double, program, group)?;
     }
     double.mode = wave.mode;
     let differ = wave.exec() ^ double.exec();

@@ -10,20 +10,10 @@
 
 use super::host::Host;
 use super::{lane, table};
-use crate::fp::{self, Flushed, Mode, directed};
+use crate::fp::{self, Flushed, Mode, directed, zeroed};
 use crate::isa::ops::Kind;
 use crate::isa::{Inst, Op, Src, Unit};
 use crate::wave::{Row, Wave};
-
-/// A number, with a denormal replaced by a zero of its sign where the mode has it so.
-#[inline(always)]
-pub(super) fn zeroed<F: fp::Format>(bits: F::Bits, flushes: bool) -> F::Bits {
-    if flushes && F::is_denormal(bits) {
-        F::signed(0, F::is_negative(bits))
-    } else {
-        bits
-    }
-}
 
 /// What numbers lie in the registers of an operand.
 #[derive(Clone, Copy, PartialEq, Eq)]

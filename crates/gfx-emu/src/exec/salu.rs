@@ -1,11 +1,10 @@
 //! Scalar functions of the operation table: sources in, destination and SCC out.
 
-use super::flush::zeroed;
 use super::host::Host;
 use super::lane::{self, condition};
 use super::table::Function;
 use super::{convert, int, scalar_fn as scalar, transcendental};
-use crate::fp::{self, Mode, directed};
+use crate::fp::{self, Mode, directed, zeroed};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op, Src};
 use crate::wave::Wave;

@@ -523,12 +523,12 @@ fn mixed<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, i: 
 #[inline(always)]
 fn fma_mix<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
     let [a, b, c] = [0, 1, 2].map(|i| mixed::<W, BRAIN>(wave, inst, i));
+    if mode.is_directed() {
+        return std::array::from_fn(|i| fp::directed::fma::<fp::F32>(mode, a[i], b[i], c[i]));
+    }
     let mut out = [0; W];
     for (i, out) in out.iter_mut().enumerate() {
         *out = fp::fma::<fp::F32>(mode, a[i], b[i], c[i]);
-    }
-    if mode.is_directed() {
-        out = std::array::from_fn(|i| fp::directed::fma::<fp::F32>(mode, a[i], b[i], c[i]));
     }
     out
 }

@@ -231,7 +231,7 @@ pub(crate) fn mad<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> 
 
 /// [`mad`] in single precision without denormals.
 pub(crate) fn mad_flushed(mode: Mode, a: u32, b: u32, c: u32) -> u32 {
-    let flush = super::without_denormal;
+    let flush = |bits| super::zeroed::<F32>(bits, true);
     let product = flush(mul::<F32>(mode, flush(a), flush(b)));
     flush(add::<F32>(mode, product, flush(c)))
 }

@@ -343,7 +343,7 @@ fn source(
     let mut new = old.to_vec();
     if part.is_some() || signs == Some("sext") {
         new[0] = extracted(old[0], part.unwrap_or("DWORD"), signs == Some("sext"));
-        // A sign of a part that is no number of its own.
+        // The part is an integer. The sign is bit 31 of the word that it is extended to.
         if part.is_some() && matches!(signs, Some("-" | "|" | "-|")) && kind == Kind::Word {
             new[0] = signed(new[0], 31);
             return Some(new);

@@ -252,23 +252,34 @@ impl Case<'_> {
 /// What became of the lines of a card, and what is wrong.
 type Counted = (BTreeMap<&'static str, Count>, Vec<String>);
 
-static ALL: [(Card, LazyLock<Counted>); 6] = [
-    (RDNA3, LazyLock::new(|| counted(RDNA3))),
-    (RDNA35, LazyLock::new(|| counted(RDNA35))),
-    (RDNA4, LazyLock::new(|| counted(RDNA4))),
-    (RDNA2, LazyLock::new(|| counted(RDNA2))),
-    (CDNA3, LazyLock::new(|| counted(CDNA3))),
-    (CDNA2, LazyLock::new(|| counted(CDNA2))),
-];
+/// What a function says of each card, asked for once.
+type EachCard<T> = [(Card, LazyLock<T>); 6];
 
-fn of(card: Card) -> &'static Counted {
-    let (_, counted) = ALL.iter().find(|(other, _)| other.name == card.name).unwrap();
+/// An [`EachCard`] of a function of a card.
+macro_rules! of_each_card {
+    ($function:path) => {
+        [
+            (RDNA3, LazyLock::new(|| $function(RDNA3))),
+            (RDNA35, LazyLock::new(|| $function(RDNA35))),
+            (RDNA4, LazyLock::new(|| $function(RDNA4))),
+            (RDNA2, LazyLock::new(|| $function(RDNA2))),
+            (CDNA3, LazyLock::new(|| $function(CDNA3))),
+            (CDNA2, LazyLock::new(|| $function(CDNA2))),
+        ]
+    };
+}
+use of_each_card;
+
+static ALL: EachCard<Counted> = of_each_card!(counted);
+
+fn of<T>(all: &EachCard<T>, card: Card) -> &T {
+    let (_, counted) = all.iter().find(|(other, _)| other.name == card.name).unwrap();
     counted
 }
 
 /// What the page of instructions says of a card's modifiers.
 pub(crate) fn section(page: &mut String, card: Card) {
-    let (counts, _) = of(card);
+    let (counts, _) = of(&ALL, card);
     let sum = |of: fn(&Count) -> usize| counts.values().map(of).sum::<usize>();
     writeln!(
         page,
@@ -301,7 +312,7 @@ pub(crate) fn section(page: &mut String, card: Card) {
 
 #[track_caller]
 fn check(card: Card) {
-    let (counts, wrong) = of(card);
+    let (counts, wrong) = of(&ALL, card);
     let mut first: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for what in wrong {
         let name = what.split(['`', ' ']).nth(2).unwrap_or_default();

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use gfx_emu::{Memory, WaveProbe};
 
 use super::forms::{self, Form};
-use super::{assembled, listed};
+use super::{EachCard, assembled, listed, of, of_each_card};
 use crate::authority::base;
 use crate::llvm::{CDNA2, CDNA3, Card, RDNA2, RDNA3, RDNA4, RDNA35};
 
@@ -130,23 +130,11 @@ fn modes(card: Card) -> Vec<u32> {
     (0..if card.is_rdna4() { 1 << 8 } else { 1 << 10 }).collect()
 }
 
-static ALL: [(Card, LazyLock<Counted>); 6] = [
-    (RDNA3, LazyLock::new(|| counted(RDNA3))),
-    (RDNA35, LazyLock::new(|| counted(RDNA35))),
-    (RDNA4, LazyLock::new(|| counted(RDNA4))),
-    (RDNA2, LazyLock::new(|| counted(RDNA2))),
-    (CDNA3, LazyLock::new(|| counted(CDNA3))),
-    (CDNA2, LazyLock::new(|| counted(CDNA2))),
-];
-
-fn of(card: Card) -> &'static Counted {
-    let (_, counted) = ALL.iter().find(|(other, _)| other.name == card.name).unwrap();
-    counted
-}
+static ALL: EachCard<Counted> = of_each_card!(counted);
 
 /// What the page of instructions says of a card's modes.
 pub(super) fn section(page: &mut String, card: Card) {
-    let (counts, _) = of(card);
+    let (counts, _) = of(&ALL, card);
     let sum = |of: fn(&Count) -> usize| counts.values().map(of).sum::<usize>();
     writeln!(
         page,
