@@ -15,7 +15,7 @@ use crate::spec::SpecError;
 use crate::{Case, Verdict};
 
 /// The keys of a `finding.toml`.
-pub const FINDING_KEYS: [&str; 13] = [
+pub const FINDING_KEYS: [&str; 12] = [
     "title",
     "class",
     "backends",
@@ -28,7 +28,6 @@ pub const FINDING_KEYS: [&str; 13] = [
     "link",
     "matches",
     "fuzz",
-    "none_yet",
 ];
 
 /// The keys of a predicate.
@@ -117,8 +116,6 @@ pub struct Finding {
     pub drawn: Vec<Row>,
     /// Whether the file says, by an empty list, that no random case shows the finding: the limits of its cases are the specs' own.
     pub undrawn: bool,
-    /// Why no case of the specs shows the finding; given where there are no rows, and only there.
-    pub none_yet: Option<String>,
 }
 
 /// One element of `matches`: cases that fail on some backends with one verdict.
@@ -251,7 +248,8 @@ impl Findings {
     /// An error for every row that matches none of `cases`, which are all cases of all specs.
     pub fn stale(&self, cases: &[Case]) -> Vec<SpecError> {
         let dead = |known: &Known<'_>| !cases.iter().any(|case| known.row.cases.matches(case));
-        let error = |known: Known<'_>| SpecError {
+        let error = |known: Known<'_>| {
+            SpecError {
             file: known.finding.file.clone(),
             span: known.row.span.clone(),
             message: format!(
@@ -259,9 +257,10 @@ impl Findings {
                 known.finding.name
             ),
             help: Some(
-                "remove the row or mend its predicate; a finding that no case shows says so by `none_yet`"
+                "remove the row or mend its predicate; without a row the finding goes, or a spec gets its case"
                     .to_owned(),
             ),
+        }
         };
         self.rows().filter(dead).map(error).collect()
     }

@@ -41,6 +41,21 @@ impl<'t> Program<'t, '_> {
             Differentiable::Op(op) => self.op(op),
             Differentiable::GradOnly(GradOnly::Flatten) => self.x(0).reshaped(self.output),
             Differentiable::GradOnly(GradOnly::Expand) => self.x(0).broadcast(self.output),
+            Differentiable::GradOnly(GradOnly::BesideNearest1d | GradOnly::BesideNearest2d) => {
+                let own = self.x(0).shape();
+                let (pixels, width) = (own[2..].iter().product::<usize>(), own[own.len() - 1]);
+                let copies = self.output[2] - pixels;
+                let from = |index: Vec<usize>| {
+                    let pixel = match index[2].checked_sub(copies) {
+                        Some(pixel) => pixel,
+                        // Of the larger image, whose rows are twice as long: of a list there is one.
+                        None => index[2] / (2 * width) / 2 * width + index[2] % (2 * width) / 2,
+                    };
+                    Some((index[0] * own[1] + index[1]) * pixels + pixel)
+                };
+                let places = indices(self.output).map(from).collect();
+                self.x(0).taken(self.output, places, Accumulation::Wide)
+            }
             Differentiable::GradOnly(GradOnly::Permute) => {
                 let own = self.x(0).shape();
                 let reversed = |index: Vec<usize>| index.into_iter().rev().collect::<Vec<_>>();

@@ -324,7 +324,7 @@ fn a_finding_explains_what_its_rows_for_drawn_cases_say_and_nothing_else() {
     let text = |row: &str| {
         format!(
             "title = \"t\"\nclass = \"unexplained\"\nreason = \"Unexplained.\"\nbackends = [\"rocm\"]\nverdict = \"mismatch\"\n\
-             none_yet = \"x\"\nfuzz = [{row}]\n"
+             matches = [{{ op = [\"relu\"] }}]\nfuzz = [{row}]\n"
         )
     };
     let findings = |row: &str| {
@@ -376,7 +376,7 @@ fn findings_are_found_again_where_their_op_is_drawn_and_missed_by_name_where_it_
     let finding = |name: &'static str, op: &str, backend: &str| {
         let text = format!(
             "title = \"t\"\nclass = \"unexplained\"\nreason = \"Unexplained.\"\nbackends = [\"{backend}\"]\n\
-             verdict = \"mismatch\"\nnone_yet = \"x\"\nfuzz = [{{ op = [\"{op}\"] }}]\n"
+             verdict = \"mismatch\"\nmatches = [{{ op = [\"relu\"] }}]\nfuzz = [{{ op = [\"{op}\"] }}]\n"
         );
         (name, text)
     };

@@ -137,10 +137,18 @@ pub(crate) fn groups<'a>(sources: &'a Sources, version: &str) -> Vec<Group<'a>> 
 /// The function that an op is; none for an op that candle makes of several on every backend.
 pub(crate) fn reached(op: Op) -> Option<&'static str> {
     let name = match op {
-        Op::Unary(Unary::Affine) => "affine",
+        Op::Unary(Unary::Affine | Unary::DivNumber) => "affine",
         Op::Unary(Unary::Powf) => "powf",
         Op::Unary(Unary::Elu) => "elu",
         Op::Unary(Unary::Clamp | Unary::RoundTo) => return None,
+        Op::Unary(
+            Unary::EqNumber
+            | Unary::NeNumber
+            | Unary::LtNumber
+            | Unary::LeNumber
+            | Unary::GtNumber
+            | Unary::GeNumber,
+        ) => "cmp",
         Op::Unary(_) => "unary_impl",
         Op::Binary(Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge) => "cmp",
         Op::Binary(Binary::Pow) => return None,

@@ -70,6 +70,11 @@ candle! {
         GradOnly::Permute => |x| x.permute((0..x.rank()).rev().collect::<Vec<_>>())?;
         GradOnly::Flatten => |x| x.flatten_all()?;
         GradOnly::Expand => |x; times: usize| x.broadcast_left(times)?;
+        GradOnly::BesideNearest1d => |x| Tensor::cat(&[&x.upsample_nearest1d(2 * x.dim(2)?)?, &x], 2)?;
+        GradOnly::BesideNearest2d => |x| {
+            let double = x.upsample_nearest2d(2 * x.dim(2)?, 2 * x.dim(3)?)?;
+            Tensor::cat(&[&double.flatten_from(2)?, &x.flatten_from(2)?], 2)?
+        };
     }
 }
 

@@ -30,5 +30,12 @@ candle! {
         Unary::Elu => |x; alpha: f64| x.elu(alpha)?;
         Unary::Clamp => |x; min: f64, max: f64| x.clamp(min, max)?;
         Unary::RoundTo => |x; decimals: i32| x.round_to(decimals)?;
+        Unary::DivNumber => |x; number: f64| (x / number)?;
+        Unary::EqNumber => |x; number: f64| x.eq(number)?;
+        Unary::NeNumber => |x; number: f64| x.ne(number)?;
+        Unary::LtNumber => |x; number: f64| x.lt(number)?;
+        Unary::LeNumber => |x; number: f64| x.le(number)?;
+        Unary::GtNumber => |x; number: f64| x.gt(number)?;
+        Unary::GeNumber => |x; number: f64| x.ge(number)?;
     }
 }

@@ -181,8 +181,6 @@ mod half_sums_stand_still;
 mod id_255_in_u8;
 #[path = "../../../../findings/ids-in-i16-and-i32/repro.rs"]
 mod ids_in_i16_and_i32;
-#[path = "../../../../findings/index-add-half-sums/repro.rs"]
-mod index_add_half_sums;
 #[path = "../../../../findings/indexing-refuses-views/repro.rs"]
 mod indexing_refuses_views;
 #[path = "../../../../findings/integer-division-panics/repro.rs"]
@@ -261,8 +259,6 @@ mod sort_with_nan;
 mod stride_of_zero;
 #[path = "../../../../findings/sum-of-nothing-offset/repro.rs"]
 mod sum_of_nothing_offset;
-#[path = "../../../../findings/sum-of-u8-wraps/repro.rs"]
-mod sum_of_u8_wraps;
 #[path = "../../../../findings/swiglu-of-one/repro.rs"]
 mod swiglu_of_one;
 #[path = "../../../../findings/transposed-convolutions-round-taps/repro.rs"]

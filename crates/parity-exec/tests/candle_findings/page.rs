@@ -166,9 +166,6 @@ impl OnCuda {
 
 /// Where the finding shows: how many cases fail on which backends, and one of them.
 fn shown(finding: &Finding, cases: &[Case]) -> String {
-    if let Some(why) = &finding.none_yet {
-        return format!("none yet. {why}");
-    }
     let mut parts: Vec<(&[String], &'static str, bool, Vec<&Case>)> = Vec::new();
     for Row {
         backends,

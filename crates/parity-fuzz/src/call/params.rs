@@ -35,7 +35,7 @@ pub(super) fn needs_dim(names: &[&str]) -> bool {
 pub(super) fn number(name: &str, x: &[usize], draw: &mut Draw) -> f64 {
     match name {
         "dim" | "dim1" | "dim2" => draw.below(x.len().max(1)) as f64,
-        "mul" | "add" | "min" | "max" | "value" => draw.number(&NUMBERS),
+        "mul" | "add" | "min" | "max" | "value" | "number" => draw.number(&NUMBERS),
         "exponent" => draw.number(&[0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, -0.5, -1.0, -2.0, 10.0, 0.25]),
         "alpha" => draw.number(&[1.0, 0.0, 0.5, -1.0, 2.0, 1e-3, 0.7]),
         "slope" => draw.number(&[0.01, 0.0, 0.3, 1.0, 2.0, -0.5]),

@@ -290,9 +290,9 @@ const WRONG: [(&str, &str, &str); 17] = [
         "a `crash` is excused for ops that are named",
     ),
     (
-        "matches",
-        "none_yet = \"x\"\nmatches",
-        "`none_yet` says that no case shows the finding",
+        "matches = [{ op = [\"relu\"], values = [\"nan\"] }]",
+        "matches = []",
+        "`matches` is empty",
     ),
     (
         "matches = [{ op = [\"relu\"], values = [\"nan\"] }]",

@@ -19,12 +19,13 @@ ops! {
     /// stays.
     Scatter "scatter" ["dim"] (x: Data, ids: Index, source: Data) on ANY, shape: scatter, batch: beside::<0>,
         grad on F32_F64: "w where the element is still there: 0 where it was written over.";
-    /// As `scatter`, adding in order of the source, each sum rounded to the dtype.
+    /// As `scatter`, adding in order of the source, each sum rounded to the dtype: no other precision is documented for half floats,
+    /// neither by candle nor by PyTorch.
     ScatterAdd "scatter_add" ["dim"] (x: Data, ids: Index, source: Data) on ANY, shape: scatter,
         batch: beside::<0>, terms: Ordered,
         grad on F32_F64: "w by the first, w of the place it was added to by the source.";
     /// A copy of the first argument to whose slices along the dimension those of the source are added, in order, each
-    /// sum rounded to the dtype.
+    /// sum rounded to the dtype, as in `scatter_add`.
     IndexAdd "index_add" ["dim"] (x: Data, ids: Index, source: Data) on ANY, shape: index_add, batch: added, terms: Ordered,
         grad on F32_F64: "w by the first, w of the slice it was added to by the source.";
     /// As `scatter`, in place.

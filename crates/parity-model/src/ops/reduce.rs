@@ -9,7 +9,8 @@ ops! {
     /// Sums and extremes along dimensions.
     pub enum Reduce;
 
-    /// The sum over the dimensions, accumulated in f32 at least and rounded once; integers wrap in their own width.
+    /// The sum over the dimensions, accumulated in f32 at least and rounded once. A sum has the dtype of its argument: integers wrap in it,
+    /// those of u8 at 256, where PyTorch and NumPy count in i64.
     Sum "sum" ["dims.."] (x: Data) on ANY, shape: reduced::<0>, batch: kept, terms: Unordered, forms: [Nothing, One, Scalar],
         grad on WIDE: "w of the sum that the element is in.";
     /// The sum over the dimensions divided by the number of its terms.

@@ -63,4 +63,18 @@ ops! {
         grad on WIDE: "w between both ends, 0 beyond, anything between at an end.";
     /// round(x 10^decimals) 10^-decimals, halves away from zero; both powers and both products rounded to the dtype.
     RoundTo "round_to" ["decimals"] (x: Data) on FLOATS, shape: alike, batch: every;
+    /// x / number, correctly rounded; the number is one of f32, of f64 for f64 (PyTorch).
+    DivNumber "div_number" ["number"] (x: Data) on FLOATS, shape: alike, batch: every;
+    /// x = number; false with NaN. A float dtype has the number rounded to it, an integer is compared with the number itself (NumPy 2).
+    EqNumber "eq_number" ["number"] (x: Data) on ANY -> U8, shape: alike, batch: every;
+    /// x != number, the number as in `eq_number`; true with NaN.
+    NeNumber "ne_number" ["number"] (x: Data) on ANY -> U8, shape: alike, batch: every;
+    /// x < number, the number as in `eq_number`; false with NaN.
+    LtNumber "lt_number" ["number"] (x: Data) on ANY -> U8, shape: alike, batch: every;
+    /// x <= number, the number as in `eq_number`; false with NaN.
+    LeNumber "le_number" ["number"] (x: Data) on ANY -> U8, shape: alike, batch: every;
+    /// x > number, the number as in `eq_number`; false with NaN.
+    GtNumber "gt_number" ["number"] (x: Data) on ANY -> U8, shape: alike, batch: every;
+    /// x >= number, the number as in `eq_number`; false with NaN.
+    GeNumber "ge_number" ["number"] (x: Data) on ANY -> U8, shape: alike, batch: every;
 }

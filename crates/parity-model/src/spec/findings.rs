@@ -38,25 +38,12 @@ fn finding(root: &Table<'_, '_>, file: &FindingText<'_>, backends: &[&str]) -> O
     );
     let text = |key: &str| root.get(key).map_or(Some(None), |value| value.text().map(Some));
     let (right, location, elsewhere) = (text("right"), text("where"), text("elsewhere"));
-    let (fix, link, none_yet) = (text("fix"), text("link"), text("none_yet"));
+    let (fix, link) = (text("fix"), text("link"));
     let shared = Shared {
         backends: root.get("backends").map(|list| names(&list, backends)),
         verdict: root.get("verdict").map(|value| verdict(&value)),
     };
-    let matches = root.get("matches");
-    match (&matches, root.get("none_yet")) {
-        (Some(_), Some(none_yet)) => none_yet.error(
-            "`none_yet` says that no case shows the finding, and `matches` names cases",
-            "remove one of them",
-        ),
-        (None, None) => {
-            root.require(
-                "matches",
-                "matches = [{ op = [..] }], or none_yet = \"..\", why no case shows the finding",
-            );
-        }
-        (Some(_), None) | (None, Some(_)) => {}
-    }
+    let matches = root.require("matches", "matches = [{ op = [..] }], the cases that show it");
     let read = |list: Option<Value<'_, '_>>, may_be_empty: bool| {
         list.map_or(Some(vec![]), |list| {
             let rows: Vec<_> = list
@@ -83,7 +70,6 @@ fn finding(root: &Table<'_, '_>, file: &FindingText<'_>, backends: &[&str]) -> O
         rows: rows?,
         drawn: drawn?,
         undrawn,
-        none_yet: none_yet?,
     })
 }
 

@@ -321,4 +321,26 @@ mod tests {
         let (gradient, weight) = repeated("transposed");
         assert_eq!(gradient, weight, "the control");
     }
+
+    #[test]
+    fn an_argument_that_is_used_twice_has_the_gradient_of_both_uses() {
+        let of = |id: &str| {
+            let case: Case = id.parse().unwrap();
+            let inputs = case.inputs(3);
+            (numbers(&expected(&case, &inputs)), reals(&inputs[1]))
+        };
+        let layouts = "contiguous,contiguous:ints(-9,9)";
+        let (gradient, w) = of(&format!(
+            "grad/grad_cat_upsample_nearest1d:f64:[1,1,3],[1,1,9]:{layouts}"
+        ));
+        let own = |i: usize| w[6 + i] + w[2 * i] + w[2 * i + 1];
+        assert_eq!(gradient, [0, 1, 2].map(own));
+        let (gradient, w) = of(&format!(
+            "grad/grad_cat_upsample_nearest2d:f64:[1,1,2,3],[1,1,30]:{layouts}"
+        ));
+        let copies = |row: usize, column: usize| w[6 * row + 2 * column..][..2].iter().sum::<f64>();
+        let both = |row: usize, column: usize| copies(2 * row, column) + copies(2 * row + 1, column);
+        let own = |i: usize| w[24 + i] + both(i / 3, i % 3);
+        assert_eq!(gradient, [0, 1, 2, 3, 4, 5].map(own));
+    }
 }

@@ -1,10 +1,13 @@
 //! Functions of one element: the formula of each.
 
+use std::cmp::Ordering;
+
+use parity_model::DType;
 use parity_model::float::{Format, decode_int, encode_int};
-use parity_model::op::Unary;
+use parity_model::op::{Binary, Unary};
 
 use super::nn::sigmoid;
-use super::{Answer, exact};
+use super::{Answer, binary, exact};
 use crate::Element;
 use crate::dd::Dd;
 use crate::expected::Call;
@@ -59,6 +62,13 @@ pub(crate) fn formula<'a, A: Arithmetic>(op: Unary, p: &[f64], x: Var<'a, A>) ->
         Unary::GeluErf => gelu_erf(x),
         Unary::Silu => silu(x),
         Unary::Elu => elu(x, p[0]),
+        Unary::DivNumber => x.wide(|x| x / p[0]),
+        Unary::EqNumber => binary::formula(Binary::Eq, x, x.constant(p[0])),
+        Unary::NeNumber => binary::formula(Binary::Ne, x, x.constant(p[0])),
+        Unary::LtNumber => binary::formula(Binary::Lt, x, x.constant(p[0])),
+        Unary::LeNumber => binary::formula(Binary::Le, x, x.constant(p[0])),
+        Unary::GtNumber => binary::formula(Binary::Gt, x, x.constant(p[0])),
+        Unary::GeNumber => binary::formula(Binary::Ge, x, x.constant(p[0])),
     }
 }
 
@@ -103,6 +113,17 @@ fn elu<A: Arithmetic>(x: Var<'_, A>, alpha: f64) -> Var<'_, A> {
     y.with_slope(x, || x.above(0.0, x.constant(1.0), y + alpha))
 }
 
+/// -1, 0 or 1, which is to 0 as an integer is to a number. The number may lie between two integers, or beyond those of the dtype.
+fn order(x: i64, number: f64) -> i64 {
+    let floor = number.floor();
+    let above = i64::from(floor < number);
+    match i128::from(x).cmp(&(floor as i128)) {
+        Ordering::Less => -1,
+        Ordering::Equal => -above,
+        Ordering::Greater => 1,
+    }
+}
+
 /// The parameters as the op sees them: numbers of its dtype.
 pub(crate) fn parameters(params: &[f64], format: Format) -> Vec<f64> {
     params.iter().map(|p| format.round(*p)).collect()
@@ -112,18 +133,41 @@ pub(crate) fn answer(call: &Call<'_>, op: Unary) -> Answer {
     let (case, x) = (call.case, &call.args[0]);
     let Some(format) = Format::of(case.dtype) else {
         let integers = Integers(case.dtype);
+        let compares = matches!(
+            op,
+            Unary::EqNumber
+                | Unary::NeNumber
+                | Unary::LtNumber
+                | Unary::LeNumber
+                | Unary::GtNumber
+                | Unary::GeNumber
+        );
         let element = |i| {
-            let x = Var::new(&integers, decode_int(case.dtype, x.bits(i)));
-            exact(encode_int(call.dtype, formula(op, &case.params, x).number))
+            let x = decode_int(case.dtype, x.bits(i));
+            let (x, params) = match compares {
+                true => (order(x, case.params[0]), &[0.0][..]),
+                false => (x, &case.params[..]),
+            };
+            exact(encode_int(
+                call.dtype,
+                formula(op, params, Var::new(&integers, x)).number,
+            ))
         };
         return ((0..x.len()).map(element).collect(), limit::INTEGERS.to_owned());
     };
-    let params = parameters(&case.params, format);
+    // The number of a division is one of f32 where the dtype is narrower.
+    let wide = Format::of(DType::F32)
+        .filter(|wide| op == Unary::DivNumber && wide.mantissa_bits > format.mantissa_bits);
+    let params = parameters(&case.params, wide.unwrap_or(format));
     let (wide, intervals) = (Exact(format), Intervals::of(case.dtype));
     let interval = |x: f64| formula(op, &params, Var::new(&intervals, Interval::point(x))).number;
     let element = |i| {
         let x = format.decode(x.bits(i));
-        let bits = format.encode(formula(op, &params, Var::new(&wide, x.into())).number.value());
+        let value = formula(op, &params, Var::new(&wide, x.into())).number.value();
+        if call.dtype != case.dtype {
+            return exact(value as u64);
+        }
+        let bits = format.encode(value);
         Element {
             bits,
             limit: limit::of(interval(x), case.dtype, format.decode(bits)),
@@ -136,7 +180,7 @@ pub(crate) fn answer(call: &Call<'_>, op: Unary) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use parity_model::{DType, Op};
+    use parity_model::Op;
 
     use super::*;
     use crate::formula::ball::{Ball, Balls};
@@ -245,6 +289,18 @@ mod tests {
             (2.4, 2.0),
         ];
         check(Unary::Round, &[], &halves);
+    }
+
+    #[test]
+    fn an_integer_is_compared_with_a_number_and_not_with_what_the_dtype_makes_of_it() {
+        let orders = [2.5, 2.0, -2.5, -1.0, 300.0, f64::INFINITY, f64::NEG_INFINITY, 0.5];
+        assert_eq!(orders.map(|number| order(2, number)), [-1, 0, 1, 1, -1, -1, 1, 1]);
+        assert_eq!([-3.0, -2.5, -2.0].map(|number| order(-3, number)), [0, -1, -1]);
+        // The next f64 is 2^63.
+        assert_eq!(
+            [9.223_372_036_854_775e18, 9.3e18].map(|number| order(i64::MAX, number)),
+            [1, -1]
+        );
     }
 
     #[test]

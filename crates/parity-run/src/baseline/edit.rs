@@ -143,7 +143,7 @@ matches = [
     fn a_finding_without_a_row_is_none() {
         let rows = BTreeMap::from([(0, vec![]), (1, vec![])]);
         assert_eq!(rewrite(TEXT, &rows, &[]), Ok(None));
-        assert!(rewrite("none_yet = \"x\"", &rows, &[]).is_err());
+        assert!(rewrite("title = \"x\"", &rows, &[]).is_err());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{DIALECT, object, text, word};
 pub(super) fn schema() -> Value {
     let mut schema = object(
         "A finding.",
-        &["title", "class", "reason"],
+        &["title", "class", "reason", "matches"],
         &json!({
             "title": text("The mistake in a line."),
             "class": word("What sort of mistake it is.", &Class::ALL, |class| class.name()),
@@ -25,7 +25,6 @@ pub(super) fn schema() -> Value {
             "elsewhere": text("How other backends behave."),
             "fix": text("How candle could mend it."),
             "link": text("An upstream issue."),
-            "none_yet": text("Why no case of the specs shows the finding."),
             "matches": some("The cases that fail, and how.", &row()),
             "fuzz": rows_or_none("Cases outside of the specs that may fail for it; none where no random case does.", &row()),
         }),
