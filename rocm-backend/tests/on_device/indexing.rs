@@ -125,12 +125,18 @@ impl Tensor {
                 if i % 5 == 3 || size == 0 {
                     NONE
                 } else {
-                    ((i * 11 + i / 3) % size) as i64
+                    ((i * 11 + i / 3) % size.min(255)) as i64
                 }
             })
             .collect();
         let elements = ids.iter().map(|&id| id_bytes(dtype, id)).collect();
-        let named = |id| if dtype == DType::U8 && size > 255 && id == NONE { 255 } else { id };
+        let named = |id| {
+            if dtype == DType::U8 && size > 255 && id == NONE {
+                255
+            } else {
+                id
+            }
+        };
         let ids = ids.into_iter().map(named).collect();
         (Tensor::new(device, dtype, dims, lie, elements), ids)
     }
