@@ -81,7 +81,6 @@ impl fmt::Display for Library {
 const OVER_NVIDIA: &[(&str, &str)] = &[
     (blas::GEMM, "cublasGemmStridedBatchedEx"),
     (miopen::FORWARD, "cudnnConvolutionForward"),
-    (miopen::BACKWARD, "cudnnConvolutionBackwardData"),
     (miopen::POOLING, "cudnnPoolingForward"),
     ("rocrand_generate_uniform", "curandGenerateUniform"),
     ("rocrand_generate_uniform_double", "curandGenerateUniformDouble"),

@@ -26,11 +26,11 @@ pub(crate) const AVERAGE_WITHOUT_PADDING: c_uint = 2;
 /// `cudnnNanPropagation_t`.
 pub(crate) const PROPAGATE_NAN: c_uint = 1;
 
-/// `cudnnConvolutionFwdAlgoPerf_t`, and the one of gradients by the input, which has the same layout.
+/// `cudnnConvolutionFwdAlgoPerf_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Offer {
-    /// `cudnnConvolutionFwdAlgo_t` or `cudnnConvolutionBwdDataAlgo_t`.
+    /// `cudnnConvolutionFwdAlgo_t`.
     pub(crate) algorithm: c_uint,
     pub(crate) status: Status,
     /// Milliseconds, negative where it is not known.
@@ -62,13 +62,6 @@ library::functions! { Cudnn;
         Handle, Handle, Handle, Handle, Handle, c_int, *mut c_int, *mut Offer,
     );
     cudnnConvolutionForward(
-        Handle, *const c_void, Handle, *const c_void, Handle, *const c_void, Handle, c_uint, *mut c_void, usize,
-        *const c_void, Handle, *mut c_void,
-    );
-    cudnnGetConvolutionBackwardDataAlgorithm_v7(
-        Handle, Handle, Handle, Handle, Handle, c_int, *mut c_int, *mut Offer,
-    );
-    cudnnConvolutionBackwardData(
         Handle, *const c_void, Handle, *const c_void, Handle, *const c_void, Handle, c_uint, *mut c_void, usize,
         *const c_void, Handle, *mut c_void,
     );

@@ -1,12 +1,14 @@
-//! MIOpen's entry points over cuDNN: convolutions and their gradients by the input in immediate mode, and means of windows, of packed images
-//! (batch, channels, height, width) of f32, f16 and bf16.
+//! MIOpen's entry points over cuDNN: convolutions in immediate mode and means of windows, of packed images (batch, channels, height, width)
+//! of f32, f16 and bf16.
 //!
 //! A solution is an algorithm of cuDNN's, in the order in which its heuristics expect them to be fast, and its number is the algorithm's
 //! plus one. Those that sum in a fixed order over the pixels and weights of a result are offered. Winograd's and Fourier's are not: they add up pixels and
 //! weights before they multiply, so that one infinite pixel makes NaN of results that do not see it. f32 is not rounded to TF32; sums of 16-bit floats
 //! are taken in f32.
 //!
-//! Not here, and `miopenStatusNotImplemented`: the largest of windows, other dtypes, the transposed mode of a descriptor.
+//! Not here, and `miopenStatusNotImplemented`: gradients by the input, in which cuDNN multiplies weights with zeros between and around the
+//! pixels, so that one NaN among the weights makes NaN of results that do not see it (an H200, cuDNN 9); the largest of windows; other
+//! dtypes; the transposed mode of a descriptor.
 #![expect(
     unsafe_code,
     reason = "C hands in raw pointers, and cuDNN takes them; entry.rs says what is relied on"
@@ -200,53 +202,36 @@ fn datatype(datatype: miopenDataType_t) -> Result<c_uint> {
     }
 }
 
-/// In which direction a convolution goes, with cuDNN's numbers of the algorithms that are offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    /// To the input, from results.
-    Backward,
+/// What MIOpen calls an algorithm of `cudnnConvolutionFwdAlgo_t`; none where it is not offered.
+fn kind(algorithm: c_uint) -> Option<c_uint> {
+    match algorithm {
+        // IMPLICIT_GEMM, IMPLICIT_PRECOMP_GEMM.
+        0 | 1 => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoImplicitGEMM),
+        2 => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM),
+        3 => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoDirect),
+        _ => None,
+    }
 }
 
-impl Direction {
-    /// The algorithm's kind for MIOpen; none where it is not offered.
-    fn kind(self, algorithm: c_uint) -> Option<c_uint> {
-        match (self, algorithm) {
-            // IMPLICIT_GEMM, IMPLICIT_PRECOMP_GEMM.
-            (Direction::Forward, 0 | 1) => {
-                Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoImplicitGEMM)
-            }
-            (Direction::Forward, 2) => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM),
-            (Direction::Forward, 3) => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoDirect),
-            // ALGO_1; ALGO_0 adds up in any order.
-            (Direction::Backward, 1) => {
-                Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoImplicitGEMM)
-            }
-            _ => None,
-        }
-    }
+/// The algorithm of a solution that was offered.
+fn algorithm(solution: u64) -> Result<c_uint> {
+    let algorithm = solution.checked_sub(1).and_then(|n| c_uint::try_from(n).ok());
+    algorithm
+        .filter(|&algorithm| kind(algorithm).is_some())
+        .ok_or(BAD_PARAMETER)
+}
 
-    /// The algorithm of a solution that was offered.
-    fn algorithm(self, solution: u64) -> Result<c_uint> {
-        let algorithm = solution.checked_sub(1).and_then(|n| c_uint::try_from(n).ok());
-        algorithm
-            .filter(|&algorithm| self.kind(algorithm).is_some())
-            .ok_or(BAD_PARAMETER)
-    }
-
-    /// Those of cuDNN's offers that keep to what the head of this file says.
-    fn solutions(self, offers: &[Offer]) -> impl Iterator<Item = miopenConvSolution_t> {
-        offers.iter().filter_map(move |offer| {
-            let is_good = offer.status == cudnn::SUCCESS && offer.determinism == cudnn::DETERMINISTIC;
-            let algorithm = self.kind(offer.algorithm).filter(|_| is_good)?;
-            Some(miopenConvSolution_t {
-                time: offer.time,
-                workspace_size: offer.memory,
-                solution_id: u64::from(offer.algorithm) + 1,
-                algorithm,
-            })
+/// Those of cuDNN's offers that keep to what the head of this file says.
+fn acceptable(offers: &[Offer]) -> impl Iterator<Item = miopenConvSolution_t> {
+    offers.iter().filter_map(|offer| {
+        let is_good = offer.status == cudnn::SUCCESS && offer.determinism == cudnn::DETERMINISTIC;
+        Some(miopenConvSolution_t {
+            time: offer.time,
+            workspace_size: offer.memory,
+            solution_id: u64::from(offer.algorithm) + 1,
+            algorithm: kind(offer.algorithm).filter(|_| is_good)?,
         })
-    }
+    })
 }
 
 /// The offers that cuDNN is asked for: it has no more algorithms.
@@ -255,7 +240,6 @@ const OFFERS: usize = 16;
 /// Descriptors of a convolution: what goes in, the weights, what comes out, and how they are laid on one another.
 #[derive(Clone, Copy)]
 struct Problem {
-    direction: Direction,
     handle: miopenHandle_t,
     from: miopenTensorDescriptor_t,
     weights: miopenTensorDescriptor_t,
@@ -294,32 +278,20 @@ impl Problem {
         let (mut found, mut offers) = (0, [Offer::default(); OFFERS]);
         // SAFETY: living objects, and room for as many offers as are asked for.
         unsafe {
-            match self.direction {
-                Direction::Forward => call!(library.cudnnGetConvolutionForwardAlgorithm_v7(
-                    raw,
-                    from,
-                    weights,
-                    convolution,
-                    to,
-                    OFFERS as c_int,
-                    &raw mut found,
-                    offers.as_mut_ptr(),
-                )),
-                Direction::Backward => call!(library.cudnnGetConvolutionBackwardDataAlgorithm_v7(
-                    raw,
-                    weights,
-                    from,
-                    convolution,
-                    to,
-                    OFFERS as c_int,
-                    &raw mut found,
-                    offers.as_mut_ptr(),
-                )),
-            }
+            call!(library.cudnnGetConvolutionForwardAlgorithm_v7(
+                raw,
+                from,
+                weights,
+                convolution,
+                to,
+                OFFERS as c_int,
+                &raw mut found,
+                offers.as_mut_ptr(),
+            ))
         }?;
         let found = usize::try_from(found).unwrap_or(0).min(OFFERS);
         let mut written = 0;
-        for solution in self.direction.solutions(&offers[..found]).take(room) {
+        for solution in acceptable(&offers[..found]).take(room) {
             // SAFETY: fewer than `room`, for which there is room.
             unsafe { solutions.add(written).write(solution) };
             written += 1;
@@ -331,7 +303,7 @@ impl Problem {
     /// Whether the solution is one that may have been offered; cuDNN compiles when it runs.
     fn check(&self, solution: u64) -> Result {
         self.parts()?;
-        self.direction.algorithm(solution).map(drop)
+        algorithm(solution).map(drop)
     }
 
     /// # Safety
@@ -344,44 +316,27 @@ impl Problem {
         solution: u64,
     ) -> Result {
         let (library, raw, [from, of_weights, convolution, to]) = self.parts()?;
-        let algorithm = self.direction.algorithm(solution)?;
+        let algorithm = algorithm(solution)?;
         let (one, zero) = (1.0_f32, 0.0_f32);
         let (one, zero): (*const c_void, *const c_void) = ((&raw const one).cast(), (&raw const zero).cast());
         let (room, bytes) = workspace;
         // SAFETY: living objects; the scalars are f32 on the host for all three dtypes. The rest is the caller's promise.
         unsafe {
-            match self.direction {
-                Direction::Forward => call!(library.cudnnConvolutionForward(
-                    raw,
-                    one,
-                    from,
-                    input,
-                    of_weights,
-                    weights,
-                    convolution,
-                    algorithm,
-                    room,
-                    bytes,
-                    zero,
-                    to,
-                    output,
-                )),
-                Direction::Backward => call!(library.cudnnConvolutionBackwardData(
-                    raw,
-                    one,
-                    of_weights,
-                    weights,
-                    from,
-                    input,
-                    convolution,
-                    algorithm,
-                    room,
-                    bytes,
-                    zero,
-                    to,
-                    output,
-                )),
-            }
+            call!(library.cudnnConvolutionForward(
+                raw,
+                one,
+                from,
+                input,
+                of_weights,
+                weights,
+                convolution,
+                algorithm,
+                room,
+                bytes,
+                zero,
+                to,
+                output,
+            ))
         }
     }
 }
@@ -552,7 +507,7 @@ library::entries! {
         convolution: miopenConvolutionDescriptor_t, to: miopenTensorDescriptor_t, room: usize, count: *mut usize,
         solutions: *mut miopenConvSolution_t,
     ) -> miopenStatus_t {
-        let problem = Problem { direction: Direction::Forward, handle, from, weights, convolution, to };
+        let problem = Problem { handle, from, weights, convolution, to };
         // SAFETY: MIOpen's contract on out-pointers.
         guard(|| unsafe { problem.offer(room, count, solutions) })
     }
@@ -561,7 +516,7 @@ library::entries! {
         handle: miopenHandle_t, weights: miopenTensorDescriptor_t, from: miopenTensorDescriptor_t,
         convolution: miopenConvolutionDescriptor_t, to: miopenTensorDescriptor_t, solution: u64,
     ) -> miopenStatus_t {
-        guard(|| Problem { direction: Direction::Forward, handle, from, weights, convolution, to }.check(solution))
+        guard(|| Problem { handle, from, weights, convolution, to }.check(solution))
     }
 
     fn miopenConvolutionForwardImmediate(
@@ -569,36 +524,32 @@ library::entries! {
         x: *const c_void, convolution: miopenConvolutionDescriptor_t, to: miopenTensorDescriptor_t, y: *mut c_void,
         workspace: *mut c_void, room: usize, solution: u64,
     ) -> miopenStatus_t {
-        let problem = Problem { direction: Direction::Forward, handle, from, weights, convolution, to };
+        let problem = Problem { handle, from, weights, convolution, to };
         // SAFETY: MIOpen's contract on addresses.
         guard(|| unsafe { problem.run([x, w], y, (workspace, room), solution) })
     }
 
     fn miopenConvolutionBackwardDataGetSolution(
-        handle: miopenHandle_t, from: miopenTensorDescriptor_t, weights: miopenTensorDescriptor_t,
-        convolution: miopenConvolutionDescriptor_t, to: miopenTensorDescriptor_t, room: usize, count: *mut usize,
-        solutions: *mut miopenConvSolution_t,
+        _handle: miopenHandle_t, _from: miopenTensorDescriptor_t, _weights: miopenTensorDescriptor_t,
+        _convolution: miopenConvolutionDescriptor_t, _to: miopenTensorDescriptor_t, _room: usize, _count: *mut usize,
+        _solutions: *mut miopenConvSolution_t,
     ) -> miopenStatus_t {
-        let problem = Problem { direction: Direction::Backward, handle, from, weights, convolution, to };
-        // SAFETY: MIOpen's contract on out-pointers.
-        guard(|| unsafe { problem.offer(room, count, solutions) })
+        NOT_IMPLEMENTED
     }
 
     fn miopenConvolutionBackwardDataCompileSolution(
-        handle: miopenHandle_t, from: miopenTensorDescriptor_t, weights: miopenTensorDescriptor_t,
-        convolution: miopenConvolutionDescriptor_t, to: miopenTensorDescriptor_t, solution: u64,
+        _handle: miopenHandle_t, _from: miopenTensorDescriptor_t, _weights: miopenTensorDescriptor_t,
+        _convolution: miopenConvolutionDescriptor_t, _to: miopenTensorDescriptor_t, _solution: u64,
     ) -> miopenStatus_t {
-        guard(|| Problem { direction: Direction::Backward, handle, from, weights, convolution, to }.check(solution))
+        NOT_IMPLEMENTED
     }
 
     fn miopenConvolutionBackwardDataImmediate(
-        handle: miopenHandle_t, from: miopenTensorDescriptor_t, dy: *const c_void, weights: miopenTensorDescriptor_t,
-        w: *const c_void, convolution: miopenConvolutionDescriptor_t, to: miopenTensorDescriptor_t, dx: *mut c_void,
-        workspace: *mut c_void, room: usize, solution: u64,
+        _handle: miopenHandle_t, _from: miopenTensorDescriptor_t, _dy: *const c_void, _weights: miopenTensorDescriptor_t,
+        _w: *const c_void, _convolution: miopenConvolutionDescriptor_t, _to: miopenTensorDescriptor_t, _dx: *mut c_void,
+        _workspace: *mut c_void, _room: usize, _solution: u64,
     ) -> miopenStatus_t {
-        let problem = Problem { direction: Direction::Backward, handle, from, weights, convolution, to };
-        // SAFETY: MIOpen's contract on addresses.
-        guard(|| unsafe { problem.run([dy, w], dx, (workspace, room), solution) })
+        NOT_IMPLEMENTED
     }
 
     fn miopenCreatePoolingDescriptor(pooling: *mut miopenPoolingDescriptor_t) -> miopenStatus_t {
@@ -684,7 +635,7 @@ mod tests {
         );
     }
 
-    /// By the numbers of `cudnnConvolutionFwdAlgo_t` and `cudnnConvolutionBwdDataAlgo_t`: 4 to 7 and 2 to 5 are Fourier's and Winograd's.
+    /// By the numbers of `cudnnConvolutionFwdAlgo_t`: 4 to 7 are Fourier's and Winograd's.
     #[test]
     fn algorithms_that_mix_pixels_or_have_no_order_are_not_offered() {
         let offer = |algorithm| Offer {
@@ -693,14 +644,8 @@ mod tests {
             ..Offer::default()
         };
         let all: Vec<Offer> = (0..8).map(offer).collect();
-        let of = |direction: Direction, offers: &[Offer]| {
-            direction
-                .solutions(offers)
-                .map(|solution| solution.solution_id)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(of(Direction::Forward, &all), [1, 2, 3, 4]);
-        assert_eq!(of(Direction::Backward, &all), [2]);
+        let of = |offers: &[Offer]| Vec::from_iter(acceptable(offers).map(|solution| solution.solution_id));
+        assert_eq!(of(&all), [1, 2, 3, 4]);
         let unordered = Offer {
             determinism: 0,
             ..offer(1)
@@ -709,14 +654,9 @@ mod tests {
             status: 3000,
             ..offer(1)
         };
-        for direction in [Direction::Forward, Direction::Backward] {
-            assert_eq!(of(direction, &[unordered, refused]), [0; 0]);
-            for solution in of(direction, &all) {
-                assert_eq!(direction.algorithm(solution), Ok((solution - 1) as c_uint));
-            }
-            assert_eq!(direction.algorithm(0), Err(BAD_PARAMETER));
-            assert_eq!(direction.algorithm(6), Err(BAD_PARAMETER));
-        }
+        assert_eq!(of(&[unordered, refused]), [0; 0]);
+        assert_eq!([1, 4].map(algorithm), [Ok(0), Ok(3)]);
+        assert_eq!([0, 5, u64::MAX].map(algorithm), [Err(BAD_PARAMETER); 3]);
     }
 
     #[test]
