@@ -1,3 +1,5 @@
+//! Accesses outside of an allocation and after its free, capacity, clones, slots, the addresses of two devices, fills.
+
 use super::*;
 
 pub(crate) fn memory_with(data: &[u8]) -> (Memory, u64) {
