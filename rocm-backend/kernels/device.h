@@ -36,6 +36,7 @@ extern "C" {
     __device__ __attribute__((const)) float __ocml_##name##_f32(float); \
     __device__ __attribute__((const)) double __ocml_##name##_f64(double);
 PARITY_OCML1(exp)
+PARITY_OCML1(expm1)
 PARITY_OCML1(log)
 PARITY_OCML1(sin)
 PARITY_OCML1(cos)
@@ -134,6 +135,7 @@ namespace device_math {
     PARITY_FN float name(float x, float y) { return entry32(x, y); } \
     PARITY_FN double name(double x, double y) { return entry64(x, y); }
 PARITY_MATH1(exp, __ocml_exp_f32, __ocml_exp_f64)
+PARITY_MATH1(expm1, __ocml_expm1_f32, __ocml_expm1_f64) // exp(x) - 1
 PARITY_MATH1(log, __ocml_log_f32, __ocml_log_f64)
 PARITY_MATH1(sin, __ocml_sin_f32, __ocml_sin_f64)
 PARITY_MATH1(cos, __ocml_cos_f32, __ocml_cos_f64)

@@ -12,6 +12,7 @@ extern "C" {
     PARITY_FN float __ocml_##name##_f32(float x) { return __nv_##entry##f(x); } \
     PARITY_FN double __ocml_##name##_f64(double x) { return __nv_##entry(x); }
 PARITY_LIBDEVICE1(exp, exp)
+PARITY_LIBDEVICE1(expm1, expm1)
 PARITY_LIBDEVICE1(log, log)
 PARITY_LIBDEVICE1(sin, sin)
 PARITY_LIBDEVICE1(cos, cos)

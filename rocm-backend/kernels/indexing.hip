@@ -4,7 +4,7 @@
 // where the dimension is the last one; `lds` is the bytes of LDS that a row of the source is brought to, or 0. Tensors are [left,
 // dimension, right]; all but the source of index_select are contiguous.
 //
-// The greatest id of a dtype means "no element": 0 is read, nothing is written. An id that is not a position touches
+// The greatest id of a dtype means "no element" where it is no position: 0 is read, nothing is written. An id that is neither touches
 // no memory: 0 is read, nothing is written, and the host finds it where it will look (`Report`). index_select and gather report
 // themselves: the address is in the place of the size that candle passes and no kernel needs. Before the others the op runs `ids_check`.
 #include "layout.h"
@@ -29,7 +29,7 @@ template <typename Id> PARITY_FN bool is_position(Id id, size_t size) { return s
 // has no more than 2^31 ids.
 template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, size_t size, Report report) {
     for (u32 i = u32(first_index()); i < u32(numel); i += u32(index_step())) {
-        if (!is_none(ids[i]) && !is_position(ids[i], size)) {
+        if (!is_position(ids[i], size) && !is_none(ids[i])) {
             report.note(i, ids[i]);
         }
     }
@@ -38,7 +38,7 @@ template <typename Id> PARITY_FN void ids_check(size_t numel, const Id *ids, siz
 // What an id at `place` reads: 0 for "no element", and for what is no position, which is reported.
 template <typename T, typename Id, typename Load>
 PARITY_FN T value_of(Id id, size_t place, size_t src_dim, Report report, Load load) {
-    if (is_position(id, src_dim) && !is_none(id)) {
+    if (is_position(id, src_dim)) {
         return load(id);
     }
     if (!is_none(id)) {
@@ -136,7 +136,7 @@ PARITY_FN void index_select(
             const u32 row = u32(i) / packs, pack = u32(i) - row * packs, pre = row / u32(ids_dim);
             const u32 j = row - pre * u32(ids_dim);
             const Id id = ids[j];
-            if (is_position(id, src_dim) && !is_none(id)) {
+            if (is_position(id, src_dim)) {
                 const size_t from = (size_t(pre) * src_dim + size_t(id)) * packs + pack;
                 return load_pack<N>(inp + from * N);
             }
@@ -181,7 +181,7 @@ PARITY_FN void write_by_id(
         for (size_t j = 0; j < src_dim; ++j) {
             const size_t from = (pre * src_dim + j) * right + post;
             const Id id = id_at(from, j);
-            if (!is_none(id) && is_position(id, dst_dim)) {
+            if (is_position(id, dst_dim)) {
                 T &to = out[(pre * dst_dim + size_t(id)) * right + post];
                 to = update(to, inp[from]);
             }

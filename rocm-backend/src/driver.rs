@@ -94,12 +94,12 @@ impl DriverInfo {
         libraries::library(Which::Rocblas, self)
     }
 
-    /// The rocRAND that serves random numbers of f32 and f64, if one does. The first call loads it.
+    /// The rocRAND that serves random numbers of f32 and f64, if one does; over NVIDIA's driver it is cuRAND. The first call loads it.
     pub fn rocrand(&self) -> &'static Library {
         libraries::library(Which::Rocrand, self)
     }
 
-    /// The MIOpen that serves convolutions and means of windows, if one does. The first call loads it.
+    /// The MIOpen that serves convolutions and means of windows, if one does; over NVIDIA's driver it is cuDNN. The first call loads it.
     pub fn miopen(&self) -> &'static Library {
         libraries::library(Which::Miopen, self)
     }
@@ -137,10 +137,16 @@ impl fmt::Display for DriverInfo {
             f.write_str(" over the software GPU")?;
         }
         match self.libraries {
-            // The driver does not contain cuBLAS, so that its name is written beside the driver's.
+            // The driver contains none of the libraries, so that their names are written beside the driver's.
             Libraries::Auto if self.kind == DriverKind::Nvidia => {
-                if let Library::System(cublas) = self.rocblas() {
-                    write!(f, ", products by {}", cublas.display())?;
+                for (what, by) in [
+                    ("products", self.rocblas()),
+                    ("convolutions", self.miopen()),
+                    ("random numbers", self.rocrand()),
+                ] {
+                    if let Library::System(library) = by {
+                        write!(f, ", {what} by {}", library.display())?;
+                    }
                 }
             }
             Libraries::Auto => {}

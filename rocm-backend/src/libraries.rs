@@ -1,7 +1,7 @@
 //! Which of AMD's libraries serve operations instead of this crate's kernels: `ROCM_LIBRARIES=auto|native|model`.
 //!
-//! `auto` takes the libraries of the system's ROCm where there is one; over NVIDIA's driver cuBLAS, in the place of rocBLAS,
-//! where the dynamic linker finds it; and on the software device none, so that every
+//! `auto` takes the libraries of the system's ROCm where there is one; over NVIDIA's driver cuBLAS, cuDNN and cuRAND,
+//! in the places of rocBLAS, MIOpen and rocRAND, where the dynamic linker finds them; and on the software device none, so that every
 //! result there comes from an executed code object. `native` takes none anywhere. `model` is for the software device:
 //! models of rocBLAS, rocRAND and MIOpen on the host answer in their place, which tries the way to the libraries and computes
 //! on no GPU at all; their results are of level [`Level::Model`](crate::trace::Level::Model). What devices send each other
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub use rocm_env::Libraries;
 
 use crate::hip::load::{self, Refusal};
-use crate::hip::sys;
+use crate::hip::{blas, miopen, sys};
 use crate::{DriverInfo, DriverKind, Error, Result};
 
 /// A library of AMD's that serves operations.
@@ -46,7 +46,7 @@ impl Which {
         }
     }
 
-    fn table(self) -> &'static [sys::Symbol] {
+    pub(crate) fn table(self) -> &'static [sys::Symbol] {
         match self {
             Which::Rocblas => sys::ROCBLAS,
             Which::Rocrand => sys::ROCRAND,
@@ -77,6 +77,25 @@ impl fmt::Display for Library {
     }
 }
 
+/// Functions of AMD's libraries, and those that compute in their places over NVIDIA's driver.
+const OVER_NVIDIA: &[(&str, &str)] = &[
+    (blas::GEMM, "cublasGemmStridedBatchedEx"),
+    (miopen::FORWARD, "cudnnConvolutionForward"),
+    (miopen::POOLING, "cudnnPoolingForward"),
+    ("rocrand_generate_uniform", "curandGenerateUniform"),
+    ("rocrand_generate_uniform_double", "curandGenerateUniformDouble"),
+    ("rocrand_generate_normal", "curandGenerateNormal"),
+    ("rocrand_generate_normal_double", "curandGenerateNormalDouble"),
+];
+
+/// The function that computes for `driver` where this crate calls `function`, by the name that its own library has for it.
+pub(crate) fn computing(function: &'static str, driver: &DriverInfo) -> &'static str {
+    let other = OVER_NVIDIA
+        .iter()
+        .find(|(amd, _)| driver.kind() == DriverKind::Nvidia && *amd == function);
+    other.map_or(function, |(_, nvidia)| nvidia)
+}
+
 /// What the variable asks for, where a driver can have it.
 pub(crate) fn chosen(choice: Libraries, driver: DriverKind) -> Result<Libraries> {
     match (choice, driver) {
@@ -96,12 +115,9 @@ pub(crate) fn library(which: Which, driver: &DriverInfo) -> &'static Library {
         (Libraries::Model, ..) => modelled(which),
         (Libraries::Auto, DriverKind::System, Some(hip)) => system(which, hip),
         (Libraries::Auto, DriverKind::Nvidia, _) => match which {
-            Which::Rocblas => load::nvidia_blas().map_or_else(Library::Absent, Library::System),
-            Which::Rocrand | Which::Miopen => {
-                Library::Absent("this crate's kernels run on NVIDIA's GPU".to_owned())
-            }
             // NCCL has RCCL's functions by name.
             Which::Rccl => found(which, NCCL.iter().map(PathBuf::from)),
+            _ => load::over_nvidia(which).map_or_else(Library::Absent, Library::System),
         },
         // No kernel reaches another device's memory.
         (Libraries::Auto, DriverKind::Soft, _) if which == Which::Rccl => modelled(which),

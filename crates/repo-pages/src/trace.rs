@@ -41,28 +41,34 @@ pub(crate) enum Provider {
     RocRand,
     /// What devices send each other; no case has more than one.
     Rccl,
-    /// In the place of rocBLAS, where the backend runs on an NVIDIA GPU.
+    /// In the places of rocBLAS, MIOpen and rocRAND, where the backend runs on an NVIDIA GPU.
     CuBlas,
+    CuDnn,
+    CuRand,
     /// What the HIP runtime does inside the device's memory.
     Runtime,
 }
 
 impl Provider {
-    /// All that may serve a result of `column`: cuBLAS is told where it served one.
+    /// All that may serve a result of `column`; NVIDIA's are told where they served one.
     pub(crate) fn of_run(run: &RunRecord, column: usize) -> Vec<Provider> {
         let results = run.cases.iter().filter_map(|case| case.results.get(column));
-        let mut steps = results.flat_map(|result| &result.served_by);
-        let cublas = steps.any(|text| Provider::of(Step::parse(text).by) == Provider::CuBlas);
+        let steps = results.flat_map(|result| &result.served_by);
+        let seen: BTreeSet<Provider> = steps.map(|text| Provider::of(Step::parse(text).by)).collect();
         let all = [
             Provider::Kernel,
             Provider::RocBlas,
             Provider::MiOpen,
             Provider::RocRand,
             Provider::CuBlas,
+            Provider::CuDnn,
+            Provider::CuRand,
             Provider::Runtime,
         ];
+        let is_nvidia =
+            |provider: &Provider| matches!(provider, Provider::CuBlas | Provider::CuDnn | Provider::CuRand);
         all.into_iter()
-            .filter(|provider| cublas || *provider != Provider::CuBlas)
+            .filter(|provider| !is_nvidia(provider) || seen.contains(provider))
             .collect()
     }
 
@@ -74,6 +80,8 @@ impl Provider {
             ("rocrand_", Provider::RocRand),
             ("nccl", Provider::Rccl),
             ("cublas", Provider::CuBlas),
+            ("cudnn", Provider::CuDnn),
+            ("curand", Provider::CuRand),
             ("hip", Provider::Runtime),
         ];
         let found = prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
@@ -88,6 +96,8 @@ impl Provider {
             Provider::RocRand => "rocRAND",
             Provider::Rccl => "RCCL",
             Provider::CuBlas => "cuBLAS",
+            Provider::CuDnn => "cuDNN",
+            Provider::CuRand => "cuRAND",
             Provider::Runtime => "HIP runtime",
         }
     }

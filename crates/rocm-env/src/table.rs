@@ -41,7 +41,7 @@ variables! {
     PATH: Folder = "ROCM_PATH", "/opt/rocm, then the dynamic linker's path", "rocm-backend", false,
         "Where ROCm is installed: its `lib` folder is searched first.";
     LIBRARIES: Libraries = "ROCM_LIBRARIES", "auto", "rocm-backend", false,
-        "Whether rocBLAS, rocRAND and MIOpen serve operations. `auto`: with the system's driver; with NVIDIA's, cuBLAS in the place of rocBLAS. `native`: nowhere. `model`: host models of them, on the software device.";
+        "Whether rocBLAS, rocRAND and MIOpen serve operations. `auto`: with the system's driver; with NVIDIA's, cuBLAS, cuDNN and cuRAND in their places. `native`: nowhere. `model`: host models of them, on the software device.";
     ALLOCATOR: Allocation = "ROCM_ALLOCATOR", "auto", "rocm-backend", false,
         "What becomes of device memory that buffers give back. `caching` keeps it, `exact` gives it back at once; `auto` keeps it on a GPU alone.";
     CODE_OBJECTS: Folder = "ROCM_CODE_OBJECTS", "the kernels that are built in", "rocm-backend", false,

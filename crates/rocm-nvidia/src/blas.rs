@@ -25,7 +25,7 @@ use rocm_rs::rocblas::bindings::{
 
 use crate::cublas::{self, Cublas};
 use crate::cuda::{Address, Cuda, Handle};
-use crate::library::Status;
+use crate::library::{self, Status};
 use crate::{entry, error};
 
 /// The result of an entry point before it becomes a status.
@@ -200,25 +200,7 @@ unsafe fn is_zero(scalar: *const c_void, compute_type: rocblas_datatype) -> bool
     }
 }
 
-macro_rules! entries {
-    ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $value:ty $body:block)*) => {
-        $(
-            unsafe extern "C" fn $name($($arg: $ty),*) -> $value $body
-            // The signature is the one that rocm-rs declares.
-            const _: [unsafe extern "C" fn($($ty),*) -> $value; 2] = [$name, declared::$name];
-        )*
-
-        /// Names of the entry points.
-        pub(crate) const SYMBOLS: &[&str] = &[$(stringify!($name)),*];
-
-        /// Their addresses, in the order of [`SYMBOLS`].
-        pub(crate) fn addresses() -> [*const c_void; SYMBOLS.len()] {
-            [$($name as *const c_void),*]
-        }
-    };
-}
-
-entries! {
+library::entries! {
     fn rocblas_create_handle(handle: *mut rocblas_handle) -> rocblas_status {
         guard(|| {
             // SAFETY: rocBLAS's contract on out-pointers: null, or writable for a handle.

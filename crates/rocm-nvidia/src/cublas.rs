@@ -3,11 +3,9 @@
 #![expect(unsafe_code, reason = "takes code addresses from a foreign library")]
 
 use core::ffi::{c_int, c_uint, c_void};
-use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::cuda::Handle;
-use crate::library::{self, Missing, Status};
+use crate::library::{self, Status};
 
 pub(crate) const SUCCESS: Status = 0;
 
@@ -30,27 +28,7 @@ library::functions! { Cublas;
     );
 }
 
-static CUBLAS: OnceLock<Cublas> = OnceLock::new();
-
-/// cuBLAS, once it was loaded.
-pub(crate) fn loaded() -> Option<&'static Cublas> {
-    CUBLAS.get()
-}
-
-/// Loads cuBLAS, unless it is loaded. Once loaded it stays loaded.
-pub(crate) fn load(path: &Path) -> Result<(), Missing> {
-    static LOADING: Mutex<()> = Mutex::new(());
-    let _turn = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
-    if CUBLAS.get().is_some() {
-        return Ok(());
-    }
-    let library = library::open(path)?;
-    // SAFETY: the library has the name of cuBLAS and is never unloaded.
-    let cublas = unsafe { Cublas::resolve(library) }.map_err(Missing::Functions)?;
-    // Nobody else fills it: the lock is held.
-    let _ = CUBLAS.set(cublas);
-    Ok(())
-}
+library::once!(Cublas);
 
 /// NVIDIA's name of a status of cuBLAS.
 pub(crate) fn name(status: Status) -> &'static str {

@@ -1,5 +1,5 @@
 //! Libraries of NVIDIA's, found at run time: how one is opened, how its functions are found, and why one does not serve. Which
-//! functions those are, cuda.rs and cublas.rs say.
+//! functions those are, cuda.rs, cublas.rs, cudnn.rs and curand.rs say.
 #![expect(unsafe_code, reason = "runs a foreign library's initialisers")]
 
 use core::ffi::c_uint;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use libloading::Library;
 
-/// `CUresult` and `cublasStatus_t`: an enumeration, 0 for success.
+/// `CUresult`, `cublasStatus_t`, `cudnnStatus_t`, `curandStatus_t`: an enumeration, 0 for success.
 pub(crate) type Status = c_uint;
 
 /// A struct of the functions of a library, each of which returns a [`Status`], and the function `resolve` that finds them.
@@ -44,6 +44,58 @@ macro_rules! functions {
     };
 }
 pub(crate) use functions;
+
+/// Entry points of one of AMD's libraries: their functions, `SYMBOLS` and `addresses`. A signature that rocm-rs does not declare in
+/// `declared` does not compile.
+macro_rules! entries {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $value:ty $body:block)*) => {
+        $(
+            $(#[$doc])*
+            unsafe extern "C" fn $name($($arg: $ty),*) -> $value $body
+            // The signature is the one that rocm-rs declares.
+            const _: [unsafe extern "C" fn($($ty),*) -> $value; 2] = [$name, declared::$name];
+        )*
+
+        /// Names of the entry points.
+        pub(crate) const SYMBOLS: &[&str] = &[$(stringify!($name)),*];
+
+        /// Their addresses, in the order of [`SYMBOLS`].
+        pub(crate) fn addresses() -> [*const ::core::ffi::c_void; SYMBOLS.len()] {
+            [$($name as *const ::core::ffi::c_void),*]
+        }
+    };
+}
+pub(crate) use entries;
+
+/// The functions of one library, found once: `loaded()` and `load(path)` for a struct of [`functions!`].
+macro_rules! once {
+    ($library:ident) => {
+        static LOADED: ::std::sync::OnceLock<$library> = ::std::sync::OnceLock::new();
+
+        /// The library, once it was loaded.
+        pub(crate) fn loaded() -> Option<&'static $library> {
+            LOADED.get()
+        }
+
+        /// Loads the library, unless it is loaded. Once loaded it stays loaded.
+        pub(crate) fn load(path: &::std::path::Path) -> Result<(), $crate::library::Missing> {
+            static LOADING: ::std::sync::Mutex<()> = ::std::sync::Mutex::new(());
+            let _turn = LOADING
+                .lock()
+                .unwrap_or_else(::std::sync::PoisonError::into_inner);
+            if LOADED.get().is_some() {
+                return Ok(());
+            }
+            let library = $crate::library::open(path)?;
+            // SAFETY: the library has the name of the one whose functions these are, and is never unloaded.
+            let found = unsafe { $library::resolve(library) }.map_err($crate::library::Missing::Functions)?;
+            // Nobody else fills it: the lock is held.
+            let _ = LOADED.set(found);
+            Ok(())
+        }
+    };
+}
+pub(crate) use once;
 
 /// Why a library of NVIDIA's does not serve.
 #[derive(Clone, Debug, PartialEq, Eq)]

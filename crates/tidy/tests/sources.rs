@@ -66,6 +66,8 @@ const FOREIGN: [&str; 14] = [
     "crates/rocm-nvidia/src/entry.rs",
     "crates/rocm-nvidia/src/cuda.rs",
     "crates/rocm-nvidia/src/blas.rs",
+    "crates/rocm-nvidia/src/miopen.rs",
+    "crates/rocm-nvidia/src/rocrand.rs",
     "crates/rocm-nvidia/src/library.rs",
     // The macro by which the drivers define theirs.
     "crates/rocm-rs/src/driver.rs",

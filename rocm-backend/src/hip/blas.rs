@@ -8,20 +8,10 @@ use rocm_rs::rocblas::bindings::{self, rocblas_datatype, rocblas_handle, rocblas
 
 use super::status::{check_library, static_text};
 use super::stream::Stream;
-use crate::{DType, DriverInfo, DriverKind, Error, Result};
+use crate::{DType, Error, Result};
 
-/// The function that multiplies, by its name in rocBLAS.
-const GEMM: &str = "rocblas_gemm_strided_batched_ex";
-/// The same in cuBLAS, which serves in rocBLAS's place over NVIDIA's driver.
-const CUBLAS_GEMM: &str = "cublasGemmStridedBatchedEx";
-
-/// The function that multiplies for `driver`, by the name that its own library has for it.
-pub(crate) fn multiplier(driver: &DriverInfo) -> &'static str {
-    match driver.kind() {
-        DriverKind::Nvidia => CUBLAS_GEMM,
-        DriverKind::System | DriverKind::Soft => GEMM,
-    }
-}
+/// The function that multiplies, by its name.
+pub(crate) const GEMM: &str = "rocblas_gemm_strided_batched_ex";
 
 /// A rocBLAS handle whose work goes to one stream.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use libloading::Library;
 
 use super::{query, sys};
 use crate::Error;
+use crate::libraries::Which;
 
 /// The library that AMD's HIP runtime reaches its cards by, and the name by which this workspace's tells itself from ROCr.
 const HSA: &str = "libhsa-runtime64.so.1";
@@ -149,18 +150,29 @@ pub(crate) fn nvidia() -> Result<PathBuf, Error> {
     }
 }
 
-/// Fills rocBLAS's slots with its functions over cuBLAS; which library that is, or why there is none.
+/// Fills the slots of one of AMD's libraries with its functions over NVIDIA's; which library that is, or why there is none.
 #[cfg(feature = "nvidia")]
-pub(crate) fn nvidia_blas() -> Result<PathBuf, String> {
+pub(crate) fn over_nvidia(which: Which) -> Result<PathBuf, String> {
+    type Load = fn(&Path) -> Result<(), rocm_nvidia::Missing>;
+    let (names, load): (_, Load) = match which {
+        Which::Rocblas => (rocm_nvidia::BLAS_LIBRARIES, rocm_nvidia::load_blas),
+        Which::Miopen => (rocm_nvidia::DNN_LIBRARIES, rocm_nvidia::load_dnn),
+        Which::Rocrand => (rocm_nvidia::RAND_LIBRARIES, rocm_nvidia::load_rand),
+        Which::Rccl => return Err("NCCL has RCCL's functions by name".to_owned()),
+    };
     let mut told = Vec::new();
-    for library in rocm_nvidia::BLAS_LIBRARIES.iter().map(Path::new) {
-        match rocm_nvidia::load_blas(library) {
+    for library in names.iter().map(Path::new) {
+        match load(library) {
             Ok(()) => {
                 // SAFETY: as above.
-                let filled = unsafe { sys::fill(sys::ROCBLAS, rocm_nvidia::symbol) };
+                let filled = unsafe { sys::fill(which.table(), rocm_nvidia::symbol) };
                 return match filled {
                     Ok(()) => Ok(library.to_owned()),
-                    Err(missing) => Err(format!("rocBLAS over cuBLAS lacks {}", missing.join(", "))),
+                    Err(missing) => Err(format!(
+                        "over {}: lacks {}",
+                        library.display(),
+                        missing.join(", ")
+                    )),
                 };
             }
             Err(why) => told.push(format!("{}: {why}", library.display())),
@@ -170,7 +182,7 @@ pub(crate) fn nvidia_blas() -> Result<PathBuf, String> {
 }
 
 #[cfg(not(feature = "nvidia"))]
-pub(crate) fn nvidia_blas() -> Result<PathBuf, String> {
+pub(crate) fn over_nvidia(_: Which) -> Result<PathBuf, String> {
     Err("this program cannot use NVIDIA's libraries".to_owned())
 }
 
@@ -184,7 +196,7 @@ pub(crate) fn nvidia() -> Result<PathBuf, Error> {
     })
 }
 
-/// What NVIDIA's driver or cuBLAS said about this thread's last call, if that failed.
+/// What NVIDIA's driver or a library of NVIDIA's said about this thread's last call, if that failed.
 #[cfg(feature = "nvidia")]
 pub(super) fn take_detail() -> Option<String> {
     rocm_nvidia::take_detail()

@@ -1,7 +1,8 @@
 //! Elements chosen by ids along one dimension.
 //!
-//! Ids are of dtype u8, u32, i16, i32 or i64. The greatest id of its dtype (255, `i64::MAX`) means "no element", as in
-//! candle: reading gives 0, writing is left out. Any other id that is not a position in the dimension, a negative
+//! Ids are of dtype u8, u32, i16, i32 or i64. The greatest id of its dtype (255, `i64::MAX`) means "no element" where it is not a
+//! position in the dimension: reading gives 0, writing is left out. (candle's CPU and CUDA take it for "no element" where it is a
+//! position, too, as 255 is in u8 for 256 rows.) Any other id that is not a position in the dimension, a negative
 //! one included, is refused, and nothing waits for that: what reads by ids ([`index_select`], [`gather`]) reads 0 by such an id, what
 //! writes by ids leaves it out, and the error comes from the call that waits for the device next, a download or
 //! [`Device::synchronize`](crate::Device::synchronize). On the software device, whose launches are over when they return, it comes from

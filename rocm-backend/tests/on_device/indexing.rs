@@ -116,7 +116,8 @@ impl Tensor {
         Tensor::new(device, dtype, dims, lie, elements)
     }
 
-    /// Ids below `size`, some of them twice, every fifth none. The ids themselves come along.
+    /// Ids below `size`, some of them twice, every fifth none: a byte of 255, which is none, is a position from 256 elements on. What each
+    /// id names comes along.
     fn ids(device: &Device, dtype: DType, dims: &[usize], lie: Lie, size: usize) -> (Tensor, Vec<i64>) {
         let len: usize = dims.iter().product();
         let ids: Vec<i64> = (0..len)
@@ -124,11 +125,19 @@ impl Tensor {
                 if i % 5 == 3 || size == 0 {
                     NONE
                 } else {
-                    ((i * 11 + i / 3) % size) as i64
+                    ((i * 11 + i / 3) % size.min(255)) as i64
                 }
             })
             .collect();
         let elements = ids.iter().map(|&id| id_bytes(dtype, id)).collect();
+        let named = |id| {
+            if dtype == DType::U8 && size > 255 && id == NONE {
+                255
+            } else {
+                id
+            }
+        };
+        let ids = ids.into_iter().map(named).collect();
         (Tensor::new(device, dtype, dims, lie, elements), ids)
     }
 
@@ -222,7 +231,8 @@ struct Case<'a> {
 const SHAPES: &[(&[usize], usize, usize)] = &[
     (&[1], 0, 1),
     (&[5], 0, 33),
-    (&[300], 0, 65), // 255 is a position, but as a u8 no element
+    (&[300], 0, 65), // 255 is a position, as a u8 too
+    (&[255], 0, 65), // and here it is no element
     (&[4, 6], 0, 7),
     (&[4, 6], 1, 7),
     (&[3, 5, 4], 1, 31),
@@ -286,7 +296,7 @@ fn index_select_reads_the_elements_the_ids_name() {
             ..
         } = case;
         let x = Tensor::numbers(device, case.values, dims, lie, 1);
-        let size = dims[dim].min(255);
+        let size = dims[dim];
         let (ids, host) = Tensor::ids(device, case.ids, &[count], lie, size);
         let out = ops::index_select(x.view(), ids.view(), dim).unwrap();
         let want = read(&x, dim, &with(dims, dim, count), |at| host[at[dim]]);
@@ -306,7 +316,7 @@ fn gather_reads_an_element_for_each_id() {
         } = case;
         let x = Tensor::numbers(device, case.values, dims, lie, 2);
         let shape = with(dims, dim, count);
-        let (ids, host) = Tensor::ids(device, case.ids, &shape, lie, dims[dim].min(255));
+        let (ids, host) = Tensor::ids(device, case.ids, &shape, lie, dims[dim]);
         let out = ops::gather(x.view(), ids.view(), dim).unwrap();
         let want = read(&x, dim, &shape, |at| host[number_of(at, &shape)]);
         assert_eq!(elements(&out), want, "{case:?}");
@@ -322,7 +332,7 @@ fn long_rows_of_many_ids_are_read_whole() {
         let count = size / 2 + 9;
         let x = Tensor::numbers(&device, values, &[3, size], Lie::Plain, 1);
         for dtype in ID_DTYPES {
-            let (ids, host) = Tensor::ids(&device, dtype, &[count], Lie::Plain, size.min(255));
+            let (ids, host) = Tensor::ids(&device, dtype, &[count], Lie::Plain, size);
             let out = ops::index_select(x.view(), ids.view(), 1).unwrap();
             let want = read(&x, 1, &[3, count], |at| host[at[1]]);
             assert!(elements(&out) == want, "{values} by {dtype}");
@@ -363,7 +373,7 @@ fn check_scatter(device: &Device, case: Case<'_>, op: Scatter, update: impl Fn(&
     let mut dst = Tensor::numbers(device, case.values, dims, Lie::Shifted, 4);
     let shape = with(dims, dim, count);
     let src = Tensor::numbers(device, case.values, &shape, lie, 5);
-    let (ids, host) = Tensor::ids(device, case.ids, &shape, lie, dims[dim].min(255));
+    let (ids, host) = Tensor::ids(device, case.ids, &shape, lie, dims[dim]);
     let result = write(&dst, &src, dim, |at| host[number_of(at, &shape)], update);
     let mut want = elements(&dst.buffer);
     let (from, len) = (dst.offset.min(want.len()), result.len());
@@ -399,7 +409,7 @@ fn index_add_adds_up_the_slices_of_a_place() {
         } = case;
         let x = Tensor::numbers(device, case.values, dims, lie, 6);
         let src = Tensor::numbers(device, case.values, &with(dims, dim, count), lie, 7);
-        let (ids, host) = Tensor::ids(device, case.ids, &[count], lie, dims[dim].min(255));
+        let (ids, host) = Tensor::ids(device, case.ids, &[count], lie, dims[dim]);
         let out = ops::index_add(x.view(), ids.view(), src.view(), dim).unwrap();
         let want = write(
             &x,

@@ -8,10 +8,11 @@ mod rocblas;
 
 use super::pieces::Pieces;
 use super::{Args, BLOCK, Grid, common_context, table};
+use crate::hip::context::Context;
 use crate::ops::window::Axis;
 use crate::trace::Level;
 use crate::view::{self, Region};
-use crate::{DynBuffer, Error, Result, module};
+use crate::{DType, DriverKind, DynBuffer, Error, Result, module};
 
 /// The module, a file of `kernels/`.
 pub(super) const MODULE: &str = "conv";
@@ -51,6 +52,12 @@ fn tiles(op: &str, batch: usize, c_out: usize, pixels: usize) -> Result<Grid> {
         )
     })?;
     Ok(Grid::of(tiles, threads).striding())
+}
+
+/// Whether MIOpen is asked before rocBLAS. cuDNN, which is in its place over NVIDIA's driver, takes longer on an H200 than the product of
+/// unfolded windows by cuBLAS (conv2d of f16 122 to 91 µs, conv1d 138 to 93, of f32 682 to 638), but for images of f32 (391 to 447).
+fn miopen_is_first(context: &Context, dtype: DType, axes: &[Axis]) -> bool {
+    context.info().driver().kind() != DriverKind::Nvidia || (dtype == DType::F32 && axes.len() == 2)
 }
 
 /// The convolution of `x` with `kernel` along `axes`, transposed if there is an output padding. With an operand of no
@@ -93,10 +100,14 @@ pub(crate) fn convolve(
     if results == 0 || x.numel() == 0 || kernel.numel() == 0 {
         return Ok(());
     }
-    if miopen::convolve(op, &context, x, kernel, axes, output_padding.is_some(), out)? {
+    let is_first = miopen_is_first(&context, dtype, axes);
+    if is_first && miopen::convolve(op, &context, x, kernel, axes, output_padding.is_some(), out)? {
         return Ok(());
     }
     if output_padding.is_none() && rocblas::convolve(op, &context, x, kernel, axes, out)? {
+        return Ok(());
+    }
+    if !is_first && miopen::convolve(op, &context, x, kernel, axes, output_padding.is_some(), out)? {
         return Ok(());
     }
     let grid = tiles(op, batch, c_out, pixels)?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{Args, Grid};
 use crate::hip::rand::Draw;
+use crate::libraries::computing;
 use crate::trace::Level;
 use crate::{DType, DynBuffer, Library, Result, module};
 
@@ -70,6 +71,7 @@ pub(crate) fn library(
     let done =
         context.with_rocrand(|generator| unsafe { generator.fill(draw, dtype, place, address, len) })?;
     if done {
+        let function = computing(function, driver);
         context
             .ledger()
             .add(distribution.kernel(), function, Level::of(driver));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::hip::context::Context;
 use crate::hip::miopen::{BACKWARD, FORWARD, Means, POOLING, Problem};
+use crate::libraries::computing;
 use crate::ops::window::Axis;
 use crate::trace::Level;
 use crate::view::Region;
@@ -36,7 +37,7 @@ pub(super) fn convolve(
     // results (the caller checked it) and is borrowed mutably. The handle's stream is the context's.
     let done = context.with_miopen(|handle| unsafe { handle.convolve(context, &problem, addresses) })?;
     if done {
-        let by = if is_transposed { BACKWARD } else { FORWARD };
+        let by = computing(if is_transposed { BACKWARD } else { FORWARD }, driver);
         context.ledger().add(op, by, Level::of(driver));
         context.ledger().trace(&Arc::from(by), None, Level::of(driver));
     }
@@ -64,10 +65,9 @@ pub(super) fn average(
     // SAFETY: as above.
     let done = context.with_miopen(|handle| unsafe { handle.average(&means, input, output) })?;
     if done {
-        context.ledger().add(op, POOLING, Level::of(driver));
-        context
-            .ledger()
-            .trace(&Arc::from(POOLING), None, Level::of(driver));
+        let by = computing(POOLING, driver);
+        context.ledger().add(op, by, Level::of(driver));
+        context.ledger().trace(&Arc::from(by), None, Level::of(driver));
     }
     Ok(done)
 }

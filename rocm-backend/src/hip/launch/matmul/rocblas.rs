@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::hip::blas::{self, Gemm, Operand};
 use crate::hip::context::Context;
+use crate::libraries::computing;
 use crate::trace::Level;
 use crate::{DynBuffer, Library, Result};
 
@@ -29,7 +30,7 @@ pub(in crate::hip::launch) unsafe fn serve(op: &'static str, context: &Context, 
     let is_done = context.with_rocblas(|handle| unsafe { handle.gemm(call) })?;
     if is_done {
         let driver = context.info().driver();
-        let (by, level) = (blas::multiplier(driver), Level::of(driver));
+        let (by, level) = (computing(blas::GEMM, driver), Level::of(driver));
         context.ledger().add(op, by, level);
         context.ledger().trace(&Arc::from(by), None, level);
     }
