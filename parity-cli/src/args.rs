@@ -6,6 +6,7 @@
 
 mod fuzz;
 mod line;
+mod page;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use parity_exec::Backend;
 use crate::exit::Exit;
 pub(crate) use fuzz::{FuzzArgs, FuzzFormat};
 pub(crate) use line::{completions, manual, word};
+pub(crate) use page::{PageArgs, PageFormat};
 
 /// Checks that candle's backends compute what its CPU backend and a high-precision oracle compute.
 #[derive(Debug, Parser)]
@@ -339,6 +341,8 @@ pub(crate) struct ExplainArgs {
     pub(crate) how: HowArgs,
     #[command(flatten)]
     pub(crate) specs: SpecArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -604,6 +608,8 @@ pub(crate) struct GateArgs {
     /// [default: 2].
     #[arg(long, value_name = "PERCENT")]
     pub(crate) tolerance: Option<f64>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -660,6 +666,8 @@ pub(crate) struct HeadroomArgs {
     /// A stored run.
     #[arg(value_name = "RUN")]
     pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -702,6 +710,8 @@ pub(crate) struct MergeArgs {
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) specs: SpecArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[derive(Debug, Args)]

@@ -8,8 +8,10 @@ use std::{
 
 use parity_model::record::RunRecord;
 use parity_report::{csv, github, html, json, junit, markdown, text, trend::Trend};
+use serde_json::Value;
 
 use crate::{
+    args::{PageArgs, PageFormat},
     columns::columns,
     exit::{Exit, Failure},
 };
@@ -114,6 +116,21 @@ pub(crate) fn put_page(out: Option<&Path>, text: &str) -> Result<(), Failure> {
     match out {
         None => print(text),
         Some(path) => write(path, text),
+    }
+}
+
+impl PageArgs {
+    /// Writes the page in the form that was asked for.
+    pub(crate) fn put(
+        &self,
+        text: impl FnOnce() -> String,
+        json: impl FnOnce() -> Value,
+    ) -> Result<(), Failure> {
+        let page = match self.format {
+            PageFormat::Text => text(),
+            PageFormat::Json => serde_json::to_string_pretty(&json()).map_err(formless)? + "\n",
+        };
+        put_page(self.out.as_deref(), &page)
     }
 }
 

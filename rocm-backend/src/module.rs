@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::hip::context::Context;
-use crate::hip::module::{Function, Module};
+use crate::hip::module::{LoadedKernel, Module};
 use crate::kernel::Kernel;
 use crate::{DType, DriverKind, Error, Result, trace};
 
@@ -27,7 +27,7 @@ pub(crate) fn inflated(module: &str, compressed: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// The kernel for elements of `dtype` on the context's device. Its module is loaded at the first call.
-pub(crate) fn function(context: &Arc<Context>, kernel: Kernel, dtype: DType) -> Result<Function> {
+pub(crate) fn function(context: &Arc<Context>, kernel: Kernel, dtype: DType) -> Result<LoadedKernel> {
     kernel.supports(dtype)?;
     let symbol = [kernel.name, "_", dtype.suffix()].concat();
     named(context, kernel.family.module(), &symbol, kernel.name, dtype)
@@ -40,7 +40,7 @@ pub(crate) fn named(
     symbol: &str,
     op: &str,
     dtype: DType,
-) -> Result<Function> {
+) -> Result<LoadedKernel> {
     let unsupported = || Error::Unsupported {
         op: op.to_owned(),
         dtype,

@@ -15,7 +15,7 @@ use crate::{
     fill::fill,
     overrides::Overrides,
     pristine::Source,
-    rules::{Outcome, Rules},
+    rules::{RuledFile, Rules},
     text::{Renamer, metal_tokens},
 };
 
@@ -226,7 +226,7 @@ struct Audit {
 }
 
 impl Audit {
-    fn add(&mut self, path: &str, source: &str, outcome: &Outcome) {
+    fn add(&mut self, path: &str, source: &str, outcome: &RuledFile) {
         for (rule, count) in &outcome.sites {
             *self.sites.entry((rule, path.to_owned())).or_default() += count;
         }

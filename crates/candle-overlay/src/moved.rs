@@ -325,10 +325,10 @@ fn is_pattern(next: Option<&TokenTree>) -> bool {
 #[derive(Default)]
 struct Functions<'a> {
     source: &'a str,
-    all: Vec<Function>,
+    all: Vec<SourceFunction>,
 }
 
-struct Function {
+struct SourceFunction {
     name: String,
     range: Range<usize>,
     /// Where the name is, for a test.
@@ -402,7 +402,7 @@ impl Functions<'_> {
         let is_test = attributes
             .iter()
             .any(|attribute| attribute.path().is_ident("test"));
-        self.all.push(Function {
+        self.all.push(SourceFunction {
             name: name.to_string(),
             range,
             test: is_test.then(|| name.span().byte_range()),

@@ -7,7 +7,7 @@ use crate::upstream::{Test, Twin};
 
 /// What came of one run of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TestResult {
     /// It passed.
     Pass,
     /// It passed, once its own custom ops were let run on the CPU.
@@ -26,7 +26,7 @@ pub struct Section {
     /// Its tests.
     pub tests: Vec<Test>,
     /// Every test that ran, upstream's as the derived ones.
-    pub outcomes: BTreeMap<(String, String), Outcome>,
+    pub outcomes: BTreeMap<(String, String), TestResult>,
 }
 
 /// How a test's line ends, in the columns of the CPU and of ROCm.
@@ -45,7 +45,7 @@ const FAIL: &str = "**fail**";
 const NOT_RUN: &str = "**not run**";
 
 impl Section {
-    fn outcome(&self, file: &str, name: &str) -> Option<Outcome> {
+    fn outcome(&self, file: &str, name: &str) -> Option<TestResult> {
         self.outcomes.get(&(file.to_owned(), name.to_owned())).copied()
     }
 
@@ -83,13 +83,13 @@ impl Section {
     }
 }
 
-fn cell(outcome: Option<Outcome>, calls_host: bool) -> String {
+fn cell(outcome: Option<TestResult>, calls_host: bool) -> String {
     let text = match outcome {
-        Some(Outcome::Pass) if calls_host => CALLS_HOST,
-        Some(Outcome::Pass) => PASS,
-        Some(Outcome::PassWithFallback) => WITH_FALLBACK,
-        Some(Outcome::PassRoundedAsCpu) => ROUNDED_AS_CPU,
-        Some(Outcome::Fail) => FAIL,
+        Some(TestResult::Pass) if calls_host => CALLS_HOST,
+        Some(TestResult::Pass) => PASS,
+        Some(TestResult::PassWithFallback) => WITH_FALLBACK,
+        Some(TestResult::PassRoundedAsCpu) => ROUNDED_AS_CPU,
+        Some(TestResult::Fail) => FAIL,
         None => NOT_RUN,
     };
     text.to_owned()
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    fn section(outcomes: &[(&str, &str, Outcome)]) -> Section {
+    fn section(outcomes: &[(&str, &str, TestResult)]) -> Section {
         let outcomes = outcomes
             .iter()
             .map(|(file, name, outcome)| (((*file).to_owned(), (*name).to_owned()), *outcome));
@@ -220,14 +220,14 @@ mod tests {
         }
     }
 
-    const ALL: [(&str, &str, Outcome); 7] = [
-        ("x", "adds", Outcome::Pass),
-        ("x_rocm", "adds_rocm", Outcome::PassWithFallback),
-        ("x", "attends", Outcome::Pass),
-        ("x_rocm", "attends_rocm", Outcome::Pass),
-        ("x", "parses", Outcome::Pass),
-        ("x", "rounds", Outcome::Pass),
-        ("x_rocm", "rounds_rocm", Outcome::PassRoundedAsCpu),
+    const ALL: [(&str, &str, TestResult); 7] = [
+        ("x", "adds", TestResult::Pass),
+        ("x_rocm", "adds_rocm", TestResult::PassWithFallback),
+        ("x", "attends", TestResult::Pass),
+        ("x_rocm", "attends_rocm", TestResult::Pass),
+        ("x", "parses", TestResult::Pass),
+        ("x", "rounds", TestResult::Pass),
+        ("x_rocm", "rounds_rocm", TestResult::PassRoundedAsCpu),
     ];
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_test_that_fails_or_was_not_run_on_the_device_is_a_failure() {
         let mut failed = ALL;
-        failed[1].2 = Outcome::Fail;
+        failed[1].2 = TestResult::Fail;
         for outcomes in [&failed[..], &ALL[2..3]] {
             let sections = [section(outcomes)];
             assert!(has_failures(&sections), "{outcomes:?}");

@@ -26,7 +26,7 @@ const TWO_KERNELS: [&str; 1] = ["quantized_tests::qmm_batch"];
 
 /// What was done to one file.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RuledFile {
     pub(crate) edits: Edits,
     /// How often each rule was used, by its name in the audit.
     pub(crate) sites: BTreeMap<&'static str, usize>,
@@ -61,7 +61,7 @@ pub(crate) struct Rules<'a> {
     two_kernels: bool,
     /// In a match of a test: what it asserts on the CPU, to which Rocm is held where upstream has figures for each device.
     cpu_body: Option<Range<usize>>,
-    out: Outcome,
+    out: RuledFile,
 }
 
 impl<'a> Rules<'a> {
@@ -72,7 +72,7 @@ impl<'a> Rules<'a> {
         file: &syn::File,
         renamer: &'a mut Renamer,
         overrides: &'a mut Overrides,
-    ) -> Outcome {
+    ) -> RuledFile {
         let mut rules = Rules {
             source,
             renamer,
@@ -82,7 +82,7 @@ impl<'a> Rules<'a> {
             tests: path.starts_with("tests/"),
             two_kernels: false,
             cpu_body: None,
-            out: Outcome::default(),
+            out: RuledFile::default(),
         };
         rules.visit_file(file);
         rules.out

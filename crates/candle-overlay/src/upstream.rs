@@ -169,11 +169,11 @@ struct Found {
     modules: Vec<String>,
     name: String,
     absent: Option<String>,
-    kind: Kind,
+    kind: TwinKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum TwinKind {
     /// A function.
     Plain,
     /// Made for each device; the ROCm one has this name, in the same file.
@@ -197,14 +197,14 @@ impl Found {
         let moved = format!("{stem}_rocm");
         let rocm = match (&self.absent, &self.kind, fates) {
             (Some(reason), ..) => Twin::None(reason.clone()),
-            (None, Kind::Each(name), _) => twin(stem.to_owned(), name, false),
-            (None, Kind::Made, Some(_)) => twin(moved, &self.name, false),
-            (None, Kind::Plain, Some(fates)) => match fates.get(&self.name) {
+            (None, TwinKind::Each(name), _) => twin(stem.to_owned(), name, false),
+            (None, TwinKind::Made, Some(_)) => twin(moved, &self.name, false),
+            (None, TwinKind::Plain, Some(fates)) => match fates.get(&self.name) {
                 Some(Fate::Moved { name, calls_host }) => twin(moved, name, *calls_host),
                 Some(Fate::Ignored(reason)) => Twin::None(reason.clone()),
                 None => Twin::None("is not found in the moved file".to_owned()),
             },
-            (None, Kind::Plain | Kind::Made, None) => Twin::None(moved::NO_DEVICE.to_owned()),
+            (None, TwinKind::Plain | TwinKind::Made, None) => Twin::None(moved::NO_DEVICE.to_owned()),
         };
         Test {
             file: stem.to_owned(),
@@ -256,7 +256,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn add(&mut self, name: String, attributes: &[Attribute], kind: Kind) {
+    fn add(&mut self, name: String, attributes: &[Attribute], kind: TwinKind) {
         let own = absent(attributes, self.source);
         self.found.push(Found {
             modules: self.modules.clone(),
@@ -282,7 +282,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             .iter()
             .any(|attribute| attribute.path().is_ident("test"))
         {
-            self.add(node.sig.ident.to_string(), &node.attrs, Kind::Plain);
+            self.add(node.sig.ident.to_string(), &node.attrs, TwinKind::Plain);
         }
     }
 
@@ -305,13 +305,13 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             .unwrap_or_default();
         if node.mac.path.is_ident("test_device") {
             if let [_, cpu, _, _, rocm] = &arguments[..] {
-                self.add(cpu.clone(), &node.attrs, Kind::Each(rocm.clone()));
+                self.add(cpu.clone(), &node.attrs, TwinKind::Each(rocm.clone()));
             }
         } else if let Some(name) = node.mac.path.get_ident()
             && let Some(&place) = self.made.get(&name.to_string())
             && let Some(cpu) = arguments.get(place)
         {
-            self.add(cpu.clone(), &node.attrs, Kind::Made);
+            self.add(cpu.clone(), &node.attrs, TwinKind::Made);
         }
     }
 }

@@ -5,6 +5,8 @@
 //! Kernel Execution State" and "Code Object V5 Metadata"; HSA Runtime Specification, "Kernel dispatch
 //! packet".
 
+mod check;
+mod error;
 mod limits;
 mod options;
 mod packet;
@@ -16,28 +18,26 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use code_object::{ArgKind, KernelDescriptor, UserSgpr};
+use code_object::{KernelDescriptor, UserSgpr};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::Target;
 use crate::code::{CodeObject, Kernel, Placement};
 use crate::cost::{Counters, Tally, Total};
 use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::flip::Flips;
-use crate::isa::{DecodeError, Isa, Program};
+use crate::isa::{Isa, Program};
 use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
+use check::{check, check_kernel, check_sizes};
 use shape::Shape;
 
+pub use error::LaunchError;
 pub use limits::Limits;
 pub use options::{LaunchOptions, TimeLimit};
 pub use packet::{Packet, launch_packet};
 pub use trace::{Step, Trace, trace};
-
-/// Private memory that the cards can give a wave, in bytes.
-const WAVE_SCRATCH: u64 = 8 << 20;
 
 /// Private memory for what a stack grows by, in bytes: recursion, and calls through pointers.
 const DYNAMIC_STACK: u32 = 16 << 10;
@@ -71,95 +71,6 @@ pub struct LaunchStats {
     pub instructions: u64,
     /// What they did, where it was asked for.
     pub counters: Option<Counters>,
-}
-
-/// Why a launch did not happen, or did not end.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LaunchError {
-    /// The code is for another processor.
-    #[error("kernel `{kernel}` is compiled for {target}, which is not executed here")]
-    UnsupportedTarget {
-        /// Kernel name.
-        kernel: String,
-        /// What it was compiled for.
-        target: Target,
-    },
-    /// The kernel asks for something that this device does not offer.
-    #[error("kernel `{kernel}` needs {what}, which the software GPU does not offer")]
-    Unsupported {
-        /// Kernel name.
-        kernel: String,
-        /// What it needs.
-        what: String,
-    },
-    /// The workgroup is too large, or empty.
-    #[error("kernel `{kernel}`: a workgroup of {block:?} work-items, allowed are 1 to {limit} in all")]
-    BlockSize {
-        /// Kernel name.
-        kernel: String,
-        /// Work-items asked for.
-        block: [u32; 3],
-        /// Work-items allowed.
-        limit: u32,
-    },
-    /// The grid is empty, or has more work-items in a dimension than 32 bits count.
-    #[error(
-        "kernel `{kernel}`: a grid of {grid:?} workgroups; each dimension needs one, and less than 2^32 work-items, on RDNA4 \
-         at most 2^16 workgroups in y and in z"
-    )]
-    GridSize {
-        /// Kernel name.
-        kernel: String,
-        /// Workgroups asked for.
-        grid: [u32; 3],
-    },
-    /// Static and dynamic LDS together are too large.
-    #[error("kernel `{kernel}`: {requested} bytes of LDS, a workgroup has at most {limit}")]
-    Lds {
-        /// Kernel name.
-        kernel: String,
-        /// Bytes asked for.
-        requested: u64,
-        /// Bytes allowed.
-        limit: u32,
-    },
-    /// The explicit arguments do not have the size that the kernel declares.
-    #[error("kernel `{kernel}`: {got} bytes of arguments, the kernel declares {expected}")]
-    KernargSize {
-        /// Kernel name.
-        kernel: String,
-        /// Bytes given.
-        got: usize,
-        /// Bytes up to the end of the last explicit argument.
-        expected: u32,
-    },
-    /// The kernel's code could not be decoded.
-    #[error("kernel `{kernel}`: {source}")]
-    Decode {
-        /// Kernel name.
-        kernel: String,
-        /// What and where.
-        source: DecodeError,
-    },
-    /// A dispatch packet that no kernel can be launched by.
-    #[error("kernel `{kernel}`: its dispatch packet at {address:#x} {what}")]
-    Packet {
-        /// Kernel name.
-        kernel: String,
-        /// Guest address of the packet.
-        address: u64,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// Too many host threads launch at the same time.
-    #[error("kernel `{kernel}`: too many launches run at the same time")]
-    Busy {
-        /// Kernel name.
-        kernel: String,
-    },
-    /// The kernel ran and faulted. When several workgroups would, it is the first of them.
-    #[error(transparent)]
-    Fault(#[from] Box<Fault>),
 }
 
 /// Runs a kernel to its end. Device memory then holds its results; after a fault it holds whatever had been
@@ -294,131 +205,6 @@ fn private_size(descriptor: &KernelDescriptor) -> u32 {
         0
     };
     descriptor.private_segment_size.saturating_add(stack)
-}
-
-/// Refuses what the device, the kernel or this emulator does not allow.
-fn check(target: Target, dispatch: &Dispatch<'_>) -> Result<(), LaunchError> {
-    let Dispatch { kernel, kernarg, .. } = *dispatch;
-    let name = || kernel.name.clone();
-    check_kernel(target, kernel, private_size(&kernel.descriptor))?;
-    if let Some(arg) = kernel
-        .args
-        .iter()
-        .find(|arg| matches!(arg.kind, ArgKind::Other(_)))
-    {
-        let what = format!("an argument of kind `{}`", arg.kind);
-        return Err(LaunchError::Unsupported { kernel: name(), what });
-    }
-    check_sizes(target, dispatch, kernel.max_workgroup_size)?;
-    // A caller's argument struct may be padded at its end to the alignment of its members, 16 bytes at most.
-    let expected = kernel.explicit_kernarg_size();
-    let padded = expected.next_multiple_of(16).min(kernel.kernarg_size) as usize;
-    if !(expected as usize..=padded).contains(&kernarg.len()) {
-        return Err(LaunchError::KernargSize {
-            kernel: name(),
-            got: kernarg.len(),
-            expected,
-        });
-    }
-    Ok(())
-}
-
-/// Refuses a kernel for another processor, and one that needs what nothing here provides.
-fn check_kernel(target: Target, kernel: &Kernel, scratch: u32) -> Result<(), LaunchError> {
-    let name = || kernel.name.clone();
-    let Some(isa) = Isa::of(target) else {
-        return Err(LaunchError::UnsupportedTarget {
-            kernel: name(),
-            target,
-        });
-    };
-    match unsupported(isa, kernel, scratch) {
-        None => Ok(()),
-        Some(what) => Err(LaunchError::Unsupported { kernel: name(), what }),
-    }
-}
-
-/// Workgroups whose ids have 16 bits.
-const SHARED_IDS: u32 = 1 << 16;
-
-/// Refuses workgroups of more than `limit` work-items, and grids and LDS that the device does not have.
-fn check_sizes(target: Target, dispatch: &Dispatch<'_>, limit: u32) -> Result<(), LaunchError> {
-    let Dispatch {
-        kernel,
-        grid,
-        block,
-        dynamic_lds,
-        ..
-    } = *dispatch;
-    let name = || kernel.name.clone();
-    let limit = limit.min(Limits::DEVICE.workgroup_size);
-    let size = block.iter().try_fold(1_u32, |product, n| product.checked_mul(*n));
-    if !size.is_some_and(|size| (1..=limit).contains(&size)) {
-        return Err(LaunchError::BlockSize {
-            kernel: name(),
-            block,
-            limit,
-        });
-    }
-    let fits = grid
-        .iter()
-        .zip(block)
-        .all(|(groups, items)| groups.checked_mul(items).is_some());
-    // GFX12's ids of workgroups in y and z share a register.
-    let shares = Isa::of(target).is_some_and(Isa::is_gfx12);
-    let fits = fits && !(shares && grid[1].max(grid[2]) > SHARED_IDS);
-    let groups = grid
-        .iter()
-        .try_fold(1_u64, |product, n| product.checked_mul(u64::from(*n)));
-    if !groups.is_some_and(|groups| fits && groups > 0) {
-        return Err(LaunchError::GridSize { kernel: name(), grid });
-    }
-    let requested = u64::from(kernel.descriptor.group_segment_size) + u64::from(dynamic_lds);
-    let device = Limits::of(target);
-    if requested > u64::from(device.lds) {
-        return Err(LaunchError::Lds {
-            kernel: name(),
-            requested,
-            limit: device.lds,
-        });
-    }
-    Ok(())
-}
-
-/// What the kernel's descriptor asks for and nothing here provides.
-fn unsupported(isa: Isa, kernel: &Kernel, scratch: u32) -> Option<String> {
-    let descriptor = &kernel.descriptor;
-    let lanes = descriptor.wavefront_size();
-    if !isa.has_waves_of(lanes) {
-        return Some(format!("waves of {lanes} lanes"));
-    }
-    let scratch = u64::from(scratch);
-    if scratch * lanes as u64 > WAVE_SCRATCH {
-        return Some(format!("{scratch} bytes of private memory for each work-item"));
-    }
-    if descriptor.workgroup_info_enabled() {
-        return Some("the workgroup info SGPR".to_owned());
-    }
-    let absent = [UserSgpr::PrivateSegmentBuffer, UserSgpr::FlatScratchInit];
-    let is_absent =
-        |register: &UserSgpr| !matches!(isa, Isa::Rdna2 | Isa::Cdna2) && absent.contains(register);
-    if let Some(register) = descriptor.user_sgprs().find(is_absent) {
-        return Some(format!("{register:?} in SGPRs, which this target does not have"));
-    }
-    let preloaded = descriptor.kernarg_preload();
-    if !preloaded.is_empty() && 4 * preloaded.end > kernel.kernarg_size as usize {
-        return Some(format!(
-            "dwords {preloaded:?} of a kernarg segment of {} bytes in SGPRs",
-            kernel.kernarg_size
-        ));
-    }
-    let filled = descriptor.user_sgprs().map(UserSgpr::registers).sum::<usize>() + preloaded.len();
-    (filled > descriptor.user_sgpr_count()).then(|| {
-        format!(
-            "{filled} user SGPRs, more than the {} it declares",
-            descriptor.user_sgpr_count()
-        )
-    })
 }
 
 /// How far a wave got: what stopped it, or the fault, its place and lane.

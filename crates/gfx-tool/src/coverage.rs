@@ -6,7 +6,7 @@ use std::path::Path;
 use kernel_coverage::{Collector, Coverage, render};
 
 use crate::args;
-use crate::{Failure, Outcome};
+use crate::{CommandResult, Failure};
 
 impl args::Coverage {
     /// Whether it is to be noted what is executed.
@@ -16,7 +16,7 @@ impl args::Coverage {
 }
 
 /// Writes what the processes of a program left in a folder, as was asked for.
-pub(crate) fn write(asked: &args::Coverage, folder: &Path, stderr: &mut impl io::Write) -> Outcome {
+pub(crate) fn write(asked: &args::Coverage, folder: &Path, stderr: &mut impl io::Write) -> CommandResult {
     if !asked.is_wanted() {
         return Ok(());
     }

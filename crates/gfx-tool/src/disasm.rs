@@ -4,11 +4,11 @@ use std::io::Write;
 
 use gfx_emu::{CodeObject, Target, disassemble};
 
-use crate::Outcome;
+use crate::CommandResult;
 use crate::args::Disasm;
 use crate::kernel::{read, the_kernel};
 
-pub(crate) fn disasm(asked: &Disasm, out: &mut impl Write) -> Outcome {
+pub(crate) fn disasm(asked: &Disasm, out: &mut impl Write) -> CommandResult {
     let bytes = read(&asked.file)?;
     if !bytes.starts_with(b"\x7fELF") {
         let target = asked.target.ok_or_else(|| {
@@ -48,7 +48,7 @@ pub(crate) fn disasm(asked: &Disasm, out: &mut impl Write) -> Outcome {
     Ok(())
 }
 
-fn listing(target: Target, code: &[u8], out: &mut impl Write) -> Outcome {
+fn listing(target: Target, code: &[u8], out: &mut impl Write) -> CommandResult {
     let mut at = 0;
     while at < code.len() {
         let rest = &code[at..];

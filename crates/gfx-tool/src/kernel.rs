@@ -9,7 +9,7 @@ use rocm_env::Seconds;
 
 use crate::args::Launch;
 use crate::values::{Argument, Output, Type};
-use crate::{Failure, Outcome};
+use crate::{CommandResult, Failure};
 
 /// Device memory of a launch, in bytes.
 const CAPACITY: u64 = 1 << 34;
@@ -133,7 +133,7 @@ impl Setup {
     }
 
     /// Shows or writes the buffers that are asked for.
-    pub(crate) fn show(&self, asked: &Launch, out: &mut impl Write) -> Outcome {
+    pub(crate) fn show(&self, asked: &Launch, out: &mut impl Write) -> CommandResult {
         let all = (0..self.buffers.len()).map(|argument| Output { argument, file: None });
         let outputs: Vec<Output> = if asked.outputs.is_empty() {
             all.collect()
@@ -179,7 +179,7 @@ fn argument(argument: &Argument, memory: &mut Memory) -> Result<(Vec<u8>, Option
     }
 }
 
-fn elements(number: usize, ty: Type, bytes: &[u8], out: &mut impl Write) -> Outcome {
+fn elements(number: usize, ty: Type, bytes: &[u8], out: &mut impl Write) -> CommandResult {
     writeln!(out, "argument {number}:")?;
     for (line, chunk) in bytes.chunks(LINE * ty.bytes()).enumerate() {
         let elements: Vec<String> = chunk.chunks(ty.bytes()).map(|element| ty.show(element)).collect();
@@ -208,7 +208,7 @@ pub(crate) fn options(asked: &Launch) -> LaunchOptions {
     }
 }
 
-pub(crate) fn run(asked: &Launch, out: &mut impl Write) -> Outcome {
+pub(crate) fn run(asked: &Launch, out: &mut impl Write) -> CommandResult {
     let setup = Setup::new(asked)?;
     let dispatch = setup.dispatch(asked)?;
     let stats = launch(&setup.code, &dispatch, &setup.memory, &options(asked));

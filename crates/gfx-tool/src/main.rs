@@ -77,4 +77,4 @@ impl From<rocm_env::NotFound> for Failure {
 }
 
 /// The result of a command.
-type Outcome = Result<(), Failure>;
+type CommandResult = Result<(), Failure>;

@@ -6,12 +6,12 @@ use gfx_emu::{Step, trace as traced};
 
 use crate::args::Trace;
 use crate::kernel::{Setup, options};
-use crate::{Failure, Outcome};
+use crate::{CommandResult, Failure};
 
 /// Vector registers from here on are accumulation registers.
 const ACCUMULATION: usize = 256;
 
-pub(crate) fn trace(asked: &Trace, out: &mut impl Write) -> Outcome {
+pub(crate) fn trace(asked: &Trace, out: &mut impl Write) -> CommandResult {
     let setup = Setup::new(&asked.launch)?;
     let dispatch = setup.dispatch(&asked.launch)?;
     let limit = asked.limit.unwrap_or(u64::MAX);

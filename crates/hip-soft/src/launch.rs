@@ -13,7 +13,7 @@ use soft_runtime::{host, launch};
 
 use crate::error::{self, INVALID_VALUE, Result};
 use crate::hostcall::{self, Asking};
-use crate::module::Function;
+use crate::module::KernelFunction;
 
 /// Bytes of the place of a packet and its arguments, and where those begin.
 const SLOT: u64 = 64 << 10;
@@ -63,7 +63,7 @@ impl Shape {
 
 /// A launch that was accepted.
 pub(crate) struct Launch {
-    pub(crate) function: Arc<Function>,
+    pub(crate) function: Arc<KernelFunction>,
     pub(crate) shape: Shape,
     arguments: Vec<u8>,
     /// The address of each argument, once the program asked.
@@ -82,7 +82,7 @@ impl Launch {
     }
 
     /// Checks the sizes as HIP does, before anything runs.
-    pub(crate) fn new(function: Arc<Function>, shape: Shape, arguments: Vec<u8>) -> Result<Launch> {
+    pub(crate) fn new(function: Arc<KernelFunction>, shape: Shape, arguments: Vec<u8>) -> Result<Launch> {
         let kernel = function.kernel()?;
         let limits = Limits::of(target(function.card()));
         let block: u64 = shape.block.iter().map(|side| u64::from(*side)).product();

@@ -18,7 +18,7 @@ use crate::handles::Table;
 
 /// Every module, and every kernel of one that the program asked for.
 pub(crate) static MODULES: Table<Module> = Table::new();
-pub(crate) static FUNCTIONS: Table<Function> = Table::new();
+pub(crate) static FUNCTIONS: Table<KernelFunction> = Table::new();
 
 /// A code object in the memory of a card.
 pub(crate) struct Module {
@@ -27,14 +27,14 @@ pub(crate) struct Module {
 }
 
 /// A kernel of a module.
-pub(crate) struct Function {
+pub(crate) struct KernelFunction {
     /// Keeps the code object loaded.
     module: Arc<Module>,
     loaded: Arc<Loaded>,
     name: String,
 }
 
-impl Function {
+impl KernelFunction {
     /// Its metadata and code.
     pub(crate) fn kernel(&self) -> Result<&Kernel> {
         let kernel = self.loaded.code.kernel(&self.name);
@@ -103,9 +103,9 @@ impl Module {
     }
 
     /// A kernel of it.
-    pub(crate) fn function(self: &Arc<Module>, name: &str) -> Result<Function> {
+    pub(crate) fn function(self: &Arc<Module>, name: &str) -> Result<KernelFunction> {
         match self.symbol(name)? {
-            Symbol::Kernel(loaded, name) => Ok(Function {
+            Symbol::Kernel(loaded, name) => Ok(KernelFunction {
                 module: Arc::clone(self),
                 loaded,
                 name,
@@ -171,7 +171,7 @@ struct Registry {
     functions: BTreeMap<usize, (usize, String)>,
     variables: BTreeMap<usize, Variable>,
     /// Kernels that were found, by the host's address and the card.
-    found: BTreeMap<(usize, usize), Arc<Function>>,
+    found: BTreeMap<(usize, usize), Arc<KernelFunction>>,
 }
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
@@ -257,7 +257,7 @@ fn module(binary: usize) -> Result<Arc<Module>> {
 }
 
 /// The kernel that the host knows by an address: of its stub, or of a handle of [`FUNCTIONS`].
-pub(crate) fn function(host: usize) -> Result<Arc<Function>> {
+pub(crate) fn function(host: usize) -> Result<Arc<KernelFunction>> {
     if let Ok(function) = FUNCTIONS.get(host) {
         return Ok(function);
     }
@@ -276,7 +276,7 @@ pub(crate) fn function(host: usize) -> Result<Arc<Function>> {
 }
 
 /// The address by which the host knows a kernel; of one of a module, a handle.
-pub(crate) fn host(function: &Arc<Function>) -> usize {
+pub(crate) fn host(function: &Arc<KernelFunction>) -> usize {
     let found = registry(|registry| {
         let mut found = registry.found.iter();
         found

@@ -8,11 +8,11 @@ use parity_model::op::Own;
 pub use candle_core::{Result, Tensor};
 
 /// The op on its arguments, all on one device, and its parameters.
-pub type Call = dyn Fn(&[Tensor], &[f64]) -> Result<Tensor> + Send + Sync;
+pub type CandleCall = dyn Fn(&[Tensor], &[f64]) -> Result<Tensor> + Send + Sync;
 
 /// How an op is called, for execution and for readers.
 pub(crate) struct Registered {
-    pub(crate) call: Box<Call>,
+    pub(crate) call: Box<CandleCall>,
     /// The call as Rust source: the arguments are `x0`, `x1` and so on, and `{alpha}` is the value of the parameter `alpha`.
     source: &'static str,
 }
@@ -26,7 +26,7 @@ static REGISTRY: RwLock<BTreeMap<&'static str, Arc<Registered>>> = RwLock::new(B
 /// There is such an op already.
 pub fn register(
     name: &'static str,
-    call: Box<Call>,
+    call: Box<CandleCall>,
     source: &'static str,
 ) -> std::result::Result<(), String> {
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);

@@ -18,7 +18,7 @@ use crate::program::{Argument, Program};
 use crate::tape;
 
 /// A formula of an op: its output, of the arguments and parameters of a call.
-pub type Formula = dyn for<'t> Fn(&Call<'t, '_>) -> Tensor<'t> + Send + Sync;
+pub type Formula = dyn for<'t> Fn(&OwnCall<'t, '_>) -> Tensor<'t> + Send + Sync;
 
 /// The elements of an op's output, row-major, of those of its arguments.
 pub type Numbers = dyn Fn(&Plain<'_>) -> Vec<f64> + Send + Sync;
@@ -80,14 +80,14 @@ pub struct Plain<'c> {
 }
 
 /// A call of an op by its formula.
-pub struct Call<'t, 'c> {
+pub struct OwnCall<'t, 'c> {
     program: &'c Program<'t, 'c>,
     op: Own,
 }
 
-impl<'t, 'c> Call<'t, 'c> {
-    pub(crate) fn new(program: &'c Program<'t, 'c>, op: Own) -> Call<'t, 'c> {
-        Call { program, op }
+impl<'t, 'c> OwnCall<'t, 'c> {
+    pub(crate) fn new(program: &'c Program<'t, 'c>, op: Own) -> OwnCall<'t, 'c> {
+        OwnCall { program, op }
     }
 
     /// Argument `i`, which is data.

@@ -29,7 +29,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-pub use parity_exec::own::{Call as CandleCall, Result as CandleResult, Tensor as CandleTensor};
+pub use parity_exec::own::{CandleCall, Result as CandleResult, Tensor as CandleTensor};
 pub use parity_model::DType;
 pub use parity_model::op::own::ShapeRule;
 use parity_model::op::own::{self as table, Declaration, Shape};
@@ -37,7 +37,7 @@ use parity_model::op::{Role, Terms};
 use parity_oracle::own::Right;
 pub use parity_oracle::{
     Limit,
-    own::{Call, Plain, Tensor},
+    own::{OwnCall, Plain, Tensor},
 };
 
 use crate::error::Error;
@@ -142,7 +142,7 @@ impl OwnOp {
     /// The right answer as a formula, from which the limits and the gradient follow. For float dtypes.
     pub fn formula(
         mut self,
-        formula: impl for<'t> Fn(&Call<'t, '_>) -> Tensor<'t> + Send + Sync + 'static,
+        formula: impl for<'t> Fn(&OwnCall<'t, '_>) -> Tensor<'t> + Send + Sync + 'static,
     ) -> OwnOp {
         self.right = Some(Right::Formula(Box::new(formula)));
         self

@@ -112,6 +112,29 @@ impl Gated<'_> {
         )
     }
 
+    /// What [`Gated::text`] says, for programs.
+    pub fn json(&self) -> serde_json::Value {
+        let blocks = self.blocks();
+        let rest = self.rest.iter().map(|result| {
+            serde_json::json!({
+                "model": result.model,
+                "dtype": result.dtype,
+                "verdict": result.verdict.word(),
+                "message": result.message,
+            })
+        });
+        serde_json::json!({
+            "backend": self.device,
+            "min": self.min,
+            "passes": blocks.is_empty(),
+            "agreed": self.agreed,
+            "compared": self.compared,
+            "missing": self.missing,
+            "rest": rest.collect::<Vec<_>>(),
+            "blocked": blocks,
+        })
+    }
+
     /// The judgement and what it goes by.
     pub fn text(&self) -> String {
         let mut page = String::new();

@@ -12,7 +12,7 @@ use parity_report::{
 };
 
 use crate::{
-    functions::{self, Function},
+    functions::{self, BackendFunction},
     sources::Sources,
 };
 
@@ -103,7 +103,7 @@ fn cases_by_function() -> BTreeMap<&'static str, Vec<Op>> {
     map
 }
 
-fn function_row(run: &RunRecord, function: &Function<'_>, ops: &[Op]) -> Vec<String> {
+fn function_row(run: &RunRecord, function: &BackendFunction<'_>, ops: &[Op]) -> Vec<String> {
     let cuda = match &function.cuda {
         None => "absent".to_owned(),
         Some(line) if line.refuses => format!("refuses, {}", line.plain()),

@@ -10,7 +10,7 @@ use parity_model::{
 use crate::sources::{Item, Line, Place, Sources};
 
 /// A function of a backend.
-pub(crate) struct Function<'a> {
+pub(crate) struct BackendFunction<'a> {
     pub(crate) name: &'a str,
     /// candle's CUDA backend; none where it has no such function.
     pub(crate) cuda: Option<Line<'a>>,
@@ -85,7 +85,7 @@ const GGML: [&str; 8] = [
 /// Functions under a heading.
 pub(crate) struct Group<'a> {
     pub(crate) heading: &'static str,
-    pub(crate) functions: Vec<Function<'a>>,
+    pub(crate) functions: Vec<BackendFunction<'a>>,
 }
 
 /// Every function, with the lines found in `sources`, which hold candle's of `version`.
@@ -97,7 +97,7 @@ pub(crate) fn groups<'a>(sources: &'a Sources, version: &str) -> Vec<Group<'a>> 
         let methods = sources.methods(&package("candle-core", DECLARATIONS), interface.name);
         let function = |name| {
             let ((cuda, head), (ours, our_head)) = (interface.cuda, interface.ours);
-            Function {
+            BackendFunction {
                 name,
                 cuda: find(&package("candle-core", cuda), head, Item::Fn(name)),
                 ours: find(ours, our_head, Item::Fn(name)),
@@ -110,7 +110,7 @@ pub(crate) fn groups<'a>(sources: &'a Sources, version: &str) -> Vec<Group<'a>> 
     }
     let custom = |custom: &Custom| {
         let (name, file, head) = custom.cuda;
-        Function {
+        BackendFunction {
             name: custom.name,
             cuda: find(&package(name, file), head, Item::Fn("cuda_fwd")),
             ours: find(CUSTOM, "", Item::Text(custom.ours)),
@@ -122,7 +122,7 @@ pub(crate) fn groups<'a>(sources: &'a Sources, version: &str) -> Vec<Group<'a>> 
     });
     let cuda = package("candle-core", "src/quantized/cuda.rs");
     let ours = "crates/candle-core/glue/quantized/rocm_storage.rs";
-    let ggml = |name: &&'static str| Function {
+    let ggml = |name: &&'static str| BackendFunction {
         name,
         cuda: find(&cuda, "impl QCudaStorage {", Item::Fn(name)),
         ours: find(ours, "impl QRocmStorage {", Item::Fn(name)),

@@ -23,7 +23,7 @@ const WIDE: Form = (ArgKind::ByValue, 8);
 const BOX: Form = (ArgKind::ByValue, 32);
 
 /// Does what a kernel does, or nothing.
-type Serve = fn(&Call<'_>) -> Option<()>;
+type Serve = fn(&BlitLaunch<'_>) -> Option<()>;
 /// A kernel: its name, what the caller's arguments are, and what does the same.
 type Served = (&'static str, &'static [Form], Serve);
 
@@ -77,12 +77,12 @@ pub(crate) fn serve(kernel: &Kernel, packet: u64, memory: &Memory) -> Option<Lau
         .iter()
         .find(|(known, arguments, _)| *known == name && same(arguments));
     let (_, _, body) = found?;
-    body(&Call::read(kernel, packet, memory)?)?;
+    body(&BlitLaunch::read(kernel, packet, memory)?)?;
     Some(LaunchStats::default())
 }
 
 /// A launch: its sizes and its arguments.
-struct Call<'a> {
+struct BlitLaunch<'a> {
     kernel: &'a Kernel,
     memory: &'a Memory,
     items: [u32; 3],
@@ -98,9 +98,9 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     Some(u64::from_le_bytes(wide))
 }
 
-impl<'a> Call<'a> {
+impl<'a> BlitLaunch<'a> {
     /// `None` where the packet is not one whose work-items count on from 0.
-    fn read(kernel: &'a Kernel, packet: u64, memory: &'a Memory) -> Option<Call<'a>> {
+    fn read(kernel: &'a Kernel, packet: u64, memory: &'a Memory) -> Option<BlitLaunch<'a>> {
         let mut bytes = [0; PACKET];
         memory.read(packet, &mut bytes).ok()?;
         let field = |at: usize, size: usize| number(&bytes, at, size);
@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
             .ok()?;
         let mut arguments = vec![0; kernel.kernarg_size as usize];
         memory.read(address, &mut arguments).ok()?;
-        let call = Call {
+        let call = BlitLaunch {
             kernel,
             memory,
             items,
@@ -197,7 +197,7 @@ fn apart((a, bytes_a): (u64, u64), (b, bytes_b): (u64, u64)) -> Option<()> {
 
 /// Source, target, bytes, how many of them at the end are copied one by one, bytes of an element, where the elements end, and
 /// elements from one of a work-item to its next.
-fn copy(call: &Call<'_>) -> Option<()> {
+fn copy(call: &BlitLaunch<'_>) -> Option<()> {
     let (source, target, size) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
     let (rest, end, stride) = (call.argument(3)?, call.argument(5)?, call.argument(6)?);
     let element = if call.argument(4)? == 16 { 16 } else { 4 };
@@ -218,7 +218,7 @@ fn copy(call: &Call<'_>) -> Option<()> {
 
 /// Target, pattern, elements of the pattern, bytes of an element, where it ends, and elements from one pattern of a work-item to its
 /// next.
-fn fill(call: &Call<'_>) -> Option<()> {
+fn fill(call: &BlitLaunch<'_>) -> Option<()> {
     let (target, pattern, length) = (call.argument(0)?, call.argument(1)?, call.argument(2)?);
     let (element, end, stride) = (call.argument(3)?, call.argument(4)?, call.argument(5)?);
     let element = if [16, 8, 4, 2].contains(&element) {
@@ -238,7 +238,7 @@ fn fill(call: &Call<'_>) -> Option<()> {
 }
 
 /// Writes a pattern so many times at each place.
-fn fill_by(call: &Call<'_>, pattern: u64, bytes: u64, places: &[(u64, u64)]) -> Option<()> {
+fn fill_by(call: &BlitLaunch<'_>, pattern: u64, bytes: u64, places: &[(u64, u64)]) -> Option<()> {
     for (target, patterns) in places {
         let filled = patterns.checked_mul(bytes)?;
         apart((pattern, bytes), (*target, filled))?;
@@ -253,7 +253,7 @@ fn fill_by(call: &Call<'_>, pattern: u64, bytes: u64, places: &[(u64, u64)]) -> 
 
 /// The target as bytes and as elements of 2, 4 and 8 bytes, of which the largest that is given counts; the pattern, its elements,
 /// then in elements: where the first line begins, their width, how many, and from line to line.
-fn fill_lines(call: &Call<'_>) -> Option<()> {
+fn fill_lines(call: &BlitLaunch<'_>) -> Option<()> {
     let targets = [(3, 8), (2, 4), (1, 2), (0, 1)];
     let mut targets = targets
         .into_iter()
@@ -294,7 +294,7 @@ fn offset([pitch, slice, first, _]: Lines, y: u64, z: u64, element: u64) -> Opti
 }
 
 /// Source, target, the lines of each, and how many elements, lines and layers; then their bytes, where `element` does not say.
-fn copy_box(call: &Call<'_>, element: Option<u64>) -> Option<()> {
+fn copy_box(call: &BlitLaunch<'_>, element: Option<u64>) -> Option<()> {
     let (source, target) = (call.argument(0)?, call.argument(1)?);
     let (from, to) = (call.numbers(2)?, call.numbers(3)?);
     let [width, height, depth, bytes] = call.numbers(4)?;

@@ -1,16 +1,17 @@
 //! What calls cost on software GPUs: `parity bench` on them, and `parity gate --cost`.
 
-use std::{fmt::Write, path::Path};
+use std::path::Path;
 
-use parity_bench::cost::{self as pages, CostRun, worse};
+use parity_bench::cost::{self as pages, CostRun, Finding, worse};
 use parity_exec::BackendDevice;
 use parity_run::cost::{self, Settings};
+use serde_json::json;
 
 use super::bench::{limit, selection};
 use crate::{
-    args::{BenchArgs, BenchFormat},
+    args::{BenchArgs, BenchFormat, PageArgs},
     exit::{Exit, Failure},
-    output::{complain, formless, print, put_page},
+    output::{complain, formless, put_page},
 };
 
 /// Percent by which a counter may be worse unless something else is asked for: kernels that are compiled anew move by an instruction.
@@ -71,7 +72,7 @@ fn put(run: &CostRun, format: BenchFormat, out: Option<&Path>) -> Result<Exit, F
 }
 
 /// Blocks a record in which something costs more than in the base.
-pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>) -> Result<Exit, Failure> {
+pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>, page: &PageArgs) -> Result<Exit, Failure> {
     let percent = percent.unwrap_or(TOLERANCE);
     if !(0.0..=1000.0).contains(&percent) {
         let message = format!("--tolerance {percent} is not a percentage of 0 to 1000, e.g. 2");
@@ -86,25 +87,32 @@ pub(super) fn gate(run: &Path, base: &Path, percent: Option<f64>) -> Result<Exit
         );
         return Err(Failure::new(Exit::NothingMatched, message));
     }
-    let mut page = String::new();
-    // Writing to a `String` does not fail.
-    let _ = match found.len() {
-        0 => writeln!(
-            page,
-            "PASS: no counter of {compared} rows and devices is worse by more than {percent} %"
-        ),
-        count => writeln!(
-            page,
-            "BLOCKED, of {compared} rows and devices in {} some cost more than there by over {percent} %, {count} numbers in all",
+    let figures = || {
+        json!({
+            "run": run.display().to_string(),
+            "base": base.display().to_string(),
+            "tolerance": percent,
+            "compared": compared,
+            "passes": found.is_empty(),
+            "worse": found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    };
+    page.put(|| judged(base, percent, &found, compared), figures)?;
+    Ok(if found.is_empty() { Exit::Ok } else { Exit::Failed })
+}
+
+fn judged(base: &Path, percent: f64, found: &[Finding], compared: usize) -> String {
+    let mut page = match found.len() {
+        0 => format!("PASS: no counter of {compared} rows and devices is worse by more than {percent} %\n"),
+        count => format!(
+            "BLOCKED, of {compared} rows and devices in {} some cost more than there by over {percent} %, {count} numbers in all\n",
             base.display()
         ),
     };
-    for finding in found.iter().take(SHOWN) {
-        let _ = writeln!(page, "  {finding}");
-    }
+    let shown = found.iter().take(SHOWN).map(|finding| format!("  {finding}\n"));
+    page.extend(shown);
     if let Some(more @ 1..) = found.len().checked_sub(SHOWN) {
-        let _ = writeln!(page, "  and {more} more");
+        page.push_str(&format!("  and {more} more\n"));
     }
-    print(&page)?;
-    Ok(if found.is_empty() { Exit::Ok } else { Exit::Failed })
+    page
 }

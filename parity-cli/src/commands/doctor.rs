@@ -1,16 +1,16 @@
 //! `parity doctor`: which drivers, devices and tools this machine has, what is missing, and how to get it. Looks, and
 //! changes nothing.
 
-use std::{env, fmt::Write, fs, io, path::Path, process::Command};
+use std::{env, fs, io, path::Path, process::Command};
 
 use parity_exec::{Backend, BackendDevice, CANDLE_VERSION, StartError, probe};
 use parity_report::text::describe;
 use parity_run::{Error, START_LIMIT, cores, files::BUILT_IN, provenance, specs, worker};
+use serde_json::{Value, json};
 
 use crate::{
     args::DoctorArgs,
     exit::{Exit, Failure},
-    output::print,
 };
 
 /// Device files of the kernel's GPU drivers, what each is, and what to do when it may not be opened.
@@ -65,14 +65,13 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     tools(&mut page);
     page.section("Environment variables");
     variables(&mut page);
-    page.section("Summary");
     let (exit, summary) = match (specs, backends) {
         (Exit::Ok, Exit::Ok) => (Exit::Ok, "parity run works here"),
         (Exit::Ok, exit) => (exit, "parity run does not work here: see Backends"),
         (exit, _) => (exit, "parity run does not work here: see Specs"),
     };
-    page.text.push_str(&format!("  {summary}\n"));
-    print(&page.text)?;
+    args.page
+        .put(|| page.text(summary), || page.json(exit == Exit::Ok, summary))?;
     Ok(exit)
 }
 
@@ -81,16 +80,25 @@ fn version() -> String {
     format!("{}{}", provenance::VERSION, commit.unwrap_or_default())
 }
 
-/// The findings, a line each; what is missing comes with its remedy.
+/// What was looked at, a line each; what is missing comes with its remedy.
 #[derive(Default)]
 struct Page {
-    text: String,
+    lines: Vec<Line>,
+    section: &'static str,
+}
+
+struct Line {
+    section: &'static str,
+    /// Before the line: `ok` where it was found, `--` where it was not, nothing where either is right.
+    mark: &'static str,
+    what: String,
+    finding: String,
+    remedy: Option<String>,
 }
 
 impl Page {
-    fn section(&mut self, title: &str) {
-        // Writing to a `String` does not fail.
-        let _ = writeln!(self.text, "\n{title}");
+    fn section(&mut self, title: &'static str) {
+        self.section = title;
     }
 
     fn found(&mut self, what: &str, finding: &str) {
@@ -98,20 +106,59 @@ impl Page {
     }
 
     fn missing(&mut self, what: &str, finding: &str, remedy: &str) {
-        self.line("--", what, finding);
-        let _ = writeln!(
-            self.text,
-            "     to get it: {}",
-            remedy.trim_end().replace('\n', "\n     ")
-        );
+        self.push("--", what, finding, Some(remedy.trim_end().to_owned()));
     }
 
-    fn line(&mut self, mark: &str, what: &str, finding: &str) {
-        let _ = writeln!(
-            self.text,
-            "  {mark} {what}: {}",
-            finding.trim_end().replace('\n', "\n     ")
-        );
+    fn line(&mut self, mark: &'static str, what: &str, finding: &str) {
+        self.push(mark, what, finding, None);
+    }
+
+    fn push(&mut self, mark: &'static str, what: &str, finding: &str, remedy: Option<String>) {
+        self.lines.push(Line {
+            section: self.section,
+            mark,
+            what: what.to_owned(),
+            finding: finding.trim_end().to_owned(),
+            remedy,
+        });
+    }
+
+    fn text(&self, summary: &str) -> String {
+        let indented = |text: &str| text.replace('\n', "\n     ");
+        let (mut page, mut section) = (String::new(), "");
+        for line in &self.lines {
+            if line.section != section {
+                section = line.section;
+                page.push_str(&format!("\n{section}\n"));
+            }
+            let (mark, what, finding) = (line.mark, &line.what, indented(&line.finding));
+            page.push_str(&format!("  {mark} {what}: {finding}\n"));
+            if let Some(remedy) = &line.remedy {
+                page.push_str(&format!("     to get it: {}\n", indented(remedy)));
+            }
+        }
+        page + &format!("\nSummary\n  {summary}\n")
+    }
+
+    fn json(&self, works: bool, summary: &str) -> Value {
+        let line = |line: &Line| {
+            json!({
+                "section": line.section,
+                "found": match line.mark {
+                    "ok" => Some(true),
+                    "--" => Some(false),
+                    _ => None,
+                },
+                "what": line.what,
+                "finding": line.finding,
+                "remedy": line.remedy,
+            })
+        };
+        json!({
+            "works": works,
+            "summary": summary,
+            "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
+        })
     }
 }
 

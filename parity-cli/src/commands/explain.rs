@@ -15,16 +15,16 @@ use parity_model::{
     record::{BackendInfo, CaseResult, RunRecord},
 };
 use parity_oracle::{Difference, Expected, differences, expected, index_of, value_text};
-use parity_report::{repro, share_text, text::describe, ulp_text};
+use parity_report::{json, repro, share_text, text::describe, ulp_text};
 use parity_run::{Event, Plan, Selection, Session, Settings};
 
 use super::run::verdict;
 use crate::{
-    args::ExplainArgs,
+    args::{ExplainArgs, PageFormat},
     columns::columns,
     exit::{Exit, Failure},
     next,
-    output::print,
+    output::{formless, put_page},
     settings::settings,
 };
 
@@ -38,8 +38,12 @@ pub(crate) fn explain(args: ExplainArgs) -> Result<Exit, Failure> {
     let settings = settings(args.how, selection, Some(1))?;
     let plan = Plan::load(&settings)?;
     let (page, record) = pages(&settings, &plan)?;
-    print(&page)?;
-    print(&next::after_explain(&record, settings.findings.as_deref()).unwrap_or_default())?;
+    let next = next::after_explain(&record, settings.findings.as_deref()).unwrap_or_default();
+    let page = match args.page.format {
+        PageFormat::Text => page + &next,
+        PageFormat::Json => json::render(&record).map_err(formless)?,
+    };
+    put_page(args.page.out.as_deref(), &page)?;
     verdict(&record)
 }
 

@@ -7,13 +7,13 @@ use parity_run::{
     gate::{Bar, Block, Gated, gate as judge, share},
     records,
 };
+use serde_json::{Map, Value, json};
 
 use crate::{
     args::GateArgs,
     columns::columns,
     exit::{Exit, Failure},
     next,
-    output::print,
 };
 
 /// Failing cases that a reason for blocking spells out: with a few reasons it all stays on one screen.
@@ -21,7 +21,7 @@ const SHOWN: usize = 5;
 
 pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let min = match (&args.cost, args.min) {
-        (Some(base), _) => return super::cost::gate(&args.run, base, args.tolerance),
+        (Some(base), _) => return super::cost::gate(&args.run, base, args.tolerance, &args.page),
         // clap does not require --cost of --tolerance where --min conflicts with --cost.
         (None, _) if args.tolerance.is_some() => {
             let message = "--tolerance needs --cost RUN: the earlier counters to compare with";
@@ -46,10 +46,13 @@ pub(crate) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let stored = records::read(&args.run)?;
     let base = args.against.as_deref().map(records::read).transpose()?;
     let (gated, blocks) = judge(&stored, &args.backend, bar, base.as_ref())?;
-    print(&page(&gated, &stored.path, bar.min, &blocks))?;
-    if let Some((case, result)) = blocks.iter().find_map(|block| block.cases.first()) {
-        print(&next::explain(&stored.run, case, gated.info, result, None))?;
-    }
+    let text = || {
+        let first = blocks.iter().find_map(|block| block.cases.first());
+        let next = first.map(|(case, result)| next::explain(&stored.run, case, gated.info, result, None));
+        page(&gated, &stored.path, bar.min, &blocks) + &next.unwrap_or_default()
+    };
+    args.page
+        .put(text, || figures(&gated, &stored.path, bar, &blocks))?;
     Ok(if blocks.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
@@ -60,6 +63,41 @@ pub(super) fn percent(option: &str, value: f64) -> Result<f64, Failure> {
     }
     let message = format!("{option} {value} is not a percentage above 0 and at most 100, e.g. 99.5");
     Err(Failure::new(Exit::Usage, message))
+}
+
+/// The judgement, with every case that shows a reason for blocking.
+fn figures(gated: &Gated<'_>, path: &str, bar: Bar, blocks: &[Block<'_>]) -> Value {
+    let score = |score: Score| {
+        json!({
+            "agreed": score.agreed,
+            "executed": score.executed,
+            "known": score.known,
+            "by_fallback": score.by_fallback,
+            "failing": score.failing,
+            "not_run": score.not_run,
+        })
+    };
+    let families = gated.families();
+    let families = families.iter().map(|(family, part)| {
+        let part = score(part.score());
+        ((*family).to_owned(), part)
+    });
+    let block = |block: &Block<'_>| {
+        let cases = block.cases.iter().map(
+            |(case, result)| json!({ "id": case.id, "verdict": result.verdict.name(), "note": result.note }),
+        );
+        json!({ "reason": block.reason, "cases": cases.collect::<Vec<_>>() })
+    };
+    json!({
+        "run": path,
+        "backend": gated.info.backend,
+        "min": bar.min,
+        "per_family": bar.per_family,
+        "passes": blocks.is_empty(),
+        "score": score(gated.score()),
+        "families": families.collect::<Map<_, _>>(),
+        "blocked": blocks.iter().map(block).collect::<Vec<_>>(),
+    })
 }
 
 fn page(gated: &Gated<'_>, path: &str, min: f64, blocks: &[Block<'_>]) -> String {

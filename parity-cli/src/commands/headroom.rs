@@ -7,12 +7,12 @@ use parity_run::{
     headroom::{LimitUse, limits},
     records::{self, Stored},
 };
+use serde_json::{Value, json};
 
 use crate::{
     args::HeadroomArgs,
     columns::columns,
     exit::{Exit, Failure},
-    output::print,
 };
 
 /// A limit used beyond this share has no room left for another input, compiler or card.
@@ -28,8 +28,27 @@ pub(crate) fn headroom(args: &HeadroomArgs) -> Result<Exit, Failure> {
         let message = format!("{} holds no result that agrees and has a value", stored.path);
         return Err(Failure::new(Exit::NothingMatched, message));
     }
-    print(&page(&stored, &limits))?;
+    args.page
+        .put(|| page(&stored, &limits), || figures(&stored, &limits))?;
     Ok(Exit::Ok)
+}
+
+/// Every limit, also those that the page leaves out.
+fn figures(stored: &Stored, limits: &[LimitUse<'_>]) -> Value {
+    let limit = |limit: &LimitUse<'_>| {
+        let (backend, case) = limit.worst;
+        json!({
+            "op": limit.op,
+            "dtype": limit.dtype,
+            "limit": limit.limit,
+            "exact": limit.is_exact(),
+            "results": limit.results,
+            "used": limit.used,
+            "backend": backend,
+            "case": case,
+        })
+    };
+    json!({ "run": stored.path, "limits": limits.iter().map(limit).collect::<Vec<_>>() })
 }
 
 fn page(stored: &Stored, limits: &[LimitUse<'_>]) -> String {

@@ -8,7 +8,7 @@ use parity_zoo::{Measure, Record, changes};
 use crate::{
     args::{DiffArgs, DiffFormat, Format, GateArgs, ReportArgs, word},
     exit::{Exit, Failure},
-    output::{print, put_page},
+    output::put_page,
 };
 
 /// Changes that the page spells out.
@@ -63,7 +63,7 @@ pub(super) fn gate(record: &Record, args: &GateArgs, min: f64) -> Result<Exit, F
     }
     let base = args.against.as_deref().map(beside).transpose()?;
     let gated = parity_zoo::gate(record, &args.backend, min, base.as_ref())?;
-    print(&gated.text())?;
+    args.page.put(|| gated.text(), || gated.json())?;
     Ok(if gated.passes() { Exit::Ok } else { Exit::Failed })
 }
 

@@ -204,6 +204,15 @@ fn a_record_is_the_same_to_the_last_byte_whatever_the_number_of_threads() {
         run.stdout
     );
     parity(&["gate", &one, "--cost", &many], dir.path(), &[]).exits(0);
+    let json = parity(
+        &["gate", &many, "--cost", &one, "--format", "json"],
+        dir.path(),
+        &[],
+    )
+    .exits(100);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let mut worse = json["worse"].as_array().unwrap().iter().filter_map(Value::as_str);
+    assert!(worse.any(|line| line.contains("the row is gone")), "{json}");
 }
 
 #[test]

@@ -26,6 +26,37 @@ fn a_machine_without_a_gpu_is_well_and_told_why_it_has_no_hardware() {
 }
 
 #[test]
+fn what_it_found_is_there_as_json() {
+    let specs = Specs::unary("\"exp\"", "");
+    let dir = specs.path("");
+    let args = [
+        "doctor",
+        "--spec-dir",
+        dir.to_str().unwrap(),
+        "--format",
+        "json",
+        "--out",
+        "found.json",
+    ];
+    for (driver, code) in [("soft", 0), ("Soft", 69)] {
+        assert_eq!(
+            parity(&args, &dir, &[("ROCM_DRIVER", driver)]).exits(code).stdout,
+            ""
+        );
+        let text = std::fs::read_to_string(dir.join("found.json")).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut lines = found["lines"].as_array().unwrap().iter();
+        let rocm = lines
+            .find(|line| line["section"] == "Backends" && line["what"] == "rocm")
+            .unwrap();
+        assert_eq!(
+            (&found["works"], &rocm["found"]),
+            (&(code == 0).into(), &(code == 0).into())
+        );
+    }
+}
+
+#[test]
 fn a_value_that_a_variable_cannot_have_is_told_with_those_that_it_can() {
     let specs = Specs::unary("\"exp\"", "");
     let dir = specs.path("");

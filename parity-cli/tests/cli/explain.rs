@@ -39,6 +39,36 @@ fn a_case_of_the_specs_is_explained_from_its_definition_to_its_repro() {
 }
 
 #[test]
+fn as_json_it_is_the_record_that_a_run_of_the_case_makes() {
+    let specs = Specs::unary("\"gelu\"", IMPOSSIBLE);
+    let explained = specs
+        .parity(&["explain", GELU, "--backend", "cpu", "--format", "json"])
+        .exits(100);
+    let run = specs
+        .parity(&["run", "--backend", "cpu", "--case", GELU, "--format", "json"])
+        .exits(100);
+    // Of the rest of a result, times differ.
+    let judged = |text: &str| {
+        let record = serde_json::from_str::<Value>(text).unwrap();
+        let case = record["cases"][0].clone();
+        let result = &case["results"][0];
+        [&case["id"], &result["verdict"], &result["vs_oracle"]].map(Value::clone)
+    };
+    assert_eq!(judged(&explained.stdout), judged(&run.stdout));
+    let page = explain(&specs, GELU).exits(100).stdout;
+    let written = specs
+        .parity(&["explain", GELU, "--backend", "cpu", "--out", "page.txt"])
+        .exits(100);
+    assert_eq!(
+        (
+            written.stdout.as_str(),
+            std::fs::read_to_string(specs.path("page.txt")).unwrap()
+        ),
+        ("", page)
+    );
+}
+
+#[test]
 fn the_first_element_shown_is_the_worst_of_the_record() {
     let specs = Specs::unary("\"gelu\"", IMPOSSIBLE);
     let page = explain(&specs, GELU).exits(100).stdout;

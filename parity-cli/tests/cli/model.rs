@@ -55,6 +55,10 @@ fn a_stored_record_of_networks_is_gated_like_a_run() {
     );
     let blocked = in_checkout(&[&gate[..], &["99.9"]].concat()).exits(100).stdout;
     assert!(blocked.contains("BLOCKED"), "{blocked}");
+    let json = in_checkout(&[&gate[..], &["99.9", "--format", "json"]].concat())
+        .exits(100)
+        .stdout;
+    assert!(json.contains("\"passes\": false"), "{json}");
     in_checkout(&["gate", STORED, "--backend", "cuda", "--min", "98"])
         .exits(64)
         .complains("unknown device of the record `cuda`: expected one of rocm:gfx1100, rocm:gfx942");

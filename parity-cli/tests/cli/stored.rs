@@ -328,6 +328,55 @@ fn headroom_shows_limits_nearly_used_up_and_limits_hardly_used() {
 }
 
 #[test]
+fn headroom_and_gate_say_the_same_as_json_and_into_a_file() {
+    let stored = Stored::new();
+    stored.figure("b.json", "limit_used", 0.95);
+    let read = |run: Run| serde_json::from_str::<Value>(&run.stdout).unwrap();
+    let limits = read(
+        stored
+            .parity(&["headroom", "b.json", "--format", "json"])
+            .exits(0),
+    );
+    let log = |limit: &&Value| limit["op"] == "log" && limit["used"] == json!(0.95);
+    let log = limits["limits"].as_array().unwrap().iter().find(log).unwrap();
+    assert_eq!(
+        (&log["case"], &log["backend"]),
+        (&json!(stored.id(5)), &json!("cpu"))
+    );
+    stored.verdicts("c.json", &[(5, "mismatch")]);
+    let passes = read(
+        stored
+            .gate("a.json", &["--min", "99", "--format", "json"])
+            .exits(0),
+    );
+    assert_eq!(
+        (&passes["passes"], &passes["blocked"]),
+        (&json!(true), &json!([]))
+    );
+    assert_eq!(passes["families"]["binary"]["agreed"], json!(2));
+    let blocked = read(
+        stored
+            .gate("c.json", &["--min", "99", "--format", "json"])
+            .exits(100),
+    );
+    assert_eq!(blocked["passes"], json!(false));
+    assert_eq!(blocked["blocked"][0]["cases"][0]["id"], json!(stored.id(5)));
+    // Into a file goes what is printed otherwise, the next command with it.
+    for args in [
+        ["headroom", "c.json"].as_slice(),
+        &["gate", "c.json", "--backend", "cpu", "--min", "99"],
+    ] {
+        let printed = stored.parity(args);
+        let written = stored.parity(&[args, &["--out", "page.txt"]].concat());
+        assert_eq!((written.stdout.as_str(), written.code), ("", printed.code));
+        assert_eq!(
+            fs::read_to_string(stored.specs.path("page.txt")).unwrap(),
+            printed.stdout
+        );
+    }
+}
+
+#[test]
 fn a_trend_has_every_family_of_every_run() {
     let stored = Stored::new();
     // A run in which half of the binary cases no longer agree, then one without the family.

@@ -171,3 +171,22 @@ fn help_lists_the_exit_codes_and_hides_the_worker() {
     );
     assert!(!run.stdout.contains("worker"), "{}", run.stdout);
 }
+
+#[test]
+fn what_prints_a_page_takes_a_form_and_a_file_for_it() {
+    // Of what is not here, `shrink` writes a test, `merge` a record, `man` and `completions` what one format asks for.
+    let pages = [
+        "run", "report", "explain", "diff", "gate", "bench", "headroom", "trend", "model", "fuzz", "doctor",
+        "coverage", "selftest",
+    ];
+    for command in pages {
+        let run = parity(&[command, "--help"], Path::new("/"), &[]).exits(0);
+        for option in ["--format <FORMAT>", "--out <FILE>"] {
+            assert!(
+                run.stdout.contains(option),
+                "parity {command} has no {option}:\n{}",
+                run.stdout
+            );
+        }
+    }
+}

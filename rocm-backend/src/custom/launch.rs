@@ -11,7 +11,7 @@ use super::Module;
 use super::image::{ParamKind, Signature};
 use crate::buffer::sealed::Sealed as _;
 use crate::hip::launch::Grid;
-use crate::hip::module::Function;
+use crate::hip::module::LoadedKernel;
 use crate::{Buffer, DynBuffer, Error, Result, Scalar};
 
 /// LDS of a workgroup, in bytes: what every AMD GPU with HIP has.
@@ -22,7 +22,7 @@ const LDS: usize = 64 << 10;
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
     pub(crate) name: String,
-    pub(crate) function: Function,
+    pub(crate) function: LoadedKernel,
     pub(crate) module: Module,
     pub(crate) grid: Grid,
     pub(crate) args: Vec<Arg<'a>>,
@@ -180,7 +180,7 @@ impl<'a> Launch<'a> {
     pub(crate) fn new(
         module: Module,
         name: &str,
-        function: Function,
+        function: LoadedKernel,
         signature: Arc<Signature>,
     ) -> Launch<'a> {
         Launch {

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use rocm_rs::hip::bindings;
 
 use super::context::{Context, LayoutTable};
-use super::module::Function;
+use super::module::LoadedKernel;
 use super::status::check;
 use crate::trace::Level;
 use crate::trace::Walk;
@@ -276,7 +276,7 @@ impl Args {
         &mut self,
         kernel: &str,
         context: &Context,
-        function: &Function,
+        function: &LoadedKernel,
         grid: Grid,
     ) -> Result<()> {
         if grid.is_empty() {

@@ -45,7 +45,7 @@ impl Modules {
     }
 }
 
-/// A loaded code object; unloaded when the last [`Function`] of it is gone.
+/// A loaded code object; unloaded when the last [`LoadedKernel`] of it is gone.
 pub(crate) struct Module {
     raw: hipModule_t,
     ordinal: c_int,
@@ -59,7 +59,7 @@ pub(crate) struct Module {
 struct RawFunction(hipFunction_t);
 
 // SAFETY: a hipFunction_t is a handle into a module that HIP never changes after loading; launching from several
-// threads is allowed. `RawFunction` is used only while its module is alive (see `Function`).
+// threads is allowed. `RawFunction` is used only while its module is alive (see `LoadedKernel`).
 unsafe impl Send for RawFunction {}
 // SAFETY: `Module` holds two handles that HIP locks itself, no `&mut` method, and the image is never written.
 unsafe impl Send for Module {}
@@ -67,7 +67,7 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 /// A kernel, and the module that keeps it loaded.
-pub(crate) struct Function {
+pub(crate) struct LoadedKernel {
     raw: RawFunction,
     symbol: Arc<str>,
     _module: Arc<Module>,
@@ -99,7 +99,7 @@ impl Module {
     }
 
     /// The kernel `name`; `None` when the code object has none of that name.
-    pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Option<Function>, Error> {
+    pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Option<LoadedKernel>, Error> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         let (symbol, raw) = match functions.get_key_value(name) {
             Some((symbol, &known)) => (Arc::clone(symbol), known),
@@ -109,7 +109,7 @@ impl Module {
                 (symbol, found)
             }
         };
-        Ok(raw.map(|raw| Function {
+        Ok(raw.map(|raw| LoadedKernel {
             raw,
             symbol,
             _module: Arc::clone(self),
@@ -130,7 +130,7 @@ impl Module {
     }
 }
 
-impl Function {
+impl LoadedKernel {
     /// The handle, for a launch while `self` is borrowed.
     pub(crate) fn raw(&self) -> hipFunction_t {
         self.raw.0
@@ -145,7 +145,7 @@ impl Function {
 impl Drop for Module {
     fn drop(&mut self) {
         let _ = query::set_device(self.ordinal);
-        // SAFETY: loaded by hipModuleLoadData and unloaded only here; no `Function` is left. A failure leaves
+        // SAFETY: loaded by hipModuleLoadData and unloaded only here; no `LoadedKernel` is left. A failure leaves
         // nothing to do.
         let _ = unsafe { bindings::hipModuleUnload(self.raw) };
     }

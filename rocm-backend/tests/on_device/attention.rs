@@ -11,7 +11,7 @@ const DTYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
 /// A call in numbers. `heads` are those of queries, and of keys and values.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+struct AttentionCall {
     batches: usize,
     queries: usize,
     keys: usize,
@@ -23,7 +23,7 @@ struct Call {
     alibi: bool,
 }
 
-const PLAIN: Call = Call {
+const PLAIN: AttentionCall = AttentionCall {
     batches: 1,
     queries: 5,
     keys: 7,
@@ -35,7 +35,7 @@ const PLAIN: Call = Call {
     alibi: false,
 };
 
-impl Call {
+impl AttentionCall {
     fn scale(&self) -> f64 {
         f64::from(1.0 / (self.width as f32).sqrt())
     }
@@ -170,7 +170,7 @@ impl Call {
 fn heads_of_every_width_are_attended_to() {
     for dtype in DTYPES {
         for width in [1, 8, 15, 32, 40, 64, 96, 128, 200, 256] {
-            Call { width, ..PLAIN }.check(dtype);
+            AttentionCall { width, ..PLAIN }.check(dtype);
         }
     }
 }
@@ -179,7 +179,7 @@ fn heads_of_every_width_are_attended_to() {
 fn queries_and_keys_may_end_within_a_tile() {
     for dtype in DTYPES {
         for (queries, keys) in [(1, 1), (1, 33), (16, 32), (17, 15), (65, 16), (64, 64), (130, 5)] {
-            Call {
+            AttentionCall {
                 queries,
                 keys,
                 ..PLAIN
@@ -193,7 +193,7 @@ fn queries_and_keys_may_end_within_a_tile() {
 fn several_heads_share_one_of_the_keys() {
     for dtype in DTYPES {
         for heads in [[2, 2], [4, 2], [6, 1]] {
-            Call {
+            AttentionCall {
                 heads,
                 batches: 2,
                 ..PLAIN
@@ -214,7 +214,7 @@ fn a_query_sees_the_keys_of_its_window() {
     for dtype in DTYPES {
         for (left, right) in windows {
             for (queries, keys) in [(40, 40), (7, 40), (40, 7)] {
-                Call {
+                AttentionCall {
                     queries,
                     keys,
                     left,
@@ -230,19 +230,19 @@ fn a_query_sees_the_keys_of_its_window() {
 #[test]
 fn scores_are_capped_and_lose_with_distance() {
     for dtype in DTYPES {
-        let call = Call {
+        let call = AttentionCall {
             queries: 20,
             keys: 20,
             heads: [2, 1],
             ..PLAIN
         };
-        Call {
+        AttentionCall {
             softcap: Some(0.5),
             ..call
         }
         .check(dtype);
-        Call { alibi: true, ..call }.check(dtype);
-        Call {
+        AttentionCall { alibi: true, ..call }.check(dtype);
+        AttentionCall {
             alibi: true,
             softcap: Some(2.0),
             right: Some(0),
@@ -255,7 +255,7 @@ fn scores_are_capped_and_lose_with_distance() {
 #[test]
 fn the_rules_make_a_difference() {
     let dtype = DType::F32;
-    let call = Call {
+    let call = AttentionCall {
         queries: 20,
         keys: 20,
         ..PLAIN
@@ -263,19 +263,19 @@ fn the_rules_make_a_difference() {
     let inputs = call.inputs(dtype);
     let plain = call.expected(dtype, &inputs);
     for other in [
-        Call {
+        AttentionCall {
             left: Some(3),
             ..call
         },
-        Call {
+        AttentionCall {
             right: Some(0),
             ..call
         },
-        Call {
+        AttentionCall {
             softcap: Some(0.5),
             ..call
         },
-        Call { alibi: true, ..call },
+        AttentionCall { alibi: true, ..call },
     ] {
         let far = |((a, error), (b, _)): (&(f64, f64), &(f64, f64))| (a - b).abs() > 100.0 * error;
         let other = other.expected(dtype, &inputs);
@@ -285,7 +285,7 @@ fn the_rules_make_a_difference() {
 
 #[test]
 fn views_are_read_where_they_lie() {
-    let call = Call {
+    let call = AttentionCall {
         batches: 2,
         queries: 6,
         keys: 6,
@@ -350,7 +350,7 @@ fn batches_of_several_lengths_are_attended_to_each_by_itself() {
                 let [from, to] = [starts[batch], starts[batch + 1]].map(|row| row as usize * heads * width);
                 values[from..to].to_vec()
             };
-            let call = Call {
+            let call = AttentionCall {
                 queries: (of_query[batch + 1] - of_query[batch]) as usize,
                 keys: (of_key[batch + 1] - of_key[batch]) as usize,
                 heads: [heads, heads],
@@ -366,7 +366,7 @@ fn batches_of_several_lengths_are_attended_to_each_by_itself() {
 
 #[test]
 fn a_nan_stays_in_the_rows_that_see_it() {
-    let call = Call {
+    let call = AttentionCall {
         queries: 4,
         keys: 4,
         right: Some(0),

@@ -14,7 +14,7 @@ const PAGES: usize = 10;
 /// The pages of three sequences. Sequence 1 has one page: the kernel must not read the numbers after it.
 const TABLE: [[u32; 3]; 3] = [[7, 2, 9], [0, 99, 99], [4, 3, u32::MAX]];
 
-struct Call {
+struct PagedCall {
     page: usize,
     queries: usize,
     lengths: [u32; 3],
@@ -24,9 +24,9 @@ struct Call {
     is_bent: bool,
 }
 
-const CALLS: [Call; 4] = [
+const CALLS: [PagedCall; 4] = [
     // A decode step: the last page full, begun, and half.
-    Call {
+    PagedCall {
         page: 16,
         queries: 1,
         lengths: [48, 1, 24],
@@ -35,7 +35,7 @@ const CALLS: [Call; 4] = [
         is_bent: false,
     },
     // Several tokens at once, over pages shorter than a tile of keys.
-    Call {
+    PagedCall {
         page: 4,
         queries: 3,
         lengths: [10, 3, 8],
@@ -43,7 +43,7 @@ const CALLS: [Call; 4] = [
         width: 64,
         is_bent: false,
     },
-    Call {
+    PagedCall {
         page: 32,
         queries: 20,
         lengths: [70, 20, 33],
@@ -51,7 +51,7 @@ const CALLS: [Call; 4] = [
         width: 8,
         is_bent: false,
     },
-    Call {
+    PagedCall {
         page: 8,
         queries: 2,
         lengths: [17, 2, 9],
@@ -61,7 +61,7 @@ const CALLS: [Call; 4] = [
     },
 ];
 
-impl Call {
+impl PagedCall {
     fn dims(&self) -> [[usize; 4]; 2] {
         let [heads, key_heads] = self.heads;
         [
@@ -171,8 +171,8 @@ fn attention_over_pages_is_attention_over_the_same_keys_in_a_row() {
 }
 
 /// A head of each kernel, 20 queries over pages of 32.
-fn of_each_kernel() -> impl Iterator<Item = (DType, Call)> {
-    let of_width = |width| Call { width, ..CALLS[2] };
+fn of_each_kernel() -> impl Iterator<Item = (DType, PagedCall)> {
+    let of_width = |width| PagedCall { width, ..CALLS[2] };
     DTYPES
         .into_iter()
         .flat_map(move |dtype| [8, 64, 72, 160].map(|width| (dtype, of_width(width))))
@@ -182,12 +182,12 @@ fn of_each_kernel() -> impl Iterator<Item = (DType, Call)> {
 fn scores_over_pages_are_capped_and_sloped_as_those_over_keys_in_a_row() {
     let device = device();
     for (dtype, call) in of_each_kernel() {
-        let call = Call {
+        let call = PagedCall {
             is_bent: true,
             ..call
         };
         let [(q, q_buffer), (k, k_buffer), (v, v_buffer)] = call.buffers(&device, dtype);
-        let run = |call: &Call| {
+        let run = |call: &PagedCall| {
             let out = call.run(
                 [&q_buffer, &k_buffer, &v_buffer],
                 TABLE.as_flattened(),
@@ -206,7 +206,7 @@ fn scores_over_pages_are_capped_and_sloped_as_those_over_keys_in_a_row() {
                 call.width
             );
         }
-        let straight = run(&Call {
+        let straight = run(&PagedCall {
             is_bent: false,
             ..call
         });
@@ -285,13 +285,13 @@ fn a_page_and_a_length_that_there_are_not_are_errors_that_name_them() {
 #[test]
 fn operands_that_do_not_fit_are_refused_before_anything_runs() {
     let device = device();
-    let call = Call { page: 12, ..CALLS[0] };
+    let call = PagedCall { page: 12, ..CALLS[0] };
     let [q, k, v] = call.buffers(&device, DType::F32).map(|(_, buffer)| buffer);
     let error = call
         .run([&q, &k, &v], TABLE.as_flattened(), &call.lengths)
         .unwrap_err();
     assert!(error.to_string().contains("a power of two"), "{error}");
-    let wide = Call {
+    let wide = PagedCall {
         width: 264,
         ..CALLS[0]
     };

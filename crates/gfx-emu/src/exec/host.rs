@@ -69,8 +69,8 @@ impl Host for Wide {
 
     #[inline(always)]
     fn run<R>(self, f: impl FnOnce() -> R) -> R {
-        struct Call<F>(F);
-        impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Call<F> {
+        struct Nullary<F>(F);
+        impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Nullary<F> {
             type Output = R;
 
             #[inline(always)]
@@ -78,7 +78,7 @@ impl Host for Wide {
                 self.0()
             }
         }
-        self.0.vectorize(Call(f))
+        self.0.vectorize(Nullary(f))
     }
 }
 

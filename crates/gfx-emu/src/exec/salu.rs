@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::lane::{self, condition};
-use super::table::Function;
+use super::table::WaveFunction;
 use super::{convert, int, scalar_fn as scalar, transcendental};
 use crate::fp::{self, Mode, directed, zeroed};
 use crate::isa::ops::for_each_op;
@@ -59,32 +59,32 @@ impl Scalar for u64 {
 }
 
 /// What a scalar function returns.
-trait Outcome {
+trait ScalarResult {
     fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst);
 }
 
-impl Outcome for u32 {
+impl ScalarResult for u32 {
     #[inline(always)]
     fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst) {
         wave.set_sgpr(usize::from(inst.dst), self);
     }
 }
 
-impl Outcome for u64 {
+impl ScalarResult for u64 {
     #[inline(always)]
     fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst) {
         wave.set_sgpr64(usize::from(inst.dst), self);
     }
 }
 
-impl Outcome for bool {
+impl ScalarResult for bool {
     #[inline(always)]
     fn store<const W: usize>(self, wave: &mut Wave<W>, _: &Inst) {
         wave.scc = self;
     }
 }
 
-impl<T: Outcome> Outcome for (T, bool) {
+impl<T: ScalarResult> ScalarResult for (T, bool) {
     #[inline(always)]
     fn store<const W: usize>(self, wave: &mut Wave<W>, inst: &Inst) {
         self.0.store(wave, inst);
@@ -93,12 +93,12 @@ impl<T: Outcome> Outcome for (T, bool) {
 }
 
 #[inline(always)]
-fn unary<const W: usize, A: Scalar, R: Outcome>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(A) -> R) {
+fn unary<const W: usize, A: Scalar, R: ScalarResult>(wave: &mut Wave<W>, inst: &Inst, f: impl Fn(A) -> R) {
     f(A::read(wave, inst.src[0])).store(wave, inst);
 }
 
 #[inline(always)]
-fn binary<const W: usize, A: Scalar, B: Scalar, R: Outcome>(
+fn binary<const W: usize, A: Scalar, B: Scalar, R: ScalarResult>(
     wave: &mut Wave<W>,
     inst: &Inst,
     f: impl Fn(A, B) -> R,
@@ -107,7 +107,7 @@ fn binary<const W: usize, A: Scalar, B: Scalar, R: Outcome>(
 }
 
 #[inline(always)]
-fn with_old<const W: usize, A: Scalar, D: Scalar + Outcome>(
+fn with_old<const W: usize, A: Scalar, D: Scalar + ScalarResult>(
     wave: &mut Wave<W>,
     inst: &Inst,
     f: impl Fn(bool, A, D) -> D,
@@ -231,7 +231,7 @@ macro_rules! executor {
         $($rest:tt)*
     ) => {
         /// Enters the scalar functions into the table.
-        pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
+        pub(super) const fn enter<H: Host, const W: usize>(mut table: [WaveFunction<H, W>; OPS]) -> [WaveFunction<H, W>; OPS] {
             $(table[Op::$s as usize] = |_, wave, inst, _| values!(wave inst ($($ss),*) $sf);)*
             $(table[Op::$x as usize] = |_, wave, inst, _| {
                 let scc = wave.scc;

@@ -43,17 +43,17 @@ const CODE: [u32; 27] = [
 /// Instructions with the trap: 4 in front of the loop, its 15, its first 13 and those from the middle on, 12, then 3.
 const LENGTH: u64 = 47;
 
-type Outcome = Result<Option<Stop>, (usize, FaultKind)>;
+type StepsEnd = Result<Option<Stop>, (usize, FaultKind)>;
 
 /// A wave after so many instructions, and what stopped it.
 struct Moment {
     wave: Wave<32>,
     left: u64,
-    outcome: Outcome,
+    outcome: StepsEnd,
 }
 
 impl Moment {
-    fn state(&self) -> (usize, &[u32; 128], bool, &[Row<32>], u64, &Outcome) {
+    fn state(&self) -> (usize, &[u32; 128], bool, &[Row<32>], u64, &StepsEnd) {
         let Wave {
             pc, sgpr, scc, vgpr, ..
         } = &self.wave;

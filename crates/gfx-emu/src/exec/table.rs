@@ -12,13 +12,13 @@ use crate::isa::{Inst, OPS};
 use crate::wave::Wave;
 
 /// Executes one instruction. [`Wave::active`] is set, and so are the staged sources.
-pub(super) type Function<H, const W: usize> = fn(H, &mut Wave<W>, &Inst, Mode);
+pub(super) type WaveFunction<H, const W: usize> = fn(H, &mut Wave<W>, &Inst, Mode);
 
 /// The table for waves of `W` lanes on a kind of host.
 struct Table<H, const W: usize>(PhantomData<H>);
 
 impl<H: Host, const W: usize> Table<H, W> {
-    const FUNCTIONS: &'static [Function<H, W>; OPS] =
+    const FUNCTIONS: &'static [WaveFunction<H, W>; OPS] =
         &vector::enter(salu::enter(valu::enter([|_, _, _, _| {}; OPS])));
 }
 

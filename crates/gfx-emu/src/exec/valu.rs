@@ -2,7 +2,7 @@
 
 use super::host::Host;
 use super::lane::{self, Lane};
-use super::table::Function;
+use super::table::WaveFunction;
 use super::{convert, cube, division, fp8, int, transcendental};
 use crate::fp::{self, Mode, directed};
 use crate::isa::ops::for_each_op;
@@ -377,7 +377,7 @@ macro_rules! executors {
         $($rest:tt)*
     ) => {
         /// Enters the lane functions and the comparisons into the table.
-        pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
+        pub(super) const fn enter<H: Host, const W: usize>(mut table: [WaveFunction<H, W>; OPS]) -> [WaveFunction<H, W>; OPS] {
             $(table[Op::$ti as usize] = |host, wave, inst, mode| {
                 int_lanes!(host wave inst mode, $tid = ($($tis),*) $tif)
             };)*

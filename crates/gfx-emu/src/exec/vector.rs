@@ -1,10 +1,16 @@
 //! Vector operations that look at other lanes, at masks, or at registers beyond their operands.
 
+mod lanes;
+mod mixed;
+
+use lanes::{count_below, exchange, permlane, permlane_var, permlane64, swap, swap_rows};
+use mixed::{dot_int, dot2_bf16, dot2_f16, dot2_half_bf16, dot2_half_f16, fma_mix16, fma_mix32};
+
 use super::host::Host;
 use super::lane::{self, Lane};
-use super::table::Function;
-use super::{Trouble, division, fp8, int, matrix, pair, salu, scaled, unimplemented};
-use crate::fp::{self, Format as _, Mode};
+use super::table::WaveFunction;
+use super::{Trouble, division, fp8, int, pair, salu, scaled, unimplemented};
+use crate::fp::{self, Mode};
 use crate::isa::ops::for_each_op;
 use crate::isa::{Inst, OPS, Op, Relative, Src};
 use crate::wave::{Wave, reg};
@@ -28,7 +34,7 @@ macro_rules! executors {
         other { $($other:tt)* }
     ) => {
         /// Enters the vector operations into the table.
-        pub(super) const fn enter<H: Host, const W: usize>(mut table: [Function<H, W>; OPS]) -> [Function<H, W>; OPS] {
+        pub(super) const fn enter<H: Host, const W: usize>(mut table: [WaveFunction<H, W>; OPS]) -> [WaveFunction<H, W>; OPS] {
             $(table[Op::$v as usize] = |host, wave, inst, mode| {
                 $(if lane::is_derived(inst, $i) {
                     lane::derive::<H, W, lane::$kind>(host, wave, inst, $i);
@@ -329,108 +335,6 @@ fn mqsad<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
     }
 }
 
-/// Ones of the source below this lane, plus `src1`. `START` is the lane of the mask's lowest bit.
-#[inline(always)]
-fn count_below<const W: usize, const START: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    let (mut buffer_a, mut buffer_b) = ([0; W], [0; W]);
-    let a = lane::row(wave, inst.src[0], &mut buffer_a);
-    let b = lane::row(wave, inst.src[1], &mut buffer_b);
-    let mut out = [0; W];
-    for i in 0..W {
-        let below = i.saturating_sub(START).min(32);
-        let mask = ((1u64 << below) - 1) as u32;
-        out[i] = (a[i] & mask).count_ones().wrapping_add(b[i]);
-    }
-    lane::store(wave, usize::from(inst.dst), &out);
-}
-
-/// Each lane reads the lane of a row that its 4 bits of the two scalar sources name.
-fn permlane<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    let select =
-        u64::from(salu::source(wave, inst.src[1])) | u64::from(salu::source(wave, inst.src[2])) << 32;
-    permute_rows::<W, ACROSS>(wave, inst, |lane| (select >> (4 * (lane & 15)) & 15) as usize);
-}
-
-/// Each lane reads the lane of a row that the low four bits of its second source name.
-fn permlane_var<const W: usize, const ACROSS: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    let mut buffer = [0; W];
-    let names = *lane::row(wave, inst.src[1], &mut buffer);
-    permute_rows::<W, ACROSS>(wave, inst, |lane| (names[lane] & 15) as usize);
-}
-
-/// Each lane reads a lane of its own row, or of the one `ACROSS`. `op_sel` holds two flags: inactive lanes may be read, and lanes that
-/// may not be read give zero instead of keeping the destination.
-#[inline(always)]
-fn permute_rows<const W: usize, const ACROSS: usize>(
-    wave: &mut Wave<W>,
-    inst: &Inst,
-    place: impl Fn(usize) -> usize,
-) {
-    let (fetch_inactive, bound_ctrl) = (inst.op_sel & 1 != 0, inst.op_sel & 2 != 0);
-    let mut buffer = [0; W];
-    let row = *lane::row(wave, inst.src[0], &mut buffer);
-    let (exec, active) = (wave.exec(), wave.active);
-    let mut out = [0; W];
-    for (lane, out) in out.iter_mut().enumerate() {
-        let source = (lane & !15 ^ ACROSS) + place(lane);
-        if fetch_inactive || exec >> source & 1 != 0 {
-            *out = row[source];
-        } else if !bound_ctrl {
-            wave.active &= !(1 << lane);
-        }
-    }
-    lane::store(wave, usize::from(inst.dst), &out);
-    wave.active = active;
-}
-
-/// Exchanges the halves of a 64-lane wave; does nothing in one of 32.
-fn permlane64<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    if W > 32 {
-        let mut buffer = [0; W];
-        let row = *lane::row(wave, inst.src[0], &mut buffer);
-        let out = std::array::from_fn(|lane| row[lane ^ 32]);
-        lane::store(wave, usize::from(inst.dst), &out);
-    }
-}
-
-/// Exchanges two registers in the active lanes.
-fn swap<const W: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    if let Src::Vgpr(second) = inst.src[0] {
-        exchange(wave, usize::from(inst.dst), usize::from(second));
-    }
-}
-
-fn exchange<const W: usize>(wave: &mut Wave<W>, first: usize, second: usize) {
-    let (a, b) = (wave.vgpr[first], wave.vgpr[second]);
-    lane::store(wave, first, &b);
-    lane::store(wave, second, &a);
-}
-
-/// Exchanges rows of `ROW` lanes of two registers: the odd ones of the first with the even ones of the second. Lanes that are not active
-/// keep what they have, as is assumed.
-fn swap_rows<const W: usize, const ROW: usize>(wave: &mut Wave<W>, inst: &Inst, _: Mode) {
-    let Src::Vgpr(second) = inst.src[0] else { return };
-    let (first, second) = (usize::from(inst.dst), usize::from(second));
-    let (old_first, old_second) = (*wave.vgpr[first], *wave.vgpr[second]);
-    let odd = |lane: usize| lane & ROW != 0;
-    let of_first = std::array::from_fn(|lane| {
-        if odd(lane) {
-            old_second[lane ^ ROW]
-        } else {
-            old_first[lane]
-        }
-    });
-    let of_second = std::array::from_fn(|lane| {
-        if odd(lane) {
-            old_second[lane]
-        } else {
-            old_first[lane ^ ROW]
-        }
-    });
-    lane::store(wave, first, &of_first);
-    lane::store(wave, second, &of_second);
-}
-
 /// Any function of three bits: the bits of `a`, `b` and `c` name a bit of the table, that of `a` the highest.
 fn function_of_bits(table: i32, a: u32, b: u32, c: u32) -> u32 {
     let terms = (0..8).filter(|term| table >> term & 1 != 0);
@@ -502,151 +406,4 @@ pub(super) fn swap_relative<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> 
         exchange(wave, usize::from(from), to);
     }
     Ok(())
-}
-
-/// A source of the mixed-precision operations as single precision.
-#[inline(always)]
-fn mixed<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, i: usize) -> [u32; W] {
-    let bit = |bits: u8| bits >> i & 1 != 0;
-    if bit(inst.op_sel_hi) {
-        let halves = lane::halves(wave, inst.src[i], bit(inst.op_sel), bit(inst.abs), bit(inst.neg));
-        return if BRAIN {
-            lane::each(&halves, |half| u32::from(half) << 16)
-        } else {
-            lane::each(&halves, lane::single)
-        };
-    }
-    lane::F32::prepare(wave, inst, i);
-    *lane::F32::rows(wave, inst, i)
-}
-
-#[inline(always)]
-fn fma_mix<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) -> [u32; W] {
-    let [a, b, c] = [0, 1, 2].map(|i| mixed::<W, BRAIN>(wave, inst, i));
-    if mode.is_directed() {
-        return std::array::from_fn(|i| fp::directed::fma::<fp::F32>(mode, a[i], b[i], c[i]));
-    }
-    let mut out = [0; W];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = fp::fma::<fp::F32>(mode, a[i], b[i], c[i]);
-    }
-    out
-}
-
-#[inline(always)]
-fn fma_mix32<const W: usize, const BRAIN: bool>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    let out = fma_mix::<W, BRAIN>(wave, inst, mode);
-    lane::F32::write(wave, inst, mode, &out);
-}
-
-/// The result in 16 bits, in one half of the destination.
-#[inline(always)]
-fn fma_mix16<const W: usize, const BRAIN: bool, const HIGH: bool>(
-    wave: &mut Wave<W>,
-    inst: &Inst,
-    mode: Mode,
-) {
-    let out = lane::each(&fma_mix::<W, BRAIN>(wave, inst, mode), |sum| {
-        let half = if BRAIN {
-            fp::brain::bf16_of_f32(f32::from_bits(sum))
-        } else {
-            super::convert::f16_of_f32(mode, sum)
-        };
-        match (inst.clamp, BRAIN) {
-            (false, _) => half,
-            (true, true) => fp::clamp::<fp::Bf16>(mode, half),
-            (true, false) => fp::clamp::<fp::F16>(mode, half),
-        }
-    });
-    lane::store_half(wave, usize::from(inst.dst), HIGH, &out);
-}
-
-/// `c + a.low * b.low + a.high * b.high` of every lane, in single precision, one fused step after the other.
-#[inline(always)]
-fn dot2_sums<const W: usize>(
-    wave: &Wave<W>,
-    inst: &Inst,
-    mode: Mode,
-    addend: &[u32; W],
-    widen: impl Fn(u16) -> u32,
-) -> [u32; W] {
-    let mut sums = *addend;
-    for high in [false, true] {
-        let [a, b] = [0, 1].map(|i| lane::packed_source(wave, inst, i, high, true));
-        for i in 0..W {
-            sums[i] = fp::fma::<fp::F32>(mode, widen(a[i]), widen(b[i]), sums[i]);
-        }
-    }
-    sums
-}
-
-#[inline(always)]
-fn dot2<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode, widen: impl Fn(u16) -> u32) {
-    let mut buffer = [0; W];
-    let flip = u32::from(inst.neg >> 2 & 1) << 31;
-    let addend = lane::row(wave, inst.src[2], &mut buffer).map(|value| value ^ flip);
-    let sums = dot2_sums(wave, inst, mode, &addend, widen);
-    lane::F32::write(wave, inst, mode, &sums);
-}
-
-#[inline(always)]
-fn dot2_f16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    dot2(wave, inst, mode, lane::single);
-}
-
-#[inline(always)]
-fn dot2_bf16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    dot2(wave, inst, mode, single_of_bf16);
-}
-
-/// A number in the 16-bit brain format in single precision.
-#[inline(always)]
-fn single_of_bf16(half: u16) -> u32 {
-    u32::from(half) << 16
-}
-
-fn dot2_half_f16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    dot2_half(wave, inst, mode, lane::single, |sum| {
-        fp::F16::round(f64::from(f32::from_bits(sum)))
-    });
-}
-
-fn dot2_half_bf16<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    dot2_half(wave, inst, mode, single_of_bf16, matrix::bf16_of_f32);
-}
-
-/// [`dot2`] with a half as addend and result.
-fn dot2_half<const W: usize>(
-    wave: &mut Wave<W>,
-    inst: &Inst,
-    mode: Mode,
-    widen: impl Fn(u16) -> u32 + Copy,
-    narrow: impl Fn(u32) -> u16,
-) {
-    let bit = |bits: u8| bits >> 2 & 1 != 0;
-    let addend = lane::halves(wave, inst.src[2], bit(inst.op_sel), bit(inst.abs), bit(inst.neg)).map(widen);
-    // VOP3 has no op_sel_hi: the sources are whole pairs, and op_sel is about addend and result.
-    let pairs = Inst {
-        op_sel: 0,
-        op_sel_hi: 7,
-        ..inst.clone()
-    };
-    let sums = dot2_sums(wave, &pairs, mode, &addend, widen).map(narrow);
-    lane::B16::write(wave, inst, mode, &sums);
-}
-
-/// Products of integer fields, summed, plus `c`; the sign bits of the first two sources say which are signed.
-#[inline(always)]
-fn dot_int<const W: usize, const BITS: u32>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
-    let mut buffers = [[0; W]; 3];
-    let [a, b, c] = &mut buffers;
-    let a = lane::row(wave, inst.src[0], a);
-    let b = lane::row(wave, inst.src[1], b);
-    let c = lane::row(wave, inst.src[2], c);
-    let signed = [inst.neg & 1 != 0, inst.neg & 2 != 0];
-    let mut out = [0; W];
-    for (i, out) in out.iter_mut().enumerate() {
-        *out = matrix::sum(c[i], matrix::dot(a[i], b[i], BITS, signed), inst.clamp);
-    }
-    lane::B32::write(wave, inst, mode, &out);
 }

@@ -15,7 +15,7 @@ use super::{Dim3, In, Out, Plain, calls, opaque, values};
 use crate::error::{INVALID_VALUE, NOT_SUPPORTED, Result};
 use crate::event::EVENTS;
 use crate::launch::{Launch, Shape};
-use crate::module::{self, FUNCTIONS, Function};
+use crate::module::{self, FUNCTIONS, KernelFunction};
 use crate::work::Work;
 use crate::{jobs, properties, stream};
 
@@ -81,7 +81,7 @@ pub(super) fn arguments(kernel: &Kernel, parameters: Parameters, extra: Extra) -
 }
 
 fn launch(
-    function: Arc<Function>,
+    function: Arc<KernelFunction>,
     shape: Shape,
     parameters: Parameters,
     extra: Extra,
@@ -104,7 +104,7 @@ fn of_module(code: hipError_t) -> hipError_t {
 
 /// A launch with events before it and after it.
 fn launch_timed(
-    function: Arc<Function>,
+    function: Arc<KernelFunction>,
     shape: Shape,
     parameters: Parameters,
     extra: Extra,
@@ -182,13 +182,19 @@ fn properties_of(card: Card) -> u32 {
     .cast_unsigned()
 }
 
-fn occupancy(function: &Function, blocks: Out<c_int>, block: c_int, lds: usize) -> Result {
+fn occupancy(function: &KernelFunction, blocks: Out<c_int>, block: c_int, lds: usize) -> Result {
     blocks.check()?;
     let kernel = function.kernel()?;
     blocks.put(properties::occupancy(function.card(), kernel, block, lds).ok_or(INVALID_VALUE)?)
 }
 
-fn potential(function: &Function, grid: Out<c_int>, block: Out<c_int>, lds: usize, limit: c_int) -> Result {
+fn potential(
+    function: &KernelFunction,
+    grid: Out<c_int>,
+    block: Out<c_int>,
+    lds: usize,
+    limit: c_int,
+) -> Result {
     grid.check()?;
     block.check()?;
     let found = properties::potential(function.card(), function.kernel()?, lds, limit);

@@ -61,7 +61,7 @@ pub(crate) fn formula<'t>(program: &Program<'t, '_>, op: Own) -> Tensor<'t> {
     let Right::Formula(formula) = &*right else {
         panic!("`{}` has no formula, and so no derivative", op.name())
     };
-    let y = formula(&own::Call::new(program, op)).inner();
+    let y = formula(&own::OwnCall::new(program, op)).inner();
     assert!(
         y.shape() == program.output,
         "own op `{}`: its formula gives the shape {:?}, and its shape rule says {:?}",
@@ -78,7 +78,7 @@ mod tests {
     use parity_model::op::{Role, Terms};
     use parity_model::{Case, DType};
 
-    use crate::own::{Call, Plain, Right, Tensor};
+    use crate::own::{OwnCall, Plain, Right, Tensor};
     use crate::{Limit, expected};
 
     fn declared(name: &'static str, right: Right) {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     /// gate up / (1 + e^(-alpha gate)).
-    fn formula<'t>(call: &Call<'t, '_>) -> Tensor<'t> {
+    fn formula<'t>(call: &OwnCall<'t, '_>) -> Tensor<'t> {
         let (gate, up) = (call.x(0), call.x(1));
         call.wide(|| gate / (1.0 + (gate * -call.param(0)).exp()) * up)
     }

@@ -5,7 +5,7 @@ use super::elementwise::packed;
 use super::pieces::{Piece, Pieces, is_beyond};
 use super::{Args, BLOCK, Grid, PACK, common_context, layout, pack_len};
 use crate::hip::context::Context;
-use crate::hip::module::Function;
+use crate::hip::module::LoadedKernel;
 use crate::hip::reports::Report;
 use crate::view::{Region, View};
 use crate::{DType, DynBuffer, Error, Result, module};
@@ -392,13 +392,13 @@ pub(crate) fn write(
 }
 
 /// The kernel `<prefix>_<id>_<dtype>`.
-fn kernel(op: &str, prefix: &str, ids: &DynBuffer, values: &DynBuffer) -> Result<Function> {
+fn kernel(op: &str, prefix: &str, ids: &DynBuffer, values: &DynBuffer) -> Result<LoadedKernel> {
     let symbol = format!("{prefix}_{}_{}", ids.dtype().suffix(), values.dtype().suffix());
     ids_kernel(op, &symbol, ids, values.dtype())
 }
 
 /// The kernel `symbol`, which exists where `ids` are of a dtype that ids can have.
-fn ids_kernel(op: &str, symbol: &str, ids: &DynBuffer, dtype: DType) -> Result<Function> {
+fn ids_kernel(op: &str, symbol: &str, ids: &DynBuffer, dtype: DType) -> Result<LoadedKernel> {
     match ids.dtype() {
         DType::U8 | DType::U32 | DType::I16 | DType::I32 | DType::I64 => {
             module::named(ids.memory().context(), MODULE, symbol, op, dtype)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Args, Grid, common_context, layout};
 use crate::hip::context::{Context, LayoutTable};
-use crate::hip::module::Function;
+use crate::hip::module::LoadedKernel;
 use crate::trace::Level;
 use crate::view::{self, Region};
 use crate::{DType, DynBuffer, Error, Result, module};
@@ -53,8 +53,8 @@ pub(crate) struct Product<'a> {
     k: usize,
     dtype: DType,
     context: Arc<Context>,
-    gemm: Function,
-    gemv: Function,
+    gemm: LoadedKernel,
+    gemv: LoadedKernel,
 }
 
 impl<'a> Matrices<'a> {
@@ -253,7 +253,7 @@ pub(crate) fn scaled(name: &str, op: &Scaled<'_>, out: &mut DynBuffer) -> Result
 /// Launches a kernel of `kernels/gemm.h`: `out` is m by n results of each product, and lists with their steps end its arguments.
 fn tiles(
     op: &str,
-    (context, function): (&Arc<Context>, &Function),
+    (context, function): (&Arc<Context>, &LoadedKernel),
     [m, n, k, batch]: [usize; 4],
     [l, r]: [&Matrices<'_>; 2],
     out: &mut DynBuffer,

@@ -7,7 +7,7 @@ use super::conv::MODULE;
 use super::pieces::Pieces;
 use super::{Args, Grid, common_context, table};
 use crate::hip::context::{Context, LayoutTable};
-use crate::hip::module::Function;
+use crate::hip::module::LoadedKernel;
 use crate::view::{self, Region};
 use crate::{DynBuffer, Error, Result, module};
 
@@ -17,7 +17,7 @@ fn prepared(
     x: &Region<'_>,
     size: &[usize],
     out: &DynBuffer,
-) -> Result<(Arc<Context>, Function)> {
+) -> Result<(Arc<Context>, LoadedKernel)> {
     let dtype = out.dtype();
     let (outer, input) = x.dims().split_at_checked(2).unwrap_or_default();
     let results = outer

@@ -7,10 +7,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use candle_overlay::page::Outcome;
+use candle_overlay::page::TestResult;
 
 /// What came of each test, by the file's name without `.rs` and the test's.
-pub(crate) type Outcomes = BTreeMap<(String, String), Outcome>;
+pub(crate) type Outcomes = BTreeMap<(String, String), TestResult>;
 
 /// The file of the test that tells which device there is.
 pub(crate) const DEVICE: &str = "the_device_of_this_run";
@@ -57,15 +57,15 @@ pub(crate) fn run(
                     .env("ROCM_ACTIVATIONS", activations)
                     .output()
             };
-            if outcome == Outcome::Fail && said(&text, &name).contains(REFUSAL) {
+            if outcome == TestResult::Fail && said(&text, &name).contains(REFUSAL) {
                 if again("allow", "")?.status.success() {
-                    outcome = Outcome::PassWithFallback;
+                    outcome = TestResult::PassWithFallback;
                 }
-            } else if outcome == Outcome::Fail
+            } else if outcome == TestResult::Fail
                 && rounded.contains(&(file.clone(), name.clone()))
                 && again("refuse", "cpu")?.status.success()
             {
-                outcome = Outcome::PassRoundedAsCpu;
+                outcome = TestResult::PassRoundedAsCpu;
             }
             outcomes.insert((file.clone(), name), outcome);
         }
@@ -123,12 +123,12 @@ fn program(line: &str) -> Option<(String, PathBuf)> {
 }
 
 /// `test name ... ok`, as a test program prints it; ignored tests are left out.
-fn read(text: &str) -> Vec<(String, Outcome)> {
+fn read(text: &str) -> Vec<(String, TestResult)> {
     let line = |line: &str| {
         let (name, result) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
         let outcome = match result {
-            "ok" => Outcome::Pass,
-            "FAILED" => Outcome::Fail,
+            "ok" => TestResult::Pass,
+            "FAILED" => TestResult::Fail,
             _ => return None,
         };
         Some((name.trim_end_matches(" - should panic").to_owned(), outcome))
@@ -155,9 +155,9 @@ mod tests {
     #[test]
     fn the_outcomes_of_a_test_program_are_read() {
         let want = [
-            ("adds", Outcome::Pass),
-            ("inner::refused", Outcome::Fail),
-            ("checks", Outcome::Pass),
+            ("adds", TestResult::Pass),
+            ("inner::refused", TestResult::Fail),
+            ("checks", TestResult::Pass),
         ];
         assert_eq!(read(SAID), want.map(|(name, outcome)| (name.to_owned(), outcome)));
         assert_eq!(said(SAID, "inner::refused").trim(), "Error: no");

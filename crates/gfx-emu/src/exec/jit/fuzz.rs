@@ -58,7 +58,7 @@ fn valid(random: &mut Random, target: Target, lanes: usize) -> Vec<u32> {
     }
 }
 
-type Outcome = Result<Stop, (usize, Option<usize>, FaultKind)>;
+type RunEnd = Result<Stop, (usize, Option<usize>, FaultKind)>;
 
 #[derive(Debug, PartialEq)]
 struct State<const W: usize> {
@@ -69,7 +69,7 @@ struct State<const W: usize> {
     left: u64,
     lds: Vec<u8>,
     memory: Vec<u8>,
-    outcome: Outcome,
+    outcome: RunEnd,
 }
 
 /// The wave that a seed makes, after a program.

@@ -188,7 +188,7 @@ impl Compiler<'_> {
 }
 
 /// How a scalar operation is compiled.
-struct Kind {
+struct ScalarForm {
     wide: bool,
     does: Does,
 }
@@ -218,7 +218,7 @@ enum Does {
 }
 
 #[rustfmt::skip] // one operation a line
-fn kind(op: Op) -> Option<Kind> {
+fn kind(op: Op) -> Option<ScalarForm> {
     let bits = |alu, inverted| Does::Bits { alu, inverted };
     let save = |alu, inverts_exec, inverted| Does::SaveExec { alu, inverts_exec, inverted };
     let (wide, does) = match op {
@@ -280,5 +280,5 @@ fn kind(op: Op) -> Option<Kind> {
         Op::SXorSaveexecB64 => (true, save(Alu::Xor, false, false)),
         _ => return None,
     };
-    Some(Kind { wide, does })
+    Some(ScalarForm { wide, does })
 }

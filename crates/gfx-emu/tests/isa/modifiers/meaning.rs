@@ -9,7 +9,7 @@ use gfx_emu::{Compiling, Memory, WaveProbe};
 
 use super::forms::{Change, Form, vector};
 use super::pattern::from;
-use super::{Case, Outcome, names};
+use super::{Case, LineFate, names};
 use crate::wave::{EXEC, Numbers, VCC};
 
 /// Scalar registers that are set and compared.
@@ -17,7 +17,7 @@ const SCALARS: u8 = 40;
 
 /// What a source is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum SourceKind {
     /// The low half of a register, unless a modifier says otherwise.
     Half,
     Word,
@@ -43,7 +43,7 @@ fn types(name: &str) -> Vec<&str> {
 }
 
 /// What source `i` of an instruction is; `None` where its name does not say it.
-fn kind(form: &Form, i: usize) -> Option<Kind> {
+fn kind(form: &Form, i: usize) -> Option<SourceKind> {
     let name = crate::authority::base(&form.name);
     let (_, _, registers) = vector(form.sources().get(i)?)?;
     let source = types(name).last().copied().unwrap_or_default();
@@ -71,20 +71,20 @@ fn kind(form: &Form, i: usize) -> Option<Kind> {
         return None;
     }
     if name.contains("mix") && !name.contains("max") {
-        return (name != "v_minmax").then_some(Kind::Mix);
+        return (name != "v_minmax").then_some(SourceKind::Mix);
     }
     if name.starts_with("v_pk_") {
         return Some(if registers == 2 {
-            Kind::WidePair
+            SourceKind::WidePair
         } else {
-            Kind::Pair
+            SourceKind::Pair
         });
     }
     if name.starts_with("v_dot2") {
-        return Some(if i < 2 { Kind::Pair } else { Kind::Word });
+        return Some(if i < 2 { SourceKind::Pair } else { SourceKind::Word });
     }
     if registers == 2 {
-        return Some(Kind::Wide);
+        return Some(SourceKind::Wide);
     }
     if registers != 1 {
         return None;
@@ -92,14 +92,14 @@ fn kind(form: &Form, i: usize) -> Option<Kind> {
     Some(match source {
         "f16" | "i16" | "u16" | "b16" | "bf16" => {
             if name.starts_with("v_sat_pk") {
-                Kind::Pair
+                SourceKind::Pair
             } else if matches!(name, "v_mad_u32_u16" | "v_mad_i32_i16") && i == 2 {
-                Kind::Word
+                SourceKind::Word
             } else {
-                Kind::Half
+                SourceKind::Half
             }
         }
-        _ => Kind::Word,
+        _ => SourceKind::Word,
     })
 }
 
@@ -181,14 +181,14 @@ fn run<const W: usize>(
 }
 
 /// Runs a case, interpreted and compiled, and compares it with the plain instruction where that says what must come out.
-pub(super) fn compare<const W: usize>(case: &Case<'_>) -> Result<Outcome, String> {
+pub(super) fn compare<const W: usize>(case: &Case<'_>) -> Result<LineFate, String> {
     let rows = random_rows(case.form, W);
     let lanes = if W == 64 { u64::MAX } else { 0xffff_ffff };
     // With lanes that take no part, among them sources of DPP.
     let exec = 0xdfff_7ff7_f0ff_fbfb & lanes;
     let got = match run::<W>(case, case.code, &rows, exec, Compiling::Off) {
         Ok(got) => got,
-        Err(refusal) if names(&refusal, case.text) => return Ok(Outcome::Refused),
+        Err(refusal) if names(&refusal, case.text) => return Ok(LineFate::Refused),
         Err(other) => return Err(other),
     };
     if case.compiles {
@@ -204,7 +204,7 @@ pub(super) fn compare<const W: usize>(case: &Case<'_>) -> Result<Outcome, String
             true
         }
     };
-    Ok(Outcome::Executed {
+    Ok(LineFate::Executed {
         held,
         compiled: case.compiles,
     })
@@ -325,7 +325,7 @@ fn wanted<const W: usize>(case: &Case<'_>, rows: &Rows, exec: u64) -> Result<Opt
 /// A source with its modifiers, in registers of which the plain instruction reads the same.
 fn source(
     form: &Form,
-    kind: Kind,
+    kind: SourceKind,
     i: usize,
     old: &[u32],
     signs: Option<&str>,
@@ -344,33 +344,33 @@ fn source(
     if part.is_some() || signs == Some("sext") {
         new[0] = extracted(old[0], part.unwrap_or("DWORD"), signs == Some("sext"));
         // The part is an integer. The sign is bit 31 of the word that it is extended to.
-        if part.is_some() && matches!(signs, Some("-" | "|" | "-|")) && kind == Kind::Word {
+        if part.is_some() && matches!(signs, Some("-" | "|" | "-|")) && kind == SourceKind::Word {
             new[0] = signed(new[0], 31);
             return Some(new);
         }
     }
     match kind {
-        Kind::Half => {
+        SourceKind::Half => {
             if bit(select, false) {
                 new[0] = half(new[0], true);
             }
             new[0] = signed(new[0], 15);
         }
-        Kind::Word if form.encoding.starts_with("VOP3P") => {
+        SourceKind::Word if form.encoding.starts_with("VOP3P") => {
             // The third source of a dot product is one number.
             if select.is_some_and(|bits| bits >> i & 1 != 0) || !bit(select_high, true) || bit(high, false) {
                 return None;
             }
             new[0] ^= u32::from(bit(low, false)) << 31;
         }
-        Kind::Word => {
+        SourceKind::Word => {
             if bit(select, false) {
                 return None;
             }
             new[0] = signed(new[0], 31);
         }
-        Kind::Wide => new[1] = signed(new[1], 31),
-        Kind::Pair => {
+        SourceKind::Wide => new[1] = signed(new[1], 31),
+        SourceKind::Pair => {
             if !form.encoding.starts_with("VOP3P") {
                 return None;
             }
@@ -384,11 +384,11 @@ fn source(
             let second = half(old[0], bit(select_high, true)) ^ u32::from(bit(high, false)) << 15;
             new[0] = first | second << 16;
         }
-        Kind::WidePair => {
+        SourceKind::WidePair => {
             new[0] = old[usize::from(bit(select, false))] ^ u32::from(bit(low, false)) << 31;
             new[1] = old[usize::from(bit(select_high, true))] ^ u32::from(bit(high, false)) << 31;
         }
-        Kind::Mix => {
+        SourceKind::Mix => {
             if low.is_some() || high.is_some() {
                 return None;
             }

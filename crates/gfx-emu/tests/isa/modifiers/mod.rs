@@ -91,7 +91,7 @@ struct Count {
 }
 
 /// What became of a line.
-enum Outcome {
+enum LineFate {
     Executed { held: bool, compiled: bool },
     Refused,
 }
@@ -110,19 +110,19 @@ struct Case<'a> {
 
 impl Case<'_> {
     /// Decodes and runs it.
-    fn outcome(&self) -> Result<Outcome, String> {
+    fn outcome(&self) -> Result<LineFate, String> {
         let wrong = |what: String| Err(format!("{}: `{}`: {what}", self.card.name, self.text));
         match disassemble(self.card.target, self.code) {
             Ok((ours, size)) if words(&ours) == self.text && size == self.code.len() => {}
             Ok((ours, _)) => return wrong(format!("read as `{ours}`")),
             // An error that shows the words.
-            Err(error) if error.to_string().contains("encoding ") => return Ok(Outcome::Refused),
+            Err(error) if error.to_string().contains("encoding ") => return Ok(LineFate::Refused),
             Err(error) => return wrong(error.to_string()),
         }
         self.ran().or_else(wrong)
     }
 
-    fn ran(&self) -> Result<Outcome, String> {
+    fn ran(&self) -> Result<LineFate, String> {
         if self.form.is_memory() {
             places::compare(self)
         } else if self.card.lanes == 32 {
@@ -211,12 +211,12 @@ fn counted(card: Card) -> Counted {
         let count = counts.entry(form.encoding).or_default();
         count.accepted += 1;
         match case.outcome() {
-            Ok(Outcome::Executed { held, compiled }) => {
+            Ok(LineFate::Executed { held, compiled }) => {
                 count.executed += 1;
                 count.held += usize::from(held);
                 count.compiled += usize::from(compiled);
             }
-            Ok(Outcome::Refused) => {
+            Ok(LineFate::Refused) => {
                 count.refused += 1;
                 if let [change] = &changes[..] {
                     let names = count.by.entry(change.shown()).or_default();
@@ -441,7 +441,7 @@ fn a_modifier_that_is_ignored_or_another_is_noticed() {
                 compiles: true,
             };
             let ran = case.ran();
-            matches!(ran, Ok(Outcome::Executed { held: true, .. }))
+            matches!(ran, Ok(LineFate::Executed { held: true, .. }))
         };
         assert!(outcome(right), "{lines:?}");
         assert!(!outcome(wrong), "{lines:?} in its place is not noticed");

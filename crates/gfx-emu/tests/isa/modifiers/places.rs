@@ -4,7 +4,7 @@
 use gfx_emu::{Compiling, FaultKind, Memory, WaveProbe};
 
 use super::forms::vector;
-use super::{Case, Outcome, names};
+use super::{Case, LineFate, names};
 use crate::lines;
 use crate::wave::Numbers;
 
@@ -234,7 +234,7 @@ fn around(case: &Case<'_>) -> (Vec<u8>, Vec<u8>) {
     )
 }
 
-pub(super) fn compare(case: &Case<'_>) -> Result<Outcome, String> {
+pub(super) fn compare(case: &Case<'_>) -> Result<LineFate, String> {
     if case.card.lanes == 32 {
         compared::<32>(case)
     } else {
@@ -242,11 +242,11 @@ pub(super) fn compare(case: &Case<'_>) -> Result<Outcome, String> {
     }
 }
 
-fn compared<const W: usize>(case: &Case<'_>) -> Result<Outcome, String> {
+fn compared<const W: usize>(case: &Case<'_>) -> Result<LineFate, String> {
     let offset = number(case, "offset").unwrap_or(0);
     let got = match run::<W>(case, case.code, 0, offset, Compiling::Off) {
         Ok(got) => got,
-        Err(refusal) if names(&refusal, case.text) => return Ok(Outcome::Refused),
+        Err(refusal) if names(&refusal, case.text) => return Ok(LineFate::Refused),
         Err(other) => return Err(other),
     };
     if case.compiles && run::<W>(case, case.code, 0, offset, Compiling::AtOnce)? != got {
@@ -269,7 +269,7 @@ fn compared<const W: usize>(case: &Case<'_>) -> Result<Outcome, String> {
             && !form.operands.iter().any(|operand| operand == "s6")
             && address(case).is_none();
     let Some(plain) = case.plain.filter(|_| !other) else {
-        return Ok(Outcome::Executed {
+        return Ok(LineFate::Executed {
             held: false,
             compiled: case.compiles,
         });
@@ -277,7 +277,7 @@ fn compared<const W: usize>(case: &Case<'_>) -> Result<Outcome, String> {
     let want = run::<W>(case, plain, offset, offset, Compiling::Off)
         .map_err(|refusal| format!("the plain one: {refusal}"))?;
     if want == got {
-        return Ok(Outcome::Executed {
+        return Ok(LineFate::Executed {
             held: true,
             compiled: case.compiles,
         });
