@@ -57,7 +57,7 @@ def on_a_terminal(command, **options):
 
 def library_path(root):
     """Where the libraries of a root lie."""
-    return ":".join(str(root / LIBRARIES / part) for part in ["", "blas", "lapack"])
+    return ":".join(str(root / part) for part in [LIBRARIES, f"{LIBRARIES}/blas", f"{LIBRARIES}/lapack", "usr/lib"])
 
 
 class Runner:
