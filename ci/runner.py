@@ -22,6 +22,7 @@ FAULTS_OF_OTHERS = {
     ("gfx1100", "halves, hipRTC 6.4, -O3"): "LLVM 21.1 takes the lower half of a register for the upper",
     ("gfx1100", "halves, hipRTC 6.4, -O1"): "LLVM 21.1 takes the lower half of a register for the upper",
     ("gfx942", "test_hgemm"): "tinygrad takes the card for RDNA3",
+    ("gfx942", "test_gemm_fp16"): "tinygrad takes the card for RDNA3",
     ("gfx90a", "test_hgemm"): "tinygrad takes the card for RDNA3",
 }
 
