@@ -22,6 +22,7 @@ FAULTS_OF_OTHERS = {
     ("gfx1100", "halves, hipRTC 6.4, -O3"): "LLVM 21.1 takes the lower half of a register for the upper",
     ("gfx1100", "halves, hipRTC 6.4, -O1"): "LLVM 21.1 takes the lower half of a register for the upper",
     ("gfx942", "test_hgemm"): "tinygrad takes the card for RDNA3",
+    ("gfx942", "test_gemm_fp16"): "tinygrad takes the card for RDNA3",
     ("gfx90a", "test_hgemm"): "tinygrad takes the card for RDNA3",
 }
 
@@ -57,7 +58,7 @@ def on_a_terminal(command, **options):
 
 def library_path(root):
     """Where the libraries of a root lie."""
-    return ":".join(str(root / LIBRARIES / part) for part in ["", "blas", "lapack"])
+    return ":".join(str(root / part) for part in [LIBRARIES, f"{LIBRARIES}/blas", f"{LIBRARIES}/lapack", "usr/lib"])
 
 
 class Runner:

@@ -119,7 +119,9 @@ impl Class {
         match unit {
             Unit::Lane | Unit::Compare | Unit::Vector => Class::of_vector(op),
             Unit::MoveRelative(_) | Unit::SwapRelative => Class::Valu,
-            Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) => Class::Matrix,
+            Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) | Unit::SparseTiles(_) => {
+                Class::Matrix
+            }
             Unit::Scalar => Class::Salu,
             Unit::Control(control) => match control {
                 Control::Wait => Class::Wait,
@@ -196,6 +198,7 @@ pub(crate) fn matrix_cycles(inst: &Inst) -> u64 {
             let [size, depth] = [smfmac.size, smfmac.depth].map(u64::from);
             (size * size * depth / 2, smfmac.a)
         }
+        Unit::SparseTiles(tiles) => (16 * 16 * u64::from(tiles.depth) / 2, tiles.a),
         Unit::Lane
         | Unit::Compare
         | Unit::Scalar

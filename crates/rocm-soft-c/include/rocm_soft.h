@@ -32,6 +32,9 @@ enum gfx_status {
 // v0 has the work-item ids, x in bits 9:0, y in 19:10, z in 29:20. The kernel accesses its code and mapped buffers, and
 // nothing else: everything else is a fault, named by instruction, lane and address. After a fault the buffers hold what had
 // been written up to then.
+//
+// The last 16 codes of at most 1 MiB are kept, with what was decoded and compiled of them: a call with the same bytes, target, rsrc2
+// and sizes runs them again.
 int gfx_run(const char *target, const void *code, size_t code_len, const uint32_t grid[3], const uint32_t block[3],
             const void *kernarg, size_t kernarg_len, uint32_t rsrc2, uint32_t scratch_bytes_per_lane);
 

@@ -1,6 +1,7 @@
 //! One run of raw machine code: a device memory made for it, the code in it, a launch. Safe code.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gfx_emu::{BARE_KERNEL, CodeObject, Dispatch, LaunchError, LaunchOptions, Memory, Target, launch};
 
@@ -49,6 +50,49 @@ pub(crate) struct Request<'a> {
     pub(crate) scratch: u32,
 }
 
+/// Codes that are kept, and the largest of them in bytes.
+const KEPT: (usize, usize) = (16, 1 << 20);
+
+/// A code that ran, with what it was made of.
+#[derive(Debug)]
+struct Kept {
+    code: Vec<u8>,
+    registers: (Target, u32, u32, u32),
+    object: Arc<CodeObject>,
+}
+
+/// The codes that ran last, the latest at the end. Each has its decoded instructions, and its machine code of the host.
+static CODES: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// The request's code: one that ran before, or a new one.
+fn code(request: &Request<'_>, target: Target) -> Result<Arc<CodeObject>, Failure> {
+    let size = u32::try_from(request.kernarg.len())
+        .map_err(|_| Failure::new(Status::Argument, "more than 4 GiB of arguments"))?;
+    let registers = (target, request.rsrc2, request.scratch, size);
+    // A panic leaves codes that are whole.
+    let mut codes = CODES.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |kept: &Kept| kept.registers == registers && kept.code == request.code;
+    if let Some(at) = codes.iter().position(is_it) {
+        let kept = codes.remove(at);
+        let object = Arc::clone(&kept.object);
+        codes.push(kept);
+        return Ok(object);
+    }
+    let made = CodeObject::bare(target, request.code, request.rsrc2, request.scratch, size);
+    let object = Arc::new(made.map_err(|error| Failure::new(Status::Refused, error))?);
+    if request.code.len() <= KEPT.1 {
+        if codes.len() == KEPT.0 {
+            codes.remove(0);
+        }
+        codes.push(Kept {
+            code: request.code.to_vec(),
+            registers,
+            object: Arc::clone(&object),
+        });
+    }
+    Ok(object)
+}
+
 /// A device memory with room for the code alone; what the host maps comes on top.
 pub(crate) fn memory(request: &Request<'_>) -> Memory {
     Memory::new(request.code.len() as u64)
@@ -64,11 +108,8 @@ pub(crate) fn run(request: &Request<'_>, memory: &mut Memory) -> Result<(), Fail
             format!("no target `{asked}`; there are {known}"),
         )
     })?;
-    let size = u32::try_from(request.kernarg.len())
-        .map_err(|_| Failure::new(Status::Argument, "more than 4 GiB of arguments"))?;
     let refused = |error: &dyn fmt::Display| Failure::new(Status::Refused, error);
-    let code = CodeObject::bare(target, request.code, request.rsrc2, request.scratch, size)
-        .map_err(|error| refused(&error))?;
+    let code = code(request, target)?;
     let placement = code.place(memory).map_err(|error| refused(&error))?;
     let kernel = code
         .kernel(BARE_KERNEL)

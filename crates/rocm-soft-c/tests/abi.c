@@ -87,6 +87,16 @@ int main(void) {
   memcpy(words, out, sizeof words);
   EXPECT(words[1] < 2 && words[2] < 2 && words[3] == 7);
 
+  // Codes that ran are kept: each runs as itself, more of them than are kept, and again. Here v3 is a number in the place of s2.
+  uint32_t changed[sizeof STORE / sizeof *STORE];
+  memcpy(changed, STORE, sizeof STORE);
+  for (uint32_t i = 0; i < 60; ++i) {
+    changed[8] = 0x7e060280 + i % 20; // v_mov_b32_e32 v3, i % 20
+    EXPECT(run(changed, sizeof changed, ONE, ONE, kernarg, sizeof kernarg, ids | 1 << 15) == GFX_OK);
+    memcpy(words, out, sizeof words);
+    EXPECT(words[1] == i % 20);
+  }
+
   // A mapping that is too short: the fault names it; one that has ended is not there.
   EXPECT(gfx_unmap(out) == GFX_OK && gfx_map(out, 8) == GFX_OK);
   EXPECT(run(STORE, sizeof STORE, grid, block, kernarg, sizeof kernarg, ids | 1 << 15) == GFX_FAULT);

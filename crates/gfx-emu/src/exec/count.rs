@@ -66,6 +66,7 @@ fn reach<const W: usize>(wave: &Wave<W>, tally: &mut Tally, inst: &Inst, active:
         | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
+        | Unit::SparseTiles(_)
         | Unit::Control(_)
         | Unit::Unsupported => {}
     }

@@ -134,6 +134,7 @@ fn shares_memory(unit: Unit) -> bool {
         | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
+        | Unit::SparseTiles(_)
         | Unit::Control(_)
         | Unit::Unsupported
         | Unit::ScalarMemory(_) => false,

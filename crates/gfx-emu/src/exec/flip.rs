@@ -57,6 +57,7 @@ impl Op {
             | Unit::Tiles(_)
             | Unit::Mfma(_)
             | Unit::Smfmac(_)
+            | Unit::SparseTiles(_)
             | Unit::Atomic(_)
             | Unit::Share(_) => !matches!(self, Op::VNop | Op::WriteLane),
         }
@@ -182,8 +183,14 @@ fn effect(inst: &Inst) -> Effect {
         Unit::Tiles(Tiles {
             halves: Some(element),
             ..
+        })
+        | Unit::SparseTiles(Tiles {
+            halves: Some(element),
+            ..
         }) => Effect::Vector(both(of_halves(element))),
-        Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) => Effect::Vector(SINGLES),
+        Unit::Wmma(_) | Unit::Tiles(_) | Unit::Mfma(_) | Unit::Smfmac(_) | Unit::SparseTiles(_) => {
+            Effect::Vector(SINGLES)
+        }
         Unit::Memory(transfer) => of_transfer(transfer),
         Unit::Atomic(_) if inst.returns => Effect::Vector(LOWEST),
         Unit::Atomic(atomic) => Effect::Stored(of_atomic(atomic)),

@@ -207,6 +207,7 @@ fn run_on<H: Host, const W: usize, const NOTES: bool>(
             | Unit::Tiles(_)
             | Unit::Mfma(_)
             | Unit::Smfmac(_)
+            | Unit::SparseTiles(_)
             | Unit::Unsupported
             | Unit::ScalarMemory(_)
             | Unit::Memory(_)
@@ -329,6 +330,7 @@ fn operate<H: Host, const W: usize>(
             None => multiply(wave, inst)?,
         },
         Unit::Smfmac(smfmac) => sparse::execute(wave, inst, smfmac)?,
+        Unit::SparseTiles(tiles) => sparse::of_tiles(wave, inst, tiles)?,
         // Control operations change the program flow, which [`run_on`] has in hand.
         Unit::Control(_) | Unit::Unsupported => return Err(unimplemented()),
     }
@@ -348,6 +350,7 @@ fn multiply<const W: usize>(wave: &mut Wave<W>, inst: &Inst) -> Result<(), Troub
         | Unit::MoveRelative(_)
         | Unit::SwapRelative
         | Unit::Smfmac(_)
+        | Unit::SparseTiles(_)
         | Unit::Control(_)
         | Unit::Unsupported
         | Unit::ScalarMemory(_)
@@ -390,6 +393,7 @@ fn reach<H: Host, const W: usize>(
         | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
+        | Unit::SparseTiles(_)
         | Unit::Control(_)
         | Unit::Unsupported => Err(unimplemented()),
     }

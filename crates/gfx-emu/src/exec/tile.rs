@@ -73,6 +73,7 @@ impl<'a> Tiled<'a> {
             | Unit::Tiles(_)
             | Unit::Mfma(_)
             | Unit::Smfmac(_)
+            | Unit::SparseTiles(_)
             | Unit::Control(_)
             | Unit::Unsupported
             | Unit::ScalarMemory(_)

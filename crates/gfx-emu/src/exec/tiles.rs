@@ -51,12 +51,12 @@ pub(super) fn sum_of(lanes: usize, row: usize) -> (usize, usize) {
 }
 
 /// The field of a register.
-fn field(word: u32, place: usize, bits: usize) -> u32 {
+pub(super) fn field(word: u32, place: usize, bits: usize) -> u32 {
     word >> (place * bits) & (u32::MAX >> (32 - bits))
 }
 
 /// A field as a number, signed or not.
-fn integer(value: u32, bits: usize, signed: bool) -> i64 {
+pub(super) fn integer(value: u32, bits: usize, signed: bool) -> i64 {
     let top = 32 - bits as u32;
     if signed {
         i64::from((value << top) as i32 >> top)

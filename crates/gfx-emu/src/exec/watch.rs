@@ -58,6 +58,7 @@ pub(super) fn before<const W: usize>(
         | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
+        | Unit::SparseTiles(_)
         | Unit::Control(_)
         | Unit::Unsupported => Ok(()),
     }

@@ -268,6 +268,9 @@ impl Op {
                 | Op::WmmaI32Iu8
                 | Op::WmmaI32Iu4
                 | Op::TileI32Iu8x64
+                | Op::SparseI32Iu8
+                | Op::SparseI32Iu4
+                | Op::SparseI32Iu4x64
         )
     }
 }

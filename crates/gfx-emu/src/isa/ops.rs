@@ -882,6 +882,17 @@ macro_rules! for_each_op {
             TileF32Bf8Bf8x128: Tile + Void = (B512, B512, Tile) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 128, halves: None });
             TileF16Bf8Bf8x128: Tile16 + Void = (B512, B512, Tile16) Unit::Tiles(Tiles { a: Bf8, b: Bf8, depth: 128, halves: Some(F16) });
             TileI32Iu8x64: Tile + Void = (B256, B256, Tile) Unit::Tiles(Tiles { a: I8, b: I8, depth: 64, halves: None });
+            SparseF32F16: Tile + Void = (Tile16, Tile, B32) Unit::SparseTiles(Tiles { a: F16, b: F16, depth: 32, halves: None });
+            SparseF32Bf16: Tile + Void = (Tile16, Tile, B32) Unit::SparseTiles(Tiles { a: Bf16, b: Bf16, depth: 32, halves: None });
+            SparseF16F16: Tile16 + Void = (Tile16, Tile, B32) Unit::SparseTiles(Tiles { a: F16, b: F16, depth: 32, halves: Some(F16) });
+            SparseBf16Bf16: Tile16 + Void = (Tile16, Tile, B32) Unit::SparseTiles(Tiles { a: Bf16, b: Bf16, depth: 32, halves: Some(Bf16) });
+            SparseI32Iu8: Tile + Void = (Tile8, Tile16, B32) Unit::SparseTiles(Tiles { a: I8, b: I8, depth: 32, halves: None });
+            SparseI32Iu4: Tile + Void = (Tile4, Tile8, B32) Unit::SparseTiles(Tiles { a: I4, b: I4, depth: 32, halves: None });
+            SparseI32Iu4x64: Tile + Void = (Tile8, Tile16, B32) Unit::SparseTiles(Tiles { a: I4, b: I4, depth: 64, halves: None });
+            SparseF32Fp8Fp8: Tile + Void = (Tile8, Tile16, B32) Unit::SparseTiles(Tiles { a: Fp8, b: Fp8, depth: 32, halves: None });
+            SparseF32Fp8Bf8: Tile + Void = (Tile8, Tile16, B32) Unit::SparseTiles(Tiles { a: Fp8, b: Bf8, depth: 32, halves: None });
+            SparseF32Bf8Fp8: Tile + Void = (Tile8, Tile16, B32) Unit::SparseTiles(Tiles { a: Bf8, b: Fp8, depth: 32, halves: None });
+            SparseF32Bf8Bf8: Tile + Void = (Tile8, Tile16, B32) Unit::SparseTiles(Tiles { a: Bf8, b: Bf8, depth: 32, halves: None });
             // Matrix cores: rows and columns, depth, blocks where there are several, element type.
             Mfma32x1B2F32: B1024 + Void = (B32, B32, B1024) Unit::Mfma(Mfma { size: 32, depth: 1, blocks: 2, a: F32, b: F32 });
             Mfma16x1B4F32: B512 + Void = (B32, B32, B512) Unit::Mfma(Mfma { size: 16, depth: 1, blocks: 4, a: F32, b: F32 });
@@ -1023,10 +1034,6 @@ macro_rules! for_each_op {
             UnsupportedSrScaledSingles: B192 + Void = (B1024, B32, F32) Unit::Unsupported;
             UnsupportedSrScaledAll: B192 + Void = (B512, B32, F32) Unit::Unsupported;
             UnsupportedSrHalf: F16 + Void = (F32, B32) Unit::Unsupported;
-            UnsupportedSparseHalves: Tile + Void = (Tile16, Tile, B32) Unit::Unsupported;
-            UnsupportedSparseNarrow: Tile16 + Void = (Tile16, Tile, B32) Unit::Unsupported;
-            UnsupportedSparseBytes: Tile + Void = (Tile8, Tile16, B32) Unit::Unsupported;
-            UnsupportedSparseNibbles: Tile + Void = (Tile4, Tile8, B32) Unit::Unsupported;
             UnsupportedSparse: Tile + Void = (B256, B512, B32) Unit::Unsupported;
             UnsupportedSparseToHalves: Tile16 + Void = (B256, B512, B32) Unit::Unsupported;
             UnsupportedSparseByPair: Tile + Void = (B256, B512, B64) Unit::Unsupported;

@@ -33,6 +33,8 @@ pub(crate) enum Unit {
     Mfma(Mfma),
     /// The sparse matrix cores of CDNA3.
     Smfmac(Smfmac),
+    /// A sparse product of RDNA4: A has half of the depth.
+    SparseTiles(Tiles),
     /// Scalar operations on the wave's state: program counter, EXEC, MODE, messages.
     Control(Control),
     /// The row is for the printer; executing it is an error that names the instruction.
@@ -64,7 +66,8 @@ impl Unit {
             | Unit::Wmma(_)
             | Unit::Tiles(_)
             | Unit::Mfma(_)
-            | Unit::Smfmac(_) => true,
+            | Unit::Smfmac(_)
+            | Unit::SparseTiles(_) => true,
             Unit::Scalar
             | Unit::Control(_)
             | Unit::Unsupported

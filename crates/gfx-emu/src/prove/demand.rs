@@ -201,6 +201,7 @@ impl Demand {
             | Unit::Tiles(_)
             | Unit::Mfma(_)
             | Unit::Smfmac(_)
+            | Unit::SparseTiles(_)
             | Unit::MoveRelative(_)
             | Unit::SwapRelative
             | Unit::Unsupported => self.everything(inst, lanes),

@@ -265,6 +265,7 @@ pub(super) fn of(inst: &Inst, lanes: usize) -> Operands {
         | Unit::Tiles(_)
         | Unit::Mfma(_)
         | Unit::Smfmac(_)
+        | Unit::SparseTiles(_)
         | Unit::MoveRelative(_)
         | Unit::SwapRelative
         | Unit::Unsupported => Operands {

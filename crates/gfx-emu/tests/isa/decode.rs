@@ -150,8 +150,6 @@ pub(crate) fn differs_on_purpose(llvm: &str) -> bool {
         || llvm.contains("sendmsg")
         // Pattern names of an immediate.
         || llvm.starts_with("ds_swizzle")
-        // Which half of a pair of sparse indices, of instructions that are not executed.
-        || llvm.contains(" index_key:")
         // The global data share is not executed; its operands differ from instruction to instruction.
         || llvm.ends_with(" gds")
         || llvm.starts_with("ds_bvh_stack")

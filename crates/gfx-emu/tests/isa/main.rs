@@ -89,6 +89,8 @@ mod scalar_float;
 #[cfg(test)]
 mod sparse;
 #[cfg(test)]
+mod sparse_tiles;
+#[cfg(test)]
 mod tiles;
 #[cfg(test)]
 mod twin;

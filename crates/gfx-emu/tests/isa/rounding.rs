@@ -33,6 +33,14 @@ pub(crate) fn narrowed<F: Float + FloatConvert<T>, T: Float>(round: Round, a: u6
 pub(crate) fn integer<F: Float>(round: Round, value: i64) -> u64 {
     bits(F::from_i128_r(i128::from(value), round).value)
 }
+/// A number of single precision, a zero of its sign where it is a denormal.
+fn flushed(bits: u64) -> u64 {
+    if bits & 0x7f80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
+}
 
 macro_rules! row {
     ($mode:literal, $asm:literal, $result:expr, $sources:expr, $meaning:expr) => {
@@ -135,6 +143,27 @@ macro_rules! rows {
                     }
                 }
             ),
+            // 0 by anything is 0, and a light that is off gives the least number.
+            row!($mode, "v_mullit_f32 v0, v4, v6, v8", F32, [F32; 3], |[
+                a,
+                b,
+                c,
+            ]| {
+                let (light, power) = (f32::from_bits(b as u32), f32::from_bits(c as u32));
+                if light.is_nan() || light <= f32::MIN || power.is_nan() || power <= 0.0 {
+                    u64::from(f32::MIN.to_bits())
+                } else if [a, b].iter().any(|x| x & 0x7fff_ffff == 0) {
+                    0
+                } else {
+                    mul::<Single>($single, a, b)
+                }
+            }),
+            // gfx90a's, which has no denormals and rounds twice.
+            row!($mode, "v_mad_f32 v0, v4, v6, v8", F32, [F32; 3], |abc| {
+                let [a, b, c] = abc.map(flushed);
+                let product = flushed(mul::<Single>($single, a, b));
+                flushed(add::<Single>($single, product, c))
+            }),
             row!(
                 $mode,
                 "v_pk_add_f32 v[0:1], v[4:5], v[6:7]",

@@ -12,7 +12,7 @@ use crate::wave::{Numbers, program_on, run, set};
 
 /// How an element is encoded.
 #[derive(Clone, Copy, PartialEq)]
-enum Element {
+pub(crate) enum Element {
     F32,
     F16,
     Bf16,
@@ -25,7 +25,7 @@ enum Element {
 use Element::{Bf8, Bf16, F16, F32, Fp8, I4, I8, I32};
 
 impl Element {
-    fn bits(self) -> usize {
+    pub(crate) fn bits(self) -> usize {
         match self {
             F32 | I32 => 32,
             F16 | Bf16 => 16,
@@ -35,7 +35,7 @@ impl Element {
     }
 
     /// A small integer, which every format holds exactly.
-    fn encode(self, value: i64) -> u32 {
+    pub(crate) fn encode(self, value: i64) -> u32 {
         fn float<F: Float>(value: i64) -> u32 {
             F::from_i128(value.into()).value.to_bits() as u32
         }
@@ -70,7 +70,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// A place in the registers of a wave: group of 16 lanes, register, lowest bit.
-type Place = (usize, usize, usize);
+pub(crate) type Place = (usize, usize, usize);
 
 /// Registers that hold a matrix of 16 lines in a wave of 32 lanes.
 fn registers(element: Element, depth: usize) -> usize {
@@ -103,7 +103,7 @@ fn sum<const W: usize>(element: Element, row: usize) -> Place {
 }
 
 /// Puts an element of `line` into the registers from `first` on.
-fn put<const W: usize>(
+pub(crate) fn put<const W: usize>(
     wave: &mut WaveProbe<W>,
     first: usize,
     line: usize,
@@ -115,7 +115,7 @@ fn put<const W: usize>(
     wave.set_vgpr(register, lane, old | code << bit);
 }
 
-fn list(first: usize, count: usize) -> String {
+pub(crate) fn list(first: usize, count: usize) -> String {
     match count {
         1 => format!("v{first}"),
         _ => format!("v[{first}:{}]", first + count - 1),

@@ -171,7 +171,11 @@ fn packed_modifiers(inst: &Instruction, text: &mut String) {
             ""
         });
     }
-    if inst.op_sel & all != 0 {
+    if matches!(inst.row.op.unit(), Unit::SparseTiles(_)) {
+        if inst.op_sel != 0 {
+            append(text, format_args!(" index_key:{}", inst.op_sel));
+        }
+    } else if inst.op_sel & all != 0 {
         bit_list(text, "op_sel", inst.op_sel, count);
     }
     if inst.op_sel_hi & all != if mix { 0 } else { all } {
