@@ -26,7 +26,7 @@ use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::flip::Flips;
 use crate::isa::{DecodeError, Isa, Program};
-use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
+use crate::memory::{KERNARG_AT, Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use shape::Shape;
@@ -237,7 +237,7 @@ struct Setup {
 impl Setup {
     /// Of a launch whose packet and arguments are in a slot.
     fn of_slot(dispatch: &Dispatch<'_>, slot: &Slot<'_>) -> Setup {
-        let kernarg = slot.address + slot::KERNARG_AT as u64;
+        let kernarg = slot.address + KERNARG_AT as u64;
         Setup {
             packet: slot.address,
             kernarg,
