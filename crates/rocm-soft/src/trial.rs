@@ -120,7 +120,7 @@ pub(crate) fn undeclared(kernel: &Kernel, grid: [u32; 3], block: [u32; 3], kerna
         return None;
     }
     let name = &kernel.name;
-    if (0..3).any(|d| u64::from(grid[d]) * u64::from(block[d]) >> 31 != 0) {
+    if (0..3).any(|d| (u64::from(grid[d]) * u64::from(block[d])) >> 31 != 0) {
         return Some(format!(
             "the grid {grid:?} of {block:?} work-items of {name} {UNDECLARED}"
         ));

@@ -18,6 +18,11 @@ pub(super) enum Number {
     BothItems,
 }
 
+/// The lower half of an address of an argument: its register, and how far that is from the first argument.
+type Address = (u8, u64);
+/// Such a half without its upper one: the same, with the register of the address that it was made of in the middle.
+type Half = (u8, u8, u64);
+
 /// What is known of scalar registers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
@@ -25,7 +30,7 @@ pub(super) struct Grid {
     /// The lower half of the address of an argument, and how far that is from the first one. The upper half is in the register after it.
     addresses: [Option<u64>; 128],
     /// A lower half without its upper one, the register of the address that it was made of, and its distance. SCC is its carry.
-    half: Option<(u8, u8, u64)>,
+    half: Option<Half>,
 }
 
 impl Grid {
@@ -102,7 +107,7 @@ impl Grid {
     }
 
     /// What an instruction makes of addresses, before its destination is written.
-    pub(super) fn addresses_of(&self, inst: &Inst) -> (Option<(u8, u64)>, Option<(u8, u8, u64)>) {
+    pub(super) fn addresses_of(&self, inst: &Inst) -> (Option<Address>, Option<Half>) {
         let dst = inst.dst as u8;
         match (inst.op, inst.src[0], inst.src[1]) {
             (Op::SMovB64, Src::Scalar(n), _) => {
@@ -148,7 +153,7 @@ impl Grid {
         &mut self,
         inst: &Inst,
         numbers: Vec<Option<Number>>,
-        (address, half): (Option<(u8, u64)>, Option<(u8, u8, u64)>),
+        (address, half): (Option<Address>, Option<Half>),
     ) {
         for (i, number) in numbers.into_iter().enumerate() {
             let n = usize::from(inst.dst) + i;

@@ -331,16 +331,12 @@ fn sizes_that_are_declared_small_have_no_sign_and_no_upper_half() {
             None,
         ),
         (
-            format!(
-                "v_add_co_u32 v4, vcc_lo, s4, v2\nv_add_co_ci_u32_e32 v1, vcc_lo, 0, v3, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]"
-            ),
+            "v_add_co_u32 v4, vcc_lo, s4, v2\nv_add_co_ci_u32_e32 v1, vcc_lo, 0, v3, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]".to_owned(),
             "v_sub_co_ci_u32_e32 v1, vcc_lo, 0, v3, vcc_lo",
             same,
         ),
         (
-            format!(
-                "v_add_co_u32 v4, vcc_lo, s4, v2\nv_add_co_ci_u32_e32 v1, vcc_lo, 0, v0, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]"
-            ),
+            "v_add_co_u32 v4, vcc_lo, s4, v2\nv_add_co_ci_u32_e32 v1, vcc_lo, 0, v0, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]".to_owned(),
             "v_sub_co_ci_u32_e32 v1, vcc_lo, 0, v0, vcc_lo",
             None,
         ),
