@@ -27,7 +27,7 @@ use crate::exec;
 use crate::fault::{Fault, FaultKind};
 use crate::flip::Flips;
 use crate::isa::{Isa, Program};
-use crate::memory::{Memory, SLOT_BYTES, Slot, Window};
+use crate::memory::{KERNARG_AT, Memory, SLOT_BYTES, Slot, Window};
 use crate::sanitize::{self, Arguments, Grid, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use check::{check, check_kernel, check_sizes};
@@ -148,7 +148,7 @@ struct Setup {
 impl Setup {
     /// Of a launch whose packet and arguments are in a slot.
     fn of_slot(dispatch: &Dispatch<'_>, slot: &Slot<'_>) -> Setup {
-        let kernarg = slot.address + slot::KERNARG_AT as u64;
+        let kernarg = slot.address + KERNARG_AT as u64;
         Setup {
             packet: slot.address,
             kernarg,

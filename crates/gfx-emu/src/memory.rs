@@ -41,6 +41,8 @@ const REMEMBERED: usize = 4096;
 const SLOTS: usize = 64;
 /// Bytes a launch may use for its kernarg segment and dispatch packet.
 pub(crate) const SLOT_BYTES: usize = 8192;
+/// The kernarg segment's place in a slot, after the packet.
+pub(crate) const KERNARG_AT: usize = 256;
 /// Addresses below count as null.
 const NULL_PAGE: u64 = 4096;
 
@@ -159,6 +161,8 @@ pub struct Memory {
     /// 64-bit atomics take this lock, because the storage is 32-bit words. They are atomic among each other,
     /// not with respect to 32-bit accesses of the same place.
     wide: Arc<Mutex<()>>,
+    /// Short allocations cross a multiple of 4 GiB too.
+    early: bool,
     /// New allocations get a shadow.
     tracks: bool,
     /// Something was mapped at an address of the caller's choice.
@@ -188,6 +192,7 @@ impl Memory {
             freed: 0,
             slots: Arc::default(),
             wide: Arc::default(),
+            early: false,
             tracks: false,
             mapped: false,
             lent: Arc::default(),

@@ -13,7 +13,10 @@ use candle_core::{
         trace, trial,
     },
 };
-use parity_model::{Case, HostTensor, Outcome, Refusal, record::BackendInfo};
+use parity_model::{
+    Case, HostTensor, Outcome, Refusal,
+    record::{BackendInfo, KernelCost},
+};
 
 use crate::{
     nvidia,
@@ -443,6 +446,19 @@ impl Runner for CandleRunner {
             file: object.file.to_vec(),
         });
         (covered.collect(), loaded.collect())
+    }
+
+    fn count(&mut self, on: bool) {
+        // What an earlier case left behind is not this one's.
+        drop(trial::take_counted());
+        trial::count(on);
+    }
+
+    fn counted(&mut self) -> Vec<KernelCost> {
+        trial::take_counted()
+            .into_iter()
+            .map(crate::timing::count::cost)
+            .collect()
     }
 
     fn plant(&mut self, mutant: Option<&Mutant>) -> Result<(), String> {

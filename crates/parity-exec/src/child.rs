@@ -15,7 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parity_model::{Outcome, record::BackendInfo};
+use parity_model::{
+    Outcome,
+    record::{BackendInfo, KernelCost},
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 
@@ -145,6 +148,8 @@ pub struct Execution {
     pub covered: Vec<Covered>,
     /// The code objects that were loaded for it.
     pub loaded: Vec<Loaded>,
+    /// What its launches did, where that is asked for; see [`crate::Bench::count`].
+    pub counted: Vec<KernelCost>,
     /// Milliseconds on the backend, transfers included; for a death or a timeout, as the supervisor saw it.
     pub millis: f64,
     /// What the case did when it ran a second time, if it was to and that was something else.
@@ -162,6 +167,7 @@ impl Execution {
             served_by: vec![],
             covered: vec![],
             loaded: vec![],
+            counted: vec![],
             millis: time.as_secs_f64() * 1e3,
             again: None,
             remark: None,
@@ -389,6 +395,7 @@ impl Child {
                 served_by,
                 covered,
                 loaded,
+                counted,
                 millis,
             }) if id == job.id => {
                 let execution = Execution {
@@ -397,6 +404,7 @@ impl Child {
                     served_by,
                     covered,
                     loaded,
+                    counted,
                     millis,
                     again: None,
                     remark: None,

@@ -22,6 +22,7 @@ mod worker;
 pub use backend::{
     Backend, BackendDevice, CANDLE_SOURCES, CANDLE_VERSION, CandleRunner, UnknownDevice, WITH_CUDA,
 };
+pub use candle_core::rocm_backend::trial::{UNDECLARED, has_sizes};
 pub use child::{Execution, StartError, WorkerCommand, probe};
 pub use protocol::{Covered, Loaded, Mutant, PROTOCOL};
 pub use stop::Stop;

@@ -1,12 +1,15 @@
 //! What supervisor and worker say to each other. How it travels is [`crate::frame`]'s.
 
-use parity_model::{CaseId, Outcome, record::BackendInfo};
+use parity_model::{
+    CaseId, Outcome,
+    record::{BackendInfo, KernelCost},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::CANDLE_SOURCES;
 
 /// Bumped with every change of a message, so that two builds of `parity` never misread each other.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// What must be the same at both ends besides the protocol: inputs are derived, and ops run, by either side's own code.
 pub(crate) fn build() -> String {
@@ -25,7 +28,8 @@ pub(crate) struct Setup {
     pub(crate) memory_limit: Option<u64>,
     /// Whether to tell which instructions of which kernels the cases executed.
     pub(crate) cover: bool,
-    /// Instructions that a wave of the software GPU may execute; `None` for as many as ever.
+    /// Instructions that a wave of the software GPU may execute; `None` for as many as ever. With a limit, launches are held to the sizes
+    /// that proofs about kernels assume, too.
     pub(crate) wave_limit: Option<u64>,
     /// The ops that the supervisor's program has of its own, each with its declaration: the worker's has them too.
     pub(crate) own: Vec<(String, String)>,
@@ -75,6 +79,8 @@ pub(crate) struct Job {
     pub(crate) seed: u64,
     /// The fault to compute it with.
     pub(crate) mutant: Option<Mutant>,
+    /// Whether to count what its launches do.
+    pub(crate) count: bool,
 }
 
 /// Worker to supervisor.
@@ -104,6 +110,8 @@ pub(crate) enum FromWorker {
         covered: Vec<Covered>,
         /// The code objects that were loaded for it, likewise.
         loaded: Vec<Loaded>,
+        /// What its launches did, by kernel, where that is asked for.
+        counted: Vec<KernelCost>,
         /// Milliseconds it took, transfers included.
         millis: f64,
     },

@@ -209,10 +209,17 @@ impl Task {
                 case: case.id(),
                 seed: settings.seed,
                 mutant,
+                count: false,
             },
             limit: own.unwrap_or(settings.case_limit),
             isolated: case.isolated,
         }
+    }
+
+    /// The same, and what its launches do is counted.
+    pub(crate) fn counted(mut self) -> Task {
+        self.job.count = true;
+        self
     }
 }
 

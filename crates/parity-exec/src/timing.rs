@@ -7,7 +7,7 @@
 
 mod child;
 mod clock;
-mod count;
+pub(crate) mod count;
 mod inputs;
 
 pub use child::{Timer, TimingError};

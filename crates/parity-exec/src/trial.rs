@@ -11,7 +11,7 @@ use crate::{
 /// A worker, and how a new one is started when it is lost.
 pub struct Bench<'a> {
     slot: WorkerSlot<'a>,
-    count: u64,
+    jobs: u64,
 }
 
 impl<'a> Bench<'a> {
@@ -19,14 +19,21 @@ impl<'a> Bench<'a> {
     pub fn new(command: &'a WorkerCommand, settings: &'a Settings) -> Bench<'a> {
         Bench {
             slot: WorkerSlot::of(command, settings, None),
-            count: 0,
+            jobs: 0,
         }
     }
 
     /// Runs a case on the kernel with the fault, or on the right one; `None` when the run is to stop.
     pub fn run(&mut self, case: &Case, mutant: Option<&Mutant>, settings: &Settings) -> Option<Execution> {
-        self.count += 1;
+        self.jobs += 1;
         self.slot
-            .run(&Task::of(self.count, case, mutant.cloned(), settings))
+            .run(&Task::of(self.jobs, case, mutant.cloned(), settings))
+    }
+
+    /// The same, and counts what the launches do ([`Execution::counted`]), which takes longer.
+    pub fn count(&mut self, case: &Case, mutant: Option<&Mutant>, settings: &Settings) -> Option<Execution> {
+        self.jobs += 1;
+        self.slot
+            .run(&Task::of(self.jobs, case, mutant.cloned(), settings).counted())
     }
 }

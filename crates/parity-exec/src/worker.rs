@@ -20,7 +20,10 @@ use candle_core::rocm_backend::{
     trace::{self, Loading},
     trial,
 };
-use parity_model::{Case, Outcome, Refusal, record::BackendInfo};
+use parity_model::{
+    Case, Outcome, Refusal,
+    record::{BackendInfo, KernelCost},
+};
 use rustix::process::{
     Resource, Rlimit, Signal, getpid, kill_process, set_parent_process_death_signal, setrlimit,
 };
@@ -48,6 +51,12 @@ pub trait Runner {
     /// Which instructions of kernels the last case executed, and which code objects were loaded for it.
     fn covered(&mut self) -> (Vec<Covered>, Vec<Loaded>) {
         (vec![], vec![])
+    }
+    /// Counts what launches do from now on, or no longer.
+    fn count(&mut self, _on: bool) {}
+    /// What the launches since [`Runner::count`] did, by kernel.
+    fn counted(&mut self) -> Vec<KernelCost> {
+        vec![]
     }
     /// Plants a fault in a kernel for the cases to come, in the place of the one before; or none.
     ///
@@ -146,6 +155,7 @@ fn prepare(setup: &Setup) -> Result<(), String> {
     }
     if let Some(limit) = setup.wave_limit {
         trial::limit_waves(limit);
+        trial::hold_to_sizes();
     }
     limit_memory(setup.memory_limit)
 }
@@ -153,6 +163,7 @@ fn prepare(setup: &Setup) -> Result<(), String> {
 /// Runs a job, and tells what came of it.
 fn answer(runner: &mut impl Runner, job: &Job) -> FromWorker {
     let started = Instant::now();
+    runner.count(job.count);
     let outcome = match job.case.as_str().parse::<Case>() {
         Ok(case) => match runner.plant(job.mutant.as_ref()) {
             Ok(()) => guarded(|| runner.run(&case, job.seed)).unwrap_or_else(|message| Outcome::Refused {
@@ -173,6 +184,8 @@ fn answer(runner: &mut impl Runner, job: &Job) -> FromWorker {
         vec![]
     };
     let (covered, loaded) = runner.covered();
+    let counted = runner.counted();
+    runner.count(false);
     FromWorker::Done {
         id: job.id,
         outcome,
@@ -180,6 +193,7 @@ fn answer(runner: &mut impl Runner, job: &Job) -> FromWorker {
         served_by: runner.served_by(),
         covered,
         loaded,
+        counted,
         millis,
     }
 }

@@ -68,7 +68,8 @@ pub enum ValueSet {
     Extremes,
     /// Integers, where every third element of the right argument is zero.
     DivZero,
-    /// Every bit pattern of an 8- or 16-bit dtype, in order; every pair of patterns for two 8-bit arguments.
+    /// Every bit pattern of an 8- or 16-bit dtype, in order; every pair of patterns for two 8-bit arguments. One argument may have them several
+    /// times, each time one place later: a kernel that takes packs of elements has each pattern in several places of a pack.
     Exhaustive,
     /// As [`ValueSet::Exhaustive`], with zero in the place of NaN.
     Numbers,
@@ -285,6 +286,15 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
     // The left argument runs through a list fast, the right one slowly: all pairs come up.
     let in_turn = |i: usize, len: usize| if slot.place == 0 { i % len } else { i / len % len };
     let mask = u64::MAX >> (64 - 8 * dtype.size());
+    // Of narrow dtypes, which have few.
+    let pattern = |i: usize| {
+        let patterns = 1_usize << (8 * dtype.size());
+        let at = match slot.arity {
+            1 => (i + i / patterns * (patterns - 1)) % patterns,
+            _ => in_turn(i, patterns),
+        };
+        at as u64
+    };
     let number = |bits: u64| {
         if format.is_some_and(|format| format.decode(bits).is_nan()) {
             0
@@ -343,8 +353,8 @@ pub(crate) fn fill(set: ValueSet, dtype: DType, shape: &[usize], slot: &Slot<'_>
                 x
             })
         }
-        ValueSet::Exhaustive => in_turn(i, mask as usize + 1) as u64,
-        ValueSet::Numbers => number(in_turn(i, mask as usize + 1) as u64),
+        ValueSet::Exhaustive => pattern(i),
+        ValueSet::Numbers => number(pattern(i)),
         ValueSet::IdsBeyond | ValueSet::IdsNegative | ValueSet::IdsNone => {
             let (lo, hi) = narrowed(dtype, -9, 9, false);
             encode_integer(between(&mut rng, lo, hi))
@@ -608,9 +618,13 @@ impl ValueSet {
                 "`{self}` covers every pattern only in the contiguous layout"
             ));
         }
-        if count != 1 << bits {
+        let fits = match base_shapes.len() {
+            1 => count > 0 && count.is_multiple_of(1 << bits),
+            _ => count == 1 << bits,
+        };
+        if !fits {
             return Err(format!(
-                "`{self}` of {dtype} has {} elements, and the shape has {count}",
+                "`{self}` of {dtype} has {} elements, or for one argument several times as many, and the shape has {count}",
                 1 << bits
             ));
         }

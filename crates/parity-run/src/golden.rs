@@ -90,6 +90,7 @@ impl Golden {
             served_by: vec![],
             covered: vec![],
             loaded: vec![],
+            counted: vec![],
             millis: 0.0,
             again: None,
             remark: None,

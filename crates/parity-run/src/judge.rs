@@ -261,6 +261,7 @@ mod tests {
             served_by: vec![],
             covered: vec![],
             loaded: vec![],
+            counted: vec![],
             millis: 0.0,
             again: None,
             remark: None,

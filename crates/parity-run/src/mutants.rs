@@ -9,9 +9,12 @@
 //!    fails the judge, a fault and an endless loop included; where the result is the right kernel's, bit for bit, the judge is
 //!    not asked.
 //!
+//! Of a mutant that no case notices it is told whether its launches do something else than the right kernel's ([`Cost`]).
+//!
 //! A mutant that no launch can show is not run: a proof says why ([`gfx_emu::Prover`]). With [`Options::distrust`] it is run all the same,
 //! and a case that notices it is an error of the prover.
 
+mod cost;
 mod prove;
 mod sample;
 mod score;
@@ -34,6 +37,7 @@ use parity_oracle::judge;
 
 use crate::{error::Error, judge::Prepared, run::START_LIMIT, settings::Settings};
 
+pub use cost::Cost;
 pub use score::{KernelScore, Score, Survivor, Trial};
 
 use sample::{Candidate, digest};
@@ -187,6 +191,8 @@ pub enum Fate {
         tolerated: usize,
         /// Cases that execute the instruction.
         reaching: usize,
+        /// Whether the counters of its launches are others.
+        cost: Cost,
     },
     /// No launch shows it, for this reason.
     Equivalent(&'static str),
@@ -233,8 +239,14 @@ impl Lab<'_> {
         let cases: Vec<(&Case, bool)> = selected.chain(random.iter().map(|case| (case, true))).collect();
         let loaded = Mutex::new(BTreeMap::new());
         let missing = Mutex::new(None);
+        let undeclared = Mutex::new(None);
         let ran = self.each(&cases, |bench, &(case, random)| {
             let execution = bench.run(case, None, &self.supervision)?;
+            if let Outcome::Refused { message, .. } = &execution.outcome
+                && message.contains(parity_exec::UNDECLARED)
+            {
+                *undeclared.lock().unwrap_or_else(PoisonError::into_inner) = Some(message.clone());
+            }
             if let Outcome::Missing { reason } = &execution.outcome {
                 *missing.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
             }
@@ -257,6 +269,10 @@ impl Lab<'_> {
                 }
             })
         });
+        // Proofs assume that no launch does.
+        if let Some(why) = undeclared.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(Error::Internal(why));
+        }
         let witnesses: Vec<Witness> = ran.into_iter().flatten().collect();
         if witnesses.is_empty() && !cases.is_empty() {
             let why = missing.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -349,10 +365,15 @@ impl Lab<'_> {
             let varies = candidate.proof.is_some() && self.varies(bench, witness)?;
             tolerated += usize::from(!varies);
         }
+        let cost = match candidate.proof {
+            Some(_) => Cost::Same,
+            None => self.cost(bench, &mutant, shown)?,
+        };
         Some(Fate::Survived {
             tried: shown.len(),
             tolerated,
             reaching,
+            cost,
         })
     }
 

@@ -116,6 +116,10 @@ impl Device {
         if sanitize {
             memory.track_writes();
         }
+        // Who asks what tests reach or notice wants carries in addresses, also in those of short tensors.
+        if trial::is_on() {
+            memory.cross_early();
+        }
         let tables = Tables {
             streams: Table::on(HandleKind::Stream, id),
             events: Table::on(HandleKind::Event, id),
@@ -461,6 +465,9 @@ impl Device {
         let kernel = code
             .kernel(&function.name)
             .ok_or(hip::hipError_t_hipErrorInvalidHandle)?;
+        if let Some(why) = trial::undeclared(kernel, shape.grid, shape.block, kernarg) {
+            return Err(error::undeclared(why));
+        }
         let planted = trial::planted(id.as_ref(), code, kernel)
             .map_err(|why: PatchError| error::image(why.to_string()))?;
         let kernel = planted.as_deref().unwrap_or(kernel);

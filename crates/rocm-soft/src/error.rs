@@ -45,6 +45,12 @@ pub(crate) fn unwritten(text: String) -> hipError_t {
     hip::hipError_t_hipErrorOperatingSystem
 }
 
+/// Keeps `text` and gives the code of an argument that no launch is declared to have.
+pub(crate) fn undeclared(text: String) -> hipError_t {
+    keep(text);
+    hip::hipError_t_hipErrorInvalidValue
+}
+
 /// Keeps `text` and gives the code of a code object for another processor.
 pub(crate) fn other_target(text: String) -> hipError_t {
     keep(text);

@@ -75,6 +75,7 @@ struct State {
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
+static SIZES: AtomicBool = AtomicBool::new(false);
 static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Instructions that a wave may execute; 0 for as many as ever.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
@@ -95,6 +96,39 @@ fn state() -> MutexGuard<'static, State> {
 /// Notes from now on what is executed of the code objects that are loaded from now on.
 pub fn note() {
     ON.store(true, Relaxed);
+}
+
+/// Kernels of rocm-backend whose numbers before the first pointer are not all sizes: seeds and counters of random numbers, and scales.
+const NOT_OF_SIZES: [&str; 4] = ["rand_uniform_", "rand_normal_", "philox_", "upsample_"];
+/// What a launch is refused with that passes a larger size than is declared.
+pub const UNDECLARED: &str = "is declared to be below 2^31";
+
+/// Whether the numbers that a kernel of rocm-backend has before its first pointer ([`Kernel::leading_numbers`]) are sizes, which
+/// software GPUs have below 2^31.
+pub fn has_sizes(kernel: &str) -> bool {
+    !NOT_OF_SIZES.iter().any(|start| kernel.starts_with(start))
+}
+
+/// Refuses from now on launches that pass a larger size.
+pub fn hold_to_sizes() {
+    SIZES.store(true, Relaxed);
+}
+
+/// Why a launch passes more than is declared, where it does and that is asked for.
+pub(crate) fn undeclared(kernel: &Kernel, grid: [u32; 3], block: [u32; 3], kernarg: &[u8]) -> Option<String> {
+    if !SIZES.load(Relaxed) || !has_sizes(&kernel.name) {
+        return None;
+    }
+    let name = &kernel.name;
+    if (0..3).any(|d| (u64::from(grid[d]) * u64::from(block[d])) >> 31 != 0) {
+        return Some(format!(
+            "the grid {grid:?} of {block:?} work-items of {name} {UNDECLARED}"
+        ));
+    }
+    let (offset, number) = kernel.large_number(kernarg)?;
+    Some(format!(
+        "the argument at {offset} of {name} is {number}, and {UNDECLARED}"
+    ))
 }
 
 /// Counts from now on what launches cost, or no longer.
@@ -252,4 +286,31 @@ pub(crate) fn planted(
     let patched = Arc::new(code.patched(kernel, &mutant.patch)?);
     state.patched = Some(Arc::clone(&patched));
     Ok(Some(patched))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gfx_emu::BARE_KERNEL;
+
+    #[test]
+    fn a_launch_with_a_larger_size_than_is_declared_is_told_where_that_is_asked_for() {
+        let end = 0xbfb0_0000_u32.to_le_bytes();
+        let code = CodeObject::bare(Target::Gfx1100, &end, 0, 0, 8).unwrap();
+        let kernel = code.kernel(BARE_KERNEL).unwrap();
+        let launched =
+            |groups, number: u64| undeclared(kernel, [1, groups, 1], [1, 256, 1], &number.to_le_bytes());
+        let told = |number| launched(1, number);
+        assert_eq!(told(1 << 31), None);
+        hold_to_sizes();
+        let (most, more) = (told((1 << 31) - 1), told(1 << 31));
+        let grids = [1 << 22, 1 << 23].map(|groups| launched(groups, 0).is_some());
+        SIZES.store(false, Relaxed);
+        assert_eq!(grids, [false, true]);
+        assert_eq!(most, None);
+        assert!(more.is_some_and(|why| why.contains(UNDECLARED)));
+        assert!(
+            has_sizes("affine_f32") && !has_sizes("rand_uniform_f32") && !has_sizes("upsample_nearest2d_u8")
+        );
+    }
 }

@@ -4,13 +4,11 @@
 use code_object::{Arg, ArgKind};
 
 use super::Dispatch;
-use crate::memory::{Memory, SLOT_BYTES, Slot};
+use crate::memory::{KERNARG_AT, Memory, SLOT_BYTES, Slot};
 use crate::wave::{PRIVATE_BASE, SHARED_BASE};
 
 /// Bytes of a dispatch packet.
 pub(super) const PACKET_BYTES: usize = 64;
-/// The kernarg segment's place in a slot, after the packet.
-pub(super) const KERNARG_AT: usize = 256;
 /// `setup` of a dispatch packet and the hidden argument: HIP launches are three-dimensional whatever the
 /// sizes.
 const GRID_DIMS: u16 = 3;

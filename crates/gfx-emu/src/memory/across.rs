@@ -2,14 +2,21 @@
 //!
 //! A kernel adds offsets to a base in two halves of 32 bits. Where no allocation crosses a multiple of 4 GiB the carry between
 //! them is always 0, and code that loses it computes what it should. On a card buffers cross such multiples, if they are large or
-//! unlucky. Here one lies in the middle of every allocation of more than 256 bytes, as long as it is shorter than 2 GiB.
+//! unlucky. Here one lies in the middle of every allocation of more than 256 bytes, as long as it is shorter than 2 GiB. With
+//! [`Memory::cross_early`] one lies in shorter ones too, and in the arguments of launches.
 
-use super::{ALIGN, Memory};
+use super::{ALIGN, KERNARG_AT, Memory, SLOT_BYTES, SLOTS};
 
 /// Distance of the addresses at which the low half is 0.
 const CARRY: u64 = 1 << 32;
 /// Places to try before the allocation goes where there is room without a search.
 const TRIES: usize = 16;
+/// Alignment of short allocations that cross a multiple: no access of a kernel is wider.
+const EARLY_ALIGN: u64 = 16;
+/// The longest of these. Longer ones have a multiple in their middle, however they are aligned.
+const EARLY: u64 = 2 * ALIGN;
+/// Bytes of a slot before the multiple that it crosses: what comes before the arguments, and the first of them.
+const BEFORE_IN_SLOT: u64 = KERNARG_AT as u64 + 32;
 
 /// The multiples of 4 GiB that a device's allocations cross, one after the other and then from the first one again.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +63,33 @@ impl Memory {
             let (low, high) = (multiple - CARRY / 2, multiple + CARRY / 2);
             let begins = |address: u64| self.allocations.partition_point(|a| a.base < address);
             if begins(low) == begins(high) && self.overlapping(low, high).is_none() {
-                return Some(multiple - (len / 2).next_multiple_of(ALIGN));
+                let align = if self.early && len <= EARLY {
+                    EARLY_ALIGN
+                } else {
+                    ALIGN
+                };
+                return Some(multiple - (len / 2).next_multiple_of(align));
             }
         }
         None
+    }
+
+    /// Has allocations of up to 512 bytes cross a multiple of 4 GiB too, which begin at multiples of 16 bytes then and not of 256 as
+    /// `hipMalloc` has it; and has one lie in the arguments of launches, 32 bytes after their first. For those who look for carries that
+    /// get lost. It is for a memory without allocations, and does nothing else.
+    pub fn cross_early(&mut self) {
+        if self.used > 0 || self.allocations.len() > SLOTS {
+            return;
+        }
+        let mut slots = vec![];
+        for _ in 0..SLOTS {
+            let Some(multiple) = self.multiples.step() else {
+                return;
+            };
+            slots.extend(self.place_at(multiple - BEFORE_IN_SLOT, SLOT_BYTES as u64));
+        }
+        *self.free_slots() = slots;
+        self.early = true;
     }
 
     /// Whether what is at an address was allocated before everything that lies below the next place.
@@ -87,6 +117,35 @@ mod tests {
             );
             memory.write(base, &vec![1; len as usize]).unwrap();
             assert_eq!(bytes(&memory, base, len as usize), vec![1; len as usize]);
+        }
+    }
+
+    #[test]
+    fn short_allocations_and_arguments_cross_a_multiple_where_they_are_to() {
+        let crosses = |base: u64, len: u64| base >> 32 != (base + len - 1) >> 32;
+        let mut memory = Memory::new(1 << 20);
+        memory.cross_early();
+        for len in [20, 100, 256, 300, 512, 513, 1000] {
+            let base = memory.alloc(len).unwrap();
+            assert!(
+                crosses(base, len) && base.is_multiple_of(EARLY_ALIGN),
+                "{len} bytes at {base:#x}"
+            );
+            memory.write(base, &vec![1; len as usize]).unwrap();
+            assert_eq!(bytes(&memory, base, len as usize), vec![1; len as usize]);
+        }
+        let kernarg = |memory: &Memory| memory.slot().unwrap().address + KERNARG_AT as u64;
+        assert!(crosses(kernarg(&memory), 33) && !crosses(kernarg(&memory), 32));
+        // Without it, and where something is allocated already, none does.
+        for late in [false, true] {
+            let mut memory = Memory::new(1 << 20);
+            memory.alloc(1).unwrap();
+            if late {
+                memory.cross_early();
+            }
+            let base = memory.alloc(100).unwrap();
+            assert!(!crosses(base, 100) && base.is_multiple_of(ALIGN));
+            assert!(!crosses(kernarg(&memory), 64));
         }
     }
 

@@ -357,7 +357,17 @@ impl Demand {
     }
 
     fn scalar_memory(&mut self, inst: &Inst, access: ScalarAccess) {
-        self.read_scalars(inst.base, if inst.space == Space::Buffer { 4 } else { 2 });
+        let aligned = matches!(access, ScalarAccess::Load(_))
+            && inst.space == Space::Global
+            && usize::from(inst.soffset) == reg::NULL
+            && inst.imm % 4 == 0;
+        if aligned {
+            // The card drops the lowest two bits of the address, and nothing is carried out of them.
+            self.read_scalar(usize::from(inst.base), !3);
+            self.read_scalar(usize::from(inst.base) + 1, u32::MAX);
+        } else {
+            self.read_scalars(inst.base, if inst.space == Space::Buffer { 4 } else { 2 });
+        }
         self.read_scalars(inst.soffset, 1);
         let data = match access {
             ScalarAccess::Load(_) | ScalarAccess::LoadPart { .. } => 0,

@@ -202,6 +202,9 @@ fn results(inst: &Inst, mutant: &Inst, state: &State) -> u64 {
             .into_iter()
             .fold(0, |all, bits| all | bits);
     }
+    if carry_alike(inst, mutant, state) {
+        return 0;
+    }
     let (Some(one), Some(other)) = (Applied::of(inst.op), Applied::of(mutant.op)) else {
         return ANY;
     };
@@ -227,6 +230,51 @@ fn results(inst: &Inst, mutant: &Inst, state: &State) -> u64 {
     } else {
         bits & low(one.bits)
     }
+}
+
+/// How a sum or difference with a carry is made of its sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrying {
+    Sum,
+    Difference,
+    Reversed,
+}
+
+impl Carrying {
+    fn of(op: Op) -> Option<Carrying> {
+        Some(match op {
+            Op::AddCoCiU32 | Op::SAddcU32 => Carrying::Sum,
+            Op::SubCoCiU32 | Op::SSubbU32 => Carrying::Difference,
+            Op::SubrevCoCiU32 => Carrying::Reversed,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether two sums or differences with a carry have the same result and carry alike, because what they add or subtract is zero, or because both
+/// are of the same numbers.
+fn carry_alike(inst: &Inst, mutant: &Inst, state: &State) -> bool {
+    let (Some(one), Some(other)) = (Carrying::of(inst.op), Carrying::of(mutant.op)) else {
+        return false;
+    };
+    if inst.src[2] != mutant.src[2] || inst.op.unit() != mutant.op.unit() {
+        return false;
+    }
+    let numbers = |inst: &Inst| {
+        let [a, b, _] = state.sources(inst);
+        [a.number(), b.number()]
+    };
+    let ([a, b], [mutant_a, mutant_b]) = (numbers(inst), numbers(mutant));
+    if one == other {
+        return a.is_some() && b.is_some() && (a, b) == (mutant_a, mutant_b);
+    }
+    let alike = inst.src[..2] == mutant.src[..2];
+    let no_carry = state.carried(inst).number() == Some(0);
+    let either = |x, y| (one, other) == (x, y) || (other, one) == (x, y);
+    alike
+        && (either(Carrying::Sum, Carrying::Difference) && b == Some(0) && no_carry
+            || either(Carrying::Sum, Carrying::Reversed) && a == Some(0) && no_carry
+            || either(Carrying::Difference, Carrying::Reversed) && a.is_some() && a == b)
 }
 
 /// Bits in which an operand may differ from another.
@@ -323,6 +371,7 @@ fn differing(f: Function, g: Function, sides: Sides, bits: u32) -> u64 {
         {
             0
         }
+        (Function::Add, Function::Add) => block_of_sums(src, values).map_or(ANY, low),
         // `a + b` and `a - b` differ by twice `b`.
         (Function::Add, Function::Sub) | (Function::Sub, Function::Add) if same => {
             let even = b.zeros.trailing_ones();
@@ -331,6 +380,15 @@ fn differing(f: Function, g: Function, sides: Sides, bits: u32) -> u64 {
         (Function::Add | Function::Bits(_) | Function::Sub | Function::Mul, _) | (_, _) => ANY,
     };
     found
+}
+
+/// For sums of one register and of two numbers: how many low bits they differ in at most, where the register has zeros in these bits and the
+/// numbers differ in no other. Such sums carry alike.
+fn block_of_sums(src: [[Src; 3]; 2], values: [[Value; 3]; 2]) -> Option<u32> {
+    let [one, other] = values;
+    let even = one[0].zeros.trailing_ones();
+    let (a, b) = (one[1].number()?, other[1].number()?);
+    (src[0][0] == src[1][0] && (a ^ b) & !low(even) == 0).then_some(even)
 }
 
 /// The same for functions of each bit by itself. Registers that both read have one number.
@@ -414,6 +472,14 @@ fn scalar(inst: &Inst, mutant: &Inst, state: &State) -> Difference {
                 a.is_clear(31) && b.is_clear(31)
             }
         });
+    let is_sum = |inst: &Inst| matches!(inst.op, Op::SAddU32 | Op::SAddI32);
+    let sums_carry_alike = inst.op == mutant.op
+        && is_sum(inst)
+        && block_of_sums(
+            [inst.src, mutant.src],
+            [state.sources(inst), state.sources(mutant)],
+        )
+        .is_some();
     let nonzero = [inst, mutant]
         .iter()
         .all(|inst| Applied::of(inst.op).is_some_and(|applied| applied.result(state.sources(inst)).lo > 0));
@@ -423,6 +489,8 @@ fn scalar(inst: &Inst, mutant: &Inst, state: &State) -> Difference {
         [true, true] if tells_zero => dst != 0 && !nonzero,
         // The first is the lesser one, or the greater one.
         [true, true] if extremes => dst != 0,
+        // Of sums it says what they carry.
+        [true, true] if sums_carry_alike || carry_alike(inst, mutant, state) => false,
         _ => true,
     };
     Difference {

@@ -11,18 +11,24 @@
 //! Everything that is not known is taken for the worst: a register may hold anything, and an instruction looks at all of its
 //! sources. An address, what is stored, a branch and the active lanes are always looked at, so that a fault is not lost either. What
 //! is assumed of launches: the kernel's limit for sizes of workgroups and HIP's for grids, 47 bits of address, and at the entry no
-//! contents of registers that are not documented.
+//! contents of registers that are not documented. [`Prover::equivalent_within`] assumes sizes below 2^31 too, which
+//! [`Kernel::large_number`] tells of a launch.
 
 mod demand;
 mod differ;
 mod flow;
 mod function;
+mod grid;
+mod guards;
 mod lanes;
+mod launches;
 mod masks;
+mod modes;
 mod operands;
 mod state;
 mod value;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::code::{CodeObject, Kernel};
@@ -31,6 +37,7 @@ use crate::mutant::{Mutation, Patch};
 
 use demand::{Demand, Facts};
 use flow::Flow;
+use launches::Launches;
 use state::State;
 
 /// Visits of a block after which what grows there does so at once.
@@ -45,8 +52,16 @@ pub enum Reason {
     Same,
     /// The result differs in bits that nothing looks at.
     Unread,
+    /// It starts in another mode for single precision, and no instruction computes in that.
+    Mode,
     /// Lanes of a mask differ, and are the same again before anything looks at them.
     Lanes,
+    /// As [`Reason::Same`], where sizes are below 2^31.
+    SameWithin,
+    /// As [`Reason::Unread`], where sizes are below 2^31.
+    UnreadWithin,
+    /// As [`Reason::Lanes`], where sizes are below 2^31.
+    LanesWithin,
 }
 
 impl Reason {
@@ -56,9 +71,29 @@ impl Reason {
             Reason::Kind(text) => text,
             Reason::Same => "the result is the same for all numbers that the sources can have",
             Reason::Unread => "the result differs in bits only that no later instruction looks at",
+            Reason::Mode => "no instruction computes in the format whose mode it is",
             Reason::Lanes => {
                 "other lanes are in a mask, and it is as it should be again before anything looks at them"
             }
+            Reason::SameWithin => {
+                "where sizes are below 2^31, the result is the same for all numbers that the sources can have"
+            }
+            Reason::UnreadWithin => {
+                "where sizes are below 2^31, the result differs in bits only that no later instruction looks at"
+            }
+            Reason::LanesWithin => {
+                "where sizes are below 2^31, a mask is as it should be again before anything looks at it"
+            }
+        }
+    }
+
+    /// The same reason, where sizes are below 2^31.
+    const fn within(self) -> Reason {
+        match self {
+            Reason::Same => Reason::SameWithin,
+            Reason::Unread => Reason::UnreadWithin,
+            Reason::Lanes => Reason::LanesWithin,
+            other => other,
         }
     }
 }
@@ -69,6 +104,8 @@ pub struct Prover<'a> {
     kernel: &'a Kernel,
     program: &'a Program,
     known: Option<Known>,
+    /// The same of launches with sizes below 2^31, once somebody asked.
+    known_small: OnceCell<Option<Known>>,
 }
 
 /// What is known of a kernel whose program flow can be followed.
@@ -96,7 +133,8 @@ impl<'a> Prover<'a> {
         Ok(Prover {
             kernel,
             program,
-            known: Known::of(program, kernel),
+            known: Known::of(program, &Launches::any(kernel)),
+            known_small: OnceCell::new(),
         })
     }
 
@@ -105,16 +143,37 @@ impl<'a> Prover<'a> {
         if let Some(text) = mutation.kind.equivalent() {
             return Some(Reason::Kind(text));
         }
-        let known = self.known.as_ref()?;
+        let Patch::Bytes { pc, bytes } = &mutation.patch else {
+            let insts = self.program.insts();
+            return (!insts.iter().any(modes::is_of_singles)).then_some(Reason::Mode);
+        };
+        self.proof(self.known.as_ref()?, &Launches::any(self.kernel), *pc, bytes)
+    }
+
+    /// Why no launch can show a mutation whose sizes are below 2^31: the numbers of [`Kernel::leading_numbers`], which the caller knows to be
+    /// sizes. `None` where that is not known, and where [`Prover::equivalent`] knows more.
+    pub fn equivalent_within(&self, mutation: &Mutation) -> Option<Reason> {
         let Patch::Bytes { pc, bytes } = &mutation.patch else {
             return None;
         };
-        let index = self.program.index_at(*pc)?;
-        let mutants = self.program.lowered(*pc, bytes)?;
+        if self.equivalent(mutation).is_some() {
+            return None;
+        }
+        let launches = Launches::small(self.kernel);
+        let known = self
+            .known_small
+            .get_or_init(|| Known::of(self.program, &launches));
+        self.proof(known.as_ref()?, &launches, *pc, bytes)
+            .map(Reason::within)
+    }
+
+    fn proof(&self, known: &Known, launches: &Launches<'_>, pc: i64, bytes: &[u8]) -> Option<Reason> {
+        let index = self.program.index_at(pc)?;
+        let mutants = self.program.lowered(pc, bytes)?;
         let insts = self.program.insts().get(index..index + mutants.len())?;
-        let halves = insts.iter().filter(|inst| i64::from(inst.pc) == *pc).count();
+        let halves = insts.iter().filter(|inst| i64::from(inst.pc) == pc).count();
         let next = self.program.insts().get(index + halves);
-        if halves != mutants.len() || next.is_some_and(|inst| i64::from(inst.pc) == *pc) {
+        if halves != mutants.len() || next.is_some_and(|inst| i64::from(inst.pc) == pc) {
             return None;
         }
         let changed: Vec<(usize, &Inst)> = (index..)
@@ -123,16 +182,22 @@ impl<'a> Prover<'a> {
             .collect();
         let mut reason = Reason::Same;
         for (at, mutant) in &changed {
-            reason = reason.max(self.replaced(known, *at, mutant)?);
+            reason = reason.max(self.replaced(known, launches, *at, mutant)?);
         }
         // What the second half of a dual instruction has for sources is known as long as the first is as it was.
         (reason == Reason::Same || changed.len() == 1).then_some(reason)
     }
 
     /// Why an instruction may take the place of another.
-    fn replaced(&self, known: &Known, index: usize, mutant: &Inst) -> Option<Reason> {
+    fn replaced(
+        &self,
+        known: &Known,
+        launches: &Launches<'_>,
+        index: usize,
+        mutant: &Inst,
+    ) -> Option<Reason> {
         let inst = self.program.insts().get(index)?;
-        let state = known.state_before(self.program, self.kernel, index)?;
+        let state = known.state_before(self.program, launches, index)?;
         if let Some(difference) = differ::between(inst, mutant, &state, known.lanes) {
             if difference.is_nothing() {
                 return Some(Reason::Same);
@@ -155,7 +220,7 @@ impl<'a> Prover<'a> {
 }
 
 impl Known {
-    fn of(program: &Program, kernel: &Kernel) -> Option<Known> {
+    fn of(program: &Program, launches: &Launches<'_>) -> Option<Known> {
         // Numbers of registers depend on the instructions before.
         if program
             .insts()
@@ -170,8 +235,8 @@ impl Known {
         let lanes = program.lanes();
         let demands = backwards(&flow, program, &unknown, 0);
         let live = live(&flow, program, &demands, &unknown);
-        let states = forwards(&flow, program, kernel, &live);
-        let facts = facts(&flow, program, kernel, &states);
+        let states = forwards(&flow, program, launches, &live);
+        let facts = facts(&flow, program, launches, &states);
         let demands = backwards(&flow, program, &facts, program.registers());
         Some(Known {
             flow,
@@ -184,11 +249,11 @@ impl Known {
     }
 
     /// What is known before an instruction; `None` where it is not reached.
-    fn state_before(&self, program: &Program, kernel: &Kernel, index: usize) -> Option<State> {
+    fn state_before(&self, program: &Program, launches: &Launches<'_>, index: usize) -> Option<State> {
         let block = self.flow.block_of(index);
         let mut state = self.states.get(block)?.clone()?;
         for inst in program.insts().get(self.flow.block(block).start..index)? {
-            state.step(inst, kernel);
+            state.step(inst, launches);
         }
         Some(state)
     }
@@ -209,12 +274,12 @@ impl Known {
 fn forwards(
     flow: &Flow,
     program: &Program,
-    kernel: &Kernel,
+    launches: &Launches<'_>,
     live: &[(masks::Set, bool)],
 ) -> Vec<Option<State>> {
     let mut states: Vec<Option<State>> = vec![None; flow.len()];
     let mut visits = vec![0; flow.len()];
-    let entry = State::at_entry(kernel, program.isa(), program.registers(), program.lanes());
+    let entry = State::at_entry(launches, program.isa(), program.registers(), program.lanes());
     states[flow.entry] = Some(entry);
     let mut pending = BTreeSet::from([flow.entry]);
     while let Some(block) = pending.pop_first() {
@@ -222,7 +287,7 @@ fn forwards(
             continue;
         };
         for index in flow.block(block) {
-            state.step(&program.insts()[index], kernel);
+            state.step(&program.insts()[index], launches);
         }
         let (read, _) = live[flow.block(block).end - 1];
         state.drop_views(|n| read & masks::bit(n) != 0);
@@ -246,7 +311,7 @@ fn forwards(
 }
 
 /// What is known of each instruction.
-fn facts(flow: &Flow, program: &Program, kernel: &Kernel, states: &[Option<State>]) -> Vec<Facts> {
+fn facts(flow: &Flow, program: &Program, launches: &Launches<'_>, states: &[Option<State>]) -> Vec<Facts> {
     let mut facts = vec![Facts::NONE; program.insts().len()];
     for (block, state) in states.iter().enumerate() {
         let Some(mut state) = state.clone() else { continue };
@@ -256,7 +321,7 @@ fn facts(flow: &Flow, program: &Program, kernel: &Kernel, states: &[Option<State
                 change: state.change(inst),
                 numbers: state.numbers(inst),
             };
-            state.step(inst, kernel);
+            state.step(inst, launches);
         }
     }
     facts

@@ -4,23 +4,24 @@
 //! those that a mask in scalar registers names, which become active again when the mask is joined to EXEC. So each such
 //! mask has its own sets, which hold for each lane of the mask. A lane's register is written while the lane is active.
 
-use super::function::{Applied, Bits};
+use super::function::{Applied, Bits, Function};
+use super::grid::Grid;
+use super::guards::{Bound, Guard, Guards};
+use super::launches::Launches;
 use super::masks::{self, Assignment, Change, EXEC, Mask, MaskOp, Masks};
 use super::operands::{self, Half};
 use super::value::{Value, below, low};
-use crate::code::Kernel;
-use crate::isa::{Inst, Isa, Op, Part, ScalarAccess, Space, Src, Transfer, Unit};
+use crate::isa::{Control, Inst, Isa, Op, Part, ScalarAccess, Space, Src, Transfer, Unit};
 use crate::wave::reg;
-use code_object::{ArgKind, UserSgpr};
+use code_object::UserSgpr;
 
-/// Work-items of the largest workgroup that any kernel is launched with.
-const MOST_ITEMS: u32 = 1024;
 /// Bits of a work-item id of three that share a register.
 const ID_BITS: u32 = 10;
 /// Highest workgroup id: HIP takes grids of 2^31 - 1 workgroups at most in a dimension.
 const LAST_GROUP: u64 = 0x7fff_fffe;
-/// Bits of the address space that programs have.
-const ADDRESS_BITS: u32 = 47;
+
+/// What the address of the arguments is a multiple of: the HSA runtime's manual, `kernarg_address` of a dispatch packet.
+const KERNARG_ALIGN: u64 = 16;
 
 /// Vector registers of the lanes of a mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,9 @@ pub(super) struct State {
     /// Registers that hold the lower half of the address of the arguments, and have its upper half after them.
     arguments: u128,
     pub(super) masks: Masks,
+    scc: Value,
+    guards: Guards,
+    grid: Grid,
     /// By the number of the mask.
     views: Vec<(u8, View)>,
     registers: usize,
@@ -46,20 +50,22 @@ pub(super) struct State {
 
 impl State {
     /// At the entry of a kernel. Registers that the launch does not set may hold anything.
-    pub(super) fn at_entry(kernel: &Kernel, isa: Isa, registers: usize, lanes: usize) -> State {
+    pub(super) fn at_entry(launches: &Launches<'_>, isa: Isa, registers: usize, lanes: usize) -> State {
         let mut scalar = [Value::WORD; 128];
         scalar[reg::NULL] = Value::exactly(0);
-        let descriptor = &kernel.descriptor;
+        let descriptor = &launches.kernel.descriptor;
         let (mut next, mut arguments) = (0, 0);
         for register in descriptor.user_sgprs() {
             if register == UserSgpr::KernargSegmentPtr && next < 127 {
                 arguments = 1 << next;
+                scalar[next].zeros |= KERNARG_ALIGN - 1;
+                scalar[next] = scalar[next].tightened();
             }
             next += register.registers();
         }
         for dword in descriptor.kernarg_preload() {
             if let Some(place) = scalar.get_mut(next) {
-                *place = argument(kernel, 4 * dword as u64);
+                *place = argument(launches, 4 * dword as u64);
             }
             next += 1;
         }
@@ -78,15 +84,18 @@ impl State {
         let mut vector = vec![Value::WORD; registers];
         if isa == Isa::Rdna2 {
             for id in vector.iter_mut().take(descriptor.work_item_ids()) {
-                *id = Value::up_to(last_item(kernel));
+                *id = Value::up_to(launches.last_item());
             }
         } else if let Some(ids) = vector.first_mut() {
-            *ids = packed_ids(last_item(kernel));
+            *ids = packed_ids(launches.last_item());
         }
         State {
             scalar,
             arguments,
             masks: Masks::new(lanes),
+            scc: Value::up_to(1),
+            guards: Guards::default(),
+            grid: Grid::at_entry(launches, isa),
             views: vec![(EXEC, View::Lanes(vector))],
             registers,
             lanes,
@@ -100,6 +109,11 @@ impl State {
         let arguments = self.arguments & other.arguments;
         less |= arguments != self.arguments;
         self.arguments = arguments;
+        let scc = self.scc.or_else(other.scc);
+        less |= scc != self.scc;
+        self.scc = scc;
+        less |= self.guards.meet(&other.guards);
+        less |= self.grid.meet(&other.grid);
         for (mine, theirs) in self.scalar.iter_mut().zip(&other.scalar) {
             let both = joined(*mine, *theirs);
             less |= both != *mine;
@@ -167,7 +181,8 @@ impl State {
             Src::Vgpr(n) if words == 2 => {
                 Value::joined(self.vector(n.into()), self.vector(usize::from(n) + 1))
             }
-            Src::Scc | Src::Vccz | Src::Execz => Value::up_to(1),
+            Src::Scc => self.scc,
+            Src::Vccz | Src::Execz => Value::up_to(1),
             Src::Vgpr(_) | Src::Staged(_) | Src::None => return Value::any(64),
         };
         match (operands::half(inst, i, kind), inst.src[i]) {
@@ -197,7 +212,7 @@ impl State {
     }
 
     /// What an instruction puts into its destination, where it is of one or two registers.
-    pub(super) fn result(&self, inst: &Inst, kernel: &Kernel) -> Value {
+    pub(super) fn result(&self, inst: &Inst, launches: &Launches<'_>) -> Value {
         let [a, b, _] = self.sources(inst);
         match inst.unit {
             Unit::Memory(Transfer::LoadPart(Part {
@@ -209,7 +224,7 @@ impl State {
                 Value::any(8 * u32::from(bytes))
             }
             Unit::ScalarMemory(ScalarAccess::Load(words @ 1..=2)) => {
-                let all = (0..words).map(|i| self.loaded(inst, i, kernel));
+                let all = (0..words).map(|i| self.loaded(inst, i, launches));
                 all.rev()
                     .fold(Value::exactly(0), |upper, word| Value::joined(word, upper))
             }
@@ -220,28 +235,83 @@ impl State {
             }
             Unit::Lane | Unit::Vector | Unit::Scalar => match inst.op {
                 Op::CndmaskB32 | Op::SCselectB32 | Op::SCselectB64 => a.or_else(b),
-                Op::AddCoCiU32 | Op::SAddcU32 => a.plus(b, 32).plus(Value::up_to(1), 32),
-                Op::SubCoCiU32 | Op::SSubbU32 => a.minus(b, 32).minus(Value::up_to(1), 32),
+                Op::AddCoCiU32 | Op::SAddcU32 => a.plus(b, 32).plus(self.carried(inst), 32),
+                Op::SubCoCiU32 | Op::SSubbU32 => a.minus(b, 32).minus(self.carried(inst), 32),
                 Op::MbcntLo | Op::MbcntHi => b.plus(Value::up_to(32), 32),
                 Op::BcntU32B32 => b.plus(Value::up_to(32), 32),
                 Op::SBcnt0I32B32 | Op::SBcnt1I32B32 => Value::up_to(32),
                 Op::SBcnt0I32B64 | Op::SBcnt1I32B64 => Value::up_to(64),
                 Op::CvtU32U16 => a.truncated(16),
                 Op::SPackLlB32B16 => a.truncated(16).or(b.truncated(16).shifted_left(16, 32)),
-                op => Applied::of(op).map_or(Value::any(64), |applied| applied.result(self.sources(inst))),
+                op => Applied::of(op).map_or(Value::any(64), |applied| self.applied(applied, inst, launches)),
             },
             _ => Value::any(64),
         }
     }
 
+    fn applied(&self, applied: Applied, inst: &Inst, launches: &Launches<'_>) -> Value {
+        let sources = self.sources(inst);
+        let of_work_items = |items: Value| match applied.function {
+            Function::Mul => items,
+            Function::MulHigh { signed: false } => Value::exactly(0),
+            Function::Mad64 => items.plus(sources[2], 64),
+            _ => applied.result(sources),
+        };
+        match launches.most_work_items() {
+            Some(most) if self.grid.are_factors(inst.src[0], inst.src[1]) => {
+                of_work_items(Value::up_to(most))
+            }
+            _ => applied.result(sources),
+        }
+    }
+
+    /// What a sum or difference gets from the one below it.
+    pub(super) fn carried(&self, inst: &Inst) -> Value {
+        match inst.op {
+            Op::SAddcU32 | Op::SSubbU32 => self.scc,
+            Op::AddCoCiU32 | Op::SubCoCiU32 | Op::SubrevCoCiU32 => match self.source(inst, 2).number() {
+                Some(0) => Value::exactly(0),
+                _ => Value::up_to(1),
+            },
+            _ => Value::exactly(0),
+        }
+    }
+
+    /// What a sum or difference of 32 bits gives to the one above it, in active lanes.
+    fn carries(&self, inst: &Inst) -> Value {
+        let [a, b, _] = self.sources(inst);
+        let carried = self.carried(inst);
+        let vector = matches!(
+            inst.op,
+            Op::AddCoU32
+                | Op::SubCoU32
+                | Op::SubrevCoU32
+                | Op::AddCoCiU32
+                | Op::SubCoCiU32
+                | Op::SubrevCoCiU32
+        );
+        if vector && !operands::is_plain(inst) {
+            return Value::up_to(1);
+        }
+        match inst.op {
+            Op::SAddU32 | Op::SAddcU32 | Op::AddCoU32 | Op::AddCoCiU32 => carry(a, b, carried),
+            Op::SSubU32 | Op::SSubbU32 | Op::SubCoU32 | Op::SubCoCiU32 => borrow(a, b, carried),
+            Op::SubrevCoU32 | Op::SubrevCoCiU32 => borrow(b, a, carried),
+            _ => Value::up_to(1),
+        }
+    }
+
     /// Dword `i` of what a scalar load loads.
-    fn loaded(&self, inst: &Inst, i: u8, kernel: &Kernel) -> Value {
+    fn loaded(&self, inst: &Inst, i: u8, launches: &Launches<'_>) -> Value {
+        if let Some(offset) = self.grid.offset(inst) {
+            return argument(launches, offset + 4 * u64::from(i));
+        }
         let of_arguments = self.arguments & masks::bit(inst.base) != 0
             && inst.space == Space::Global
             && usize::from(inst.soffset) == reg::NULL;
         match u64::try_from(inst.imm) {
             // The card drops the lowest two bits of the address.
-            Ok(offset) if of_arguments => argument(kernel, (offset & !3) + 4 * u64::from(i)),
+            Ok(offset) if of_arguments => argument(launches, (offset & !3) + 4 * u64::from(i)),
             _ => Value::WORD,
         }
     }
@@ -249,12 +319,14 @@ impl State {
     fn set_scalar(&mut self, n: usize, value: Value) {
         if n < 128 && n != reg::NULL {
             self.scalar[n] = value;
+            self.grid.forget(n);
             // As the lower half and as the upper one.
             self.arguments &= !(1 << n | 1 << n >> 1);
         }
     }
 
     fn set_vector(&mut self, n: usize, value: Value) {
+        self.guards.forget_vector(n);
         let mut active = Value::WORD;
         for (mask, view) in &mut self.views {
             let View::Lanes(all) = view else { continue };
@@ -277,6 +349,7 @@ impl State {
 
     /// A vector register of any lane may be anything.
     fn forget_vector(&mut self, n: usize) {
+        self.guards.forget_vector(n);
         for (_, view) in &mut self.views {
             if let View::Lanes(all) = view
                 && let Some(place) = all.get_mut(n)
@@ -300,6 +373,7 @@ impl State {
         };
         let gone = before..first.saturating_add(count);
         let is_exec = gone.contains(&EXEC);
+        self.guards.forget_masks(&gone);
         self.views.retain(|(n, _)| !gone.contains(n));
         if is_exec {
             let unknown = View::Lanes(vec![Value::WORD; self.registers]);
@@ -335,6 +409,16 @@ impl State {
         let saved = op.saved.map(|saved| (saved, self.view(EXEC).cloned()));
         let width = (self.lanes / 32) as u8;
         let dst = op.assigned.dst;
+        let change = self.masks.change(op.assigned);
+        let mut guards = self.guards.of_assigned(op.assigned);
+        let bounds = match dst {
+            EXEC => self.guards.of_active(op.assigned, change),
+            _ => vec![],
+        };
+        if dst == EXEC {
+            guards.clear();
+        }
+        let kept = self.guards.clone();
         let before = self.masks.clone();
         for n in [Some(dst), op.saved].into_iter().flatten() {
             self.forget_mask(n.into(), width);
@@ -351,6 +435,51 @@ impl State {
             put(&mut self.views, saved, view);
         }
         put(&mut self.views, dst, view);
+        if dst == EXEC {
+            // What is outside of masks still holds where no lane became active.
+            self.guards = kept;
+            if let Some(saved) = op.saved {
+                self.guards
+                    .forget_masks(&(saved.saturating_sub(width - 1)..saved.saturating_add(width)));
+            }
+            if !matches!(change, Change::Same | Change::Fewer) {
+                self.guards.forget_outside();
+            }
+        }
+        self.guards.add(&guards);
+        for bound in bounds {
+            self.limit_active(bound);
+        }
+    }
+
+    /// A number of the active lanes has a bound.
+    fn limit_active(&mut self, Bound { first, words, most }: Bound) {
+        let limited = |value: Value, most: u64| {
+            let hi = value.hi.min(most);
+            // Nothing is executed in a lane without a number.
+            if hi < value.lo {
+                value
+            } else {
+                Value { hi, ..value }.tightened()
+            }
+        };
+        for (mask, view) in &mut self.views {
+            let View::Lanes(all) = view else { continue };
+            if *mask != EXEC {
+                continue;
+            }
+            let first = usize::from(first);
+            if words == 2
+                && let Some(upper) = all.get_mut(first + 1)
+            {
+                *upper = limited(*upper, most >> 32);
+            }
+            if most <= low(32)
+                && let Some(lower) = all.get_mut(first)
+            {
+                *lower = limited(*lower, most);
+            }
+        }
     }
 
     /// How an instruction changes the active lanes.
@@ -375,22 +504,35 @@ impl State {
     }
 
     /// From before an instruction to after it.
-    pub(super) fn step(&mut self, inst: &Inst, kernel: &Kernel) {
+    pub(super) fn step(&mut self, inst: &Inst, launches: &Launches<'_>) {
         let operands = operands::of(inst, self.lanes);
         let lanes = self.lanes;
         let mask_op = masks::of(inst, lanes);
         let result = if operands.dst_words == 0 || !operands.whole {
             Value::any(64)
         } else {
-            self.result(inst, kernel)
+            self.result(inst, launches)
         };
         let loaded: Vec<Value> = match inst.unit {
             Unit::ScalarMemory(ScalarAccess::Load(words @ 3..)) => {
-                (0..words).map(|i| self.loaded(inst, i, kernel)).collect()
+                (0..words).map(|i| self.loaded(inst, i, launches)).collect()
             }
             _ => vec![],
         };
         let moved = self.moved_arguments(inst);
+        let guards = match inst.unit {
+            Unit::Compare => Guards::of_comparison(inst, self.sources(inst)),
+            _ => vec![],
+        };
+        let carries = self.carries(inst);
+        let (numbers, addresses) = (self.grid.results(inst, launches), self.grid.addresses_of(inst));
+        self.scc = match inst.unit {
+            Unit::Scalar if operands.writes_scc => carries,
+            Unit::Scalar | Unit::Lane | Unit::Vector | Unit::Compare | Unit::Memory(_) => self.scc,
+            Unit::ScalarMemory(ScalarAccess::Load(_)) => self.scc,
+            Unit::Control(Control::Wait | Control::Branch(_)) => self.scc,
+            _ => Value::up_to(1),
+        };
         let word = |i: u8| match i {
             _ if !loaded.is_empty() => loaded.get(usize::from(i)).copied().unwrap_or(Value::WORD),
             0 => result.truncated(32),
@@ -414,7 +556,9 @@ impl State {
             }
         }
         for i in 0..operands.mask_words {
-            self.set_scalar(usize::from(inst.sdst + i), Value::WORD);
+            let none = carries.number() == Some(0);
+            let mask = if none { Value::exactly(0) } else { Value::WORD };
+            self.set_scalar(usize::from(inst.sdst + i), mask);
         }
         if operands.writes_exec {
             for i in 0..operands.exec_words {
@@ -422,9 +566,20 @@ impl State {
             }
         }
         self.arguments |= moved;
+        self.grid.put(inst, numbers, addresses);
         match mask_op {
             Some(op) => self.assign_mask(op),
-            None if inst.unit == Unit::Compare => self.compared(inst, operands.writes_exec),
+            None if inst.unit == Unit::Compare => {
+                self.compared(inst, operands.writes_exec);
+                if inst.dst != EXEC.into() && operands.whole {
+                    self.guards.add(&guards);
+                }
+                if inst.dst == EXEC.into() || operands.writes_exec {
+                    for bound in guards.iter().filter_map(Guard::inside) {
+                        self.limit_active(bound);
+                    }
+                }
+            }
             None => {
                 if !operands.dst_is_vector {
                     self.forget_mask(inst.dst, operands.dst_words);
@@ -509,11 +664,6 @@ impl View {
     }
 }
 
-/// The highest work-item id of a workgroup. A launch of more work-items than the kernel is made for is refused.
-fn last_item(kernel: &Kernel) -> u64 {
-    u64::from(kernel.max_workgroup_size.clamp(1, MOST_ITEMS)) - 1
-}
-
 /// Three ids that share a register, each up to `last`.
 fn packed_ids(last: u64) -> Value {
     let of_each = |id: u64| id | id << ID_BITS | id << (2 * ID_BITS);
@@ -527,40 +677,30 @@ fn packed_ids(last: u64) -> Value {
 }
 
 /// A dword of the kernarg segment.
-fn argument(kernel: &Kernel, offset: u64) -> Value {
-    let of_items = 64 - (last_item(kernel) + 1).leading_zeros();
-    let mut zeros = !low(32);
-    for byte in 0..4 {
-        let place = offset + byte;
-        let holds = |arg: &&code_object::Arg| {
-            (u64::from(arg.offset)..u64::from(arg.offset) + u64::from(arg.size)).contains(&place)
-        };
-        let Some(arg) = kernel.args.iter().find(holds) else {
-            continue;
-        };
-        let bits = match arg.kind {
-            ArgKind::GlobalBuffer => ADDRESS_BITS,
-            ArgKind::HiddenGroupSize(_) | ArgKind::HiddenRemainder(_) => of_items,
-            ArgKind::HiddenBlockCount(_) => 31,
-            ArgKind::HiddenGridDims => 2,
-            _ => 64,
-        };
-        let first = 8 * (place - u64::from(arg.offset)) as u32;
-        let clear = !low(bits) >> first.min(63) & 0xff;
-        zeros |= clear << (8 * byte);
-    }
+fn argument(launches: &Launches<'_>, offset: u64) -> Value {
     Value {
         lo: 0,
-        hi: !zeros,
-        zeros,
+        hi: !launches.zeros_of_argument(offset),
+        zeros: launches.zeros_of_argument(offset),
         ones: 0,
     }
+}
+
+/// Whether a sum of two numbers of 32 bits and a carry carries.
+fn carry(a: Value, b: Value, carried: Value) -> Value {
+    let most = a.hi.saturating_add(b.hi).saturating_add(carried.hi);
+    Value::up_to(u64::from(most > low(32)))
+}
+
+/// Whether a difference of such numbers borrows.
+fn borrow(a: Value, b: Value, borrowed: Value) -> Value {
+    Value::up_to(u64::from(a.lo < b.hi.saturating_add(borrowed.hi)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{BARE_KERNEL, CodeObject};
+    use crate::code::{BARE_KERNEL, CodeObject, Kernel};
     use crate::target::Target;
 
     /// A kernel that ends, for workgroups of so many work-items at most.
@@ -575,7 +715,7 @@ mod tests {
     #[test]
     fn work_item_ids_are_below_what_the_kernel_is_made_for() {
         for most in [1, 32, 96, 256, 1024] {
-            let entry = State::at_entry(&kernel(most), Isa::Rdna3, 4, 32);
+            let entry = State::at_entry(&Launches::any(&kernel(most)), Isa::Rdna3, 4, 32);
             let ids = entry.vector(0);
             let holds = |number: u64| ids.lo <= number && number <= ids.hi && number & ids.zeros == 0;
             let last = u64::from(most) - 1;
@@ -589,6 +729,69 @@ mod tests {
             let beyond = u64::from(most.next_power_of_two());
             assert!(beyond > 1023 || !holds(beyond) && !holds(beyond << 20), "{most}");
         }
-        assert!(State::at_entry(&kernel(1024), Isa::Rdna3, 4, 32).vector(0).zeros & 0x3fff_ffff == 0);
+        assert!(
+            State::at_entry(&Launches::any(&kernel(1024)), Isa::Rdna3, 4, 32)
+                .vector(0)
+                .zeros
+                & 0x3fff_ffff
+                == 0
+        );
+    }
+
+    /// Loads the numbers of work-items, puts the address of the number of workgroups together and loads that, and multiplies them in pairs:
+    /// `s_mul_hi_u32 s9, s7, s6`, `s_mul_i32 s10, s6, s7`, `s_mul_i32 s11, s2, s7`, `s_mul_i32 s12, s2, s8`, `s_mul_i32 s13, s2, s6`,
+    /// `s_mul_i32 s14, s3, s6`, and `s_mul_i32 s15, s2, s7` of another `s7`.
+    const PRODUCTS: &[u32] = &[
+        0xf400_00c0,
+        0xf800_0014,
+        0x8004_8800,
+        0x8205_8001,
+        0xf400_0182,
+        0xf800_0000,
+        0x8b07_ff03,
+        0x0000_ffff,
+        0x8508_9003,
+        0x9689_0607,
+        0x960a_0706,
+        0x960b_0702,
+        0x960c_0802,
+        0x960d_0602,
+        0x960e_0603,
+        0xbe87_000c,
+        0x960f_0702,
+        0xbfb0_0000,
+    ];
+
+    #[test]
+    fn workgroups_times_work_items_of_each_are_few_and_other_products_are_not() {
+        // The number of the workgroup is in s2.
+        let rsrc2 = 2 << 1 | 1 << 7;
+        let code: Vec<u8> = PRODUCTS.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let code = CodeObject::bare(Target::Gfx1100, &code, rsrc2, 0, 24).unwrap();
+        let mut kernel = code.kernel(BARE_KERNEL).unwrap().with_program(None);
+        let arg = |offset, size, kind| code_object::Arg {
+            name: None,
+            offset,
+            size,
+            kind,
+        };
+        kernel.args = vec![
+            arg(8, 4, code_object::ArgKind::HiddenBlockCount(0)),
+            arg(20, 2, code_object::ArgKind::HiddenGroupSize(0)),
+            arg(22, 2, code_object::ArgKind::HiddenGroupSize(1)),
+        ];
+        let program = code.program(&kernel).unwrap();
+        let products = |launches: &Launches<'_>| {
+            let mut state = State::at_entry(launches, Isa::Rdna3, 4, 32);
+            for inst in program.insts() {
+                state.step(inst, launches);
+            }
+            [9, 10, 11, 12, 13, 14, 15].map(|n| state.scalar(n).hi)
+        };
+        let (few, any) = (low(31), low(32));
+        let small = products(&Launches::small(&kernel));
+        assert_eq!(small, [0, few, few, any, any, any, any]);
+        let all = products(&Launches::any(&kernel));
+        assert!(all[0] > 0 && all[1..] == [any; 6], "{all:x?}");
     }
 }

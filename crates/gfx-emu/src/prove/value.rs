@@ -72,7 +72,7 @@ impl Value {
     }
 
     /// Limits by bits, and bits by limits. Where nothing is left, the place is never reached, and any set is right.
-    fn tightened(mut self) -> Value {
+    pub(super) fn tightened(mut self) -> Value {
         self.lo = self.lo.max(self.ones);
         self.hi = self.hi.min(!self.zeros);
         if self.lo > self.hi || self.zeros & self.ones != 0 {

@@ -198,6 +198,192 @@ fn bits_that_nothing_looks_at_are_told() {
 }
 
 #[test]
+fn the_lowest_bits_of_an_address_of_scalars_do_not_count() {
+    let rest = "\nv_mov_b32_e32 v1, s10";
+    let sum = "s_add_u32 s8, s0, 8\ns_addc_u32 s9, s1, 0\ns_load_b32 s10, s[8:9], 0x0";
+    check(&[
+        (
+            &(sum.to_owned() + rest),
+            "s_add_u32 s8, s0, 9",
+            Some(Reason::Unread),
+        ),
+        // Part of a dword is loaded from any byte of it.
+        (
+            &("s_mov_b32 s8, s4\ns_mov_b32 s9, s5\ns_or_b32 s8, s8, 2\ns_load_b32 s10, s[8:9], 0x0"
+                .to_owned()
+                + rest),
+            "s_or_b32 s8, s8, 3",
+            Some(Reason::Unread),
+        ),
+        // The next dword is another one.
+        (
+            &(sum.replace("s0, 8", "s0, 3") + rest),
+            "s_add_u32 s8, s0, 4",
+            None,
+        ),
+        // An address of a vector load counts as a whole.
+        (
+            "s_or_b32 s4, s4, 2\nglobal_load_b32 v1, v0, s[4:5]",
+            "s_or_b32 s4, s4, 3",
+            None,
+        ),
+        // Nothing is known of the lowest bits of this one, so that a sum may carry.
+        (
+            &("s_add_u32 s8, s6, 8\ns_addc_u32 s9, s7, 0\ns_load_b32 s10, s[8:9], 0x0".to_owned() + rest),
+            "s_add_u32 s8, s6, 9",
+            None,
+        ),
+    ]);
+}
+
+#[test]
+fn a_mode_that_no_instruction_computes_in_changes_nothing() {
+    let flushed = "single-precision subnormals are flushed";
+    let proven = |body: &str| {
+        let asm = format!(
+            "s_load_b128 s[4:7], s[0:1], 0x0\nglobal_load_b64 v[2:3], v0, s[4:5]\n{body}\nglobal_store_b32 v0, v1, s[6:7]\ns_endpgm"
+        );
+        proof(RDNA3, &asm, flushed)
+    };
+    for body in [
+        "v_add_nc_u32_e32 v1, v2, v3",
+        "v_cvt_f32_i32_e32 v1, v2",
+        "v_add_f64 v[4:5], v[2:3], v[2:3]\nv_mov_b32_e32 v1, v4",
+        "v_add_f16_e32 v1, v2, v3",
+    ] {
+        assert_eq!(proven(body), Some(Reason::Mode), "{body}");
+    }
+    for body in [
+        "v_add_f32_e32 v1, v2, v3",
+        "v_cvt_f16_f32_e32 v1, v2",
+        "v_cvt_f32_f16_e32 v1, v2",
+        "v_cvt_f32_f64_e32 v1, v[2:3]",
+        "v_cmp_lt_f32_e32 vcc_lo, v2, v3\nv_cndmask_b32_e32 v1, v2, v3, vcc_lo",
+        "v_fma_mix_f32 v1, v2, v3, v2",
+        "v_cvt_f32_u32_e64 v1, v2 mul:2",
+        "s_denorm_mode 15\nv_mov_b32_e32 v1, v2",
+    ] {
+        assert_eq!(proven(body), None, "{body}");
+    }
+}
+
+/// What is proven of the mutant of a kernel whose first argument is a number, where it is below 2^31 and in any case. `s[4:5]` is the number,
+/// `s[6:7]` anything, `v[2:3]` a number below 2^11.
+#[track_caller]
+fn within(body: &str, after: &str) -> [Option<Reason>; 2] {
+    let asm = format!(
+        "s_load_b128 s[4:7], s[0:1], 0x0\nv_and_b32_e32 v2, 0x3ff, v0\nv_mov_b32_e32 v3, 0\n{body}\ns_endpgm"
+    );
+    // Eight bytes of arguments are one number.
+    let code = CodeObject::bare(RDNA3.target, &assemble(RDNA3, &asm), RSRC2, 0, 8).unwrap();
+    let kernel = code.kernel(BARE_KERNEL).unwrap();
+    let mutations = code.mutations(kernel).unwrap();
+    let mutation = mutations.iter().find(|mutation| mutation.after == after);
+    let Some(mutation) = mutation else {
+        panic!("{after} is not one of {mutations:#?}")
+    };
+    let prover = Prover::new(&code, kernel).unwrap();
+    [prover.equivalent_within(mutation), prover.equivalent(mutation)]
+}
+
+#[test]
+fn sizes_that_are_declared_small_have_no_sign_and_no_upper_half() {
+    let mask = "v_cndmask_b32_e64 v1, 1, 2, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]";
+    let stored = "v_mov_b32_e32 v1, s8\nglobal_store_b32 v2, v1, s[6:7]";
+    let same = Some(Reason::SameWithin);
+    for (body, after, expected) in [
+        (
+            format!("v_cmp_le_u64_e32 vcc_lo, s[4:5], v[2:3]\n{mask}"),
+            "v_cmp_le_i64_e32 vcc_lo, s[4:5], v[2:3]",
+            same,
+        ),
+        // A pointer is not a size, and what is loaded is anything.
+        (
+            format!("s_load_b64 s[4:5], s[6:7], 0x0\nv_cmp_le_u64_e32 vcc_lo, s[4:5], v[2:3]\n{mask}"),
+            "v_cmp_le_i64_e32 vcc_lo, s[4:5], v[2:3]",
+            None,
+        ),
+        // The upper halves are zero.
+        (
+            format!("s_mul_i32 s8, s5, 0\n{stored}"),
+            "s_mul_i32 s8, s5, 1",
+            same,
+        ),
+        (
+            format!("s_mul_i32 s8, s4, 0\n{stored}"),
+            "s_mul_i32 s8, s4, 1",
+            None,
+        ),
+        // No carry comes out of the sum of two sizes, nothing is added to it, and the result is what was there.
+        (
+            format!("s_add_u32 s9, s4, s4\ns_addc_u32 s8, s7, s5\n{stored}"),
+            "s_subb_u32 s8, s7, s5",
+            same,
+        ),
+        (
+            format!("s_add_u32 s9, s4, s6\ns_addc_u32 s8, s7, s5\n{stored}"),
+            "s_subb_u32 s8, s7, s5",
+            None,
+        ),
+        (
+            format!("s_add_u32 s9, s4, s4\ns_addc_u32 s8, s5, s7\n{stored}"),
+            "s_subb_u32 s8, s5, s7",
+            None,
+        ),
+        (
+            "v_add_co_u32 v4, vcc_lo, s4, v2\nv_add_co_ci_u32_e32 v1, vcc_lo, 0, v3, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]".to_owned(),
+            "v_sub_co_ci_u32_e32 v1, vcc_lo, 0, v3, vcc_lo",
+            same,
+        ),
+        (
+            "v_add_co_u32 v4, vcc_lo, s4, v2\nv_add_co_ci_u32_e32 v1, vcc_lo, 0, v0, vcc_lo\nglobal_store_b32 v2, v1, s[6:7]".to_owned(),
+            "v_sub_co_ci_u32_e32 v1, vcc_lo, 0, v0, vcc_lo",
+            None,
+        ),
+    ] {
+        assert_eq!(within(&body, after), [expected, None], "{body} with {after}");
+    }
+}
+
+#[test]
+fn a_loop_that_goes_on_below_a_size_stays_below_it() {
+    // v[2:3] goes up by 7 in lanes where it is below the number.
+    let looped = |branch: &str, next: &str| {
+        format!(
+            "s_mov_b32 s9, 0\nv_add_co_u32 v2, vcc_lo, v2, 7\nv_add_co_ci_u32_e32 v3, vcc_lo, 0, v3, vcc_lo\n{branch}\ns_or_b32 s9, vcc_lo, s9\n{next}\ns_cbranch_execnz 65528\nglobal_store_b32 v0, v2, s[6:7]"
+        )
+    };
+    let compare = "v_cmp_le_u64_e32 vcc_lo, s[4:5], v[2:3]";
+    let signed = "v_cmp_le_i64_e32 vcc_lo, s[4:5], v[2:3]";
+    let rest = "s_and_not1_b32 exec_lo, exec_lo, s9";
+    assert_eq!(
+        within(&looped(compare, rest), signed),
+        [Some(Reason::SameWithin), None]
+    );
+    // The lanes that stay are others, and so are those of the other comparison; the register is written after it.
+    for (branch, next) in [
+        (compare, "s_and_b32 exec_lo, exec_lo, s9"),
+        ("v_cmp_gt_u64_e32 vcc_lo, s[4:5], v[2:3]", rest),
+        (
+            compare,
+            "v_mov_b32_e32 v3, s6\ns_and_not1_b32 exec_lo, exec_lo, s9",
+        ),
+        (
+            compare,
+            "s_xor_b32 s9, s9, s10\ns_and_not1_b32 exec_lo, exec_lo, s9",
+        ),
+        (
+            compare,
+            "s_or_b32 exec_lo, exec_lo, s10\ns_and_not1_b32 exec_lo, exec_lo, s9",
+        ),
+    ] {
+        let body = looped(branch, next).replace("65528", &(65528 - next.lines().count() + 1).to_string());
+        let after = branch.replace("u64", "i64");
+        assert_eq!(within(&body, &after), [None, None], "{body}");
+    }
+}
+
+#[test]
 fn lanes_that_are_not_active_keep_what_they_have() {
     let branch = "v_cmp_gt_u32_e32 vcc_lo, 64, v5\ns_and_saveexec_b32 s8, vcc_lo\n";
     let join = "s_or_b32 exec_lo, exec_lo, s8\n";
@@ -349,6 +535,16 @@ const VECTOR: &[&str] = &[
     "v_readlane_b32 S, V, 3",
 ];
 
+/// The same for RDNA alone: sums and differences that carry.
+const CARRYING: &[&str] = &[
+    "v_add_co_u32 V, vcc, V, V\nv_add_co_ci_u32 V, vcc, C, V, vcc",
+    "v_sub_co_u32 V, vcc, V, C\nv_sub_co_ci_u32 V, vcc, V, V, vcc",
+    "v_add_co_u32 V, vcc, C, V\nv_sub_co_ci_u32 V, vcc, V, C, vcc",
+    "s_sub_u32 S, S, C\ns_subb_u32 S, S, S",
+    "s_and_b32 S, S, C\ns_add_u32 S, S, S\ns_addc_u32 S, S, 0",
+    "v_and_b32 v2, C, v2\nv_add_co_u32 V, vcc, v2, v2\nv_add_co_ci_u32 V, vcc, 0, V, vcc",
+];
+
 struct Writer {
     numbers: Numbers,
     text: String,
@@ -367,7 +563,9 @@ impl Writer {
     }
 
     fn plain(&mut self) {
-        let template = VECTOR[self.below(VECTOR.len() as u64) as usize];
+        let carrying = if self.card.is_rdna() { CARRYING.len() } else { 0 };
+        let at = self.below((VECTOR.len() + carrying) as u64) as usize;
+        let template = VECTOR.iter().chain(CARRYING).nth(at).unwrap();
         for line in template.lines() {
             let words: Vec<String> = line.split(' ').map(|word| self.word(word)).collect();
             self.line(&words.join(" "));
@@ -408,7 +606,12 @@ impl Writer {
             "s_andn2_saveexec"
         };
         let (a, b) = (2 + self.below(6), 2 + self.below(6));
-        self.line(&format!("v_cmp_lt_u32 {vcc}, v{a}, v{b}"));
+        let relation = ["lt", "le", "gt", "ge"][self.below(4) as usize];
+        let a = match self.below(3) {
+            0 => self.below(33).to_string(),
+            _ => format!("v{a}"),
+        };
+        self.line(&format!("v_cmp_{relation}_u32 {vcc}, {a}, v{b}"));
         self.line(&format!("s_and_saveexec_{bits} {saved}, {vcc}"));
         if self.below(2) == 0 {
             self.line(&format!("s_xor_{bits} {saved}, {exec}, {saved}"));

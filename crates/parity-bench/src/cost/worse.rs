@@ -139,17 +139,33 @@ pub fn worse(base: &CostRun, now: &CostRun, percent: f64) -> (Vec<Finding>, usiz
             match result {
                 Err(why) => found.push(finding(row, What::Vanished(why))),
                 Ok(after) => {
-                    for (name, value, better) in COMPARED {
-                        let (before, after) = (value.of(before), value.of(after));
-                        if is_worse(before, after, *better, percent) {
-                            found.push(finding(row, What::Worse(name, before, after)));
-                        }
-                    }
+                    let all = all_worse(before, after, percent);
+                    found.extend(
+                        all.map(|(name, before, after)| finding(row, What::Worse(name, before, after))),
+                    );
                 }
             }
         }
     }
     (found, compared)
+}
+
+/// The numbers of [`COMPARED`] that got worse by more than `percent` from one run of some kernels to another: their names, what they were
+/// and what they are.
+fn all_worse(
+    before: &[KernelCost],
+    after: &[KernelCost],
+    percent: f64,
+) -> impl Iterator<Item = (&'static str, u64, u64)> {
+    COMPARED.iter().filter_map(move |(name, value, better)| {
+        let (before, after) = (value.of(before), value.of(after));
+        is_worse(before, after, *better, percent).then_some((*name, before, after))
+    })
+}
+
+/// Whether the gate refuses what some kernels did after what they did before; see [`worse`].
+pub fn is_dearer(before: &[KernelCost], after: &[KernelCost], percent: f64) -> bool {
+    all_worse(before, after, percent).next().is_some()
 }
 
 fn is_worse(before: u64, after: u64, better: Better, percent: f64) -> bool {

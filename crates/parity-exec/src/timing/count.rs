@@ -35,7 +35,7 @@ pub(super) fn kernels(runner: &CandleRunner, case: &Case, seed: u64) -> Result<V
     let result = call().and_then(|result| runner.device().synchronize().map(|()| result));
     trial::count(false);
     drop(result.map_err(words)?);
-    Ok(trial::take_counted().into_iter().map(count).collect())
+    Ok(trial::take_counted().into_iter().map(cost).collect())
 }
 
 /// The level of a software GPU's results.
@@ -43,7 +43,8 @@ fn counting_level() -> String {
     candle_core::rocm_backend::trace::Level::Isa.to_string()
 }
 
-fn count(counted: trial::Counted) -> KernelCost {
+/// What the launches of one kernel did, as records have it.
+pub(crate) fn cost(counted: trial::Counted) -> KernelCost {
     let trial::Counted {
         kernel,
         block,

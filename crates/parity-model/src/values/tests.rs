@@ -236,6 +236,14 @@ fn sums_and_products_of_ties_lie_halfway_between_numbers_of_their_own_format() {
 fn exhaustive_holds_every_pattern_and_numbers_every_number() {
     let tensor = fill(ValueSet::Exhaustive, DType::F8E4M3, &[256], &slot(0, 1));
     assert!((0..256).all(|i| tensor.bits(i) == i as u64));
+    // Each time one place later.
+    let tensor = fill(ValueSet::Exhaustive, DType::F8E4M3, &[16, 256], &slot(0, 1));
+    let place = |time: usize, pattern: u64| (0..256).find(|i| tensor.bits(256 * time + i) == pattern);
+    for pattern in 0..256 {
+        let places: Vec<_> = (0..16).map(|time| place(time, pattern)).collect();
+        let expected = (0..16).map(|time| Some((pattern as usize + time) % 256));
+        assert_eq!(places, expected.collect::<Vec<_>>());
+    }
     let numbers = floats("numbers", DType::F8E4M3, &[256], 0, 1);
     assert!(numbers.iter().all(|x| !x.is_nan()));
     let (left, right) = (
@@ -329,6 +337,22 @@ fn a_set_that_cannot_fill_the_arguments_is_refused() {
             Unary::Exp.into(),
             DType::F16,
             &[4],
+            true,
+            "65536 elements",
+        ),
+        (
+            "exhaustive",
+            Unary::Exp.into(),
+            DType::F16,
+            &[3, 32768],
+            true,
+            "several times",
+        ),
+        (
+            "exhaustive",
+            Binary::Add.into(),
+            DType::U8,
+            &[2, 65536],
             true,
             "65536 elements",
         ),

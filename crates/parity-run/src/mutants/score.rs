@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parity_model::CaseId;
 
-use super::{Fate, Options, sample::Candidate};
+use super::{Cost, Fate, Options, sample::Candidate};
 
 /// Mutants, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub struct Score {
     pub survived: usize,
     /// Of these, the ones that change a result, by no more than its limit allows. The others change no bit of any.
     pub tolerated: usize,
+    /// Of the survivors that change no result, the ones whose launches have other counters.
+    pub counted: usize,
+    /// Of these, the ones that the gate of costs refuses.
+    pub dearer: usize,
     /// No fault, for a reason.
     pub equivalent: usize,
     /// Not tried, because the trial was stopped.
@@ -30,9 +34,12 @@ impl Score {
                 self.killed += 1;
                 self.by_random += usize::from(*random);
             }
-            Fate::Survived { tolerated, .. } => {
+            Fate::Survived { tolerated, cost, .. } => {
                 self.survived += 1;
                 self.tolerated += usize::from(*tolerated > 0);
+                let cost = if *tolerated > 0 { Cost::Same } else { *cost };
+                self.counted += usize::from(cost > Cost::Same);
+                self.dearer += usize::from(cost == Cost::Dearer);
             }
             Fate::Equivalent(_) => self.equivalent += 1,
             Fate::NotRun => self.not_run += 1,
@@ -41,9 +48,18 @@ impl Score {
 
     /// Percent of the faults that were tried and noticed; 0 where none was tried, so that nothing passes by it.
     pub fn percent(&self) -> f64 {
+        self.percent_of(self.killed)
+    }
+
+    /// The same, if those that the gate of costs refuses were noticed too.
+    pub fn percent_with_costs(&self) -> f64 {
+        self.percent_of(self.killed + self.dearer)
+    }
+
+    fn percent_of(&self, noticed: usize) -> f64 {
         match self.killed + self.survived {
             0 => 0.0,
-            tried => 100.0 * self.killed as f64 / tried as f64,
+            tried => 100.0 * noticed as f64 / tried as f64,
         }
     }
 }
@@ -82,6 +98,8 @@ pub struct Survivor {
     pub tolerated: usize,
     /// Cases that execute the instruction.
     pub reaching: usize,
+    /// Whether the counters of its launches are others.
+    pub cost: Cost,
 }
 
 /// A trial of mutants.
@@ -167,6 +185,7 @@ impl Trial {
                 tried,
                 tolerated,
                 reaching,
+                cost,
             } => {
                 let survivor = Survivor {
                     target: target.clone(),
@@ -179,6 +198,7 @@ impl Trial {
                     tried,
                     tolerated,
                     reaching,
+                    cost,
                 };
                 let key = |survivor: &Survivor| {
                     (

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use parity_run::{
     Column, Settings, Stop,
-    mutants::{self, Name, Options, Progress, Score, Survivor, Trial},
+    mutants::{self, Cost, Name, Options, Progress, Score, Survivor, Trial},
     records,
 };
 use serde_json::{Value, json};
@@ -89,6 +89,15 @@ fn place(survivor: &Survivor) -> String {
     source.map_or_else(String::new, |(file, line)| format!("  {file}:{line}"))
 }
 
+/// How counters differ, in a word.
+fn cost(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Same => "same",
+        Cost::Other => "other",
+        Cost::Dearer => "dearer",
+    }
+}
+
 fn row(page: &mut String, name: &str, score: &Score) {
     // Writing to a `String` does not fail.
     let _ = writeln!(
@@ -134,7 +143,7 @@ fn text(trial: &Trial, min: f64) -> String {
     for survivor in &trial.survivors {
         let _ = writeln!(
             page,
-            "survived: {} {} {:#06x} {}: {} -> {} ({} of {} cases, {} results with other bits){}",
+            "survived: {} {} {:#06x} {}: {} -> {} ({} of {} cases, {} results with other bits, counters {}){}",
             survivor.target,
             survivor.kernel,
             survivor.pc,
@@ -144,6 +153,7 @@ fn text(trial: &Trial, min: f64) -> String {
             survivor.tried,
             survivor.reaching,
             survivor.tolerated,
+            cost(survivor.cost),
             place(survivor)
         );
     }
@@ -153,14 +163,17 @@ fn text(trial: &Trial, min: f64) -> String {
     let score = &trial.score;
     let _ = writeln!(
         page,
-        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit), {} equivalent, {} not run: score {:.2} %, {min} % needed",
+        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit; {} others change counters alone, {} of them by more than the gate of costs allows), {} equivalent, {} not run: score {:.2} %, {min} % needed; {:.2} % with those that the gate of costs refuses",
         score.killed,
         score.by_random,
         score.survived,
         score.tolerated,
+        score.counted,
+        score.dearer,
         score.equivalent,
         score.not_run,
-        score.percent()
+        score.percent(),
+        score.percent_with_costs()
     );
     page
 }
@@ -171,9 +184,12 @@ fn counts(score: &Score) -> Value {
         "by_random": score.by_random,
         "survived": score.survived,
         "tolerated": score.tolerated,
+        "counted": score.counted,
+        "dearer": score.dearer,
         "equivalent": score.equivalent,
         "not_run": score.not_run,
         "percent": score.percent(),
+        "percent_with_costs": score.percent_with_costs(),
     })
 }
 
@@ -190,6 +206,7 @@ fn in_json(trial: &Trial, min: f64) -> Value {
             "tried": survivor.tried,
             "tolerated": survivor.tolerated,
             "reaching": survivor.reaching,
+            "counters": cost(survivor.cost),
         })
     };
     json!({
