@@ -168,10 +168,8 @@ fn each_entry_point_asks_cudnn_for_the_same_thing() {
 
     let destroy = function!(miopenDestroy: Destroyed<miopenHandle_t>);
     // SAFETY: the second one is no handle any more, which the function finds out without following it.
-    assert_eq!(
-        unsafe { [destroy(handle), destroy(handle)] },
-        [SUCCESS, BAD_PARAMETER]
-    );
+    let destroyed = unsafe { [destroy(handle), destroy(handle)] };
+    assert_eq!(destroyed, [SUCCESS, BAD_PARAMETER]);
     assert_eq!(mock.calls(), ["cudnnDestroy"]);
 }
 
@@ -196,10 +194,8 @@ fn descriptors(mock: &Mock) {
     assert!(mock.calls().is_empty());
     let destroy = function!(miopenDestroyTensorDescriptor: Destroyed<Tensor>);
     // SAFETY: as above.
-    assert_eq!(
-        unsafe { [destroy(half), destroy(half)] },
-        [SUCCESS, BAD_PARAMETER]
-    );
+    let destroyed = unsafe { [destroy(half), destroy(half)] };
+    assert_eq!(destroyed, [SUCCESS, BAD_PARAMETER]);
     assert_eq!(
         mock.calls(),
         ["cudnnDestroyTensorDescriptor", "cudnnDestroyFilterDescriptor"]
@@ -298,10 +294,8 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
     // SAFETY: living objects.
     assert_eq!(unsafe { compile(handle, w, x, how, y, 1) }, BAD_PARAMETER);
     // SAFETY: what is no tensor is found out without following it.
-    assert_eq!(
-        unsafe { compile(handle, handle.cast(), x, how, y, 1) },
-        BAD_PARAMETER
-    );
+    let of_another = unsafe { compile(handle, handle.cast(), x, how, y, 1) };
+    assert_eq!(of_another, BAD_PARAMETER);
     assert!(mock.calls().is_empty());
 }
 

@@ -55,7 +55,7 @@ const IO: [&str; 6] = [
 ];
 
 /// The files that may define or declare foreign functions.
-const FOREIGN: [&str; 14] = [
+const FOREIGN: [&str; 16] = [
     "rocm-backend/src/hip/sys.rs",
     "crates/rocm-soft/src/entry.rs",
     "crates/rocm-soft-c/src/abi.rs",
