@@ -326,8 +326,8 @@ fn the_sample_of_the_readme_has_the_cases_that_its_command_selects() {
     assert_eq!(stale_sample(&readme, command, cases + 1).len(), 4);
 }
 
-/// What a document says of the number of cases of the ci tier and is wrong: today's number where it names no day, else that of the
-/// record of that day. `records` are the days of records and their numbers.
+/// What a document says of the number of cases of the ci tier and is wrong, and of the full tier on a day: today's number where it names
+/// no day, else that of the record of that day. `records` are the days of records and their numbers.
 fn wrong_counts(text: &str, today: usize, records: &[(String, usize)]) -> Vec<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = |tail: &'static str| {
@@ -352,7 +352,7 @@ fn wrong_counts(text: &str, today: usize, records: &[(String, usize)]) -> Vec<St
     let of_today = said(" cases of the ci tier")
         .filter(|(number, _)| *number != grouped(today))
         .map(|(number, _)| format!("{number} cases of the ci tier, which has {}", grouped(today)));
-    let of_a_day = said(" cases that the ci tier had on").filter_map(|(number, day)| {
+    let of_a_day = said(" cases that the full tier had on").filter_map(|(number, day)| {
         let known = records
             .iter()
             .any(|(of, cases)| of == day && grouped(*cases) == number);
@@ -392,7 +392,7 @@ fn the_documents_name_as_many_cases_of_the_ci_tier_as_there_are_or_were() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let readme = readme();
     let (day, cases) = &records[0];
-    let dated = format!("{} cases that the ci tier had on {day}", grouped(*cases));
+    let dated = format!("{} cases that the full tier had on {day}", grouped(*cases));
     assert_eq!(
         readme.matches(&dated).count(),
         2,
@@ -409,13 +409,13 @@ fn a_count_of_the_ci_tier_that_is_of_no_record_is_found() {
     let records = [("2026-11-26".to_owned(), 1234)];
     let wrong = |text: &str| wrong_counts(text, 5678, &records).len();
     assert_eq!(
-        wrong("all 5,678 cases of the ci\ntier, the (1,234 cases that the ci tier had on 2026-11-26)."),
+        wrong("all 5,678 cases of the ci\ntier, the (1,234 cases that the full tier had on 2026-11-26)."),
         0
     );
     assert_eq!(wrong("how many cases of the ci tier agree"), 0);
     assert_eq!(wrong("all 1,234 cases of the ci tier"), 1);
-    assert_eq!(wrong("1,235 cases that the ci tier had on 2026-11-26"), 1);
-    assert_eq!(wrong("1,234 cases that the ci\ntier had on 2026-11-27"), 1);
+    assert_eq!(wrong("1,235 cases that the full tier had on 2026-11-26"), 1);
+    assert_eq!(wrong("1,234 cases that the full\ntier had on 2026-11-27"), 1);
 }
 
 #[test]

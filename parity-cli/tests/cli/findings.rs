@@ -43,12 +43,6 @@ fn complaints(findings: &Findings, run: &RunRecord, backends: &[&str]) -> Vec<St
     complaints
 }
 
-/// What the record of CUDA cannot show, because it is older than the case: seen on an H200 on 2026-11-28, `parity run --backend
-/// cuda,rocm:nvidia --ops copy_apart --tier full --tags large`. A record that has the case makes the line one to remove.
-const NOT_IN_THE_RECORD: [&str; 1] = [
-    "cuda-strided-index-in-32-bits: no case of a row fails on cuda: op = [\"copy_apart\"], params = { apart = [4294967296] }",
-];
-
 #[test]
 fn every_row_names_cases_that_fail_and_no_others() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -58,7 +52,7 @@ fn every_row_names_cases_that_fail_and_no_others() {
     let record = |name: &str| records::read(&root.join("reports").join(name)).unwrap().run;
     let (here, card) = (record("run.json.gz"), record("h200.json.gz"));
     assert_eq!(complaints(&findings, &here, &["cpu", "rocm"]), [] as [&str; 0]);
-    assert_eq!(complaints(&findings, &card, &["cuda"]), NOT_IN_THE_RECORD);
+    assert_eq!(complaints(&findings, &card, &["cuda"]), [] as [&str; 0]);
     // The check is one: a row that is as wide as its op names cases that pass.
     let relu = findings
         .findings
