@@ -433,7 +433,11 @@ fn the_nvidia_driver_is_taken_where_it_is_asked_for_and_nowhere_else() {
         .unwrap();
     assert!(built.success(), "cc could not build the stand-in library");
     // None of NVIDIA's libraries, on a machine that has them as on one that has none.
-    let libraries = [rocm_nvidia::BLAS_LIBRARIES, rocm_nvidia::DNN_LIBRARIES, rocm_nvidia::RAND_LIBRARIES];
+    let libraries = [
+        rocm_nvidia::BLAS_LIBRARIES,
+        rocm_nvidia::DNN_LIBRARIES,
+        rocm_nvidia::RAND_LIBRARIES,
+    ];
     for name in libraries.concat() {
         let broken = "no ELF file, but long enough to be read as the header of one.....";
         fs::write(folder.path().join(name), broken).unwrap();
