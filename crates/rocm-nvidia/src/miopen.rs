@@ -2,9 +2,9 @@
 //! of f32, f16 and bf16.
 //!
 //! A solution is an algorithm of cuDNN's, in the order in which its heuristics expect them to be fast, and its number is the algorithm's
-//! plus one. Those that sum in a fixed order over the pixels and weights of a result are offered. Winograd's and Fourier's are not: they add up pixels and
-//! weights before they multiply, so that one infinite pixel makes NaN of results that do not see it. f32 is not rounded to TF32; sums of 16-bit floats
-//! are taken in f32.
+//! plus one. Those that sum in a fixed order over the pixels and weights of a result are offered. Winograd's and Fourier's are not: they
+//! add up pixels and weights before they multiply, so that one infinite pixel makes NaN of results that do not see it. f32 is not
+//! rounded to TF32; sums of 16-bit floats are taken in f32.
 //!
 //! Not here, and `miopenStatusNotImplemented`: gradients by the input, in which cuDNN multiplies weights with zeros between and around the
 //! pixels, so that one NaN among the weights makes NaN of results that do not see it (an H200, cuDNN 9); the largest of windows; other

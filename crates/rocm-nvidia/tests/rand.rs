@@ -122,17 +122,13 @@ fn each_entry_point_asks_curand_for_the_same_thing() {
 
     // cuRAND draws normal numbers in pairs: it is not asked for others, and nothing is written.
     // SAFETY: as above.
-    assert_eq!(
-        unsafe { normal(generator, singles.as_mut_ptr(), 3, 9.0, 9.0) },
-        TYPE_ERROR
-    );
+    let odd = unsafe { normal(generator, singles.as_mut_ptr(), 3, 9.0, 9.0) };
+    assert_eq!(odd, TYPE_ERROR);
     assert_eq!((singles, mock.calls().len()), ([25.0, 27.0, 14.0, 15.0], 0));
     mock.fail(c"curandGenerateNormal", 201);
     // SAFETY: as above.
-    assert_eq!(
-        unsafe { normal(generator, singles.as_mut_ptr(), 2, 9.0, 9.0) },
-        LAUNCH_FAILURE
-    );
+    let failed = unsafe { normal(generator, singles.as_mut_ptr(), 2, 9.0, 9.0) };
+    assert_eq!(failed, LAUNCH_FAILURE);
     let detail = rocm_nvidia::take_detail();
     assert_eq!(
         detail.as_deref(),
@@ -142,10 +138,8 @@ fn each_entry_point_asks_curand_for_the_same_thing() {
 
     let destroy = function!(rocrand_destroy_generator: OfGenerator);
     // SAFETY: the second one is no generator any more, which the function finds out without following it.
-    assert_eq!(
-        unsafe { [destroy(generator), destroy(generator)] },
-        [SUCCESS, NOT_CREATED]
-    );
+    let destroyed = unsafe { [destroy(generator), destroy(generator)] };
+    assert_eq!(destroyed, [SUCCESS, NOT_CREATED]);
     assert_eq!(mock.calls(), ["curandDestroyGenerator"]);
     // SAFETY: as above.
     assert_eq!(unsafe { set_seed(generator, 1) }, NOT_CREATED);
