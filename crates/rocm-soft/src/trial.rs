@@ -98,8 +98,16 @@ pub fn note() {
     ON.store(true, Relaxed);
 }
 
-/// Kernels of rocm-backend whose numbers before the first pointer are not all sizes: seeds and counters of random numbers, and scales.
-const NOT_OF_SIZES: [&str; 4] = ["rand_uniform_", "rand_normal_", "philox_", "upsample_"];
+/// Kernels of rocm-backend whose numbers before the first pointer are not all sizes: seeds and counters of random numbers, scales, and how
+/// far attention reaches.
+const NOT_OF_SIZES: [&str; 6] = [
+    "rand_uniform_",
+    "rand_normal_",
+    "philox_",
+    "upsample_",
+    "flash_attn_",
+    "paged_attn_",
+];
 /// What a launch is refused with that passes a larger size than is declared.
 pub const UNDECLARED: &str = "is declared to be below 2^31";
 
