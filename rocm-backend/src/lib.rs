@@ -101,6 +101,8 @@ pub mod ops;
 mod ptx;
 mod scalar;
 pub mod trace;
+#[cfg(feature = "soft")]
+pub mod trial;
 mod usage;
 mod view;
 
@@ -116,8 +118,6 @@ pub use hip::event::Event;
 pub use hip::graph::Graph;
 pub use libraries::{Libraries, Library};
 pub use rocm_env as environment;
-#[cfg(feature = "soft")]
-pub use rocm_soft::trial;
 pub use scalar::{Element, Scalar};
 pub use view::{View, ViewMut};
 

@@ -180,7 +180,7 @@ pub struct CaseResult {
 
 /// What the launches of one kernel with workgroups of one size did on a software GPU. What a counter counts is written at
 /// `gfx_emu::Counters`, by the same names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCost {
     /// The kernel's name.
     pub kernel: String,

@@ -15,7 +15,6 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::ptr;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rocm_rs::rocblas::bindings::{
@@ -25,11 +24,8 @@ use rocm_rs::rocblas::bindings::{
 
 use crate::cublas::{self, Cublas};
 use crate::cuda::{Address, Cuda, Handle};
-use crate::library::{self, Status};
+use crate::library::{self, EntryResult as Result, Status, call};
 use crate::{entry, error};
-
-/// The result of an entry point before it becomes a status.
-type Result<T = ()> = core::result::Result<T, rocblas_status>;
 
 const SUCCESS: rocblas_status = declared::rocblas_status__rocblas_status_success;
 const INVALID_HANDLE: rocblas_status = declared::rocblas_status__rocblas_status_invalid_handle;
@@ -58,14 +54,8 @@ fn handles() -> MutexGuard<'static, BTreeMap<usize, Living>> {
     HANDLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs an entry point's body; a panic in it is a bug of ours and becomes `rocblas_status_internal_error`.
 fn guard(body: impl FnOnce() -> Result) -> rocblas_status {
-    error::begin();
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => SUCCESS,
-        Ok(Err(status)) => status,
-        Err(_) => INTERNAL_ERROR,
-    }
+    library::guard(INTERNAL_ERROR, body)
 }
 
 /// `Ok` for success; else rocBLAS's status, with cuBLAS's name of its own kept for whoever asks.
@@ -102,13 +92,6 @@ fn bound(handle: rocblas_handle) -> Result<(&'static Cublas, Handle, Living)> {
     let living = handles().get(&handle.addr()).copied().ok_or(INVALID_HANDLE)?;
     entry::bound_to(living.device).map_err(of_hip)?;
     Ok((library, handle.cast(), living))
-}
-
-/// Calls `cublas…` and makes rocBLAS's result of its status: `call!(library.cublasDestroy_v2(raw))`.
-macro_rules! call {
-    ($library:ident.$name:ident($($arg:expr),* $(,)?)) => {
-        done(stringify!($name), ($library.$name)($($arg),*))
-    };
 }
 
 /// A new handle of this thread's device, set to sums that keep their precision.

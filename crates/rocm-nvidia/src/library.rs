@@ -4,12 +4,35 @@
 
 use core::ffi::c_uint;
 use core::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use libloading::Library;
 
 /// `CUresult`, `cublasStatus_t`, `cudnnStatus_t`, `curandStatus_t`: an enumeration, 0 for success.
 pub(crate) type Status = c_uint;
+
+/// The result of an entry point of one of AMD's libraries before it becomes a status; 0 is success in each of them.
+pub(crate) type EntryResult<T = ()> = core::result::Result<T, c_uint>;
+
+/// Runs an entry point's body; a panic in it is a bug of ours and becomes `internal_error`.
+pub(crate) fn guard(internal_error: c_uint, body: impl FnOnce() -> EntryResult) -> c_uint {
+    crate::error::begin();
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => 0,
+        Ok(Err(status)) => status,
+        Err(_) => internal_error,
+    }
+}
+
+/// Calls a function of a library by its name and makes an [`EntryResult`] of its status by the caller's `done`:
+/// `call!(library.cublasDestroy_v2(raw))`.
+macro_rules! call {
+    ($library:ident.$name:ident($($arg:expr),* $(,)?)) => {
+        done(stringify!($name), ($library.$name)($($arg),*))
+    };
+}
+pub(crate) use call;
 
 /// A struct of the functions of a library, each of which returns a [`Status`], and the function `resolve` that finds them.
 macro_rules! functions {

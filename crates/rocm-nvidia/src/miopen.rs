@@ -18,7 +18,6 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::ptr;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rocm_rs::miopen::bindings::{
@@ -29,10 +28,8 @@ use rocm_rs::miopen::bindings::{
 
 use crate::cuda::Handle;
 use crate::cudnn::{self, Cudnn, Offer};
-use crate::library::{self, Status};
+use crate::library::{self, EntryResult as Result, Status, call};
 use crate::{entry, error};
-
-type Result<T = ()> = core::result::Result<T, miopenStatus_t>;
 
 const SUCCESS: miopenStatus_t = declared::miopenStatus_t_miopenStatusSuccess;
 const NOT_INITIALIZED: miopenStatus_t = declared::miopenStatus_t_miopenStatusNotInitialized;
@@ -106,14 +103,8 @@ fn take<T>(of: *mut T, is_it: impl FnOnce(&Object) -> bool) -> Result<Object> {
     }
 }
 
-/// Runs an entry point's body; a panic in it is a bug of ours and becomes `miopenStatusInternalError`.
 fn guard(body: impl FnOnce() -> Result) -> miopenStatus_t {
-    error::begin();
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => SUCCESS,
-        Ok(Err(status)) => status,
-        Err(_) => INTERNAL_ERROR,
-    }
+    library::guard(INTERNAL_ERROR, body)
 }
 
 /// `Ok` for success; else MIOpen's status, with cuDNN's number kept for whoever asks. cuDNN 9 has ranges of numbers, 8 has single ones.
@@ -140,13 +131,6 @@ fn of_hip(code: entry::Code) -> miopenStatus_t {
 
 fn library() -> Result<&'static Cudnn> {
     cudnn::loaded().ok_or(NOT_INITIALIZED)
-}
-
-/// Calls `cudnn…` and makes MIOpen's result of its status.
-macro_rules! call {
-    ($library:ident.$name:ident($($arg:expr),* $(,)?)) => {
-        done(stringify!($name), ($library.$name)($($arg),*))
-    };
 }
 
 /// A new object of cuDNN's: `made!(library.cudnnCreateTensorDescriptor)`.

@@ -11,19 +11,15 @@
 use core::ffi::c_int;
 use core::ptr;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rocm_rs::rocrand::bindings::{self as declared, rocrand_generator, rocrand_rng_type, rocrand_status};
 
 use crate::cuda::Handle;
 use crate::curand::{self, Curand};
-use crate::library::{self, Status};
+use crate::library::{self, EntryResult as Result, Status, call};
 use crate::{entry, error};
 
-type Result<T = ()> = core::result::Result<T, rocrand_status>;
-
-const SUCCESS: rocrand_status = declared::rocrand_status_ROCRAND_STATUS_SUCCESS;
 const NOT_CREATED: rocrand_status = declared::rocrand_status_ROCRAND_STATUS_NOT_CREATED;
 const ALLOCATION_FAILED: rocrand_status = declared::rocrand_status_ROCRAND_STATUS_ALLOCATION_FAILED;
 const TYPE_ERROR: rocrand_status = declared::rocrand_status_ROCRAND_STATUS_TYPE_ERROR;
@@ -37,14 +33,8 @@ fn generators() -> MutexGuard<'static, BTreeMap<usize, c_int>> {
     GENERATORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs an entry point's body; a panic in it is a bug of ours and becomes `ROCRAND_STATUS_INTERNAL_ERROR`.
 fn guard(body: impl FnOnce() -> Result) -> rocrand_status {
-    error::begin();
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => SUCCESS,
-        Ok(Err(status)) => status,
-        Err(_) => INTERNAL_ERROR,
-    }
+    library::guard(INTERNAL_ERROR, body)
 }
 
 /// `Ok` for success; else rocRAND's status, with cuRAND's number kept for whoever asks.
@@ -79,13 +69,6 @@ fn bound(generator: rocrand_generator) -> Result<(&'static Curand, Handle)> {
     let device = generators().get(&generator.addr()).copied().ok_or(NOT_CREATED)?;
     entry::bound_to(device).map_err(of_hip)?;
     Ok((library, generator.cast()))
-}
-
-/// Calls `curand…` and makes rocRAND's result of its status.
-macro_rules! call {
-    ($library:ident.$name:ident($($arg:expr),* $(,)?)) => {
-        done(stringify!($name), ($library.$name)($($arg),*))
-    };
 }
 
 /// Refuses a number of normal numbers that cuRAND does not draw.
@@ -192,6 +175,8 @@ library::entries! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SUCCESS: rocrand_status = declared::rocrand_status_ROCRAND_STATUS_SUCCESS;
 
     #[test]
     fn no_failure_of_curand_becomes_a_success() {

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![expect(unsafe_code, reason = "calls C functions by their addresses")]
 
+#[path = "mock/function.rs"]
+mod function;
 mod mock;
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
@@ -11,6 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::ptr;
 
+use function::function;
 use mock::Mock;
 use rocm_nvidia::Missing;
 use rocm_rs::rocblas::bindings as rocblas;
@@ -26,16 +29,6 @@ const F16: rocblas_datatype = rocblas::rocblas_datatype__rocblas_datatype_f16_r;
 const F32: rocblas_datatype = rocblas::rocblas_datatype__rocblas_datatype_f32_r;
 const F64: rocblas_datatype = rocblas::rocblas_datatype__rocblas_datatype_f64_r;
 const BF16: rocblas_datatype = rocblas::rocblas_datatype__rocblas_datatype_bf16_r;
-
-/// A function of rocBLAS's by its name, with the type that rocm-rs declares.
-macro_rules! function {
-    ($name:ident: $ty:ty) => {{
-        let _: $ty = rocblas::$name;
-        let address = rocm_nvidia::symbol(stringify!($name)).unwrap();
-        // SAFETY: the crate checks that the function has the signature that rocm-rs declares, which is this one.
-        unsafe { std::mem::transmute::<*const c_void, $ty>(address) }
-    }};
-}
 
 type OfHandle = unsafe extern "C" fn(rocblas_handle) -> rocblas_status;
 type Create = unsafe extern "C" fn(*mut rocblas_handle) -> rocblas_status;
@@ -76,26 +69,26 @@ type GemmEx = unsafe extern "C" fn(
 
 fn create() -> (rocblas_status, rocblas_handle) {
     let mut handle = ptr::null_mut();
-    let create = function!(rocblas_create_handle: Create);
+    let create = function!(rocblas::rocblas_create_handle: Create);
     // SAFETY: a live place for a handle.
     let status = unsafe { create(&raw mut handle) };
     (status, handle)
 }
 
 fn destroy(handle: rocblas_handle) -> rocblas_status {
-    let destroy = function!(rocblas_destroy_handle: OfHandle);
+    let destroy = function!(rocblas::rocblas_destroy_handle: OfHandle);
     // SAFETY: any pointer will do: the function compares it with the handles that exist, and does not follow it.
     unsafe { destroy(handle) }
 }
 
 fn set_stream(handle: rocblas_handle, stream: usize) -> rocblas_status {
-    let set_stream = function!(rocblas_set_stream: SetStream);
+    let set_stream = function!(rocblas::rocblas_set_stream: SetStream);
     // SAFETY: as above; the stand-in looks at no stream.
     unsafe { set_stream(handle, ptr::without_provenance_mut(stream)) }
 }
 
 fn set_atomics_mode(handle: rocblas_handle, mode: c_uint) -> rocblas_status {
-    let set_mode = function!(rocblas_set_atomics_mode: SetMode);
+    let set_mode = function!(rocblas::rocblas_set_atomics_mode: SetMode);
     // SAFETY: as above.
     unsafe { set_mode(handle, mode) }
 }
@@ -169,7 +162,7 @@ impl Product {
         let (alpha, beta) = (scalar(self.alpha), scalar(self.beta));
         let d: *mut c_void = result.1.as_mut_ptr().cast();
         let c = c.map_or(d.cast_const(), |c| c.1.as_ptr().cast());
-        let gemm = function!(rocblas_gemm_strided_batched_ex: GemmEx);
+        let gemm = function!(rocblas::rocblas_gemm_strided_batched_ex: GemmEx);
         // SAFETY: all pointers are live, and the numbers are as many as sizes and strides reach to. A handle may be none.
         unsafe {
             gemm(
@@ -415,7 +408,7 @@ fn refusals(mock: &Mock) {
     mock.fail(c"cublasGemmStridedBatchedEx", 13);
     let failed = product.run(handle, &mut result, None);
     assert_eq!(failed, rocblas::rocblas_status__rocblas_status_internal_error);
-    let text = function!(rocblas_status_to_string: Text);
+    let text = function!(rocblas::rocblas_status_to_string: Text);
     // SAFETY: takes any number and gives a static C string.
     let text = unsafe { CStr::from_ptr(text(failed)) };
     assert_eq!(text, c"rocblas_status_internal_error");

@@ -4,11 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![expect(unsafe_code, reason = "calls C functions by their addresses")]
 
+#[path = "mock/function.rs"]
+mod function;
 mod mock;
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
+use function::function;
 use mock::Mock;
 use rocm_rs::miopen::bindings as nn;
 use rocm_rs::miopen::bindings::{
@@ -81,21 +84,11 @@ type Pool = unsafe extern "C" fn(
     usize,
 ) -> miopenStatus_t;
 
-/// A function of MIOpen's by its name, with the type that rocm-rs declares.
-macro_rules! function {
-    ($name:ident: $ty:ty) => {{
-        let _: $ty = nn::$name;
-        let address = rocm_nvidia::symbol(stringify!($name)).unwrap();
-        // SAFETY: the crate checks that the function has the signature that rocm-rs declares, which is this one.
-        unsafe { std::mem::transmute::<*const c_void, $ty>(address) }
-    }};
-}
-
 /// A new object of MIOpen's, whose constructor takes nothing but the place for it.
 macro_rules! made {
     ($name:ident: $ty:ty) => {{
         let mut object: $ty = ptr::null_mut();
-        let make = function!($name: Made<$ty>);
+        let make = function!(nn::$name: Made<$ty>);
         // SAFETY: a live place for an object.
         let status = unsafe { make(&raw mut object) };
         assert_eq!(status, SUCCESS);
@@ -106,14 +99,14 @@ macro_rules! made {
 fn create() -> (miopenStatus_t, miopenHandle_t) {
     let mut handle = ptr::null_mut();
     let stream = ptr::without_provenance_mut(0x500);
-    let create = function!(miopenCreateWithStream: Create);
+    let create = function!(nn::miopenCreateWithStream: Create);
     // SAFETY: a live place for a handle; the stand-in looks at no stream.
     let status = unsafe { create(&raw mut handle, stream) };
     (status, handle)
 }
 
 fn set(tensor: Tensor, dtype: c_uint, [n, c, h, w]: [c_int; 4]) -> miopenStatus_t {
-    let set = function!(miopenSet4dTensorDescriptor: SetTensor);
+    let set = function!(nn::miopenSet4dTensorDescriptor: SetTensor);
     // SAFETY: any pointer will do: the function looks for it among its objects, and does not follow it.
     unsafe { set(tensor, dtype, n, c, h, w) }
 }
@@ -127,7 +120,7 @@ fn tensor(dtype: c_uint, size: [c_int; 4]) -> Tensor {
 /// A convolution with padding, stride and dilation in y and x.
 fn convolution(mode: c_uint, [pad, stride, dilation]: [[c_int; 2]; 3]) -> (miopenStatus_t, Convolution) {
     let convolution = made!(miopenCreateConvolutionDescriptor: Convolution);
-    let init = function!(miopenInitConvolutionDescriptor: InitConvolution);
+    let init = function!(nn::miopenInitConvolutionDescriptor: InitConvolution);
     // SAFETY: a living descriptor and numbers.
     let status = unsafe {
         init(
@@ -166,8 +159,8 @@ fn each_entry_point_asks_cudnn_for_the_same_thing() {
     convolutions(&mock, handle);
     means(&mock, handle);
 
-    let destroy = function!(miopenDestroy: Destroyed<miopenHandle_t>);
-    // SAFETY: the second one is no handle any more, which the function finds out without following it.
+    let destroy = function!(nn::miopenDestroy: Destroyed<miopenHandle_t>);
+    // SAFETY: the second call gets a destroyed handle. The function looks its number up and does not dereference it.
     let destroyed = unsafe { [destroy(handle), destroy(handle)] };
     assert_eq!(destroyed, [SUCCESS, BAD_PARAMETER]);
     assert_eq!(mock.calls(), ["cudnnDestroy"]);
@@ -192,7 +185,7 @@ fn descriptors(mock: &Mock) {
     );
     assert_eq!(set(ptr::without_provenance_mut(8), FLOAT, size), BAD_PARAMETER);
     assert!(mock.calls().is_empty());
-    let destroy = function!(miopenDestroyTensorDescriptor: Destroyed<Tensor>);
+    let destroy = function!(nn::miopenDestroyTensorDescriptor: Destroyed<Tensor>);
     // SAFETY: as above.
     let destroyed = unsafe { [destroy(half), destroy(half)] };
     assert_eq!(destroyed, [SUCCESS, BAD_PARAMETER]);
@@ -234,7 +227,7 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
     let (images, weights) = (numbers(of_x, 1), numbers(of_w, 2));
     mock.calls();
 
-    let offer = function!(miopenConvolutionForwardGetSolution: Solutions);
+    let offer = function!(nn::miopenConvolutionForwardGetSolution: Solutions);
     // SAFETY: C structs of numbers, for which zero is a value.
     let (mut count, mut solutions): (_, [miopenConvSolution_t; 4]) = (0, unsafe { std::mem::zeroed() });
     // SAFETY: living objects, and room for four solutions.
@@ -244,13 +237,13 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
     // Of three offers one is Winograd's and one adds up in any order.
     assert_eq!((count, solutions[0].workspace_size), (1, 8));
     let solution = solutions[0].solution_id;
-    let compile = function!(miopenConvolutionForwardCompileSolution: Compile);
+    let compile = function!(nn::miopenConvolutionForwardCompileSolution: Compile);
     // SAFETY: living objects.
     let compiled = [solution, 7].map(|id| unsafe { compile(handle, w, x, how, y, id) });
     assert_eq!(compiled, [SUCCESS, BAD_PARAMETER]);
 
     let (mut got, mut room) = (vec![9.0_f32; len(of_y)], [0_u64; 1]);
-    let run = function!(miopenConvolutionForwardImmediate: Run);
+    let run = function!(nn::miopenConvolutionForwardImmediate: Run);
     let mut go = |id| {
         let (at, by) = (images.as_ptr().cast(), weights.as_ptr().cast());
         let (to, workspace) = (got.as_mut_ptr().cast(), room.as_mut_ptr().cast());
@@ -285,7 +278,7 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
     assert_eq!(got, want);
 
     // A gradient is the caller's own. Neither tensors of two dtypes nor a descriptor of another kind go to cuDNN.
-    let back = function!(miopenConvolutionBackwardDataGetSolution: Solutions);
+    let back = function!(nn::miopenConvolutionBackwardDataGetSolution: Solutions);
     // SAFETY: as above.
     let status = unsafe { back(handle, y, w, how, x, 4, &raw mut count, solutions.as_mut_ptr()) };
     assert_eq!(status, NOT_IMPLEMENTED);
@@ -293,7 +286,7 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
     mock.calls();
     // SAFETY: living objects.
     assert_eq!(unsafe { compile(handle, w, x, how, y, 1) }, BAD_PARAMETER);
-    // SAFETY: what is no tensor is found out without following it.
+    // SAFETY: the function looks the number of what is no tensor up and does not dereference it.
     let of_another = unsafe { compile(handle, handle.cast(), x, how, y, 1) };
     assert_eq!(of_another, BAD_PARAMETER);
     assert!(mock.calls().is_empty());
@@ -301,7 +294,7 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
 
 fn means(mock: &Mock, handle: miopenHandle_t) {
     let pooling = made!(miopenCreatePoolingDescriptor: miopenPoolingDescriptor_t);
-    let set_pooling = function!(miopenSet2dPoolingDescriptor: SetPooling);
+    let set_pooling = function!(nn::miopenSet2dPoolingDescriptor: SetPooling);
     // SAFETY: a living descriptor and numbers.
     let largest = unsafe {
         set_pooling(
@@ -341,7 +334,7 @@ fn means(mock: &Mock, handle: miopenHandle_t) {
     mock.calls();
     let (images, mut got) = (Vec::from_iter((0..18).map(|i| i as f32)), [0.0_f32; 4]);
     let (one, zero) = (1.0_f32, 0.0_f32);
-    let pool = function!(miopenPoolingForward: Pool);
+    let pool = function!(nn::miopenPoolingForward: Pool);
     let mut go = |is_backward| {
         let (one, zero) = ((&raw const one).cast(), (&raw const zero).cast());
         let (from, to) = (images.as_ptr().cast(), got.as_mut_ptr().cast());

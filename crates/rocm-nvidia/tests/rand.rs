@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 #![expect(unsafe_code, reason = "calls C functions by their addresses")]
 
+#[path = "mock/function.rs"]
+mod function;
 mod mock;
 
-use std::ffi::c_void;
 use std::ptr;
 
+use function::function;
 use mock::Mock;
 use rocm_rs::rocrand::bindings as rand;
 use rocm_rs::rocrand::bindings::{rocrand_generator, rocrand_status};
@@ -18,16 +20,6 @@ const TYPE_ERROR: rocrand_status = rand::rocrand_status_ROCRAND_STATUS_TYPE_ERRO
 const LAUNCH_FAILURE: rocrand_status = rand::rocrand_status_ROCRAND_STATUS_LAUNCH_FAILURE;
 const PHILOX: u32 = rand::rocrand_rng_type_ROCRAND_RNG_PSEUDO_PHILOX4_32_10;
 
-/// A function of rocRAND's by its name, with the type that rocm-rs declares.
-macro_rules! function {
-    ($name:ident: $ty:ty) => {{
-        let _: $ty = rand::$name;
-        let address = rocm_nvidia::symbol(stringify!($name)).unwrap();
-        // SAFETY: the crate checks that the function has the signature that rocm-rs declares, which is this one.
-        unsafe { std::mem::transmute::<*const c_void, $ty>(address) }
-    }};
-}
-
 type Create = unsafe extern "C" fn(*mut rocrand_generator, u32) -> rocrand_status;
 type OfGenerator = unsafe extern "C" fn(rocrand_generator) -> rocrand_status;
 type SetStream = unsafe extern "C" fn(rocrand_generator, rand::hipStream_t) -> rocrand_status;
@@ -37,7 +29,7 @@ type Normal<T> = unsafe extern "C" fn(rocrand_generator, *mut T, usize, T, T) ->
 
 fn create(kind: u32) -> (rocrand_status, rocrand_generator) {
     let mut generator = ptr::null_mut();
-    let create = function!(rocrand_create_generator: Create);
+    let create = function!(rand::rocrand_create_generator: Create);
     // SAFETY: a live place for a generator.
     let status = unsafe { create(&raw mut generator, kind) };
     (status, generator)
@@ -69,9 +61,9 @@ fn each_entry_point_asks_curand_for_the_same_thing() {
         (SUCCESS, vec!["curandCreateGenerator 161".to_owned()])
     );
 
-    let set_seed = function!(rocrand_set_seed: SetNumber);
-    let set_offset = function!(rocrand_set_offset: SetNumber);
-    let set_stream = function!(rocrand_set_stream: SetStream);
+    let set_seed = function!(rand::rocrand_set_seed: SetNumber);
+    let set_offset = function!(rand::rocrand_set_offset: SetNumber);
+    let set_stream = function!(rand::rocrand_set_stream: SetStream);
     // SAFETY: a living generator; the stand-in looks at no stream.
     let set = unsafe {
         let stream = ptr::without_provenance_mut(0x500);
@@ -89,8 +81,8 @@ fn each_entry_point_asks_curand_for_the_same_thing() {
     ];
     assert_eq!(mock.calls(), asked);
 
-    let uniform = function!(rocrand_generate_uniform: Uniform<f32>);
-    let uniform_double = function!(rocrand_generate_uniform_double: Uniform<f64>);
+    let uniform = function!(rand::rocrand_generate_uniform: Uniform<f32>);
+    let uniform_double = function!(rand::rocrand_generate_uniform_double: Uniform<f64>);
     let (mut singles, mut doubles) = ([0_f32; 4], [0_f64; 4]);
     // SAFETY: a living generator and four elements each.
     let drawn = unsafe {
@@ -104,8 +96,8 @@ fn each_entry_point_asks_curand_for_the_same_thing() {
         (singles, doubles),
         ([12.0, 13.0, 14.0, 15.0], [12.0, 13.0, 14.0, 15.0])
     );
-    let normal = function!(rocrand_generate_normal: Normal<f32>);
-    let normal_double = function!(rocrand_generate_normal_double: Normal<f64>);
+    let normal = function!(rand::rocrand_generate_normal: Normal<f32>);
+    let normal_double = function!(rand::rocrand_generate_normal_double: Normal<f64>);
     // SAFETY: as above.
     let drawn = unsafe {
         [
@@ -136,8 +128,8 @@ fn each_entry_point_asks_curand_for_the_same_thing() {
     );
     mock.calls();
 
-    let destroy = function!(rocrand_destroy_generator: OfGenerator);
-    // SAFETY: the second one is no generator any more, which the function finds out without following it.
+    let destroy = function!(rand::rocrand_destroy_generator: OfGenerator);
+    // SAFETY: the second call gets a destroyed generator. The function looks its number up and does not dereference it.
     let destroyed = unsafe { [destroy(generator), destroy(generator)] };
     assert_eq!(destroyed, [SUCCESS, NOT_CREATED]);
     assert_eq!(mock.calls(), ["curandDestroyGenerator"]);

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use coverage_folder::{Folder, digest, merge};
 use gfx_emu::{CodeObject, Kernel, LaunchOptions, PatchError, Target};
@@ -75,7 +75,9 @@ struct State {
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
-static SIZES: AtomicBool = AtomicBool::new(false);
+/// Says of a kernel, by its name, whether its leading numbers are sizes.
+type HasSizes = fn(&str) -> bool;
+static SIZES: RwLock<Option<HasSizes>> = RwLock::new(None);
 static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Instructions that a wave may execute; 0 for as many as ever.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
@@ -98,33 +100,19 @@ pub fn note() {
     ON.store(true, Relaxed);
 }
 
-/// Kernels of rocm-backend whose numbers before the first pointer are not all sizes: seeds and counters of random numbers, scales, and how
-/// far attention reaches.
-const NOT_OF_SIZES: [&str; 6] = [
-    "rand_uniform_",
-    "rand_normal_",
-    "philox_",
-    "upsample_",
-    "flash_attn_",
-    "paged_attn_",
-];
 /// What a launch is refused with that passes a larger size than is declared.
 pub const UNDECLARED: &str = "is declared to be below 2^31";
 
-/// Whether the numbers that a kernel of rocm-backend has before its first pointer ([`Kernel::leading_numbers`]) are sizes, which
-/// software GPUs have below 2^31.
-pub fn has_sizes(kernel: &str) -> bool {
-    !NOT_OF_SIZES.iter().any(|start| kernel.starts_with(start))
-}
-
-/// Refuses from now on launches that pass a larger size.
-pub fn hold_to_sizes() {
-    SIZES.store(true, Relaxed);
+/// Refuses from now on launches of kernels that `has_sizes` names, if they pass a larger size: of those kernels the numbers before the
+/// first pointer ([`Kernel::leading_numbers`]) are sizes.
+pub fn hold_to_sizes(has_sizes: HasSizes) {
+    *SIZES.write().unwrap_or_else(PoisonError::into_inner) = Some(has_sizes);
 }
 
 /// Why a launch passes more than is declared, where it does and that is asked for.
 pub(crate) fn undeclared(kernel: &Kernel, grid: [u32; 3], block: [u32; 3], kernarg: &[u8]) -> Option<String> {
-    if !SIZES.load(Relaxed) || !has_sizes(&kernel.name) {
+    let has_sizes = (*SIZES.read().unwrap_or_else(PoisonError::into_inner))?;
+    if !has_sizes(&kernel.name) {
         return None;
     }
     let name = &kernel.name;
@@ -310,15 +298,14 @@ mod tests {
             |groups, number: u64| undeclared(kernel, [1, groups, 1], [1, 256, 1], &number.to_le_bytes());
         let told = |number| launched(1, number);
         assert_eq!(told(1 << 31), None);
-        hold_to_sizes();
+        hold_to_sizes(|_| false);
+        assert_eq!(told(1 << 31), None, "this kernel has none");
+        hold_to_sizes(|_| true);
         let (most, more) = (told((1 << 31) - 1), told(1 << 31));
         let grids = [1 << 22, 1 << 23].map(|groups| launched(groups, 0).is_some());
-        SIZES.store(false, Relaxed);
+        *SIZES.write().unwrap() = None;
         assert_eq!(grids, [false, true]);
         assert_eq!(most, None);
         assert!(more.is_some_and(|why| why.contains(UNDECLARED)));
-        assert!(
-            has_sizes("affine_f32") && !has_sizes("rand_uniform_f32") && !has_sizes("upsample_nearest2d_u8")
-        );
     }
 }

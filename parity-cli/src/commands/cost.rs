@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use parity_bench::cost::{self as pages, CostRun, Finding, worse};
+use parity_bench::cost::{self as pages, CostRun, Finding, TOLERANCE, worse};
 use parity_exec::BackendDevice;
 use parity_run::cost::{self, Settings};
 use serde_json::json;
@@ -13,9 +13,6 @@ use crate::{
     exit::{Exit, Failure},
     output::{complain, formless, put_page},
 };
-
-/// Percent by which a counter may be worse unless something else is asked for: kernels that are compiled anew move by an instruction.
-const TOLERANCE: f64 = 2.0;
 
 /// Findings that the gate spells out: with a few kernels that got worse it all stays on one screen.
 const SHOWN: usize = 40;

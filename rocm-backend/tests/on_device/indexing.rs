@@ -231,8 +231,8 @@ struct Case<'a> {
 const SHAPES: &[(&[usize], usize, usize)] = &[
     (&[1], 0, 1),
     (&[5], 0, 33),
-    (&[300], 0, 65), // 255 is a position, as a u8 too
-    (&[255], 0, 65), // and here it is no element
+    (&[300], 0, 65), // the u8 id 255 names element 255
+    (&[255], 0, 65), // the u8 id 255 names no element
     (&[4, 6], 0, 7),
     (&[4, 6], 1, 7),
     (&[3, 5, 4], 1, 31),

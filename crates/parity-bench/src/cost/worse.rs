@@ -163,6 +163,9 @@ fn all_worse(
     })
 }
 
+/// Percent by which a counter may be worse unless the gate is asked for something else: kernels that are compiled anew move by an instruction.
+pub const TOLERANCE: f64 = 2.0;
+
 /// Whether the gate refuses what some kernels did after what they did before; see [`worse`].
 pub fn is_dearer(before: &[KernelCost], after: &[KernelCost], percent: f64) -> bool {
     all_worse(before, after, percent).next().is_some()

@@ -4,10 +4,10 @@
 //! in what a software GPU counts. Two things are told: whether any counter is another one, and whether the gate of costs (`ci/cost`)
 //! would refuse what the kernels do. Neither is a verdict of a case, and neither is added to those that cases notice.
 //!
-//! That one vector instruction stands in the place of another is no difference: a product of integers and a sum have counters of their own,
-//! which are one here.
+//! The software GPU counts products of integers and sums apart. Here they are one counter, so that a vector instruction that becomes another
+//! one is no difference.
 
-use parity_bench::cost::is_dearer;
+use parity_bench::cost::{TOLERANCE, is_dearer};
 use parity_exec::{Bench, Mutant};
 use parity_model::record::KernelCost;
 
@@ -15,8 +15,6 @@ use super::{Lab, Witness};
 
 /// Cases of which the launches are counted, for each mutant.
 const COUNTED: usize = 24;
-/// By how many percent a counter may grow, as in `ci/cost`.
-const GATE: f64 = 2.0;
 /// Counters of vector arithmetic besides `valu`.
 const VECTOR: [&str; 3] = ["transcendental", "multiply", "double"];
 /// What is not compared: a dropped instruction is a wait in its place.
@@ -39,7 +37,7 @@ impl Cost {
         let (right, wrong) = (alike(right), alike(wrong));
         if right == wrong {
             Cost::Same
-        } else if is_dearer(&right, &wrong, GATE) {
+        } else if is_dearer(&right, &wrong, TOLERANCE) {
             Cost::Dearer
         } else {
             Cost::Other
@@ -96,18 +94,11 @@ mod tests {
         KernelCost {
             kernel: "sum".to_owned(),
             launches: 1,
-            block: [256, 1, 1],
-            lanes: 32,
-            vgprs: 8,
-            sgprs: 8,
-            lds: 0,
-            scratch: 0,
-            occupancy: 16,
-            limit: "waves".to_owned(),
             counters: counters
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), *value))
                 .collect(),
+            ..KernelCost::default()
         }
     }
 

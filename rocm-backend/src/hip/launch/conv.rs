@@ -54,8 +54,8 @@ fn tiles(op: &str, batch: usize, c_out: usize, pixels: usize) -> Result<Grid> {
     Ok(Grid::of(tiles, threads).striding())
 }
 
-/// Whether MIOpen is asked before rocBLAS. cuDNN, which is in its place over NVIDIA's driver, takes longer on an H200 than the product of
-/// unfolded windows by cuBLAS (conv2d of f16 122 to 91 µs, conv1d 138 to 93, of f32 682 to 638), but for images of f32 (391 to 447).
+/// Whether MIOpen is asked before rocBLAS. Over NVIDIA's driver that is cuDNN, and cuBLAS with unfolded windows. Of two runs on an H200 cuBLAS
+/// had the shorter times (conv2d of f16 91 and 122 µs, conv1d 93 and 138, of f32 638 and 682), but for images of f32 (447 and 391).
 fn miopen_is_first(context: &Context, dtype: DType, axes: &[Axis]) -> bool {
     context.info().driver().kind() != DriverKind::Nvidia || (dtype == DType::F32 && axes.len() == 2)
 }

@@ -128,7 +128,7 @@ impl<'a> Product<'a> {
     ) -> Result<Product<'a>> {
         let dtype = l.buffer().dtype();
         let context = common_context(OP, [l.buffer(), r.buffer()].into_iter())?;
-        // A driver that is asked for a kernel that is not there counts it as an error of the program: NVIDIA's compute-sanitizer shows it.
+        // The kernels are of floats. compute-sanitizer reports a program that asks NVIDIA's driver for a kernel that is not there.
         if !matches!(dtype, DType::BF16 | DType::F16 | DType::F32 | DType::F64) {
             return Err(Error::Unsupported {
                 op: OP.to_owned(),
