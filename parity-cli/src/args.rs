@@ -563,7 +563,7 @@ pub(crate) struct DiffArgs {
     ///
     /// Exits with 100 where a verdict differs, for better or worse, or only one of the runs has a result. Errors inside the
     /// limits and fallbacks make no difference.
-    #[arg(long, conflicts_with = "allow_gone")]
+    #[arg(long)]
     pub(crate) verdicts: bool,
     /// What to print.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = DiffFormat::Text)]

@@ -48,7 +48,8 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::NothingMatched, message));
     }
     let refused = |change: &Change<'_>| match measure {
-        Measure::All => change.is_worse() && !(args.allow_gone && change.class == ChangeClass::Gone),
+        _ if args.allow_gone && change.class == ChangeClass::Gone => false,
+        Measure::All => change.is_worse(),
         Measure::Verdict => true,
     };
     let refused: Vec<_> = found.list.iter().filter(|change| refused(change)).collect();

@@ -88,8 +88,9 @@ pub(super) fn diff(before: &Record, args: &DiffArgs) -> Result<Exit, Failure> {
         ));
     }
     let refused = found.iter().filter(|change| match measure {
+        _ if args.allow_gone && change.is_gone() => false,
         Measure::Verdict => true,
-        Measure::All => change.is_worse() && !(args.allow_gone && change.is_gone()),
+        Measure::All => change.is_worse(),
     });
     let refused = refused.count();
     let mut page: String = found

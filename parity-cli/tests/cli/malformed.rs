@@ -152,11 +152,6 @@ const FLAGS: &[Flags] = &[
     ),
     ("gate gone.json", 64, &["--min <PERCENT>"]),
     ("diff gone.json", 64, &["<LATER_RUN>"]),
-    (
-        "diff a.json b.json --verdicts --allow-gone",
-        64,
-        &["--verdicts", "--allow-gone"],
-    ),
     ("golden verify gone", 66, &["parity golden record --name gone"]),
     (
         "golden record --name ../x --backend rocm",

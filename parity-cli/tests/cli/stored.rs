@@ -160,6 +160,11 @@ fn by_verdict_alone_a_result_of_one_run_only_is_refused_in_either_direction() {
         let page = stored.verdicts_of(a, b).exits(100).stdout;
         shows(&page, "DIFFERENT: 2 of 6 results");
     }
+    let let_go = |a, b| stored.parity(&["diff", "--verdicts", "--allow-gone", a, b]);
+    let_go("a.json", "fewer.json").exits(0);
+    let_go("fewer.json", "a.json").exits(100);
+    stored.verdicts("b.json", &[(0, "reference-suspect")]);
+    let_go("b.json", "fewer.json").exits(100);
 }
 
 #[test]
