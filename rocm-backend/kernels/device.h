@@ -26,6 +26,12 @@
 
 #define PARITY_FN static inline __device__ __attribute__((always_inline))
 #define PARITY_MEMBER inline __device__ __attribute__((always_inline))
+// For a lambda: where clang makes a function of one, as it does for NVIDIA's targets, what it captures lies in memory.
+#if defined(__NVPTX__)
+#define PARITY_INLINED __attribute__((always_inline))
+#else
+#define PARITY_INLINED
+#endif
 
 #if defined(__NVPTX__)
 #include "device_nvidia.h"
