@@ -1,6 +1,6 @@
 //! Files as a reader meets them: the length of lines and of files, the first words, and work that is left undone.
 
-use tidy::Source;
+use tidy::{Source, sources};
 
 use crate::{below, holds};
 
@@ -91,4 +91,24 @@ fn work_left_undone_carries_an_issue_number() {
         &["rs", "hip", "h", "sh", "toml", "md"],
         "write TODO(#123), or do it",
     );
+}
+
+/// The lines of all files of a folder together, where they are more than `most`.
+fn longer_than(files: &[Source], folder: &str, most: usize) -> Option<String> {
+    let own = files.iter().filter(|file| file.path.starts_with(folder));
+    let lines: usize = own.map(|file| file.text.lines().count()).sum();
+    (lines > most).then(|| format!("{folder}: {lines} lines, at most {most}"))
+}
+
+#[test]
+fn specs_and_findings_stay_short() {
+    let files = sources(&["toml"]);
+    for (folder, most) in [("op-specs/", 5000), ("findings/", 1500)] {
+        assert_eq!(
+            longer_than(&files, folder, most),
+            None,
+            "a sweep, a class or a predicate says it once"
+        );
+        assert!(longer_than(&files, folder, 1000).is_some(), "{folder} is read");
+    }
 }

@@ -7,6 +7,7 @@ mod planted;
 mod reach;
 mod tables;
 mod variables;
+mod walkthroughs;
 mod words;
 
 use tidy::{Named, Source, sources};

@@ -54,7 +54,7 @@ fn absent(pages: &[Source], packages: &BTreeSet<String>) -> Vec<String> {
         let folder = folder.parent().unwrap_or(&root);
         for (i, line) in page.text.lines().enumerate() {
             let there = |word: &&str| root.join(word).exists() || folder.join(word).exists();
-            // Of `src/{a,b}.rs` the word ends at the brace and is no whole path.
+            // Of `src/{a,b}.rs` the word ends at the brace and is not a whole path.
             let whole = line.split('{').next().unwrap_or_default();
             let whole = match whole == line {
                 true => line,

@@ -1,6 +1,6 @@
 //! Vector instructions as instructions of AVX-512: a chunk of sixteen lanes at a time, under EXEC as a mask.
 
-use super::asm::{If, Label, Mask, Mem, Op as X, R12, Rm, Zmm, v};
+use super::asm::{If, Label, Mask, Mem, Opcode as X, R12, Rm, Zmm, v};
 use super::compile::{Compiler, Rarely};
 use crate::isa::{Inst, Op, Src};
 
