@@ -4,7 +4,7 @@ mod refused;
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rocm_backend::{DType, Device, DynBuffer, Error, Result, View, ViewMut, ops};
+use rocm_backend::{DType, Device, DynBuffer, Result, View, ViewMut, ops};
 
 use crate::support::{Element, device, download, flat, upload};
 

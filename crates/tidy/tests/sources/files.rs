@@ -32,11 +32,15 @@ pub(crate) fn modules_say_their_job(files: &[Source]) -> Vec<String> {
 }
 
 pub(crate) fn readable_in_one_sitting(files: &[Source]) -> Vec<String> {
-    /// Tables are as long as what they list.
-    const TABLES: [&str; 1] = ["crates/gfx-emu/src/isa/"];
+    /// Tables are as long as what they list, and rules that go instruction by instruction as they are.
+    const BY_INSTRUCTION: [&str; 3] = [
+        "crates/gfx-emu/src/isa/",
+        "crates/gfx-emu/src/prove/state.rs",
+        "crates/gfx-emu/tests/isa/prove.rs",
+    ];
     let long = files
         .iter()
-        .filter(|file| !below(&file.path, &TABLES) && file.text.lines().count() > 800);
+        .filter(|file| !below(&file.path, &BY_INSTRUCTION) && file.text.lines().count() > 660);
     long.map(|file| file.path.clone()).collect()
 }
 
@@ -80,7 +84,7 @@ fn files_stay_readable_in_one_sitting() {
     holds(
         readable_in_one_sitting,
         &["rs", "hip", "h"],
-        "split files of more than 800 lines by concept",
+        "split files of more than 660 lines by concept",
     );
 }
 

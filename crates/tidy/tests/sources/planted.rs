@@ -206,7 +206,7 @@ fn each_rule_finds_what_a_hurried_person_writes() {
     }
     let prose = format!("| {0} |\n```\n{0}\n```\n{0}\n", "word ".repeat(30));
     assert_eq!(long_prose(&[planted("README.md", &prose)]), ["README.md:5"]);
-    let long = "//! Job.\n".repeat(801);
+    let long = "//! Job.\n".repeat(661);
     assert_eq!(readable_in_one_sitting(&[planted("x.rs", &long)]).len(), 1);
 }
 
