@@ -138,7 +138,7 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// It is none.
+    /// It is not a coverage of kernels.
     #[error("{} is not a coverage of kernels: {why}; expected is what `parity run --coverage FILE` writes, or the folder of ROCM_COVERAGE", path.display())]
     Wrong {
         /// The file.

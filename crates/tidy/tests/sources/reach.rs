@@ -150,3 +150,55 @@ fn the_emulator_does_no_io_reads_no_clock_and_has_no_hash_order() {
         "the emulator's results depend on its inputs alone",
     );
 }
+
+/// The files and folders that the rule for contributors names: `` `crates/x/src/` (`a.rs`, `a/`) `` is two of them.
+fn with_unsafe_code(contributing: &str) -> Vec<String> {
+    let rule = contributing
+        .split("\n- ")
+        .find(|rule| rule.starts_with("`unsafe` is in"));
+    let parts: Vec<&str> = rule.unwrap_or_default().split('`').skip(1).collect();
+    let (mut folder, mut named) = (None, Vec::new());
+    for part in parts.chunks(2).skip(1) {
+        let [word, after] = part else { break };
+        let is_head = after.trim_start().starts_with('(');
+        match (&folder, is_head) {
+            (_, true) => folder = Some((*word).to_owned()),
+            (Some(inside), false) => named.push(format!("{inside}{word}")),
+            (None, false) => named.push((*word).to_owned()),
+        }
+        if after.contains(')') {
+            folder = None;
+        }
+    }
+    named
+}
+
+/// Sources of crates that have unsafe code where the rule names none.
+fn unsafe_elsewhere(files: &[Source], named: &[String]) -> Vec<String> {
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    let watched = |path: &str| path.contains("/src/") && !below(path, &named);
+    names(files, watched, |named| has_word(named, &["unsafe"]))
+}
+
+#[test]
+fn unsafe_code_is_where_the_rule_for_contributors_says() {
+    let pages = sources(&["md"]);
+    let page = pages.iter().find(|page| page.path == "CONTRIBUTING.md");
+    let text = &page.expect("the page is a tracked file").text;
+    let named = with_unsafe_code(text);
+    assert!(
+        named.contains(&"crates/hip-soft/src/work.rs".to_owned()),
+        "{named:?}"
+    );
+    let files = sources(&["rs"]);
+    let found = unsafe_elsewhere(&files, &named);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let fewer = with_unsafe_code(&text.replace("`entry/`", "others"));
+    let found = unsafe_elsewhere(&files, &fewer);
+    assert!(
+        found
+            .iter()
+            .any(|at| at.starts_with("crates/rocm-soft/src/entry/graph.rs")),
+        "{found:?}"
+    );
+}

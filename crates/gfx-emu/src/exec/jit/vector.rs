@@ -319,7 +319,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Compiles a vector instruction; `false` when it is none of those that are known here.
+    /// Compiles a vector instruction; `false` when it is not one of those that are known here.
     #[rustfmt::skip] // one operation a line
     pub(super) fn vector(&mut self, inst: &Inst) -> bool {
         const LEFT: (X, u8) = (v::PSLLVD, v::LEFT);
