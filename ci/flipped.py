@@ -2,7 +2,7 @@
 wherever a kernel has them. A part that passes all the same does not look at what that instruction computes, and is named.
 
 What is flipped is a bit that matters of every result (crates/gfx-emu/src/exec/flip.rs). The instructions are those that the part's own
-kernels have, of each kind in turn the one that most of them have; one that nothing executed is no control, and another is tried."""
+kernels have, of each kind in turn the one that most of them have; one that nothing executed is not a control, and another is tried."""
 import json
 import re
 import sys

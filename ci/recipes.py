@@ -287,7 +287,7 @@ def manifest_faults(text, version):
         if job["apiVersion"] != "batch/v1" or pod.get("restartPolicy") not in ("Never", "OnFailure"):
             faults.append(f"{name}: no Job of batch/v1, or no restart policy that a Job may have")
         if not re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name):
-            faults.append(f"{name} is no name")
+            faults.append(f"{name} is not a name")
         volumes = {volume["name"]: volume["persistentVolumeClaim"]["claimName"] for volume in pod["volumes"]}
         if pod["securityContext"] != {"runAsNonRoot": True, "fsGroup": user}:
             faults.append(f"{name}: the image's user {user} cannot write to the claim, or root may run it")

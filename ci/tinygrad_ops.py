@@ -65,7 +65,7 @@ def version(file):
 
 def tinygrad_ops(table, card, folder, python, package):
     """A row of the table: the tests of a card. `python` runs the root's Python on a card, with more folders to import from and variables.
-    What fails on tinygrad's device for the host as well is no fault of a GPU, and is counted apart."""
+    What fails on tinygrad's device for the host as well is not a fault of a GPU, and is counted apart."""
     file = next(path for path in [folder / "test/backend/test_ops.py", folder / "test/test_ops.py"] if path.exists())
 
     def process(tests, **variables):

@@ -561,7 +561,7 @@ CHECK(variables) {
     add_on(at, 3, 64);
     OK(hipMemcpyFromSymbol(numbers.data(), table, sizeof table));
     ALL(numbers, 64, i, 3);
-    // A copy past the end, and what is no variable.
+    // A copy past the end, and what is not a variable.
     FAILS(hipErrorInvalidValue, hipMemcpyToSymbol(table, numbers.data(), sizeof table, 4));
     FAILS(hipErrorInvalidSymbol, hipMemcpyToSymbol(numbers.data(), numbers.data(), 4));
     FAILS(hipErrorInvalidSymbol, hipGetSymbolSize(&bytes, numbers.data()));

@@ -236,7 +236,7 @@ fn a_library_that_lacks_symbols_is_refused_by_their_names() {
     assert!(!system.contains("hipInit"), "it has hipInit: {system}");
     assert!(
         !system.contains("hipStreamQuery"),
-        "an optional symbol is no reason: {system}"
+        "an optional symbol is not a reason: {system}"
     );
     assert_says(&ask(Some("auto"), rocm.path()), &["Soft, ", "it lacks "]);
 }

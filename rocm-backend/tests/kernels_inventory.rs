@@ -297,6 +297,20 @@ fn the_inventory_holds_every_kernel_of_the_modules() {
 }
 
 #[test]
+fn the_readme_counts_the_kernels_of_candle() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let words: Vec<&str> = readme.split_whitespace().collect();
+    let says = |count: usize| {
+        words
+            .join(" ")
+            .contains(&format!("for each of the {count} that candle-kernels"))
+    };
+    let count = INVENTORY.lines().count();
+    assert!(says(count), "the README does not name {count} kernels");
+    assert!(!says(count + 1));
+}
+
+#[test]
 fn every_kernel_of_candle_is_there_with_the_same_arguments() {
     for (target, kernels) in compiled() {
         assert_eq!(

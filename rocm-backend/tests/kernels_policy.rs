@@ -21,7 +21,7 @@ fn encode(dtype: DType, value: f64) -> Vec<u8> {
         DType::F32 => (value as f32).to_le_bytes().to_vec(),
         DType::F64 => value.to_le_bytes().to_vec(),
         DType::F8E4M3 => vec![F8E4M3::from_f64(value).to_bits()],
-        _ => panic!("{dtype} is no float"),
+        _ => panic!("{dtype} is not a float"),
     }
 }
 
@@ -32,7 +32,7 @@ fn decode(dtype: DType, bytes: &[u8]) -> f64 {
         DType::F32 => f32::from_le_bytes(bytes.try_into().unwrap()).into(),
         DType::F64 => f64::from_le_bytes(bytes.try_into().unwrap()),
         DType::F8E4M3 => F8E4M3::from_bits(bytes[0]).to_f64(),
-        _ => panic!("{dtype} is no float"),
+        _ => panic!("{dtype} is not a float"),
     }
 }
 

@@ -135,7 +135,7 @@ fn mnemonics(code: &CodeObject, kernel: &str) -> Vec<String> {
     let mut rest = code.code(kernel);
     let mut found = Vec::new();
     while !rest.is_empty() {
-        // Behind the last instruction there may be padding, which is none.
+        // After the last instruction there may be padding.
         let Ok((text, size)) = disassemble(code.target(), rest) else {
             break;
         };

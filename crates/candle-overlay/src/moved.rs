@@ -259,7 +259,7 @@ impl Mover<'_> {
 
     /// Copies the tensors among the arguments to the host, and the result back.
     fn host_call(&mut self, name: Range<usize>, row: &HostOnly, rest: Peekable<IntoIter>) {
-        // Behind the name comes at most `::<T>`.
+        // After the name comes at most `::<T>`.
         let behind = rest.take(6).find_map(|token| match token {
             TokenTree::Group(group) => Some(group),
             _ => None,

@@ -128,7 +128,7 @@ impl Dependency {
                 &short
             }
             Value::Table(table) => table,
-            other => panic!("{other} is no dependency"),
+            other => panic!("{other} is not a dependency"),
         };
         let switch = |key: &str, default| table.get(key).map_or(default, |value| value.as_bool().unwrap());
         let features = table

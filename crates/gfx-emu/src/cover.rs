@@ -94,7 +94,7 @@ fn lines(program: &Program) -> impl Iterator<Item = (usize, &Inst)> {
 }
 
 impl CodeObject {
-    /// The instructions that `kernel` can reach, by ascending `pc`. What lies between and behind them is padding.
+    /// The instructions that `kernel` can reach, by ascending `pc`. What lies between and after them is padding.
     ///
     /// # Errors
     /// The kernel's code cannot be decoded.

@@ -64,7 +64,7 @@ pub enum Place {
         /// Its size.
         size: u64,
     },
-    /// Behind the end of a live allocation, or across its end.
+    /// After the end of a live allocation, or across its end.
     After {
         /// First address of the allocation.
         base: u64,

@@ -7,14 +7,20 @@
 
 pub(crate) mod brain;
 pub(crate) mod directed;
+mod exponent;
 mod extreme;
 mod format;
 mod half;
+mod order;
 
 use directed::Rounding;
+pub(crate) use exponent::{frexp_exp, frexp_exp16, frexp_mant, ldexp, ldexp16};
 pub(crate) use extreme::{maximum, maximum_minimum, maximum3, minimum, minimum_maximum, minimum3};
-pub(crate) use format::{Bf16, F16, F32, F64, Format, Host};
+pub(crate) use format::{Bf16, F16, F32, F64, Format, HostFloat};
 pub(crate) use half::{f16_of_f32, f16_of_f64, f32_of_f16};
+pub(crate) use order::{
+    class_relation, class_relation16, max, max3, maxmin, med3, min, min3, minmax, relation,
+};
 
 /// Which denormals are zeros, of one precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,219 +294,6 @@ pub(crate) fn fract<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
     }
 }
 
-/// The lesser number; see [`extreme`].
-#[inline(always)]
-pub(crate) fn min<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    extreme::<F>(
-        mode,
-        a,
-        b,
-        F::host(a) < F::host(b) || (F::host(a) == F::host(b) && F::is_negative(a)),
-    )
-}
-
-/// The greater number; see [`extreme`].
-#[inline(always)]
-pub(crate) fn max<F: Format>(mode: Mode, a: F::Bits, b: F::Bits) -> F::Bits {
-    extreme::<F>(
-        mode,
-        a,
-        b,
-        F::host(a) > F::host(b) || (F::host(a) == F::host(b) && !F::is_negative(a)),
-    )
-}
-
-/// `a` or `b` as `first` says, with the rules for NaNs: a number wins over a NaN, except that in IEEE mode a signalling
-/// NaN is quieted and wins. Minus zero is less than plus zero.
-#[inline(always)]
-fn extreme<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, first: bool) -> F::Bits {
-    let mut chosen = if first { a } else { b };
-    if F::is_nan(b) {
-        chosen = a;
-    }
-    if F::is_nan(a) {
-        chosen = b;
-    }
-    if F::is_nan(a) && F::is_nan(b) {
-        chosen = F::quiet(a);
-    }
-    if mode.ieee && F::is_signalling(b) {
-        chosen = F::quiet(b);
-    }
-    if mode.ieee && F::is_signalling(a) {
-        chosen = F::quiet(a);
-    }
-    chosen
-}
-
-/// The least of three.
-#[inline(always)]
-pub(crate) fn min3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    min::<F>(mode, min::<F>(mode, a, b), c)
-}
-
-/// The greatest of three.
-#[inline(always)]
-pub(crate) fn max3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    max::<F>(mode, max::<F>(mode, a, b), c)
-}
-
-/// `min(max(a, b), c)`.
-#[inline(always)]
-pub(crate) fn maxmin<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    min::<F>(mode, max::<F>(mode, a, b), c)
-}
-
-/// `max(min(a, b), c)`.
-#[inline(always)]
-pub(crate) fn minmax<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    max::<F>(mode, min::<F>(mode, a, b), c)
-}
-
-/// The middle one of three; with a NaN among them, the least.
-#[inline(always)]
-pub(crate) fn med3<F: Format>(mode: Mode, a: F::Bits, b: F::Bits, c: F::Bits) -> F::Bits {
-    if F::is_nan(a) || F::is_nan(b) || F::is_nan(c) {
-        return min3::<F>(mode, a, b, c);
-    }
-    let greatest = F::host(max3::<F>(mode, a, b, c));
-    if greatest == F::host(a) {
-        max::<F>(mode, b, c)
-    } else if greatest == F::host(b) {
-        max::<F>(mode, a, c)
-    } else {
-        max::<F>(mode, a, b)
-    }
-}
-
-/// The exponent `e` with `a = m * 2^e` and `0.5 <= |m| < 1`; 0 for zero, infinity and NaN.
-#[inline(always)]
-pub(crate) fn frexp_exp<F: Format>(_: Mode, a: F::Bits) -> u32 {
-    split::<F>(a).1 as u32
-}
-
-/// [`frexp_exp`] of a half.
-#[inline(always)]
-pub(crate) fn frexp_exp16(_: Mode, a: u16) -> u16 {
-    split::<F16>(a).1 as u16
-}
-
-/// The mantissa `m` of [`frexp_exp`]; zero, infinity and NaN give themselves.
-#[inline(always)]
-pub(crate) fn frexp_mant<F: Format>(_: Mode, a: F::Bits) -> F::Bits {
-    if F::is_nan(a) {
-        F::quiet(a)
-    } else {
-        split::<F>(a).0
-    }
-}
-
-#[inline(always)]
-fn split<F: Format>(a: F::Bits) -> (F::Bits, i32) {
-    let magnitude = F::magnitude(a);
-    if magnitude == 0 || magnitude >= F::infinity_bits() {
-        return (a, 0);
-    }
-    // A denormal is shifted up until its leading one is where the hidden one would be.
-    let shift = if F::exponent(a) == 0 {
-        magnitude.leading_zeros() as i32 + F::MANTISSA_BITS as i32 - 63
-    } else {
-        0
-    };
-    let mantissa = magnitude << shift & ((1 << F::MANTISSA_BITS) - 1);
-    let exponent = F::exponent(a).max(1) - shift - F::bias() + 1;
-    (
-        F::signed(
-            ((F::bias() - 1) as u64) << F::MANTISSA_BITS | mantissa,
-            F::is_negative(a),
-        ),
-        exponent,
-    )
-}
-
-/// `a * 2^n` with `n` signed, rounded once.
-#[inline(always)]
-pub(crate) fn ldexp<F: Format>(_: Mode, a: F::Bits, n: u32) -> F::Bits {
-    let scaled = if F::MANTISSA_BITS < F64::MANTISSA_BITS {
-        // 2^400 takes every number of the narrower formats out of their range and no f64 out of its own: the product is
-        // exact.
-        let n = (n as i32).clamp(-400, 400);
-        F::host(a).wide() * f64::from_bits(((n + 1023) as u64) << 52)
-    } else {
-        scaled(F::host(a).wide(), n as i32)
-    };
-    if F::is_nan(a) {
-        F::quiet(a)
-    } else {
-        F::round(scaled)
-    }
-}
-
-/// `x * 2^n`, rounded once. The lane loop becomes vector code, which a call of libm's does not.
-#[inline(always)]
-fn scaled(x: f64, n: i32) -> f64 {
-    // Beyond this every number is out of range.
-    let mut rest = n.clamp(-2200, 2200);
-    let mut x = x;
-    for _ in 0..3 {
-        // Downwards a step leaves 53 bits or more to the next one: what it rounds becomes zero then.
-        let step = if rest < -1022 { -1022 + 53 } else { rest.min(1023) };
-        x *= f64::from_bits(((step + 1023) as u64) << 52);
-        rest -= step;
-    }
-    x
-}
-
-/// `a * 2^n` of a half, with `n` a signed 16-bit number.
-#[inline(always)]
-pub(crate) fn ldexp16(mode: Mode, a: u16, n: u16) -> u16 {
-    ldexp::<F16>(mode, a, n as i16 as u32)
-}
-
-/// How two numbers relate: 1 less, 2 equal, 4 greater, 8 unordered.
-#[inline(always)]
-pub(crate) fn relation<F: Format>(a: F::Bits, b: F::Bits) -> u32 {
-    // Without branches, so that the lane loop becomes vector code.
-    let (x, y) = (F::host(a), F::host(b));
-    let ordered = u32::from(x < y) | u32::from(x == y) << 1 | u32::from(x > y) << 2;
-    ordered | u32::from(ordered == 0) << 3
-}
-
-/// The class of a number, one bit: signalling NaN, quiet NaN, -infinity, -normal, -denormal, -0, +0, +denormal, +normal,
-/// +infinity from bit 0 upwards.
-#[inline(always)]
-fn class<F: Format>(a: F::Bits) -> u32 {
-    if F::is_nan(a) {
-        return if F::is_signalling(a) { 1 } else { 2 };
-    }
-    let outwards = if F::is_infinite(a) {
-        3
-    } else if F::is_zero(a) {
-        0
-    } else if F::is_denormal(a) {
-        1
-    } else {
-        2
-    };
-    1 << if F::is_negative(a) {
-        5 - outwards
-    } else {
-        6 + outwards
-    }
-}
-
-/// "Equal" (2) when the class of `a` is in the set `classes`.
-#[inline(always)]
-pub(crate) fn class_relation<F: Format>(a: F::Bits, classes: u32) -> u32 {
-    if class::<F>(a) & classes != 0 { 2 } else { 0 }
-}
-
-/// [`class_relation`] of a half.
-#[inline(always)]
-pub(crate) fn class_relation16(a: u16, classes: u16) -> u32 {
-    class_relation::<F16>(a, u32::from(classes))
-}
-
 /// A result with the clamp bit set: between 0 and 1.
 #[inline(always)]
 pub(crate) fn clamp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
@@ -518,8 +311,8 @@ pub(crate) fn clamp<F: Format>(mode: Mode, a: F::Bits) -> F::Bits {
 
 #[cfg(test)]
 mod tests {
+    use super::exponent::scaled;
     use super::format::fused_f32;
-    use super::scaled;
 
     /// A sequence of bits with every exponent in it (SplitMix64).
     fn patterns() -> impl Iterator<Item = u32> {

@@ -28,7 +28,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::flip::Flips;
 use crate::isa::{Isa, Program};
 use crate::memory::{KERNARG_AT, Memory, SLOT_BYTES, Slot, Window};
-use crate::sanitize::{self, Arguments, Grid, Watch};
+use crate::sanitize::{self, Arguments, GridStores, Watch};
 use crate::wave::{Group, PRIVATE_BASE, Stop, Wave, reg};
 use check::{check, check_kernel, check_sizes};
 use shape::Shape;
@@ -109,8 +109,8 @@ fn execute(
         memory.trust();
     }
     let result = match kernel.descriptor.wavefront_size() {
-        32 => Run::<32>::new(dispatch, setup, program, memory, options).all(),
-        _ => Run::<64>::new(dispatch, setup, program, memory, options).all(),
+        32 => Launch::<32>::new(dispatch, setup, program, memory, options).all(),
+        _ => Launch::<64>::new(dispatch, setup, program, memory, options).all(),
     };
     result.map_err(|error| located(error, code, kernel))
 }
@@ -229,7 +229,7 @@ impl<const W: usize> Default for WorkgroupState<'_, W> {
 }
 
 /// One launch, checked and set up.
-struct Run<'a, const W: usize> {
+struct Launch<'a, const W: usize> {
     dispatch: &'a Dispatch<'a>,
     program: &'a Program,
     memory: &'a Memory,
@@ -238,7 +238,7 @@ struct Run<'a, const W: usize> {
     deadline: Option<(TimeLimit, u64)>,
     arguments: Arguments,
     /// What the workgroups stored, for the sanitizer.
-    stored: Grid,
+    stored: GridStores,
     /// What the workgroups did, where it is counted.
     total: Option<Total>,
     /// The instructions whose results are flipped, where the kernel has some.
@@ -254,7 +254,7 @@ struct Run<'a, const W: usize> {
     workgroup_ids: [Option<usize>; 3],
 }
 
-impl<'a, const W: usize> Run<'a, W> {
+impl<'a, const W: usize> Launch<'a, W> {
     fn new(
         dispatch: &'a Dispatch<'a>,
         setup: &Setup,
@@ -302,7 +302,7 @@ impl<'a, const W: usize> Run<'a, W> {
             enabled.then_some(register)
         });
         let lds = (descriptor.group_segment_size + dispatch.dynamic_lds) as usize;
-        Run {
+        Launch {
             dispatch,
             program,
             memory,
@@ -311,7 +311,7 @@ impl<'a, const W: usize> Run<'a, W> {
                 .max_time
                 .map(|time| (time, (time.clock)().saturating_add(time.limit))),
             arguments: setup.arguments,
-            stored: Grid::default(),
+            stored: GridStores::default(),
             total: (options.count && !options.sanitize).then(Total::default),
             flips: options
                 .flip

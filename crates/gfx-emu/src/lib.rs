@@ -1,7 +1,8 @@
 //! A software AMD GPU: loads code objects compiled for real cards and executes their machine code.
 //!
-//! It knows no HIP and no tensors; `rocm-soft` puts the HIP entry points over it, `gfx-tool` a command line. A launch goes
-//! this way:
+//! It knows no HIP and no tensors; `rocm-soft` puts the HIP entry points over it, `gfx-tool` a command line.
+//!
+//! # A launch
 //!
 //! 1. [`CodeObject::load`] reads a code object, as clang writes it for one of [`Target::EXECUTABLE`]. Waves have 32 or 64 lanes,
 //!    as the kernel's descriptor says. ([`CodeObject::bare`] takes machine code without a file around it.)
@@ -11,14 +12,7 @@
 //!    instruction, the work-item and, where the kernel was compiled with `-g`, the source line.
 //! 4. [`Memory::read`] gives the results back.
 //!
-//! [`LaunchOptions::sanitize`] has the launch watched: reads of memory that was never written, races, barriers that not all
-//! waves reach. [`trace`] shows what each instruction of one wave does, [`Probe`] runs a few instructions on a wave of its
-//! own, [`disassemble`] prints one, and [`coverage`] lists those that are known.
-//!
-//! [`LaunchOptions::flip`] makes one instruction wrong, [`LaunchOptions::count`] counts what costs time on a card, [`Resources`] says how many waves a SIMD holds.
-//!
-//! Not modelled: what is in caches, timing, missing waits. Results of race-free kernels do not depend on the number of host
-//! threads, nor on the host's floating-point environment.
+//! [`launch_packet`] takes a dispatch packet of HSA's in the place of a [`Dispatch`].
 //!
 //! ```
 //! use gfx_emu::{BARE_KERNEL, CodeObject, Dispatch, LaunchOptions, Memory, Target, launch};
@@ -56,6 +50,33 @@
 //! assert_eq!(u32::from_le_bytes(last), 39 * 39);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # What a launch can be asked for
+//!
+//! | [`LaunchOptions`] | |
+//! |---|---|
+//! | [`sanitize`](LaunchOptions::sanitize) | a fault at the first read of memory that was never written, race, or barrier that not all waves reach |
+//! | [`cover`](LaunchOptions::cover) | notes which instructions are executed, for [`CodeObject::take_marks`] |
+//! | [`count`](LaunchOptions::count) | counts what costs time on a card; [`Resources`] says how many waves a SIMD holds |
+//! | [`flip`](LaunchOptions::flip) | makes the results of one instruction wrong |
+//! | [`compiling`](LaunchOptions::compiling) | when kernels are compiled to the host's machine code, where that has AVX-512 |
+//!
+//! [`trace`] shows what each instruction of one wave does, [`Probe`] runs a few instructions on a wave of its own, [`disassemble`]
+//! prints one, and [`coverage`] lists those that are known. [`Prover`] says of a changed instruction that no launch can show the change.
+//!
+//! # What is modelled
+//!
+//! Instructions, registers, LDS, and device memory with the bounds of each allocation. Not modelled: what is in caches, timing, missing
+//! waits. Results of race-free kernels do not depend on the number of host threads, nor on the host's floating-point environment.
+//!
+//! # Errors
+//!
+//! [`LoadError`] and [`DecodeError`] are of code objects, [`LaunchError`] of launches: a dispatch that cannot be, what the emulator
+//! does not execute, by name, or the first [`Fault`] of a wave. Nothing panics on a wrong code object or a wrong kernel.
+//!
+//! # Features
+//!
+//! None.
 
 mod code;
 mod cost;

@@ -468,7 +468,7 @@ impl Memory {
                 },
             )
         });
-        let behind = previous.map(|a| {
+        let after = previous.map(|a| {
             let offset = address - a.base;
             match a.freed {
                 Some(size) => (offset.saturating_sub(size), Place::Freed { base: a.base, size }),
@@ -486,8 +486,8 @@ impl Memory {
             }
         });
         // A freed neighbour explains only addresses that were inside it.
-        let behind = behind.filter(|(gap, place)| !matches!(place, Place::Freed { .. }) || *gap == 0);
-        let nearest = [behind, before].into_iter().flatten().min_by_key(|(gap, _)| *gap);
+        let after = after.filter(|(gap, place)| !matches!(place, Place::Freed { .. }) || *gap == 0);
+        let nearest = [after, before].into_iter().flatten().min_by_key(|(gap, _)| *gap);
         match nearest {
             Some((gap, place)) if gap <= GAP.max(bytes).max(size_of_place(&place)) => place,
             _ => Place::Nowhere,

@@ -23,7 +23,7 @@ const REMEMBERED_LOADS: usize = 1 << 14;
 /// What the workgroups of a launch stored to device memory: the last one to store. The workgroups of a sanitized launch run
 /// one after the other, so that a report does not depend on the number of threads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Grid {
+pub(crate) struct GridStores {
     stored: Arc<Mutex<Ranges<[u32; 3]>>>,
 }
 
@@ -67,14 +67,20 @@ pub(crate) struct Watch {
     /// Written bytes of each wave's scratch, lane by lane.
     scratch: Vec<Vec<bool>>,
     group: [u32; 3],
-    grid: Grid,
+    grid: GridStores,
     /// The workgroup used an atomic on device memory: it may know what the others did.
     synchronised: bool,
 }
 
 impl Watch {
     /// Of workgroup `group` with `waves` waves and `lds` bytes of LDS, before its first instruction.
-    pub(crate) fn new(waves: usize, lds: usize, arguments: Arguments, group: [u32; 3], grid: &Grid) -> Watch {
+    pub(crate) fn new(
+        waves: usize,
+        lds: usize,
+        arguments: Arguments,
+        group: [u32; 3],
+        grid: &GridStores,
+    ) -> Watch {
         Watch {
             lds: Shared::new(lds),
             wave: 0,

@@ -170,7 +170,7 @@ mod fuzz {
                 Ok(code) => launch_all(&code, numbers, outcomes),
             }
         });
-        // The mutations reach behind the loader, and not all of them end well.
+        // Mutations get past the loader, and not all of them end well.
         for outcome in ["not loaded", "ended"] {
             assert!(outcomes.get(outcome).copied() > Some(10), "{outcomes:?}");
         }

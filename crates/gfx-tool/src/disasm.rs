@@ -13,7 +13,7 @@ pub(crate) fn disasm(asked: &Disasm, out: &mut impl Write) -> CommandResult {
     if !bytes.starts_with(b"\x7fELF") {
         let target = asked.target.ok_or_else(|| {
             format!(
-                "{} is no ELF file; bare machine code needs --target",
+                "{} is not an ELF file; bare machine code needs --target",
                 asked.file.display()
             )
         })?;

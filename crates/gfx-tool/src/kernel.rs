@@ -108,7 +108,10 @@ impl Setup {
         }
         for output in &asked.outputs {
             if buffers.get(output.argument).copied().flatten().is_none() {
-                return Err(format!("--out {}: that argument is no buffer", output.argument));
+                return Err(format!(
+                    "--out {}: that argument is not a buffer",
+                    output.argument
+                ));
             }
         }
         Ok(Setup {

@@ -59,7 +59,7 @@ fn until_done(guard: MutexGuard<'static, Jobs>) -> MutexGuard<'static, Jobs> {
 }
 
 impl Jobs {
-    /// A new job behind those of `after` that are not done; gives its number and how many they are.
+    /// A new job after those of `after` that are not done; gives its number and how many they are.
     fn open(&mut self, after: &[u64], job: Option<Job>) -> (u64, usize) {
         self.last += 1;
         let number = self.last;

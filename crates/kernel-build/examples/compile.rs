@@ -11,13 +11,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use kernel_build::{Level, Target};
+use kernel_build::{OptLevel, Target};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (level, args) = match args.as_slice() {
         [option, level, rest @ ..] if option == "--level" => (level.parse(), rest),
-        all => (Ok(Level::default()), all),
+        all => (Ok(OptLevel::default()), all),
     };
     let [kernels, objects, targets] = args else {
         return fail("usage: compile [--level LEVEL] KERNEL_DIR OBJECT_DIR TARGETS");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use crate::CodeObject;
-use crate::level::Level;
+use crate::level::OptLevel;
 use crate::target::Target;
 use crate::toolchain::Toolchain;
 
@@ -31,7 +31,7 @@ pub(crate) struct Plan<'a> {
     /// Flags beside the usual ones.
     extra_flags: &'a [&'a str],
     /// Written after the flags, whose `-O3` it replaces.
-    level: Option<Level>,
+    level: Option<OptLevel>,
     /// Headers, compiler and device libraries, hashed.
     common: u64,
     /// Where code objects of other builds may lie, by key.
@@ -104,8 +104,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The same plan at another level of optimisation; its code objects have keys of their own.
-    pub(crate) fn with_level(self, level: Level) -> Plan<'a> {
-        let level = (level != Level::O3).then_some(level);
+    pub(crate) fn with_level(self, level: OptLevel) -> Plan<'a> {
+        let level = (level != OptLevel::O3).then_some(level);
         Plan { level, ..self }
     }
 
@@ -247,7 +247,7 @@ impl<'a> Plan<'a> {
         command
             .args(FLAGS.split_whitespace())
             .args(self.toolchain.flags_for(job.target))
-            .args(self.level.map(Level::flag))
+            .args(self.level.map(OptLevel::flag))
             .args(self.extra_flags);
         command.arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
         command.arg(format!("--offload-arch={}", job.target.name));
@@ -276,7 +276,7 @@ impl<'a> Plan<'a> {
         let mut command = Command::new(&self.toolchain.clang);
         command
             .args(NVIDIA_FLAGS.split_whitespace())
-            .args(self.level.map(Level::flag))
+            .args(self.level.map(OptLevel::flag))
             .args(self.extra_flags);
         command.arg(format!("--offload-arch={}", job.target.name));
         command
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     /// Builds one kernel and its header in a checkout called `name`; whether the compiler ran, and what came of it.
-    fn build(dir: &Path, name: &str, value: u32, level: Level, cache: &Path) -> (bool, Vec<u8>) {
+    fn build(dir: &Path, name: &str, value: u32, level: OptLevel, cache: &Path) -> (bool, Vec<u8>) {
         let toolchain = Toolchain::find().unwrap();
         let checkout = dir.join(name);
         let out = checkout.join("out");
@@ -356,9 +356,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
         let cache = dir.join("cache");
-        let (compiled, first) = build(dir, "first", 1, Level::O3, &cache);
-        let (again, second) = build(dir, "second", 1, Level::O3, &cache);
-        let (anew, third) = build(dir, "third", 2, Level::O3, &cache);
+        let (compiled, first) = build(dir, "first", 1, OptLevel::O3, &cache);
+        let (again, second) = build(dir, "second", 1, OptLevel::O3, &cache);
+        let (anew, third) = build(dir, "third", 2, OptLevel::O3, &cache);
         assert_eq!((compiled, again, anew), (true, false, true));
         assert_eq!(first, second);
         assert_ne!(first, third);
@@ -369,13 +369,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
         let cache = dir.join("cache");
-        let (compiled, first) = build(dir, "first", 1, Level::O3, &cache);
-        let (anew, plain) = build(dir, "first", 1, Level::O0, &cache);
+        let (compiled, first) = build(dir, "first", 1, OptLevel::O3, &cache);
+        let (anew, plain) = build(dir, "first", 1, OptLevel::O0, &cache);
         assert_eq!((compiled, anew), (true, true));
         assert_ne!(first, plain);
-        let (again, second) = build(dir, "second", 1, Level::O0, &cache);
+        let (again, second) = build(dir, "second", 1, OptLevel::O0, &cache);
         assert_eq!((again, second), (false, plain));
-        let (again, third) = build(dir, "third", 1, Level::O3, &cache);
+        let (again, third) = build(dir, "third", 1, OptLevel::O3, &cache);
         assert_eq!((again, third), (false, first));
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// A level of optimisation of clang's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Level {
+pub enum OptLevel {
     /// None: every variable in private memory.
     O0,
     /// A little.
@@ -18,29 +18,35 @@ pub enum Level {
     O3,
 }
 
-impl Level {
+impl OptLevel {
     /// Every level.
-    pub const ALL: [Level; 5] = [Level::O0, Level::O1, Level::O2, Level::Os, Level::O3];
+    pub const ALL: [OptLevel; 5] = [
+        OptLevel::O0,
+        OptLevel::O1,
+        OptLevel::O2,
+        OptLevel::Os,
+        OptLevel::O3,
+    ];
 
     /// Its flag.
     pub(crate) fn flag(self) -> &'static str {
         match self {
-            Level::O0 => "-O0",
-            Level::O1 => "-O1",
-            Level::O2 => "-O2",
-            Level::Os => "-Os",
-            Level::O3 => "-O3",
+            OptLevel::O0 => "-O0",
+            OptLevel::O1 => "-O1",
+            OptLevel::O2 => "-O2",
+            OptLevel::Os => "-Os",
+            OptLevel::O3 => "-O3",
         }
     }
 }
 
-impl FromStr for Level {
+impl FromStr for OptLevel {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Level, String> {
-        let named = |level: &Level| level.flag().trim_start_matches('-') == text;
-        let all = Level::ALL.map(|level| level.flag().trim_start_matches('-'));
-        Level::ALL.into_iter().find(named).ok_or_else(|| {
+    fn from_str(text: &str) -> Result<OptLevel, String> {
+        let named = |level: &OptLevel| level.flag().trim_start_matches('-') == text;
+        let all = OptLevel::ALL.map(|level| level.flag().trim_start_matches('-'));
+        OptLevel::ALL.into_iter().find(named).ok_or_else(|| {
             format!(
                 "`{text}` is not a level of optimisation; there are {}",
                 all.join(", ")
@@ -55,11 +61,11 @@ mod tests {
 
     #[test]
     fn levels_are_read_by_their_names_and_others_are_refused_with_the_list() {
-        for level in Level::ALL {
+        for level in OptLevel::ALL {
             assert_eq!(level.flag()[1..].parse(), Ok(level));
         }
         assert_eq!(
-            "O4".parse::<Level>().unwrap_err(),
+            "O4".parse::<OptLevel>().unwrap_err(),
             "`O4` is not a level of optimisation; there are O0, O1, O2, Os, O3"
         );
     }

@@ -21,7 +21,7 @@ use compile::Plan;
 use rocm_env::names;
 
 pub use compiler::Compiler;
-pub use level::Level;
+pub use level::OptLevel;
 pub use target::Target;
 
 /// The environment variables that a compilation hangs on.
@@ -88,7 +88,7 @@ pub fn build(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize)
 /// In words for the user: what is missing, where it was looked for and how to get it; or the compiler's own errors, all of
 /// them.
 pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usize) -> Result<Built, String> {
-    compile_at(Level::default(), kernel_dir, targets, out_dir, jobs)
+    compile_at(OptLevel::default(), kernel_dir, targets, out_dir, jobs)
 }
 
 /// [`compile`] at a level of optimisation. Other levels than the usual one are for tests of the compiler, of cards and of kernels.
@@ -96,7 +96,7 @@ pub fn compile(kernel_dir: &Path, targets: &[Target], out_dir: &Path, jobs: usiz
 /// # Errors
 /// Those of [`compile`].
 pub fn compile_at(
-    level: Level,
+    level: OptLevel,
     kernel_dir: &Path,
     targets: &[Target],
     out_dir: &Path,
@@ -147,9 +147,9 @@ pub fn prebuilt(kernel_dir: &Path, targets: &[Target], dir: &Path) -> Result<Bui
             let path = dir.join(format!("{module}.{}.{}", target.name, target.extension()));
             match fs::read(&path) {
                 Ok(bytes) if target.is_nvidia() && is_ptx(&bytes) => {}
-                Ok(_) if target.is_nvidia() => wrong.push(format!("{} is no PTX", path.display())),
+                Ok(_) if target.is_nvidia() => wrong.push(format!("{} is not PTX", path.display())),
                 Ok(bytes) if bytes.starts_with(b"\x7fELF") => {}
-                Ok(_) => wrong.push(format!("{} is no ELF file", path.display())),
+                Ok(_) => wrong.push(format!("{} is not an ELF file", path.display())),
                 Err(error) => wrong.push(format!("cannot read {}: {error}", path.display())),
             }
             code_objects.push(CodeObject {

@@ -88,7 +88,7 @@ impl Target {
                     maker: Maker::Nvidia,
                 }),
                 _ => Err(format!(
-                    "`{name}` is no target of NVIDIA's that kernels are compiled for; expected sm_{OLDEST_CAPABILITY} or later"
+                    "`{name}` is not a target of NVIDIA's that kernels are compiled for; expected sm_{OLDEST_CAPABILITY} or later"
                 )),
             };
         }
@@ -169,7 +169,7 @@ mod tests {
         assert!(refusal("gfx1100,vega").contains("`vega` is not a target"));
         for list in ["sm_75", "sm_", "sm_90a", "sm_+90"] {
             assert!(
-                refusal(list).contains(&format!("`{list}` is no target of NVIDIA's")),
+                refusal(list).contains(&format!("`{list}` is not a target of NVIDIA's")),
                 "{list}"
             );
         }

@@ -87,7 +87,7 @@ fn child_without_a_compiler() {
     }
     assert!(!text.contains("gfx1100"), "{text}");
     fs::write(objects.join("fill.gfx942.hsaco"), "not one").unwrap();
-    assert!(refusal(&targets("gfx942"), &objects).contains("fill.gfx942.hsaco is no ELF file"));
+    assert!(refusal(&targets("gfx942"), &objects).contains("fill.gfx942.hsaco is not an ELF file"));
     assert!(refusal(&targets("gfx942"), Path::new("/nowhere")).contains("cannot read /nowhere"));
 
     // NVIDIA's are text.
@@ -106,7 +106,7 @@ fn child_without_a_compiler() {
     );
     assert!(refusal(&targets("sm_90"), &objects).contains("sort.sm_90.ptx"));
     fs::write(objects.join("sort.sm_80.ptx"), b"\x7fELF..").unwrap();
-    assert!(refusal(&targets("sm_80"), &objects).contains("sort.sm_80.ptx is no PTX"));
+    assert!(refusal(&targets("sm_80"), &objects).contains("sort.sm_80.ptx is not PTX"));
 
     // The compiler would have been missed.
     let text = kernel_build::compile(&kernels, &targets("gfx1100"), &folder, 1).unwrap_err();

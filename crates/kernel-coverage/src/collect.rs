@@ -32,7 +32,7 @@ pub enum CollectError {
         /// Why.
         source: io::Error,
     },
-    /// A line of a file of marks is none.
+    /// A line of a file of marks says something else.
     #[error(
         "{}, line {line}: expected are a digest, a kernel and a digit from 0 to 7 for each instruction",
         path.display()

@@ -138,8 +138,8 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// It is none.
-    #[error("{} is no coverage of kernels: {why}; expected is what `parity run --coverage FILE` writes, or the folder of ROCM_COVERAGE", path.display())]
+    /// It is not a coverage of kernels.
+    #[error("{} is not a coverage of kernels: {why}; expected is what `parity run --coverage FILE` writes, or the folder of ROCM_COVERAGE", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -297,7 +297,7 @@ impl Object {
             }
             let is_branch = |branch: &Branch| kernel.branches.binary_search(&branch.index).is_ok();
             if !kernel.one_sided.iter().all(is_branch) {
-                return wrong("an instruction with outcomes is no branch");
+                return wrong("an instruction with outcomes is not a branch");
             }
             let lined = kernel.lines.iter().try_fold(0_usize, |sum, (count, file, _)| {
                 let known = *file < self.files.len() || self.files.is_empty() && *file == 0;

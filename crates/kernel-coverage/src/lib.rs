@@ -7,7 +7,7 @@
 //! 3. [`Coverage::add`] merges, [`read`] and [`Coverage::to_json`] store, [`render`] lays out.
 //!
 //! What an instruction is, the decoder of `gfx-emu` says: those that can be reached from the kernel's first one. Padding
-//! between and behind them does not count.
+//! between and after them does not count.
 //!
 //! # The file
 //!

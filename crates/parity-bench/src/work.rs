@@ -43,11 +43,9 @@ impl Work {
 
 /// Whether argument `i` is one of which a call reads what it chooses: no more than its result holds.
 fn is_table(case: &Case, i: usize) -> bool {
-    match case.op {
-        Op::Indexing(Indexing::IndexSelect | Indexing::Gather) => i == 0,
-        Op::Quantized(Quantized::Embedding(_)) => case.op.roles().get(i) == Some(&Role::Blocks),
-        _ => false,
-    }
+    let chosen = matches!(case.op, Op::Indexing(Indexing::IndexSelect | Indexing::Gather));
+    let rows = matches!(case.op, Op::Quantized(Quantized::Embedding(_)));
+    chosen && i == 0 || rows && case.op.roles().get(i) == Some(&Role::Blocks)
 }
 
 fn numel(shape: &[usize]) -> u64 {

@@ -35,7 +35,7 @@ const KILLED_TWICE: &str = "killed from outside (SIGKILL), as the worker before 
 /// How a plan is run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Cases in flight at once; each lane keeps one worker per backend and uses one at a time.
+    /// Cases in flight at once; each set keeps one worker per backend and uses one at a time.
     pub jobs: usize,
     /// Time limit for one case on one backend, for cases without one of their own.
     pub case_limit: Duration,
@@ -71,7 +71,7 @@ pub struct Supervisor {
     commands: Vec<WorkerCommand>,
     settings: Settings,
     backends: Vec<BackendInfo>,
-    /// The workers that answered; they serve the first lane.
+    /// The workers that answered; they serve the first set.
     first: Vec<Child>,
 }
 
@@ -100,7 +100,7 @@ impl Supervisor {
     /// not finished when the run was stopped.
     ///
     /// `starting` gets the index of a case and of a command before that backend is given the case. `judge` gets the
-    /// index, the case and one execution per backend, in the order of the commands. Both are called on the lane's thread,
+    /// index, the case and one execution per backend, in the order of the commands. Both are called on the set's thread,
     /// `judge` once per case.
     pub fn run<T: Send>(
         self,
@@ -116,24 +116,24 @@ impl Supervisor {
         } = self;
         let next = AtomicUsize::new(0);
         let done = Mutex::new(cases.iter().map(|_| None).collect::<Vec<_>>());
-        let work = |mut lane: Lane<'_>| {
+        let work = |mut workers: WorkerSet<'_>| {
             while let index = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(case) = cases.get(index)
-                && let Some(executions) = lane.run(index, case, |column| starting(index, column))
+                && let Some(executions) = workers.run(index, case, |column| starting(index, column))
             {
                 let judged = judge(index, case, executions);
                 done.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(judged);
             }
             if !settings.stop.requested() {
-                lane.slots.iter_mut().for_each(WorkerSlot::vacate);
+                workers.slots.iter_mut().for_each(WorkerSlot::vacate);
             }
         };
         let vacant = || commands.iter().map(|_| None).collect();
         thread::scope(|scope| {
             for _ in 1..settings.jobs.min(cases.len()) {
-                scope.spawn(|| work(Lane::of(&commands, &settings, vacant())));
+                scope.spawn(|| work(WorkerSet::of(&commands, &settings, vacant())));
             }
-            work(Lane::of(
+            work(WorkerSet::of(
                 &commands,
                 &settings,
                 first.into_iter().map(Some).collect(),
@@ -157,18 +157,22 @@ fn start(command: &WorkerCommand, settings: &Settings) -> Result<(Child, Backend
 }
 
 /// One case at a time, on one worker per backend.
-struct Lane<'a> {
+struct WorkerSet<'a> {
     settings: &'a Settings,
     slots: Vec<WorkerSlot<'a>>,
 }
 
-impl<'a> Lane<'a> {
-    fn of(commands: &'a [WorkerCommand], settings: &'a Settings, workers: Vec<Option<Child>>) -> Lane<'a> {
+impl<'a> WorkerSet<'a> {
+    fn of(
+        commands: &'a [WorkerCommand],
+        settings: &'a Settings,
+        workers: Vec<Option<Child>>,
+    ) -> WorkerSet<'a> {
         let slots = commands
             .iter()
             .zip(workers)
             .map(|(command, worker)| WorkerSlot::of(command, settings, worker));
-        Lane {
+        WorkerSet {
             settings,
             slots: slots.collect(),
         }
@@ -223,7 +227,7 @@ impl Task {
     }
 }
 
-/// The place of one backend's worker in a lane.
+/// The place of one backend's worker in a set.
 pub(crate) struct WorkerSlot<'a> {
     command: &'a WorkerCommand,
     settings: &'a Settings,

@@ -122,32 +122,32 @@ fn answer(runners: &[CandleRunner], job: &Job) -> Vec<Timed> {
             .map(|counted| counted.map_or_else(Timed::Refused, Timed::Counted))
             .collect();
     };
-    let mut lanes: Vec<_> = runners
+    let mut calls: Vec<_> = runners
         .iter()
-        .map(|runner| step(|| Lane::ready(runner, &case, job.seed, pace)))
+        .map(|runner| step(|| TimedCall::ready(runner, &case, job.seed, pace)))
         .collect();
     for turn in 0..pace.samples {
         // Each goes first in every other turn: what one leaves behind, such as heat, meets both.
         let backwards = turn % 2 == 1;
-        let count = lanes.len();
+        let count = calls.len();
         for place in 0..count {
             let at = if backwards { count - 1 - place } else { place };
-            if let Ok(lane) = &mut lanes[at]
-                && let Err(why) = step(|| lane.sample())
+            if let Ok(call) = &mut calls[at]
+                && let Err(why) = step(|| call.sample())
             {
-                lanes[at] = Err(why);
+                calls[at] = Err(why);
             }
         }
     }
-    let timed = |lane: Result<Lane, String>| match lane {
-        Ok(lane) => Timed::Measured(Samples {
-            micros: lane.micros,
-            calls: lane.calls,
-            sets: lane.sets.len(),
+    let timed = |call: Result<TimedCall, String>| match call {
+        Ok(call) => Timed::Measured(Samples {
+            micros: call.micros,
+            calls: call.calls,
+            sets: call.sets.len(),
         }),
         Err(why) => Timed::Refused(why),
     };
-    lanes.into_iter().map(timed).collect()
+    calls.into_iter().map(timed).collect()
 }
 
 /// A step that may panic.
@@ -156,7 +156,7 @@ fn step<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 }
 
 /// A call on one device, ready to be timed.
-struct Lane {
+struct TimedCall {
     clock: Clock,
     sets: Vec<PreparedCall>,
     /// The set whose turn it is.
@@ -165,14 +165,14 @@ struct Lane {
     micros: Vec<f64>,
 }
 
-impl Lane {
+impl TimedCall {
     /// Makes the inputs, and calls until the device is warm and it is known how many calls fill a sample.
-    fn ready(runner: &CandleRunner, case: &Case, seed: u64, pace: Pace) -> Result<Lane, String> {
+    fn ready(runner: &CandleRunner, case: &Case, seed: u64, pace: Pace) -> Result<TimedCall, String> {
         let bytes = inputs::bytes(case).max(1);
         let sets = usize::try_from(pace.rotated_bytes / bytes).unwrap_or(MOST_SETS);
         let sets = (sets + 1).min(MOST_SETS);
         let sets = (0..sets as u64).map(|set| inputs::call(case, runner.device(), seed + set));
-        let mut lane = Lane {
+        let mut call = TimedCall {
             clock: Clock::of(runner.device())?,
             sets: sets.collect::<Result<_, _>>()?,
             next: 0,
@@ -180,17 +180,17 @@ impl Lane {
             micros: vec![],
         };
         // The first call loads the kernel; it says nothing.
-        lane.time()?;
+        call.time()?;
         let mut warm = 0.0;
-        let mut one = lane.time()?;
-        while warm + one < WARM_UP_US && lane.calls < MOST_CALLS {
+        let mut one = call.time()?;
+        while warm + one < WARM_UP_US && call.calls < MOST_CALLS {
             warm += one;
-            lane.calls = (lane.calls * 2).min(MOST_CALLS);
-            one = lane.time()?;
+            call.calls = (call.calls * 2).min(MOST_CALLS);
+            one = call.time()?;
         }
-        let each = (one / lane.calls as f64).max(0.01);
-        lane.calls = ((pace.sample_us / each).ceil() as usize).clamp(1, MOST_CALLS);
-        Ok(lane)
+        let each = (one / call.calls as f64).max(0.01);
+        call.calls = ((pace.sample_us / each).ceil() as usize).clamp(1, MOST_CALLS);
+        Ok(call)
     }
 
     fn sample(&mut self) -> Result<(), String> {
@@ -199,9 +199,9 @@ impl Lane {
         Ok(())
     }
 
-    /// Microseconds of [`Lane::calls`] calls.
+    /// Microseconds of [`TimedCall::calls`] calls.
     fn time(&mut self) -> Result<f64, String> {
-        let Lane {
+        let TimedCall {
             clock,
             sets,
             next,

@@ -96,7 +96,7 @@ fn crashed(outcome: &Outcome) -> (&str, &str) {
 }
 
 #[test]
-fn results_come_back_in_plan_order_whatever_the_lanes_do() {
+fn results_come_back_in_plan_order_whatever_the_workers_do() {
     let ops: Vec<_> = ["exp", "log", "powf"].into_iter().cycle().take(40).collect();
     let outcomes = run(&ops, settings(4));
     assert_eq!(outcomes.len(), ops.len());

@@ -30,7 +30,7 @@ fn the_oracle_answers_whatever_is_drawn_and_passes_itself() {
         }));
         match judged {
             Err(_) => wrong.push(format!("the oracle panics: {id}")),
-            // The oracle does not draw; and what proves nothing is no failure.
+            // The oracle does not draw; and what proves nothing is not a failure.
             Ok(judged) if judged.verdict.fails_run() && judged.verdict != Verdict::Untrusted => {
                 if case.op.family() != Family::Random {
                     wrong.push(format!("{}: {id}: {:?}", judged.verdict.name(), judged.note));

@@ -272,7 +272,7 @@ fn write_trends(page: &mut String, trends: &[(&str, Trend<'_>)]) -> std::fmt::Re
                 escape(commit)
             )?;
         }
-        // Scores and times are read off the charts' titles, and all of it stands in `parity trend`.
+        // Scores and times are read off the charts' titles, and `parity trend` has all of it.
         writeln!(page, "</ul>\n{}", trend.svg())?;
     }
     page.push_str("</section>\n");

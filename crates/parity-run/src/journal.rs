@@ -35,7 +35,7 @@ pub enum Book {
     None,
     /// Into a new file.
     New(Open),
-    /// Behind those of the run to go on with.
+    /// After those of the run to go on with.
     Old(Open, Box<Journal>),
 }
 
@@ -148,7 +148,7 @@ impl Open {
 }
 
 /// Keeps a run's lines, in memory and in its file. A line that cannot be written stops the run.
-pub(crate) struct Ledger {
+pub(crate) struct LiveJournal {
     lines: Mutex<Lines>,
     clock: Instant,
     /// Seconds the run had taken before this process went on with it.
@@ -162,9 +162,9 @@ struct Lines {
     failure: Option<Error>,
 }
 
-impl Ledger {
+impl LiveJournal {
     /// Begins with the header, or after the last line of the run to go on with.
-    pub(crate) fn open(book: Book, header: Header, clock: Instant, stop: Stop) -> Result<Ledger, Error> {
+    pub(crate) fn open(book: Book, header: Header, clock: Instant, stop: Stop) -> Result<LiveJournal, Error> {
         let (journal, open) = match book {
             Book::None => (Journal::new(header), None),
             Book::New(mut open) => {
@@ -176,7 +176,7 @@ impl Ledger {
                 (*journal, Some(open))
             }
         };
-        Ok(Ledger {
+        Ok(LiveJournal {
             clock,
             earlier: journal.seconds(),
             stop,

@@ -55,6 +55,19 @@
 //! [`fuzz`] runs random cases of the table of ops, groups what fails, and shrinks it. [`golden`] records what a device
 //! computes, for machines that lack it. [`selftest`] breaks right outputs, and [`mutants`] kernels, to see whether the cases
 //! notice.
+//!
+//! # Errors
+//!
+//! [`Error`] has a variant for each who has to act: who wrote the settings, the specs or a file, or who looks after the machine.
+//! A verdict is not an error. A run in which cases fail is [`Finished`], and [`Finished::failing`] counts them.
+//!
+//! # Features
+//!
+//! | feature | default | |
+//! |---|---|---|
+//! | `cuda` | no | candle's CUDA backend as a column; the build needs nvcc and the CUDA toolkit |
+//! | `cudnn` | no | `cuda`, with convolutions by cuDNN |
+//! | `nvidia` | no | the device `rocm:nvidia`; the build needs libdevice, which is part of a CUDA toolkit |
 
 pub mod baseline;
 pub mod bench;

@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     findings,
     golden::Golden,
-    journal::{Book, Ledger, same_devices, same_run},
+    journal::{Book, LiveJournal, same_devices, same_run},
     judge::{Judge, Prepared},
     provenance,
     settings::Settings,
@@ -194,7 +194,7 @@ impl Plan {
         if let Book::Old(_, journal) = &book {
             same_devices(journal, &header.run.backends)?;
         }
-        let ledger = Ledger::open(book, header, clock, stop)?;
+        let ledger = LiveJournal::open(book, header, clock, stop)?;
         let places = ledger.to_run();
         let cases: Vec<Case> = places.iter().map(|&place| self.cases[place].clone()).collect();
         watch(Event::Begun {

@@ -71,7 +71,7 @@ const PLANTED: [(&str, &str, Shows); 25] = [
     ),
     ("a condition that repeats", "where_cond", |case| repeats(case, 0)),
     ("ids with gaps", "index_select", |case| inner(case, 1) > 1),
-    ("a start that is no whole pack", "copy", |case| {
+    ("a start that is not a whole pack", "copy", |case| {
         !lies(case, 0).offset.is_multiple_of(4) && inner(case, 0) == 1
     }),
     // Sizes.

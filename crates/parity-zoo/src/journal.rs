@@ -181,7 +181,7 @@ impl Begun {
     /// What a journal's whole lines say. The last one of a model counts.
     ///
     /// # Errors
-    /// A line that is none of a journal's.
+    /// A line that a journal does not have.
     pub fn read(path: &Path, bytes: &[u8]) -> std::result::Result<Begun, Error> {
         let wrong = |line: usize, why: &dyn std::fmt::Display| Error::Data {
             path: path.to_owned(),
@@ -216,7 +216,7 @@ impl Begun {
 /// The results that a journal has.
 ///
 /// # Errors
-/// A line that is none of a journal's.
+/// A line that a journal does not have.
 pub(crate) fn record(path: &Path, bytes: &[u8]) -> std::result::Result<Record, Error> {
     let lines = Begun::read(path, bytes)?;
     let results: Vec<_> = lines.found.into_values().flatten().collect();

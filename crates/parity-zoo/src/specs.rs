@@ -123,7 +123,7 @@ fn unsuited(model: &ModelSpec) -> Option<String> {
         }
     }
     let is_digest = file.sha256.len() == 64 && file.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (!is_digest).then(|| format!("`{}` is no SHA-256, which has 64 hex digits", file.sha256))
+    (!is_digest).then(|| format!("`{}` is not a SHA-256, which has 64 hex digits", file.sha256))
 }
 
 /// The models of these names (all, where there are none), each with those of its dtypes that are asked for.

@@ -251,17 +251,17 @@ fn member<'a>(value: &'a Value, name: &str) -> Result<&'a Value, String> {
 
 fn number(value: &Value, name: &str) -> Result<u64, String> {
     let number = member(value, name)?.as_u64();
-    number.ok_or_else(|| format!("`{name}` of a trial of kernels with faults is no count"))
+    number.ok_or_else(|| format!("`{name}` of a trial of kernels with faults is not a count"))
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> Result<&'a str, String> {
     let text = member(value, name)?.as_str();
-    text.ok_or_else(|| format!("`{name}` of a trial of kernels with faults is no text"))
+    text.ok_or_else(|| format!("`{name}` of a trial of kernels with faults is not a text"))
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> Result<&'a Vec<Value>, String> {
     let list = member(value, name)?.as_array();
-    list.ok_or_else(|| format!("`{name}` of a trial of kernels with faults is no list"))
+    list.ok_or_else(|| format!("`{name}` of a trial of kernels with faults is not a list"))
 }
 
 #[cfg(test)]

@@ -14,12 +14,15 @@
 )]
 #![expect(non_snake_case, reason = "the functions have the names of HIP's")]
 
-use core::cell::Cell;
-use core::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+mod context;
+pub(crate) mod graph;
+mod module;
+
+use core::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::PoisonError;
 
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{
@@ -27,7 +30,11 @@ use rocm_rs::hip::bindings::{
     hipFunction_attribute, hipFunction_t, hipMemcpyKind, hipModule_t, hipStream_t,
 };
 
-use crate::cuda::{self, Address, Copy2d, Cuda, Handle, Status};
+use context::{CONTEXTS, ask, bound, context, count, device, driver, take};
+pub(crate) use context::{bound_to, current, done};
+use module::{extra_list, load_module};
+
+use crate::cuda::{self, Address, Copy2d, Cuda, Handle};
 use crate::error::{self, Result};
 use crate::properties;
 
@@ -37,154 +44,12 @@ pub(crate) const OUT_OF_MEMORY: Code = hip::hipError_t_hipErrorOutOfMemory;
 const INVALID_VALUE: hipError_t = hip::hipError_t_hipErrorInvalidValue;
 /// Dynamic LDS up to this many bytes needs no permission of the driver.
 const PLAIN_SHARED_BYTES: c_uint = 48 << 10;
-/// Bytes of the log of a PTX compilation.
-const LOG_BYTES: usize = 8 << 10;
-/// Keys of `hipModuleLaunchKernel`'s `extra` list (HIP_LAUNCH_PARAM_*); the driver's are the same but for the end, 0.
-const EXTRA_POINTER: usize = 1;
-const EXTRA_SIZE: usize = 2;
-const EXTRA_END: usize = 3;
-
-/// A device, and its context once that is known.
-#[derive(Clone, Copy)]
-struct Place {
-    device: c_int,
-    context: Option<Handle>,
-}
-
-thread_local! {
-    /// This thread's device. Its context is the same for the rest of the process, so that it is looked up once.
-    static CURRENT: Cell<Place> = const { Cell::new(Place { device: 0, context: None }) };
-}
-
-/// The primary contexts, by device; kept for the rest of the process.
-static CONTEXTS: Mutex<Vec<(c_int, usize)>> = Mutex::new(Vec::new());
 
 /// Runs an entry point's body; a panic in it is a bug of ours and becomes `hipErrorUnknown`.
 fn guard(body: impl FnOnce() -> Result) -> hipError_t {
     error::begin();
     let result = catch_unwind(AssertUnwindSafe(body));
     error::record(result.unwrap_or(Err(hip::hipError_t_hipErrorUnknown)))
-}
-
-/// `Ok` for success; else HIP's code, with the driver's words kept for whoever asks.
-pub(crate) fn done(cuda: &Cuda, status: Status) -> Result {
-    if status == cuda::SUCCESS {
-        return Ok(());
-    }
-    let words = |ask: unsafe extern "C" fn(Status, *mut *const c_char) -> Status| {
-        let mut text = ptr::null();
-        // SAFETY: takes any number; `text` is a live pointer to be written.
-        let found = unsafe { ask(status, &raw mut text) };
-        if found != cuda::SUCCESS || text.is_null() {
-            return None;
-        }
-        // SAFETY: the driver gave a static C string.
-        Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
-    };
-    let name =
-        words(cuda.cuGetErrorName).unwrap_or_else(|| "an error that the driver does not name".to_owned());
-    let text = words(cuda.cuGetErrorString).map_or(String::new(), |text| format!(": {text}"));
-    error::keep(format!("{name} ({status}){text}"));
-    Err(error::of_cuda(status))
-}
-
-/// The driver, initialized once.
-fn driver() -> Result<&'static Cuda> {
-    static INITIALIZED: OnceLock<Status> = OnceLock::new();
-    let cuda = cuda::loaded().ok_or(hip::hipError_t_hipErrorNotInitialized)?;
-    // SAFETY: takes a number, which must be 0.
-    let status = *INITIALIZED.get_or_init(|| unsafe { (cuda.cuInit)(0) });
-    done(cuda, status)?;
-    Ok(cuda)
-}
-
-/// How many devices the driver has.
-fn count(cuda: &Cuda) -> Result<c_int> {
-    let mut count = 0;
-    // SAFETY: `count` is a live int.
-    done(cuda, unsafe { (cuda.cuDeviceGetCount)(&raw mut count) })?;
-    Ok(count)
-}
-
-/// The driver's handle of a device.
-fn device(cuda: &Cuda, id: c_int) -> Result<cuda::Device> {
-    if !(0..count(cuda)?).contains(&id) {
-        return Err(hip::hipError_t_hipErrorInvalidDevice);
-    }
-    let mut device = 0;
-    // SAFETY: `device` is a live handle to be written.
-    done(cuda, unsafe { (cuda.cuDeviceGet)(&raw mut device, id) })?;
-    Ok(device)
-}
-
-/// The primary context of a device.
-fn context(cuda: &Cuda, id: c_int) -> Result<Handle> {
-    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, context)) = contexts.iter().find(|(known, _)| *known == id) {
-        return Ok(ptr::with_exposed_provenance_mut(*context));
-    }
-    let device = device(cuda, id)?;
-    let mut context: Handle = ptr::null_mut();
-    // SAFETY: `context` is a live handle to be written. It is never released: handles of streams and modules may outlive
-    // every count of ours.
-    done(cuda, unsafe {
-        (cuda.cuDevicePrimaryCtxRetain)(&raw mut context, device)
-    })?;
-    contexts.push((id, context.expose_provenance()));
-    Ok(context)
-}
-
-/// The driver, with the context of this thread's device as the thread's.
-fn bound() -> Result<&'static Cuda> {
-    let cuda = driver()?;
-    let Place { device, context } = CURRENT.get();
-    match context {
-        Some(context) => bind(cuda, context)?,
-        None => take(cuda, device)?,
-    }
-    Ok(cuda)
-}
-
-/// Makes a device this thread's.
-fn take(cuda: &Cuda, device: c_int) -> Result {
-    let context = context(cuda, device)?;
-    bind(cuda, context)?;
-    CURRENT.set(Place {
-        device,
-        context: Some(context),
-    });
-    Ok(())
-}
-
-/// Makes a context the driver's for this thread.
-fn bind(cuda: &Cuda, context: Handle) -> Result {
-    // SAFETY: a context that lives as long as the process.
-    done(cuda, unsafe { (cuda.cuCtxSetCurrent)(context) })
-}
-
-/// This thread's device.
-pub(crate) fn current() -> c_int {
-    CURRENT.get().device
-}
-
-/// The driver, with the context of device `id` as the thread's.
-pub(crate) fn bound_to(id: c_int) -> Result<&'static Cuda> {
-    if id == current() {
-        return bound();
-    }
-    let cuda = driver()?;
-    bind(cuda, context(cuda, id)?)?;
-    Ok(cuda)
-}
-
-/// An attribute of a device, by the driver's number.
-fn ask(cuda: &Cuda, device: cuda::Device, attribute: c_int) -> Result<c_int> {
-    let mut value = 0;
-    // SAFETY: `value` is a live int.
-    done(cuda, unsafe {
-        (cuda.cuDeviceGetAttribute)(&raw mut value, attribute, device)
-    })?;
-    Ok(value)
 }
 
 /// The place an out-pointer points to.
@@ -236,66 +101,6 @@ unsafe fn copy(
     };
     done(cuda, status)
 }
-
-/// The driver's form of an `extra` list: pairs of key and value up to the end key.
-///
-/// # Safety
-/// `extra` is such a list.
-unsafe fn extra_list(extra: *mut *mut c_void) -> Result<[*mut c_void; 5]> {
-    let mut list = [ptr::null_mut(); 5];
-    // Each of the two keys at most once, then the end, which is the driver's null.
-    for pair in 0..3 {
-        // SAFETY: the list goes on until its end key, which was not met yet.
-        let key = unsafe { *extra.add(2 * pair) };
-        match key.addr() {
-            EXTRA_END => return Ok(list),
-            EXTRA_POINTER | EXTRA_SIZE if pair < 2 => {
-                list[2 * pair] = key;
-                // SAFETY: a key other than the end is followed by a value.
-                list[2 * pair + 1] = unsafe { *extra.add(2 * pair + 1) };
-            }
-            _ => return Err(INVALID_VALUE),
-        }
-    }
-    Err(INVALID_VALUE)
-}
-
-/// Loads a module. What the driver's compiler says of PTX that it refuses is kept.
-///
-/// # Safety
-/// `image` is PTX that ends with a NUL, or a whole file of device code.
-unsafe fn load_module(cuda: &Cuda, image: *const c_void) -> Result<hipModule_t> {
-    let mut log = vec![0_u8; LOG_BYTES];
-    let mut options = [cuda::JIT_ERROR_LOG, cuda::JIT_ERROR_LOG_BYTES];
-    // A number where the driver's list has a pointer is the pointer's own bits.
-    let mut values = [
-        log.as_mut_ptr().cast::<c_void>(),
-        ptr::without_provenance_mut(LOG_BYTES),
-    ];
-    let mut module: Handle = ptr::null_mut();
-    // SAFETY: the image is the caller's promise; the log has as many bytes as is said, and two options have two values.
-    let status = unsafe {
-        (cuda.cuModuleLoadDataEx)(
-            &raw mut module,
-            image,
-            2,
-            options.as_mut_ptr(),
-            values.as_mut_ptr(),
-        )
-    };
-    let loaded = done(cuda, status);
-    if loaded.is_err() {
-        let text = log.split(|byte| *byte == 0).next().unwrap_or_default();
-        let text = String::from_utf8_lossy(text);
-        if !text.trim().is_empty() {
-            let words = error::take_detail().unwrap_or_default();
-            error::keep(format!("{words}\n{}", text.trim()));
-        }
-    }
-    loaded.map(|()| module.cast())
-}
-
-pub(crate) mod graph;
 
 rocm_rs::hip_entries! {
 results {

@@ -15,10 +15,11 @@
 )]
 #![expect(non_snake_case, reason = "the functions have the names of MIOpen's")]
 
+mod convolution;
+mod objects;
+
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::ptr;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rocm_rs::miopen::bindings::{
     self as declared, miopenAcceleratorQueue_t, miopenConvSolution_t, miopenConvolutionDescriptor_t,
@@ -26,8 +27,11 @@ use rocm_rs::miopen::bindings::{
     miopenPoolingMode_t, miopenStatus_t, miopenTensorDescriptor_t,
 };
 
+use convolution::Problem;
+use objects::{Object, Raw, bound, create, object, objects, take, tensor};
+
 use crate::cuda::Handle;
-use crate::cudnn::{self, Cudnn, Offer};
+use crate::cudnn::{self, Cudnn};
 use crate::library::{self, EntryResult as Result, Status, call};
 use crate::{entry, error};
 
@@ -39,69 +43,6 @@ const INTERNAL_ERROR: miopenStatus_t = declared::miopenStatus_t_miopenStatusInte
 const NOT_IMPLEMENTED: miopenStatus_t = declared::miopenStatus_t_miopenStatusNotImplemented;
 const UNKNOWN_ERROR: miopenStatus_t = declared::miopenStatus_t_miopenStatusUnknownError;
 const UNSUPPORTED: miopenStatus_t = declared::miopenStatus_t_miopenStatusUnsupportedOp;
-
-/// What a handle of MIOpen's names.
-#[derive(Clone, Copy, Debug)]
-enum Object {
-    /// cuDNN's handle and its device.
-    Library(Raw, c_int),
-    /// cuDNN has descriptors for images and others for weights; one of MIOpen's may become either. And the dtype, once it is set.
-    Tensor {
-        images: Raw,
-        weights: Raw,
-        dtype: Option<c_uint>,
-    },
-    /// For f32, and for dtypes of 16 bits.
-    Convolution {
-        exact: Raw,
-        halves: Raw,
-    },
-    Pooling(Raw),
-}
-
-/// An object of cuDNN's.
-#[derive(Clone, Copy, Debug)]
-struct Raw(Handle);
-
-// SAFETY: cuDNN ties none of its objects to a thread; MIOpen's contract is that one thread at a time uses one.
-unsafe impl Send for Raw {}
-
-/// The living objects by their numbers, which are their addresses for C.
-struct Objects {
-    living: BTreeMap<usize, Object>,
-    made: usize,
-}
-
-static OBJECTS: Mutex<Objects> = Mutex::new(Objects {
-    living: BTreeMap::new(),
-    made: 0,
-});
-
-fn objects() -> MutexGuard<'static, Objects> {
-    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The number of a new object, which is never given again.
-fn insert(object: Object) -> usize {
-    let mut objects = objects();
-    objects.made += 16;
-    let number = objects.made;
-    objects.living.insert(number, object);
-    number
-}
-
-fn object<T>(of: *mut T) -> Result<Object> {
-    objects().living.get(&of.addr()).copied().ok_or(BAD_PARAMETER)
-}
-
-/// Takes an object that `is_it` from the living ones.
-fn take<T>(of: *mut T, is_it: impl FnOnce(&Object) -> bool) -> Result<Object> {
-    let mut objects = objects();
-    match objects.living.get(&of.addr()) {
-        Some(object) if is_it(object) => objects.living.remove(&of.addr()).ok_or(INTERNAL_ERROR),
-        _ => Err(BAD_PARAMETER),
-    }
-}
 
 fn guard(body: impl FnOnce() -> Result) -> miopenStatus_t {
     library::guard(INTERNAL_ERROR, body)
@@ -142,40 +83,6 @@ macro_rules! made {
     }};
 }
 
-/// cuDNN and the handle as it takes it, with the context of the handle's device as the thread's.
-fn bound(handle: miopenHandle_t) -> Result<(&'static Cudnn, Handle)> {
-    let library = library()?;
-    let Object::Library(Raw(raw), device) = object(handle)? else {
-        return Err(BAD_PARAMETER);
-    };
-    entry::bound_to(device).map_err(of_hip)?;
-    Ok((library, raw))
-}
-
-/// A tensor's descriptors as images and as weights, and its dtype.
-fn tensor(of: miopenTensorDescriptor_t) -> Result<(Handle, Handle, c_uint)> {
-    match object(of)? {
-        Object::Tensor {
-            images: Raw(images),
-            weights: Raw(weights),
-            dtype: Some(dtype),
-        } => Ok((images, weights, dtype)),
-        _ => Err(BAD_PARAMETER),
-    }
-}
-
-/// How a convolution of such elements is described.
-fn convolution(of: miopenConvolutionDescriptor_t, dtype: c_uint) -> Result<Handle> {
-    let Object::Convolution {
-        exact: Raw(exact),
-        halves: Raw(halves),
-    } = object(of)?
-    else {
-        return Err(BAD_PARAMETER);
-    };
-    Ok(if dtype == cudnn::FLOAT { exact } else { halves })
-}
-
 /// `cudnnDataType_t` of a dtype that is served.
 fn datatype(datatype: miopenDataType_t) -> Result<c_uint> {
     match datatype {
@@ -184,157 +91,6 @@ fn datatype(datatype: miopenDataType_t) -> Result<c_uint> {
         declared::miopenDataType_t_miopenBFloat16 => Ok(cudnn::BFLOAT16),
         _ => Err(NOT_IMPLEMENTED),
     }
-}
-
-/// What MIOpen calls an algorithm of `cudnnConvolutionFwdAlgo_t`; none where it is not offered.
-fn kind(algorithm: c_uint) -> Option<c_uint> {
-    match algorithm {
-        // IMPLICIT_GEMM, IMPLICIT_PRECOMP_GEMM.
-        0 | 1 => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoImplicitGEMM),
-        2 => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoGEMM),
-        3 => Some(declared::miopenConvAlgorithm_t_miopenConvolutionAlgoDirect),
-        _ => None,
-    }
-}
-
-/// The algorithm of a solution that was offered.
-fn algorithm(solution: u64) -> Result<c_uint> {
-    let algorithm = solution.checked_sub(1).and_then(|n| c_uint::try_from(n).ok());
-    algorithm
-        .filter(|&algorithm| kind(algorithm).is_some())
-        .ok_or(BAD_PARAMETER)
-}
-
-/// Those of cuDNN's offers that keep to what the head of this file says.
-fn acceptable(offers: &[Offer]) -> impl Iterator<Item = miopenConvSolution_t> {
-    offers.iter().filter_map(|offer| {
-        let is_good = offer.status == cudnn::SUCCESS && offer.determinism == cudnn::DETERMINISTIC;
-        Some(miopenConvSolution_t {
-            time: offer.time,
-            workspace_size: offer.memory,
-            solution_id: u64::from(offer.algorithm) + 1,
-            algorithm: kind(offer.algorithm).filter(|_| is_good)?,
-        })
-    })
-}
-
-/// The offers that cuDNN is asked for: it has no more algorithms.
-const OFFERS: usize = 16;
-
-/// Descriptors of a convolution: what goes in, the weights, what comes out, and how they are laid on one another.
-#[derive(Clone, Copy)]
-struct Problem {
-    handle: miopenHandle_t,
-    from: miopenTensorDescriptor_t,
-    weights: miopenTensorDescriptor_t,
-    convolution: miopenConvolutionDescriptor_t,
-    to: miopenTensorDescriptor_t,
-}
-
-impl Problem {
-    /// cuDNN, its handle, and its descriptors of what goes in, weights, convolution and what comes out.
-    fn parts(&self) -> Result<(&'static Cudnn, Handle, [Handle; 4])> {
-        let (library, raw) = bound(self.handle)?;
-        let (from, _, dtype) = tensor(self.from)?;
-        let (_, weights, of_weights) = tensor(self.weights)?;
-        let (to, _, of_results) = tensor(self.to)?;
-        if of_weights != dtype || of_results != dtype {
-            return Err(BAD_PARAMETER);
-        }
-        Ok((
-            library,
-            raw,
-            [from, weights, convolution(self.convolution, dtype)?, to],
-        ))
-    }
-
-    /// Writes at most `room` solutions, and how many they are.
-    ///
-    /// # Safety
-    /// `count` is null or writable, and `solutions` null or room for so many.
-    unsafe fn offer(&self, room: usize, count: *mut usize, solutions: *mut miopenConvSolution_t) -> Result {
-        let (library, raw, [from, weights, convolution, to]) = self.parts()?;
-        // SAFETY: the caller's promise.
-        let count = unsafe { entry::out(count) }.map_err(|_| BAD_PARAMETER)?;
-        if solutions.is_null() && room > 0 {
-            return Err(BAD_PARAMETER);
-        }
-        let (mut found, mut offers) = (0, [Offer::default(); OFFERS]);
-        // SAFETY: living objects, and room for as many offers as are asked for.
-        unsafe {
-            call!(library.cudnnGetConvolutionForwardAlgorithm_v7(
-                raw,
-                from,
-                weights,
-                convolution,
-                to,
-                OFFERS as c_int,
-                &raw mut found,
-                offers.as_mut_ptr(),
-            ))
-        }?;
-        let found = usize::try_from(found).unwrap_or(0).min(OFFERS);
-        let mut written = 0;
-        for solution in acceptable(&offers[..found]).take(room) {
-            // SAFETY: fewer than `room`, for which there is room.
-            unsafe { solutions.add(written).write(solution) };
-            written += 1;
-        }
-        count.write(written);
-        Ok(())
-    }
-
-    /// Whether the solution is one that may have been offered; cuDNN compiles when it runs.
-    fn check(&self, solution: u64) -> Result {
-        self.parts()?;
-        algorithm(solution).map(drop)
-    }
-
-    /// # Safety
-    /// What MIOpen asks of the addresses: tensors as described, and a workspace of `room` bytes, in the device's memory.
-    unsafe fn run(
-        &self,
-        [input, weights]: [*const c_void; 2],
-        output: *mut c_void,
-        workspace: (*mut c_void, usize),
-        solution: u64,
-    ) -> Result {
-        let (library, raw, [from, of_weights, convolution, to]) = self.parts()?;
-        let algorithm = algorithm(solution)?;
-        let (one, zero) = (1.0_f32, 0.0_f32);
-        let (one, zero): (*const c_void, *const c_void) = ((&raw const one).cast(), (&raw const zero).cast());
-        let (room, bytes) = workspace;
-        // SAFETY: living objects; the scalars are f32 on the host for all three dtypes. The rest is the caller's promise.
-        unsafe {
-            call!(library.cudnnConvolutionForward(
-                raw,
-                one,
-                from,
-                input,
-                of_weights,
-                weights,
-                convolution,
-                algorithm,
-                room,
-                bytes,
-                zero,
-                to,
-                output,
-            ))
-        }
-    }
-}
-
-/// A new object at an out-pointer of C's.
-///
-/// # Safety
-/// `out` is null or writable.
-unsafe fn create<T>(out: *mut *mut T, object: impl FnOnce(&'static Cudnn) -> Result<Object>) -> Result {
-    // SAFETY: the caller's promise.
-    let out = unsafe { entry::out(out) }.map_err(|_| BAD_PARAMETER)?;
-    let number = insert(object(library()?)?);
-    out.write(ptr::without_provenance_mut(number));
-    Ok(())
 }
 
 library::entries! {
@@ -619,42 +375,11 @@ mod tests {
         );
     }
 
-    /// By the numbers of `cudnnConvolutionFwdAlgo_t`: 4 to 7 are Fourier's and Winograd's.
-    #[test]
-    fn algorithms_that_mix_pixels_or_have_no_order_are_not_offered() {
-        let offer = |algorithm| Offer {
-            algorithm,
-            determinism: cudnn::DETERMINISTIC,
-            ..Offer::default()
-        };
-        let all: Vec<Offer> = (0..8).map(offer).collect();
-        let of = |offers: &[Offer]| Vec::from_iter(acceptable(offers).map(|solution| solution.solution_id));
-        assert_eq!(of(&all), [1, 2, 3, 4]);
-        let unordered = Offer {
-            determinism: 0,
-            ..offer(1)
-        };
-        let refused = Offer {
-            status: 3000,
-            ..offer(1)
-        };
-        assert_eq!(of(&[unordered, refused]), [0; 0]);
-        assert_eq!([1, 4].map(algorithm), [Ok(0), Ok(3)]);
-        assert_eq!([0, 5, u64::MAX].map(algorithm), [Err(BAD_PARAMETER); 3]);
-    }
-
     #[test]
     fn dtypes_are_those_of_nvidia() {
         // "cuDNN API Reference", cudnnDataType_t.
         let of = |dtype| datatype(dtype);
         assert_eq!([1, 0, 5].map(of), [Ok(0), Ok(2), Ok(9)]);
         assert_eq!([2, 6].map(of), [Err(NOT_IMPLEMENTED); 2]);
-    }
-
-    #[test]
-    fn an_object_that_nobody_made_is_none() {
-        let nobody = ptr::without_provenance_mut::<u8>(8);
-        assert_eq!(object(nobody).unwrap_err(), BAD_PARAMETER);
-        assert_eq!(take(nobody, |_| true).unwrap_err(), BAD_PARAMETER);
     }
 }

@@ -295,7 +295,7 @@ fn handles(driver: &Mock, mock: &Mock) {
     assert_eq!(destroy(handle), SUCCESS);
     assert_eq!(mock.calls(), ["cublasDestroy_v2 901"]);
     assert_eq!(driver.calls(), ["cuMemFree_v2"]);
-    // What is no handle any more is told, and cuBLAS does not get it.
+    // What is not a handle any more is told, and cuBLAS does not get it.
     assert_eq!(
         (destroy(handle), set_stream(handle, 0)),
         (INVALID_HANDLE, INVALID_HANDLE)

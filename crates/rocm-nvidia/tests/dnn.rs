@@ -286,7 +286,7 @@ fn convolutions(mock: &Mock, handle: miopenHandle_t) {
     mock.calls();
     // SAFETY: living objects.
     assert_eq!(unsafe { compile(handle, w, x, how, y, 1) }, BAD_PARAMETER);
-    // SAFETY: the function looks the number of what is no tensor up and does not dereference it.
+    // SAFETY: the function looks the number of what is not a tensor up and does not dereference it.
     let of_another = unsafe { compile(handle, handle.cast(), x, how, y, 1) };
     assert_eq!(of_another, BAD_PARAMETER);
     assert!(mock.calls().is_empty());

@@ -551,7 +551,7 @@ fn errors(mock: &Mock) {
     );
     assert_eq!(call!(hipGetLastError()), hip::hipError_t_hipErrorLaunchFailure);
     assert_eq!(call!(hipGetLastError()), SUCCESS);
-    // An error that nobody knows is no success, and its words do not outlive the next call.
+    // An error that nobody knows is not a success, and its words do not outlive the next call.
     mock.fail(c"cuCtxSynchronize", 4242);
     assert_eq!(call!(hipDeviceSynchronize()), hip::hipError_t_hipErrorUnknown);
     assert_eq!(call!(hipDeviceSynchronize()), SUCCESS);

@@ -1,4 +1,4 @@
-//! The HIP entry points: C's side, and the only file of this crate with `unsafe`.
+//! The HIP entry points: C's side. `unsafe` is in this file of the crate and in those of `entry/`.
 //!
 //! Each turns C's pointers into addresses, slices and handles and leaves the rest to safe code in device.rs.
 //! What HIP asks of its caller, the safety comments rely on: an out-pointer is null or writable for its type,
@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use code_object::extent::{self, Extent};
 use rocm_rs::driver::put_text;
 use rocm_rs::hip::bindings as hip;
 use rocm_rs::hip::bindings::{
@@ -31,18 +30,15 @@ use rocm_rs::hip::bindings::{
 use crate::device::{LaunchShape, device};
 use crate::devices;
 use crate::error::{self, Result};
-use crate::graph::Work;
 use crate::properties;
+use copies::{copy, submit_copy, submit_fill};
+use launch::{code_object, kernarg};
 
 const INVALID_VALUE: hipError_t = hip::hipError_t_hipErrorInvalidValue;
 /// The handle of the one memory pool; it pools nothing.
 const POOL: usize = 5 << 40;
 /// Alignment of pinned host memory: a page, as HIP gives it.
 const HOST_ALIGN: usize = 4096;
-/// Keys of `hipModuleLaunchKernel`'s `extra` list (HIP_LAUNCH_PARAM_*).
-const EXTRA_POINTER: usize = 1;
-const EXTRA_SIZE: usize = 2;
-const EXTRA_END: usize = 3;
 
 /// Pinned host memory by address.
 static HOST: Mutex<BTreeMap<usize, Layout>> = Mutex::new(BTreeMap::new());
@@ -110,180 +106,6 @@ fn check_device(id: c_int) -> Result {
     devices::at(id).map(|_| ())
 }
 
-/// Device memory to host memory. The host range may be uninitialised, so it is never made a slice.
-///
-/// # Safety
-/// `target` is null or valid for writing `len` bytes.
-unsafe fn read_out(target: *mut c_void, source: u64, len: usize) -> Result {
-    let device = device()?;
-    if target.is_null() || !device.covers(source, len) {
-        return Err(INVALID_VALUE);
-    }
-    let mut buffer = vec![0; len.min(1 << 20)];
-    let mut done = 0;
-    while done < len {
-        let part = buffer.len().min(len - done);
-        device.read(source + done as u64, &mut buffer[..part])?;
-        // SAFETY: `done + part <= len`, which the caller promises is writable; the buffer is ours.
-        unsafe { ptr::copy_nonoverlapping(buffer.as_ptr(), target.cast::<u8>().add(done), part) };
-        done += part;
-    }
-    Ok(())
-}
-
-/// `hipMemcpy`.
-///
-/// # Safety
-/// Each side that `kind` says is on the host is null or valid for `len` bytes; with `hipMemcpyDefault`, each
-/// side that is not device memory.
-unsafe fn copy(target: *mut c_void, source: *const c_void, len: usize, kind: hipMemcpyKind) -> Result {
-    let device = device()?;
-    if len == 0 {
-        return Ok(());
-    }
-    let (to_device, from_device) = match kind {
-        hip::hipMemcpyKind_hipMemcpyHostToHost => (false, false),
-        hip::hipMemcpyKind_hipMemcpyHostToDevice => (true, false),
-        hip::hipMemcpyKind_hipMemcpyDeviceToHost => (false, true),
-        hip::hipMemcpyKind_hipMemcpyDeviceToDevice | hip::hipMemcpyKind_hipMemcpyDeviceToDeviceNoCU => {
-            (true, true)
-        }
-        hip::hipMemcpyKind_hipMemcpyDefault => (
-            device.covers(address(target), 1),
-            device.covers(address(source), 1),
-        ),
-        _ => return Err(hip::hipError_t_hipErrorInvalidMemcpyDirection),
-    };
-    match (to_device, from_device) {
-        (true, true) => device.copy(address(target), address(source), len),
-        // SAFETY: the caller promises that the host side is readable.
-        (true, false) => device.write(address(target), unsafe { bytes(source, len) }?),
-        // SAFETY: the caller promises that the host side is writable.
-        (false, true) => unsafe { read_out(target, address(source), len) },
-        (false, false) if target.is_null() || source.is_null() => Err(INVALID_VALUE),
-        (false, false) => {
-            // SAFETY: neither is null, and the caller promises `len` bytes on both sides; they may overlap.
-            unsafe { ptr::copy(source.cast::<u8>(), target.cast::<u8>(), len) };
-            Ok(())
-        }
-    }
-}
-
-/// `hipMemcpyAsync`: a copy that is made, or recorded by a stream that records.
-///
-/// # Safety
-/// As [`copy`]; for a stream that records, also whenever its graph is launched.
-unsafe fn submit_copy(
-    target: *mut c_void,
-    source: *const c_void,
-    len: usize,
-    kind: hipMemcpyKind,
-    stream: hipStream_t,
-) -> Result {
-    let work = || Work::Copy {
-        target: target.expose_provenance(),
-        source: source.expose_provenance(),
-        len,
-        kind,
-    };
-    if device()?.record(stream.addr(), work)? {
-        return Ok(());
-    }
-    // SAFETY: the caller promises it.
-    unsafe { copy(target, source, len, kind) }
-}
-
-/// A fill that is made, or recorded by a stream that records.
-fn submit_fill(target: *mut c_void, pattern: &[u8], count: usize, stream: hipStream_t) -> Result {
-    let work = || Work::Fill {
-        target: address(target),
-        pattern: pattern.to_vec(),
-        count,
-    };
-    if device()?.record(stream.addr(), work)? {
-        return Ok(());
-    }
-    device()?.fill(address(target), pattern, count)
-}
-
-/// The kernarg bytes of `hipModuleLaunchKernel`.
-///
-/// # Safety
-/// `parameters` is null or has a pointer to each of the kernel's arguments; `extra` is null or a list as HIP
-/// asks for.
-unsafe fn kernarg(function: usize, parameters: *mut *mut c_void, extra: *mut *mut c_void) -> Result<Vec<u8>> {
-    if !extra.is_null() && !parameters.is_null() {
-        return Err(INVALID_VALUE);
-    }
-    if !extra.is_null() {
-        // SAFETY: the caller promises the list.
-        return unsafe { extra_kernarg(extra) };
-    }
-    let arguments = device()?.arguments(function)?;
-    if parameters.is_null() && !arguments.is_empty() {
-        return Err(INVALID_VALUE);
-    }
-    let end = arguments
-        .iter()
-        .map(|(offset, size)| offset + size)
-        .max()
-        .unwrap_or(0);
-    let mut kernarg = vec![0; end];
-    for (index, (offset, size)) in arguments.into_iter().enumerate() {
-        // SAFETY: the caller promises one pointer an argument, each to the argument's size of bytes.
-        let argument = unsafe { bytes(*parameters.add(index), size) }?;
-        kernarg[offset..offset + size].copy_from_slice(argument);
-    }
-    Ok(kernarg)
-}
-
-/// The kernarg bytes that an `extra` list names: pairs of key and value up to the end key.
-///
-/// # Safety
-/// `extra` is such a list, its buffer is readable for the size it names.
-unsafe fn extra_kernarg(extra: *mut *mut c_void) -> Result<Vec<u8>> {
-    let (mut pointer, mut size) = (ptr::null(), None);
-    // Each of the two keys at most once, then the end.
-    for pair in 0..3 {
-        // SAFETY: the list goes on until its end key, which was not met yet.
-        let key = unsafe { *extra.add(2 * pair) }.addr();
-        if key == EXTRA_END {
-            break;
-        }
-        // SAFETY: a key other than the end is followed by a value.
-        let value: *const c_void = unsafe { *extra.add(2 * pair + 1) };
-        match key {
-            EXTRA_POINTER => pointer = value,
-            // SAFETY: this key's value points to the size, and the caller promises that it is readable.
-            EXTRA_SIZE => size = unsafe { value.cast::<usize>().as_ref() }.copied(),
-            _ => return Err(INVALID_VALUE),
-        }
-    }
-    // SAFETY: the caller promises the buffer.
-    Ok(unsafe { bytes(pointer, size.ok_or(INVALID_VALUE)?) }?.to_vec())
-}
-
-/// The code object that a pointer points to: HIP passes no length, the file's headers say it.
-///
-/// # Safety
-/// `pointer` is null or points to a whole code object or bundle, or to 64 readable bytes that do not look like one.
-unsafe fn code_object<'a>(pointer: *const c_void) -> Result<&'a [u8]> {
-    let mut len = extent::LEAST;
-    loop {
-        // SAFETY: the caller promises 64 bytes, and more of what says that it has them.
-        let start = unsafe { bytes(pointer, len) }?;
-        match extent::of(start) {
-            Ok(Extent::Whole) => return Ok(start),
-            Ok(Extent::AtLeast(more)) => len = more,
-            Ok(Extent::Unsaid) => {
-                let why = "the header of a compressed bundle of version 1 has no length";
-                return Err(error::image(why.to_owned()));
-            }
-            Err(why) => return Err(error::image(why.to_string())),
-        }
-    }
-}
-
 /// Defines the entry points of one library, their table, and a check at compile time that each has the signature of the
 /// declaration. A body gives what C gets.
 macro_rules! foreign {
@@ -303,7 +125,9 @@ macro_rules! foreign {
     };
 }
 
+mod copies;
 pub(crate) mod graph;
+mod launch;
 pub(crate) mod miopen;
 pub(crate) mod rccl;
 pub(crate) mod rocblas;

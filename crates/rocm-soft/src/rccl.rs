@@ -2,7 +2,7 @@
 //! them. No code of an AMD library is executed: elements are joined by this host's arithmetic, in the order of ranks, with a rounding to
 //! the elements' type after each step.
 //!
-//! Streams of this device do their work when it is submitted. So calls of several ranks have to stand between `ncclGroupStart` and
+//! Streams of this device do their work when it is submitted. So calls of several ranks have to be made between `ncclGroupStart` and
 //! `ncclGroupEnd`, which runs them; on a card they may come from several threads or one after the other as well. What would never end on a
 //! card, a call that other ranks have not made, is `ncclInvalidUsage`.
 
@@ -202,7 +202,7 @@ fn run_clique(calls: Vec<(Comm, Communication)>) -> Result {
                 return refuse(
                     ccl::ncclInvalidUsage,
                     format!(
-                        "RCCL: of {ranks} ranks not all take part in operation {number}; on the software device all ranks' calls stand between \
+                        "RCCL: of {ranks} ranks not all take part in operation {number}; on the software device all ranks' calls have to be made between \
                          ncclGroupStart and ncclGroupEnd of one thread"
                     ),
                 );

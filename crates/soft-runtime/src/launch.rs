@@ -21,7 +21,7 @@ pub fn packet(runtime: &Runtime, address: u64) -> Answer<()> {
     let object = object.ok_or(Status::InvalidQueue)?.load(SeqCst);
     let Some((loaded, name)) = runtime.loader().kernel_at(object) else {
         report::finding(&format!(
-            "a dispatch packet names the kernel object {object:#x}, which is no kernel of a loaded code object"
+            "a dispatch packet names the kernel object {object:#x}, which is not a kernel of a loaded code object"
         ));
         return Err(Status::InvalidPacketFormat);
     };

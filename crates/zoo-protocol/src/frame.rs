@@ -10,7 +10,7 @@ const MARK: [u8; 8] = [0xff, 0xfe, b'z', b'o', b'o', 0xfd, 0xff, 0xfe];
 /// The most bytes of a worker's stdout that are read.
 pub const MAX_REPLY: u64 = 1 << 30;
 
-/// Bytes that are no reply.
+/// Bytes that are not a reply.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker's reply cannot be read: {0}; it may be of another parity")]
 pub struct FrameError(rmp_serde::decode::Error);

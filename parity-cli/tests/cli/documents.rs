@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use parity_model::Verdict;
-use parity_model::op::Family;
+use parity_model::op::{Family, formats::BlockFormat};
 
 use crate::common::parity;
 
@@ -71,7 +71,7 @@ fn links(text: &str) -> Vec<String> {
     let (prose, _) = prose_and_code(text);
     let mut found = Vec::new();
     for line in prose {
-        // What is quoted as code is no link.
+        // What is quoted as code is not a link.
         let plain: String = line.split('`').step_by(2).collect();
         for (at, _) in plain.match_indices("](") {
             let target: String = plain[at + 2..]
@@ -273,6 +273,45 @@ fn the_readme_counts_the_families_and_the_cases_that_there_are() {
     let families = format!("{} families", Family::ALL.len());
     assert!(readme.contains(&families), "the README does not say `{families}`");
     assert!(readme.contains(&cases), "the README does not say `{cases}`");
+}
+
+/// The bytes of the files of a folder and of those below it.
+fn bytes_of(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let sizes = entries.map(|entry| match entry.path() {
+        path if path.is_dir() => bytes_of(&path),
+        path => fs::metadata(path).unwrap().len(),
+    });
+    sizes.sum()
+}
+
+#[test]
+fn the_readme_tells_the_size_of_the_recording_and_counts_the_formats_of_blocks() {
+    let readme = readme();
+    let size = |bytes: u64| {
+        format!(
+            "is in [golden/](golden/README.md), {:.0} MiB",
+            bytes as f64 / 1_048_576.0
+        )
+    };
+    let bytes = bytes_of(&root().join("golden"));
+    assert!(
+        readme.contains(&size(bytes)),
+        "the README does not say `{}`",
+        size(bytes)
+    );
+    assert!(!readme.contains(&size(bytes + (1 << 20))));
+    let words: Vec<&str> = readme.split_whitespace().collect();
+    let count = BlockFormat::ALL.len();
+    let word = ["fourteen", "fifteen", "sixteen"]
+        .into_iter()
+        .zip(14..)
+        .find(|(_, number)| *number == count);
+    let (word, _) = word.expect("a word for the number");
+    assert!(
+        words.join(" ").contains(&format!("all {word} formats")),
+        "the README does not say `all {word} formats`"
+    );
 }
 
 /// A number as documents write it: 10,326.

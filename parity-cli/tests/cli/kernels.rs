@@ -106,7 +106,7 @@ fn what_is_no_coverage_is_refused_in_one_line() {
     let coverage = || parity(&["coverage", name], dir.path(), &[]);
     coverage().exits(66).complains("cannot read");
     for (text, words) in [
-        ("{}", "is no coverage of kernels: missing field"),
+        ("{}", "is not a coverage of kernels: missing field"),
         (
             r#"{"format":"other","version":1,"objects":[]}"#,
             "its format is `other`",

@@ -247,7 +247,7 @@ const SPECS: &[Spoiled] = &[
     (
         "shapes = [[2, 3]]",
         "shapes = [[2, -3]]",
-        &["-3 is none", ":5:", "sizes are 0 and above"],
+        &["-3 is not one", ":5:", "sizes are 0 and above"],
     ),
     (
         "layouts = [\"contiguous\"]",

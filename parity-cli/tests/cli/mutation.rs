@@ -55,7 +55,7 @@ const MUTANTS: &[Mutant] = &[
         ops: "exp",
     },
     Mutant {
-        what: "what is behind the last pack is taken for what is before it",
+        what: "what is after the last pack is taken for what is before it",
         module: "unary.hip",
         file: "packs.h",
         line: "single(i < head ? i : i + packs * N);",
@@ -100,7 +100,7 @@ fn rows_of(ops: &str, text: &str) -> String {
                 .any(|op| kernel == op || kernel.strip_prefix('b') == Some(op))
         })
     };
-    // The last row of a list has no backslash behind it.
+    // The last row of a list has no backslash after it.
     let kept = |line: &'_ str| match is_other(&line) {
         false => format!("{line}\n"),
         true if line.ends_with('\\') => String::new(),

@@ -293,6 +293,6 @@ fn another_record_does_not_fit() {
     assert_ne!(
         errors(&results, &journal[0]),
         [] as [&str; 0],
-        "a line is no record"
+        "a line is not a record"
     );
 }

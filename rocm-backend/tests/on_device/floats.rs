@@ -51,7 +51,7 @@ pub(crate) fn unit(dtype: DType) -> f64 {
         DType::F32 => 24,
         DType::F64 => 53,
         DType::F8E4M3 => 4,
-        _ => panic!("{dtype} is no float"),
+        _ => panic!("{dtype} is not a float"),
     };
     0.5_f64.powi(bits)
 }

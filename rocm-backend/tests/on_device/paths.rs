@@ -86,7 +86,7 @@ fn casts_to_the_same_dtype_copy_by_every_way() {
 #[test]
 fn rows_are_selected_in_packs_and_apart_by_ids_of_every_dtype() {
     let device = device();
-    // The last id is no element: zeros are read.
+    // The last id is not an element: zeros are read.
     let ids = [8_i64, 0, 3, 3];
     for &dtype in DType::ALL {
         let x = numbers(&device, dtype);

@@ -19,7 +19,7 @@ fn numbers(buffer: &DynBuffer) -> Vec<f64> {
         DType::F32 => download::<f32>(buffer).into_iter().map(f64::from).collect(),
         DType::F64 => download::<f64>(buffer),
         DType::F8E4M3 => bytes.iter().map(|&x| F8E4M3::from_bits(x).to_f64()).collect(),
-        other => panic!("{other} is no float"),
+        other => panic!("{other} is not a float"),
     }
 }
 

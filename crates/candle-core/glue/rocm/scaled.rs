@@ -32,7 +32,7 @@ pub fn matmul_f8(a: &Tensor, b: &Tensor, scale_a: &Tensor, scale_b: &Tensor, dty
     }
     let (of_a, of_b) = (a.dims().to_vec(), b.dims().to_vec());
     let (Some((_, [m, _])), Some((_, [_, n]))) = (of_a.split_last_chunk(), of_b.split_last_chunk()) else {
-        bail!("matmul_f8: {of_a:?} and {of_b:?} are no matrices")
+        bail!("matmul_f8: {of_a:?} and {of_b:?} are not matrices")
     };
     let (m, n) = (*m, *n);
     for (scale, count) in [(scale_a, m), (scale_b, n)] {

@@ -7,15 +7,15 @@ use super::{BANKS, Class, Counters, SCALAR_LINE, matrix_cycles, vector_line};
 use crate::fault::Access;
 use crate::isa::{Inst, Isa};
 
-/// Lines of a cache, a bit each: 64 of them by the number of the first.
+/// CacheLines of a cache, a bit each: 64 of them by the number of the first.
 #[derive(Debug, Default)]
-struct Lines {
+struct CacheLines {
     pages: BTreeMap<u64, u64>,
     /// The page that was used last, and its bits, which are not in `pages` yet.
     last: (u64, u64),
 }
 
-impl Lines {
+impl CacheLines {
     fn add(&mut self, line: u64) {
         let (page, bit) = (line / 64, 1 << (line % 64));
         if self.last.0 != page {
@@ -37,7 +37,7 @@ impl Lines {
         self.pages.values().map(|bits| u64::from(bits.count_ones())).sum()
     }
 
-    fn merge(&mut self, other: &Lines) {
+    fn merge(&mut self, other: &CacheLines) {
         for (page, bits) in &other.pages {
             *self.pages.entry(*page).or_default() |= bits;
         }
@@ -48,7 +48,7 @@ impl Lines {
 #[derive(Debug)]
 pub(crate) struct Tally {
     counters: Counters,
-    lines: Lines,
+    lines: CacheLines,
     line: u64,
     /// Lanes of a wave.
     lanes: u64,
@@ -64,7 +64,7 @@ impl Tally {
                 work_items: work_items as u64,
                 ..Counters::default()
             },
-            lines: Lines::default(),
+            lines: CacheLines::default(),
             line: vector_line(isa),
             lanes: lanes as u64,
         }
@@ -190,7 +190,7 @@ impl Tally {
 
 /// What the workgroups of a launch did so far. They may end in any order.
 #[derive(Debug, Default)]
-pub(crate) struct Total(Mutex<(Counters, Lines)>);
+pub(crate) struct Total(Mutex<(Counters, CacheLines)>);
 
 impl Total {
     /// A workgroup ended.

@@ -13,7 +13,7 @@ fn nan_of<From: Format, To: Format>(a: From::Bits) -> To::Bits {
 /// A number in another format, rounded to nearest even.
 #[inline(always)]
 fn float_of<From: Format, To: Format>(a: From::Bits) -> To::Bits {
-    use fp::Host as _;
+    use fp::HostFloat as _;
     if From::is_nan(a) {
         nan_of::<From, To>(a)
     } else {
@@ -74,14 +74,14 @@ pub(super) fn f16_of_i16_directed(mode: Mode, a: u16) -> u16 {
 /// Towards zero, saturating; NaN gives 0.
 #[inline(always)]
 pub(super) fn u32_of<F: Format>(_: Mode, a: F::Bits) -> u32 {
-    use fp::Host as _;
+    use fp::HostFloat as _;
     F::host(a).wide() as u32
 }
 
 /// Towards zero, saturating; NaN gives 0.
 #[inline(always)]
 pub(super) fn i32_of<F: Format>(_: Mode, a: F::Bits) -> u32 {
-    use fp::Host as _;
+    use fp::HostFloat as _;
     F::host(a).wide() as i32 as u32
 }
 
@@ -94,14 +94,14 @@ pub(super) fn f32_of_byte<const N: u32>(_: Mode, a: u32) -> u32 {
 /// -1..=1 in units of 1/32767, to nearest even; NaN gives 0.
 #[inline(always)]
 pub(super) fn norm_i16<F: Format>(_: Mode, a: F::Bits) -> u16 {
-    use fp::Host as _;
+    use fp::HostFloat as _;
     (F::host(a).wide().clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16 as u16
 }
 
 /// 0..=1 in units of 1/65535, to nearest even; NaN gives 0.
 #[inline(always)]
 pub(super) fn norm_u16<F: Format>(_: Mode, a: F::Bits) -> u16 {
-    use fp::Host as _;
+    use fp::HostFloat as _;
     (F::host(a).wide().clamp(0.0, 1.0) * 65535.0).round_ties_even() as u16
 }
 

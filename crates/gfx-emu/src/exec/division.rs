@@ -3,7 +3,7 @@
 //! Compilers divide by `div_scale`, a reciprocal with Newton steps, `div_fmas` and `div_fixup`; with these three exact the
 //! quotient is correctly rounded, denormals included.
 
-use crate::fp::{self, F32, F64, Format, Host as _, Mode, directed};
+use crate::fp::{self, F32, F64, Format, HostFloat as _, Mode, directed};
 
 /// Constants of the sequence that depend on the format.
 pub(super) trait Division: Format {

@@ -19,7 +19,7 @@ type Row = [u32; SIDE];
 
 /// Where sixteen elements lie: a register, a group of sixteen of its lanes, and the lowest bit of the element in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RowPlace {
     pub(super) register: usize,
     pub(super) group: usize,
     pub(super) bit: usize,
@@ -127,7 +127,7 @@ impl<'a> Tiled<'a> {
     }
 
     /// Where a step of the rows of A lies for a tile, `side` 0, or of the columns of B, `side` 1.
-    pub(super) fn factor(&self, side: usize, tile: usize, k: usize) -> Place {
+    pub(super) fn factor(&self, side: usize, tile: usize, k: usize) -> RowPlace {
         let (register, group, bit) = match self.shape {
             Shape::Wmma(_) => (k / 2, 0, k % 2 * 16),
             Shape::Tiles(tiles) => {
@@ -147,7 +147,7 @@ impl<'a> Tiled<'a> {
                 (bit / 32, lane / SIDE, bit % 32)
             }
         };
-        Place {
+        RowPlace {
             register: self.first[side] + register,
             group,
             bit,
@@ -245,7 +245,7 @@ fn group_of<const W: usize>(wave: &Wave<W>, register: usize, group: usize) -> &R
 
 /// Sixteen elements of a factor in single precision.
 #[inline(always)]
-fn factor<const W: usize>(wave: &Wave<W>, tiled: &Tiled<'_>, side: usize, place: Place) -> Row {
+fn factor<const W: usize>(wave: &Wave<W>, tiled: &Tiled<'_>, side: usize, place: RowPlace) -> Row {
     let words = group_of(wave, place.register, place.group);
     let bit = place.bit;
     match tiled.elements()[side] {

@@ -4,7 +4,7 @@
 //! card in the last bit. Here they are computed in f64, with the pure-Rust `libm` where the host's library would differ
 //! from machine to machine, and rounded once. The single-precision forms flush denormals as documented.
 
-use crate::fp::{F64, Format, Host as _, Mode, nan};
+use crate::fp::{F64, Format, HostFloat as _, Mode, nan};
 
 /// The source as f64; single-precision denormals count as zero.
 #[inline(always)]

@@ -4,7 +4,7 @@ use super::brain;
 use super::half::{self, f16_of_f32, f16_of_f64, f32_of_f16};
 
 /// The arithmetic a host type lends.
-pub(crate) trait Host: Copy + PartialOrd {
+pub(crate) trait HostFloat: Copy + PartialOrd {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -17,7 +17,7 @@ pub(crate) trait Host: Copy + PartialOrd {
 
 macro_rules! host {
     ($($ty:ident)*) => {$(
-        impl Host for $ty {
+        impl HostFloat for $ty {
             #[inline(always)]
             fn add(self, other: Self) -> Self { self + other }
             #[inline(always)]
@@ -86,7 +86,7 @@ pub(crate) trait Format: Copy {
     /// The bits.
     type Bits: Copy + Eq + Default;
     /// The host type that computes it.
-    type Host: Host;
+    type Host: HostFloat;
     /// Bits of the exponent field.
     const EXPONENT_BITS: u32;
     /// Bits of the mantissa field.

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Advanced, Dispatch, LaunchError, LaunchOptions, LaunchStats, Run, Setup, WorkgroupState, check, decoded,
-    located, slot,
+    Advanced, Dispatch, Launch, LaunchError, LaunchOptions, LaunchStats, Setup, WorkgroupState, check,
+    decoded, located, slot,
 };
 use crate::code::CodeObject;
 use crate::fault::FaultKind;
@@ -71,13 +71,19 @@ pub fn trace(
         memory.trust();
     }
     let result = match kernel.descriptor.wavefront_size() {
-        32 => traced(&Run::<32>::new(dispatch, &setup, program, memory, options), trace),
-        _ => traced(&Run::<64>::new(dispatch, &setup, program, memory, options), trace),
+        32 => traced(
+            &Launch::<32>::new(dispatch, &setup, program, memory, options),
+            trace,
+        ),
+        _ => traced(
+            &Launch::<64>::new(dispatch, &setup, program, memory, options),
+            trace,
+        ),
     };
     result.map_err(|error| located(error, code, kernel))
 }
 
-fn traced<const W: usize>(run: &Run<'_, W>, trace: Trace<'_>) -> Result<LaunchStats, LaunchError> {
+fn traced<const W: usize>(run: &Launch<'_, W>, trace: Trace<'_>) -> Result<LaunchStats, LaunchError> {
     let inside = trace
         .workgroup
         .iter()

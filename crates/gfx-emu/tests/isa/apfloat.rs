@@ -1,8 +1,8 @@
 //! Floating point against LLVM's software floating point: every bit of every result, NaNs and zeros with their signs
 //! included, for special operands, random ones and ones that cancel or tie.
 //!
-//! `rustc_apfloat` computes with integers only, so that nothing is shared with the host's arithmetic, on which the emulator
-//! stands. What NaN an operation gives is not IEEE's business; the rule written out here is the card's: the first NaN
+//! `rustc_apfloat` computes with integers only, so that nothing is shared with the host's arithmetic, which the emulator
+//! uses. IEEE does not say which NaN an operation gives; the rule written out here is the card's: the first NaN
 //! operand, quieted, and a positive quiet NaN without payload of an operation that was invalid itself.
 
 use gfx_emu::{Memory, WaveProbe};
@@ -84,7 +84,7 @@ fn bits_of_infinity<F: Float>() -> u64 {
     bits(F::INFINITY)
 }
 
-/// Infinity and the bit behind it.
+/// Infinity and the bit after it.
 fn bits_of_default_nan<F: Float>() -> u64 {
     let infinity = bits_of_infinity::<F>();
     infinity | (infinity & infinity.wrapping_neg()) >> 1
@@ -202,7 +202,7 @@ pub(crate) fn convert<F: Float + FloatConvert<T>, T: Float>(a: u64, round: Round
     }
     let (from, to) = (bits_of_infinity::<F>(), bits_of_infinity::<T>());
     let fraction = (quiet::<F>(a) & ((from & from.wrapping_neg()) - 1)) << from.leading_zeros();
-    // Behind the exponent, which the formats have in different widths: align the quiet bits.
+    // After the exponent, which the formats have in different widths: align the quiet bits.
     let fraction = fraction << from.count_ones() >> to.count_ones() >> to.leading_zeros();
     let negative = value.is_negative();
     let sign = if negative { bits(-T::ZERO) } else { 0 };
@@ -501,7 +501,7 @@ fn floating_point_is_what_llvms_software_floating_point_computes() {
 /// Lines of a program that computes one function of many registers.
 const COPIES: usize = 32;
 
-/// Register of the first copy's operand, behind the results.
+/// Register of the first copy's operand, after the results.
 const INPUTS: usize = 2 * COPIES;
 
 /// A row's line for as many registers.

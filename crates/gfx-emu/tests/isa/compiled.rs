@@ -45,7 +45,7 @@ fn tool(name: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A line of `llvm-objdump -d`: text, and the words behind the address. Symbol lines are `None`.
+/// A line of `llvm-objdump -d`: text, and the words after the address. Symbol lines are `None`.
 fn instruction(line: &str) -> Option<(String, Vec<u8>)> {
     let (text, rest) = line.strip_prefix('\t')?.split_once("//")?;
     let encoding = rest.split_once(':')?.1.split('<').next()?;

@@ -48,7 +48,7 @@ fn calls_return_behind_themselves() {
 
 #[test]
 fn a_function_is_found_by_a_distance_in_a_register() {
-    // The function lies behind a branch over it, so that nothing but the call reaches it.
+    // The function lies after a branch over it, so that nothing but the call reaches it.
     let asm = "s_getpc_b64 s[4:5]\ns_add_i32 s8, 16, 4\ns_add_u32 s4, s4, s8\ns_addc_u32 s5, s5, 0\ns_swappc_b64 s[6:7], s[4:5]\n\
                s_branch 2\ns_lshl_b32 s0, s0, 1\ns_setpc_b64 s[6:7]";
     check(&[(asm, &[("s0", 5)], &[("s0", 10), ("s4", 24), ("s6", 20)])]);

@@ -77,7 +77,7 @@ fn tamed(prefix: u32, second: u32, numbers: &mut Numbers) -> u32 {
     }
 }
 
-/// Usual operands for each format: bits of the first word, then the words behind it.
+/// Usual operands for each format: bits of the first word, then the words after it.
 fn usual(prefix: u32) -> Vec<Vec<u32>> {
     let vector: Vec<Vec<u32>> = [0x108, 255, 242, 193, 16, 251, 253]
         .into_iter()

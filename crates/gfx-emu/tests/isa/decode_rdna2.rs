@@ -26,7 +26,7 @@ const FORMATS: &[(u32, u32, u32, usize)] = &[
     (0b111000 << 26, 18, 8, 2),
 ];
 
-/// Bits of the first word below the opcode, and the words behind it, that LLVM takes for many opcodes of a format.
+/// Bits of the first word below the opcode, and the words after it, that LLVM takes for many opcodes of a format.
 fn usual(prefix: u32) -> Vec<Vec<u32>> {
     match prefix >> 24 {
         0x80 => vec![
@@ -165,7 +165,7 @@ fn candidates() -> Vec<Vec<u32>> {
                 // Short formats have their operands around the opcode.
                 all.push([&[first | head & !opcode], rest].concat());
             }
-            // Bits at random below the opcode and behind the first word; SDWA and DPP have few of the codes of a source.
+            // Bits at random below the opcode and after the first word; SDWA and DPP have few of the codes of a source.
             for draw in 0..24 {
                 let mut random = || numbers.next() as u32;
                 let mut head = first | random() & ((1 << low) - 1);
@@ -205,7 +205,7 @@ pub(crate) fn differs_on_purpose(llvm: &str) -> bool {
         || llvm.starts_with("v_interp_")
         || llvm.starts_with("image_")
         || llvm.starts_with("exp ")
-        // Operand codes of graphics, and a status behind the data of a buffer.
+        // Operand codes of graphics, and a status after the data of a buffer.
         || ["src_pops_exiting_wave_id", "src_lds_direct"].iter().any(|code| llvm.contains(code))
         || llvm.contains(" tfe")
         // Shuffles that there are not.

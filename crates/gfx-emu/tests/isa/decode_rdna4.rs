@@ -28,7 +28,7 @@ const FORMATS: &[(u32, u32, u32, usize)] = &[
     (0xc4 << 24, 14, 8, 3),
 ];
 
-/// Bits of the first word below the opcode, and the words behind it, that LLVM takes for many opcodes of a format.
+/// Bits of the first word below the opcode, and the words after it, that LLVM takes for many opcodes of a format.
 fn usual(prefix: u32) -> Vec<Vec<u32>> {
     match prefix >> 24 {
         0x80 => vec![
@@ -172,7 +172,7 @@ fn candidates() -> Vec<Vec<u32>> {
                 // Short formats have their operands around the opcode.
                 all.push([&[first | head & !opcode], rest].concat());
             }
-            // Bits at random below the opcode and behind the first word.
+            // Bits at random below the opcode and after the first word.
             for _ in 0..6 {
                 let mut random = || numbers.next() as u32;
                 let head = first | random() & ((1 << low) - 1);
@@ -199,7 +199,7 @@ pub(crate) fn differs_on_purpose(llvm: &str) -> bool {
         || llvm.starts_with("export")
         || llvm.starts_with("ds_param_load")
         || llvm.starts_with("ds_direct_load")
-        // Operand codes of graphics and of other cards of the generation, and a status behind the data of a buffer.
+        // Operand codes of graphics and of other cards of the generation, and a status after the data of a buffer.
         || ["src_vccz", "src_execz", "src_pops_exiting_wave_id", "src_lds_direct"].iter().any(|code| llvm.contains(code))
         || llvm.contains(" tfe")
         // Values that fields have no names for.

@@ -140,7 +140,7 @@ fn answer(tool: &str, args: &[&str], input: &str) -> (ExitStatus, Vec<u8>) {
     (output.status, output.stdout)
 }
 
-/// What `llvm-mc` prints for a card, with the encoding behind each instruction; `None` when it crashes, which its disassembler
+/// What `llvm-mc` prints for a card, with the encoding after each instruction; `None` when it crashes, which its disassembler
 /// does on some words.
 #[track_caller]
 pub(crate) fn shown(card: Card, more: &[&str], input: &str) -> Option<String> {

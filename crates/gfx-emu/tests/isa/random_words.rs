@@ -77,7 +77,7 @@ fn ask(card: Card, candidates: &[[u32; WORDS]], first: usize, theirs: &mut [Thei
             current = Some(number);
             continue;
         }
-        // Behind the markers comes the candidate, unless LLVM refused it and this is the word behind.
+        // After the markers comes the candidate, unless LLVM refused it and this is the word after.
         if let Some(i) = current.and_then(|current| current.checked_sub(first))
             && let Some(place @ Theirs::Refused) = theirs.get_mut(i)
             && bytes(&candidates[i]).starts_with(&encoding)
@@ -142,7 +142,7 @@ fn compare(card: Card) {
 
 fn on_purpose(card: Card, text: &str, encoding: &[u8]) -> bool {
     let name = text.split(' ').next().unwrap();
-    // Operand codes of graphics and of other cards of the generation, a status behind the data of a buffer, and a matrix whose
+    // Operand codes of graphics and of other cards of the generation, a status after the data of a buffer, and a matrix whose
     // second factor is a constant.
     let codes = [
         "src_vccz",

@@ -234,7 +234,7 @@ fn the_comparand_of_an_exchange_in_the_data_share_comes_first_before_rdna3() {
     }
 }
 
-/// Runs with device memory whose bytes are 0, 1, 2, …; address in `v[2:3]` and `s[2:3]`, 128 bytes behind its begin.
+/// Runs with device memory whose bytes are 0, 1, 2, …; address in `v[2:3]` and `s[2:3]`, 128 bytes after its begin.
 fn in_memory(code: &[u8]) -> Result<Probe, FaultKind> {
     let mut memory = Memory::new(1 << 20);
     let base = memory.alloc(4096).unwrap();

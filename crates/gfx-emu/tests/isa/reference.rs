@@ -40,7 +40,7 @@ pub(crate) fn spelled(card: Card, line: &str) -> String {
     }
 }
 
-/// Assembles pieces of several lines, each with an end behind it, in a card's spelling; `None` where it has not all of
+/// Assembles pieces of several lines, each with an end after it, in a card's spelling; `None` where it has not all of
 /// a piece's instructions.
 pub(crate) fn assemble_each(card: Card, pieces: &[String]) -> Vec<Option<Assembled>> {
     let text: String = pieces

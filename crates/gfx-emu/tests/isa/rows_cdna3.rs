@@ -13,7 +13,7 @@ use crate::wave::{Numbers, set};
 /// Jumps to an address in registers, and faults by purpose: `control.rs` runs them on both cards.
 const ELSEWHERE: [&str; 4] = ["s_setpc_b64", "s_swappc_b64", "s_trap", "s_sendmsg"];
 
-/// Runs an instruction with device memory behind every register pair that the candidates use as an address.
+/// Runs an instruction with an address of device memory in every register pair that the candidates use as an address.
 fn runs(card: Card, text: &str, bytes: &[u8]) -> bool {
     let mut code = bytes.to_vec();
     // Branches of the candidates go forward, by up to 16 instructions.

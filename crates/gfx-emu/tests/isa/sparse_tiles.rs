@@ -1,6 +1,6 @@
 //! The sparse products of RDNA4 in every element type against a dense product of the same numbers, in waves of both widths.
 //!
-//! Layouts: AMD's matrix instruction calculator, `--architecture rdna4 --detail-instruction`, whose formulas stand here as it prints them.
+//! Layouts: AMD's matrix instruction calculator, `--architecture rdna4 --detail-instruction`, whose formulas are here as it prints them.
 
 use gfx_emu::{FaultKind, WaveProbe};
 

@@ -33,7 +33,7 @@ fn name(text: &str) -> Name {
     let number = |digits: &str| -> u16 {
         digits
             .parse()
-            .unwrap_or_else(|_| panic!("`{text}` is no register"))
+            .unwrap_or_else(|_| panic!("`{text}` is not a register"))
     };
     match text {
         "vcc" => Name::Scalar(VCC),
@@ -52,7 +52,7 @@ fn name(text: &str) -> Name {
             }
             (("a", register), None) => Name::Vector(256 + number(register), None),
             (("s", register), None) => Name::Scalar(number(register) as u8),
-            _ => panic!("`{text}` is no register"),
+            _ => panic!("`{text}` is not a register"),
         },
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn get<const W: usize>(probe: &WaveProbe<W>, register: &str) -> u32 {
     }
 }
 
-/// Machine code with `s_endpgm` behind it.
+/// Machine code with `s_endpgm` after it.
 #[track_caller]
 pub(crate) fn program(text: &str) -> Vec<u8> {
     assemble(RDNA3, &format!("{text}\ns_endpgm\n"))

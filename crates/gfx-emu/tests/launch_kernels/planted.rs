@@ -99,7 +99,7 @@ fn a_load_just_in_front_of_an_allocation_is_found(target: &'static str) {
     let n = 2 * device.lanes();
     let (input, out) = (device.upload(&vec![1; n as usize]), device.fresh(n));
     run(&device, "shift", 1, &[Ptr(input), Ptr(out), U32(0)]).unwrap();
-    // The index wraps at 32 bits, so the first lane reads four billion elements behind or one in front.
+    // The index wraps at 32 bits, so the first lane reads four billion elements too far or one too early.
     let (access, _) = place(run(&device, "shift", 1, &[Ptr(input), Ptr(out), U32(1)]));
     assert_eq!(access, Access::Load);
 }

@@ -270,7 +270,7 @@ fn more_random_functions_are_the_hosts_on_every_card_at_every_level() {
     let number = |name: &str, otherwise: u64| match std::env::var(name) {
         Ok(text) => text
             .parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+            .unwrap_or_else(|_| panic!("{name} is not a number: {text}")),
         Err(_) => otherwise,
     };
     let (count, seed) = (number("GFX_RANDOM_COUNT", 50), number("GFX_RANDOM_SEED", 1));

@@ -101,7 +101,7 @@ fn reading_what_nobody_wrote_names_lane_address_and_allocation(target: &'static 
     assert_eq!(fault.workgroup, [0; 3]);
     assert!(
         fault.instruction.contains("load_"),
-        "{} is no load",
+        "{} is not a load",
         fault.instruction
     );
     assert!(fault.to_string().contains("never written"), "{fault}");

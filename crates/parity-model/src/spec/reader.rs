@@ -237,7 +237,7 @@ impl<'r, 'i> Value<'r, 'i> {
         let size = usize::from_str_radix(x.as_str(), x.radix()).ok();
         if size.is_none() {
             self.error(
-                format!("`{}` must hold sizes, and {x} is none", self.key),
+                format!("`{}` must hold sizes, and {x} is not one", self.key),
                 "sizes are 0 and above",
             );
         }

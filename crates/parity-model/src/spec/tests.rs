@@ -217,7 +217,7 @@ fn wrong_types_are_named() {
         "[[2, 3], []]",
         "[[2, -3], []]",
         "-3",
-        "`shapes` must hold sizes, and -3 is none",
+        "`shapes` must hold sizes, and -3 is not one",
         "sizes are 0 and above",
     );
     check(

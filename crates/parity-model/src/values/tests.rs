@@ -1,8 +1,9 @@
 //! Tests of the value sets: what each holds, and what it refuses to fill.
 
 use super::*;
+use crate::Op;
 use crate::float::decode_int;
-use crate::op::Unary;
+use crate::op::{Binary, Unary};
 
 fn slot(arg: usize, arity: usize) -> Slot<'static> {
     Slot {

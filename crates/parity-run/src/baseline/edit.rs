@@ -40,7 +40,7 @@ pub(super) fn rewrite(
     rows: &BTreeMap<usize, Vec<String>>,
     more: &[String],
 ) -> Result<Option<String>, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error| format!("it is no TOML: {error}"))?;
+    let mut document: DocumentMut = text.parse().map_err(|error| format!("it is not TOML: {error}"))?;
     let old = document.get("matches").and_then(|item| item.as_array());
     let old = old.ok_or("its rows must be written as matches = [{ .. }] to be rewritten")?;
     let mut new = old.clone();

@@ -60,7 +60,7 @@ pub(super) fn resolved(manifest: &str, workspace: &str) -> Result<String, TomlEr
                 .as_ref()
                 .map(inline)
                 .unwrap_or_default();
-            // A crate beside candle-core is taken from crates.io: its version stands beside the path.
+            // A crate beside candle-core is taken from crates.io: its version is written beside the path.
             whole.remove("path");
             let all: Array = features(&whole).chain(features(&own)).cloned().collect();
             whole.extend(own.into_iter().filter(|(key, _)| key != "workspace"));

@@ -5,7 +5,7 @@ use repo_pages::{Arg, CodeObject, Material, Page, Sources, pages};
 
 use crate::common::run;
 
-/// A kernel that candle has, one that it lacks, and a device function, which is no kernel.
+/// A kernel that candle has, one that it lacks, and a device function, which is not a kernel.
 const SOURCE: &str = r#"
 extern "C" __attribute__((device, used, noinline)) float helper_f32(float x) { return x + x; }
 extern "C" __attribute__((global)) void uexp_f32(float *x) { *x = helper_f32(*x); }

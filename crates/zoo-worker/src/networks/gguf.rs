@@ -138,7 +138,7 @@ fn read(context: &Context, path: &Path) -> Result<(Content, Cursor<Vec<u8>>)> {
             .checked_add(count * size_of::<f32>())
             .and_then(|end| bytes.get_mut(from..end));
         let Some(place) = place else {
-            bail!("{}: {name} is behind the file's end", path.display());
+            bail!("{}: {name} is past the file's end", path.display());
         };
         let (elements, _) = place.as_chunks_mut::<{ size_of::<f32>() }>();
         let values = elements
@@ -329,6 +329,6 @@ mod tests {
         let error = read(&context(job(0, Some(path.clone()), None)), &path)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("is behind the file's end"), "{error}");
+        assert!(error.contains("is past the file's end"), "{error}");
     }
 }

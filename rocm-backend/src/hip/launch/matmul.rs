@@ -66,7 +66,7 @@ impl<'a> Matrices<'a> {
                 row,
                 col,
             }),
-            _ => Err(Error::shape(OP, format!("{:?} are no matrices", region.dims()))),
+            _ => Err(Error::shape(OP, format!("{:?} are not matrices", region.dims()))),
         }
     }
 

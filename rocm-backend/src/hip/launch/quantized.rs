@@ -1,4 +1,4 @@
-//! Launches the kernels of ggml's block formats. Which of them an operation takes is `ops/quantized.rs`'s business.
+//! Launches the kernels of ggml's block formats. `ops/quantized.rs` decides which of them an operation takes.
 #![expect(unsafe_code, reason = "submits kernels with the addresses of their arguments")]
 
 use std::ops::Range;

@@ -3,7 +3,7 @@
 //! Vectors are 512 bits wide, in the EVEX encoding (Intel SDM volume 2, "EVEX prefix"). Masks are in the VEX encoding. A test
 //! holds the bytes to those of LLVM's assembler.
 
-pub(super) use super::opcodes::{Op, v};
+pub(super) use super::opcodes::{Opcode, v};
 
 /// A general register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(super) struct Asm {
     labels: Vec<Option<u32>>,
     /// Four bytes that become the distance from their end, and from so many bytes after them, to a label.
     jumps: Vec<(u32, u32, Label)>,
-    /// Constants behind the code, each of one dword or of sixteen.
+    /// Constants after the code, each of one dword or of sixteen.
     words: Vec<(u32, Label)>,
     rows: Vec<([u32; 16], Label)>,
 }
@@ -142,7 +142,7 @@ impl Asm {
         }
     }
 
-    /// Four bytes that will name a label, relative to `after` bytes behind them.
+    /// Four bytes that will name a label, relative to `after` bytes after them.
     fn relative(&mut self, label: Label, after: u32) {
         self.jumps.push((self.bytes.len() as u32, after, label));
         self.dword(0);
@@ -168,7 +168,15 @@ impl Asm {
 
     /// A vector instruction: `register` is its destination, `first` its first source (0 where it has none), `rm` the last one.
     /// Lanes that `mask` lacks keep what they have. `imm` follows, where there is one.
-    pub(super) fn vector(&mut self, op: Op, register: Zmm, first: Zmm, rm: Rm, mask: Mask, imm: Option<u8>) {
+    pub(super) fn vector(
+        &mut self,
+        op: Opcode,
+        register: Zmm,
+        first: Zmm,
+        rm: Rm,
+        mask: Mask,
+        imm: Option<u8>,
+    ) {
         let splat = matches!(rm, Rm::Splat(_) | Rm::Const(_));
         // Its memory is four bytes anyhow.
         let broadcast = splat && op.code != v::SPLAT.code;
@@ -505,7 +513,7 @@ impl Asm {
         self.bytes.extend([0xc5, 0xf8, 0x77]);
     }
 
-    /// Puts the constants behind the code and the distances into it. `None` where a label is nowhere.
+    /// Puts the constants after the code and the distances into it. `None` where a label is nowhere.
     pub(super) fn finish(mut self) -> Option<Vec<u8>> {
         self.bytes.resize(self.bytes.len().next_multiple_of(64), 0xcc);
         for (row, label) in std::mem::take(&mut self.rows) {

@@ -253,7 +253,7 @@ impl<'a> Compiler<'a> {
         self.has_exec = true;
     }
 
-    /// What is off the usual way, behind it.
+    /// What is off the usual way, after it.
     fn aside(&mut self) {
         for Rarely {
             from,

@@ -1,6 +1,6 @@
 //! Sums and products of double precision, whose numbers lie in two registers: a chunk is two host registers of eight numbers.
 
-use super::asm::{Op as X, Rm, Zmm, v};
+use super::asm::{Opcode as X, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
 use super::vector::{MASKS, SIGN, TEMPORARY};
 use crate::isa::{Inst, Src};

@@ -95,7 +95,7 @@ fn jumps_and_constants_are_reached_by_their_distance() {
     asm.bind(end);
     asm.ret();
     let bytes = asm.finish().expect("both labels are bound");
-    // Over the ten bytes of the addition and the six of the jump back; the constant is behind 64 bytes.
+    // Over the ten bytes of the addition and the six of the jump back; the constant is after 64 bytes.
     assert_eq!(bytes[..5], [0xe9, 16, 0, 0, 0]);
     assert_eq!(bytes[11..15], (64_i32 - 15).to_le_bytes());
     assert_eq!(bytes[15..21], [0x0f, 0x84, 0xeb, 0xff, 0xff, 0xff]);

@@ -1,7 +1,7 @@
 //! Reciprocals, roots, powers and the helpers of divisions, as the interpreter computes them: in double precision and rounded once, or by
 //! an instruction of the host's that rounds once and so gives the same.
 
-use super::asm::{Alu, If, Op as X, RAX, Rm, Zmm, v};
+use super::asm::{Alu, If, Opcode as X, RAX, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
 use super::vector::{Check, MASKS, SIGN, TEMPORARY, THIRD};
 use crate::exec::transcendental::{EXP2_ROUND, EXP2_SERIES};

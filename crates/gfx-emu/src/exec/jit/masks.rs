@@ -1,6 +1,6 @@
 //! Lanes as bits of scalar registers: comparisons, carries, and what chooses by them.
 
-use super::asm::{Mask, Op as X, RAX, RCX, Rm, Shift, Zmm, v};
+use super::asm::{Mask, Opcode as X, RAX, RCX, Rm, Shift, Zmm, v};
 use super::compile::{Compiler, scalar_register};
 use super::vector::{MASKS, TEMPORARY, THIRD};
 use crate::isa::{Inst, Src};

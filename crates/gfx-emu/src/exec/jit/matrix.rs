@@ -6,7 +6,7 @@ use super::compile::{Compiler, state};
 
 use super::native::{MOST_DEPTH, MOST_TILES, at};
 use super::vector::{MASKS, UNORDERED};
-use crate::exec::tile::{Place, SIDE, Tiled};
+use crate::exec::tile::{RowPlace, SIDE, Tiled};
 use crate::isa::{Element, Inst, Src};
 
 /// The host register of the first row of sums, and one for a step of the right factor.
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         let from = self.asm.label();
         let mut widened = Vec::new();
         for (tile, sums) in sums.chunks(SIDE).enumerate() {
-            let left: Vec<Place> = (0..depth).map(|k| tiled.factor(0, tile, k)).collect();
+            let left: Vec<RowPlace> = (0..depth).map(|k| tiled.factor(0, tile, k)).collect();
             if left != widened {
                 self.left(&tiled, &left);
                 widened = left;
@@ -114,7 +114,7 @@ impl Compiler<'_> {
     }
 
     /// Puts the steps of the left factor where each of their numbers can be multiplied with a row. Those of single precision are there.
-    fn left(&mut self, tiled: &Tiled<'_>, steps: &[Place]) {
+    fn left(&mut self, tiled: &Tiled<'_>, steps: &[RowPlace]) {
         let element = tiled.elements()[0];
         if element == Element::F32 {
             return;
@@ -127,7 +127,7 @@ impl Compiler<'_> {
     }
 
     /// Sixteen elements in single precision.
-    fn widened(&mut self, element: Element, to: Zmm, place: Place) {
+    fn widened(&mut self, element: Element, to: Zmm, place: RowPlace) {
         let from = Rm::Full(self.memory(place.register as u16, place.group));
         match (element, place.bit) {
             (Element::F16, bit) => {

@@ -1,6 +1,6 @@
 //! Two numbers of single precision in consecutive registers, as CDNA computes them.
 
-use super::asm::{Mask, Op as X, Rm, Zmm, v};
+use super::asm::{Mask, Opcode as X, Rm, Zmm, v};
 use super::compile::{Compiler, scalar_register};
 use super::source::Source;
 use super::vector::{MASKS, SIGN, TEMPORARY, UNORDERED};

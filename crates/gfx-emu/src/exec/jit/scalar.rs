@@ -49,7 +49,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Compiles a scalar instruction; `false` when it is none of those that are known here.
+    /// Compiles a scalar instruction; `false` when it is not one of those that are known here.
     pub(super) fn scalar(&mut self, inst: &Inst) -> bool {
         if inst.op == Op::SBfeU32 {
             return self.scalar_field(inst);

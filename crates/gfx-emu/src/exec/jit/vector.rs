@@ -1,6 +1,6 @@
 //! Vector instructions as instructions of AVX-512: a chunk of sixteen lanes at a time, under EXEC as a mask.
 
-use super::asm::{If, Label, Mask, Mem, Op as X, R12, Rm, Zmm, v};
+use super::asm::{If, Label, Mask, Mem, Opcode as X, R12, Rm, Zmm, v};
 use super::compile::{Compiler, Rarely};
 use crate::isa::{Inst, Op, Src};
 
@@ -319,7 +319,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Compiles a vector instruction; `false` when it is none of those that are known here.
+    /// Compiles a vector instruction; `false` when it is not one of those that are known here.
     #[rustfmt::skip] // one operation a line
     pub(super) fn vector(&mut self, inst: &Inst) -> bool {
         const LEFT: (X, u8) = (v::PSLLVD, v::LEFT);

@@ -40,7 +40,7 @@ pub(super) struct Form {
     pub(super) operands: Vec<String>,
     /// Number of operands before the sources.
     pub(super) destinations: usize,
-    /// What must be written behind the operands: field and value.
+    /// What must be written after the operands: field and value.
     tail: Vec<(&'static str, &'static str)>,
 }
 

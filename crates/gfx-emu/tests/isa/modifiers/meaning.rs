@@ -103,7 +103,7 @@ fn kind(form: &Form, i: usize) -> Option<SourceKind> {
     })
 }
 
-/// Registers by number, those of the other file behind 256.
+/// Registers by number, those of the other file from 256 on.
 type Rows = BTreeMap<u16, Vec<u32>>;
 
 /// The number of an operand's first register, and how many it has.

@@ -25,7 +25,7 @@ pub(super) fn from(pattern: &str, lane: usize, lanes: usize) -> Option<usize> {
         "wave_rol" => Some((lane + 1) % lanes),
         "wave_shr" => lane.checked_sub(1),
         "wave_ror" => Some((lane + lanes - 1) % lanes),
-        // The last lane of a row for the next one; of each second row for the two behind it.
+        // The last lane of a row for the next one; of each second row for the two after it.
         "row_bcast" if rest == "15" => row.checked_sub(1),
         "row_bcast" => (lane / 32 * 32).checked_sub(1),
         _ => panic!("`{pattern}`"),

@@ -64,7 +64,7 @@ fn address(case: &Case<'_>) -> Option<usize> {
         .map(|_| at)
 }
 
-/// The number behind `name:` among the changes.
+/// The number after `name:` among the changes.
 fn number(case: &Case<'_>, field: &str) -> Option<i64> {
     let change = case.changes.iter().find(|change| change.field == field)?;
     change.value.split_once(':')?.1.parse().ok()

@@ -6,7 +6,7 @@ use super::{CARDS, any_bits, assemble_each};
 use crate::llvm::Card;
 use crate::wave::Numbers;
 
-/// Dwords in memory behind the base.
+/// Dwords in memory after the base.
 const WORDS: usize = 32;
 
 /// What happens to the dwords from the offset on, given the data registers; and what the first data registers become.

@@ -7,7 +7,7 @@ use super::{any_bits, get_wide, on_each_card, set_wide};
 use crate::llvm::Card;
 use crate::wave::Numbers;
 
-/// What an operand is: no operand, bits, a number that is no NaN, or for a result a number near the one given.
+/// What an operand is: no operand, bits, a number that is not a NaN, or for a result a number near the one given.
 #[derive(Clone, Copy, PartialEq)]
 enum Ty {
     No,

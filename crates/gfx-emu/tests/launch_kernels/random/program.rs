@@ -61,7 +61,7 @@ struct Writer {
 }
 
 /// Source of `count` functions: `whole0`, `whole1` and so on make a word of 64 bits of an item's number and its word, and of a word that all
-/// items have. A function may call others before it. What `after` gives for its number comes behind each.
+/// items have. A function may call others before it. What `after` gives for its number comes after each.
 pub(crate) fn source(seed: u64, count: usize, after: impl Fn(usize) -> String) -> String {
     let mut writer = Writer {
         numbers: Numbers(seed),
@@ -134,7 +134,7 @@ impl Writer {
             ));
         }
         self.line("typedef u32 (*Function)(u32, u32);");
-        // Volatile: clang 19 may move a load of an address behind its first use, into the loop that calls it for lane after lane.
+        // Volatile: clang 19 may move a load of an address after its first use, into the loop that calls it for lane after lane.
         self.line("CONSTANT Function volatile through[4] = {through0, through1, through2, through3};");
     }
 
