@@ -95,6 +95,23 @@ pub(crate) fn run<const W: usize>(
     }
 }
 
+/// Executes one instruction whose unit [`Unit::is_tabled`], its sources ready, in the lanes of [`Wave::active`].
+pub(crate) fn alone<const W: usize>(wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(host) = host::Wide::detect() {
+        return tabled(host, wave, inst, mode);
+    }
+    tabled(host::Portable, wave, inst, mode);
+}
+
+fn tabled<H: Host, const W: usize>(host: H, wave: &mut Wave<W>, inst: &Inst, mode: Mode) {
+    if mode.is_unusual() {
+        flush::execute(host, wave, inst, mode);
+    } else {
+        table::execute(host, wave, inst, mode);
+    }
+}
+
 /// [`run`] on a host of a certain kind. With `NOTES` it notes what it executes, counts it, or flips it.
 fn run_on<H: Host, const W: usize, const NOTES: bool>(
     host: H,

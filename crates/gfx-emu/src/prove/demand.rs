@@ -4,7 +4,7 @@
 //! once they are active again. So each has two sets of bits: for lanes that are active, and for the others.
 
 use super::function::Applied;
-use super::masks::Change;
+use super::masks::{self, Change, Set};
 use super::operands::{self, Half, Operands};
 use super::value::{below, low};
 use crate::isa::{
@@ -59,6 +59,32 @@ impl Demand {
         }
     }
 
+    /// What an instruction of a kernel of so many vector registers looks at, whatever is done with its results.
+    pub(super) fn of_sources(inst: &Inst, registers: usize, lanes: usize) -> Demand {
+        let mut demand = Demand::nothing(registers, lanes);
+        let operands = operands::of(inst, lanes);
+        demand.scc = true;
+        for n in inst.dst..inst.dst + u16::from(operands.dst_words) {
+            match operands.dst_is_vector {
+                true => demand.read_vector(n.into(), u32::MAX),
+                false => demand.read_scalar(n.into(), u32::MAX),
+            }
+        }
+        demand.read_scalars(inst.sdst, operands.mask_words);
+        let facts = Facts {
+            change: Change::Same,
+            ..Facts::NONE
+        };
+        demand.step_back(inst, facts, lanes);
+        demand
+    }
+
+    /// The scalar registers that are looked at.
+    pub(super) fn scalars(&self) -> Set {
+        let read = (0..128_u8).filter(|n| self.scalar[usize::from(*n)] != 0);
+        read.map(masks::bit).fold(0, |all, bit| all | bit)
+    }
+
     /// Adds what another way looks at; whether that is more.
     pub(super) fn join(&mut self, other: &Demand) -> bool {
         let mut more = other.scc && !self.scc;
@@ -89,6 +115,11 @@ impl Demand {
     /// The bits of a vector register in active lanes.
     pub(super) fn vector(&self, n: u16) -> u32 {
         self.active.get(usize::from(n)).copied().unwrap_or(u32::MAX)
+    }
+
+    /// The bits of a vector register in lanes that are not active.
+    pub(super) fn vector_of_others(&self, n: u16) -> u32 {
+        self.idle.get(usize::from(n)).copied().unwrap_or(u32::MAX)
     }
 
     fn read_vector(&mut self, n: usize, bits: u32) {
@@ -211,6 +242,22 @@ impl Demand {
     fn each(&mut self, f: impl Fn(u32, u32) -> (u32, u32)) {
         for (active, idle) in self.active.iter_mut().zip(&mut self.idle) {
             (*active, *idle) = f(*active, *idle);
+        }
+    }
+
+    /// From after an instruction to before it, without what it looks at itself.
+    pub(super) fn replace(&mut self, inst: &Inst) {
+        self.overwrite(inst, &operands::of(inst, self.lanes));
+    }
+
+    /// EXEC is what a mask was.
+    pub(super) fn replace_exec(&mut self, mask: Option<u8>) {
+        let words = (self.lanes / 32) as u8;
+        for n in reg::EXEC..reg::EXEC + usize::from(words) {
+            self.scalar[n] = 0;
+        }
+        if let Some(mask) = mask {
+            self.read_scalars(mask, words);
         }
     }
 

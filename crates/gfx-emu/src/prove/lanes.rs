@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::demand::{Demand, Facts};
+use super::demand::Demand;
 use super::flow::following;
 use super::function::Bits;
 use super::masks::{self, Assignment, EXEC, Mask, MaskOp, Masks, Set, bit};
@@ -236,27 +236,6 @@ fn differing(one: Assignment, other: Assignment, masks: &Masks) -> Option<Place>
     found
 }
 
-/// The scalar registers that an instruction looks at, whatever is done with its results.
-fn reads(inst: &Inst, lanes: usize) -> Set {
-    let mut demand = Demand::nothing(0, lanes);
-    let operands = operands::of(inst, lanes);
-    demand.scc = true;
-    let mut want = |first: u16, count: u8| {
-        for n in first..first + u16::from(count) {
-            if let Some(bits) = demand.scalar.get_mut(usize::from(n)) {
-                *bits = u32::MAX;
-            }
-        }
-    };
-    if !operands.dst_is_vector {
-        want(inst.dst, operands.dst_words);
-    }
-    want(inst.sdst.into(), operands.mask_words);
-    demand.step_back(inst, Facts::NONE, lanes);
-    let read = (0..128_u8).filter(|n| demand.scalar[usize::from(*n)] != 0);
-    read.map(bit).fold(0, |all, bit| all | bit)
-}
-
 /// Why a mutant of a mask instruction is equivalent, if it is.
 pub(super) fn restored(
     program: &Program,
@@ -381,7 +360,7 @@ impl Walk<'_> {
             } else {
                 place.differ
             };
-            let looked_at = reads(inst, self.lanes) & registers;
+            let looked_at = Demand::of_sources(inst, 0, self.lanes).scalars() & registers;
             if looked_at != 0 && !self.is_of_idle_lanes(inst, place) {
                 return None;
             }

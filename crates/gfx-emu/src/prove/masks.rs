@@ -224,6 +224,16 @@ impl Masks {
         }
     }
 
+    /// The mask that EXEC becomes by an instruction that joins it to the active lanes, where it contains them.
+    pub(super) fn restored(&self, inst: &Inst) -> Option<u8> {
+        let op = of(inst, self.lanes).filter(|op| op.saved.is_none() && op.assigned.dst == EXEC)?;
+        let other = match (op.assigned.a, op.assigned.b) {
+            (Mask::In(EXEC), Mask::In(n)) | (Mask::In(n), Mask::In(EXEC)) => n,
+            _ => return None,
+        };
+        (op.assigned.f == Bits::Or && self.contains(other, EXEC)).then_some(other)
+    }
+
     /// A mask is computed of others.
     pub(super) fn assign(&mut self, assigned: Assignment) {
         let Assignment { dst, f, a, b } = assigned;

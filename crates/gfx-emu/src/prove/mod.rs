@@ -14,6 +14,7 @@
 //! contents of registers that are not documented. [`Prover::equivalent_within`] assumes sizes below 2^31 too, which
 //! [`Kernel::large_number`] tells of a launch.
 
+mod cases;
 mod demand;
 mod differ;
 mod flow;
@@ -35,6 +36,7 @@ use crate::code::{CodeObject, Kernel};
 use crate::isa::{DecodeError, Inst, Program};
 use crate::mutant::{Mutation, Patch};
 
+use cases::Seen;
 use demand::{Demand, Facts};
 use flow::Flow;
 use launches::Launches;
@@ -56,12 +58,20 @@ pub enum Reason {
     Mode,
     /// Lanes of a mask differ, and are the same again before anything looks at them.
     Lanes,
+    /// For each number that a byte which was loaded or cut out can have, what differs comes to its end.
+    Bytes,
+    /// The same of half a register.
+    Halves,
     /// As [`Reason::Same`], where sizes are below 2^31.
     SameWithin,
     /// As [`Reason::Unread`], where sizes are below 2^31.
     UnreadWithin,
     /// As [`Reason::Lanes`], where sizes are below 2^31.
     LanesWithin,
+    /// As [`Reason::Bytes`], where sizes are below 2^31.
+    BytesWithin,
+    /// As [`Reason::Halves`], where sizes are below 2^31.
+    HalvesWithin,
 }
 
 impl Reason {
@@ -74,6 +84,18 @@ impl Reason {
             Reason::Mode => "no instruction computes in the format whose mode it is",
             Reason::Lanes => {
                 "other lanes are in a mask, and it is as it should be again before anything looks at them"
+            }
+            Reason::Bytes => {
+                "for each of up to 256 numbers that a register can have, what differs is the same again before anything looks at it"
+            }
+            Reason::Halves => {
+                "for each of up to 65536 numbers that a register can have, what differs is the same again before anything looks at it"
+            }
+            Reason::BytesWithin => {
+                "where sizes are below 2^31, and for each of up to 256 numbers that a register can have, nothing looks at what differs"
+            }
+            Reason::HalvesWithin => {
+                "where sizes are below 2^31, and for each of up to 65536 numbers that a register can have, nothing looks at what differs"
             }
             Reason::SameWithin => {
                 "where sizes are below 2^31, the result is the same for all numbers that the sources can have"
@@ -93,6 +115,8 @@ impl Reason {
             Reason::Same => Reason::SameWithin,
             Reason::Unread => Reason::UnreadWithin,
             Reason::Lanes => Reason::LanesWithin,
+            Reason::Bytes => Reason::BytesWithin,
+            Reason::Halves => Reason::HalvesWithin,
             other => other,
         }
     }
@@ -119,6 +143,8 @@ struct Known {
     demands: Vec<Demand>,
     /// Of each instruction.
     facts: Vec<Facts>,
+    /// Of each instruction that is reached.
+    seen: Vec<Option<Seen>>,
     /// Scalar registers that are looked at after each instruction, and SCC.
     live: Vec<(masks::Set, bool)>,
 }
@@ -216,6 +242,7 @@ impl<'a> Prover<'a> {
             }
         }
         lanes::restored(self.program, known, &state.masks, index, mutant)
+            .or_else(|| cases::proven(self.program, known, launches, index, mutant))
     }
 }
 
@@ -237,6 +264,8 @@ impl Known {
         let live = live(&flow, program, &demands, &unknown);
         let states = forwards(&flow, program, launches, &live);
         let facts = facts(&flow, program, launches, &states);
+        let modes = modes::of_each(&flow, program, launches.kernel.descriptor.mode());
+        let seen = seen(&flow, program, launches, &states, &modes);
         let demands = backwards(&flow, program, &facts, program.registers());
         Some(Known {
             flow,
@@ -244,6 +273,7 @@ impl Known {
             states,
             demands,
             facts,
+            seen,
             live,
         })
     }
@@ -325,6 +355,31 @@ fn facts(flow: &Flow, program: &Program, launches: &Launches<'_>, states: &[Opti
         }
     }
     facts
+}
+
+/// What is known before each instruction that is reached, and of its result.
+fn seen(
+    flow: &Flow,
+    program: &Program,
+    launches: &Launches<'_>,
+    states: &[Option<State>],
+    modes: &[Option<u32>],
+) -> Vec<Option<Seen>> {
+    let mut seen = vec![None; program.insts().len()];
+    for (block, state) in states.iter().enumerate() {
+        let Some(mut state) = state.clone() else { continue };
+        for index in flow.block(block) {
+            let inst = &program.insts()[index];
+            seen[index] = Some(Seen {
+                sources: state.sources(inst),
+                result: state.result(inst, launches),
+                mode: modes[index].map(|bits| modes::mode(program.isa(), bits)),
+                restored: state.masks.restored(inst),
+            });
+            state.step(inst, launches);
+        }
+    }
+    seen
 }
 
 /// What is looked at after each block, in kernels of so many vector registers.

@@ -62,7 +62,8 @@ impl Value {
         .tightened()
     }
 
-    fn of_bits(zeros: u64, ones: u64) -> Value {
+    /// The numbers with these bits zero and those one.
+    pub(super) fn of_bits(zeros: u64, ones: u64) -> Value {
         Value {
             lo: ones,
             hi: !zeros,

@@ -15,6 +15,8 @@ mod authority;
 #[cfg(test)]
 mod bytes;
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod cdna3;
 #[cfg(test)]
 mod clamp;

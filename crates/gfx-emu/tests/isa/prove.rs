@@ -10,13 +10,13 @@ const RSRC2: u32 = 2 << 1;
 /// The two pointers among the arguments.
 const KERNARG: u32 = 16;
 
-fn object(card: Card, asm: &str) -> CodeObject {
+pub(crate) fn object(card: Card, asm: &str) -> CodeObject {
     CodeObject::bare(card.target, &assemble(card, asm), RSRC2, 0, KERNARG).unwrap()
 }
 
 /// What is proven of the mutant of a program whose instruction becomes `after`.
 #[track_caller]
-fn proof(card: Card, asm: &str, after: &str) -> Option<Reason> {
+pub(crate) fn proof(card: Card, asm: &str, after: &str) -> Option<Reason> {
     let code = object(card, asm);
     let kernel = code.kernel(BARE_KERNEL).unwrap();
     let mutations = code.mutations(kernel).unwrap();
@@ -545,11 +545,14 @@ const CARRYING: &[&str] = &[
     "v_and_b32 v2, C, v2\nv_add_co_u32 V, vcc, v2, v2\nv_add_co_ci_u32 V, vcc, 0, V, vcc",
 ];
 
-struct Writer {
-    numbers: Numbers,
-    text: String,
-    card: Card,
-    saved: u32,
+pub(crate) struct Writer {
+    pub(crate) numbers: Numbers,
+    pub(crate) text: String,
+    pub(crate) card: Card,
+    /// Scalar registers before this one hold masks.
+    pub(crate) saved: u32,
+    /// Instructions besides the usual ones.
+    pub(crate) others: &'static [&'static str],
 }
 
 impl Writer {
@@ -557,15 +560,18 @@ impl Writer {
         self.numbers.next() % limit
     }
 
-    fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.text += line;
         self.text.push('\n');
     }
 
     fn plain(&mut self) {
         let carrying = if self.card.is_rdna() { CARRYING.len() } else { 0 };
-        let at = self.below((VECTOR.len() + carrying) as u64) as usize;
-        let template = VECTOR.iter().chain(CARRYING).nth(at).unwrap();
+        let carrying = &CARRYING[..carrying];
+        let count = VECTOR.len() + self.others.len() + carrying.len();
+        let at = self.below(count as u64) as usize;
+        let all = VECTOR.iter().chain(self.others).chain(carrying);
+        let template = *all.into_iter().nth(at).unwrap();
         for line in template.lines() {
             let words: Vec<String> = line.split(' ').map(|word| self.word(word)).collect();
             self.line(&words.join(" "));
@@ -586,7 +592,7 @@ impl Writer {
     }
 
     /// Some lanes do something, and others something else.
-    fn branch(&mut self, depth: u32) {
+    pub(crate) fn branch(&mut self, depth: u32) {
         let wide = self.card.lanes == 64;
         let (bits, exec, vcc) = if wide {
             ("b64", "exec", "vcc")
@@ -622,7 +628,7 @@ impl Writer {
         self.line(&format!("s_or_{bits} {exec}, {exec}, {saved}"));
     }
 
-    fn body(&mut self, depth: u32) {
+    pub(crate) fn body(&mut self, depth: u32) {
         for _ in 0..1 + self.below(4) {
             if depth < 3 && self.below(4) == 0 {
                 self.branch(depth + 1);
@@ -640,6 +646,7 @@ fn program(card: Card, seed: u64) -> String {
         text: String::new(),
         card,
         saved: 18,
+        others: &[],
     };
     let gfx9 = !card.is_rdna();
     let names = |rdna: &'static str, cdna: &'static str| if gfx9 { cdna } else { rdna };
@@ -666,7 +673,8 @@ fn program(card: Card, seed: u64) -> String {
     writer.text
 }
 
-fn outputs(code: &CodeObject, kernel: &gfx_emu::Kernel, seed: u64, lanes: u32) -> Option<Vec<u8>> {
+/// What a program stores that reads some numbers.
+pub(crate) fn outputs(code: &CodeObject, kernel: &gfx_emu::Kernel, seed: u64, lanes: u32) -> Option<Vec<u8>> {
     let bytes = 32 * u64::from(lanes) + 64;
     let mut memory = Memory::new(1 << 20);
     let placement = code.place(&mut memory).unwrap();
