@@ -6,7 +6,7 @@ use core::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{done, hip};
-use crate::cuda::{self, Cuda, Handle};
+use crate::cuda::{self, Cuda, Handle, Status};
 use crate::error::Result;
 
 /// A device, and its context once that is known.
