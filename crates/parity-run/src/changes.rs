@@ -28,7 +28,7 @@ pub enum Measure {
 pub enum ChangeClass {
     /// It is worse: it agreed and does not, or failed as known and fails otherwise.
     Broken,
-    /// It agrees as before, with an error [`GROWTH`] times the earlier one.
+    /// It agrees as before, with an error ten times the earlier one or more.
     Grew,
     /// Only the earlier run has it.
     Gone,

@@ -18,7 +18,7 @@ mod context;
 pub(crate) mod graph;
 mod module;
 
-use core::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,10 +31,10 @@ use rocm_rs::hip::bindings::{
 };
 
 use context::{CONTEXTS, ask, bound, context, count, device, driver, take};
-pub(crate) use context::{bound_to, current, done};
+pub(crate) use context::{bound_to, current};
 use module::{extra_list, load_module};
 
-use crate::cuda::{self, Address, Copy2d, Cuda, Handle};
+use crate::cuda::{self, Address, Copy2d, Cuda, Handle, Status};
 use crate::error::{self, Result};
 use crate::properties;
 
@@ -50,6 +50,28 @@ fn guard(body: impl FnOnce() -> Result) -> hipError_t {
     error::begin();
     let result = catch_unwind(AssertUnwindSafe(body));
     error::record(result.unwrap_or(Err(hip::hipError_t_hipErrorUnknown)))
+}
+
+/// `Ok` for success; else HIP's code, with the driver's words kept for whoever asks.
+pub(crate) fn done(cuda: &Cuda, status: Status) -> Result {
+    if status == cuda::SUCCESS {
+        return Ok(());
+    }
+    let words = |ask: unsafe extern "C" fn(Status, *mut *const c_char) -> Status| {
+        let mut text = ptr::null();
+        // SAFETY: takes any number; `text` is a live pointer to be written.
+        let found = unsafe { ask(status, &raw mut text) };
+        if found != cuda::SUCCESS || text.is_null() {
+            return None;
+        }
+        // SAFETY: the driver gave a static C string.
+        Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    };
+    let name =
+        words(cuda.cuGetErrorName).unwrap_or_else(|| "an error that the driver does not name".to_owned());
+    let text = words(cuda.cuGetErrorString).map_or(String::new(), |text| format!(": {text}"));
+    error::keep(format!("{name} ({status}){text}"));
+    Err(error::of_cuda(status))
 }
 
 /// The place an out-pointer points to.

@@ -1,13 +1,13 @@
-//! Devices and their contexts: which is the thread's, and what the driver says when a call fails.
+//! Devices and their contexts, and which of them is the thread's.
 
 use core::cell::Cell;
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::c_int;
 use core::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::hip;
+use super::{done, hip};
 use crate::cuda::{self, Cuda, Handle, Status};
-use crate::error::{self, Result};
+use crate::error::Result;
 
 /// A device, and its context once that is known.
 #[derive(Clone, Copy)]
@@ -23,28 +23,6 @@ thread_local! {
 
 /// The primary contexts, by device; kept for the rest of the process.
 pub(super) static CONTEXTS: Mutex<Vec<(c_int, usize)>> = Mutex::new(Vec::new());
-
-/// `Ok` for success; else HIP's code, with the driver's words kept for whoever asks.
-pub(crate) fn done(cuda: &Cuda, status: Status) -> Result {
-    if status == cuda::SUCCESS {
-        return Ok(());
-    }
-    let words = |ask: unsafe extern "C" fn(Status, *mut *const c_char) -> Status| {
-        let mut text = ptr::null();
-        // SAFETY: takes any number; `text` is a live pointer to be written.
-        let found = unsafe { ask(status, &raw mut text) };
-        if found != cuda::SUCCESS || text.is_null() {
-            return None;
-        }
-        // SAFETY: the driver gave a static C string.
-        Some(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
-    };
-    let name =
-        words(cuda.cuGetErrorName).unwrap_or_else(|| "an error that the driver does not name".to_owned());
-    let text = words(cuda.cuGetErrorString).map_or(String::new(), |text| format!(": {text}"));
-    error::keep(format!("{name} ({status}){text}"));
-    Err(error::of_cuda(status))
-}
 
 /// The driver, initialized once.
 pub(super) fn driver() -> Result<&'static Cuda> {

@@ -5,8 +5,7 @@ use core::ptr;
 
 use rocm_rs::hip::bindings::hipModule_t;
 
-use super::INVALID_VALUE;
-use super::context::done;
+use super::{INVALID_VALUE, done};
 use crate::cuda::{self, Cuda, Handle};
 use crate::error::{self, Result};
 
