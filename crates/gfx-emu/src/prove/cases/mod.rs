@@ -117,6 +117,14 @@ impl Narrow {
     }
 }
 
+/// The bytes that have some of these bits: what a mutant changes by a part of a number may be told by the rest of it.
+fn bytes_of(bits: u32) -> u32 {
+    let bytes = (0..4).map(|byte| 0xff << (8 * byte));
+    bytes
+        .filter(|byte| bits & byte != 0)
+        .fold(0, |all, byte| all | byte)
+}
+
 /// The vector registers that an instruction looks at, and their bits.
 fn vectors_of(inst: &Inst, lanes: usize) -> Vec<(u16, u32)> {
     let looked_at = Demand::of_sources(inst, MOST_REGISTERS, lanes);
@@ -232,10 +240,12 @@ impl<'a, const W: usize> Cases<'a, W> {
         let (program, known) = (self.program, self.known);
         let of_site = known.flow.block_of(self.site);
         let mut found = Candidates::default();
-        let fields = |state: &State, slice: &Demand| {
+        let fields = |index: usize, state: &State, slice: &Demand| {
+            let looked_at = self.looked_at_before(index);
             let field = |n: u16| {
                 let value = state.vector(n.into());
-                Field::of(n, slice.vector(n), value.zeros, value.ones)
+                let counting = bytes_of(slice.vector(n)) & looked_at.vector(n);
+                Field::of(n, counting, value.zeros, value.ones)
             };
             let fields = (0..program.registers() as u16).map(field);
             fields.filter(|field| field.free != 0).collect()
@@ -264,16 +274,23 @@ impl<'a, const W: usize> Cases<'a, W> {
                         .as_ref()
                         .is_some_and(|seen| seen.restored.is_some());
                     if restores && let Some(state) = known.state_before(program, self.launches, index + 1) {
-                        found.add_all(index + 1, fields(&state, &slice));
+                        found.add_all(index + 1, fields(index + 1, &state, &slice));
                     }
                 }
                 self.slice_back(index, &mut slice);
             }
             if leads && let Some(Some(state)) = known.states.get(block) {
-                found.add_all(range.start, fields(state, &slice));
+                found.add_all(range.start, fields(range.start, state, &slice));
             }
         }
         found
+    }
+
+    /// What the kernel looks at from an instruction on.
+    fn looked_at_before(&self, index: usize) -> Demand {
+        let mut looked_at = self.known.demand_after(self.program, index);
+        looked_at.step_back(&self.program.insts()[index], self.known.facts[index], W);
+        looked_at
     }
 
     /// What the instruction and the mutant look at.
@@ -343,9 +360,14 @@ impl<'a, const W: usize> Cases<'a, W> {
         if !operands.dst_is_vector || entangled[0] || entangled[1] {
             return;
         }
+        let mut registers = inst.dst..inst.dst + u16::from(operands.dst_words);
+        if registers.all(|n| slice.vector(n) == 0) {
+            return;
+        }
+        let after = self.known.demand_after(self.program, index);
         for word in 0..u16::from(operands.dst_words) {
             let register = inst.dst + word;
-            let counting = slice.vector(register);
+            let counting = bytes_of(slice.vector(register)) & after.vector(register);
             let (zeros, ones) = match word {
                 0 | 1 if operands.whole => {
                     (seen.result.zeros >> (32 * word), seen.result.ones >> (32 * word))
@@ -403,6 +425,10 @@ impl<'a, const W: usize> Cases<'a, W> {
         (0..1 << narrow.bits()).step_by(W).all(|first: usize| {
             let count = W.min((1 << narrow.bits()) - first);
             let mut place = Place::first(low(count as u32), within);
+            // What contains the active lanes has each of them.
+            for n in (0..EXEC).filter(|n| state.masks.contains(*n, EXEC)) {
+                place.put_mask(n, Lanes::of_both(u64::MAX), within & masks::bit(n) != 0);
+            }
             let mut shift = 0;
             for field in &narrow.fields {
                 let mut row = Row::UNKNOWN;
@@ -419,7 +445,7 @@ impl<'a, const W: usize> Cases<'a, W> {
     }
 
     fn walk<'b>(&'b self, narrow: &Narrow) -> Walk<'a, 'b, W> {
-        let (program, flow) = (self.program, &self.known.flow);
+        let flow = &self.known.flow;
         let from = narrow.index;
         let (of_site, of_from) = (flow.block_of(self.site), flow.block_of(from));
         let mut leads = BTreeSet::new();
@@ -437,14 +463,13 @@ impl<'a, const W: usize> Cases<'a, W> {
                 leads.extend(new);
             }
         }
-        let mut looked_at = self.known.demand_after(program, from);
-        looked_at.step_back(&program.insts()[from], self.known.facts[from], W);
+        let looked_at = self.looked_at_before(from);
         Walk {
             cases: self,
             from,
             looked_at,
             leads,
-            wave: Wave::new(program.most_registers()),
+            wave: Wave::new(self.program.most_registers()),
             steps: 0,
         }
     }
