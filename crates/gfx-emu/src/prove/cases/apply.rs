@@ -104,7 +104,7 @@ pub(super) fn written<const W: usize>(
         None => None,
     };
     // Where nothing differs before, nothing does after.
-    let alike = mutant.is_none().then_some(!unlike_sources).unwrap_or(0);
+    let alike = if mutant.is_none() { !unlike_sources } else { 0 };
     let nothing = || Words {
         numbers: vec![[0; W]; words],
         known: vec![[0; W]; words],
