@@ -83,7 +83,8 @@ pub fn kernel_mutants(trials: &[Value]) -> Result<Page, String> {
         edit. One instruction of a kernel's machine code becomes another legal one, and the cases of the ci tier that execute it run \
         until one fails (`parity selftest --kernels`). A fault that none notices is a hole in the cases or no fault: where it is proven \
         that no launch shows it (`gfx_emu::Prover`), it counts as equivalent and is not tried. A proof may assume sizes below 2^31, and its reason says so then: these are \
-        the numbers before a kernel's first pointer, to which each launch of a trial is held. Others that change no result for any \
+        the numbers before a kernel's first pointer, or after it where it begins with one, to which each launch of a trial is held. \
+        Proofs by cases compute as the software GPU does. Others that change no result for any \
         input are not told apart from holes, and stand among the survivors. *Within limits* are the survivors that change a result, by no \
         more than its limit allows; the others change no bit of any. Of these, *counters* are those whose kernels do something else in one \
         of up to 24 cases, by what the software GPU counts, and *dearer* those of them that do so much more that the gate of costs (`ci/cost`) would \

@@ -103,8 +103,8 @@ pub fn note() {
 /// What a launch is refused with that passes a larger size than is declared.
 pub const UNDECLARED: &str = "is declared to be below 2^31";
 
-/// Refuses from now on launches of kernels that `has_sizes` names, if they pass a larger size: of those kernels the numbers before the
-/// first pointer ([`Kernel::leading_numbers`]) are sizes.
+/// Refuses from now on launches of kernels that `has_sizes` names, if they pass a larger size: of those kernels the numbers that
+/// [`Kernel::leading_numbers`] names are sizes.
 pub fn hold_to_sizes(has_sizes: HasSizes) {
     *SIZES.write().unwrap_or_else(PoisonError::into_inner) = Some(has_sizes);
 }

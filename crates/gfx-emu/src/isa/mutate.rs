@@ -3,6 +3,9 @@
 //! A candidate is a change of one field of the encoding. It is kept when the decoder reads the candidate as the instruction
 //! that was meant: every part that was not to change is as it was.
 
+mod fields;
+mod names;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::decode;
@@ -11,6 +14,8 @@ use super::ops::Kind as Of;
 use super::print;
 use super::unit::{Control, Share, Transfer, Unit};
 use crate::wave::reg;
+use fields::{format_word, offset_field, opcode_field, source_fields};
+use names::renames;
 
 /// What is wrong with a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,199 +171,6 @@ fn mutants(site: &Site<'_>, decoder: Decoder<'_>, opcodes: &mut Opcodes) -> Vec<
     let mut seen = BTreeSet::new();
     found.retain(|(_, bytes)| bytes != site.bytes && seen.insert(bytes.clone()));
     found
-}
-
-/// Words of comparisons, and those that take their place.
-const RELATIONS: [(&str, &str); 19] = [
-    ("lt", "le"),
-    ("le", "lt"),
-    ("gt", "ge"),
-    ("ge", "gt"),
-    ("eq", "ne"),
-    ("eq", "lg"),
-    ("eq", "neq"),
-    ("ne", "eq"),
-    ("neq", "eq"),
-    ("lg", "eq"),
-    ("nlt", "nle"),
-    ("nle", "nlt"),
-    ("ngt", "nge"),
-    ("nge", "ngt"),
-    ("nlg", "lg"),
-    ("o", "u"),
-    ("u", "o"),
-    ("tru", "f"),
-    ("f", "t"),
-];
-
-/// Words of other operations, likewise.
-const OPERATIONS: [(&str, &str); 26] = [
-    ("add", "sub"),
-    ("sub", "add"),
-    ("subrev", "add"),
-    ("addc", "subb"),
-    ("subb", "addc"),
-    ("addk", "mulk"),
-    ("mul", "add"),
-    ("fmac", "mul"),
-    ("fmac", "max"),
-    ("min", "max"),
-    ("max", "min"),
-    ("min3", "max3"),
-    ("max3", "min3"),
-    ("med3", "max3"),
-    ("minmax", "maxmin"),
-    ("maxmin", "minmax"),
-    ("and", "or"),
-    ("or", "and"),
-    ("xor", "or"),
-    ("xnor", "xor"),
-    ("andn2", "and"),
-    ("floor", "ceil"),
-    ("ceil", "floor"),
-    ("trunc", "rndne"),
-    ("rndne", "trunc"),
-    ("sqrt", "rcp"),
-];
-
-/// Words of shifts, likewise.
-const SHIFTS: [(&str, &str); 8] = [
-    ("lshlrev", "lshrrev"),
-    ("lshrrev", "lshlrev"),
-    ("lshrrev", "ashrrev"),
-    ("ashrrev", "lshrrev"),
-    ("lshl", "lshr"),
-    ("lshr", "lshl"),
-    ("lshr", "ashr"),
-    ("ashr", "lshr"),
-];
-
-/// Types of integers, likewise; where the operation depends on the sign.
-const SIGNS: [(&str, &str); 12] = [
-    ("u32", "i32"),
-    ("i32", "u32"),
-    ("u16", "i16"),
-    ("i16", "u16"),
-    ("u64", "i64"),
-    ("i64", "u64"),
-    ("u8", "i8"),
-    ("i8", "u8"),
-    ("ubyte", "sbyte"),
-    ("sbyte", "ubyte"),
-    ("ushort", "sshort"),
-    ("sshort", "ushort"),
-];
-
-/// Words of branches, likewise.
-const BRANCHES: [(&str, &str); 6] = [
-    ("scc0", "scc1"),
-    ("scc1", "scc0"),
-    ("vccz", "vccnz"),
-    ("vccnz", "vccz"),
-    ("execz", "execnz"),
-    ("execnz", "execz"),
-];
-
-/// Words of mnemonics and what each becomes.
-type Renames = [(&'static str, &'static str)];
-
-/// Mnemonics that may stand for a mutant of an instruction; not all exist.
-fn renames(mnemonic: &str) -> Vec<(MutationKind, String)> {
-    let has = |word: &str| mnemonic.contains(word);
-    let compares = has("_cmp");
-    // What is equal does not depend on the sign.
-    let equality = ["_eq_", "_ne_", "_lg_"].into_iter().any(has);
-    let signed = compares && !equality
-        || ["_min", "_max", "_mul_hi", "_cvt", "_bfe", "load"]
-            .into_iter()
-            .any(has);
-    let tables: [(MutationKind, &Renames, bool); 6] = [
-        (MutationKind::Compare, &RELATIONS, compares),
-        (MutationKind::Lanes, &OPERATIONS, has("saveexec")),
-        (
-            MutationKind::Operation,
-            &OPERATIONS,
-            !compares && !has("saveexec"),
-        ),
-        (MutationKind::Shift, &SHIFTS, true),
-        (MutationKind::Operation, &SIGNS, signed),
-        (MutationKind::Branch, &BRANCHES, has("cbranch")),
-    ];
-    let words: Vec<&str> = mnemonic.split('_').collect();
-    let mut found = vec![];
-    for (kind, table, _) in tables.into_iter().filter(|(.., applies)| *applies) {
-        for (from, to) in table {
-            // The first word says which unit it is.
-            let places = words.iter().enumerate().skip(1).filter(|(_, word)| *word == from);
-            found.extend(places.map(|(place, _)| {
-                let mut words = words.clone();
-                words[place] = to;
-                (kind, words.join("_"))
-            }));
-        }
-    }
-    found
-}
-
-/// The opcode field of a format.
-fn opcode_field(isa: Isa, format: Format) -> Field {
-    match format {
-        Format::Sop1 => (0, 8, 8),
-        Format::Sop2 => (0, 23, 7),
-        Format::Sopc | Format::Sopp => (0, 16, 7),
-        Format::Sopk => (0, 23, 5),
-        Format::Vop1 => (0, 9, 8),
-        Format::Vop2 => (0, 25, 6),
-        Format::Vopc => (0, 17, 8),
-        Format::Vop3 => (0, 16, 10),
-        Format::Vop3p | Format::Mai => (0, 16, 7),
-        Format::Vopd => (0, 22, 4),
-        Format::Vopd3 => (0, 18, 6),
-        Format::Ds => match isa {
-            Isa::Rdna2 | Isa::Rdna3 | Isa::Rdna35 | Isa::Rdna4 | Isa::Gfx125 => (0, 18, 8),
-            Isa::Cdna2 | Isa::Cdna3 | Isa::Cdna4 => (0, 17, 8),
-        },
-        Format::Flat | Format::Scratch | Format::Global | Format::Mubuf if isa.is_gfx12() => (0, 14, 8),
-        Format::Mubuf if isa == Isa::Rdna2 => (0, 18, 8),
-        Format::Flat | Format::Scratch | Format::Global | Format::Mubuf => (0, 18, 7),
-        Format::Smem if isa.is_gfx12() => (0, 13, 6),
-        Format::Smem => (0, 18, 8),
-    }
-}
-
-/// The fields of the sources, in the order of the operands; a vector register alone fits into 8 bits from bit 9.
-fn source_fields(format: Format) -> &'static [Field] {
-    match format {
-        Format::Sop1 => &[(0, 0, 8)],
-        Format::Sop2 | Format::Sopc => &[(0, 0, 8), (0, 8, 8)],
-        Format::Vop1 => &[(0, 0, 9)],
-        Format::Vop2 | Format::Vopc | Format::Vopd => &[(0, 0, 9), (0, 9, 8)],
-        Format::Vopd3 => &[(0, 0, 9), (1, 16, 8)],
-        Format::Vop3 | Format::Vop3p => &[(1, 0, 9), (1, 9, 9), (1, 18, 9)],
-        Format::Sopk
-        | Format::Sopp
-        | Format::Smem
-        | Format::Mai
-        | Format::Ds
-        | Format::Flat
-        | Format::Scratch
-        | Format::Global
-        | Format::Mubuf => &[],
-    }
-}
-
-/// The offset field of a format, and its sign.
-fn offset_field(isa: Isa, format: Format) -> Option<Field> {
-    match format {
-        Format::Flat | Format::Scratch | Format::Global if isa.is_gfx12() => Some((2, 8, 24)),
-        Format::Flat | Format::Scratch | Format::Global if isa == Isa::Rdna2 => Some((0, 0, 12)),
-        Format::Flat | Format::Scratch | Format::Global => Some((0, 0, 13)),
-        Format::Ds => Some((0, 0, 16)),
-        Format::Smem => Some((1, 0, 21)),
-        Format::Mubuf if isa.is_gfx12() => Some((2, 8, 24)),
-        Format::Mubuf => Some((0, 0, 12)),
-        _ => None,
-    }
 }
 
 fn is_float(kind: Of) -> bool {
@@ -610,30 +422,5 @@ impl Site<'_> {
         let moved = decoder(&bytes).filter(|found| found.imm != inst.imm);
         let bytes = moved.and_then(|moved| self.checked(bytes, decoder, |wanted| wanted.imm = moved.imm));
         found.extend(bytes.map(|bytes| (MutationKind::Offset, bytes)));
-    }
-}
-
-/// A key for the format.
-fn format_word(format: Format) -> &'static str {
-    match format {
-        Format::Sop1 => "SOP1",
-        Format::Sop2 => "SOP2",
-        Format::Sopc => "SOPC",
-        Format::Sopk => "SOPK",
-        Format::Sopp => "SOPP",
-        Format::Smem => "SMEM",
-        Format::Vop1 => "VOP1",
-        Format::Vop2 => "VOP2",
-        Format::Vopc => "VOPC",
-        Format::Vop3 => "VOP3",
-        Format::Vop3p => "VOP3P",
-        Format::Mai => "MAI",
-        Format::Vopd => "VOPD",
-        Format::Vopd3 => "VOPD3",
-        Format::Ds => "DS",
-        Format::Flat => "FLAT",
-        Format::Scratch => "SCRATCH",
-        Format::Global => "GLOBAL",
-        Format::Mubuf => "MUBUF",
     }
 }

@@ -81,12 +81,14 @@ impl<'a> Launches<'a> {
 }
 
 impl Kernel {
-    /// Where the arguments of 64 bits are, in the kernarg segment, that come before the first pointer. By the convention of many libraries these
-    /// are sizes: numbers of elements, of dimensions, of rows.
+    /// Where the arguments of 64 bits are, in the kernarg segment, that come before the first pointer; of a kernel that begins with a
+    /// pointer, all that are none. By the convention of many libraries these are sizes: numbers of elements, of dimensions, of rows.
     pub fn leading_numbers(&self) -> impl Iterator<Item = u32> + '_ {
         let is_number = |arg: &code_object::Arg| arg.kind == ArgKind::ByValue;
-        let numbers = self.args.iter().take_while(move |arg| is_number(arg));
-        numbers.filter(|arg| arg.size == 8).map(|arg| arg.offset)
+        let begins = self.args.first().is_some_and(is_number);
+        let numbers = self.args.iter().take_while(move |arg| !begins || is_number(arg));
+        let numbers = numbers.filter(move |arg| is_number(arg) && arg.size == 8);
+        numbers.map(|arg| arg.offset)
     }
 
     /// The first of [`Kernel::leading_numbers`] that is not below 2^31 in a launch with these arguments: where it is, and the number.
@@ -96,5 +98,39 @@ impl Kernel {
             let number = u64::from_le_bytes(bytes.try_into().ok()?);
             (number > low(SIZE_BITS)).then_some((offset, number))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{BARE_KERNEL, CodeObject};
+    use crate::target::Target;
+
+    /// Where the sizes are of a kernel with these arguments, `p` a pointer, `n` a number of 64 bits and `i` one of 32.
+    fn sizes(arguments: &str) -> Vec<u32> {
+        let end = 0xbfb0_0000_u32.to_le_bytes();
+        let code = CodeObject::bare(Target::Gfx1100, &end, 0, 0, 0).unwrap();
+        let mut kernel = code.kernel(BARE_KERNEL).unwrap().with_program(None);
+        let arg = |(place, letter): (usize, char)| code_object::Arg {
+            name: None,
+            offset: 8 * place as u32,
+            size: if letter == 'i' { 4 } else { 8 },
+            kind: match letter {
+                'p' => ArgKind::GlobalBuffer,
+                _ => ArgKind::ByValue,
+            },
+        };
+        kernel.args = arguments.chars().enumerate().map(arg).collect();
+        kernel.leading_numbers().collect()
+    }
+
+    #[test]
+    fn sizes_come_before_pointers_or_after_them() {
+        assert_eq!(sizes("ninpnn"), [0, 16]);
+        assert_eq!(sizes("ppnin"), [16, 32]);
+        assert_eq!(sizes("ppi"), []);
+        // What comes after a pointer may be a number of any kind, where sizes come before.
+        assert_eq!(sizes("ipnn"), []);
     }
 }

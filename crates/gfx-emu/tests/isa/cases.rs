@@ -106,6 +106,51 @@ fn what_differs_must_come_to_its_end_before_something_looks_at_it() {
 }
 
 #[test]
+fn a_nan_stays_one_whatever_is_added_to_it() {
+    // A byte of 127 is a NaN, of which the mutant makes another one.
+    let nan = |then: &str| {
+        format!(
+            "v_and_b32_e32 v2, 0x7f, v5\nv_cvt_f32_u32_e32 v3, v2\nv_cmp_ne_u32_e32 vcc_lo, 0x7f, v2\nv_cndmask_b32_e32 v3, 0x7fc00000, v3, vcc_lo\n{then}"
+        )
+    };
+    let other = "v_cndmask_b32_e32 v3, 0x7fc08000, v3, vcc_lo";
+    let compared = "v_and_b32_e32 v3, 0x7fffffff, v3\nv_cmp_lt_u32_e32 vcc_lo, 0x7f800000, v3\nv_cndmask_b32_e64 v1, 1, 2, vcc_lo";
+    let unordered = "v_cmp_u_f32_e32 vcc_lo, v3, v3\nv_cndmask_b32_e64 v1, 1, 2, vcc_lo";
+    let limit = compared.replace("0x7f800000", "0x7fc04000");
+    check(&[
+        (
+            &nan(&format!("v_add_f32_e32 v3, v3, v5\n{compared}")),
+            other,
+            BYTES,
+        ),
+        (
+            &nan(&format!("v_mul_f32_e32 v3, v3, v5\n{unordered}")),
+            other,
+            BYTES,
+        ),
+        (
+            &nan(&format!("v_fma_f32 v3, v5, v5, v3\n{compared}")),
+            other,
+            BYTES,
+        ),
+        // Which NaN it is.
+        (&nan(&format!("v_add_f32_e32 v3, v3, v5\n{limit}")), other, None),
+        // The greater of a NaN and a number is the number.
+        (
+            &nan(&format!("v_max_f32_e32 v3, v3, v5\n{compared}")),
+            other,
+            None,
+        ),
+        (
+            &nan(&format!("v_add_u32_e32 v3, v3, v5\n{compared}"))
+                .replace("v_add_u32_e32", "v_add_nc_u32_e32"),
+            other,
+            None,
+        ),
+    ]);
+}
+
+#[test]
 fn a_lane_that_was_not_active_has_any_number() {
     // The byte is cut out in some lanes.
     let some = "s_mov_b32 s8, exec_lo\nv_mov_b32_e32 v2, v5\nv_cmp_gt_u32_e32 vcc_lo, 8, v0\ns_and_b32 exec_lo, exec_lo, vcc_lo\nv_and_b32_e32 v2, 0xff, v5\n";

@@ -104,7 +104,7 @@ pub(super) fn written<const W: usize>(
         None => None,
     };
     // Where nothing differs before, nothing does after.
-    let alike = mutant.is_none().then_some(!unlike_sources).unwrap_or(0);
+    let alike = if mutant.is_none() { !unlike_sources } else { 0 };
     let nothing = || Words {
         numbers: vec![[0; W]; words],
         known: vec![[0; W]; words],
@@ -240,6 +240,16 @@ fn computed<const W: usize>(
         mask: 0,
         mask_known: 0,
     });
+    if inst.unit == Unit::Compare {
+        let open = place.reached & !found.mask_known;
+        for lane in (0..W).filter(|lane| open >> lane & 1 != 0) {
+            let Some(holds) = of_relation(inst, seen, sources, side, lane) else {
+                continue;
+            };
+            found.mask = found.mask & !(1 << lane) | u64::from(holds) << lane;
+            found.mask_known |= 1 << lane;
+        }
+    }
     if words == 0 || words > 2 {
         return Some(found);
     }
@@ -275,6 +285,64 @@ fn lanes(mask: Lanes, side: Side) -> u64 {
     }
 }
 
+/// What every quiet NaN of single precision has.
+const NAN: u64 = 0x7fc0_0000;
+
+/// The relation of numbers one of which is a NaN, as comparisons have it.
+const UNORDERED: u8 = 8;
+
+/// What is known of a source in a lane.
+fn set_of<const W: usize>(
+    seen: &Seen,
+    sources: &[Vec<Source<W>>],
+    side: Side,
+    lane: usize,
+    i: usize,
+) -> Value {
+    let words = sources.get(i).filter(|words| !words.is_empty());
+    let Some(words) = words else {
+        return seen.sources[i];
+    };
+    let (mut zeros, mut ones) = (!low(32 * words.len() as u32), 0);
+    for (word, source) in words.iter().enumerate() {
+        let known = source.row.known[lane];
+        let number = number(&source.row, side)[lane] & known;
+        zeros |= u64::from(known & !number) << (32 * word);
+        ones |= u64::from(number) << (32 * word);
+    }
+    Value::of_bits(zeros, ones)
+}
+
+/// Whether a comparison holds in a lane, where what is known of its sources decides it.
+fn of_relation<const W: usize>(
+    inst: &Inst,
+    seen: &Seen,
+    sources: &[Vec<Source<W>>],
+    side: Side,
+    lane: usize,
+) -> Option<bool> {
+    let (a, b) = (
+        set_of(seen, sources, side, lane, 0),
+        set_of(seen, sources, side, lane, 1),
+    );
+    let is_nan = |value: Value| value.ones & NAN == NAN;
+    if inst.op == Op::CmpF32 && (is_nan(a) || is_nan(b)) {
+        return Some(inst.relations & UNORDERED != 0);
+    }
+    if !matches!(inst.op, Op::CmpU32 | Op::CmpU64) || !operands::is_plain(inst) {
+        return None;
+    }
+    let less = u8::from(a.lo < b.hi);
+    let equal = u8::from(a.lo <= b.hi && b.lo <= a.hi) << 1;
+    let greater = u8::from(a.hi > b.lo) << 2;
+    let possible = less | equal | greater;
+    match possible & inst.relations {
+        0 => Some(false),
+        some if some == possible => Some(true),
+        _ => None,
+    }
+}
+
 /// What is known of a lane's result by what is known of its sources; `None` for operations of which nothing is known in any lane.
 fn of_set<const W: usize>(
     place: &Place<W>,
@@ -284,29 +352,20 @@ fn of_set<const W: usize>(
     side: Side,
     lane: usize,
 ) -> Option<Value> {
+    let value = |i: usize| set_of(seen, sources, side, lane, i);
+    if matches!(
+        inst.op,
+        Op::AddF32 | Op::SubF32 | Op::SubrevF32 | Op::MulF32 | Op::FmaF32
+    ) {
+        // A NaN stays one, a quiet one; which one is not asked.
+        let count = inst.op.signature().src.len();
+        let is_nan = (0..count).any(|i| value(i).ones & NAN == NAN);
+        let alone = !inst.clamp && inst.omod == 0;
+        return Some(Value::of_bits(!low(32), if is_nan && alone { NAN } else { 0 }));
+    }
     if !operands::is_plain(inst) || !operands::of(inst, W).whole {
         return None;
     }
-    let value = |i: usize| {
-        let words = sources.get(i).filter(|words| !words.is_empty());
-        let Some(words) = words else {
-            return seen.sources[i];
-        };
-        let set = |source: &Source<W>| {
-            let (known, number) = (
-                source.row.known[lane],
-                number(&source.row, side)[lane] & source.row.known[lane],
-            );
-            (known & !number, number)
-        };
-        let (mut zeros, mut ones) = (!low(32 * words.len() as u32), 0);
-        for (word, source) in words.iter().enumerate() {
-            let (of_zeros, of_ones) = set(source);
-            zeros |= u64::from(of_zeros) << (32 * word);
-            ones |= u64::from(of_ones) << (32 * word);
-        }
-        Value::of_bits(zeros, ones)
-    };
     if inst.op == Op::CndmaskB32 {
         let Src::Scalar(n) = inst.src[2] else { return None };
         let mask = place.mask(n);
