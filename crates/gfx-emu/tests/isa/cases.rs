@@ -1,10 +1,10 @@
 //! What the prover proves by cases and what it must not: each row that is proven has a neighbour that differs from it in one thing and is a
 //! fault.
 
-use gfx_emu::{BARE_KERNEL, Prover, Reason};
+use gfx_emu::Reason;
 
-use crate::llvm::{CDNA3, Card, RDNA3, RDNA4};
-use crate::prove::{Writer, object, outputs, proof};
+use crate::llvm::{CDNA3, Card, RDNA3};
+use crate::prove::{Writer, executed_proofs, proof};
 use crate::wave::Numbers;
 
 const BYTES: Option<Reason> = Some(Reason::Bytes);
@@ -268,36 +268,7 @@ fn program(card: Card, seed: u64) -> String {
 
 #[test]
 fn mutants_that_are_proven_by_cases_compute_what_the_programs_do() {
-    let mut proven = 0;
-    for card in [RDNA3, CDNA3, RDNA4] {
-        for seed in 0..if card.name == RDNA4.name { 10 } else { 30 } {
-            let asm = program(card, 1000 * seed + 3);
-            let code = object(card, &asm);
-            let kernel = code.kernel(BARE_KERNEL).unwrap();
-            let prover = Prover::new(&code, kernel).unwrap();
-            let right: Vec<_> = (0..6)
-                .map(|inputs| outputs(&code, kernel, inputs, card.lanes))
-                .collect();
-            for mutation in code.mutations(kernel).unwrap() {
-                let reason = prover.equivalent(&mutation);
-                if !matches!(reason, Some(Reason::Bytes | Reason::Halves)) {
-                    continue;
-                }
-                let mutant = code.patched(kernel, &mutation.patch).unwrap();
-                proven += 1;
-                for (inputs, right) in right.iter().enumerate() {
-                    let got = outputs(&code, &mutant, inputs as u64, card.lanes);
-                    assert!(
-                        got == *right,
-                        "{reason:?} of {}, {:#x}: {} -> {}\n{asm}",
-                        card.name,
-                        mutation.pc,
-                        mutation.before,
-                        mutation.after
-                    );
-                }
-            }
-        }
-    }
+    let is_by_cases = |reason| matches!(reason, Reason::Bytes | Reason::Halves);
+    let proven = executed_proofs(30, 6, |card, seed| program(card, 1000 * seed + 3), is_by_cases);
     assert!(proven > 200, "{proven} mutants were proven");
 }

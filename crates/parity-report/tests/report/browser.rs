@@ -22,7 +22,7 @@ fn browser() -> Option<PathBuf> {
     })
 }
 
-/// The page as it is after `script` ran at its end, `None` where there is no browser.
+/// Opens the page in a browser, runs `script` after all of it, and returns its text then. `None` if the machine has no browser.
 #[track_caller]
 fn after(script: &str, width: u32) -> Option<String> {
     after_in(Theme::Light, script, width)

@@ -4,8 +4,8 @@
 //! in what a software GPU counts. Two things are told: whether any counter is another one, and whether the gate of costs (`ci/cost`)
 //! would refuse what the kernels do. Neither is a verdict of a case, and neither is added to those that cases notice.
 //!
-//! The software GPU counts products of integers and sums apart. Here they are one counter, so that a vector instruction that becomes another
-//! one is no difference.
+//! The software GPU counts products of integers and sums apart. Here one counter holds both: a vector instruction in the place of another
+//! vector instruction leaves the counters as they are.
 
 use parity_bench::cost::{TOLERANCE, is_dearer};
 use parity_exec::{Bench, Mutant};
