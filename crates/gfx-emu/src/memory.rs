@@ -163,6 +163,8 @@ pub struct Memory {
     wide: Arc<Mutex<()>>,
     /// Short allocations cross a multiple of 4 GiB too.
     early: bool,
+    /// Says where in the next allocation the multiple lies.
+    turn: u32,
     /// New allocations get a shadow.
     tracks: bool,
     /// Something was mapped at an address of the caller's choice.
@@ -193,6 +195,7 @@ impl Memory {
             slots: Arc::default(),
             wide: Arc::default(),
             early: false,
+            turn: 0,
             tracks: false,
             mapped: false,
             lent: Arc::default(),

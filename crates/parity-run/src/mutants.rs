@@ -38,7 +38,7 @@ use parity_oracle::judge;
 use crate::{error::Error, judge::Prepared, run::START_LIMIT, settings::Settings};
 
 pub use cost::Cost;
-pub use score::{KernelScore, Score, Survivor, Trial};
+pub use score::{Hole, KernelScore, Listed, Score, Survivor, Trial};
 
 use sample::{Candidate, digest};
 

@@ -194,7 +194,11 @@ impl Device {
             return Ok(0);
         }
         let mut memory = lock(&self.memory);
-        Arc::make_mut(&mut memory)
+        let memory = Arc::make_mut(&mut memory);
+        if let Some(turn) = trial::turn() {
+            memory.cross_next(turn);
+        }
+        memory
             .alloc(bytes as u64)
             .map_err(|_| hip::hipError_t_hipErrorOutOfMemory)
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use coverage_folder::{Folder, digest, merge};
@@ -81,6 +81,8 @@ static SIZES: RwLock<Option<HasSizes>> = RwLock::new(None);
 static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Instructions that a wave may execute; 0 for as many as ever.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
+/// What [`cross_from`] said, and an allocation more for each since; negative where it said nothing.
+static TURN: AtomicI64 = AtomicI64::new(-1);
 static STATE: Mutex<State> = Mutex::new(State {
     covered: BTreeMap::new(),
     counted: BTreeMap::new(),
@@ -145,6 +147,24 @@ pub fn take_counted() -> Vec<Counted> {
 /// Ends waves after so many instructions, as a fault of the watchdog.
 pub fn limit_waves(instructions: u64) {
     LIMIT.store(instructions, Relaxed);
+}
+
+/// Says where in the next allocation a multiple of 4 GiB lies ([`gfx_emu::Memory::cross_next`]); each one after it has the place after. What
+/// lies where is then the same each time that the same calls follow.
+pub fn cross_from(turn: u32) {
+    TURN.store(i64::from(turn), Relaxed);
+}
+
+/// The place for one allocation, where somebody says places.
+pub(crate) fn turn() -> Option<u32> {
+    // Two devices of a process may share a number: then both have a multiple at that place, which harms nothing.
+    match TURN.load(Relaxed) {
+        ..0 => None,
+        turn => {
+            TURN.store(turn + 1, Relaxed);
+            Some(turn as u32)
+        }
+    }
 }
 
 /// What was executed since the last call, by code object and kernel.

@@ -33,6 +33,7 @@ impl Runner for CandleRunner {
     fn run(&mut self, case: &Case, seed: u64) -> Outcome {
         rocm::reset_fallbacks();
         self.served_by.clear();
+        trial::cross_from(turn(case));
         self.compute(case, seed).unwrap_or_else(|why| match why {
             NoResult::Refused(error) => Outcome::Refused {
                 refusal: classify(&error),
@@ -105,6 +106,15 @@ impl Runner for CandleRunner {
         }));
         Ok(())
     }
+}
+
+/// Where the buffers of a case lie on a software GPU: other cases have other places, and a case has the same each time.
+fn turn(case: &Case) -> u32 {
+    let id = case.id();
+    let bytes = id.as_str().bytes();
+    bytes.fold(0, |turn, byte| {
+        turn.wrapping_mul(31).wrapping_add(u32::from(byte))
+    })
 }
 
 /// Why a case gave no value.

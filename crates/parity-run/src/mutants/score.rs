@@ -9,9 +9,9 @@ use super::{Cost, Fate, Options, sample::Candidate};
 /// Mutants, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// A case failed.
+    /// A case failed, one of the selection or a random one.
     pub killed: usize,
-    /// Of these, the ones that only a random case notices.
+    /// Of these, the ones that only a random case notices: holes in the selection.
     pub by_random: usize,
     /// All cases that were tried passed.
     pub survived: usize,
@@ -46,14 +46,28 @@ impl Score {
         }
     }
 
-    /// Percent of the faults that were tried and noticed; 0 where none was tried, so that nothing passes by it.
+    /// Those that a case of the selection notices.
+    pub fn by_selection(&self) -> usize {
+        self.killed - self.by_random
+    }
+
+    /// Percent of the faults that were tried and that the selection noticed; 0 where none was tried, so that nothing passes by it.
     pub fn percent(&self) -> f64 {
-        self.percent_of(self.killed)
+        self.percent_of(self.by_selection())
     }
 
     /// The same, if those that the gate of costs refuses were noticed too.
     pub fn percent_with_costs(&self) -> f64 {
-        self.percent_of(self.killed + self.dearer)
+        self.percent_of(self.by_selection() + self.dearer)
+    }
+
+    /// Percent of the faults that any case noticed and that the selection noticed: of all others nothing says that they are faults. It
+    /// tells the more, the more random cases there were; 0 where no case noticed anything.
+    pub fn percent_of_known(&self) -> f64 {
+        match self.killed {
+            0 => 0.0,
+            known => 100.0 * self.by_selection() as f64 / known as f64,
+        }
     }
 
     fn percent_of(&self, noticed: usize) -> f64 {
@@ -75,23 +89,54 @@ pub struct KernelScore {
     pub score: Score,
 }
 
-/// A mutant that no case noticed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Survivor {
+/// A mutant, as lists have it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
     /// The card.
     pub target: String,
     /// The kernel's name.
     pub kernel: String,
     /// Bytes from its first instruction.
     pub pc: i64,
+    /// The instruction as it is in the mutant.
+    pub after: String,
+    /// As it was.
+    pub before: String,
     /// The kind of fault, as tables say it.
     pub kind: &'static str,
-    /// The instruction as it was.
-    pub before: String,
-    /// As it is in the mutant.
-    pub after: String,
     /// File and line, where the code object has a line table.
     pub source: Option<(String, u64)>,
+}
+
+impl Listed {
+    fn of(candidate: &Candidate) -> Listed {
+        let mutation = &candidate.mutation;
+        Listed {
+            target: candidate.target.clone(),
+            kernel: candidate.key.1.clone(),
+            pc: mutation.pc,
+            after: mutation.after.clone(),
+            before: mutation.before.clone(),
+            kind: mutation.kind.word(),
+            source: candidate.source.clone(),
+        }
+    }
+}
+
+/// A mutant that a random case noticed and none of the selection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Which.
+    pub mutant: Listed,
+    /// The case.
+    pub case: CaseId,
+}
+
+/// A mutant that no case noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survivor {
+    /// Which.
+    pub mutant: Listed,
     /// Cases that were tried.
     pub tried: usize,
     /// Those of them whose result has other bits, which its limit allows.
@@ -125,6 +170,8 @@ pub struct Trial {
     pub kinds: Vec<(&'static str, Score)>,
     /// What no case noticed, by kernel and place.
     pub survivors: Vec<Survivor>,
+    /// What only a random case noticed, by kernel and place.
+    pub holes: Vec<Hole>,
     /// Reasons of equivalence, and how many mutants each explains.
     pub reasons: BTreeMap<&'static str, usize>,
     /// Cases that killed, and how many mutants each.
@@ -151,6 +198,7 @@ impl Trial {
             kernels: vec![],
             kinds: super::kinds().map(|kind| (kind, Score::default())).collect(),
             survivors: vec![],
+            holes: vec![],
             reasons: BTreeMap::new(),
             killers: BTreeMap::new(),
         }
@@ -159,7 +207,6 @@ impl Trial {
     pub(super) fn add(&mut self, candidate: &Candidate, fate: Fate) {
         self.score.add(&fate);
         let (target, kernel) = (&candidate.target, &candidate.key.1);
-        let mutation = &candidate.mutation;
         let place = self
             .kernels
             .binary_search_by(|known| (&known.target, &known.kernel).cmp(&(target, kernel)));
@@ -173,12 +220,19 @@ impl Trial {
             place
         });
         self.kernels[place].score.add(&fate);
-        let word = mutation.kind.word();
+        let word = candidate.mutation.kind.word();
         if let Some((_, score)) = self.kinds.iter_mut().find(|(kind, _)| *kind == word) {
             score.add(&fate);
         }
         match fate {
-            Fate::Killed { case, .. } => *self.killers.entry(case).or_default() += 1,
+            Fate::Killed { case, random } => {
+                *self.killers.entry(case.clone()).or_default() += 1;
+                if random {
+                    let mutant = Listed::of(candidate);
+                    let after = self.holes.partition_point(|known| known.mutant < mutant);
+                    self.holes.insert(after, Hole { mutant, case });
+                }
+            }
             Fate::Equivalent(reason) => *self.reasons.entry(reason).or_default() += 1,
             Fate::NotRun => {}
             Fate::Survived {
@@ -188,29 +242,15 @@ impl Trial {
                 cost,
             } => {
                 let survivor = Survivor {
-                    target: target.clone(),
-                    kernel: kernel.clone(),
-                    pc: mutation.pc,
-                    kind: word,
-                    before: mutation.before.clone(),
-                    after: mutation.after.clone(),
-                    source: candidate.source.clone(),
+                    mutant: Listed::of(candidate),
                     tried,
                     tolerated,
                     reaching,
                     cost,
                 };
-                let key = |survivor: &Survivor| {
-                    (
-                        survivor.target.clone(),
-                        survivor.kernel.clone(),
-                        survivor.pc,
-                        survivor.after.clone(),
-                    )
-                };
                 let after = self
                     .survivors
-                    .partition_point(|known| key(known) < key(&survivor));
+                    .partition_point(|known| known.mutant < survivor.mutant);
                 self.survivors.insert(after, survivor);
             }
         }

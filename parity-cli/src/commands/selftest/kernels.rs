@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use parity_run::{
     Column, Settings, Stop,
-    mutants::{self, Cost, Name, Options, Progress, Score, Survivor, Trial},
+    mutants::{self, Cost, Listed, Name, Options, Progress, Score, Trial},
     records,
 };
 use serde_json::{Value, json};
@@ -84,9 +84,16 @@ fn survivors_of(path: &Path) -> Result<BTreeSet<Name>, Failure> {
     names.ok_or_else(|| wrong("a survivor without `kernel`, `pc` or `after`"))
 }
 
-fn place(survivor: &Survivor) -> String {
-    let source = survivor.source.as_ref();
-    source.map_or_else(String::new, |(file, line)| format!("  {file}:{line}"))
+/// A mutant in a line: which it is, and where its source is if that is known.
+fn which(mutant: &Listed) -> (String, String) {
+    let source = mutant.source.as_ref();
+    (
+        format!(
+            "{} {} {:#06x} {}: {} -> {}",
+            mutant.target, mutant.kernel, mutant.pc, mutant.kind, mutant.before, mutant.after
+        ),
+        source.map_or_else(String::new, |(file, line)| format!("  {file}:{line}")),
+    )
 }
 
 /// How counters differ, in a word.
@@ -141,21 +148,19 @@ fn text(trial: &Trial, min: f64) -> String {
     }
     page.push('\n');
     for survivor in &trial.survivors {
+        let (mutant, source) = which(&survivor.mutant);
         let _ = writeln!(
             page,
-            "survived: {} {} {:#06x} {}: {} -> {} ({} of {} cases, {} results with other bits, counters {}){}",
-            survivor.target,
-            survivor.kernel,
-            survivor.pc,
-            survivor.kind,
-            survivor.before,
-            survivor.after,
+            "survived: {mutant} ({} of {} cases, {} results with other bits, counters {}){source}",
             survivor.tried,
             survivor.reaching,
             survivor.tolerated,
             cost(survivor.cost),
-            place(survivor)
         );
+    }
+    for hole in &trial.holes {
+        let (mutant, source) = which(&hole.mutant);
+        let _ = writeln!(page, "hole: {mutant}, noticed by {}{source}", hole.case);
     }
     for (reason, count) in &trial.reasons {
         let _ = writeln!(page, "equivalent, {count} mutants: {reason}");
@@ -163,7 +168,7 @@ fn text(trial: &Trial, min: f64) -> String {
     let score = &trial.score;
     let _ = writeln!(
         page,
-        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit; {} others change counters alone, {} of them by more than the gate of costs allows), {} equivalent, {} not run: score {:.2} %, {min} % needed; {:.2} % with those that the gate of costs refuses",
+        "{} killed ({} by random cases alone), {} survived ({} change a result, within its limit; {} others change counters alone, {} of them by more than the gate of costs allows), {} equivalent, {} not run: score {:.2} %, {min} % needed; {:.2} % with those that the gate of costs refuses; {:.2} % of what any case notices",
         score.killed,
         score.by_random,
         score.survived,
@@ -173,7 +178,8 @@ fn text(trial: &Trial, min: f64) -> String {
         score.equivalent,
         score.not_run,
         score.percent(),
-        score.percent_with_costs()
+        score.percent_with_costs(),
+        score.percent_of_known()
     );
     page
 }
@@ -190,25 +196,41 @@ fn counts(score: &Score) -> Value {
         "not_run": score.not_run,
         "percent": score.percent(),
         "percent_with_costs": score.percent_with_costs(),
+        "percent_of_known": score.percent_of_known(),
     })
 }
 
 fn in_json(trial: &Trial, min: f64) -> Value {
-    let survivor = |survivor: &Survivor| {
+    let which = |mutant: &Listed| {
         json!({
-            "target": survivor.target,
-            "kernel": survivor.kernel,
-            "pc": survivor.pc,
-            "kind": survivor.kind,
-            "before": survivor.before,
-            "after": survivor.after,
-            "source": survivor.source.as_ref().map(|(file, line)| format!("{file}:{line}")),
+            "target": mutant.target,
+            "kernel": mutant.kernel,
+            "pc": mutant.pc,
+            "kind": mutant.kind,
+            "before": mutant.before,
+            "after": mutant.after,
+            "source": mutant.source.as_ref().map(|(file, line)| format!("{file}:{line}")),
+        })
+    };
+    let and = |mut what: Value, more: Value| {
+        if let (Some(all), Value::Object(more)) = (what.as_object_mut(), more) {
+            all.extend(more);
+        }
+        what
+    };
+    let survivors = trial.survivors.iter().map(|survivor| {
+        let more = json!({
             "tried": survivor.tried,
             "tolerated": survivor.tolerated,
             "reaching": survivor.reaching,
             "counters": cost(survivor.cost),
-        })
-    };
+        });
+        and(which(&survivor.mutant), more)
+    });
+    let holes = trial
+        .holes
+        .iter()
+        .map(|hole| and(which(&hole.mutant), json!({"case": hole.case.to_string()})));
     json!({
         "backend": trial.backend,
         "kernels_matching": trial.options.kernels,
@@ -227,7 +249,8 @@ fn in_json(trial: &Trial, min: f64) -> Value {
             "kernel": kernel.kernel,
             "score": counts(&kernel.score),
         })).collect::<Vec<_>>(),
-        "survivors": trial.survivors.iter().map(survivor).collect::<Vec<_>>(),
+        "survivors": survivors.collect::<Vec<_>>(),
+        "holes": holes.collect::<Vec<_>>(),
         "killers": trial.killers.iter().map(|(case, count)| json!({"case": case.to_string(), "mutants": count})).collect::<Vec<_>>(),
         "equivalent": trial.reasons.iter().map(|(reason, count)| json!({"reason": reason, "mutants": count})).collect::<Vec<_>>(),
     })
